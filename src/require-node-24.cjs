@@ -1,0 +1,9 @@
+// Loaded before the program, and in words that any Node can read: Berth is TypeScript, which older ones cannot run.
+const major = Number(process.versions.node.split('.')[0])
+if (major < 24) {
+  process.stderr.write(
+    `Berth needs Node.js 24 or newer, and this is ${process.version}.
+Use the npm scripts (npm start, npm test, npm run berth): they run the Node.js that npm ci installed.\n`,
+  )
+  process.exit(1)
+}
