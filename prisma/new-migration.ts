@@ -1,0 +1,28 @@
+// npm run db:migration NAME: writes prisma/migrations/<time>_<name>/migration.sql with what schema.prisma has and the
+// migrations lack. Read it, and add by hand what the schema language cannot say.
+
+import { mkdir, writeFile } from 'node:fs/promises'
+import { parseConfig } from '../src/config.ts'
+import { openServer, withScratchDatabase } from '../src/database/server.ts'
+import { schemaDrift } from './drift.ts'
+
+const name = process.argv[2]
+if (!name || !/^[a-z0-9_]+$/.test(name))
+  throw new Error('Name the migration in snake_case: npm run db:migration add_volumes')
+
+const { dataDir, databaseUrl } = parseConfig(process.env)
+const onLost = (error: Error) => {
+  throw error
+}
+const server = await openServer(databaseUrl, { dataDir, role: 'command', onLost })
+const sql = await withScratchDatabase(server.url, schemaDrift).finally(() => server.release())
+
+if (sql === undefined) {
+  process.stdout.write('Schema and migrations agree: nothing to write.\n')
+} else {
+  const time = new Date().toISOString().replace(/\D/g, '').slice(0, 14)
+  const folder = new URL(`migrations/${time}_${name}/`, import.meta.url)
+  await mkdir(folder)
+  await writeFile(new URL('migration.sql', folder), sql)
+  process.stdout.write(`prisma/migrations/${time}_${name}/migration.sql\n`)
+}

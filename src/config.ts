@@ -1,0 +1,64 @@
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { z } from 'zod'
+import { isLoopback } from './http/loopback.ts'
+
+export type Config = {
+  host: string
+  port: number
+  databaseUrl: string | undefined
+  poolSize: number
+  dataDir: string
+  demoMarket: boolean
+  graphiql: boolean
+  logLevel: string
+}
+
+const flag = z.enum(['true', 'false']).transform(value => value === 'true')
+const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
+
+/** Every setting, and what it must be. The README has the same table. */
+const settings = {
+  HOST: { must: 'a host name or an address', schema: z.string().regex(/^[\w.:-]+$/) },
+  PORT: { must: 'a port, 0 to 65535', schema: z.coerce.number().int().min(0).max(65535) },
+  DATABASE_URL: { must: 'a URL that begins with postgresql://', schema: z.url({ protocol: /^postgres(ql)?$/ }) },
+  DATABASE_POOL_SIZE: { must: 'a number of connections, 2 to 200', schema: z.coerce.number().int().min(2).max(200) },
+  BERTH_DATA_DIR: { must: 'a folder', schema: z.string() },
+  DEMO_MARKET: { must: 'true or false', schema: flag },
+  GRAPHIQL: { must: 'true or false', schema: flag },
+  LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
+} as const
+type Settings = { [Name in keyof typeof settings]?: z.output<(typeof settings)[Name]['schema']> }
+
+/** Reads the settings, or throws an error that names everything that is wrong with them. */
+export function parseConfig(env: Record<string, string | undefined>): Config {
+  const problems: string[] = []
+  const given: Record<string, unknown> = {}
+  for (const [name, { must, schema }] of Object.entries(settings)) {
+    if (!env[name]) continue
+    const { success, data } = schema.safeParse(env[name])
+    if (success) given[name] = data
+    else problems.push(`${name} must be ${must}${name === 'DATABASE_URL' ? '' : `, not "${env[name]}"`}.`)
+  }
+  if (problems.length > 0) throw new Error(problems.join('\n'))
+
+  const { HOST = '127.0.0.1', PORT = 4000, ...rest }: Settings = given
+  return {
+    host: HOST,
+    port: PORT,
+    databaseUrl: rest.DATABASE_URL,
+    poolSize: rest.DATABASE_POOL_SIZE ?? 10,
+    dataDir: resolve(rest.BERTH_DATA_DIR ?? defaultDataDir(env)),
+    // Somebody's own database must never be filled with machines that do not exist.
+    demoMarket: rest.DEMO_MARKET ?? rest.DATABASE_URL === undefined,
+    graphiql: rest.GRAPHIQL ?? isLoopback(HOST),
+    logLevel: rest.LOG_LEVEL ?? 'info',
+  }
+}
+
+function defaultDataDir(env: Record<string, string | undefined>): string {
+  if (process.getuid?.() === 0) return '/var/lib/berth'
+  if (process.platform === 'win32') return join(env['LOCALAPPDATA'] ?? homedir(), 'Berth')
+  if (process.platform === 'darwin') return join(homedir(), 'Library/Application Support/Berth')
+  return join(env['XDG_DATA_HOME'] ?? join(homedir(), '.local/share'), 'berth')
+}

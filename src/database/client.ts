@@ -1,0 +1,49 @@
+import { PrismaPg } from '@prisma/adapter-pg'
+import pg from 'pg'
+import { type Prisma, PrismaClient } from './generated/client.ts'
+import { nameOf, rowsOf } from './rows.ts'
+
+/** One pool, read and written by Prisma and by SQL of our own. */
+export type Database = {
+  prisma: PrismaClient
+  pool: pg.Pool
+  /** Runs a statement of our own, and reads its rows as arrays of values. */
+  rows(statement: Prisma.Sql): Promise<unknown[][]>
+  close(): Promise<void>
+}
+
+export type DatabaseOptions = { url: string; poolSize: number; onIdleError: (error: Error) => void }
+
+/** The server cancels first, then the client gives up: a statement that nobody waits for must not go on running. */
+const timeLimits = {
+  connectionTimeoutMillis: 2_000,
+  statement_timeout: 5_000,
+  query_timeout: 7_000,
+  lock_timeout: 2_000,
+  idle_in_transaction_session_timeout: 10_000,
+}
+
+export function openDatabase({ url, poolSize, onIdleError }: DatabaseOptions): Database {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: poolSize,
+    idleTimeoutMillis: 0,
+    keepAlive: true,
+    application_name: 'berth',
+    // Compiling a search costs more than running it.
+    options: '-c jit=off',
+    ...timeLimits,
+  })
+  pool.on('error', onIdleError)
+  const adapter = new PrismaPg(pool, { statementNameGenerator: ({ sql }) => nameOf(sql) })
+  const prisma = new PrismaClient({ adapter, transactionOptions: { maxWait: 1_000, timeout: 6_000 } })
+  return {
+    prisma,
+    pool,
+    rows: statement => rowsOf(pool, statement),
+    async close() {
+      await prisma.$disconnect()
+      await pool.end()
+    },
+  }
+}

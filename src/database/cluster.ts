@@ -1,0 +1,89 @@
+// A PostgreSQL server's files in a data folder, and starting and stopping it.
+
+import { randomBytes } from 'node:crypto'
+import { chown, link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { canReach, type Engine, findEngine, runProgram } from './engine.ts'
+
+export type Cluster = { engine: Engine; folder: string; password: string }
+
+/** The folder's cluster, made when there is none. */
+export async function findCluster(dataDir: string): Promise<Cluster> {
+  await mkdir(dataDir, { recursive: true, mode: 0o711 })
+  const engine = await findEngine(dataDir)
+  if (!(await canReach(dataDir, engine.runAs))) {
+    const advice = 'Set BERTH_DATA_DIR to a folder that it can enter, or DATABASE_URL to a server of your own.'
+    throw new Error(`PostgreSQL runs as the user "postgres", who cannot enter the data folder ${dataDir}. ${advice}`)
+  }
+  const cluster = {
+    engine,
+    folder: join(dataDir, 'postgres'),
+    password: await password(join(dataDir, 'postgres-password')),
+  }
+  await readFile(join(cluster.folder, 'PG_VERSION')).catch(() => initialise(cluster))
+  return cluster
+}
+
+/** Written once and never changed, so that two processes that start together use the same. */
+async function password(file: string): Promise<string> {
+  const fresh = `${file}.${process.pid}`
+  await writeFile(fresh, randomBytes(24).toString('base64url'), { mode: 0o600 })
+  await link(fresh, file).catch(() => {})
+  await rm(fresh)
+  return await readFile(file, 'utf8')
+}
+
+/** The cluster gets its name when it is whole, so a crash leaves none that looks whole. */
+async function initialise({ engine, folder, password }: Cluster): Promise<void> {
+  const unfinished = `${folder}.${process.pid}`
+  const passwordFile = `${unfinished}.password`
+  await mkdir(unfinished, { mode: 0o700 })
+  await writeFile(passwordFile, password, { mode: 0o600 })
+  const { uid, gid } = engine.runAs
+  if (uid !== undefined && gid !== undefined) {
+    await chown(unfinished, uid, gid)
+    await chown(passwordFile, uid, gid)
+  }
+  const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
+  const access = ['--username=berth', '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
+  try {
+    await runProgram(engine.initdb, ['-D', unfinished, ...locale, ...access], engine.runAs)
+    // When another process was first, its cluster is as good.
+    await rename(unfinished, folder).catch(() => {})
+  } finally {
+    await rm(passwordFile, { force: true })
+    await rm(unfinished, { recursive: true, force: true })
+  }
+}
+
+/** The port of the server that runs, or ran until it crashed. */
+export async function lastPort({ folder }: Cluster): Promise<number | undefined> {
+  const pidFile = await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(() => '')
+  return Number(pidFile.split('\n')[3]) || undefined
+}
+
+/** Starts the server, apart from this process, so that a signal to the terminal does not reach it. */
+export async function startServer(cluster: Cluster): Promise<void> {
+  const { engine, folder } = cluster
+  const port = await freePort(await lastPort(cluster))
+  const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=''`
+  const log = join(folder, 'server.log')
+  await runProgram(engine.ctl, ['start', '--wait', '--silent', '-D', folder, '-l', log, '-o', settings], engine.runAs)
+}
+
+export async function stopServer({ engine, folder }: Cluster): Promise<void> {
+  await runProgram(engine.ctl, ['stop', '--wait', '--silent', '--mode=fast', '-D', folder], engine.runAs)
+}
+
+/** The preferred port if nothing listens on it: connections of before a crash find the server there again. */
+function freePort(preferred = 0): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', error => (preferred ? resolve(freePort()) : reject(error)))
+    probe.listen(preferred, '127.0.0.1', () => {
+      const { port } = probe.address() as AddressInfo
+      probe.close(() => resolve(port))
+    })
+  })
+}

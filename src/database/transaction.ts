@@ -1,0 +1,31 @@
+import type pg from 'pg'
+import type { Prisma } from './generated/client.ts'
+import { rowsOf } from './rows.ts'
+
+export type Transaction = { rows(statement: Prisma.Sql): Promise<unknown[][]> }
+
+/** Serialisation failures and deadlocks: PostgreSQL undid everything, and the same work may succeed next time. */
+const conflicts = new Set(['40001', '40P01'])
+const attempts = 5
+
+/** Runs the work in one transaction. It may run more than once, so it must touch nothing but the database. */
+export async function transaction<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    const client = await pool.connect()
+    let broken = false
+    try {
+      await client.query('BEGIN')
+      const result = await work({ rows: statement => rowsOf(client, statement) })
+      await client.query('COMMIT')
+      return result
+    } catch (error) {
+      await client.query('ROLLBACK').catch(() => {
+        broken = true
+      })
+      const { code } = error as { code?: string }
+      if (attempt === attempts || code === undefined || !conflicts.has(code)) throw error
+    } finally {
+      client.release(broken)
+    }
+  }
+}
