@@ -1,0 +1,37 @@
+// Money is an integer of nano-dollars, and a rate is nano-dollars per hour. No float touches it: floats appear only
+// where REST must print a JSON number, made from the exact decimal.
+
+const decimal = /^(-?)(\d{1,9})(?:\.(\d{1,9}))?$/
+
+/** A decimal of at most nine places, as nano-dollars. */
+export function parseUsd(text: string): bigint | undefined {
+  const [, sign, whole = '', fraction = ''] = decimal.exec(text) ?? []
+  if (sign === undefined) return undefined
+  const nanos = BigInt(whole) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'))
+  return sign === '-' ? -nanos : nanos
+}
+
+/** The shortest decimal: 400000000n is "0.4". */
+export function printUsd(nanos: bigint): string {
+  const digits = (nanos < 0n ? -nanos : nanos).toString().padStart(10, '0')
+  const fraction = digits.slice(-9).replace(/0+$/, '')
+  return `${nanos < 0n ? '-' : ''}${digits.slice(0, -9)}${fraction && `.${fraction}`}`
+}
+
+/** For dividing by, and for JSON numbers. Correctly rounded, since a double of the nano-dollars would be rounded twice. */
+export function usdNumber(nanos: bigint): number {
+  return Number(printUsd(nanos))
+}
+
+/** Half up. Both arguments are positive or zero, and so is every price. */
+export function divideRounded(dividend: bigint, divisor: bigint): bigint {
+  return (dividend + divisor / 2n) / divisor
+}
+
+const hoursPerMonth = 720n
+const mbPerGb = 1000n
+
+/** What a disk costs per hour, from its price per GB and month. */
+export function diskRate(storageNanos: bigint, diskMb: number): bigint {
+  return divideRounded(storageNanos * BigInt(diskMb), hoursPerMonth * mbPerGb)
+}

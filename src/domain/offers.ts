@@ -1,0 +1,93 @@
+import { blocksOf, type GpuModel, type Machine } from './machines.ts'
+import { diskRate, divideRounded, usdNumber } from './money.ts'
+
+export const defaultDiskMb = 8_000
+
+export const rentalTypes = ['onDemand', 'interruptible'] as const
+export type RentalType = (typeof rentalTypes)[number]
+
+/** What a price is asked for. The same block has another price for another disk, and another as a bid. */
+export type Pricing = { type: RentalType; diskMb: number }
+export const defaultPricing: Pricing = { type: 'onDemand', diskMb: defaultDiskMb }
+
+export const maxDiskGb = 100_000
+
+/** Disks are counted in MB, thousandths of a GB. Undefined for a size that no disk has. */
+export function diskMbOf(diskGb: number): number | undefined {
+  return diskGb >= 0 && diskGb <= maxDiskGb ? Math.round(diskGb * 1_000) : undefined
+}
+
+/** A block of a machine's GPUs on the market. Rates are nano-dollars per hour. */
+export type OfferBlock = {
+  id: bigint
+  machineId: number
+  firstGpu: number
+  numGpus: number
+  gpuModelId: number
+  computeNanos: bigint
+  minBidNanos: bigint
+  dlperf: number
+  score: number
+  rentable: boolean
+  listedAt: Date
+}
+
+/** An offer as its readers see it at an instant: the block, what it is made of, and its price. */
+export type Offer = OfferBlock & {
+  machine: Machine & { gpuModel: GpuModel }
+  pricing: Pricing
+  price: Price
+  asOf: Date
+}
+
+/** Nano-dollars per hour. */
+export type Price = { computeNanos: bigint; diskNanos: bigint; totalNanos: bigint; perGpuNanos: bigint }
+
+/** What a rental with these terms costs: the GPUs, at their price or at the least bid that wins them, and the disk. */
+export function priceOf(
+  offer: { computeNanos: bigint; minBidNanos: bigint; numGpus: number },
+  storageNanos: bigint,
+  pricing: Pricing,
+): Price {
+  const computeNanos = pricing.type === 'onDemand' ? offer.computeNanos : offer.minBidNanos
+  const diskNanos = diskRate(storageNanos, pricing.diskMb)
+  const totalNanos = computeNanos + diskNanos
+  return { computeNanos, diskNanos, totalNanos, perGpuNanos: divideRounded(totalNanos, BigInt(offer.numGpus)) }
+}
+
+/** A block about to be listed: everything of the offer's row that the database does not make. */
+export type Listing = {
+  firstGpu: number
+  numGpus: number
+  computeNanos: bigint
+  priceNanos: bigint
+  minBidNanos: bigint
+  bidPriceNanos: bigint
+  dlperf: number
+  score: number
+  leads: boolean
+}
+
+/** Every block of a machine that nobody rents, priced. The first of each size leads its bundle. */
+export function listingsOf(machine: Machine): Listing[] {
+  const blocks = blocksOf(machine.numGpus)
+  return blocks.map(({ firstGpu, numGpus }, index) => {
+    const prices = {
+      computeNanos: machine.gpuNanos * BigInt(numGpus),
+      minBidNanos: machine.minBidGpuNanos * BigInt(numGpus),
+      numGpus,
+    }
+    const { totalNanos } = priceOf(prices, machine.storageNanos, defaultPricing)
+    const dlperf = machine.dlperfPerGpu * numGpus
+    const bid = priceOf(prices, machine.storageNanos, { type: 'interruptible', diskMb: defaultDiskMb })
+    return {
+      ...prices,
+      firstGpu,
+      priceNanos: totalNanos,
+      bidPriceNanos: bid.totalNanos,
+      dlperf,
+      score: (dlperf / usdNumber(totalNanos)) * machine.reliability,
+      leads: blocks.findIndex(block => block.numGpus === numGpus) === index,
+    }
+  })
+}

@@ -1,0 +1,71 @@
+// A list is read in pages that start after (or end before) a cursor: the position of a row in the order, not a count
+// of rows, so that pages neither repeat nor skip what stays in the list while it changes.
+
+import { DomainError, invalidInput } from './errors.ts'
+
+export const defaultPageSize = 25
+export const maxPageSize = 100
+
+export type PageArguments = {
+  first?: number | null | undefined
+  after?: string | null | undefined
+  last?: number | null | undefined
+  before?: string | null | undefined
+}
+
+/** How many rows the arguments can mean, before they are read: what is beyond that is refused then. */
+export function sizeOf({ first, last }: PageArguments): number {
+  return Math.min(Math.max(first ?? last ?? defaultPageSize, 1), maxPageSize)
+}
+
+/** `limit` rows after the cursor or, backwards, the last `limit` rows before it. */
+export type Page = { limit: number; backward: boolean; cursor: string | undefined }
+
+export function readPage({ first, after, last, before }: PageArguments): Page {
+  const backward = last != null || before != null
+  if (backward && (first != null || after != null)) {
+    const message = 'A page is read forwards with "first" and "after", or backwards with "last" and "before"; not both.'
+    throw invalidInput([{ path: 'first', message }])
+  }
+  const name = backward ? 'last' : 'first'
+  const limit = (backward ? last : first) ?? defaultPageSize
+  if (limit < 1 || limit > maxPageSize) {
+    throw invalidInput([{ path: name, message: `"${name}" must be from 1 to ${maxPageSize}, not ${limit}.` }])
+  }
+  return { limit, backward, cursor: (backward ? before : after) ?? undefined }
+}
+
+const version = 'v1'
+
+/** `scope` says which order the position belongs to; a cursor is refused in any other. */
+export function printCursor(scope: string, position: (string | number)[]): string {
+  return Buffer.from(JSON.stringify([version, scope, ...position])).toString('base64url')
+}
+
+export function parseCursor(cursor: string, scope: string): unknown[] {
+  const [cursorVersion, cursorScope, ...position] = decode(cursor)
+  if (cursorVersion !== version) throw new DomainError('INVALID_CURSOR', 'This is not a cursor of this list.')
+  if (cursorScope !== scope) {
+    const message = 'This cursor belongs to another ordering or pricing: start again without it.'
+    throw new DomainError('INVALID_CURSOR', message)
+  }
+  return position
+}
+
+function decode(cursor: string): unknown[] {
+  try {
+    const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    return Array.isArray(parts) ? parts : []
+  } catch {
+    return []
+  }
+}
+
+/** What a connection needs beside its rows. `rows` holds one more than the page where there is more. */
+export function cutPage<Row>(rows: Row[], page: Page): { rows: Row[]; hasNextPage: boolean; hasPreviousPage: boolean } {
+  const more = rows.length > page.limit
+  const cut = rows.slice(0, page.limit)
+  return page.backward
+    ? { rows: cut.reverse(), hasNextPage: page.cursor !== undefined, hasPreviousPage: more }
+    : { rows: cut, hasNextPage: more, hasPreviousPage: page.cursor !== undefined }
+}
