@@ -1,0 +1,19 @@
+import type { Actor } from '../domain/actor.ts'
+import { DomainError } from '../domain/errors.ts'
+import type { Services } from '../services/services.ts'
+
+/** Who sends this request. `queryKey` is the key in the URL, which only REST clients of old are granted. */
+export async function authenticate(request: Request, { apiKeys }: Services, queryKey?: string | null): Promise<Actor> {
+  const key = bearerKey(request) ?? queryKey
+  if (!key)
+    throw new DomainError('UNAUTHENTICATED', 'This needs an API key: send the header "Authorization: Bearer KEY".')
+  const actor = await apiKeys.identify(key)
+  // The same for an unknown, a revoked and an expired key, and in the words that old clients look for.
+  if (!actor) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
+  return actor
+}
+
+function bearerKey(request: Request): string | undefined {
+  const [, key] = /^Bearer +(\S+) *$/i.exec(request.headers.get('authorization') ?? '') ?? []
+  return key
+}

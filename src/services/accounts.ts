@@ -1,0 +1,60 @@
+import { Prisma } from '../database/generated/client.ts'
+import type { Actor } from '../domain/actor.ts'
+import { DomainError, invalidInput } from '../domain/errors.ts'
+import { makeApiKey, type NewApiKey } from './api-keys.ts'
+import { authorise } from './authorise.ts'
+import type { Deps } from './deps.ts'
+import { isDuplicate } from './failures.ts'
+
+export type NewAccount = { email: string; name?: string; creditNanos?: bigint }
+
+export function accountServices({ database }: Deps) {
+  return {
+    /** The account that the key belongs to. */
+    async viewer<Query extends Omit<Prisma.AccountFindUniqueOrThrowArgs, 'where'>>(actor: Actor, query: Query) {
+      authorise(actor, 'accounts.viewer')
+      return await database.prisma.account.findUniqueOrThrow({ ...query, where: { id: actor.accountId } })
+    },
+  }
+}
+
+/** What operators do. There is no actor: whoever can reach the database may do it. */
+export function accountOperations({ database }: Deps) {
+  return {
+    /** The account, and a key of it with full access. */
+    async create({ email, name = '', creditNanos = 0n }: NewAccount) {
+      const address = readEmail(email)
+      const { row, key } = makeApiKey({ name: 'default', permissions: null })
+      const data = { email: address, name, postedNanos: creditNanos, apiKeys: { create: row } }
+      const account = await database.prisma.account.create({ data }).catch((error: unknown) => {
+        if (!isDuplicate(error)) throw error
+        throw new DomainError('CONFLICT', `There is an account with the email address ${address} already.`)
+      })
+      return { account, apiKey: key }
+    },
+
+    /** The ids of these hosts, in their order. Those that do not exist are made, without a key. */
+    async saveHosts(emails: string[]): Promise<number[]> {
+      await database.prisma.account.createMany({ data: emails.map(email => ({ email })), skipDuplicates: true })
+      const rows = await database.rows(Prisma.sql`
+        SELECT id FROM unnest(${emails}::text[]) WITH ORDINALITY AS wanted(email, place)
+        JOIN accounts USING (email) ORDER BY place`)
+      return rows.map(([id]) => id as number)
+    },
+
+    async createApiKey(email: string, newKey: NewApiKey) {
+      const address = readEmail(email)
+      const account = await database.prisma.account.findUnique({ where: { email: address } })
+      if (!account) throw new DomainError('NOT_FOUND', `There is no account with the email address ${address}.`)
+      const { row, key } = makeApiKey(newKey)
+      const { id } = await database.prisma.apiKey.create({ data: { ...row, accountId: account.id } })
+      return { id, apiKey: key }
+    },
+  }
+}
+
+function readEmail(email: string): string {
+  const address = email.trim().toLowerCase()
+  if (/^[^\s@]+@[^\s@]+$/.test(address) && address.length <= 254 && address.isWellFormed()) return address
+  throw invalidInput([{ path: 'email', message: `"${email}" is not an email address.` }])
+}

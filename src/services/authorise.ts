@@ -1,0 +1,11 @@
+import type { Actor } from '../domain/actor.ts'
+import { DomainError } from '../domain/errors.ts'
+import { isAllowed, type Operation, operations } from '../domain/permissions.ts'
+
+/** The first line of every service function. */
+export function authorise(actor: Actor, operation: Operation, parameters: Record<string, unknown> = {}): void {
+  if (isAllowed(actor.permissions, operation, parameters)) return
+  const category = operations[operation]
+  const message = `This key may not do this: it lacks the permission ${category} for ${operation}.`
+  throw new DomainError('FORBIDDEN', message, { missing: [category] })
+}

@@ -1,0 +1,125 @@
+// The search statement. It reads, for each kind of offer that can match (GPU model and count, verified or not, rentable
+// or not), the front of one range of an index, and merges the fronts. Filters on columns of the index are tested inside
+// of it, without visiting rows. Measured at a million offers, the plain form is hundreds of times slower.
+
+import { Prisma } from '../database/generated/client.ts'
+import { defaultDiskMb, type Pricing } from '../domain/offers.ts'
+import type { FieldValue, OfferField } from '../domain/offers-fields.ts'
+import { holds, type OfferFilter } from '../domain/offers-filter.ts'
+import type { OrderKey } from '../domain/offers-order.ts'
+import { columnOf, storedPrice } from './offers-columns.ts'
+import { allOf, conditionSql, filterSql } from './offers-filter-sql.ts'
+import { beyond, orderedColumn, orderWithinKind } from './offers-order-sql.ts'
+
+const { sql, join, raw, empty } = Prisma
+
+export type Search = { filter: OfferFilter; pricing: Pricing; bundled: boolean; now: Date }
+/** `limit` rows in this order, from the first, or from the one after a position. */
+export type Slice = { keys: OrderKey[]; after: FieldValue[] | undefined; limit: number }
+
+/** Reads `columns` of the offers in the slice. */
+export function searchStatement(search: Search, slice: Slice, columns: Prisma.Sql): Prisma.Sql {
+  const { keys, after, limit } = slice
+  const matching = [...offerConditions(search), ...(after ? beyond(after, keys, search) : [])]
+  const source = sql`${offersOfKind(usesMachine(search, keys))} AND ${allOf(matching)}`
+  const withinKind = orderWithinKind(keys, search)
+  const bounds = priceBounds(search, slice, source, withinKind)
+
+  const positions = keys.map(({ field }, index) => sql`${orderedColumn(field, search)} AS ${raw(`k${index}`)}`)
+  const order = join(keys.map(({ direction }, index) => raw(`k${index} ${direction}`)))
+  return sql`
+    WITH page AS (
+      SELECT front.* FROM ${kinds(search)} ${bounds.join}
+      CROSS JOIN LATERAL (
+        SELECT o.id AS offer_id, ${join(positions)} FROM ${source} ${bounds.condition}
+        ORDER BY ${join(withinKind.map(({ field, direction }) => sql`${orderedColumn(field, search)} ${raw(direction)}`))}
+        LIMIT ${limit}
+      ) front
+      WHERE ${allOf(kindConditions(search))}
+      ORDER BY ${order} LIMIT ${limit}
+    )
+    SELECT ${columns} FROM page JOIN offers o ON o.id = offer_id
+    JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
+    ORDER BY ${order}`
+}
+
+export function countStatement(search: Search): Prisma.Sql {
+  return sql`
+    SELECT coalesce(sum(matching.count), 0)::int FROM ${kinds(search)}
+    CROSS JOIN LATERAL (
+      SELECT count(*) FROM ${offersOfKind(usesMachine(search, []))} AND ${allOf(offerConditions(search))}
+    ) matching
+    WHERE ${allOf(kindConditions(search))}`
+}
+
+/** The index ranges that can hold matches. Conditions that one range meets as a whole need no test inside of it. */
+function kinds({ filter }: Search): Prisma.Sql {
+  const possible = (field: OfferField) => {
+    const conditions = filter.conditions.filter(condition => condition.field === field)
+    return [true, false].filter(value => conditions.every(condition => holds(value, condition)))
+  }
+  // An offer whose time is over is still stored as rentable.
+  const rentable = possible('rentable').includes(false) ? [true, false] : possible('rentable')
+  return sql`offer_kinds k JOIN gpu_models g ON g.id = k.gpu_model_id
+    CROSS JOIN unnest(${rentable}::boolean[]) AS r(rentable)
+    CROSS JOIN unnest(${possible('verified')}::boolean[]) AS v(verified)`
+}
+
+function isOfKind(field: OfferField, search: Search): boolean {
+  return columnOf(field, search).of === 'kind'
+}
+
+function kindConditions(search: Search): Prisma.Sql[] {
+  const conditions = search.filter.conditions.filter(({ field }) => isOfKind(field, search))
+  return conditions.map(condition => conditionSql(condition, search))
+}
+
+function offerConditions(search: Search): Prisma.Sql[] {
+  const { bundled, pricing, filter } = search
+  const conditions = filter.conditions.filter(({ field }) => !isOfKind(field, search))
+  const leads = raw(pricing.type === 'onDemand' ? 'o.leads' : 'o.leads_bids')
+  return [...(bundled ? [leads] : []), ...filterSql({ ...filter, conditions }, search)]
+}
+
+/** One index range. Machines are joined only for a filter or an order that asks for their facts. */
+function offersOfKind(withMachine: boolean): Prisma.Sql {
+  const machine = withMachine ? sql`JOIN machines m ON m.id = o.machine_id` : empty
+  return sql`offers o ${machine} WHERE o.withdrawn_at IS NULL AND o.rentable = r.rentable AND o.verified = v.verified
+    AND o.gpu_model_id = k.gpu_model_id AND o.num_gpus = k.num_gpus`
+}
+
+function usesMachine(search: Search, keys: OrderKey[]): boolean {
+  const inFilter = ({ conditions, alternatives }: OfferFilter): boolean =>
+    [...conditions, ...keys].some(({ field }) => columnOf(field, search).of === 'machine') ||
+    alternatives.some(inFilter)
+  return inFilter(search.filter)
+}
+
+/**
+ * The index has the order of prices with the default disk. Another disk shifts every price, by `low` to `high`. The
+ * front that the index gives is as long as the right one, so its worst price bounds the right one too, and what the
+ * index has beyond that by more than the shift need not be read.
+ */
+function priceBounds(search: Search, { limit }: Slice, source: Prisma.Sql, withinKind: OrderKey[]) {
+  const { pricing } = search
+  const [first] = withinKind
+  if (first?.field !== 'pricePerHour' || pricing.diskMb === defaultDiskMb) return { join: empty, condition: empty }
+  const stored = storedPrice(pricing)
+  const ascending = first.direction === 'asc'
+  const extra = sql`${pricing.diskMb - defaultDiskMb}::bigint / 720000`
+  return {
+    join: sql`
+      CROSS JOIN (
+        SELECT least(cheapest, dearest) - 2 AS low, greatest(cheapest, dearest) + 2 AS high FROM (
+          SELECT min(storage_nanos) * ${extra} AS cheapest, max(storage_nanos) * ${extra} AS dearest FROM machines
+        ) extremes
+      ) shift
+      CROSS JOIN LATERAL (
+        SELECT ${raw(ascending ? 'max' : 'min')}(price) AS worst FROM (
+          SELECT ${columnOf('pricePerHour', search).sql} AS price FROM ${source}
+          ORDER BY ${stored} ${raw(first.direction)}, o.id LIMIT ${limit}
+        ) nearest
+      ) reach`,
+    condition: ascending ? sql`AND ${stored} <= worst - low` : sql`AND ${stored} >= worst - high`,
+  }
+}

@@ -1,0 +1,77 @@
+import { Prisma } from '../database/generated/client.ts'
+import { columnsOf, recordsOf, selectList } from '../database/rows.ts'
+import type { Actor } from '../domain/actor.ts'
+import type { GpuModel, Machine } from '../domain/machines.ts'
+import { defaultPricing, type Offer, type OfferBlock, type Pricing, priceOf } from '../domain/offers.ts'
+import type { OfferFilter } from '../domain/offers-filter.ts'
+import { type OrderKey, positionOf, reversed, totalOrder } from '../domain/offers-order.ts'
+import { parseOfferCursor, printOfferCursor } from '../domain/offers-page.ts'
+import { cutPage, type PageArguments, readPage } from '../domain/pages.ts'
+import { authorise } from './authorise.ts'
+import type { Deps } from './deps.ts'
+import { countStatement, type Slice, searchStatement } from './offers-sql.ts'
+
+export type OfferSearch = { filter: OfferFilter; order: OrderKey[]; pricing: Pricing; bundled: boolean }
+export type OfferPage = {
+  edges: { node: Offer; cursor: string }[]
+  hasNextPage: boolean
+  hasPreviousPage: boolean
+}
+
+const offerColumns = columnsOf(Prisma.OfferScalarFieldEnum)
+const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
+const gpuModelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)
+const allColumns = Prisma.join([
+  selectList('o', offerColumns),
+  selectList('m', machineColumns),
+  selectList('g', gpuModelColumns),
+])
+
+export function offerServices({ database, now }: Deps) {
+  async function find(search: OfferSearch, slice: Slice, at: Date): Promise<Offer[]> {
+    const rows = await database.rows(searchStatement({ ...search, now: at }, slice, allColumns))
+    return rows.map(row => toOffer(row, search.pricing, at))
+  }
+
+  return {
+    /** The best offers, at most `limit` of them. */
+    async search(actor: Actor, search: OfferSearch, limit: number): Promise<Offer[]> {
+      authorise(actor, 'offers.search')
+      return await find(search, { keys: totalOrder(search.order), after: undefined, limit }, now())
+    },
+
+    async page(actor: Actor, search: OfferSearch, page: PageArguments): Promise<OfferPage> {
+      authorise(actor, 'offers.search')
+      const at = now()
+      const { limit, backward, cursor } = readPage(page)
+      const keys = totalOrder(search.order)
+      const after = cursor === undefined ? undefined : parseOfferCursor(cursor, keys, search.pricing)
+      const slice = { keys: backward ? reversed(keys) : keys, after, limit: limit + 1 }
+      const { rows, ...pageInfo } = cutPage(await find(search, slice, at), { limit, backward, cursor })
+      const cursorOf = (offer: Offer) => printOfferCursor(positionOf(offer, keys), keys, search.pricing)
+      return { edges: rows.map(node => ({ node, cursor: cursorOf(node) })), ...pageInfo }
+    },
+
+    async count(actor: Actor, search: OfferSearch): Promise<number> {
+      authorise(actor, 'offers.search')
+      const [row] = await database.rows(countStatement({ ...search, now: now() }))
+      return row?.[0] as number
+    },
+
+    /** Offers that are on the market, by id, priced as a search without terms prices them. */
+    async byIds(actor: Actor, ids: readonly bigint[]): Promise<Offer[]> {
+      authorise(actor, 'offers.get')
+      const rows = await database.rows(Prisma.sql`
+        SELECT ${allColumns} FROM offers o JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
+        WHERE o.id = ANY(${ids.map(String)}::bigint[]) AND o.withdrawn_at IS NULL`)
+      return rows.map(row => toOffer(row, defaultPricing, now()))
+    },
+  }
+}
+
+function toOffer(row: unknown[], pricing: Pricing, asOf: Date): Offer {
+  const [block, machine, gpuModel] = recordsOf(row, offerColumns, machineColumns, gpuModelColumns)
+  const offer = block as OfferBlock
+  const facts = { ...(machine as Machine), gpuModel: gpuModel as GpuModel }
+  return { ...offer, machine: facts, pricing, price: priceOf(offer, facts.storageNanos, pricing), asOf }
+}
