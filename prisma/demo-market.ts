@@ -1,0 +1,203 @@
+// A market that does not exist, and could. The same seed gives the same machines, so that documentation, tests and
+// benches can rely on them.
+
+import { parseDriverVersion } from '../src/domain/machines.ts'
+import type { NewMachine } from '../src/services/machines.ts'
+import { type Dice, dice } from './dice.ts'
+import { type DemoModel, demoModels } from './gpu-models.ts'
+
+export type DemoMachine = Omit<NewMachine, 'hostId' | 'gpuModelId'> & { host: number; gpuModel: string }
+
+const places: [country: string, city: string, weight: number][] = [
+  ['US', 'California', 12],
+  ['US', 'Texas', 10],
+  ['US', 'New York', 6],
+  ['CA', 'Quebec', 6],
+  ['DE', 'Frankfurt', 7],
+  ['FR', 'Paris', 4],
+  ['GB', 'London', 4],
+  ['NL', 'Amsterdam', 4],
+  ['SE', 'Stockholm', 5],
+  ['NO', 'Oslo', 4],
+  ['FI', 'Helsinki', 2],
+  ['PL', 'Warsaw', 4],
+  ['CZ', 'Prague', 3],
+  ['ES', 'Madrid', 2],
+  ['IT', 'Milan', 2],
+  ['BG', 'Sofia', 2],
+  ['UA', 'Kyiv', 2],
+  ['KR', 'Seoul', 5],
+  ['JP', 'Tokyo', 5],
+  ['TW', 'Taipei', 3],
+  ['SG', 'Singapore', 2],
+  ['VN', 'Hanoi', 2],
+  ['IN', 'Mumbai', 3],
+  ['AU', 'Sydney', 2],
+  ['BR', 'São Paulo', 2],
+  ['ZA', 'Cape Town', 1],
+]
+
+const homeCpus: [name: string, cores: number, ghz: number, motherboard: string][] = [
+  ['AMD Ryzen 5 5600X', 12, 4.6, 'B550'],
+  ['AMD Ryzen 7 7700X', 16, 5.4, 'B650'],
+  ['AMD Ryzen 9 7950X', 32, 5.7, 'X670E'],
+  ['AMD Ryzen 9 9950X', 32, 5.7, 'X870E'],
+  ['Intel Core i7-12700K', 20, 5, 'Z690'],
+  ['Intel Core i9-13900K', 32, 5.8, 'Z790'],
+]
+const rackCpus: typeof homeCpus = [
+  ['AMD EPYC 7402P', 48, 3.35, 'ROMED8-2T'],
+  ['AMD EPYC 7713', 128, 3.67, 'H12SSL-i'],
+  ['AMD EPYC 9354', 128, 3.8, 'H13SSL-N'],
+  ['AMD EPYC 9654', 192, 3.7, 'K14PG-D24'],
+  ['Intel Xeon Gold 6338', 128, 3.2, 'X12DPG-OA6'],
+  ['Intel Xeon Platinum 8480+', 224, 3.8, 'X13DEG-OAD'],
+]
+/** Each driver with the newest CUDA that it runs. */
+const drivers: [version: string, cuda: number, weight: number][] = [
+  ['535.183.06', 12.2, 2],
+  ['550.127.05', 12.4, 3],
+  ['565.57.01', 12.7, 2],
+  ['570.172.08', 12.8, 4],
+  ['575.64.03', 12.9, 2],
+  ['580.105.08', 13, 5],
+]
+const diskNames = [
+  'Samsung SSD 990 PRO 2TB',
+  'WD_BLACK SN850X 4TB',
+  'KINGSTON SKC3000D2048G',
+  'INTEL SSDPE2KX040T8',
+  'nvme',
+]
+
+/** Machines 0 to count-1 of the market that a seed stands for. `start` is when they were listed. */
+export function* demoMachines(count: number, start: Date, seed = 1): Generator<DemoMachine> {
+  for (let index = 0; index < count; index += 1) yield demoMachine(index, start, seed)
+}
+
+const machinesPerHost = 6
+
+export function demoHostCount(machines: number): number {
+  return Math.ceil(machines / machinesPerHost)
+}
+
+type Host = ReturnType<typeof hostAt>
+
+/** Machines of one host stand in one place, and are priced in one way. */
+function hostAt(index: number, seed: number) {
+  const roll = dice(seed, 1, index)
+  const [country, city] = roll.weighted(places, ([, , weight]) => weight)
+  const datacenter = roll.chance(0.4)
+  return {
+    country,
+    city,
+    datacenter,
+    priceFactor: roll.between(0.85, 1.25),
+    storageNanos: BigInt(roll.whole(5, datacenter ? 20 : 35)) * 10_000_000n,
+    trafficNanos: roll.chance(0.3) ? 0n : BigInt(roll.whole(1, 20)) * 1_000_000n,
+  }
+}
+
+function demoMachine(index: number, start: Date, seed: number): DemoMachine {
+  const hostIndex = Math.floor(index / machinesPerHost)
+  const host = hostAt(hostIndex, seed)
+  const { country, city, datacenter, storageNanos, trafficNanos } = host
+  const roll = dice(seed, 2, index)
+  const model = pickModel(index, host, roll)
+  const numGpus = pickCount(model, host, roll)
+  const trust = trustOf(host, roll)
+  return {
+    ...gpuFacts(model, numGpus, host, roll),
+    ...computerFacts(numGpus, host, roll),
+    ...networkFacts(index, numGpus, host, roll),
+    ...pricesOf(model, trust.verification, host, roll),
+    ...trust,
+    host: hostIndex,
+    country,
+    city,
+    datacenter,
+    storageNanos,
+    downloadNanos: trafficNanos,
+    uploadNanos: trafficNanos,
+    vmsEnabled: roll.chance(datacenter ? 0.5 : 0.15),
+    listedUntil: new Date(start.getTime() + roll.whole(30, 365) * 86_400_000),
+  }
+}
+
+/** The first machines show every model once. */
+function pickModel(index: number, { datacenter }: Host, roll: Dice): DemoModel {
+  const weightHere = (model: DemoModel) => model.weight * (model.rack === datacenter ? 4 : 1)
+  return demoModels[index] ?? roll.weighted(demoModels, weightHere)
+}
+
+const homeCounts = { 1: 45, 2: 22, 3: 3, 4: 16, 6: 4, 8: 8 }
+const rackCounts = { 1: 2, 2: 2, 4: 4, 8: 12 }
+
+function pickCount(model: DemoModel, { datacenter }: Host, roll: Dice): number {
+  const counts = Object.entries(model.rack && datacenter ? rackCounts : homeCounts)
+  return Number(roll.weighted(counts, ([, weight]) => weight)[0])
+}
+
+function trustOf({ datacenter }: Host, roll: Dice): Pick<DemoMachine, 'verification' | 'reliability'> {
+  if (roll.chance(datacenter ? 0.95 : 0.7))
+    return { verification: 'verified', reliability: roll.rounded(0.95, 0.9998, 4) }
+  return { verification: roll.chance(0.1) ? 'deverified' : 'unverified', reliability: roll.rounded(0.8, 0.99, 4) }
+}
+
+function gpuFacts({ facts, dlperf, rack }: DemoModel, numGpus: number, { datacenter }: Host, roll: Dice) {
+  const { name, architecture, computeCapability } = facts
+  const [driver, cudaVersion] = roll.weighted(drivers, ([, , weight]) => weight)
+  const isModern = computeCapability >= 800 || architecture === 'amd'
+  return {
+    gpuModel: name,
+    numGpus,
+    dlperfPerGpu: Number((dlperf * roll.between(0.9, 1.05)).toFixed(1)),
+    gpuMaxTempCelsius: roll.whole(28, 84),
+    gpuDisplayActive: !datacenter && roll.chance(0.15),
+    gpuLanes: numGpus > 4 && !rack ? 8 : 16,
+    nvlinkGbps: /SXM|NVL|H200|B200/.test(name) ? 450 : 0,
+    pciGeneration: computeCapability >= 1000 ? 5 : isModern ? 4 : 3,
+    pcieGbps: roll.rounded(6, isModern ? 26 : 13, 1),
+    cudaVersion: architecture === 'nvidia' ? cudaVersion : 0,
+    driverVersion: parseDriverVersion(architecture === 'nvidia' ? driver : '6.3.1') ?? 0,
+  }
+}
+
+function computerFacts(numGpus: number, { datacenter }: Host, roll: Dice) {
+  const large = datacenter || numGpus > 3
+  const [cpuName, cpuCores, cpuGhz, motherboard] = roll.pick(large ? rackCpus : homeCpus)
+  return {
+    cpuName,
+    cpuArch: 'amd64',
+    cpuCores,
+    cpuGhz,
+    cpuRamMb: roll.pick(large ? [128_000, 257_000, 515_000, 1_031_000] : [31_900, 64_200, 128_600]),
+    hasAvx: true,
+    motherboard,
+    osVersion: roll.pick([20.04, 22.04, 22.04, 24.04]),
+    diskName: roll.pick(diskNames),
+    diskMbps: roll.rounded(500, 7_000, 1),
+    diskMb: (roll.pick([200, 480, 900, 1_800, 3_600, 7_200]) + roll.whole(0, 99)) * 1_000,
+  }
+}
+
+function networkFacts(index: number, numGpus: number, { datacenter }: Host, roll: Dice) {
+  const linkMbps = roll.pick(datacenter ? [1_000, 5_000, 10_000] : [200, 500, 1_000])
+  return {
+    downloadMbps: roll.rounded(0.6 * linkMbps, 0.98 * linkMbps, 1),
+    uploadMbps: roll.rounded(0.4 * linkMbps, 0.95 * linkMbps, 1),
+    // 198.18.0.0/15 is set aside for benchmarks: no such machine exists.
+    publicIp: `198.${18 + ((index >> 16) & 1)}.${(index >> 8) & 255}.${index & 255}`,
+    staticIp: datacenter || roll.chance(0.4),
+    firstPort: 20_000,
+    lastPort: 20_000 + roll.whole(datacenter ? 99 : 15, 249) * numGpus,
+  }
+}
+
+/** What nobody verified is cheaper, and a bid starts well below the price. Prices are in tenths of a cent. */
+function pricesOf(model: DemoModel, verification: string, { priceFactor }: Host, roll: Dice) {
+  const trust = verification === 'verified' ? 1 : 0.82
+  const mills = Math.max(2, Math.round(1_000 * model.dollarsPerHour * priceFactor * trust * roll.between(0.92, 1.12)))
+  const minBidMills = Math.max(1, Math.round(mills * roll.between(0.4, 0.75)))
+  return { gpuNanos: BigInt(mills) * 1_000_000n, minBidGpuNanos: BigInt(minBidMills) * 1_000_000n }
+}

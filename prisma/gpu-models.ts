@@ -1,0 +1,112 @@
+// The GPU models of the demo market, as the trade names them. Memory, bandwidth, TFLOPS (FP32), power and compute
+// capability are the vendors'; performance and price are typical of a market like this one, not quotes.
+
+type Row = [
+  name: string,
+  ramMb: number,
+  memoryBandwidthGbps: number,
+  tflops: number,
+  maxPowerWatts: number,
+  computeCapability: number,
+  dlperf: number,
+  dollarsPerHour: number,
+  /** How common it is. */
+  weight: number,
+]
+
+const home: Row[] = [
+  ['GTX 1080 Ti', 11264, 484, 11.3, 250, 610, 13, 0.055, 2],
+  ['RTX 2080 Ti', 11264, 616, 13.4, 250, 750, 26, 0.08, 3],
+  ['Titan RTX', 24576, 672, 16.3, 280, 750, 30, 0.13, 1],
+  ['RTX 3060', 12288, 360, 12.7, 170, 860, 20, 0.055, 6],
+  ['RTX 3060 Ti', 8192, 448, 16.2, 200, 860, 26, 0.065, 3],
+  ['RTX 3070', 8192, 448, 20.3, 220, 860, 29, 0.075, 4],
+  ['RTX 3070 Ti', 8192, 608, 21.7, 290, 860, 32, 0.08, 2],
+  ['RTX 3080', 10240, 760, 29.8, 320, 860, 42, 0.1, 5],
+  ['RTX 3080 Ti', 12288, 912, 34.1, 350, 860, 47, 0.12, 3],
+  ['RTX 3090', 24576, 936, 35.6, 350, 860, 50, 0.16, 16],
+  ['RTX 3090 Ti', 24564, 1008, 40, 450, 860, 55, 0.19, 2],
+  ['RTX 4060', 8188, 272, 15.1, 115, 890, 31, 0.07, 3],
+  ['RTX 4060 Ti', 16380, 288, 22.1, 165, 890, 42, 0.1, 5],
+  ['RTX 4070', 12282, 504, 29.1, 200, 890, 56, 0.12, 4],
+  ['RTX 4070 Ti', 12282, 504, 40.1, 285, 890, 64, 0.15, 3],
+  ['RTX 4070S Ti', 16376, 672, 44.1, 285, 890, 70, 0.17, 3],
+  ['RTX 4080', 16376, 717, 48.7, 320, 890, 79, 0.21, 5],
+  ['RTX 4080S', 16376, 736, 52.2, 320, 890, 83, 0.23, 4],
+  ['RTX 4090', 24564, 1008, 82.6, 450, 890, 104, 0.36, 26],
+  ['RTX 4090D', 24564, 1008, 73.5, 425, 890, 92, 0.31, 3],
+  ['RTX 5060 Ti', 16311, 448, 23.7, 180, 1200, 62, 0.12, 5],
+  ['RTX 5070', 12227, 672, 30.9, 250, 1200, 78, 0.15, 3],
+  ['RTX 5070 Ti', 16303, 896, 43.9, 300, 1200, 105, 0.19, 5],
+  ['RTX 5080', 16303, 960, 56.3, 360, 1200, 128, 0.26, 6],
+  ['RTX 5090', 32607, 1792, 104.8, 575, 1200, 199, 0.48, 22],
+]
+
+const rack: Row[] = [
+  ['Tesla P100', 16384, 732, 9.5, 250, 600, 15, 0.08, 1],
+  ['Tesla V100', 32768, 897, 15.7, 300, 700, 35, 0.19, 4],
+  ['Tesla T4', 15360, 320, 8.1, 70, 750, 19, 0.11, 3],
+  ['Q RTX 6000', 24576, 672, 16.3, 260, 750, 29, 0.18, 2],
+  ['Q RTX 8000', 49152, 672, 16.3, 260, 750, 30, 0.24, 2],
+  ['RTX A2000', 12282, 288, 8, 70, 860, 18, 0.07, 1],
+  ['RTX A4000', 16376, 448, 19.2, 140, 860, 30, 0.11, 6],
+  ['RTX A5000', 24564, 768, 27.8, 230, 860, 41, 0.2, 5],
+  ['RTX A6000', 49140, 768, 38.7, 300, 860, 53, 0.4, 7],
+  ['A10', 23028, 600, 31.2, 150, 860, 38, 0.2, 2],
+  ['A40', 46068, 696, 37.4, 300, 860, 50, 0.35, 4],
+  ['RTX 4000Ada', 20475, 360, 26.7, 130, 890, 44, 0.18, 2],
+  ['RTX 5000Ada', 32760, 576, 65.3, 250, 890, 72, 0.41, 2],
+  ['RTX 6000Ada', 49140, 960, 91.1, 300, 890, 100, 0.62, 5],
+  ['L4', 23034, 300, 30.3, 72, 890, 38, 0.28, 4],
+  ['L40', 46068, 864, 90.5, 300, 890, 88, 0.58, 3],
+  ['L40S', 46068, 864, 91.6, 350, 890, 97, 0.64, 7],
+  ['RTX PRO 6000 WS', 97887, 1792, 125, 600, 1200, 235, 1.05, 4],
+  ['A100 PCIE', 81920, 1935, 19.5, 300, 800, 118, 0.85, 5],
+  ['A100 SXM4', 81920, 2039, 19.5, 400, 800, 125, 0.95, 8],
+  ['H100 PCIE', 81559, 2000, 51.2, 350, 900, 220, 1.78, 4],
+  ['H100 NVL', 95830, 3938, 60, 400, 900, 245, 1.92, 3],
+  ['H100 SXM', 81559, 3350, 66.9, 700, 900, 282, 2.05, 10],
+  ['H200', 143771, 4800, 66.9, 700, 900, 310, 2.55, 6],
+  ['B200', 183359, 8000, 80, 1000, 1000, 520, 3.6, 3],
+]
+
+const amd: Row[] = [
+  ['RX 7900 XTX', 24560, 960, 61.4, 355, 0, 61, 0.19, 1],
+  ['Instinct MI250X', 131072, 3277, 47.9, 560, 0, 130, 1.1, 1],
+  ['Instinct MI300X', 196592, 5300, 163.4, 750, 0, 330, 1.85, 2],
+]
+
+export type DemoModel = {
+  facts: {
+    name: string
+    architecture: string
+    ramMb: number
+    memoryBandwidthGbps: number
+    tflops: number
+    maxPowerWatts: number
+    computeCapability: number
+  }
+  dlperf: number
+  dollarsPerHour: number
+  weight: number
+  /** Built for racks: found in data centers, many to a machine. */
+  rack: boolean
+}
+
+function read(rows: Row[], architecture: string, rack: boolean): DemoModel[] {
+  return rows.map(
+    ([name, ramMb, memoryBandwidthGbps, tflops, maxPowerWatts, computeCapability, dlperf, price, weight]) => ({
+      facts: { name, architecture, ramMb, memoryBandwidthGbps, tflops, maxPowerWatts, computeCapability },
+      dlperf,
+      dollarsPerHour: price,
+      weight,
+      rack,
+    }),
+  )
+}
+
+export const demoModels: DemoModel[] = [
+  ...read(home, 'nvidia', false),
+  ...read(rack, 'nvidia', true),
+  ...read(amd, 'amd', true),
+]

@@ -1,0 +1,65 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { DomainError } from '../src/domain/errors.ts'
+import type { Operations, Services } from '../src/services/services.ts'
+import { type DemoMachine, demoHostCount, demoMachines } from './demo-market.ts'
+import { demoModels } from './gpu-models.ts'
+
+const demoMachineCount = 420
+const demoEmail = 'demo@example.com'
+const demoCreditNanos = 100_000_000_000n
+/** Machines of one batch are listed together or not at all. The demo market is one batch. */
+const batchSize = 500
+
+export type MarketSize = { machines: number; seed?: number }
+
+/** The demo account and market, each unless it exists. The account's key is the one in the file while that works. */
+export async function ensureDemo(services: Services, operations: Operations, keyFile: string) {
+  const key = await ensureDemoKey(services, operations, keyFile)
+  if (!(await operations.machines.exist())) await seedMarket(operations, { machines: demoMachineCount })
+  return key
+}
+
+async function ensureDemoKey(services: Services, operations: Operations, keyFile: string) {
+  const kept = await readFile(keyFile, 'utf8').catch(() => '')
+  if (await services.apiKeys.identify(kept)) return { apiKey: kept, isNew: false }
+  const { apiKey } = await operations.accounts
+    .create({ email: demoEmail, name: 'Demo', creditNanos: demoCreditNanos })
+    .catch((error: unknown) => {
+      if (!(error instanceof DomainError && error.code === 'CONFLICT')) throw error
+      return operations.accounts.createApiKey(demoEmail, { name: 'demo', permissions: null })
+    })
+  await mkdir(dirname(keyFile), { recursive: true })
+  await writeFile(keyFile, apiKey, { mode: 0o600 })
+  return { apiKey, isNew: true }
+}
+
+/** Lists the machines of a demo market, host by host. `onProgress` hears how many are listed so far. */
+export async function seedMarket(
+  operations: Operations,
+  { machines, seed = 1 }: MarketSize,
+  onProgress: (listed: number) => void = () => {},
+): Promise<void> {
+  const start = new Date()
+  const modelIds = await operations.machines.saveGpuModels(demoModels.map(({ facts }) => facts))
+  const hostIds = await operations.accounts.saveHosts(hostEmails(demoHostCount(machines), seed))
+  const resolve = ({ host, gpuModel, ...machine }: DemoMachine) => ({
+    ...machine,
+    hostId: hostIds[host] as number,
+    gpuModelId: modelIds.get(gpuModel) as number,
+  })
+  let listed = 0
+  let batch: DemoMachine[] = []
+  for (const machine of demoMachines(machines, start, seed)) {
+    batch.push(machine)
+    listed += 1
+    if (batch.length < batchSize && listed < machines) continue
+    await operations.machines.list(batch.map(resolve))
+    batch = []
+    onProgress(listed)
+  }
+}
+
+function hostEmails(count: number, seed: number): string[] {
+  return Array.from({ length: count }, (_, host) => `host-${host + 1}.market-${seed}@example.com`)
+}
