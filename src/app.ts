@@ -1,0 +1,74 @@
+import type { Logger } from 'pino'
+import { ensureDemo } from '../prisma/seed.ts'
+import { openDatabase } from './database/client.ts'
+import { alone, locks } from './database/locks.ts'
+import { migrate } from './database/migrations.ts'
+import { createGraphqlFace } from './graphql/face.ts'
+import { createGraphiql } from './graphql/graphiql.ts'
+import { logged } from './http/request-log.ts'
+import { createRouter } from './http/router.ts'
+import type { Fetch } from './http/server.ts'
+import { createRestFace } from './rest/face.ts'
+import { createOperations, createServices, type Operations } from './services/services.ts'
+
+export type AppOptions = {
+  databaseUrl: string
+  poolSize: number
+  graphiql: boolean
+  /** The file that keeps the key of the demo account; undefined for no demo market. */
+  demoKeyFile: string | undefined
+  log: Logger
+  now: () => Date
+}
+
+export type App = {
+  fetch: Fetch
+  operations: Operations
+  /** Brings the database up to date, and fills an empty one if there is to be a demo market. */
+  start(): Promise<{ apiKey: string; isNew: boolean } | undefined>
+  /** From now on the app is not ready; what runs goes on. */
+  drain(): void
+  stop(): Promise<void>
+}
+
+/** Builds everything and listens to nothing. */
+export function createApp({ databaseUrl, poolSize, graphiql, demoKeyFile, log, now }: AppOptions): App {
+  const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
+  const database = openDatabase({ url: databaseUrl, poolSize, onIdleError })
+  const services = createServices({ database, now })
+  const operations = createOperations({ database, now })
+  let phase: 'starting' | 'ready' | 'stopping' = 'starting'
+  let demoKey: string | undefined
+
+  const whyNotReady = async () => {
+    if (phase !== 'ready') return phase
+    const unreachable = await database.pool.query('SELECT 1').then(
+      () => false,
+      () => true,
+    )
+    return unreachable ? 'the database does not answer' : undefined
+  }
+  const faces = {
+    rest: createRestFace(services),
+    graphql: createGraphqlFace(services, database.prisma),
+    graphiql: graphiql ? createGraphiql(() => demoKey) : undefined,
+  }
+
+  return {
+    fetch: logged(log, createRouter(faces, whyNotReady)),
+    operations,
+    start: () =>
+      alone(databaseUrl, locks.migration, async () => {
+        const applied = await migrate(databaseUrl)
+        if (applied.length > 0) log.info({ applied }, 'The database was migrated.')
+        const demo = demoKeyFile === undefined ? undefined : await ensureDemo(services, operations, demoKeyFile)
+        demoKey = demo?.apiKey
+        phase = 'ready'
+        return demo
+      }),
+    drain: () => {
+      phase = 'stopping'
+    },
+    stop: () => database.close(),
+  }
+}

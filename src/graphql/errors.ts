@@ -1,0 +1,47 @@
+import { GraphQLError } from 'graphql'
+import { DomainError, type ErrorCode } from '../domain/errors.ts'
+import { explainFailure } from '../services/failures.ts'
+import type { Context } from './context.ts'
+
+/** The code that clients see for each refusal, and the status of an answer that has nothing but this refusal. */
+const answers: Record<ErrorCode, { code: string; status?: number }> = {
+  UNAUTHENTICATED: { code: 'UNAUTHENTICATED', status: 401 },
+  FORBIDDEN: { code: 'FORBIDDEN', status: 403 },
+  NOT_FOUND: { code: 'NOT_FOUND' },
+  INVALID_INPUT: { code: 'BAD_USER_INPUT' },
+  INVALID_CURSOR: { code: 'INVALID_CURSOR' },
+  CONFLICT: { code: 'CONFLICT' },
+  UNAVAILABLE: { code: 'UNAVAILABLE', status: 503 },
+}
+
+export function describe({ code, details }: DomainError): {
+  extensions: Record<string, unknown>
+  status: number | undefined
+} {
+  const { code: shown, status } = answers[code]
+  return { extensions: { code: shown, ...details }, status }
+}
+
+/** What the caller may read of an error: refusals as they are, and of anything else only that it happened. */
+export function explainError(error: GraphQLError, { requestId, log }: Context): GraphQLError {
+  const { originalError } = error
+  if (!originalError || originalError instanceof GraphQLError) return error
+  const known = explainFailure(originalError)
+  if (known instanceof DomainError) {
+    const { extensions, status } = describe(known)
+    return restate(error, known.message, status === undefined ? extensions : { ...extensions, http: { status } })
+  }
+  log.error({ err: originalError, path: error.path }, 'A GraphQL field failed.')
+  return restate(error, 'Unexpected error.', { code: 'INTERNAL_SERVER_ERROR', requestId })
+}
+
+/** An answer that has data is a success, whatever a part of it was refused. */
+export function withoutStatus(error: GraphQLError): GraphQLError {
+  const { http, ...extensions } = error.extensions
+  return http === undefined ? error : restate(error, error.message, extensions)
+}
+
+function restate(error: GraphQLError, message: string, extensions: Record<string, unknown>): GraphQLError {
+  const { nodes = null, source = null, positions = null, path = null } = error
+  return new GraphQLError(message, { nodes, source, positions, path, extensions })
+}

@@ -1,0 +1,56 @@
+import { createYoga } from 'graphql-yoga'
+import { authenticate } from '../auth/authenticate.ts'
+import type { PrismaClient } from '../database/generated/client.ts'
+import { DomainError } from '../domain/errors.ts'
+import { BodyRefused, checkEncoding, maxBodyBytes } from '../http/body.ts'
+import type { Handler, RequestContext } from '../http/context.ts'
+import { json } from '../http/json.ts'
+import { explainFailure } from '../services/failures.ts'
+import type { Services } from '../services/services.ts'
+import type { Context } from './context.ts'
+import { describe } from './errors.ts'
+import { withExplainedErrors, withinLimits } from './plugins.ts'
+import { schema } from './schema.ts'
+
+/** Answers /graphql. Without a key there is nothing: no introspection, and no hint in an error. */
+export function createGraphqlFace(services: Services, prisma: PrismaClient): Handler {
+  const yoga = createYoga<Context>({
+    schema,
+    graphiql: false,
+    landingPage: false,
+    cors: false,
+    multipart: false,
+    batching: false,
+    logging: false,
+    maxRequestBodySize: maxBodyBytes,
+    // It would answer anything that ends with this, without a key. No URL ends with a space and a word.
+    healthCheckEndpoint: '/ never',
+    maskedErrors: { isDev: false },
+    plugins: [withinLimits, withExplainedErrors],
+  })
+  return async (request, context) => {
+    try {
+      const actor = await authenticate(request, services)
+      checkEncoding(request)
+      return await yoga.fetch(request, { ...context, actor, services, prisma })
+    } catch (error) {
+      return refuse(error, context)
+    }
+  }
+}
+
+/** The answer to a request that did not become an operation. */
+function refuse(error: unknown, { requestId, log }: RequestContext): Response {
+  const known = explainFailure(error)
+  if (known instanceof BodyRefused) return answer(known.status, known.message, { code: 'BAD_REQUEST' })
+  if (known instanceof DomainError) {
+    const { extensions, status = 400 } = describe(known)
+    return answer(status, known.message, extensions)
+  }
+  log.error({ err: error }, 'A GraphQL request failed.')
+  return answer(500, 'Unexpected error.', { code: 'INTERNAL_SERVER_ERROR', requestId })
+}
+
+function answer(status: number, message: string, extensions: Record<string, unknown>): Response {
+  return json(status, { errors: [{ message, extensions }] })
+}

@@ -1,0 +1,88 @@
+import type { Handler } from '../http/context.ts'
+import { isLoopback } from '../http/loopback.ts'
+
+/** Ready operations, a tab each. */
+const tabs = [
+  `# Offers of a GPU, the cheapest first, priced with the disk that you will ask for.
+query CheapestOffers {
+  offers(
+    first: 10
+    filter: { gpuName: { in: ["RTX 4090", "RTX 5090"] }, verified: true, reliability: { gte: 0.98 } }
+    pricing: { diskGb: 32 }
+  ) {
+    totalCount
+    nodes {
+      id
+      gpuName
+      numGpus
+      pricePerHour
+      priceBreakdown { compute disk }
+      machine { country reliability downloadMbps }
+    }
+    pageInfo { hasNextPage endCursor }
+  }
+}
+`,
+  `# The best bids: either many GPUs in one machine, or a large one.
+query BidsForTraining {
+  offers(
+    first: 10
+    pricing: { type: INTERRUPTIBLE, diskGb: 200 }
+    filter: {
+      datacenter: true
+      or: [{ numGpus: { gte: 8 } }, { gpuRamMb: { gte: 80000 } }]
+    }
+    orderBy: [{ field: DLPERF_PER_DOLLAR, direction: DESC }]
+  ) {
+    nodes {
+      id
+      gpuName
+      numGpus
+      gpuTotalRamMb
+      minimumBidPerHour
+      pricePerHour
+      dlperfPerDollar
+      machine { cpuName cpuRamMb nvlinkGbps city country }
+    }
+  }
+}
+`,
+  `# Who you are, and what you can spend.
+query Me {
+  viewer { id email credit }
+}
+`,
+  `# What the trade sells.
+query Models {
+  gpuModels { name gpuRamMb tflops memoryBandwidthGbps }
+}
+`,
+]
+
+/**
+ * The page for trying things out. All of it is served from here, so it works without a network. A key is filled in only
+ * for a browser that named this machine: a page elsewhere that makes its own name point here must not read it.
+ */
+export function createGraphiql(apiKey: () => string | undefined): Handler {
+  return async request => {
+    // Loaded when first asked for: it is larger than everything else together.
+    const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql')
+    const key = isLoopback(new URL(request.url).hostname) ? apiKey() : undefined
+    const headers = JSON.stringify({ Authorization: `Bearer ${key ?? 'YOUR_API_KEY'}` }, null, 2)
+    const page = renderGraphiQL({
+      title: 'Berth',
+      defaultTabs: tabs.map(query => ({ query, headers })),
+      headers,
+      defaultEditorToolsVisibility: 'headers',
+      schemaDescription: true,
+    })
+    return new Response(page, {
+      headers: {
+        'content-type': 'text/html; charset=utf-8',
+        'cache-control': 'no-store',
+        'content-security-policy':
+          "default-src 'self' 'unsafe-inline' 'unsafe-eval' blob: data:; frame-ancestors 'none'",
+      },
+    })
+  }
+}

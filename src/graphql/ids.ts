@@ -1,0 +1,27 @@
+import { invalidInput } from '../domain/errors.ts'
+
+/** Ids are a prefix for the type around the integer that REST shows. */
+const prefixes = { Account: 'acc', GpuModel: 'gpu', Machine: 'mch', Offer: 'off' } as const
+export type NodeType = keyof typeof prefixes
+
+export function printId(type: NodeType, id: number | bigint): string {
+  return `${prefixes[type]}_${id}`
+}
+
+/** The integer in an id of a known type. The bare integer is accepted too. */
+export function parseId(type: NodeType, id: string): bigint {
+  const [, prefix, digits] = /^(?:([a-z]+)_)?(\d{1,18})$/.exec(id) ?? []
+  if (digits !== undefined && (prefix === undefined || prefix === prefixes[type])) return BigInt(digits)
+  throw invalidInput([
+    { path: 'id', message: `"${id}" is not the id of this type; such ids look like ${prefixes[type]}_42.` },
+  ])
+}
+
+/** The type that an id belongs to. */
+export function typeOfId(id: string): NodeType {
+  const types = Object.keys(prefixes) as NodeType[]
+  const type = types.find(name => id.startsWith(`${prefixes[name]}_`))
+  if (type) return type
+  const examples = Object.values(prefixes).map(prefix => `${prefix}_42`)
+  throw invalidInput([{ path: 'id', message: `"${id}" is not an id; ids look like ${examples.join(', ')}.` }])
+}

@@ -1,0 +1,85 @@
+// How large an operation may be. A document of a few lines can stand for millions of fields, because fragments repeat
+// what they hold, so this is measured before anything else looks at it.
+
+import {
+  type ASTVisitor,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+  type ValidationContext,
+} from 'graphql'
+
+export const limits = { tokens: 2_000, depth: 10, fields: 1_000, aliases: 30, directives: 20, mutations: 5, errors: 5 }
+
+type Size = { depth: number; fields: number; rootFields: number; aliases: number; directives: number }
+const nothing: Size = { depth: 0, fields: 0, rootFields: 0, aliases: 0, directives: 0 }
+
+/** Refuses an operation that is too large, with fragments counted as often as they are spread. */
+export function limitsRule(context: ValidationContext): ASTVisitor {
+  return {
+    OperationDefinition(operation) {
+      const size = sizeOf(operation, context)
+      const refuse = (what: string, size: number, limit: number) => {
+        if (size <= limit) return
+        const message = `The operation has ${size} ${what}; at most ${limit} are allowed.`
+        context.reportError(
+          new GraphQLError(message, { nodes: operation, extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }),
+        )
+      }
+      refuse('levels', size.depth, limits.depth)
+      refuse('fields', size.fields, limits.fields)
+      refuse('aliases', size.aliases, limits.aliases)
+      refuse('directives', size.directives, limits.directives)
+      if (operation.operation === 'mutation') refuse('mutations', size.rootFields, limits.mutations)
+      return false
+    },
+  }
+}
+
+function sizeOf(operation: OperationDefinitionNode, context: ValidationContext): Size {
+  const measured = new Map<FragmentDefinitionNode, Size>()
+  const own = sizeOfSelections(operation.selectionSet)
+  return { ...own, directives: own.directives + (operation.directives?.length ?? 0) }
+
+  function sizeOfSelections({ selections }: SelectionSetNode): Size {
+    const sum = { ...nothing }
+    for (const selection of selections) {
+      const size = sizeOfSelection(selection)
+      sum.depth = Math.max(sum.depth, size.depth)
+      sum.fields += size.fields
+      sum.rootFields += size.rootFields
+      sum.aliases += size.aliases
+      sum.directives += size.directives + (selection.directives?.length ?? 0)
+    }
+    return sum
+  }
+
+  function sizeOfSelection(selection: SelectionSetNode['selections'][number]): Size {
+    if (selection.kind === Kind.INLINE_FRAGMENT) return sizeOfSelections(selection.selectionSet)
+    if (selection.kind === Kind.FRAGMENT_SPREAD) return sizeOfFragment(context.getFragment(selection.name.value))
+    const aliases = selection.alias ? 1 : 0
+    // GraphQL bounds introspection by itself, and tools need it whole.
+    const isIntrospection = selection.name.value.startsWith('__')
+    const inner = selection.selectionSet && !isIntrospection ? sizeOfSelections(selection.selectionSet) : nothing
+    return {
+      depth: isIntrospection ? 0 : inner.depth + 1,
+      fields: inner.fields + 1,
+      rootFields: 1,
+      aliases: inner.aliases + aliases,
+      directives: inner.directives,
+    }
+  }
+
+  /** Each fragment is measured once. One that spreads itself counts as empty there; another rule refuses it. */
+  function sizeOfFragment(fragment: FragmentDefinitionNode | null | undefined): Size {
+    if (!fragment) return nothing
+    const known = measured.get(fragment)
+    if (known) return known
+    measured.set(fragment, nothing)
+    const size = sizeOfSelections(fragment.selectionSet)
+    measured.set(fragment, size)
+    return size
+  }
+}

@@ -1,0 +1,6 @@
+import { type Operation, operations } from '../domain/permissions.ts'
+
+/** The sentence about permission that the description of every root field ends with. */
+export function needs(operation: Operation): string {
+  return `Needs the permission \`${operations[operation]}\`.`
+}

@@ -1,0 +1,35 @@
+import { type ExecutionResult, parse, validate } from 'graphql'
+import type { Plugin } from 'graphql-yoga'
+import type { Context } from './context.ts'
+import { explainError, withoutStatus } from './errors.ts'
+import { limits, limitsRule } from './limits.ts'
+
+export const withinLimits: Plugin = {
+  onParse({ setParseFn }) {
+    const parseWithinLimits: typeof parse = (source, options) => parse(source, { ...options, maxTokens: limits.tokens })
+    setParseFn(parseWithinLimits)
+  },
+  onValidate({ setValidationFn }) {
+    const validateWithinLimits: typeof validate = (schema, document, rules, options) => {
+      // Alone and first: some of the other rules take long for exactly what this refuses.
+      const tooLarge = validate(schema, document, [limitsRule])
+      return tooLarge.length > 0
+        ? tooLarge
+        : validate(schema, document, rules, { ...options, maxErrors: limits.errors })
+    }
+    setValidationFn(validateWithinLimits)
+  },
+}
+
+export const withExplainedErrors: Plugin<Context> = {
+  onExecute({ args }) {
+    return {
+      onExecuteDone({ result, setResult }) {
+        const { errors, ...rest } = result as ExecutionResult
+        if (!errors) return
+        const explained = errors.map(error => explainError(error, args.contextValue))
+        setResult({ ...rest, errors: rest.data ? explained.map(withoutStatus) : explained })
+      },
+    }
+  },
+}

@@ -1,0 +1,24 @@
+import { GraphQLError, Kind } from 'graphql'
+import { DateTimeResolver } from 'graphql-scalars'
+import { parseUsd, printUsd } from '../domain/money.ts'
+import { builder } from './builder.ts'
+
+builder.addScalarType('DateTime', DateTimeResolver, {
+  description: 'An instant in ISO 8601, with its offset: `2026-11-21T09:30:00.000Z`.',
+})
+
+builder.scalarType('Usd', {
+  description:
+    'US dollars, exactly: a decimal in a string with at most nine places, `"0.4037"`. Never a float, neither coming nor going.',
+  serialize: printUsd,
+  parseValue: value => readUsd(typeof value === 'string' ? value : undefined),
+  parseLiteral: node => readUsd(node.kind === Kind.STRING ? node.value : undefined),
+})
+
+function readUsd(text: string | undefined): bigint {
+  const nanos = text === undefined ? undefined : parseUsd(text)
+  if (nanos === undefined) {
+    throw new GraphQLError('An amount is a decimal in a string with at most nine places, like "0.25".')
+  }
+  return nanos
+}

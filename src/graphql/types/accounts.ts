@@ -1,0 +1,30 @@
+import { builder } from '../builder.ts'
+import { printId } from '../ids.ts'
+import { loaderOf } from '../loader.ts'
+import { needs } from '../permission.ts'
+import { Node } from './node.ts'
+
+export const Account = builder.prismaObject('Account', {
+  description: 'Who rents and pays.',
+  interfaces: [Node],
+  fields: t => ({
+    id: t.id({ description: 'Starts with `acc_`.', resolve: ({ id }) => printId('Account', id) }),
+    email: t.exposeString('email', { description: 'The address that the account is known by.' }),
+    name: t.exposeString('name', { description: 'What its owner calls it. May be empty.' }),
+    credit: t.expose('postedNanos', { type: 'Usd', description: 'What is left to spend.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was opened.' }),
+  }),
+})
+
+/** Other accounts are not found, whether they exist or not. */
+export const accountById = loaderOf(async ({ services, actor }, ids: readonly number[]) =>
+  ids.includes(actor.accountId) ? [await services.accounts.viewer(actor, {})] : [],
+)
+
+builder.queryField('viewer', t =>
+  t.prismaField({
+    type: 'Account',
+    description: `The account that the key belongs to. ${needs('accounts.viewer')}`,
+    resolve: (query, _root, _args, { services, actor }) => services.accounts.viewer(actor, query),
+  }),
+)

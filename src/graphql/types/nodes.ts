@@ -1,0 +1,51 @@
+import { brandWithType } from '@pothos/core'
+import { invalidInput } from '../../domain/errors.ts'
+import { maxPageSize } from '../../domain/pages.ts'
+import { builder } from '../builder.ts'
+import type { Context } from '../context.ts'
+import { type NodeType, parseId, typeOfId } from '../ids.ts'
+import { Account, accountById } from './accounts.ts'
+import { GpuModel, gpuModelById } from './gpu-models.ts'
+import { Machine, machineById } from './machines.ts'
+import { Node } from './node.ts'
+import { Offer, offerById } from './offers.ts'
+
+const finders: Record<NodeType, (context: Context, id: bigint) => Promise<object | null>> = {
+  Account: (context, id) => accountById(context).load(Number(id)),
+  GpuModel: (context, id) => gpuModelById(context).load(Number(id)),
+  Machine: (context, id) => machineById(context).load(Number(id)),
+  Offer: (context, id) => offerById(context).load(id),
+}
+const refs = { Account, GpuModel, Machine, Offer }
+
+async function findNode(id: string, context: Context): Promise<object | null> {
+  const type = typeOfId(id)
+  const node = await finders[type](context, parseId(type, id))
+  if (node) brandWithType(node, refs[type])
+  return node
+}
+
+builder.queryFields(t => ({
+  node: t.field({
+    type: Node,
+    nullable: true,
+    description: 'Anything by its id. Null when there is no such thing, or none that this key may see.',
+    args: { id: t.arg.id({ required: true, description: 'Any id that this API gave out.' }) },
+    resolve: (_root, { id }, context) => findNode(id, context),
+  }),
+  nodes: t.field({
+    type: [Node],
+    nullable: { list: false, items: true },
+    description: 'Several things by their ids, in the order of the ids, with null for each that is not found.',
+    args: { ids: t.arg.idList({ required: true, description: `At most ${maxPageSize} ids.` }) },
+    complexity: ({ ids }) => ({ field: 1, multiplier: ids.length }),
+    resolve: (_root, { ids }, context) => {
+      if (ids.length > maxPageSize) {
+        throw invalidInput([
+          { path: 'ids', message: `At most ${maxPageSize} ids can be asked for at once, not ${ids.length}.` },
+        ])
+      }
+      return Promise.all(ids.map(id => findNode(id, context)))
+    },
+  }),
+}))

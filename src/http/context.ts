@@ -1,0 +1,5 @@
+import type { Logger } from 'pino'
+
+/** What is known of a request before anybody reads it. The log carries its id. */
+export type RequestContext = { requestId: string; log: Logger }
+export type Handler = (request: Request, context: RequestContext) => Promise<Response>

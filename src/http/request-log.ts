@@ -1,0 +1,30 @@
+import { randomUUID } from 'node:crypto'
+import type { Logger } from 'pino'
+import type { Handler } from './context.ts'
+import { json } from './json.ts'
+import type { Fetch } from './server.ts'
+
+/** Gives each request an id, which its answer and all its log lines carry, and logs how it went. */
+export function logged(log: Logger, handler: Handler): Fetch {
+  return async request => {
+    const start = performance.now()
+    const given = request.headers.get('x-request-id') ?? ''
+    const requestId = /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()
+    const requestLog = log.child({ requestId })
+    const response = await handler(request, { requestId, log: requestLog }).catch((error: unknown) => {
+      requestLog.error({ err: error }, 'A request failed.')
+      return json(500, {
+        success: false,
+        error: 'internal_error',
+        msg: `Something went wrong. Tell us the request id ${requestId}.`,
+      })
+    })
+    response.headers.set('x-request-id', requestId)
+    response.headers.set('x-content-type-options', 'nosniff')
+    // Never the query: old clients send their key in it.
+    const { pathname } = new URL(request.url)
+    const ms = Math.round((performance.now() - start) * 10) / 10
+    requestLog.info({ method: request.method, path: pathname, status: response.status, ms }, 'request')
+    return response
+  }
+}

@@ -1,0 +1,34 @@
+import type { Handler } from './context.ts'
+import { health, readiness } from './health.ts'
+import { json } from './json.ts'
+
+export type Faces = { rest: Handler; graphql: Handler; graphiql: Handler | undefined }
+
+/** Which face answers. Paths are compared whole: a probe's path at the end of another must not get past the keys. */
+export function createRouter(
+  { rest, graphql, graphiql }: Faces,
+  whyNotReady: () => Promise<string | undefined>,
+): Handler {
+  return async (request, context) => {
+    const { pathname } = new URL(request.url)
+    if (pathname.startsWith('/api/')) return await rest(request, context)
+    switch (pathname) {
+      case '/graphql':
+      case '/graphql/':
+        return await (graphiql && wantsPage(request) ? graphiql : graphql)(request, context)
+      case '/health':
+        return health()
+      case '/ready':
+        return await readiness(whyNotReady)
+      case '/':
+        if (graphiql) return new Response(null, { status: 302, headers: { location: '/graphql' } })
+    }
+    return json(404, { success: false, error: 'not_found', msg: `There is no ${pathname} here.` })
+  }
+}
+
+/** A browser that opens the address, and not one that sends a query. */
+function wantsPage({ method, headers, url }: Request): boolean {
+  const acceptsPage = headers.get('accept')?.includes('text/html') ?? false
+  return method === 'GET' && acceptsPage && !new URL(url).searchParams.has('query')
+}

@@ -1,0 +1,74 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { createApp } from './app.ts'
+import { parseConfig } from './config.ts'
+import { openServer } from './database/server.ts'
+import { createHttpServer } from './http/server.ts'
+
+/** Requests that run get this long to finish. */
+const graceMs = 3_000
+
+try {
+  await main()
+} catch (error) {
+  process.stderr.write(`Berth cannot start.\n${(error as Error).message}\n`)
+  process.exitCode = 1
+}
+
+async function main(): Promise<void> {
+  const config = parseConfig(process.env)
+  const { host, port, dataDir, databaseUrl, demoMarket, graphiql, logLevel } = config
+  // Standard output is for people, standard error for the log.
+  const log = pino({ level: logLevel, base: null }, pino.destination({ dest: 2, sync: true }))
+  const onLost = (error: Error) => log.error({ err: error }, 'The embedded database stopped and does not come back.')
+  const server = await openServer(databaseUrl, { dataDir, role: 'gateway', onLost })
+  const demoKeyFile = demoMarket ? join(dataDir, 'demo-key') : undefined
+  const app = createApp({ ...config, databaseUrl: server.url, demoKeyFile, log, now: () => new Date() })
+  const http = createHttpServer(app.fetch)
+
+  const stop = async () => {
+    app.drain()
+    if (http.listening) {
+      const closed = once(http, 'close')
+      http.close()
+      await Promise.race([closed, sleep(graceMs, undefined, { ref: false })])
+      http.closeAllConnections()
+    }
+    await app.stop()
+    await server.release()
+  }
+  const stopped = new Promise(resolve => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(signal))
+  })
+
+  try {
+    const demo = await app.start()
+    http.listen(port, host)
+    await once(http, 'listening')
+    greet(http.address() as AddressInfo, { graphiql, demo, demoKeyFile })
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  await stopped
+  await stop()
+}
+
+type Greeting = {
+  graphiql: boolean
+  demo: { apiKey: string; isNew: boolean } | undefined
+  demoKeyFile: string | undefined
+}
+
+/** Tells whoever started it where to go. A key is printed once, when it is made. */
+function greet({ address, family, port }: AddressInfo, { graphiql, demo, demoKeyFile }: Greeting): void {
+  const host = address === '::' || address === '0.0.0.0' ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
+  const lines = [`GraphQL   http://${host}:${port}/graphql${graphiql ? '  (GraphiQL in a browser)' : ''}`]
+  lines.push(`REST      http://${host}:${port}/api/v0/`)
+  if (demo?.isNew) lines.push(`Demo key  ${demo.apiKey}`, `          (shown once, kept in ${demoKeyFile})`)
+  else if (demo) lines.push(`Demo key  in ${demoKeyFile}`)
+  process.stdout.write(`Berth is ready.\n\n${lines.map(line => `  ${line}\n`).join('')}\n`)
+}
