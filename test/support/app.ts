@@ -1,0 +1,85 @@
+import { pino } from 'pino'
+import { type App, type AppOptions, createApp } from '../../src/app.ts'
+import type { Permissions } from '../../src/domain/permissions.ts'
+import { type ManualClock, manualClock } from './clock.ts'
+import { createDatabase, type TestDatabase } from './database.ts'
+
+export type GraphqlAnswer = {
+  status: number
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the test asked for
+  data: any
+  errors: { message: string; path?: unknown[]; extensions: Record<string, unknown> }[] | undefined
+}
+// biome-ignore lint/suspicious/noExplicitAny: whatever the test asked for
+export type RestAnswer = { status: number; headers: Headers; body: any }
+
+export type TestApp = App & {
+  clock: ManualClock
+  database: TestDatabase
+  /** Every line that was logged. */
+  log: Record<string, unknown>[]
+  /** A key of a new account. */
+  newKey: (permissions?: Permissions | null) => Promise<string>
+  graphql: (key: string | undefined, query: string, variables?: object) => Promise<GraphqlAnswer>
+  rest: (key: string | undefined, method: string, path: string, body?: unknown) => Promise<RestAnswer>
+  close: () => Promise<void>
+}
+
+/** The real app on a database of its own, asked through `fetch`. */
+export async function startApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
+  const database = await createDatabase()
+  const clock = manualClock()
+  const log: Record<string, unknown>[] = []
+  const app = createApp({
+    databaseUrl: database.url,
+    poolSize: 4,
+    graphiql: false,
+    demoKeyFile: undefined,
+    log: pino({ level: 'info' }, { write: line => void log.push(JSON.parse(line)) }),
+    now: clock.now,
+    ...options,
+  })
+  await app.start()
+  let accounts = 0
+  return {
+    ...app,
+    clock,
+    database,
+    log,
+    async newKey(permissions = null) {
+      accounts += 1
+      const email = `renter-${accounts}@example.com`
+      const { apiKey } = await app.operations.accounts.create({ email })
+      return permissions === null ? apiKey : (await app.operations.accounts.createApiKey(email, { permissions })).apiKey
+    },
+    async graphql(key, query, variables) {
+      const response = await app.fetch(
+        new Request('http://berth.test/graphql', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...authorization(key) },
+          body: JSON.stringify({ query, variables }),
+        }),
+      )
+      const { data, errors } = await response.json()
+      return { status: response.status, data, errors }
+    },
+    async rest(key, method, path, body) {
+      const init = { method, headers: { 'content-type': 'application/json', ...authorization(key) } }
+      const text = typeof body === 'string' ? body : JSON.stringify(body)
+      const request = new Request(
+        `http://berth.test/api/v0${path}`,
+        body === undefined ? init : { ...init, body: text },
+      )
+      const response = await app.fetch(request)
+      return { status: response.status, headers: response.headers, body: await response.json() }
+    },
+    async close() {
+      await app.stop()
+      await database.drop()
+    },
+  }
+}
+
+function authorization(key: string | undefined): Record<string, string> {
+  return key === undefined ? {} : { authorization: `Bearer ${key}` }
+}

@@ -1,0 +1,84 @@
+import fc from 'fast-check'
+import type { Offer, Pricing } from '../../src/domain/offers.ts'
+import { rentalTypes } from '../../src/domain/offers.ts'
+import { fieldOf, kindOf, type OfferField, offerFields } from '../../src/domain/offers-fields.ts'
+import { type Condition, type OfferFilter, operatorsOf, readCondition } from '../../src/domain/offers-filter.ts'
+import type { OrderKey } from '../../src/domain/offers-order.ts'
+import type { Listed } from './factories.ts'
+
+const models = [
+  { name: 'RTX 4090', ramMb: 24_564, tflops: 82.6 },
+  { name: 'H100 SXM', ramMb: 81_559, tflops: 66.9, computeCapability: 900 },
+  { name: 'RX 7900 XTX', ramMb: 24_560, tflops: 61.4, computeCapability: 0, architecture: 'amd' },
+]
+
+/** Machines that often agree in something, so that ties, bundles and boundaries come up. */
+export const listed: fc.Arbitrary<Listed> = fc.record({
+  model: fc.constantFrom(...models),
+  machine: fc.record({
+    numGpus: fc.constantFrom(1, 2, 3, 4, 6, 8),
+    gpuNanos: fc.constantFrom(100_000_000n, 133_333_333n, 400_000_000n, 400_000_001n),
+    minBidGpuNanos: fc.constantFrom(50_000_000n, 99_999_999n),
+    storageNanos: fc.constantFrom(0n, 50_000_000n, 123_456_789n, 350_000_000n, 9_000_000_000n),
+    reliability: fc.constantFrom(0.8, 0.95, 0.9977, 1),
+    verification: fc.constantFrom('verified' as const, 'unverified' as const, 'deverified' as const),
+    dlperfPerGpu: fc.constantFrom(13.3, 100, 199.1),
+    country: fc.constantFrom('SE', 'US', 'KR'),
+    datacenter: fc.boolean(),
+    cpuCores: fc.constantFrom(16, 48, 127),
+    cpuArch: fc.constantFrom('amd64', 'arm64'),
+    diskMb: fc.integer({ min: 100_000, max: 100_010 }),
+    downloadMbps: fc.constantFrom(100, 558.3, 10_000),
+    listedUntil: fc
+      .constantFrom('2026-11-21T11:59:59.999Z', '2026-11-22T12:00:00.000Z', '2027-06-01T00:00:00.001Z')
+      .map(text => new Date(text)),
+  }),
+})
+
+export const pricing: fc.Arbitrary<Pricing> = fc.record({
+  type: fc.constantFrom(...rentalTypes),
+  diskMb: fc.constantFrom(8_000, 8_000, 0, 1, 5_000, 8_001, 100_000, 100_000_000),
+})
+
+const fields = Object.keys(offerFields) as OfferField[]
+
+/** Conditions whose operands are values that some offer has: the boundaries of every comparison. */
+export function conditions(offers: Offer[]): fc.Arbitrary<Condition> {
+  const value = (field: OfferField) => fc.constantFrom(...offers).map(offer => fieldOf(offer, field))
+  return fc.constantFrom(...fields).chain(field =>
+    fc.constantFrom(...operatorsOf[kindOf(field)]).chain(operator => {
+      const operand = operator === 'in' || operator === 'nin' ? fc.array(value(field), { maxLength: 4 }) : value(field)
+      return operand.map(given => readCondition(field, operator, given) as Condition)
+    }),
+  )
+}
+
+export function filters(offers: Offer[]): fc.Arbitrary<OfferFilter> {
+  // Short filters are common, since each condition leaves fewer offers to be ordered and cut.
+  const some = fc.oneof(fc.constant<Condition[]>([]), fc.array(conditions(offers), { maxLength: 3 }))
+  const { filter } = fc.letrec<{ filter: OfferFilter }>(tie => ({
+    filter: fc.record({
+      conditions: some,
+      alternatives: fc.oneof(
+        { maxDepth: 2 },
+        { arbitrary: fc.constant<OfferFilter[]>([]), weight: 2 },
+        fc.array(tie('filter'), { minLength: 1, maxLength: 3 }),
+      ),
+    }),
+  }))
+  return filter
+}
+
+const orderable = fields.filter(field => kindOf(field) !== 'boolean')
+
+export const order: fc.Arbitrary<OrderKey[]> = fc.array(
+  fc.record({
+    // Prices and what is equal for a whole kind are ordered in ways of their own, so they come up more often.
+    field: fc.oneof(
+      fc.constantFrom(...orderable),
+      fc.constantFrom<OfferField>('pricePerHour', 'pricePerGpuHour', 'tflopsPerDollar', 'numGpus', 'gpuRamMb', 'score'),
+    ),
+    direction: fc.constantFrom('asc' as const, 'desc' as const),
+  }),
+  { maxLength: 3 },
+)

@@ -1,0 +1,80 @@
+import type { NewGpuModel, NewMachine } from '../../src/services/machines.ts'
+import type { Operations } from '../../src/services/services.ts'
+
+/** A GPU model that is valid as it is. */
+export function aGpuModel(overrides: Partial<NewGpuModel> = {}): NewGpuModel {
+  return {
+    name: 'RTX 4090',
+    architecture: 'nvidia',
+    ramMb: 24_564,
+    memoryBandwidthGbps: 1_008,
+    tflops: 82.6,
+    maxPowerWatts: 450,
+    computeCapability: 890,
+    ...overrides,
+  }
+}
+
+export type MachineFacts = Omit<NewMachine, 'hostId' | 'gpuModelId'>
+
+/** A machine that is valid as it is: one GPU at 0.4 $ an hour, with disk at 0.36 $ a GB and month. */
+export function aMachine(overrides: Partial<MachineFacts> = {}): MachineFacts {
+  return {
+    numGpus: 1,
+    dlperfPerGpu: 100,
+    gpuMaxTempCelsius: 60,
+    gpuDisplayActive: false,
+    gpuLanes: 16,
+    nvlinkGbps: 0,
+    pciGeneration: 4,
+    pcieGbps: 20,
+    cudaVersion: 12.8,
+    driverVersion: 570_172_008,
+    cpuName: 'AMD EPYC 7713',
+    cpuArch: 'amd64',
+    cpuCores: 64,
+    cpuGhz: 3.6,
+    cpuRamMb: 257_000,
+    hasAvx: true,
+    motherboard: 'H12SSL-i',
+    osVersion: 22.04,
+    diskName: 'nvme',
+    diskMbps: 3_000,
+    diskMb: 900_000,
+    downloadMbps: 1_000,
+    uploadMbps: 500,
+    publicIp: '198.18.0.1',
+    staticIp: true,
+    firstPort: 20_000,
+    lastPort: 20_099,
+    country: 'SE',
+    city: 'Stockholm',
+    datacenter: true,
+    vmsEnabled: false,
+    verification: 'verified',
+    reliability: 0.99,
+    gpuNanos: 400_000_000n,
+    minBidGpuNanos: 200_000_000n,
+    storageNanos: 360_000_000n,
+    downloadNanos: 5_000_000n,
+    uploadNanos: 5_000_000n,
+    listedUntil: new Date('2027-06-01T00:00:00.000Z'),
+    ...overrides,
+  }
+}
+
+export type Listed = { model?: Partial<NewGpuModel>; machine?: Partial<MachineFacts> }
+
+/** Puts machines on the market, each of a model of its own choice. Ids are given in this order. */
+export async function listMachines({ machines, accounts }: Operations, listed: Listed[]): Promise<void> {
+  const models = listed.map(({ model }) => aGpuModel(model))
+  const ids = await machines.saveGpuModels([...new Map(models.map(model => [model.name, model])).values()])
+  const [hostId] = await accounts.saveHosts(['host@example.com'])
+  await machines.list(
+    listed.map(({ machine }, index) => ({
+      ...aMachine(machine),
+      hostId: hostId as number,
+      gpuModelId: ids.get(models[index]?.name ?? '') as number,
+    })),
+  )
+}

@@ -1,0 +1,67 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import type { TestProject } from 'vitest/node'
+import { openEmbedded } from '../../src/database/embedded.ts'
+import { migrate } from '../../src/database/migrations.ts'
+import { withDatabase } from '../../src/database/server.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The server that tests make their databases on. */
+    serverUrl: string
+    /** A migrated database to clone. */
+    templateName: string
+  }
+}
+
+/** Tests run on the server that DATABASE_URL names, or on one of their own that is gone afterwards. */
+export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
+  const server = process.env['DATABASE_URL'] ? givenServer(process.env['DATABASE_URL']) : await ownServer()
+  const templateName = `berth_test_template_${process.pid}`
+  const admin = new pg.Client({ connectionString: server.url })
+  await admin.connect()
+  const stop = async () => {
+    await admin.query(`DROP DATABASE IF EXISTS ${templateName} WITH (FORCE)`)
+    await admin.end()
+    await server.stop()
+  }
+  try {
+    await admin.query(`CREATE DATABASE ${templateName}`)
+    await migrate(withDatabase(server.url, templateName))
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  provide('serverUrl', server.url)
+  provide('templateName', templateName)
+  return stop
+}
+
+function givenServer(url: string) {
+  return { url, stop: async () => {} }
+}
+
+async function ownServer() {
+  const dataDir = await mkdtemp(join(tmpdir(), 'berth-test-'))
+  // As root, PostgreSQL runs as another user, who must be able to enter.
+  await chmod(dataDir, 0o711)
+  const onLost = (error: Error) => {
+    throw error
+  }
+  const { url, release } = await openEmbedded({ dataDir, role: 'command', onLost })
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  // Nothing here outlives the run, so nothing need reach the disk.
+  await client.query('ALTER SYSTEM SET fsync = off')
+  await client.query('SELECT pg_reload_conf()')
+  await client.end()
+  return {
+    url,
+    stop: async () => {
+      await release()
+      await rm(dataDir, { recursive: true })
+    },
+  }
+}
