@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -46,8 +47,7 @@ async function main(): Promise<void> {
 
   try {
     const demo = await app.start()
-    http.listen(port, host)
-    await once(http, 'listening')
+    await listen(http, port, host)
     greet(http.address() as AddressInfo, { graphiql, demo, demoKeyFile })
   } catch (error) {
     await stop()
@@ -55,6 +55,14 @@ async function main(): Promise<void> {
   }
   await stopped
   await stop()
+}
+
+async function listen(http: Server, port: number, host: string): Promise<void> {
+  http.listen(port, host)
+  await once(http, 'listening').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE') throw error
+    throw new Error(`Port ${port} on ${host} is in use. Stop what listens there, or set PORT to another.`)
+  })
 }
 
 type Greeting = {

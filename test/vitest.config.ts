@@ -9,5 +9,7 @@ export default defineConfig({
     pool: 'forks',
     testTimeout: 20_000,
     hookTimeout: 30_000,
+    // Node runs the tests as it runs the program: without a transform in between.
+    experimental: { viteModuleRunner: false },
   },
 })

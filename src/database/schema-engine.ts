@@ -20,14 +20,8 @@ declare const WebAssembly: {
  * it compares migrations with a schema, it applies them to the database first, which must then be empty.
  */
 export async function withSchemaEngine<T>(url: string, work: (engine: SchemaEngine) => Promise<T>): Promise<T> {
-  // The package's entry imports its WebAssembly as a module, which Node warns of on every start.
-  const glue = await import('@prisma/schema-engine-wasm/schema_engine_bg')
-  const folder = dirname(createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg'))
-  const { instance } = await WebAssembly.instantiate(await readFile(join(folder, 'schema_engine_bg.wasm')), {
-    './schema_engine_bg.js': glue,
-  })
-  glue.__wbg_set_wasm(instance.exports)
-  ;(instance.exports['__wbindgen_start'] as () => void)()
+  loading ??= load()
+  const { SchemaEngine } = await loading
   const pool = new CataloguePool({ connectionString: url, max: 2 })
   const connect = () => connectAdapter(pool)
   const factory = {
@@ -37,17 +31,33 @@ export async function withSchemaEngine<T>(url: string, work: (engine: SchemaEngi
     connectToShadowDb: connect,
   } as const
   const log = () => {}
-  const engine = await glue.SchemaEngine.new(
-    { datamodels: undefined },
-    log,
-    bindMigrationAwareSqlAdapterFactory(factory),
-  )
+  const engine = await SchemaEngine.new({ datamodels: undefined }, log, bindMigrationAwareSqlAdapterFactory(factory))
   try {
     return await work(engine)
   } finally {
     engine.free()
     await pool.end()
   }
+}
+
+let loading: ReturnType<typeof load> | undefined
+
+/** Once per process: the package keeps one instance. Its own entry makes Node warn of experiments on every start. */
+async function load() {
+  const name = '@prisma/schema-engine-wasm/schema_engine_bg'
+  const glue: typeof import('@prisma/schema-engine-wasm/schema_engine_bg') = await import(name)
+  const folder = dirname(createRequire(import.meta.url).resolve(name))
+  const binary = await readFile(join(folder, 'schema_engine_bg.wasm'))
+  const imports: Record<string, unknown> = { ...glue }
+  // It leaves a timer behind, which would keep the process from ending for ten seconds.
+  for (const name of Object.keys(imports).filter(key => key.startsWith('__wbg_setTimeout'))) {
+    const setTimer = imports[name] as (...args: unknown[]) => NodeJS.Timeout
+    imports[name] = (...args: unknown[]) => setTimer(...args).unref()
+  }
+  const { instance } = await WebAssembly.instantiate(binary, { './schema_engine_bg.js': imports })
+  glue.__wbg_set_wasm(instance.exports)
+  ;(instance.exports['__wbindgen_start'] as () => void)()
+  return glue
 }
 
 /** Prisma's adapter with two faults (as of version 7.10) mended that only the schema engine meets. */

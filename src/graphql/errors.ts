@@ -25,7 +25,12 @@ export function describe({ code, details }: DomainError): {
 /** What the caller may read of an error: refusals as they are, and of anything else only that it happened. */
 export function explainError(error: GraphQLError, { requestId, log }: Context): GraphQLError {
   const { originalError } = error
-  if (!originalError || originalError instanceof GraphQLError) return error
+  if (!originalError || originalError instanceof GraphQLError) {
+    // What GraphQL itself says of variables comes without a code.
+    return error.extensions['code']
+      ? error
+      : restate(error, error.message, { ...error.extensions, code: 'BAD_USER_INPUT' })
+  }
   const known = explainFailure(originalError)
   if (known instanceof DomainError) {
     const { extensions, status } = describe(known)

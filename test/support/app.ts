@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { pino } from 'pino'
 import { type App, type AppOptions, createApp } from '../../src/app.ts'
 import type { Permissions } from '../../src/domain/permissions.ts'
@@ -22,6 +23,8 @@ export type TestApp = App & {
   newKey: (permissions?: Permissions | null) => Promise<string>
   graphql: (key: string | undefined, query: string, variables?: object) => Promise<GraphqlAnswer>
   rest: (key: string | undefined, method: string, path: string, body?: unknown) => Promise<RestAnswer>
+  /** Does to the database what no service does. */
+  sql: (text: string) => Promise<unknown[]>
   close: () => Promise<void>
 }
 
@@ -72,6 +75,14 @@ export async function startApp(options: Partial<AppOptions> = {}): Promise<TestA
       )
       const response = await app.fetch(request)
       return { status: response.status, headers: response.headers, body: await response.json() }
+    },
+    async sql(text) {
+      const client = new pg.Client({ connectionString: database.url })
+      await client.connect()
+      return await client
+        .query(text)
+        .then(({ rows }) => rows)
+        .finally(() => client.end())
     },
     async close() {
       await app.stop()

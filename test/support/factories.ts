@@ -54,7 +54,7 @@ export function aMachine(overrides: Partial<MachineFacts> = {}): MachineFacts {
     verification: 'verified',
     reliability: 0.99,
     gpuNanos: 400_000_000n,
-    minBidGpuNanos: 200_000_000n,
+    minBidGpuNanos: (overrides.gpuNanos ?? 400_000_000n) / 2n,
     storageNanos: 360_000_000n,
     downloadNanos: 5_000_000n,
     uploadNanos: 5_000_000n,

@@ -10,11 +10,18 @@ import { Machine, machineById } from './machines.ts'
 import { Node } from './node.ts'
 import { Offer, offerById } from './offers.ts'
 
-const finders: Record<NodeType, (context: Context, id: bigint) => Promise<object | null>> = {
-  Account: (context, id) => accountById(context).load(Number(id)),
-  GpuModel: (context, id) => gpuModelById(context).load(Number(id)),
-  Machine: (context, id) => machineById(context).load(Number(id)),
+type Find<Id> = (context: Context, id: Id) => Promise<object | null>
+
+const finders: Record<NodeType, Find<bigint>> = {
+  Account: small((context, id) => accountById(context).load(id)),
+  GpuModel: small((context, id) => gpuModelById(context).load(id)),
+  Machine: small((context, id) => machineById(context).load(id)),
   Offer: (context, id) => offerById(context).load(id),
+}
+
+/** Ids of four bytes: nothing has a larger one, and the database would not take it. */
+function small(find: Find<number>): Find<bigint> {
+  return async (context, id) => (id < 2n ** 31n ? await find(context, Number(id)) : null)
 }
 const refs = { Account, GpuModel, Machine, Offer }
 

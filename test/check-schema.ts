@@ -1,0 +1,29 @@
+// Compares schema.graphql with the one of the newest release tag. A change that breaks clients fails, unless what is
+// gone was deprecated before. Before the first release, changes since the last commit are only listed.
+
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { breakingChanges } from './support/schema-diff.ts'
+
+const current = readFileSync(new URL('../schema.graphql', import.meta.url), 'utf8')
+const tag = git('describe', '--tags', '--abbrev=0', '--match', 'v*')?.trim()
+const baseline = git('show', `${tag ?? 'HEAD'}:schema.graphql`)
+
+if (baseline !== undefined) {
+  const changes = await breakingChanges(baseline, current)
+  const since = tag ?? 'the last commit'
+  for (const change of changes) process.stdout.write(`Breaks clients of ${since}: ${change}\n`)
+  if (tag && changes.length > 0) {
+    process.stdout.write('Deprecate it first, and remove it in a later release.\n')
+    process.exitCode = 1
+  }
+}
+
+/** Undefined where there is no git, no tag or no such file. */
+function git(...args: string[]): string | undefined {
+  try {
+    return execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+  } catch {
+    return undefined
+  }
+}

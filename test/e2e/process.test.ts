@@ -1,0 +1,272 @@
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createDatabase } from '../support/database.ts'
+import { berth, type Gateway, makeDataDir, run, startGateway } from '../support/process.ts'
+
+let dataDir: string
+let remove: () => Promise<void>
+let env: Record<string, string>
+
+beforeAll(async () => {
+  const made = await makeDataDir()
+  dataDir = made.dataDir
+  remove = made.remove
+  env = { BERTH_DATA_DIR: dataDir }
+})
+
+afterAll(() => remove())
+
+const ask = async ({ url }: Gateway, path: string, key: string, body?: object) => {
+  const init = body ? { method: 'POST', body: JSON.stringify(body) } : {}
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  const response = await fetch(`${url}${path}`, { ...init, headers })
+  // biome-ignore lint/suspicious/noExplicitAny: whatever was asked for
+  return { status: response.status, body: (await response.json()) as any }
+}
+
+async function stop(gateway: Gateway): Promise<number | null> {
+  const start = performance.now()
+  gateway.child.kill('SIGTERM')
+  const code = await gateway.exit
+  expect(performance.now() - start).toBeLessThan(5_000)
+  return code
+}
+
+/** Whether a server of the data folder runs. */
+const databaseRuns = () => {
+  const file = join(dataDir, 'postgres/postmaster.pid')
+  return existsSync(file) && existsSync(`/proc/${readFileSync(file, 'utf8').split('\n')[0]}`)
+}
+
+describe('a gateway on a new folder', () => {
+  let gateway: Gateway
+  let key: string
+
+  beforeAll(async () => {
+    gateway = await startGateway(env)
+    key = /Demo key +(berth_\w+)/.exec(gateway.output())?.[1] ?? ''
+  })
+
+  it('says where it is, with a key that works on a market that is worth a look', async () => {
+    expect(gateway.output()).toContain(`GraphQL   ${gateway.url}/graphql  (GraphiQL in a browser)`)
+    const { body } = await ask(gateway, '/graphql', key, {
+      query: '{ viewer { email credit } gpuModels { name } offers(filter: { rentable: true }) { totalCount } }',
+    })
+    expect(body.data.viewer).toEqual({ email: 'demo@example.com', credit: '100' })
+    expect(body.data.gpuModels.length).toBeGreaterThanOrEqual(40)
+    expect(body.data.offers.totalCount).toBeGreaterThan(500)
+    const { body: rest } = await ask(gateway, '/api/v0/bundles/', key, { limit: 5000, disable_bundling: true })
+    expect(new Set(rest.offers.map((offer: { machine_id: number }) => offer.machine_id)).size).toBeGreaterThanOrEqual(
+      300,
+    )
+    expect(
+      new Set(rest.offers.map((offer: { geolocation: string }) => offer.geolocation.slice(-2))).size,
+    ).toBeGreaterThanOrEqual(15)
+  })
+
+  it('fills the key into GraphiQL for a browser on this machine, and no other', async () => {
+    const page = async (host: string) => {
+      const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
+      socket.setEncoding('utf8')
+      let text = ''
+      socket.on('data', data => {
+        text += data
+      })
+      socket.write(`GET /graphql HTTP/1.1\r\nHost: ${host}\r\nAccept: text/html\r\nConnection: close\r\n\r\n`)
+      await once(socket, 'close')
+      return text
+    }
+    expect(await page('127.0.0.1:4000')).toContain(key)
+    const rebound = await page('evil.example.com')
+    expect(rebound).toContain('200')
+    expect(rebound).not.toContain(key)
+  })
+
+  it('refuses a second one on its folder, and names itself', async () => {
+    const second = run('src/main.ts', [], { ...env, PORT: '0' })
+    expect(await second.exit).toBe(1)
+    expect(second.errors()).toBe(
+      `Berth cannot start.\nThe data folder ${dataDir} is in use by berth gateway, process ${gateway.child.pid}. Stop it first, or set BERTH_DATA_DIR to another folder.\n`,
+    )
+    expect((await ask(gateway, '/ready', key)).status).toBe(200)
+  })
+
+  it('lets operators work beside it', async () => {
+    const created = await berth(env, 'account', 'create', '--email', 'Ada@example.com', '--credit', '1000')
+    expect(created).toEqual({
+      code: 0,
+      errors: '',
+      result: {
+        id: expect.any(Number),
+        email: 'ada@example.com',
+        credit: '1000',
+        apiKey: expect.stringMatching(/^berth_\w{12}_\w{40}$/),
+      },
+    })
+    expect((await ask(gateway, '/api/v0/users/current/', created.result.apiKey)).body).toMatchObject({ credit: 1000 })
+
+    const scoped = await berth(
+      env,
+      'key',
+      'create',
+      '--account',
+      'ada@example.com',
+      '--permissions',
+      '{"api":{"misc":{}}}',
+    )
+    expect((await ask(gateway, '/api/v0/bundles/', scoped.result.apiKey, {})).status).toBe(200)
+    expect((await ask(gateway, '/api/v0/users/current/', scoped.result.apiKey)).status).toBe(403)
+  })
+
+  it.each([
+    [[], 'The commands are:\n  account create --email …'],
+    [['account', 'create'], 'Missing: --email.\nUsage:\n  account create --email … [--credit …] [--name …]'],
+    [['account', 'create', '--email', 'x'], '"x" is not an email address.'],
+    [
+      ['account', 'create', '--email', 'demo@example.com'],
+      'There is an account with the email address demo@example.com already.',
+    ],
+    [['account', 'create', '--email', 'b@c.d', '--credit', 'much'], '--credit is an amount of dollars'],
+    [['account', 'create', '--email', 'b@c.d', '--colour', 'red'], "Unknown option '--colour'"],
+    [
+      ['key', 'create', '--account', 'nobody@example.com'],
+      'There is no account with the email address nobody@example.com.',
+    ],
+    [['key', 'create', '--account', 'demo@example.com', '--permissions', '{'], '--permissions is not JSON.'],
+    [
+      ['key', 'create', '--account', 'demo@example.com', '--permissions', '{"api":{"x":{}}}'],
+      'permissions.api.x: unknown category',
+    ],
+    [['key', 'create', '--account', 'demo@example.com', '--expires', 'soon'], '--expires is an instant'],
+    [['market', 'generate', '--machines', '0'], '--machines is a whole number'],
+  ])('tells an operator what is wrong with %j', async (args, message) => {
+    const { code, result, errors } = await berth(env, ...args)
+    expect([code, result]).toEqual([1, ''])
+    expect(errors).toContain(message)
+  })
+
+  it('finishes what runs when it is stopped, takes nothing new, and leaves nothing behind', async () => {
+    const { port } = new URL(gateway.url)
+    const socket = connect(Number(port), '127.0.0.1').setEncoding('utf8')
+    let text = ''
+    socket.on('data', data => {
+      text += data
+    })
+    const body = '{"limit":1}'
+    const head = `POST /api/v0/bundles/ HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`
+    socket.write(head + body.slice(0, 5))
+    await new Promise(resolve => setTimeout(resolve, 200))
+    const stopped = stop(gateway)
+    await new Promise(resolve => setTimeout(resolve, 200))
+    await expect(fetch(`${gateway.url}/health`)).rejects.toThrow()
+    socket.write(body.slice(5))
+    await once(socket, 'close')
+    expect(text).toMatch(/^HTTP\/1\.1 200 /)
+    expect(await stopped).toBe(0)
+    expect(databaseRuns()).toBe(false)
+  })
+
+  it('finds its data again, and does not print the key again', async () => {
+    const again = await startGateway(env)
+    expect(again.output()).toContain(`Demo key  in ${join(dataDir, 'demo-key')}`)
+    expect(again.output()).not.toContain(key)
+    expect(readFileSync(join(dataDir, 'demo-key'), 'utf8')).toBe(key)
+    expect((await ask(again, '/api/v0/users/current/', key)).status).toBe(200)
+    expect(await stop(again)).toBe(0)
+  })
+
+  it('starts again after it was killed, and stops the database that was left', async () => {
+    const killed = await startGateway(env)
+    killed.child.kill('SIGKILL')
+    await killed.exit
+    expect(databaseRuns()).toBe(true)
+    const next = await startGateway(env)
+    expect((await ask(next, '/api/v0/users/current/', key)).status).toBe(200)
+    expect(await stop(next)).toBe(0)
+    expect(databaseRuns()).toBe(false)
+  })
+
+  it('keeps its database when a command that was there before ends', async () => {
+    const command = berth(env, 'market', 'generate', '--machines', '3000', '--seed', '7')
+    const beside = await startGateway(env)
+    expect((await command).code).toBe(0)
+    expect((await ask(beside, '/ready', key)).status).toBe(200)
+    expect(await stop(beside)).toBe(0)
+    expect(databaseRuns()).toBe(false)
+  })
+
+  it('generates a large market when nothing else runs', async () => {
+    expect(await berth(env, 'market', 'generate', '--machines', '700', '--seed', '8')).toEqual({
+      code: 0,
+      errors: '',
+      result: { machines: 700, seed: 8 },
+    })
+    expect(databaseRuns()).toBe(false)
+  })
+})
+
+describe('a gateway that cannot start', () => {
+  it('names everything that is wrong with its settings', async () => {
+    const gateway = run('src/main.ts', [], { ...env, PORT: 'x', LOG_LEVEL: 'y' })
+    expect(await gateway.exit).toBe(1)
+    expect(gateway.errors()).toMatch(/^Berth cannot start\.\nPORT must be .*\nLOG_LEVEL must be .*\n$/)
+  })
+
+  it('says that its port is taken, and leaves nothing behind', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as { port: number }
+    const gateway = run('src/main.ts', [], { ...env, PORT: String(port) })
+    expect(await gateway.exit).toBe(1)
+    expect(gateway.errors()).toContain(
+      `Port ${port} on 127.0.0.1 is in use. Stop what listens there, or set PORT to another.`,
+    )
+    expect(databaseRuns()).toBe(false)
+    other.close()
+  })
+
+  it('says that its database does not answer', async () => {
+    const gateway = run('src/main.ts', [], { ...env, PORT: '0', DATABASE_URL: 'postgresql://u:secret@127.0.0.1:1/x' })
+    expect(await gateway.exit).toBe(1)
+    expect(gateway.errors()).toContain('ECONNREFUSED')
+    expect(gateway.errors()).not.toContain('secret')
+  })
+
+  it('says that its Node is too old', async () => {
+    const pretend =
+      "Object.defineProperty(process.versions, 'node', { value: '20.1.0' }); require('./src/require-node-24.cjs')"
+    const { status, stderr } = spawnSync(process.execPath, ['--eval', pretend], { encoding: 'utf8' })
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/^Berth needs Node\.js 24 or newer, and this is v24/)
+  })
+})
+
+describe('two gateways', () => {
+  it('that start at once on one empty database both become ready', async () => {
+    const database = await createDatabase({ empty: true })
+    const shared = { ...env, DATABASE_URL: database.url, DEMO_MARKET: 'true' }
+    const gateways = await Promise.all([startGateway(shared), startGateway(shared)])
+    const key = readFileSync(join(dataDir, 'demo-key'), 'utf8')
+    const counts = await Promise.all(
+      gateways.map(gateway => ask(gateway, '/graphql', key, { query: '{ offers { totalCount } }' })),
+    )
+    expect(counts[0]).toEqual(counts[1])
+    expect(counts[0]?.body.data.offers.totalCount).toBeGreaterThan(500)
+    expect(await Promise.all(gateways.map(stop))).toEqual([0, 0])
+    await database.drop()
+  })
+
+  it('on a database of their own have no demo', async () => {
+    const database = await createDatabase()
+    const gateway = await startGateway({ ...env, DATABASE_URL: database.url })
+    expect(gateway.output()).not.toContain('Demo key')
+    const { result } = await berth({ ...env, DATABASE_URL: database.url }, 'account', 'create', '--email', 'a@b.c')
+    expect((await ask(gateway, '/api/v0/bundles/', result.apiKey, {})).body).toEqual({ offers: [] })
+    expect(await stop(gateway)).toBe(0)
+    await database.drop()
+  })
+})

@@ -1,0 +1,123 @@
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { schemaDrift } from '../../prisma/drift.ts'
+import { type Database, openDatabase } from '../../src/database/client.ts'
+import { Prisma } from '../../src/database/generated/client.ts'
+import { alone } from '../../src/database/locks.ts'
+import { migrate, pendingMigrations } from '../../src/database/migrations.ts'
+import { transaction } from '../../src/database/transaction.ts'
+import { startApp } from '../support/app.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { listMachines } from '../support/factories.ts'
+
+describe('the migrations', () => {
+  it('arrive at the schema', async () => {
+    const database = await createDatabase({ empty: true })
+    expect(await schemaDrift(database.url)).toBeUndefined()
+    await database.drop()
+  })
+
+  it('are applied once, and recorded as Prisma does', async () => {
+    const database = await createDatabase({ empty: true })
+    const client = new pg.Client({ connectionString: database.url })
+    await client.connect()
+    const pending = await pendingMigrations(client)
+    expect(pending.length).toBeGreaterThan(0)
+    expect(await migrate(database.url)).toEqual(pending)
+    expect(await migrate(database.url)).toEqual([])
+    expect(await pendingMigrations(client)).toEqual([])
+    const { rows } = await client.query('SELECT checksum FROM _prisma_migrations')
+    expect(rows.every(({ checksum }) => /^[0-9a-f]{64}$/.test(checksum))).toBe(true)
+    await client.end()
+    await database.drop()
+  })
+
+  it('do not meet when several gateways start at once', async () => {
+    const database = await createDatabase({ empty: true })
+    const applied = await Promise.all([1, 2, 3, 4].map(() => alone(database.url, 1, () => migrate(database.url))))
+    expect(applied.filter(names => names.length > 0)).toHaveLength(1)
+    await database.drop()
+  })
+})
+
+describe('the database', () => {
+  let test: TestDatabase
+  let database: Database
+
+  beforeAll(async () => {
+    const app = await startApp()
+    await listMachines(app.operations, [{ machine: { numGpus: 2 } }])
+    await app.stop()
+    test = app.database
+    database = openDatabase({ url: test.url, poolSize: 4, onIdleError: () => {} })
+  })
+
+  afterAll(async () => {
+    await database.close()
+    await test.drop()
+  })
+
+  it.each([
+    ['a GPU twice', 'INSERT INTO gpus (machine_id, index) VALUES (1, 0)', '23505'],
+    ['a GPU of no machine', 'INSERT INTO gpus (machine_id, index) VALUES (99, 0)', '23503'],
+    ['a GPU that no machine has room for', 'INSERT INTO gpus (machine_id, index) VALUES (1, 16)', '23514'],
+    [
+      'a block twice',
+      'INSERT INTO offers SELECT (json_populate_record(o, \'{"id": 99}\')).* FROM offers o WHERE id = 1',
+      '23505',
+    ],
+    ['less disk than none', 'UPDATE machines SET free_disk_mb = -1', '23514'],
+    ['more disk than there is', 'UPDATE machines SET free_disk_mb = disk_mb + 1', '23514'],
+    ['fewer ports than none', 'UPDATE machines SET free_ports = -1', '23514'],
+    ['a price that does not follow from its parts', 'UPDATE offers SET price_nanos = price_nanos + 1', '23514'],
+    [
+      'a bid price that does not follow from its parts',
+      'UPDATE offers SET bid_price_nanos = bid_price_nanos + 1',
+      '23514',
+    ],
+    ['a free GPU', 'UPDATE machines SET gpu_nanos = 0', '23514'],
+    ['a floor above the price', 'UPDATE machines SET min_bid_gpu_nanos = gpu_nanos + 1', '23514'],
+    ['a reliability of two', 'UPDATE machines SET reliability = 2', '23514'],
+    ['a country in words', "UPDATE machines SET country = 'Sweden'", '23514'],
+    ['what is withdrawn and can be rented', 'UPDATE offers SET withdrawn_at = now()', '23514'],
+    ['an email address in upper case', "INSERT INTO accounts (email) VALUES ('A@b.c')", '23514'],
+    ['an email address twice', "INSERT INTO accounts (email) VALUES ('host@example.com')", '23505'],
+    ['a key without a hash', "INSERT INTO api_keys (account_id, public_id, secret_hash) VALUES (1, 'x', '')", '23514'],
+    [
+      'a key of nobody',
+      "INSERT INTO api_keys (account_id, public_id, secret_hash) VALUES (99, 'x', sha256('x'))",
+      '23503',
+    ],
+  ])('cannot hold %s', async (_what, sql, code) => {
+    await expect(database.pool.query(sql)).rejects.toMatchObject({ code })
+  })
+
+  it('copies to offers what their machines say', async () => {
+    const { rows } = await database.pool.query(`
+      SELECT count(*)::int AS wrong FROM offers o JOIN machines m ON m.id = o.machine_id
+      WHERE (o.gpu_model_id, o.verified, o.reliability, o.listed_until, o.storage_nanos)
+        IS DISTINCT FROM (m.gpu_model_id, m.verification = 'verified', m.reliability, m.listed_until, m.storage_nanos)`)
+    expect(rows).toEqual([{ wrong: 0 }])
+  })
+
+  it('does a transaction again when it conflicts, and undoes it when it fails', async () => {
+    let attempts = 0
+    const conflict = Object.assign(new Error('conflict'), { code: '40001' })
+    const email = (name: string) => Prisma.sql`INSERT INTO accounts (email) VALUES (${name})`
+    await transaction(database.pool, async tx => {
+      attempts += 1
+      await tx.rows(email('again@example.com'))
+      if (attempts < 3) throw conflict
+    })
+    expect(attempts).toBe(3)
+
+    const failed = transaction(database.pool, async tx => {
+      await tx.rows(email('never@example.com'))
+      throw new Error('no')
+    })
+    await expect(failed).rejects.toThrow('no')
+    await expect(transaction(database.pool, () => Promise.reject(conflict))).rejects.toThrow('conflict')
+    const { rows } = await database.pool.query("SELECT email FROM accounts WHERE email ~ '^(again|never)'")
+    expect(rows).toEqual([{ email: 'again@example.com' }])
+  })
+})

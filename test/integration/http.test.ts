@@ -1,0 +1,109 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createHttpServer } from '../../src/http/server.ts'
+
+let server: Server
+let reached: string[] = []
+
+beforeAll(async () => {
+  server = createHttpServer(async request => {
+    reached.push(new URL(request.url).pathname)
+    return new Response('{}', { headers: { 'content-type': 'application/json' } })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+})
+
+afterAll(() => {
+  server.close()
+  server.closeAllConnections()
+})
+
+/** What the server says to these bytes, until it is silent or closes. */
+async function say(bytes: string): Promise<{ status: number | undefined; text: string }> {
+  reached = []
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.setEncoding('utf8').setTimeout(1_000, () => socket.destroy())
+  socket.on('error', () => {})
+  let text = ''
+  socket.on('data', data => {
+    text += data
+    if (text.includes('\r\n0\r\n\r\n') || text.includes('"msg"')) socket.end()
+  })
+  socket.write(bytes)
+  await once(socket, 'close')
+  const [, status] = /^HTTP\/1\.1 (\d+)/.exec(text) ?? []
+  return { status: status === undefined ? undefined : Number(status), text }
+}
+
+describe('the front guard', () => {
+  it.each([
+    ['a host with a port', 'Host: 127.0.0.1:4000'],
+    ['an IPv6 host', 'Host: [::1]:4000'],
+    ['one key', 'Host: x\r\nAuthorization: Bearer a'],
+  ])('lets %s through', async (_what, headers) => {
+    expect((await say(`GET /x HTTP/1.1\r\n${headers}\r\n\r\n`)).status).toBe(200)
+    expect(reached).toEqual(['/x'])
+  })
+
+  it.each([
+    ['two hosts', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
+    ['a host with a space', 'GET / HTTP/1.1\r\nHost: a b\r\n\r\n'],
+    ['a host that is a path', 'GET / HTTP/1.1\r\nHost: a/b\r\n\r\n'],
+    ['a host that is a user', 'GET / HTTP/1.1\r\nHost: user@a\r\n\r\n'],
+    ['an empty host', 'GET / HTTP/1.1\r\nHost:\r\n\r\n'],
+    ['no host', 'GET / HTTP/1.1\r\n\r\n'],
+    ['two keys', 'GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n'],
+    ['a whole URL', 'GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a star', 'OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+    [
+      'a length beside chunks',
+      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    ['a header with NUL', 'GET / HTTP/1.1\r\nHost: a\r\nX: \0\r\n\r\n'],
+    ['HTTP 0.9', 'GET /\r\n\r\n'],
+  ])('refuses %s', async (_what, bytes) => {
+    const { status } = await say(bytes)
+    expect([400, 505]).toContain(status)
+    expect(reached).toEqual([])
+  })
+
+  it('says why, in the shape of every failure', async () => {
+    const { text } = await say('GET / HTTP/1.1\r\nHost: a b\r\n\r\n')
+    expect(text).toContain(
+      '{"success":false,"error":"bad_request","msg":"There must be one Host header with a host name."}',
+    )
+  })
+
+  it('lets headers of 16 KB through, and not more', async () => {
+    const withHeaders = (size: number) => `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(size)}\r\n\r\n`
+    expect((await say(withHeaders(15_000))).status).toBe(200)
+    expect((await say(withHeaders(17_000))).status).toBe(431)
+  })
+})
+
+it('has a limit for everything that can last', () => {
+  expect(server).toMatchObject({
+    headersTimeout: 5_000,
+    requestTimeout: 15_000,
+    keepAliveTimeout: 5_000,
+    maxRequestsPerSocket: 1_000,
+    maxConnections: 2_000,
+  })
+})
+
+it('cuts off who never finishes a header', async () => {
+  const hasty = createHttpServer(async () => new Response())
+  hasty.headersTimeout = 300
+  hasty.listen(0, '127.0.0.1')
+  await once(hasty, 'listening')
+  const socket = connect((hasty.address() as AddressInfo).port, '127.0.0.1')
+  socket.resume().write('GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ')
+  const start = performance.now()
+  await once(socket, 'close')
+  expect(performance.now() - start).toBeLessThan(4_000)
+  hasty.close()
+})

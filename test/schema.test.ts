@@ -1,0 +1,68 @@
+import {
+  type GraphQLNamedType,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isIntrospectionType,
+  isObjectType,
+  isSpecifiedScalarType,
+} from 'graphql'
+import { describe, expect, it } from 'vitest'
+import { printedSchema } from '../src/graphql/print.ts'
+import { schema } from '../src/graphql/schema.ts'
+import { breakingChanges } from './support/schema-diff.ts'
+
+describe('the schema', () => {
+  it('is the committed one; npm run schema writes it anew', async () => {
+    await expect(printedSchema()).toMatchFileSnapshot('../schema.graphql')
+  })
+
+  it('describes every type, field, argument and enum value', () => {
+    const types = Object.values(schema.getTypeMap()).filter(
+      type => !isIntrospectionType(type) && !isSpecifiedScalarType(type),
+    )
+    const described = types.flatMap(placesOf)
+    expect(described.length).toBeGreaterThan(200)
+    expect(described.filter(({ description }) => !description?.trim()).map(({ place }) => place)).toEqual([])
+  })
+})
+
+type Place = { place: string; description: string | null | undefined }
+
+function placesOf(type: GraphQLNamedType): Place[] {
+  const places: Place[] = [{ place: type.name, description: type.description }]
+  if (isEnumType(type)) {
+    places.push(...type.getValues().map(({ name, description }) => ({ place: `${type.name}.${name}`, description })))
+  }
+  if (isInputObjectType(type)) {
+    places.push(
+      ...Object.values(type.getFields()).map(({ name, description }) => ({
+        place: `${type.name}.${name}`,
+        description,
+      })),
+    )
+  }
+  if (isObjectType(type) || isInterfaceType(type)) {
+    for (const field of Object.values(type.getFields())) {
+      const place = `${type.name}.${field.name}`
+      places.push({ place, description: field.description })
+      places.push(...field.args.map(({ name, description }) => ({ place: `${place}(${name}:)`, description })))
+    }
+  }
+  return places
+}
+
+describe('the check for breaking changes', () => {
+  const before = 'type Query { a: Int b: Int @deprecated(reason: "Use a.") c(x: Int): Int }'
+
+  it('finds what clients lose', async () => {
+    expect(
+      await breakingChanges(before, 'type Query { b: Int @deprecated(reason: "Use a.") c(x: Int): Int }'),
+    ).toHaveLength(1)
+    expect(await breakingChanges(before, 'type Query { a: String b: Int c(x: Int!): Int }')).toHaveLength(2)
+  })
+
+  it('lets go of what was deprecated, and of what is new', async () => {
+    expect(await breakingChanges(before, 'type Query { a: Int c(x: Int): Int d: Int }')).toEqual([])
+  })
+})

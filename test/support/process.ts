@@ -1,0 +1,62 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const root = join(import.meta.dirname, '../..')
+
+export type Run = {
+  child: ChildProcess
+  /** What it printed so far. */
+  output: () => string
+  errors: () => string
+  exit: Promise<number | null>
+}
+
+/** Runs a program of the project as its npm script does. */
+export function run(program: string, args: string[], env: Record<string, string>): Run {
+  const { DATABASE_URL: _, ...inherited } = process.env
+  const child = spawn(process.execPath, ['--require', './src/require-node-24.cjs', program, ...args], {
+    cwd: root,
+    env: { ...inherited, ...env },
+  })
+  let [output, errors] = ['', '']
+  child.stdout.setEncoding('utf8').on('data', text => {
+    output += text
+  })
+  child.stderr.setEncoding('utf8').on('data', text => {
+    errors += text
+  })
+  const exit = once(child, 'close').then(([code]) => code as number | null)
+  return { child, output: () => output, errors: () => errors, exit }
+}
+
+export type Gateway = Run & { url: string }
+
+/** A gateway on a port of its own choice, once it is ready. */
+export async function startGateway(env: Record<string, string>): Promise<Gateway> {
+  const gateway = run('src/main.ts', [], { PORT: '0', ...env })
+  const ready = new Promise<string>((resolve, reject) => {
+    gateway.child.stdout?.on('data', () => {
+      const [, url] = /REST +(http:\S+)\/api\/v0\//.exec(gateway.output()) ?? []
+      if (url && gateway.output().endsWith('\n\n')) resolve(url)
+    })
+    gateway.exit.then(code => reject(new Error(`The gateway ended with ${code}: ${gateway.errors()}`)))
+  })
+  return { ...gateway, url: await ready }
+}
+
+/** An operator's command; its line of JSON. */
+export async function berth(env: Record<string, string>, ...args: string[]) {
+  const command = run('src/cli.ts', args, env)
+  const code = await command.exit
+  return { code, result: command.output() && JSON.parse(command.output()), errors: command.errors() }
+}
+
+/** A folder that the database's user can enter too, when tests run as root. */
+export async function makeDataDir(): Promise<{ dataDir: string; remove: () => Promise<void> }> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'berth-e2e-'))
+  await chmod(dataDir, 0o711)
+  return { dataDir, remove: () => rm(dataDir, { recursive: true, force: true }) }
+}

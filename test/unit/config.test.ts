@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import { parseConfig } from '../../src/config.ts'
+import { isLoopback } from '../../src/http/loopback.ts'
+
+const DATABASE_URL = 'postgresql://u:secret@db.example.com/berth'
+
+describe('the settings', () => {
+  it('have a default each', () => {
+    const { dataDir, ...config } = parseConfig({})
+    expect(dataDir).toMatch(/berth$/i)
+    expect(config).toEqual({
+      host: '127.0.0.1',
+      port: 4000,
+      databaseUrl: undefined,
+      poolSize: 10,
+      demoMarket: true,
+      graphiql: true,
+      logLevel: 'info',
+    })
+  })
+
+  it('count as absent when they are empty', () => {
+    expect(parseConfig({ PORT: '', DATABASE_URL: '' })).toMatchObject({ port: 4000, databaseUrl: undefined })
+  })
+
+  it('never fill a given database with a demo unless told to', () => {
+    expect(parseConfig({ DATABASE_URL }).demoMarket).toBe(false)
+    expect(parseConfig({ DATABASE_URL, DEMO_MARKET: 'true' }).demoMarket).toBe(true)
+    expect(parseConfig({ DEMO_MARKET: 'false' }).demoMarket).toBe(false)
+  })
+
+  it('show GraphiQL on this machine only, unless told to', () => {
+    expect(parseConfig({ HOST: '0.0.0.0' }).graphiql).toBe(false)
+    expect(parseConfig({ HOST: '::1' }).graphiql).toBe(true)
+    expect(parseConfig({ HOST: '0.0.0.0', GRAPHIQL: 'true' }).graphiql).toBe(true)
+  })
+
+  it.each([
+    ['PORT', '70000', 'PORT must be a port, 0 to 65535, not "70000".'],
+    ['PORT', '80.5', 'PORT must be a port'],
+    ['HOST', 'a b', 'HOST must be a host name or an address, not "a b".'],
+    ['DATABASE_POOL_SIZE', '1', 'DATABASE_POOL_SIZE must be a number of connections, 2 to 200, not "1".'],
+    ['DEMO_MARKET', 'yes', 'DEMO_MARKET must be true or false, not "yes".'],
+    ['LOG_LEVEL', 'loud', 'LOG_LEVEL must be one of silent, fatal'],
+    ['DATABASE_URL', 'mysql://x', 'DATABASE_URL must be a URL that begins with postgresql://.'],
+  ])('refuse %s=%s', (name, value, message) => {
+    expect(() => parseConfig({ [name]: value })).toThrow(message)
+  })
+
+  it('name everything that is wrong at once, and no secret', () => {
+    const wrong = () => parseConfig({ PORT: 'x', LOG_LEVEL: 'y', DATABASE_URL: 'postgres:secret' })
+    expect(wrong).toThrow(/PORT must be .*\nDATABASE_URL must be .*\nLOG_LEVEL must be /s)
+    expect(wrong).not.toThrow('secret')
+  })
+})
+
+it.each([
+  ['localhost', true],
+  ['127.0.0.1', true],
+  ['127.8.8.8', true],
+  ['::1', true],
+  ['[::1]', true],
+  ['0.0.0.0', false],
+  ['127.0.0.1.example.com', false],
+  ['berth.example.com', false],
+])('%s is on this machine: %s', (host, expected) => {
+  expect(isLoopback(host)).toBe(expected)
+})

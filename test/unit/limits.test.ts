@@ -1,0 +1,73 @@
+import { buildSchema, parse, validate } from 'graphql'
+import { describe, expect, it } from 'vitest'
+import { limits, limitsRule } from '../../src/graphql/limits.ts'
+
+const schema = buildSchema(`
+  type Query { a: Query b: Int }
+  type Mutation { m: Int }
+`)
+
+const problems = (document: string) => validate(schema, parse(document), [limitsRule]).map(({ message }) => message)
+const deep = (levels: number) => `${'{ a '.repeat(levels - 1)}{ b }${' }'.repeat(levels - 1)}`
+const many = (count: number, one: (index: number) => string) =>
+  Array.from({ length: count }, (_, index) => one(index)).join(' ')
+
+describe('an operation', () => {
+  it('may be 10 levels deep, and not 11', () => {
+    expect(problems(deep(limits.depth))).toEqual([])
+    expect(problems(deep(limits.depth + 1))).toEqual(['The operation has 11 levels; at most 10 are allowed.'])
+  })
+
+  it('may have 30 aliases, and not 31', () => {
+    const aliases = (count: number) => `{ ${many(count, index => `x${index}: b`)} }`
+    expect(problems(aliases(limits.aliases))).toEqual([])
+    expect(problems(aliases(limits.aliases + 1))).toEqual(['The operation has 31 aliases; at most 30 are allowed.'])
+  })
+
+  it('may have 20 directives, and not 21', () => {
+    const directives = (count: number) => `{ ${many(count, () => 'b @include(if: true)')} }`
+    expect(problems(directives(limits.directives))).toEqual([])
+    expect(problems(directives(limits.directives + 1))).toEqual([
+      'The operation has 21 directives; at most 20 are allowed.',
+    ])
+    expect(problems(`query ${'@x '.repeat(21)} { b }`)).toHaveLength(1)
+  })
+
+  it('may have 1000 fields, and not 1001', () => {
+    const fields = (count: number) => `{ ${'b '.repeat(count)} }`
+    expect(problems(fields(limits.fields))).toEqual([])
+    expect(problems(fields(limits.fields + 1))).toEqual(['The operation has 1001 fields; at most 1000 are allowed.'])
+  })
+
+  it('may have 5 mutations, and not 6', () => {
+    const mutations = (count: number) => `mutation { ${'m '.repeat(count)} }`
+    expect(problems(mutations(limits.mutations))).toEqual([])
+    expect(problems(mutations(limits.mutations + 1))).toEqual(['The operation has 6 mutations; at most 5 are allowed.'])
+    expect(problems('mutation { ...F } fragment F on Mutation { m m m m m m }')).toHaveLength(1)
+    expect(problems(`{ ${'b '.repeat(6)} }`)).toEqual([])
+  })
+
+  it('counts a fragment as often as it is spread', () => {
+    const bomb = many(60, index => `fragment F${index} on Query { ...F${index + 1} ...F${index + 1} }`)
+    const start = performance.now()
+    expect(problems(`{ ...F0 } ${bomb} fragment F60 on Query { x: b }`)).toHaveLength(2)
+    expect(performance.now() - start).toBeLessThan(100)
+  })
+
+  it('is measured with its inline fragments', () => {
+    expect(problems(`{ ... on Query { ... { ${deep(11).slice(1, -1)} } } }`)).toHaveLength(1)
+  })
+
+  it('does not hang on a fragment that spreads itself', () => {
+    expect(problems('{ ...F } fragment F on Query { a { ...F } }')).toEqual([])
+  })
+
+  it('may look at the schema as deep as tools do', () => {
+    const types = `${'ofType { '.repeat(12)} name ${'}'.repeat(12)}`
+    expect(problems(`{ __schema { types { fields { type { ${types} } } } } }`)).toEqual([])
+  })
+
+  it('is measured alone, whatever else the document has', () => {
+    expect(problems(`query A { b } query B ${deep(11)}`)).toHaveLength(1)
+  })
+})

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest'
+import {
+  isAllowed,
+  type Operation,
+  operations,
+  permissionCategories,
+  readPermissions,
+} from '../../src/domain/permissions.ts'
+
+const granted = (api: object) => readPermissions({ api }).permissions
+
+describe('a key', () => {
+  const everything = Object.keys(operations) as Operation[]
+
+  it('without permissions may do everything, and with none nothing', () => {
+    expect(everything.every(operation => isAllowed(null, operation))).toBe(true)
+    expect(everything.some(operation => isAllowed({ api: {} }, operation))).toBe(false)
+  })
+
+  it.each(permissionCategories)('with %s alone may do what needs that, and no more', category => {
+    const allowed = everything.filter(operation => isAllowed({ api: { [category]: {} } }, operation))
+    expect(allowed).toEqual(everything.filter(operation => operations[operation] === category))
+  })
+
+  it('with some operations of a category may do those', () => {
+    const permissions = granted({ misc: { 'offers.get': {} } })
+    expect(isAllowed(permissions, 'offers.get')).toBe(true)
+    expect(isAllowed(permissions, 'offers.search')).toBe(false)
+  })
+
+  it('is held to the constraints of an operation', () => {
+    const permissions = granted({
+      misc: { 'offers.get': { constraints: { id: { gte: 5, lte: 7 }, kind: { eq: 'a' } } } },
+    })
+    const allowed = (parameters: object) => isAllowed(permissions, 'offers.get', { ...parameters })
+    expect([4, 5, 7, 8].map(id => allowed({ id, kind: 'a' }))).toEqual([false, true, true, false])
+    expect(allowed({ id: 5, kind: 'b' })).toBe(false)
+    expect(allowed({ id: '6', kind: 'a' })).toBe(false)
+    expect(allowed({ kind: 'a' })).toBe(false)
+  })
+})
+
+describe('permissions that somebody wrote', () => {
+  it.each([null, undefined])('are full access when %s', input => {
+    expect(readPermissions(input)).toEqual({ permissions: null, issues: [] })
+  })
+
+  it('are kept when they are right', () => {
+    const input = { api: { misc: {}, user_read: { 'accounts.viewer': { constraints: { id: { eq: 1 } } } } } }
+    expect(readPermissions(input)).toEqual({ permissions: input, issues: [] })
+  })
+
+  it.each([
+    ['all', 'permissions: must be an object.'],
+    [[], 'permissions: must be an object.'],
+    [{}, 'permissions.api: must be an object.'],
+    [{ api: {}, more: 1 }, 'permissions: has the unknown key "more"; the only one is "api".'],
+    [{ api: { mist: {} } }, 'permissions.api.mist: unknown category; there are misc, user_read'],
+    [{ api: { constructor: {} } }, 'permissions.api.constructor: unknown category'],
+    [{ api: { misc: true } }, 'permissions.api.misc: must be an object.'],
+    [{ api: { misc: { rent: {} } } }, 'permissions.api.misc.rent: unknown operation; this category has offers.search'],
+    [{ api: { misc: { 'accounts.viewer': {} } } }, 'permissions.api.misc.accounts.viewer: unknown operation'],
+    [{ api: { misc: { constructor: {} } } }, 'permissions.api.misc.constructor: unknown operation'],
+    [{ api: { team_read: { x: {} } } }, 'this category has none'],
+    [{ api: { misc: { 'offers.get': { only: 1 } } } }, 'has the unknown key "only"; the only one is "constraints".'],
+    [{ api: { misc: { 'offers.get': { constraints: { id: {} } } } } }, 'must bound the parameter with eq, lte, gte.'],
+    [
+      { api: { misc: { 'offers.get': { constraints: { id: { ne: 1 } } } } } },
+      'unknown comparison "ne"; there are eq, lte, gte.',
+    ],
+    [
+      { api: { misc: { 'offers.get': { constraints: { id: { eq: [] } } } } } },
+      'must be a string, a number or a boolean.',
+    ],
+  ])('%o are refused', (input, message) => {
+    const messages = readPermissions(input).issues.map(issue => issue.message)
+    expect(messages.join('\n')).toContain(message)
+  })
+
+  it('are told everything that is wrong at once', () => {
+    expect(readPermissions({ api: { mist: {}, misc: { rent: {} } } }).issues).toHaveLength(2)
+  })
+})
