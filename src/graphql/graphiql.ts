@@ -1,3 +1,4 @@
+import { parseApiKey } from '../domain/api-keys.ts'
 import type { Handler } from '../http/context.ts'
 import { isLoopback } from '../http/loopback.ts'
 
@@ -67,16 +68,17 @@ export function createGraphiql(apiKey: () => string | undefined): Handler {
   return async request => {
     // Loaded when first asked for: it is larger than everything else together.
     const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql')
-    const key = isLoopback(new URL(request.url).hostname) ? apiKey() : undefined
-    const headers = JSON.stringify({ Authorization: `Bearer ${key ?? 'YOUR_API_KEY'}` }, null, 2)
+    const key = (isLoopback(new URL(request.url).hostname) && apiKey()) || 'YOUR_API_KEY'
+    const headers = JSON.stringify({ Authorization: `Bearer ${key}` }, null, 2)
     const page = renderGraphiQL({
       title: 'Berth',
       defaultTabs: tabs.map(query => ({ query, headers })),
-      headers,
+      defaultHeaders: headers,
+      shouldPersistHeaders: true,
       defaultEditorToolsVisibility: 'headers',
       schemaDescription: true,
     })
-    return new Response(page, {
+    return new Response(page.replace('<div id="root">', `${restoreTabs(key)}$&`), {
       headers: {
         'content-type': 'text/html; charset=utf-8',
         'cache-control': 'no-store',
@@ -85,4 +87,20 @@ export function createGraphiql(apiKey: () => string | undefined): Handler {
       },
     })
   }
+}
+
+/**
+ * Runs before GraphiQL. The browser keeps its tabs with their headers: after a new start on new data the key in them is
+ * nobody's, so they go. And GraphiQL adds an empty tab unless what it worked on last is one of its tabs.
+ */
+function restoreTabs(key: string): string {
+  const publicId = JSON.stringify(parseApiKey(key)?.publicId ?? '')
+  return `<script>
+    if (localStorage.getItem('berth') !== ${publicId}) localStorage.clear()
+    localStorage.setItem('berth', ${publicId})
+    const { tabs = [], activeTabIndex } = JSON.parse(localStorage.getItem('graphiql:tabState') ?? '{}')
+    for (const part of ['query', 'variables', 'headers']) {
+      if (tabs.length > 0) localStorage.setItem('graphiql:' + part, tabs[activeTabIndex]?.[part] ?? '')
+    }
+  </script>`
 }

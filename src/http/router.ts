@@ -27,8 +27,7 @@ export function createRouter(
   }
 }
 
-/** A browser that opens the address, and not one that sends a query. */
-function wantsPage({ method, headers, url }: Request): boolean {
-  const acceptsPage = headers.get('accept')?.includes('text/html') ?? false
-  return method === 'GET' && acceptsPage && !new URL(url).searchParams.has('query')
+/** A browser that opens the address. The page keeps its query in the URL, to be reloaded and passed on. */
+function wantsPage({ method, headers }: Request): boolean {
+  return method === 'GET' && (headers.get('accept')?.includes('text/html') ?? false)
 }

@@ -1,0 +1,70 @@
+import { existsSync } from 'node:fs'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Gateway, makeDataDir, startGateway } from '../support/process.ts'
+
+const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+const quiet = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--disable-background-networking',
+  '--disable-component-update',
+]
+
+let gateway: Gateway
+let browser: Browser
+let page: Page
+let remove: () => Promise<void>
+const outside: string[] = []
+const complaints: string[] = []
+
+beforeAll(async () => {
+  expect(existsSync(executablePath), `There is no ${executablePath}: install chromium, or set CHROMIUM.`).toBe(true)
+  const made = await makeDataDir()
+  remove = made.remove
+  gateway = await startGateway({ BERTH_DATA_DIR: made.dataDir })
+  browser = await chromium.launch({ executablePath, args: quiet })
+  page = await browser.newPage({ viewport: { width: 1400, height: 900 } })
+  page.on('request', request => {
+    if (!/^(blob|data):/.test(request.url()) && !request.url().startsWith(gateway.url)) outside.push(request.url())
+  })
+  page.on('console', message => message.type() === 'error' && complaints.push(message.text()))
+})
+
+afterAll(async () => {
+  await browser?.close()
+  gateway?.child.kill('SIGTERM')
+  await gateway?.exit
+  await remove?.()
+})
+
+const run = async () => {
+  await page.click('.graphiql-execute-button')
+  await page.waitForSelector('.graphiql-response .view-lines:has-text("data")')
+  return (await page.textContent('.graphiql-response'))?.replaceAll('\u00a0', ' ') ?? ''
+}
+
+describe('GraphiQL in a browser', () => {
+  it.each(['CheapestOffers', 'BidsForTraining', 'Me', 'Models'])('runs the tab %s as it is', async tab => {
+    await page.goto(`${gateway.url}/graphql`)
+    await page.click(`.graphiql-tab-button:has-text("${tab}")`)
+    // GraphiQL takes a moment to see which operation the tab has.
+    await page.waitForTimeout(800)
+    const answer = await run()
+    expect(answer).toContain('"data"')
+    expect(answer).not.toContain('"errors"')
+  })
+
+  it('has the same tabs and still the key when it is loaded again', async () => {
+    await page.reload()
+    await page.waitForSelector('.graphiql-tab-button')
+    expect(await page.locator('.graphiql-tab-button').allTextContents()).toHaveLength(4)
+    expect(await run()).not.toContain('"errors"')
+  })
+
+  it('asks nobody but the gateway, and complains of nothing', () => {
+    expect(outside).toEqual([])
+    expect(complaints).toEqual([])
+  })
+})
