@@ -69,10 +69,11 @@ function gpusOf({ id, numGpus }: Machine) {
 }
 
 function offersOf(machine: Machine) {
-  const { id, gpuModelId, verification, reliability, listedUntil, storageNanos, listedAt } = machine
+  const { id, gpuModelId, country, verification, reliability, listedUntil, storageNanos, listedAt } = machine
   const copied = {
     machineId: id,
     gpuModelId,
+    country,
     verified: verification === 'verified',
     reliability,
     listedUntil,

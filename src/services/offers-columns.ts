@@ -105,7 +105,7 @@ const plainColumns: Record<Exclude<OfferField, Termed>, string> = {
   directPorts: 'm.free_ports',
   staticIp: 'm.static_ip',
 
-  country: 'm.country',
+  country: 'o.country',
   datacenter: 'm.datacenter',
   vmsEnabled: 'm.vms_enabled',
   verification: 'm.verification::text',

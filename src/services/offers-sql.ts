@@ -19,24 +19,10 @@ export type Slice = { keys: OrderKey[]; after: FieldValue[] | undefined; limit: 
 
 /** Reads `columns` of the offers in the slice. */
 export function searchStatement(search: Search, slice: Slice, columns: Prisma.Sql): Prisma.Sql {
-  const { keys, after, limit } = slice
-  const matching = [...offerConditions(search), ...(after ? beyond(after, keys, search) : [])]
-  const source = sql`${offersOfKind(usesMachine(search, keys))} AND ${allOf(matching)}`
-  const withinKind = orderWithinKind(keys, search)
-  const bounds = priceBounds(search, slice, source, withinKind)
-
-  const positions = keys.map(({ field }, index) => sql`${orderedColumn(field, search)} AS ${raw(`k${index}`)}`)
-  const order = join(keys.map(({ direction }, index) => raw(`k${index} ${direction}`)))
+  const order = orderOfPositions(slice)
   return sql`
     WITH page AS (
-      SELECT front.* FROM ${kinds(search)} ${bounds.join}
-      CROSS JOIN LATERAL (
-        SELECT o.id AS offer_id, ${join(positions)} FROM ${source} ${bounds.condition}
-        ORDER BY ${join(withinKind.map(({ field, direction }) => sql`${orderedColumn(field, search)} ${raw(direction)}`))}
-        LIMIT ${limit}
-      ) front
-      WHERE ${allOf(kindConditions(search))}
-      ORDER BY ${order} LIMIT ${limit}
+      ${isPinned(search) ? fewOffers(search, slice) : fronts(search, slice)} ORDER BY ${order} LIMIT ${slice.limit}
     )
     SELECT ${columns} FROM page JOIN offers o ON o.id = offer_id
     JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
@@ -44,11 +30,60 @@ export function searchStatement(search: Search, slice: Slice, columns: Prisma.Sq
 }
 
 export function countStatement(search: Search): Prisma.Sql {
+  if (isPinned(search)) return sql`SELECT count(*)::int FROM ${offersAsTheyAre(search)}`
   return sql`
     SELECT coalesce(sum(matching.count), 0)::int FROM ${kinds(search)}
     CROSS JOIN LATERAL (
       SELECT count(*) FROM ${offersOfKind(usesMachine(search, []))} AND ${allOf(offerConditions(search))}
     ) matching
+    WHERE ${allOf(kindConditions(search))}`
+}
+
+/** What stands where in the order, k0 being the first key. */
+function positions(search: Search, { keys }: Slice): Prisma.Sql {
+  const columns = keys.map(({ field }, index) => sql`${orderedColumn(field, search)} AS ${raw(`k${index}`)}`)
+  return sql`o.id AS offer_id, ${join(columns)}`
+}
+
+function orderOfPositions({ keys }: Slice): Prisma.Sql {
+  return raw(keys.map(({ direction }, index) => `k${index} ${direction}`).join(', '))
+}
+
+function afterPosition(search: Search, { keys, after }: Slice): Prisma.Sql[] {
+  return after ? beyond(after, keys, search) : []
+}
+
+/** Whether the filter names offers, machines or hosts: then there are few, and they are found by that. */
+function isPinned({ filter }: Search): boolean {
+  const pins: OfferField[] = ['id', 'machineId', 'hostId']
+  return filter.conditions.some(
+    ({ field, operator }) => pins.includes(field) && (operator === 'eq' || operator === 'in'),
+  )
+}
+
+function fewOffers(search: Search, slice: Slice): Prisma.Sql {
+  const after = allOf(afterPosition(search, slice))
+  return sql`SELECT ${positions(search, slice)} FROM ${offersAsTheyAre(search)} AND ${after}`
+}
+
+function offersAsTheyAre(search: Search): Prisma.Sql {
+  return sql`offers o JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
+    JOIN offer_kinds k ON k.gpu_model_id = o.gpu_model_id AND k.num_gpus = o.num_gpus
+    WHERE o.withdrawn_at IS NULL AND ${allOf([...kindConditions(search), ...offerConditions(search)])}`
+}
+
+function fronts(search: Search, slice: Slice): Prisma.Sql {
+  const { keys, limit } = slice
+  const matching = allOf([...offerConditions(search), ...afterPosition(search, slice)])
+  const source = sql`${offersOfKind(usesMachine(search, keys))} AND ${matching}`
+  const withinKind = orderWithinKind(keys, search)
+  const order = withinKind.map(({ field, direction }) => sql`${orderedColumn(field, search)} ${raw(direction)}`)
+  const bounds = priceBounds(search, slice, source, withinKind)
+  return sql`
+    SELECT front.* FROM ${kinds(search)} ${bounds.join}
+    CROSS JOIN LATERAL (
+      SELECT ${positions(search, slice)} FROM ${source} ${bounds.condition} ORDER BY ${join(order)} LIMIT ${limit}
+    ) front
     WHERE ${allOf(kindConditions(search))}`
 }
 

@@ -95,8 +95,8 @@ describe('the database', () => {
   it('copies to offers what their machines say', async () => {
     const { rows } = await database.pool.query(`
       SELECT count(*)::int AS wrong FROM offers o JOIN machines m ON m.id = o.machine_id
-      WHERE (o.gpu_model_id, o.verified, o.reliability, o.listed_until, o.storage_nanos)
-        IS DISTINCT FROM (m.gpu_model_id, m.verification = 'verified', m.reliability, m.listed_until, m.storage_nanos)`)
+      WHERE (o.gpu_model_id, o.country, o.verified, o.reliability, o.listed_until, o.storage_nanos)
+        IS DISTINCT FROM (m.gpu_model_id, m.country, m.verification = 'verified', m.reliability, m.listed_until, m.storage_nanos)`)
     expect(rows).toEqual([{ wrong: 0 }])
   })
 

@@ -13,6 +13,7 @@ import { makeMarket, searchInMemory } from '../support/market.ts'
 // FC_SEED repeats a run, FC_RUNS makes it longer.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 400)
+const timeout = 20_000 + 100 * numRuns
 
 const actor: Actor = { accountId: 1, apiKeyId: 1, permissions: null }
 const clock = manualClock()
@@ -39,25 +40,33 @@ function searches(): fc.Arbitrary<OfferSearch> {
 
 const idsOf = (offers: Offer[]) => offers.map(({ id }) => id)
 
-it('finds in SQL what filtering and sorting in memory finds', async () => {
-  const property = fc.asyncProperty(searches(), fc.constantFrom(1, 2, 5, 20, 300), async (search, limit) => {
-    const expected = searchInMemory(market, search)
-    const found = await services.offers.search(actor, search, limit)
-    expect(idsOf(found)).toEqual(idsOf(expected.slice(0, limit)))
-    expect(found.map(({ price }) => price)).toEqual(expected.slice(0, limit).map(({ price }) => price))
-    expect(await services.offers.count(actor, search)).toBe(expected.length)
-  })
-  await fc.assert(property, { seed, numRuns })
-})
+it(
+  'finds in SQL what filtering and sorting in memory finds',
+  async () => {
+    const property = fc.asyncProperty(searches(), fc.constantFrom(1, 2, 5, 20, 300), async (search, limit) => {
+      const expected = searchInMemory(market, search)
+      const found = await services.offers.search(actor, search, limit)
+      expect(idsOf(found)).toEqual(idsOf(expected.slice(0, limit)))
+      expect(found.map(({ price }) => price)).toEqual(expected.slice(0, limit).map(({ price }) => price))
+      expect(await services.offers.count(actor, search)).toBe(expected.length)
+    })
+    await fc.assert(property, { seed, numRuns })
+  },
+  timeout,
+)
 
-it('cuts a list into pages that neither repeat nor skip, in both directions', async () => {
-  const property = fc.asyncProperty(searches(), fc.integer({ min: 1, max: 30 }), async (search, size) => {
-    const expected = idsOf(searchInMemory(market, search))
-    expect(await readForwards(search, size)).toEqual(expected)
-    expect(await readBackwards(search, size)).toEqual(expected)
-  })
-  await fc.assert(property, { seed, numRuns: numRuns / 10 })
-})
+it(
+  'cuts a list into pages that neither repeat nor skip, in both directions',
+  async () => {
+    const property = fc.asyncProperty(searches(), fc.integer({ min: 1, max: 30 }), async (search, size) => {
+      const expected = idsOf(searchInMemory(market, search))
+      expect(await readForwards(search, size)).toEqual(expected)
+      expect(await readBackwards(search, size)).toEqual(expected)
+    })
+    await fc.assert(property, { seed, numRuns: numRuns / 10 })
+  },
+  timeout,
+)
 
 async function readForwards(search: OfferSearch, size: number): Promise<bigint[]> {
   const ids: bigint[] = []

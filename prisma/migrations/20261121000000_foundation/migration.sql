@@ -118,6 +118,7 @@ CREATE TABLE "offers" (
     "first_gpu" INTEGER NOT NULL,
     "num_gpus" INTEGER NOT NULL,
     "gpu_model_id" INTEGER NOT NULL,
+    "country" TEXT NOT NULL,
     "verified" BOOLEAN NOT NULL,
     "reliability" DOUBLE PRECISION NOT NULL,
     "listed_until" TIMESTAMPTZ(3) NOT NULL,
@@ -226,13 +227,13 @@ CREATE UNIQUE INDEX "offers_current_block" ON "offers" ("machine_id", "first_gpu
 
 -- A search reads, for each kind of offer, the front of one range of one of these, and tests what it can inside of it.
 CREATE INDEX "offers_by_price" ON "offers" ("rentable", "verified", "gpu_model_id", "num_gpus", "price_nanos", "id")
-  INCLUDE ("leads", "machine_id", "reliability", "listed_until", "compute_nanos", "storage_nanos", "dlperf")
+  INCLUDE ("leads", "machine_id", "country", "reliability", "listed_until", "compute_nanos", "storage_nanos", "dlperf")
   WHERE "withdrawn_at" IS NULL;
 CREATE INDEX "offers_by_bid" ON "offers" ("rentable", "verified", "gpu_model_id", "num_gpus", "bid_price_nanos", "id")
-  INCLUDE ("leads_bids", "machine_id", "reliability", "listed_until", "min_bid_nanos", "storage_nanos")
+  INCLUDE ("leads_bids", "machine_id", "country", "reliability", "listed_until", "min_bid_nanos", "storage_nanos")
   WHERE "withdrawn_at" IS NULL;
 CREATE INDEX "offers_by_score" ON "offers" ("rentable", "verified", "gpu_model_id", "num_gpus", "score" DESC, "price_nanos", "id")
-  INCLUDE ("leads", "machine_id", "reliability", "listed_until", "compute_nanos", "storage_nanos")
+  INCLUDE ("leads", "machine_id", "country", "reliability", "listed_until", "compute_nanos", "storage_nanos")
   WHERE "withdrawn_at" IS NULL;
 
 -- Renting rewrites rows of these; room on the page keeps the new version beside the old.

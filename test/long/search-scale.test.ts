@@ -1,0 +1,141 @@
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { seedMarket } from '../../prisma/seed.ts'
+import { type Database, openDatabase } from '../../src/database/client.ts'
+import { Prisma } from '../../src/database/generated/client.ts'
+import type { Pricing } from '../../src/domain/offers.ts'
+import type { OfferField } from '../../src/domain/offers-fields.ts'
+import { type Condition, type Operator, readCondition } from '../../src/domain/offers-filter.ts'
+import { type OrderKey, totalOrder } from '../../src/domain/offers-order.ts'
+import { columnOf } from '../../src/services/offers-columns.ts'
+import { allOf, filterSql } from '../../src/services/offers-filter-sql.ts'
+import { searchStatement } from '../../src/services/offers-sql.ts'
+import { createOperations } from '../../src/services/services.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+
+/** Two markets, one ten times the other: a search that reads as much in both does not mind how large a market is. */
+const sizes = [5_000, 50_000] as const
+
+type Market = { test: TestDatabase; database: Database }
+let markets: Market[]
+
+beforeAll(async () => {
+  markets = await Promise.all(sizes.map(makeMarket))
+})
+
+afterAll(async () => {
+  for (const { test, database } of markets) {
+    await database.close()
+    await test.drop()
+  }
+})
+
+async function makeMarket(machines: number): Promise<Market> {
+  const test = await createDatabase()
+  const database = openDatabase({ url: test.url, poolSize: 2, onIdleError: () => {} })
+  await seedMarket(createOperations({ database, now: () => new Date() }), { machines })
+  // A third of it is rented.
+  await maintain(test, 'UPDATE offers SET rentable = false WHERE machine_id % 3 = 0', 'VACUUM ANALYZE')
+  return { test, database }
+}
+
+async function maintain(test: TestDatabase, ...statements: string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: test.url })
+  await client.connect()
+  for (const statement of statements) await client.query(statement)
+  await client.end()
+}
+
+const now = new Date()
+const onDemand: Pricing = { type: 'onDemand', diskMb: 8_000 }
+const rentable: Comparison = ['rentable', 'eq', true]
+const verified: Comparison = ['verified', 'eq', true]
+const twoModels: Comparison = ['gpuName', 'in', ['RTX 4090', 'H100 SXM']]
+const cheapest: OrderKey[] = [{ field: 'pricePerHour', direction: 'asc' }]
+
+type Comparison = [OfferField, Operator, unknown]
+type Case = [what: string, filter: Comparison[], order: OrderKey[], pricing: Pricing]
+
+const cases: Case[] = [
+  ['two models, verified', [rentable, verified, twoModels], cheapest, onDemand],
+  ['two models, a disk of 5 GB', [rentable, verified, twoModels], cheapest, { ...onDemand, diskMb: 5_000 }],
+  ['any model, verified', [rentable, verified], cheapest, onDemand],
+  ['any model, unverified', [rentable, ['verified', 'eq', false]], cheapest, onDemand],
+  ['any model, verified or not', [rentable], cheapest, onDemand],
+  [
+    'eight GPUs, reliable',
+    [rentable, verified, ['numGpus', 'gte', 8], ['reliability', 'gte', 0.99]],
+    cheapest,
+    onDemand,
+  ],
+  ['bids', [rentable, verified], cheapest, { type: 'interruptible', diskMb: 8_000 }],
+  ['the best score', [rentable, verified], [{ field: 'score', direction: 'desc' }], onDemand],
+  ['the cheapest GPU', [rentable, verified], [{ field: 'pricePerGpuHour', direction: 'asc' }], onDemand],
+  ['the most GPUs', [rentable, verified], [{ field: 'numGpus', direction: 'desc' }], onDemand],
+  ['one machine', [['machineId', 'eq', 4_001]], cheapest, onDemand],
+]
+/** These read all that match, or much of it. */
+const growing: Case[] = [
+  ['a disk of 200 GB', [rentable, verified], cheapest, { ...onDemand, diskMb: 200_000 }],
+  ['what is rented', [['rentable', 'eq', false], verified], cheapest, onDemand],
+  ['the most reliable', [rentable, verified], [{ field: 'reliability', direction: 'desc' }], onDemand],
+  [
+    'the best performance per dollar',
+    [rentable, verified],
+    [{ field: 'dlperfPerDollar', direction: 'desc' }],
+    onDemand,
+  ],
+  ['a country', [rentable, verified, ['country', 'eq', 'US']], cheapest, onDemand],
+]
+
+describe(`a search among the offers of ${sizes.join(' and of ')} machines`, () => {
+  it.each(cases)('for %s reads about as much in both', async (...[what, ...search]) => {
+    const [few = 0, many = 0] = await compare(what, ...search)
+    // A small market has fewer rows than a page in some places.
+    expect(many / few).toBeLessThan(3)
+  })
+
+  it.each(growing)('for %s finds what the plain form finds', async (...[what, ...search]) => {
+    await compare(what, ...search)
+  })
+})
+
+/** Pages that the statement reads in each market, after comparing it with the statement that anybody would write. */
+async function compare(what: string, filter: Comparison[], order: OrderKey[], pricing: Pricing): Promise<number[]> {
+  const conditions = filter.map(([field, operator, operand]) => readCondition(field, operator, operand) as Condition)
+  const search = { filter: { conditions, alternatives: [] }, pricing, bundled: true, now }
+  const keys = totalOrder(order)
+  const plainOrder = keys.map(
+    ({ field, direction }) => Prisma.sql`${columnOf(field, search).sql} ${Prisma.raw(direction)}`,
+  )
+  const plain = Prisma.sql`
+    SELECT o.id FROM offers o JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
+    JOIN offer_kinds k ON k.gpu_model_id = o.gpu_model_id AND k.num_gpus = o.num_gpus
+    WHERE o.withdrawn_at IS NULL AND ${allOf(filterSql(search.filter, search))}
+    AND ${Prisma.raw(pricing.type === 'onDemand' ? 'o.leads' : 'o.leads_bids')} ORDER BY ${Prisma.join(plainOrder)} LIMIT 20`
+  const pages: number[] = []
+  for (const [index, { database }] of markets.entries()) {
+    const ours = await measure(
+      database,
+      searchStatement(search, { keys, after: undefined, limit: 20 }, Prisma.sql`o.id`),
+    )
+    const theirs = await measure(database, plain)
+    expect(ours.ids).toEqual(theirs.ids)
+    expect(ours.ids).not.toHaveLength(0)
+    const figures = `${ours.pages} pages in ${ours.ms} ms; plain ${theirs.pages} pages in ${theirs.ms} ms`
+    process.stdout.write(`${what}, ${sizes[index]} machines: ${figures}\n`)
+    pages.push(ours.pages)
+  }
+  return pages
+}
+
+type Plan = { 'Shared Hit Blocks': number; 'Shared Read Blocks': number }
+
+/** Pages are counted, since times are noise. The statement is run once before, to have everything in memory. */
+async function measure({ pool }: Database, { text, values }: Prisma.Sql) {
+  const { rows } = await pool.query({ text, values, rowMode: 'array' })
+  const explained = await pool.query({ text: `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, values })
+  const [result] = explained.rows[0]['QUERY PLAN'] as [{ Plan: Plan; 'Execution Time': number }]
+  const pages = result.Plan['Shared Hit Blocks'] + result.Plan['Shared Read Blocks']
+  return { ids: rows.map(([id]) => id as string), pages, ms: Number(result['Execution Time'].toFixed(2)) }
+}
