@@ -42,7 +42,8 @@ async function main(): Promise<void> {
     await server.release()
   }
   const stopped = new Promise(resolve => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(signal))
+    // A terminal sends the signal to npm and to us, and npm passes it on: the second must not cut the first short.
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, resolve)
   })
 
   try {

@@ -170,6 +170,14 @@ describe('a gateway on a new folder', () => {
     expect(databaseRuns()).toBe(false)
   })
 
+  it('takes a signal that comes twice for one', async () => {
+    const twice = await startGateway(env)
+    twice.child.kill('SIGINT')
+    twice.child.kill('SIGINT')
+    expect(await stop(twice)).toBe(0)
+    expect(databaseRuns()).toBe(false)
+  })
+
   it('finds its data again, and does not print the key again', async () => {
     const again = await startGateway(env)
     expect(again.output()).toContain(`Demo key  in ${join(dataDir, 'demo-key')}`)
