@@ -20,6 +20,10 @@ try {
 }
 
 async function main(): Promise<void> {
+  const stopped = new Promise(resolve => {
+    // A terminal sends the signal to npm and to us, and npm passes it on: the second must not cut the first short.
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, resolve)
+  })
   const config = parseConfig(process.env)
   const { host, port, dataDir, databaseUrl, demoMarket, graphiql, logLevel } = config
   // Standard output is for people, standard error for the log.
@@ -41,11 +45,6 @@ async function main(): Promise<void> {
     await app.stop()
     await server.release()
   }
-  const stopped = new Promise(resolve => {
-    // A terminal sends the signal to npm and to us, and npm passes it on: the second must not cut the first short.
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, resolve)
-  })
-
   try {
     const demo = await app.start()
     await listen(http, port, host)
