@@ -3,10 +3,10 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pino } from 'pino'
 import { createApp } from './app.ts'
 import { parseConfig } from './config.ts'
 import { openServer } from './database/server.ts'
+import { createLog } from './http/log.ts'
 import { createHttpServer } from './http/server.ts'
 
 /** Requests that run get this long to finish. */
@@ -27,7 +27,7 @@ async function main(): Promise<void> {
   const config = parseConfig(process.env)
   const { host, port, dataDir, databaseUrl, demoMarket, graphiql, logLevel } = config
   // Standard output is for people, standard error for the log.
-  const log = pino({ level: logLevel, base: null }, pino.destination({ dest: 2, sync: true }))
+  const log = createLog(logLevel, process.stderr)
   const onLost = (error: Error) => log.error({ err: error }, 'The embedded database stopped and does not come back.')
   const server = await openServer(databaseUrl, { dataDir, role: 'gateway', onLost })
   const demoKeyFile = demoMarket ? join(dataDir, 'demo-key') : undefined

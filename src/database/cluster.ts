@@ -10,7 +10,8 @@ export type Cluster = { engine: Engine; folder: string; password: string }
 
 /** The folder's cluster, made when there is none. */
 export async function findCluster(dataDir: string): Promise<Cluster> {
-  await mkdir(dataDir, { recursive: true, mode: 0o711 })
+  // As root, another user must be able to pass through.
+  await mkdir(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
   const engine = await findEngine(dataDir)
   if (!(await canReach(dataDir, engine.runAs))) {
     const advice = 'Set BERTH_DATA_DIR to a folder that it can enter, or DATABASE_URL to a server of your own.'

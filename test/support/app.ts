@@ -1,7 +1,7 @@
 import pg from 'pg'
-import { pino } from 'pino'
 import { type App, type AppOptions, createApp } from '../../src/app.ts'
 import type { Permissions } from '../../src/domain/permissions.ts'
+import { createLog } from '../../src/http/log.ts'
 import { type ManualClock, manualClock } from './clock.ts'
 import { createDatabase, type TestDatabase } from './database.ts'
 
@@ -38,7 +38,7 @@ export async function startApp(options: Partial<AppOptions> = {}): Promise<TestA
     poolSize: 4,
     graphiql: false,
     demoKeyFile: undefined,
-    log: pino({ level: 'info' }, { write: line => void log.push(JSON.parse(line)) }),
+    log: createLog('info', { write: line => void log.push(JSON.parse(line)) }),
     now: clock.now,
     ...options,
   })
