@@ -1,6 +1,8 @@
 // The GPU models of the demo market, as the trade names them. Memory, bandwidth, TFLOPS (FP32), power and compute
 // capability are the vendors'; performance and price are typical of a market like this one, not quotes.
 
+import type { NewGpuModel } from '../src/services/machines.ts'
+
 type Row = [
   name: string,
   ramMb: number,
@@ -77,15 +79,7 @@ const amd: Row[] = [
 ]
 
 export type DemoModel = {
-  facts: {
-    name: string
-    architecture: string
-    ramMb: number
-    memoryBandwidthGbps: number
-    tflops: number
-    maxPowerWatts: number
-    computeCapability: number
-  }
+  facts: NewGpuModel
   dlperf: number
   dollarsPerHour: number
   weight: number
