@@ -9,7 +9,7 @@ export const errorCodes = [
 ] as const
 export type ErrorCode = (typeof errorCodes)[number]
 
-/** One thing wrong with an input, and where. */
+/** One thing wrong with an input, and where. The message reads on from the path, and does not repeat it. */
 export type Issue = { path: string; message: string }
 
 type Details = {
@@ -33,5 +33,6 @@ export class DomainError extends Error {
 }
 
 export function invalidInput(issues: Issue[]): DomainError {
-  return new DomainError('INVALID_INPUT', issues.map(issue => issue.message).join(' '), { issues })
+  const message = issues.map(issue => `${issue.path}: ${issue.message}`).join(' ')
+  return new DomainError('INVALID_INPUT', message, { issues })
 }

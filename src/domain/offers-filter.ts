@@ -85,11 +85,11 @@ export function checkFilter(filter: OfferFilter, found: Issue[]): OfferFilter {
   if (conditions > maxConditions) {
     issues.push({
       path: 'filter',
-      message: `The filter has ${conditions} conditions; at most ${maxConditions} are allowed.`,
+      message: `has ${conditions} conditions; at most ${maxConditions} are allowed.`,
     })
   }
   if (nestingOf(filter) > maxNesting) {
-    issues.push({ path: 'filter', message: `The filter nests "or" more than ${maxNesting} deep.` })
+    issues.push({ path: 'filter', message: `nests "or" more than ${maxNesting} deep.` })
   }
   if (issues.length > 0) throw invalidInput(issues)
   return filter

@@ -10,7 +10,7 @@ export const maxOrderKeys = 4
 /** The order asked for, then the cheapest first, then the oldest: so that no two offers are equal. */
 export function totalOrder(keys: OrderKey[]): OrderKey[] {
   if (keys.length > maxOrderKeys) {
-    throw invalidInput([{ path: 'order', message: `An order has at most ${maxOrderKeys} keys, not ${keys.length}.` }])
+    throw invalidInput([{ path: 'order', message: `has at most ${maxOrderKeys} keys, not ${keys.length}.` }])
   }
   const asked = keys.filter((key, index) => keys.findIndex(({ field }) => field === key.field) === index)
   const ties: OrderKey[] = [

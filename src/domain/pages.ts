@@ -24,13 +24,13 @@ export type Page = { limit: number; backward: boolean; cursor: string | undefine
 export function readPage({ first, after, last, before }: PageArguments): Page {
   const backward = last != null || before != null
   if (backward && (first != null || after != null)) {
-    const message = 'A page is read forwards with "first" and "after", or backwards with "last" and "before"; not both.'
+    const message = 'a page is read forwards with "first" and "after", or backwards with "last" and "before"; not both.'
     throw invalidInput([{ path: 'first', message }])
   }
   const name = backward ? 'last' : 'first'
   const limit = (backward ? last : first) ?? defaultPageSize
   if (limit < 1 || limit > maxPageSize) {
-    throw invalidInput([{ path: name, message: `"${name}" must be from 1 to ${maxPageSize}, not ${limit}.` }])
+    throw invalidInput([{ path: name, message: `must be from 1 to ${maxPageSize}, not ${limit}.` }])
   }
   return { limit, backward, cursor: (backward ? before : after) ?? undefined }
 }

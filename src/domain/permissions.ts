@@ -61,7 +61,7 @@ function isWithin(value: unknown, constraint: Constraint): boolean {
 export function readPermissions(input: unknown): { permissions: Permissions | null; issues: Issue[] } {
   if (input === null || input === undefined) return { permissions: null, issues: [] }
   const issues: Issue[] = []
-  const complain = (path: string, message: string) => void issues.push({ path, message: `${path}: ${message}` })
+  const complain = (path: string, message: string) => void issues.push({ path, message })
   const entries = (path: string, value: unknown): [string, unknown][] => {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return Object.entries(value)
     complain(path, 'must be an object.')

@@ -17,7 +17,7 @@ export const maxRows = 5_000
 export function readSearch(query: unknown): { search: OfferSearch; limit: number } {
   if (!isObject(query)) throw new DomainError('INVALID_INPUT', 'Invalid query: must be dict of conditions')
   const issues: Issue[] = []
-  const complain: Complain = (path, message) => void issues.push({ path, message: `${path}: ${message}.` })
+  const complain: Complain = (path, message) => void issues.push({ path, message: `${message}.` })
   const given = new Map(Object.entries(query).filter(([, value]) => value !== null))
   const conditions = [...given].flatMap(([name, value]) => readField(name, value, complain))
   if (!given.has('rentable')) conditions.push({ field: 'rentable', operator: 'eq', value: true })

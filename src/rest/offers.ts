@@ -49,6 +49,6 @@ function parse(name: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw invalidInput([{ path: name, message: `Invalid query: ${name} is not JSON` }])
+    throw invalidInput([{ path: name, message: 'is not JSON.' }])
   }
 }

@@ -193,12 +193,12 @@ describe('a search that cannot be answered', () => {
   })
 
   it.each([
-    ['first 0', { first: 0 }, '"first" must be from 1 to 100, not 0.'],
-    ['first 1000', { first: 1000 }, '"first" must be from 1 to 100, not 1000.'],
+    ['first 0', { first: 0 }, 'first: must be from 1 to 100, not 0.'],
+    ['first 1000', { first: 1000 }, 'first: must be from 1 to 100, not 1000.'],
     [
       'both directions',
       { first: 1, last: 1 },
-      'A page is read forwards with "first" and "after", or backwards with "last" and "before"; not both.',
+      'first: a page is read forwards with "first" and "after", or backwards with "last" and "before"; not both.',
     ],
     [
       'a driver version that is none',
@@ -209,7 +209,7 @@ describe('a search that cannot be answered', () => {
     [
       'a deep or',
       { filter: { or: [{ or: [{ or: [{ or: [{ verified: true }] }] }] }] } },
-      'The filter nests "or" more than 3 deep.',
+      'filter: nests "or" more than 3 deep.',
     ],
     [
       'too long a list',
@@ -219,14 +219,14 @@ describe('a search that cannot be answered', () => {
     [
       'too many conditions',
       { filter: { or: Array(51).fill({ verified: true }) } },
-      'The filter has 52 conditions; at most 50 are allowed.',
+      'filter: has 52 conditions; at most 50 are allowed.',
     ],
-    ['too many keys', { orderBy: Array(5).fill({ field: 'SCORE' }) }, 'An order has at most 4 keys, not 5.'],
+    ['too many keys', { orderBy: Array(5).fill({ field: 'SCORE' }) }, 'order: has at most 4 keys, not 5.'],
     ['a disk that does not exist', { pricing: { diskGb: -1 } }, 'pricing.diskGb: must be from 0 to 100000, not -1.'],
     [
       'the id of something else',
       { filter: { machineId: 'off_3' } },
-      '"off_3" is not the id of this type; such ids look like mch_42.',
+      'id: "off_3" is not the id of this type; such ids look like mch_42.',
     ],
   ])('says so of %s', async (_what, variables, message) => {
     expect(await refused(variables)).toEqual([['BAD_USER_INPUT', message]])
@@ -236,8 +236,8 @@ describe('a search that cannot be answered', () => {
     const filter = { or: [{ driverVersion: { gte: 'a' } }, { driverVersion: { lt: 'b' } }] }
     const { errors } = await search({ filter })
     expect(errors?.[0]?.extensions['issues']).toEqual([
-      { path: 'filter.or[0].driverVersion.gte', message: 'filter.or[0].driverVersion.gte: "a" is not a number.' },
-      { path: 'filter.or[1].driverVersion.lt', message: 'filter.or[1].driverVersion.lt: "b" is not a number.' },
+      { path: 'filter.or[0].driverVersion.gte', message: '"a" is not a number.' },
+      { path: 'filter.or[1].driverVersion.lt', message: '"b" is not a number.' },
     ])
   })
 
@@ -304,7 +304,7 @@ describe('a node', () => {
     ['node', { id: 'x' }, '"x" is not an id; ids look like acc_42, gpu_42, mch_42, off_42.'],
     ['node', { id: 'off_' }, '"off_" is not the id of this type; such ids look like off_42.'],
     ['node', { id: 'off_-1' }, '"off_-1" is not the id of this type'],
-    ['nodes', { ids: Array(101).fill('off_1') }, 'At most 100 ids can be asked for at once, not 101.'],
+    ['nodes', { ids: Array(101).fill('off_1') }, 'ids: takes at most 100 ids, not 101.'],
   ])('%s(%o) is refused', async (field, variables, message) => {
     const [[name, value] = []] = Object.entries(variables)
     const type = field === 'node' ? 'ID!' : '[ID!]!'

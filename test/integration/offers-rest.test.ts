@@ -287,7 +287,7 @@ describe('a search that cannot be answered', () => {
       'order: ["score","up"] is not a field to order by with "asc" or "desc".',
     ],
     ['an order by a boolean', { order: [['verified', 'asc']] }, 'order: ["verified","asc"] is not a field to order by'],
-    ['too many keys', { order: Array(5).fill(['score']) }, 'An order has at most 4 keys, not 5.'],
+    ['too many keys', { order: Array(5).fill(['score']) }, 'order: has at most 4 keys, not 5.'],
     ['too long a list', { num_gpus: { in: Array(201).fill(1) } }, 'num_gpus.in: takes at most 200 values, not 201.'],
     [
       'several things',
@@ -306,7 +306,7 @@ describe('a search that cannot be answered', () => {
     ['POST', '/bundles/', '[]', 'Invalid json body'],
     ['POST', '/bundles/', '"x"', 'Invalid json body'],
     ['GET', '/bundles/?q=[]', undefined, 'Invalid query: must be dict of conditions'],
-    ['GET', '/bundles/?q={', undefined, 'Invalid query: q is not JSON'],
+    ['GET', '/bundles/?q={', undefined, 'q: is not JSON.'],
     ['PUT', '/search/asks/', '{"q":[]}', 'Invalid query: must be dict of conditions'],
   ])('says so of %s %s with %s', async (method, path, body, msg) => {
     const answer = await app.rest(key, method, path, body)

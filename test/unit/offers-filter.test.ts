@@ -80,18 +80,18 @@ describe('a filter', () => {
 
   it('may have 50 conditions, and not 51', () => {
     expect(() => checkFilter(flat(50), [])).not.toThrow()
-    expect(() => checkFilter(flat(51), [])).toThrow('The filter has 51 conditions; at most 50 are allowed.')
+    expect(() => checkFilter(flat(51), [])).toThrow('filter: has 51 conditions; at most 50 are allowed.')
     expect(() => checkFilter({ conditions: [], alternatives: [flat(25), flat(26)] }, [])).toThrow('51 conditions')
   })
 
   it('may nest "or" three deep, and not four', () => {
     expect(() => checkFilter(nested(3), [])).not.toThrow()
-    expect(() => checkFilter(nested(4), [])).toThrow('The filter nests "or" more than 3 deep.')
+    expect(() => checkFilter(nested(4), [])).toThrow('filter: nests "or" more than 3 deep.')
   })
 
   it('is refused with everything that is wrong with it', () => {
     expect(() => checkFilter(flat(51), [{ path: 'a', message: 'First.' }])).toThrow(
-      'First. The filter has 51 conditions',
+      'a: First. filter: has 51 conditions',
     )
   })
 })
@@ -119,6 +119,6 @@ describe('an order', () => {
   it('may have four keys, and not five', () => {
     const key = { field: 'score', direction: 'asc' } as const
     expect(() => totalOrder(Array(4).fill(key))).not.toThrow()
-    expect(() => totalOrder(Array(5).fill(key))).toThrow('An order has at most 4 keys, not 5.')
+    expect(() => totalOrder(Array(5).fill(key))).toThrow('order: has at most 4 keys, not 5.')
   })
 })

@@ -73,7 +73,7 @@ describe('permissions that somebody wrote', () => {
       'must be a string, a number or a boolean.',
     ],
   ])('%o are refused', (input, message) => {
-    const messages = readPermissions(input).issues.map(issue => issue.message)
+    const messages = readPermissions(input).issues.map(({ path, message }) => `${path}: ${message}`)
     expect(messages.join('\n')).toContain(message)
   })
 

@@ -48,9 +48,7 @@ builder.queryFields(t => ({
     complexity: ({ ids }) => ({ field: 1, multiplier: ids.length }),
     resolve: (_root, { ids }, context) => {
       if (ids.length > maxPageSize) {
-        throw invalidInput([
-          { path: 'ids', message: `At most ${maxPageSize} ids can be asked for at once, not ${ids.length}.` },
-        ])
+        throw invalidInput([{ path: 'ids', message: `takes at most ${maxPageSize} ids, not ${ids.length}.` }])
       }
       return Promise.all(ids.map(id => findNode(id, context)))
     },

@@ -103,11 +103,11 @@ function readLevel({ or, ...fields }: FilterInput, path: string, issues: Issue[]
     for (const [operator, operand] of comparisonsOf(field, input)) {
       const condition = readCondition(field, operator, operand)
       const place = `${path}.${field}.${operator}`
-      if (typeof condition === 'string') issues.push({ path: place, message: `${place}: ${condition}.` })
+      if (typeof condition === 'string') issues.push({ path: place, message: `${condition}.` })
       else conditions.push(condition)
     }
   }
-  if (or?.length === 0) issues.push({ path: `${path}.or`, message: `${path}.or: must have at least one alternative.` })
+  if (or?.length === 0) issues.push({ path: `${path}.or`, message: 'must have at least one alternative.' })
   const alternatives = (or ?? []).map((alternative, index) => readLevel(alternative, `${path}.or[${index}]`, issues))
   return { conditions, alternatives }
 }

@@ -119,6 +119,6 @@ function readPricing(pricing: { type: Pricing['type']; diskGb: number } | null |
   const { type, diskGb } = pricing ?? { type: 'onDemand', diskGb: defaultDiskMb / 1000 }
   const diskMb = diskMbOf(diskGb)
   if (diskMb !== undefined) return { type, diskMb }
-  const message = `pricing.diskGb: must be from 0 to ${maxDiskGb}, not ${diskGb}.`
+  const message = `must be from 0 to ${maxDiskGb}, not ${diskGb}.`
   throw invalidInput([{ path: 'pricing.diskGb', message }])
 }
