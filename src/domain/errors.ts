@@ -1,9 +1,17 @@
+import type { Offer } from './offers.ts'
+
 export const errorCodes = [
   'UNAUTHENTICATED',
   'FORBIDDEN',
   'NOT_FOUND',
   'INVALID_INPUT',
   'INVALID_CURSOR',
+  'OFFER_UNAVAILABLE',
+  'BID_TOO_LOW',
+  'PRICE_CHANGED',
+  'INSUFFICIENT_CREDIT',
+  'SSH_KEY_REQUIRED',
+  'INVALID_STATE',
   'CONFLICT',
   'UNAVAILABLE',
 ] as const
@@ -17,6 +25,16 @@ type Details = {
   issues?: Issue[]
   /** Permission categories that the key lacks. */
   missing?: string[]
+  /** The instance that it is about. */
+  instanceId?: bigint
+  /** The least bid that is accepted, per hour. */
+  minimumBidNanos?: bigint
+  /** What the offer costs now, per hour. */
+  currentPriceNanos?: bigint
+  /** What is left to spend. */
+  availableNanos?: bigint
+  /** The offer that cannot be rented, and the instance of the caller's that used it up. */
+  offer?: { id: bigint; instanceId: bigint | undefined; alternatives: Offer[] }
 }
 
 /** A refusal that the caller may read. Anything else that is thrown is a bug, and is masked at the face. */

@@ -55,7 +55,7 @@ export function priceOf(
   return { computeNanos, diskNanos, totalNanos, perGpuNanos: divideRounded(totalNanos, BigInt(offer.numGpus)) }
 }
 
-/** A block about to be listed: everything of the offer's row that the database does not make. */
+/** A block about to be listed: everything of the offer's row that its rivals have no say in. */
 export type Listing = {
   firstGpu: number
   numGpus: number
@@ -65,29 +65,27 @@ export type Listing = {
   bidPriceNanos: bigint
   dlperf: number
   score: number
-  leads: boolean
 }
 
-/** Every block of a machine that nobody rents, priced. The first of each size leads its bundle. */
+/** Every block of a machine, priced as if nobody rented any of it. */
 export function listingsOf(machine: Machine): Listing[] {
-  const blocks = blocksOf(machine.numGpus)
-  return blocks.map(({ firstGpu, numGpus }, index) => {
-    const prices = {
-      computeNanos: machine.gpuNanos * BigInt(numGpus),
-      minBidNanos: machine.minBidGpuNanos * BigInt(numGpus),
-      numGpus,
-    }
-    const { totalNanos } = priceOf(prices, machine.storageNanos, defaultPricing)
+  return blocksOf(machine.numGpus).map(({ firstGpu, numGpus }) => {
+    const computeNanos = machine.gpuNanos * BigInt(numGpus)
+    const priceNanos = computeNanos + diskRate(machine.storageNanos, defaultDiskMb)
     const dlperf = machine.dlperfPerGpu * numGpus
-    const bid = priceOf(prices, machine.storageNanos, { type: 'interruptible', diskMb: defaultDiskMb })
     return {
-      ...prices,
       firstGpu,
-      priceNanos: totalNanos,
-      bidPriceNanos: bid.totalNanos,
+      numGpus,
+      computeNanos,
+      priceNanos,
+      ...withBid(machine, machine.minBidGpuNanos * BigInt(numGpus)),
       dlperf,
-      score: (dlperf / usdNumber(totalNanos)) * machine.reliability,
-      leads: blocks.findIndex(block => block.numGpus === numGpus) === index,
+      score: (dlperf / usdNumber(priceNanos)) * machine.reliability,
     }
   })
+}
+
+/** The least bid that wins a block, and that bid with a disk of the default size. */
+export function withBid({ storageNanos }: Machine, minBidNanos: bigint): { minBidNanos: bigint; bidPriceNanos: bigint } {
+  return { minBidNanos, bidPriceNanos: minBidNanos + diskRate(storageNanos, defaultDiskMb) }
 }

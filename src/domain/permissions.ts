@@ -22,6 +22,11 @@ export const operations = {
   'gpuModels.list': 'misc',
   'machines.get': 'misc',
   'accounts.viewer': 'user_read',
+  'instances.list': 'instance_read',
+  'instances.get': 'instance_read',
+  'instances.rent': 'instance_write',
+  'instances.update': 'instance_write',
+  'instances.destroy': 'instance_write',
 } as const satisfies Record<string, PermissionCategory>
 export type Operation = keyof typeof operations
 

@@ -10,6 +10,12 @@ const answers: Record<ErrorCode, { code: string; status?: number }> = {
   NOT_FOUND: { code: 'NOT_FOUND' },
   INVALID_INPUT: { code: 'BAD_USER_INPUT' },
   INVALID_CURSOR: { code: 'INVALID_CURSOR' },
+  OFFER_UNAVAILABLE: { code: 'OFFER_UNAVAILABLE' },
+  BID_TOO_LOW: { code: 'BID_TOO_LOW' },
+  PRICE_CHANGED: { code: 'PRICE_CHANGED' },
+  INSUFFICIENT_CREDIT: { code: 'INSUFFICIENT_CREDIT' },
+  SSH_KEY_REQUIRED: { code: 'SSH_KEY_REQUIRED' },
+  INVALID_STATE: { code: 'INVALID_STATE' },
   CONFLICT: { code: 'CONFLICT' },
   UNAVAILABLE: { code: 'UNAVAILABLE', status: 503 },
 }
@@ -19,7 +25,8 @@ export function describe({ code, details }: DomainError): {
   status: number | undefined
 } {
   const { code: shown, status } = answers[code]
-  return { extensions: { code: shown, ...details }, status }
+  const { issues, missing } = details
+  return { extensions: { code: shown, ...(issues && { issues }), ...(missing && { missing }) }, status }
 }
 
 /** What the caller may read of an error: refusals as they are, and of anything else only that it happened. */

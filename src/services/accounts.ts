@@ -1,4 +1,5 @@
 import { Prisma } from '../database/generated/client.ts'
+import type { Transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { DomainError, invalidInput } from '../domain/errors.ts'
 import { makeApiKey, type NewApiKey } from './api-keys.ts'
@@ -51,6 +52,13 @@ export function accountOperations({ database }: Deps) {
       return { id, apiKey: key }
     },
   }
+}
+
+/** Renting and starting need something left to spend. */
+export async function needCredit(tx: Transaction, { accountId }: Actor): Promise<void> {
+  const [row] = await tx.rows(Prisma.sql`SELECT posted_nanos FROM accounts WHERE id = ${accountId}`)
+  const availableNanos = row?.[0] as bigint
+  if (availableNanos <= 0n) throw new DomainError('INSUFFICIENT_CREDIT', 'You lack credit.', { availableNanos })
 }
 
 function readEmail(email: string): string {

@@ -3,9 +3,10 @@ import { columnsOf, fromExcluded, insertAll } from '../database/rows.ts'
 import { transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import type { GpuModel, Machine } from '../domain/machines.ts'
-import { listingsOf } from '../domain/offers.ts'
+import { relist } from '../domain/market.ts'
 import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
+import { offerRows } from './market.ts'
 
 /** A machine as its host describes it: nothing of it is rented yet. */
 export type NewMachine = Omit<Machine, 'id' | 'freeDiskMb' | 'freePorts' | 'listedAt'>
@@ -56,7 +57,7 @@ export function machineOperations({ database, now }: Deps) {
         })
         await tx.rows(insertAll('machines', columns.machine, listed))
         await tx.rows(insertAll('gpus', columns.gpu, listed.flatMap(gpusOf)))
-        const offers = listed.flatMap(offersOf)
+        const offers = listed.flatMap(machine => offerRows(machine, relist(machine, [], []).added, listedAt))
         await tx.rows(Prisma.sql`${insertAll('offer_kinds', columns.kind, kindsOf(offers))} ON CONFLICT DO NOTHING`)
         await tx.rows(insertAll('offers', columns.offer, offers))
       })
@@ -66,22 +67,6 @@ export function machineOperations({ database, now }: Deps) {
 
 function gpusOf({ id, numGpus }: Machine) {
   return Array.from({ length: numGpus }, (_, index) => ({ machineId: id, index }))
-}
-
-function offersOf(machine: Machine) {
-  const { id, gpuModelId, country, verification, reliability, listedUntil, storageNanos, listedAt } = machine
-  const copied = {
-    machineId: id,
-    gpuModelId,
-    country,
-    verified: verification === 'verified',
-    reliability,
-    listedUntil,
-    storageNanos,
-  }
-  return listingsOf(machine).map(({ leads, ...listing }) => {
-    return { ...copied, ...listing, rentable: true, leads, leadsBids: leads, listedAt }
-  })
 }
 
 function kindsOf(offers: { gpuModelId: number; numGpus: number }[]) {

@@ -1,0 +1,47 @@
+import { DomainError } from './errors.ts'
+import { applyChange, type Change, type Instance, type TargetState } from './instances.ts'
+
+export const maxIdsPerCommand = 64
+
+/** Counted as sent, before duplicates are removed. */
+export function checkIds(ids: readonly bigint[]): void {
+  if (ids.length === 0) throw new DomainError('INVALID_INPUT', 'ids list required')
+  if (ids.length > maxIdsPerCommand) {
+    throw new DomainError('INVALID_INPUT', `chunk length of ${ids.length} > ${maxIdsPerCommand}`)
+  }
+}
+
+/** A command to many instances: a change, or their destruction. */
+export type Command = { kind: 'change'; change: Change } | { kind: 'destroy' }
+
+export type Subject = Pick<Instance, 'id' | 'label' | 'targetState' | 'status' | 'destroyedAt'>
+
+/** What a command does to one instance: what is written to it, or why not. */
+export type Step =
+  | { id: bigint; outcome: 'applied'; label?: string | null; targetState?: TargetState; destroy?: true }
+  | { id: bigint; outcome: 'unchanged' }
+  | { id: bigint; outcome: 'failed'; error: DomainError }
+  | { id: bigint; outcome: 'skipped' }
+
+/** One step per id, in the order of the ids. When `all` is asked for and one fails, nothing is done to the others. */
+export function planCommand(ids: readonly bigint[], subjects: Subject[], command: Command, all: boolean): Step[] {
+  const found = new Map(subjects.map(subject => [subject.id, subject]))
+  const steps = ids.map(id => stepFor(id, found.get(id), command))
+  if (!all || steps.every(({ outcome }) => outcome !== 'failed')) return steps
+  return steps.map(step => (step.outcome === 'failed' ? step : { id: step.id, outcome: 'skipped' }))
+}
+
+function stepFor(id: bigint, subject: Subject | undefined, command: Command): Step {
+  if (command.kind === 'destroy') {
+    if (!subject) return { id, outcome: 'failed', error: notFound(id) }
+    return subject.destroyedAt ? { id, outcome: 'unchanged' } : { id, outcome: 'applied', destroy: true }
+  }
+  if (!subject || subject.destroyedAt) return { id, outcome: 'failed', error: notFound(id) }
+  const result = applyChange(subject, command.change)
+  if ('refusal' in result) return { id, outcome: 'failed', error: new DomainError('INVALID_STATE', result.refusal, { instanceId: id }) }
+  return Object.keys(result.changes).length === 0 ? { id, outcome: 'unchanged' } : { id, outcome: 'applied', ...result.changes }
+}
+
+function notFound(id: bigint): DomainError {
+  return new DomainError('NOT_FOUND', `Instance ${id} not found.`, { instanceId: id })
+}

@@ -1,0 +1,118 @@
+import type { Launch } from './launch.ts'
+import type { Block, GpuModel, Machine } from './machines.ts'
+
+export const targetStates = ['running', 'stopped'] as const
+/** What is wished of an instance. */
+export type TargetState = (typeof targetStates)[number]
+
+export const instanceStatuses = [
+  'created',
+  'scheduling',
+  'loading',
+  'running',
+  'stopping',
+  'stopped',
+  'exited',
+  'offline',
+  'unknown',
+] as const
+/** What was last seen of an instance. */
+export type InstanceStatus = (typeof instanceStatuses)[number]
+
+/** From these an instance never reaches running again. */
+export const finalStatuses: readonly InstanceStatus[] = ['exited', 'offline', 'unknown']
+
+export function isFinal(status: InstanceStatus): boolean {
+  return finalStatuses.includes(status)
+}
+
+/** Why a status is what it is. The code is for programs, the message for people. */
+export type Reason = { code: ReasonCode; message: string; exitCode?: number }
+export type ReasonCode =
+  | 'USER_REQUEST'
+  | 'WAITING_FOR_GPUS'
+  | 'OUTBID'
+  | 'IMAGE_PULL_FAILED'
+  | 'START_FAILED'
+  | 'EXITED'
+  | 'CONTAINER_LOST'
+
+/** A public port that leads into an instance. */
+export type PortBinding = { hostPort: number; containerPort: number; protocol: 'tcp' | 'udp' }
+
+/** What a launch keeps on the row: the rest has columns of its own. */
+export type LaunchConfig = Omit<Launch, 'diskMb' | 'label' | 'targetState' | 'vm' | 'registry'>
+
+/** A rental, with the machine that it is on. Rates are nano-dollars per hour. */
+export type Instance = Block & {
+  id: bigint
+  accountId: number
+  machineId: number
+  offerId: bigint
+  label: string | null
+  vm: boolean
+  launch: LaunchConfig
+  diskMb: number
+  interruptible: boolean
+  computeNanos: bigint
+  storageNanos: bigint
+  diskNanos: bigint
+  targetState: TargetState
+  status: InstanceStatus
+  reasonCode: string | null
+  reasonMessage: string | null
+  exitCode: number | null
+  statusChangedAt: Date
+  createdAt: Date
+  startedAt: Date | null
+  endsAt: Date
+  destroyedAt: Date | null
+  portBindings: PortBinding[]
+  machine: Machine & { gpuModel: GpuModel }
+}
+
+export const instanceActions = ['start', 'stop', 'destroy'] as const
+export type InstanceAction = (typeof instanceActions)[number]
+/** Whether an action can be asked for now; if not, why. */
+export type Availability = { action: InstanceAction; available: boolean; reason: string | null }
+
+type Standing = Pick<Instance, 'targetState' | 'status' | 'destroyedAt'>
+
+export function availabilityOf(instance: Standing): Availability[] {
+  return instanceActions.map(action => {
+    const reason = whyNot(action, instance)
+    return { action, available: reason === null, reason }
+  })
+}
+
+/** Why an action can't be done, or would change nothing; null where it can. */
+export function whyNot(action: InstanceAction, { targetState, status, destroyedAt }: Standing): string | null {
+  if (destroyedAt) return 'It is destroyed.'
+  switch (action) {
+    case 'start':
+      if (isFinal(status)) return `It is ${status}, from where it never runs again: destroy it and rent anew.`
+      return targetState === 'running' ? 'It is running, or about to.' : null
+    case 'stop':
+      if (isFinal(status)) return `It is ${status}, and does not run.`
+      return targetState === 'stopped' ? 'It is stopped, or about to be.' : null
+    case 'destroy':
+      return null
+  }
+}
+
+/** What one command asks of instances. An absent part stays as it is. */
+export type Change = { targetState?: TargetState | undefined; label?: string | undefined }
+
+/** What a change makes of an instance: what is written, nothing where it is so already, or why it can't be. */
+export function applyChange(
+  instance: Standing & { label: string | null },
+  { targetState, label }: Change,
+): { changes: { targetState?: TargetState; label?: string | null } } | { refusal: string } {
+  if (targetState === 'running' && isFinal(instance.status)) return { refusal: whyNot('start', instance) as string }
+  return {
+    changes: {
+      ...(targetState !== undefined && targetState !== instance.targetState ? { targetState } : {}),
+      ...(label !== undefined && (label || null) !== instance.label ? { label: label || null } : {}),
+    },
+  }
+}

@@ -1,0 +1,15 @@
+import type { ContainerSpec, Truth } from '../domain/containers.ts'
+
+/**
+ * Runs containers somewhere. Every call may be repeated, with the same end; what it asks for has begun when it returns,
+ * and `observe` says how far it has come. A call that cannot reach the machine throws.
+ */
+export type Provider = {
+  observe(instanceId: bigint, signal: AbortSignal): Promise<Truth>
+  /** Makes the container, and pulls its image. */
+  ensure(spec: ContainerSpec, signal: AbortSignal): Promise<void>
+  start(instanceId: bigint, signal: AbortSignal): Promise<void>
+  stop(instanceId: bigint, signal: AbortSignal): Promise<void>
+  /** Removes the container and its disk. */
+  remove(instanceId: bigint, signal: AbortSignal): Promise<void>
+}

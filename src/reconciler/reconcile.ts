@@ -1,0 +1,82 @@
+import type { Logger } from 'pino'
+import { isActive, type Truth } from '../domain/containers.ts'
+import type { Provider } from '../providers/provider.ts'
+import { claims, type Finding, type Lease, type reconciliationServices } from '../services/reconciliation.ts'
+import { type Plan, plan, type Step, waiting } from './plan.ts'
+
+export type Reconciliation = ReturnType<typeof reconciliationServices>
+export type Deps = { reconciliation: Reconciliation; provider: Provider; now: () => Date; log: Logger }
+
+/** Looking and acting in turns comes to an end long before this, or there is a bug. */
+const maxTurns = 10
+/** How soon to look again at what is changing, when the provider does not say; and at what runs, in case it ends. */
+const movingMs = 2_000
+const runningMs = 60_000
+const waitingMs = 10_000
+/** A provider that does not answer in time is asked again later. */
+const providerTimeoutMs = 10_000
+
+/** Looks at one instance: sees, plans, acts, until nothing is left to do but wait; then writes down what it saw. */
+export async function reconcile(deps: Deps, lease: Lease): Promise<void> {
+  const { reconciliation, log, now } = deps
+  try {
+    if (claims(lease) !== lease.granted && (await reconciliation.settle(lease))) return
+    await look(deps, lease)
+  } catch (error) {
+    const { instanceId, attempts } = lease
+    log.warn({ err: error, instanceId: String(instanceId), attempts }, 'An instance could not be looked at.')
+    const delay = Math.min(1_000 * 2 ** attempts, 60_000)
+    await reconciliation.postpone(lease, new Date(now().getTime() + delay))
+  }
+}
+
+async function look(deps: Deps, lease: Lease): Promise<void> {
+  const { reconciliation, provider, now } = deps
+  for (let turn = 1; turn <= maxTurns; turn += 1) {
+    const truth = await provider.observe(lease.instanceId, timeLimit())
+    const next = plan(lease, truth)
+    const [step] = next.steps
+    if (step === undefined) return await reconciliation.record(lease, findingOf(lease, truth, next, now()))
+    if (await execute[step](deps, lease)) continue
+    const finding = findingOf(lease, truth, { steps: [], status: 'scheduling', reason: waiting, settled: false }, now())
+    return await reconciliation.record(lease, { ...finding, dueAt: after(now(), waitingMs) })
+  }
+  throw new Error(`Instance ${lease.instanceId} did not come to rest in ${maxTurns} turns.`)
+}
+
+/** What each step is. False when it cannot be taken yet. */
+const execute: Record<Step, (deps: Deps, lease: Lease) => Promise<boolean>> = {
+  async ensure({ reconciliation, provider }, lease) {
+    await provider.ensure(await reconciliation.specOf(lease), timeLimit())
+    return true
+  },
+  async start({ reconciliation, provider }, lease) {
+    if (!(await reconciliation.occupy(lease))) return false
+    await provider.start(lease.instanceId, timeLimit())
+    return true
+  },
+  async stop({ provider }, { instanceId }) {
+    await provider.stop(instanceId, timeLimit())
+    return true
+  },
+  async remove({ provider }, { instanceId }) {
+    await provider.remove(instanceId, timeLimit())
+    return true
+  },
+}
+
+function findingOf({ destroyed }: Lease, truth: Truth, { status, reason, settled }: Plan, now: Date): Finding {
+  const expected = 'until' in truth ? truth.until : undefined
+  const dueAt = settled
+    ? truth.state === 'running' && !destroyed ? after(now, runningMs) : null
+    : (expected ?? after(now, movingMs))
+  return { status, reason, inactive: !isActive(truth), gone: destroyed && truth.state === 'absent', dueAt }
+}
+
+function timeLimit(): AbortSignal {
+  return AbortSignal.timeout(providerTimeoutMs)
+}
+
+function after(instant: Date, ms: number): Date {
+  return new Date(instant.getTime() + ms)
+}

@@ -1,0 +1,31 @@
+import { Prisma } from '../database/generated/client.ts'
+import { columnsOf, insertAll } from '../database/rows.ts'
+import type { Transaction } from '../database/transaction.ts'
+
+export type EventType =
+  | 'INSTANCE_CREATED'
+  | 'INSTANCE_TARGET_CHANGED'
+  | 'INSTANCE_LABEL_CHANGED'
+  | 'INSTANCE_GRANTED'
+  | 'INSTANCE_OUTBID'
+  | 'INSTANCE_STATUS_CHANGED'
+  | 'INSTANCE_DESTROYED'
+  | 'INSTANCE_REMOVED'
+
+/** What changed. Without a key, Berth itself did it. */
+export type NewEvent = {
+  type: EventType
+  accountId: number
+  instanceId: bigint
+  apiKeyId?: number
+  before?: Record<string, unknown>
+  after?: Record<string, unknown>
+  reason?: string
+}
+
+const eventColumns = columnsOf({ ...Prisma.EventScalarFieldEnum })
+
+/** Writes events in the transaction that makes them true, so that there is none without the other. */
+export async function recordEvents(tx: Transaction, events: NewEvent[], at: Date): Promise<void> {
+  if (events.length > 0) await tx.rows(insertAll('events', eventColumns, events.map(event => ({ ...event, at }))))
+}

@@ -1,0 +1,119 @@
+import { Prisma } from '../database/generated/client.ts'
+import { columnsOf, recordsOf, selectList } from '../database/rows.ts'
+import type { Actor } from '../domain/actor.ts'
+import type { Instance, PortBinding } from '../domain/instances.ts'
+import {
+  type InstanceFilter,
+  type InstanceOrder,
+  type InstancePosition,
+  parseInstanceCursor,
+  positionOf,
+  printInstanceCursor,
+} from '../domain/instances-page.ts'
+import type { GpuModel, Machine } from '../domain/machines.ts'
+import { cutPage, type PageArguments, readPage } from '../domain/pages.ts'
+import { authorise } from './authorise.ts'
+import type { Deps } from './deps.ts'
+
+export type InstanceSearch = { filter: InstanceFilter; order: InstanceOrder }
+export type InstancePage = {
+  edges: { node: Instance; cursor: string }[]
+  hasNextPage: boolean
+  hasPreviousPage: boolean
+}
+
+const { sql, join, raw } = Prisma
+const instanceColumns = columnsOf(Prisma.InstanceScalarFieldEnum)
+const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
+const gpuModelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)
+const allColumns = join([
+  selectList('i', instanceColumns),
+  selectList('m', machineColumns),
+  selectList('g', gpuModelColumns),
+  sql`(SELECT json_agg(json_build_object('hostPort', b.host_port, 'containerPort', b.container_port, 'protocol', b.protocol)
+    ORDER BY b.container_port, b.host_port) FROM port_bindings b WHERE b.instance_id = i.id AND b.machine_id = i.machine_id)`,
+])
+const source = sql`instances i JOIN machines m ON m.id = i.machine_id JOIN gpu_models g ON g.id = m.gpu_model_id`
+
+export function instanceServices({ database }: Deps) {
+  async function find(conditions: Prisma.Sql[], order: Prisma.Sql, limit: number): Promise<Instance[]> {
+    const rows = await database.rows(
+      sql`SELECT ${allColumns} FROM ${source} WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`,
+    )
+    return rows.map(toInstance)
+  }
+
+  return {
+    /** All living instances of the account, the newest first. */
+    async list(actor: Actor, limit: number): Promise<Instance[]> {
+      authorise(actor, 'instances.list')
+      return await find([...living(actor)], sql`i.id DESC`, limit)
+    },
+
+    async page(actor: Actor, { filter, order }: InstanceSearch, page: PageArguments): Promise<InstancePage> {
+      authorise(actor, 'instances.list')
+      const { limit, backward, cursor } = readPage(page)
+      const conditions = [...living(actor), ...filterSql(filter)]
+      const ascending = (order.direction === 'asc') !== backward
+      if (cursor !== undefined) conditions.push(beyond(order, parseInstanceCursor(cursor, order), ascending))
+      const direction = raw(ascending ? 'ASC' : 'DESC')
+      const keys = sql`${orderColumn(order)} ${direction}, i.id ${direction}`
+      const { rows, ...pageInfo } = cutPage(await find(conditions, keys, limit + 1), { limit, backward, cursor })
+      const cursorOf = (node: Instance) => printInstanceCursor(positionOf(node, order), order)
+      return { edges: rows.map(node => ({ node, cursor: cursorOf(node) })), ...pageInfo }
+    },
+
+    async count(actor: Actor, { filter }: InstanceSearch): Promise<number> {
+      authorise(actor, 'instances.list')
+      const conditions = join([...living(actor), ...filterSql(filter)], ' AND ')
+      const [row] = await database.rows(sql`SELECT count(*)::int FROM ${source} WHERE ${conditions}`)
+      return row?.[0] as number
+    },
+
+    /** Instances of the account by id, also destroyed ones. Another account's are not found. */
+    async byIds(actor: Actor, ids: readonly bigint[]): Promise<Instance[]> {
+      for (const id of ids) authorise(actor, 'instances.get', { id: Number(id) })
+      const mine = [sql`i.account_id = ${actor.accountId}`, sql`i.id = ANY(${ids.map(String)}::bigint[])`]
+      return await find(mine, sql`i.id`, ids.length)
+    },
+  }
+}
+
+function living({ accountId }: Actor): Prisma.Sql[] {
+  return [sql`i.account_id = ${accountId}`, sql`i.destroyed_at IS NULL`]
+}
+
+function filterSql({ ids, label, status, targetState, gpuName }: InstanceFilter): Prisma.Sql[] {
+  return [
+    ...(ids ? [sql`i.id = ANY(${ids.map(String)}::bigint[])`] : []),
+    ...(label !== undefined ? [sql`i.label = ${label}`] : []),
+    ...(status ? [sql`i.status = ANY(${status}::instance_status[])`] : []),
+    ...(targetState ? [sql`i.target_state = ${targetState}::target_state`] : []),
+    ...(gpuName !== undefined ? [sql`lower(g.name) = ${gpuName.toLowerCase()}`] : []),
+  ]
+}
+
+function orderColumn({ field }: InstanceOrder): Prisma.Sql {
+  switch (field) {
+    case 'createdAt':
+      return sql`i.id`
+    case 'pricePerHour':
+      return sql`(i.compute_nanos + i.disk_nanos)`
+    case 'label':
+      return sql`coalesce(i.label, '')`
+  }
+}
+
+const types: Record<InstanceOrder['field'], string> = { createdAt: 'bigint', pricePerHour: 'bigint', label: 'text' }
+
+function beyond(order: InstanceOrder, { value, id }: InstancePosition, ascending: boolean): Prisma.Sql {
+  const type = raw(types[order.field])
+  return sql`(${orderColumn(order)}, i.id) ${raw(ascending ? '>' : '<')} (${value}::${type}, ${String(id)}::bigint)`
+}
+
+function toInstance(row: unknown[]): Instance {
+  const [instance, machine, gpuModel] = recordsOf(row, instanceColumns, machineColumns, gpuModelColumns)
+  const portBindings = (row.at(-1) ?? []) as PortBinding[]
+  const facts = { ...(machine as Machine), gpuModel: gpuModel as GpuModel }
+  return { ...(instance as Instance), portBindings, machine: facts }
+}

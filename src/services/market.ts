@@ -1,0 +1,96 @@
+import { Prisma } from '../database/generated/client.ts'
+import { columnsOf, insertAll, selectList, recordsOf } from '../database/rows.ts'
+import type { Transaction } from '../database/transaction.ts'
+import { finalStatuses } from '../domain/instances.ts'
+import type { Machine } from '../domain/machines.ts'
+import { assign, type Claim, type Listed, relist } from '../domain/market.ts'
+import { recordEvents } from './events.ts'
+
+const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
+const offerColumns = columnsOf(Prisma.OfferScalarFieldEnum)
+
+/**
+ * Takes a machine for the rest of the transaction. Whatever changes its GPUs, its disk, its ports or its offers does
+ * this first, so that nobody decides on what another is changing.
+ */
+export async function lockMachine(tx: Transaction, id: number): Promise<Machine> {
+  const [row] = await tx.rows(Prisma.sql`SELECT ${selectList('m', machineColumns)} FROM machines m WHERE id = ${id} FOR UPDATE`)
+  return recordsOf(row ?? [], machineColumns)[0] as Machine
+}
+
+/**
+ * Grants a machine's GPUs to those whom they belong to now, and lists what is free. The machine must be locked. It does
+ * nothing where nothing is to be changed, so whoever is in doubt may call it.
+ */
+export async function settleMarket(tx: Transaction, machine: Machine, at: Date): Promise<void> {
+  const claims = await claimsOn(tx, machine.id)
+  const granted = assign(claims)
+  await grant(tx, machine.id, claims, granted, at)
+  const { changed, added } = relist(machine, await offersOf(tx, machine.id), granted)
+  if (changed.length > 0) await changeOffers(tx, changed)
+  if (added.length > 0) await tx.rows(insertAll('offers', offerColumns, offerRows(machine, added, at)))
+}
+
+/** New rows of offers: what is listed, with the facts of the machine that a search reads beside it. */
+export function offerRows(machine: Machine, listings: ReturnType<typeof relist>['added'], listedAt: Date) {
+  const { id, gpuModelId, country, verification, reliability, listedUntil, storageNanos } = machine
+  const verified = verification === 'verified'
+  const facts = { machineId: id, gpuModelId, country, verified, reliability, listedUntil, storageNanos, listedAt }
+  return listings.map(listing => ({ ...facts, ...listing }))
+}
+
+async function claimsOn(tx: Transaction, machineId: number): Promise<Claim[]> {
+  const rows = await tx.rows(Prisma.sql`
+    SELECT i.id, i.first_gpu, i.num_gpus, i.interruptible, i.compute_nanos, i.claimed_at,
+      EXISTS (SELECT FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id)
+    FROM instances i WHERE i.machine_id = ${machineId} AND i.target_state = 'running' AND i.destroyed_at IS NULL
+    AND i.status <> ALL (${finalStatuses}::instance_status[])`)
+  return rows.map(row => {
+    const [instanceId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, holds] = row
+    return { instanceId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, holds } as Claim
+  })
+}
+
+/** Writes down who has which GPU, and wakes those who won or lost theirs. */
+async function grant(tx: Transaction, machineId: number, claims: Claim[], granted: Claim[], at: Date): Promise<void> {
+  const holders = granted.flatMap(({ instanceId, firstGpu, numGpus }) =>
+    Array.from({ length: numGpus }, (_, index) => ({ index: firstGpu + index, instanceId: String(instanceId) })),
+  )
+  await tx.rows(Prisma.sql`
+    UPDATE gpus SET holder_id = wanted.holder_id
+    FROM gpus AS old LEFT JOIN unnest(${holders.map(({ index }) => index)}::int[], ${holders.map(({ instanceId }) => instanceId)}::bigint[])
+      AS wanted(index, holder_id) ON wanted.index = old.index
+    WHERE old.machine_id = ${machineId} AND gpus.machine_id = old.machine_id AND gpus.index = old.index
+    AND old.holder_id IS DISTINCT FROM wanted.holder_id`)
+  const moved = claims.filter(claim => claim.holds !== granted.includes(claim))
+  if (moved.length === 0) return
+  const rows = await tx.rows(Prisma.sql`
+    UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id IN (
+      SELECT id FROM instances WHERE id = ANY(${moved.map(({ instanceId }) => String(instanceId))}::bigint[]) ORDER BY id FOR UPDATE
+    ) RETURNING id, account_id`)
+  const winners = new Set(granted.map(({ instanceId }) => instanceId))
+  const events = rows.map(([id, accountId]) => ({
+    type: winners.has(id as bigint) ? ('INSTANCE_GRANTED' as const) : ('INSTANCE_OUTBID' as const),
+    accountId: accountId as number,
+    instanceId: id as bigint,
+  }))
+  await recordEvents(tx, events, at)
+}
+
+async function offersOf(tx: Transaction, machineId: number): Promise<Listed[]> {
+  const rows = await tx.rows(Prisma.sql`
+    SELECT ${selectList('o', offerColumns)} FROM offers o WHERE o.machine_id = ${machineId} AND o.withdrawn_at IS NULL`)
+  return rows.map(row => recordsOf(row, offerColumns)[0] as Listed)
+}
+
+async function changeOffers(tx: Transaction, offers: Listed[]): Promise<void> {
+  const of = <Value>(value: (offer: Listed) => Value) => offers.map(value)
+  await tx.rows(Prisma.sql`
+    UPDATE offers SET rentable = changed.rentable, min_bid_nanos = changed.min_bid_nanos,
+      bid_price_nanos = changed.bid_price_nanos, leads = changed.leads, leads_bids = changed.leads_bids
+    FROM unnest(
+      ${of(({ id }) => String(id))}::bigint[], ${of(({ rentable }) => rentable)}::boolean[],
+      ${of(({ minBidNanos }) => String(minBidNanos))}::bigint[], ${of(({ bidPriceNanos }) => String(bidPriceNanos))}::bigint[],
+      ${of(({ leads }) => leads)}::boolean[], ${of(({ leadsBids }) => leadsBids)}::boolean[]
+    ) AS changed(id, rentable, min_bid_nanos, bid_price_nanos, leads, leads_bids) WHERE offers.id = changed.id`)
+}

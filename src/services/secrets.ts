@@ -1,0 +1,25 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+
+/** Keeps what nobody may read from a dump of the database. */
+export type Secrets = { seal(text: string): Buffer; open(sealed: Uint8Array): string }
+
+const algorithm = 'aes-256-gcm'
+const [ivLength, tagLength] = [12, 16]
+
+/** The secret is of any form; what it makes certain is that nobody guesses it. */
+export function createSecrets(secret: string): Secrets {
+  const key = createHash('sha256').update(secret).digest()
+  return {
+    seal(text) {
+      const iv = randomBytes(ivLength)
+      const cipher = createCipheriv(algorithm, key, iv)
+      const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+      return Buffer.concat([iv, cipher.getAuthTag(), sealed])
+    },
+    open(sealed) {
+      const [iv, tag] = [sealed.subarray(0, ivLength), sealed.subarray(ivLength, ivLength + tagLength)]
+      const decipher = createDecipheriv(algorithm, key, iv).setAuthTag(tag)
+      return decipher.update(sealed.subarray(ivLength + tagLength), undefined, 'utf8') + decipher.final('utf8')
+    },
+  }
+}
