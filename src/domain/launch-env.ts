@@ -90,8 +90,11 @@ export function hostnameProblem(hostname: string): string | undefined {
 
 export function volumeProblem({ volumeId, mountPath }: VolumeMount): string | undefined {
   if (volumeId < 1n || volumeId > maxVolumeId) return 'must name a volume by its id.'
-  // A colon would begin an option, such as :ro, and none is understood; nothing can be mounted over the root.
-  if (!/^\/[^:]*$/.test(mountPath) || /^\/+$/.test(mountPath))
-    return 'must be mounted on an absolute path without a colon.'
+  // A colon would begin an option, such as :ro, and none is understood. Nothing can be mounted over the root.
+  if (!/^\/[^:]*$/.test(mountPath)) return 'must be mounted on an absolute path without a colon.'
+  const segments = mountPath.split('/').filter(segment => segment !== '')
+  if (segments.length === 0 || segments.includes('.') || segments.includes('..')) {
+    return 'must be mounted below the root, on a path without . and .. in it.'
+  }
   return textProblem(mountPath, maxPath)
 }

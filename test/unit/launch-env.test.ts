@@ -14,6 +14,7 @@ const noPort = 'must be HOST:CONTAINER, HOST:CONTAINER/tcp or HOST:CONTAINER/udp
 const outOfRange = 'must be of ports from 1 to 65535.'
 const noName = 'must be a name of letters, digits, -, _ and . that starts with a letter or a digit.'
 const noPath = 'must be mounted on an absolute path without a colon.'
+const rootPath = 'must be mounted below the root, on a path without . and .. in it.'
 const unknown = 'is not understood; there are -e, -p, -h and -v.'
 
 describe('an env object', () => {
@@ -38,6 +39,7 @@ describe('an env object', () => {
     [{ '-h': 'box-1.local' }, environment({ hostname: 'box-1.local' })],
     [{ '-h box': '1' }, environment({ hostname: 'box' })],
     [{ '-h': '' }, emptyEnvironment()],
+    [{ '-v V.881:/..mnt/a.b/...': '1' }, volume(881n, '/..mnt/a.b/...')],
     [{ '-v V.881:/mnt/my data': '1' }, volume(881n, '/mnt/my data')],
     [{ '-v V.9223372036854775807:/a': '1' }, volume(9223372036854775807n, '/a')],
     [{ '-e A=b=c d ': '1' }, variable('A', 'b=c d ')],
@@ -53,6 +55,8 @@ describe('an env object', () => {
     [{ 'A B': '1' }, 'env.A B', misnamed],
     [{ 'A\n': '1' }, 'env.A\n', misnamed],
     [{ é: '1' }, 'env.é', misnamed],
+    [{ '\ud800': '1' }, 'env.\ufffd', misnamed],
+    [{ [`${'.'.repeat(59)}😀`]: '1' }, `env.${'.'.repeat(59)}\ufffd…`, misnamed],
     [{ '': '1' }, 'env.', misnamed],
     [{ [`${maxName}N`]: '1' }, `env.${'N'.repeat(60)}…`, 'must have a name of at most 256 characters, not 257.'],
     [{ A: {} }, 'env.A', 'must be a text.'],
@@ -78,7 +82,9 @@ describe('an env object', () => {
     [{ '-v /host:/data': '1' }, 'env.-v /host:/data', 'must be V.ID:/PATH.'],
     [{ '-v V.5:data': '1' }, 'env.-v V.5:data', noPath],
     [{ '-v V.5:/data:ro': '1' }, 'env.-v V.5:/data:ro', noPath],
-    [{ '-v V.5://': '1' }, 'env.-v V.5://', noPath],
+    [{ '-v V.5://': '1' }, 'env.-v V.5://', rootPath],
+    [{ '-v V.5:/.': '1' }, 'env.-v V.5:/.', rootPath],
+    [{ '-v V.5:/a/../..': '1' }, 'env.-v V.5:/a/../..', rootPath],
     [{ '-v V.0:/data': '1' }, 'env.-v V.0:/data', 'must name a volume by its id.'],
     [{ '-v V.9223372036854775808:/a': '1' }, 'env.-v V.9223372036854775808:/a', 'must name a volume by its id.'],
     [{ '-e A': '1' }, 'env.-e A', 'must be NAME=VALUE.'],
@@ -122,7 +128,7 @@ describe('env flags', () => {
   })
 
   it('count a variable and a host name as they are given last, and a port or a volume once', () => {
-    const line = '-e A=1 -e A=2 -h a -h b -p 80:80 -p 80:80/tcp -v V.5:/data -v V.5:/data'
+    const line = '-e A=1 -e A=2 -h a -h b -h "" -p 80:80 -p 80:80/tcp -v V.5:/data -v V.5:/data'
     const { env } = variable('A', '2')
     const expected = { ...port(80, 80), env, hostname: 'b', volumes: volume(5n, '/data').volumes }
     expect(readEnvFlags(line).environment).toEqual(expected)

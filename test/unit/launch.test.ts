@@ -152,6 +152,10 @@ describe('a launch', () => {
       { registry: { host: '', username: 'me', password: 'secret' } },
       'registry: must name a user, a password and a registry host.',
     ],
+    [
+      { registry: { host: '-a', username: 'me', password: 'secret' } },
+      'registry: must name a registry host without blanks.',
+    ],
     [{ environment: environment({ ports: [tcp(0)] }) }, 'env.-p 0:0: must be of ports from 1 to 65535.'],
     [{ environment: environment({ hostname: 'a b' }) }, 'env.-h: must be a name of letters, digits, -, _ and . that'],
     [{ environment: environment({ volumes: [{ volumeId: 1n, mountPath: 'x' }] }) }, 'env.-v V.1:x: must be mounted'],
@@ -247,6 +251,7 @@ describe('an image login', () => {
     ['-u me -p "" ghcr.io', unnamed],
     ['-u me -p my secret ghcr.io', 'must name one registry host, not 2; a value with blanks needs quotes.'],
     ['-u me -p secret "a b"', 'must name a registry host without blanks.'],
+    [`-u me -p secret ''`, unnamed],
     ['-u me -p secret -p', 'has -p at character 17 without a value.'],
     [
       '-u me --password-stdin ghcr.io',
