@@ -1,0 +1,100 @@
+import type { Issue } from './errors.ts'
+import { countCharacters, textProblem } from './texts.ts'
+
+export type EnvVar = { name: string; value: string }
+/** The host port is a wish: a machine has a range of public ports, and gives one of those. */
+export type Port = { hostPort: number; containerPort: number; protocol: 'tcp' | 'udp' }
+export type VolumeMount = { volumeId: bigint; mountPath: string }
+
+/** What surrounds a container, as its renter wishes it. */
+export type Environment = { env: EnvVar[]; ports: Port[]; hostname: string | undefined; volumes: VolumeMount[] }
+
+export const maxVariableName = 256
+/** Characters of all names and values together. */
+export const maxVariables = 32_768
+/** The longest path that Linux takes. */
+export const maxPath = 4_096
+const maxHostname = 63
+const maxVolumeId = 2n ** 63n - 1n
+
+export function emptyEnvironment(): Environment {
+  return { env: [], ports: [], hostname: undefined, volumes: [] }
+}
+
+/** Of two values of a variable the later counts; a port or a volume that is given twice counts once. */
+export function distinct({ env, ports, hostname, volumes }: Environment): Environment {
+  return {
+    env: [...new Map(env.map(variable => [variable.name, variable])).values()],
+    ports: [...new Map(ports.map(port => [printPort(port), port])).values()],
+    hostname: hostname || undefined,
+    volumes: [...new Map(volumes.map(volume => [printVolume(volume), volume])).values()],
+  }
+}
+
+export function printPort({ hostPort, containerPort, protocol }: Port): string {
+  return `${hostPort}:${containerPort}${protocol === 'tcp' ? '' : `/${protocol}`}`
+}
+
+export function printVolume({ volumeId, mountPath }: VolumeMount): string {
+  return `V.${volumeId}:${mountPath}`
+}
+
+/** Everything that is wrong with an environment, however it was read. */
+export function checkEnvironment({ env, ports, hostname, volumes }: Environment): Issue[] {
+  const issues = [
+    ...env.flatMap(variable => issuesOf(variable.name, variableProblem(variable))),
+    ...ports.flatMap(port => issuesOf(`-p ${printPort(port)}`, portProblem(port))),
+    ...issuesOf('-h', hostname && hostnameProblem(hostname)),
+    ...volumes.flatMap(volume => issuesOf(`-v ${printVolume(volume)}`, volumeProblem(volume))),
+  ]
+  const characters = env.reduce((sum, { name, value }) => sum + countCharacters(name) + countCharacters(value), 0)
+  if (characters > maxVariables) {
+    const message = `must have at most ${maxVariables} characters in all names and values, not ${characters}.`
+    issues.push({ path: 'env', message })
+  }
+  return issues
+}
+
+function issuesOf(key: string, message: string | undefined): Issue[] {
+  return message ? [{ path: envPath(key), message }] : []
+}
+
+/** Where in the env something is wrong. Values stay out of it: they may be secret. */
+export function envPath(key: string): string {
+  const name = key.replace(/=.*/su, '')
+  return `env.${name.length > 60 ? `${name.slice(0, 60)}…` : name}`.toWellFormed()
+}
+
+export function variableProblem({ name, value }: EnvVar): string | undefined {
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+    return 'must be named with letters, digits and _ alone, and not start with a digit.'
+  }
+  if (name.length > maxVariableName) {
+    return `must have a name of at most ${maxVariableName} characters, not ${name.length}.`
+  }
+  return textProblem(value)
+}
+
+export function portProblem({ hostPort, containerPort }: Port): string | undefined {
+  const valid = [hostPort, containerPort].every(port => Number.isInteger(port) && port >= 1 && port <= 65_535)
+  return valid ? undefined : 'must be of ports from 1 to 65535.'
+}
+
+export function hostnameProblem(hostname: string): string | undefined {
+  if (hostname.length > maxHostname)
+    return `must be a name of at most ${maxHostname} characters, not ${hostname.length}.`
+  return /^[a-z0-9][a-z0-9._-]*$/i.test(hostname)
+    ? undefined
+    : 'must be a name of letters, digits, -, _ and . that starts with a letter or a digit.'
+}
+
+export function volumeProblem({ volumeId, mountPath }: VolumeMount): string | undefined {
+  if (volumeId < 1n || volumeId > maxVolumeId) return 'must name a volume by its id.'
+  // A colon would begin an option, such as :ro, and none is understood. Nothing can be mounted over the root.
+  if (!/^\/[^:]*$/.test(mountPath)) return 'must be mounted on an absolute path without a colon.'
+  const segments = mountPath.split('/').filter(segment => segment !== '')
+  if (segments.length === 0 || segments.includes('.') || segments.includes('..')) {
+    return 'must be mounted below the root, on a path without . and .. in it.'
+  }
+  return textProblem(mountPath, maxPath)
+}

@@ -1,0 +1,40 @@
+import { type FlagNames, readFlags } from './flags.ts'
+import { textProblem } from './texts.ts'
+import { splitWords } from './words.ts'
+
+/** Who pulls a private image, and from where. The password is a secret, and no message repeats a word of it. */
+export type Registry = { host: string; username: string; password: string }
+
+export const maxRegistryHost = 256
+export const maxUsername = 256
+/** Clouds hand out whole documents as passwords of their registries. */
+export const maxPassword = 4_096
+
+const flagNames: FlagNames<'username' | 'password'> = new Map([
+  ['-u', 'username'],
+  ['--username', 'username'],
+  ['-p', 'password'],
+  ['--password', 'password'],
+])
+
+/** Reads "-u USER -p PASSWORD HOST", or says what is wrong with it. */
+export function readImageLogin(text: string): Registry | string {
+  const words = textProblem(text) ?? splitWords(text)
+  if (typeof words === 'string') return words
+  const { flags, others, problems } = readFlags(words, flagNames)
+  if (problems[0]) return problems[0]
+  if (others.length > 1) return `must name one registry host, not ${others.length}; a value with blanks needs quotes.`
+  const last = (name: 'username' | 'password') => flags.findLast(flag => flag.name === name)?.value ?? ''
+  const registry = { host: others[0]?.text ?? '', username: last('username'), password: last('password') }
+  return registryProblem(registry) ?? registry
+}
+
+export function registryProblem({ host, username, password }: Registry): string | undefined {
+  if (!host || !username || !password) return 'must name a user, a password and a registry host.'
+  if (/\s/.test(host) || host.startsWith('-')) return 'must name a registry host without blanks.'
+  const problems = { host: textProblem(host, maxRegistryHost), username: textProblem(username, maxUsername) }
+  if (problems.host) return `has a host that ${problems.host}`
+  if (problems.username) return `has a username that ${problems.username}`
+  const problem = textProblem(password, maxPassword)
+  return problem ? `has a password that ${problem}` : undefined
+}
