@@ -1,16 +1,13 @@
 import { authenticate } from '../auth/authenticate.ts'
-import { DomainError } from '../domain/errors.ts'
 import { readBody } from '../http/body.ts'
 import type { Handler } from '../http/context.ts'
 import { json } from '../http/json.ts'
 import { explainFailure } from '../services/failures.ts'
 import type { Services } from '../services/services.ts'
-import { accountRoutes } from './accounts.ts'
 import { explain, failure } from './errors.ts'
-import { offerRoutes } from './offers.ts'
-import type { Route } from './route.ts'
-
-export const routes: Route[] = [...offerRoutes, ...accountRoutes]
+import { parseBody, readInput } from './input.ts'
+import { findRoutes } from './paths.ts'
+import { routes } from './routes.ts'
 
 /** Answers every request under /api/. Whatever goes wrong, the answer is JSON in one shape. */
 export function createRestFace(services: Services): Handler {
@@ -27,10 +24,8 @@ export function createRestFace(services: Services): Handler {
 }
 
 async function answer(request: Request, services: Services): Promise<Response> {
-  const { pathname, searchParams } = new URL(request.url)
-  // Clients write paths with and without the last slash, and would lose the body or the key in a redirect.
-  const path = pathname.endsWith('/') ? pathname : `${pathname}/`
-  const atPath = routes.filter(route => route.path === path)
+  const { pathname, searchParams: query } = new URL(request.url)
+  const { routes: atPath, params } = findRoutes(routes, pathname)
   const route = atPath.find(({ method }) => method === request.method)
   if (!route) {
     if (atPath.length === 0) return failure(404, 'not_found', `There is no ${pathname} here.`)
@@ -39,24 +34,8 @@ async function answer(request: Request, services: Services): Promise<Response> {
       allow,
     })
   }
-  const read = async () => ({
-    services,
-    query: searchParams,
-    body: request.method === 'GET' ? undefined : parseBody(await readBody(request)),
-  })
-  if (route.open) return json(200, await route.answer(await read()))
-  const actor = await authenticate(request, services, searchParams.get('api_key'))
-  return json(200, await route.answer({ actor, ...(await read()) }))
-}
-
-/** An empty body is none, whatever its declared type is. */
-function parseBody(text: string): Record<string, unknown> | undefined {
-  if (text.trim() === '') return undefined
-  try {
-    const body: unknown = JSON.parse(text)
-    if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Record<string, unknown>
-  } catch {
-    // Answered below.
-  }
-  throw new DomainError('INVALID_INPUT', 'Invalid json body')
+  // Who may not ask is told so before anything that was sent is read.
+  const actor = route.open ? undefined : await authenticate(request, services, query.get('api_key'))
+  const body = request.method === 'GET' ? {} : parseBody(await readBody(request))
+  return json(200, await route.answer({ services, actor, ...readInput(route, { params, query, body }) }))
 }

@@ -2,9 +2,10 @@ import { printDriverVersion } from '../domain/machines.ts'
 import { usdNumber } from '../domain/money.ts'
 import type { Offer } from '../domain/offers.ts'
 import { availableSecondsOf, cpuCoresEffectiveOf, isRentable, tflopsOf } from '../domain/offers-fields.ts'
+import type { OfferRow } from './offers-row.ts'
 
 /** An offer as a row: every field that clients of this API read, with the type and unit that they expect. */
-export function offerRow(offer: Offer): Record<string, unknown> {
+export function offerRow(offer: Offer): OfferRow {
   const { id, machine, price, pricing, numGpus, firstGpu } = offer
   const { gpuModel } = machine
   const dollars = usdNumber(price.totalNanos)

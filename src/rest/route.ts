@@ -1,19 +1,82 @@
+import type { z } from 'zod'
 import type { Actor } from '../domain/actor.ts'
+import type { Operation } from '../domain/permissions.ts'
 import type { Services } from '../services/services.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
-/** What a route is given: everything of the request that it may need, already read. */
-export type RouteInput = {
-  services: Services
-  actor: Actor
-  query: URLSearchParams
-  /** Undefined when there was none. */
-  body: Record<string, unknown> | undefined
+/** The headings that the document sorts routes under. */
+export const tags = {
+  Account: 'Who the key belongs to.',
+  Interface: 'What describes this interface.',
+  Offers: 'What is on the market, and what it costs.',
+}
+export type Tag = keyof typeof tags
+
+/** A failure that a route may answer: its status, the code in `error`, and when that happens. */
+export type Failure = {
+  status: number
+  error: string
+  when: string
+  /** For a body with more than every failure has. */
+  body?: z.ZodType
 }
 
-/** A route is a value. What it answers is printed as JSON. Routes that are `open` need no key. */
-export type Route = { method: Method; path: string; about: string } & (
-  | { open?: false; answer: (input: RouteInput) => Promise<unknown> }
-  | { open: true; answer: (input: Omit<RouteInput, 'actor'>) => Promise<unknown> }
-)
+/** What is known of a route without asking it: the face reads requests by this, and the document prints it. */
+type Facts<Params, Query, Body, Result> = {
+  method: Method
+  /** With its last slash, though both forms are served. Parameters stand in braces: /api/v0/instances/{id}/ */
+  path: string
+  /** Unique among all routes: generated clients name their functions after it. */
+  operationId: string
+  tag: Tag
+  summary: string
+  about: string
+  params?: Params
+  query?: Query
+  body?: Body
+  /** What the document says of a body that has no schema, since `answer` reads more than a schema would take. */
+  documentedBody?: z.ZodType
+  /** What a 200 holds. */
+  result: Result
+  /** Beside those that every route has; see failures.ts. */
+  failures?: Failure[]
+}
+
+/** Everything of a request, read. What has no schema is here as it was sent. */
+type Input<Params, Query, Body> = {
+  services: Services
+  params: z.output<Params>
+  query: z.output<Query>
+  body: z.output<Body>
+}
+
+type Definition<Params, Query, Body, Result> = Facts<Params, Query, Body, Result> &
+  (
+    | {
+        open?: false
+        operation: Operation
+        answer(input: Input<Params, Query, Body> & { actor: Actor }): Promise<z.input<Result>>
+      }
+    | { open: true; answer(input: Input<Params, Query, Body>): Promise<z.input<Result>> }
+  )
+
+/** A route is a value. It needs a key that may do `operation`, or it is `open`. */
+export type Route = Facts<z.ZodType, z.ZodType, z.ZodType, z.ZodType> & {
+  open?: boolean
+  operation?: Operation
+  // A method, since only those may be put here by a definition that knows more about its input.
+  answer(input: Input<z.ZodType, z.ZodType, z.ZodType> & { actor?: Actor | undefined }): Promise<unknown>
+}
+
+type Unread = z.ZodType<Record<string, unknown>>
+
+/** Makes a route; what `answer` is given and must return follows from the schemas. */
+export function route<
+  Result extends z.ZodType,
+  Params extends z.ZodType = Unread,
+  Query extends z.ZodType = Unread,
+  Body extends z.ZodType = Unread,
+>(definition: Definition<Params, Query, Body, Result>): Route {
+  return definition
+}

@@ -4,6 +4,7 @@ import type { Permissions } from '../../src/domain/permissions.ts'
 import { createLog } from '../../src/http/log.ts'
 import { type ManualClock, manualClock } from './clock.ts'
 import { createDatabase, type TestDatabase } from './database.ts'
+import { documented } from './documented.ts'
 
 export type GraphqlAnswer = {
   status: number
@@ -43,9 +44,11 @@ export async function startApp(options: Partial<AppOptions> = {}): Promise<TestA
     ...options,
   })
   await app.start()
+  const fetch = documented(app.fetch)
   let accounts = 0
   return {
     ...app,
+    fetch,
     clock,
     database,
     log,
@@ -56,7 +59,7 @@ export async function startApp(options: Partial<AppOptions> = {}): Promise<TestA
       return permissions === null ? apiKey : (await app.operations.accounts.createApiKey(email, { permissions })).apiKey
     },
     async graphql(key, query, variables) {
-      const response = await app.fetch(
+      const response = await fetch(
         new Request('http://berth.test/graphql', {
           method: 'POST',
           headers: { 'content-type': 'application/json', ...authorization(key) },
@@ -73,7 +76,7 @@ export async function startApp(options: Partial<AppOptions> = {}): Promise<TestA
         `http://berth.test/api/v0${path}`,
         body === undefined ? init : { ...init, body: text },
       )
-      const response = await app.fetch(request)
+      const response = await fetch(request)
       return { status: response.status, headers: response.headers, body: await response.json() }
     },
     async sql(text) {

@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import { maxBodyBytes } from '../http/body.ts'
+import type { Failure, Route } from './route.ts'
+import { text } from './values.ts'
+
+export const failureBody = z
+  .object({
+    success: z.literal(false).describe('Always false.'),
+    error: text('A code for programs.'),
+    msg: text('What went wrong, for people.'),
+  })
+  .meta({ id: 'Failure', description: 'What every failure answers.' })
+
+/** The failures that routes share, by the names that they have in the document. */
+export const sharedFailures = {
+  InvalidArgs: {
+    status: 400,
+    error: 'invalid_args',
+    when: 'The request is not understood. The message names everything that is wrong with it.',
+  },
+  Unauthenticated: { status: 401, error: 'auth_error', when: 'There is no key, or it is unknown, expired or revoked.' },
+  Forbidden: {
+    status: 403,
+    error: 'forbidden',
+    when: 'The key is scoped, and lacks the permission that the message names.',
+  },
+  TooLarge: { status: 413, error: 'invalid_request', when: `The body is larger than ${maxBodyBytes} bytes.` },
+  Unsupported: { status: 415, error: 'invalid_request', when: 'The body is compressed, or not in UTF-8.' },
+  InternalError: {
+    status: 500,
+    error: 'internal_error',
+    when: 'Something went wrong in the gateway. The message has the id of the request, to be told to its operator.',
+  },
+  Unavailable: {
+    status: 503,
+    error: 'unavailable',
+    when: 'The database does not answer. Try again after the seconds in Retry-After.',
+  },
+} satisfies Record<string, Failure>
+
+/** Everything that can go wrong with a route, its own failures first. */
+export function failuresOf(route: Route): Failure[] {
+  const { InvalidArgs, Unauthenticated, Forbidden, TooLarge, Unsupported, InternalError, Unavailable } = sharedFailures
+  const hasBody = route.method !== 'GET'
+  return [
+    ...(route.failures ?? []),
+    ...(hasBody || route.params || route.query ? [InvalidArgs] : []),
+    ...(route.open ? [] : [Unauthenticated, Forbidden]),
+    ...(hasBody ? [TooLarge, Unsupported] : []),
+    InternalError,
+    Unavailable,
+  ]
+}

@@ -1,0 +1,69 @@
+import type { z } from 'zod'
+import { DomainError, type Issue, invalidInput } from '../domain/errors.ts'
+import type { Route } from './route.ts'
+
+type Sent = { params: Record<string, string>; query: URLSearchParams; body: Record<string, unknown> }
+
+/** What a route is given of a request, or an error that names everything that is wrong with it. */
+export function readInput(route: Pick<Route, 'params' | 'query' | 'body'>, { params, query, body }: Sent) {
+  const issues: Issue[] = []
+  const read = (schema: z.ZodType | undefined, value: Record<string, unknown>): unknown => {
+    if (!schema) return value
+    const { data, error } = schema.safeParse(value, { error: explain })
+    for (const { path, message } of error?.issues ?? []) issues.push({ path: path.join('.'), message })
+    return data
+  }
+  const input = {
+    params: read(route.params, params),
+    // Of a parameter that is there twice the first counts.
+    query: read(route.query, Object.fromEntries([...query].toReversed())),
+    body: read(route.body, Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))),
+  }
+  if (issues.length > 0) throw invalidInput(issues)
+  return input
+}
+
+/** A body is an object. An empty one says nothing, whatever its declared type is. */
+export function parseBody(text: string): Record<string, unknown> {
+  if (text.trim() === '') return {}
+  try {
+    const body: unknown = JSON.parse(text)
+    if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Record<string, unknown>
+  } catch {
+    // Answered below.
+  }
+  throw new DomainError('INVALID_INPUT', 'Invalid json body')
+}
+
+const kinds: Record<string, string> = {
+  int: 'a whole number',
+  number: 'a number',
+  string: 'a text',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+}
+
+/** The schemas' complaints in words that follow the name of what they are about. */
+const explain: z.core.$ZodErrorMap = issue => {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined ? 'is required.' : `must be ${kinds[issue.expected] ?? issue.expected}.`
+    case 'invalid_value':
+      return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}.`
+    case 'too_small':
+      return `must ${amount(issue.origin, issue.inclusive ? 'at least' : 'more than', issue.minimum)}.`
+    case 'too_big':
+      return `must ${amount(issue.origin, issue.inclusive ? 'at most' : 'less than', issue.maximum)}.`
+    default:
+      return 'is not in a form that is understood.'
+  }
+}
+
+const units: Record<string, string> = { string: 'characters', array: 'entries' }
+
+function amount(origin: string, comparison: string, bound: number | bigint): string {
+  const unit = units[origin]
+  return unit ? `have ${comparison} ${bound} ${unit}` : `be ${comparison} ${bound}`
+}

@@ -1,0 +1,106 @@
+import type { z } from 'zod'
+import { operations } from '../domain/permissions.ts'
+import { failureBody, failuresOf, sharedFailures } from './failures.ts'
+import { type JsonSchema, schemaPrinter } from './openapi-schemas.ts'
+import { type Failure, type Route, tags } from './route.ts'
+
+type Print = ReturnType<typeof schemaPrinter>['print']
+
+/** The OpenAPI document of these routes. */
+export function openapiDocument(routes: Route[]) {
+  const { print, components: schemas } = schemaPrinter()
+  const paths = [...Map.groupBy(routes, ({ path }) => path)].map(([path, atPath]) => {
+    const methods = atPath.map(route => [route.method.toLowerCase(), operationOf(route, print)])
+    return [path, Object.fromEntries(methods)]
+  })
+  const responses = Object.entries(sharedFailures).map(([name, failure]) => [name, failureOf([failure], print)])
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Berth',
+      version: '1.0.0',
+      description: 'Rents GPU machines. Every path works with and without its last slash, and every failure is JSON.',
+      license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
+    },
+    servers: [{ url: '/', description: 'This gateway.' }],
+    security: [{ bearer: [] }, { api_key: [] }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    paths: Object.fromEntries(paths),
+    components: {
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'An API key.' },
+        api_key: {
+          type: 'apiKey',
+          in: 'query',
+          name: 'api_key',
+          description: 'An API key, for clients that cannot send the header. URLs end up in the logs of proxies.',
+        },
+      },
+      responses: Object.fromEntries(responses),
+      schemas,
+    },
+  }
+}
+
+function operationOf(route: Route, print: Print) {
+  const { operationId, tag, summary, about, operation } = route
+  const body = route.body ?? route.documentedBody
+  const parameters = [...parametersOf('path', route.params, print), ...parametersOf('query', route.query, print)]
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    description: operation ? `${about} A scoped key needs ${operations[operation]} (${operation}).` : about,
+    ...(route.open && { security: [] }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: requestBodyOf(body, print) }),
+    responses: {
+      200: { description: 'It worked.', content: { 'application/json': { schema: print(route.result) } } },
+      ...failureResponses(failuresOf(route), print),
+    },
+  }
+}
+
+function requestBodyOf(schema: z.ZodType, print: Print) {
+  // An empty body is {}: it may be left out where that will do.
+  const required = !schema.safeParse({}).success
+  return { required, content: { 'application/json': { schema: print(schema) } } }
+}
+
+function parametersOf(place: 'path' | 'query', schema: Route['params'], print: Print) {
+  const { properties = {}, required = [] }: JsonSchema = schema ? print(schema) : {}
+  return Object.entries(properties).map(([name, { description, ...type }]) => ({
+    name,
+    in: place,
+    required: required.includes(name),
+    description,
+    schema: type,
+  }))
+}
+
+function failureResponses(failures: Failure[], print: Print) {
+  const byStatus = Map.groupBy(failures, ({ status }) => status)
+  return Object.fromEntries(
+    [...byStatus].map(([status, together]) => {
+      const shared = Object.entries(sharedFailures).find(([, failure]) => failure === together[0])
+      return [status, shared ? { $ref: `#/components/responses/${shared[0]}` } : failureOf(together, print)]
+    }),
+  )
+}
+
+/** Failures of one status as one answer, which tells them apart by their codes. */
+function failureOf(failures: Failure[], print: Print) {
+  const examples = failures
+    .filter(({ body }) => !body)
+    .map(({ error, when }) => [error, { value: { success: false, error, msg: when } }])
+  const bodies = [...new Set(failures.map(({ body = failureBody }) => body))].map(print)
+  return {
+    description: failures.map(({ error, when }) => `${error}: ${when}`).join('\n\n'),
+    content: {
+      'application/json': {
+        schema: bodies.length === 1 ? bodies[0] : { anyOf: bodies },
+        examples: Object.fromEntries(examples),
+      },
+    },
+  }
+}

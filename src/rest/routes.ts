@@ -1,0 +1,25 @@
+import { z } from 'zod'
+import { accountRoutes } from './accounts.ts'
+import { offerRoutes } from './offers.ts'
+import { openapiDocument } from './openapi.ts'
+import { type Route, route } from './route.ts'
+
+/** Everything that this face serves, and its description is made of. */
+export const routes: Route[] = [
+  ...offerRoutes,
+  ...accountRoutes,
+  route({
+    method: 'GET',
+    path: '/api/v0/openapi.json',
+    operationId: 'getOpenapi',
+    tag: 'Interface',
+    summary: 'Get this document',
+    about: 'The OpenAPI document of everything that is served here. It needs no key.',
+    open: true,
+    result: z.looseObject({ openapi: z.string().describe('The version of OpenAPI.') }),
+    answer: async () => document,
+  }),
+]
+
+// After the routes, since it is of all of them, its own too.
+const document = openapiDocument(routes)
