@@ -8,8 +8,11 @@ import { createGraphiql } from './graphql/graphiql.ts'
 import { logged } from './http/request-log.ts'
 import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
+import { createSimulated, type World } from './providers/simulated.ts'
+import { createReconciler } from './reconciler/loop.ts'
 import { createRestFace } from './rest/face.ts'
-import { createOperations, createServices, type Operations } from './services/services.ts'
+import { createSecrets } from './services/secrets.ts'
+import { createOperations, createReconciliation, createServices, type Operations } from './services/services.ts'
 
 export type AppOptions = {
   databaseUrl: string
@@ -19,6 +22,10 @@ export type AppOptions = {
   demoKeyFile: string | undefined
   log: Logger
   now: () => Date
+  /** Seals what nobody may read from the database. */
+  secret: string
+  /** How slow the simulated machines are: 1 as real ones, 0 not at all. */
+  simulatedDelay: number
 }
 
 export type App = {
@@ -26,16 +33,25 @@ export type App = {
   operations: Operations
   /** Brings the database up to date, and fills an empty one if there is to be a demo market. */
   start(): Promise<{ apiKey: string; isNew: boolean } | undefined>
+  /** Works on what is due until there is nothing due at this instant. */
+  idle(): Promise<void>
+  /** Looks for due work by itself from now on. */
+  work(): void
   /** From now on the app is not ready; what runs goes on. */
   drain(): void
   stop(): Promise<void>
 }
 
 /** Builds everything and listens to nothing. */
-export function createApp({ databaseUrl, poolSize, graphiql, demoKeyFile, log, now }: AppOptions): App {
+export function createApp(options: AppOptions): App {
+  const { databaseUrl, poolSize, graphiql, demoKeyFile, log, now, secret, simulatedDelay } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const database = openDatabase({ url: databaseUrl, poolSize, onIdleError })
-  const services = createServices({ database, now })
+  const deps = { database, now, secrets: createSecrets(secret), wake: () => reconciler.wake() }
+  const services = createServices(deps)
+  const world: World = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
+  const provider = createSimulated({ world, now, delayFactor: simulatedDelay })
+  const reconciler = createReconciler({ reconciliation: createReconciliation(deps), provider, now, log })
   const operations = createOperations({ database, now })
   let phase: 'starting' | 'ready' | 'stopping' = 'starting'
   let demoKey: string | undefined
@@ -66,9 +82,14 @@ export function createApp({ databaseUrl, poolSize, graphiql, demoKeyFile, log, n
         phase = 'ready'
         return demo
       }),
+    idle: () => reconciler.idle(),
+    work: () => reconciler.start(),
     drain: () => {
       phase = 'stopping'
     },
-    stop: () => database.close(),
+    async stop() {
+      await reconciler.stop()
+      await database.close()
+    },
   }
 }

@@ -12,6 +12,9 @@ export type Config = {
   demoMarket: boolean
   graphiql: boolean
   logLevel: string
+  /** Undefined for one that is kept in the data folder. */
+  secret: string | undefined
+  simulatedDelay: number
 }
 
 const flag = z.enum(['true', 'false']).transform(value => value === 'true')
@@ -26,8 +29,12 @@ const settings = {
   BERTH_DATA_DIR: { must: 'a folder', schema: z.string() },
   DEMO_MARKET: { must: 'true or false', schema: flag },
   GRAPHIQL: { must: 'true or false', schema: flag },
+  BERTH_SECRET: { must: 'a text of at least 16 characters', schema: z.string().min(16) },
+  SIMULATED_DELAY: { must: 'a factor, 0 to 100', schema: z.coerce.number().min(0).max(100) },
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
 } as const
+/** Settings that no message repeats. */
+const secrets = ['DATABASE_URL', 'BERTH_SECRET']
 type Settings = { [Name in keyof typeof settings]?: z.output<(typeof settings)[Name]['schema']> }
 
 /** Reads the settings, or throws an error that names everything that is wrong with them. */
@@ -38,7 +45,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     if (!env[name]) continue
     const { success, data } = schema.safeParse(env[name])
     if (success) given[name] = data
-    else problems.push(`${name} must be ${must}${name === 'DATABASE_URL' ? '' : `, not "${env[name]}"`}.`)
+    else problems.push(`${name} must be ${must}${quote(name, env[name])}.`)
   }
   if (problems.length > 0) throw new Error(problems.join('\n'))
 
@@ -53,7 +60,13 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     demoMarket: rest.DEMO_MARKET ?? rest.DATABASE_URL === undefined,
     graphiql: rest.GRAPHIQL ?? isLoopback(HOST),
     logLevel: rest.LOG_LEVEL ?? 'info',
+    secret: rest.BERTH_SECRET,
+    simulatedDelay: rest.SIMULATED_DELAY ?? 1,
   }
+}
+
+function quote(name: string, value: string): string {
+  return secrets.includes(name) ? '' : `, not "${value}"`
 }
 
 function defaultDataDir(env: Record<string, string | undefined>): string {

@@ -8,6 +8,10 @@ import { parseConfig } from './config.ts'
 import { openServer } from './database/server.ts'
 import { createLog } from './http/log.ts'
 import { createHttpServer } from './http/server.ts'
+import { keepSecret } from './services/secrets.ts'
+
+const secretMissing =
+  'BERTH_SECRET must be set beside DATABASE_URL, to the same text on every gateway: it keeps the secrets in the database.'
 
 /** Requests that run get this long to finish. */
 const graceMs = 3_000
@@ -25,13 +29,15 @@ async function main(): Promise<void> {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, resolve)
   })
   const config = parseConfig(process.env)
+  if (config.databaseUrl !== undefined && config.secret === undefined) throw new Error(secretMissing)
   const { host, port, dataDir, databaseUrl, demoMarket, graphiql, logLevel } = config
   // Standard output is for people, standard error for the log.
   const log = createLog(logLevel, process.stderr)
   const onLost = (error: Error) => log.error({ err: error }, 'The embedded database stopped and does not come back.')
   const server = await openServer(databaseUrl, { dataDir, role: 'gateway', onLost })
   const demoKeyFile = demoMarket ? join(dataDir, 'demo-key') : undefined
-  const app = createApp({ ...config, databaseUrl: server.url, demoKeyFile, log, now: () => new Date() })
+  const secret = config.secret ?? (await keepSecret(join(dataDir, 'secret')))
+  const app = createApp({ ...config, databaseUrl: server.url, demoKeyFile, log, secret, now: () => new Date() })
   const http = createHttpServer(app.fetch)
 
   const stop = async () => {
@@ -48,6 +54,7 @@ async function main(): Promise<void> {
   try {
     const demo = await app.start()
     await listen(http, port, host)
+    app.work()
     greet(http.address() as AddressInfo, { graphiql, demo, demoKeyFile })
   } catch (error) {
     await stop()

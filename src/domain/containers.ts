@@ -1,5 +1,5 @@
 import type { LaunchConfig, PortBinding } from './instances.ts'
-import type { Registry } from './launch.ts'
+import type { Registry } from './registry.ts'
 
 /** What a provider is told of an instance whose container it is to make. */
 export type ContainerSpec = {

@@ -34,7 +34,7 @@ type Details = {
   /** What is left to spend. */
   availableNanos?: bigint
   /** The offer that cannot be rented, and the instance of the caller's that used it up. */
-  offer?: { id: bigint; instanceId: bigint | undefined; alternatives: Offer[] }
+  offer?: { id: bigint; instanceId: bigint | undefined; alternatives: Offer[]; cancelled: boolean }
 }
 
 /** A refusal that the caller may read. Anything else that is thrown is a bug, and is masked at the face. */
@@ -48,6 +48,17 @@ export class DomainError extends Error {
     this.code = code
     this.details = details
   }
+}
+
+/** The same refusal in the names of a face, which may call a field otherwise. */
+export function renameIssues(error: unknown, names: Record<string, string>): unknown {
+  if (!(error instanceof DomainError) || error.code !== 'INVALID_INPUT' || !error.details.issues) return error
+  return invalidInput(
+    error.details.issues.map(({ path, message }) => {
+      const [head = '', ...rest] = path.split('.')
+      return { path: [Object.hasOwn(names, head) ? names[head] : head, ...rest].join('.'), message }
+    }),
+  )
 }
 
 export function invalidInput(issues: Issue[]): DomainError {

@@ -5,10 +5,15 @@ export const maxIdsPerCommand = 64
 
 /** Counted as sent, before duplicates are removed. */
 export function checkIds(ids: readonly bigint[]): void {
-  if (ids.length === 0) throw new DomainError('INVALID_INPUT', 'ids list required')
-  if (ids.length > maxIdsPerCommand) {
-    throw new DomainError('INVALID_INPUT', `chunk length of ${ids.length} > ${maxIdsPerCommand}`)
-  }
+  if (ids.length === 0) throw refuse('ids list required', 'must name at least one instance.')
+  if (ids.length <= maxIdsPerCommand) return
+  const message = `must be at most ${maxIdsPerCommand}, not ${ids.length}.`
+  throw refuse(`chunk length of ${ids.length} > ${maxIdsPerCommand}`, message)
+}
+
+/** In the words that clients of the bulk update know. */
+function refuse(words: string, message: string): DomainError {
+  return new DomainError('INVALID_INPUT', words, { issues: [{ path: 'ids', message }] })
 }
 
 /** A command to many instances: a change, or their destruction. */
@@ -33,15 +38,18 @@ export function planCommand(ids: readonly bigint[], subjects: Subject[], command
 
 function stepFor(id: bigint, subject: Subject | undefined, command: Command): Step {
   if (command.kind === 'destroy') {
-    if (!subject) return { id, outcome: 'failed', error: notFound(id) }
+    if (!subject) return { id, outcome: 'failed', error: instanceNotFound(id) }
     return subject.destroyedAt ? { id, outcome: 'unchanged' } : { id, outcome: 'applied', destroy: true }
   }
-  if (!subject || subject.destroyedAt) return { id, outcome: 'failed', error: notFound(id) }
+  if (!subject || subject.destroyedAt) return { id, outcome: 'failed', error: instanceNotFound(id) }
   const result = applyChange(subject, command.change)
-  if ('refusal' in result) return { id, outcome: 'failed', error: new DomainError('INVALID_STATE', result.refusal, { instanceId: id }) }
-  return Object.keys(result.changes).length === 0 ? { id, outcome: 'unchanged' } : { id, outcome: 'applied', ...result.changes }
+  if ('refusal' in result)
+    return { id, outcome: 'failed', error: new DomainError('INVALID_STATE', result.refusal, { instanceId: id }) }
+  return Object.keys(result.changes).length === 0
+    ? { id, outcome: 'unchanged' }
+    : { id, outcome: 'applied', ...result.changes }
 }
 
-function notFound(id: bigint): DomainError {
+export function instanceNotFound(id: bigint): DomainError {
   return new DomainError('NOT_FOUND', `Instance ${id} not found.`, { instanceId: id })
 }

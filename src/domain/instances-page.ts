@@ -1,7 +1,10 @@
-import { DomainError } from './errors.ts'
+import { DomainError, invalidInput } from './errors.ts'
 import type { Instance, InstanceStatus, TargetState } from './instances.ts'
 import type { Direction } from './offers-order.ts'
 import { parseCursor, printCursor } from './pages.ts'
+import { textProblem } from './texts.ts'
+
+export const maxIdsPerFilter = 100
 
 /** Every part that is given must hold. */
 export type InstanceFilter = {
@@ -10,6 +13,20 @@ export type InstanceFilter = {
   status?: InstanceStatus[] | undefined
   targetState?: TargetState | undefined
   gpuName?: string | undefined
+}
+
+/** Refuses a filter that costs too much, or that no row can match because no row can hold it. */
+export function checkInstanceFilter({ ids = [], label = '', gpuName = '' }: InstanceFilter): void {
+  const issues = [
+    ...(ids.length > maxIdsPerFilter
+      ? [{ path: 'filter.ids', message: `takes at most ${maxIdsPerFilter} ids, not ${ids.length}.` }]
+      : []),
+    ...Object.entries({ label, gpuName }).flatMap(([name, text]) => {
+      const message = textProblem(text)
+      return message ? [{ path: `filter.${name}`, message }] : []
+    }),
+  ]
+  if (issues.length > 0) throw invalidInput(issues)
 }
 
 export type InstanceOrder = { field: 'createdAt' | 'pricePerHour' | 'label'; direction: Direction }
@@ -43,7 +60,8 @@ const formats: Record<InstanceOrder['field'], RegExp> = {
 export function parseInstanceCursor(cursor: string, order: InstanceOrder): InstancePosition {
   const [value, id, ...rest] = parseCursor(cursor, scopeOf(order))
   if (typeof value === 'string' && typeof id === 'string' && rest.length === 0) {
-    if (formats[order.field].test(value) && value.isWellFormed() && /^\d{1,18}$/.test(id)) return { value, id: BigInt(id) }
+    if (formats[order.field].test(value) && value.isWellFormed() && /^\d{1,18}$/.test(id))
+      return { value, id: BigInt(id) }
   }
   throw new DomainError('INVALID_CURSOR', 'This is not a cursor of this list.')
 }

@@ -68,6 +68,10 @@ export type Instance = Block & {
   endsAt: Date
   destroyedAt: Date | null
   portBindings: PortBinding[]
+  /** Whether it has its GPUs. */
+  granted: boolean
+  /** When all this was so. */
+  asOf: Date
   machine: Machine & { gpuModel: GpuModel }
 }
 

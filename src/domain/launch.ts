@@ -113,7 +113,7 @@ function withLocale(env: EnvVar[], { pythonUtf8, langUtf8 }: LaunchWish): EnvVar
 }
 
 /** What a renter should know of a launch that is possible, but perhaps not meant. */
-export function warningsOf({ mode, onStart }: Launch): string[] {
+export function warningsOf({ mode, onStart }: Pick<Launch, 'mode' | 'onStart'>): string[] {
   return mode === 'args' && onStart !== null
     ? ['onStart is kept but not run: in args mode the image starts as it was built to.']
     : []

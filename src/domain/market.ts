@@ -81,7 +81,9 @@ export function relist(
     return { before, after: { ...listing, leads, leadsBids } }
   })
   return {
-    changed: all.flatMap(({ before, after }) => (before && !stands(before, after) ? [{ ...before, ...standingOf(after) }] : [])),
+    changed: all.flatMap(({ before, after }) =>
+      before && !stands(before, after) ? [{ ...before, ...standingOf(after) }] : [],
+    ),
     added: all.flatMap(({ before, after }) => (before ? [] : [after])),
   }
 }

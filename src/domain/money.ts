@@ -23,6 +23,12 @@ export function usdNumber(nanos: bigint): number {
   return Number(printUsd(nanos))
 }
 
+/** A JSON number of dollars, to the nearest nano-dollar: of a decimal with nine places, the decimal. */
+export function nanosOf(dollars: number): bigint {
+  const largest = 999_999_999
+  return parseUsd(Math.min(Math.max(dollars, -largest), largest).toFixed(9)) ?? 0n
+}
+
 /** Half up. Both arguments are positive or zero, and so is every price. */
 export function divideRounded(dividend: bigint, divisor: bigint): bigint {
   return (dividend + divisor / 2n) / divisor

@@ -1,5 +1,5 @@
 import { usdNumber } from './money.ts'
-import type { Offer } from './offers.ts'
+import { isRentable, type Offer } from './offers.ts'
 
 /** How a field compares. Money is exact; text ignores case; the rest are floats and booleans. */
 export type FieldKind = 'number' | 'usd' | 'text' | 'boolean'
@@ -85,18 +85,13 @@ export function fieldOf(offer: Offer, field: OfferField): FieldValue {
   return offerFields[field].of(offer)
 }
 
-/** A block can be rented while it is free and its host still lists it. */
-export function isRentable(offer: Offer): boolean {
-  return offer.rentable && offer.machine.listedUntil > offer.asOf
-}
-
 export function availableSecondsOf(offer: Offer): number {
   return (offer.machine.listedUntil.getTime() - offer.asOf.getTime()) / 1000
 }
 
 /** The cores that belong to this share of the machine's GPUs. */
-export function cpuCoresEffectiveOf(offer: Offer): number {
-  return (offer.machine.cpuCores * offer.numGpus) / offer.machine.numGpus
+export function cpuCoresEffectiveOf({ machine, numGpus }: Pick<Offer, 'machine' | 'numGpus'>): number {
+  return (machine.cpuCores * numGpus) / machine.numGpus
 }
 
 export function tflopsOf(offer: Offer): number {

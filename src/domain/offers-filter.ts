@@ -1,5 +1,5 @@
 import { type Issue, invalidInput } from './errors.ts'
-import { parseUsd } from './money.ts'
+import { nanosOf, parseUsd } from './money.ts'
 import type { Offer } from './offers.ts'
 import { type FieldKind, type FieldValue, fieldOf, kindOf, type OfferField } from './offers-fields.ts'
 
@@ -74,8 +74,7 @@ function readUsd(raw: unknown): bigint | undefined {
   const exact = typeof raw === 'string' ? parseUsd(raw) : undefined
   if (exact !== undefined) return exact
   const value = readNumber(raw)
-  const largest = 999_999_999
-  return value === undefined ? undefined : parseUsd(Math.min(Math.max(value, -largest), largest).toFixed(9))
+  return value === undefined ? undefined : nanosOf(value)
 }
 
 /** Refuses a filter that its reader found fault with, or that would cost too much to answer. */

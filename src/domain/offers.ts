@@ -40,6 +40,11 @@ export type Offer = OfferBlock & {
   asOf: Date
 }
 
+/** A block can be rented while it is free and its host still lists it. */
+export function isRentable(offer: { rentable: boolean; machine: { listedUntil: Date }; asOf: Date }): boolean {
+  return offer.rentable && offer.machine.listedUntil > offer.asOf
+}
+
 /** Nano-dollars per hour. */
 export type Price = { computeNanos: bigint; diskNanos: bigint; totalNanos: bigint; perGpuNanos: bigint }
 
@@ -86,6 +91,9 @@ export function listingsOf(machine: Machine): Listing[] {
 }
 
 /** The least bid that wins a block, and that bid with a disk of the default size. */
-export function withBid({ storageNanos }: Machine, minBidNanos: bigint): { minBidNanos: bigint; bidPriceNanos: bigint } {
+export function withBid(
+  { storageNanos }: Machine,
+  minBidNanos: bigint,
+): { minBidNanos: bigint; bidPriceNanos: bigint } {
   return { minBidNanos, bidPriceNanos: minBidNanos + diskRate(storageNanos, defaultDiskMb) }
 }

@@ -13,6 +13,8 @@ export type RentWish = {
   offerId: bigint
   terms: RentalTerms
   launch: LaunchWish
+  /** The hash of a template to begin with. */
+  templateHash?: string | undefined
   /** Refuse what could not start at once, instead of letting it wait. */
   cancelUnavailable: boolean
 }
@@ -65,7 +67,10 @@ export function agree(
 export function lacksOf(machine: Machine, launch: Launch): Issue[] {
   const issues: Issue[] = []
   if (launch.diskMb > machine.freeDiskMb) {
-    issues.push({ path: 'diskGb', message: `must be at most ${machine.freeDiskMb / 1000}, what this machine has free.` })
+    issues.push({
+      path: 'diskGb',
+      message: `must be at most ${machine.freeDiskMb / 1000}, what this machine has free.`,
+    })
   }
   if (launch.ports.length > machine.freePorts) {
     issues.push({ path: 'ports', message: `must be at most ${machine.freePorts}, what this machine has free.` })

@@ -3,10 +3,17 @@ import './scalars.ts'
 import './types/nodes.ts'
 import './types/accounts.ts'
 import './types/gpu-models.ts'
+import './types/instances.ts'
+import './types/instances-list.ts'
+import './types/instances-rent.ts'
+import './types/instances-update.ts'
 import './types/machines.ts'
 import './types/offers.ts'
 import './types/offers-search.ts'
 
+builder.mutationType({
+  description: 'What can be done. Each answers with what came of it, or with a typed error that says why not.',
+})
 builder.queryType({ description: 'What can be asked. Every field needs a key; see `Authorization: Bearer`.' })
 
 export const schema = builder.toSchema()

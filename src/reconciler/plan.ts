@@ -85,14 +85,25 @@ function rest({ targetState, interruptible, status }: Wish): { status: InstanceS
 }
 
 function end(status: InstanceStatus, { code, message, exitCode }: Reason): Plan {
-  return { steps: [], status, reason: { code, message, ...(exitCode === undefined ? {} : { exitCode }) }, settled: true }
+  return {
+    steps: [],
+    status,
+    reason: { code, message, ...(exitCode === undefined ? {} : { exitCode }) },
+    settled: true,
+  }
 }
 
 const asked: Reason = { code: 'USER_REQUEST', message: 'It was asked to stop.' }
-const outbid: Reason = { code: 'OUTBID', message: 'A higher bid or a rental on demand has its GPUs; it resumes when they are free.' }
+const outbid: Reason = {
+  code: 'OUTBID',
+  message: 'A higher bid or a rental on demand has its GPUs; it resumes when they are free.',
+}
 const lost: Reason = { code: 'CONTAINER_LOST', message: 'Its machine does not have its container any more.' }
 /** The market gave it its GPUs, or will; a container that still runs on them must go first. */
-export const waiting: Reason = { code: 'WAITING_FOR_GPUS', message: 'Its GPUs are in use; it starts when they are free.' }
+export const waiting: Reason = {
+  code: 'WAITING_FOR_GPUS',
+  message: 'Its GPUs are in use; it starts when they are free.',
+}
 
 function exited(exitCode: number): Reason {
   return { code: 'EXITED', message: `Its container ended by itself, with exit code ${exitCode}.`, exitCode }

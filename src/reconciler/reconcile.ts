@@ -68,7 +68,9 @@ const execute: Record<Step, (deps: Deps, lease: Lease) => Promise<boolean>> = {
 function findingOf({ destroyed }: Lease, truth: Truth, { status, reason, settled }: Plan, now: Date): Finding {
   const expected = 'until' in truth ? truth.until : undefined
   const dueAt = settled
-    ? truth.state === 'running' && !destroyed ? after(now, runningMs) : null
+    ? truth.state === 'running' && !destroyed
+      ? after(now, runningMs)
+      : null
     : (expected ?? after(now, movingMs))
   return { status, reason, inactive: !isActive(truth), gone: destroyed && truth.state === 'absent', dueAt }
 }

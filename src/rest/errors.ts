@@ -9,6 +9,12 @@ const answers: Record<ErrorCode, { status: number; error: string }> = {
   NOT_FOUND: { status: 404, error: 'not_found' },
   INVALID_INPUT: { status: 400, error: 'invalid_args' },
   INVALID_CURSOR: { status: 400, error: 'invalid_args' },
+  OFFER_UNAVAILABLE: { status: 404, error: 'no_such_ask' },
+  BID_TOO_LOW: { status: 400, error: 'invalid_price' },
+  PRICE_CHANGED: { status: 409, error: 'price_changed' },
+  INSUFFICIENT_CREDIT: { status: 400, error: 'insufficient_credit' },
+  SSH_KEY_REQUIRED: { status: 400, error: 'no_ssh_key_for_vm' },
+  INVALID_STATE: { status: 400, error: 'invalid_state' },
   CONFLICT: { status: 409, error: 'conflict' },
   UNAVAILABLE: { status: 503, error: 'unavailable' },
 }
@@ -18,10 +24,28 @@ export function failure(status: number, error: string, msg: string, headers?: Re
   return json(status, { success: false, error, msg }, headers)
 }
 
+/** A failure that only this face knows. */
+export class RestFailure extends Error {
+  readonly status: number
+  readonly error: string
+
+  constructor(status: number, error: string, msg: string) {
+    super(msg)
+    this.status = status
+    this.error = error
+  }
+}
+
 /** A failure as an answer; undefined for a bug, which nobody may read. */
 export function explain(error: unknown): Response | undefined {
   if (error instanceof BodyRefused) return failure(error.status, 'invalid_request', error.message)
+  if (error instanceof RestFailure) return failure(error.status, error.error, error.message)
   if (!(error instanceof DomainError)) return undefined
-  const { status, error: code } = answers[error.code]
-  return failure(status, code, error.message, status === 503 ? { 'retry-after': '1' } : {})
+  const { code, message, details } = error
+  if (code === 'NOT_FOUND' && details.instanceId !== undefined) {
+    return json(404, { success: false, error: 'no_such_instance', msg: message, instances: null })
+  }
+  const { status, error: name } = answers[code]
+  const gone = details.offer?.cancelled ? 410 : status
+  return failure(gone, name, message, status === 503 ? { 'retry-after': '1' } : {})
 }

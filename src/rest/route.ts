@@ -8,6 +8,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 /** The headings that the document sorts routes under. */
 export const tags = {
   Account: 'Who the key belongs to.',
+  Instances: 'What is rented, and how to rent it.',
   Interface: 'What describes this interface.',
   Offers: 'What is on the market, and what it costs.',
 }

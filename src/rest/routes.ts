@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { accountRoutes } from './accounts.ts'
+import { instanceRoutes } from './instances.ts'
 import { offerRoutes } from './offers.ts'
 import { openapiDocument } from './openapi.ts'
 import { type Route, route } from './route.ts'
@@ -8,6 +9,7 @@ import { type Route, route } from './route.ts'
 export const routes: Route[] = [
   ...offerRoutes,
   ...accountRoutes,
+  ...instanceRoutes,
   route({
     method: 'GET',
     path: '/api/v0/openapi.json',

@@ -4,12 +4,12 @@ import type { Actor } from '../domain/actor.ts'
 import { DomainError, invalidInput } from '../domain/errors.ts'
 import { makeApiKey, type NewApiKey } from './api-keys.ts'
 import { authorise } from './authorise.ts'
-import type { Deps } from './deps.ts'
+import type { DataDeps } from './deps.ts'
 import { isDuplicate } from './failures.ts'
 
 export type NewAccount = { email: string; name?: string; creditNanos?: bigint }
 
-export function accountServices({ database }: Deps) {
+export function accountServices({ database }: DataDeps) {
   return {
     /** The account that the key belongs to. */
     async viewer<Query extends Omit<Prisma.AccountFindUniqueOrThrowArgs, 'where'>>(actor: Actor, query: Query) {
@@ -20,7 +20,7 @@ export function accountServices({ database }: Deps) {
 }
 
 /** What operators do. There is no actor: whoever can reach the database may do it. */
-export function accountOperations({ database }: Deps) {
+export function accountOperations({ database }: DataDeps) {
   return {
     /** The account, and a key of it with full access. */
     async create({ email, name = '', creditNanos = 0n }: NewAccount) {

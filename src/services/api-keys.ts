@@ -3,11 +3,11 @@ import { Prisma } from '../database/generated/client.ts'
 import type { Actor } from '../domain/actor.ts'
 import { parseApiKey, printApiKey, publicIdLength, secretLength } from '../domain/api-keys.ts'
 import type { Permissions } from '../domain/permissions.ts'
-import type { Deps } from './deps.ts'
+import type { DataDeps } from './deps.ts'
 
 export type NewApiKey = { name?: string; permissions: Permissions | null; expiresAt?: Date | null }
 
-export function apiKeyServices({ database, now }: Deps) {
+export function apiKeyServices({ database, now }: DataDeps) {
   return {
     /** Who a key stands for. Asked of the database every time: a revoked key must fail at once, on every gateway. */
     async identify(key: string): Promise<Actor | undefined> {

@@ -27,5 +27,12 @@ const eventColumns = columnsOf({ ...Prisma.EventScalarFieldEnum })
 
 /** Writes events in the transaction that makes them true, so that there is none without the other. */
 export async function recordEvents(tx: Transaction, events: NewEvent[], at: Date): Promise<void> {
-  if (events.length > 0) await tx.rows(insertAll('events', eventColumns, events.map(event => ({ ...event, at }))))
+  if (events.length > 0)
+    await tx.rows(
+      insertAll(
+        'events',
+        eventColumns,
+        events.map(event => ({ ...event, at })),
+      ),
+    )
 }

@@ -1,9 +1,9 @@
 import type { Prisma } from '../database/generated/client.ts'
 import type { Actor } from '../domain/actor.ts'
 import { authorise } from './authorise.ts'
-import type { Deps } from './deps.ts'
+import type { DataDeps } from './deps.ts'
 
-export function gpuModelServices({ database }: Deps) {
+export function gpuModelServices({ database }: DataDeps) {
   return {
     /** Every model, in alphabetical order. There are some dozens of them, never thousands. */
     async list<Query extends Prisma.GpuModelFindManyArgs>(actor: Actor, query: Query) {

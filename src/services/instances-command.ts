@@ -2,8 +2,8 @@ import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { DomainError, invalidInput } from '../domain/errors.ts'
-import { type Command, checkIds, planCommand, type Step, type Subject } from '../domain/instances-bulk.ts'
 import type { Change, TargetState } from '../domain/instances.ts'
+import { type Command, checkIds, planCommand, type Step, type Subject } from '../domain/instances-bulk.ts'
 import { checkLabel } from '../domain/launch.ts'
 import type { Operation } from '../domain/permissions.ts'
 import { needCredit } from './accounts.ts'
@@ -53,7 +53,12 @@ export function commandServices({ database, now, wake }: Deps) {
     const { steps, machines } = await transaction(database.pool, async tx => {
       if (command.kind === 'change' && command.change.targetState === 'running') await needCredit(tx, actor)
       const locked = await lockInstances(tx, actor, ids)
-      const steps = planCommand(ids, locked.map(({ subject }) => subject), command, all)
+      const steps = planCommand(
+        ids,
+        locked.map(({ subject }) => subject),
+        command,
+        all,
+      )
       if (dryRun) return { steps, machines: [] }
       const moved = await write(tx, actor, steps, locked, at)
       return { steps, machines: [...new Set(moved)].sort((a, b) => a - b) }
@@ -81,7 +86,9 @@ export function commandServices({ database, now, wake }: Deps) {
       const step = steps.find(({ id }) => id === subject.id)
       if (step?.outcome !== 'applied') return []
       const { label = subject.label, targetState = subject.targetState, destroy = false } = step
-      return [{ subject, machineId, label, targetState, destroy, moves: destroy || targetState !== subject.targetState }]
+      return [
+        { subject, machineId, label, targetState, destroy, moves: destroy || targetState !== subject.targetState },
+      ]
     })
     const of = <Value>(value: (change: (typeof changes)[number]) => Value) => changes.map(value)
     await tx.rows(sql`
@@ -94,7 +101,11 @@ export function commandServices({ database, now, wake }: Deps) {
         ${of(({ targetState }) => targetState)}::target_state[], ${of(({ destroy }) => destroy)}::boolean[],
         ${of(({ moves }) => moves)}::boolean[]
       ) AS new(id, label, target_state, destroy, moves) WHERE instances.id = new.id`)
-    await recordEvents(tx, changes.flatMap(change => eventsOf(actor, change)), at)
+    await recordEvents(
+      tx,
+      changes.flatMap(change => eventsOf(actor, change)),
+      at,
+    )
     return changes.filter(({ moves }) => moves).map(({ machineId }) => machineId)
   }
 }

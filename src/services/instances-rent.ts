@@ -7,6 +7,7 @@ import type { Launch } from '../domain/launch.ts'
 import type { Machine } from '../domain/machines.ts'
 import { diskRate } from '../domain/money.ts'
 import type { Offer } from '../domain/offers.ts'
+import { isAllowed } from '../domain/permissions.ts'
 import { agree, checkRent, choosePorts, lacksOf, type RentedOffer, type RentWish } from '../domain/rent.ts'
 import { needCredit } from './accounts.ts'
 import { authorise } from './authorise.ts'
@@ -21,13 +22,14 @@ const bindingColumns = columnsOf(Prisma.PortBindingScalarFieldEnum)
 /** How many offers are named beside one that is gone. */
 const alternativeCount = 3
 
-type Alternatives = (actor: Actor, gpuName: string, numGpus: number, limit: number) => Promise<Offer[]>
+type Alternatives = (gpuName: string, numGpus: number, limit: number) => Promise<Offer[]>
 
 export function rentServices({ database, now, secrets, wake }: Deps, alternativesTo: Alternatives) {
   return {
     /** Rents an offer: one transaction, after which the instance exists and the offer's id is used up; or nothing is. */
     async rent(actor: Actor, wish: RentWish): Promise<bigint> {
       authorise(actor, 'instances.rent', { offerId: Number(wish.offerId) })
+      refuseUnknown(wish)
       const launch = checkRent(wish)
       if (launch.vm) {
         const message = 'A virtual machine needs an SSH key that is registered before: there is no other way into it.'
@@ -35,7 +37,7 @@ export function rentServices({ database, now, secrets, wake }: Deps, alternative
       }
       const at = now()
       const id = await transaction(database.pool, tx => rentIn(tx, actor, wish, launch, at))
-      if (id === undefined) throw await unavailable(actor, wish.offerId, at)
+      if (id === undefined) throw await unavailable(actor, wish, at)
       wake()
       return id
     },
@@ -43,7 +45,9 @@ export function rentServices({ database, now, secrets, wake }: Deps, alternative
 
   async function rentIn(tx: Transaction, actor: Actor, wish: RentWish, launch: Launch, at: Date) {
     // Asked without a lock first: of many who want one offer, all but the first need not stand in line for it.
-    const [seen] = await tx.rows(sql`SELECT machine_id FROM offers WHERE id = ${wish.offerId} AND withdrawn_at IS NULL AND rentable`)
+    const [seen] = await tx.rows(
+      sql`SELECT machine_id FROM offers WHERE id = ${wish.offerId} AND withdrawn_at IS NULL AND rentable`,
+    )
     if (!seen) return undefined
     await needCredit(tx, actor)
     const machine = await lockMachine(tx, seen[0] as number)
@@ -126,7 +130,7 @@ export function rentServices({ database, now, secrets, wake }: Deps, alternative
   }
 
   /** Why an offer can't be rented any more: with what else there is and, if the caller has rented it, as which instance. */
-  async function unavailable(actor: Actor, offerId: bigint, at: Date): Promise<DomainError> {
+  async function unavailable(actor: Actor, { offerId, cancelUnavailable }: RentWish, at: Date): Promise<DomainError> {
     const [row] = await database.rows(sql`
       SELECT g.name, o.num_gpus, (
         SELECT i.id FROM instances i WHERE i.offer_id = o.id AND i.account_id = ${actor.accountId}
@@ -134,12 +138,21 @@ export function rentServices({ database, now, secrets, wake }: Deps, alternative
       ) FROM offers o JOIN gpu_models g ON g.id = o.gpu_model_id WHERE o.id = ${offerId}`)
     const [gpuName, numGpus, yours] = (row ?? []) as [string?, number?, (bigint | null)?]
     const alternatives =
-      gpuName === undefined ? [] : await alternativesTo(actor, gpuName, numGpus as number, alternativeCount)
+      gpuName !== undefined && isAllowed(actor.permissions, 'offers.search')
+        ? await alternativesTo(gpuName, numGpus as number, alternativeCount)
+        : []
     const message = yours
       ? `Offer ${offerId} is no longer available: you rented it yourself, as instance ${yours}.`
       : `Offer ${offerId} is not available.`
     return new DomainError('OFFER_UNAVAILABLE', message, {
-      offer: { id: offerId, instanceId: yours ?? undefined, alternatives },
+      offer: { id: offerId, instanceId: yours ?? undefined, alternatives, cancelled: cancelUnavailable },
     })
   }
+}
+
+/** There are neither templates nor volumes, so whoever names one names none of his own. */
+function refuseUnknown({ templateHash, launch }: RentWish): void {
+  if (templateHash !== undefined) throw new DomainError('NOT_FOUND', `Template ${templateHash} not found.`)
+  const [volume] = launch.environment?.volumes ?? []
+  if (volume) throw new DomainError('NOT_FOUND', `Volume ${volume.volumeId} not found.`)
 }

@@ -3,6 +3,7 @@ import { columnsOf, recordsOf, selectList } from '../database/rows.ts'
 import type { Actor } from '../domain/actor.ts'
 import type { Instance, PortBinding } from '../domain/instances.ts'
 import {
+  checkInstanceFilter,
   type InstanceFilter,
   type InstanceOrder,
   type InstancePosition,
@@ -13,7 +14,7 @@ import {
 import type { GpuModel, Machine } from '../domain/machines.ts'
 import { cutPage, type PageArguments, readPage } from '../domain/pages.ts'
 import { authorise } from './authorise.ts'
-import type { Deps } from './deps.ts'
+import type { DataDeps } from './deps.ts'
 
 export type InstanceSearch = { filter: InstanceFilter; order: InstanceOrder }
 export type InstancePage = {
@@ -30,17 +31,18 @@ const allColumns = join([
   selectList('i', instanceColumns),
   selectList('m', machineColumns),
   selectList('g', gpuModelColumns),
+  sql`EXISTS (SELECT FROM gpus h WHERE h.machine_id = i.machine_id AND h.holder_id = i.id)`,
   sql`(SELECT json_agg(json_build_object('hostPort', b.host_port, 'containerPort', b.container_port, 'protocol', b.protocol)
     ORDER BY b.container_port, b.host_port) FROM port_bindings b WHERE b.instance_id = i.id AND b.machine_id = i.machine_id)`,
 ])
 const source = sql`instances i JOIN machines m ON m.id = i.machine_id JOIN gpu_models g ON g.id = m.gpu_model_id`
 
-export function instanceServices({ database }: Deps) {
+export function instanceServices({ database, now }: DataDeps) {
   async function find(conditions: Prisma.Sql[], order: Prisma.Sql, limit: number): Promise<Instance[]> {
     const rows = await database.rows(
       sql`SELECT ${allColumns} FROM ${source} WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`,
     )
-    return rows.map(toInstance)
+    return rows.map(row => toInstance(row, now()))
   }
 
   return {
@@ -52,6 +54,7 @@ export function instanceServices({ database }: Deps) {
 
     async page(actor: Actor, { filter, order }: InstanceSearch, page: PageArguments): Promise<InstancePage> {
       authorise(actor, 'instances.list')
+      checkInstanceFilter(filter)
       const { limit, backward, cursor } = readPage(page)
       const conditions = [...living(actor), ...filterSql(filter)]
       const ascending = (order.direction === 'asc') !== backward
@@ -65,9 +68,17 @@ export function instanceServices({ database }: Deps) {
 
     async count(actor: Actor, { filter }: InstanceSearch): Promise<number> {
       authorise(actor, 'instances.list')
+      checkInstanceFilter(filter)
       const conditions = join([...living(actor), ...filterSql(filter)], ' AND ')
       const [row] = await database.rows(sql`SELECT count(*)::int FROM ${source} WHERE ${conditions}`)
       return row?.[0] as number
+    },
+
+    /** Whether an instance is to run and does not have its GPUs. Whoever may change it may know that. */
+    async waits(actor: Actor, id: bigint): Promise<boolean> {
+      authorise(actor, 'instances.update', { id: Number(id) })
+      const [instance] = await find([sql`i.account_id = ${actor.accountId}`, sql`i.id = ${id}`], sql`i.id`, 1)
+      return instance?.targetState === 'running' && !instance.granted
     },
 
     /** Instances of the account by id, also destroyed ones. Another account's are not found. */
@@ -111,9 +122,10 @@ function beyond(order: InstanceOrder, { value, id }: InstancePosition, ascending
   return sql`(${orderColumn(order)}, i.id) ${raw(ascending ? '>' : '<')} (${value}::${type}, ${String(id)}::bigint)`
 }
 
-function toInstance(row: unknown[]): Instance {
+function toInstance(row: unknown[], asOf: Date): Instance {
   const [instance, machine, gpuModel] = recordsOf(row, instanceColumns, machineColumns, gpuModelColumns)
   const portBindings = (row.at(-1) ?? []) as PortBinding[]
+  const granted = row.at(-2) as boolean
   const facts = { ...(machine as Machine), gpuModel: gpuModel as GpuModel }
-  return { ...(instance as Instance), portBindings, machine: facts }
+  return { ...(instance as Instance), portBindings, granted, machine: facts, asOf }
 }

@@ -5,7 +5,7 @@ import type { Actor } from '../domain/actor.ts'
 import type { GpuModel, Machine } from '../domain/machines.ts'
 import { relist } from '../domain/market.ts'
 import { authorise } from './authorise.ts'
-import type { Deps } from './deps.ts'
+import type { DataDeps } from './deps.ts'
 import { offerRows } from './market.ts'
 
 /** A machine as its host describes it: nothing of it is rented yet. */
@@ -21,7 +21,7 @@ const columns = {
   offer: columnsOf(Prisma.OfferScalarFieldEnum),
 }
 
-export function machineServices({ database }: Deps) {
+export function machineServices({ database }: DataDeps) {
   return {
     async byIds(actor: Actor, ids: readonly number[]) {
       authorise(actor, 'machines.get')
@@ -30,7 +30,7 @@ export function machineServices({ database }: Deps) {
   }
 }
 
-export function machineOperations({ database, now }: Deps) {
+export function machineOperations({ database, now }: DataDeps) {
   return {
     async exist(): Promise<boolean> {
       return (await database.prisma.machine.findFirst({ select: { id: true } })) !== null

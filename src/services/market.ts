@@ -1,5 +1,5 @@
 import { Prisma } from '../database/generated/client.ts'
-import { columnsOf, insertAll, selectList, recordsOf } from '../database/rows.ts'
+import { columnsOf, insertAll, recordsOf, selectList } from '../database/rows.ts'
 import type { Transaction } from '../database/transaction.ts'
 import { finalStatuses } from '../domain/instances.ts'
 import type { Machine } from '../domain/machines.ts'
@@ -14,7 +14,9 @@ const offerColumns = columnsOf(Prisma.OfferScalarFieldEnum)
  * this first, so that nobody decides on what another is changing.
  */
 export async function lockMachine(tx: Transaction, id: number): Promise<Machine> {
-  const [row] = await tx.rows(Prisma.sql`SELECT ${selectList('m', machineColumns)} FROM machines m WHERE id = ${id} FOR UPDATE`)
+  const [row] = await tx.rows(
+    Prisma.sql`SELECT ${selectList('m', machineColumns)} FROM machines m WHERE id = ${id} FOR UPDATE`,
+  )
   return recordsOf(row ?? [], machineColumns)[0] as Machine
 }
 

@@ -3,12 +3,12 @@ import { columnsOf, recordsOf, selectList } from '../database/rows.ts'
 import type { Actor } from '../domain/actor.ts'
 import type { GpuModel, Machine } from '../domain/machines.ts'
 import { defaultPricing, type Offer, type OfferBlock, type Pricing, priceOf } from '../domain/offers.ts'
-import type { OfferFilter } from '../domain/offers-filter.ts'
+import type { Condition, OfferFilter } from '../domain/offers-filter.ts'
 import { type OrderKey, positionOf, reversed, totalOrder } from '../domain/offers-order.ts'
 import { parseOfferCursor, printOfferCursor } from '../domain/offers-page.ts'
 import { cutPage, type PageArguments, readPage } from '../domain/pages.ts'
 import { authorise } from './authorise.ts'
-import type { Deps } from './deps.ts'
+import type { DataDeps } from './deps.ts'
 import { countStatement, type Slice, searchStatement } from './offers-sql.ts'
 
 export type OfferSearch = { filter: OfferFilter; order: OrderKey[]; pricing: Pricing; bundled: boolean }
@@ -27,7 +27,7 @@ const allColumns = Prisma.join([
   selectList('g', gpuModelColumns),
 ])
 
-export function offerServices({ database, now }: Deps) {
+export function offerServices({ database, now }: DataDeps) {
   async function find(search: OfferSearch, slice: Slice, at: Date): Promise<Offer[]> {
     const rows = await database.rows(searchStatement({ ...search, now: at }, slice, allColumns))
     return rows.map(row => toOffer(row, search.pricing, at))
@@ -58,12 +58,24 @@ export function offerServices({ database, now }: Deps) {
       return row?.[0] as number
     },
 
-    /** Offers that are on the market, by id, priced as a search without terms prices them. */
+    /** The cheapest that can be rented instead: as many GPUs of the same model. */
+    async alternatives(gpuName: string, numGpus: number, limit: number): Promise<Offer[]> {
+      const conditions: Condition[] = [
+        { field: 'gpuName', operator: 'eq', value: gpuName.toLowerCase() },
+        { field: 'numGpus', operator: 'eq', value: numGpus },
+        { field: 'rentable', operator: 'eq', value: true },
+      ]
+      const search = { filter: { conditions, alternatives: [] }, order: [], pricing: defaultPricing, bundled: true }
+      return await find(search, { keys: totalOrder([]), after: undefined, limit }, now())
+    },
+
+    /** Offers by id that are on the market, or that the caller rented, priced as a search without terms prices them. */
     async byIds(actor: Actor, ids: readonly bigint[]): Promise<Offer[]> {
       authorise(actor, 'offers.get')
       const rows = await database.rows(Prisma.sql`
         SELECT ${allColumns} FROM offers o JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
-        WHERE o.id = ANY(${ids.map(String)}::bigint[]) AND o.withdrawn_at IS NULL`)
+        WHERE o.id = ANY(${ids.map(String)}::bigint[]) AND (o.withdrawn_at IS NULL OR EXISTS (
+          SELECT FROM instances i WHERE i.offer_id = o.id AND i.account_id = ${actor.accountId}))`)
       return rows.map(row => toOffer(row, defaultPricing, now()))
     },
   }

@@ -3,8 +3,16 @@
 import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { ContainerSpec } from '../domain/containers.ts'
-import { finalStatuses, type InstanceStatus, isFinal, type LaunchConfig, type PortBinding, type Reason, type TargetState } from '../domain/instances.ts'
-import type { Registry } from '../domain/launch.ts'
+import {
+  finalStatuses,
+  type InstanceStatus,
+  isFinal,
+  type LaunchConfig,
+  type PortBinding,
+  type Reason,
+  type TargetState,
+} from '../domain/instances.ts'
+import type { Registry } from '../domain/registry.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
 import { lockMachine, settleMarket } from './market.ts'
@@ -56,7 +64,8 @@ export function reconciliationServices({ database, now, secrets, wake }: Deps) {
           EXISTS (SELECT FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id),
           i.started_at IS NOT NULL, i.destroyed_at IS NOT NULL`)
       return rows.map(row => {
-        const [instanceId, accountId, machineId, generation, attempts, targetState, status, interruptible, ...rest] = row
+        const [instanceId, accountId, machineId, generation, attempts, targetState, status, interruptible, ...rest] =
+          row
         const [granted, hasRun, destroyed] = rest
         const facts = { instanceId, accountId, machineId, leasedUntil, generation, attempts, targetState, status }
         return { ...facts, interruptible, granted, hasRun, destroyed } as Lease

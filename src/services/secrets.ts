@@ -1,10 +1,22 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 
 /** Keeps what nobody may read from a dump of the database. */
 export type Secrets = { seal(text: string): Buffer; open(sealed: Uint8Array): string }
 
 const algorithm = 'aes-256-gcm'
 const [ivLength, tagLength] = [12, 16]
+
+/** The secret of a data folder, which is made once. */
+export async function keepSecret(file: string): Promise<string> {
+  const kept = await readFile(file, 'utf8').catch(() => '')
+  if (kept !== '') return kept
+  const made = randomBytes(32).toString('hex')
+  // Whole or not at all: half a secret would be taken for one.
+  await writeFile(`${file}.new`, made, { mode: 0o600 })
+  await rename(`${file}.new`, file)
+  return made
+}
 
 /** The secret is of any form; what it makes certain is that nobody guesses it. */
 export function createSecrets(secret: string): Secrets {

@@ -1,24 +1,35 @@
 import { accountOperations, accountServices } from './accounts.ts'
 import { apiKeyServices } from './api-keys.ts'
-import type { Deps } from './deps.ts'
+import type { DataDeps, Deps } from './deps.ts'
 import { gpuModelServices } from './gpu-models.ts'
+import { instanceServices } from './instances.ts'
+import { commandServices } from './instances-command.ts'
+import { rentServices } from './instances-rent.ts'
 import { machineOperations, machineServices } from './machines.ts'
 import { offerServices } from './offers.ts'
+import { reconciliationServices } from './reconciliation.ts'
 
 /** Everything that the faces can ask for. */
 export type Services = ReturnType<typeof createServices>
 export function createServices(deps: Deps) {
+  const offers = offerServices(deps)
   return {
     accounts: accountServices(deps),
     apiKeys: apiKeyServices(deps),
     gpuModels: gpuModelServices(deps),
+    instances: { ...instanceServices(deps), ...rentServices(deps, offers.alternatives), ...commandServices(deps) },
     machines: machineServices(deps),
-    offers: offerServices(deps),
+    offers,
   }
 }
 
 /** What operators do from the command line, and the demo market at first start. No face has it. */
 export type Operations = ReturnType<typeof createOperations>
-export function createOperations(deps: Deps) {
+export function createOperations(deps: DataDeps) {
   return { accounts: accountOperations(deps), machines: machineOperations(deps) }
+}
+
+/** What the reconciler does. No face has it. */
+export function createReconciliation(deps: Deps) {
+  return reconciliationServices(deps)
 }

@@ -9,6 +9,8 @@ import { berth, type Gateway, makeDataDir, run, startGateway } from '../support/
 
 let dataDir: string
 let remove: () => Promise<void>
+// With a database of somebody's own, the gateways share a secret.
+const BERTH_SECRET = 'a secret of these tests'
 let env: Record<string, string>
 
 beforeAll(async () => {
@@ -238,7 +240,12 @@ describe('a gateway that cannot start', () => {
   })
 
   it('says that its database does not answer', async () => {
-    const gateway = run('src/main.ts', [], { ...env, PORT: '0', DATABASE_URL: 'postgresql://u:secret@127.0.0.1:1/x' })
+    const gateway = run('src/main.ts', [], {
+      ...env,
+      PORT: '0',
+      BERTH_SECRET,
+      DATABASE_URL: 'postgresql://u:secret@127.0.0.1:1/x',
+    })
     expect(await gateway.exit).toBe(1)
     expect(gateway.errors()).toContain('ECONNREFUSED')
     expect(gateway.errors()).not.toContain('secret')
@@ -256,7 +263,7 @@ describe('a gateway that cannot start', () => {
 describe('two gateways', () => {
   it('that start at once on one empty database both become ready', async () => {
     const database = await createDatabase({ empty: true })
-    const shared = { ...env, DATABASE_URL: database.url, DEMO_MARKET: 'true' }
+    const shared = { ...env, BERTH_SECRET, DATABASE_URL: database.url, DEMO_MARKET: 'true' }
     const gateways = await Promise.all([startGateway(shared), startGateway(shared)])
     const key = readFileSync(join(dataDir, 'demo-key'), 'utf8')
     const counts = await Promise.all(
@@ -270,7 +277,7 @@ describe('two gateways', () => {
 
   it('on a database of their own have no demo', async () => {
     const database = await createDatabase()
-    const gateway = await startGateway({ ...env, DATABASE_URL: database.url })
+    const gateway = await startGateway({ ...env, BERTH_SECRET, DATABASE_URL: database.url })
     expect(gateway.output()).not.toContain('Demo key')
     const { result } = await berth({ ...env, DATABASE_URL: database.url }, 'account', 'create', '--email', 'a@b.c')
     expect((await ask(gateway, '/api/v0/bundles/', result.apiKey, {})).body).toEqual({ offers: [] })

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/database/client.ts'
 import { Prisma } from '../../src/database/generated/client.ts'
+import { accountServices } from '../../src/services/accounts.ts'
 import { explainFailure } from '../../src/services/failures.ts'
-import { createServices } from '../../src/services/services.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { type FaultyProxy, startProxy } from '../support/proxy.ts'
@@ -49,7 +49,7 @@ describe.each(['cut', 'freeze'] as const)('while the way to the database is %s',
     expect(Math.max(rest.ms, graphql.ms, ready.ms)).toBeLessThan(10_000)
 
     const opened = openDatabase({ url: proxy.url, poolSize: 2, onIdleError: () => {} })
-    const { accounts } = createServices({ database: opened, now: () => new Date() })
+    const accounts = accountServices({ database: opened, now: () => new Date() })
     const viaPrisma = accounts.viewer({ accountId: 1, apiKeyId: 1, permissions: null }, {}).catch(explainFailure)
     expect(await viaPrisma).toMatchObject({ code: 'UNAVAILABLE' })
 

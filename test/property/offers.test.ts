@@ -4,7 +4,7 @@ import { type Database, openDatabase } from '../../src/database/client.ts'
 import type { Actor } from '../../src/domain/actor.ts'
 import type { Offer } from '../../src/domain/offers.ts'
 import type { OfferPage, OfferSearch } from '../../src/services/offers.ts'
-import { createServices, type Services } from '../../src/services/services.ts'
+import { offerServices } from '../../src/services/offers.ts'
 import { filters, order, pricing } from '../support/arbitraries.ts'
 import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
@@ -19,13 +19,13 @@ const actor: Actor = { accountId: 1, apiKeyId: 1, permissions: null }
 const clock = manualClock()
 let testDatabase: TestDatabase
 let database: Database
-let services: Services
+let offers: ReturnType<typeof offerServices>
 let market: Offer[]
 
 beforeAll(async () => {
   testDatabase = await createDatabase()
   database = openDatabase({ url: testDatabase.url, poolSize: 2, onIdleError: () => {} })
-  services = createServices({ database, now: clock.now })
+  offers = offerServices({ database, now: clock.now })
   market = await makeMarket(database, clock, seed, 40)
 })
 
@@ -45,10 +45,10 @@ it(
   async () => {
     const property = fc.asyncProperty(searches(), fc.constantFrom(1, 2, 5, 20, 300), async (search, limit) => {
       const expected = searchInMemory(market, search)
-      const found = await services.offers.search(actor, search, limit)
+      const found = await offers.search(actor, search, limit)
       expect(idsOf(found)).toEqual(idsOf(expected.slice(0, limit)))
       expect(found.map(({ price }) => price)).toEqual(expected.slice(0, limit).map(({ price }) => price))
-      expect(await services.offers.count(actor, search)).toBe(expected.length)
+      expect(await offers.count(actor, search)).toBe(expected.length)
     })
     await fc.assert(property, { seed, numRuns })
   },
@@ -72,7 +72,7 @@ async function readForwards(search: OfferSearch, size: number): Promise<bigint[]
   const ids: bigint[] = []
   let page: OfferPage | undefined
   do {
-    page = await services.offers.page(actor, search, { first: size, after: page?.edges.at(-1)?.cursor })
+    page = await offers.page(actor, search, { first: size, after: page?.edges.at(-1)?.cursor })
     ids.push(...page.edges.map(({ node }) => node.id))
   } while (page.hasNextPage)
   return ids
@@ -82,7 +82,7 @@ async function readBackwards(search: OfferSearch, size: number): Promise<bigint[
   const ids: bigint[] = []
   let page: OfferPage | undefined
   do {
-    page = await services.offers.page(actor, search, { last: size, before: page?.edges[0]?.cursor })
+    page = await offers.page(actor, search, { last: size, before: page?.edges[0]?.cursor })
     ids.unshift(...page.edges.map(({ node }) => node.id))
   } while (page.hasPreviousPage)
   return ids

@@ -39,6 +39,8 @@ export async function startApp(options: Partial<AppOptions> = {}): Promise<TestA
     poolSize: 4,
     graphiql: false,
     demoKeyFile: undefined,
+    secret: 'a secret of tests',
+    simulatedDelay: 1,
     log: createLog('info', { write: line => void log.push(JSON.parse(line)) }),
     now: clock.now,
     ...options,

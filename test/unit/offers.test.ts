@@ -44,15 +44,6 @@ describe('a machine that is listed', () => {
     expect(listings).toHaveLength(7)
   })
 
-  it('has one leader per size', () => {
-    const leaders = listings.filter(({ leads }) => leads)
-    expect(leaders.map(({ firstGpu, numGpus }) => [firstGpu, numGpus])).toEqual([
-      [0, 4],
-      [0, 1],
-      [0, 2],
-    ])
-  })
-
   it('is scored by performance per dollar times reliability', () => {
     const [whole] = listings
     expect(whole?.score).toBeCloseTo((400 / 1.604) * 0.99, 10)

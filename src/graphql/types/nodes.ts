@@ -6,6 +6,7 @@ import type { Context } from '../context.ts'
 import { type NodeType, parseId, typeOfId } from '../ids.ts'
 import { Account, accountById } from './accounts.ts'
 import { GpuModel, gpuModelById } from './gpu-models.ts'
+import { Instance, instanceById } from './instances.ts'
 import { Machine, machineById } from './machines.ts'
 import { Node } from './node.ts'
 import { Offer, offerById } from './offers.ts'
@@ -15,6 +16,7 @@ type Find<Id> = (context: Context, id: Id) => Promise<object | null>
 const finders: Record<NodeType, Find<bigint>> = {
   Account: small((context, id) => accountById(context).load(id)),
   GpuModel: small((context, id) => gpuModelById(context).load(id)),
+  Instance: (context, id) => instanceById(context).load(id),
   Machine: small((context, id) => machineById(context).load(id)),
   Offer: (context, id) => offerById(context).load(id),
 }
@@ -23,7 +25,7 @@ const finders: Record<NodeType, Find<bigint>> = {
 function small(find: Find<number>): Find<bigint> {
   return async (context, id) => (id < 2n ** 31n ? await find(context, Number(id)) : null)
 }
-const refs = { Account, GpuModel, Machine, Offer }
+const refs = { Account, GpuModel, Instance, Machine, Offer }
 
 async function findNode(id: string, context: Context): Promise<object | null> {
   const type = typeOfId(id)

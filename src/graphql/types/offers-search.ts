@@ -7,6 +7,7 @@ import { builder } from '../builder.ts'
 import { needs } from '../permission.ts'
 import { Offer, RentalType } from './offers.ts'
 import { OfferFilter, readFilter } from './offers-filter.ts'
+import { OrderDirection } from './order.ts'
 
 const OfferPricingInput = builder.inputType('OfferPricingInput', {
   description: 'What a price is asked for: the price searched is the price charged.',
@@ -44,14 +45,6 @@ const fields = {
 const OfferOrderField = builder.enumType('OfferOrderField', {
   description: 'What offers are ordered by.',
   values: fields,
-})
-
-const OrderDirection = builder.enumType('OrderDirection', {
-  description: 'Which end of an order comes first.',
-  values: {
-    ASC: { value: 'asc', description: 'The least first.' },
-    DESC: { value: 'desc', description: 'The greatest first.' },
-  } as const,
 })
 
 const OfferOrder = builder.inputType('OfferOrder', {

@@ -1,5 +1,5 @@
-import { type Offer as OfferShape, rentalTypes } from '../../domain/offers.ts'
-import { cpuCoresEffectiveOf, isRentable, offerFields, tflopsOf } from '../../domain/offers-fields.ts'
+import { isRentable, type Offer as OfferShape, rentalTypes } from '../../domain/offers.ts'
+import { cpuCoresEffectiveOf, offerFields, tflopsOf } from '../../domain/offers-fields.ts'
 import { builder } from '../builder.ts'
 import { parseId, printId } from '../ids.ts'
 import { loaderOf } from '../loader.ts'

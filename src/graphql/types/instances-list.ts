@@ -1,0 +1,83 @@
+import type { InstanceFilter as Filter, InstanceOrder as Order } from '../../domain/instances-page.ts'
+import { maxIdsPerFilter } from '../../domain/instances-page.ts'
+import { sizeOf } from '../../domain/pages.ts'
+import { builder } from '../builder.ts'
+import { parseId } from '../ids.ts'
+import { needs } from '../permission.ts'
+import { Instance, InstanceStatus, type SeenStatus, TargetState } from './instances.ts'
+import { OrderDirection } from './order.ts'
+
+const InstanceFilter = builder.inputType('InstanceFilter', {
+  description: 'Which instances are wanted: those for which every part holds that is given.',
+  fields: t => ({
+    ids: t.idList({ description: `Those with these ids, at most ${maxIdsPerFilter}.` }),
+    label: t.string({ description: 'Those with exactly this label.' }),
+    status: t.field({ type: [InstanceStatus], description: 'Those in one of these.' }),
+    targetState: t.field({ type: TargetState, description: 'Those of which this is wished.' }),
+    gpuName: t.string({ description: 'Those with this GPU, in any case of letters.' }),
+  }),
+})
+
+const InstanceOrderField = builder.enumType('InstanceOrderField', {
+  description: 'What instances are ordered by.',
+  values: {
+    CREATED_AT: { value: 'createdAt', description: 'When they were rented.' },
+    PRICE_PER_HOUR: { value: 'pricePerHour', description: 'What they cost while they run.' },
+    LABEL: { value: 'label', description: 'What they are called. Those without a label come first.' },
+  } as const,
+})
+
+const InstanceOrder = builder.inputType('InstanceOrder', {
+  description: 'An order of instances. What it leaves equal is ordered by age.',
+  fields: t => ({
+    field: t.field({ type: InstanceOrderField, required: true, defaultValue: 'createdAt', description: 'By what.' }),
+    direction: t.field({ type: OrderDirection, required: true, defaultValue: 'desc', description: 'Which end first.' }),
+  }),
+})
+
+builder.queryField('instances', t =>
+  t.connection(
+    {
+      type: Instance,
+      description: `The account's instances that were not destroyed. ${needs('instances.list')}`,
+      complexity: ({ first, last }) => ({ field: 1, multiplier: sizeOf({ first, last }) }),
+      args: {
+        filter: t.arg({ type: InstanceFilter, description: 'Which are wanted. All of them, when absent.' }),
+        orderBy: t.arg({
+          type: InstanceOrder,
+          required: true,
+          defaultValue: { field: 'createdAt', direction: 'desc' },
+          description: 'In which order. The newest first, when absent.',
+        }),
+      },
+      resolve: async (_root, { filter, orderBy, ...page }, { services, actor }) => {
+        const search = { filter: readFilter(filter ?? {}), order: orderBy as Order }
+        const { edges, hasNextPage, hasPreviousPage } = await services.instances.page(actor, search, page)
+        const [startCursor, endCursor] = [edges[0]?.cursor ?? null, edges.at(-1)?.cursor ?? null]
+        return { search, edges, pageInfo: { hasNextPage, hasPreviousPage, startCursor, endCursor } }
+      },
+    },
+    {
+      name: 'InstanceConnection',
+      description: 'A page of instances.',
+      fields: t => ({
+        totalCount: t.int({
+          description: 'How many match, on all pages. It is counted only when asked for.',
+          resolve: ({ search }, _args, { services, actor }) => services.instances.count(actor, search),
+        }),
+      }),
+    },
+    { name: 'InstanceEdge', description: 'An instance, and where it stands in this order.' },
+  ),
+)
+
+function readFilter({ ids, label, status, targetState, gpuName }: typeof InstanceFilter.$inferInput): Filter {
+  return {
+    ids: ids?.map(id => parseId('Instance', String(id))),
+    label: label ?? undefined,
+    // Destroyed ones are in no list.
+    status: status?.filter((one): one is Exclude<SeenStatus, 'destroyed'> => one !== 'destroyed'),
+    targetState: targetState ?? undefined,
+    gpuName: gpuName ?? undefined,
+  }
+}

@@ -1,0 +1,105 @@
+import type { Instance as InstanceShape } from '../../domain/instances.ts'
+import { printUsd } from '../../domain/money.ts'
+import { bidRange, type RentalTerms } from '../../domain/rent.ts'
+import { builder } from '../builder.ts'
+import { parseId } from '../ids.ts'
+import { needs } from '../permission.ts'
+import { resultUnion } from './errors.ts'
+import { Instance, instanceById } from './instances.ts'
+import { InstanceSpecInput, readSpec, specNames } from './instances-spec.ts'
+
+const OnDemandTermsInput = builder.inputType('OnDemandTermsInput', {
+  description: "At the host's price.",
+  fields: t => ({
+    maxPricePerHour: t.field({
+      type: 'Usd',
+      description: 'Refuse when GPUs and disk cost more than this per hour. Any price is taken when absent.',
+    }),
+  }),
+})
+
+const InterruptibleTermsInput = builder.inputType('InterruptibleTermsInput', {
+  description: 'At a bid. A higher one, or a rental on demand, stops the instance until it is the highest again.',
+  fields: t => ({
+    bidPerHour: t.field({
+      type: 'Usd',
+      required: true,
+      description: `For all GPUs of the offer, from ${printUsd(bidRange.least)} to ${printUsd(bidRange.most)}.`,
+    }),
+  }),
+})
+
+const RentalTermsInput = builder.inputType('RentalTermsInput', {
+  description: 'How the price is made.',
+  isOneOf: true,
+  fields: t => ({
+    onDemand: t.field({ type: OnDemandTermsInput, description: "At the host's price." }),
+    interruptible: t.field({ type: InterruptibleTermsInput, description: 'At a bid.' }),
+  }),
+})
+
+const RentInstanceInput = builder.inputType('RentInstanceInput', {
+  description: 'What is rented, for how much, and what runs on it.',
+  fields: t => ({
+    offerId: t.id({ required: true, description: 'The offer, such as `off_42`, or `42`.' }),
+    terms: t.field({
+      type: RentalTermsInput,
+      required: true,
+      defaultValue: { onDemand: {} },
+      description: 'How the price is made. On demand when absent.',
+    }),
+    spec: t.field({ type: InstanceSpecInput, required: true, description: 'What runs.' }),
+    cancelUnavailable: t.boolean({
+      required: true,
+      defaultValue: false,
+      description: 'Refuse a bid that would have to wait, instead of letting it wait.',
+    }),
+  }),
+})
+
+const RentInstanceSuccess = builder.objectRef<{ instance: InstanceShape }>('RentInstanceSuccess').implement({
+  description: 'The offer was rented.',
+  fields: t => ({ instance: t.expose('instance', { type: Instance, description: 'What was made of it.' }) }),
+})
+
+const { union: RentInstanceResult, answer } = resultUnion(
+  'RentInstanceResult',
+  'An instance, or why there is none.',
+  RentInstanceSuccess,
+  [
+    'INVALID_INPUT',
+    'OFFER_UNAVAILABLE',
+    'BID_TOO_LOW',
+    'PRICE_CHANGED',
+    'INSUFFICIENT_CREDIT',
+    'SSH_KEY_REQUIRED',
+    'NOT_FOUND',
+  ],
+)
+
+const names = { ...specNames, bid: 'terms.interruptible.bidPerHour', id: 'offerId' }
+
+builder.mutationField('rentInstance', t =>
+  t.field({
+    type: RentInstanceResult,
+    description: `Rents an offer. Its id is used up by that, so the same request rents nothing twice. ${needs('instances.rent')}`,
+    complexity: { field: 20 },
+    args: { input: t.arg({ type: RentInstanceInput, required: true, description: 'What is wanted.' }) },
+    resolve: (_root, { input }, context) =>
+      answer(names, async () => {
+        const { services, actor } = context
+        const id = await services.instances.rent(actor, {
+          offerId: parseId('Offer', input.offerId),
+          terms: readTerms(input.terms),
+          launch: readSpec(input.spec),
+          cancelUnavailable: input.cancelUnavailable,
+        })
+        return { instance: (await instanceById(context).load(id)) as InstanceShape }
+      }),
+  }),
+)
+
+function readTerms({ onDemand, interruptible }: typeof RentalTermsInput.$inferInput): RentalTerms {
+  if (interruptible) return { interruptible: true, bidNanos: interruptible.bidPerHour }
+  return { interruptible: false, maxPriceNanos: onDemand?.maxPricePerHour ?? undefined }
+}

@@ -1,0 +1,152 @@
+import { z } from 'zod'
+import { type Issue, invalidInput } from '../domain/errors.ts'
+import { targetStates } from '../domain/instances.ts'
+import { maxIdsPerCommand } from '../domain/instances-bulk.ts'
+import type { LaunchMode, LaunchWish } from '../domain/launch.ts'
+import { type Environment, emptyEnvironment } from '../domain/launch-env.ts'
+import { readEnvFlags, readEnvObject } from '../domain/launch-env-flags.ts'
+import { nanosOf } from '../domain/money.ts'
+import { type Registry, readImageLogin } from '../domain/registry.ts'
+import type { RentWish } from '../domain/rent.ts'
+import { splitWords } from '../domain/words.ts'
+
+/** The launch modes by all names that they have on the wire. */
+const modes = new Map<string, LaunchMode>([
+  ['ssh_direct', 'sshDirect'],
+  ['ssh_direc ssh_proxy', 'sshDirect'],
+  ['ssh_proxy', 'sshProxy'],
+  ['ssh', 'sshProxy'],
+  ['jupyter_direct', 'jupyterDirect'],
+  ['jupyter_direc ssh_direc ssh_proxy', 'jupyterDirect'],
+  ['jupyter_proxy', 'jupyterProxy'],
+  ['jupyter_proxy ssh_proxy', 'jupyterProxy'],
+  ['jupyter', 'jupyterProxy'],
+  ['args', 'args'],
+])
+
+/** "" is as good as nothing, as clients send it for what was left out. */
+const text = (about: string) => z.string().optional().describe(about)
+const flag = (about: string) => z.boolean().optional().describe(about)
+const amount = (about: string) => z.number().optional().describe(about)
+const state = (about: string) =>
+  z
+    .enum([...targetStates, ''])
+    .optional()
+    .describe(about)
+
+export const rentBody = z
+  .object({
+    image: text('The container image. Required without a template.'),
+    template_hash_id: text('The template to begin with.'),
+    label: text('What you call it, at most 256 characters.'),
+    disk: amount('Its disk in GB, at least 8; 8 when absent.'),
+    disk_space: amount('Another name for disk.'),
+    runtype: z
+      .enum([...modes.keys(), ''])
+      .optional()
+      .describe('The launch mode; ssh_proxy when absent.'),
+    target_state: state('Whether it is to run at once; running when absent.'),
+    price: amount('A bid for the GPUs in $/h, which makes the rental interruptible. On demand when absent.'),
+    env: z
+      .union([z.record(z.string(), z.unknown().describe('Its value; "1" for a flag.')), z.string()])
+      .optional()
+      .describe('Variables, and ports as "-p HOST:CONTAINER": "1". Also as one string of flags.'),
+    onstart: text('Shell commands that run once it is up, at most 4048 characters.'),
+    args_str: text('Replaces the arguments of the image, in the launch mode args.'),
+    args: z
+      .union([z.array(z.string()), z.string()])
+      .optional()
+      .describe('The same, also as a list.'),
+    use_jupyter_lab: flag('The lab interface instead of the notebook.'),
+    jupyter_dir: text('Where the notebook server starts.'),
+    python_utf8: flag('Sets PYTHONUTF8 to 1.'),
+    lang_utf8: flag('Sets LANG and LC_ALL to C.UTF-8.'),
+    image_login: text('Credentials of a private registry: "-u USER -p PASSWORD HOST".'),
+    cancel_unavail: flag('Refuse what cannot start at once, instead of letting it wait.'),
+    vm: flag('A virtual machine instead of a container.'),
+    volume_info: z
+      .object({
+        volume_id: z.int().optional().describe('A volume of yours.'),
+        mount_path: z.string().optional().describe('Where it is mounted.'),
+      })
+      .optional()
+      .describe('A volume to attach.'),
+  })
+  .meta({ id: 'RentRequest', description: 'What is to run on an offer. Only an image or a template is required.' })
+
+export const updateBody = z.object({
+  state: state('What is wished of it.'),
+  label: text('What you call it, at most 256 characters.'),
+})
+
+export const bulkBody = updateBody.extend({
+  ids: z
+    .array(z.int().min(0))
+    .optional()
+    .describe(`The instances: at least one, at most ${maxIdsPerCommand}, counted with duplicates.`),
+})
+
+/** Where a request has what the domain calls otherwise. */
+export const rentNames: Record<string, string> = {
+  onStart: 'onstart',
+  diskGb: 'disk',
+  lab: 'use_jupyter_lab',
+  directory: 'jupyter_dir',
+  args: 'args_str',
+  registry: 'image_login',
+  bid: 'price',
+  ports: 'env',
+  hostname: 'env',
+}
+
+/** What a request wishes, or an error that names everything in it that is not understood. */
+export function readRent(offerId: bigint, body: z.output<typeof rentBody>): RentWish {
+  const issues: Issue[] = []
+  const environment = readEnvironment(body, issues)
+  const launch: LaunchWish = {
+    image: body.image,
+    mode: modes.get(body.runtype ?? ''),
+    lab: body.use_jupyter_lab,
+    directory: body.jupyter_dir,
+    args: readArgs(body, issues),
+    environment,
+    onStart: body.onstart,
+    pythonUtf8: body.python_utf8,
+    langUtf8: body.lang_utf8,
+    registry: readRegistry(body, issues),
+    diskGb: body.disk ?? body.disk_space,
+    label: body.label,
+    targetState: body.target_state || undefined,
+    vm: body.vm,
+  }
+  const terms: RentWish['terms'] =
+    body.price === undefined ? { interruptible: false } : { interruptible: true, bidNanos: nanosOf(body.price) }
+  if (issues.length > 0) throw invalidInput(issues)
+  const templateHash = body.template_hash_id || undefined
+  return { offerId, terms, launch, templateHash, cancelUnavailable: body.cancel_unavail ?? false }
+}
+
+function readEnvironment({ env = '', volume_info }: z.output<typeof rentBody>, issues: Issue[]): Environment {
+  const read = typeof env === 'string' ? readEnvFlags(env) : readEnvObject(env)
+  issues.push(...read.issues)
+  const { volume_id, mount_path } = volume_info ?? {}
+  if (volume_id === undefined) return read.environment ?? emptyEnvironment()
+  const volume = { volumeId: BigInt(volume_id), mountPath: mount_path ?? '' }
+  return { ...read.environment, volumes: [...read.environment.volumes, volume] }
+}
+
+function readArgs({ args_str, args }: z.output<typeof rentBody>, issues: Issue[]): string[] | undefined {
+  if (Array.isArray(args)) return args
+  const words = splitWords(args_str || args || '')
+  if (typeof words !== 'string') return words.map(word => word.text)
+  issues.push({ path: 'args_str', message: words })
+  return undefined
+}
+
+function readRegistry({ image_login }: z.output<typeof rentBody>, issues: Issue[]): Registry | undefined {
+  if (!image_login) return undefined
+  const registry = readImageLogin(image_login)
+  if (typeof registry === 'object') return registry
+  issues.push({ path: 'image_login', message: registry })
+  return undefined
+}

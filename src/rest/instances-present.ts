@@ -1,0 +1,115 @@
+import { type Instance, isFinal, type PortBinding } from '../domain/instances.ts'
+import { directAccessOf } from '../domain/instances-access.ts'
+import type { LaunchMode } from '../domain/launch.ts'
+import { printPort } from '../domain/launch-env.ts'
+import { usdNumber } from '../domain/money.ts'
+import type { InstanceRow } from './instances-row.ts'
+import { blockRow, hourlyRow } from './machines-present.ts'
+
+const runtypes: Record<LaunchMode, string> = {
+  sshDirect: 'ssh_direct',
+  sshProxy: 'ssh_proxy',
+  jupyterDirect: 'jupyter_direct',
+  jupyterProxy: 'jupyter_proxy',
+  args: 'args',
+}
+
+/** An instance as a row: every field that clients of this API read, with the type and unit that they expect. */
+export function instanceRow(instance: Instance): InstanceRow {
+  const { id, label, machine, launch, granted, targetState, portBindings } = instance
+  const [compute, disk] = [usdNumber(instance.computeNanos), usdNumber(instance.diskNanos)]
+  const total = usdNumber(instance.computeNanos + instance.diskNanos)
+  const held = granted ? 'running' : 'stopped'
+  const access = directAccessOf(instance)
+  const block = blockRow(instance)
+  return {
+    id: Number(id),
+    label,
+    actual_status: statusOf(instance),
+    intended_status: targetState,
+    cur_state: held,
+    next_state: held,
+    status_msg: messageOf(instance),
+    ...block,
+    disk_space: instance.diskMb / 1000,
+    bundle_id: machine.id * 100 + instance.numGpus,
+    external: null,
+    webpage: null,
+    logo: '',
+    gpu_totalram: block.gpu_total_ram,
+    gpu_util: null,
+    gpu_temp: null,
+    cpu_util: 0,
+    mem_limit: null,
+    mem_usage: null,
+    vmem_usage: null,
+    disk_usage: -1,
+    disk_util: -1,
+
+    image_uuid: launch.image,
+    image_args: launch.args,
+    image_runtype: runtypes[launch.mode],
+    extra_env: [
+      ...launch.env.map(({ name, value }) => [name, value]),
+      ...launch.ports.map(port => [`-p ${printPort(port)}`, '1']),
+    ],
+    onstart: launch.onStart,
+    jupyter_token: null,
+    template_id: null,
+    template_hash_id: null,
+    template_name: null,
+    volume_info: [],
+
+    ports: access ? portsRow(portBindings) : {},
+    local_ipaddrs: '',
+    ssh_host: access?.sshPort ? access.host : null,
+    ssh_port: access?.sshPort ?? null,
+    ssh_idx: '',
+    machine_dir_ssh_port: -1,
+    direct_port_start: -1,
+    direct_port_end: -1,
+
+    is_bid: instance.interruptible,
+    min_bid: compute,
+    dph_base: compute,
+    dph_total: total,
+    storage_cost: usdNumber(instance.storageNanos),
+    storage_total_cost: disk,
+    credit_balance: 0,
+    credit_discount_max: 0,
+    search: hourlyRow(compute, disk, total),
+    instance: granted ? hourlyRow(compute, disk, total) : hourlyRow(0, disk, disk),
+
+    start_date: instance.createdAt.getTime() / 1000,
+    end_date: instance.endsAt.getTime() / 1000,
+    duration: (instance.endsAt.getTime() - instance.asOf.getTime()) / 1000,
+    uptime_mins: null,
+    time_remaining: '',
+  }
+}
+
+/** In the words that clients know: what waits for its GPUs is called as it was before, what stops runs until it has. */
+function statusOf({ status, startedAt }: Instance): InstanceRow['actual_status'] {
+  switch (status) {
+    case 'scheduling':
+      return startedAt ? 'stopped' : 'created'
+    case 'stopping':
+      return 'running'
+    default:
+      return status
+  }
+}
+
+function messageOf({ status, reasonMessage, launch }: Instance): string {
+  if (status === 'running') return `success, running ${launch.image}`
+  return (
+    reasonMessage ?? (isFinal(status) ? `The instance is ${status}.` : `The instance is being made ready: ${status}.`)
+  )
+}
+
+/** By port inside, as docker prints them. */
+function portsRow(bindings: PortBinding[]): InstanceRow['ports'] {
+  const byPort = Map.groupBy(bindings, ({ containerPort, protocol }) => `${containerPort}/${protocol}`)
+  const row = ({ hostPort }: PortBinding) => ({ HostIp: '0.0.0.0', HostPort: String(hostPort) })
+  return Object.fromEntries([...byPort].map(([port, all]) => [port, all.map(row)]))
+}
