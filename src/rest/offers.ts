@@ -1,4 +1,3 @@
-import { invalidInput } from '../domain/errors.ts'
 import { readSearch } from './offers-input.ts'
 import { offerRow } from './offers-present.ts'
 import type { Route, RouteInput } from './route.ts'
@@ -8,21 +7,19 @@ export const offerRoutes: Route[] = [
     method: 'POST',
     path: '/api/v0/bundles/',
     about: 'Search offers.',
-    // Some clients put the search under q here too.
-    answer: async ({ body = {}, ...input }) => await search(input, body['q'] ?? body, body['select_cols']),
+    answer: async ({ body = {}, ...input }) => await search(input, body),
   },
   {
     method: 'GET',
     path: '/api/v0/bundles/',
     about: 'Search offers, with the search as JSON in the query parameter q.',
-    answer: async ({ query, ...input }) =>
-      await search(input, parse('q', query.get('q') ?? '{}'), parse('select_cols', query.get('select_cols') ?? 'null')),
+    answer: async ({ query, ...input }) => await search(input, Object.fromEntries(query)),
   },
   {
     method: 'PUT',
     path: '/api/v0/search/asks/',
     about: 'Search offers, with the search under q and the wanted columns under select_cols.',
-    answer: async ({ body = {}, ...input }) => await search(input, body['q'] ?? {}, body['select_cols']),
+    answer: async ({ body = {}, ...input }) => await search(input, body),
   },
   {
     method: 'GET',
@@ -33,22 +30,14 @@ export const offerRoutes: Route[] = [
   },
 ]
 
-async function search({ services, actor }: Pick<RouteInput, 'services' | 'actor'>, query: unknown, columns: unknown) {
-  const { search, limit } = readSearch(query)
+async function search({ services, actor }: Pick<RouteInput, 'services' | 'actor'>, request: Record<string, unknown>) {
+  const { search, limit, columns } = readSearch(request)
   const offers = await services.offers.search(actor, search, limit)
   return { offers: offers.map(offer => select(offerRow(offer), columns)) }
 }
 
-/** Null stands for a column that does not exist. A list with "*", or no list, is every column. */
-function select(row: Record<string, unknown>, columns: unknown): Record<string, unknown> {
-  if (!Array.isArray(columns) || columns.includes('*')) return row
-  return Object.fromEntries(columns.map(column => [String(column), row[String(column)] ?? null]))
-}
-
-function parse(name: string, text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw invalidInput([{ path: name, message: 'is not JSON.' }])
-  }
+/** Null stands for a column that does not exist. */
+function select(row: Record<string, unknown>, columns: string[] | undefined): Record<string, unknown> {
+  if (!columns) return row
+  return Object.fromEntries(columns.map(column => [column, Object.hasOwn(row, column) ? row[column] : null]))
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { maxColumnName, maxColumns } from '../../src/rest/offers-input.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { listMachines } from '../support/factories.ts'
 import { queriesOf } from '../support/queries.ts'
@@ -36,6 +37,7 @@ const search = async (body: object) => {
   expect(answer).toMatchObject({ status: 200 })
   return answer.body.offers as Row[]
 }
+const columnNames = (count: number) => Array.from({ length: count }, (_, index) => `column${index}`)
 const namesOf = (rows: Row[]) => rows.map(row => `${row.num_gpus} ${row.gpu_name}`)
 
 describe('a search', () => {
@@ -172,6 +174,26 @@ describe('a search', () => {
     expect(get.body.offers).toEqual([{ num_gpus: 8 }])
   })
 
+  it.each([
+    ['any order, each once', ['num_gpus', 'id', 'id'], ['num_gpus', 'id']],
+    ['names that every object has', ['constructor', 'toString', '__proto__'], ['constructor', 'toString', '__proto__']],
+    ['the longest name', ['x'.repeat(maxColumnName)], ['x'.repeat(maxColumnName)]],
+    ['as many as there may be', columnNames(maxColumns), columnNames(maxColumns)],
+    ['one name many times', Array(maxColumns + 1).fill('id'), ['id']],
+    ['none', [], []],
+  ])('selects columns: %s', async (_what, select_cols, expected) => {
+    const [row] = await search({ select_cols, limit: 1 })
+    expect(Object.keys(row ?? {})).toEqual(expected)
+    for (const name of expected)
+      if (!['id', 'num_gpus'].includes(name)) expect(Object.entries(row ?? {})).toContainEqual([name, null])
+  })
+
+  it('selects every column with "*", and without a list', async () => {
+    const all = await search({})
+    expect(await search({ select_cols: ['id', '*'] })).toEqual(all)
+    expect(await search({ select_cols: null })).toEqual(all)
+  })
+
   it('gives 64 rows when no limit is given, and at most 5,000', async () => {
     const many = await startApp()
     const manyKey = await many.newKey()
@@ -294,7 +316,24 @@ describe('a search that cannot be answered', () => {
       { limit: 0, type: 'gift' },
       'type: "gift" is not one of ondemand, bid, reserved. limit: must be a whole number, at least 1.',
     ],
-    ['a text under q', { q: 'num_gpus>=2' }, 'Invalid query: must be dict of conditions'],
+    [
+      'a text under q',
+      { q: 'num_gpus>=2' },
+      'q: is not JSON; a search is an object of conditions, like {"num_gpus": {"gte": 2}}.',
+    ],
+    ['JSON under q that is no search', { q: '"num_gpus"' }, 'Invalid query: must be dict of conditions'],
+    ['columns that are no list', { select_cols: { id: true } }, 'select_cols: must be a list of column names.'],
+    ['a column without a name', { select_cols: ['id', 7] }, 'select_cols: must be a list of column names.'],
+    [
+      'too many columns',
+      { select_cols: columnNames(maxColumns + 1) },
+      'select_cols: takes at most 100 columns, not 101.',
+    ],
+    [
+      'too long a column',
+      { select_cols: ['x'.repeat(maxColumnName + 1)] },
+      'select_cols: has a name of more than 64 characters.',
+    ],
   ])('says so of %s', async (_what, body, msg) => {
     const answer = await app.rest(key, 'POST', '/bundles/', body)
     expect(answer).toMatchObject({ status: 400, body: { success: false, error: 'invalid_args' } })
@@ -306,7 +345,13 @@ describe('a search that cannot be answered', () => {
     ['POST', '/bundles/', '[]', 'Invalid json body'],
     ['POST', '/bundles/', '"x"', 'Invalid json body'],
     ['GET', '/bundles/?q=[]', undefined, 'Invalid query: must be dict of conditions'],
-    ['GET', '/bundles/?q={', undefined, 'q: is not JSON.'],
+    [
+      'GET',
+      '/bundles/?q={',
+      undefined,
+      'q: is not JSON; a search is an object of conditions, like {"num_gpus": {"gte": 2}}.',
+    ],
+    ['GET', '/bundles/?select_cols=id', undefined, 'select_cols: must be a list of column names.'],
     ['PUT', '/search/asks/', '{"q":[]}', 'Invalid query: must be dict of conditions'],
   ])('says so of %s %s with %s', async (method, path, body, msg) => {
     const answer = await app.rest(key, method, path, body)
