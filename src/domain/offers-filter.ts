@@ -59,10 +59,14 @@ const readValue: Record<FieldKind, (raw: unknown) => FieldValue | undefined> = {
   number: readNumber,
   usd: readUsd,
   text: raw => (typeof raw === 'string' && raw.isWellFormed() && !raw.includes('\0') ? raw.toLowerCase() : undefined),
-  boolean: raw => (raw === true || raw === 'true' ? true : raw === false || raw === 'false' ? false : undefined),
+  boolean: readBoolean,
 }
 
-function readNumber(raw: unknown): number | undefined {
+export function readBoolean(raw: unknown): boolean | undefined {
+  return raw === true || raw === 'true' ? true : raw === false || raw === 'false' ? false : undefined
+}
+
+export function readNumber(raw: unknown): number | undefined {
   if (typeof raw === 'string' && !/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(raw)) return undefined
   const value = typeof raw === 'string' ? Number(raw) : raw
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined

@@ -1,11 +1,19 @@
 // Reads a search as REST clients write it: an object of filters, {field: {operator: value}}, beside plain keys. Null
-// means absent, unknown fields are ignored, and numbers and booleans may come as strings.
+// and an empty text mean absent, unknown fields are ignored, and numbers and booleans may come as strings.
 
 import { DomainError, type Issue, invalidInput } from '../domain/errors.ts'
 import { parseDriverVersion } from '../domain/machines.ts'
 import { defaultDiskMb, diskMbOf, maxDiskGb, type RentalType } from '../domain/offers.ts'
 import { kindOf, type OfferField } from '../domain/offers-fields.ts'
-import { type Condition, checkFilter, holds, type Operator, readCondition } from '../domain/offers-filter.ts'
+import {
+  type Condition,
+  checkFilter,
+  holds,
+  type Operator,
+  readBoolean,
+  readCondition,
+  readNumber,
+} from '../domain/offers-filter.ts'
 import type { OrderKey } from '../domain/offers-order.ts'
 import type { OfferSearch } from '../services/offers.ts'
 import { restFields } from './offers-fields.ts'
@@ -35,7 +43,7 @@ export function readSearch(request: Record<string, unknown>): Search {
       diskMb: readDisk(given.get('allocated_storage'), complain),
     },
     // Who asks for one offer by its id wants that one, not the one that stands for its bundle.
-    bundled: given.get('disable_bundling') !== true && !conditions.some(({ field }) => field === 'id'),
+    bundled: !readUnbundled(given.get('disable_bundling'), complain) && !conditions.some(({ field }) => field === 'id'),
   }
   const limit = readLimit(given.get('limit'), complain)
   const columns = readColumns(given.get('select_cols'), complain)
@@ -58,7 +66,7 @@ function givenIn(search: Record<string, unknown>): [string, unknown][] {
 }
 
 function isAbsent(value: unknown): boolean {
-  return value === undefined || value === null
+  return value === undefined || value === null || (typeof value === 'string' && value.trim() === '')
 }
 
 function parseJson(text: string): unknown {
@@ -156,14 +164,21 @@ function readType(type: unknown, complain: Complain): RentalType {
 
 function readDisk(allocatedStorage: unknown, complain: Complain): number {
   if (allocatedStorage === undefined) return defaultDiskMb
-  const diskMb = diskMbOf(Number(allocatedStorage))
+  const diskMb = diskMbOf(readNumber(allocatedStorage) ?? Number.NaN)
   if (diskMb === undefined) complain('allocated_storage', `must be a number of GB from 0 to ${maxDiskGb}`)
   return diskMb ?? defaultDiskMb
 }
 
+function readUnbundled(disableBundling: unknown, complain: Complain): boolean {
+  if (disableBundling === undefined) return false
+  const unbundled = readBoolean(disableBundling)
+  if (unbundled === undefined) complain('disable_bundling', 'must be true or false')
+  return unbundled ?? false
+}
+
 function readLimit(limit: unknown, complain: Complain): number {
   if (limit === undefined) return defaultRows
-  const rows = Number(limit)
+  const rows = readNumber(limit) ?? Number.NaN
   if (!Number.isInteger(rows) || rows < 1) complain('limit', 'must be a whole number, at least 1')
   return Math.min(rows, maxRows)
 }

@@ -25,6 +25,7 @@ beforeAll(async () => {
       model: { name: 'RTX 3090' },
       machine: { gpuNanos: 100_000_000n, listedUntil: new Date('2026-11-21T12:00:00.000Z') },
     },
+    { model: { name: 'RTX 4070S Ti' }, machine: { listedUntil: new Date('2026-11-21T12:00:00.000Z') } },
   ])
 })
 
@@ -82,7 +83,7 @@ describe('a search', () => {
     ['has_avx as 0 and 1', { has_avx: { eq: 0 } }, ['1 RTX 4090']],
     ['a driver version in words', { driver_version: { gte: '570.172.08' }, num_gpus: { eq: 8 } }, ['8 H100 SXM']],
     ['a driver version as a number', { driver_version: { gte: 570_172_008 }, num_gpus: { eq: 8 } }, ['8 H100 SXM']],
-    ['what cannot be rented', { rentable: { eq: false } }, ['1 RTX 3090']],
+    ['what cannot be rented', { rentable: { eq: false }, dph: { lt: 0.2 } }, ['1 RTX 3090']],
     [
       'null, which says nothing',
       { gpu_name: null, num_gpus: { eq: null, gte: 8 }, limit: null, type: null, order: null },
@@ -113,13 +114,28 @@ describe('a search', () => {
     ],
     ['an offer by its id', { ask_contract_id: { eq: 3 } }, ['1 RTX 4090']],
     ['a search under q', { q: { num_gpus: { gte: 8 } } }, ['8 H100 SXM']],
+    ['a search under q as JSON', { q: '{"num_gpus": {"gte": 8}}' }, ['8 H100 SXM']],
+    ['an empty q', { q: '', num_gpus: { gte: 8 } }, ['8 H100 SXM']],
+    ['conditions beside q', { q: { num_gpus: { lte: 2 } }, datacenter: false }, ['2 RTX 4090', '1 RTX 4090']],
+    ['what is under q before what is beside it', { q: { num_gpus: 8 }, num_gpus: 1 }, ['8 H100 SXM']],
+    ['what is beside q where q is silent', { q: { num_gpus: null }, num_gpus: 8 }, ['8 H100 SXM']],
+    ['terms beside q', { q: {}, limit: 1, order: [['num_gpus', 'desc']] }, ['8 H100 SXM']],
+    [
+      'an empty text, which says nothing',
+      { gpu_name: '', num_gpus: { eq: ' ', gte: 8 }, limit: '', type: '', order: '', select_cols: '' },
+      ['8 H100 SXM'],
+    ],
+    ['underscores in a long name', { gpu_name: 'RTX_4070S_Ti', rentable: false }, ['1 RTX 4070S Ti']],
   ])('understands %s', async (_what, body, expected) => {
     expect(namesOf(await search(body))).toEqual(expected)
   })
 
   it('shows all of a bundle when bundling is disabled', async () => {
     expect(await search({ num_gpus: { eq: 1 }, disable_bundling: true })).toHaveLength(2 + 8 + 1)
-    expect(await search({ num_gpus: { eq: 1 } })).toHaveLength(3)
+    expect(await search({ num_gpus: { eq: 1 }, disable_bundling: 'true' })).toHaveLength(2 + 8 + 1)
+    expect(await search({ q: { num_gpus: { eq: 1 } }, disable_bundling: true })).toHaveLength(2 + 8 + 1)
+    for (const no of [{}, { disable_bundling: false }, { disable_bundling: 'false' }, { disable_bundling: '' }])
+      expect(await search({ num_gpus: { eq: 1 }, ...no })).toHaveLength(3)
   })
 
   it.each([
@@ -145,6 +161,11 @@ describe('a search', () => {
     expect(await price({})).toMatchObject({ dph_base: 0.8, dph_total: 0.804, storage_total_cost: 0.004, is_bid: false })
     expect(await price({ allocated_storage: 5.0 })).toMatchObject({ dph_base: 0.8, dph_total: 0.8025 })
     expect(await price({ allocated_storage: '100' })).toMatchObject({ dph_total: 0.85 })
+    expect(await price({ allocated_storage: '1e2' })).toMatchObject({ dph_total: 0.85 })
+    expect(await price({ allocated_storage: 0 })).toMatchObject({ dph_total: 0.8 })
+    for (const absent of ['', ' ', null])
+      expect(await price({ allocated_storage: absent })).toMatchObject({ dph_total: 0.804 })
+    expect(await price({ q: {}, allocated_storage: 100 })).toMatchObject({ dph_total: 0.85 })
     expect(await price({ type: 'bid' })).toMatchObject({ dph_base: 0.4, dph_total: 0.404, min_bid: 0.4, is_bid: true })
     expect(await price({ type: 'interruptible' })).toMatchObject({ is_bid: true })
     expect(await price({ type: 'on-demand' })).toMatchObject({ is_bid: false })
@@ -160,6 +181,12 @@ describe('a search', () => {
       await app.rest(undefined, 'GET', `/bundles?q=${q}&api_key=${key}`),
     ]
     for (const { body } of others) expect(body).toEqual({ offers: expected })
+  })
+
+  it('is read from the URL beside q too', async () => {
+    const flat = `num_gpus=2&order=${encodeURIComponent('[["dph_total","desc"]]')}&limit=1`
+    const { body } = await app.rest(key, 'GET', `/bundles?q={"verified":true}&${flat}&order_by=dph_total`)
+    expect(namesOf(body.offers)).toEqual(['2 H100 SXM'])
   })
 
   it('selects columns', async () => {
@@ -291,6 +318,13 @@ describe('a search that cannot be answered', () => {
     ['text that is not Unicode', { gpu_name: { eq: '\ud800' } }, 'gpu_name.eq: "\\ud800" is not a text.'],
     ['an unknown type', { type: 'gift' }, 'type: "gift" is not one of ondemand, bid, reserved.'],
     ['a limit of 0', { limit: 0 }, 'limit: must be a whole number, at least 1.'],
+    ['a limit that is a boolean', { limit: true }, 'limit: must be a whole number, at least 1.'],
+    ['a limit in a list', { limit: [7] }, 'limit: must be a whole number, at least 1.'],
+    ['a limit in hexadecimal', { limit: '0x10' }, 'limit: must be a whole number, at least 1.'],
+    ['a limit beside q', { q: {}, limit: 'all' }, 'limit: must be a whole number, at least 1.'],
+    ['a disk that is a boolean', { allocated_storage: true }, 'allocated_storage: must be a number of GB from 0'],
+    ['a disk in a list', { allocated_storage: [10] }, 'allocated_storage: must be a number of GB from 0 to 100000.'],
+    ['bundling in words', { disable_bundling: 'perhaps' }, 'disable_bundling: must be true or false.'],
     ['a limit in words', { limit: 'all' }, 'limit: must be a whole number, at least 1.'],
     [
       'a disk that does not exist',
@@ -361,7 +395,7 @@ describe('a search that cannot be answered', () => {
 
 it('names the GPU models to anybody', async () => {
   const { status, body } = await app.rest(undefined, 'GET', '/gpu_names/unique/')
-  expect([status, body]).toEqual([200, { gpu_names: ['H100 SXM', 'RTX 3090', 'RTX 4090'] }])
+  expect([status, body]).toEqual([200, { gpu_names: ['H100 SXM', 'RTX 3090', 'RTX 4070S Ti', 'RTX 4090'] }])
 })
 
 it('shows the account of the key', async () => {
