@@ -1,7 +1,7 @@
 import { printDriverVersion } from '../domain/machines.ts'
 import { usdNumber } from '../domain/money.ts'
 import type { Offer } from '../domain/offers.ts'
-import { availableSecondsOf, cpuCoresEffectiveOf, isRentable, tflopsOf } from '../domain/offers-fields.ts'
+import { availableSecondsOf, cpuCoresEffectiveOf, isRentable, offerFields, tflopsOf } from '../domain/offers-fields.ts'
 
 /** An offer as a row: every field that clients of this API read, with the type and unit that they expect. */
 export function offerRow(offer: Offer): Record<string, unknown> {
@@ -85,7 +85,7 @@ export function offerRow(offer: Offer): Record<string, unknown> {
     reliability_mult: machine.reliability,
 
     rentable: isRentable(offer),
-    rented: false,
+    rented: offerFields.rented.of(offer),
     is_bid: pricing.type === 'interruptible',
     start_date: offer.listedAt.getTime() / 1000,
     end_date: machine.listedUntil.getTime() / 1000,

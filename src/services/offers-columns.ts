@@ -111,6 +111,7 @@ const plainColumns: Record<Exclude<OfferField, Termed>, string> = {
   verification: 'm.verification::text',
   verified: 'o.verified',
   reliability: 'o.reliability',
+  rented: 'false',
 
   minimumBidPerHour: 'o.min_bid_nanos',
   storagePerGbMonth: 'o.storage_nanos',

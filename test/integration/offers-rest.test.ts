@@ -115,6 +115,8 @@ describe('a search', () => {
     ['an offer by its id', { ask_contract_id: { eq: 3 } }, ['1 RTX 4090']],
     ['a search under q', { q: { num_gpus: { gte: 8 } } }, ['8 H100 SXM']],
     ['a search under q as JSON', { q: '{"num_gpus": {"gte": 8}}' }, ['8 H100 SXM']],
+    ['what is not rented', { rented: { eq: 'false' }, num_gpus: 8 }, ['8 H100 SXM']],
+    ['what is rented, which no offer is', { rented: { eq: true } }, []],
     ['an empty q', { q: '', num_gpus: { gte: 8 } }, ['8 H100 SXM']],
     ['conditions beside q', { q: { num_gpus: { lte: 2 } }, datacenter: false }, ['2 RTX 4090', '1 RTX 4090']],
     ['what is under q before what is beside it', { q: { num_gpus: 8 }, num_gpus: 1 }, ['8 H100 SXM']],
