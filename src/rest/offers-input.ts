@@ -3,6 +3,7 @@
 
 import { DomainError, type Issue, invalidInput } from '../domain/errors.ts'
 import { parseDriverVersion } from '../domain/machines.ts'
+import { isTooDeep, maxLevels } from '../domain/nesting.ts'
 import { defaultDiskMb, diskMbOf, maxDiskGb, type RentalType } from '../domain/offers.ts'
 import { kindOf, type OfferField } from '../domain/offers-fields.ts'
 import {
@@ -31,7 +32,11 @@ type Search = { search: OfferSearch; limit: number; columns: string[] | undefine
  * stands under q, as an object or as JSON; then q wins over what stands beside it.
  */
 export function readSearch(request: Record<string, unknown>): Search {
-  const given = new Map([...givenIn(request), ...givenIn(readQuery(request['q']))])
+  const query = readQuery(request['q'])
+  if (isTooDeep(request) || isTooDeep(query)) {
+    throw new DomainError('INVALID_INPUT', `Invalid query: it has too many levels; at most ${maxLevels} are allowed`)
+  }
+  const given = new Map([...givenIn(request), ...givenIn(query)])
   const issues: Issue[] = []
   const complain: Complain = (path, message) => void issues.push({ path, message: `${message}.` })
   const conditions = [...given].flatMap(([name, value]) => readField(name, value, complain))

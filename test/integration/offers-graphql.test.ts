@@ -232,6 +232,21 @@ describe('a search that cannot be answered', () => {
     expect(await refused(variables)).toEqual([['BAD_USER_INPUT', message]])
   })
 
+  it('says so of variables that nest deeper than they can mean, however deep they are', async () => {
+    const ask = async (levels: number) => {
+      const filter = `${'{"or":['.repeat(levels)}${']}'.repeat(levels)}`
+      const query = 'query ($filter: OfferFilter) { offers(filter: $filter) { totalCount } }'
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+      const body = `{"query": "${query}", "variables": {"filter": ${filter}}}`
+      const response = await app.fetch(new Request('http://berth.test/graphql', { method: 'POST', headers, body }))
+      const { errors } = await response.json()
+      return errors.map((error: { message: string; extensions: object }) => [error.extensions, error.message])
+    }
+    const message = 'The variables have too many levels; at most 20 are allowed.'
+    for (const levels of [10, 9_000]) expect(await ask(levels)).toEqual([[{ code: 'BAD_USER_INPUT' }, message]])
+    expect(await ask(9)).not.toContainEqual([{ code: 'BAD_USER_INPUT' }, message])
+  })
+
   it('says everything that is wrong, and where', async () => {
     const filter = { or: [{ driverVersion: { gte: 'a' } }, { driverVersion: { lt: 'b' } }] }
     const { errors } = await search({ filter })

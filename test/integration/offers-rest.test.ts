@@ -395,6 +395,20 @@ describe('a search that cannot be answered', () => {
   })
 })
 
+it('refuses a search with more levels than it can mean, however deep it is', async () => {
+  const lists = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
+  const bodies = [
+    `{"num_gpus": ${lists(20)}}`,
+    `{"q": "{\\"num_gpus\\": ${lists(20)}}"}`,
+    `{"order": ${lists(40_000)}}`,
+  ]
+  for (const body of bodies) {
+    const answer = await app.rest(key, 'POST', '/bundles/', body)
+    const msg = 'Invalid query: it has too many levels; at most 20 are allowed'
+    expect(answer).toMatchObject({ status: 400, body: { success: false, error: 'invalid_args', msg } })
+  }
+})
+
 it('names the GPU models to anybody', async () => {
   const { status, body } = await app.rest(undefined, 'GET', '/gpu_names/unique/')
   expect([status, body]).toEqual([200, { gpu_names: ['H100 SXM', 'RTX 3090', 'RTX 4070S Ti', 'RTX 4090'] }])
