@@ -50,7 +50,8 @@ export function readCondition(field: OfferField, operator: Operator, operand: un
 
 const nameOf: Record<FieldKind, string> = { number: 'a number', usd: 'an amount', text: 'a text', boolean: 'a boolean' }
 
-function show(value: unknown): string {
+/** A value as a message quotes it. */
+export function show(value: unknown): string {
   const text = typeof value === 'object' || typeof value === 'string' ? JSON.stringify(value) : String(value)
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }

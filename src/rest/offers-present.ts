@@ -41,7 +41,7 @@ export function offerRow(offer: Offer): Record<string, unknown> {
     pci_gen: machine.pciGeneration,
     pcie_bw: machine.pcieGbps,
     cuda_max_good: machine.cudaVersion,
-    driver_version: printDriverVersion(machine.driverVersion),
+    driver_version: printDriverVersion(machine.driverVersion, gpuModel.architecture),
     driver_vers: machine.driverVersion,
 
     total_flops: tflopsOf(offer),

@@ -203,7 +203,7 @@ describe('a search that cannot be answered', () => {
     [
       'a driver version that is none',
       { filter: { driverVersion: { gte: 'new' } } },
-      'filter.driverVersion.gte: "new" is not a number.',
+      'filter.driverVersion.gte: "new" is not a version; versions look like 580.105.08.',
     ],
     ['an empty or', { filter: { or: [] } }, 'filter.or: must have at least one alternative.'],
     [
@@ -226,7 +226,7 @@ describe('a search that cannot be answered', () => {
     [
       'the id of something else',
       { filter: { machineId: 'off_3' } },
-      'id: "off_3" is not the id of this type; such ids look like mch_42.',
+      'filter.machineId: "off_3" is not the id of this type; such ids look like mch_42.',
     ],
   ])('says so of %s', async (_what, variables, message) => {
     expect(await refused(variables)).toEqual([['BAD_USER_INPUT', message]])
@@ -248,11 +248,20 @@ describe('a search that cannot be answered', () => {
   })
 
   it('says everything that is wrong, and where', async () => {
-    const filter = { or: [{ driverVersion: { gte: 'a' } }, { driverVersion: { lt: 'b' } }] }
+    const or = [{ driverVersion: { gte: 'a' } }, { driverVersion: { lt: 'x'.repeat(100) } }, { machineId: 'm' }]
+    const filter = { or, machineId: 'off_3' }
     const { errors } = await search({ filter })
     expect(errors?.[0]?.extensions['issues']).toEqual([
-      { path: 'filter.or[0].driverVersion.gte', message: '"a" is not a number.' },
-      { path: 'filter.or[1].driverVersion.lt', message: '"b" is not a number.' },
+      { path: 'filter.machineId', message: '"off_3" is not the id of this type; such ids look like mch_42.' },
+      {
+        path: 'filter.or[0].driverVersion.gte',
+        message: '"a" is not a version; versions look like 580.105.08.',
+      },
+      {
+        path: 'filter.or[1].driverVersion.lt',
+        message: `"${'x'.repeat(59)}… is not a version; versions look like 580.105.08.`,
+      },
+      { path: 'filter.or[2].machineId', message: '"m" is not the id of this type; such ids look like mch_42.' },
     ])
   })
 
@@ -319,6 +328,8 @@ describe('a node', () => {
     ['node', { id: 'x' }, '"x" is not an id; ids look like acc_42, gpu_42, mch_42, off_42.'],
     ['node', { id: 'off_' }, '"off_" is not the id of this type; such ids look like off_42.'],
     ['node', { id: 'off_-1' }, '"off_-1" is not the id of this type'],
+    ['nodes', { ids: ['off_1', 'mch_x'] }, 'ids[1]: "mch_x" is not the id of this type; such ids look like mch_42.'],
+    ['nodes', { ids: ['off_1', 'x'] }, 'ids[1]: "x" is not an id'],
     ['nodes', { ids: Array(101).fill('off_1') }, 'ids: takes at most 100 ids, not 101.'],
   ])('%s(%o) is refused', async (field, variables, message) => {
     const [[name, value] = []] = Object.entries(variables)
