@@ -1,8 +1,6 @@
 export const verifications = ['verified', 'unverified', 'deverified'] as const
 export type Verification = (typeof verifications)[number]
 
-export const maxGpusPerMachine = 16
-
 /** A GPU model as the trade names it, with the facts that all of its cards share. */
 export type GpuModel = {
   id: number

@@ -61,10 +61,11 @@ export function offerServices({ database, now }: Deps) {
     /** Offers that are on the market, by id, priced as a search without terms prices them. */
     async byIds(actor: Actor, ids: readonly bigint[]): Promise<Offer[]> {
       authorise(actor, 'offers.get')
+      const at = now()
       const rows = await database.rows(Prisma.sql`
         SELECT ${allColumns} FROM offers o JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
         WHERE o.id = ANY(${ids.map(String)}::bigint[]) AND o.withdrawn_at IS NULL`)
-      return rows.map(row => toOffer(row, defaultPricing, now()))
+      return rows.map(row => toOffer(row, defaultPricing, at))
     },
   }
 }

@@ -288,6 +288,17 @@ describe('an offer', () => {
     expect((await app.graphql(key, 'query ($id: ID!) { offer(id: $id) { id } }', { id })).data).toEqual({ offer: null })
   })
 
+  it('is as of one instant with all that were found together', async () => {
+    let calls = 0
+    const ticking = await startApp({ now: () => new Date(Date.UTC(2026, 10, 21, 12) + calls++) })
+    const otherKey = await ticking.newKey()
+    await listMachines(ticking.operations, [{ machine: { numGpus: 2 } }])
+    const fields = '... on Offer { asOf }'
+    const { data } = await ticking.graphql(otherKey, `{ nodes(ids: ["off_1", "off_2", "off_3"]) { ${fields} } }`)
+    expect(new Set(data.nodes.map((node: { asOf: string }) => node.asOf)).size).toBe(1)
+    await ticking.close()
+  })
+
   it('is not on the market any more when it was withdrawn', async () => {
     const withdrawn = await startApp()
     const otherKey = await withdrawn.newKey()
