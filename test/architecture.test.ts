@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 const root = join(import.meta.dirname, '..')
@@ -7,37 +7,52 @@ const root = join(import.meta.dirname, '..')
 /** Which folders the files of a folder may import from, beside their own. */
 const arrows: Record<string, string[]> = {
   domain: [],
-  database: ['domain'],
+  database: [],
   services: ['domain', 'database'],
   http: ['domain'],
   auth: ['domain', 'services'],
   graphql: ['domain', 'services', 'auth', 'http', 'database/generated'],
   rest: ['domain', 'services', 'auth', 'http'],
+  providers: ['domain'],
+  reconciler: ['domain', 'services', 'providers'],
+  prisma: ['domain', 'services', 'database', 'config.ts'],
 }
+
+/** What is started by somebody, beside what builds it: these read the environment and know everything. */
+const processes = ['cli.ts', 'main.ts', 'prisma/new-migration.ts']
 
 const reasons: Record<string, string> = {
   domain: 'Rules are pure: they know nothing of databases, faces or packages.',
-  database: 'The database knows no use case: move this into a service.',
+  database: 'The database knows no rule and no use case: move this into a service.',
   services: 'Services know no face: whoever asks gets the same answer.',
   http: 'What surrounds both faces knows neither of them.',
   auth: 'Authentication turns a request into an actor, by asking a service.',
   graphql: 'A face asks services. It has no rule and no query of its own, and knows no other face.',
+  providers: 'A driver is told what to run in the words of the domain, and knows nothing of who wants it.',
+  reconciler: 'It moves what is towards what is wished: through services on one side and a driver on the other.',
   rest: 'A face asks services. It has no rule and no query of its own, and knows no other face.',
+  prisma: 'What fills a database asks operations, as an operator does, and knows no face.',
 }
 
-type File = { path: string; folder: string; text: string; imports: string[] }
+type File = { location: string; path: string; folder: string; text: string; imports: string[] }
 
-const files: File[] = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+const files: File[] = ['src', 'prisma']
+  .flatMap(base => readdirSync(join(root, base), { recursive: true, encoding: 'utf8' }).map(path => join(base, path)))
   .filter(path => path.endsWith('.ts') && !path.includes('generated'))
-  .map(path => {
-    const text = readFileSync(join(root, 'src', path), 'utf8')
+  .map(location => {
+    const text = readFileSync(join(root, location), 'utf8')
     const imports = [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(([, name]) => name as string)
-    return { path, folder: path.includes('/') ? (path.split('/')[0] as string) : '', text, imports }
+    const path = withoutSrc(location)
+    return { location, path, folder: path.includes('/') ? (path.split('/')[0] as string) : '', text, imports }
   })
 
-/** Where a relative import leads, from src: "database/client.ts". */
+function withoutSrc(location: string): string {
+  return location.replace(/^src\//, '')
+}
+
+/** Where a relative import leads: "database/client.ts". */
 function targetOf(file: File, name: string): string {
-  return relative(join(root, 'src'), join(root, 'src', dirname(file.path), name))
+  return withoutSrc(join(dirname(file.location), name))
 }
 
 describe('the arrows', () => {
@@ -53,18 +68,20 @@ describe('the arrows', () => {
         file.imports
           .filter(name => name.startsWith('.'))
           .map(name => targetOf(file, name))
-          .filter(target => ![folder, ...(arrows[folder] ?? [])].some(allowed => target.startsWith(`${allowed}/`)))
-          .map(target => `src/${file.path} imports ${target}. ${reasons[folder]}`),
+          .filter(
+            target => ![folder, ...(arrows[folder] ?? [])].some(allowed => `${target}/`.startsWith(`${allowed}/`)),
+          )
+          .map(target => `${file.location} imports ${target}. ${reasons[folder]}`),
       )
     expect(broken).toEqual([])
   })
 
-  it('only app.ts, main.ts and cli.ts know everything', () => {
+  it('only app.ts and the processes know everything', () => {
     const broken = files
-      .filter(({ folder }) => folder !== '')
+      .filter(({ folder, path }) => folder !== '' && !processes.includes(path))
       .flatMap(file => file.imports.map(name => ({ file, target: targetOf(file, name) })))
       .filter(({ target }) => /^(app|main|cli|config)\.ts$/.test(target))
-      .map(({ file, target }) => `src/${file.path} imports ${target}: what it needs is passed to it.`)
+      .map(({ file, target }) => `${file.location} imports ${target}: what it needs is passed to it.`)
     expect(broken).toEqual([])
   })
 })
@@ -87,7 +104,7 @@ describe('the domain', () => {
 
 it('only config.ts and the processes read the environment', () => {
   const readers = files.filter(({ text }) => /process\.env/.test(text)).map(({ path }) => path)
-  expect(readers.toSorted()).toEqual(['cli.ts', 'database/engine.ts', 'main.ts'])
+  expect(readers.toSorted()).toEqual(['database/engine.ts', ...processes, 'prisma/prisma.config.ts'].toSorted())
 })
 
 it('no file is a place where everything goes', () => {

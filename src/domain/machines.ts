@@ -1,8 +1,6 @@
 export const verifications = ['verified', 'unverified', 'deverified'] as const
 export type Verification = (typeof verifications)[number]
 
-export const maxGpusPerMachine = 16
-
 /** A GPU model as the trade names it, with the facts that all of its cards share. */
 export type GpuModel = {
   id: number
@@ -83,7 +81,11 @@ export function parseDriverVersion(text: string): number | undefined {
   return Number(major) * 1_000_000 + Number(minor) * 1_000 + Number(patch)
 }
 
-export function printDriverVersion(version: number): string {
+/**
+ * As its maker writes it: NVIDIA's last part has at least two digits, AMD's as few as it needs. The number does not
+ * tell whether a last part of zero was written, so it always is: "565.77" is printed as "565.77.00".
+ */
+export function printDriverVersion(version: number, architecture: string): string {
   const [major, minor, patch] = [Math.floor(version / 1_000_000), Math.floor(version / 1_000) % 1_000, version % 1_000]
-  return `${major}.${minor}.${String(patch).padStart(2, '0')}`
+  return `${major}.${minor}.${String(patch).padStart(architecture === 'nvidia' ? 2 : 1, '0')}`
 }

@@ -36,8 +36,10 @@ export function divideRounded(dividend: bigint, divisor: bigint): bigint {
 
 const hoursPerMonth = 720n
 const mbPerGb = 1000n
+/** A price per GB and month is this many times the rate of one MB. */
+export const mbHoursPerGbMonth = hoursPerMonth * mbPerGb
 
 /** What a disk costs per hour, from its price per GB and month. */
 export function diskRate(storageNanos: bigint, diskMb: number): bigint {
-  return divideRounded(storageNanos * BigInt(diskMb), hoursPerMonth * mbPerGb)
+  return divideRounded(storageNanos * BigInt(diskMb), mbHoursPerGbMonth)
 }

@@ -64,6 +64,8 @@ export const offerFields = {
   verified: boolean(offer => offer.machine.verification === 'verified'),
   reliability: number(offer => offer.machine.reliability),
   rentable: boolean(offer => isRentable(offer)),
+  // By the caller, that is. An id is used up by renting, so no offer that is on the market is rented.
+  rented: boolean(() => false),
   availableSeconds: number(offer => availableSecondsOf(offer)),
 
   pricePerHour: usd(offer => offer.price.totalNanos),

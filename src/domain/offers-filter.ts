@@ -50,7 +50,8 @@ export function readCondition(field: OfferField, operator: Operator, operand: un
 
 const nameOf: Record<FieldKind, string> = { number: 'a number', usd: 'an amount', text: 'a text', boolean: 'a boolean' }
 
-function show(value: unknown): string {
+/** A value as a message quotes it. */
+export function show(value: unknown): string {
   const text = typeof value === 'object' || typeof value === 'string' ? JSON.stringify(value) : String(value)
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }
@@ -59,10 +60,14 @@ const readValue: Record<FieldKind, (raw: unknown) => FieldValue | undefined> = {
   number: readNumber,
   usd: readUsd,
   text: raw => (typeof raw === 'string' && raw.isWellFormed() && !raw.includes('\0') ? raw.toLowerCase() : undefined),
-  boolean: raw => (raw === true || raw === 'true' ? true : raw === false || raw === 'false' ? false : undefined),
+  boolean: readBoolean,
 }
 
-function readNumber(raw: unknown): number | undefined {
+export function readBoolean(raw: unknown): boolean | undefined {
+  return raw === true || raw === 'true' ? true : raw === false || raw === 'false' ? false : undefined
+}
+
+export function readNumber(raw: unknown): number | undefined {
   if (typeof raw === 'string' && !/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(raw)) return undefined
   const value = typeof raw === 'string' ? Number(raw) : raw
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined

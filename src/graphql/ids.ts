@@ -8,20 +8,25 @@ export function printId(type: NodeType, id: number | bigint): string {
   return `${prefixes[type]}_${id}`
 }
 
-/** The integer in an id of a known type. The bare integer is accepted too. */
-export function parseId(type: NodeType, id: string): bigint {
+/** The integer in an id of a known type, or what is wrong with it. The bare integer is accepted too. */
+export function readId(type: NodeType, id: string): bigint | string {
   const [, prefix, digits] = /^(?:([a-z]+)_)?(\d{1,18})$/.exec(id) ?? []
   if (digits !== undefined && (prefix === undefined || prefix === prefixes[type])) return BigInt(digits)
-  throw invalidInput([
-    { path: 'id', message: `"${id}" is not the id of this type; such ids look like ${prefixes[type]}_42.` },
-  ])
+  return `"${id}" is not the id of this type; such ids look like ${prefixes[type]}_42`
+}
+
+/** The integer in an id of a known type, which stands at the path. */
+export function parseId(type: NodeType, id: string, path = 'id'): bigint {
+  const integer = readId(type, id)
+  if (typeof integer === 'bigint') return integer
+  throw invalidInput([{ path, message: `${integer}.` }])
 }
 
 /** The type that an id belongs to. */
-export function typeOfId(id: string): NodeType {
+export function typeOfId(id: string, path = 'id'): NodeType {
   const types = Object.keys(prefixes) as NodeType[]
   const type = types.find(name => id.startsWith(`${prefixes[name]}_`))
   if (type) return type
   const examples = Object.values(prefixes).map(prefix => `${prefix}_42`)
-  throw invalidInput([{ path: 'id', message: `"${id}" is not an id; ids look like ${examples.join(', ')}.` }])
+  throw invalidInput([{ path, message: `"${id}" is not an id; ids look like ${examples.join(', ')}.` }])
 }

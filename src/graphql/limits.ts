@@ -11,10 +11,27 @@ import {
   type ValidationContext,
 } from 'graphql'
 
-export const limits = { tokens: 2_000, depth: 10, fields: 1_000, aliases: 30, directives: 20, mutations: 5, errors: 5 }
+export const limits = {
+  tokens: 2_000,
+  depth: 10,
+  /** The query that tools read the schema with is this deep. */
+  introspectionDepth: 15,
+  fields: 1_000,
+  aliases: 30,
+  directives: 20,
+  mutations: 5,
+  errors: 5,
+}
 
-type Size = { depth: number; fields: number; rootFields: number; aliases: number; directives: number }
-const nothing: Size = { depth: 0, fields: 0, rootFields: 0, aliases: 0, directives: 0 }
+type Size = {
+  depth: number
+  introspectionDepth: number
+  fields: number
+  rootFields: number
+  aliases: number
+  directives: number
+}
+const nothing: Size = { depth: 0, introspectionDepth: 0, fields: 0, rootFields: 0, aliases: 0, directives: 0 }
 
 /** Refuses an operation that is too large, with fragments counted as often as they are spread. */
 export function limitsRule(context: ValidationContext): ASTVisitor {
@@ -29,6 +46,7 @@ export function limitsRule(context: ValidationContext): ASTVisitor {
         )
       }
       refuse('levels', size.depth, limits.depth)
+      refuse('levels of introspection', size.introspectionDepth, limits.introspectionDepth)
       refuse('fields', size.fields, limits.fields)
       refuse('aliases', size.aliases, limits.aliases)
       refuse('directives', size.directives, limits.directives)
@@ -48,6 +66,7 @@ function sizeOf(operation: OperationDefinitionNode, context: ValidationContext):
     for (const selection of selections) {
       const size = sizeOfSelection(selection)
       sum.depth = Math.max(sum.depth, size.depth)
+      sum.introspectionDepth = Math.max(sum.introspectionDepth, size.introspectionDepth)
       sum.fields += size.fields
       sum.rootFields += size.rootFields
       sum.aliases += size.aliases
@@ -59,15 +78,17 @@ function sizeOf(operation: OperationDefinitionNode, context: ValidationContext):
   function sizeOfSelection(selection: SelectionSetNode['selections'][number]): Size {
     if (selection.kind === Kind.INLINE_FRAGMENT) return sizeOfSelections(selection.selectionSet)
     if (selection.kind === Kind.FRAGMENT_SPREAD) return sizeOfFragment(context.getFragment(selection.name.value))
-    const aliases = selection.alias ? 1 : 0
-    // GraphQL bounds introspection by itself, and tools need it whole.
-    const isIntrospection = selection.name.value.startsWith('__')
-    const inner = selection.selectionSet && !isIntrospection ? sizeOfSelections(selection.selectionSet) : nothing
+    const inner = selection.selectionSet ? sizeOfSelections(selection.selectionSet) : nothing
+    const depth = inner.depth + 1
+    // Tools read the schema deeper than anybody reads data, so this depth has a limit of its own.
+    const depths = selection.name.value.startsWith('__')
+      ? { depth: 0, introspectionDepth: Math.max(depth, inner.introspectionDepth) }
+      : { depth, introspectionDepth: inner.introspectionDepth }
     return {
-      depth: isIntrospection ? 0 : inner.depth + 1,
+      ...depths,
       fields: inner.fields + 1,
       rootFields: 1,
-      aliases: inner.aliases + aliases,
+      aliases: inner.aliases + (selection.alias ? 1 : 0),
       directives: inner.directives,
     }
   }

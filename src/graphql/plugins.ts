@@ -1,10 +1,17 @@
-import { type ExecutionResult, parse, validate } from 'graphql'
+import { type ExecutionResult, GraphQLError, parse, validate } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
+import { isTooDeep, maxLevels } from '../domain/nesting.ts'
 import type { Context } from './context.ts'
 import { explainError, withoutStatus } from './errors.ts'
 import { limits, limitsRule } from './limits.ts'
 
 export const withinLimits: Plugin = {
+  /** GraphQL follows variables as deep as they go, which is deeper than the stack. */
+  onParams({ params, setResult }) {
+    if (!isTooDeep(params.variables)) return
+    const message = `The variables have too many levels; at most ${maxLevels} are allowed.`
+    setResult({ errors: [new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } })] })
+  },
   onParse({ setParseFn }) {
     const parseWithinLimits: typeof parse = (source, options) => parse(source, { ...options, maxTokens: limits.tokens })
     setParseFn(parseWithinLimits)

@@ -32,7 +32,7 @@ export function blockRow(
     pci_gen: machine.pciGeneration,
     pcie_bw: machine.pcieGbps,
     cuda_max_good: machine.cudaVersion,
-    driver_version: printDriverVersion(machine.driverVersion),
+    driver_version: printDriverVersion(machine.driverVersion, gpuModel.architecture),
     driver_vers: machine.driverVersion,
 
     cpu_name: machine.cpuName,

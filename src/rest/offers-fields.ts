@@ -59,6 +59,7 @@ export const restFields: Record<string, OfferField> = {
   reliability: 'reliability',
   reliability2: 'reliability',
   rentable: 'rentable',
+  rented: 'rented',
   duration: 'availableSeconds',
   dph_total: 'pricePerHour',
   dph: 'pricePerHour',

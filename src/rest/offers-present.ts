@@ -1,6 +1,6 @@
 import { usdNumber } from '../domain/money.ts'
 import { isRentable, type Offer } from '../domain/offers.ts'
-import { availableSecondsOf, tflopsOf } from '../domain/offers-fields.ts'
+import { availableSecondsOf, offerFields, tflopsOf } from '../domain/offers-fields.ts'
 import { blockRow, hourlyRow } from './machines-present.ts'
 import type { OfferRow } from './offers-row.ts'
 
@@ -29,7 +29,7 @@ export function offerRow(offer: Offer): OfferRow {
     score: offer.score,
 
     rentable: isRentable(offer),
-    rented: false,
+    rented: offerFields.rented.of(offer),
     is_bid: pricing.type === 'interruptible',
     start_date: offer.listedAt.getTime() / 1000,
     end_date: machine.listedUntil.getTime() / 1000,

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Actor } from '../domain/actor.ts'
-import { DomainError } from '../domain/errors.ts'
 import type { Services } from '../services/services.ts'
 import { readSearch } from './offers-input.ts'
 import { offerRow } from './offers-present.ts'
@@ -22,8 +21,7 @@ export const offerRoutes: Route[] = [
     operation: 'offers.search',
     documentedBody: searchSchema.and(z.looseObject({ select_cols: columnsSchema })),
     result: found,
-    // Some clients put the search under q here too.
-    answer: async ({ body, ...input }) => await search(input, body['q'] ?? body, body['select_cols']),
+    answer: async ({ body, ...input }) => await search(input, body),
   }),
   route({
     method: 'GET',
@@ -31,15 +29,14 @@ export const offerRoutes: Route[] = [
     operationId: 'searchOffersByUrl',
     tag: 'Offers',
     summary: 'Search offers, with the search in the URL',
-    about: 'The search is the one of POST.',
+    about: 'The search is the one of POST. Its plain keys and filters may also be parameters of their own.',
     operation: 'offers.search',
-    query: z.object({
-      q: text('The search as JSON.').default('{}'),
-      select_cols: text('The columns to return, as a list in JSON.').default('null'),
+    query: z.looseObject({
+      q: text('The search as JSON.').optional(),
+      select_cols: text('The columns to return, as a list in JSON.').optional(),
     }),
     result: found,
-    answer: async ({ query, ...input }) =>
-      await search(input, parse('q', query.q), parse('select_cols', query.select_cols)),
+    answer: async ({ query, ...input }) => await search(input, query),
   }),
   route({
     method: 'PUT',
@@ -54,7 +51,7 @@ export const offerRoutes: Route[] = [
       select_cols: columnsSchema,
     }),
     result: found,
-    answer: async ({ body, ...input }) => await search(input, body['q'] ?? {}, body['select_cols']),
+    answer: async ({ body, ...input }) => await search(input, body),
   }),
   route({
     method: 'GET',
@@ -71,23 +68,17 @@ export const offerRoutes: Route[] = [
 
 type Asked = { services: Services; actor: Actor }
 
-async function search({ services, actor }: Asked, query: unknown, columns: unknown) {
-  const { search, limit } = readSearch(query)
+async function search({ services, actor }: Asked, request: Record<string, unknown>) {
+  const { search, limit, columns } = readSearch(request)
   const offers = await services.offers.search(actor, search, limit)
   return { offers: offers.map(offer => select(offerRow(offer), columns)) }
 }
 
-/** Null stands for a column that does not exist. A list with "*", or no list, is every column. */
-function select(row: OfferRow, columns: unknown): OfferRow | OfferColumns {
-  if (!Array.isArray(columns) || columns.includes('*')) return row
-  const values = new Map<string, unknown>(Object.entries(row))
-  return Object.fromEntries(columns.map(column => [String(column), values.get(String(column)) ?? null])) as OfferColumns
-}
-
-function parse(name: string, json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    throw new DomainError('INVALID_INPUT', `Invalid query: ${name} is not JSON`)
-  }
+/** Null stands for a column that does not exist. */
+function select(row: OfferRow, columns: string[] | undefined): OfferRow | OfferColumns {
+  if (!columns) return row
+  const values: Record<string, unknown> = row
+  return Object.fromEntries(
+    columns.map(column => [column, Object.hasOwn(values, column) ? values[column] : null]),
+  ) as OfferColumns
 }

@@ -9,3 +9,9 @@ export function authorise(actor: Actor, operation: Operation, parameters: Record
   const message = `This key may not do this: it lacks the permission ${category} for ${operation}.`
   throw new DomainError('FORBIDDEN', message, { missing: [category] })
 }
+
+/** The same for a command to many things: a constraint on the id must hold for each. */
+export function authoriseEach(actor: Actor, operation: Operation, ids: readonly bigint[]): void {
+  if (ids.length === 0) authorise(actor, operation)
+  for (const id of ids) authorise(actor, operation, { id: Number(id) })
+}

@@ -5,9 +5,8 @@ import { DomainError, invalidInput } from '../domain/errors.ts'
 import type { Change, TargetState } from '../domain/instances.ts'
 import { type Command, checkIds, planCommand, type Step, type Subject } from '../domain/instances-bulk.ts'
 import { checkLabel } from '../domain/launch.ts'
-import type { Operation } from '../domain/permissions.ts'
 import { needCredit } from './accounts.ts'
-import { authorise } from './authorise.ts'
+import { authoriseEach } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { type NewEvent, recordEvents } from './events.ts'
 import { lockMachine, settleMarket } from './market.ts'
@@ -25,30 +24,30 @@ export function commandServices({ database, now, wake }: Deps) {
   return {
     /** Changes the target state or the label of instances, each for itself unless all or none are wanted. */
     async update(actor: Actor, ids: readonly bigint[], change: Change, options: CommandOptions = {}): Promise<Step[]> {
+      authoriseEach(actor, 'instances.update', ids)
       const issue = change.label === undefined ? undefined : checkLabel(change.label)
       if (issue) throw invalidInput([issue])
       if (change.targetState === undefined && change.label === undefined) {
         throw new DomainError('INVALID_INPUT', 'Nothing to change: give a state or a label.')
       }
-      return await command(actor, 'instances.update', ids, { kind: 'change', change }, options)
+      return await command(actor, ids, { kind: 'change', change }, options)
     },
 
     /** Ends rentals. What was destroyed before stays so. */
     async destroy(actor: Actor, ids: readonly bigint[], options: CommandOptions = {}): Promise<Step[]> {
-      return await command(actor, 'instances.destroy', ids, { kind: 'destroy' }, options)
+      authoriseEach(actor, 'instances.destroy', ids)
+      return await command(actor, ids, { kind: 'destroy' }, options)
     },
   }
 
   /** Wishes are written in one transaction; each machine's market follows them in one of its own. */
   async function command(
     actor: Actor,
-    operation: Operation,
     ids: readonly bigint[],
     command: Command,
     { all = false, dryRun = false }: CommandOptions,
   ): Promise<Step[]> {
     checkIds(ids)
-    for (const id of ids) authorise(actor, operation, { id: Number(id) })
     const at = now()
     const { steps, machines } = await transaction(database.pool, async tx => {
       if (command.kind === 'change' && command.change.targetState === 'running') await needCredit(tx, actor)

@@ -22,7 +22,7 @@ const bindingColumns = columnsOf(Prisma.PortBindingScalarFieldEnum)
 /** How many offers are named beside one that is gone. */
 const alternativeCount = 3
 
-type Alternatives = (gpuName: string, numGpus: number, limit: number) => Promise<Offer[]>
+type Alternatives = (actor: Actor, gpuName: string, numGpus: number, limit: number) => Promise<Offer[]>
 
 export function rentServices({ database, now, secrets, wake }: Deps, alternativesTo: Alternatives) {
   return {
@@ -139,7 +139,7 @@ export function rentServices({ database, now, secrets, wake }: Deps, alternative
     const [gpuName, numGpus, yours] = (row ?? []) as [string?, number?, (bigint | null)?]
     const alternatives =
       gpuName !== undefined && isAllowed(actor.permissions, 'offers.search')
-        ? await alternativesTo(gpuName, numGpus as number, alternativeCount)
+        ? await alternativesTo(actor, gpuName, numGpus as number, alternativeCount)
         : []
     const message = yours
       ? `Offer ${offerId} is no longer available: you rented it yourself, as instance ${yours}.`

@@ -13,7 +13,7 @@ import {
 } from '../domain/instances-page.ts'
 import type { GpuModel, Machine } from '../domain/machines.ts'
 import { cutPage, type PageArguments, readPage } from '../domain/pages.ts'
-import { authorise } from './authorise.ts'
+import { authorise, authoriseEach } from './authorise.ts'
 import type { DataDeps } from './deps.ts'
 
 export type InstanceSearch = { filter: InstanceFilter; order: InstanceOrder }
@@ -39,10 +39,11 @@ const source = sql`instances i JOIN machines m ON m.id = i.machine_id JOIN gpu_m
 
 export function instanceServices({ database, now }: DataDeps) {
   async function find(conditions: Prisma.Sql[], order: Prisma.Sql, limit: number): Promise<Instance[]> {
+    const at = now()
     const rows = await database.rows(
       sql`SELECT ${allColumns} FROM ${source} WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`,
     )
-    return rows.map(row => toInstance(row, now()))
+    return rows.map(row => toInstance(row, at))
   }
 
   return {
@@ -83,7 +84,7 @@ export function instanceServices({ database, now }: DataDeps) {
 
     /** Instances of the account by id, also destroyed ones. Another account's are not found. */
     async byIds(actor: Actor, ids: readonly bigint[]): Promise<Instance[]> {
-      for (const id of ids) authorise(actor, 'instances.get', { id: Number(id) })
+      authoriseEach(actor, 'instances.get', ids)
       const mine = [sql`i.account_id = ${actor.accountId}`, sql`i.id = ANY(${ids.map(String)}::bigint[])`]
       return await find(mine, sql`i.id`, ids.length)
     },

@@ -2,6 +2,7 @@
 // model, o the offer, m its machine. The arithmetic is that of domain/offers-fields.ts; a property test compares them.
 
 import { Prisma } from '../database/generated/client.ts'
+import { mbHoursPerGbMonth } from '../domain/money.ts'
 import { defaultDiskMb, type Pricing } from '../domain/offers.ts'
 import type { OfferField } from '../domain/offers-fields.ts'
 
@@ -51,7 +52,8 @@ function computePrice({ type }: Pricing): Prisma.Sql {
 
 function totalPrice(pricing: Pricing): Prisma.Sql {
   if (pricing.diskMb === defaultDiskMb) return storedPrice(pricing)
-  return sql`(${computePrice(pricing)} + (o.storage_nanos * ${pricing.diskMb}::bigint + 360000) / 720000)`
+  const [divisor, half] = [raw(String(mbHoursPerGbMonth)), raw(String(mbHoursPerGbMonth / 2n))]
+  return sql`(${computePrice(pricing)} + (o.storage_nanos * ${pricing.diskMb}::bigint + ${half}) / ${divisor})`
 }
 
 type Termed =
@@ -111,6 +113,7 @@ const plainColumns: Record<Exclude<OfferField, Termed>, string> = {
   verification: 'm.verification::text',
   verified: 'o.verified',
   reliability: 'o.reliability',
+  rented: 'false',
 
   minimumBidPerHour: 'o.min_bid_nanos',
   storagePerGbMonth: 'o.storage_nanos',

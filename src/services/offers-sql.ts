@@ -3,6 +3,7 @@
 // of it, without visiting rows. Measured at a million offers, the plain form is hundreds of times slower.
 
 import { Prisma } from '../database/generated/client.ts'
+import { mbHoursPerGbMonth } from '../domain/money.ts'
 import { defaultDiskMb, type Pricing } from '../domain/offers.ts'
 import type { FieldValue, OfferField } from '../domain/offers-fields.ts'
 import { holds, type OfferFilter } from '../domain/offers-filter.ts'
@@ -141,7 +142,7 @@ function priceBounds(search: Search, { limit }: Slice, source: Prisma.Sql, withi
   if (first?.field !== 'pricePerHour' || pricing.diskMb === defaultDiskMb) return { join: empty, condition: empty }
   const stored = storedPrice(pricing)
   const ascending = first.direction === 'asc'
-  const extra = sql`${pricing.diskMb - defaultDiskMb}::bigint / 720000`
+  const extra = sql`${pricing.diskMb - defaultDiskMb}::bigint / ${raw(String(mbHoursPerGbMonth))}`
   return {
     join: sql`
       CROSS JOIN (

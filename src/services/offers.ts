@@ -59,7 +59,8 @@ export function offerServices({ database, now }: DataDeps) {
     },
 
     /** The cheapest that can be rented instead: as many GPUs of the same model. */
-    async alternatives(gpuName: string, numGpus: number, limit: number): Promise<Offer[]> {
+    async alternatives(actor: Actor, gpuName: string, numGpus: number, limit: number): Promise<Offer[]> {
+      authorise(actor, 'offers.search')
       const conditions: Condition[] = [
         { field: 'gpuName', operator: 'eq', value: gpuName.toLowerCase() },
         { field: 'numGpus', operator: 'eq', value: numGpus },
@@ -72,11 +73,12 @@ export function offerServices({ database, now }: DataDeps) {
     /** Offers by id that are on the market, or that the caller rented, priced as a search without terms prices them. */
     async byIds(actor: Actor, ids: readonly bigint[]): Promise<Offer[]> {
       authorise(actor, 'offers.get')
+      const at = now()
       const rows = await database.rows(Prisma.sql`
         SELECT ${allColumns} FROM offers o JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
         WHERE o.id = ANY(${ids.map(String)}::bigint[]) AND (o.withdrawn_at IS NULL OR EXISTS (
           SELECT FROM instances i WHERE i.offer_id = o.id AND i.account_id = ${actor.accountId}))`)
-      return rows.map(row => toOffer(row, defaultPricing, now()))
+      return rows.map(row => toOffer(row, defaultPricing, at))
     },
   }
 }

@@ -57,6 +57,11 @@ describe('the database', () => {
     await test.drop()
   })
 
+  const otherModel = `INSERT INTO gpu_models SELECT (json_populate_record(g, '{"id": 99, "name": "other"}')).*
+    FROM gpu_models g ON CONFLICT DO NOTHING;`
+  const otherKind = `${otherModel} INSERT INTO offer_kinds VALUES (99, 1), (99, 2) ON CONFLICT DO NOTHING;`
+  const notNumbers = ['NaN', 'Infinity', '-Infinity']
+
   it.each([
     ['a GPU twice', 'INSERT INTO gpus (machine_id, index) VALUES (1, 0)', '23505'],
     ['a GPU of no machine', 'INSERT INTO gpus (machine_id, index) VALUES (99, 0)', '23503'],
@@ -73,6 +78,36 @@ describe('the database', () => {
     [
       'a bid price that does not follow from its parts',
       'UPDATE offers SET bid_price_nanos = bid_price_nanos + 1',
+      '23514',
+    ],
+    ['an offer with another GPU model than its machine', `${otherKind} UPDATE offers SET gpu_model_id = 99`, '23503'],
+    [
+      'a machine with another GPU model than its offers',
+      `${otherModel} UPDATE machines SET gpu_model_id = 99`,
+      '23503',
+    ],
+    ...notNumbers.flatMap(value => [
+      [`a score of ${value}`, `UPDATE offers SET score = '${value}'`, '23514'],
+      [`performance of ${value}`, `UPDATE offers SET dlperf = '${value}'`, '23514'],
+      [`GPUs of ${value} TFLOPS`, `UPDATE gpu_models SET tflops = '${value}'`, '23514'],
+      [`bandwidth of ${value}`, `UPDATE gpu_models SET memory_bandwidth_gbps = '${value}'`, '23514'],
+      [`GPUs of performance ${value}`, `UPDATE machines SET dlperf_per_gpu = '${value}'`, '23514'],
+      [`a temperature of ${value}`, `UPDATE machines SET gpu_max_temp_celsius = '${value}'`, '23514'],
+      [`a download of ${value}`, `UPDATE machines SET download_mbps = '${value}'`, '23514'],
+      [`a CPU of ${value} GHz`, `UPDATE machines SET cpu_ghz = '${value}'`, '23514'],
+    ]),
+    ['a disk slower than none', 'UPDATE machines SET disk_mbps = -1', '23514'],
+    ['an offer that performs nothing', 'UPDATE offers SET dlperf = 0', '23514'],
+    ['traffic that costs a fortune', 'UPDATE machines SET upload_nanos = 9223372036854775807', '23514'],
+    ['traffic that costs more than 10 $', 'UPDATE machines SET download_nanos = 10000000001', '23514'],
+    [
+      'GPUs that cost a fortune',
+      'UPDATE offers SET compute_nanos = 16000000000001, price_nanos = price_nanos - compute_nanos + 16000000000001',
+      '23514',
+    ],
+    [
+      'a bid of a fortune',
+      'UPDATE offers SET min_bid_nanos = 1000000000000001, bid_price_nanos = bid_price_nanos - min_bid_nanos + 1000000000000001',
       '23514',
     ],
     ['a free GPU', 'UPDATE machines SET gpu_nanos = 0', '23514'],

@@ -79,6 +79,25 @@ describe('the limits', () => {
     expect(message).toMatch(/^This operation can cost \d+ fields; at most 10000 are allowed/)
   })
 
+  it('count what is below a list of ids as often as there are ids', async () => {
+    const cost = async (ids: number, fields: number) => {
+      const query = `query ($ids: [ID!]!) { nodes(ids: $ids) { ${'id '.repeat(fields)} } }`
+      const { errors } = await app.graphql(key, query, { ids: Array(ids).fill('off_1') })
+      return errors?.map(({ message }) => message)
+    }
+    expect(await cost(100, 99)).toBeUndefined()
+    expect(await cost(100, 100)).toEqual([
+      'This operation can cost 10001 fields; at most 10000 are allowed. Ask for smaller pages.',
+    ])
+    expect(await cost(10, 120)).toBeUndefined()
+  })
+
+  it('count what is below the GPU models a hundred times', async () => {
+    const models = (fields: number) => first(`{ gpuModels { ${'name '.repeat(fields)} } }`)
+    expect(await models(99)).toBeUndefined()
+    expect((await models(100))?.[0]).toBe('COST_LIMIT_EXCEEDED')
+  })
+
   it('see the size of a page in a variable', async () => {
     const pages = Array.from(
       { length: 12 },

@@ -203,7 +203,7 @@ describe('a search that cannot be answered', () => {
     [
       'a driver version that is none',
       { filter: { driverVersion: { gte: 'new' } } },
-      'filter.driverVersion.gte: "new" is not a number.',
+      'filter.driverVersion.gte: "new" is not a version; versions look like 580.105.08.',
     ],
     ['an empty or', { filter: { or: [] } }, 'filter.or: must have at least one alternative.'],
     [
@@ -226,18 +226,42 @@ describe('a search that cannot be answered', () => {
     [
       'the id of something else',
       { filter: { machineId: 'off_3' } },
-      'id: "off_3" is not the id of this type; such ids look like mch_42.',
+      'filter.machineId: "off_3" is not the id of this type; such ids look like mch_42.',
     ],
   ])('says so of %s', async (_what, variables, message) => {
     expect(await refused(variables)).toEqual([['BAD_USER_INPUT', message]])
   })
 
+  it('says so of variables that nest deeper than they can mean, however deep they are', async () => {
+    const ask = async (levels: number) => {
+      const filter = `${'{"or":['.repeat(levels)}${']}'.repeat(levels)}`
+      const query = 'query ($filter: OfferFilter) { offers(filter: $filter) { totalCount } }'
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+      const body = `{"query": "${query}", "variables": {"filter": ${filter}}}`
+      const response = await app.fetch(new Request('http://berth.test/graphql', { method: 'POST', headers, body }))
+      const { errors } = await response.json()
+      return errors.map((error: { message: string; extensions: object }) => [error.extensions, error.message])
+    }
+    const message = 'The variables have too many levels; at most 20 are allowed.'
+    for (const levels of [10, 9_000]) expect(await ask(levels)).toEqual([[{ code: 'BAD_USER_INPUT' }, message]])
+    expect(await ask(9)).not.toContainEqual([{ code: 'BAD_USER_INPUT' }, message])
+  })
+
   it('says everything that is wrong, and where', async () => {
-    const filter = { or: [{ driverVersion: { gte: 'a' } }, { driverVersion: { lt: 'b' } }] }
+    const or = [{ driverVersion: { gte: 'a' } }, { driverVersion: { lt: 'x'.repeat(100) } }, { machineId: 'm' }]
+    const filter = { or, machineId: 'off_3' }
     const { errors } = await search({ filter })
     expect(errors?.[0]?.extensions['issues']).toEqual([
-      { path: 'filter.or[0].driverVersion.gte', message: '"a" is not a number.' },
-      { path: 'filter.or[1].driverVersion.lt', message: '"b" is not a number.' },
+      { path: 'filter.machineId', message: '"off_3" is not the id of this type; such ids look like mch_42.' },
+      {
+        path: 'filter.or[0].driverVersion.gte',
+        message: '"a" is not a version; versions look like 580.105.08.',
+      },
+      {
+        path: 'filter.or[1].driverVersion.lt',
+        message: `"${'x'.repeat(59)}… is not a version; versions look like 580.105.08.`,
+      },
+      { path: 'filter.or[2].machineId', message: '"m" is not the id of this type; such ids look like mch_42.' },
     ])
   })
 
@@ -262,6 +286,17 @@ describe('an offer', () => {
 
   it.each(['999999999', 'off_999999999999999999'])('that does not exist (%s) is null', async id => {
     expect((await app.graphql(key, 'query ($id: ID!) { offer(id: $id) { id } }', { id })).data).toEqual({ offer: null })
+  })
+
+  it('is as of one instant with all that were found together', async () => {
+    let calls = 0
+    const ticking = await startApp({ now: () => new Date(Date.UTC(2026, 10, 21, 12) + calls++) })
+    const otherKey = await ticking.newKey()
+    await listMachines(ticking.operations, [{ machine: { numGpus: 2 } }])
+    const fields = '... on Offer { asOf }'
+    const { data } = await ticking.graphql(otherKey, `{ nodes(ids: ["off_1", "off_2", "off_3"]) { ${fields} } }`)
+    expect(new Set(data.nodes.map((node: { asOf: string }) => node.asOf)).size).toBe(1)
+    await ticking.close()
   })
 
   it('is not on the market any more when it was withdrawn', async () => {
@@ -301,9 +336,11 @@ describe('a node', () => {
   })
 
   it.each([
-    ['node', { id: 'x' }, '"x" is not an id; ids look like acc_42, gpu_42, mch_42, off_42.'],
+    ['node', { id: 'x' }, '"x" is not an id; ids look like acc_42, gpu_42, ins_42, mch_42, off_42.'],
     ['node', { id: 'off_' }, '"off_" is not the id of this type; such ids look like off_42.'],
     ['node', { id: 'off_-1' }, '"off_-1" is not the id of this type'],
+    ['nodes', { ids: ['off_1', 'mch_x'] }, 'ids[1]: "mch_x" is not the id of this type; such ids look like mch_42.'],
+    ['nodes', { ids: ['off_1', 'x'] }, 'ids[1]: "x" is not an id'],
     ['nodes', { ids: Array(101).fill('off_1') }, 'ids: takes at most 100 ids, not 101.'],
   ])('%s(%o) is refused', async (field, variables, message) => {
     const [[name, value] = []] = Object.entries(variables)

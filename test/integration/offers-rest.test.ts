@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { maxColumnName, maxColumns } from '../../src/rest/offers-input.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { listMachines } from '../support/factories.ts'
 import { queriesOf } from '../support/queries.ts'
@@ -24,6 +25,7 @@ beforeAll(async () => {
       model: { name: 'RTX 3090' },
       machine: { gpuNanos: 100_000_000n, listedUntil: new Date('2026-11-21T12:00:00.000Z') },
     },
+    { model: { name: 'RTX 4070S Ti' }, machine: { listedUntil: new Date('2026-11-21T12:00:00.000Z') } },
   ])
 })
 
@@ -36,6 +38,7 @@ const search = async (body: object) => {
   expect(answer).toMatchObject({ status: 200 })
   return answer.body.offers as Row[]
 }
+const columnNames = (count: number) => Array.from({ length: count }, (_, index) => `column${index}`)
 const namesOf = (rows: Row[]) => rows.map(row => `${row.num_gpus} ${row.gpu_name}`)
 
 describe('a search', () => {
@@ -80,7 +83,7 @@ describe('a search', () => {
     ['has_avx as 0 and 1', { has_avx: { eq: 0 } }, ['1 RTX 4090']],
     ['a driver version in words', { driver_version: { gte: '570.172.08' }, num_gpus: { eq: 8 } }, ['8 H100 SXM']],
     ['a driver version as a number', { driver_version: { gte: 570_172_008 }, num_gpus: { eq: 8 } }, ['8 H100 SXM']],
-    ['what cannot be rented', { rentable: { eq: false } }, ['1 RTX 3090']],
+    ['what cannot be rented', { rentable: { eq: false }, dph: { lt: 0.2 } }, ['1 RTX 3090']],
     [
       'null, which says nothing',
       { gpu_name: null, num_gpus: { eq: null, gte: 8 }, limit: null, type: null, order: null },
@@ -111,13 +114,30 @@ describe('a search', () => {
     ],
     ['an offer by its id', { ask_contract_id: { eq: 3 } }, ['1 RTX 4090']],
     ['a search under q', { q: { num_gpus: { gte: 8 } } }, ['8 H100 SXM']],
+    ['a search under q as JSON', { q: '{"num_gpus": {"gte": 8}}' }, ['8 H100 SXM']],
+    ['what is not rented', { rented: { eq: 'false' }, num_gpus: 8 }, ['8 H100 SXM']],
+    ['what is rented, which no offer is', { rented: { eq: true } }, []],
+    ['an empty q', { q: '', num_gpus: { gte: 8 } }, ['8 H100 SXM']],
+    ['conditions beside q', { q: { num_gpus: { lte: 2 } }, datacenter: false }, ['2 RTX 4090', '1 RTX 4090']],
+    ['what is under q before what is beside it', { q: { num_gpus: 8 }, num_gpus: 1 }, ['8 H100 SXM']],
+    ['what is beside q where q is silent', { q: { num_gpus: null }, num_gpus: 8 }, ['8 H100 SXM']],
+    ['terms beside q', { q: {}, limit: 1, order: [['num_gpus', 'desc']] }, ['8 H100 SXM']],
+    [
+      'an empty text, which says nothing',
+      { gpu_name: '', num_gpus: { eq: ' ', gte: 8 }, limit: '', type: '', order: '', select_cols: '' },
+      ['8 H100 SXM'],
+    ],
+    ['underscores in a long name', { gpu_name: 'RTX_4070S_Ti', rentable: false }, ['1 RTX 4070S Ti']],
   ])('understands %s', async (_what, body, expected) => {
     expect(namesOf(await search(body))).toEqual(expected)
   })
 
   it('shows all of a bundle when bundling is disabled', async () => {
     expect(await search({ num_gpus: { eq: 1 }, disable_bundling: true })).toHaveLength(2 + 8 + 1)
-    expect(await search({ num_gpus: { eq: 1 } })).toHaveLength(3)
+    expect(await search({ num_gpus: { eq: 1 }, disable_bundling: 'true' })).toHaveLength(2 + 8 + 1)
+    expect(await search({ q: { num_gpus: { eq: 1 } }, disable_bundling: true })).toHaveLength(2 + 8 + 1)
+    for (const no of [{}, { disable_bundling: false }, { disable_bundling: 'false' }, { disable_bundling: '' }])
+      expect(await search({ num_gpus: { eq: 1 }, ...no })).toHaveLength(3)
   })
 
   it.each([
@@ -143,6 +163,11 @@ describe('a search', () => {
     expect(await price({})).toMatchObject({ dph_base: 0.8, dph_total: 0.804, storage_total_cost: 0.004, is_bid: false })
     expect(await price({ allocated_storage: 5.0 })).toMatchObject({ dph_base: 0.8, dph_total: 0.8025 })
     expect(await price({ allocated_storage: '100' })).toMatchObject({ dph_total: 0.85 })
+    expect(await price({ allocated_storage: '1e2' })).toMatchObject({ dph_total: 0.85 })
+    expect(await price({ allocated_storage: 0 })).toMatchObject({ dph_total: 0.8 })
+    for (const absent of ['', ' ', null])
+      expect(await price({ allocated_storage: absent })).toMatchObject({ dph_total: 0.804 })
+    expect(await price({ q: {}, allocated_storage: 100 })).toMatchObject({ dph_total: 0.85 })
     expect(await price({ type: 'bid' })).toMatchObject({ dph_base: 0.4, dph_total: 0.404, min_bid: 0.4, is_bid: true })
     expect(await price({ type: 'interruptible' })).toMatchObject({ is_bid: true })
     expect(await price({ type: 'on-demand' })).toMatchObject({ is_bid: false })
@@ -160,6 +185,12 @@ describe('a search', () => {
     for (const { body } of others) expect(body).toEqual({ offers: expected })
   })
 
+  it('is read from the URL beside q too', async () => {
+    const flat = `num_gpus=2&order=${encodeURIComponent('[["dph_total","desc"]]')}&limit=1`
+    const { body } = await app.rest(key, 'GET', `/bundles?q={"verified":true}&${flat}&order_by=dph_total`)
+    expect(namesOf(body.offers)).toEqual(['2 H100 SXM'])
+  })
+
   it('selects columns', async () => {
     const columns = ['id', 'gpu_name', 'no_such_column']
     const put = await app.rest(key, 'PUT', '/search/asks/', { select_cols: columns, q: { num_gpus: { gte: 8 } } })
@@ -170,6 +201,26 @@ describe('a search', () => {
       `/bundles/?q={"num_gpus":8}&select_cols=${encodeURIComponent('["num_gpus"]')}`,
     )
     expect(get.body.offers).toEqual([{ num_gpus: 8 }])
+  })
+
+  it.each([
+    ['any order, each once', ['num_gpus', 'id', 'id'], ['num_gpus', 'id']],
+    ['names that every object has', ['constructor', 'toString', '__proto__'], ['constructor', 'toString', '__proto__']],
+    ['the longest name', ['x'.repeat(maxColumnName)], ['x'.repeat(maxColumnName)]],
+    ['as many as there may be', columnNames(maxColumns), columnNames(maxColumns)],
+    ['one name many times', Array(maxColumns + 1).fill('id'), ['id']],
+    ['none', [], []],
+  ])('selects columns: %s', async (_what, select_cols, expected) => {
+    const [row] = await search({ select_cols, limit: 1 })
+    expect(Object.keys(row ?? {})).toEqual(expected)
+    for (const name of expected)
+      if (!['id', 'num_gpus'].includes(name)) expect(Object.entries(row ?? {})).toContainEqual([name, null])
+  })
+
+  it('selects every column with "*", and without a list', async () => {
+    const all = await search({})
+    expect(await search({ select_cols: ['id', '*'] })).toEqual(all)
+    expect(await search({ select_cols: null })).toEqual(all)
   })
 
   it('gives 64 rows when no limit is given, and at most 5,000', async () => {
@@ -269,6 +320,13 @@ describe('a search that cannot be answered', () => {
     ['text that is not Unicode', { gpu_name: { eq: '\ud800' } }, 'gpu_name.eq: "\\ud800" is not a text.'],
     ['an unknown type', { type: 'gift' }, 'type: "gift" is not one of ondemand, bid, reserved.'],
     ['a limit of 0', { limit: 0 }, 'limit: must be a whole number, at least 1.'],
+    ['a limit that is a boolean', { limit: true }, 'limit: must be a whole number, at least 1.'],
+    ['a limit in a list', { limit: [7] }, 'limit: must be a whole number, at least 1.'],
+    ['a limit in hexadecimal', { limit: '0x10' }, 'limit: must be a whole number, at least 1.'],
+    ['a limit beside q', { q: {}, limit: 'all' }, 'limit: must be a whole number, at least 1.'],
+    ['a disk that is a boolean', { allocated_storage: true }, 'allocated_storage: must be a number of GB from 0'],
+    ['a disk in a list', { allocated_storage: [10] }, 'allocated_storage: must be a number of GB from 0 to 100000.'],
+    ['bundling in words', { disable_bundling: 'perhaps' }, 'disable_bundling: must be true or false.'],
     ['a limit in words', { limit: 'all' }, 'limit: must be a whole number, at least 1.'],
     [
       'a disk that does not exist',
@@ -294,7 +352,24 @@ describe('a search that cannot be answered', () => {
       { limit: 0, type: 'gift' },
       'type: "gift" is not one of ondemand, bid, reserved. limit: must be a whole number, at least 1.',
     ],
-    ['a text under q', { q: 'num_gpus>=2' }, 'Invalid query: must be dict of conditions'],
+    [
+      'a text under q',
+      { q: 'num_gpus>=2' },
+      'q: is not JSON; a search is an object of conditions, like {"num_gpus": {"gte": 2}}.',
+    ],
+    ['JSON under q that is no search', { q: '"num_gpus"' }, 'Invalid query: must be dict of conditions'],
+    ['columns that are no list', { select_cols: { id: true } }, 'select_cols: must be a list of column names.'],
+    ['a column without a name', { select_cols: ['id', 7] }, 'select_cols: must be a list of column names.'],
+    [
+      'too many columns',
+      { select_cols: columnNames(maxColumns + 1) },
+      'select_cols: takes at most 100 columns, not 101.',
+    ],
+    [
+      'too long a column',
+      { select_cols: ['x'.repeat(maxColumnName + 1)] },
+      'select_cols: has a name of more than 64 characters.',
+    ],
   ])('says so of %s', async (_what, body, msg) => {
     const answer = await app.rest(key, 'POST', '/bundles/', body)
     expect(answer).toMatchObject({ status: 400, body: { success: false, error: 'invalid_args' } })
@@ -306,7 +381,13 @@ describe('a search that cannot be answered', () => {
     ['POST', '/bundles/', '[]', 'Invalid json body'],
     ['POST', '/bundles/', '"x"', 'Invalid json body'],
     ['GET', '/bundles/?q=[]', undefined, 'Invalid query: must be dict of conditions'],
-    ['GET', '/bundles/?q={', undefined, 'q: is not JSON.'],
+    [
+      'GET',
+      '/bundles/?q={',
+      undefined,
+      'q: is not JSON; a search is an object of conditions, like {"num_gpus": {"gte": 2}}.',
+    ],
+    ['GET', '/bundles/?select_cols=id', undefined, 'select_cols: must be a list of column names.'],
     ['PUT', '/search/asks/', '{"q":[]}', 'Invalid query: must be dict of conditions'],
   ])('says so of %s %s with %s', async (method, path, body, msg) => {
     const answer = await app.rest(key, method, path, body)
@@ -314,9 +395,23 @@ describe('a search that cannot be answered', () => {
   })
 })
 
+it('refuses a search with more levels than it can mean, however deep it is', async () => {
+  const lists = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
+  const bodies = [
+    `{"num_gpus": ${lists(20)}}`,
+    `{"q": "{\\"num_gpus\\": ${lists(20)}}"}`,
+    `{"order": ${lists(40_000)}}`,
+  ]
+  for (const body of bodies) {
+    const answer = await app.rest(key, 'POST', '/bundles/', body)
+    const msg = 'Invalid query: it has too many levels; at most 20 are allowed'
+    expect(answer).toMatchObject({ status: 400, body: { success: false, error: 'invalid_args', msg } })
+  }
+})
+
 it('names the GPU models to anybody', async () => {
   const { status, body } = await app.rest(undefined, 'GET', '/gpu_names/unique/')
-  expect([status, body]).toEqual([200, { gpu_names: ['H100 SXM', 'RTX 3090', 'RTX 4090'] }])
+  expect([status, body]).toEqual([200, { gpu_names: ['H100 SXM', 'RTX 3090', 'RTX 4070S Ti', 'RTX 4090'] }])
 })
 
 it('shows the account of the key', async () => {

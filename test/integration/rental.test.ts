@@ -49,7 +49,6 @@ describe('a rental', () => {
       mode: { ssh: { direct: true } },
       label: 'first',
     })
-    console.log(JSON.stringify(result, null, 1))
     const { id } = result.instance
     await app.idle()
     expect((await read(id)).status).toBe('LOADING')
@@ -58,15 +57,12 @@ describe('a rental', () => {
     app.clock.advance(30_000)
     await app.idle()
     const running = await read(id)
-    console.log(JSON.stringify(running, null, 1))
     expect(running.status).toBe('RUNNING')
-    console.log(
       await app.sql('select * from events'),
       await app.sql(
         'select id,first_gpu,num_gpus,rentable,leads,leads_bids,min_bid_nanos,withdrawn_at from offers order by id',
       ),
       await app.sql('select * from gpus'),
     )
-    console.log(JSON.stringify(await rent(offer.id)))
   })
 })

@@ -16,6 +16,8 @@ describe('the settings', () => {
       demoMarket: true,
       graphiql: true,
       logLevel: 'info',
+      secret: undefined,
+      simulatedDelay: 1,
     })
   })
 

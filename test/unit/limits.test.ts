@@ -1,4 +1,4 @@
-import { buildSchema, parse, validate } from 'graphql'
+import { buildSchema, getIntrospectionQuery, parse, validate } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { limits, limitsRule } from '../../src/graphql/limits.ts'
 
@@ -62,9 +62,24 @@ describe('an operation', () => {
     expect(problems('{ ...F } fragment F on Query { a { ...F } }')).toEqual([])
   })
 
-  it('may look at the schema as deep as tools do', () => {
-    const types = `${'ofType { '.repeat(12)} name ${'}'.repeat(12)}`
-    expect(problems(`{ __schema { types { fields { type { ${types} } } } } }`)).toEqual([])
+  it('may look at the schema as deep as tools do, 15 levels, and not 16', () => {
+    const tools = { oneOf: true, inputValueDeprecation: true, schemaDescription: true, specifiedByUrl: true }
+    expect(problems(getIntrospectionQuery(tools))).toEqual([])
+    const types = (levels: number) => `{ __type(name: "T") ${deep(levels - 1).replaceAll('a', 'ofType')} }`
+    expect(problems(types(limits.introspectionDepth))).toEqual([])
+    const message = 'The operation has 16 levels of introspection; at most 15 are allowed.'
+    expect(problems(types(limits.introspectionDepth + 1))).toEqual([message])
+    expect(problems(`{ ...F } fragment F on Query ${types(16)}`)).toEqual([message])
+    expect(problems(`{ a { __typename } __schema { types { ofType { __typename } } } }`)).toEqual([])
+  })
+
+  it('is measured where it looks at the schema as anywhere else', () => {
+    const inSchema = (fields: string) => `{ __schema { types { ${fields} } } }`
+    expect(problems(inSchema(many(30, index => `x${index}: name`)))).toEqual([])
+    expect(problems(inSchema(many(31, index => `x${index}: name`)))).toHaveLength(1)
+    expect(problems(inSchema(many(21, () => 'name @include(if: true)')))).toHaveLength(1)
+    expect(problems(inSchema('name '.repeat(998)))).toEqual([])
+    expect(problems(inSchema('name '.repeat(999)))).toHaveLength(1)
   })
 
   it('is measured alone, whatever else the document has', () => {

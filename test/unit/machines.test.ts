@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { blocksOf, parseDriverVersion, printDriverVersion } from '../../src/domain/machines.ts'
 
@@ -24,12 +25,25 @@ describe('the blocks of a machine', () => {
 
 describe('a driver version', () => {
   it.each([
-    ['580.105.08', 580_105_008],
-    ['535.86.05', 535_086_005],
-    ['470.0.00', 470_000_000],
-  ])('%s compares as a number', (text, version) => {
+    ['580.105.08', 'nvidia', 580_105_008],
+    ['535.86.05', 'nvidia', 535_086_005],
+    ['535.183.106', 'nvidia', 535_183_106],
+    ['470.0.00', 'nvidia', 470_000_000],
+    ['6.3.1', 'amd', 6_003_001],
+    ['6.10.0', 'amd', 6_010_000],
+    ['6.3.42', 'amd', 6_003_042],
+  ])('%s of %s compares as a number, and is printed as its maker does', (text, architecture, version) => {
     expect(parseDriverVersion(text)).toBe(version)
-    expect(printDriverVersion(version)).toBe(text)
+    expect(printDriverVersion(version, architecture)).toBe(text)
+  })
+
+  it('is the same after it was printed', () => {
+    const version = fc.integer({ min: 0, max: 2 ** 31 - 1 })
+    fc.assert(
+      fc.property(version, fc.constantFrom('nvidia', 'amd'), (number, architecture) => {
+        expect(parseDriverVersion(printDriverVersion(number, architecture))).toBe(number)
+      }),
+    )
   })
 
   it('may be given in part', () => {

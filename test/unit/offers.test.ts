@@ -25,6 +25,9 @@ describe('a disk', () => {
     expect(diskMbOf(8)).toBe(8_000)
     expect(diskMbOf(10.5)).toBe(10_500)
     expect(diskMbOf(0)).toBe(0)
+    // 1000.9999999999999 and 2007.0000000000002 as floats.
+    expect(diskMbOf(1.001)).toBe(1_001)
+    expect(diskMbOf(2.007)).toBe(2_007)
     expect(diskMbOf(100_000)).toBe(100_000_000)
   })
 

@@ -38,6 +38,18 @@ describe('a key', () => {
     expect(allowed({ id: '6', kind: 'a' })).toBe(false)
     expect(allowed({ kind: 'a' })).toBe(false)
   })
+
+  it.each([
+    [{ lte: 10 }, [5, 10], ['5', '10', true, null, undefined, [5], 11]],
+    [{ gte: 5 }, [5, 10], ['5', '10', true, null, undefined, [5], 4]],
+    [{ eq: 5 }, [5], ['5', true, null, undefined, [5], 4]],
+    [{ lte: 'b' }, ['a', 'b'], [1, false, null, undefined, ['a'], 'c']],
+  ])('is held to %o by values of the same type alone', (constraint, inside, outside) => {
+    const permissions = granted({ misc: { 'offers.get': { constraints: { id: constraint } } } })
+    const allowed = (id: unknown) => isAllowed(permissions, 'offers.get', { id })
+    expect(inside.filter(allowed)).toEqual(inside)
+    expect(outside.filter(allowed)).toEqual([])
+  })
 })
 
 describe('permissions that somebody wrote', () => {

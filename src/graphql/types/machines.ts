@@ -44,7 +44,7 @@ export const Machine = builder.prismaObject('Machine', {
 
     driverVersion: t.string({
       description: 'Version of the GPU driver, such as "580.105.08".',
-      resolve: ({ driverVersion }) => printDriverVersion(driverVersion),
+      resolve: ({ driverVersion, gpuModel }) => printDriverVersion(driverVersion, gpuModel.architecture),
     }),
     cudaVersion: t.exposeFloat('cudaVersion', {
       description: 'Newest CUDA that the driver runs; 0 where CUDA does not run.',

@@ -27,9 +27,9 @@ function small(find: Find<number>): Find<bigint> {
 }
 const refs = { Account, GpuModel, Instance, Machine, Offer }
 
-async function findNode(id: string, context: Context): Promise<object | null> {
-  const type = typeOfId(id)
-  const node = await finders[type](context, parseId(type, id))
+async function findNode(id: string, path: string, context: Context): Promise<object | null> {
+  const type = typeOfId(id, path)
+  const node = await finders[type](context, parseId(type, id, path))
   if (node) brandWithType(node, refs[type])
   return node
 }
@@ -40,7 +40,7 @@ builder.queryFields(t => ({
     nullable: true,
     description: 'Anything by its id. Null when there is no such thing, or none that this key may see.',
     args: { id: t.arg.id({ required: true, description: 'Any id that this API gave out.' }) },
-    resolve: (_root, { id }, context) => findNode(id, context),
+    resolve: (_root, { id }, context) => findNode(id, 'id', context),
   }),
   nodes: t.field({
     type: [Node],
@@ -52,7 +52,7 @@ builder.queryFields(t => ({
       if (ids.length > maxPageSize) {
         throw invalidInput([{ path: 'ids', message: `takes at most ${maxPageSize} ids, not ${ids.length}.` }])
       }
-      return Promise.all(ids.map(id => findNode(id, context)))
+      return Promise.all(ids.map((id, index) => findNode(id, `ids[${index}]`, context)))
     },
   }),
 }))

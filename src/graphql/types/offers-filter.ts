@@ -1,5 +1,5 @@
 import type { Issue } from '../../domain/errors.ts'
-import { parseDriverVersion, type Verification } from '../../domain/machines.ts'
+import { parseDriverVersion } from '../../domain/machines.ts'
 import type { OfferField } from '../../domain/offers-fields.ts'
 import {
   type Condition,
@@ -7,9 +7,10 @@ import {
   type OfferFilter as Filter,
   type Operator,
   readCondition,
+  show,
 } from '../../domain/offers-filter.ts'
 import { builder } from '../builder.ts'
-import { parseId } from '../ids.ts'
+import { readId } from '../ids.ts'
 import { FloatFilter, IntFilter, StringFilter, UsdFilter, VersionFilter } from './filters.ts'
 import { VerificationStatus } from './machines.ts'
 
@@ -100,9 +101,8 @@ export function readFilter(input: FilterInput): Filter {
 function readLevel({ or, ...fields }: FilterInput, path: string, issues: Issue[]): Filter {
   const conditions: Condition[] = []
   for (const [field, input] of Object.entries(fields) as [OfferField, unknown][]) {
-    for (const [operator, operand] of comparisonsOf(field, input)) {
-      const condition = readCondition(field, operator, operand)
-      const place = `${path}.${field}.${operator}`
+    for (const { operator, operand, place } of comparisonsOf(input, `${path}.${field}`)) {
+      const condition = readComparison(field, operator, operand)
       if (typeof condition === 'string') issues.push({ path: place, message: `${condition}.` })
       else conditions.push(condition)
     }
@@ -112,12 +112,28 @@ function readLevel({ or, ...fields }: FilterInput, path: string, issues: Issue[]
   return { conditions, alternatives }
 }
 
-function comparisonsOf(field: OfferField, input: unknown): [Operator, unknown][] {
+type Comparison = { operator: Operator; operand: unknown; place: string }
+
+/** What an input says of its field. A value by itself must be equal, and of a list one must be. */
+function comparisonsOf(input: unknown, place: string): Comparison[] {
   if (input === null || input === undefined) return []
-  if (field === 'machineId') return [['eq', Number(parseId('Machine', input as string))]]
-  if (field === 'verification') return [['in', input as Verification[]]]
-  if (typeof input !== 'object') return [['eq', input]]
-  const comparisons = Object.entries(input).filter(([, operand]) => operand !== null) as [Operator, unknown][]
-  if (field !== 'driverVersion') return comparisons
-  return comparisons.map(([operator, text]) => [operator, parseDriverVersion(text as string) ?? text])
+  if (Array.isArray(input)) return [{ operator: 'in', operand: input, place }]
+  if (typeof input !== 'object') return [{ operator: 'eq', operand: input, place }]
+  return Object.entries(input)
+    .filter(([, operand]) => operand !== null)
+    .map(([operator, operand]) => ({ operator: operator as Operator, operand, place: `${place}.${operator}` }))
+}
+
+/** Ids and versions are texts here, and numbers in the domain. */
+function readComparison(field: OfferField, operator: Operator, operand: unknown): Condition | string {
+  if (field === 'machineId') {
+    const id = readId('Machine', operand as string)
+    return typeof id === 'string' ? id : readCondition(field, operator, Number(id))
+  }
+  if (field === 'driverVersion') {
+    const version = parseDriverVersion(operand as string)
+    if (version === undefined) return `${show(operand)} is not a version; versions look like 580.105.08`
+    return readCondition(field, operator, version)
+  }
+  return readCondition(field, operator, operand)
 }

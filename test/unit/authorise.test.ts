@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest'
+import { createSecrets } from '../../src/services/secrets.ts'
+import { createServices, type Services } from '../../src/services/services.ts'
+
+/** Asking is what makes a key known, and the names of GPU models are for anybody. */
+const open = ['apiKeys.identify', 'gpuModels.names']
+
+// Whoever reaches for the database before the permission finds none.
+const services: Services = createServices({
+  database: undefined as never,
+  now: () => new Date(),
+  secrets: createSecrets('a secret of tests'),
+  wake: () => {},
+})
+const operations = Object.entries(services).flatMap(([name, service]) =>
+  Object.entries(service as Record<string, (...args: unknown[]) => Promise<unknown>>).map(
+    ([operation, ask]) => [`${name}.${operation}`, ask] as const,
+  ),
+)
+
+describe('a key without permissions', () => {
+  const actor = { accountId: 1, apiKeyId: 1, permissions: { api: {} } }
+
+  it.each(operations.filter(([name]) => !open.includes(name)))('may not ask %s', async (_name, ask) => {
+    await expect(ask(actor, [], {})).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  })
+})
+
+it('only these are open to anybody', () => {
+  const names = operations.map(([name]) => name)
+  expect(names).toEqual(expect.arrayContaining(open))
+  expect(names.length).toBeGreaterThan(open.length + 5)
+})
