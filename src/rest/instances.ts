@@ -70,8 +70,8 @@ function rentRoute(method: 'PUT' | 'POST', operationId: string): Route {
     ],
     answer: async ({ services, actor, params: { id }, body }) => {
       const renting = services.instances.rent(actor, readRent(id, body))
-      const instanceId = await renting.catch((error: unknown) => Promise.reject(renameIssues(error, rentNames)))
-      return { success: true as const, new_contract: Number(instanceId) }
+      const instance = await renting.catch((error: unknown) => Promise.reject(renameIssues(error, rentNames)))
+      return { success: true as const, new_contract: Number(instance.id) }
     },
   })
 }
@@ -153,7 +153,8 @@ export const instanceRoutes: Route[] = [
       const change = { targetState: state || undefined, label: label || undefined }
       const [step] = await services.instances.update(actor, [id], change)
       if (step?.outcome === 'failed') throw step.error
-      const waits = state === 'running' && (await services.instances.waits(actor, id))
+      const [instance] = await services.instances.byIds(actor, [id], 'instances.update')
+      const waits = state === 'running' && instance?.granted === false
       return waits ? stateChangeQueued : { success: true as const }
     },
   }),

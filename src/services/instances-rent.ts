@@ -3,17 +3,19 @@ import { columnsOf, insertAll } from '../database/rows.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { DomainError, invalidInput } from '../domain/errors.ts'
+import type { Instance } from '../domain/instances.ts'
 import type { Launch } from '../domain/launch.ts'
 import type { Machine } from '../domain/machines.ts'
 import { diskRate } from '../domain/money.ts'
-import type { Offer } from '../domain/offers.ts'
 import { isAllowed } from '../domain/permissions.ts'
 import { agree, checkRent, choosePorts, lacksOf, type RentedOffer, type RentWish } from '../domain/rent.ts'
 import { needCredit } from './accounts.ts'
 import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
+import { findInstances } from './instances.ts'
 import { lockMachine, settleMarket } from './market.ts'
+import { offerServices } from './offers.ts'
 
 const { sql } = Prisma
 const instanceColumns = columnsOf(Prisma.InstanceScalarFieldEnum)
@@ -22,12 +24,13 @@ const bindingColumns = columnsOf(Prisma.PortBindingScalarFieldEnum)
 /** How many offers are named beside one that is gone. */
 const alternativeCount = 3
 
-type Alternatives = (actor: Actor, gpuName: string, numGpus: number, limit: number) => Promise<Offer[]>
+export function rentServices(deps: Deps) {
+  const { database, now, secrets, wake } = deps
+  const { alternatives: alternativesTo } = offerServices(deps)
 
-export function rentServices({ database, now, secrets, wake }: Deps, alternativesTo: Alternatives) {
   return {
     /** Rents an offer: one transaction, after which the instance exists and the offer's id is used up; or nothing is. */
-    async rent(actor: Actor, wish: RentWish): Promise<bigint> {
+    async rent(actor: Actor, wish: RentWish): Promise<Instance> {
       authorise(actor, 'instances.rent', { offerId: Number(wish.offerId) })
       refuseUnknown(wish)
       const launch = checkRent(wish)
@@ -39,7 +42,7 @@ export function rentServices({ database, now, secrets, wake }: Deps, alternative
       const id = await transaction(database.pool, tx => rentIn(tx, actor, wish, launch, at))
       if (id === undefined) throw await unavailable(actor, wish, at)
       wake()
-      return id
+      return (await findInstances(deps, [Prisma.sql`i.id = ${id}`], Prisma.sql`i.id`, 1))[0] as Instance
     },
   }
 

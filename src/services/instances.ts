@@ -16,6 +16,7 @@ import { cutPage, type PageArguments, readPage } from '../domain/pages.ts'
 import { authorise, authoriseEach } from './authorise.ts'
 import type { DataDeps } from './deps.ts'
 
+type InstanceOperation = 'instances.get' | 'instances.update' | 'instances.destroy'
 export type InstanceSearch = { filter: InstanceFilter; order: InstanceOrder }
 export type InstancePage = {
   edges: { node: Instance; cursor: string }[]
@@ -37,14 +38,10 @@ const allColumns = join([
 ])
 const source = sql`instances i JOIN machines m ON m.id = i.machine_id JOIN gpu_models g ON g.id = m.gpu_model_id`
 
-export function instanceServices({ database, now }: DataDeps) {
-  async function find(conditions: Prisma.Sql[], order: Prisma.Sql, limit: number): Promise<Instance[]> {
-    const at = now()
-    const rows = await database.rows(
-      sql`SELECT ${allColumns} FROM ${source} WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`,
-    )
-    return rows.map(row => toInstance(row, at))
-  }
+export function instanceServices(deps: DataDeps) {
+  const { database } = deps
+  const find = (conditions: Prisma.Sql[], order: Prisma.Sql, limit: number) =>
+    findInstances(deps, conditions, order, limit)
 
   return {
     /** All living instances of the account, the newest first. */
@@ -75,20 +72,30 @@ export function instanceServices({ database, now }: DataDeps) {
       return row?.[0] as number
     },
 
-    /** Whether an instance is to run and does not have its GPUs. Whoever may change it may know that. */
-    async waits(actor: Actor, id: bigint): Promise<boolean> {
-      authorise(actor, 'instances.update', { id: Number(id) })
-      const [instance] = await find([sql`i.account_id = ${actor.accountId}`, sql`i.id = ${id}`], sql`i.id`, 1)
-      return instance?.targetState === 'running' && !instance.granted
-    },
-
-    /** Instances of the account by id, also destroyed ones. Another account's are not found. */
-    async byIds(actor: Actor, ids: readonly bigint[]): Promise<Instance[]> {
-      authoriseEach(actor, 'instances.get', ids)
+    /**
+     * Instances of the account by id, also destroyed ones. Another account's are not found. Who may do something to an
+     * instance may see what became of it, also without the permission to read others.
+     */
+    async byIds(actor: Actor, ids: readonly bigint[], operation: InstanceOperation = 'instances.get') {
+      authoriseEach(actor, operation, ids)
       const mine = [sql`i.account_id = ${actor.accountId}`, sql`i.id = ANY(${ids.map(String)}::bigint[])`]
       return await find(mine, sql`i.id`, ids.length)
     },
   }
+}
+
+/** For services: whoever asks has been asked for his permission. */
+export async function findInstances(
+  { database, now }: DataDeps,
+  conditions: Prisma.Sql[],
+  order: Prisma.Sql,
+  limit: number,
+): Promise<Instance[]> {
+  const at = now()
+  const rows = await database.rows(
+    sql`SELECT ${allColumns} FROM ${source} WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`,
+  )
+  return rows.map(row => toInstance(row, at))
 }
 
 function living({ accountId }: Actor): Prisma.Sql[] {

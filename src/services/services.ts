@@ -12,14 +12,13 @@ import { reconciliationServices } from './reconciliation.ts'
 /** Everything that the faces can ask for. */
 export type Services = ReturnType<typeof createServices>
 export function createServices(deps: Deps) {
-  const offers = offerServices(deps)
   return {
     accounts: accountServices(deps),
     apiKeys: apiKeyServices(deps),
     gpuModels: gpuModelServices(deps),
-    instances: { ...instanceServices(deps), ...rentServices(deps, offers.alternatives), ...commandServices(deps) },
+    instances: { ...instanceServices(deps), ...rentServices(deps), ...commandServices(deps) },
     machines: machineServices(deps),
-    offers,
+    offers: offerServices(deps),
   }
 }
 

@@ -5,7 +5,7 @@ import { builder } from '../builder.ts'
 import { parseId } from '../ids.ts'
 import { needs } from '../permission.ts'
 import { resultUnion } from './errors.ts'
-import { Instance, instanceById } from './instances.ts'
+import { Instance } from './instances.ts'
 import { InstanceSpecInput, readSpec, specNames } from './instances-spec.ts'
 
 const OnDemandTermsInput = builder.inputType('OnDemandTermsInput', {
@@ -85,16 +85,15 @@ builder.mutationField('rentInstance', t =>
     description: `Rents an offer. Its id is used up by that, so the same request rents nothing twice. ${needs('instances.rent')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: RentInstanceInput, required: true, description: 'What is wanted.' }) },
-    resolve: (_root, { input }, context) =>
+    resolve: (_root, { input }, { services, actor }) =>
       answer(names, async () => {
-        const { services, actor } = context
-        const id = await services.instances.rent(actor, {
+        const instance = await services.instances.rent(actor, {
           offerId: parseId('Offer', input.offerId),
           terms: readTerms(input.terms),
           launch: readSpec(input.spec),
           cancelUnavailable: input.cancelUnavailable,
         })
-        return { instance: (await instanceById(context).load(id)) as InstanceShape }
+        return { instance }
       }),
   }),
 )

@@ -26,17 +26,18 @@ const BulkItemOutcome = builder.enumType('BulkItemOutcome', {
   } as const,
 })
 
-const BulkInstanceItem = builder.objectRef<Step & { index: number }>('BulkInstanceItem').implement({
+type Item = Step & { index: number; instance: InstanceShape | null }
+
+const BulkInstanceItem = builder.objectRef<Item>('BulkInstanceItem').implement({
   description: 'What became of one instance.',
   fields: t => ({
     index: t.exposeInt('index', { description: 'Where in the ids it stood, from 0.' }),
     id: t.id({ description: 'Its id.', resolve: ({ id }) => printId('Instance', id) }),
     outcome: t.expose('outcome', { type: BulkItemOutcome, description: 'What became of it.' }),
-    instance: t.field({
+    instance: t.expose('instance', {
       type: Instance,
       nullable: true,
-      description: `The instance as it is now. Null when there is none of yours with this id. ${needs('instances.get')}`,
-      resolve: ({ id }, _args, context) => instanceById(context).load(id),
+      description: 'The instance as it is now. Null when there is none of yours with this id.',
     }),
     error: t.field({
       type: Refusal,
@@ -47,22 +48,21 @@ const BulkInstanceItem = builder.objectRef<Step & { index: number }>('BulkInstan
   }),
 })
 
-const BulkInstancesPayload = builder.objectRef<{ steps: Step[] }>('BulkInstancesPayload').implement({
+const BulkInstancesPayload = builder.objectRef<{ items: Item[] }>('BulkInstancesPayload').implement({
   description: 'What became of each.',
   fields: t => ({
-    items: t.field({
+    items: t.expose('items', {
       type: [BulkInstanceItem],
       description: 'One per id, in the order of the ids.',
       complexity: { multiplier: maxIdsPerCommand },
-      resolve: ({ steps }) => steps.map((step, index) => ({ ...step, index })),
     }),
     succeededCount: t.int({
       description: 'How many are now as they were to be.',
-      resolve: ({ steps }) => steps.filter(({ outcome }) => outcome === 'applied' || outcome === 'unchanged').length,
+      resolve: ({ items }) => items.filter(({ outcome }) => outcome === 'applied' || outcome === 'unchanged').length,
     }),
     failedCount: t.int({
       description: 'How many are not.',
-      resolve: ({ steps }) => steps.filter(({ outcome }) => outcome === 'failed' || outcome === 'skipped').length,
+      resolve: ({ items }) => items.filter(({ outcome }) => outcome === 'failed' || outcome === 'skipped').length,
     }),
   }),
 })
@@ -72,15 +72,9 @@ const bulk = resultUnion('BulkInstancesResult', 'What became of each, or why not
   'INSUFFICIENT_CREDIT',
 ])
 
-const InstanceSuccess = builder.objectRef<{ id: bigint }>('InstanceSuccess').implement({
+const InstanceSuccess = builder.objectRef<{ instance: InstanceShape }>('InstanceSuccess').implement({
   description: 'It was done.',
-  fields: t => ({
-    instance: t.field({
-      type: Instance,
-      description: `The instance as it is now. ${needs('instances.get')}`,
-      resolve: async ({ id }, _args, context) => (await instanceById(context).load(id)) as InstanceShape,
-    }),
-  }),
+  fields: t => ({ instance: t.expose('instance', { type: Instance, description: 'The instance as it is now.' }) }),
 })
 
 const single = resultUnion('InstanceResult', 'The instance, or why nothing was done.', InstanceSuccess, [
@@ -141,12 +135,8 @@ builder.mutationFields(t => ({
     resolve: (_root, { input }, context) =>
       bulk.answer({}, async () => {
         const { services, actor } = context
-        return {
-          steps: await forgetting(
-            context,
-            services.instances.update(actor, readIds(input.ids), changeOf(input), optionsOf(input)),
-          ),
-        }
+        const steps = await services.instances.update(actor, readIds(input.ids), changeOf(input), optionsOf(input))
+        return { items: await itemsOf(context, steps, 'instances.update') }
       }),
   }),
   updateInstance: t.field({
@@ -157,10 +147,10 @@ builder.mutationFields(t => ({
     resolve: (_root, { input }, context) =>
       single.answer({ ids: 'id' }, async () => {
         const { services, actor } = context
-        const id = parseId('Instance', input.id)
-        const [step] = await forgetting(context, services.instances.update(actor, [id], changeOf(input)))
-        if (step?.outcome === 'failed') throw step.error
-        return { id }
+        const steps = await services.instances.update(actor, readIds([input.id]), changeOf(input))
+        const [item] = await itemsOf(context, steps, 'instances.update')
+        if (item?.outcome === 'failed') throw item.error
+        return { instance: item?.instance as InstanceShape }
       }),
   }),
   destroyInstances: t.field({
@@ -171,9 +161,8 @@ builder.mutationFields(t => ({
     resolve: (_root, { input }, context) =>
       bulk.answer({}, async () => {
         const { services, actor } = context
-        return {
-          steps: await forgetting(context, services.instances.destroy(actor, readIds(input.ids), optionsOf(input))),
-        }
+        const steps = await services.instances.destroy(actor, readIds(input.ids), optionsOf(input))
+        return { items: await itemsOf(context, steps, 'instances.destroy') }
       }),
   }),
 }))
@@ -193,9 +182,15 @@ function optionsOf(input: { errorPolicy: string; dryRun: boolean }): CommandOpti
   return { all: input.errorPolicy === 'REJECT_EVERYTHING', dryRun: input.dryRun }
 }
 
-/** What was loaded of instances before they were changed is not what they are. */
-async function forgetting(context: Context, command: Promise<Step[]>): Promise<Step[]> {
-  const steps = await command
+/** The steps with their instances as they are now. What was loaded of them before is forgotten. */
+async function itemsOf(
+  context: Context,
+  steps: Step[],
+  operation: 'instances.update' | 'instances.destroy',
+): Promise<Item[]> {
+  const { services, actor } = context
+  const instances = await services.instances.byIds(actor, [...new Set(steps.map(({ id }) => id))], operation)
+  const found = new Map(instances.map(instance => [instance.id, instance]))
   for (const { id } of steps) instanceById(context).clear(id)
-  return steps
+  return steps.map((step, index) => ({ ...step, index, instance: found.get(step.id) ?? null }))
 }
