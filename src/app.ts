@@ -5,6 +5,7 @@ import { alone, locks } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
 import { createGraphqlFace } from './graphql/face.ts'
 import { createGraphiql } from './graphql/graphiql.ts'
+import { isLoopback } from './http/loopback.ts'
 import { logged } from './http/request-log.ts'
 import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
@@ -15,6 +16,8 @@ export type AppOptions = {
   databaseUrl: string
   poolSize: number
   graphiql: boolean
+  /** Where the app is going to be listened to. */
+  host: string
   /** The file that keeps the key of the demo account; undefined for no demo market. */
   demoKeyFile: string | undefined
   log: Logger
@@ -32,7 +35,8 @@ export type App = {
 }
 
 /** Builds everything and listens to nothing. */
-export function createApp({ databaseUrl, poolSize, graphiql, demoKeyFile, log, now }: AppOptions): App {
+export function createApp(options: AppOptions): App {
+  const { databaseUrl, poolSize, graphiql, host, demoKeyFile, log, now } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const database = openDatabase({ url: databaseUrl, poolSize, onIdleError })
   const services = createServices({ database, now })
@@ -48,10 +52,12 @@ export function createApp({ databaseUrl, poolSize, graphiql, demoKeyFile, log, n
     )
     return unreachable ? 'the database does not answer' : undefined
   }
+  // The Host header is the client's to write, so a key is given away only where no other machine can ask.
+  const keyForPage = () => (isLoopback(host) ? demoKey : undefined)
   const faces = {
     rest: createRestFace(services),
     graphql: createGraphqlFace(services, database.prisma),
-    graphiql: graphiql ? createGraphiql(() => demoKey) : undefined,
+    graphiql: graphiql ? createGraphiql(keyForPage) : undefined,
   }
 
   return {

@@ -37,6 +37,7 @@ export async function startApp(options: Partial<AppOptions> = {}): Promise<TestA
     databaseUrl: database.url,
     poolSize: 4,
     graphiql: false,
+    host: '127.0.0.1',
     demoKeyFile: undefined,
     log: createLog('info', { write: line => void log.push(JSON.parse(line)) }),
     now: clock.now,
