@@ -9,8 +9,12 @@ import { openServer } from './database/server.ts'
 import { createLog } from './http/log.ts'
 import { createHttpServer } from './http/server.ts'
 
-/** Requests that run get this long to finish. */
+/** From the signal to the end, whatever hangs. */
+const deadlineMs = 4_500
+/** Requests that run get this long of it to finish. */
 const graceMs = 3_000
+/** And their connections to the database this long, which is too short only for a query that nobody waits for. */
+const disconnectMs = 500
 
 try {
   await main()
@@ -18,9 +22,11 @@ try {
   process.stderr.write(`Berth cannot start.\n${(error as Error).message}\n`)
   process.exitCode = 1
 }
+// What still hangs now, such as a connection that is not answered, would keep the process alive.
+process.exit()
 
 async function main(): Promise<void> {
-  const stopped = new Promise(resolve => {
+  const signalled = new Promise(resolve => {
     // A terminal sends the signal to npm and to us, and npm passes it on: the second must not cut the first short.
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, resolve)
   })
@@ -28,6 +34,11 @@ async function main(): Promise<void> {
   const { host, port, dataDir, databaseUrl, demoMarket, graphiql, logLevel } = config
   // Standard output is for people, standard error for the log.
   const log = createLog(logLevel, process.stderr)
+  void signalled.then(async () => {
+    await sleep(deadlineMs, undefined, { ref: false })
+    log.warn('Something did not stop in time, and is left as it is.')
+    process.exit()
+  })
   const onLost = (error: Error) => log.error({ err: error }, 'The embedded database stopped and does not come back.')
   const server = await openServer(databaseUrl, { dataDir, role: 'gateway', onLost })
   const demoKeyFile = demoMarket ? join(dataDir, 'demo-key') : undefined
@@ -39,10 +50,10 @@ async function main(): Promise<void> {
     if (http.listening) {
       const closed = once(http, 'close')
       http.close()
-      await Promise.race([closed, sleep(graceMs, undefined, { ref: false })])
+      await Promise.race([closed, sleep(graceMs)])
       http.closeAllConnections()
     }
-    await app.stop()
+    await Promise.race([app.stop(), sleep(disconnectMs)])
     await server.release()
   }
   try {
@@ -53,7 +64,7 @@ async function main(): Promise<void> {
     await stop()
     throw error
   }
-  await stopped
+  await signalled
   await stop()
 }
 

@@ -5,7 +5,8 @@ import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createDatabase } from '../support/database.ts'
-import { berth, type Gateway, makeDataDir, run, startGateway } from '../support/process.ts'
+import { berth, type Gateway, makeDataDir, type Run, run, startGateway } from '../support/process.ts'
+import { startProxy } from '../support/proxy.ts'
 
 let dataDir: string
 let remove: () => Promise<void>
@@ -28,7 +29,7 @@ const ask = async ({ url }: Gateway, path: string, key: string, body?: object) =
   return { status: response.status, body: (await response.json()) as any }
 }
 
-async function stop(gateway: Gateway): Promise<number | null> {
+async function stop(gateway: Run): Promise<number | null> {
   const start = performance.now()
   gateway.child.kill('SIGTERM')
   const code = await gateway.exit
@@ -250,6 +251,25 @@ describe('a gateway that cannot start', () => {
     const { status, stderr } = spawnSync(process.execPath, ['--eval', pretend], { encoding: 'utf8' })
     expect(status).toBe(1)
     expect(stderr).toMatch(/^Berth needs Node\.js 24 or newer, and this is v24/)
+  })
+})
+
+describe('a gateway whose database does not answer', () => {
+  it('stops in time all the same, with a request under way and while it starts', async () => {
+    const database = await createDatabase()
+    const [proxy, silent] = await Promise.all([startProxy(database.url), startProxy(database.url)])
+    const running = await startGateway({ ...env, DATABASE_URL: proxy.url })
+    expect((await ask(running, '/ready', '')).status).toBe(200)
+    proxy.freeze()
+    const unanswered = ask(running, '/api/v0/users/current/', `berth_${'a'.repeat(12)}_${'b'.repeat(40)}`)
+    silent.freeze()
+    const starting = run('src/main.ts', [], { ...env, PORT: '0', DATABASE_URL: silent.url })
+    await expect.poll(silent.connections, { timeout: 10_000 }).toBeGreaterThan(0)
+    const outcomes = await Promise.all([stop(running), stop(starting), unanswered.catch(() => 'cut off')])
+    expect(outcomes).toEqual([0, 0, 'cut off'])
+    proxy.close()
+    silent.close()
+    await database.drop()
   })
 })
 
