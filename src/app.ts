@@ -63,15 +63,16 @@ export function createApp(options: AppOptions): App {
   return {
     fetch: logged(log, createRouter(faces, whyNotReady)),
     operations,
-    start: () =>
-      alone(databaseUrl, locks.migration, async () => {
+    async start() {
+      const demo = await alone(databaseUrl, locks.migration, async () => {
         const applied = await migrate(databaseUrl)
         if (applied.length > 0) log.info({ applied }, 'The database was migrated.')
-        const demo = demoKeyFile === undefined ? undefined : await ensureDemo(services, operations, demoKeyFile)
-        demoKey = demo?.apiKey
-        phase = 'ready'
-        return demo
-      }),
+        return demoKeyFile === undefined ? undefined : await ensureDemo(services, operations, demoKeyFile)
+      })
+      demoKey = demo?.apiKey
+      phase = 'ready'
+      return demo
+    },
     drain: () => {
       phase = 'stopping'
     },

@@ -40,6 +40,26 @@ describe('the migrations', () => {
   })
 })
 
+describe('work that must run alone', () => {
+  it('fails when the connection that holds its lock is lost', async () => {
+    const { url, drop } = await createDatabase({ empty: true })
+    const work = Promise.withResolvers<void>()
+    const outcome = alone(url, 2, async () => {
+      const admin = new pg.Client({ connectionString: url })
+      await admin.connect()
+      await admin.query(`
+        SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid)
+        WHERE locktype = 'advisory' AND objid = 2 AND granted AND datname = current_database()`)
+      await admin.end()
+      await work.promise
+      throw new Error('It went on without the lock, and failed.')
+    }).catch((error: unknown) => error)
+    expect(await outcome).toMatchObject({ code: '57P01' })
+    work.resolve()
+    await drop()
+  })
+})
+
 describe('the database', () => {
   let test: TestDatabase
   let database: Database
