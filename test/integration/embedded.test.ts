@@ -1,5 +1,8 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findCluster } from '../../src/database/cluster.ts'
 import { type Embedded, openEmbedded } from '../../src/database/embedded.ts'
 import { locks } from '../../src/database/locks.ts'
 import { makeDataDir } from '../support/process.ts'
@@ -41,4 +44,21 @@ describe('a gateway that comes second', () => {
     await expect.poll(cut, { interval: 20 }).toBe(1)
     expect(await second).toMatchObject({ message: expect.stringMatching(/terminat|connection error/) })
   })
+})
+
+it('gets over what starts that were killed have left, and sweeps it', async () => {
+  const other = await makeDataDir()
+  const left = ['postgres.unfinished-a1B2c3', 'postgres.unfinished-a1B2c3.password']
+  // In a container, every start has the same process id.
+  const kept = [`postgres.${process.pid}`, 'postgres.backup']
+  for (const name of [...left, ...kept]) {
+    await mkdir(join(other.dataDir, name))
+    await writeFile(join(other.dataDir, name, 'file'), '')
+  }
+  // Two at once: one is first, and sweeps what the other is still at.
+  await Promise.all([findCluster(other.dataDir), findCluster(other.dataDir)])
+  await findCluster(other.dataDir)
+  const names = (await readdir(other.dataDir)).filter(name => !name.startsWith('postgres-programs'))
+  expect(names.toSorted()).toEqual(['postgres', 'postgres-password', ...kept].toSorted())
+  await other.remove()
 })
