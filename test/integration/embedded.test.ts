@@ -1,9 +1,10 @@
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findCluster } from '../../src/database/cluster.ts'
 import { type Embedded, openEmbedded } from '../../src/database/embedded.ts'
+import { copyPrograms } from '../../src/database/engine.ts'
 import { locks } from '../../src/database/locks.ts'
 import { makeDataDir } from '../support/process.ts'
 
@@ -60,5 +61,31 @@ it('gets over what starts that were killed have left, and sweeps it', async () =
   await findCluster(other.dataDir)
   const names = (await readdir(other.dataDir)).filter(name => !name.startsWith('postgres-programs'))
   expect(names.toSorted()).toEqual(['postgres', 'postgres-password', ...kept].toSorted())
+  await other.remove()
+})
+
+it.each([0o027, 0o077])('makes folders that the database can enter under umask %i', async umask => {
+  const other = await makeDataDir()
+  const before = process.umask(umask)
+  try {
+    await findCluster(join(other.dataDir, 'new', 'data'))
+  } finally {
+    process.umask(before)
+    await other.remove()
+  }
+})
+
+it('copies programs that only root may read so that the database can run them', async () => {
+  const other = await makeDataDir()
+  const installed = join(other.dataDir, 'installed')
+  await mkdir(join(installed, 'bin'), { recursive: true })
+  await writeFile(join(installed, 'bin', 'initdb'), '', { mode: 0o700 })
+  await writeFile(join(installed, 'readme'), '', { mode: 0o600 })
+  await chmod(join(installed, 'bin'), 0o700)
+  const bin = await copyPrograms(join(installed, 'bin'), other.dataDir)
+  const modes = [bin, join(bin, 'initdb'), join(bin, '..'), join(bin, '../readme')].map(
+    async path => (await stat(path)).mode & 0o777,
+  )
+  expect(await Promise.all(modes)).toEqual([0o755, 0o755, 0o755, 0o644])
   await other.remove()
 })
