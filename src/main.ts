@@ -26,10 +26,10 @@ try {
 process.exit()
 
 async function main(): Promise<void> {
-  const signalled = new Promise(resolve => {
-    // A terminal sends the signal to npm and to us, and npm passes it on: the second must not cut the first short.
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, resolve)
-  })
+  const stopping = new AbortController()
+  const signalled = once(stopping.signal, 'abort')
+  // A terminal sends the signal to npm and to us, and npm passes it on: the second must not cut the first short.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort())
   const config = parseConfig(process.env)
   const { host, port, dataDir, databaseUrl, demoMarket, graphiql, logLevel } = config
   // Standard output is for people, standard error for the log.
@@ -56,16 +56,23 @@ async function main(): Promise<void> {
     await Promise.race([app.stop(), sleep(disconnectMs)])
     await server.release()
   }
+  const stopAndTell = () =>
+    stop().catch((error: unknown) => {
+      log.error({ err: error }, 'Stopping failed.')
+      process.exitCode = 1
+    })
+  // Making the database took a while, and filling it takes longer.
+  if (stopping.signal.aborted) return await stopAndTell()
   try {
     const demo = await app.start()
     await listen(http, port, host)
     greet(http.address() as AddressInfo, { graphiql, demo, demoKeyFile })
   } catch (error) {
-    await stop()
+    await stopAndTell()
     throw error
   }
   await signalled
-  await stop()
+  await stopAndTell()
 }
 
 async function listen(http: Server, port: number, host: string): Promise<void> {

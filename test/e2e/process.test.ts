@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -251,6 +251,35 @@ describe('a gateway that cannot start', () => {
     const { status, stderr } = spawnSync(process.execPath, ['--eval', pretend], { encoding: 'utf8' })
     expect(status).toBe(1)
     expect(stderr).toMatch(/^Berth needs Node\.js 24 or newer, and this is v24/)
+  })
+})
+
+describe('a gateway that is interrupted', () => {
+  it('while it makes its database finishes that, and stops', async () => {
+    const made = await makeDataDir()
+    const gateway = run('src/main.ts', [], { BERTH_DATA_DIR: made.dataDir, PORT: '0' }, { ownGroup: true })
+    const isMaking = () => readdirSync(made.dataDir).some(name => name.startsWith('postgres.unfinished-'))
+    await expect.poll(isMaking, { interval: 10, timeout: 10_000 }).toBe(true)
+    // Ctrl-C at a terminal goes to the whole group.
+    process.kill(-(gateway.child.pid as number), 'SIGINT')
+    expect(await gateway.exit).toBe(0)
+    expect([gateway.errors(), gateway.output()]).toEqual(['', ''])
+    expect(existsSync(join(made.dataDir, 'postgres', 'PG_VERSION'))).toBe(true)
+    expect(existsSync(join(made.dataDir, 'postgres', 'postmaster.pid'))).toBe(false)
+    await made.remove()
+  })
+
+  it('says what it could not stop', async () => {
+    const gateway = await startGateway(env)
+    const pidFile = join(dataDir, 'postgres', 'postmaster.pid')
+    const database = Number(readFileSync(pidFile, 'utf8').split('\n')[0])
+    rmSync(pidFile)
+    gateway.child.kill('SIGTERM')
+    expect(await gateway.exit).toBe(1)
+    expect(gateway.errors()).toContain('Stopping failed.')
+    expect(gateway.errors()).not.toContain('cannot start')
+    process.kill(database, 'SIGINT')
+    await expect.poll(() => existsSync(`/proc/${database}`), { timeout: 5_000 }).toBe(false)
   })
 })
 

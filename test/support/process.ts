@@ -14,12 +14,13 @@ export type Run = {
   exit: Promise<number | null>
 }
 
-/** Runs a program of the project as its npm script does. */
-export function run(program: string, args: string[], env: Record<string, string>): Run {
+/** Runs a program of the project as its npm script does; for signals to all that it starts, in a group of its own. */
+export function run(program: string, args: string[], env: Record<string, string>, { ownGroup = false } = {}): Run {
   const { DATABASE_URL: _, ...inherited } = process.env
   const child = spawn(process.execPath, ['--require', './src/require-node-24.cjs', program, ...args], {
     cwd: root,
     env: { ...inherited, ...env },
+    detached: ownGroup,
   })
   let [output, errors] = ['', '']
   child.stdout.setEncoding('utf8').on('data', text => {
