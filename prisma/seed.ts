@@ -34,7 +34,10 @@ async function ensureDemoKey(services: Services, operations: Operations, keyFile
   return { apiKey, isNew: true }
 }
 
-/** Lists the machines of a demo market, host by host. `onProgress` hears how many are listed so far. */
+/**
+ * Lists so many machines of a demo market, host by host, after those of the same seed that are there: no machine is
+ * listed twice. Whoever calls sees to it that nobody else does meanwhile. `onProgress` hears how many are listed so far.
+ */
 export async function seedMarket(
   operations: Operations,
   { machines, seed = 1 }: MarketSize,
@@ -42,7 +45,9 @@ export async function seedMarket(
 ): Promise<void> {
   const start = new Date()
   const modelIds = await operations.machines.saveGpuModels(demoModels.map(({ facts }) => facts))
-  const hostIds = await operations.accounts.saveHosts(hostEmails(demoHostCount(machines), seed))
+  const first = await operations.machines.countOfHosts(emailEnd(seed))
+  const end = first + machines
+  const hostIds = await operations.accounts.saveHosts(hostEmails(demoHostCount(end), seed))
   const resolve = ({ host, gpuModel, ...machine }: DemoMachine) => ({
     ...machine,
     hostId: hostIds[host] as number,
@@ -50,7 +55,7 @@ export async function seedMarket(
   })
   let listed = 0
   let batch: DemoMachine[] = []
-  for (const machine of demoMachines(machines, start, seed)) {
+  for (const machine of demoMachines(first, end, start, seed)) {
     batch.push(machine)
     listed += 1
     if (batch.length < batchSize && listed < machines) continue
@@ -61,5 +66,9 @@ export async function seedMarket(
 }
 
 function hostEmails(count: number, seed: number): string[] {
-  return Array.from({ length: count }, (_, host) => `host-${host + 1}.market-${seed}@example.com`)
+  return Array.from({ length: count }, (_, host) => `host-${host + 1}${emailEnd(seed)}`)
+}
+
+function emailEnd(seed: number): string {
+  return `.market-${seed}@example.com`
 }

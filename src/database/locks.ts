@@ -8,6 +8,8 @@ export const locks = {
   gateway: 815_002,
   /** Migrating and seeding a database. */
   migration: 815_003,
+  /** Generating machines, which goes on where the last one ended. */
+  market: 815_004,
 } as const
 
 /**
