@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { schemaDrift } from '../../prisma/drift.ts'
 import { createApp } from '../../src/app.ts'
 import { type Database, openDatabase } from '../../src/database/client.ts'
@@ -209,5 +209,24 @@ describe('the database', () => {
     await expect(transaction(database.pool, () => Promise.reject(conflict))).rejects.toThrow('conflict')
     const { rows } = await database.pool.query("SELECT email FROM accounts WHERE email ~ '^(again|never)'")
     expect(rows).toEqual([{ email: 'again@example.com' }])
+  })
+
+  it('waits a random while before it does a transaction again, and holds no connection meanwhile', async () => {
+    const held: number[] = []
+    const random = vi.spyOn(Math, 'random').mockImplementation(() => {
+      held.push(database.pool.totalCount - database.pool.idleCount)
+      return 0.5
+    })
+    const begun: number[] = []
+    const failed = transaction(database.pool, async () => {
+      begun.push(performance.now())
+      throw Object.assign(new Error('conflict'), { code: '40P01' })
+    })
+    await expect(failed).rejects.toThrow('conflict')
+    const waits = begun.slice(1).map((at, index) => at - (begun[index] as number))
+    expect(waits).toHaveLength(4)
+    for (const [index, wait] of waits.entries()) expect(wait).toBeGreaterThan(9 * 2 ** index)
+    expect(held).toEqual([0, 0, 0, 0])
+    random.mockRestore()
   })
 })
