@@ -39,8 +39,11 @@ async function makeDataDir(dataDir: string): Promise<void> {
 async function password(file: string): Promise<string> {
   const fresh = `${file}.${randomBytes(6).toString('hex')}`
   await writeFile(fresh, randomBytes(24).toString('base64url'), { mode: 0o600 })
-  await link(fresh, file).catch(() => {})
-  await rm(fresh)
+  await link(fresh, file)
+    .catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+    .finally(() => rm(fresh))
   return await readFile(file, 'utf8')
 }
 
