@@ -1,12 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createDatabase } from '../support/database.ts'
-import { berth, type Gateway, makeDataDir, type Run, run, startGateway } from '../support/process.ts'
-import { startProxy } from '../support/proxy.ts'
+import { berth, type Gateway, makeDataDir, run, startGateway, stop } from '../support/process.ts'
 
 let dataDir: string
 let remove: () => Promise<void>
@@ -27,14 +26,6 @@ const ask = async ({ url }: Gateway, path: string, key: string, body?: object) =
   const response = await fetch(`${url}${path}`, { ...init, headers })
   // biome-ignore lint/suspicious/noExplicitAny: whatever was asked for
   return { status: response.status, body: (await response.json()) as any }
-}
-
-async function stop(gateway: Run): Promise<number | null> {
-  const start = performance.now()
-  gateway.child.kill('SIGTERM')
-  const code = await gateway.exit
-  expect(performance.now() - start).toBeLessThan(5_000)
-  return code
 }
 
 /** Whether a server of the data folder runs. */
@@ -255,54 +246,6 @@ describe('a gateway that cannot start', () => {
     const { status, stderr } = spawnSync(process.execPath, ['--eval', pretend], { encoding: 'utf8' })
     expect(status).toBe(1)
     expect(stderr).toMatch(/^Berth needs Node\.js 24 or newer, and this is v24/)
-  })
-})
-
-describe('a gateway that is interrupted', () => {
-  it('while it makes its database finishes that, and stops', async () => {
-    const made = await makeDataDir()
-    const gateway = run('src/main.ts', [], { BERTH_DATA_DIR: made.dataDir, PORT: '0' }, { ownGroup: true })
-    const isMaking = () => readdirSync(made.dataDir).some(name => name.startsWith('postgres.unfinished-'))
-    await expect.poll(isMaking, { interval: 10, timeout: 10_000 }).toBe(true)
-    // Ctrl-C at a terminal goes to the whole group.
-    process.kill(-(gateway.child.pid as number), 'SIGINT')
-    expect(await gateway.exit).toBe(0)
-    expect([gateway.errors(), gateway.output()]).toEqual(['', ''])
-    expect(existsSync(join(made.dataDir, 'postgres', 'PG_VERSION'))).toBe(true)
-    expect(existsSync(join(made.dataDir, 'postgres', 'postmaster.pid'))).toBe(false)
-    await made.remove()
-  })
-
-  it('says what it could not stop', async () => {
-    const gateway = await startGateway(env)
-    const pidFile = join(dataDir, 'postgres', 'postmaster.pid')
-    const database = Number(readFileSync(pidFile, 'utf8').split('\n')[0])
-    rmSync(pidFile)
-    gateway.child.kill('SIGTERM')
-    expect(await gateway.exit).toBe(1)
-    expect(gateway.errors()).toContain('Stopping failed.')
-    expect(gateway.errors()).not.toContain('cannot start')
-    process.kill(database, 'SIGINT')
-    await expect.poll(() => existsSync(`/proc/${database}`), { timeout: 5_000 }).toBe(false)
-  })
-})
-
-describe('a gateway whose database does not answer', () => {
-  it('stops in time all the same, with a request under way and while it starts', async () => {
-    const database = await createDatabase()
-    const [proxy, silent] = await Promise.all([startProxy(database.url), startProxy(database.url)])
-    const running = await startGateway({ ...env, DATABASE_URL: proxy.url })
-    expect((await ask(running, '/ready', '')).status).toBe(200)
-    proxy.freeze()
-    const unanswered = ask(running, '/api/v0/users/current/', `berth_${'a'.repeat(12)}_${'b'.repeat(40)}`)
-    silent.freeze()
-    const starting = run('src/main.ts', [], { ...env, PORT: '0', DATABASE_URL: silent.url })
-    await expect.poll(silent.connections, { timeout: 10_000 }).toBeGreaterThan(0)
-    const outcomes = await Promise.all([stop(running), stop(starting), unanswered.catch(() => 'cut off')])
-    expect(outcomes).toEqual([0, 0, 'cut off'])
-    proxy.close()
-    silent.close()
-    await database.drop()
   })
 })
 

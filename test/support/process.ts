@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { expect } from 'vitest'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -46,6 +47,15 @@ export async function startGateway(env: Record<string, string>): Promise<Gateway
     gateway.exit.then(code => reject(new Error(`The gateway ended with ${code}: ${gateway.errors()}`)))
   })
   return { ...gateway, url: await ready }
+}
+
+/** Ends a gateway as supervisors do, and sees to it that it takes no longer than they wait. */
+export async function stop({ child, exit }: Run): Promise<number | null> {
+  const start = performance.now()
+  child.kill('SIGTERM')
+  const code = await exit
+  expect(performance.now() - start).toBeLessThan(5_000)
+  return code
 }
 
 /** An operator's command; its line of JSON. */
