@@ -70,9 +70,9 @@ const diskNames = [
   'nvme',
 ]
 
-/** Machines 0 to count-1 of the market that a seed stands for. `start` is when they were listed. */
-export function* demoMachines(count: number, start: Date, seed = 1): Generator<DemoMachine> {
-  for (let index = 0; index < count; index += 1) yield demoMachine(index, start, seed)
+/** Machines first to end-1 of the market that a seed stands for. `start` is when they were listed. */
+export function* demoMachines(first: number, end: number, start: Date, seed: number): Generator<DemoMachine> {
+  for (let index = first; index < end; index += 1) yield demoMachine(index, start, seed)
 }
 
 const machinesPerHost = 6

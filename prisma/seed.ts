@@ -11,18 +11,19 @@ const demoCreditNanos = 100_000_000_000n
 /** Machines of one batch are listed together or not at all. The demo market is one batch. */
 const batchSize = 500
 
+type Keys = Pick<Services, 'apiKeys'>
 export type MarketSize = { machines: number; seed?: number }
 
 /** The demo account and market, each unless it exists. The account's key is the one in the file while that works. */
-export async function ensureDemo(services: Services, operations: Operations, keyFile: string) {
+export async function ensureDemo(services: Keys, operations: Operations, keyFile: string) {
   const key = await ensureDemoKey(services, operations, keyFile)
   if (!(await operations.machines.exist())) await seedMarket(operations, { machines: demoMachineCount })
   return key
 }
 
-async function ensureDemoKey(services: Services, operations: Operations, keyFile: string) {
+async function ensureDemoKey({ apiKeys }: Keys, operations: Operations, keyFile: string) {
   const kept = await readFile(keyFile, 'utf8').catch(() => '')
-  if (await services.apiKeys.identify(kept)) return { apiKey: kept, isNew: false }
+  if (await apiKeys.identify(kept)) return { apiKey: kept, isNew: false }
   const { apiKey } = await operations.accounts
     .create({ email: demoEmail, name: 'Demo', creditNanos: demoCreditNanos })
     .catch((error: unknown) => {
@@ -34,7 +35,10 @@ async function ensureDemoKey(services: Services, operations: Operations, keyFile
   return { apiKey, isNew: true }
 }
 
-/** Lists the machines of a demo market, host by host. `onProgress` hears how many are listed so far. */
+/**
+ * Lists so many machines of a demo market, host by host, after those of the same seed that are there: no machine is
+ * listed twice. Whoever calls sees to it that nobody else does meanwhile. `onProgress` hears how many are listed so far.
+ */
 export async function seedMarket(
   operations: Operations,
   { machines, seed = 1 }: MarketSize,
@@ -42,7 +46,9 @@ export async function seedMarket(
 ): Promise<void> {
   const start = new Date()
   const modelIds = await operations.machines.saveGpuModels(demoModels.map(({ facts }) => facts))
-  const hostIds = await operations.accounts.saveHosts(hostEmails(demoHostCount(machines), seed))
+  const first = await operations.machines.countOfHosts(emailEnd(seed))
+  const end = first + machines
+  const hostIds = await operations.accounts.saveHosts(hostEmails(demoHostCount(end), seed))
   const resolve = ({ host, gpuModel, ...machine }: DemoMachine) => ({
     ...machine,
     hostId: hostIds[host] as number,
@@ -50,7 +56,7 @@ export async function seedMarket(
   })
   let listed = 0
   let batch: DemoMachine[] = []
-  for (const machine of demoMachines(machines, start, seed)) {
+  for (const machine of demoMachines(first, end, start, seed)) {
     batch.push(machine)
     listed += 1
     if (batch.length < batchSize && listed < machines) continue
@@ -61,5 +67,9 @@ export async function seedMarket(
 }
 
 function hostEmails(count: number, seed: number): string[] {
-  return Array.from({ length: count }, (_, host) => `host-${host + 1}.market-${seed}@example.com`)
+  return Array.from({ length: count }, (_, host) => `host-${host + 1}${emailEnd(seed)}`)
+}
+
+function emailEnd(seed: number): string {
+  return `.market-${seed}@example.com`
 }

@@ -5,6 +5,7 @@ import { alone, locks } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
 import { createGraphqlFace } from './graphql/face.ts'
 import { createGraphiql } from './graphql/graphiql.ts'
+import { isLoopback } from './http/loopback.ts'
 import { logged } from './http/request-log.ts'
 import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
@@ -18,6 +19,8 @@ export type AppOptions = {
   databaseUrl: string
   poolSize: number
   graphiql: boolean
+  /** Where the app is going to be listened to. */
+  host: string
   /** The file that keeps the key of the demo account; undefined for no demo market. */
   demoKeyFile: string | undefined
   log: Logger
@@ -44,7 +47,7 @@ export type App = {
 
 /** Builds everything and listens to nothing. */
 export function createApp(options: AppOptions): App {
-  const { databaseUrl, poolSize, graphiql, demoKeyFile, log, now, secret, simulatedDelay } = options
+  const { databaseUrl, poolSize, graphiql, host, demoKeyFile, log, now, secret, simulatedDelay } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const database = openDatabase({ url: databaseUrl, poolSize, onIdleError })
   const deps = { database, now, secrets: createSecrets(secret), wake: () => reconciler.wake() }
@@ -64,28 +67,32 @@ export function createApp(options: AppOptions): App {
     )
     return unreachable ? 'the database does not answer' : undefined
   }
+  // The Host header is the client's to write, so a key is given away only where no other machine can ask.
+  const keyForPage = () => (isLoopback(host) ? demoKey : undefined)
   const faces = {
     rest: createRestFace(services),
     graphql: createGraphqlFace(services, database.prisma),
-    graphiql: graphiql ? createGraphiql(() => demoKey) : undefined,
+    graphiql: graphiql ? createGraphiql(keyForPage) : undefined,
   }
 
   return {
     fetch: logged(log, createRouter(faces, whyNotReady)),
     operations,
-    start: () =>
-      alone(databaseUrl, locks.migration, async () => {
+    async start() {
+      const demo = await alone(databaseUrl, locks.migration, async () => {
         const applied = await migrate(databaseUrl)
         if (applied.length > 0) log.info({ applied }, 'The database was migrated.')
-        const demo = demoKeyFile === undefined ? undefined : await ensureDemo(services, operations, demoKeyFile)
-        demoKey = demo?.apiKey
-        phase = 'ready'
-        return demo
-      }),
+        return demoKeyFile === undefined ? undefined : await ensureDemo(services, operations, demoKeyFile)
+      })
+      demoKey = demo?.apiKey
+      phase = 'ready'
+      return demo
+    },
     idle: () => reconciler.idle(),
     work: () => reconciler.start(),
     drain: () => {
       phase = 'stopping'
+      void reconciler.stop()
     },
     async stop() {
       await reconciler.stop()

@@ -18,6 +18,8 @@ type Options = Record<string, string | undefined>
 type Command = {
   required: string[]
   optional: string[]
+  /** Held while it runs. */
+  lock?: number
   run: (operations: Operations, options: Options) => Promise<unknown>
 }
 
@@ -43,6 +45,7 @@ const commands: Record<string, Command> = {
   'market generate': {
     required: ['machines'],
     optional: ['seed'],
+    lock: locks.market,
     async run(operations, { machines = '', seed = '1' }) {
       const size = { machines: readCount('machines', machines), seed: readCount('seed', seed) }
       await seedMarket(operations, size, progressBar(size.machines))
@@ -69,7 +72,9 @@ async function main([noun, verb, ...args]: string[]): Promise<unknown> {
     await alone(server.url, locks.migration, () => migrate(server.url))
     const database = openDatabase({ url: server.url, poolSize: 2, onIdleError: onLost })
     const operations = createOperations({ database, now: () => new Date() })
-    return await command.run(operations, options).finally(() => database.close())
+    const work = () => command.run(operations, options)
+    const done = command.lock === undefined ? work() : alone(server.url, command.lock, work)
+    return await done.finally(() => database.close())
   } finally {
     await server.release()
   }
@@ -107,8 +112,10 @@ function readCount(option: string, text: string): number {
 
 function readInstant(text: string): Date {
   const instant = new Date(text)
-  if (!Number.isNaN(instant.getTime())) return instant
-  throw new Error(`--expires is an instant such as 2027-01-31T12:00:00Z, not "${text}".`)
+  if (Number.isNaN(instant.getTime()))
+    throw new Error(`--expires is an instant such as 2027-01-31T12:00:00Z, not "${text}".`)
+  if (instant <= new Date()) throw new Error(`--expires is in the past: ${text}.`)
+  return instant
 }
 
 function readGrant(text: string) {

@@ -13,8 +13,12 @@ import { keepSecret } from './services/secrets.ts'
 const secretMissing =
   'BERTH_SECRET must be set beside DATABASE_URL, to the same text on every gateway: it keeps the secrets in the database.'
 
-/** Requests that run get this long to finish. */
+/** From the signal to the end, whatever hangs. */
+const deadlineMs = 4_500
+/** Requests that run get this long of it to finish. */
 const graceMs = 3_000
+/** And their connections to the database this long, which is too short only for a query that nobody waits for. */
+const disconnectMs = 500
 
 try {
   await main()
@@ -22,17 +26,24 @@ try {
   process.stderr.write(`Berth cannot start.\n${(error as Error).message}\n`)
   process.exitCode = 1
 }
+// What still hangs now, such as a connection that is not answered, would keep the process alive.
+process.exit()
 
 async function main(): Promise<void> {
-  const stopped = new Promise(resolve => {
-    // A terminal sends the signal to npm and to us, and npm passes it on: the second must not cut the first short.
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, resolve)
-  })
+  const stopping = new AbortController()
+  const signalled = once(stopping.signal, 'abort')
+  // A terminal sends the signal to npm and to us, and npm passes it on: the second must not cut the first short.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort())
   const config = parseConfig(process.env)
   if (config.databaseUrl !== undefined && config.secret === undefined) throw new Error(secretMissing)
   const { host, port, dataDir, databaseUrl, demoMarket, graphiql, logLevel } = config
   // Standard output is for people, standard error for the log.
   const log = createLog(logLevel, process.stderr)
+  void signalled.then(async () => {
+    await sleep(deadlineMs, undefined, { ref: false })
+    log.warn('Something did not stop in time, and is left as it is.')
+    process.exit()
+  })
   const onLost = (error: Error) => log.error({ err: error }, 'The embedded database stopped and does not come back.')
   const server = await openServer(databaseUrl, { dataDir, role: 'gateway', onLost })
   const demoKeyFile = demoMarket ? join(dataDir, 'demo-key') : undefined
@@ -45,23 +56,30 @@ async function main(): Promise<void> {
     if (http.listening) {
       const closed = once(http, 'close')
       http.close()
-      await Promise.race([closed, sleep(graceMs, undefined, { ref: false })])
+      await Promise.race([closed, sleep(graceMs)])
       http.closeAllConnections()
     }
-    await app.stop()
+    await Promise.race([app.stop(), sleep(disconnectMs)])
     await server.release()
   }
+  const stopAndTell = () =>
+    stop().catch((error: unknown) => {
+      log.error({ err: error }, 'Stopping failed.')
+      process.exitCode = 1
+    })
+  // Making the database took a while, and filling it takes longer.
+  if (stopping.signal.aborted) return await stopAndTell()
   try {
     const demo = await app.start()
     await listen(http, port, host)
     app.work()
     greet(http.address() as AddressInfo, { graphiql, demo, demoKeyFile })
   } catch (error) {
-    await stop()
+    await stopAndTell()
     throw error
   }
-  await stopped
-  await stop()
+  await signalled
+  await stopAndTell()
 }
 
 async function listen(http: Server, port: number, host: string): Promise<void> {

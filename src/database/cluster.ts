@@ -1,17 +1,17 @@
 // A PostgreSQL server's files in a data folder, and starting and stopping it.
 
 import { randomBytes } from 'node:crypto'
-import { chown, link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { canReach, type Engine, findEngine, runProgram } from './engine.ts'
+import { makeWhole } from './unfinished.ts'
 
 export type Cluster = { engine: Engine; folder: string; password: string }
 
 /** The folder's cluster, made when there is none. */
 export async function findCluster(dataDir: string): Promise<Cluster> {
-  // As root, another user must be able to pass through.
-  await mkdir(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
+  await makeDataDir(dataDir)
   const engine = await findEngine(dataDir)
   if (!(await canReach(dataDir, engine.runAs))) {
     const advice = 'Set BERTH_DATA_DIR to a folder that it can enter, or DATABASE_URL to a server of your own.'
@@ -22,39 +22,45 @@ export async function findCluster(dataDir: string): Promise<Cluster> {
     folder: join(dataDir, 'postgres'),
     password: await password(join(dataDir, 'postgres-password')),
   }
-  await readFile(join(cluster.folder, 'PG_VERSION')).catch(() => initialise(cluster))
+  const fill = (unfinished: string) => initialise(cluster, unfinished)
+  await makeWhole({ folder: cluster.folder, mark: 'PG_VERSION', fill })
   return cluster
+}
+
+/** As root, another user must be able to pass through, whatever the umask is. Folders that exist are left as they are. */
+async function makeDataDir(dataDir: string): Promise<void> {
+  const mode = process.getuid?.() === 0 ? 0o711 : 0o700
+  const first = await mkdir(dataDir, { recursive: true, mode })
+  if (first === undefined) return
+  for (let folder = dataDir; folder.length >= first.length; folder = dirname(folder)) await chmod(folder, mode)
 }
 
 /** Written once and never changed, so that two processes that start together use the same. */
 async function password(file: string): Promise<string> {
-  const fresh = `${file}.${process.pid}`
+  const fresh = `${file}.${randomBytes(6).toString('hex')}`
   await writeFile(fresh, randomBytes(24).toString('base64url'), { mode: 0o600 })
-  await link(fresh, file).catch(() => {})
-  await rm(fresh)
+  await link(fresh, file)
+    .catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+    .finally(() => rm(fresh))
   return await readFile(file, 'utf8')
 }
 
-/** The cluster gets its name when it is whole, so a crash leaves none that looks whole. */
-async function initialise({ engine, folder, password }: Cluster): Promise<void> {
-  const unfinished = `${folder}.${process.pid}`
-  const passwordFile = `${unfinished}.password`
-  await mkdir(unfinished, { mode: 0o700 })
+async function initialise({ engine, password }: Cluster, folder: string): Promise<void> {
+  const passwordFile = `${folder}.password`
   await writeFile(passwordFile, password, { mode: 0o600 })
   const { uid, gid } = engine.runAs
   if (uid !== undefined && gid !== undefined) {
-    await chown(unfinished, uid, gid)
+    await chown(folder, uid, gid)
     await chown(passwordFile, uid, gid)
   }
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
   const access = ['--username=berth', '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
   try {
-    await runProgram(engine.initdb, ['-D', unfinished, ...locale, ...access], engine.runAs)
-    // When another process was first, its cluster is as good.
-    await rename(unfinished, folder).catch(() => {})
+    await runProgram(engine.initdb, ['-D', folder, ...locale, ...access], engine.runAs)
   } finally {
     await rm(passwordFile, { force: true })
-    await rm(unfinished, { recursive: true, force: true })
   }
 }
 

@@ -50,13 +50,14 @@ async function connect(cluster: Cluster, name: string): Promise<pg.Client> {
       connectionTimeoutMillis: 2_000,
       keepAlive: true,
     })
+    // Whoever waits for a query hears of a lost connection there. Unheard, the event would end the process.
+    client.on('error', () => {})
     try {
       if (port === undefined) throw new Error('It was not running.')
       await client.connect()
       await client.query('SELECT pg_advisory_lock_shared($1)', [locks.serverInUse])
       return client
     } catch (refusal) {
-      client.on('error', () => {})
       client.end().catch(() => {})
       const failure = await startServer(cluster).then(
         () => undefined,
@@ -97,7 +98,6 @@ async function createDatabase(client: pg.Client): Promise<void> {
 }
 
 async function leave(cluster: Cluster, client: pg.Client): Promise<void> {
-  client.on('error', () => {})
   await client.query('SELECT pg_advisory_unlock_shared($1)', [locks.serverInUse])
   const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS alone', [locks.serverInUse])
   // Stopped while the lock is held: whoever comes now waits for it, loses the connection, and starts the server again.

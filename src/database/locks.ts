@@ -8,15 +8,23 @@ export const locks = {
   gateway: 815_002,
   /** Migrating and seeding a database. */
   migration: 815_003,
+  /** Generating machines, which goes on where the last one ended. */
+  market: 815_004,
 } as const
 
-/** Runs alone among all processes on a database. Others wait, and lose the lock to nobody but a crash. */
+/**
+ * Runs alone among all processes on a database; others wait. It fails as soon as the lock is lost with the connection that
+ * holds it: the work may go on then, but nobody takes it for done.
+ */
 export async function alone<T>(url: string, lock: number, work: () => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, application_name: 'berth lock', keepAlive: true })
+  const lost = new Promise<never>((_, reject) => client.on('error', reject))
+  // Before and after the work, nobody looks.
+  lost.catch(() => {})
   await client.connect()
   try {
     await client.query('SELECT pg_advisory_lock($1)', [lock])
-    return await work()
+    return await Promise.race([work(), lost])
   } finally {
     await client.end()
   }

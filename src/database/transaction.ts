@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Prisma } from './generated/client.ts'
 import { rowsOf } from './rows.ts'
@@ -11,21 +12,31 @@ const attempts = 5
 /** Runs the work in one transaction. It may run more than once, so it must touch nothing but the database. */
 export async function transaction<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
-    const client = await pool.connect()
-    let broken = false
     try {
-      await client.query('BEGIN')
-      const result = await work({ rows: statement => rowsOf(client, statement) })
-      await client.query('COMMIT')
-      return result
+      return await once(pool, work)
     } catch (error) {
-      await client.query('ROLLBACK').catch(() => {
-        broken = true
-      })
       const { code } = error as { code?: string }
       if (attempt === attempts || code === undefined || !conflicts.has(code)) throw error
-    } finally {
-      client.release(broken)
     }
+    // Those that met would meet again if all of them came back at once.
+    await sleep(Math.random() * 10 * 2 ** attempt)
+  }
+}
+
+async function once<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  const client = await pool.connect()
+  let broken = false
+  try {
+    await client.query('BEGIN')
+    const result = await work({ rows: statement => rowsOf(client, statement) })
+    await client.query('COMMIT')
+    return result
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {
+      broken = true
+    })
+    throw error
+  } finally {
+    client.release(broken)
   }
 }

@@ -61,14 +61,14 @@ query Models {
 ]
 
 /**
- * The page for trying things out. All of it is served from here, so it works without a network. A key is filled in only
- * for a browser that named this machine: a page elsewhere that makes its own name point here must not read it.
+ * The page for trying things out. All of it is served from here, so it works without a network. The key, if there is one
+ * to give away, is filled in only for a browser on this machine.
  */
 export function createGraphiql(apiKey: () => string | undefined): Handler {
   return async request => {
     // Loaded when first asked for: it is larger than everything else together.
     const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql')
-    const key = (isLoopback(new URL(request.url).hostname) && apiKey()) || 'YOUR_API_KEY'
+    const key = (isFromHere(request) && apiKey()) || 'YOUR_API_KEY'
     const headers = JSON.stringify({ Authorization: `Bearer ${key}` }, null, 2)
     const page = renderGraphiQL({
       title: 'Berth',
@@ -87,6 +87,15 @@ export function createGraphiql(apiKey: () => string | undefined): Handler {
       },
     })
   }
+}
+
+/**
+ * A page elsewhere that makes its own name point here sends that name, and must not read the key. A proxy on this machine
+ * may write our own name into the Host header; that somebody else asks shows in what it adds.
+ */
+function isFromHere({ url, headers }: Request): boolean {
+  const isForwarded = [...headers.keys()].some(name => /^(forwarded|via|x-real-ip|x-forwarded-.*)$/.test(name))
+  return !isForwarded && isLoopback(new URL(url).hostname)
 }
 
 /**

@@ -5,11 +5,24 @@ export function createLog(level: string, destination: DestinationStream): Logger
   return pino({ level, base: null, serializers: { err: describeError } }, destination)
 }
 
-/** Prisma's messages quote the arguments of the call, and PostgreSQL's details the values of the row. */
+/** Prisma's messages quote the arguments of the call, and PostgreSQL's messages and details the values of the row. */
 export function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error }
-  const { name, message, stack } = error
-  const { code, meta, table, constraint } = error as Error & Record<string, unknown>
+  const { name, message, stack = '' } = error
+  const { code, meta, cause, table, constraint } = error as Error & Record<string, unknown>
   if (name.startsWith('PrismaClient')) return { type: name, code, model: (meta as { modelName?: unknown })?.modelName }
-  return { type: name, code, message, table, constraint, stack }
+  if (name === 'DriverAdapterError') return { type: name, code: (cause as { originalCode?: unknown })?.originalCode }
+  if (isSqlState(code)) return { type: name, code, table, constraint, stack: framesOf(stack, message) }
+  return { type: name, code, message, stack }
+}
+
+/** Five letters and digits. No class of them begins with E, as the system's own codes do. */
+function isSqlState(code: unknown): boolean {
+  return typeof code === 'string' && /^(?!E)[0-9A-Z]{5}$/.test(code)
+}
+
+/** A stack begins with the message. */
+function framesOf(stack: string, message: string): string {
+  const start = stack.indexOf(message)
+  return start < 0 ? '' : stack.slice(start + message.length).replace(/^\n/, '')
 }

@@ -11,7 +11,13 @@ export function logged(log: Logger, handler: Handler): Fetch {
     const given = request.headers.get('x-request-id') ?? ''
     const requestId = /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()
     const requestLog = log.child({ requestId })
-    const response = await handler(request, { requestId, log: requestLog }).catch((error: unknown) => {
+    let path: string | undefined
+    const answer = async () => {
+      // Never the query: old clients send their key in it.
+      path = new URL(request.url).pathname
+      return await handler(request, { requestId, path, log: requestLog })
+    }
+    const response = await answer().catch((error: unknown) => {
       requestLog.error({ err: error }, 'A request failed.')
       return json(500, {
         success: false,
@@ -21,10 +27,8 @@ export function logged(log: Logger, handler: Handler): Fetch {
     })
     response.headers.set('x-request-id', requestId)
     response.headers.set('x-content-type-options', 'nosniff')
-    // Never the query: old clients send their key in it.
-    const { pathname } = new URL(request.url)
     const ms = Math.round((performance.now() - start) * 10) / 10
-    requestLog.info({ method: request.method, path: pathname, status: response.status, ms }, 'request')
+    requestLog.info({ method: request.method, path, status: response.status, ms }, 'request')
     return response
   }
 }

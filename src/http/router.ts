@@ -10,9 +10,9 @@ export function createRouter(
   whyNotReady: () => Promise<string | undefined>,
 ): Handler {
   return async (request, context) => {
-    const { pathname } = new URL(request.url)
-    if (pathname.startsWith('/api/')) return await rest(request, context)
-    switch (pathname) {
+    const { path } = context
+    if (path.startsWith('/api/')) return await rest(request, context)
+    switch (path) {
       case '/graphql':
       case '/graphql/':
         return await (graphiql && wantsPage(request) ? graphiql : graphql)(request, context)
@@ -23,7 +23,7 @@ export function createRouter(
       case '/':
         if (graphiql) return new Response(null, { status: 302, headers: { location: '/graphql' } })
     }
-    return json(404, { success: false, error: 'not_found', msg: `There is no ${pathname} here.` })
+    return json(404, { success: false, error: 'not_found', msg: `There is no ${path} here.` })
   }
 }
 

@@ -1,11 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServerAdapter } from '@whatwg-node/server'
+import { json } from './json.ts'
 
 export type Fetch = (request: Request) => Promise<Response>
 
 /** The HTTP server around an app. Whoever sends slowly, or for ever, is cut off. */
 export function createHttpServer(fetch: Fetch): Server {
-  const adapter = createServerAdapter(fetch)
+  // The adapter would answer with the stack of whatever is thrown.
+  const adapter = createServerAdapter((request: Request) => fetch(request).catch(somethingWentWrong))
   const timeLimits = {
     headersTimeout: 5_000,
     requestTimeout: 15_000,
@@ -30,10 +32,18 @@ export function problemOf({ httpVersion, url, rawHeaders }: IncomingMessage): st
   const hosts = valuesOf('host')
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'HTTP 1.1 is spoken here.'
   if (!url?.startsWith('/')) return 'The request line must have a path.'
-  if (hosts.length !== 1 || !/^[\w.:[\]-]+$/.test(hosts[0] ?? ''))
-    return 'There must be one Host header with a host name.'
+  if (hosts.length !== 1 || !isHost(hosts[0] ?? '')) return 'There must be one Host header with a host name.'
   if (valuesOf('authorization').length > 1) return 'There must be one Authorization header at most.'
   return undefined
+}
+
+/** Part of the URL that everything behind reads, so whoever passes must make one. */
+function isHost(text: string): boolean {
+  return /^[\w.:[\]-]+$/.test(text) && URL.canParse(`http://${text}`)
+}
+
+function somethingWentWrong(): Response {
+  return json(500, { success: false, error: 'internal_error', msg: 'Something went wrong.' })
 }
 
 function refuse(response: ServerResponse, msg: string): void {

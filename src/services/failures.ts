@@ -3,11 +3,13 @@ import { DomainError } from '../domain/errors.ts'
 const unavailable = new Set([
   // Prisma: cannot reach, timed out, closed, no connection free, transaction not started or over its time.
   ...['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2034'],
-  // PostgreSQL: shutting down, crashed, starting, too many connections, statement or lock time limit, and conflicts
-  // that are left after the retries.
-  ...['57P01', '57P02', '57P03', '53300', '57014', '55P03', '25P03', '40001', '40P01'],
+  // PostgreSQL: shutting down, crashed, starting, connection lost or idle too long, a standby that does not write, out of
+  // memory, connections or room, statement or lock time limit, and conflicts that are left after the retries.
+  ...['57P01', '57P02', '57P03', '57P05', '08001', '08003', '08006', '25006', '53200', '53300', '53400'],
+  ...['57014', '55P03', '25P03', '40001', '40P01'],
   // The socket below them.
-  ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH', 'EAI_AGAIN'],
+  ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'],
+  ...['EHOSTUNREACH', 'ENETUNREACH'],
 ])
 /** A number that its column cannot hold, or a text with NUL: the row that it names cannot exist. */
 const unstorable = new Set(['P2020', '22003', '22021'])

@@ -36,6 +36,11 @@ export function machineOperations({ database, now }: DataDeps) {
       return (await database.prisma.machine.findFirst({ select: { id: true } })) !== null
     },
 
+    /** How many machines there are of hosts whose email addresses end so. */
+    async countOfHosts(emailEnd: string): Promise<number> {
+      return await database.prisma.machine.count({ where: { host: { email: { endsWith: emailEnd } } } })
+    },
+
     /** The ids of these models, which are added or brought up to date, by name. */
     async saveGpuModels(models: NewGpuModel[]): Promise<Map<string, number>> {
       const rows = await database.rows(Prisma.sql`

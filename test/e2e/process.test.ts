@@ -5,7 +5,7 @@ import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createDatabase } from '../support/database.ts'
-import { berth, type Gateway, makeDataDir, run, startGateway } from '../support/process.ts'
+import { berth, type Gateway, makeDataDir, run, startGateway, stop } from '../support/process.ts'
 
 let dataDir: string
 let remove: () => Promise<void>
@@ -28,14 +28,6 @@ const ask = async ({ url }: Gateway, path: string, key: string, body?: object) =
   const response = await fetch(`${url}${path}`, { ...init, headers })
   // biome-ignore lint/suspicious/noExplicitAny: whatever was asked for
   return { status: response.status, body: (await response.json()) as any }
-}
-
-async function stop(gateway: Gateway): Promise<number | null> {
-  const start = performance.now()
-  gateway.child.kill('SIGTERM')
-  const code = await gateway.exit
-  expect(performance.now() - start).toBeLessThan(5_000)
-  return code
 }
 
 /** Whether a server of the data folder runs. */
@@ -144,6 +136,10 @@ describe('a gateway on a new folder', () => {
       'permissions.api.x: unknown category',
     ],
     [['key', 'create', '--account', 'demo@example.com', '--expires', 'soon'], '--expires is an instant'],
+    [
+      ['key', 'create', '--account', 'demo@example.com', '--expires', '2020-01-31T12:00:00Z'],
+      '--expires is in the past: 2020-01-31T12:00:00Z.',
+    ],
     [['market', 'generate', '--machines', '0'], '--machines is a whole number'],
   ])('tells an operator what is wrong with %j', async (args, message) => {
     const { code, result, errors } = await berth(env, ...args)

@@ -1,11 +1,13 @@
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { schemaDrift } from '../../prisma/drift.ts'
+import { createApp } from '../../src/app.ts'
 import { type Database, openDatabase } from '../../src/database/client.ts'
 import { Prisma } from '../../src/database/generated/client.ts'
-import { alone } from '../../src/database/locks.ts'
+import { alone, locks } from '../../src/database/locks.ts'
 import { migrate, pendingMigrations } from '../../src/database/migrations.ts'
 import { transaction } from '../../src/database/transaction.ts'
+import { createLog } from '../../src/http/log.ts'
 import { startApp } from '../support/app.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { listMachines } from '../support/factories.ts'
@@ -37,6 +39,59 @@ describe('the migrations', () => {
     const applied = await Promise.all([1, 2, 3, 4].map(() => alone(database.url, 1, () => migrate(database.url))))
     expect(applied.filter(names => names.length > 0)).toHaveLength(1)
     await database.drop()
+  })
+})
+
+describe('a gateway that starts', () => {
+  it('is not ready while another migrates the database, and is when that is done', async () => {
+    const { url, drop } = await createDatabase()
+    const log = createLog('silent', process.stderr)
+    const options = { graphiql: false, host: '127.0.0.1', demoKeyFile: undefined, secret: '', simulatedDelay: 0 }
+    const app = createApp({ ...options, databaseUrl: url, poolSize: 2, log, now: () => new Date() })
+    const ready = async () => (await app.fetch(new Request('http://berth.test/ready'))).status
+    const [taken, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const other = alone(url, locks.migration, async () => {
+      taken.resolve()
+      await done.promise
+    })
+    await taken.promise
+    const started = app.start()
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    const waiting = async () => {
+      const { rowCount } = await client.query(`
+        SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
+        WHERE locktype = 'advisory' AND objid = ${locks.migration} AND NOT granted AND datname = current_database()`)
+      return rowCount
+    }
+    await expect.poll(waiting, { interval: 20, timeout: 3_000 }).toBe(1)
+    expect(await ready()).toBe(503)
+    done.resolve()
+    await Promise.all([other, started])
+    expect(await ready()).toBe(200)
+    await client.end()
+    await app.stop()
+    await drop()
+  })
+})
+
+describe('work that must run alone', () => {
+  it('fails when the connection that holds its lock is lost', async () => {
+    const { url, drop } = await createDatabase({ empty: true })
+    const work = Promise.withResolvers<void>()
+    const outcome = alone(url, 2, async () => {
+      const admin = new pg.Client({ connectionString: url })
+      await admin.connect()
+      await admin.query(`
+        SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid)
+        WHERE locktype = 'advisory' AND objid = 2 AND granted AND datname = current_database()`)
+      await admin.end()
+      await work.promise
+      throw new Error('It went on without the lock, and failed.')
+    }).catch((error: unknown) => error)
+    expect(await outcome).toMatchObject({ code: '57P01' })
+    work.resolve()
+    await drop()
   })
 })
 
@@ -154,5 +209,24 @@ describe('the database', () => {
     await expect(transaction(database.pool, () => Promise.reject(conflict))).rejects.toThrow('conflict')
     const { rows } = await database.pool.query("SELECT email FROM accounts WHERE email ~ '^(again|never)'")
     expect(rows).toEqual([{ email: 'again@example.com' }])
+  })
+
+  it('waits a random while before it does a transaction again, and holds no connection meanwhile', async () => {
+    const held: number[] = []
+    const random = vi.spyOn(Math, 'random').mockImplementation(() => {
+      held.push(database.pool.totalCount - database.pool.idleCount)
+      return 0.5
+    })
+    const begun: number[] = []
+    const failed = transaction(database.pool, async () => {
+      begun.push(performance.now())
+      throw Object.assign(new Error('conflict'), { code: '40P01' })
+    })
+    await expect(failed).rejects.toThrow('conflict')
+    const waits = begun.slice(1).map((at, index) => at - (begun[index] as number))
+    expect(waits).toHaveLength(4)
+    for (const [index, wait] of waits.entries()) expect(wait).toBeGreaterThan(9 * 2 ** index)
+    expect(held).toEqual([0, 0, 0, 0])
+    random.mockRestore()
   })
 })

@@ -9,7 +9,9 @@ let reached: string[] = []
 
 beforeAll(async () => {
   server = createHttpServer(async request => {
-    reached.push(new URL(request.url).pathname)
+    const { pathname } = new URL(request.url)
+    reached.push(pathname)
+    if (pathname === '/bug') throw new Error('a secret')
     return new Response('{}', { headers: { 'content-type': 'application/json' } })
   })
   server.listen(0, '127.0.0.1')
@@ -53,6 +55,10 @@ describe('the front guard', () => {
     ['a host with a space', 'GET / HTTP/1.1\r\nHost: a b\r\n\r\n'],
     ['a host that is a path', 'GET / HTTP/1.1\r\nHost: a/b\r\n\r\n'],
     ['a host that is a user', 'GET / HTTP/1.1\r\nHost: user@a\r\n\r\n'],
+    ['a host with two ports', 'GET / HTTP/1.1\r\nHost: a:b:c\r\n\r\n'],
+    ['a host with a port that no port is', 'GET / HTTP/1.1\r\nHost: a:99999\r\n\r\n'],
+    ['half an IPv6 host', 'GET / HTTP/1.1\r\nHost: [\r\n\r\n'],
+    ['a host of colons', 'GET / HTTP/1.1\r\nHost: :::\r\n\r\n'],
     ['an empty host', 'GET / HTTP/1.1\r\nHost:\r\n\r\n'],
     ['no host', 'GET / HTTP/1.1\r\n\r\n'],
     ['two keys', 'GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n'],
@@ -83,6 +89,18 @@ describe('the front guard', () => {
     expect((await say(withHeaders(15_000))).status).toBe(200)
     expect((await say(withHeaders(17_000))).status).toBe(431)
   })
+})
+
+it('shows nothing of a bug', async () => {
+  const { status, text } = await say('GET /bug HTTP/1.1\r\nHost: a\r\n\r\n')
+  expect(status).toBe(500)
+  expect(text).toContain('content-type: application/json')
+  expect(text).toContain('{"success":false,"error":"internal_error","msg":"Something went wrong."}')
+  expect(text).not.toContain('secret')
+})
+
+it.each(['TRACE / HTTP/1.1', 'GET //[ HTTP/1.1', 'GET /%zz HTTP/1.1'])('has no trouble with %s', async line => {
+  expect((await say(`${line}\r\nHost: a\r\n\r\n`)).status).toBe(200)
 })
 
 it('has a limit for everything that can last', () => {

@@ -38,6 +38,7 @@ export async function startApp(options: Partial<AppOptions> = {}): Promise<TestA
     databaseUrl: database.url,
     poolSize: 4,
     graphiql: false,
+    host: '127.0.0.1',
     demoKeyFile: undefined,
     secret: 'a secret of tests',
     simulatedDelay: 1,

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { expect } from 'vitest'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -14,12 +15,13 @@ export type Run = {
   exit: Promise<number | null>
 }
 
-/** Runs a program of the project as its npm script does. */
-export function run(program: string, args: string[], env: Record<string, string>): Run {
+/** Runs a program of the project as its npm script does; for signals to all that it starts, in a group of its own. */
+export function run(program: string, args: string[], env: Record<string, string>, { ownGroup = false } = {}): Run {
   const { DATABASE_URL: _, ...inherited } = process.env
   const child = spawn(process.execPath, ['--require', './src/require-node-24.cjs', program, ...args], {
     cwd: root,
     env: { ...inherited, ...env },
+    detached: ownGroup,
   })
   let [output, errors] = ['', '']
   child.stdout.setEncoding('utf8').on('data', text => {
@@ -45,6 +47,15 @@ export async function startGateway(env: Record<string, string>): Promise<Gateway
     gateway.exit.then(code => reject(new Error(`The gateway ended with ${code}: ${gateway.errors()}`)))
   })
   return { ...gateway, url: await ready }
+}
+
+/** Ends a gateway as supervisors do, and sees to it that it takes no longer than they wait. */
+export async function stop({ child, exit }: Run): Promise<number | null> {
+  const start = performance.now()
+  child.kill('SIGTERM')
+  const code = await exit
+  expect(performance.now() - start).toBeLessThan(5_000)
+  return code
 }
 
 /** An operator's command; its line of JSON. */

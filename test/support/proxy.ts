@@ -1,7 +1,14 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-export type FaultyProxy = { url: string; cut: () => void; freeze: () => void; heal: () => void; close: () => void }
+export type FaultyProxy = {
+  url: string
+  connections: () => number
+  cut: () => void
+  freeze: () => void
+  heal: () => void
+  close: () => void
+}
 
 /** Stands between the app and its database, and fails on command. */
 export async function startProxy(databaseUrl: string): Promise<FaultyProxy> {
@@ -31,6 +38,7 @@ export async function startProxy(databaseUrl: string): Promise<FaultyProxy> {
   }
   return {
     url: url.href,
+    connections: () => sockets.size,
     cut: () => {
       state = 'cut'
       destroyAll()

@@ -10,7 +10,9 @@ const wrapped = (code: string) =>
 describe('a failure of the database', () => {
   it.each([
     ...['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2034'],
-    ...['57P01', '57P02', '57P03', '57014', '55P03', '25P03', '40001', '40P01', '53300', 'ECONNREFUSED', 'ECONNRESET'],
+    ...['57P01', '57P02', '57P03', '57P05', '57014', '55P03', '25P03', '25006', '40001', '40P01'],
+    ...['53200', '53300', '53400', '08001', '08003', '08006'],
+    ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'ENETUNREACH'],
   ])('with code %s means try again', code => {
     for (const error of [withCode(code), wrapped(code)]) {
       expect(explainFailure(error)).toMatchObject({

@@ -16,11 +16,11 @@ function logged(err: unknown): string {
 
 describe('the log', () => {
   it('has what happened and where', () => {
-    const line = JSON.parse(logged(Object.assign(new Error('no such column'), { code: '42703', table: 'offers' })))
+    const line = JSON.parse(logged(Object.assign(new Error('cannot connect'), { code: 'EPIPE' })))
     expect(line).toMatchObject({
       level: 50,
       msg: 'It failed.',
-      err: { type: 'Error', code: '42703', message: 'no such column', table: 'offers' },
+      err: { type: 'Error', code: 'EPIPE', message: 'cannot connect' },
     })
     expect(line.err.stack).toContain('log.test.ts')
   })
@@ -41,6 +41,21 @@ describe('the log', () => {
       code: 'P2002',
       model: 'Account',
     })
+  })
+
+  it('has of an error of PostgreSQL what names no value: its messages quote them', () => {
+    const error = new Error('invalid input syntax for type integer: "CANARY\n    at CANARY"')
+    const text = logged(Object.assign(error, { code: '22P02', table: 'offers', constraint: 'offers_check' }))
+    expect(text).not.toContain('CANARY')
+    const { err } = JSON.parse(text)
+    expect(err).toMatchObject({ type: 'Error', code: '22P02', table: 'offers', constraint: 'offers_check' })
+    expect(err.stack).toMatch(/^\s+at .*log\.test\.ts/)
+  })
+
+  it('has nothing of the values in an error of the driver that Prisma uses', () => {
+    const cause = { originalCode: '22P02', originalMessage: 'CANARY', message: 'CANARY' }
+    const error = Object.assign(new Error('CANARY'), { name: 'DriverAdapterError', cause })
+    expect(JSON.parse(logged(error)).err).toEqual({ type: 'DriverAdapterError', code: '22P02' })
   })
 
   it('survives what is not an error', () => {

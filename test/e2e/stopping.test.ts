@@ -1,0 +1,67 @@
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createDatabase } from '../support/database.ts'
+import { makeDataDir, run, startGateway, stop } from '../support/process.ts'
+import { startProxy } from '../support/proxy.ts'
+
+// With a database of somebody's own, the gateways share a secret.
+const BERTH_SECRET = 'a secret of these tests'
+let dataDir: string
+let remove: () => Promise<void>
+let env: Record<string, string>
+
+beforeAll(async () => {
+  const made = await makeDataDir()
+  dataDir = made.dataDir
+  remove = made.remove
+  env = { BERTH_DATA_DIR: dataDir }
+})
+
+afterAll(() => remove())
+
+describe('a gateway that is interrupted', () => {
+  it('while it makes its database finishes that, and stops', async () => {
+    const gateway = run('src/main.ts', [], { ...env, PORT: '0' }, { ownGroup: true })
+    const isMaking = () => readdirSync(dataDir).some(name => name.startsWith('postgres.unfinished-'))
+    await expect.poll(isMaking, { interval: 10, timeout: 10_000 }).toBe(true)
+    // Ctrl-C at a terminal goes to the whole group.
+    process.kill(-(gateway.child.pid as number), 'SIGINT')
+    expect([await gateway.exit, gateway.errors(), gateway.output()]).toEqual([0, '', ''])
+    expect(existsSync(join(dataDir, 'postgres', 'PG_VERSION'))).toBe(true)
+    expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).toBe(false)
+  })
+
+  it('says what it could not stop', async () => {
+    const gateway = await startGateway(env)
+    const pidFile = join(dataDir, 'postgres', 'postmaster.pid')
+    const database = Number(readFileSync(pidFile, 'utf8').split('\n')[0])
+    rmSync(pidFile)
+    gateway.child.kill('SIGTERM')
+    expect(await gateway.exit).toBe(1)
+    expect(gateway.errors()).toContain('Stopping failed.')
+    expect(gateway.errors()).not.toContain('cannot start')
+    process.kill(database, 'SIGINT')
+    await expect.poll(() => existsSync(`/proc/${database}`), { timeout: 5_000 }).toBe(false)
+  })
+})
+
+describe('a gateway whose database does not answer', () => {
+  it('stops in time all the same, with a request under way and while it starts', async () => {
+    const database = await createDatabase()
+    const [proxy, silent] = await Promise.all([startProxy(database.url), startProxy(database.url)])
+    const running = await startGateway({ ...env, BERTH_SECRET, DATABASE_URL: proxy.url })
+    expect((await fetch(`${running.url}/ready`)).status).toBe(200)
+    proxy.freeze()
+    const key = `berth_${'a'.repeat(12)}_${'b'.repeat(40)}`
+    const unanswered = fetch(`${running.url}/api/v0/users/current/?api_key=${key}`)
+    silent.freeze()
+    const starting = run('src/main.ts', [], { ...env, PORT: '0', BERTH_SECRET, DATABASE_URL: silent.url })
+    await expect.poll(silent.connections, { timeout: 10_000 }).toBeGreaterThan(0)
+    const outcomes = await Promise.all([stop(running), stop(starting), unanswered.catch(() => 'cut off')])
+    expect(outcomes).toEqual([0, 0, 'cut off'])
+    proxy.close()
+    silent.close()
+    await database.drop()
+  })
+})
