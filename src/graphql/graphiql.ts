@@ -1,64 +1,7 @@
 import { parseApiKey } from '../domain/api-keys.ts'
 import type { Handler } from '../http/context.ts'
 import { isLoopback } from '../http/loopback.ts'
-
-/** Ready operations, a tab each. */
-const tabs = [
-  `# Offers of a GPU, the cheapest first, priced with the disk that you will ask for.
-query CheapestOffers {
-  offers(
-    first: 10
-    filter: { gpuName: { in: ["RTX 4090", "RTX 5090"] }, verified: true, reliability: { gte: 0.98 } }
-    pricing: { diskGb: 32 }
-  ) {
-    totalCount
-    nodes {
-      id
-      gpuName
-      numGpus
-      pricePerHour
-      priceBreakdown { compute disk }
-      machine { country reliability downloadMbps }
-    }
-    pageInfo { hasNextPage endCursor }
-  }
-}
-`,
-  `# The best bids: either many GPUs in one machine, or a large one.
-query BidsForTraining {
-  offers(
-    first: 10
-    pricing: { type: INTERRUPTIBLE, diskGb: 200 }
-    filter: {
-      datacenter: true
-      or: [{ numGpus: { gte: 8 } }, { gpuRamMb: { gte: 80000 } }]
-    }
-    orderBy: [{ field: DLPERF_PER_DOLLAR, direction: DESC }]
-  ) {
-    nodes {
-      id
-      gpuName
-      numGpus
-      gpuTotalRamMb
-      minimumBidPerHour
-      pricePerHour
-      dlperfPerDollar
-      machine { cpuName cpuRamMb nvlinkGbps city country }
-    }
-  }
-}
-`,
-  `# Who you are, and what you can spend.
-query Me {
-  viewer { id email credit }
-}
-`,
-  `# What the trade sells.
-query Models {
-  gpuModels { name gpuRamMb tflops memoryBandwidthGbps }
-}
-`,
-]
+import { tabs } from './graphiql-tabs.ts'
 
 /**
  * The page for trying things out. All of it is served from here, so it works without a network. The key, if there is one
@@ -72,7 +15,7 @@ export function createGraphiql(apiKey: () => string | undefined): Handler {
     const headers = JSON.stringify({ Authorization: `Bearer ${key}` }, null, 2)
     const page = renderGraphiQL({
       title: 'Berth',
-      defaultTabs: tabs.map(query => ({ query, headers })),
+      defaultTabs: tabs.map(tab => ({ ...tab, headers })),
       defaultHeaders: headers,
       shouldPersistHeaders: true,
       defaultEditorToolsVisibility: 'headers',
