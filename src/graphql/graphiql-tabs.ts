@@ -69,18 +69,9 @@ query Watch {
 `,
   },
   {
-    query: `# 4. Stop, and start again: a stopped instance costs its disk only.
+    query: `# 4. Stop: a stopped instance costs its disk only. With RUNNING it starts again.
 mutation Stop($instances: [ID!]!) {
   updateInstances(input: { ids: $instances, targetState: STOPPED }) {
-    ... on BulkInstancesPayload {
-      items { id outcome instance { targetState status } error { code message } }
-    }
-    ... on Error { code message }
-  }
-}
-
-mutation Start($instances: [ID!]!) {
-  updateInstances(input: { ids: $instances, targetState: RUNNING }) {
     ... on BulkInstancesPayload {
       items { id outcome instance { targetState status } error { code message } }
     }
