@@ -25,6 +25,7 @@ describe('Errors, bulk update', () => {
     ['an empty list', { ids: [], state: 'stopped' }],
     ['no list', { state: 'stopped' }],
     ['a list that is null', { ids: null, state: 'running' }],
+    ['nothing at all', {}],
   ])('400 invalid_args "ids list required" when no ids are provided: %s', async (_what, body) => {
     const { status, body: answer } = await bulk(body)
     expect([status, answer]).toEqual(failure(400, 'invalid_args', 'ids list required'))
@@ -33,6 +34,7 @@ describe('Errors, bulk update', () => {
   it.each([
     [65, { state: 'stopped' }],
     [200, { state: 'running' }],
+    [65, {}],
   ])('400 invalid_args "chunk length of %i > 64" when more than 64 IDs are sent, with %j', async (count, body) => {
     const { status, body: answer } = await bulk({ ids: idsFrom(1, count), ...body })
     expect([status, answer]).toEqual(failure(400, 'invalid_args', `chunk length of ${count} > 64`))
