@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Issue, invalidInput } from '../domain/errors.ts'
+import type { Issue } from '../domain/errors.ts'
 import { targetStates } from '../domain/instances.ts'
 import { maxIdsPerCommand } from '../domain/instances-bulk.ts'
 import type { LaunchMode, LaunchWish } from '../domain/launch.ts'
@@ -99,7 +99,7 @@ export const rentNames: Record<string, string> = {
   hostname: 'env',
 }
 
-/** What a request wishes, or an error that names everything in it that is not understood. */
+/** What a request wishes, and everything in it that is not understood. */
 export function readRent(offerId: bigint, body: z.output<typeof rentBody>): RentWish {
   const issues: Issue[] = []
   const environment = readEnvironment(body, issues)
@@ -118,10 +118,10 @@ export function readRent(offerId: bigint, body: z.output<typeof rentBody>): Rent
     label: body.label,
     targetState: body.target_state || undefined,
     vm: body.vm,
+    unread: issues,
   }
   const terms: RentWish['terms'] =
     body.price === undefined ? { interruptible: false } : { interruptible: true, bidNanos: nanosOf(body.price) }
-  if (issues.length > 0) throw invalidInput(issues)
   const templateHash = body.template_hash_id || undefined
   return { offerId, terms, launch, templateHash, cancelUnavailable: body.cancel_unavail ?? false }
 }

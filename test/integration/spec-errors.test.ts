@@ -122,6 +122,18 @@ describe('Errors of a creation', () => {
     expect(await rentals.rent(key, { price: 0.2 })).toEqual(expect.any(Number))
   })
 
+  it('400 invalid_args with everything that is wrong, and nothing is rented', async () => {
+    const [status, error, msg] = await errorOf({
+      image: '',
+      disk: 1,
+      runtype: 'ssh',
+      args_str: 'x',
+      env: { '-x': '1' },
+    })
+    expect([status, error]).toEqual([400, 'invalid_args'])
+    for (const name of ['env', 'image: ', 'disk: ', 'args_str: ']) expect(msg).toContain(name)
+  })
+
   it('400 invalid_args for an offer id that is none', async () => {
     for (const id of ['abc', '1.5', '-1'])
       expect(await app.rest(key, 'PUT', `/asks/${id}/`, { image: 'ubuntu' })).toMatchObject({
