@@ -17,7 +17,10 @@ export function readInput(route: Pick<Route, 'params' | 'query' | 'body'>, { par
     params: read(route.params, params),
     // Of a parameter that is there twice the first counts.
     query: read(route.query, Object.fromEntries([...query].toReversed())),
-    body: read(route.body, Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))),
+    body: read(
+      route.body,
+      Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== '')),
+    ),
   }
   if (issues.length > 0) throw invalidInput(issues)
   return input

@@ -66,8 +66,8 @@ export const rentBody = z
     vm: flag('A virtual machine instead of a container.'),
     volume_info: z
       .object({
-        volume_id: z.int().optional().describe('A volume of yours.'),
-        mount_path: z.string().optional().describe('Where it is mounted.'),
+        volume_id: z.int().nullish().describe('A volume of yours.'),
+        mount_path: z.string().nullish().describe('Where it is mounted.'),
       })
       .optional()
       .describe('A volume to attach.'),
@@ -130,7 +130,7 @@ function readEnvironment({ env = '', volume_info }: z.output<typeof rentBody>, i
   const read = typeof env === 'string' ? readEnvFlags(env) : readEnvObject(env)
   issues.push(...read.issues)
   const { volume_id, mount_path } = volume_info ?? {}
-  if (volume_id === undefined) return read.environment ?? emptyEnvironment()
+  if (volume_id == null) return read.environment ?? emptyEnvironment()
   const volume = { volumeId: BigInt(volume_id), mountPath: mount_path ?? '' }
   return { ...read.environment, volumes: [...read.environment.volumes, volume] }
 }

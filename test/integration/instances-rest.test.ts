@@ -42,7 +42,27 @@ const wished = ({
   }
 }
 
+const optional = [
+  'label',
+  'disk',
+  'disk_space',
+  'runtype',
+  'target_state',
+  'price',
+  'env',
+  'onstart',
+  'args_str',
+  'args',
+]
+const more = ['use_jupyter_lab', 'jupyter_dir', 'python_utf8', 'lang_utf8', 'image_login', 'cancel_unavail', 'vm']
+const names = [...optional, ...more, 'volume_info', 'template_hash_id']
+
 describe('a creation', () => {
+  it.each(names)('with %s null or "" is as one without it', async name => {
+    const plain = wished(await made({}))
+    for (const nothing of [null, '']) expect(wished(await made({ [name]: nothing }))).toEqual(plain)
+  })
+
   it.each(['use_jupyter_lab', 'python_utf8', 'lang_utf8', 'cancel_unavail', 'vm'])(
     'with %s false is as one without it',
     async name => expect(wished(await made({ [name]: false }))).toEqual(wished(await made({}))),
@@ -51,6 +71,7 @@ describe('a creation', () => {
   it('ignores keys that nobody knows, and those of a volume that name none', async () => {
     const unknown = { client_id: 'me', extra: null, force: false, user: null, ports: [], id: 5, entrypoint: '/bin/sh' }
     expect(wished(await made({ ...unknown, volume_info: {} }))).toEqual(wished(await made({})))
+    expect(wished(await made({ volume_info: { volume_id: null, mount_path: null } }))).toEqual(wished(await made({})))
   })
 
   it('takes the body of a client as it is sent', async () => {
