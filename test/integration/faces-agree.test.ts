@@ -126,6 +126,11 @@ describe('a bulk update', () => {
     expect([rest.status, graphql.items]).toMatchObject([404, [{ outcome: 'FAILED', error: { code: 'NOT_FOUND' } }]])
   })
 
+  it('names the id that is none by its place', async () => {
+    const graphql = await faces.mutate(key, 'updateInstances', { ids: ['1', 'off_2'], targetState: 'STOPPED' })
+    expect([graphql.code, graphql.issues[0].path]).toEqual(['INVALID_INPUT', 'ids[1]'])
+  })
+
   it.each([
     ['no ids', { ids: [], state: 'stopped' }, { ids: [], targetState: 'STOPPED' }],
     ['no ids and no wish', { ids: [] }, { ids: [] }],
