@@ -220,4 +220,15 @@ describe('a key that is bound to one id', () => {
     })
     expect(await world()).toEqual(before)
   })
+
+  it.each([
+    ['two fields', (a: number, b: number) => `{ a: instance(id: ${a}) { id } b: instance(id: ${b}) { id } }`],
+    ['nodes', (a: number, b: number) => `{ nodes(ids: ["ins_${a}", "ins_${b}"]) { id } }`],
+  ])('reads it also when %s ask for another in the same request', async (_name, query) => {
+    const [one, other] = [await rentals.rent(owner), await rentals.rent(owner)]
+    const key = await app.scopedKey(owner, bound('instances.get', 'id', one))
+    const { data, errors } = await app.graphql(key, query(one, other))
+    expect(data.nodes ?? [data.a, data.b]).toEqual([{ id: `ins_${one}` }, null])
+    expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
+  })
 })
