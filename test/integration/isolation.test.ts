@@ -232,3 +232,17 @@ describe('a key that is bound to one id', () => {
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
   })
 })
+
+describe('a key that may write and not read', () => {
+  it('rents, and is told so', async () => {
+    const key = await app.scopedKey(owner, { api: { instance_write: {} } })
+    const offerId = await rentals.newOffer()
+    const { data, errors } = await app.graphql(
+      key,
+      `mutation { rentInstance(input: { offerId: "${offerId}", spec: { source: { image: "ubuntu" } } }) {
+        ... on RentInstanceSuccess { id } } }`,
+    )
+    const [row] = await app.sql(`SELECT id FROM instances WHERE offer_id = ${offerId}`)
+    expect([data, errors]).toEqual([{ rentInstance: { id: `ins_${(row as { id: string }).id}` } }, undefined])
+  })
+})

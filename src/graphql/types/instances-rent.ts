@@ -2,7 +2,7 @@ import type { Instance as InstanceShape } from '../../domain/instances.ts'
 import { printUsd } from '../../domain/money.ts'
 import { bidRange, type RentalTerms } from '../../domain/rent.ts'
 import { builder } from '../builder.ts'
-import { parseId } from '../ids.ts'
+import { parseId, printId } from '../ids.ts'
 import { needs } from '../permission.ts'
 import { resultUnion } from './errors.ts'
 import { Instance, instanceById } from './instances.ts'
@@ -57,9 +57,16 @@ const RentInstanceInput = builder.inputType('RentInstanceInput', {
   }),
 })
 
-const RentInstanceSuccess = builder.objectRef<{ instance: InstanceShape }>('RentInstanceSuccess').implement({
+const RentInstanceSuccess = builder.objectRef<{ id: bigint }>('RentInstanceSuccess').implement({
   description: 'The offer was rented.',
-  fields: t => ({ instance: t.expose('instance', { type: Instance, description: 'What was made of it.' }) }),
+  fields: t => ({
+    id: t.id({ description: 'The id of the new instance.', resolve: ({ id }) => printId('Instance', id) }),
+    instance: t.field({
+      type: Instance,
+      description: `What was made of it. ${needs('instances.get')}`,
+      resolve: async ({ id }, _args, context) => (await instanceById(context).load(id)) as InstanceShape,
+    }),
+  }),
 })
 
 const { union: RentInstanceResult, answer } = resultUnion(
@@ -85,16 +92,15 @@ builder.mutationField('rentInstance', t =>
     description: `Rents an offer. Its id is used up by that, so the same request rents nothing twice. ${needs('instances.rent')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: RentInstanceInput, required: true, description: 'What is wanted.' }) },
-    resolve: (_root, { input }, context) =>
+    resolve: (_root, { input }, { services, actor }) =>
       answer(names, async () => {
-        const { services, actor } = context
         const id = await services.instances.rent(actor, {
           offerId: parseId('Offer', input.offerId),
           terms: readTerms(input.terms),
           launch: readSpec(input.spec),
           cancelUnavailable: input.cancelUnavailable,
         })
-        return { instance: (await instanceById(context).load(id)) as InstanceShape }
+        return { id }
       }),
   }),
 )
