@@ -4,7 +4,10 @@ import type { Route } from './route.ts'
 
 type Sent = { params: Record<string, string>; query: URLSearchParams; body: Record<string, unknown> }
 
-/** What a route is given of a request, or an error that names everything that is wrong with it. */
+/**
+ * What a route is given of a request, or an error that names everything that is wrong with it. Null and "" are as good
+ * as nothing, as clients send them for what was left out.
+ */
 export function readInput(route: Pick<Route, 'params' | 'query' | 'body'>, { params, query, body }: Sent) {
   const issues: Issue[] = []
   const read = (schema: z.ZodType | undefined, value: Record<string, unknown>): unknown => {

@@ -24,15 +24,10 @@ const modes = new Map<string, LaunchMode>([
   ['args', 'args'],
 ])
 
-/** "" is as good as nothing, as clients send it for what was left out. */
 const text = (about: string) => z.string().optional().describe(about)
 const flag = (about: string) => z.boolean().optional().describe(about)
 const amount = (about: string) => z.number().optional().describe(about)
-const state = (about: string) =>
-  z
-    .enum([...targetStates, ''])
-    .optional()
-    .describe(about)
+const state = (about: string) => z.enum(targetStates).optional().describe(about)
 
 export const rentBody = z
   .object({
@@ -42,7 +37,7 @@ export const rentBody = z
     disk: amount('Its disk in GB, at least 8; 8 when absent.'),
     disk_space: amount('Another name for disk.'),
     runtype: z
-      .enum([...modes.keys(), ''])
+      .enum([...modes.keys()])
       .optional()
       .describe('The launch mode; ssh_proxy when absent.'),
     target_state: state('Whether it is to run at once; running when absent.'),
@@ -116,7 +111,7 @@ export function readRent(offerId: bigint, body: z.output<typeof rentBody>): Rent
     registry: readRegistry(body, issues),
     diskGb: body.disk ?? body.disk_space,
     label: body.label,
-    targetState: body.target_state || undefined,
+    targetState: body.target_state,
     vm: body.vm,
     unread: issues,
   }

@@ -84,7 +84,7 @@ describe('target_state', () => {
 
   it('is nothing else', async () => {
     expect(await rentals.ask(key, { image: 'ubuntu', target_state: 'paused' })).toMatchObject(
-      invalid(expect.anything()),
+      invalid('target_state: must be one of running, stopped.'),
     )
   })
 })
