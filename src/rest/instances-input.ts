@@ -3,7 +3,7 @@ import type { Issue } from '../domain/errors.ts'
 import { targetStates } from '../domain/instances.ts'
 import { maxIdsPerCommand } from '../domain/instances-bulk.ts'
 import type { LaunchMode, LaunchWish } from '../domain/launch.ts'
-import { type Environment, emptyEnvironment } from '../domain/launch-env.ts'
+import type { Environment } from '../domain/launch-env.ts'
 import { readEnvFlags, readEnvObject } from '../domain/launch-env-flags.ts'
 import { nanosOf } from '../domain/money.ts'
 import { type Registry, readImageLogin } from '../domain/registry.ts'
@@ -125,7 +125,10 @@ function readEnvironment({ env = '', volume_info }: z.output<typeof rentBody>, i
   const read = typeof env === 'string' ? readEnvFlags(env) : readEnvObject(env)
   issues.push(...read.issues)
   const { volume_id, mount_path } = volume_info ?? {}
-  if (volume_id == null) return read.environment ?? emptyEnvironment()
+  if (volume_id == null) {
+    if (mount_path) issues.push({ path: 'volume_info.volume_id', message: 'is required.' })
+    return read.environment
+  }
   const volume = { volumeId: BigInt(volume_id), mountPath: mount_path ?? '' }
   return { ...read.environment, volumes: [...read.environment.volumes, volume] }
 }

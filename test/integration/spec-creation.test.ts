@@ -214,6 +214,11 @@ describe('volume_info', () => {
     const answer = await rentals.ask(key, { image: 'ubuntu', volume_info })
     expect(answer).toMatchObject({ status: 404, body: { success: false, error: 'not_found' } })
   })
+
+  it('names the volume, and is not left out when it does not', async () => {
+    const answer = await rentals.ask(key, { image: 'ubuntu', volume_info: { mount_path: '/data' } })
+    expect(answer).toMatchObject(invalid('volume_info.volume_id: is required.'))
+  })
 })
 
 describe('Rule 1', () => {
