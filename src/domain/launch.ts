@@ -32,6 +32,8 @@ export type LaunchWish = {
   label?: string | undefined
   targetState?: TargetState | undefined
   vm?: boolean | undefined
+  /** What the face did not understand, and left out of the rest. */
+  unread?: Issue[] | undefined
 }
 
 /** Settled settings: what will be started. */
@@ -62,7 +64,7 @@ const minDiskGb = defaultDiskMb / 1_000
 /** Settles what a renter asks for, or says everything that is wrong with it. */
 export function checkLaunch(wish: LaunchWish): { launch: Launch; issues: [] } | { launch: undefined; issues: Issue[] } {
   const { image = '', mode = 'sshProxy', lab = false, directory = '', args = [], onStart = '', label = '' } = wish
-  const { diskGb = minDiskGb, targetState = 'running', vm = false } = wish
+  const { diskGb = minDiskGb, targetState = 'running', vm = false, unread = [] } = wish
   const { env, ports: wishedPorts, hostname = null, volumes } = distinct(wish.environment ?? emptyEnvironment())
   const ports = portsOf(mode, wishedPorts)
   const registry = wish.registry && Object.values(wish.registry).some(text => text !== '') ? wish.registry : null
@@ -77,7 +79,8 @@ export function checkLaunch(wish: LaunchWish): { launch: Launch; issues: [] } | 
     diskGb: diskProblem(diskGb),
     label: checkLabel(label)?.message,
   }
-  const issues = Object.entries(problems).flatMap(([path, message]) => (message ? [{ path, message }] : []))
+  const issues = [...unread]
+  issues.push(...Object.entries(problems).flatMap(([path, message]) => (message ? [{ path, message }] : [])))
   issues.push(...checkEnvironment({ env, ports: wishedPorts, hostname: hostname ?? undefined, volumes }))
   if (ports.length > maxPorts) {
     const message = `must have at most ${maxPorts} ports, with those of the mode, not ${ports.length}.`

@@ -85,9 +85,14 @@ export function listingsOf(machine: Machine): Listing[] {
       priceNanos,
       ...withBid(machine, machine.minBidGpuNanos * BigInt(numGpus)),
       dlperf,
-      score: (dlperf / usdNumber(priceNanos)) * machine.reliability,
+      score: scoreOf(dlperf, priceNanos, machine.reliability),
     }
   })
+}
+
+/** Performance per dollar times reliability. */
+export function scoreOf(dlperf: number, priceNanos: bigint, reliability: number): number {
+  return (dlperf / usdNumber(priceNanos)) * reliability
 }
 
 /** The least bid that wins a block, and that bid with a disk of the default size. */

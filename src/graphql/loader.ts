@@ -1,14 +1,24 @@
 import { createContextCache } from '@pothos/core'
 import DataLoader from 'dataloader'
+import { DomainError } from '../domain/errors.ts'
 import type { Context } from './context.ts'
 
-/** Finds rows by id, all that one request asks for at once. Each type that can be found so owns one. */
+/**
+ * Finds rows by id, all that one request asks for at once. Each type that can be found so owns one. What a key may not
+ * do to one id is refused for that one alone.
+ */
 export function loaderOf<Id, Row extends { id: Id }>(byIds: (context: Context, ids: readonly Id[]) => Promise<Row[]>) {
   return createContextCache(
     (context: Context) =>
       new DataLoader<Id, Row | null>(async ids => {
-        const rows = new Map((await byIds(context, ids)).map(row => [row.id, row]))
-        return ids.map(id => rows.get(id) ?? null)
+        const find = async (some: readonly Id[]) => {
+          const rows = new Map((await byIds(context, some)).map(row => [row.id, row]))
+          return some.map(id => rows.get(id) ?? null)
+        }
+        return await find(ids).catch(async (error: unknown) => {
+          if (!(error instanceof DomainError) || error.code !== 'FORBIDDEN') throw error
+          return (await Promise.all(ids.map(id => find([id]).catch((refusal: Error) => [refusal])))).flat()
+        })
       }),
   )
 }

@@ -4,7 +4,10 @@ import type { Route } from './route.ts'
 
 type Sent = { params: Record<string, string>; query: URLSearchParams; body: Record<string, unknown> }
 
-/** What a route is given of a request, or an error that names everything that is wrong with it. */
+/**
+ * What a route is given of a request, or an error that names everything that is wrong with it. Null and "" are as good
+ * as nothing, as clients send them for what was left out.
+ */
 export function readInput(route: Pick<Route, 'params' | 'query' | 'body'>, { params, query, body }: Sent) {
   const issues: Issue[] = []
   const read = (schema: z.ZodType | undefined, value: Record<string, unknown>): unknown => {
@@ -17,7 +20,10 @@ export function readInput(route: Pick<Route, 'params' | 'query' | 'body'>, { par
     params: read(route.params, params),
     // Of a parameter that is there twice the first counts.
     query: read(route.query, Object.fromEntries([...query].toReversed())),
-    body: read(route.body, Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))),
+    body: read(
+      route.body,
+      Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== '')),
+    ),
   }
   if (issues.length > 0) throw invalidInput(issues)
   return input

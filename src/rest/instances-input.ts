@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { type Issue, invalidInput } from '../domain/errors.ts'
+import type { Issue } from '../domain/errors.ts'
 import { targetStates } from '../domain/instances.ts'
 import { maxIdsPerCommand } from '../domain/instances-bulk.ts'
 import type { LaunchMode, LaunchWish } from '../domain/launch.ts'
-import { type Environment, emptyEnvironment } from '../domain/launch-env.ts'
+import type { Environment } from '../domain/launch-env.ts'
 import { readEnvFlags, readEnvObject } from '../domain/launch-env-flags.ts'
 import { nanosOf } from '../domain/money.ts'
 import { type Registry, readImageLogin } from '../domain/registry.ts'
@@ -24,15 +24,10 @@ const modes = new Map<string, LaunchMode>([
   ['args', 'args'],
 ])
 
-/** "" is as good as nothing, as clients send it for what was left out. */
 const text = (about: string) => z.string().optional().describe(about)
 const flag = (about: string) => z.boolean().optional().describe(about)
 const amount = (about: string) => z.number().optional().describe(about)
-const state = (about: string) =>
-  z
-    .enum([...targetStates, ''])
-    .optional()
-    .describe(about)
+const state = (about: string) => z.enum(targetStates).optional().describe(about)
 
 export const rentBody = z
   .object({
@@ -42,7 +37,7 @@ export const rentBody = z
     disk: amount('Its disk in GB, at least 8; 8 when absent.'),
     disk_space: amount('Another name for disk.'),
     runtype: z
-      .enum([...modes.keys(), ''])
+      .enum([...modes.keys()])
       .optional()
       .describe('The launch mode; ssh_proxy when absent.'),
     target_state: state('Whether it is to run at once; running when absent.'),
@@ -66,8 +61,8 @@ export const rentBody = z
     vm: flag('A virtual machine instead of a container.'),
     volume_info: z
       .object({
-        volume_id: z.int().optional().describe('A volume of yours.'),
-        mount_path: z.string().optional().describe('Where it is mounted.'),
+        volume_id: z.int().nullish().describe('A volume of yours.'),
+        mount_path: z.string().nullish().describe('Where it is mounted.'),
       })
       .optional()
       .describe('A volume to attach.'),
@@ -99,7 +94,7 @@ export const rentNames: Record<string, string> = {
   hostname: 'env',
 }
 
-/** What a request wishes, or an error that names everything in it that is not understood. */
+/** What a request wishes, and everything in it that is not understood. */
 export function readRent(offerId: bigint, body: z.output<typeof rentBody>): RentWish {
   const issues: Issue[] = []
   const environment = readEnvironment(body, issues)
@@ -116,12 +111,12 @@ export function readRent(offerId: bigint, body: z.output<typeof rentBody>): Rent
     registry: readRegistry(body, issues),
     diskGb: body.disk ?? body.disk_space,
     label: body.label,
-    targetState: body.target_state || undefined,
+    targetState: body.target_state,
     vm: body.vm,
+    unread: issues,
   }
   const terms: RentWish['terms'] =
     body.price === undefined ? { interruptible: false } : { interruptible: true, bidNanos: nanosOf(body.price) }
-  if (issues.length > 0) throw invalidInput(issues)
   const templateHash = body.template_hash_id || undefined
   return { offerId, terms, launch, templateHash, cancelUnavailable: body.cancel_unavail ?? false }
 }
@@ -130,7 +125,10 @@ function readEnvironment({ env = '', volume_info }: z.output<typeof rentBody>, i
   const read = typeof env === 'string' ? readEnvFlags(env) : readEnvObject(env)
   issues.push(...read.issues)
   const { volume_id, mount_path } = volume_info ?? {}
-  if (volume_id === undefined) return read.environment ?? emptyEnvironment()
+  if (volume_id == null) {
+    if (mount_path) issues.push({ path: 'volume_info.volume_id', message: 'is required.' })
+    return read.environment
+  }
   const volume = { volumeId: BigInt(volume_id), mountPath: mount_path ?? '' }
   return { ...read.environment, volumes: [...read.environment.volumes, volume] }
 }

@@ -3,6 +3,7 @@ import { directAccessOf } from '../domain/instances-access.ts'
 import type { LaunchMode } from '../domain/launch.ts'
 import { printPort } from '../domain/launch-env.ts'
 import { usdNumber } from '../domain/money.ts'
+import { scoreOf } from '../domain/offers.ts'
 import type { InstanceRow } from './instances-row.ts'
 import { blockRow, hourlyRow } from './machines-present.ts'
 
@@ -75,6 +76,11 @@ export function instanceRow(instance: Instance): InstanceRow {
     dph_total: total,
     storage_cost: usdNumber(instance.storageNanos),
     storage_total_cost: disk,
+    score: scoreOf(
+      machine.dlperfPerGpu * instance.numGpus,
+      instance.computeNanos + instance.diskNanos,
+      machine.reliability,
+    ),
     credit_balance: 0,
     credit_discount_max: 0,
     search: hourlyRow(compute, disk, total),

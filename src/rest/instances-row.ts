@@ -67,6 +67,7 @@ export const instanceRowSchema = z
     dph_total: number('What its GPUs and its disk cost while it runs, in $/h.'),
     storage_cost: number('What its disk costs, in $ per GB and month of 720 hours.'),
     storage_total_cost: number('What its disk costs, in $/h.'),
+    score: number('Deep learning performance per dollar, times reliability.'),
     credit_balance: number('Always 0: nothing is paid ahead for one instance.'),
     credit_discount_max: number('Always 0.'),
     search: hourlySchema.describe('What it costs while it runs.'),

@@ -128,7 +128,7 @@ export const instanceRoutes: Route[] = [
       noCredit,
     ],
     answer: async ({ services, actor, body: { ids = [], state, label } }) => {
-      const change = { targetState: state || undefined, label: label || undefined }
+      const change = { targetState: state, label }
       const steps = await services.instances.update(actor, ids.map(BigInt), change)
       return { success: successOf(steps) }
     },
@@ -150,7 +150,7 @@ export const instanceRoutes: Route[] = [
       noCredit,
     ],
     answer: async ({ services, actor, params: { id }, body: { state, label } }) => {
-      const change = { targetState: state || undefined, label: label || undefined }
+      const change = { targetState: state, label }
       const [step] = await services.instances.update(actor, [id], change)
       if (step?.outcome === 'failed') throw step.error
       const [instance] = await services.instances.byIds(actor, [id], 'instances.update')

@@ -25,6 +25,7 @@ export function commandServices({ database, now, wake }: Deps) {
     /** Changes the target state or the label of instances, each for itself unless all or none are wanted. */
     async update(actor: Actor, ids: readonly bigint[], change: Change, options: CommandOptions = {}): Promise<Step[]> {
       authoriseEach(actor, 'instances.update', ids)
+      checkIds(ids)
       const issue = change.label === undefined ? undefined : checkLabel(change.label)
       if (issue) throw invalidInput([issue])
       if (change.targetState === undefined && change.label === undefined) {
@@ -36,6 +37,7 @@ export function commandServices({ database, now, wake }: Deps) {
     /** Ends rentals. What was destroyed before stays so. */
     async destroy(actor: Actor, ids: readonly bigint[], options: CommandOptions = {}): Promise<Step[]> {
       authoriseEach(actor, 'instances.destroy', ids)
+      checkIds(ids)
       return await command(actor, ids, { kind: 'destroy' }, options)
     },
   }
@@ -47,7 +49,6 @@ export function commandServices({ database, now, wake }: Deps) {
     command: Command,
     { all = false, dryRun = false }: CommandOptions,
   ): Promise<Step[]> {
-    checkIds(ids)
     const at = now()
     const { steps, machines } = await transaction(database.pool, async tx => {
       if (command.kind === 'change' && command.change.targetState === 'running') await needCredit(tx, actor)

@@ -21,7 +21,9 @@ export type TestApp = App & {
   /** Every line that was logged. */
   log: Record<string, unknown>[]
   /** A key of a new account. */
-  newKey: (permissions?: Permissions | null) => Promise<string>
+  newKey: (permissions?: Permissions | null, account?: { creditNanos?: bigint }) => Promise<string>
+  /** Another key of the account that a key belongs to. */
+  scopedKey: (key: string, permissions: Permissions) => Promise<string>
   graphql: (key: string | undefined, query: string, variables?: object) => Promise<GraphqlAnswer>
   rest: (key: string | undefined, method: string, path: string, body?: unknown) => Promise<RestAnswer>
   /** Does to the database what no service does. */
@@ -48,19 +50,25 @@ export async function startApp(options: Partial<AppOptions> = {}): Promise<TestA
   })
   await app.start()
   const fetch = documented(app.fetch)
-  let accounts = 0
+  const emails = new Map<string, string>()
+  const addKey = async (email: string, permissions: Permissions) => {
+    const { apiKey } = await app.operations.accounts.createApiKey(email, { permissions })
+    emails.set(apiKey, email)
+    return apiKey
+  }
   return {
     ...app,
     fetch,
     clock,
     database,
     log,
-    async newKey(permissions = null) {
-      accounts += 1
-      const email = `renter-${accounts}@example.com`
-      const { apiKey } = await app.operations.accounts.create({ email })
-      return permissions === null ? apiKey : (await app.operations.accounts.createApiKey(email, { permissions })).apiKey
+    async newKey(permissions = null, account = {}) {
+      const email = `renter-${emails.size + 1}@example.com`
+      const { apiKey } = await app.operations.accounts.create({ email, ...account })
+      emails.set(apiKey, email)
+      return permissions === null ? apiKey : await addKey(email, permissions)
     },
+    scopedKey: (key, permissions) => addKey(emails.get(key) as string, permissions),
     async graphql(key, query, variables) {
       const response = await fetch(
         new Request('http://berth.test/graphql', {

@@ -73,7 +73,7 @@ builder.queryField('instances', t =>
 
 function readFilter({ ids, label, status, targetState, gpuName }: typeof InstanceFilter.$inferInput): Filter {
   return {
-    ids: ids?.map(id => parseId('Instance', String(id))),
+    ids: ids?.map((id, index) => parseId('Instance', String(id), `filter.ids[${index}]`)),
     label: label ?? undefined,
     // Destroyed ones are in no list.
     status: status?.filter((one): one is Exclude<SeenStatus, 'destroyed'> => one !== 'destroyed'),

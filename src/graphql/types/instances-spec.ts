@@ -1,4 +1,3 @@
-import { invalidInput } from '../../domain/errors.ts'
 import type { LaunchWish } from '../../domain/launch.ts'
 import { type EnvVar, emptyEnvironment, type Port } from '../../domain/launch-env.ts'
 import { splitWords } from '../../domain/words.ts'
@@ -139,17 +138,17 @@ export function readSpec({ source, mode, kind, env, ports, registry, ...spec }: 
   }
 }
 
-function readMode(mode: Spec['mode']): Pick<LaunchWish, 'mode' | 'lab' | 'directory' | 'args'> {
+function readMode(mode: Spec['mode']): Pick<LaunchWish, 'mode' | 'lab' | 'directory' | 'args' | 'unread'> {
   if (mode?.jupyter) {
     const { direct, lab, directory } = mode.jupyter
     return { mode: direct ? 'jupyterDirect' : 'jupyterProxy', lab, directory: directory ?? undefined }
   }
-  if (mode?.args) return { mode: 'args', args: readArgs(mode.args.argsString ?? '') }
+  if (mode?.args) return { mode: 'args', ...readArgs(mode.args.argsString ?? '') }
   return { mode: mode?.ssh?.direct ? 'sshDirect' : 'sshProxy' }
 }
 
-function readArgs(text: string): string[] {
+function readArgs(text: string): Pick<LaunchWish, 'args' | 'unread'> {
   const words = splitWords(text)
-  if (typeof words === 'string') throw invalidInput([{ path: 'args', message: words }])
-  return words.map(word => word.text)
+  if (typeof words === 'string') return { unread: [{ path: 'args', message: words }] }
+  return { args: words.map(word => word.text) }
 }

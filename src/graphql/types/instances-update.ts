@@ -168,7 +168,7 @@ builder.mutationFields(t => ({
 }))
 
 function readIds(ids: (string | number)[]): bigint[] {
-  return ids.map(id => parseId('Instance', String(id)))
+  return ids.map((id, index) => parseId('Instance', String(id), `ids[${index}]`))
 }
 
 function changeOf(input: {

@@ -52,7 +52,7 @@ builder.queryFields(t => ({
       if (ids.length > maxPageSize) {
         throw invalidInput([{ path: 'ids', message: `takes at most ${maxPageSize} ids, not ${ids.length}.` }])
       }
-      return Promise.all(ids.map((id, index) => findNode(id, `ids[${index}]`, context)))
+      return ids.map((id, index) => findNode(id, `ids[${index}]`, context))
     },
   }),
 }))

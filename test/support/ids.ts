@@ -1,0 +1,28 @@
+import { GraphQLID, type GraphQLInputType, getNamedType, isInputObjectType } from 'graphql'
+import { schema } from '../../src/graphql/schema.ts'
+import { routes } from '../../src/rest/routes.ts'
+
+/** The root fields that are given an id, however deep in their input. */
+export function fieldsWithIds(): string[] {
+  const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]
+  const fields = roots.flatMap(root => Object.values(root?.getFields() ?? {}))
+  return fields.filter(field => field.args.some(arg => takesId(arg.type))).map(({ name }) => name)
+}
+
+function takesId(type: GraphQLInputType, above: string[] = []): boolean {
+  const named = getNamedType(type)
+  if (named === GraphQLID) return true
+  if (!isInputObjectType(named) || above.includes(named.name)) return false
+  return Object.values(named.getFields()).some(field => takesId(field.type, [...above, named.name]))
+}
+
+/** The routes that are given an id, in the path or as a list in the body. */
+export function routesWithIds(): string[] {
+  return routes
+    .filter(({ path, body }) => path.includes('{') || (body !== undefined && 'shape' in body && hasIds(body.shape)))
+    .map(({ method, path }) => `${method} ${path}`)
+}
+
+function hasIds(shape: unknown): boolean {
+  return typeof shape === 'object' && shape !== null && Object.keys(shape).some(name => /(^|_)ids$/.test(name))
+}
