@@ -1,4 +1,5 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import { DomainError } from '../src/domain/errors.ts'
 import type { Operations, Services } from '../src/services/services.ts'
@@ -13,7 +14,7 @@ const batchSize = 500
 
 export type MarketSize = { machines: number; seed?: number }
 
-/** The demo account and market, each unless it exists. The account's key is the one in the file while that works. */
+/** The demo account and market, each unless it exists. The account's key is the one in the file while that works, and replaced otherwise. */
 export async function ensureDemo(services: Services, operations: Operations, keyFile: string) {
   const key = await ensureDemoKey(services, operations, keyFile)
   if (!(await operations.machines.exist())) await seedMarket(operations, { machines: demoMachineCount })
@@ -23,11 +24,14 @@ export async function ensureDemo(services: Services, operations: Operations, key
 async function ensureDemoKey(services: Services, operations: Operations, keyFile: string) {
   const kept = await readFile(keyFile, 'utf8').catch(() => '')
   if (await services.apiKeys.identify(kept)) return { apiKey: kept, isNew: false }
+  // Other gateways on the database keep keys of their own, which go on working.
+  const keyName = `demo, ${hostname()}:${keyFile}`
+  await operations.accounts.revokeApiKeys(demoEmail, keyName)
   const { apiKey } = await operations.accounts
-    .create({ email: demoEmail, name: 'Demo', creditNanos: demoCreditNanos })
+    .create({ email: demoEmail, name: 'Demo', creditNanos: demoCreditNanos, keyName })
     .catch((error: unknown) => {
       if (!(error instanceof DomainError && error.code === 'CONFLICT')) throw error
-      return operations.accounts.createApiKey(demoEmail, { name: 'demo', permissions: null })
+      return operations.accounts.createApiKey(demoEmail, { name: keyName, permissions: null })
     })
   await mkdir(dirname(keyFile), { recursive: true })
   await writeFile(keyFile, apiKey, { mode: 0o600 })

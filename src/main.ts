@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from './app.ts'
 import { parseConfig } from './config.ts'
@@ -31,7 +30,7 @@ async function main(): Promise<void> {
   // A terminal sends the signal to npm and to us, and npm passes it on: the second must not cut the first short.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort())
   const config = parseConfig(process.env)
-  const { host, port, dataDir, databaseUrl, demoMarket, graphiql, logLevel } = config
+  const { host, port, dataDir, databaseUrl, demoKeyFile, graphiql, logLevel } = config
   // Standard output is for people, standard error for the log.
   const log = createLog(logLevel, process.stderr)
   void signalled.then(async () => {
@@ -41,8 +40,7 @@ async function main(): Promise<void> {
   })
   const onLost = (error: Error) => log.error({ err: error }, 'The embedded database stopped and does not come back.')
   const server = await openServer(databaseUrl, { dataDir, role: 'gateway', onLost })
-  const demoKeyFile = demoMarket ? join(dataDir, 'demo-key') : undefined
-  const app = createApp({ ...config, databaseUrl: server.url, demoKeyFile, log, now: () => new Date() })
+  const app = createApp({ ...config, databaseUrl: server.url, log, now: () => new Date() })
   const http = createHttpServer(app.fetch)
 
   const stop = async () => {

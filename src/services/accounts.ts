@@ -6,7 +6,7 @@ import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { isDuplicate } from './failures.ts'
 
-export type NewAccount = { email: string; name?: string; creditNanos?: bigint }
+export type NewAccount = { email: string; name?: string; creditNanos?: bigint; keyName?: string }
 
 export function accountServices({ database }: Deps) {
   return {
@@ -19,12 +19,12 @@ export function accountServices({ database }: Deps) {
 }
 
 /** What operators do. There is no actor: whoever can reach the database may do it. */
-export function accountOperations({ database }: Deps) {
+export function accountOperations({ database, now }: Deps) {
   return {
     /** The account, and a key of it with full access. */
-    async create({ email, name = '', creditNanos = 0n }: NewAccount) {
+    async create({ email, name = '', creditNanos = 0n, keyName = 'default' }: NewAccount) {
       const address = readEmail(email)
-      const { row, key } = makeApiKey({ name: 'default', permissions: null })
+      const { row, key } = makeApiKey({ name: keyName, permissions: null })
       const data = { email: address, name, postedNanos: creditNanos, apiKeys: { create: row } }
       const account = await database.prisma.account.create({ data }).catch((error: unknown) => {
         if (!isDuplicate(error)) throw error
@@ -49,6 +49,12 @@ export function accountOperations({ database }: Deps) {
       const { row, key } = makeApiKey(newKey)
       const { id } = await database.prisma.apiKey.create({ data: { ...row, accountId: account.id } })
       return { id, apiKey: key }
+    },
+
+    /** Ends the account's keys of this name. */
+    async revokeApiKeys(email: string, name: string): Promise<void> {
+      const where = { account: { email: readEmail(email) }, name, revokedAt: null }
+      await database.prisma.apiKey.updateMany({ where, data: { revokedAt: now() } })
     },
   }
 }
