@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { maxBodyBytes, readBody } from '../../src/http/body.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 
 let server: Server
@@ -12,11 +13,14 @@ beforeAll(async () => {
     const { pathname } = new URL(request.url)
     reached.push(pathname)
     if (pathname === '/bug') throw new Error('a secret')
+    if (pathname === '/body') return await readBody(request).then(answered, answered)
     return new Response('{}', { headers: { 'content-type': 'application/json' } })
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
 })
+
+const answered = (outcome: string | Error) => Response.json({ msg: outcome instanceof Error ? outcome.message : outcome })
 
 afterAll(() => {
   server.close()
@@ -24,7 +28,7 @@ afterAll(() => {
 })
 
 /** What the server says to these bytes, until it is silent or closes. */
-async function say(bytes: string): Promise<{ status: number | undefined; text: string }> {
+async function say(bytes: string, end = '"msg"'): Promise<{ status: number | undefined; text: string }> {
   reached = []
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
   socket.setEncoding('utf8').setTimeout(1_000, () => socket.destroy())
@@ -32,7 +36,7 @@ async function say(bytes: string): Promise<{ status: number | undefined; text: s
   let text = ''
   socket.on('data', data => {
     text += data
-    if (text.includes('\r\n0\r\n\r\n') || text.includes('"msg"')) socket.end()
+    if (text.includes('\r\n0\r\n\r\n') || text.includes(end)) socket.end()
   })
   socket.write(bytes)
   await once(socket, 'close')
@@ -97,6 +101,16 @@ it('shows nothing of a bug', async () => {
   expect(text).toContain('content-type: application/json')
   expect(text).toContain('{"success":false,"error":"internal_error","msg":"Something went wrong."}')
   expect(text).not.toContain('secret')
+})
+
+it('answers a body that is too large, also when its length is not declared', async () => {
+  const head = 'POST /body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
+  const chunk = `4000\r\n${'x'.repeat(0x4000)}\r\n`
+  const { text } = await say(`${head}${chunk.repeat(100)}0\r\n\r\n`)
+  expect(text).toContain(`"The body is larger than ${maxBodyBytes} bytes."`)
+  // Some clients read nothing before they have sent all.
+  await say(`${head}${chunk.repeat(100)}0\r\n\r\nGET /after HTTP/1.1\r\nHost: a\r\n\r\n`, '\r\n0\r\n\r\n')
+  expect(reached).toEqual(['/body', '/after'])
 })
 
 it.each(['TRACE / HTTP/1.1', 'GET //[ HTTP/1.1', 'GET /%zz HTTP/1.1'])('has no trouble with %s', async line => {
