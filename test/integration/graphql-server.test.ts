@@ -193,6 +193,30 @@ describe('the server', () => {
     expect([...preflight.headers.keys()].filter(name => name.startsWith('access-control'))).toEqual([])
   })
 
+  it.each([
+    ['variables', 'x'],
+    ['variables', '{'],
+    ['extensions', 'x'],
+  ])('refuses %s that are not JSON: %s', async (name, text) => {
+    const form = new URLSearchParams({ query: '{ __typename }', [name]: text })
+    const answers = [
+      await send({ method: 'GET', path: `/graphql?${form}` }),
+      await send({ method: 'GET', path: `/graphql?${name}=${text}` }),
+      await send({ body: `${form}`, headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
+    ]
+    for (const answer of answers) {
+      const message = 'The variables or the extensions are not JSON.'
+      expect(await answer.json()).toEqual({ errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] })
+      expect(answer.status).toBe(400)
+    }
+  })
+
+  it.each(['{"query": secret}', '{', '"x"', ''])('repeats nothing of a body that is not JSON: %s', async body => {
+    const answer = await send({ body })
+    const error = { message: expect.stringMatching(/^POST body /), extensions: { code: 'BAD_REQUEST' } }
+    expect([answer.status, await answer.json()]).toEqual([400, { errors: [error] }])
+  })
+
   it('takes no cookie for a key', async () => {
     const answer = await app.fetch(
       new Request('http://berth.test/graphql', {

@@ -20,7 +20,8 @@ beforeAll(async () => {
   await once(server, 'listening')
 })
 
-const answered = (outcome: string | Error) => Response.json({ msg: outcome instanceof Error ? outcome.message : outcome })
+const answered = (outcome: string | Error) =>
+  Response.json({ msg: outcome instanceof Error ? outcome.message : outcome })
 
 afterAll(() => {
   server.close()
