@@ -1,6 +1,7 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
+import { makeDataDir } from '../src/database/data-dir.ts'
 import { DomainError } from '../src/domain/errors.ts'
 import type { Operations, Services } from '../src/services/services.ts'
 import { type DemoMachine, demoHostCount, demoMachines } from './demo-market.ts'
@@ -33,7 +34,7 @@ async function ensureDemoKey(services: Services, operations: Operations, keyFile
       if (!(error instanceof DomainError && error.code === 'CONFLICT')) throw error
       return operations.accounts.createApiKey(demoEmail, { name: keyName, permissions: null })
     })
-  await mkdir(dirname(keyFile), { recursive: true })
+  await makeDataDir(dirname(keyFile))
   await writeFile(keyFile, apiKey, { mode: 0o600 })
   return { apiKey, isNew: true }
 }

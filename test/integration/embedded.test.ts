@@ -75,6 +75,15 @@ it.each([0o027, 0o077])('makes folders that the database can enter under umask %
   }
 })
 
+describe('a data folder that cannot be one', () => {
+  const advice = 'Set BERTH_DATA_DIR to another folder.'
+
+  it.each(['/proc/berth', '/proc/berth/data', '/dev/null', '/dev/null/berth'])('is named at once: %s', async folder => {
+    const message = new RegExp(`^The data folder ${folder} cannot be used: .*\\. ${advice}$`)
+    await expect(findCluster(folder)).rejects.toThrow(message)
+  })
+})
+
 it('copies programs that only root may read so that the database can run them', async () => {
   const other = await makeDataDir()
   const installed = join(other.dataDir, 'installed')
