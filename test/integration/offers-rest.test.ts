@@ -326,6 +326,14 @@ describe('a search that cannot be answered', () => {
     ['a limit beside q', { q: {}, limit: 'all' }, 'limit: must be a whole number, at least 1.'],
     ['a disk that is a boolean', { allocated_storage: true }, 'allocated_storage: must be a number of GB from 0'],
     ['a disk in a list', { allocated_storage: [10] }, 'allocated_storage: must be a number of GB from 0 to 100000.'],
+    ['a limit that makes no number', { limit: { toString: 1 } }, 'limit: must be a whole number, at least 1.'],
+    [
+      'a disk that makes no number',
+      { allocated_storage: { toString: 1 } },
+      'allocated_storage: must be a number of GB',
+    ],
+    ['a column that makes no text', { select_cols: [{ toString: 1 }] }, 'select_cols: must be a list of column names.'],
+    ['a type that makes no text', { type: { toString: 1 } }, 'type: {"toString":1} is not one of ondemand, bid'],
     ['bundling in words', { disable_bundling: 'perhaps' }, 'disable_bundling: must be true or false.'],
     ['a limit in words', { limit: 'all' }, 'limit: must be a whole number, at least 1.'],
     [
@@ -400,7 +408,10 @@ it('refuses a search with more levels than it can mean, however deep it is', asy
   const bodies = [
     `{"num_gpus": ${lists(20)}}`,
     `{"q": "{\\"num_gpus\\": ${lists(20)}}"}`,
-    `{"order": ${lists(40_000)}}`,
+    ...['order', 'limit', 'type', 'select_cols', 'allocated_storage', 'gpu_name', 'unknown'].flatMap(name => [
+      `{"${name}": ${lists(40_000)}}`,
+      `{"${name}": {"eq": ${lists(40_000)}}}`,
+    ]),
   ]
   for (const body of bodies) {
     const answer = await app.rest(key, 'POST', '/bundles/', body)
