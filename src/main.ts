@@ -1,10 +1,10 @@
 import { once } from 'node:events'
-import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from './app.ts'
 import { parseConfig } from './config.ts'
 import { openServer } from './database/server.ts'
+import { listen } from './http/listen.ts'
 import { createLog } from './http/log.ts'
 import { createHttpServer } from './http/server.ts'
 
@@ -71,14 +71,6 @@ async function main(): Promise<void> {
   }
   await signalled
   await stopAndTell()
-}
-
-async function listen(http: Server, port: number, host: string): Promise<void> {
-  http.listen(port, host)
-  await once(http, 'listening').catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EADDRINUSE') throw error
-    throw new Error(`Port ${port} on ${host} is in use. Stop what listens there, or set PORT to another.`)
-  })
 }
 
 type Greeting = {

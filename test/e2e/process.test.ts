@@ -236,7 +236,7 @@ describe('a gateway that cannot start', () => {
   it('says that its database does not answer', async () => {
     const gateway = run('src/main.ts', [], { ...env, PORT: '0', DATABASE_URL: 'postgresql://u:secret@127.0.0.1:1/x' })
     expect(await gateway.exit).toBe(1)
-    expect(gateway.errors()).toContain('ECONNREFUSED')
+    expect(gateway.errors()).toContain('The database that DATABASE_URL names cannot be used: connect ECONNREFUSED')
     expect(gateway.errors()).not.toContain('secret')
   })
 

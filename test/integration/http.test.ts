@@ -3,6 +3,7 @@ import type { Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maxBodyBytes, readBody } from '../../src/http/body.ts'
+import { listen, tryAddress } from '../../src/http/listen.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 
 let server: Server
@@ -93,6 +94,37 @@ describe('the front guard', () => {
     const withHeaders = (size: number) => `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(size)}\r\n\r\n`
     expect((await say(withHeaders(15_000))).status).toBe(200)
     expect((await say(withHeaders(17_000))).status).toBe(431)
+  })
+})
+
+describe('where it cannot listen', () => {
+  const attempt = (port: number, host: string) =>
+    listen(
+      createHttpServer(async () => new Response()),
+      port,
+      host,
+    ).catch(({ message }: Error) => message)
+
+  it('names the port that is taken', async () => {
+    const { port } = server.address() as AddressInfo
+    const message = `Port ${port} on 127.0.0.1 is in use. Stop what listens there, or set PORT to another.`
+    expect(await attempt(port, '127.0.0.1')).toBe(message)
+    await expect(tryAddress(port, '127.0.0.1')).rejects.toThrow(message)
+  })
+
+  it.each(['nowhere.invalid', '192.0.2.1', '2001:db8::1'])('names the host: %s', async host => {
+    const message = `HOST is ${host}, which is no address of this machine. Set it to one, such as 127.0.0.1 or 0.0.0.0.`
+    expect(await attempt(0, host)).toBe(message)
+  })
+
+  it('leaves an address free that it tried', async () => {
+    const free = createHttpServer(async () => new Response())
+    await listen(free, 0, '127.0.0.1')
+    const { port } = free.address() as AddressInfo
+    free.close()
+    await once(free, 'close')
+    await tryAddress(port, '127.0.0.1')
+    await tryAddress(port, '127.0.0.1')
   })
 })
 
