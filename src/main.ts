@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from './app.ts'
 import { parseConfig } from './config.ts'
 import { openServer } from './database/server.ts'
-import { listen } from './http/listen.ts'
+import { listen, tryAddress } from './http/listen.ts'
 import { createLog } from './http/log.ts'
 import { createHttpServer } from './http/server.ts'
 
@@ -39,6 +39,7 @@ async function main(): Promise<void> {
     process.exit()
   })
   const onLost = (error: Error) => log.error({ err: error }, 'The embedded database stopped and does not come back.')
+  await tryAddress(port, host)
   const server = await openServer(databaseUrl, { dataDir, role: 'gateway', onLost })
   const app = createApp({ ...config, databaseUrl: server.url, log, now: () => new Date() })
   const http = createHttpServer(app.fetch)

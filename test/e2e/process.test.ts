@@ -220,16 +220,17 @@ describe('a gateway that cannot start', () => {
     expect(gateway.errors()).toMatch(/^Berth cannot start\.\nPORT must be .*\nLOG_LEVEL must be .*\n$/)
   })
 
-  it('says that its port is taken, and leaves nothing behind', async () => {
+  it('says that its port is taken before it makes anything', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as { port: number }
-    const gateway = run('src/main.ts', [], { ...env, PORT: String(port) })
+    const folder = join(dataDir, 'none')
+    const gateway = run('src/main.ts', [], { BERTH_DATA_DIR: folder, PORT: String(port) })
     expect(await gateway.exit).toBe(1)
     expect(gateway.errors()).toContain(
       `Port ${port} on 127.0.0.1 is in use. Stop what listens there, or set PORT to another.`,
     )
-    expect(databaseRuns()).toBe(false)
+    expect(existsSync(folder)).toBe(false)
     other.close()
   })
 
