@@ -32,11 +32,22 @@ export function createGraphqlFace(services: Services, prisma: PrismaClient): Han
     try {
       const actor = await authenticate(request, services)
       checkEncoding(request)
-      return await yoga.fetch(request, { ...context, actor, services, prisma })
+      // It knows content types in lower case only.
+      const type = request.headers.get('content-type')
+      if (type) request.headers.set('content-type', type.toLowerCase())
+      const response = await yoga.fetch(request, { ...context, actor, services, prisma })
+      const message = response.body ? undefined : wordless[response.status]
+      return message === undefined ? response : answer(response.status, message, { code: 'BAD_REQUEST' })
     } catch (error) {
       return refuse(error, context)
     }
   }
+}
+
+/** What it refuses without a word. */
+const wordless: Record<number, string> = {
+  406: 'An answer is application/json, which Accept leaves out.',
+  415: 'The content type of a body must be application/json.',
 }
 
 /** The answer to a request that did not become an operation. */

@@ -39,7 +39,7 @@ async function discard(reader: ReadableStreamDefaultReader<Uint8Array>): Promise
 
 export function checkEncoding({ headers }: Request): void {
   const encoding = headers.get('content-encoding')
-  if (encoding && encoding !== 'identity')
+  if (encoding && encoding.toLowerCase() !== 'identity')
     throw new BodyRefused(415, `The content encoding ${encoding} is not supported.`)
   const [, charset] = /charset="?([^";]+)/i.exec(headers.get('content-type') ?? '') ?? []
   if (charset && !/^utf-?8$/i.test(charset)) throw new BodyRefused(415, `The charset ${charset} is not supported.`)

@@ -14,6 +14,8 @@ beforeAll(async () => {
     const { pathname } = new URL(request.url)
     reached.push(pathname)
     if (pathname === '/bug') throw new Error('a secret')
+    if (pathname === '/slow')
+      return new Response(new ReadableStream({ start: stream => stream.enqueue(new Uint8Array(9)) }))
     if (pathname === '/body') return await readBody(request).then(answered, answered)
     return new Response('{}', { headers: { 'content-type': 'application/json' } })
   })
@@ -88,6 +90,35 @@ describe('the front guard', () => {
     expect(text).toContain(
       '{"success":false,"error":"bad_request","msg":"There must be one Host header with a host name."}',
     )
+  })
+
+  it.each([
+    [400, 'bad_request', 'GET / HTTP/1.1\r\nHost: a\r\nX: \0\r\n\r\n'],
+    [400, 'bad_request', 'nonsense\r\n\r\n'],
+    [400, 'bad_request', 'GET / HTTP/1.1\r\n\r\n'],
+    [417, 'expectation_failed', 'POST / HTTP/1.1\r\nHost: a\r\nExpect: x\r\nContent-Length: 0\r\n\r\n'],
+    [431, 'headers_too_large', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`],
+  ])('says %i %s in JSON too', async (expected, error, bytes) => {
+    const { status, text } = await say(bytes)
+    const [head = '', body = ''] = text.split('\r\n\r\n')
+    expect(status).toBe(expected)
+    expect(head.toLowerCase()).toContain('content-type: application/json')
+    expect(JSON.parse(/\{.*\}/.exec(body)?.[0] ?? '')).toEqual({ success: false, error, msg: expect.any(String) })
+    expect(reached).toEqual([])
+  })
+
+  it('does not speak into an answer that has begun', async () => {
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').setEncoding('utf8')
+    let text = ''
+    socket.on('error', () => {})
+    socket.on('data', data => {
+      if (text === '') socket.write('nonsense\r\n\r\n')
+      text += data
+    })
+    socket.write('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n')
+    await once(socket, 'close')
+    expect(text).toMatch(/^HTTP\/1\.1 200/)
+    expect(text).not.toContain('bad_request')
   })
 
   it('lets headers of 16 KB through, and not more', async () => {
@@ -166,9 +197,14 @@ it('cuts off who never finishes a header', async () => {
   hasty.listen(0, '127.0.0.1')
   await once(hasty, 'listening')
   const socket = connect((hasty.address() as AddressInfo).port, '127.0.0.1')
-  socket.resume().write('GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ')
+  socket.write('GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ')
+  let text = ''
+  socket.setEncoding('utf8').on('data', data => {
+    text += data
+  })
   const start = performance.now()
   await once(socket, 'close')
   expect(performance.now() - start).toBeLessThan(4_000)
+  expect(text).toMatch(/^HTTP\/1\.1 408 .*"error":"request_timeout"/s)
   hasty.close()
 })
