@@ -96,7 +96,7 @@ describe('a search', () => {
     ],
     [
       'fields that nobody knows',
-      { chunked: { eq: true }, georegion: true, external: { eq: false }, constructor: { x: 1 }, num_gpus: { gte: 8 } },
+      { chunked: { eq: true }, georegion: true, constructor: { x: 1 }, num_gpus: { gte: 8 } },
       ['8 H100 SXM'],
     ],
     [
@@ -117,6 +117,14 @@ describe('a search', () => {
     ['a search under q as JSON', { q: '{"num_gpus": {"gte": 8}}' }, ['8 H100 SXM']],
     ['what is not rented', { rented: { eq: 'false' }, num_gpus: 8 }, ['8 H100 SXM']],
     ['what is rented, which no offer is', { rented: { eq: true } }, []],
+    ['what is from this market', { external: { eq: false }, num_gpus: 8 }, ['8 H100 SXM']],
+    ['what is from another market, which no offer is', { external: 'true' }, []],
+    ['when a listing ends', { end_date: { gt: 1_795_262_400 }, num_gpus: 8 }, ['8 H100 SXM']],
+    [
+      'when a listing ended',
+      { end_date: { lte: '1795262400' }, rentable: false, order: [['end_date'], ['dph']] },
+      ['1 RTX 3090', '1 RTX 4070S Ti'],
+    ],
     ['an empty q', { q: '', num_gpus: { gte: 8 } }, ['8 H100 SXM']],
     ['conditions beside q', { q: { num_gpus: { lte: 2 } }, datacenter: false }, ['2 RTX 4090', '1 RTX 4090']],
     ['what is under q before what is beside it', { q: { num_gpus: 8 }, num_gpus: 1 }, ['8 H100 SXM']],
