@@ -1,11 +1,11 @@
 /** What a request's body may hold at most, on both faces. */
 export const maxBodyBytes = 100_000
 
-/** Why a body is not read at all: it is too large, or its sender encoded it in a way that JSON is not. */
+/** Why a body is not read: it is too large, or its sender encoded it in a way that JSON is not. */
 export class BodyRefused extends Error {
-  readonly status: 413 | 415
+  readonly status: 400 | 413 | 415
 
-  constructor(status: 413 | 415, message: string) {
+  constructor(status: 400 | 413 | 415, message: string) {
     super(message)
     this.status = status
   }
@@ -28,7 +28,11 @@ export async function readBody(request: Request): Promise<string> {
     }
     chunks.push(part.value)
   }
-  return Buffer.concat(chunks).toString()
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
+  } catch {
+    throw new BodyRefused(400, 'The body is not UTF-8.')
+  }
 }
 
 /** Takes what still comes, for a while: many clients send all before they look for an answer. */

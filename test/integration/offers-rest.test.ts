@@ -125,6 +125,11 @@ describe('a search', () => {
       { end_date: { lte: '1795262400' }, rentable: false, order: [['end_date'], ['dph']] },
       ['1 RTX 3090', '1 RTX 4070S Ti'],
     ],
+    ['booleans as Python prints them', { verified: { eq: 'True' }, datacenter: 'FALSE', num_gpus: 2 }, ['2 RTX 4090']],
+    ['an order in capitals', { order: [['num_gpus', 'DESC']], limit: 1 }, ['8 H100 SXM']],
+    ['an order in capitals, upwards', { order: [['dph_total', 'Asc']], limit: 1 }, ['1 RTX 4090']],
+    ['a q that is null as JSON', { q: 'null', num_gpus: { gte: 8 } }, ['8 H100 SXM']],
+    ['a q that is empty as JSON', { q: '""', num_gpus: { gte: 8 } }, ['8 H100 SXM']],
     ['an empty q', { q: '', num_gpus: { gte: 8 } }, ['8 H100 SXM']],
     ['conditions beside q', { q: { num_gpus: { lte: 2 } }, datacenter: false }, ['2 RTX 4090', '1 RTX 4090']],
     ['what is under q before what is beside it', { q: { num_gpus: 8 }, num_gpus: 1 }, ['8 H100 SXM']],
@@ -426,6 +431,16 @@ it('refuses a search with more levels than it can mean, however deep it is', asy
     const msg = 'Invalid query: it has too many levels; at most 20 are allowed'
     expect(answer).toMatchObject({ status: 400, body: { success: false, error: 'invalid_args', msg } })
   }
+})
+
+it('refuses a body that is not UTF-8', async () => {
+  const body = Buffer.from('{"gpu_name": {"eq": "\xff"}}', 'latin1')
+  const headers = { authorization: `Bearer ${key}` }
+  const answer = await app.fetch(new Request('http://berth.test/api/v0/bundles/', { method: 'POST', headers, body }))
+  expect([answer.status, await answer.json()]).toEqual([
+    400,
+    { success: false, error: 'invalid_request', msg: 'The body is not UTF-8.' },
+  ])
 })
 
 it('names the GPU models to anybody', async () => {
