@@ -48,7 +48,7 @@ export function accountOperations({ database, now }: Deps) {
       if (!account) throw new DomainError('NOT_FOUND', `There is no account with the email address ${address}.`)
       const { row, key } = makeApiKey(newKey)
       const { id } = await database.prisma.apiKey.create({ data: { ...row, accountId: account.id } })
-      return { id, apiKey: key }
+      return { id, account: account.email, apiKey: key }
     },
 
     /** Ends the account's keys of this name. */
@@ -62,5 +62,6 @@ export function accountOperations({ database, now }: Deps) {
 function readEmail(email: string): string {
   const address = email.trim().toLowerCase()
   if (/^[^\s@]+@[^\s@]+$/.test(address) && address.length <= 254 && address.isWellFormed()) return address
-  throw invalidInput([{ path: 'email', message: `"${email}" is not an email address.` }])
+  const message = address.length <= 254 ? `"${address}" is not an email address.` : 'has more than 254 characters.'
+  throw invalidInput([{ path: 'email', message }])
 }

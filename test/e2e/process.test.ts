@@ -106,10 +106,11 @@ describe('a gateway on a new folder', () => {
       'key',
       'create',
       '--account',
-      'ada@example.com',
+      'ADA@example.com',
       '--permissions',
       '{"api":{"misc":{}}}',
     )
+    expect(scoped.result.account).toBe('ada@example.com')
     expect((await ask(gateway, '/api/v0/bundles/', scoped.result.apiKey, {})).status).toBe(200)
     expect((await ask(gateway, '/api/v0/users/current/', scoped.result.apiKey)).status).toBe(403)
   })
@@ -122,7 +123,7 @@ describe('a gateway on a new folder', () => {
       ['account', 'create', '--email', 'demo@example.com'],
       'There is an account with the email address demo@example.com already.',
     ],
-    [['account', 'create', '--email', 'b@c.d', '--credit', 'much'], '--credit is an amount of dollars'],
+    [['account', 'create', '--email', 'b@c.d', '--credit', '-5'], '--credit is an amount of dollars'],
     [['account', 'create', '--email', 'b@c.d', '--colour', 'red'], "Unknown option '--colour'"],
     [
       ['key', 'create', '--account', 'nobody@example.com'],
@@ -143,6 +144,15 @@ describe('a gateway on a new folder', () => {
     const { code, result, errors } = await berth(env, ...args)
     expect([code, result]).toEqual([1, ''])
     expect(errors).toContain(message)
+  })
+
+  it.each([
+    [['help'], /^The commands are:\n {2}account create --email … .*\n {2}key create .*\n {2}market generate .*\n$/],
+    [['key', 'create', '--help'], /^Usage:\n {2}key create --account … .*\n$/],
+  ])('helps an operator who asks with %j', async (args, expected) => {
+    const command = run('src/cli.ts', args, env)
+    expect([await command.exit, command.errors()]).toEqual([0, ''])
+    expect(command.output()).toMatch(expected)
   })
 
   it('finishes what runs when it is stopped, takes nothing new, and leaves nothing behind', async () => {
