@@ -1,5 +1,7 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { dirname } from 'node:path'
+import { makeDataDir } from '../src/database/data-dir.ts'
 import { DomainError } from '../src/domain/errors.ts'
 import type { Operations, Services } from '../src/services/services.ts'
 import { type DemoMachine, demoHostCount, demoMachines } from './demo-market.ts'
@@ -14,7 +16,7 @@ const batchSize = 500
 type Keys = Pick<Services, 'apiKeys'>
 export type MarketSize = { machines: number; seed?: number }
 
-/** The demo account and market, each unless it exists. The account's key is the one in the file while that works. */
+/** The demo account and market, each unless it exists. The account's key is the one in the file while that works, and replaced otherwise. */
 export async function ensureDemo(services: Keys, operations: Operations, keyFile: string) {
   const key = await ensureDemoKey(services, operations, keyFile)
   if (!(await operations.machines.exist())) await seedMarket(operations, { machines: demoMachineCount })
@@ -24,13 +26,16 @@ export async function ensureDemo(services: Keys, operations: Operations, keyFile
 async function ensureDemoKey({ apiKeys }: Keys, operations: Operations, keyFile: string) {
   const kept = await readFile(keyFile, 'utf8').catch(() => '')
   if (await apiKeys.identify(kept)) return { apiKey: kept, isNew: false }
+  // Other gateways on the database keep keys of their own, which go on working.
+  const keyName = `demo, ${hostname()}:${keyFile}`
+  await operations.accounts.revokeApiKeys(demoEmail, keyName)
   const { apiKey } = await operations.accounts
-    .create({ email: demoEmail, name: 'Demo', creditNanos: demoCreditNanos })
+    .create({ email: demoEmail, name: 'Demo', creditNanos: demoCreditNanos, keyName })
     .catch((error: unknown) => {
       if (!(error instanceof DomainError && error.code === 'CONFLICT')) throw error
-      return operations.accounts.createApiKey(demoEmail, { name: 'demo', permissions: null })
+      return operations.accounts.createApiKey(demoEmail, { name: keyName, permissions: null })
     })
-  await mkdir(dirname(keyFile), { recursive: true })
+  await makeDataDir(dirname(keyFile))
   await writeFile(keyFile, apiKey, { mode: 0o600 })
   return { apiKey, isNew: true }
 }

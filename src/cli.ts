@@ -35,10 +35,10 @@ const commands: Record<string, Command> = {
   'key create': {
     required: ['account'],
     optional: ['permissions', 'name', 'expires'],
-    async run({ accounts }, { account = '', name = '', ...options }) {
+    async run({ accounts }, { account: email = '', name = '', ...options }) {
       const permissions = options['permissions'] === undefined ? null : readGrant(options['permissions'])
       const expiresAt = options['expires'] === undefined ? null : readInstant(options['expires'])
-      const { id, apiKey } = await accounts.createApiKey(account, { name, permissions, expiresAt })
+      const { id, account, apiKey } = await accounts.createApiKey(email, { name, permissions, expiresAt })
       return { id, account, permissions, expiresAt, apiKey }
     },
   },
@@ -55,7 +55,8 @@ const commands: Record<string, Command> = {
 }
 
 try {
-  process.stdout.write(`${JSON.stringify(await main(process.argv.slice(2)))}\n`)
+  const args = process.argv.slice(2)
+  process.stdout.write(`${helpFor(args) ?? JSON.stringify(await main(args))}\n`)
 } catch (error) {
   process.stderr.write(`${(explainFailure(error) as Error).message}\n`)
   process.exitCode = 1
@@ -63,7 +64,7 @@ try {
 
 async function main([noun, verb, ...args]: string[]): Promise<unknown> {
   const command = commands[`${noun} ${verb}`]
-  if (!command) throw new Error(`The commands are:\n${Object.entries(commands).map(usageOf).join('\n')}`)
+  if (!command) throw new Error(usageOfAll())
   const options = readOptions(`${noun} ${verb}`, command, args)
   const { databaseUrl, dataDir } = parseConfig(process.env)
   const onLost = ({ message }: Error) => void process.stderr.write(`${message}\n`)
@@ -80,6 +81,19 @@ async function main([noun, verb, ...args]: string[]): Promise<unknown> {
   }
 }
 
+/** What there is to read for who asks; undefined for a command that is to be run. */
+function helpFor(args: string[]): string | undefined {
+  if (!['help', '-h'].includes(args[0] ?? '') && !args.includes('--help')) return undefined
+  const words = args.filter(arg => arg !== 'help' && !arg.startsWith('-'))
+  const name = words.slice(0, 2).join(' ')
+  const command = commands[name]
+  return command ? `Usage:\n${usageOf([name, command])}` : usageOfAll()
+}
+
+function usageOfAll(): string {
+  return `The commands are:\n${Object.entries(commands).map(usageOf).join('\n')}`
+}
+
 function usageOf([name, { required, optional }]: [string, Command]): string {
   const words = [...required.map(option => `--${option} …`), ...optional.map(option => `[--${option} …]`)]
   return `  ${name} ${words.join(' ')}`
@@ -90,13 +104,20 @@ function readOptions(name: string, command: Command, args: string[]): Options {
   const options = Object.fromEntries([...required, ...optional].map(option => [option, { type: 'string' as const }]))
   const usage = `Usage:\n${usageOf([name, command])}`
   try {
-    const { values } = parseArgs({ args, options })
+    const { values } = parseArgs({ args: args.reduce(withOperands, []), options })
     const missing = required.filter(option => values[option] === undefined)
     if (missing.length === 0) return values
     throw new Error(`Missing: ${missing.map(option => `--${option}`).join(', ')}.`)
   } catch (error) {
     throw new Error(`${(error as Error).message}\n${usage}`)
   }
+}
+
+/** Every option takes a text. Node would leave it open whether one that begins with a dash is that text. */
+function withOperands(args: string[], arg: string): string[] {
+  const option = args.at(-1)
+  const belongs = /^-[^-]/.test(arg) && option?.startsWith('--') && !option.includes('=')
+  return belongs ? [...args.slice(0, -1), `${option}=${arg}`] : [...args, arg]
 }
 
 function readCredit(text: string): bigint {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
@@ -9,7 +10,8 @@ export type Config = {
   databaseUrl: string | undefined
   poolSize: number
   dataDir: string
-  demoMarket: boolean
+  /** The file that keeps the key of the demo account; undefined for no demo market. */
+  demoKeyFile: string | undefined
   graphiql: boolean
   logLevel: string
   /** Undefined for one that is kept in the data folder. */
@@ -39,6 +41,25 @@ type Settings = { [Name in keyof typeof settings]?: z.output<(typeof settings)[N
 
 /** Reads the settings, or throws an error that names everything that is wrong with them. */
 export function parseConfig(env: Record<string, string | undefined>): Config {
+  const { HOST = '127.0.0.1', PORT = 4000, ...rest } = readSettings(env)
+  const dataDir = resolve(rest.BERTH_DATA_DIR ?? defaultDataDir(env))
+  // Somebody's own database must never be filled with machines that do not exist.
+  const demoMarket = rest.DEMO_MARKET ?? rest.DATABASE_URL === undefined
+  return {
+    host: HOST,
+    port: PORT,
+    databaseUrl: rest.DATABASE_URL,
+    poolSize: rest.DATABASE_POOL_SIZE ?? 10,
+    dataDir,
+    demoKeyFile: demoMarket ? join(dataDir, demoKeyName(rest.DATABASE_URL)) : undefined,
+    graphiql: rest.GRAPHIQL ?? isLoopback(HOST),
+    logLevel: rest.LOG_LEVEL ?? 'info',
+    secret: rest.BERTH_SECRET,
+    simulatedDelay: rest.SIMULATED_DELAY ?? 1,
+  }
+}
+
+function readSettings(env: Record<string, string | undefined>): Settings {
   const problems: string[] = []
   const given: Record<string, unknown> = {}
   for (const [name, { must, schema }] of Object.entries(settings)) {
@@ -48,21 +69,14 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     else problems.push(`${name} must be ${must}${quote(name, env[name])}.`)
   }
   if (problems.length > 0) throw new Error(problems.join('\n'))
+  return given
+}
 
-  const { HOST = '127.0.0.1', PORT = 4000, ...rest }: Settings = given
-  return {
-    host: HOST,
-    port: PORT,
-    databaseUrl: rest.DATABASE_URL,
-    poolSize: rest.DATABASE_POOL_SIZE ?? 10,
-    dataDir: resolve(rest.BERTH_DATA_DIR ?? defaultDataDir(env)),
-    // Somebody's own database must never be filled with machines that do not exist.
-    demoMarket: rest.DEMO_MARKET ?? rest.DATABASE_URL === undefined,
-    graphiql: rest.GRAPHIQL ?? isLoopback(HOST),
-    logLevel: rest.LOG_LEVEL ?? 'info',
-    secret: rest.BERTH_SECRET,
-    simulatedDelay: rest.SIMULATED_DELAY ?? 1,
-  }
+/** A key works on one database, and a data folder may serve several. Who opens the database makes no other of it. */
+function demoKeyName(databaseUrl: string | undefined): string {
+  if (databaseUrl === undefined) return 'demo-key'
+  const [, database = ''] = /^postgres(?:ql)?:\/\/(?:[^/]*@)?(.*)$/.exec(databaseUrl) ?? []
+  return `demo-key-${createHash('sha256').update(database).digest('hex').slice(0, 12)}`
 }
 
 function quote(name: string, value: string): string {

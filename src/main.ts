@@ -1,11 +1,11 @@
 import { once } from 'node:events'
-import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from './app.ts'
 import { parseConfig } from './config.ts'
 import { openServer } from './database/server.ts'
+import { listen, tryAddress } from './http/listen.ts'
 import { createLog } from './http/log.ts'
 import { createHttpServer } from './http/server.ts'
 import { keepSecret } from './services/secrets.ts'
@@ -36,7 +36,7 @@ async function main(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort())
   const config = parseConfig(process.env)
   if (config.databaseUrl !== undefined && config.secret === undefined) throw new Error(secretMissing)
-  const { host, port, dataDir, databaseUrl, demoMarket, graphiql, logLevel } = config
+  const { host, port, dataDir, databaseUrl, demoKeyFile, graphiql, logLevel } = config
   // Standard output is for people, standard error for the log.
   const log = createLog(logLevel, process.stderr)
   void signalled.then(async () => {
@@ -45,10 +45,10 @@ async function main(): Promise<void> {
     process.exit()
   })
   const onLost = (error: Error) => log.error({ err: error }, 'The embedded database stopped and does not come back.')
+  await tryAddress(port, host)
   const server = await openServer(databaseUrl, { dataDir, role: 'gateway', onLost })
-  const demoKeyFile = demoMarket ? join(dataDir, 'demo-key') : undefined
   const secret = config.secret ?? (await keepSecret(join(dataDir, 'secret')))
-  const app = createApp({ ...config, databaseUrl: server.url, demoKeyFile, log, secret, now: () => new Date() })
+  const app = createApp({ ...config, databaseUrl: server.url, log, secret, now: () => new Date() })
   const http = createHttpServer(app.fetch)
 
   const stop = async () => {
@@ -80,14 +80,6 @@ async function main(): Promise<void> {
   }
   await signalled
   await stopAndTell()
-}
-
-async function listen(http: Server, port: number, host: string): Promise<void> {
-  http.listen(port, host)
-  await once(http, 'listening').catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EADDRINUSE') throw error
-    throw new Error(`Port ${port} on ${host} is in use. Stop what listens there, or set PORT to another.`)
-  })
 }
 
 type Greeting = {

@@ -1,9 +1,10 @@
 // A PostgreSQL server's files in a data folder, and starting and stopping it.
 
 import { randomBytes } from 'node:crypto'
-import { chmod, chown, link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chown, link, readFile, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { makeDataDir } from './data-dir.ts'
 import { canReach, type Engine, findEngine, runProgram } from './engine.ts'
 import { makeWhole } from './unfinished.ts'
 
@@ -25,14 +26,6 @@ export async function findCluster(dataDir: string): Promise<Cluster> {
   const fill = (unfinished: string) => initialise(cluster, unfinished)
   await makeWhole({ folder: cluster.folder, mark: 'PG_VERSION', fill })
   return cluster
-}
-
-/** As root, another user must be able to pass through, whatever the umask is. Folders that exist are left as they are. */
-async function makeDataDir(dataDir: string): Promise<void> {
-  const mode = process.getuid?.() === 0 ? 0o711 : 0o700
-  const first = await mkdir(dataDir, { recursive: true, mode })
-  if (first === undefined) return
-  for (let folder = dataDir; folder.length >= first.length; folder = dirname(folder)) await chmod(folder, mode)
 }
 
 /** Written once and never changed, so that two processes that start together use the same. */

@@ -5,7 +5,26 @@ export type Server = { url: string; release(): Promise<void> }
 
 /** The operator's server, or the one that Berth brings along. */
 export async function openServer(url: string | undefined, embedded: EmbeddedOptions): Promise<Server> {
-  return url === undefined ? await openEmbedded(embedded) : { url, release: async () => {} }
+  if (url === undefined) return await openEmbedded(embedded)
+  await tryOut(url)
+  return { url, release: async () => {} }
+}
+
+/** What fails later cannot say which setting is wrong. */
+async function tryOut(url: string): Promise<void> {
+  try {
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 })
+    // Unheard, the event would end the process.
+    client.on('error', () => {})
+    await client.connect()
+    await client.end()
+  } catch (error) {
+    // When every address of a host refuses, the error of all of them has no words.
+    const { message, code } = error as NodeJS.ErrnoException
+    throw new Error(
+      `The database that DATABASE_URL names cannot be used: ${message || code}. See that it runs, and that the URL is right.`,
+    )
+  }
 }
 
 /** A database on the same server, made for this work and dropped after it. */

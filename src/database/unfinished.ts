@@ -18,6 +18,11 @@ export async function makeWhole({ folder, mark, fill }: Making): Promise<void> {
       () => false,
     )
   if (!(await isThere())) {
+    // Looked at once more: another process may have made it between the two.
+    if ((await isTaken(folder)) && !(await isThere())) {
+      const advice = 'Move it away, or set BERTH_DATA_DIR to another folder.'
+      throw new Error(`${folder} is in the way: what it holds was not made by Berth. ${advice}`)
+    }
     const unfinished = await mkdtemp(nameFor(folder))
     try {
       await fill(unfinished)
@@ -30,6 +35,14 @@ export async function makeWhole({ folder, mark, fill }: Making): Promise<void> {
     }
   }
   await sweep(folder)
+}
+
+/** Whether a file has the name, or a folder that is not empty: neither can be replaced by renaming. */
+async function isTaken(folder: string): Promise<boolean> {
+  return await readdir(folder).then(
+    names => names.length > 0,
+    (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
+  )
 }
 
 /** Removes what was left by those who crashed. Whoever is still at it is too late, and takes the folder that is there. */

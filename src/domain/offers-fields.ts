@@ -66,6 +66,9 @@ export const offerFields = {
   rentable: boolean(offer => isRentable(offer)),
   // By the caller, that is. An id is used up by renting, so no offer that is on the market is rented.
   rented: boolean(() => false),
+  // All machines are listed here; none is passed on from another market.
+  external: boolean(() => false),
+  listedUntil: number(offer => offer.machine.listedUntil.getTime() / 1000),
   availableSeconds: number(offer => availableSecondsOf(offer)),
 
   pricePerHour: usd(offer => offer.price.totalNanos),

@@ -64,7 +64,8 @@ const readValue: Record<FieldKind, (raw: unknown) => FieldValue | undefined> = {
 }
 
 export function readBoolean(raw: unknown): boolean | undefined {
-  return raw === true || raw === 'true' ? true : raw === false || raw === 'false' ? false : undefined
+  const value = typeof raw === 'string' ? raw.toLowerCase() : raw
+  return value === true || value === 'true' ? true : value === false || value === 'false' ? false : undefined
 }
 
 export function readNumber(raw: unknown): number | undefined {

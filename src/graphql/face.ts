@@ -9,7 +9,7 @@ import { explainFailure } from '../services/failures.ts'
 import type { Services } from '../services/services.ts'
 import type { Context } from './context.ts'
 import { describe } from './errors.ts'
-import { withExplainedErrors, withinLimits } from './plugins.ts'
+import { withExplainedErrors, withinLimits, withQuietReaders } from './plugins.ts'
 import { schema } from './schema.ts'
 
 /** Answers /graphql. Without a key there is nothing: no introspection, and no hint in an error. */
@@ -26,17 +26,28 @@ export function createGraphqlFace(services: Services, prisma: PrismaClient): Han
     // It would answer anything that ends with this, without a key. No URL ends with a space and a word.
     healthCheckEndpoint: '/ never',
     maskedErrors: { isDev: false },
-    plugins: [withinLimits, withExplainedErrors],
+    plugins: [withQuietReaders, withinLimits, withExplainedErrors],
   })
   return async (request, context) => {
     try {
       const actor = await authenticate(request, services)
       checkEncoding(request)
-      return await yoga.fetch(request, { ...context, actor, services, prisma })
+      // It knows content types in lower case only.
+      const type = request.headers.get('content-type')
+      if (type) request.headers.set('content-type', type.toLowerCase())
+      const response = await yoga.fetch(request, { ...context, actor, services, prisma })
+      const message = response.body ? undefined : wordless[response.status]
+      return message === undefined ? response : answer(response.status, message, { code: 'BAD_REQUEST' })
     } catch (error) {
       return refuse(error, context)
     }
   }
+}
+
+/** What it refuses without a word. */
+const wordless: Record<number, string> = {
+  406: 'An answer is application/json, which Accept leaves out.',
+  415: 'The content type of a body must be application/json.',
 }
 
 /** The answer to a request that did not become an operation. */

@@ -28,6 +28,28 @@ export const withinLimits: Plugin = {
   },
 }
 
+/** Its readers put what went wrong into the error, with what was sent, and take some of it for a failure of ours. */
+export const withQuietReaders: Plugin = {
+  onRequestParse({ requestParser, setRequestParser }) {
+    if (!requestParser) return
+    setRequestParser(async request => {
+      try {
+        return await requestParser(request)
+      } catch (error) {
+        throw error instanceof SyntaxError
+          ? badRequest('The variables or the extensions are not JSON.')
+          : error instanceof GraphQLError && error.extensions['originalError']
+            ? badRequest(error.message)
+            : error
+      }
+    })
+  },
+}
+
+function badRequest(message: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400 } } })
+}
+
 export const withExplainedErrors: Plugin<Context> = {
   onExecute({ args }) {
     return {

@@ -1,11 +1,11 @@
 /** What a request's body may hold at most, on both faces. */
 export const maxBodyBytes = 100_000
 
-/** Why a body is not read at all: it is too large, or its sender encoded it in a way that JSON is not. */
+/** Why a body is not read: it is too large, or its sender encoded it in a way that JSON is not. */
 export class BodyRefused extends Error {
-  readonly status: 413 | 415
+  readonly status: 400 | 413 | 415
 
-  constructor(status: 413 | 415, message: string) {
+  constructor(status: 400 | 413 | 415, message: string) {
     super(message)
     this.status = status
   }
@@ -16,19 +16,34 @@ export async function readBody(request: Request): Promise<string> {
   checkEncoding(request)
   if (Number(request.headers.get('content-length')) > maxBodyBytes) throw tooLarge()
   if (!request.body) return ''
+  // Not a loop over the body: leaving that would cancel it, and cut the connection before the answer.
+  const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader()
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of request.body) {
-    size += chunk.byteLength
-    if (size > maxBodyBytes) throw tooLarge()
-    chunks.push(chunk)
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    size += part.value.byteLength
+    if (size > maxBodyBytes) {
+      discard(reader).catch(() => {})
+      throw tooLarge()
+    }
+    chunks.push(part.value)
   }
-  return Buffer.concat(chunks).toString()
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
+  } catch {
+    throw new BodyRefused(400, 'The body is not UTF-8.')
+  }
+}
+
+/** Takes what still comes, for a while: many clients send all before they look for an answer. */
+async function discard(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  let left = 100 * maxBodyBytes
+  for (let part = await reader.read(); !part.done && left > 0; part = await reader.read()) left -= part.value.byteLength
 }
 
 export function checkEncoding({ headers }: Request): void {
   const encoding = headers.get('content-encoding')
-  if (encoding && encoding !== 'identity')
+  if (encoding && encoding.toLowerCase() !== 'identity')
     throw new BodyRefused(415, `The content encoding ${encoding} is not supported.`)
   const [, charset] = /charset="?([^";]+)/i.exec(headers.get('content-type') ?? '') ?? []
   if (charset && !/^utf-?8$/i.test(charset)) throw new BodyRefused(415, `The charset ${charset} is not supported.`)

@@ -9,21 +9,31 @@ export function createRouter(
   { rest, graphql, graphiql }: Faces,
   whyNotReady: () => Promise<string | undefined>,
 ): Handler {
-  return async (request, context) => {
+  const pages: Record<string, () => Response | Promise<Response>> = {
+    '/health': health,
+    '/ready': () => readiness(whyNotReady),
+    ...(graphiql ? { '/': () => new Response(null, { status: 302, headers: { location: '/graphql' } }) } : {}),
+  }
+  return answeringHead(async (request, context) => {
     const { path } = context
     if (path.startsWith('/api/')) return await rest(request, context)
-    switch (path) {
-      case '/graphql':
-      case '/graphql/':
-        return await (graphiql && wantsPage(request) ? graphiql : graphql)(request, context)
-      case '/health':
-        return health()
-      case '/ready':
-        return await readiness(whyNotReady)
-      case '/':
-        if (graphiql) return new Response(null, { status: 302, headers: { location: '/graphql' } })
-    }
-    return json(404, { success: false, error: 'not_found', msg: `There is no ${path} here.` })
+    if (path === '/graphql' || path === '/graphql/')
+      return await (graphiql && wantsPage(request) ? graphiql : graphql)(request, context)
+    const page = Object.hasOwn(pages, path) ? pages[path] : undefined
+    if (!page) return json(404, { success: false, error: 'not_found', msg: `There is no ${path} here.` })
+    if (request.method === 'GET') return await page()
+    const msg = `${request.method} does not work on ${path}; GET, HEAD does.`
+    return json(405, { success: false, error: 'method_not_allowed', msg }, { allow: 'GET, HEAD' })
+  })
+}
+
+/** HEAD is GET without the body, wherever there is a GET. */
+function answeringHead(handler: Handler): Handler {
+  return async (request, context) => {
+    if (request.method !== 'HEAD') return await handler(request, context)
+    const { url, headers, signal } = request
+    const { status, headers: answered } = await handler(new Request(url, { headers: [...headers], signal }), context)
+    return new Response(null, { status, headers: answered })
   }
 }
 

@@ -60,6 +60,8 @@ export const restFields: Record<string, OfferField> = {
   reliability2: 'reliability',
   rentable: 'rentable',
   rented: 'rented',
+  external: 'external',
+  end_date: 'listedUntil',
   duration: 'availableSeconds',
   dph_total: 'pricePerHour',
   dph: 'pricePerHour',

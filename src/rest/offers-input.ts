@@ -62,6 +62,7 @@ function readQuery(q: unknown): Record<string, unknown> {
     const message = 'is not JSON; a search is an object of conditions, like {"num_gpus": {"gte": 2}}.'
     throw invalidInput([{ path: 'q', message }])
   }
+  if (isAbsent(query)) return {}
   if (!isObject(query)) throw new DomainError('INVALID_INPUT', 'Invalid query: must be dict of conditions')
   return query
 }
@@ -142,7 +143,8 @@ function readOrder(given: unknown, complain: Complain): OrderKey[] {
     return []
   }
   return order.flatMap(key => {
-    const [name, direction = 'asc'] = Array.isArray(key) ? key : [key]
+    const [name, word = 'asc'] = Array.isArray(key) ? key : [key]
+    const direction = typeof word === 'string' ? word.toLowerCase() : word
     const field = typeof name === 'string' && Object.hasOwn(restFields, name) ? restFields[name] : undefined
     if (field && kindOf(field) !== 'boolean' && (direction === 'asc' || direction === 'desc'))
       return [{ field, direction }]

@@ -7,7 +7,7 @@ import { authorise } from './authorise.ts'
 import type { DataDeps } from './deps.ts'
 import { isDuplicate } from './failures.ts'
 
-export type NewAccount = { email: string; name?: string; creditNanos?: bigint }
+export type NewAccount = { email: string; name?: string; creditNanos?: bigint; keyName?: string }
 
 export function accountServices({ database }: DataDeps) {
   return {
@@ -20,12 +20,12 @@ export function accountServices({ database }: DataDeps) {
 }
 
 /** What operators do. There is no actor: whoever can reach the database may do it. */
-export function accountOperations({ database }: DataDeps) {
+export function accountOperations({ database, now }: DataDeps) {
   return {
     /** The account, and a key of it with full access. */
-    async create({ email, name = '', creditNanos = 0n }: NewAccount) {
+    async create({ email, name = '', creditNanos = 0n, keyName = 'default' }: NewAccount) {
       const address = readEmail(email)
-      const { row, key } = makeApiKey({ name: 'default', permissions: null })
+      const { row, key } = makeApiKey({ name: keyName, permissions: null })
       const data = { email: address, name, postedNanos: creditNanos, apiKeys: { create: row } }
       const account = await database.prisma.account.create({ data }).catch((error: unknown) => {
         if (!isDuplicate(error)) throw error
@@ -49,7 +49,13 @@ export function accountOperations({ database }: DataDeps) {
       if (!account) throw new DomainError('NOT_FOUND', `There is no account with the email address ${address}.`)
       const { row, key } = makeApiKey(newKey)
       const { id } = await database.prisma.apiKey.create({ data: { ...row, accountId: account.id } })
-      return { id, apiKey: key }
+      return { id, account: account.email, apiKey: key }
+    },
+
+    /** Ends the account's keys of this name. */
+    async revokeApiKeys(email: string, name: string): Promise<void> {
+      const where = { account: { email: readEmail(email) }, name, revokedAt: null }
+      await database.prisma.apiKey.updateMany({ where, data: { revokedAt: now() } })
     },
   }
 }
@@ -64,5 +70,6 @@ export async function needCredit(tx: Transaction, { accountId }: Actor): Promise
 function readEmail(email: string): string {
   const address = email.trim().toLowerCase()
   if (/^[^\s@]+@[^\s@]+$/.test(address) && address.length <= 254 && address.isWellFormed()) return address
-  throw invalidInput([{ path: 'email', message: `"${email}" is not an email address.` }])
+  const message = address.length <= 254 ? `"${address}" is not an email address.` : 'has more than 254 characters.'
+  throw invalidInput([{ path: 'email', message }])
 }

@@ -114,6 +114,8 @@ const plainColumns: Record<Exclude<OfferField, Termed>, string> = {
   verified: 'o.verified',
   reliability: 'o.reliability',
   rented: 'false',
+  external: 'false',
+  listedUntil: 'extract(epoch FROM o.listed_until)::float8',
 
   minimumBidPerHour: 'o.min_bid_nanos',
   storagePerGbMonth: 'o.storage_nanos',

@@ -108,10 +108,11 @@ describe('a gateway on a new folder', () => {
       'key',
       'create',
       '--account',
-      'ada@example.com',
+      'ADA@example.com',
       '--permissions',
       '{"api":{"misc":{}}}',
     )
+    expect(scoped.result.account).toBe('ada@example.com')
     expect((await ask(gateway, '/api/v0/bundles/', scoped.result.apiKey, {})).status).toBe(200)
     expect((await ask(gateway, '/api/v0/users/current/', scoped.result.apiKey)).status).toBe(403)
   })
@@ -124,7 +125,7 @@ describe('a gateway on a new folder', () => {
       ['account', 'create', '--email', 'demo@example.com'],
       'There is an account with the email address demo@example.com already.',
     ],
-    [['account', 'create', '--email', 'b@c.d', '--credit', 'much'], '--credit is an amount of dollars'],
+    [['account', 'create', '--email', 'b@c.d', '--credit', '-5'], '--credit is an amount of dollars'],
     [['account', 'create', '--email', 'b@c.d', '--colour', 'red'], "Unknown option '--colour'"],
     [
       ['key', 'create', '--account', 'nobody@example.com'],
@@ -145,6 +146,15 @@ describe('a gateway on a new folder', () => {
     const { code, result, errors } = await berth(env, ...args)
     expect([code, result]).toEqual([1, ''])
     expect(errors).toContain(message)
+  })
+
+  it.each([
+    [['help'], /^The commands are:\n {2}account create --email … .*\n {2}key create .*\n {2}market generate .*\n$/],
+    [['key', 'create', '--help'], /^Usage:\n {2}key create --account … .*\n$/],
+  ])('helps an operator who asks with %j', async (args, expected) => {
+    const command = run('src/cli.ts', args, env)
+    expect([await command.exit, command.errors()]).toEqual([0, ''])
+    expect(command.output()).toMatch(expected)
   })
 
   it('finishes what runs when it is stopped, takes nothing new, and leaves nothing behind', async () => {
@@ -222,16 +232,17 @@ describe('a gateway that cannot start', () => {
     expect(gateway.errors()).toMatch(/^Berth cannot start\.\nPORT must be .*\nLOG_LEVEL must be .*\n$/)
   })
 
-  it('says that its port is taken, and leaves nothing behind', async () => {
+  it('says that its port is taken before it makes anything', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as { port: number }
-    const gateway = run('src/main.ts', [], { ...env, PORT: String(port) })
+    const folder = join(dataDir, 'none')
+    const gateway = run('src/main.ts', [], { BERTH_DATA_DIR: folder, PORT: String(port) })
     expect(await gateway.exit).toBe(1)
     expect(gateway.errors()).toContain(
       `Port ${port} on 127.0.0.1 is in use. Stop what listens there, or set PORT to another.`,
     )
-    expect(databaseRuns()).toBe(false)
+    expect(existsSync(folder)).toBe(false)
     other.close()
   })
 
@@ -243,7 +254,7 @@ describe('a gateway that cannot start', () => {
       DATABASE_URL: 'postgresql://u:secret@127.0.0.1:1/x',
     })
     expect(await gateway.exit).toBe(1)
-    expect(gateway.errors()).toContain('ECONNREFUSED')
+    expect(gateway.errors()).toContain('The database that DATABASE_URL names cannot be used: connect ECONNREFUSED')
     expect(gateway.errors()).not.toContain('secret')
   })
 
@@ -261,7 +272,8 @@ describe('two gateways', () => {
     const database = await createDatabase({ empty: true })
     const shared = { ...env, BERTH_SECRET, DATABASE_URL: database.url, DEMO_MARKET: 'true' }
     const gateways = await Promise.all([startGateway(shared), startGateway(shared)])
-    const key = readFileSync(join(dataDir, 'demo-key'), 'utf8')
+    const [, keyFile = ''] = /(\/\S+\/demo-key-\w+)/.exec(gateways[0].output()) ?? []
+    const key = readFileSync(keyFile, 'utf8')
     const counts = await Promise.all(
       gateways.map(gateway => ask(gateway, '/graphql', key, { query: '{ offers { totalCount } }' })),
     )

@@ -165,3 +165,8 @@ describe('a scoped key', () => {
     expect([rest.status, graphql.status]).toEqual([403, 403])
   })
 })
+
+it('does not repeat a text that is far too long for an email address', async () => {
+  const refused = app.operations.accounts.create({ email: `a@${'b'.repeat(5_000)}` })
+  await expect(refused).rejects.toThrow(/^email: has more than 254 characters\.$/)
+})

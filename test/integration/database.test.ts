@@ -1,11 +1,12 @@
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { schemaDrift } from '../../prisma/drift.ts'
 import { createApp } from '../../src/app.ts'
 import { type Database, openDatabase } from '../../src/database/client.ts'
 import { Prisma } from '../../src/database/generated/client.ts'
 import { alone, locks } from '../../src/database/locks.ts'
 import { migrate, pendingMigrations } from '../../src/database/migrations.ts'
+import { openServer, withDatabase } from '../../src/database/server.ts'
 import { transaction } from '../../src/database/transaction.ts'
 import { createLog } from '../../src/http/log.ts'
 import { startApp } from '../support/app.ts'
@@ -39,6 +40,36 @@ describe('the migrations', () => {
     const applied = await Promise.all([1, 2, 3, 4].map(() => alone(database.url, 1, () => migrate(database.url))))
     expect(applied.filter(names => names.length > 0)).toHaveLength(1)
     await database.drop()
+  })
+})
+
+describe('the database of DATABASE_URL', () => {
+  const open = (url: string) =>
+    openServer(url, { dataDir: '/dev/null', role: 'gateway', onLost: () => {} }).then(
+      () => undefined,
+      ({ message }: Error) => message,
+    )
+  const refusal = (why: string) =>
+    `The database that DATABASE_URL names cannot be used: ${why}. See that it runs, and that the URL is right.`
+
+  it('is tried before anything else', async () => {
+    expect(await open(inject('serverUrl'))).toBeUndefined()
+  })
+
+  it.each([
+    ['does not run', 'postgresql://u:secret@127.0.0.1:1/x', /connect ECONNREFUSED 127\.0\.0\.1:1/],
+    ['does not run under any address of its host', 'postgresql://u:secret@localhost:1/x', /.*ECONNREFUSED.*/],
+    ['is on no host', 'postgresql://u:secret@nowhere.invalid/x', /getaddrinfo \w+ nowhere\.invalid/],
+    ['has no URL', 'postgresql://u:secret@:x:/', /Invalid URL/],
+  ])('is named when it %s, and its password is not', async (_what, url, why) => {
+    const message = await open(url)
+    expect(message).toMatch(new RegExp(`^${refusal(why.source).replaceAll('. ', '\\. ')}$`))
+    expect(message).not.toContain('secret')
+  })
+
+  it('is named when the server has none of that name', async () => {
+    const message = await open(withDatabase(inject('serverUrl'), 'nothing'))
+    expect(message).toBe(refusal('database "nothing" does not exist'))
   })
 })
 

@@ -75,6 +75,29 @@ it.each([0o027, 0o077])('makes folders that the database can enter under umask %
   }
 })
 
+describe('a data folder that cannot be one', () => {
+  const advice = 'Set BERTH_DATA_DIR to another folder.'
+
+  it.each(['/proc/berth', '/proc/berth/data', '/dev/null', '/dev/null/berth'])('is named at once: %s', async folder => {
+    const message = new RegExp(`^The data folder ${folder} cannot be used: .*\\. ${advice}$`)
+    await expect(findCluster(folder)).rejects.toThrow(message)
+  })
+})
+
+it.each([
+  ['a file', (path: string) => writeFile(path, '')],
+  ['a folder of something else', (path: string) => mkdir(join(path, 'x'), { recursive: true })],
+])('names %s that is where the database should be, and leaves it', async (_what, put) => {
+  const other = await makeDataDir()
+  const folder = join(other.dataDir, 'postgres')
+  await put(folder)
+  await expect(findCluster(other.dataDir)).rejects.toThrow(
+    `${folder} is in the way: what it holds was not made by Berth. Move it away, or set BERTH_DATA_DIR to another folder.`,
+  )
+  expect((await readdir(other.dataDir)).filter(name => name.includes('unfinished'))).toEqual([])
+  await other.remove()
+})
+
 it('copies programs that only root may read so that the database can run them', async () => {
   const other = await makeDataDir()
   const installed = join(other.dataDir, 'installed')

@@ -193,6 +193,30 @@ describe('the server', () => {
     expect([...preflight.headers.keys()].filter(name => name.startsWith('access-control'))).toEqual([])
   })
 
+  it.each([
+    ['variables', 'x'],
+    ['variables', '{'],
+    ['extensions', 'x'],
+  ])('refuses %s that are not JSON: %s', async (name, text) => {
+    const form = new URLSearchParams({ query: '{ __typename }', [name]: text })
+    const answers = [
+      await send({ method: 'GET', path: `/graphql?${form}` }),
+      await send({ method: 'GET', path: `/graphql?${name}=${text}` }),
+      await send({ body: `${form}`, headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
+    ]
+    for (const answer of answers) {
+      const message = 'The variables or the extensions are not JSON.'
+      expect(await answer.json()).toEqual({ errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] })
+      expect(answer.status).toBe(400)
+    }
+  })
+
+  it.each(['{"query": secret}', '{', '"x"', ''])('repeats nothing of a body that is not JSON: %s', async body => {
+    const answer = await send({ body })
+    const error = { message: expect.stringMatching(/^POST body /), extensions: { code: 'BAD_REQUEST' } }
+    expect([answer.status, await answer.json()]).toEqual([400, { errors: [error] }])
+  })
+
   it('takes no cookie for a key', async () => {
     const answer = await app.fetch(
       new Request('http://berth.test/graphql', {
@@ -227,6 +251,21 @@ describe('the server', () => {
     expect([rest.status, await rest.json()]).toEqual([415, { success: false, error: 'invalid_request', msg: message }])
   })
 
+  it.each([
+    ['application/xml', {}, 415, 'The content type of a body must be application/json.'],
+    ['', {}, 415, 'The content type of a body must be application/json.'],
+    ['application/json', { accept: 'text/html' }, 406, 'An answer is application/json, which Accept leaves out.'],
+  ])('refuses %o with %o in JSON', async (type, headers, status, message) => {
+    const answer = await send({ body: ask, headers: { 'content-type': type, ...headers } })
+    expect(await answer.json()).toEqual({ errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] })
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'application/json'])
+  })
+
+  it.each(['/graphql', '/api/v0/bundles/'])('reads the names in headers in any case at %s', async path => {
+    const headers = { 'content-type': 'APPLICATION/JSON; Charset=UTF-8', 'content-encoding': 'IDENTITY' }
+    expect((await send({ body: path === '/graphql' ? ask : '{}', headers, path })).status).toBe(200)
+  })
+
   it('gives every answer an id, which is the one of the request if that is a good one', async () => {
     const idOf = async (given: string) =>
       (await send({ body: ask, headers: { 'x-request-id': given } })).headers.get('x-request-id')
@@ -250,6 +289,19 @@ describe('the pages around the faces', () => {
       expect([401, 404]).toContain((await get(path)).status)
     },
   )
+
+  it.each(['/health', '/ready', '/'])('are only read, at %s', async path => {
+    const other = await startApp({ graphiql: true })
+    const ask = (method: string) => other.fetch(new Request(`http://berth.test${path}`, { method }))
+    const refused = await ask('DELETE')
+    expect([refused.status, refused.headers.get('allow'), await refused.json()]).toEqual([
+      405,
+      'GET, HEAD',
+      { success: false, error: 'method_not_allowed', msg: `DELETE does not work on ${path}; GET, HEAD does.` },
+    ])
+    expect((await ask('HEAD')).status).toBe((await ask('GET')).status)
+    await other.close()
+  })
 
   it('are not ready while the app starts or drains', async () => {
     const other = await startApp()
@@ -310,6 +362,16 @@ describe('REST around its routes', () => {
       },
     })
     expect(wrong.headers.get('allow')).toBe('POST, GET')
+  })
+
+  it('answers HEAD as GET, without the body', async () => {
+    const [head, get] = await Promise.all(
+      ['HEAD', 'GET'].map(method => send({ method, path: '/api/v0/users/current/' })),
+    )
+    const seen = (answer: Response | undefined) => [answer?.status, answer?.headers.get('content-type')]
+    expect(seen(head)).toEqual(seen(get))
+    expect(await head?.text()).toBe('')
+    expect((await send({ method: 'HEAD', path: '/api/v0/search/asks/' })).status).toBe(405)
   })
 
   it('takes an empty body for none', async () => {

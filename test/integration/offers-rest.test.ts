@@ -96,7 +96,7 @@ describe('a search', () => {
     ],
     [
       'fields that nobody knows',
-      { chunked: { eq: true }, georegion: true, external: { eq: false }, constructor: { x: 1 }, num_gpus: { gte: 8 } },
+      { chunked: { eq: true }, georegion: true, constructor: { x: 1 }, num_gpus: { gte: 8 } },
       ['8 H100 SXM'],
     ],
     [
@@ -117,6 +117,19 @@ describe('a search', () => {
     ['a search under q as JSON', { q: '{"num_gpus": {"gte": 8}}' }, ['8 H100 SXM']],
     ['what is not rented', { rented: { eq: 'false' }, num_gpus: 8 }, ['8 H100 SXM']],
     ['what is rented, which no offer is', { rented: { eq: true } }, []],
+    ['what is from this market', { external: { eq: false }, num_gpus: 8 }, ['8 H100 SXM']],
+    ['what is from another market, which no offer is', { external: 'true' }, []],
+    ['when a listing ends', { end_date: { gt: 1_795_262_400 }, num_gpus: 8 }, ['8 H100 SXM']],
+    [
+      'when a listing ended',
+      { end_date: { lte: '1795262400' }, rentable: false, order: [['end_date'], ['dph']] },
+      ['1 RTX 3090', '1 RTX 4070S Ti'],
+    ],
+    ['booleans as Python prints them', { verified: { eq: 'True' }, datacenter: 'FALSE', num_gpus: 2 }, ['2 RTX 4090']],
+    ['an order in capitals', { order: [['num_gpus', 'DESC']], limit: 1 }, ['8 H100 SXM']],
+    ['an order in capitals, upwards', { order: [['dph_total', 'Asc']], limit: 1 }, ['1 RTX 4090']],
+    ['a q that is null as JSON', { q: 'null', num_gpus: { gte: 8 } }, ['8 H100 SXM']],
+    ['a q that is empty as JSON', { q: '""', num_gpus: { gte: 8 } }, ['8 H100 SXM']],
     ['an empty q', { q: '', num_gpus: { gte: 8 } }, ['8 H100 SXM']],
     ['conditions beside q', { q: { num_gpus: { lte: 2 } }, datacenter: false }, ['2 RTX 4090', '1 RTX 4090']],
     ['what is under q before what is beside it', { q: { num_gpus: 8 }, num_gpus: 1 }, ['8 H100 SXM']],
@@ -326,6 +339,14 @@ describe('a search that cannot be answered', () => {
     ['a limit beside q', { q: {}, limit: 'all' }, 'limit: must be a whole number, at least 1.'],
     ['a disk that is a boolean', { allocated_storage: true }, 'allocated_storage: must be a number of GB from 0'],
     ['a disk in a list', { allocated_storage: [10] }, 'allocated_storage: must be a number of GB from 0 to 100000.'],
+    ['a limit that makes no number', { limit: { toString: 1 } }, 'limit: must be a whole number, at least 1.'],
+    [
+      'a disk that makes no number',
+      { allocated_storage: { toString: 1 } },
+      'allocated_storage: must be a number of GB',
+    ],
+    ['a column that makes no text', { select_cols: [{ toString: 1 }] }, 'select_cols: must be a list of column names.'],
+    ['a type that makes no text', { type: { toString: 1 } }, 'type: {"toString":1} is not one of ondemand, bid'],
     ['bundling in words', { disable_bundling: 'perhaps' }, 'disable_bundling: must be true or false.'],
     ['a limit in words', { limit: 'all' }, 'limit: must be a whole number, at least 1.'],
     [
@@ -400,13 +421,26 @@ it('refuses a search with more levels than it can mean, however deep it is', asy
   const bodies = [
     `{"num_gpus": ${lists(20)}}`,
     `{"q": "{\\"num_gpus\\": ${lists(20)}}"}`,
-    `{"order": ${lists(40_000)}}`,
+    ...['order', 'limit', 'type', 'select_cols', 'allocated_storage', 'gpu_name', 'unknown'].flatMap(name => [
+      `{"${name}": ${lists(40_000)}}`,
+      `{"${name}": {"eq": ${lists(40_000)}}}`,
+    ]),
   ]
   for (const body of bodies) {
     const answer = await app.rest(key, 'POST', '/bundles/', body)
     const msg = 'Invalid query: it has too many levels; at most 20 are allowed'
     expect(answer).toMatchObject({ status: 400, body: { success: false, error: 'invalid_args', msg } })
   }
+})
+
+it('refuses a body that is not UTF-8', async () => {
+  const body = Buffer.from('{"gpu_name": {"eq": "\xff"}}', 'latin1')
+  const headers = { authorization: `Bearer ${key}` }
+  const answer = await app.fetch(new Request('http://berth.test/api/v0/bundles/', { method: 'POST', headers, body }))
+  expect([answer.status, await answer.json()]).toEqual([
+    400,
+    { success: false, error: 'invalid_request', msg: 'The body is not UTF-8.' },
+  ])
 })
 
 it('names the GPU models to anybody', async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ensureDemo, seedMarket } from '../../prisma/seed.ts'
-import { openDatabase } from '../../src/database/client.ts'
+import { type Database, openDatabase } from '../../src/database/client.ts'
 import { apiKeyServices } from '../../src/services/api-keys.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 
@@ -38,12 +38,46 @@ describe('a market that is generated', () => {
   })
 })
 
-it('keeps the demo key where only its owner reads it', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'berth-seed-'))
-  const file = join(folder, 'data', 'demo-key')
-  const database = openDatabase({ url: app.database.url, poolSize: 2, onIdleError: () => {} })
-  await ensureDemo({ apiKeys: apiKeyServices({ database, now: app.clock.now }) }, app.operations, file)
-  expect((await stat(file)).mode & 0o777).toBe(0o600)
-  await database.close()
-  await rm(folder, { recursive: true })
+describe('the demo key', () => {
+  let folder: string
+  let database: Database
+  let services: { apiKeys: ReturnType<typeof apiKeyServices> }
+  const keyIn = (file: string) => ensureDemo(services, app.operations, join(folder, file))
+  const works = async (key: string) => (await services.apiKeys.identify(key)) !== undefined
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'berth-seed-'))
+    database = openDatabase({ url: app.database.url, poolSize: 2, onIdleError: () => {} })
+    services = { apiKeys: apiKeyServices({ database, now: app.clock.now }) }
+  })
+
+  afterAll(async () => {
+    await database.close()
+    await rm(folder, { recursive: true })
+  })
+
+  it('is kept where only its owner reads it', async () => {
+    await keyIn('data/demo-key')
+    expect((await stat(join(folder, 'data/demo-key'))).mode & 0o777).toBe(0o600)
+  })
+
+  it('stays while its file is there, and ends when another takes its place', async () => {
+    const first = await keyIn('own')
+    expect(await keyIn('own')).toEqual({ apiKey: first.apiKey, isNew: false })
+    for (let time = 0; time < 2; time += 1) {
+      const { apiKey } = await keyIn('own')
+      await rm(join(folder, 'own'))
+      const next = await keyIn('own')
+      expect([next.isNew, await works(next.apiKey), await works(apiKey)]).toEqual([true, true, false])
+    }
+  })
+
+  it('ends no other: those of other files, or of the account', async () => {
+    const elsewhere = await keyIn('elsewhere')
+    const { apiKey } = await app.operations.accounts.createApiKey('demo@example.com', { permissions: null })
+    await keyIn('lost')
+    await rm(join(folder, 'lost'))
+    await keyIn('lost')
+    expect([await works(elsewhere.apiKey), await works(apiKey)]).toEqual([true, true])
+  })
 })

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parseConfig } from '../../src/config.ts'
 import { isLoopback } from '../../src/http/loopback.ts'
@@ -6,14 +7,14 @@ const DATABASE_URL = 'postgresql://u:secret@db.example.com/berth'
 
 describe('the settings', () => {
   it('have a default each', () => {
-    const { dataDir, ...config } = parseConfig({})
+    const { dataDir, demoKeyFile, ...config } = parseConfig({})
     expect(dataDir).toMatch(/berth$/i)
+    expect(demoKeyFile).toBe(join(dataDir, 'demo-key'))
     expect(config).toEqual({
       host: '127.0.0.1',
       port: 4000,
       databaseUrl: undefined,
       poolSize: 10,
-      demoMarket: true,
       graphiql: true,
       logLevel: 'info',
       secret: undefined,
@@ -26,9 +27,19 @@ describe('the settings', () => {
   })
 
   it('never fill a given database with a demo unless told to', () => {
-    expect(parseConfig({ DATABASE_URL }).demoMarket).toBe(false)
-    expect(parseConfig({ DATABASE_URL, DEMO_MARKET: 'true' }).demoMarket).toBe(true)
-    expect(parseConfig({ DEMO_MARKET: 'false' }).demoMarket).toBe(false)
+    expect(parseConfig({ DATABASE_URL }).demoKeyFile).toBeUndefined()
+    expect(parseConfig({ DATABASE_URL, DEMO_MARKET: 'true' }).demoKeyFile).toBeDefined()
+    expect(parseConfig({ DEMO_MARKET: 'false' }).demoKeyFile).toBeUndefined()
+  })
+
+  it('keep the demo key of each database in a file of its own, whoever opens the database', () => {
+    const fileFor = (url: string) =>
+      parseConfig({ DATABASE_URL: url, DEMO_MARKET: 'true', BERTH_DATA_DIR: '/data' }).demoKeyFile
+    const file = fileFor(DATABASE_URL)
+    expect(file).toMatch(/^\/data\/demo-key-[0-9a-f]{12}$/)
+    expect(fileFor(DATABASE_URL.replace('u:secret', 'me:other'))).toBe(file)
+    expect(fileFor(`${DATABASE_URL}2`)).not.toBe(file)
+    expect(parseConfig({ BERTH_DATA_DIR: '/data' }).demoKeyFile).toBe('/data/demo-key')
   })
 
   it('show GraphiQL on this machine only, unless told to', () => {
