@@ -108,6 +108,15 @@ export function keepsThePort(name: string, benchOf: () => Bench): void {
       expect(await rest('start')).toBe('running')
     })
 
+    it('runs nothing whose image is not there yet', async () => {
+      await tell('ensure')
+      const before = await state()
+      await tell('start')
+      if (before === 'preparing') expect(await state()).toBe('preparing')
+      await bench.settle()
+      expect(await rest('start')).toBe('running')
+    })
+
     it('stops what is starting', async () => {
       await rest('ensure')
       await tell('start')
