@@ -56,13 +56,19 @@ export function reconciliationServices({ database, now, secrets, wake }: Deps) {
     async claim(limit: number): Promise<Lease[]> {
       const at = now()
       const leasedUntil = new Date(at.getTime() + leaseMs)
-      const rows = await database.rows(sql`
-        UPDATE instances i SET leased_until = ${leasedUntil} WHERE i.id IN (
+      const taken = await database.rows(sql`
+        UPDATE instances SET leased_until = ${leasedUntil} WHERE id IN (
           SELECT id FROM instances WHERE due_at <= ${at} AND (leased_until IS NULL OR leased_until <= ${at})
           ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-        ) RETURNING i.id, i.account_id, i.machine_id, i.generation, i.attempts, i.target_state, i.status, i.interruptible,
+        ) RETURNING id`)
+      if (taken.length === 0) return []
+      // Asked afterwards and at once: a statement that takes rows sees them as they are when it takes them, but
+      // everything beside them, such as the GPUs, as it was when it began.
+      const rows = await database.rows(sql`
+        SELECT i.id, i.account_id, i.machine_id, i.generation, i.attempts, i.target_state, i.status, i.interruptible,
           EXISTS (SELECT FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id),
-          i.started_at IS NOT NULL, i.destroyed_at IS NOT NULL`)
+          i.started_at IS NOT NULL, i.destroyed_at IS NOT NULL
+        FROM instances i WHERE i.id = ANY(${taken.map(([id]) => String(id))}::bigint[]) AND i.leased_until = ${leasedUntil}`)
       return rows.map(row => {
         const [instanceId, accountId, machineId, generation, attempts, targetState, status, interruptible, ...rest] =
           row

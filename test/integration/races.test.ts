@@ -1,0 +1,111 @@
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Actor } from '../../src/domain/actor.ts'
+import type { Finding, Lease } from '../../src/services/reconciliation.ts'
+import { manualClock } from '../support/clock.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { listMachines } from '../support/factories.ts'
+import { type Gateway, openGateway } from '../support/gateways.ts'
+
+const clock = manualClock()
+let testDatabase: TestDatabase
+let gateway: Gateway
+let actor: Actor
+let machines = 0
+
+beforeAll(async () => {
+  testDatabase = await createDatabase()
+  gateway = openGateway({ url: testDatabase.url, now: clock.now })
+  actor = await gateway.newActor()
+})
+
+afterAll(async () => {
+  await gateway.close()
+  await testDatabase.drop()
+})
+
+/** Rents the block that begins at each of these GPUs, all of one size, on a machine of their own. */
+async function rentOnOneMachine(numGpus: number, size: number, ...starts: number[]): Promise<bigint[]> {
+  await listMachines(gateway.operations, [{ machine: { numGpus } }])
+  machines += 1
+  const ids: bigint[] = []
+  for (const firstGpu of starts) ids.push(await rentBlock(firstGpu, size))
+  return ids
+}
+
+async function rentBlock(firstGpu: number, size: number, bidNanos?: bigint): Promise<bigint> {
+  const [offer] = await gateway.sql(
+    'SELECT id FROM offers WHERE machine_id = $1 AND first_gpu = $2 AND num_gpus = $3 AND withdrawn_at IS NULL',
+    [machines, firstGpu, size],
+  )
+  const terms = bidNanos === undefined ? { interruptible: false as const } : { interruptible: true as const, bidNanos }
+  return await gateway.rent(actor, BigInt(offer?.['id'] as string), { terms })
+}
+
+const stop = (...ids: bigint[]) => gateway.services.instances.update(actor, ids, { targetState: 'stopped' })
+const start = (...ids: bigint[]) => gateway.services.instances.update(actor, ids, { targetState: 'running' })
+
+async function idle(): Promise<void> {
+  for (let turn = 0; turn < 4; turn += 1) {
+    await gateway.idle()
+    clock.advance(31_000)
+  }
+  await gateway.idle()
+}
+
+async function read(id: bigint) {
+  const [row] = await gateway.sql('SELECT * FROM instances WHERE id = $1', [id])
+  return row as Record<string, unknown>
+}
+
+async function leaseOf(id: bigint): Promise<Lease> {
+  await gateway.sql('UPDATE instances SET due_at = $2, leased_until = NULL WHERE id = $1', [id, clock.now()])
+  const lease = (await gateway.reconciliation.claim(100)).find(({ instanceId }) => instanceId === id)
+  if (!lease) throw new Error(`Instance ${id} is not due.`)
+  return lease
+}
+
+/** A session of its own, that does what another gateway would at just that moment. */
+async function withSession<T>(work: (session: pg.Client) => Promise<T>): Promise<T> {
+  const session = new pg.Client({ connectionString: testDatabase.url })
+  await session.connect()
+  return await work(session).finally(() => session.end())
+}
+
+async function untilSomebodyWaits(session: pg.Client): Promise<void> {
+  for (;;) {
+    const { rows } = await session.query(
+      "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+    )
+    if (rows.length > 0) return
+  }
+}
+
+const waiting: Finding = { status: 'scheduling', reason: undefined, inactive: true, gone: false, dueAt: null }
+
+describe('what happens while an instance is being claimed', () => {
+  it('is seen whole: a grant is not missed by whoever sees that something changed', async () => {
+    const [holder] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await idle()
+    await stop(holder)
+    await idle()
+    const winner = await rentBlock(0, 1)
+    await start(holder)
+    await gateway.sql('UPDATE instances SET due_at = NULL WHERE id = $1', [winner])
+    // A claim waits after it began to read, and before it has taken a row.
+    await gateway.sql(`CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF current_query() LIKE '%SKIP LOCKED%' THEN PERFORM pg_advisory_xact_lock(7); END IF; RETURN NULL; END $$`)
+    await gateway.sql('CREATE TRIGGER pause BEFORE UPDATE ON instances FOR EACH STATEMENT EXECUTE FUNCTION pause()')
+    await withSession(async session => {
+      await session.query('SELECT pg_advisory_lock(7)')
+      const passing = gateway.idle()
+      await untilSomebodyWaits(session)
+      await gateway.services.instances.destroy(actor, [winner])
+      await session.query('SELECT pg_advisory_unlock(7)')
+      await passing
+    })
+    await gateway.sql('DROP FUNCTION pause CASCADE')
+    await idle()
+    expect(await read(holder)).toMatchObject({ status: 'running' })
+  })
+})
