@@ -170,7 +170,7 @@ export function reconciliationServices({ database, now, secrets, wake }: Deps) {
       UPDATE gpus SET occupant_id = NULL WHERE machine_id = ${machineId} AND occupant_id = ${instanceId} RETURNING index`)
     if (left.length === 0) return false
     await tx.rows(sql`
-      UPDATE instances SET due_at = ${at} WHERE id IN (
+      UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id IN (
         SELECT holder_id FROM gpus WHERE machine_id = ${machineId} AND holder_id <> ${instanceId}
         AND index = ANY(${left.map(([index]) => index as number)}::int[])
       )`)

@@ -109,3 +109,19 @@ describe('what happens while an instance is being claimed', () => {
     expect(await read(holder)).toMatchObject({ status: 'running' })
   })
 })
+
+describe('what happens while an instance is being looked at', () => {
+  it('does not make it forget that its GPUs were left meanwhile', async () => {
+    const [first] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await idle()
+    await stop(first)
+    const second = await rentBlock(0, 1)
+    const lease = await leaseOf(second)
+    expect(await gateway.reconciliation.occupy(lease)).toBe(false)
+    const leaving = await leaseOf(first)
+    await gateway.reconciliation.record(leaving, { ...waiting, status: 'stopped' })
+    const later = new Date(clock.now().getTime() + 10_000)
+    await gateway.reconciliation.record(lease, { ...waiting, dueAt: later })
+    expect(await read(second)).toMatchObject({ due_at: clock.now(), leased_until: null })
+  })
+})
