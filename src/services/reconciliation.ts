@@ -149,10 +149,11 @@ export function reconciliationServices({ database, now, secrets, wake }: Deps) {
       if (othersAreDue) wake()
     },
 
-    /** Gives an instance back that could not be looked at, to be looked at later. */
-    async postpone({ instanceId, leasedUntil, attempts }: Lease, dueAt: Date): Promise<void> {
+    /** Gives an instance back that could not be looked at, to be looked at later, or as soon as somebody wished since. */
+    async postpone({ instanceId, leasedUntil, generation, attempts }: Lease, dueAt: Date): Promise<void> {
       await database.rows(sql`
-        UPDATE instances SET leased_until = NULL, attempts = ${attempts + 1}, due_at = ${dueAt}
+        UPDATE instances SET leased_until = NULL, attempts = ${attempts + 1},
+          due_at = CASE WHEN generation = ${generation} THEN ${dueAt}::timestamptz ELSE due_at END
         WHERE id = ${instanceId} AND leased_until = ${leasedUntil}`)
     },
   }

@@ -124,4 +124,12 @@ describe('what happens while an instance is being looked at', () => {
     await gateway.reconciliation.record(lease, { ...waiting, dueAt: later })
     expect(await read(second)).toMatchObject({ due_at: clock.now(), leased_until: null })
   })
+
+  it('is not put off by a look that failed before it', async () => {
+    const [id] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    const lease = await leaseOf(id)
+    await stop(id)
+    await gateway.reconciliation.postpone(lease, new Date(clock.now().getTime() + 60_000))
+    expect(await read(id)).toMatchObject({ due_at: clock.now(), leased_until: null })
+  })
 })
