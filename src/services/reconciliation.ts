@@ -141,8 +141,10 @@ export function reconciliationServices({ database, now, secrets, wake }: Deps) {
             due_at = CASE WHEN generation = ${lease.generation} THEN ${finding.dueAt}::timestamptz ELSE due_at END
           WHERE id = ${lease.instanceId} RETURNING generation`)
         if (current?.[0] !== lease.generation) return true
+        // Of what ended there is nothing new to be said: why it ended stays.
+        if (isFinal(lease.status)) return vacated
         await writeStatus(tx, lease, finding, at)
-        const ended = isFinal(finding.status) && !isFinal(lease.status)
+        const ended = isFinal(finding.status)
         if (ended) await settleMarket(tx, machine, at)
         return vacated || ended
       })

@@ -132,4 +132,17 @@ describe('what happens while an instance is being looked at', () => {
     await gateway.reconciliation.postpone(lease, new Date(clock.now().getTime() + 60_000))
     expect(await read(id)).toMatchObject({ due_at: clock.now(), leased_until: null })
   })
+
+  it('does not take away why it ended', async () => {
+    const [id] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await idle()
+    await gateway.sql('UPDATE simulated_containers SET exit_code = 9 WHERE instance_id = $1', [id])
+    clock.advance(61_000)
+    await gateway.idle()
+    const ended = { status: 'exited', reason_code: 'EXITED', exit_code: 9 }
+    expect(await read(id)).toMatchObject(ended)
+    await stop(id)
+    await gateway.idle()
+    expect(await read(id)).toMatchObject(ended)
+  })
 })
