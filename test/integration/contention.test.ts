@@ -81,9 +81,9 @@ describe('two apps on one database', () => {
     const change = (state: string) => (app: TestApp) => app.rest(key, 'PUT', path, { state })
     const swaps = Array.from({ length: 40 }, (_, index) => change(index % 3 === 0 ? 'running' : 'stopped'))
     const swapped = await atOnce([...swaps, ...Array.from({ length: 8 }, () => readOnceIdle)])
-    expect(Object.keys(countOf(swapped))).toEqual(['200 ok'])
+    expect(new Set(swapped.map(({ status }) => status))).toEqual(new Set([200]))
     const ended = await atOnce([...swaps, ...Array.from({ length: 4 }, () => destroy), ...swaps])
-    expect(Object.keys(countOf(ended)).sort()).toEqual(['200 ok', '404 no_such_instance'])
+    expect(new Set(ended.map(({ status }) => status))).toEqual(new Set([200, 404]))
     expect(ended.slice(40, 44).filter(({ status }) => status === 200)).toHaveLength(1)
     await idle()
     const [row] = await sql(`
