@@ -21,6 +21,15 @@ export async function lockMachine(tx: Transaction, id: number): Promise<Machine>
 }
 
 /**
+ * Takes an instance and all that claim GPUs of its machine, in the order of all who take several. Whoever may change
+ * others beside the one that he looks at does this first. The machine must be locked.
+ */
+export async function lockRivals(tx: Transaction, machineId: number, instanceId: bigint): Promise<void> {
+  await tx.rows(Prisma.sql`
+    SELECT i.id FROM instances i WHERE i.id = ${instanceId} OR (${claiming(machineId)}) ORDER BY i.id FOR UPDATE`)
+}
+
+/**
  * Grants a machine's GPUs to those whom they belong to now, and lists what is free. The machine must be locked. It does
  * nothing where nothing is to be changed, so whoever is in doubt may call it.
  */
@@ -45,16 +54,23 @@ async function claimsOn(tx: Transaction, machineId: number): Promise<Claim[]> {
   const rows = await tx.rows(Prisma.sql`
     SELECT i.id, i.first_gpu, i.num_gpus, i.interruptible, i.compute_nanos, i.claimed_at,
       EXISTS (SELECT FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id)
-    FROM instances i WHERE i.machine_id = ${machineId} AND i.target_state = 'running' AND i.destroyed_at IS NULL
-    AND i.status <> ALL (${finalStatuses}::instance_status[])`)
+    FROM instances i WHERE ${claiming(machineId)}`)
   return rows.map(row => {
     const [instanceId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, holds] = row
     return { instanceId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, holds } as Claim
   })
 }
 
+function claiming(machineId: number): Prisma.Sql {
+  return Prisma.sql`i.machine_id = ${machineId} AND i.target_state = 'running' AND i.destroyed_at IS NULL
+    AND i.status <> ALL (${finalStatuses}::instance_status[])`
+}
+
 /** Writes down who has which GPU, and wakes those who won or lost theirs. */
 async function grant(tx: Transaction, machineId: number, claims: Claim[], granted: Claim[], at: Date): Promise<void> {
+  const moved = claims.filter(claim => claim.holds !== granted.includes(claim))
+  // Before the GPUs: these refer to instances, which takes them too, in whatever order.
+  const rows = moved.length > 0 ? await tx.rows(wakeOf(moved, at)) : []
   const holders = granted.flatMap(({ instanceId, firstGpu, numGpus }) =>
     Array.from({ length: numGpus }, (_, index) => ({ index: firstGpu + index, instanceId: String(instanceId) })),
   )
@@ -64,12 +80,6 @@ async function grant(tx: Transaction, machineId: number, claims: Claim[], grante
       AS wanted(index, holder_id) ON wanted.index = old.index
     WHERE old.machine_id = ${machineId} AND gpus.machine_id = old.machine_id AND gpus.index = old.index
     AND old.holder_id IS DISTINCT FROM wanted.holder_id`)
-  const moved = claims.filter(claim => claim.holds !== granted.includes(claim))
-  if (moved.length === 0) return
-  const rows = await tx.rows(Prisma.sql`
-    UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id IN (
-      SELECT id FROM instances WHERE id = ANY(${moved.map(({ instanceId }) => String(instanceId))}::bigint[]) ORDER BY id FOR UPDATE
-    ) RETURNING id, account_id`)
   const winners = new Set(granted.map(({ instanceId }) => instanceId))
   const events = rows.map(([id, accountId]) => ({
     type: winners.has(id as bigint) ? ('INSTANCE_GRANTED' as const) : ('INSTANCE_OUTBID' as const),
@@ -77,6 +87,13 @@ async function grant(tx: Transaction, machineId: number, claims: Claim[], grante
     instanceId: id as bigint,
   }))
   await recordEvents(tx, events, at)
+}
+
+function wakeOf(moved: Claim[], at: Date): Prisma.Sql {
+  return Prisma.sql`
+    UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id IN (
+      SELECT id FROM instances WHERE id = ANY(${moved.map(({ instanceId }) => String(instanceId))}::bigint[]) ORDER BY id FOR UPDATE
+    ) RETURNING id, account_id`
 }
 
 async function offersOf(tx: Transaction, machineId: number): Promise<Listed[]> {

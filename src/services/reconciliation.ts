@@ -15,7 +15,7 @@ import {
 import type { Registry } from '../domain/registry.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
-import { lockMachine, settleMarket } from './market.ts'
+import { lockMachine, lockRivals, settleMarket } from './market.ts'
 
 const { sql } = Prisma
 
@@ -120,7 +120,9 @@ export function reconciliationServices({ database, now, secrets, wake }: Deps) {
      */
     async settle({ instanceId, machineId, leasedUntil, generation }: Lease): Promise<boolean> {
       return await transaction(database.pool, async tx => {
-        await settleMarket(tx, await lockMachine(tx, machineId), now())
+        const machine = await lockMachine(tx, machineId)
+        await lockRivals(tx, machineId, instanceId)
+        await settleMarket(tx, machine, now())
         const changed = await tx.rows(sql`
           UPDATE instances SET leased_until = NULL
           WHERE id = ${instanceId} AND leased_until = ${leasedUntil} AND generation <> ${generation} RETURNING id`)
@@ -133,6 +135,7 @@ export function reconciliationServices({ database, now, secrets, wake }: Deps) {
       const at = now()
       const othersAreDue = await transaction(database.pool, async tx => {
         const machine = await lockMachine(tx, lease.machineId)
+        if (finding.inactive || isFinal(finding.status)) await lockRivals(tx, lease.machineId, lease.instanceId)
         if (!(await isHeld(tx, lease))) return false
         const vacated = finding.inactive && (await vacate(tx, lease, at))
         if (finding.gone) await release(tx, lease, at)
@@ -176,7 +179,7 @@ export function reconciliationServices({ database, now, secrets, wake }: Deps) {
       UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id IN (
         SELECT holder_id FROM gpus WHERE machine_id = ${machineId} AND holder_id <> ${instanceId}
         AND index = ANY(${left.map(([index]) => index as number)}::int[])
-      )`)
+      ) AND target_state = 'running' AND destroyed_at IS NULL`)
     return true
   }
 

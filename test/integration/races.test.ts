@@ -146,3 +146,65 @@ describe('what happens while an instance is being looked at', () => {
     expect(await read(id)).toMatchObject(ended)
   })
 })
+
+describe('locks on instances', () => {
+  /** Holds the lower lock: whoever waits for it must not have the higher one. */
+  async function expectsOrder(low: bigint, high: bigint, work: () => Promise<unknown>): Promise<void> {
+    expect(low < high).toBe(true)
+    await withSession(async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM instances WHERE id = $1 FOR UPDATE', [low])
+      const working = work()
+      await untilSomebodyWaits(session)
+      const taken = await session.query('SELECT FROM instances WHERE id = $1 FOR UPDATE NOWAIT', [high]).then(
+        () => 'in order',
+        (error: unknown) => (error as { code?: string }).code,
+      )
+      await session.query('ROLLBACK')
+      await working
+      expect(taken).toBe('in order')
+    })
+  }
+
+  it('are taken by id when GPUs are left to one that waits', async () => {
+    const [low] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await idle()
+    await stop(low)
+    const high = await rentBlock(0, 1)
+    await idle()
+    await stop(high)
+    await start(low)
+    const lease = await leaseOf(high)
+    await expectsOrder(low, high, () => gateway.reconciliation.record(lease, { ...waiting, status: 'stopped' }))
+  })
+
+  it('are taken by id when one that ended leaves its GPUs to another', async () => {
+    const [low] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await stop(low)
+    const high = await rentBlock(0, 1)
+    await start(low)
+    const lease = await leaseOf(high)
+    await expectsOrder(low, high, () => gateway.reconciliation.record(lease, { ...waiting, status: 'exited' }))
+  })
+
+  it('are taken by id when a wish of another is made good', async () => {
+    const [low] = (await rentOnOneMachine(2, 1, 0)) as [bigint]
+    await stop(low)
+    await rentBlock(0, 1)
+    const high = await rentBlock(1, 1)
+    await stop(high)
+    await start(low)
+    await gateway.sql("UPDATE instances SET target_state = 'running' WHERE id = $1", [high])
+    const lease = await leaseOf(low)
+    await expectsOrder(low, high, () => gateway.reconciliation.settle(lease))
+  })
+
+  it('are taken by id when GPUs are granted in another order', async () => {
+    const [low] = (await rentOnOneMachine(2, 1, 1)) as [bigint]
+    const high = await rentBlock(0, 1)
+    await stop(low, high)
+    const both = await rentBlock(0, 2)
+    await start(low, high)
+    await expectsOrder(low, high, () => stop(both))
+  })
+})
