@@ -208,3 +208,22 @@ describe('locks on instances', () => {
     await expectsOrder(low, high, () => stop(both))
   })
 })
+
+describe('a command', () => {
+  it('is done once its wishes are written, even when the market can only follow later', async () => {
+    const [id] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await idle()
+    await withSession(async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM machines WHERE id = $1 FOR UPDATE', [machines])
+      const wakes = gateway.wakes()
+      expect(await stop(id)).toMatchObject([{ outcome: 'applied' }])
+      expect(gateway.wakes()).toBe(wakes + 1)
+      await session.query('ROLLBACK')
+    })
+    await idle()
+    expect(await gateway.sql('SELECT holder_id FROM gpus WHERE machine_id = $1', [machines])).toEqual([
+      { holder_id: null },
+    ])
+  })
+})
