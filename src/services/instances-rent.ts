@@ -22,6 +22,9 @@ const bindingColumns = columnsOf(Prisma.PortBindingScalarFieldEnum)
 /** How many offers are named beside one that is gone. */
 const alternativeCount = 3
 
+/** Undoes a rental that was to start at once, and would not. */
+class WouldWait extends Error {}
+
 type Alternatives = (actor: Actor, gpuName: string, numGpus: number, limit: number) => Promise<Offer[]>
 
 export function rentServices({ database, now, secrets, wake }: Deps, alternativesTo: Alternatives) {
@@ -36,7 +39,11 @@ export function rentServices({ database, now, secrets, wake }: Deps, alternative
         throw new DomainError('SSH_KEY_REQUIRED', message)
       }
       const at = now()
-      const id = await transaction(database.pool, tx => rentIn(tx, actor, wish, launch, at))
+      const renting = transaction(database.pool, tx => rentIn(tx, actor, wish, launch, at))
+      const id = await renting.catch((error: unknown) => {
+        if (error instanceof WouldWait) return undefined
+        throw error
+      })
       if (id === undefined) throw await unavailable(actor, wish, at)
       wake()
       return id
@@ -64,7 +71,10 @@ export function rentServices({ database, now, secrets, wake }: Deps, alternative
     const after = { ...shown, offerId: String(offer.id), machineId: machine.id, computeNanos: String(computeNanos) }
     const created = { type: 'INSTANCE_CREATED' as const, accountId: actor.accountId, apiKeyId: actor.apiKeyId }
     await recordEvents(tx, [{ ...created, instanceId: id, after, reason: 'USER_REQUEST' }], at)
-    await settleMarket(tx, machine, at)
+    const granted = await settleMarket(tx, machine, at)
+    // Its offer may have been rentable because the market has not followed a wish of another yet.
+    const waits = launch.targetState === 'running' && granted.every(({ instanceId }) => instanceId !== id)
+    if (waits && wish.cancelUnavailable) throw new WouldWait()
     return id
   }
 

@@ -31,15 +31,16 @@ export async function lockRivals(tx: Transaction, machineId: number, instanceId:
 
 /**
  * Grants a machine's GPUs to those whom they belong to now, and lists what is free. The machine must be locked. It does
- * nothing where nothing is to be changed, so whoever is in doubt may call it.
+ * nothing where nothing is to be changed, so whoever is in doubt may call it. Who has GPUs then is returned.
  */
-export async function settleMarket(tx: Transaction, machine: Machine, at: Date): Promise<void> {
+export async function settleMarket(tx: Transaction, machine: Machine, at: Date): Promise<Claim[]> {
   const claims = await claimsOn(tx, machine.id)
   const granted = assign(claims)
   await grant(tx, machine.id, claims, granted, at)
   const { changed, added } = relist(machine, await offersOf(tx, machine.id), granted)
   if (changed.length > 0) await changeOffers(tx, changed)
   if (added.length > 0) await tx.rows(insertAll('offers', offerColumns, offerRows(machine, added, at)))
+  return granted
 }
 
 /** New rows of offers: what is listed, with the facts of the machine that a search reads beside it. */

@@ -226,4 +226,20 @@ describe('a command', () => {
       { holder_id: null },
     ])
   })
+
+  it('that wrote wishes and died is not overtaken by a rental that may not wait', async () => {
+    const [earlier] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await stop(earlier)
+    clock.advance(1_000)
+    const wish = "UPDATE instances SET target_state = 'running', claimed_at = $2, due_at = $2 WHERE id = $1"
+    await gateway.sql(wish, [earlier, clock.now()])
+    clock.advance(1_000)
+    const [offer] = await gateway.sql(
+      'SELECT id FROM offers WHERE machine_id = $1 AND withdrawn_at IS NULL AND rentable',
+      [machines],
+    )
+    const renting = gateway.rent(actor, BigInt(offer?.['id'] as string), { cancelUnavailable: true })
+    await expect(renting).rejects.toMatchObject({ code: 'OFFER_UNAVAILABLE' })
+    expect(await gateway.sql('SELECT id FROM instances WHERE machine_id = $1', [machines])).toHaveLength(1)
+  })
 })
