@@ -97,6 +97,38 @@ describe('a lease', () => {
     expect(await read(id)).toEqual(before)
     expect(before['leased_until']).toEqual(taken?.leasedUntil)
   })
+
+  it('that ran out during a slow look begins no further step', async () => {
+    await aMachineWith(1)
+    const id = await rentGpu(0)
+    await idle()
+    await living().services.instances.update(actor, [id], { targetState: 'stopped' })
+    await idle()
+    await living().services.instances.update(actor, [id], { targetState: 'running' })
+    const told: string[] = []
+    const slow = openGateway({
+      url: testDatabase.url,
+      now: clock.now,
+      between: provider => ({
+        ...provider,
+        async observe(...args) {
+          clock.advance(30_000)
+          return await provider.observe(...args)
+        },
+        async start(...args) {
+          told.push('start')
+          await provider.start(...args)
+        },
+      }),
+    })
+    const [lease] = (await slow.reconciliation.claim(100)).filter(({ instanceId }) => instanceId === id)
+    if (!lease) throw new Error('It is not due.')
+    await slow.look(lease)
+    await slow.close()
+    expect(told).toEqual([])
+    await idle()
+    expect(await read(id)).toMatchObject({ status: 'running' })
+  })
 })
 
 /** How a gateway dies at a call of its driver. */
