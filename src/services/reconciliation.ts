@@ -133,24 +133,7 @@ export function reconciliationServices({ database, now, secrets, wake }: Deps) {
     /** Writes what was seen, and gives the instance back. What was seen under an older wish changes no status. */
     async record(lease: Lease, finding: Finding): Promise<void> {
       const at = now()
-      const othersAreDue = await transaction(database.pool, async tx => {
-        const machine = await lockMachine(tx, lease.machineId)
-        if (finding.inactive || isFinal(finding.status)) await lockRivals(tx, lease.machineId, lease.instanceId)
-        if (!(await isHeld(tx, lease))) return false
-        const vacated = finding.inactive && (await vacate(tx, lease, at))
-        if (finding.gone) await release(tx, lease, at)
-        const [current] = await tx.rows(sql`
-          UPDATE instances SET leased_until = NULL, attempts = 0,
-            due_at = CASE WHEN generation = ${lease.generation} THEN ${finding.dueAt}::timestamptz ELSE due_at END
-          WHERE id = ${lease.instanceId} RETURNING generation`)
-        if (current?.[0] !== lease.generation) return true
-        // Of what ended there is nothing new to be said: why it ended stays.
-        if (isFinal(lease.status)) return vacated
-        await writeStatus(tx, lease, finding, at)
-        const ended = isFinal(finding.status)
-        if (ended) await settleMarket(tx, machine, at)
-        return vacated || ended
-      })
+      const othersAreDue = await transaction(database.pool, tx => recordIn(tx, lease, finding, at))
       if (othersAreDue) wake()
     },
 
@@ -161,6 +144,26 @@ export function reconciliationServices({ database, now, secrets, wake }: Deps) {
           due_at = CASE WHEN generation = ${generation} THEN ${dueAt}::timestamptz ELSE due_at END
         WHERE id = ${instanceId} AND leased_until = ${leasedUntil}`)
     },
+  }
+
+  /** True when others than this instance may have something to do now, or it has itself. */
+  async function recordIn(tx: Transaction, lease: Lease, finding: Finding, at: Date): Promise<boolean> {
+    const machine = await lockMachine(tx, lease.machineId)
+    if (finding.inactive || isFinal(finding.status)) await lockRivals(tx, lease.machineId, lease.instanceId)
+    if (!(await isHeld(tx, lease))) return false
+    const vacated = finding.inactive && (await vacate(tx, lease, at))
+    if (finding.gone) await release(tx, lease, at)
+    const [current] = await tx.rows(sql`
+      UPDATE instances SET leased_until = NULL, attempts = 0,
+        due_at = CASE WHEN generation = ${lease.generation} THEN ${finding.dueAt}::timestamptz ELSE due_at END
+      WHERE id = ${lease.instanceId} RETURNING generation`)
+    if (current?.[0] !== lease.generation) return true
+    // Of what ended there is nothing new to be said: why it ended stays.
+    if (isFinal(lease.status)) return vacated
+    await writeStatus(tx, lease, finding, at)
+    const ended = isFinal(finding.status)
+    if (ended) await settleMarket(tx, machine, at)
+    return vacated || ended
   }
 
   /** Whether the instance is still ours, and locked now. A lease that ran out may have been taken by another. */
