@@ -21,15 +21,6 @@ export async function lockMachine(tx: Transaction, id: number): Promise<Machine>
 }
 
 /**
- * Takes an instance and all that claim GPUs of its machine, in the order of all who take several. Whoever may change
- * others beside the one that he looks at does this first. The machine must be locked.
- */
-export async function lockRivals(tx: Transaction, machineId: number, instanceId: bigint): Promise<void> {
-  await tx.rows(Prisma.sql`
-    SELECT i.id FROM instances i WHERE i.id = ${instanceId} OR (${claiming(machineId)}) ORDER BY i.id FOR UPDATE`)
-}
-
-/**
  * Grants a machine's GPUs to those whom they belong to now, and lists what is free. The machine must be locked. It does
  * nothing where nothing is to be changed, so whoever is in doubt may call it. Who has GPUs then is returned.
  */
@@ -55,16 +46,12 @@ async function claimsOn(tx: Transaction, machineId: number): Promise<Claim[]> {
   const rows = await tx.rows(Prisma.sql`
     SELECT i.id, i.first_gpu, i.num_gpus, i.interruptible, i.compute_nanos, i.claimed_at,
       EXISTS (SELECT FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id)
-    FROM instances i WHERE ${claiming(machineId)}`)
+    FROM instances i WHERE i.machine_id = ${machineId} AND i.target_state = 'running' AND i.destroyed_at IS NULL
+    AND i.status <> ALL (${finalStatuses}::instance_status[])`)
   return rows.map(row => {
     const [instanceId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, holds] = row
     return { instanceId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, holds } as Claim
   })
-}
-
-function claiming(machineId: number): Prisma.Sql {
-  return Prisma.sql`i.machine_id = ${machineId} AND i.target_state = 'running' AND i.destroyed_at IS NULL
-    AND i.status <> ALL (${finalStatuses}::instance_status[])`
 }
 
 /** Writes down who has which GPU, and wakes those who won or lost theirs. */

@@ -15,7 +15,7 @@ import {
 import type { Registry } from '../domain/registry.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
-import { lockMachine, lockRivals, settleMarket } from './market.ts'
+import { lockMachine, settleMarket } from './market.ts'
 
 const { sql } = Prisma
 
@@ -119,15 +119,14 @@ export function reconciliationServices({ database, now, secrets, wake }: Deps) {
      * when that changed what is wished of this instance; it was given back then, to be looked at anew.
      */
     async settle({ instanceId, machineId, leasedUntil, generation }: Lease): Promise<boolean> {
-      return await transaction(database.pool, async tx => {
-        const machine = await lockMachine(tx, machineId)
-        await lockRivals(tx, machineId, instanceId)
-        await settleMarket(tx, machine, now())
-        const changed = await tx.rows(sql`
-          UPDATE instances SET leased_until = NULL
-          WHERE id = ${instanceId} AND leased_until = ${leasedUntil} AND generation <> ${generation} RETURNING id`)
-        return changed.length > 0
+      await transaction(database.pool, async tx => {
+        await settleMarket(tx, await lockMachine(tx, machineId), now())
       })
+      // On its own, since the market has taken other instances: nobody takes one of a lower id after those.
+      const changed = await database.rows(sql`
+        UPDATE instances SET leased_until = NULL
+        WHERE id = ${instanceId} AND leased_until = ${leasedUntil} AND generation <> ${generation} RETURNING id`)
+      return changed.length > 0
     },
 
     /** Writes what was seen, and gives the instance back. What was seen under an older wish changes no status. */
@@ -148,22 +147,30 @@ export function reconciliationServices({ database, now, secrets, wake }: Deps) {
 
   /** True when others than this instance may have something to do now, or it has itself. */
   async function recordIn(tx: Transaction, lease: Lease, finding: Finding, at: Date): Promise<boolean> {
-    const machine = await lockMachine(tx, lease.machineId)
-    if (finding.inactive || isFinal(finding.status)) await lockRivals(tx, lease.machineId, lease.instanceId)
+    await lockMachine(tx, lease.machineId)
+    if (finding.inactive) await lockHeirs(tx, lease)
     if (!(await isHeld(tx, lease))) return false
     const vacated = finding.inactive && (await vacate(tx, lease, at))
     if (finding.gone) await release(tx, lease, at)
+    // What just ended is looked at once more: it still has its GPUs, which the market must give to others.
+    const ended = isFinal(finding.status) && !isFinal(lease.status)
+    const dueAt = ended ? at : finding.dueAt
     const [current] = await tx.rows(sql`
       UPDATE instances SET leased_until = NULL, attempts = 0,
-        due_at = CASE WHEN generation = ${lease.generation} THEN ${finding.dueAt}::timestamptz ELSE due_at END
+        due_at = CASE WHEN generation = ${lease.generation} THEN ${dueAt}::timestamptz ELSE due_at END
       WHERE id = ${lease.instanceId} RETURNING generation`)
     if (current?.[0] !== lease.generation) return true
-    // Of what ended there is nothing new to be said: why it ended stays.
-    if (isFinal(lease.status)) return vacated
-    await writeStatus(tx, lease, finding, at)
-    const ended = isFinal(finding.status)
-    if (ended) await settleMarket(tx, machine, at)
+    // Of what ended before there is nothing new to be said: why it ended stays.
+    if (!isFinal(lease.status)) await writeStatus(tx, lease, finding, at)
     return vacated || ended
+  }
+
+  /** Takes the instance and those that wait for the GPUs that it leaves, in the order of all who take several. */
+  async function lockHeirs(tx: Transaction, { instanceId, machineId }: Lease): Promise<void> {
+    await tx.rows(sql`
+      SELECT id FROM instances WHERE id = ${instanceId} OR id IN (
+        SELECT holder_id FROM gpus WHERE machine_id = ${machineId} AND occupant_id = ${instanceId}
+      ) ORDER BY id FOR UPDATE`)
   }
 
   /** Whether the instance is still ours, and locked now. A lease that ran out may have been taken by another. */
@@ -182,7 +189,7 @@ export function reconciliationServices({ database, now, secrets, wake }: Deps) {
       UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id IN (
         SELECT holder_id FROM gpus WHERE machine_id = ${machineId} AND holder_id <> ${instanceId}
         AND index = ANY(${left.map(([index]) => index as number)}::int[])
-      ) AND target_state = 'running' AND destroyed_at IS NULL`)
+      )`)
     return true
   }
 

@@ -72,8 +72,8 @@ async function withSession<T>(work: (session: pg.Client) => Promise<T>): Promise
   return await work(session).finally(() => session.end())
 }
 
-async function untilSomebodyWaits(session: pg.Client): Promise<void> {
-  for (;;) {
+async function untilSomebodyWaits(session: pg.Client, isDone = () => false): Promise<void> {
+  while (!isDone()) {
     const { rows } = await session.query(
       "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
     )
@@ -154,8 +154,11 @@ describe('locks on instances', () => {
     await withSession(async session => {
       await session.query('BEGIN')
       await session.query('SELECT FROM instances WHERE id = $1 FOR UPDATE', [low])
-      const working = work()
-      await untilSomebodyWaits(session)
+      let isDone = false
+      const working = work().finally(() => {
+        isDone = true
+      })
+      await untilSomebodyWaits(session, () => isDone)
       const taken = await session.query('SELECT FROM instances WHERE id = $1 FOR UPDATE NOWAIT', [high]).then(
         () => 'in order',
         (error: unknown) => (error as { code?: string }).code,
@@ -184,7 +187,10 @@ describe('locks on instances', () => {
     const high = await rentBlock(0, 1)
     await start(low)
     const lease = await leaseOf(high)
-    await expectsOrder(low, high, () => gateway.reconciliation.record(lease, { ...waiting, status: 'exited' }))
+    await gateway.reconciliation.record(lease, { ...waiting, status: 'exited' })
+    expect(await read(high)).toMatchObject({ status: 'exited', due_at: clock.now() })
+    const ended = await leaseOf(high)
+    await expectsOrder(low, high, () => gateway.reconciliation.settle(ended))
   })
 
   it('are taken by id when a wish of another is made good', async () => {

@@ -12,7 +12,9 @@ let gateways: Gateway[]
 
 beforeAll(async () => {
   testDatabase = await createDatabase()
-  gateways = [0, 1].map(() => openGateway({ url: testDatabase.url, now: () => new Date(), poolSize: 8 }))
+  gateways = [0, 1].map(() =>
+    openGateway({ url: testDatabase.url, now: () => new Date(), poolSize: 8, delayFactor: 0.01 }),
+  )
 })
 
 afterAll(async () => {
@@ -29,7 +31,7 @@ async function deadlocks(gateway: Gateway): Promise<unknown> {
 
 it('takes locks in one order: eight writers never deadlock', async () => {
   const [first] = gateways as [Gateway, Gateway]
-  await listMachines(first.operations, [{ machine: { numGpus: 8 } }, { machine: { numGpus: 8 } }])
+  await listMachines(first.operations, [{ machine: { numGpus: 8 } }])
   const actor = await first.newActor()
   const end = Date.now() + durationMs
   let deeds = 0
@@ -52,14 +54,17 @@ it('takes locks in one order: eight writers never deadlock', async () => {
     const bidNanos = BigInt((offer?.['min_bid_nanos'] as string | undefined) ?? 0)
     if (kind === 0) return await gateway.rent(actor, offerId)
     if (kind === 1) return await gateway.rent(actor, offerId, { terms: { interruptible: true, bidNanos } })
-    if (kind === 2) return await gateway.idle()
     if (ids.length === 0) return
-    if (kind === 3) return await gateway.services.instances.update(actor, ids, { targetState: 'stopped' })
+    if (kind === 2 || kind === 3) return await gateway.services.instances.update(actor, ids, { targetState: 'stopped' })
     if (kind === 4) return await gateway.services.instances.update(actor, ids, { targetState: 'running' })
-    return await gateway.services.instances.destroy(actor, ids.slice(0, 1))
+    return await gateway.services.instances.destroy(actor, ids.slice(0, 2))
   }
 
-  await Promise.all(Array.from({ length: writers }, (_, index) => write(index)))
+  const reconcile = async (gateway: Gateway) => {
+    while (Date.now() < end) await gateway.idle()
+  }
+
+  await Promise.all([...Array.from({ length: writers }, (_, index) => write(index)), ...gateways.map(reconcile)])
   expect(await deadlocks(first)).toBe('0')
   expect(deeds).toBeGreaterThan(200)
   for (const { lines } of gateways) expect(lines.filter(({ level }) => (level as number) >= 40)).toEqual([])

@@ -16,12 +16,14 @@ export type GatewayOptions = {
   /** Puts something between the reconciler and the simulated driver. */
   between?: (provider: Provider) => Provider
   poolSize?: number
+  /** How slow the simulated machines are. */
+  delayFactor?: number
 }
 
 export type Gateway = ReturnType<typeof openGateway>
 
 /** What a process has between its faces and its database, so that several of them can share one. */
-export function openGateway({ url, now, between = provider => provider, poolSize = 4 }: GatewayOptions) {
+export function openGateway({ url, now, between, poolSize = 4, delayFactor = 1 }: GatewayOptions) {
   const lines: Record<string, unknown>[] = []
   const log = createLog('info', { write: line => void lines.push(JSON.parse(line)) })
   const database = openDatabase({ url, poolSize, onIdleError: () => {} })
@@ -32,7 +34,8 @@ export function openGateway({ url, now, between = provider => provider, poolSize
   const deps = { database, now, secrets: createSecrets('a secret of tests'), wake }
   const world = async (text: string, values: unknown[]) =>
     (await database.pool.query({ text, values, rowMode: 'array' })).rows
-  const provider = between(createSimulated({ world, now, delayFactor: 1 }))
+  const driver = createSimulated({ world, now, delayFactor })
+  const provider = between ? between(driver) : driver
   const reconciliation = createReconciliation(deps)
   const work = { reconciliation, provider, now, log }
   const reconciler = createReconciler(work)
