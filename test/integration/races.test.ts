@@ -6,6 +6,7 @@ import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { listMachines } from '../support/factories.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
+import { expectNothingShared } from '../support/rentals-laws.ts'
 
 const clock = manualClock()
 let testDatabase: TestDatabase
@@ -144,6 +145,25 @@ describe('what happens while an instance is being looked at', () => {
     await stop(id)
     await gateway.idle()
     expect(await read(id)).toMatchObject(ended)
+  })
+})
+
+describe('a container', () => {
+  it('starts on no GPU that another is still leaving, and does once it has left', async () => {
+    const [first] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await idle()
+    await stop(first)
+    const second = await rentBlock(0, 1)
+    await idle()
+    expect(await read(second)).toMatchObject({ status: 'running' })
+    await stop(second)
+    await start(first)
+    await gateway.idle()
+    await expectNothingShared(gateway, machines, clock.now())
+    expect(await read(second)).toMatchObject({ status: 'stopping' })
+    expect(await read(first)).toMatchObject({ status: 'scheduling', reason_code: 'WAITING_FOR_GPUS' })
+    await idle()
+    expect(await read(first)).toMatchObject({ status: 'running' })
   })
 })
 

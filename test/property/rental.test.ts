@@ -4,7 +4,7 @@ import { histories, openSite, type Site } from '../support/rentals.ts'
 
 // FC_SEED repeats what is tried, though not how it interleaves; FC_RUNS makes it longer.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
-const numRuns = Number(process.env['FC_RUNS'] ?? 4)
+const numRuns = Number(process.env['FC_RUNS'] ?? 6)
 
 let site: Site
 
@@ -17,7 +17,7 @@ afterAll(() => site.close())
 it(
   'never gives a GPU to two and never loses one, whatever two gateways do at once',
   async () => {
-    const property = fc.asyncProperty(histories(60), turns => site.run(turns))
+    const property = fc.asyncProperty(histories(100), turns => site.run(turns))
     // What fails may not fail again in the same way, so nothing is gained by making it smaller.
     await fc.assert(property, { seed, numRuns, endOnFailure: true })
   },

@@ -13,7 +13,7 @@ import { expectEverythingFree, expectNothingShared, expectSettled } from './rent
 type Deed =
   | { kind: 'rent'; pick: number; bidNanos: bigint | undefined; stopped: boolean; ports: number; diskGb: number }
   | { kind: 'start' | 'stop' | 'destroy'; picks: number[] }
-  | { kind: 'exit'; pick: number }
+  | { kind: 'exit' | 'swap'; pick: number }
   | { kind: 'look' }
 /** What happens at once, at both gateways in turn; and then the clock moves, or everything comes to rest. */
 type Turn = { deeds: Deed[]; advanceMs: number; rests: boolean }
@@ -41,6 +41,7 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
   { weight: 2, arbitrary: picks.map(picks => ({ kind: 'stop' as const, picks })) },
   { weight: 2, arbitrary: picks.map(picks => ({ kind: 'destroy' as const, picks })) },
   { weight: 1, arbitrary: fc.nat(1_000).map(pick => ({ kind: 'exit' as const, pick })) },
+  { weight: 3, arbitrary: fc.nat(1_000).map(pick => ({ kind: 'swap' as const, pick })) },
 )
 
 const turn: fc.Arbitrary<Turn> = fc.record({
@@ -144,6 +145,8 @@ async function attempt(gateway: Gateway, actor: Actor, deed: Deed, { offers, ins
     }
     case 'look':
       return await gateway.idle()
+    case 'swap':
+      return await swap(gateway, actor, pickFrom(instances, deed.pick))
     case 'exit': {
       const [id = 0n] = pickFrom(instances, deed.pick)
       const isUp = 'up_at IS NOT NULL AND down_at IS NULL'
@@ -157,6 +160,21 @@ async function attempt(gateway: Gateway, actor: Actor, deed: Deed, { offers, ins
       return await gateway.services.instances.update(actor, ids, { targetState })
     }
   }
+}
+
+/** Stops what runs, and starts what has its container ready on the same GPUs: now only one of them may. */
+async function swap(gateway: Gateway, actor: Actor, [id = 0n]: bigint[]): Promise<void> {
+  const rows = await gateway.sql(
+    `SELECT b.id FROM instances a JOIN instances b ON b.machine_id = a.machine_id AND b.id <> a.id
+      AND a.first_gpu < b.first_gpu + b.num_gpus AND b.first_gpu < a.first_gpu + a.num_gpus
+      JOIN simulated_containers c ON c.instance_id = b.id WHERE a.id = $1 AND b.status IN ('stopped', 'scheduling')`,
+    [id],
+  )
+  const rivals = rows.map(row => BigInt(row['id'] as string)).slice(0, 3)
+  if (rivals.length === 0) return
+  await gateway.services.instances.update(actor, [id], { targetState: 'stopped' })
+  await gateway.services.instances.update(actor, rivals, { targetState: 'running' })
+  await gateway.idle()
 }
 
 function portsOf(count: number) {
