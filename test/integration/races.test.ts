@@ -1,4 +1,3 @@
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Actor } from '../../src/domain/actor.ts'
 import type { Finding, Lease } from '../../src/services/reconciliation.ts'
@@ -7,6 +6,7 @@ import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { listMachines } from '../support/factories.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
 import { expectNothingShared } from '../support/rentals-laws.ts'
+import { untilSomebodyWaits, withSession } from '../support/sessions.ts'
 
 const clock = manualClock()
 let testDatabase: TestDatabase
@@ -66,22 +66,6 @@ async function leaseOf(id: bigint): Promise<Lease> {
   return lease
 }
 
-/** A session of its own, that does what another gateway would at just that moment. */
-async function withSession<T>(work: (session: pg.Client) => Promise<T>): Promise<T> {
-  const session = new pg.Client({ connectionString: testDatabase.url })
-  await session.connect()
-  return await work(session).finally(() => session.end())
-}
-
-async function untilSomebodyWaits(session: pg.Client, isDone = () => false): Promise<void> {
-  while (!isDone()) {
-    const { rows } = await session.query(
-      "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-    )
-    if (rows.length > 0) return
-  }
-}
-
 const waiting: Finding = { status: 'scheduling', reason: undefined, inactive: true, gone: false, dueAt: null }
 
 describe('what happens while an instance is being claimed', () => {
@@ -97,7 +81,7 @@ describe('what happens while an instance is being claimed', () => {
     await gateway.sql(`CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       IF current_query() LIKE '%SKIP LOCKED%' THEN PERFORM pg_advisory_xact_lock(7); END IF; RETURN NULL; END $$`)
     await gateway.sql('CREATE TRIGGER pause BEFORE UPDATE ON instances FOR EACH STATEMENT EXECUTE FUNCTION pause()')
-    await withSession(async session => {
+    await withSession(testDatabase.url, async session => {
       await session.query('SELECT pg_advisory_lock(7)')
       const passing = gateway.idle()
       await untilSomebodyWaits(session)
@@ -133,19 +117,6 @@ describe('what happens while an instance is being looked at', () => {
     await gateway.reconciliation.postpone(lease, new Date(clock.now().getTime() + 60_000))
     expect(await read(id)).toMatchObject({ due_at: clock.now(), leased_until: null })
   })
-
-  it('does not take away why it ended', async () => {
-    const [id] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
-    await idle()
-    await gateway.sql('UPDATE simulated_containers SET exit_code = 9 WHERE instance_id = $1', [id])
-    clock.advance(61_000)
-    await gateway.idle()
-    const ended = { status: 'exited', reason_code: 'EXITED', exit_code: 9 }
-    expect(await read(id)).toMatchObject(ended)
-    await stop(id)
-    await gateway.idle()
-    expect(await read(id)).toMatchObject(ended)
-  })
 })
 
 describe('a container', () => {
@@ -171,7 +142,7 @@ describe('locks on instances', () => {
   /** Holds the lower lock: whoever waits for it must not have the higher one. */
   async function expectsOrder(low: bigint, high: bigint, work: () => Promise<unknown>): Promise<void> {
     expect(low < high).toBe(true)
-    await withSession(async session => {
+    await withSession(testDatabase.url, async session => {
       await session.query('BEGIN')
       await session.query('SELECT FROM instances WHERE id = $1 FOR UPDATE', [low])
       let isDone = false
@@ -239,7 +210,7 @@ describe('a command', () => {
   it('is done once its wishes are written, even when the market can only follow later', async () => {
     const [id] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
     await idle()
-    await withSession(async session => {
+    await withSession(testDatabase.url, async session => {
       await session.query('BEGIN')
       await session.query('SELECT FROM machines WHERE id = $1 FOR UPDATE', [machines])
       const wakes = gateway.wakes()

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Actor } from '../../src/domain/actor.ts'
-import type { Provider } from '../../src/providers/provider.ts'
 import type { Finding } from '../../src/services/reconciliation.ts'
 import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { listMachines } from '../support/factories.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
+import { deaths, openMortal } from '../support/mortals.ts'
 
 const clock = manualClock()
 let testDatabase: TestDatabase
@@ -131,62 +131,13 @@ describe('a lease', () => {
   })
 })
 
-/** How a gateway dies at a call of its driver. */
-const deaths: Record<string, (act: () => Promise<unknown>, die: () => Promise<never>) => Promise<unknown>> = {
-  'fails before it acts': async () => {
-    throw new Error('The machine does not answer.')
-  },
-  'fails after it acted': async act => {
-    await act()
-    throw new Error('The machine does not answer.')
-  },
-  'dies before it acts': (_, die) => die(),
-  'dies after it acted': async (act, die) => {
-    await act()
-    return await die()
-  },
-}
-
 describe('a gateway that', () => {
-  /** Lives until its driver is called for the n-th time. */
-  function openMortal(lastCall: number, death: keyof typeof deaths) {
-    let calls = 0
-    let died = () => {}
-    const end = new Promise<void>(resolve => {
-      died = resolve
-    })
-    const die = () => {
-      died()
-      return new Promise<never>(() => {})
-    }
-    const between = (provider: Provider): Provider => {
-      const mortal = async (act: () => Promise<unknown>) => {
-        calls += 1
-        return calls === lastCall ? await deaths[death]?.(act, die) : await act()
-      }
-      return {
-        observe: async (...args) => (await mortal(() => provider.observe(...args))) as never,
-        ensure: async (...args) => void (await mortal(() => provider.ensure(...args))),
-        start: async (...args) => void (await mortal(() => provider.start(...args))),
-        stop: async (...args) => void (await mortal(() => provider.stop(...args))),
-        remove: async (...args) => void (await mortal(() => provider.remove(...args))),
-      }
-    }
-    const mortal = openGateway({ url: testDatabase.url, now: clock.now, between })
-    return {
-      /** As far as it comes. */
-      idle: () => Promise.race([mortal.idle(), end]),
-      reached: () => calls >= lastCall,
-      close: () => mortal.database.close(),
-    }
-  }
-
   it.each(Object.keys(deaths))(
     '%s is made good by another, whenever that was',
     async death => {
       await aMachineWith(1)
       for (let lastCall = 1, reached = true; reached; lastCall += 1) {
-        const mortal = openMortal(lastCall, death)
+        const mortal = openMortal(testDatabase.url, clock.now, lastCall, death)
         const id = await rentGpu(0)
         const both = async () => {
           await mortal.idle()
@@ -249,4 +200,18 @@ describe('a command that died before the market followed it', () => {
     await idle()
     expect(await read(id)).toMatchObject({ status: 'running' })
   })
+})
+
+it('keeps why an instance ended when it is looked at again', async () => {
+  await aMachineWith(1)
+  const id = await rentGpu(0)
+  await idle()
+  await living().sql('UPDATE simulated_containers SET exit_code = 9 WHERE instance_id = $1', [id])
+  clock.advance(61_000)
+  await living().idle()
+  const ended = { status: 'exited', reason_code: 'EXITED', exit_code: 9 }
+  expect(await read(id)).toMatchObject(ended)
+  await living().services.instances.update(actor, [id], { targetState: 'stopped' })
+  await living().idle()
+  expect(await read(id)).toMatchObject(ended)
 })
