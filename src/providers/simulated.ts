@@ -37,7 +37,7 @@ export function createSimulated({ world, now, delayFactor }: SimulatedOptions): 
     async start(instanceId) {
       await world(
         `UPDATE simulated_containers SET up_at = $2, down_at = NULL, exit_code = NULL
-        WHERE instance_id = $1 AND (up_at IS NULL OR down_at <= $3 OR exit_code IS NOT NULL)`,
+        WHERE instance_id = $1 AND prepared_at <= $3 AND (up_at IS NULL OR down_at <= $3 OR exit_code IS NOT NULL)`,
         [String(instanceId), later(delaysMs.start), now()],
       )
     },

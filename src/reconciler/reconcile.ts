@@ -33,7 +33,7 @@ export async function reconcile(deps: Deps, lease: Lease): Promise<void> {
 async function look(deps: Deps, lease: Lease): Promise<void> {
   const { reconciliation, provider, now } = deps
   for (let turn = 1; turn <= maxTurns; turn += 1) {
-    const truth = await provider.observe(lease.instanceId, timeLimit())
+    const truth = await provider.observe(lease.instanceId, timeLimit(deps, lease))
     const next = plan(lease, truth)
     const [step] = next.steps
     if (step === undefined) return await reconciliation.record(lease, findingOf(lease, truth, next, now()))
@@ -46,21 +46,22 @@ async function look(deps: Deps, lease: Lease): Promise<void> {
 
 /** What each step is. False when it cannot be taken yet. */
 const execute: Record<Step, (deps: Deps, lease: Lease) => Promise<boolean>> = {
-  async ensure({ reconciliation, provider }, lease) {
-    await provider.ensure(await reconciliation.specOf(lease), timeLimit())
+  async ensure(deps, lease) {
+    const spec = await deps.reconciliation.specOf(lease)
+    await deps.provider.ensure(spec, timeLimit(deps, lease))
     return true
   },
-  async start({ reconciliation, provider }, lease) {
-    if (!(await reconciliation.occupy(lease))) return false
-    await provider.start(lease.instanceId, timeLimit())
+  async start(deps, lease) {
+    if (!(await deps.reconciliation.occupy(lease))) return false
+    await deps.provider.start(lease.instanceId, timeLimit(deps, lease))
     return true
   },
-  async stop({ provider }, { instanceId }) {
-    await provider.stop(instanceId, timeLimit())
+  async stop(deps, lease) {
+    await deps.provider.stop(lease.instanceId, timeLimit(deps, lease))
     return true
   },
-  async remove({ provider }, { instanceId }) {
-    await provider.remove(instanceId, timeLimit())
+  async remove(deps, lease) {
+    await deps.provider.remove(lease.instanceId, timeLimit(deps, lease))
     return true
   },
 }
@@ -75,8 +76,11 @@ function findingOf({ destroyed }: Lease, truth: Truth, { status, reason, settled
   return { status, reason, inactive: !isActive(truth), gone: destroyed && truth.state === 'absent', dueAt }
 }
 
-function timeLimit(): AbortSignal {
-  return AbortSignal.timeout(providerTimeoutMs)
+/** A call ends before the lease does: after that, another gateway may be acting on the instance. */
+function timeLimit({ now }: Deps, { instanceId, leasedUntil }: Lease): AbortSignal {
+  const leftMs = leasedUntil.getTime() - now().getTime()
+  if (leftMs <= 0) throw new Error(`The lease of instance ${instanceId} ran out while it was looked at.`)
+  return AbortSignal.timeout(Math.min(leftMs, providerTimeoutMs))
 }
 
 function after(instant: Date, ms: number): Date {

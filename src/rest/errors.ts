@@ -38,7 +38,9 @@ export class RestFailure extends Error {
 
 /** A failure as an answer; undefined for a bug, which nobody may read. */
 export function explain(error: unknown): Response | undefined {
-  if (error instanceof BodyRefused) return failure(error.status, 'invalid_request', error.message)
+  if (error instanceof BodyRefused) {
+    return failure(error.status, error.status === 400 ? 'invalid_args' : 'invalid_request', error.message)
+  }
   if (error instanceof RestFailure) return failure(error.status, error.error, error.message)
   if (!(error instanceof DomainError)) return undefined
   const { code, message, details } = error

@@ -42,7 +42,10 @@ export function commandServices({ database, now, wake }: Deps) {
     },
   }
 
-  /** Wishes are written in one transaction; each machine's market follows them in one of its own. */
+  /**
+   * Wishes are written in one transaction; each machine's market follows them in one of its own. By then the command is
+   * done: where the market can't follow now, it does when the instances are looked at, which are due.
+   */
   async function command(
     actor: Actor,
     ids: readonly bigint[],
@@ -64,7 +67,8 @@ export function commandServices({ database, now, wake }: Deps) {
       return { steps, machines: [...new Set(moved)].sort((a, b) => a - b) }
     })
     for (const id of machines) {
-      await transaction(database.pool, async tx => await settleMarket(tx, await lockMachine(tx, id), at))
+      const settling = transaction(database.pool, async tx => await settleMarket(tx, await lockMachine(tx, id), at))
+      await settling.catch(() => {})
     }
     if (machines.length > 0) wake()
     return steps

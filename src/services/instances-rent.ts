@@ -24,6 +24,9 @@ const bindingColumns = columnsOf(Prisma.PortBindingScalarFieldEnum)
 /** How many offers are named beside one that is gone. */
 const alternativeCount = 3
 
+/** Undoes a rental that was to start at once, and would not. */
+class WouldWait extends Error {}
+
 export function rentServices(deps: Deps) {
   const { database, now, secrets, wake } = deps
   const { alternatives: alternativesTo } = offerServices(deps)
@@ -39,7 +42,11 @@ export function rentServices(deps: Deps) {
         throw new DomainError('SSH_KEY_REQUIRED', message)
       }
       const at = now()
-      const id = await transaction(database.pool, tx => rentIn(tx, actor, wish, launch, at))
+      const renting = transaction(database.pool, tx => rentIn(tx, actor, wish, launch, at))
+      const id = await renting.catch((error: unknown) => {
+        if (error instanceof WouldWait) return undefined
+        throw error
+      })
       if (id === undefined) throw await unavailable(actor, wish, at)
       wake()
       return (await findInstances(deps, [Prisma.sql`i.id = ${id}`], Prisma.sql`i.id`, 1))[0] as Instance
@@ -63,11 +70,24 @@ export function rentServices(deps: Deps) {
     await useUp(tx, offer.id, at)
     const id = await insert(tx, actor, wish, launch, { offer, machine, computeNanos }, at)
     await takeRoom(tx, machine, id, launch)
-    const { env: _, registry: __, args: ___, onStart: ____, ...shown } = launch
-    const after = { ...shown, offerId: String(offer.id), machineId: machine.id, computeNanos: String(computeNanos) }
+    // Of what is started only what is no secret.
+    const { image, mode, label, diskMb, targetState } = launch
+    const after = {
+      image,
+      mode,
+      label,
+      diskMb,
+      targetState,
+      offerId: String(offer.id),
+      machineId: machine.id,
+      computeNanos: String(computeNanos),
+    }
     const created = { type: 'INSTANCE_CREATED' as const, accountId: actor.accountId, apiKeyId: actor.apiKeyId }
     await recordEvents(tx, [{ ...created, instanceId: id, after, reason: 'USER_REQUEST' }], at)
-    await settleMarket(tx, machine, at)
+    const granted = await settleMarket(tx, machine, at)
+    // Its offer may have been rentable because the market has not followed a wish of another yet.
+    const waits = launch.targetState === 'running' && granted.every(({ instanceId }) => instanceId !== id)
+    if (waits && wish.cancelUnavailable) throw new WouldWait()
     return id
   }
 

@@ -22,15 +22,16 @@ export async function lockMachine(tx: Transaction, id: number): Promise<Machine>
 
 /**
  * Grants a machine's GPUs to those whom they belong to now, and lists what is free. The machine must be locked. It does
- * nothing where nothing is to be changed, so whoever is in doubt may call it.
+ * nothing where nothing is to be changed, so whoever is in doubt may call it. Who has GPUs then is returned.
  */
-export async function settleMarket(tx: Transaction, machine: Machine, at: Date): Promise<void> {
+export async function settleMarket(tx: Transaction, machine: Machine, at: Date): Promise<Claim[]> {
   const claims = await claimsOn(tx, machine.id)
   const granted = assign(claims)
   await grant(tx, machine.id, claims, granted, at)
   const { changed, added } = relist(machine, await offersOf(tx, machine.id), granted)
   if (changed.length > 0) await changeOffers(tx, changed)
   if (added.length > 0) await tx.rows(insertAll('offers', offerColumns, offerRows(machine, added, at)))
+  return granted
 }
 
 /** New rows of offers: what is listed, with the facts of the machine that a search reads beside it. */
@@ -55,6 +56,9 @@ async function claimsOn(tx: Transaction, machineId: number): Promise<Claim[]> {
 
 /** Writes down who has which GPU, and wakes those who won or lost theirs. */
 async function grant(tx: Transaction, machineId: number, claims: Claim[], granted: Claim[], at: Date): Promise<void> {
+  const moved = claims.filter(claim => claim.holds !== granted.includes(claim))
+  // Before the GPUs: these refer to instances, which takes them too, in whatever order.
+  const rows = moved.length > 0 ? await tx.rows(wakeOf(moved, at)) : []
   const holders = granted.flatMap(({ instanceId, firstGpu, numGpus }) =>
     Array.from({ length: numGpus }, (_, index) => ({ index: firstGpu + index, instanceId: String(instanceId) })),
   )
@@ -64,12 +68,6 @@ async function grant(tx: Transaction, machineId: number, claims: Claim[], grante
       AS wanted(index, holder_id) ON wanted.index = old.index
     WHERE old.machine_id = ${machineId} AND gpus.machine_id = old.machine_id AND gpus.index = old.index
     AND old.holder_id IS DISTINCT FROM wanted.holder_id`)
-  const moved = claims.filter(claim => claim.holds !== granted.includes(claim))
-  if (moved.length === 0) return
-  const rows = await tx.rows(Prisma.sql`
-    UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id IN (
-      SELECT id FROM instances WHERE id = ANY(${moved.map(({ instanceId }) => String(instanceId))}::bigint[]) ORDER BY id FOR UPDATE
-    ) RETURNING id, account_id`)
   const winners = new Set(granted.map(({ instanceId }) => instanceId))
   const events = rows.map(([id, accountId]) => ({
     type: winners.has(id as bigint) ? ('INSTANCE_GRANTED' as const) : ('INSTANCE_OUTBID' as const),
@@ -77,6 +75,13 @@ async function grant(tx: Transaction, machineId: number, claims: Claim[], grante
     instanceId: id as bigint,
   }))
   await recordEvents(tx, events, at)
+}
+
+function wakeOf(moved: Claim[], at: Date): Prisma.Sql {
+  return Prisma.sql`
+    UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id IN (
+      SELECT id FROM instances WHERE id = ANY(${moved.map(({ instanceId }) => String(instanceId))}::bigint[]) ORDER BY id FOR UPDATE
+    ) RETURNING id, account_id`
 }
 
 async function offersOf(tx: Transaction, machineId: number): Promise<Listed[]> {

@@ -56,13 +56,19 @@ export function reconciliationServices({ database, now, secrets, wake }: Deps) {
     async claim(limit: number): Promise<Lease[]> {
       const at = now()
       const leasedUntil = new Date(at.getTime() + leaseMs)
-      const rows = await database.rows(sql`
-        UPDATE instances i SET leased_until = ${leasedUntil} WHERE i.id IN (
+      const taken = await database.rows(sql`
+        UPDATE instances SET leased_until = ${leasedUntil} WHERE id IN (
           SELECT id FROM instances WHERE due_at <= ${at} AND (leased_until IS NULL OR leased_until <= ${at})
           ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-        ) RETURNING i.id, i.account_id, i.machine_id, i.generation, i.attempts, i.target_state, i.status, i.interruptible,
+        ) RETURNING id`)
+      if (taken.length === 0) return []
+      // Asked afterwards and at once: a statement that takes rows sees them as they are when it takes them, but
+      // everything beside them, such as the GPUs, as it was when it began.
+      const rows = await database.rows(sql`
+        SELECT i.id, i.account_id, i.machine_id, i.generation, i.attempts, i.target_state, i.status, i.interruptible,
           EXISTS (SELECT FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id),
-          i.started_at IS NOT NULL, i.destroyed_at IS NOT NULL`)
+          i.started_at IS NOT NULL, i.destroyed_at IS NOT NULL
+        FROM instances i WHERE i.id = ANY(${taken.map(([id]) => String(id))}::bigint[]) AND i.leased_until = ${leasedUntil}`)
       return rows.map(row => {
         const [instanceId, accountId, machineId, generation, attempts, targetState, status, interruptible, ...rest] =
           row
@@ -113,42 +119,58 @@ export function reconciliationServices({ database, now, secrets, wake }: Deps) {
      * when that changed what is wished of this instance; it was given back then, to be looked at anew.
      */
     async settle({ instanceId, machineId, leasedUntil, generation }: Lease): Promise<boolean> {
-      return await transaction(database.pool, async tx => {
+      await transaction(database.pool, async tx => {
         await settleMarket(tx, await lockMachine(tx, machineId), now())
-        const changed = await tx.rows(sql`
-          UPDATE instances SET leased_until = NULL
-          WHERE id = ${instanceId} AND leased_until = ${leasedUntil} AND generation <> ${generation} RETURNING id`)
-        return changed.length > 0
       })
+      // On its own, since the market has taken other instances: nobody takes one of a lower id after those.
+      const changed = await database.rows(sql`
+        UPDATE instances SET leased_until = NULL
+        WHERE id = ${instanceId} AND leased_until = ${leasedUntil} AND generation <> ${generation} RETURNING id`)
+      return changed.length > 0
     },
 
     /** Writes what was seen, and gives the instance back. What was seen under an older wish changes no status. */
     async record(lease: Lease, finding: Finding): Promise<void> {
       const at = now()
-      const othersAreDue = await transaction(database.pool, async tx => {
-        const machine = await lockMachine(tx, lease.machineId)
-        if (!(await isHeld(tx, lease))) return false
-        const vacated = finding.inactive && (await vacate(tx, lease, at))
-        if (finding.gone) await release(tx, lease, at)
-        const [current] = await tx.rows(sql`
-          UPDATE instances SET leased_until = NULL, attempts = 0,
-            due_at = CASE WHEN generation = ${lease.generation} THEN ${finding.dueAt}::timestamptz ELSE due_at END
-          WHERE id = ${lease.instanceId} RETURNING generation`)
-        if (current?.[0] !== lease.generation) return true
-        await writeStatus(tx, lease, finding, at)
-        const ended = isFinal(finding.status) && !isFinal(lease.status)
-        if (ended) await settleMarket(tx, machine, at)
-        return vacated || ended
-      })
+      const othersAreDue = await transaction(database.pool, tx => recordIn(tx, lease, finding, at))
       if (othersAreDue) wake()
     },
 
-    /** Gives an instance back that could not be looked at, to be looked at later. */
-    async postpone({ instanceId, leasedUntil, attempts }: Lease, dueAt: Date): Promise<void> {
+    /** Gives an instance back that could not be looked at, to be looked at later, or as soon as somebody wished since. */
+    async postpone({ instanceId, leasedUntil, generation, attempts }: Lease, dueAt: Date): Promise<void> {
       await database.rows(sql`
-        UPDATE instances SET leased_until = NULL, attempts = ${attempts + 1}, due_at = ${dueAt}
+        UPDATE instances SET leased_until = NULL, attempts = ${attempts + 1},
+          due_at = CASE WHEN generation = ${generation} THEN ${dueAt}::timestamptz ELSE due_at END
         WHERE id = ${instanceId} AND leased_until = ${leasedUntil}`)
     },
+  }
+
+  /** True when others than this instance may have something to do now, or it has itself. */
+  async function recordIn(tx: Transaction, lease: Lease, finding: Finding, at: Date): Promise<boolean> {
+    await lockMachine(tx, lease.machineId)
+    if (finding.inactive) await lockHeirs(tx, lease)
+    if (!(await isHeld(tx, lease))) return false
+    const vacated = finding.inactive && (await vacate(tx, lease, at))
+    if (finding.gone) await release(tx, lease, at)
+    // What just ended is looked at once more: it still has its GPUs, which the market must give to others.
+    const ended = isFinal(finding.status) && !isFinal(lease.status)
+    const dueAt = ended ? at : finding.dueAt
+    const [current] = await tx.rows(sql`
+      UPDATE instances SET leased_until = NULL, attempts = 0,
+        due_at = CASE WHEN generation = ${lease.generation} THEN ${dueAt}::timestamptz ELSE due_at END
+      WHERE id = ${lease.instanceId} RETURNING generation`)
+    if (current?.[0] !== lease.generation) return true
+    // Of what ended before there is nothing new to be said: why it ended stays.
+    if (!isFinal(lease.status)) await writeStatus(tx, lease, finding, at)
+    return vacated || ended
+  }
+
+  /** Takes the instance and those that wait for the GPUs that it leaves, in the order of all who take several. */
+  async function lockHeirs(tx: Transaction, { instanceId, machineId }: Lease): Promise<void> {
+    await tx.rows(sql`
+      SELECT id FROM instances WHERE id = ${instanceId} OR id IN (
+        SELECT holder_id FROM gpus WHERE machine_id = ${machineId} AND occupant_id = ${instanceId}
+      ) ORDER BY id FOR UPDATE`)
   }
 
   /** Whether the instance is still ours, and locked now. A lease that ran out may have been taken by another. */
@@ -164,7 +186,7 @@ export function reconciliationServices({ database, now, secrets, wake }: Deps) {
       UPDATE gpus SET occupant_id = NULL WHERE machine_id = ${machineId} AND occupant_id = ${instanceId} RETURNING index`)
     if (left.length === 0) return false
     await tx.rows(sql`
-      UPDATE instances SET due_at = ${at} WHERE id IN (
+      UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id IN (
         SELECT holder_id FROM gpus WHERE machine_id = ${machineId} AND holder_id <> ${instanceId}
         AND index = ANY(${left.map(([index]) => index as number)}::int[])
       )`)

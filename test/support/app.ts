@@ -31,10 +31,13 @@ export type TestApp = App & {
   close: () => Promise<void>
 }
 
+/** What the app is made with, and another whose database and clock it shares. */
+export type TestAppOptions = Partial<AppOptions> & { beside?: TestApp }
+
 /** The real app on a database of its own, asked through `fetch`. */
-export async function startApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
-  const database = await createDatabase()
-  const clock = manualClock()
+export async function startApp({ beside, ...options }: TestAppOptions = {}): Promise<TestApp> {
+  const database = beside?.database ?? (await createDatabase())
+  const clock = beside?.clock ?? manualClock()
   const log: Record<string, unknown>[] = []
   const app = createApp({
     databaseUrl: database.url,
@@ -100,7 +103,7 @@ export async function startApp(options: Partial<AppOptions> = {}): Promise<TestA
     },
     async close() {
       await app.stop()
-      await database.drop()
+      if (!beside) await database.drop()
     },
   }
 }

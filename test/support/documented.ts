@@ -11,7 +11,7 @@ export function documented(fetch: Fetch): Fetch {
     const { method } = request
     const { pathname } = new URL(request.url)
     const response = await fetch(request)
-    if (!pathname.startsWith('/api/')) return response
+    if (!pathname.startsWith('/api/') || method === 'HEAD') return response
     // The schemas cannot see a key that is called as this one is.
     const body = JSON.parse(await response.clone().text(), (key, value) => (key === '__proto__' ? undefined : value))
     const schemas = schemasOf(method, pathname, response.status, body.error)

@@ -1,0 +1,243 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Actor } from '../../src/domain/actor.ts'
+import type { Finding, Lease } from '../../src/services/reconciliation.ts'
+import { manualClock } from '../support/clock.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { listMachines } from '../support/factories.ts'
+import { type Gateway, openGateway } from '../support/gateways.ts'
+import { expectNothingShared } from '../support/rentals-laws.ts'
+import { untilSomebodyWaits, withSession } from '../support/sessions.ts'
+
+const clock = manualClock()
+let testDatabase: TestDatabase
+let gateway: Gateway
+let actor: Actor
+let machines = 0
+
+beforeAll(async () => {
+  testDatabase = await createDatabase()
+  gateway = openGateway({ url: testDatabase.url, now: clock.now })
+  actor = await gateway.newActor()
+})
+
+afterAll(async () => {
+  await gateway.close()
+  await testDatabase.drop()
+})
+
+/** Rents the block that begins at each of these GPUs, all of one size, on a machine of their own. */
+async function rentOnOneMachine(numGpus: number, size: number, ...starts: number[]): Promise<bigint[]> {
+  await listMachines(gateway.operations, [{ machine: { numGpus } }])
+  machines += 1
+  const ids: bigint[] = []
+  for (const firstGpu of starts) ids.push(await rentBlock(firstGpu, size))
+  return ids
+}
+
+async function rentBlock(firstGpu: number, size: number, bidNanos?: bigint): Promise<bigint> {
+  const [offer] = await gateway.sql(
+    'SELECT id FROM offers WHERE machine_id = $1 AND first_gpu = $2 AND num_gpus = $3 AND withdrawn_at IS NULL',
+    [machines, firstGpu, size],
+  )
+  const terms = bidNanos === undefined ? { interruptible: false as const } : { interruptible: true as const, bidNanos }
+  const { id } = await gateway.rent(actor, BigInt(offer?.['id'] as string), { terms })
+  return id
+}
+
+const stop = (...ids: bigint[]) => gateway.services.instances.update(actor, ids, { targetState: 'stopped' })
+const start = (...ids: bigint[]) => gateway.services.instances.update(actor, ids, { targetState: 'running' })
+
+async function idle(): Promise<void> {
+  for (let turn = 0; turn < 4; turn += 1) {
+    await gateway.idle()
+    clock.advance(31_000)
+  }
+  await gateway.idle()
+}
+
+async function read(id: bigint) {
+  const [row] = await gateway.sql('SELECT * FROM instances WHERE id = $1', [id])
+  return row as Record<string, unknown>
+}
+
+async function leaseOf(id: bigint): Promise<Lease> {
+  await gateway.sql('UPDATE instances SET due_at = $2, leased_until = NULL WHERE id = $1', [id, clock.now()])
+  const lease = (await gateway.reconciliation.claim(100)).find(({ instanceId }) => instanceId === id)
+  if (!lease) throw new Error(`Instance ${id} is not due.`)
+  return lease
+}
+
+const waiting: Finding = { status: 'scheduling', reason: undefined, inactive: true, gone: false, dueAt: null }
+
+describe('what happens while an instance is being claimed', () => {
+  it('is seen whole: a grant is not missed by whoever sees that something changed', async () => {
+    const [holder] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await idle()
+    await stop(holder)
+    await idle()
+    const winner = await rentBlock(0, 1)
+    await start(holder)
+    await gateway.sql('UPDATE instances SET due_at = NULL WHERE id = $1', [winner])
+    // A claim waits after it began to read, and before it has taken a row.
+    await gateway.sql(`CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF current_query() LIKE '%SKIP LOCKED%' THEN PERFORM pg_advisory_xact_lock(7); END IF; RETURN NULL; END $$`)
+    await gateway.sql('CREATE TRIGGER pause BEFORE UPDATE ON instances FOR EACH STATEMENT EXECUTE FUNCTION pause()')
+    await withSession(testDatabase.url, async session => {
+      await session.query('SELECT pg_advisory_lock(7)')
+      const passing = gateway.idle()
+      await untilSomebodyWaits(session)
+      await gateway.services.instances.destroy(actor, [winner])
+      await session.query('SELECT pg_advisory_unlock(7)')
+      await passing
+    })
+    await gateway.sql('DROP FUNCTION pause CASCADE')
+    await idle()
+    expect(await read(holder)).toMatchObject({ status: 'running' })
+  })
+})
+
+describe('what happens while an instance is being looked at', () => {
+  it('does not make it forget that its GPUs were left meanwhile', async () => {
+    const [first] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await idle()
+    await stop(first)
+    const second = await rentBlock(0, 1)
+    const lease = await leaseOf(second)
+    expect(await gateway.reconciliation.occupy(lease)).toBe(false)
+    const leaving = await leaseOf(first)
+    await gateway.reconciliation.record(leaving, { ...waiting, status: 'stopped' })
+    const later = new Date(clock.now().getTime() + 10_000)
+    await gateway.reconciliation.record(lease, { ...waiting, dueAt: later })
+    expect(await read(second)).toMatchObject({ due_at: clock.now(), leased_until: null })
+  })
+
+  it('is not put off by a look that failed before it', async () => {
+    const [id] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    const lease = await leaseOf(id)
+    await stop(id)
+    await gateway.reconciliation.postpone(lease, new Date(clock.now().getTime() + 60_000))
+    expect(await read(id)).toMatchObject({ due_at: clock.now(), leased_until: null })
+  })
+})
+
+describe('a container', () => {
+  it('starts on no GPU that another is still leaving, and does once it has left', async () => {
+    const [first] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await idle()
+    await stop(first)
+    const second = await rentBlock(0, 1)
+    await idle()
+    expect(await read(second)).toMatchObject({ status: 'running' })
+    await stop(second)
+    await start(first)
+    await gateway.idle()
+    await expectNothingShared(gateway, machines, clock.now())
+    expect(await read(second)).toMatchObject({ status: 'stopping' })
+    expect(await read(first)).toMatchObject({ status: 'scheduling', reason_code: 'WAITING_FOR_GPUS' })
+    await idle()
+    expect(await read(first)).toMatchObject({ status: 'running' })
+  })
+})
+
+describe('locks on instances', () => {
+  /** Holds the lower lock: whoever waits for it must not have the higher one. */
+  async function expectsOrder(low: bigint, high: bigint, work: () => Promise<unknown>): Promise<void> {
+    expect(low < high).toBe(true)
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM instances WHERE id = $1 FOR UPDATE', [low])
+      let isDone = false
+      const working = work().finally(() => {
+        isDone = true
+      })
+      await untilSomebodyWaits(session, () => isDone)
+      const taken = await session.query('SELECT FROM instances WHERE id = $1 FOR UPDATE NOWAIT', [high]).then(
+        () => 'in order',
+        (error: unknown) => (error as { code?: string }).code,
+      )
+      await session.query('ROLLBACK')
+      await working
+      expect(taken).toBe('in order')
+    })
+  }
+
+  it('are taken by id when GPUs are left to one that waits', async () => {
+    const [low] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await idle()
+    await stop(low)
+    const high = await rentBlock(0, 1)
+    await idle()
+    await stop(high)
+    await start(low)
+    const lease = await leaseOf(high)
+    await expectsOrder(low, high, () => gateway.reconciliation.record(lease, { ...waiting, status: 'stopped' }))
+  })
+
+  it('are taken by id when one that ended leaves its GPUs to another', async () => {
+    const [low] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await stop(low)
+    const high = await rentBlock(0, 1)
+    await start(low)
+    const lease = await leaseOf(high)
+    await gateway.reconciliation.record(lease, { ...waiting, status: 'exited' })
+    expect(await read(high)).toMatchObject({ status: 'exited', due_at: clock.now() })
+    const ended = await leaseOf(high)
+    await expectsOrder(low, high, () => gateway.reconciliation.settle(ended))
+  })
+
+  it('are taken by id when a wish of another is made good', async () => {
+    const [low] = (await rentOnOneMachine(2, 1, 0)) as [bigint]
+    await stop(low)
+    await rentBlock(0, 1)
+    const high = await rentBlock(1, 1)
+    await stop(high)
+    await start(low)
+    await gateway.sql("UPDATE instances SET target_state = 'running' WHERE id = $1", [high])
+    const lease = await leaseOf(low)
+    await expectsOrder(low, high, () => gateway.reconciliation.settle(lease))
+  })
+
+  it('are taken by id when GPUs are granted in another order', async () => {
+    const [low] = (await rentOnOneMachine(2, 1, 1)) as [bigint]
+    const high = await rentBlock(0, 1)
+    await stop(low, high)
+    const both = await rentBlock(0, 2)
+    await start(low, high)
+    await expectsOrder(low, high, () => stop(both))
+  })
+})
+
+describe('a command', () => {
+  it('is done once its wishes are written, even when the market can only follow later', async () => {
+    const [id] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await idle()
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM machines WHERE id = $1 FOR UPDATE', [machines])
+      const wakes = gateway.wakes()
+      expect(await stop(id)).toMatchObject([{ outcome: 'applied' }])
+      expect(gateway.wakes()).toBe(wakes + 1)
+      await session.query('ROLLBACK')
+    })
+    await idle()
+    expect(await gateway.sql('SELECT holder_id FROM gpus WHERE machine_id = $1', [machines])).toEqual([
+      { holder_id: null },
+    ])
+  })
+
+  it('that wrote wishes and died is not overtaken by a rental that may not wait', async () => {
+    const [earlier] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await stop(earlier)
+    clock.advance(1_000)
+    const wish = "UPDATE instances SET target_state = 'running', claimed_at = $2, due_at = $2 WHERE id = $1"
+    await gateway.sql(wish, [earlier, clock.now()])
+    clock.advance(1_000)
+    const [offer] = await gateway.sql(
+      'SELECT id FROM offers WHERE machine_id = $1 AND withdrawn_at IS NULL AND rentable',
+      [machines],
+    )
+    const renting = gateway.rent(actor, BigInt(offer?.['id'] as string), { cancelUnavailable: true })
+    await expect(renting).rejects.toMatchObject({ code: 'OFFER_UNAVAILABLE' })
+    expect(await gateway.sql('SELECT id FROM instances WHERE machine_id = $1', [machines])).toHaveLength(1)
+  })
+})

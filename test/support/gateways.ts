@@ -1,0 +1,82 @@
+import { openDatabase } from '../../src/database/client.ts'
+import type { Actor } from '../../src/domain/actor.ts'
+import type { LaunchWish } from '../../src/domain/launch.ts'
+import type { RentalTerms } from '../../src/domain/rent.ts'
+import { createLog } from '../../src/http/log.ts'
+import type { Provider } from '../../src/providers/provider.ts'
+import { createSimulated } from '../../src/providers/simulated.ts'
+import { createReconciler } from '../../src/reconciler/loop.ts'
+import { reconcile } from '../../src/reconciler/reconcile.ts'
+import { createSecrets } from '../../src/services/secrets.ts'
+import { createOperations, createReconciliation, createServices } from '../../src/services/services.ts'
+
+export type GatewayOptions = {
+  url: string
+  now: () => Date
+  /** Puts something between the reconciler and the simulated driver. */
+  between?: (provider: Provider) => Provider
+  poolSize?: number
+  /** How slow the simulated machines are. */
+  delayFactor?: number
+}
+
+export type Gateway = ReturnType<typeof openGateway>
+
+/** What a process has between its faces and its database, so that several of them can share one. */
+export function openGateway({ url, now, between, poolSize = 4, delayFactor = 1 }: GatewayOptions) {
+  const lines: Record<string, unknown>[] = []
+  const log = createLog('info', { write: line => void lines.push(JSON.parse(line)) })
+  const database = openDatabase({ url, poolSize, onIdleError: () => {} })
+  let wakes = 0
+  const wake = () => {
+    wakes += 1
+  }
+  const deps = { database, now, secrets: createSecrets('a secret of tests'), wake }
+  const world = async (text: string, values: unknown[]) =>
+    (await database.pool.query({ text, values, rowMode: 'array' })).rows
+  const driver = createSimulated({ world, now, delayFactor })
+  const provider = between ? between(driver) : driver
+  const reconciliation = createReconciliation(deps)
+  const work = { reconciliation, provider, now, log }
+  const reconciler = createReconciler(work)
+  const services = createServices(deps)
+  const operations = createOperations({ database, now })
+  return {
+    database,
+    services,
+    operations,
+    reconciliation,
+    provider,
+    /** Every line that was logged. */
+    lines,
+    /** How often somebody was told that there is something to do. */
+    wakes: () => wakes,
+    idle: () => reconciler.idle(),
+    look: (lease: Parameters<typeof reconcile>[1]) => reconcile(work, lease),
+    async newActor(): Promise<Actor> {
+      const [row] = (await database.pool.query('SELECT count(*)::int AS count FROM accounts')).rows
+      const email = `renter-${row.count}@example.com`
+      const { account } = await operations.accounts.create({ email, creditNanos: 1_000_000_000_000n })
+      const key = await database.prisma.apiKey.findFirstOrThrow({ where: { accountId: account.id } })
+      return { accountId: account.id, apiKeyId: key.id, permissions: null }
+    },
+    rent: (actor: Actor, offerId: bigint, options: RentOptions = {}) =>
+      services.instances.rent(actor, wishFor(offerId, options)),
+    async sql(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+      return (await database.pool.query(text, values)).rows
+    },
+    async close() {
+      await reconciler.stop()
+      await database.close()
+    },
+  }
+}
+
+export type RentOptions = { terms?: RentalTerms; launch?: LaunchWish; cancelUnavailable?: boolean }
+
+function wishFor(
+  offerId: bigint,
+  { terms = { interruptible: false }, launch, cancelUnavailable = false }: RentOptions,
+) {
+  return { offerId, terms, launch: { image: 'ubuntu', ...launch }, cancelUnavailable }
+}

@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest'
+import type { Truth } from '../../src/domain/containers.ts'
+import { finalStatuses, instanceStatuses, targetStates } from '../../src/domain/instances.ts'
+import { plan, type Wish } from '../../src/reconciler/plan.ts'
+
+const truths: Truth[] = [
+  { state: 'absent' },
+  { state: 'preparing' },
+  { state: 'prepared' },
+  { state: 'starting' },
+  { state: 'running' },
+  { state: 'stopping' },
+  { state: 'stopped' },
+  { state: 'exited', exitCode: 3 },
+  { state: 'failed', code: 'IMAGE_PULL_FAILED', message: 'There is no such image.' },
+]
+const booleans = [true, false]
+
+const wishes: Wish[] = targetStates.flatMap(targetState =>
+  instanceStatuses.flatMap(status =>
+    booleans.flatMap(granted =>
+      booleans.flatMap(interruptible =>
+        booleans.flatMap(destroyed =>
+          booleans.map(hasRun => ({ targetState, status, granted, interruptible, destroyed, hasRun })),
+        ),
+      ),
+    ),
+  ),
+)
+const all = wishes.flatMap(wish => truths.map(truth => ({ wish, truth, next: plan(wish, truth) })))
+const living = all.filter(({ wish }) => !wish.destroyed)
+
+const aWish = (facts: Partial<Wish> = {}): Wish => ({
+  targetState: 'running',
+  granted: true,
+  interruptible: false,
+  destroyed: false,
+  status: 'created',
+  hasRun: false,
+  ...facts,
+})
+
+describe('a plan', () => {
+  it('is there for everything that can be wished and seen', () => {
+    expect(all).toHaveLength(2 * 9 * 16 * 9)
+    for (const { next } of all) {
+      expect(instanceStatuses).toContain(next.status)
+      expect(next.steps.length).toBeLessThanOrEqual(1)
+    }
+  })
+
+  it('has nothing left to do where it is settled', () => {
+    for (const { next } of all) if (next.settled) expect(next.steps).toEqual([])
+  })
+
+  it('never starts or makes what ended, and leaves it ended', () => {
+    for (const { wish, next } of living.filter(({ wish }) => finalStatuses.includes(wish.status))) {
+      expect(next.steps).not.toContain('start')
+      expect(next.steps).not.toContain('ensure')
+      expect(next.status).toBe(wish.status)
+    }
+  })
+
+  it('starts nothing without its GPUs, and nothing that is to be stopped', () => {
+    for (const { wish, next } of living.filter(({ wish }) => !wish.granted || wish.targetState === 'stopped')) {
+      expect(next.steps).not.toContain('start')
+      expect(next.steps).not.toContain('ensure')
+      expect(next.status === 'running').toBe(false)
+      expect(wish.destroyed).toBe(false)
+    }
+  })
+
+  it('removes what was destroyed, and nothing else', () => {
+    for (const { wish, truth, next } of all) {
+      expect(next.steps.includes('remove')).toBe(wish.destroyed && truth.state !== 'absent')
+      if (wish.destroyed && truth.state === 'absent') expect(next).toMatchObject({ steps: [], settled: true })
+    }
+  })
+
+  it('says running only of what runs', () => {
+    for (const { truth, next } of living) if (next.status === 'running') expect(truth.state).toBe('running')
+  })
+
+  it('says why, of whatever neither runs nor is about to', () => {
+    const silent = ['created', 'loading', 'running', 'stopping']
+    for (const { wish, next } of living) {
+      if (finalStatuses.includes(wish.status) || silent.includes(next.status)) continue
+      expect(next.reason?.message).toBeTruthy()
+    }
+  })
+})
+
+describe('what is to run', () => {
+  it.each<[Truth['state'], string[], string]>([
+    ['absent', ['ensure'], 'loading'],
+    ['preparing', [], 'loading'],
+    ['prepared', ['start'], 'loading'],
+    ['starting', [], 'loading'],
+    ['running', [], 'running'],
+    ['stopping', [], 'stopping'],
+    ['stopped', ['start'], 'loading'],
+  ])('and is %s: %j, and is called %s', (state, steps, status) => {
+    expect(plan(aWish(), { state } as Truth)).toMatchObject({ steps, status })
+  })
+
+  it('has exited when it ended by itself', () => {
+    const reason = { code: 'EXITED', exitCode: 3 }
+    expect(plan(aWish({ status: 'running' }), { state: 'exited', exitCode: 3 })).toMatchObject({
+      ...{ steps: [], status: 'exited', settled: true },
+      reason,
+    })
+  })
+
+  it('starts again when it ended while it was to be stopped', () => {
+    const truth: Truth = { state: 'exited', exitCode: 0 }
+    expect(plan(aWish({ status: 'stopping', hasRun: true }), truth).steps).toEqual(['start'])
+  })
+
+  it('is lost when it ran and its container is gone', () => {
+    const next = plan(aWish({ status: 'running', hasRun: true }), { state: 'absent' })
+    expect(next).toMatchObject({ steps: [], status: 'unknown', reason: { code: 'CONTAINER_LOST' } })
+  })
+
+  it.each([
+    [false, 'WAITING_FOR_GPUS'],
+    [true, 'OUTBID'],
+  ])('is told why it waits (bid: %s): %s', (interruptible, code) => {
+    const next = plan(aWish({ granted: false, interruptible }), { state: 'absent' })
+    expect(next).toMatchObject({ steps: [], status: 'scheduling', reason: { code }, settled: true })
+  })
+})
+
+describe('what is to be stopped', () => {
+  const wish = aWish({ targetState: 'stopped', status: 'running', hasRun: true })
+
+  it.each<[Truth['state'], string[], string, boolean]>([
+    ['running', ['stop'], 'stopping', false],
+    ['starting', ['stop'], 'stopping', false],
+    ['stopping', [], 'stopping', false],
+    ['stopped', [], 'stopped', true],
+  ])('and is %s: %j, is called %s, and that is all: %s', (state, steps, status, settled) => {
+    expect(plan(wish, { state } as Truth)).toMatchObject({ steps, status, settled })
+  })
+
+  it('is stopped, and not exited, when it ended by itself meanwhile', () => {
+    expect(plan(wish, { state: 'exited', exitCode: 1 })).toMatchObject({ status: 'stopped', settled: true })
+  })
+})
