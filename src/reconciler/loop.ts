@@ -1,4 +1,4 @@
-import type { Lease } from '../services/reconciliation.ts'
+import type { Lease } from '../services/leases.ts'
 import { type Deps, reconcile } from './reconcile.ts'
 
 export type Reconciler = {

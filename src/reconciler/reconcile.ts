@@ -1,7 +1,9 @@
 import type { Logger } from 'pino'
 import { isActive, type Truth } from '../domain/containers.ts'
 import type { Provider } from '../providers/provider.ts'
-import { claims, type Finding, type Lease, type reconciliationServices } from '../services/reconciliation.ts'
+import { claims, type Lease } from '../services/leases.ts'
+import type { reconciliationServices } from '../services/reconciliation.ts'
+import type { Finding } from '../services/reconciliation-record.ts'
 import { type Plan, plan, type Step, waiting } from './plan.ts'
 
 export type Reconciliation = ReturnType<typeof reconciliationServices>

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import type { Issue } from '../domain/errors.ts'
 import { targetStates } from '../domain/instances.ts'
-import { maxIdsPerCommand } from '../domain/instances-bulk.ts'
+import { maxIdsPerCommand } from '../domain/instances-command.ts'
+import type { RentWish } from '../domain/instances-rent.ts'
 import type { LaunchMode, LaunchWish } from '../domain/launch.ts'
 import type { Environment } from '../domain/launch-env.ts'
 import { readEnvFlags, readEnvObject } from '../domain/launch-env-flags.ts'
 import { nanosOf } from '../domain/money.ts'
 import { type Registry, readImageLogin } from '../domain/registry.ts'
-import type { RentWish } from '../domain/rent.ts'
 import { splitWords } from '../domain/words.ts'
 
 /** The launch modes by all names that they have on the wire. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { renameIssues } from '../domain/errors.ts'
-import { instanceNotFound, type Step } from '../domain/instances-bulk.ts'
+import { instanceNotFound, type Step } from '../domain/instances-command.ts'
 import { RestFailure } from './errors.ts'
 import { failureBody } from './failures.ts'
 import { bulkBody, readRent, rentBody, rentNames, updateBody } from './instances-input.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Actor } from '../../src/domain/actor.ts'
-import type { Finding } from '../../src/services/reconciliation.ts'
+import type { Finding } from '../../src/services/reconciliation-record.ts'
 import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { listMachines } from '../support/factories.ts'

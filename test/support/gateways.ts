@@ -1,7 +1,7 @@
 import { openDatabase } from '../../src/database/client.ts'
 import type { Actor } from '../../src/domain/actor.ts'
+import type { RentalTerms } from '../../src/domain/instances-rent.ts'
 import type { LaunchWish } from '../../src/domain/launch.ts'
-import type { RentalTerms } from '../../src/domain/rent.ts'
 import { createLog } from '../../src/http/log.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { createSimulated } from '../../src/providers/simulated.ts'

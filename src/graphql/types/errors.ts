@@ -1,12 +1,5 @@
-// Refusals as types, each with its own data. A mutation returns a union of what it makes and the refusals it can meet.
-
-import { brandWithType } from '@pothos/core'
-import { DomainError, type ErrorCode, renameIssues } from '../../domain/errors.ts'
-import { explainFailure } from '../../services/failures.ts'
+import type { DomainError, ErrorCode } from '../../domain/errors.ts'
 import { builder } from '../builder.ts'
-import { printId } from '../ids.ts'
-import { Instance, instanceById } from './instances.ts'
-import { Offer } from './offers.ts'
 
 const codes = {
   INVALID_INPUT: { description: 'Something in the input is wrong.' },
@@ -18,9 +11,9 @@ const codes = {
   SSH_KEY_REQUIRED: { description: 'A virtual machine needs an SSH key registered before.' },
   INVALID_STATE: { description: 'The state of the instance does not allow it.' },
 } as const satisfies Partial<Record<ErrorCode, { description: string }>>
-type RefusalCode = keyof typeof codes
+export type RefusalCode = keyof typeof codes
 
-const typeNames = {
+export const typeNames = {
   INVALID_INPUT: 'InvalidInputError',
   NOT_FOUND: 'NotFoundError',
   OFFER_UNAVAILABLE: 'OfferUnavailableError',
@@ -35,11 +28,6 @@ const ErrorCodeEnum = builder.enumType('ErrorCode', { description: 'What a refus
 
 /** A refusal as a value, since whatever is an Error fails the field that it is returned from. */
 export type Refused = Pick<DomainError, 'code' | 'message' | 'details'>
-export function refused({ code, message, details }: DomainError): Refused {
-  const value = { code, message, details }
-  brandWithType(value, types[code as RefusalCode])
-  return value
-}
 
 /** What may pass by itself, or by doing something else first: the same request can succeed then. */
 const retryable: readonly ErrorCode[] = ['INSUFFICIENT_CREDIT', 'SSH_KEY_REQUIRED']
@@ -59,150 +47,3 @@ export const Refusal = builder.interfaceRef<Refused>('Error').implement({
     }),
   }),
 })
-
-const ValidationIssue = builder.objectRef<{ path: string; message: string }>('ValidationIssue').implement({
-  description: 'One thing wrong with an input.',
-  fields: t => ({
-    path: t.exposeString('path', { description: 'Where in the input, such as `spec.diskGb`.' }),
-    message: t.exposeString('message', { description: 'What is wrong there.' }),
-  }),
-})
-
-const refusal = (code: RefusalCode) => builder.objectRef<Refused>(typeNames[code])
-
-const InvalidInputError = refusal('INVALID_INPUT').implement({
-  description: 'Something in the input is wrong.',
-  interfaces: [Refusal],
-  fields: t => ({
-    issues: t.field({
-      type: [ValidationIssue],
-      description: 'Everything that is wrong, not only the first thing.',
-      resolve: ({ details }) => details.issues ?? [],
-    }),
-  }),
-})
-
-const NotFoundError = refusal('NOT_FOUND').implement({
-  description: 'There is no such thing, or none of yours.',
-  interfaces: [Refusal],
-  fields: t => ({
-    id: t.id({
-      nullable: true,
-      description: 'What was not found, if it was an instance.',
-      resolve: ({ details: { instanceId } }) => (instanceId === undefined ? null : printId('Instance', instanceId)),
-    }),
-  }),
-})
-
-const OfferUnavailableError = refusal('OFFER_UNAVAILABLE').implement({
-  description: 'The offer is not on the market, or cannot be rented now. Others may have been quicker.',
-  interfaces: [Refusal],
-  fields: t => ({
-    alternatives: t.field({
-      type: [Offer],
-      description: 'The cheapest offers of as many GPUs of the same model. None for a key that may not search.',
-      resolve: ({ details }) => details.offer?.alternatives ?? [],
-    }),
-    yourInstance: t.field({
-      type: Instance,
-      nullable: true,
-      description: 'The instance that you rented with this offer in the last 24 hours, if it was you.',
-      resolve: ({ details: { offer } }, _args, context) =>
-        offer?.instanceId === undefined ? null : instanceById(context).load(offer.instanceId),
-    }),
-  }),
-})
-
-const BidTooLowError = refusal('BID_TOO_LOW').implement({
-  description: 'The host accepts no bid as low as this.',
-  interfaces: [Refusal],
-  fields: t => ({
-    minimumBidPerHour: t.field({
-      type: 'Usd',
-      description: 'The least bid that the host accepts for these GPUs.',
-      resolve: ({ details }) => details.minimumBidNanos ?? 0n,
-    }),
-  }),
-})
-
-const PriceChangedError = refusal('PRICE_CHANGED').implement({
-  description: 'The price is higher than the most that was to be paid.',
-  interfaces: [Refusal],
-  fields: t => ({
-    currentPricePerHour: t.field({
-      type: 'Usd',
-      description: 'What the GPUs and the disk cost now.',
-      resolve: ({ details }) => details.currentPriceNanos ?? 0n,
-    }),
-  }),
-})
-
-const InsufficientCreditError = refusal('INSUFFICIENT_CREDIT').implement({
-  description: 'The account has nothing left to spend.',
-  interfaces: [Refusal],
-  fields: t => ({
-    available: t.field({
-      type: 'Usd',
-      description: 'What is left.',
-      resolve: ({ details }) => details.availableNanos ?? 0n,
-    }),
-  }),
-})
-
-const SshKeyRequiredError = refusal('SSH_KEY_REQUIRED').implement({
-  description: 'A virtual machine needs an SSH key registered before: there is no other way into it.',
-  interfaces: [Refusal],
-})
-
-const InvalidStateError = refusal('INVALID_STATE').implement({
-  description: 'The state of the instance does not allow it.',
-  interfaces: [Refusal],
-  fields: t => ({
-    instance: t.field({
-      type: Instance,
-      nullable: true,
-      description: 'The instance, with what can be done to it.',
-      resolve: ({ details: { instanceId } }, _args, context) =>
-        instanceId === undefined ? null : instanceById(context).load(instanceId),
-    }),
-  }),
-})
-
-const types = {
-  INVALID_INPUT: InvalidInputError,
-  NOT_FOUND: NotFoundError,
-  OFFER_UNAVAILABLE: OfferUnavailableError,
-  BID_TOO_LOW: BidTooLowError,
-  PRICE_CHANGED: PriceChangedError,
-  INSUFFICIENT_CREDIT: InsufficientCreditError,
-  SSH_KEY_REQUIRED: SshKeyRequiredError,
-  INVALID_STATE: InvalidStateError,
-} satisfies Record<RefusalCode, unknown>
-
-type Ref<Shape> = ReturnType<ReturnType<typeof builder.objectRef<Shape>>['implement']>
-
-/** The answer of a mutation: what it makes, or one of the refusals that it can meet. */
-export function resultUnion<Success extends object>(
-  name: string,
-  description: string,
-  success: Ref<Success>,
-  codes: readonly RefusalCode[],
-) {
-  const union = builder.unionType(name, {
-    description,
-    types: [success, ...codes.map(code => types[code])],
-  })
-  /** Runs the mutation. Refusals become its answer, in the names of its input; whatever else happens is an error. */
-  async function answer(names: Record<string, string>, mutate: () => Promise<Success>): Promise<Success | Refused> {
-    try {
-      const made = await mutate()
-      brandWithType(made, success)
-      return made
-    } catch (error) {
-      const known = renameIssues(explainFailure(error), names)
-      if (known instanceof DomainError && codes.some(code => code === known.code)) return refused(known)
-      throw error
-    }
-  }
-  return { union, answer }
-}

@@ -4,7 +4,8 @@ import { sizeOf } from '../../domain/pages.ts'
 import { builder } from '../builder.ts'
 import { parseId } from '../ids.ts'
 import { needs } from '../permission.ts'
-import { Instance, InstanceStatus, type SeenStatus, TargetState } from './instances.ts'
+import { Instance } from './instances.ts'
+import { InstanceStatus, type SeenStatus, TargetState } from './instances-status.ts'
 import { OrderDirection } from './order.ts'
 
 const InstanceFilter = builder.inputType('InstanceFilter', {

@@ -1,12 +1,12 @@
 import type { Instance as InstanceShape } from '../../domain/instances.ts'
+import { bidRange, type RentalTerms } from '../../domain/instances-rent.ts'
 import { printUsd } from '../../domain/money.ts'
-import { bidRange, type RentalTerms } from '../../domain/rent.ts'
 import { builder } from '../builder.ts'
 import { parseId } from '../ids.ts'
 import { needs } from '../permission.ts'
-import { resultUnion } from './errors.ts'
 import { Instance } from './instances.ts'
 import { InstanceSpecInput, readSpec, specNames } from './instances-spec.ts'
+import { resultUnion } from './results.ts'
 
 const OnDemandTermsInput = builder.inputType('OnDemandTermsInput', {
   description: "At the host's price.",

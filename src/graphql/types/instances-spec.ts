@@ -2,7 +2,7 @@ import type { LaunchWish } from '../../domain/launch.ts'
 import { type EnvVar, emptyEnvironment, type Port } from '../../domain/launch-env.ts'
 import { splitWords } from '../../domain/words.ts'
 import { builder } from '../builder.ts'
-import { InstanceKind, TargetState } from './instances.ts'
+import { InstanceKind, TargetState } from './instances-status.ts'
 
 const LaunchSourceInput = builder.inputType('LaunchSourceInput', {
   description: 'Where the settings come from.',

@@ -1,113 +1,16 @@
-import {
-  availabilityOf,
-  type Instance as InstanceShape,
-  instanceActions,
-  instanceStatuses,
-  isFinal,
-  type PortBinding as PortBindingShape,
-  targetStates,
-} from '../../domain/instances.ts'
+import { availabilityOf, type Instance as InstanceShape, isFinal } from '../../domain/instances.ts'
 import { directAccessOf } from '../../domain/instances-access.ts'
 import { builder } from '../builder.ts'
 import { parseId, printId } from '../ids.ts'
 import { loaderOf } from '../loader.ts'
 import { needs } from '../permission.ts'
 import { GpuModel } from './gpu-models.ts'
+import { InstanceConnectionInfo } from './instances-access.ts'
+import { ActionAvailability, InstanceKind, InstanceStatus, StatusReason, TargetState } from './instances-status.ts'
 import { LaunchConfig } from './launch.ts'
 import { Machine } from './machines.ts'
 import { Node } from './node.ts'
 import { Offer, offerById, RentalType } from './offers.ts'
-
-export const TargetState = builder.enumType('TargetState', {
-  description: 'What is wished of an instance.',
-  values: {
-    RUNNING: { value: targetStates[0], description: 'It is to run, as soon as its GPUs are its own.' },
-    STOPPED: { value: targetStates[1], description: 'It is to stop. Its disk stays, and is paid for.' },
-  },
-})
-
-const seen = [...instanceStatuses, 'destroyed'] as const
-export type SeenStatus = (typeof seen)[number]
-
-export const InstanceStatus = builder.enumType('InstanceStatus', {
-  description: 'What was last seen of an instance. From EXITED, UNKNOWN and OFFLINE it never runs again.',
-  values: {
-    CREATED: { value: 'created', description: 'It is rented, and nothing was started yet.' },
-    SCHEDULING: { value: 'scheduling', description: 'It waits for its GPUs.' },
-    LOADING: { value: 'loading', description: 'Its image is pulled, or it starts.' },
-    RUNNING: { value: 'running', description: 'It runs.' },
-    STOPPING: { value: 'stopping', description: 'It was told to stop, and has not yet.' },
-    STOPPED: { value: 'stopped', description: 'It stopped because it was asked to. It can start again.' },
-    EXITED: { value: 'exited', description: 'It ended by itself, or could not be started.' },
-    OFFLINE: { value: 'offline', description: 'Its machine has not been reached for long.' },
-    UNKNOWN: { value: 'unknown', description: 'Its machine does not know of it any more.' },
-    DESTROYED: { value: 'destroyed', description: 'It was destroyed, and costs nothing.' },
-  } as const satisfies Record<string, { value: SeenStatus; description: string }>,
-})
-
-export const InstanceKind = builder.enumType('InstanceKind', {
-  description: 'What runs on the GPUs.',
-  values: { CONTAINER: { description: 'A container.' }, VM: { description: 'A virtual machine.' } } as const,
-})
-
-const InstanceAction = builder.enumType('InstanceAction', {
-  description: 'What can be done to an instance.',
-  values: {
-    START: { value: instanceActions[0], description: 'Set its target state to RUNNING.' },
-    STOP: { value: instanceActions[1], description: 'Set its target state to STOPPED.' },
-    DESTROY: { value: instanceActions[2], description: 'End the rental.' },
-  },
-})
-
-const ActionAvailability = builder
-  .objectRef<ReturnType<typeof availabilityOf>[number]>('ActionAvailability')
-  .implement({
-    description: 'Whether something can be done to an instance now.',
-    fields: t => ({
-      action: t.expose('action', { type: InstanceAction, description: 'What would be done.' }),
-      available: t.exposeBoolean('available', { description: 'Whether it would do something.' }),
-      reason: t.exposeString('reason', { nullable: true, description: 'Why not. Null where it would.' }),
-    }),
-  })
-
-const StatusReason = builder
-  .objectRef<{ code: string; message: string; exitCode: number | null }>('StatusReason')
-  .implement({
-    description: 'Why the status is what it is.',
-    fields: t => ({
-      code: t.exposeString('code', {
-        description:
-          '`USER_REQUEST`, `WAITING_FOR_GPUS`, `OUTBID`, `IMAGE_PULL_FAILED`, `START_FAILED`, `EXITED` or `CONTAINER_LOST`; there will be more.',
-      }),
-      message: t.exposeString('message', { description: 'The same for people.' }),
-      exitCode: t.exposeInt('exitCode', { nullable: true, description: 'What its container ended with, if it did.' }),
-    }),
-  })
-
-const PortBinding = builder.objectRef<PortBindingShape>('PortBinding').implement({
-  description: 'A public port of the machine that leads into the instance.',
-  fields: t => ({
-    containerPort: t.exposeInt('containerPort', { description: 'The port inside.' }),
-    hostPort: t.exposeInt('hostPort', { description: "The port at the machine's public address." }),
-    protocol: t.exposeString('protocol', { description: '`tcp` or `udp`.' }),
-  }),
-})
-
-const InstanceConnectionInfo = builder
-  .objectRef<{ host: string; sshPort: number | null; ports: PortBindingShape[] }>('InstanceConnectionInfo')
-  .implement({
-    description: 'How a running instance is reached.',
-    fields: t => ({
-      host: t.exposeString('host', { description: 'The public address.' }),
-      sshPort: t.exposeInt('sshPort', { nullable: true, description: 'Where SSH answers. Null without direct SSH.' }),
-      sshCommand: t.string({
-        nullable: true,
-        description: 'The command line that logs in. Null without direct SSH.',
-        resolve: ({ host, sshPort }) => (sshPort === null ? null : `ssh -p ${sshPort} root@${host}`),
-      }),
-      ports: t.expose('ports', { type: [PortBinding], description: 'All public ports that lead into it.' }),
-    }),
-  })
 
 export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
   description: 'A rental of GPUs, with the container or virtual machine on them.',

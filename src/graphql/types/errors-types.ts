@@ -1,0 +1,126 @@
+// Refusals as types, each with its own data.
+
+import { builder } from '../builder.ts'
+import { printId } from '../ids.ts'
+import { Refusal, type RefusalCode, type Refused, typeNames } from './errors.ts'
+import { Instance, instanceById } from './instances.ts'
+import { Offer } from './offers.ts'
+
+const ValidationIssue = builder.objectRef<{ path: string; message: string }>('ValidationIssue').implement({
+  description: 'One thing wrong with an input.',
+  fields: t => ({
+    path: t.exposeString('path', { description: 'Where in the input, such as `spec.diskGb`.' }),
+    message: t.exposeString('message', { description: 'What is wrong there.' }),
+  }),
+})
+
+const refusal = (code: RefusalCode) => builder.objectRef<Refused>(typeNames[code])
+
+const InvalidInputError = refusal('INVALID_INPUT').implement({
+  description: 'Something in the input is wrong.',
+  interfaces: [Refusal],
+  fields: t => ({
+    issues: t.field({
+      type: [ValidationIssue],
+      description: 'Everything that is wrong, not only the first thing.',
+      resolve: ({ details }) => details.issues ?? [],
+    }),
+  }),
+})
+
+const NotFoundError = refusal('NOT_FOUND').implement({
+  description: 'There is no such thing, or none of yours.',
+  interfaces: [Refusal],
+  fields: t => ({
+    id: t.id({
+      nullable: true,
+      description: 'What was not found, if it was an instance.',
+      resolve: ({ details: { instanceId } }) => (instanceId === undefined ? null : printId('Instance', instanceId)),
+    }),
+  }),
+})
+
+const OfferUnavailableError = refusal('OFFER_UNAVAILABLE').implement({
+  description: 'The offer is not on the market, or cannot be rented now. Others may have been quicker.',
+  interfaces: [Refusal],
+  fields: t => ({
+    alternatives: t.field({
+      type: [Offer],
+      description: 'The cheapest offers of as many GPUs of the same model. None for a key that may not search.',
+      resolve: ({ details }) => details.offer?.alternatives ?? [],
+    }),
+    yourInstance: t.field({
+      type: Instance,
+      nullable: true,
+      description: 'The instance that you rented with this offer in the last 24 hours, if it was you.',
+      resolve: ({ details: { offer } }, _args, context) =>
+        offer?.instanceId === undefined ? null : instanceById(context).load(offer.instanceId),
+    }),
+  }),
+})
+
+const BidTooLowError = refusal('BID_TOO_LOW').implement({
+  description: 'The host accepts no bid as low as this.',
+  interfaces: [Refusal],
+  fields: t => ({
+    minimumBidPerHour: t.field({
+      type: 'Usd',
+      description: 'The least bid that the host accepts for these GPUs.',
+      resolve: ({ details }) => details.minimumBidNanos ?? 0n,
+    }),
+  }),
+})
+
+const PriceChangedError = refusal('PRICE_CHANGED').implement({
+  description: 'The price is higher than the most that was to be paid.',
+  interfaces: [Refusal],
+  fields: t => ({
+    currentPricePerHour: t.field({
+      type: 'Usd',
+      description: 'What the GPUs and the disk cost now.',
+      resolve: ({ details }) => details.currentPriceNanos ?? 0n,
+    }),
+  }),
+})
+
+const InsufficientCreditError = refusal('INSUFFICIENT_CREDIT').implement({
+  description: 'The account has nothing left to spend.',
+  interfaces: [Refusal],
+  fields: t => ({
+    available: t.field({
+      type: 'Usd',
+      description: 'What is left.',
+      resolve: ({ details }) => details.availableNanos ?? 0n,
+    }),
+  }),
+})
+
+const SshKeyRequiredError = refusal('SSH_KEY_REQUIRED').implement({
+  description: 'A virtual machine needs an SSH key registered before: there is no other way into it.',
+  interfaces: [Refusal],
+})
+
+const InvalidStateError = refusal('INVALID_STATE').implement({
+  description: 'The state of the instance does not allow it.',
+  interfaces: [Refusal],
+  fields: t => ({
+    instance: t.field({
+      type: Instance,
+      nullable: true,
+      description: 'The instance, with what can be done to it.',
+      resolve: ({ details: { instanceId } }, _args, context) =>
+        instanceId === undefined ? null : instanceById(context).load(instanceId),
+    }),
+  }),
+})
+
+export const errorTypes = {
+  INVALID_INPUT: InvalidInputError,
+  NOT_FOUND: NotFoundError,
+  OFFER_UNAVAILABLE: OfferUnavailableError,
+  BID_TOO_LOW: BidTooLowError,
+  PRICE_CHANGED: PriceChangedError,
+  INSUFFICIENT_CREDIT: InsufficientCreditError,
+  SSH_KEY_REQUIRED: SshKeyRequiredError,
+  INVALID_STATE: InvalidStateError,
+} satisfies Record<RefusalCode, unknown>

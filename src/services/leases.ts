@@ -1,0 +1,31 @@
+import { Prisma } from '../database/generated/client.ts'
+import type { Transaction } from '../database/transaction.ts'
+import { type InstanceStatus, isFinal, type TargetState } from '../domain/instances.ts'
+
+/** An instance that one gateway looks at, until the lease ends. */
+export type Lease = {
+  instanceId: bigint
+  accountId: number
+  machineId: number
+  leasedUntil: Date
+  generation: number
+  attempts: number
+  targetState: TargetState
+  status: InstanceStatus
+  interruptible: boolean
+  granted: boolean
+  hasRun: boolean
+  destroyed: boolean
+}
+
+/** Whether the instance is still ours, and locked now. A lease that ran out may have been taken by another. */
+export async function isHeld(tx: Transaction, { instanceId, leasedUntil }: Lease): Promise<boolean> {
+  const rows = await tx.rows(Prisma.sql`
+    SELECT id FROM instances WHERE id = ${instanceId} AND leased_until = ${leasedUntil} FOR UPDATE`)
+  return rows.length === 1
+}
+
+/** Whether an instance's GPUs should be its own: then the market gives them to it, unless others come first. */
+export function claims({ targetState, status, destroyed }: Lease): boolean {
+  return targetState === 'running' && !destroyed && !isFinal(status)
+}

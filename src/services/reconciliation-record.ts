@@ -1,0 +1,90 @@
+// What becomes of what was seen of an instance, in one transaction.
+
+import { Prisma } from '../database/generated/client.ts'
+import type { Transaction } from '../database/transaction.ts'
+import { type InstanceStatus, isFinal, type Reason } from '../domain/instances.ts'
+import { recordEvents } from './events.ts'
+import { isHeld, type Lease } from './leases.ts'
+import { lockMachine } from './market.ts'
+
+const { sql } = Prisma
+
+/** What was seen and decided. */
+export type Finding = {
+  status: InstanceStatus
+  reason: Reason | undefined
+  /** Its container uses no GPU: whoever waits for them may start. */
+  inactive: boolean
+  /** It was destroyed, and its container is gone. */
+  gone: boolean
+  /** When to look again; null for when somebody wishes otherwise. */
+  dueAt: Date | null
+}
+
+/** True when others than this instance may have something to do now, or it has itself. */
+export async function recordFinding(tx: Transaction, lease: Lease, finding: Finding, at: Date): Promise<boolean> {
+  await lockMachine(tx, lease.machineId)
+  if (finding.inactive) await lockHeirs(tx, lease)
+  if (!(await isHeld(tx, lease))) return false
+  const vacated = finding.inactive && (await vacate(tx, lease, at))
+  if (finding.gone) await release(tx, lease, at)
+  // What just ended is looked at once more: it still has its GPUs, which the market must give to others.
+  const ended = isFinal(finding.status) && !isFinal(lease.status)
+  const dueAt = ended ? at : finding.dueAt
+  const [current] = await tx.rows(sql`
+    UPDATE instances SET leased_until = NULL, attempts = 0,
+      due_at = CASE WHEN generation = ${lease.generation} THEN ${dueAt}::timestamptz ELSE due_at END
+    WHERE id = ${lease.instanceId} RETURNING generation`)
+  if (current?.[0] !== lease.generation) return true
+  // Of what ended before there is nothing new to be said: why it ended stays.
+  if (!isFinal(lease.status)) await writeStatus(tx, lease, finding, at)
+  return vacated || ended
+}
+
+/** Takes the instance and those that wait for the GPUs that it leaves, in the order of all who take several. */
+async function lockHeirs(tx: Transaction, { instanceId, machineId }: Lease): Promise<void> {
+  await tx.rows(sql`
+    SELECT id FROM instances WHERE id = ${instanceId} OR id IN (
+      SELECT holder_id FROM gpus WHERE machine_id = ${machineId} AND occupant_id = ${instanceId}
+    ) ORDER BY id FOR UPDATE`)
+}
+
+/** Frees the GPUs for those who hold them and wait. True when there was something to free. */
+async function vacate(tx: Transaction, { instanceId, machineId }: Lease, at: Date): Promise<boolean> {
+  const left = await tx.rows(sql`
+    UPDATE gpus SET occupant_id = NULL WHERE machine_id = ${machineId} AND occupant_id = ${instanceId} RETURNING index`)
+  if (left.length === 0) return false
+  await tx.rows(sql`
+    UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id IN (
+      SELECT holder_id FROM gpus WHERE machine_id = ${machineId} AND holder_id <> ${instanceId}
+      AND index = ANY(${left.map(([index]) => index as number)}::int[])
+    )`)
+  return true
+}
+
+/** Its disk and its ports are the machine's again. */
+async function release(tx: Transaction, { instanceId, accountId, machineId }: Lease, at: Date): Promise<void> {
+  const removed = await tx.rows(sql`
+    UPDATE instances SET removed_at = ${at} WHERE id = ${instanceId} AND removed_at IS NULL RETURNING disk_mb`)
+  if (removed.length === 0) return
+  const ports = await tx.rows(sql`DELETE FROM port_bindings WHERE instance_id = ${instanceId} RETURNING host_port`)
+  await tx.rows(sql`
+    UPDATE machines SET free_disk_mb = free_disk_mb + ${removed[0]?.[0] as number}, free_ports = free_ports + ${ports.length}
+    WHERE id = ${machineId}`)
+  await recordEvents(tx, [{ type: 'INSTANCE_REMOVED', accountId, instanceId }], at)
+}
+
+async function writeStatus(tx: Transaction, lease: Lease, { status, reason }: Finding, at: Date): Promise<void> {
+  const { instanceId, accountId } = lease
+  const written = await tx.rows(sql`
+    UPDATE instances SET status = ${status}::instance_status, reason_code = ${reason?.code ?? null},
+      reason_message = ${reason?.message ?? null}, exit_code = ${reason?.exitCode ?? null},
+      status_changed_at = CASE WHEN status = ${status}::instance_status THEN status_changed_at ELSE ${at} END,
+      started_at = CASE WHEN ${status} = 'running' THEN coalesce(started_at, ${at}) ELSE started_at END
+    WHERE id = ${instanceId} AND (status <> ${status}::instance_status OR reason_code IS DISTINCT FROM ${reason?.code ?? null})
+    AND destroyed_at IS NULL RETURNING id`)
+  if (written.length === 0) return
+  const event = { type: 'INSTANCE_STATUS_CHANGED' as const, accountId, instanceId }
+  const [before, after] = [{ status: lease.status }, { status, message: reason?.message }]
+  await recordEvents(tx, [{ ...event, before, after, ...(reason && { reason: reason.code }) }], at)
+}
