@@ -17,33 +17,45 @@ const pollMs = 1_000
 const concurrency = 8
 
 export function createReconciler(deps: Deps): Reconciler {
+  const { reconciliation, log } = deps
+  const looks = new Set<Promise<void>>()
   let timer: NodeJS.Timeout | undefined
   let stopped = false
-  let running: Promise<void> | undefined
+  let seeking: Promise<void> | undefined
   let again = false
 
-  /** One pass at a time. Whoever asks during a pass gets another one after it. */
-  function pass(): Promise<void> {
-    if (running) again = true
-    running ??= drain().finally(() => {
-      running = undefined
+  /** Takes what is due while there are hands free. Whoever asks meanwhile is asked for once more. */
+  function seek(): Promise<void> {
+    again = true
+    seeking ??= take().finally(() => {
+      seeking = undefined
     })
-    return running
+    return seeking
   }
 
-  async function drain(): Promise<void> {
-    do {
+  async function take(): Promise<void> {
+    while (again && !stopped && looks.size < concurrency) {
       again = false
-      for (;;) {
-        const leases = stopped ? [] : await deps.reconciliation.claim(concurrency)
-        if (leases.length === 0) break
-        await Promise.all(leases.map((lease: Lease) => reconcile(deps, lease)))
-      }
-    } while (again && !stopped)
+      const leases = await reconciliation.claim(concurrency - looks.size)
+      if (leases.length > 0) again = true
+      for (const lease of leases) begin(lease)
+    }
+  }
+
+  /** One slow machine keeps one hand busy, and no other instance waiting. */
+  function begin(lease: Lease): void {
+    const look = reconcile(deps, lease)
+      .catch((error: unknown) => log.warn({ err: error }, 'An instance could not be given back.'))
+      .finally(() => {
+        looks.delete(look)
+        tick()
+      })
+    looks.add(look)
   }
 
   function tick(): void {
-    pass().catch((error: unknown) => deps.log.warn({ err: error }, 'Due work could not be looked for.'))
+    if (stopped) return
+    seek().catch((error: unknown) => log.warn({ err: error }, 'Due work could not be looked for.'))
   }
 
   return {
@@ -54,12 +66,18 @@ export function createReconciler(deps: Deps): Reconciler {
     wake() {
       if (timer) tick()
     },
-    idle: () => pass(),
+    async idle() {
+      do {
+        await seek()
+        await Promise.all(looks)
+      } while (looks.size > 0 || seeking)
+    },
     async stop() {
       stopped = true
       clearInterval(timer)
       timer = undefined
-      await running?.catch(() => {})
+      await seeking?.catch(() => {})
+      await Promise.all(looks)
     },
   }
 }
