@@ -41,7 +41,7 @@ export type RentedOffer = Pick<OfferBlock, 'id' | 'computeNanos' | 'minBidNanos'
 export function agree(
   offer: RentedOffer,
   machine: Machine,
-  { terms, cancelUnavailable }: RentWish,
+  { terms }: RentWish,
   launch: Launch,
   at: Date,
 ): bigint | undefined {
@@ -59,8 +59,7 @@ export function agree(
     const message = `The host accepts no bid under ${printUsd(floor)} $ an hour for these GPUs.`
     throw new DomainError('BID_TOO_LOW', message, { minimumBidNanos: floor })
   }
-  const waits = launch.targetState === 'running' && terms.bidNanos < offer.minBidNanos
-  return waits && cancelUnavailable ? undefined : terms.bidNanos
+  return terms.bidNanos
 }
 
 /** What the machine lacks for this launch. */
@@ -89,7 +88,11 @@ export function choosePorts(
   const isFree = (port: number) => port >= firstPort && port <= lastPort && !used.has(port)
   const take = (wish: number) => {
     let port = isFree(wish) ? wish : firstPort
-    while (!isFree(port)) port += 1
+    while (!isFree(port)) {
+      if (port > lastPort)
+        throw new Error(`More ports are counted as free than there are, from ${firstPort} to ${lastPort}.`)
+      port += 1
+    }
     used.add(port)
     return port
   }

@@ -97,7 +97,6 @@ export function whyNot(action: InstanceAction, { targetState, status, destroyedA
       if (isFinal(status)) return `It is ${status}, from where it never runs again: destroy it and rent anew.`
       return targetState === 'running' ? 'It is running, or about to.' : null
     case 'stop':
-      if (isFinal(status)) return `It is ${status}, and does not run.`
       return targetState === 'stopped' ? 'It is stopped, or about to be.' : null
     case 'destroy':
       return null

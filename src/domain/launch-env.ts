@@ -42,10 +42,10 @@ export function printVolume({ volumeId, mountPath }: VolumeMount): string {
 /** Everything that is wrong with an environment, however it was read. */
 export function checkEnvironment({ env, ports, hostname, volumes }: Environment): Issue[] {
   const issues = [
-    ...env.flatMap(variable => issuesOf(variable.name, variableProblem(variable))),
-    ...ports.flatMap(port => issuesOf(`-p ${printPort(port)}`, portProblem(port))),
-    ...issuesOf('-h', hostname && hostnameProblem(hostname)),
-    ...volumes.flatMap(volume => issuesOf(`-v ${printVolume(volume)}`, volumeProblem(volume))),
+    ...env.flatMap(variable => issueAt(envPath(variable.name), variableProblem(variable))),
+    ...ports.flatMap((port, index) => issueAt(`ports.${index}`, portProblem(port))),
+    ...issueAt('hostname', hostname && hostnameProblem(hostname)),
+    ...volumes.flatMap((volume, index) => issueAt(`volumes.${index}`, volumeProblem(volume))),
   ]
   const characters = env.reduce((sum, { name, value }) => sum + countCharacters(name) + countCharacters(value), 0)
   if (characters > maxVariables) {
@@ -55,8 +55,8 @@ export function checkEnvironment({ env, ports, hostname, volumes }: Environment)
   return issues
 }
 
-function issuesOf(key: string, message: string | undefined): Issue[] {
-  return message ? [{ path: envPath(key), message }] : []
+function issueAt(path: string, message: string | undefined): Issue[] {
+  return message ? [{ path, message }] : []
 }
 
 /** Where in the env something is wrong. Values stay out of it: they may be secret. */

@@ -1,4 +1,5 @@
 import type { Issue } from './errors.ts'
+import type { TargetState } from './instances.ts'
 import {
   checkEnvironment,
   distinct,
@@ -14,7 +15,6 @@ import { countCharacters, textProblem } from './texts.ts'
 
 export const launchModes = ['sshDirect', 'sshProxy', 'jupyterDirect', 'jupyterProxy', 'args'] as const
 export type LaunchMode = (typeof launchModes)[number]
-export type TargetState = 'running' | 'stopped'
 
 /** What a renter asks for, as a face read it: undefined is absent, nothing has been checked. */
 export type LaunchWish = {
@@ -84,7 +84,7 @@ export function checkLaunch(wish: LaunchWish): { launch: Launch; issues: [] } | 
   issues.push(...checkEnvironment({ env, ports: wishedPorts, hostname: hostname ?? undefined, volumes }))
   if (ports.length > maxPorts) {
     const message = `must have at most ${maxPorts} ports, with those of the mode, not ${ports.length}.`
-    issues.push({ path: 'env', message })
+    issues.push({ path: 'ports', message })
   }
   const diskMb = diskMbOf(diskGb)
   if (issues.length > 0 || diskMb === undefined) return { launch: undefined, issues }

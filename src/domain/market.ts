@@ -2,7 +2,7 @@
 // whatever changes a claim, and in whatever order, the same question gives the answer anew.
 
 import type { Block, Machine } from './machines.ts'
-import { type Listing, listingsOf, withBid } from './offers.ts'
+import { defaultDiskMb, type Listing, listingsOf, withBid } from './offers.ts'
 
 /** An instance that wants its GPUs. */
 export type Claim = Block & {
@@ -63,9 +63,11 @@ export function relist(
   offers: Listed[],
   granted: Claim[],
 ): { changed: Listed[]; added: (Listing & Standing)[] } {
+  // The least disk that a rental can have.
+  const hasRoom = machine.freeDiskMb >= defaultDiskMb
   const blocks = listingsOf(machine).map(listing => {
     const rivals = granted.filter(claim => overlap(claim, listing))
-    const rentable = rivals.every(({ interruptible }) => interruptible)
+    const rentable = hasRoom && rivals.every(({ interruptible }) => interruptible)
     const before = offers.find(offer => offer.firstGpu === listing.firstGpu && offer.numGpus === listing.numGpus)
     return { before, listing: { ...listing, ...withBid(machine, bidToBeat(listing, rivals)), rentable } }
   })

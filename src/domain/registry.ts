@@ -22,7 +22,9 @@ export function readImageLogin(text: string): Registry | string {
   const words = textProblem(text) ?? splitWords(text)
   if (typeof words === 'string') return words
   const { flags, others, problems } = readFlags(words, flagNames)
-  if (problems[0]) return problems[0]
+  // What looks like a flag may be half a password.
+  if (problems.length > 0)
+    return 'must be -u USER -p PASSWORD HOST; a value with blanks or a leading dash needs quotes or "=".'
   if (others.length > 1) return `must name one registry host, not ${others.length}; a value with blanks needs quotes.`
   const last = (name: 'username' | 'password') => flags.findLast(flag => flag.name === name)?.value ?? ''
   const registry = { host: others[0]?.text ?? '', username: last('username'), password: last('password') }

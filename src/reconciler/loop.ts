@@ -23,6 +23,7 @@ export function createReconciler(deps: Deps): Reconciler {
   let stopped = false
   let seeking: Promise<void> | undefined
   let again = false
+  let failing = false
 
   /** Takes what is due while there are hands free. Whoever asks meanwhile is asked for once more. */
   function seek(): Promise<void> {
@@ -55,7 +56,16 @@ export function createReconciler(deps: Deps): Reconciler {
 
   function tick(): void {
     if (stopped) return
-    seek().catch((error: unknown) => log.warn({ err: error }, 'Due work could not be looked for.'))
+    seek().then(
+      () => {
+        failing = false
+      },
+      (error: unknown) => {
+        // Said once, not every second for as long as the database is gone.
+        if (!failing) log.warn({ err: error }, 'Due work cannot be looked for. It is tried again.')
+        failing = true
+      },
+    )
   }
 
   return {

@@ -79,9 +79,12 @@ function planStopped(wish: Wish, truth: Truth): Plan {
 }
 
 /** What an instance is called that does not run and is not to: for want of GPUs, or because nobody wants it to. */
-function rest({ targetState, interruptible, status }: Wish): { status: InstanceStatus; reason: Reason | undefined } {
-  if (targetState === 'running') return { status: 'scheduling', reason: interruptible ? outbid : waiting }
-  return status === 'created' ? { status, reason: undefined } : { status: 'stopped', reason: asked }
+function rest({ targetState, interruptible, hasRun, status }: Wish): {
+  status: InstanceStatus
+  reason: Reason | undefined
+} {
+  if (targetState === 'running') return { status: 'scheduling', reason: interruptible && hasRun ? outbid : waiting }
+  return status === 'created' && !hasRun ? { status, reason: undefined } : { status: 'stopped', reason: asked }
 }
 
 function end(status: InstanceStatus, { code, message, exitCode }: Reason): Plan {

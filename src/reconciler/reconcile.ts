@@ -4,7 +4,7 @@ import type { Provider } from '../providers/provider.ts'
 import { claims, type Lease } from '../services/leases.ts'
 import type { reconciliationServices } from '../services/reconciliation.ts'
 import type { Finding } from '../services/reconciliation-record.ts'
-import { type Plan, plan, type Step, waiting } from './plan.ts'
+import { type Plan, plan, type Step, type Wish, waiting } from './plan.ts'
 
 export type Reconciliation = ReturnType<typeof reconciliationServices>
 export type Deps = { reconciliation: Reconciliation; provider: Provider; now: () => Date; log: Logger }
@@ -34,12 +34,17 @@ export async function reconcile(deps: Deps, lease: Lease): Promise<void> {
 
 async function look(deps: Deps, lease: Lease): Promise<void> {
   const { reconciliation, provider, now } = deps
+  let wish: Wish = lease
   for (let turn = 1; turn <= maxTurns; turn += 1) {
     const truth = await provider.observe(lease.instanceId, timeLimit(deps, lease))
-    const next = plan(lease, truth)
+    const next = plan(wish, truth)
     const [step] = next.steps
     if (step === undefined) return await reconciliation.record(lease, findingOf(lease, truth, next, now()))
-    if (await execute[step](deps, lease)) continue
+    if (await execute[step](deps, lease)) {
+      // What ends after it was started here ended by itself, and is not started once more.
+      if (step === 'start') wish = { ...wish, status: 'loading' }
+      continue
+    }
     const finding = findingOf(lease, truth, { steps: [], status: 'scheduling', reason: waiting, settled: false }, now())
     return await reconciliation.record(lease, { ...finding, dueAt: after(now(), waitingMs) })
   }
@@ -75,7 +80,9 @@ function findingOf({ destroyed }: Lease, truth: Truth, { status, reason, settled
       ? after(now, runningMs)
       : null
     : (expected ?? after(now, movingMs))
-  return { status, reason, inactive: !isActive(truth), gone: destroyed && truth.state === 'absent', dueAt }
+  const { state } = truth
+  const gone = destroyed && state === 'absent'
+  return { status, reason, ran: state === 'running', inactive: !isActive(truth), gone, dueAt }
 }
 
 /** A call ends before the lease does: after that, another gateway may be acting on the instance. */

@@ -29,6 +29,11 @@ const flag = (about: string) => z.boolean().optional().describe(about)
 const amount = (about: string) => z.number().optional().describe(about)
 const state = (about: string) => z.enum(targetStates).optional().describe(about)
 
+/** Read by hand, since a schema of records leaves out a variable that is called __proto__. */
+function isEnvironment(env: unknown): env is Record<string, unknown> | string {
+  return typeof env === 'string' || (typeof env === 'object' && env !== null && !Array.isArray(env))
+}
+
 export const rentBody = z
   .object({
     image: text('The container image. Required without a template.'),
@@ -43,9 +48,13 @@ export const rentBody = z
     target_state: state('Whether it is to run at once; running when absent.'),
     price: amount('A bid for the GPUs in $/h, which makes the rental interruptible. On demand when absent.'),
     env: z
-      .union([z.record(z.string(), z.unknown().describe('Its value; "1" for a flag.')), z.string()])
+      .unknown()
+      .refine(isEnvironment, 'must be an object or a text.')
       .optional()
-      .describe('Variables, and ports as "-p HOST:CONTAINER": "1". Also as one string of flags.'),
+      .meta({
+        anyOf: [{ type: 'object', additionalProperties: true }, { type: 'string' }],
+        description: 'Variables, and ports as "-p HOST:CONTAINER": "1". Also as one string of flags.',
+      }),
     onstart: text('Shell commands that run once it is up, at most 4048 characters.'),
     args_str: text('Replaces the arguments of the image, in the launch mode args.'),
     args: z
@@ -92,6 +101,7 @@ export const rentNames: Record<string, string> = {
   bid: 'price',
   ports: 'env',
   hostname: 'env',
+  volumes: 'env',
 }
 
 /** What a request wishes, and everything in it that is not understood. */
@@ -121,8 +131,8 @@ export function readRent(offerId: bigint, body: z.output<typeof rentBody>): Rent
   return { offerId, terms, launch, templateHash, cancelUnavailable: body.cancel_unavail ?? false }
 }
 
-function readEnvironment({ env = '', volume_info }: z.output<typeof rentBody>, issues: Issue[]): Environment {
-  const read = typeof env === 'string' ? readEnvFlags(env) : readEnvObject(env)
+function readEnvironment({ env, volume_info }: z.output<typeof rentBody>, issues: Issue[]): Environment {
+  const read = typeof env === 'object' ? readEnvObject(env as Record<string, unknown>) : readEnvFlags(String(env ?? ''))
   issues.push(...read.issues)
   const { volume_id, mount_path } = volume_info ?? {}
   if (volume_id == null) {

@@ -47,7 +47,7 @@ export function rentServices(deps: Deps) {
         if (error instanceof WouldWait) return undefined
         throw error
       })
-      if (id === undefined) throw await unavailable(actor, wish, at)
+      if (id === undefined) throw await unavailable(actor, wish, launch, at)
       wake()
       return (await findInstances(deps, [Prisma.sql`i.id = ${id}`], Prisma.sql`i.id`, 1))[0] as Instance
     },
@@ -69,7 +69,7 @@ export function rentServices(deps: Deps) {
 
     await useUp(tx, offer.id, at)
     const id = await insert(tx, actor, wish, launch, { offer, machine, computeNanos }, at)
-    await takeRoom(tx, machine, id, launch)
+    const left = await takeRoom(tx, machine, id, launch)
     // Of what is started only what is no secret.
     const { image, mode, label, diskMb, targetState } = launch
     const after = {
@@ -84,7 +84,7 @@ export function rentServices(deps: Deps) {
     }
     const created = { type: 'INSTANCE_CREATED' as const, accountId: actor.accountId, apiKeyId: actor.apiKeyId }
     await recordEvents(tx, [{ ...created, instanceId: id, after, reason: 'USER_REQUEST' }], at)
-    const granted = await settleMarket(tx, machine, at)
+    const granted = await settleMarket(tx, left, at)
     // Its offer may have been rentable because the market has not followed a wish of another yet.
     const waits = launch.targetState === 'running' && granted.every(({ instanceId }) => instanceId !== id)
     if (waits && wish.cancelUnavailable) throw new WouldWait()
@@ -141,35 +141,38 @@ export function rentServices(deps: Deps) {
     return inserted?.[0] as bigint
   }
 
-  /** Disk and public ports are the instance's until its container is gone. */
+  /** Disk and public ports are the instance's until its container is gone. What is left of the machine is returned. */
   async function takeRoom(tx: Transaction, machine: Machine, instanceId: bigint, { diskMb, ports }: Launch) {
+    const left = { ...machine, freeDiskMb: machine.freeDiskMb - diskMb, freePorts: machine.freePorts - ports.length }
     await tx.rows(sql`
-      UPDATE machines SET free_disk_mb = free_disk_mb - ${diskMb}, free_ports = free_ports - ${ports.length} WHERE id = ${machine.id}`)
-    if (ports.length === 0) return
+      UPDATE machines SET free_disk_mb = ${left.freeDiskMb}, free_ports = ${left.freePorts} WHERE id = ${machine.id}`)
+    if (ports.length === 0) return left
     const taken = await tx.rows(sql`SELECT host_port FROM port_bindings WHERE machine_id = ${machine.id}`)
     const bindings = choosePorts(machine, new Set(taken.map(([port]) => port as number)), ports)
     const rows = bindings.map(binding => ({ ...binding, machineId: machine.id, instanceId }))
     await tx.rows(insertAll('port_bindings', bindingColumns, rows))
+    return left
   }
 
   /** Why an offer can't be rented any more: with what else there is and, if the caller has rented it, as which instance. */
-  async function unavailable(actor: Actor, { offerId, cancelUnavailable }: RentWish, at: Date): Promise<DomainError> {
+  async function unavailable(actor: Actor, wish: RentWish, { diskMb }: Launch, at: Date): Promise<DomainError> {
+    const { offerId, terms, cancelUnavailable: cancelled } = wish
     const [row] = await database.rows(sql`
       SELECT g.name, o.num_gpus, (
         SELECT i.id FROM instances i WHERE i.offer_id = o.id AND i.account_id = ${actor.accountId}
         AND i.created_at > ${at}::timestamptz - interval '24 hours'
       ) FROM offers o JOIN gpu_models g ON g.id = o.gpu_model_id WHERE o.id = ${offerId}`)
     const [gpuName, numGpus, yours] = (row ?? []) as [string?, number?, (bigint | null)?]
+    const pricing = { type: terms.interruptible ? ('interruptible' as const) : ('onDemand' as const), diskMb }
     const alternatives =
       gpuName !== undefined && isAllowed(actor.permissions, 'offers.search')
-        ? await alternativesTo(actor, gpuName, numGpus as number, alternativeCount)
+        ? await alternativesTo(actor, { offerId, gpuName, numGpus: numGpus as number, pricing }, alternativeCount)
         : []
     const message = yours
       ? `Offer ${offerId} is no longer available: you rented it yourself, as instance ${yours}.`
       : `Offer ${offerId} is not available.`
-    return new DomainError('OFFER_UNAVAILABLE', message, {
-      offer: { id: offerId, instanceId: yours ?? undefined, alternatives, cancelled: cancelUnavailable },
-    })
+    const offer = { id: offerId, instanceId: yours ?? undefined, alternatives, cancelled }
+    return new DomainError('OFFER_UNAVAILABLE', message, { offer })
   }
 }
 

@@ -25,7 +25,8 @@ export type InstancePage = {
 }
 
 const { sql, join, raw } = Prisma
-const instanceColumns = columnsOf(Prisma.InstanceScalarFieldEnum)
+const { registryLogin: _, ...readable } = Prisma.InstanceScalarFieldEnum
+const instanceColumns = columnsOf(readable)
 const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
 const gpuModelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)
 const allColumns = join([

@@ -28,10 +28,25 @@ export async function settleMarket(tx: Transaction, machine: Machine, at: Date):
   const claims = await claimsOn(tx, machine.id)
   const granted = assign(claims)
   await grant(tx, machine.id, claims, granted, at)
+  await listOffers(tx, machine, granted, at)
+  return granted
+}
+
+/** Lists what can be rented of a machine of which only the room has changed. It must be locked. */
+export async function relistMarket(tx: Transaction, machine: Machine, at: Date): Promise<void> {
+  const claims = await claimsOn(tx, machine.id)
+  await listOffers(
+    tx,
+    machine,
+    claims.filter(({ holds }) => holds),
+    at,
+  )
+}
+
+async function listOffers(tx: Transaction, machine: Machine, granted: Claim[], at: Date): Promise<void> {
   const { changed, added } = relist(machine, await offersOf(tx, machine.id), granted)
   if (changed.length > 0) await changeOffers(tx, changed)
   if (added.length > 0) await tx.rows(insertAll('offers', offerColumns, offerRows(machine, added, at)))
-  return granted
 }
 
 /** New rows of offers: what is listed, with the facts of the machine that a search reads beside it. */

@@ -12,6 +12,8 @@ import type { DataDeps } from './deps.ts'
 import { countStatement, type Slice, searchStatement } from './offers-sql.ts'
 
 export type OfferSearch = { filter: OfferFilter; order: OrderKey[]; pricing: Pricing; bundled: boolean }
+/** An offer that somebody wanted and could not rent, and what for. */
+export type Wanted = { offerId: bigint; gpuName: string; numGpus: number; pricing: Pricing }
 export type OfferPage = {
   edges: { node: Offer; cursor: string }[]
   hasNextPage: boolean
@@ -58,15 +60,18 @@ export function offerServices({ database, now }: DataDeps) {
       return row?.[0] as number
     },
 
-    /** The cheapest that can be rented instead: as many GPUs of the same model. */
-    async alternatives(actor: Actor, gpuName: string, numGpus: number, limit: number): Promise<Offer[]> {
+    /** The cheapest that can be rented instead: as many GPUs of the same model, with a disk as large. */
+    async alternatives(actor: Actor, wanted: Wanted, limit: number): Promise<Offer[]> {
       authorise(actor, 'offers.search')
       const conditions: Condition[] = [
-        { field: 'gpuName', operator: 'eq', value: gpuName.toLowerCase() },
-        { field: 'numGpus', operator: 'eq', value: numGpus },
+        { field: 'gpuName', operator: 'eq', value: wanted.gpuName.toLowerCase() },
+        { field: 'numGpus', operator: 'eq', value: wanted.numGpus },
+        { field: 'id', operator: 'neq', value: Number(wanted.offerId) },
+        { field: 'diskGb', operator: 'gte', value: wanted.pricing.diskMb / 1000 },
         { field: 'rentable', operator: 'eq', value: true },
       ]
-      const search = { filter: { conditions, alternatives: [] }, order: [], pricing: defaultPricing, bundled: true }
+      const { pricing } = wanted
+      const search = { filter: { conditions, alternatives: [] }, order: [], pricing, bundled: true }
       return await find(search, { keys: totalOrder([]), after: undefined, limit }, now())
     },
 

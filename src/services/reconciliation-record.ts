@@ -3,9 +3,10 @@
 import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
 import { type InstanceStatus, isFinal, type Reason } from '../domain/instances.ts'
+import type { Machine } from '../domain/machines.ts'
 import { recordEvents } from './events.ts'
 import { isHeld, type Lease } from './leases.ts'
-import { lockMachine } from './market.ts'
+import { lockMachine, relistMarket } from './market.ts'
 
 const { sql } = Prisma
 
@@ -13,6 +14,8 @@ const { sql } = Prisma
 export type Finding = {
   status: InstanceStatus
   reason: Reason | undefined
+  /** It runs, or did when it was looked at. */
+  ran: boolean
   /** Its container uses no GPU: whoever waits for them may start. */
   inactive: boolean
   /** It was destroyed, and its container is gone. */
@@ -23,16 +26,17 @@ export type Finding = {
 
 /** True when others than this instance may have something to do now, or it has itself. */
 export async function recordFinding(tx: Transaction, lease: Lease, finding: Finding, at: Date): Promise<boolean> {
-  await lockMachine(tx, lease.machineId)
+  const machine = await lockMachine(tx, lease.machineId)
   if (finding.inactive) await lockHeirs(tx, lease)
   if (!(await isHeld(tx, lease))) return false
   const vacated = finding.inactive && (await vacate(tx, lease, at))
-  if (finding.gone) await release(tx, lease, at)
+  if (finding.gone) await release(tx, lease, machine, at)
   // What just ended is looked at once more: it still has its GPUs, which the market must give to others.
   const ended = isFinal(finding.status) && !isFinal(lease.status)
   const dueAt = ended ? at : finding.dueAt
   const [current] = await tx.rows(sql`
     UPDATE instances SET leased_until = NULL, attempts = 0,
+      started_at = CASE WHEN ${finding.ran} THEN coalesce(started_at, ${at}) ELSE started_at END,
       due_at = CASE WHEN generation = ${lease.generation} THEN ${dueAt}::timestamptz ELSE due_at END
     WHERE id = ${lease.instanceId} RETURNING generation`)
   if (current?.[0] !== lease.generation) return true
@@ -62,15 +66,18 @@ async function vacate(tx: Transaction, { instanceId, machineId }: Lease, at: Dat
   return true
 }
 
-/** Its disk and its ports are the machine's again. */
-async function release(tx: Transaction, { instanceId, accountId, machineId }: Lease, at: Date): Promise<void> {
+/** Its disk and its ports are the machine's again, and may be what others wait for. */
+async function release(tx: Transaction, { instanceId, accountId }: Lease, machine: Machine, at: Date): Promise<void> {
   const removed = await tx.rows(sql`
     UPDATE instances SET removed_at = ${at} WHERE id = ${instanceId} AND removed_at IS NULL RETURNING disk_mb`)
   if (removed.length === 0) return
   const ports = await tx.rows(sql`DELETE FROM port_bindings WHERE instance_id = ${instanceId} RETURNING host_port`)
-  await tx.rows(sql`
-    UPDATE machines SET free_disk_mb = free_disk_mb + ${removed[0]?.[0] as number}, free_ports = free_ports + ${ports.length}
-    WHERE id = ${machineId}`)
+  const freeDiskMb = machine.freeDiskMb + (removed[0]?.[0] as number)
+  const freePorts = machine.freePorts + ports.length
+  await tx.rows(
+    sql`UPDATE machines SET free_disk_mb = ${freeDiskMb}, free_ports = ${freePorts} WHERE id = ${machine.id}`,
+  )
+  await relistMarket(tx, { ...machine, freeDiskMb, freePorts }, at)
   await recordEvents(tx, [{ type: 'INSTANCE_REMOVED', accountId, instanceId }], at)
 }
 
@@ -79,8 +86,7 @@ async function writeStatus(tx: Transaction, lease: Lease, { status, reason }: Fi
   const written = await tx.rows(sql`
     UPDATE instances SET status = ${status}::instance_status, reason_code = ${reason?.code ?? null},
       reason_message = ${reason?.message ?? null}, exit_code = ${reason?.exitCode ?? null},
-      status_changed_at = CASE WHEN status = ${status}::instance_status THEN status_changed_at ELSE ${at} END,
-      started_at = CASE WHEN ${status} = 'running' THEN coalesce(started_at, ${at}) ELSE started_at END
+      status_changed_at = CASE WHEN status = ${status}::instance_status THEN status_changed_at ELSE ${at} END
     WHERE id = ${instanceId} AND (status <> ${status}::instance_status OR reason_code IS DISTINCT FROM ${reason?.code ?? null})
     AND destroyed_at IS NULL RETURNING id`)
   if (written.length === 0) return

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { link, readFile, rm, writeFile } from 'node:fs/promises'
 
 /** Keeps what nobody may read from a dump of the database. */
 export type Secrets = { seal(text: string): Buffer; open(sealed: Uint8Array): string }
@@ -7,14 +7,18 @@ export type Secrets = { seal(text: string): Buffer; open(sealed: Uint8Array): st
 const algorithm = 'aes-256-gcm'
 const [ivLength, tagLength] = [12, 16]
 
-/** The secret of a data folder, which is made once. */
+/** The secret of a data folder, which is made once and never replaced: what it sealed could not be opened any more. */
 export async function keepSecret(file: string): Promise<string> {
-  const kept = await readFile(file, 'utf8').catch(() => '')
-  if (kept !== '') return kept
+  const kept = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+  })
+  if (kept === '') throw new Error(`${file} is empty. It held the secret that keeps the secrets in the database.`)
+  if (kept !== undefined) return kept
   const made = randomBytes(32).toString('hex')
   // Whole or not at all: half a secret would be taken for one.
   await writeFile(`${file}.new`, made, { mode: 0o600 })
-  await rename(`${file}.new`, file)
+  await link(`${file}.new`, file)
+  await rm(`${file}.new`)
   return made
 }
 

@@ -113,6 +113,14 @@ describe('a creation', () => {
     expect(new Set(asText['extra_env'] as string[][])).toEqual(new Set(asObject['extra_env'] as string[][]))
   })
 
+  it('takes a variable of any name, also one that objects have of their own', async () => {
+    const env = JSON.parse('{"__proto__": "a", "constructor": "b"}')
+    expect((await made({ env })).extra_env).toEqual([
+      ['__proto__', 'a'],
+      ['constructor', 'b'],
+    ])
+  })
+
   it('takes numbers and booleans as values of variables', async () => {
     expect((await made({ env: { A: 1, B: true, C: null } })).extra_env).toEqual([
       ['A', '1'],

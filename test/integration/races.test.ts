@@ -68,7 +68,14 @@ async function leaseOf(id: bigint): Promise<Lease> {
   return lease
 }
 
-const waiting: Finding = { status: 'scheduling', reason: undefined, inactive: true, gone: false, dueAt: null }
+const waiting: Finding = {
+  status: 'scheduling',
+  reason: undefined,
+  ran: false,
+  inactive: true,
+  gone: false,
+  dueAt: null,
+}
 
 describe('what happens while an instance is being claimed', () => {
   it('is seen whole: a grant is not missed by whoever sees that something changed', async () => {

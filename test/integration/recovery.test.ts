@@ -64,7 +64,7 @@ async function freeGpus(): Promise<unknown> {
   return (await living().sql(text, [machines])).map(({ index }) => index)
 }
 
-const running: Finding = { status: 'running', reason: undefined, inactive: false, gone: false, dueAt: null }
+const running: Finding = { status: 'running', reason: undefined, ran: true, inactive: false, gone: false, dueAt: null }
 
 describe('a lease', () => {
   it('is had by one gateway, until it runs out', async () => {

@@ -31,6 +31,7 @@ const rent = (offerId: number, input: object = {}) =>
       ... on RentInstanceSuccess { instance { ${instance} } }
       ... on Error { code message retryable }
       ... on OfferUnavailableError { alternatives { id pricePerHour } yourInstance { id } }
+      ... on InvalidInputError { issues { path message } }
       ... on PriceChangedError { currentPricePerHour }
       ... on BidTooLowError { minimumBidPerHour }
     } }`,
@@ -115,6 +116,28 @@ describe('a rental that is refused', () => {
     const upTo = (maxPricePerHour: string) => rent(offerId, { terms: { onDemand: { maxPricePerHour } } })
     expect(await upTo('0.403999999')).toMatchObject({ code: 'PRICE_CHANGED', currentPricePerHour: '0.404' })
     expect(await upTo('0.404')).toMatchObject({ instance: { pricePerHour: '0.404' } })
+  })
+
+  it('because of its input says where in it, and all at once', async () => {
+    const spec = {
+      source: { image: '' },
+      diskGb: 1,
+      hostname: 'a b',
+      ports: [{ containerPort: 80 }, { containerPort: 70_000 }],
+      env: [{ name: 'A-B', value: 'x' }],
+      mode: { args: { argsString: '"' } },
+    }
+    const { code, issues } = await rent(await rentals.newOffer(), { spec })
+    const paths = issues.map(({ path }: { path: string }) => path).toSorted()
+    expect(code).toBe('INVALID_INPUT')
+    expect(paths).toEqual([
+      'spec.diskGb',
+      'spec.env.A-B',
+      'spec.hostname',
+      'spec.mode.args.argsString',
+      'spec.ports.1',
+      'spec.source.image',
+    ])
   })
 
   it('because the bid is low says the least', async () => {

@@ -39,6 +39,12 @@ describe('Runtype', () => {
     expect(row).toMatchObject({ image_args: ['serve', '--port', '80'], ssh_host: null, ssh_port: null, ports: {} })
   })
 
+  it('args gives no SSH access either where port 22 is mapped: what listens there is the image own', async () => {
+    const id = await rentals.rentTo(key, 'running', { runtype: 'args', env: { '-p 2222:22': '1' } })
+    const row = await rentals.read(key, id)
+    expect(row).toMatchObject({ ssh_host: null, ssh_port: null, ports: { '22/tcp': expect.any(Array) } })
+  })
+
   it.each([{ args_str: '-c 1' }, { args: ['-c', '1'] }, { args: '-c 1' }])('args takes %j', async args => {
     const row = await rentals.read(key, await rentals.rent(key, { runtype: 'args', ...args }))
     expect(row.image_args).toEqual(['-c', '1'])

@@ -191,11 +191,11 @@ describe('an environment', () => {
     expect(checkEnvironment(wrong)).toEqual([
       { path: 'env.A-B', message: misnamed },
       { path: 'env.C', message: 'must be well-formed Unicode without NUL.' },
-      { path: 'env.-p 1.5:80', message: outOfRange },
-      { path: 'env.-p 80:NaN/udp', message: outOfRange },
-      { path: 'env.-h', message: noName },
-      { path: 'env.-v V.-1:/a', message: 'must name a volume by its id.' },
-      { path: `env.-v V.1:/${'a'.repeat(52)}…`, message: 'must have at most 4096 characters, not 4097.' },
+      { path: 'ports.0', message: outOfRange },
+      { path: 'ports.1', message: outOfRange },
+      { path: 'hostname', message: noName },
+      { path: 'volumes.0', message: 'must name a volume by its id.' },
+      { path: 'volumes.1', message: 'must have at most 4096 characters, not 4097.' },
     ])
     expect(checkEnvironment(volume(1n, `/${'a'.repeat(4_095)}`))).toEqual([])
   })

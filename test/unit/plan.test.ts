@@ -122,10 +122,11 @@ describe('what is to run', () => {
   })
 
   it.each([
-    [false, 'WAITING_FOR_GPUS'],
-    [true, 'OUTBID'],
-  ])('is told why it waits (bid: %s): %s', (interruptible, code) => {
-    const next = plan(aWish({ granted: false, interruptible }), { state: 'absent' })
+    [false, false, 'WAITING_FOR_GPUS'],
+    [true, false, 'WAITING_FOR_GPUS'],
+    [true, true, 'OUTBID'],
+  ])('is told why it waits (bid: %s, ran: %s): %s', (interruptible, hasRun, code) => {
+    const next = plan(aWish({ granted: false, interruptible, hasRun }), { state: 'stopped' })
     expect(next).toMatchObject({ steps: [], status: 'scheduling', reason: { code }, settled: true })
   })
 })

@@ -84,9 +84,6 @@ CREATE TABLE "simulated_containers" (
 CREATE UNIQUE INDEX "instances_offer_id_key" ON "instances"("offer_id");
 
 -- CreateIndex
-CREATE INDEX "instances_machine_id_idx" ON "instances"("machine_id");
-
--- CreateIndex
 CREATE UNIQUE INDEX "instances_id_machine_id_key" ON "instances"("id", "machine_id");
 
 -- CreateIndex
@@ -157,6 +154,8 @@ CREATE TRIGGER "instances_stay_final" BEFORE UPDATE ON "instances" FOR EACH ROW
 
 -- The lists of an account, the newest first.
 CREATE INDEX "instances_of_account" ON "instances" ("account_id", "id" DESC) WHERE "destroyed_at" IS NULL;
+-- Those who may claim the GPUs of a machine, however many have come and gone.
+CREATE INDEX "instances_on_machine" ON "instances" ("machine_id") WHERE "destroyed_at" IS NULL;
 -- Work is found here.
 CREATE INDEX "instances_due" ON "instances" ("due_at") WHERE "due_at" IS NOT NULL;
 
