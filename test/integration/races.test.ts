@@ -249,3 +249,56 @@ describe('a command', () => {
     expect(await gateway.sql('SELECT id FROM instances WHERE machine_id = $1', [machines])).toHaveLength(1)
   })
 })
+
+describe('a rental that waits', () => {
+  /** One that has its GPU, and two that wait for it, the first of them longer. */
+  async function aQueue(): Promise<[holder: bigint, first: bigint, second: bigint]> {
+    const [first] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await stop(first)
+    clock.advance(1_000)
+    const second = await rentBlock(0, 1)
+    await stop(second)
+    clock.advance(1_000)
+    const holder = await rentBlock(0, 1)
+    for (const id of [first, second]) {
+      clock.advance(1_000)
+      await start(id)
+    }
+    clock.advance(1_000)
+    return [holder, first, second]
+  }
+
+  async function holderOfAll(): Promise<unknown> {
+    const [gpu] = await gateway.sql('SELECT holder_id FROM gpus WHERE machine_id = $1', [machines])
+    return BigInt(gpu?.['holder_id'] as string)
+  }
+
+  it('goes to the end of the queue when it is stopped and started', async () => {
+    const [holder, first, second] = await aQueue()
+    await stop(first)
+    await start(first)
+    expect(await holderOfAll()).toBe(holder)
+    await stop(holder)
+    expect(await holderOfAll()).toBe(second)
+    await stop(second)
+    expect(await holderOfAll()).toBe(first)
+  })
+
+  it('came into the queue when it was started, and not when it was rented', async () => {
+    const [holder, first, second] = await aQueue()
+    await stop(first, second)
+    clock.advance(1_000)
+    await start(second)
+    clock.advance(1_000)
+    await start(first)
+    await stop(holder)
+    expect(await holderOfAll()).toBe(second)
+  })
+
+  it('keeps its place when it is called otherwise', async () => {
+    const [holder, first] = await aQueue()
+    await gateway.services.instances.update(actor, [first], { label: 'patient', targetState: 'running' })
+    await stop(holder)
+    expect(await holderOfAll()).toBe(first)
+  })
+})

@@ -1,6 +1,7 @@
 // A rental over GraphQL, from the offer to its end, and what only this face tells of it.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Permissions } from '../../src/domain/permissions.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
 
@@ -109,6 +110,23 @@ describe('a rental that is refused', () => {
     expect(refused.alternatives[0].id).toBe(`off_${cheap}`)
     app.clock.advance(24 * 60 * 60 * 1000 + 1)
     expect((await rent(taken)).yourInstance).toBeNull()
+  })
+
+  it('because the offer is gone names no other to a key that may not search', async () => {
+    const [, taken] = [await rentals.newOffer(), await rentals.newOffer()]
+    await rent(taken)
+    const query = `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) {
+      ... on Error { code } ... on OfferUnavailableError { alternatives { id } } } }`
+    const input = { offerId: String(taken), spec: { source: { image: 'ubuntu' } } }
+    const answers = async (permissions: Permissions) => {
+      const { data, errors } = await app.graphql(await app.scopedKey(key, permissions), query, { input })
+      expect(errors).toBeUndefined()
+      return data.rentInstance
+    }
+    expect(await answers({ api: { instance_write: {} } })).toEqual({ code: 'OFFER_UNAVAILABLE', alternatives: [] })
+    const { code, alternatives } = await answers({ api: { instance_write: {}, misc: {} } })
+    expect(code).toBe('OFFER_UNAVAILABLE')
+    expect(alternatives).not.toEqual([])
   })
 
   it('because of the price says what it is, and nothing is rented', async () => {

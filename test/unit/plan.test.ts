@@ -147,3 +147,14 @@ describe('what is to be stopped', () => {
     expect(plan(wish, { state: 'exited', exitCode: 1 })).toMatchObject({ status: 'stopped', settled: true })
   })
 })
+
+describe('what has ended', () => {
+  it.each(finalStatuses.flatMap(status => booleans.map(granted => [status, granted] as const)))(
+    'and is called %s (granted: %s) is looked at again while its container is stopping, and no more once it is down',
+    (status, granted) => {
+      const wish = aWish({ status, granted, hasRun: true })
+      expect(plan(wish, { state: 'stopping' })).toEqual({ steps: [], status, settled: false })
+      expect(plan(wish, { state: 'stopped' })).toEqual({ steps: [], status, settled: true })
+    },
+  )
+})
