@@ -97,6 +97,7 @@ export function whyNot(action: InstanceAction, { targetState, status, destroyedA
       if (isFinal(status)) return `It is ${status}, from where it never runs again: destroy it and rent anew.`
       return targetState === 'running' ? 'It is running, or about to.' : null
     case 'stop':
+      if (isFinal(status)) return `It is ${status}, and does not run.`
       return targetState === 'stopped' ? 'It is stopped, or about to be.' : null
     case 'destroy':
       return null
@@ -114,7 +115,10 @@ export function applyChange(
   if (targetState === 'running' && isFinal(instance.status)) return { refusal: whyNot('start', instance) as string }
   return {
     changes: {
-      ...(targetState !== undefined && targetState !== instance.targetState ? { targetState } : {}),
+      // What never runs again is as good as stopped.
+      ...(targetState !== undefined && targetState !== instance.targetState && !isFinal(instance.status)
+        ? { targetState }
+        : {}),
       ...(label !== undefined && (label || null) !== instance.label ? { label: label || null } : {}),
     },
   }

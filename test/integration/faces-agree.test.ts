@@ -103,7 +103,7 @@ describe('a bulk update', () => {
     [
       { state: 'stopped' },
       { targetState: 'STOPPED' },
-      ['APPLIED', 'UNCHANGED', 'UNCHANGED', 'APPLIED', 'APPLIED', 'FAILED'],
+      ['APPLIED', 'UNCHANGED', 'UNCHANGED', 'UNCHANGED', 'UNCHANGED', 'FAILED'],
     ],
     [{ label: 'batch' }, { label: 'batch' }, ['APPLIED', 'APPLIED', 'APPLIED', 'APPLIED', 'APPLIED', 'FAILED']],
   ])('with %j leaves the same behind, item by item', async (body, input, outcomes) => {
