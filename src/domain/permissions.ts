@@ -44,13 +44,24 @@ export function isAllowed(
   operation: Operation,
   parameters: Record<string, unknown> = {},
 ): boolean {
-  if (permissions === null) return true
+  const constraints = constraintsOf(permissions, operation)
+  if (constraints === undefined) return false
+  return Object.entries(constraints).every(([name, constraint]) => isWithin(parameters[name], constraint))
+}
+
+/** True when a key may do this with some parameters, whatever they are. */
+export function isGranted(permissions: Permissions | null, operation: Operation): boolean {
+  return constraintsOf(permissions, operation) !== undefined
+}
+
+/** What bounds a key that may do this; undefined for a key that may not. */
+function constraintsOf(permissions: Permissions | null, operation: Operation): Record<string, Constraint> | undefined {
+  if (permissions === null) return {}
   const grant = permissions.api[operations[operation]]
-  if (grant === undefined) return false
-  if (Object.keys(grant).length === 0) return true
+  if (grant === undefined) return undefined
+  if (Object.keys(grant).length === 0) return {}
   const rule = grant[operation]
-  if (rule === undefined) return false
-  return Object.entries(rule.constraints ?? {}).every(([name, constraint]) => isWithin(parameters[name], constraint))
+  return rule && (rule.constraints ?? {})
 }
 
 /** A parameter that the request leaves out is outside every constraint. */

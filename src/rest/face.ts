@@ -2,6 +2,7 @@ import { authenticate } from '../auth/authenticate.ts'
 import { readBody } from '../http/body.ts'
 import type { Handler } from '../http/context.ts'
 import { json } from '../http/json.ts'
+import { authoriseAtAll } from '../services/authorise.ts'
 import { explainFailure } from '../services/failures.ts'
 import type { Services } from '../services/services.ts'
 import { explain, failure } from './errors.ts'
@@ -36,6 +37,7 @@ async function answer(request: Request, services: Services): Promise<Response> {
   }
   // Who may not ask is told so before anything that was sent is read.
   const actor = route.open ? undefined : await authenticate(request, services, query.get('api_key'))
+  if (actor && route.operation) authoriseAtAll(actor, route.operation)
   const body = request.method === 'GET' ? {} : parseBody(await readBody(request))
   return json(200, await route.answer({ services, actor, ...readInput(route, { params, query, body }) }))
 }

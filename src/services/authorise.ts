@@ -1,13 +1,25 @@
 import type { Actor } from '../domain/actor.ts'
 import { DomainError } from '../domain/errors.ts'
-import { isAllowed, type Operation, operations } from '../domain/permissions.ts'
+import { isAllowed, isGranted, type Operation, operations } from '../domain/permissions.ts'
 
 /** The first line of every service function. */
 export function authorise(actor: Actor, operation: Operation, parameters: Record<string, unknown> = {}): void {
   if (isAllowed(actor.permissions, operation, parameters)) return
   const category = operations[operation]
-  const message = `This key may not do this: it lacks the permission ${category} for ${operation}.`
+  if (!isGranted(actor.permissions, operation)) throw lacking(operation)
+  const message = `This key may not do this: its permission ${category} has constraints for ${operation}, and this is outside.`
   throw new DomainError('FORBIDDEN', message, { missing: [category] })
+}
+
+/** For a face, before it reads what was sent: who may not ask at all need not be told what is wrong with it. */
+export function authoriseAtAll(actor: Actor, operation: Operation): void {
+  if (!isGranted(actor.permissions, operation)) throw lacking(operation)
+}
+
+function lacking(operation: Operation): DomainError {
+  const category = operations[operation]
+  const message = `This key may not do this: it lacks the permission ${category} for ${operation}.`
+  return new DomainError('FORBIDDEN', message, { missing: [category] })
 }
 
 /** The same for a command to many things: a constraint on the id must hold for each. */

@@ -160,6 +160,24 @@ describe('a scoped key', () => {
     })
   })
 
+  it('is told so before what it sent is read', async () => {
+    const key = await app.newKey({ api: { misc: {} } })
+    const forbidden = { status: 403, body: { error: 'forbidden' } }
+    expect(await app.rest(key, 'PUT', '/asks/1/', '{')).toMatchObject(forbidden)
+    expect(await app.rest(key, 'DELETE', '/instances/abc/')).toMatchObject(forbidden)
+  })
+
+  it('with a constraint is told that it is outside of that, not that it lacks the permission', async () => {
+    const rent = { 'instances.rent': { constraints: { offerId: { lte: 5 } } } }
+    const key = await app.newKey({ api: { instance_write: rent } })
+    const { status, body } = await app.rest(key, 'PUT', '/asks/6/', { image: 'ubuntu' })
+    expect([status, body.msg]).toEqual([
+      403,
+      expect.stringContaining('instance_write has constraints for instances.rent'),
+    ])
+    expect((await app.rest(key, 'PUT', '/asks/5/', { image: 'ubuntu' })).status).toBe(404)
+  })
+
   it('with no permission at all may do nothing', async () => {
     const { rest, graphql } = await viewer(await app.newKey({ api: {} }))
     expect([rest.status, graphql.status]).toEqual([403, 403])
