@@ -47,7 +47,12 @@ async function main(): Promise<void> {
   const onLost = (error: Error) => log.error({ err: error }, 'The embedded database stopped and does not come back.')
   await tryAddress(port, host)
   const server = await openServer(databaseUrl, { dataDir, role: 'gateway', onLost })
-  const secret = config.secret ?? (await keepSecret(join(dataDir, 'secret')))
+  const secret =
+    config.secret ??
+    (await keepSecret(join(dataDir, 'secret')).catch(async (error: unknown) => {
+      await server.release()
+      throw error
+    }))
   const app = createApp({ ...config, databaseUrl: server.url, log, secret, now: () => new Date() })
   const http = createHttpServer(app.fetch)
 

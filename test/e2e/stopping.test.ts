@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createDatabase } from '../support/database.ts'
@@ -64,4 +64,14 @@ describe('a gateway whose database does not answer', () => {
     silent.close()
     await database.drop()
   })
+})
+
+it('leaves no database behind when its secret cannot be used', async () => {
+  const made = await makeDataDir()
+  writeFileSync(join(made.dataDir, 'secret'), '')
+  const gateway = run('src/main.ts', [], { BERTH_DATA_DIR: made.dataDir, PORT: '0' })
+  expect(await gateway.exit).toBe(1)
+  expect(gateway.errors()).toContain('secret is empty')
+  expect(existsSync(join(made.dataDir, 'postgres', 'postmaster.pid'))).toBe(false)
+  await made.remove()
 })
