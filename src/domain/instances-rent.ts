@@ -1,4 +1,5 @@
 import { DomainError, type Issue, invalidInput } from './errors.ts'
+import type { PortBinding } from './instances.ts'
 import { checkLaunch, type Launch, type LaunchWish } from './launch.ts'
 import type { Machine } from './machines.ts'
 import { diskRate, printUsd } from './money.ts'
@@ -34,7 +35,7 @@ export function checkRent({ terms, launch: wish }: RentWish): Launch {
   return launch
 }
 
-/** An offer as the renting transaction finds it, with its machine. Undefined when the id is not on the market. */
+/** An offer as the renting transaction finds it. */
 export type RentedOffer = Pick<OfferBlock, 'id' | 'computeNanos' | 'minBidNanos' | 'rentable' | 'numGpus' | 'firstGpu'>
 
 /** What the GPUs cost per hour under these terms. Undefined where the offer can't be rented under them. */
@@ -83,7 +84,7 @@ export function choosePorts(
   { firstPort, lastPort }: Machine,
   taken: ReadonlySet<number>,
   wishes: Launch['ports'],
-): { hostPort: number; containerPort: number; protocol: 'tcp' | 'udp' }[] {
+): PortBinding[] {
   const used = new Set(taken)
   const isFree = (port: number) => port >= firstPort && port <= lastPort && !used.has(port)
   const take = (wish: number) => {

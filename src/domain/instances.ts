@@ -1,4 +1,5 @@
 import type { Launch } from './launch.ts'
+import type { Port } from './launch-env.ts'
 import type { Block, GpuModel, Machine } from './machines.ts'
 
 export const targetStates = ['running', 'stopped'] as const
@@ -26,6 +27,16 @@ export function isFinal(status: InstanceStatus): boolean {
   return finalStatuses.includes(status)
 }
 
+/** Whether an instance wants its GPUs: then the market gives them to it, unless others come first. */
+export function wantsGpus(instance: { targetState: TargetState; status: InstanceStatus; destroyed: boolean }): boolean {
+  return instance.targetState === 'running' && !instance.destroyed && !isFinal(instance.status)
+}
+
+/** Whether an instance is to run, and waits for its GPUs. */
+export function isWaiting({ granted, destroyedAt, ...standing }: Instance): boolean {
+  return !granted && wantsGpus({ ...standing, destroyed: destroyedAt !== null })
+}
+
 /** Why a status is what it is. The code is for programs, the message for people. */
 export type Reason = { code: ReasonCode; message: string; exitCode?: number }
 export type ReasonCode =
@@ -37,8 +48,8 @@ export type ReasonCode =
   | 'EXITED'
   | 'CONTAINER_LOST'
 
-/** A public port that leads into an instance. */
-export type PortBinding = { hostPort: number; containerPort: number; protocol: 'tcp' | 'udp' }
+/** A public port that leads into an instance: what became of the wish. */
+export type PortBinding = Port
 
 /** What a launch keeps on the row: the rest has columns of its own. */
 export type LaunchConfig = Omit<Launch, 'diskMb' | 'label' | 'targetState' | 'vm' | 'registry'>

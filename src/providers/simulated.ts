@@ -9,7 +9,8 @@ import type { Provider } from './provider.ts'
 export type World = (text: string, values: unknown[]) => Promise<unknown[][]>
 export type SimulatedOptions = {
   world: World
-  now: () => Date /** 1 is as slow as a real machine; 0 does not wait. */
+  now: () => Date
+  /** 1 is as slow as a real machine; 0 does not wait. */
   delayFactor: number
 }
 

@@ -1,7 +1,8 @@
 import type { Logger } from 'pino'
 import { isActive, type Truth } from '../domain/containers.ts'
+import { wantsGpus } from '../domain/instances.ts'
 import type { Provider } from '../providers/provider.ts'
-import { claims, type Lease } from '../services/leases.ts'
+import type { Lease } from '../services/leases.ts'
 import type { reconciliationServices } from '../services/reconciliation.ts'
 import type { Finding } from '../services/reconciliation-record.ts'
 import { type Plan, plan, type Step, type Wish, waiting } from './plan.ts'
@@ -22,7 +23,7 @@ const providerTimeoutMs = 10_000
 export async function reconcile(deps: Deps, lease: Lease): Promise<void> {
   const { reconciliation, log, now } = deps
   try {
-    if (claims(lease) !== lease.granted && (await reconciliation.settle(lease))) return
+    if (wantsGpus(lease) !== lease.granted && (await reconciliation.settle(lease))) return
     await look(deps, lease)
   } catch (error) {
     const { instanceId, attempts } = lease

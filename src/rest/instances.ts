@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { renameIssues } from '../domain/errors.ts'
+import { isWaiting } from '../domain/instances.ts'
 import { instanceNotFound, type Step } from '../domain/instances-command.ts'
 import { RestFailure } from './errors.ts'
 import { failureBody } from './failures.ts'
@@ -11,7 +12,7 @@ import { boolean, integer, nothing, pathId, text } from './values.ts'
 
 const path = '/api/v0/instances/{id}/'
 const params = z.object({ id: pathId('The instance.') })
-/** More than any account has; a list that is longer is read in pages over GraphQL. */
+/** Enough for most; a list that is longer is read in pages over GraphQL. */
 const maxRows = 5_000
 
 const done = z
@@ -154,8 +155,8 @@ export const instanceRoutes: Route[] = [
       const [step] = await services.instances.update(actor, [id], change)
       if (step?.outcome === 'failed') throw step.error
       const [instance] = await services.instances.byIds(actor, [id], 'instances.update')
-      const waits = state === 'running' && instance?.granted === false
-      return waits ? stateChangeQueued : { success: true as const }
+      const queues = state === 'running' && instance && isWaiting(instance)
+      return queues ? stateChangeQueued : { success: true as const }
     },
   }),
   route({

@@ -64,7 +64,7 @@ export function commandServices({ database, now, wake }: Deps) {
       )
       if (dryRun) return { steps, machines: [] }
       const moved = await write(tx, actor, steps, locked, at)
-      return { steps, machines: [...new Set(moved)].sort((a, b) => a - b) }
+      return { steps, machines: [...new Set(moved)] }
     })
     for (const id of machines) {
       const settling = transaction(database.pool, async tx => await settleMarket(tx, await lockMachine(tx, id), at))

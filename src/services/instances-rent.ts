@@ -99,7 +99,7 @@ export function rentServices(deps: Deps) {
     return { id: offerId, computeNanos, minBidNanos, rentable, firstGpu, numGpus } as RentedOffer
   }
 
-  /** The decisive step. The machine's lock makes it certain; the condition makes it so also without the lock. */
+  /** The decisive step. The machine's lock makes it certain; without that the condition would refuse it. */
   async function useUp(tx: Transaction, offerId: bigint, at: Date): Promise<void> {
     const used = await tx.rows(sql`
       UPDATE offers SET rentable = false, withdrawn_at = ${at} WHERE id = ${offerId} AND withdrawn_at IS NULL AND rentable RETURNING id`)

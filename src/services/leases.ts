@@ -1,6 +1,6 @@
 import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
-import { type InstanceStatus, isFinal, type TargetState } from '../domain/instances.ts'
+import type { InstanceStatus, TargetState } from '../domain/instances.ts'
 
 /** An instance that one gateway looks at, until the lease ends. */
 export type Lease = {
@@ -23,9 +23,4 @@ export async function isHeld(tx: Transaction, { instanceId, leasedUntil }: Lease
   const rows = await tx.rows(Prisma.sql`
     SELECT id FROM instances WHERE id = ${instanceId} AND leased_until = ${leasedUntil} FOR UPDATE`)
   return rows.length === 1
-}
-
-/** Whether an instance's GPUs should be its own: then the market gives them to it, unless others come first. */
-export function claims({ targetState, status, destroyed }: Lease): boolean {
-  return targetState === 'running' && !destroyed && !isFinal(status)
 }

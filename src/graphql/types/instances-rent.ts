@@ -52,7 +52,7 @@ const RentInstanceInput = builder.inputType('RentInstanceInput', {
     cancelUnavailable: t.boolean({
       required: true,
       defaultValue: false,
-      description: 'Refuse a bid that would have to wait, instead of letting it wait.',
+      description: 'Refuse what would have to wait for its GPUs, instead of letting it wait.',
     }),
   }),
 })
