@@ -12,6 +12,10 @@ export const errorCodes = [
   'INSUFFICIENT_CREDIT',
   'SSH_KEY_REQUIRED',
   'INVALID_STATE',
+  'VOLUME_UNAVAILABLE',
+  'NO_OFFER_RENTED',
+  'IDEMPOTENCY_KEY_REUSED',
+  'IDEMPOTENCY_IN_PROGRESS',
   'CONFLICT',
   'UNAVAILABLE',
 ] as const
@@ -27,6 +31,8 @@ type Details = {
   missing?: string[]
   /** The instance that it is about. */
   instanceId?: bigint
+  /** What else it is about. */
+  subject?: { type: 'ApiKey' | 'SshKey' | 'Template' | 'Volume'; id: number | bigint }
   /** The least bid that is accepted, per hour. */
   minimumBidNanos?: bigint
   /** What the offer costs now, per hour. */

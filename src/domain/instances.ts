@@ -52,7 +52,10 @@ export type ReasonCode =
 export type PortBinding = Port
 
 /** What a launch keeps on the row: the rest has columns of its own. */
-export type LaunchConfig = Omit<Launch, 'diskMb' | 'label' | 'targetState' | 'vm' | 'registry'>
+export type LaunchConfig = Omit<
+  Launch,
+  'diskMb' | 'label' | 'targetState' | 'vm' | 'registry' | 'volumes' | 'newVolumes'
+>
 
 /** A rental, with the machine that it is on. Rates are nano-dollars per hour. */
 export type Instance = Block & {

@@ -1,10 +1,19 @@
 import type { Issue } from './errors.ts'
 import { countCharacters, textProblem } from './texts.ts'
 
-export type EnvVar = { name: string; value: string }
+/** A secret value is kept apart from the rest, encrypted, and shown to nobody. */
+export type EnvVar = { name: string; value: string; secret?: true | undefined }
 /** The host port is a wish: a machine has a range of public ports, and gives one of those. */
 export type Port = { hostPort: number; containerPort: number; protocol: 'tcp' | 'udp' }
 export type VolumeMount = { volumeId: bigint; mountPath: string }
+/** A volume that is made with the rental, on its machine. */
+export type NewVolumeMount = {
+  name: string | undefined
+  sizeGb: number
+  mountPath: string
+  /** The storage offer that REST clients name beside the offer. It must be of the same machine. */
+  volumeOfferId?: bigint | undefined
+}
 
 /** What surrounds a container, as its renter wishes it. */
 export type Environment = { env: EnvVar[]; ports: Port[]; hostname: string | undefined; volumes: VolumeMount[] }

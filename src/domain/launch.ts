@@ -7,7 +7,9 @@ import {
   type EnvVar,
   emptyEnvironment,
   maxPath,
+  type NewVolumeMount,
   type Port,
+  type VolumeMount,
 } from './launch-env.ts'
 import { defaultDiskMb, diskMbOf, maxDiskGb } from './offers.ts'
 import { type Registry, registryProblem } from './registry.ts'
@@ -24,6 +26,7 @@ export type LaunchWish = {
   directory?: string | undefined
   args?: string[] | undefined
   environment?: Environment | undefined
+  newVolumes?: NewVolumeMount[] | undefined
   onStart?: string | undefined
   pythonUtf8?: boolean | undefined
   langUtf8?: boolean | undefined
@@ -35,6 +38,13 @@ export type LaunchWish = {
   /** What the face did not understand, and left out of the rest. */
   unread?: Issue[] | undefined
 }
+
+export type LaunchSource = 'template' | 'request' | 'default'
+
+/**
+ * Where each setting came from, by its path: "image", "mode", "env.NAME", "ports.80:80". What is absent is a default.
+ */
+export type LaunchSources = Record<string, Exclude<LaunchSource, 'default'>>
 
 /** Settled settings: what will be started. */
 export type Launch = {
@@ -52,6 +62,8 @@ export type Launch = {
   label: string | null
   targetState: TargetState
   vm: boolean
+  volumes: VolumeMount[]
+  newVolumes: NewVolumeMount[]
 }
 
 export const maxImage = 1_024
@@ -64,7 +76,7 @@ const minDiskGb = defaultDiskMb / 1_000
 /** Settles what a renter asks for, or says everything that is wrong with it. */
 export function checkLaunch(wish: LaunchWish): { launch: Launch; issues: [] } | { launch: undefined; issues: Issue[] } {
   const { image = '', mode = 'sshProxy', lab = false, directory = '', args = [], onStart = '', label = '' } = wish
-  const { diskGb = minDiskGb, targetState = 'running', vm = false, unread = [] } = wish
+  const { diskGb = minDiskGb, targetState = 'running', vm = false, newVolumes = [], unread = [] } = wish
   const { env, ports: wishedPorts, hostname = null, volumes } = distinct(wish.environment ?? emptyEnvironment())
   const ports = portsOf(mode, wishedPorts)
   const registry = wish.registry && Object.values(wish.registry).some(text => text !== '') ? wish.registry : null
@@ -90,7 +102,8 @@ export function checkLaunch(wish: LaunchWish): { launch: Launch; issues: [] } | 
   if (issues.length > 0 || diskMb === undefined) return { launch: undefined, issues }
 
   const settled = { image, mode, lab, directory: directory || null, args, env: withLocale(env, wish), ports, hostname }
-  const launch = { ...settled, onStart: onStart || null, registry, diskMb, label: label || null, targetState, vm }
+  const rest = { onStart: onStart || null, registry, diskMb, label: label || null, targetState, vm }
+  const launch = { ...settled, ...rest, volumes, newVolumes }
   return { launch, issues: [] }
 }
 

@@ -61,6 +61,10 @@ export type Machine = {
   uploadNanos: bigint
   listedAt: Date
   listedUntil: Date
+  /** Since when nothing new is rented on it. */
+  drainedAt: Date | null
+  /** Since when it is off the market. */
+  unlistedAt: Date | null
 }
 
 export type Block = { firstGpu: number; numGpus: number }

@@ -16,6 +16,10 @@ const answers: Record<ErrorCode, { code: string; status?: number }> = {
   INSUFFICIENT_CREDIT: { code: 'INSUFFICIENT_CREDIT' },
   SSH_KEY_REQUIRED: { code: 'SSH_KEY_REQUIRED' },
   INVALID_STATE: { code: 'INVALID_STATE' },
+  VOLUME_UNAVAILABLE: { code: 'VOLUME_UNAVAILABLE' },
+  NO_OFFER_RENTED: { code: 'NO_OFFER_RENTED' },
+  IDEMPOTENCY_KEY_REUSED: { code: 'IDEMPOTENCY_KEY_REUSED' },
+  IDEMPOTENCY_IN_PROGRESS: { code: 'IDEMPOTENCY_IN_PROGRESS' },
   CONFLICT: { code: 'CONFLICT' },
   UNAVAILABLE: { code: 'UNAVAILABLE', status: 503 },
 }

@@ -1,7 +1,17 @@
 import { invalidInput } from '../domain/errors.ts'
 
 /** Ids are a prefix for the type around the integer that REST shows. */
-const prefixes = { Account: 'acc', GpuModel: 'gpu', Instance: 'ins', Machine: 'mch', Offer: 'off' } as const
+const prefixes = {
+  Account: 'acc',
+  ApiKey: 'key',
+  GpuModel: 'gpu',
+  Instance: 'ins',
+  Machine: 'mch',
+  Offer: 'off',
+  SshKey: 'ssh',
+  Template: 'tpl',
+  Volume: 'vol',
+} as const
 export type NodeType = keyof typeof prefixes
 
 export function printId(type: NodeType, id: number | bigint): string {

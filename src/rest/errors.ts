@@ -15,6 +15,10 @@ const answers: Record<ErrorCode, { status: number; error: string }> = {
   INSUFFICIENT_CREDIT: { status: 400, error: 'insufficient_credit' },
   SSH_KEY_REQUIRED: { status: 400, error: 'no_ssh_key_for_vm' },
   INVALID_STATE: { status: 400, error: 'invalid_state' },
+  VOLUME_UNAVAILABLE: { status: 409, error: 'volume_in_use' },
+  NO_OFFER_RENTED: { status: 404, error: 'no_such_ask' },
+  IDEMPOTENCY_KEY_REUSED: { status: 422, error: 'idempotency_key_reused' },
+  IDEMPOTENCY_IN_PROGRESS: { status: 409, error: 'idempotency_in_progress' },
   CONFLICT: { status: 409, error: 'conflict' },
   UNAVAILABLE: { status: 503, error: 'unavailable' },
 }

@@ -11,12 +11,24 @@ export type EventType =
   | 'INSTANCE_STATUS_CHANGED'
   | 'INSTANCE_DESTROYED'
   | 'INSTANCE_REMOVED'
+  | 'INSTANCE_BID_CHANGED'
+  | 'INSTANCE_SSH_KEYS_CHANGED'
+  | 'TEMPLATE_SAVED'
+  | 'TEMPLATE_DELETED'
+  | 'SSH_KEY_REGISTERED'
+  | 'SSH_KEY_DELETED'
+  | 'API_KEY_CREATED'
+  | 'API_KEY_RESET'
+  | 'API_KEY_REVOKED'
+  | 'VOLUME_CREATED'
+  | 'VOLUME_DELETED'
+  | 'CREDIT_GRANTED'
 
-/** What changed. Without a key, Berth itself did it. */
+/** What changed. Without a key, Berth itself did it. What is no instance is named in `after`, or in `before` when it is gone. */
 export type NewEvent = {
   type: EventType
   accountId: number
-  instanceId: bigint
+  instanceId?: bigint
   apiKeyId?: number
   before?: Record<string, unknown>
   after?: Record<string, unknown>

@@ -110,7 +110,7 @@ export function rentServices(deps: Deps) {
     tx: Transaction,
     actor: Actor,
     { terms }: RentWish,
-    { diskMb, label, targetState, vm, registry, ...settings }: Launch,
+    { diskMb, label, targetState, vm, registry, volumes: _, newVolumes: __, ...settings }: Launch,
     { offer, machine, computeNanos }: { offer: RentedOffer; machine: Machine; computeNanos: bigint },
     at: Date,
   ): Promise<bigint> {

@@ -9,7 +9,7 @@ import type { DataDeps } from './deps.ts'
 import { offerRows } from './market.ts'
 
 /** A machine as its host describes it: nothing of it is rented yet. */
-export type NewMachine = Omit<Machine, 'id' | 'freeDiskMb' | 'freePorts' | 'listedAt'>
+export type NewMachine = Omit<Machine, 'id' | 'freeDiskMb' | 'freePorts' | 'listedAt' | 'drainedAt' | 'unlistedAt'>
 export type NewGpuModel = Omit<GpuModel, 'id'>
 
 const { id: _, ...gpuModelFields } = Prisma.GpuModelScalarFieldEnum
@@ -58,7 +58,9 @@ export function machineOperations({ database, now }: DataDeps) {
         )
         const listed = machines.map((machine, index): Machine => {
           const freePorts = machine.lastPort - machine.firstPort + 1
-          return { ...machine, id: ids[index]?.[0] as number, freeDiskMb: machine.diskMb, freePorts, listedAt }
+          const id = ids[index]?.[0] as number
+          const fresh = { freeDiskMb: machine.diskMb, freePorts, listedAt, drainedAt: null, unlistedAt: null }
+          return { ...machine, ...fresh, id }
         })
         await tx.rows(insertAll('machines', columns.machine, listed))
         await tx.rows(insertAll('gpus', columns.gpu, listed.flatMap(gpusOf)))

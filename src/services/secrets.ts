@@ -1,8 +1,13 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
 import { link, readFile, rm, writeFile } from 'node:fs/promises'
 
 /** Keeps what nobody may read from a dump of the database. */
-export type Secrets = { seal(text: string): Buffer; open(sealed: Uint8Array): string }
+export type Secrets = {
+  seal(text: string): Buffer
+  open(sealed: Uint8Array): string
+  /** The same for the same text, and for nobody to guess. The purpose keeps those of one use from being another's. */
+  digest(purpose: string, text: string): Buffer
+}
 
 const algorithm = 'aes-256-gcm'
 const [ivLength, tagLength] = [12, 16]
@@ -25,6 +30,7 @@ export async function keepSecret(file: string): Promise<string> {
 /** The secret is of any form; what it makes certain is that nobody guesses it. */
 export function createSecrets(secret: string): Secrets {
   const key = createHash('sha256').update(secret).digest()
+  const digestKey = createHmac('sha256', key).update('digests').digest()
   return {
     seal(text) {
       const iv = randomBytes(ivLength)
@@ -36,6 +42,11 @@ export function createSecrets(secret: string): Secrets {
       const [iv, tag] = [sealed.subarray(0, ivLength), sealed.subarray(ivLength, ivLength + tagLength)]
       const decipher = createDecipheriv(algorithm, key, iv).setAuthTag(tag)
       return decipher.update(sealed.subarray(ivLength + tagLength), undefined, 'utf8') + decipher.final('utf8')
+    },
+    digest(purpose, text) {
+      return createHmac('sha256', digestKey)
+        .update(JSON.stringify([purpose, text]))
+        .digest()
     },
   }
 }

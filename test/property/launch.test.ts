@@ -144,8 +144,8 @@ it('settles what was settled as it is', () => {
   const property = fc.property(fit, given => {
     const { launch } = checkLaunch({ image: 'ubuntu', pythonUtf8: true, langUtf8: true, ...given })
     if (!launch) return
-    const { env, ports, hostname, mode } = launch
-    const again = { env, ports, hostname: hostname ?? undefined, volumes: [] }
+    const { env, ports, hostname, mode, volumes } = launch
+    const again = { env, ports, hostname: hostname ?? undefined, volumes }
     expect(checkLaunch({ image: 'ubuntu', mode, environment: again }).launch).toEqual(launch)
   })
   fc.assert(property, options)

@@ -7,7 +7,16 @@ import { aMachine, type MachineFacts } from './factories.ts'
 export function aListedMachine(facts: Partial<MachineFacts> = {}): Machine {
   const machine = aMachine(facts)
   const room = { freeDiskMb: machine.diskMb, freePorts: machine.lastPort - machine.firstPort + 1 }
-  return { ...machine, ...room, id: 1, hostId: 1, gpuModelId: 1, listedAt: new Date(0) }
+  return {
+    ...machine,
+    ...room,
+    id: 1,
+    hostId: 1,
+    gpuModelId: 1,
+    listedAt: new Date(0),
+    drainedAt: null,
+    unlistedAt: null,
+  }
 }
 
 /** A claim on demand on the first GPU, by somebody who waits since the epoch. */

@@ -45,6 +45,8 @@ describe('a launch', () => {
       label: null,
       targetState: 'running',
       vm: false,
+      volumes: [],
+      newVolumes: [],
     })
   })
 
@@ -69,6 +71,8 @@ describe('a launch', () => {
       ports: given.ports,
       hostname: 'box',
       diskMb: 20_500,
+      volumes: [],
+      newVolumes: [],
     })
     expect(settle({ mode: 'args', args: ['-c', '', 'a b'] }).args).toEqual(['-c', '', 'a b'])
   })

@@ -34,8 +34,11 @@ const NotFoundError = refusal('NOT_FOUND').implement({
   fields: t => ({
     id: t.id({
       nullable: true,
-      description: 'What was not found, if it was an instance.',
-      resolve: ({ details: { instanceId } }) => (instanceId === undefined ? null : printId('Instance', instanceId)),
+      description: 'What was not found, if it was named by an id.',
+      resolve: ({ details: { instanceId, subject } }) => {
+        if (subject) return printId(subject.type, subject.id)
+        return instanceId === undefined ? null : printId('Instance', instanceId)
+      },
     }),
   }),
 })
@@ -114,6 +117,23 @@ const InvalidStateError = refusal('INVALID_STATE').implement({
   }),
 })
 
+const ConflictError = refusal('CONFLICT').implement({
+  description: 'There is one already.',
+  interfaces: [Refusal],
+  fields: t => ({
+    id: t.id({
+      nullable: true,
+      description: 'The one that there is.',
+      resolve: ({ details: { subject } }) => (subject ? printId(subject.type, subject.id) : null),
+    }),
+  }),
+})
+
+const IdempotencyError = refusal('IDEMPOTENCY_KEY_REUSED').implement({
+  description: 'The idempotency key belongs to another request, or to one that has not ended yet.',
+  interfaces: [Refusal],
+})
+
 export const errorTypes = {
   INVALID_INPUT: InvalidInputError,
   NOT_FOUND: NotFoundError,
@@ -123,4 +143,7 @@ export const errorTypes = {
   INSUFFICIENT_CREDIT: InsufficientCreditError,
   SSH_KEY_REQUIRED: SshKeyRequiredError,
   INVALID_STATE: InvalidStateError,
+  CONFLICT: ConflictError,
+  IDEMPOTENCY_KEY_REUSED: IdempotencyError,
+  IDEMPOTENCY_IN_PROGRESS: IdempotencyError,
 } satisfies Record<RefusalCode, unknown>

@@ -10,6 +10,9 @@ const codes = {
   INSUFFICIENT_CREDIT: { description: 'The account has nothing left to spend.' },
   SSH_KEY_REQUIRED: { description: 'A virtual machine needs an SSH key registered before.' },
   INVALID_STATE: { description: 'The state of the instance does not allow it.' },
+  CONFLICT: { description: 'There is one already.' },
+  IDEMPOTENCY_KEY_REUSED: { description: 'The idempotency key was used for a request that asked for something else.' },
+  IDEMPOTENCY_IN_PROGRESS: { description: 'The first request with the idempotency key has not ended yet.' },
 } as const satisfies Partial<Record<ErrorCode, { description: string }>>
 export type RefusalCode = keyof typeof codes
 
@@ -22,6 +25,9 @@ export const typeNames = {
   INSUFFICIENT_CREDIT: 'InsufficientCreditError',
   SSH_KEY_REQUIRED: 'SshKeyRequiredError',
   INVALID_STATE: 'InvalidStateError',
+  CONFLICT: 'ConflictError',
+  IDEMPOTENCY_KEY_REUSED: 'IdempotencyError',
+  IDEMPOTENCY_IN_PROGRESS: 'IdempotencyError',
 } as const satisfies Record<RefusalCode, string>
 
 const ErrorCodeEnum = builder.enumType('ErrorCode', { description: 'What a refusal is about.', values: codes })
@@ -30,7 +36,7 @@ const ErrorCodeEnum = builder.enumType('ErrorCode', { description: 'What a refus
 export type Refused = Pick<DomainError, 'code' | 'message' | 'details'>
 
 /** What may pass by itself, or by doing something else first: the same request can succeed then. */
-const retryable: readonly ErrorCode[] = ['INSUFFICIENT_CREDIT', 'SSH_KEY_REQUIRED']
+const retryable: readonly ErrorCode[] = ['INSUFFICIENT_CREDIT', 'SSH_KEY_REQUIRED', 'IDEMPOTENCY_IN_PROGRESS']
 
 export const Refusal = builder.interfaceRef<Refused>('Error').implement({
   description: 'Why something was not done. Nothing of it was.',

@@ -13,7 +13,7 @@ import { Offer, offerById } from './offers.ts'
 
 type Find<Id> = (context: Context, id: Id) => Promise<object | null>
 
-const finders: Record<NodeType, Find<bigint>> = {
+const finders: { [Type in NodeType]?: Find<bigint> } = {
   Account: small((context, id) => accountById(context).load(id)),
   GpuModel: small((context, id) => gpuModelById(context).load(id)),
   Instance: (context, id) => instanceById(context).load(id),
@@ -25,12 +25,12 @@ const finders: Record<NodeType, Find<bigint>> = {
 function small(find: Find<number>): Find<bigint> {
   return async (context, id) => (id < 2n ** 31n ? await find(context, Number(id)) : null)
 }
-const refs = { Account, GpuModel, Instance, Machine, Offer }
+const refs: { [Type in NodeType]?: object } = { Account, GpuModel, Instance, Machine, Offer }
 
 async function findNode(id: string, path: string, context: Context): Promise<object | null> {
   const type = typeOfId(id, path)
-  const node = await finders[type](context, parseId(type, id, path))
-  if (node) brandWithType(node, refs[type])
+  const node = (await finders[type]?.(context, parseId(type, id, path))) ?? null
+  if (node) brandWithType(node, refs[type] as typeof Offer)
   return node
 }
 

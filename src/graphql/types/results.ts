@@ -24,7 +24,7 @@ export function resultUnion<Success extends object>(
 ) {
   const union = builder.unionType(name, {
     description,
-    types: [success, ...codes.map(code => errorTypes[code])],
+    types: [...new Set([success, ...codes.map(code => errorTypes[code])])],
   })
   /** Runs the mutation. Refusals become its answer, in the names of its input; whatever else happens is an error. */
   async function answer(names: Record<string, string>, mutate: () => Promise<Success>): Promise<Success | Refused> {

@@ -1,0 +1,94 @@
+import { Prisma } from '../database/generated/client.ts'
+import { type Transaction, transaction } from '../database/transaction.ts'
+import type { Actor } from '../domain/actor.ts'
+import { DomainError, invalidInput } from '../domain/errors.ts'
+import type { Operation } from '../domain/permissions.ts'
+import { textProblem } from '../domain/texts.ts'
+import type { Deps } from './deps.ts'
+
+const { sql } = Prisma
+
+const maxKey = 255
+const keptMs = 24 * 3_600_000
+/** How long a repetition waits for the first request to end, in milliseconds. */
+const patienceMs = 1_500
+
+/** What a result is written as. Large integers and instants are texts in it. */
+export type Plain = { [name: string]: string | number | boolean | null | Plain | Plain[] }
+
+/** A write that must not happen twice: which, and everything that was asked for, as far as it decides what happens. */
+export type Request = { operation: Operation; input: unknown; idempotencyKey?: string | null | undefined }
+
+/**
+ * Does something in one transaction; with an idempotency key, once per account and day. A repetition gets the first
+ * result, as long as it asks for the same; nothing is kept of what failed. Whoever calls it has authorised the request,
+ * since a repetition is answered without doing anything.
+ */
+export async function once<Result extends Plain>(
+  { database, now, secrets }: Pick<Deps, 'database' | 'now' | 'secrets'>,
+  { accountId }: Actor,
+  { operation, input, idempotencyKey: key }: Request,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<{ result: Result; replayed: boolean }> {
+  if (key === undefined || key === null || key === '') {
+    return { result: await transaction(database.pool, work), replayed: false }
+  }
+  const problem = textProblem(key, maxKey)
+  if (problem) throw invalidInput([{ path: 'idempotencyKey', message: problem }])
+  const hash = secrets.digest(`idempotency ${operation}`, canonical(input))
+  const at = now()
+  return await transaction(database.pool, async tx => {
+    const first = await claim(tx, hash, key, at)
+    if (!first) return { result: await replay(tx, hash, key), replayed: true }
+    const result = await work(tx)
+    const sealed = secrets.seal(JSON.stringify(result))
+    await tx.rows(sql`UPDATE idempotency_keys SET result = ${sealed} WHERE account_id = ${accountId} AND key = ${key}`)
+    return { result, replayed: false }
+  })
+
+  /** True for the first. Another that came first and has not ended is waited for. */
+  async function claim(tx: Transaction, inputHash: Buffer, key: string, at: Date): Promise<boolean> {
+    const expired = new Date(at.getTime() - keptMs)
+    // Some more than this one, so that they do not pile up.
+    await tx.rows(sql`
+      DELETE FROM idempotency_keys WHERE account_id = ${accountId} AND created_at <= ${expired} AND (key = ${key} OR key IN (
+        SELECT key FROM idempotency_keys WHERE account_id = ${accountId} AND created_at <= ${expired}
+        LIMIT 100 FOR UPDATE SKIP LOCKED))`)
+    await tx.rows(sql`SELECT set_config('lock_timeout', ${String(patienceMs)}, true)`)
+    const inserting = tx.rows(sql`
+      INSERT INTO idempotency_keys (account_id, key, input_hash, result, created_at)
+      VALUES (${accountId}, ${key}, ${inputHash}, '', ${at}) ON CONFLICT DO NOTHING RETURNING key`)
+    const inserted = await inserting.catch((error: unknown) => {
+      if ((error as { code?: string }).code !== '55P03') throw error
+      throw inProgress()
+    })
+    await tx.rows(sql`SET LOCAL lock_timeout TO DEFAULT`)
+    return inserted.length === 1
+  }
+
+  async function replay(tx: Transaction, inputHash: Buffer, key: string): Promise<Result> {
+    const [row] = await tx.rows(sql`
+      SELECT input_hash, result FROM idempotency_keys WHERE account_id = ${accountId} AND key = ${key}`)
+    const [firstHash, result] = (row ?? []) as [Buffer?, Buffer?]
+    if (!firstHash || !result) throw inProgress()
+    if (!firstHash.equals(inputHash)) {
+      const message = 'This idempotency key was used in the last 24 hours for a request that asked for something else.'
+      throw new DomainError('IDEMPOTENCY_KEY_REUSED', message)
+    }
+    return JSON.parse(secrets.open(result)) as Result
+  }
+}
+
+function inProgress(): DomainError {
+  const message = 'The first request with this idempotency key has not ended yet. Try again in a moment.'
+  return new DomainError('IDEMPOTENCY_IN_PROGRESS', message)
+}
+
+/** One text for equal inputs: names in order, and nothing for what is absent. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_name, part: unknown) => {
+    if (typeof part === 'bigint') return `${part}n`
+    if (typeof part !== 'object' || part === null || Array.isArray(part)) return part
+    return Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  })
+}
