@@ -31,6 +31,8 @@ type Details = {
   missing?: string[]
   /** The instance that it is about. */
   instanceId?: bigint
+  /** The offers that were tried, and why each was not rented. */
+  attempts?: { offerId: bigint; code: ErrorCode | null }[]
   /** What else it is about. */
   subject?: { type: 'ApiKey' | 'SshKey' | 'Template' | 'Volume'; id: number | bigint }
   /** The least bid that is accepted, per hour. */

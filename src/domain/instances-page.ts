@@ -13,15 +13,16 @@ export type InstanceFilter = {
   status?: InstanceStatus[] | undefined
   targetState?: TargetState | undefined
   gpuName?: string | undefined
+  idempotencyKey?: string | undefined
 }
 
 /** Refuses a filter that costs too much, or that no row can match because no row can hold it. */
-export function checkInstanceFilter({ ids = [], label = '', gpuName = '' }: InstanceFilter): void {
+export function checkInstanceFilter({ ids = [], label = '', gpuName = '', idempotencyKey = '' }: InstanceFilter): void {
   const issues = [
     ...(ids.length > maxIdsPerFilter
       ? [{ path: 'filter.ids', message: `takes at most ${maxIdsPerFilter} ids, not ${ids.length}.` }]
       : []),
-    ...Object.entries({ label, gpuName }).flatMap(([name, text]) => {
+    ...Object.entries({ label, gpuName, idempotencyKey }).flatMap(([name, text]) => {
       const message = textProblem(text)
       return message ? [{ path: `filter.${name}`, message }] : []
     }),

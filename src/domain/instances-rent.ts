@@ -1,9 +1,11 @@
 import { DomainError, type Issue, invalidInput } from './errors.ts'
-import type { PortBinding } from './instances.ts'
-import { checkLaunch, type Launch, type LaunchWish } from './launch.ts'
+import type { Launch, LaunchWish } from './launch.ts'
+import { settleLaunch } from './launch-merge.ts'
 import type { Machine } from './machines.ts'
+import { assign, type Claim } from './market.ts'
 import { diskRate, printUsd } from './money.ts'
-import { isRentable, type OfferBlock } from './offers.ts'
+import { diskMbOf, isRentable, type OfferBlock } from './offers.ts'
+import { type VolumeFacts, volumeProblems } from './volumes.ts'
 
 /** How the price is agreed: the host's, at most so much if the renter says so, or a bid for the whole block. */
 export type RentalTerms =
@@ -23,54 +25,113 @@ export type RentWish = {
 /** Per hour, 0.001 $ to 128 $. */
 export const bidRange = { least: 1_000_000n, most: 128_000_000_000n }
 
-/** What can be said of a wish before anything is looked up: all of it, or an error that names everything wrong. */
-export function checkRent({ terms, launch: wish }: RentWish): Launch {
-  const { launch, issues } = checkLaunch(wish)
-  const all: Issue[] = [...issues]
-  if (terms.interruptible && (terms.bidNanos < bidRange.least || terms.bidNanos > bidRange.most)) {
-    const [least, most, bid] = [bidRange.least, bidRange.most, terms.bidNanos].map(printUsd)
-    all.push({ path: 'bid', message: `must be from ${least} to ${most} dollars an hour, not ${bid}.` })
-  }
-  if (all.length > 0 || !launch) throw invalidInput(all)
-  return launch
-}
-
 /** An offer as the renting transaction finds it. */
 export type RentedOffer = Pick<OfferBlock, 'id' | 'computeNanos' | 'minBidNanos' | 'rentable' | 'numGpus' | 'firstGpu'>
 
-/** What the GPUs cost per hour under these terms. Undefined where the offer can't be rented under them. */
-export function agree(
-  offer: RentedOffer,
-  machine: Machine,
+/** What is known when a rental is decided. What was not found, or was not asked for, is undefined. */
+export type RentFacts = {
+  template: { launch: LaunchWish } | undefined
+  /** How many SSH keys the account has. */
+  sshKeys: number
+  /** Those of the account among the volumes that are asked for. */
+  volumes: VolumeFacts[]
+  availableNanos: bigint
+  /** The offer with its machine, while it is on the market. */
+  listed: { offer: RentedOffer; machine: Machine } | undefined
+}
+
+/** What a rental would be, as far as that can be said, and every reason against it. */
+export type Decision = {
+  launch: Launch | undefined
+  /** What the GPUs cost per hour. */
+  computeNanos: bigint | undefined
+  /** None when it can be rented. What the renter can mend comes before what he can't. */
+  reasons: DomainError[]
+  warnings: string[]
+}
+
+/** A decision before anything is done. */
+export type Forecast = Decision & {
+  /** What the disk costs per hour, with the volumes that are made. */
+  diskNanos: bigint | undefined
+  /** Whether it would have to wait for its GPUs. */
+  waits: boolean
+}
+
+export function decideRent(wish: RentWish, facts: RentFacts, at: Date): Decision {
+  const { listed } = facts
+  const { launch, issues } = settleLaunch(facts.template?.launch, wish.launch)
+  const rentable = listed && isRentable({ ...listed.offer, machine: listed.machine, asOf: at }) ? listed : undefined
+  const all = [...issues, ...bidIssues(wish), ...(launch && rentable ? lacksOf(rentable.machine, launch) : [])]
+  const computeNanos = wish.terms.interruptible ? wish.terms.bidNanos : listed?.offer.computeNanos
+  const missing = wish.templateHash !== undefined && !facts.template
+  const reasons = [
+    ...(missing ? [new DomainError('NOT_FOUND', `Template ${wish.templateHash} not found.`)] : []),
+    // Without the template half of the settings are missing, and nothing true can be said of them.
+    ...(all.length > 0 && !missing ? [invalidInput(all)] : []),
+    ...(launch ? volumeProblems(facts.volumes, launch.volumes, listed?.machine.id) : []),
+    ...(launch?.vm && facts.sshKeys === 0 ? [sshKeyRequired()] : []),
+    ...(rentable ? [] : [unavailable(wish)]),
+    ...(facts.availableNanos > 0n ? [] : [lackOfCredit(facts.availableNanos)]),
+    ...(rentable ? priceReasons(wish, rentable, launch) : []),
+  ]
+  const warnings = launch && !launch.vm && launch.mode !== 'args' && facts.sshKeys === 0 ? [noSshKey] : []
+  return { launch, computeNanos, reasons, warnings }
+}
+
+const noSshKey = 'The account has no SSH key, so nobody can log in until one is registered and attached.'
+
+function sshKeyRequired(): DomainError {
+  const message = 'A virtual machine needs an SSH key that is registered before: there is no other way into it.'
+  return new DomainError('SSH_KEY_REQUIRED', message)
+}
+
+function unavailable({ offerId }: RentWish): DomainError {
+  return new DomainError('OFFER_UNAVAILABLE', `Offer ${offerId} is not available.`)
+}
+
+function lackOfCredit(availableNanos: bigint): DomainError {
+  return new DomainError('INSUFFICIENT_CREDIT', 'You lack credit.', { availableNanos })
+}
+
+function priceReasons(
   { terms }: RentWish,
-  launch: Launch,
-  at: Date,
-): bigint | undefined {
-  if (!isRentable({ ...offer, machine, asOf: at })) return undefined
-  if (!terms.interruptible) {
-    const total = offer.computeNanos + diskRate(machine.storageNanos, launch.diskMb)
-    if (terms.maxPriceNanos !== undefined && total > terms.maxPriceNanos) {
-      const message = `The offer costs ${printUsd(total)} $ an hour, more than ${printUsd(terms.maxPriceNanos)} $.`
-      throw new DomainError('PRICE_CHANGED', message, { currentPriceNanos: total })
-    }
-    return offer.computeNanos
-  }
-  const floor = machine.minBidGpuNanos * BigInt(offer.numGpus)
-  if (terms.bidNanos < floor) {
+  { offer, machine }: NonNullable<RentFacts['listed']>,
+  launch: Launch | undefined,
+): DomainError[] {
+  if (terms.interruptible) {
+    const floor = machine.minBidGpuNanos * BigInt(offer.numGpus)
+    if (terms.bidNanos >= floor) return []
     const message = `The host accepts no bid under ${printUsd(floor)} $ an hour for these GPUs.`
-    throw new DomainError('BID_TOO_LOW', message, { minimumBidNanos: floor })
+    return [new DomainError('BID_TOO_LOW', message, { minimumBidNanos: floor })]
   }
-  return terms.bidNanos
+  const { maxPriceNanos: most } = terms
+  if (!launch || most === undefined) return []
+  const total = offer.computeNanos + diskRate(machine.storageNanos, launch.diskMb)
+  if (total <= most) return []
+  const message = `The offer costs ${printUsd(total)} $ an hour, more than ${printUsd(most)} $.`
+  return [new DomainError('PRICE_CHANGED', message, { currentPriceNanos: total })]
+}
+
+function bidIssues({ terms }: RentWish): Issue[] {
+  if (!terms.interruptible || (terms.bidNanos >= bidRange.least && terms.bidNanos <= bidRange.most)) return []
+  const [least, most, bid] = [bidRange.least, bidRange.most, terms.bidNanos].map(printUsd)
+  return [{ path: 'bid', message: `must be from ${least} to ${most} dollars an hour, not ${bid}.` }]
 }
 
 /** What the machine lacks for this launch. */
 export function lacksOf(machine: Machine, launch: Launch): Issue[] {
   const issues: Issue[] = []
-  if (launch.diskMb > machine.freeDiskMb) {
-    issues.push({
-      path: 'diskGb',
-      message: `must be at most ${machine.freeDiskMb / 1000}, what this machine has free.`,
-    })
+  const free = machine.freeDiskMb
+  if (launch.diskMb > free) {
+    issues.push({ path: 'diskGb', message: `must be at most ${free / 1000}, what this machine has free.` })
+  } else if (launch.diskMb + newVolumesMb(launch) > free) {
+    const left = (free - launch.diskMb) / 1000
+    issues.push({ path: 'newVolumes', message: `must have at most ${left} GB in all, what this machine has free.` })
+  }
+  for (const [index, { volumeOfferId }] of launch.newVolumes.entries()) {
+    if (volumeOfferId === undefined || volumeOfferId === BigInt(machine.id)) continue
+    issues.push({ path: `newVolumes.${index}.volumeOfferId`, message: 'must be of the machine of the offer.' })
   }
   if (launch.ports.length > machine.freePorts) {
     issues.push({ path: 'ports', message: `must be at most ${machine.freePorts}, what this machine has free.` })
@@ -79,23 +140,31 @@ export function lacksOf(machine: Machine, launch: Launch): Issue[] {
   return issues
 }
 
-/** A public port for each of the wished ones: the same number where it is free, else the lowest that is. */
-export function choosePorts(
-  { firstPort, lastPort }: Machine,
-  taken: ReadonlySet<number>,
-  wishes: Launch['ports'],
-): PortBinding[] {
-  const used = new Set(taken)
-  const isFree = (port: number) => port >= firstPort && port <= lastPort && !used.has(port)
-  const take = (wish: number) => {
-    let port = isFree(wish) ? wish : firstPort
-    while (!isFree(port)) {
-      if (port > lastPort)
-        throw new Error(`More ports are counted as free than there are, from ${firstPort} to ${lastPort}.`)
-      port += 1
-    }
-    used.add(port)
-    return port
+/** What the volumes that are made with a rental take of its machine's disk. */
+export function newVolumesMb({ newVolumes }: Launch): number {
+  return newVolumes.reduce((sum, { sizeGb }) => sum + (diskMbOf(sizeGb) ?? 0), 0)
+}
+
+/** What a rental would be that is only asked about. Its GPUs are granted in thought, beside those who want them now. */
+export function foresee(
+  { launch, computeNanos, reasons, warnings }: Decision,
+  wish: RentWish,
+  { listed }: RentFacts,
+  claims: Claim[],
+  at: Date,
+): Forecast {
+  const diskNanos = launch && listed && diskRate(listed.machine.storageNanos, launch.diskMb + newVolumesMb(launch))
+  const prices = { computeNanos, diskNanos }
+  if (!listed || computeNanos === undefined || launch?.targetState === 'stopped') {
+    return { launch, ...prices, waits: false, reasons, warnings }
   }
-  return wishes.map(({ hostPort, containerPort, protocol }) => ({ hostPort: take(hostPort), containerPort, protocol }))
+  const { firstGpu, numGpus } = listed.offer
+  // The newest has the highest id.
+  const instanceId = 2n ** 63n - 1n
+  const { interruptible } = wish.terms
+  const claim = { instanceId, firstGpu, numGpus, interruptible, computeNanos, claimedAt: at, holds: false }
+  const waits = !assign([...claims, claim]).includes(claim)
+  const isGone = reasons.some(({ code }) => code === 'OFFER_UNAVAILABLE')
+  const gone = waits && wish.cancelUnavailable && !isGone ? [unavailable(wish)] : []
+  return { launch, ...prices, waits, reasons: [...reasons, ...gone], warnings }
 }

@@ -39,5 +39,9 @@ async function answer(request: Request, services: Services): Promise<Response> {
   const actor = route.open ? undefined : await authenticate(request, services, query.get('api_key'))
   if (actor && route.operation) authoriseAtAll(actor, route.operation)
   const body = request.method === 'GET' ? {} : parseBody(await readBody(request))
-  return json(200, await route.answer({ services, actor, ...readInput(route, { params, query, body }) }))
+  const idempotencyKey = (route.repeatable && request.headers.get('idempotency-key')) || undefined
+  return json(
+    200,
+    await route.answer({ services, actor, idempotencyKey, ...readInput(route, { params, query, body }) }),
+  )
 }

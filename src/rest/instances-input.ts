@@ -102,6 +102,8 @@ export const rentNames: Record<string, string> = {
   ports: 'env',
   hostname: 'env',
   volumes: 'env',
+  newVolumes: 'volume_info',
+  idempotencyKey: 'Idempotency-Key',
 }
 
 /** What a request wishes, and everything in it that is not understood. */

@@ -42,6 +42,14 @@ const noSuchInstance: Failure = {
     .meta({ id: 'NoSuchInstance', description: 'There is no such instance.' }),
 }
 const noCredit: Failure = { status: 400, error: 'insufficient_credit', when: 'The account has nothing left to spend.' }
+const repeated: Failure[] = [
+  { status: 409, error: 'idempotency_in_progress', when: 'The first request with this key has not ended yet.' },
+  {
+    status: 422,
+    error: 'idempotency_key_reused',
+    when: 'The key was used for a request that asked for something else.',
+  },
+]
 const noSuchAsk = 'The offer is not on the market any more, or cannot be rented now.'
 
 /** Renting has two methods: PUT is the one of the documentation, and POST does the same. */
@@ -56,11 +64,22 @@ function rentRoute(method: 'PUT' | 'POST', operationId: string): Route {
     operation: 'instances.rent',
     params: z.object({ id: pathId('The offer.') }),
     body: rentBody,
-    result: z.object({ success: z.literal(true).describe('Always true.'), new_contract: integer('The new instance.') }),
+    repeatable: true,
+    result: z.object({
+      success: z.literal(true).describe('Always true.'),
+      new_contract: integer('The new instance.'),
+      instance_api_key: text('A key that may only start, stop and destroy the instance.'),
+    }),
     failures: [
       { status: 404, error: 'no_such_ask', when: noSuchAsk },
       { status: 410, error: 'no_such_ask', when: `${noSuchAsk} Instead of 404 when cancel_unavail was set.` },
       { status: 404, error: 'not_found', when: 'There is no such template or volume, or it is not yours.' },
+      {
+        status: 409,
+        error: 'volume_in_use',
+        when: 'The volume is attached to another instance, or on another machine.',
+      },
+      ...repeated,
       { status: 400, error: 'invalid_price', when: 'The bid is under the least that the host accepts.' },
       {
         status: 400,
@@ -69,10 +88,12 @@ function rentRoute(method: 'PUT' | 'POST', operationId: string): Route {
       },
       noCredit,
     ],
-    answer: async ({ services, actor, params: { id }, body }) => {
-      const renting = services.instances.rent(actor, readRent(id, body))
-      const instance = await renting.catch((error: unknown) => Promise.reject(renameIssues(error, rentNames)))
-      return { success: true as const, new_contract: Number(instance.id) }
+    answer: async ({ services, actor, params: { id }, body, idempotencyKey }) => {
+      const renting = services.instances.rent(actor, readRent(id, body), idempotencyKey)
+      const { instance, apiKey } = await renting.catch((error: unknown) =>
+        Promise.reject(renameIssues(error, rentNames)),
+      )
+      return { success: true as const, new_contract: Number(instance.id), instance_api_key: apiKey }
     },
   })
 }

@@ -45,7 +45,11 @@ export function openapiDocument(routes: Route[]) {
 function operationOf(route: Route, print: Print) {
   const { operationId, tag, summary, about, operation } = route
   const body = route.body ?? route.documentedBody
-  const parameters = [...parametersOf('path', route.params, print), ...parametersOf('query', route.query, print)]
+  const parameters = [
+    ...parametersOf('path', route.params, print),
+    ...parametersOf('query', route.query, print),
+    ...(route.repeatable ? [idempotencyKey] : []),
+  ]
   return {
     operationId,
     tags: [tag],
@@ -59,6 +63,15 @@ function operationOf(route: Route, print: Print) {
       ...failureResponses(failuresOf(route), print),
     },
   }
+}
+
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'A text of yours, at most 255 characters. For 24 hours, the same request with the same key answers what the first one did, and does nothing.',
+  schema: { type: 'string', maxLength: 255 },
 }
 
 function requestBodyOf(schema: z.ZodType, print: Print) {

@@ -38,6 +38,8 @@ type Facts<Params, Query, Body, Result> = {
   body?: Body
   /** What the document says of a body that has no schema, since `answer` reads more than a schema would take. */
   documentedBody?: z.ZodType
+  /** Whether it may be repeated with the header Idempotency-Key, and then happens once. */
+  repeatable?: boolean
   /** What a 200 holds. */
   result: Result
   /** Beside those that every route has; see failures.ts. */
@@ -50,6 +52,8 @@ type Input<Params, Query, Body> = {
   params: z.output<Params>
   query: z.output<Query>
   body: z.output<Body>
+  /** From the header; undefined where it is absent, or the route is not repeatable. */
+  idempotencyKey: string | undefined
 }
 
 type Definition<Params, Query, Body, Result> = Facts<Params, Query, Body, Result> &

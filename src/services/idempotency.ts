@@ -14,10 +14,12 @@ const keptMs = 24 * 3_600_000
 const patienceMs = 1_500
 
 /** What a result is written as. Large integers and instants are texts in it. */
-export type Plain = { [name: string]: string | number | boolean | null | Plain | Plain[] }
+export type Plain = string | number | boolean | null | Plain[] | { [name: string]: Plain }
 
 /** A write that must not happen twice: which, and everything that was asked for, as far as it decides what happens. */
 export type Request = { operation: Operation; input: unknown; idempotencyKey?: string | null | undefined }
+
+type Needs = Pick<Deps, 'database' | 'now' | 'secrets'>
 
 /**
  * Does something in one transaction; with an idempotency key, once per account and day. A repetition gets the first
@@ -25,58 +27,91 @@ export type Request = { operation: Operation; input: unknown; idempotencyKey?: s
  * since a repetition is answered without doing anything.
  */
 export async function once<Result extends Plain>(
-  { database, now, secrets }: Pick<Deps, 'database' | 'now' | 'secrets'>,
+  deps: Needs,
   { accountId }: Actor,
-  { operation, input, idempotencyKey: key }: Request,
+  request: Request,
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<{ result: Result; replayed: boolean }> {
-  if (key === undefined || key === null || key === '') {
-    return { result: await transaction(database.pool, work), replayed: false }
-  }
-  const problem = textProblem(key, maxKey)
-  if (problem) throw invalidInput([{ path: 'idempotencyKey', message: problem }])
-  const hash = secrets.digest(`idempotency ${operation}`, canonical(input))
-  const at = now()
+  const { database, secrets } = deps
+  const key = keyOf(request)
+  if (key === undefined) return { result: await transaction(database.pool, work), replayed: false }
+  const at = deps.now()
+  const hash = hashOf(deps, request)
   return await transaction(database.pool, async tx => {
-    const first = await claim(tx, hash, key, at)
-    if (!first) return { result: await replay(tx, hash, key), replayed: true }
+    if (!(await claim(tx, accountId, key, hash, at))) {
+      const kept = await find<Result>(deps, tx, accountId, key, hash)
+      // It was there, and is not: it expired just now.
+      if (kept === undefined) throw inProgress()
+      return { result: kept, replayed: true }
+    }
     const result = await work(tx)
     const sealed = secrets.seal(JSON.stringify(result))
     await tx.rows(sql`UPDATE idempotency_keys SET result = ${sealed} WHERE account_id = ${accountId} AND key = ${key}`)
     return { result, replayed: false }
   })
+}
 
-  /** True for the first. Another that came first and has not ended is waited for. */
-  async function claim(tx: Transaction, inputHash: Buffer, key: string, at: Date): Promise<boolean> {
-    const expired = new Date(at.getTime() - keptMs)
-    // Some more than this one, so that they do not pile up.
-    await tx.rows(sql`
-      DELETE FROM idempotency_keys WHERE account_id = ${accountId} AND created_at <= ${expired} AND (key = ${key} OR key IN (
-        SELECT key FROM idempotency_keys WHERE account_id = ${accountId} AND created_at <= ${expired}
-        LIMIT 100 FOR UPDATE SKIP LOCKED))`)
-    await tx.rows(sql`SELECT set_config('lock_timeout', ${String(patienceMs)}, true)`)
-    const inserting = tx.rows(sql`
-      INSERT INTO idempotency_keys (account_id, key, input_hash, result, created_at)
-      VALUES (${accountId}, ${key}, ${inputHash}, '', ${at}) ON CONFLICT DO NOTHING RETURNING key`)
-    const inserted = await inserting.catch((error: unknown) => {
-      if ((error as { code?: string }).code !== '55P03') throw error
-      throw inProgress()
-    })
-    await tx.rows(sql`SET LOCAL lock_timeout TO DEFAULT`)
-    return inserted.length === 1
-  }
+/** What the same request came to before; undefined for the first, and where it may be running still. */
+export async function replay<Result extends Plain>(
+  deps: Needs,
+  { accountId }: Actor,
+  request: Request,
+): Promise<Result | undefined> {
+  const key = keyOf(request)
+  if (key === undefined) return undefined
+  return await find<Result>(deps, deps.database, accountId, key, hashOf(deps, request))
+}
 
-  async function replay(tx: Transaction, inputHash: Buffer, key: string): Promise<Result> {
-    const [row] = await tx.rows(sql`
-      SELECT input_hash, result FROM idempotency_keys WHERE account_id = ${accountId} AND key = ${key}`)
-    const [firstHash, result] = (row ?? []) as [Buffer?, Buffer?]
-    if (!firstHash || !result) throw inProgress()
-    if (!firstHash.equals(inputHash)) {
-      const message = 'This idempotency key was used in the last 24 hours for a request that asked for something else.'
-      throw new DomainError('IDEMPOTENCY_KEY_REUSED', message)
-    }
-    return JSON.parse(secrets.open(result)) as Result
-  }
+function keyOf({ idempotencyKey: key }: Request): string | undefined {
+  if (key === undefined || key === null || key === '') return undefined
+  const problem = textProblem(key, maxKey)
+  if (problem) throw invalidInput([{ path: 'idempotencyKey', message: problem }])
+  return key
+}
+
+function hashOf({ secrets }: Needs, { operation, input }: Request): Buffer {
+  return secrets.digest(`idempotency ${operation}`, canonical(input))
+}
+
+/** True for the first. Another that came first and has not ended is waited for. */
+async function claim(tx: Transaction, accountId: number, key: string, hash: Buffer, at: Date): Promise<boolean> {
+  const expired = expiry(at)
+  // Some more than this one, so that they do not pile up.
+  await tx.rows(sql`
+    DELETE FROM idempotency_keys WHERE account_id = ${accountId} AND created_at <= ${expired} AND (key = ${key} OR key IN (
+      SELECT key FROM idempotency_keys WHERE account_id = ${accountId} AND created_at <= ${expired}
+      LIMIT 100 FOR UPDATE SKIP LOCKED))`)
+  await tx.rows(sql`SELECT set_config('lock_timeout', ${String(patienceMs)}, true)`)
+  const inserting = tx.rows(sql`
+    INSERT INTO idempotency_keys (account_id, key, input_hash, result, created_at)
+    VALUES (${accountId}, ${key}, ${hash}, '', ${at}) ON CONFLICT DO NOTHING RETURNING key`)
+  const inserted = await inserting.catch((error: unknown) => {
+    throw (error as { code?: string }).code === '55P03' ? inProgress() : error
+  })
+  await tx.rows(sql`SET LOCAL lock_timeout TO DEFAULT`)
+  return inserted.length === 1
+}
+
+/** What is kept under a key, and has not expired; refused when that was another request. */
+async function find<Result extends Plain>(
+  { secrets, now }: Needs,
+  from: Pick<Transaction, 'rows'>,
+  accountId: number,
+  key: string,
+  hash: Buffer,
+): Promise<Result | undefined> {
+  const [row] = await from.rows(sql`
+    SELECT input_hash, result FROM idempotency_keys
+    WHERE account_id = ${accountId} AND key = ${key} AND created_at > ${expiry(now())}`)
+  if (!row) return undefined
+  const [firstHash, result] = row as [Buffer, Buffer]
+  if (firstHash.equals(hash)) return JSON.parse(secrets.open(result)) as Result
+  const message = 'This idempotency key was used in the last 24 hours for a request that asked for something else.'
+  throw new DomainError('IDEMPOTENCY_KEY_REUSED', message)
+}
+
+function expiry(at: Date): Date {
+  return new Date(at.getTime() - keptMs)
 }
 
 function inProgress(): DomainError {

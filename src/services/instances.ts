@@ -25,7 +25,7 @@ export type InstancePage = {
 }
 
 const { sql, join, raw } = Prisma
-const { registryLogin: _, ...readable } = Prisma.InstanceScalarFieldEnum
+const { registryLogin: _, secretEnv: __, ...readable } = Prisma.InstanceScalarFieldEnum
 const instanceColumns = columnsOf(readable)
 const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
 const gpuModelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)
@@ -103,12 +103,13 @@ function living({ accountId }: Actor): Prisma.Sql[] {
   return [sql`i.account_id = ${accountId}`, sql`i.destroyed_at IS NULL`]
 }
 
-function filterSql({ ids, label, status, targetState, gpuName }: InstanceFilter): Prisma.Sql[] {
+function filterSql({ ids, label, status, targetState, gpuName, idempotencyKey }: InstanceFilter): Prisma.Sql[] {
   return [
     ...(ids ? [sql`i.id = ANY(${ids.map(String)}::bigint[])`] : []),
     ...(label !== undefined ? [sql`i.label = ${label}`] : []),
     ...(status ? [sql`i.status = ANY(${status}::instance_status[])`] : []),
     ...(targetState ? [sql`i.target_state = ${targetState}::target_state`] : []),
+    ...(idempotencyKey !== undefined ? [sql`i.idempotency_key = ${idempotencyKey}`] : []),
     ...(gpuName !== undefined ? [sql`lower(g.name) = ${gpuName.toLowerCase()}`] : []),
   ]
 }

@@ -20,6 +20,12 @@ export async function lockMachine(tx: Transaction, id: number): Promise<Machine>
   return recordsOf(row ?? [], machineColumns)[0] as Machine
 }
 
+/** A machine as it is now, which may be changing. */
+export async function readMachine(tx: Transaction, id: number): Promise<Machine> {
+  const [row] = await tx.rows(Prisma.sql`SELECT ${selectList('m', machineColumns)} FROM machines m WHERE id = ${id}`)
+  return recordsOf(row ?? [], machineColumns)[0] as Machine
+}
+
 /**
  * Grants a machine's GPUs to those whom they belong to now, and lists what is free. The machine must be locked. It does
  * nothing where nothing is to be changed, so whoever is in doubt may call it. Who has GPUs then is returned.
@@ -57,7 +63,8 @@ export function offerRows(machine: Machine, listings: ReturnType<typeof relist>[
   return listings.map(listing => ({ ...facts, ...listing }))
 }
 
-async function claimsOn(tx: Transaction, machineId: number): Promise<Claim[]> {
+/** Who wants GPUs of a machine. */
+export async function claimsOn(tx: Transaction, machineId: number): Promise<Claim[]> {
   const rows = await tx.rows(Prisma.sql`
     SELECT i.id, i.first_gpu, i.num_gpus, i.interruptible, i.compute_nanos, i.claimed_at,
       EXISTS (SELECT FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id)

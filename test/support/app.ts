@@ -25,7 +25,13 @@ export type TestApp = App & {
   /** Another key of the account that a key belongs to. */
   scopedKey: (key: string, permissions: Permissions) => Promise<string>
   graphql: (key: string | undefined, query: string, variables?: object) => Promise<GraphqlAnswer>
-  rest: (key: string | undefined, method: string, path: string, body?: unknown) => Promise<RestAnswer>
+  rest: (
+    key: string | undefined,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ) => Promise<RestAnswer>
   /** Does to the database what no service does. */
   sql: (text: string) => Promise<unknown[]>
   close: () => Promise<void>
@@ -83,8 +89,8 @@ export async function startApp({ beside, ...options }: TestAppOptions = {}): Pro
       const { data, errors } = await response.json()
       return { status: response.status, data, errors }
     },
-    async rest(key, method, path, body) {
-      const init = { method, headers: { 'content-type': 'application/json', ...authorization(key) } }
+    async rest(key, method, path, body, headers = {}) {
+      const init = { method, headers: { 'content-type': 'application/json', ...authorization(key), ...headers } }
       const text = typeof body === 'string' ? body : JSON.stringify(body)
       const request = new Request(
         `http://berth.test/api/v0${path}`,

@@ -60,8 +60,8 @@ export function openGateway({ url, now, between, poolSize = 4, delayFactor = 1 }
       const key = await database.prisma.apiKey.findFirstOrThrow({ where: { accountId: account.id } })
       return { accountId: account.id, apiKeyId: key.id, permissions: null }
     },
-    rent: (actor: Actor, offerId: bigint, options: RentOptions = {}) =>
-      services.instances.rent(actor, wishFor(offerId, options)),
+    rent: async (actor: Actor, offerId: bigint, options: RentOptions = {}) =>
+      (await services.instances.rent(actor, wishFor(offerId, options))).instance,
     async sql(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
       return (await database.pool.query(text, values)).rows
     },

@@ -1,8 +1,9 @@
 // Refusals as types, each with its own data.
 
+import type { ErrorCode } from '../../domain/errors.ts'
 import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
-import { Refusal, type RefusalCode, type Refused, typeNames } from './errors.ts'
+import { ErrorCodeEnum, Refusal, type RefusalCode, type Refused, typeNames } from './errors.ts'
 import { Instance, instanceById } from './instances.ts'
 import { Offer } from './offers.ts'
 
@@ -117,6 +118,31 @@ const InvalidStateError = refusal('INVALID_STATE').implement({
   }),
 })
 
+export const RentAttempt = builder.objectRef<{ offerId: bigint; code: ErrorCode | null }>('RentAttempt').implement({
+  description: 'An offer that was tried.',
+  fields: t => ({
+    offerId: t.id({ description: 'The offer.', resolve: ({ offerId }) => printId('Offer', offerId) }),
+    failure: t.field({
+      type: ErrorCodeEnum,
+      nullable: true,
+      description: 'Why it was not rented. Null for the one that was.',
+      resolve: ({ code }) => code as RefusalCode | null,
+    }),
+  }),
+})
+
+const NoOfferRentedError = refusal('NO_OFFER_RENTED').implement({
+  description: 'None of the offers that match could be rented.',
+  interfaces: [Refusal],
+  fields: t => ({
+    attempts: t.field({
+      type: [RentAttempt],
+      description: 'The offers that were tried. None where none matched.',
+      resolve: ({ details }) => details.attempts ?? [],
+    }),
+  }),
+})
+
 const ConflictError = refusal('CONFLICT').implement({
   description: 'There is one already.',
   interfaces: [Refusal],
@@ -143,6 +169,7 @@ export const errorTypes = {
   INSUFFICIENT_CREDIT: InsufficientCreditError,
   SSH_KEY_REQUIRED: SshKeyRequiredError,
   INVALID_STATE: InvalidStateError,
+  NO_OFFER_RENTED: NoOfferRentedError,
   CONFLICT: ConflictError,
   IDEMPOTENCY_KEY_REUSED: IdempotencyError,
   IDEMPOTENCY_IN_PROGRESS: IdempotencyError,

@@ -10,6 +10,7 @@ const codes = {
   INSUFFICIENT_CREDIT: { description: 'The account has nothing left to spend.' },
   SSH_KEY_REQUIRED: { description: 'A virtual machine needs an SSH key registered before.' },
   INVALID_STATE: { description: 'The state of the instance does not allow it.' },
+  NO_OFFER_RENTED: { description: 'None of the offers that match could be rented.' },
   CONFLICT: { description: 'There is one already.' },
   IDEMPOTENCY_KEY_REUSED: { description: 'The idempotency key was used for a request that asked for something else.' },
   IDEMPOTENCY_IN_PROGRESS: { description: 'The first request with the idempotency key has not ended yet.' },
@@ -25,18 +26,24 @@ export const typeNames = {
   INSUFFICIENT_CREDIT: 'InsufficientCreditError',
   SSH_KEY_REQUIRED: 'SshKeyRequiredError',
   INVALID_STATE: 'InvalidStateError',
+  NO_OFFER_RENTED: 'NoOfferRentedError',
   CONFLICT: 'ConflictError',
   IDEMPOTENCY_KEY_REUSED: 'IdempotencyError',
   IDEMPOTENCY_IN_PROGRESS: 'IdempotencyError',
 } as const satisfies Record<RefusalCode, string>
 
-const ErrorCodeEnum = builder.enumType('ErrorCode', { description: 'What a refusal is about.', values: codes })
+export const ErrorCodeEnum = builder.enumType('ErrorCode', { description: 'What a refusal is about.', values: codes })
 
 /** A refusal as a value, since whatever is an Error fails the field that it is returned from. */
 export type Refused = Pick<DomainError, 'code' | 'message' | 'details'>
 
 /** What may pass by itself, or by doing something else first: the same request can succeed then. */
-const retryable: readonly ErrorCode[] = ['INSUFFICIENT_CREDIT', 'SSH_KEY_REQUIRED', 'IDEMPOTENCY_IN_PROGRESS']
+const retryable: readonly ErrorCode[] = [
+  'INSUFFICIENT_CREDIT',
+  'SSH_KEY_REQUIRED',
+  'NO_OFFER_RENTED',
+  'IDEMPOTENCY_IN_PROGRESS',
+]
 
 export const Refusal = builder.interfaceRef<Refused>('Error').implement({
   description: 'Why something was not done. Nothing of it was.',

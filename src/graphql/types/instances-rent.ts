@@ -1,9 +1,10 @@
-import type { Instance as InstanceShape } from '../../domain/instances.ts'
-import { bidRange, type RentalTerms } from '../../domain/instances-rent.ts'
+import { bidRange, type RentalTerms, type RentWish } from '../../domain/instances-rent.ts'
 import { printUsd } from '../../domain/money.ts'
+import type { Rental } from '../../services/instances-rent.ts'
 import { builder } from '../builder.ts'
 import { parseId } from '../ids.ts'
 import { needs } from '../permission.ts'
+import { idempotencyKey } from './idempotency.ts'
 import { Instance } from './instances.ts'
 import { InstanceSpecInput, readSpec, specNames } from './instances-spec.ts'
 import { resultUnion } from './results.ts'
@@ -18,7 +19,7 @@ const OnDemandTermsInput = builder.inputType('OnDemandTermsInput', {
   }),
 })
 
-const InterruptibleTermsInput = builder.inputType('InterruptibleTermsInput', {
+export const InterruptibleTermsInput = builder.inputType('InterruptibleTermsInput', {
   description: 'At a bid. A higher one, or a rental on demand, stops the instance until it is the highest again.',
   fields: t => ({
     bidPerHour: t.field({
@@ -38,7 +39,7 @@ const RentalTermsInput = builder.inputType('RentalTermsInput', {
   }),
 })
 
-const RentInstanceInput = builder.inputType('RentInstanceInput', {
+export const RentInstanceInput = builder.inputType('RentInstanceInput', {
   description: 'What is rented, for how much, and what runs on it.',
   fields: t => ({
     offerId: t.id({ required: true, description: 'The offer, such as `off_42`, or `42`.' }),
@@ -54,12 +55,24 @@ const RentInstanceInput = builder.inputType('RentInstanceInput', {
       defaultValue: false,
       description: 'Refuse what would have to wait for its GPUs, instead of letting it wait.',
     }),
+    idempotencyKey: t.string(idempotencyKey),
   }),
 })
 
-const RentInstanceSuccess = builder.objectRef<{ instance: InstanceShape }>('RentInstanceSuccess').implement({
+const RentInstanceSuccess = builder.objectRef<Rental>('RentInstanceSuccess').implement({
   description: 'The offer was rented.',
-  fields: t => ({ instance: t.expose('instance', { type: Instance, description: 'What was made of it.' }) }),
+  fields: t => ({
+    instance: t.expose('instance', { type: Instance, description: 'What was made of it.' }),
+    instanceApiKey: t.exposeString('apiKey', {
+      description: 'A key that may only start, stop and destroy this instance. It is in its environment too.',
+    }),
+    warnings: t.exposeStringList('warnings', {
+      description: 'What is accepted, and may not be what the renter expects.',
+    }),
+    replayed: t.exposeBoolean('replayed', {
+      description: 'Whether this repeats the answer to an earlier request with the same idempotency key.',
+    }),
+  }),
 })
 
 const { union: RentInstanceResult, answer } = resultUnion(
@@ -73,11 +86,15 @@ const { union: RentInstanceResult, answer } = resultUnion(
     'PRICE_CHANGED',
     'INSUFFICIENT_CREDIT',
     'SSH_KEY_REQUIRED',
+    'VOLUME_UNAVAILABLE',
     'NOT_FOUND',
+    'IDEMPOTENCY_KEY_REUSED',
+    'IDEMPOTENCY_IN_PROGRESS',
   ],
 )
 
-const names = { ...specNames, bid: 'terms.interruptible.bidPerHour', id: 'offerId' }
+/** Where the input has what the domain calls otherwise. */
+export const rentNames = { ...specNames, bid: 'terms.interruptible.bidPerHour', id: 'offerId' }
 
 builder.mutationField('rentInstance', t =>
   t.field({
@@ -86,17 +103,13 @@ builder.mutationField('rentInstance', t =>
     complexity: { field: 20 },
     args: { input: t.arg({ type: RentInstanceInput, required: true, description: 'What is wanted.' }) },
     resolve: (_root, { input }, { services, actor }) =>
-      answer(names, async () => {
-        const instance = await services.instances.rent(actor, {
-          offerId: parseId('Offer', input.offerId),
-          terms: readTerms(input.terms),
-          launch: readSpec(input.spec),
-          cancelUnavailable: input.cancelUnavailable,
-        })
-        return { instance }
-      }),
+      answer(rentNames, () => services.instances.rent(actor, readWish(input), input.idempotencyKey ?? undefined)),
   }),
 )
+
+export function readWish({ offerId, terms, spec, cancelUnavailable }: typeof RentInstanceInput.$inferInput): RentWish {
+  return { offerId: parseId('Offer', offerId), terms: readTerms(terms), ...readSpec(spec), cancelUnavailable }
+}
 
 function readTerms({ onDemand, interruptible }: typeof RentalTermsInput.$inferInput): RentalTerms {
   if (interruptible) return { interruptible: true, bidNanos: interruptible.bidPerHour }

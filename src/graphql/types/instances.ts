@@ -95,6 +95,10 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
       resolve: directAccessOf,
     }),
 
+    idempotencyKey: t.exposeString('idempotencyKey', {
+      nullable: true,
+      description: 'The idempotency key that it was rented with.',
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was rented.' }),
     startedAt: t.expose('startedAt', { type: 'DateTime', nullable: true, description: 'When it first ran.' }),
     endsAt: t.expose('endsAt', {

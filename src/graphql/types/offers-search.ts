@@ -47,7 +47,7 @@ const OfferOrderField = builder.enumType('OfferOrderField', {
   values: fields,
 })
 
-const OfferOrder = builder.inputType('OfferOrder', {
+export const OfferOrder = builder.inputType('OfferOrder', {
   description: 'One key of an order. What it leaves equal is ordered by the next key, then the cheapest comes first.',
   fields: t => ({
     field: t.field({ type: OfferOrderField, required: true, description: 'What to order by.' }),
@@ -59,6 +59,8 @@ const OfferOrder = builder.inputType('OfferOrder', {
     }),
   }),
 })
+
+export const defaultOrder: (typeof OfferOrder.$inferInput)[] = [{ field: 'pricePerHour', direction: 'asc' }]
 
 builder.queryField('offers', t =>
   t.connection(
@@ -78,7 +80,7 @@ builder.queryField('offers', t =>
         orderBy: t.arg({
           type: [OfferOrder],
           required: true,
-          defaultValue: [{ field: 'pricePerHour', direction: 'asc' }],
+          defaultValue: defaultOrder,
           description: `At most ${maxOrderKeys} keys. The cheapest first, when absent.`,
         }),
       },

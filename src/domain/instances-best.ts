@@ -1,0 +1,59 @@
+// Renting the best offer of a search: which offers are tried, and which failures lead to the next.
+
+import { DomainError, type ErrorCode } from './errors.ts'
+import { newVolumesMb, type RentWish } from './instances-rent.ts'
+import type { Launch, LaunchWish } from './launch.ts'
+import type { Condition, OfferFilter } from './offers-filter.ts'
+import type { OrderKey } from './offers-order.ts'
+import type { VolumeFacts } from './volumes.ts'
+
+export type BestWish = {
+  filter: OfferFilter
+  order: OrderKey[]
+  terms: { interruptible: false; maxPriceNanos: bigint } | { interruptible: true; bidNanos: bigint }
+  launch: LaunchWish
+  templateHash?: string | undefined
+  maxAttempts: number
+}
+
+export const maxAttempts = 20
+
+/** An offer that was tried, and why it was not rented; null for the one that was. */
+export type Attempt = { offerId: bigint; code: ErrorCode | null }
+
+/** Who wants the best now does not want to wait for it. */
+export function attemptWish({ terms, launch, templateHash }: BestWish, offerId: bigint): RentWish {
+  return { offerId, terms, launch, templateHash, cancelUnavailable: true }
+}
+
+/** What is looked for: what the renter asked for, and can be rented on these terms with this launch. */
+export function searchOf({ filter, order, terms }: BestWish, launch: Launch, volumes: VolumeFacts[]) {
+  const diskGb = (launch.diskMb + newVolumesMb(launch)) / 1000
+  const [price, most] = terms.interruptible
+    ? (['minimumBidPerHour', terms.bidNanos] as const)
+    : (['pricePerHour', terms.maxPriceNanos] as const)
+  const conditions: Condition[] = [
+    ...filter.conditions,
+    { field: 'rentable', operator: 'eq', value: true },
+    { field: 'diskGb', operator: 'gte', value: diskGb },
+    { field: price, operator: 'lte', value: most },
+    // A volume is on one machine for life.
+    ...volumes.map(({ machineId }): Condition => ({ field: 'machineId', operator: 'eq', value: machineId })),
+    ...(launch.vm ? [{ field: 'vmsEnabled', operator: 'eq', value: true } as const] : []),
+  ]
+  const type = terms.interruptible ? ('interruptible' as const) : ('onDemand' as const)
+  return { filter: { ...filter, conditions }, order, pricing: { type, diskMb: launch.diskMb }, bundled: true }
+}
+
+/** Why the next offer is to be tried; undefined for what would stand against every offer. */
+export function reasonToGoOn(error: unknown): ErrorCode | undefined {
+  // The wish is known to be sound, so what is invalid about it now is that the machine lacks something.
+  const passing: ErrorCode[] = ['OFFER_UNAVAILABLE', 'PRICE_CHANGED', 'BID_TOO_LOW', 'INVALID_INPUT']
+  return error instanceof DomainError && passing.includes(error.code) ? error.code : undefined
+}
+
+export function noneRented(attempts: Attempt[]): DomainError {
+  const message =
+    attempts.length === 0 ? 'No offer that can be rented matches.' : 'None of the offers that match could be rented.'
+  return new DomainError('NO_OFFER_RENTED', message, { attempts })
+}

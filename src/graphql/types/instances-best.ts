@@ -1,0 +1,116 @@
+import { maxAttempts } from '../../domain/instances-best.ts'
+import type { BestRental } from '../../services/instances-best.ts'
+import { builder } from '../builder.ts'
+import { needs } from '../permission.ts'
+import { RentAttempt } from './errors-types.ts'
+import { idempotencyKey } from './idempotency.ts'
+import { Instance } from './instances.ts'
+import { InterruptibleTermsInput } from './instances-rent.ts'
+import { InstanceSpecInput, readSpec, specNames } from './instances-spec.ts'
+import { OfferFilter, readFilter } from './offers-filter.ts'
+import { defaultOrder, OfferOrder } from './offers-search.ts'
+import { resultUnion } from './results.ts'
+
+const CappedTermsInput = builder.inputType('CappedTermsInput', {
+  description: "At the host's price, up to a limit.",
+  fields: t => ({
+    maxPricePerHour: t.field({
+      type: 'Usd',
+      required: true,
+      description: 'The most that GPUs and disk may cost per hour.',
+    }),
+  }),
+})
+
+const BestTermsInput = builder.inputType('BestTermsInput', {
+  description: 'How the price is made, and how high it may be.',
+  isOneOf: true,
+  fields: t => ({
+    onDemand: t.field({ type: CappedTermsInput, description: "At the host's price, up to a limit." }),
+    interruptible: t.field({ type: InterruptibleTermsInput, description: 'At a bid, where it wins now.' }),
+  }),
+})
+
+const RentBestOfferInput = builder.inputType('RentBestOfferInput', {
+  description: 'What is looked for, for how much, and what runs on it.',
+  fields: t => ({
+    filter: t.field({ type: OfferFilter, description: 'Which offers will do. Any, when absent.' }),
+    orderBy: t.field({
+      type: [OfferOrder],
+      required: true,
+      defaultValue: defaultOrder,
+      description: 'Which of them is best. The cheapest, when absent.',
+    }),
+    terms: t.field({ type: BestTermsInput, required: true, description: 'How the price is made.' }),
+    spec: t.field({ type: InstanceSpecInput, required: true, description: 'What runs.' }),
+    maxAttempts: t.int({
+      required: true,
+      defaultValue: 10,
+      description: `How many offers are tried, from 1 to ${maxAttempts}.`,
+    }),
+    idempotencyKey: t.string(idempotencyKey),
+  }),
+})
+
+const RentBestOfferSuccess = builder.objectRef<BestRental>('RentBestOfferSuccess').implement({
+  description: 'An offer was rented.',
+  fields: t => ({
+    instance: t.expose('instance', { type: Instance, description: 'What was made of it.' }),
+    attempts: t.expose('attempts', {
+      type: [RentAttempt],
+      description: 'The offers that were tried, the rented one last.',
+    }),
+    instanceApiKey: t.exposeString('apiKey', {
+      description: 'A key that may only start, stop and destroy this instance. It is in its environment too.',
+    }),
+    warnings: t.exposeStringList('warnings', {
+      description: 'What is accepted, and may not be what the renter expects.',
+    }),
+    replayed: t.exposeBoolean('replayed', {
+      description: 'Whether this repeats the answer to an earlier request with the same idempotency key.',
+    }),
+  }),
+})
+
+const { union: RentBestOfferResult, answer } = resultUnion(
+  'RentBestOfferResult',
+  'An instance, or why there is none.',
+  RentBestOfferSuccess,
+  [
+    'INVALID_INPUT',
+    'NO_OFFER_RENTED',
+    'INSUFFICIENT_CREDIT',
+    'SSH_KEY_REQUIRED',
+    'VOLUME_UNAVAILABLE',
+    'NOT_FOUND',
+    'IDEMPOTENCY_KEY_REUSED',
+    'IDEMPOTENCY_IN_PROGRESS',
+  ],
+)
+
+builder.mutationField('rentBestOffer', t =>
+  t.field({
+    type: RentBestOfferResult,
+    description: `Searches and rents: the best offer that can start at once and, when another is quicker, the next. ${needs('instances.rent')} It needs \`misc\` too.`,
+    complexity: { field: 40 },
+    args: { input: t.arg({ type: RentBestOfferInput, required: true, description: 'What is wanted.' }) },
+    resolve: (_root, { input }, { services, actor }) =>
+      answer({ ...specNames, bid: 'terms.interruptible.bidPerHour', order: 'orderBy' }, async () => {
+        const { filter, orderBy, terms, spec, maxAttempts } = input
+        const wish = {
+          filter: readFilter(filter ?? {}),
+          order: orderBy,
+          terms: readTerms(terms),
+          ...readSpec(spec),
+          maxAttempts,
+        }
+        return await services.instances.rentBest(actor, wish, input.idempotencyKey ?? undefined)
+      }),
+  }),
+)
+
+function readTerms({ onDemand, interruptible }: typeof BestTermsInput.$inferInput) {
+  return interruptible
+    ? { interruptible: true as const, bidNanos: interruptible.bidPerHour }
+    : { interruptible: false as const, maxPriceNanos: onDemand?.maxPricePerHour ?? 0n }
+}

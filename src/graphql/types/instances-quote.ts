@@ -1,0 +1,74 @@
+import { type DomainError, renameIssues } from '../../domain/errors.ts'
+import type { Forecast } from '../../domain/instances-rent.ts'
+import { warningsOf } from '../../domain/launch.ts'
+import { builder } from '../builder.ts'
+import { needs } from '../permission.ts'
+import { Refusal } from './errors.ts'
+import { RentInstanceInput, readWish, rentNames } from './instances-rent.ts'
+import { LaunchConfig } from './launch.ts'
+import { Offer, offerById } from './offers.ts'
+import { refused } from './results.ts'
+
+const RentQuote = builder.objectRef<Forecast & { offerId: bigint }>('RentQuote').implement({
+  description: 'What renting would come to now. Nothing is held: another may be quicker.',
+  fields: t => ({
+    offer: t.field({
+      type: Offer,
+      nullable: true,
+      description: `The offer, priced with a disk of 8 GB. Null when it is not on the market. ${needs('offers.get')}`,
+      resolve: ({ offerId }, _args, context) => offerById(context).load(offerId),
+    }),
+    rentable: t.boolean({
+      description: 'Whether it can be rented so.',
+      resolve: ({ reasons }) => reasons.length === 0,
+    }),
+    blockers: t.field({
+      type: [Refusal],
+      description: 'Every reason why renting would fail. What can be mended in the request comes first.',
+      resolve: ({ reasons }) => reasons.map(reason => refused(renameIssues(reason, rentNames) as DomainError)),
+    }),
+    waits: t.exposeBoolean('waits', { description: 'Whether it would have to wait for its GPUs.' }),
+    pricePerHour: t.field({
+      type: 'Usd',
+      nullable: true,
+      description: 'GPUs, disk and the volumes that are made, per hour while it runs. Null where that cannot be said.',
+      resolve: ({ computeNanos, diskNanos }) =>
+        computeNanos === undefined || diskNanos === undefined ? null : computeNanos + diskNanos,
+    }),
+    gpuPricePerHour: t.field({
+      type: 'Usd',
+      nullable: true,
+      description: 'The GPUs alone: the price on demand, or the bid.',
+      resolve: ({ computeNanos }) => computeNanos ?? null,
+    }),
+    diskPricePerHour: t.field({
+      type: 'Usd',
+      nullable: true,
+      description: 'Disk and new volumes alone: what it costs while it is stopped.',
+      resolve: ({ diskNanos }) => diskNanos ?? null,
+    }),
+    launch: t.field({
+      type: LaunchConfig,
+      nullable: true,
+      description: 'What would be started, all defaults filled in. Null when the settings are not valid.',
+      resolve: ({ launch }) => (launch ? { launch } : null),
+    }),
+    warnings: t.stringList({
+      description: 'What is accepted, and may not be what the renter expects.',
+      resolve: ({ launch, warnings }) => [...(launch ? warningsOf(launch) : []), ...warnings],
+    }),
+  }),
+})
+
+builder.queryField('rentQuote', t =>
+  t.field({
+    type: RentQuote,
+    description: `What renting would come to: the price, what would be started, and all that stands against it. ${needs('instances.quote')}`,
+    complexity: { field: 20 },
+    args: { input: t.arg({ type: RentInstanceInput, required: true, description: 'As it would be rented.' }) },
+    resolve: async (_root, { input }, { services, actor }) => {
+      const wish = readWish(input)
+      return { ...(await services.instances.quote(actor, wish)), offerId: wish.offerId }
+    },
+  }),
+)

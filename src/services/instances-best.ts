@@ -1,0 +1,70 @@
+import { transaction } from '../database/transaction.ts'
+import type { Actor } from '../domain/actor.ts'
+import {
+  type Attempt,
+  attemptWish,
+  type BestWish,
+  noneRented,
+  reasonToGoOn,
+  searchOf,
+} from '../domain/instances-best.ts'
+import { decideRent } from '../domain/instances-rent.ts'
+import { authorise } from './authorise.ts'
+import type { Deps } from './deps.ts'
+import { once, replay } from './idempotency.ts'
+import { OfferGone, type Rental, type RentResult, rentalOf, rentIn } from './instances-rent.ts'
+import { factsOf } from './instances-rent-facts.ts'
+import { type OfferSearch, offerServices } from './offers.ts'
+
+export type BestRental = Rental & { attempts: Attempt[] }
+type BestResult = RentResult & { attempts: { offerId: string; code: Attempt['code'] }[] }
+
+export function bestServices(deps: Deps) {
+  const { database, now, secrets, wake } = deps
+  const { search } = offerServices(deps)
+
+  return {
+    /** Rents the best offer of a search. Where somebody was quicker, or it can't be rented after all, the next. */
+    async rentBest(actor: Actor, wish: BestWish, idempotencyKey?: string): Promise<BestRental> {
+      authorise(actor, 'offers.search')
+      const request = { operation: 'instances.rent', input: { best: wish }, idempotencyKey } as const
+      const known = await replay<BestResult>(deps, actor, request)
+      if (known) return await bestOf(known, true)
+      const attempts: Attempt[] = []
+      for (const { id: offerId } of await search(actor, await soundSearch(actor, wish), wish.maxAttempts)) {
+        authorise(actor, 'instances.rent', { offerId: Number(offerId) })
+        try {
+          const at = now()
+          const { result, replayed } = await once(deps, actor, request, async (tx): Promise<BestResult> => {
+            const rented = await rentIn(tx, deps, actor, { wish: attemptWish(wish, offerId), idempotencyKey }, at)
+            const all = [...attempts, { offerId, code: null }]
+            return { ...rented, attempts: all.map(attempt => ({ ...attempt, offerId: String(attempt.offerId) })) }
+          })
+          if (!replayed) wake()
+          return await bestOf(result, replayed)
+        } catch (error) {
+          const code = error instanceof OfferGone ? 'OFFER_UNAVAILABLE' : reasonToGoOn(error)
+          if (code === undefined) throw error
+          attempts.push({ offerId, code })
+        }
+      }
+      throw noneRented(attempts)
+    },
+  }
+
+  /** What to search for, unless something stands against every offer. */
+  async function soundSearch(actor: Actor, wish: BestWish): Promise<OfferSearch> {
+    // No offer has this id: what is decided is everything but the offer.
+    const any = attemptWish(wish, 0n)
+    const facts = await transaction(database.pool, tx => factsOf(tx, secrets, actor, any, { lock: false }))
+    const { launch, reasons } = decideRent(any, facts, now())
+    const reason = reasons.find(({ code }) => code !== 'OFFER_UNAVAILABLE')
+    if (reason || !launch) throw reason ?? new Error('A launch without a fault is whole.')
+    return searchOf(wish, launch, facts.volumes)
+  }
+
+  async function bestOf({ attempts, ...result }: BestResult, replayed: boolean): Promise<BestRental> {
+    const rental = await rentalOf(deps, result, replayed)
+    return { ...rental, attempts: attempts.map(({ offerId, code }) => ({ offerId: BigInt(offerId), code })) }
+  }
+}

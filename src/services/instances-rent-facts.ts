@@ -1,0 +1,55 @@
+// What is looked up before a rental is decided, in the order in which locks are taken.
+
+import { Prisma } from '../database/generated/client.ts'
+import type { Transaction } from '../database/transaction.ts'
+import type { Actor } from '../domain/actor.ts'
+import type { RentedOffer, RentFacts, RentWish } from '../domain/instances-rent.ts'
+import { lockMachine, readMachine } from './market.ts'
+import type { Secrets } from './secrets.ts'
+import { templateFor } from './templates.ts'
+import { volumesFor } from './volumes.ts'
+
+const { sql } = Prisma
+
+export type LoadedFacts = RentFacts & { template: Awaited<ReturnType<typeof templateFor>> }
+
+/** Everything that decides a rental. With `lock`, nobody changes it before the transaction ends. */
+export async function factsOf(
+  tx: Transaction,
+  secrets: Secrets,
+  actor: Actor,
+  { offerId, templateHash, launch }: RentWish,
+  { lock }: { lock: boolean },
+): Promise<LoadedFacts> {
+  const template = templateHash === undefined ? undefined : await templateFor(tx, secrets, actor, templateHash)
+  const renter = await renterOf(tx, actor)
+  const listed = await listedOffer(tx, offerId, lock)
+  const volumeIds = (launch.environment?.volumes ?? []).map(({ volumeId }) => volumeId)
+  const volumes = volumeIds.length === 0 ? [] : await volumesFor(tx, actor, volumeIds)
+  return { template, ...renter, listed, volumes }
+}
+
+async function renterOf(tx: Transaction, { accountId }: Actor) {
+  const [row] = await tx.rows(sql`
+    SELECT posted_nanos, (SELECT count(*)::int FROM ssh_keys k WHERE k.account_id = a.id AND k.deleted_at IS NULL)
+    FROM accounts a WHERE id = ${accountId}`)
+  const [availableNanos, sshKeys] = row as [bigint, number]
+  return { availableNanos, sshKeys }
+}
+
+async function listedOffer(tx: Transaction, offerId: bigint, lock: boolean): Promise<RentFacts['listed']> {
+  // Asked without a lock first: of many who want one offer, all but the first need not stand in line for it.
+  const [seen] = await tx.rows(
+    sql`SELECT machine_id, rentable FROM offers WHERE id = ${offerId} AND withdrawn_at IS NULL`,
+  )
+  if (!seen) return undefined
+  const [machineId, rentable] = seen as [number, boolean]
+  const machine = await (lock && rentable ? lockMachine : readMachine)(tx, machineId)
+  const [row] = await tx.rows(sql`
+    SELECT id, compute_nanos, min_bid_nanos, rentable, first_gpu, num_gpus FROM offers WHERE id = ${offerId} AND withdrawn_at IS NULL`)
+  if (!row) return undefined
+  const [id, computeNanos, minBidNanos, isRentable, firstGpu, numGpus] = row
+  // What was not rentable before the machine was locked is not rented in this transaction.
+  const offer = { id, computeNanos, minBidNanos, rentable: rentable && isRentable, firstGpu, numGpus } as RentedOffer
+  return { offer, machine }
+}

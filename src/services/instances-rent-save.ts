@@ -1,0 +1,124 @@
+// What a rental writes, in one transaction in which its machine is locked.
+
+import { Prisma } from '../database/generated/client.ts'
+import { columnsOf, insertAll } from '../database/rows.ts'
+import type { Transaction } from '../database/transaction.ts'
+import type { Actor } from '../domain/actor.ts'
+import { choosePorts } from '../domain/instances-ports.ts'
+import { newVolumesMb, type RentedOffer, type RentWish } from '../domain/instances-rent.ts'
+import type { Launch } from '../domain/launch.ts'
+import { secretsIn, withoutSecrets } from '../domain/launch-secrets.ts'
+import type { Machine } from '../domain/machines.ts'
+import { diskRate } from '../domain/money.ts'
+import { recordEvents } from './events.ts'
+import type { Secrets } from './secrets.ts'
+import { giveSshKeys } from './ssh-keys.ts'
+import { attachVolumes, makeVolumes } from './volumes.ts'
+
+const { sql } = Prisma
+const instanceColumns = columnsOf(Prisma.InstanceScalarFieldEnum)
+const bindingColumns = columnsOf(Prisma.PortBindingScalarFieldEnum)
+
+/** A rental that nothing stands against. */
+export type Agreement = {
+  wish: RentWish
+  template: { id: number; hash: string } | undefined
+  launch: Launch
+  offer: RentedOffer
+  machine: Machine
+  computeNanos: bigint
+  idempotencyKey: string | undefined
+}
+
+/** Makes an instance of an offer. It has all that is its own but its GPUs. What is left of the machine is returned. */
+export async function saveRental(
+  tx: Transaction,
+  secrets: Secrets,
+  actor: Actor,
+  agreement: Agreement,
+  at: Date,
+): Promise<{ instanceId: bigint; left: Machine }> {
+  const { launch, offer, machine } = agreement
+  await useUp(tx, offer.id, at)
+  const instanceId = await insert(tx, secrets, actor, agreement, at)
+  const left = await takeRoom(tx, machine, instanceId, launch)
+  await giveSshKeys(tx, actor.accountId, instanceId)
+  const made = launch.newVolumes.length > 0 ? await makeVolumes(tx, actor, machine, launch.newVolumes, at) : []
+  const mounts = [...launch.volumes, ...made]
+  const instance = { id: instanceId, machineId: machine.id, accountId: actor.accountId }
+  if (mounts.length > 0) await attachVolumes(tx, instance, mounts)
+  await recordEvents(tx, [{ ...createdEvent(actor, agreement), instanceId }], at)
+  return { instanceId, left }
+}
+
+/** The decisive step. The machine's lock makes it certain; without that the condition would refuse it. */
+async function useUp(tx: Transaction, offerId: bigint, at: Date): Promise<void> {
+  const used = await tx.rows(sql`
+    UPDATE offers SET rentable = false, withdrawn_at = ${at} WHERE id = ${offerId} AND withdrawn_at IS NULL AND rentable RETURNING id`)
+  if (used.length !== 1) throw new Error(`Offer ${offerId} was changed by somebody who did not lock its machine.`)
+}
+
+async function insert(
+  tx: Transaction,
+  secrets: Secrets,
+  actor: Actor,
+  { wish, template, launch, offer, machine, computeNanos, idempotencyKey }: Agreement,
+  at: Date,
+): Promise<bigint> {
+  const { diskMb, label, targetState, vm, registry, volumes: _, newVolumes: __, ...settings } = launch
+  const secretEnv = secretsIn(settings.env)
+  const seal = (value: unknown) => `\\x${secrets.seal(JSON.stringify(value)).toString('hex')}`
+  const row = {
+    accountId: actor.accountId,
+    apiKeyId: actor.apiKeyId,
+    machineId: machine.id,
+    offerId: offer.id,
+    firstGpu: offer.firstGpu,
+    numGpus: offer.numGpus,
+    label,
+    vm,
+    templateId: template?.id ?? null,
+    templateHash: template?.hash ?? null,
+    launch: { ...settings, env: withoutSecrets(settings.env) },
+    registryLogin: registry && seal(registry),
+    secretEnv: secretEnv ? seal(secretEnv) : null,
+    idempotencyKey: idempotencyKey ?? null,
+    diskMb,
+    interruptible: wish.terms.interruptible,
+    computeNanos,
+    storageNanos: machine.storageNanos,
+    diskNanos: diskRate(machine.storageNanos, diskMb),
+    targetState,
+    claimedAt: at,
+    statusChangedAt: at,
+    dueAt: at,
+    createdAt: at,
+    endsAt: machine.listedUntil,
+  }
+  const [inserted] = await tx.rows(sql`${insertAll('instances', instanceColumns, [row])} RETURNING id`)
+  return inserted?.[0] as bigint
+}
+
+/** Disk and public ports are the instance's until its container is gone; volumes stay until they are deleted. */
+async function takeRoom(tx: Transaction, machine: Machine, instanceId: bigint, launch: Launch): Promise<Machine> {
+  const { diskMb, ports } = launch
+  const freeDiskMb = machine.freeDiskMb - diskMb - newVolumesMb(launch)
+  const left = { ...machine, freeDiskMb, freePorts: machine.freePorts - ports.length }
+  await tx.rows(sql`
+    UPDATE machines SET free_disk_mb = ${left.freeDiskMb}, free_ports = ${left.freePorts} WHERE id = ${machine.id}`)
+  if (ports.length === 0) return left
+  const taken = await tx.rows(sql`SELECT host_port FROM port_bindings WHERE machine_id = ${machine.id}`)
+  const bindings = choosePorts(machine, new Set(taken.map(([port]) => port as number)), ports)
+  const rows = bindings.map(binding => ({ ...binding, machineId: machine.id, instanceId }))
+  await tx.rows(insertAll('port_bindings', bindingColumns, rows))
+  return left
+}
+
+/** Of what is started only what is no secret. */
+function createdEvent({ accountId, apiKeyId }: Actor, { template, launch, offer, machine, computeNanos }: Agreement) {
+  const { image, mode, label, diskMb, targetState } = launch
+  const [offerId, price] = [String(offer.id), String(computeNanos)]
+  const settings = { image, mode, label, diskMb, targetState, templateHash: template?.hash ?? null }
+  const after = { ...settings, offerId, machineId: machine.id, computeNanos: price }
+  return { type: 'INSTANCE_CREATED' as const, accountId, apiKeyId, after, reason: 'USER_REQUEST' }
+}
