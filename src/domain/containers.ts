@@ -1,4 +1,5 @@
 import type { LaunchConfig, PortBinding } from './instances.ts'
+import type { VolumeMount } from './launch-env.ts'
 import type { Registry } from './registry.ts'
 
 /** What a provider is told of an instance whose container it is to make. */
@@ -9,6 +10,7 @@ export type ContainerSpec = {
   diskMb: number
   launch: LaunchConfig
   ports: PortBinding[]
+  volumes: VolumeMount[]
   registry: Registry | undefined
 }
 

@@ -99,6 +99,10 @@ export function hostnameProblem(hostname: string): string | undefined {
 
 export function volumeProblem({ volumeId, mountPath }: VolumeMount): string | undefined {
   if (volumeId < 1n || volumeId > maxVolumeId) return 'must name a volume by its id.'
+  return mountPathProblem(mountPath)
+}
+
+export function mountPathProblem(mountPath: string): string | undefined {
   // A colon would begin an option, such as :ro, and none is understood. Nothing can be mounted over the root.
   if (!/^\/[^:]*$/.test(mountPath)) return 'must be mounted on an absolute path without a colon.'
   const segments = mountPath.split('/').filter(segment => segment !== '')

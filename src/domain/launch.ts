@@ -14,6 +14,7 @@ import {
 import { defaultDiskMb, diskMbOf, maxDiskGb } from './offers.ts'
 import { type Registry, registryProblem } from './registry.ts'
 import { countCharacters, textProblem } from './texts.ts'
+import { mountIssues } from './volumes-mount.ts'
 
 export const launchModes = ['sshDirect', 'sshProxy', 'jupyterDirect', 'jupyterProxy', 'args'] as const
 export type LaunchMode = (typeof launchModes)[number]
@@ -94,6 +95,7 @@ export function checkLaunch(wish: LaunchWish): { launch: Launch; issues: [] } | 
   const issues = [...unread]
   issues.push(...Object.entries(problems).flatMap(([path, message]) => (message ? [{ path, message }] : [])))
   issues.push(...checkEnvironment({ env, ports: wishedPorts, hostname: hostname ?? undefined, volumes }))
+  issues.push(...mountIssues({ volumes, newVolumes }))
   if (ports.length > maxPorts) {
     const message = `must have at most ${maxPorts} ports, with those of the mode, not ${ports.length}.`
     issues.push({ path: 'ports', message })

@@ -7,6 +7,7 @@ import type { Machine } from '../domain/machines.ts'
 import { recordEvents } from './events.ts'
 import { isHeld, type Lease } from './leases.ts'
 import { lockMachine, relistMarket } from './market.ts'
+import { releaseVolumes } from './volumes-rent.ts'
 
 const { sql } = Prisma
 
@@ -66,12 +67,13 @@ async function vacate(tx: Transaction, { instanceId, machineId }: Lease, at: Dat
   return true
 }
 
-/** Its disk and its ports are the machine's again, and may be what others wait for. */
+/** Its disk and its ports are the machine's again, and may be what others wait for. Volumes stay, and are free. */
 async function release(tx: Transaction, { instanceId, accountId }: Lease, machine: Machine, at: Date): Promise<void> {
   const removed = await tx.rows(sql`
     UPDATE instances SET removed_at = ${at} WHERE id = ${instanceId} AND removed_at IS NULL RETURNING disk_mb`)
   if (removed.length === 0) return
   const ports = await tx.rows(sql`DELETE FROM port_bindings WHERE instance_id = ${instanceId} RETURNING host_port`)
+  await releaseVolumes(tx, instanceId, at)
   const freeDiskMb = machine.freeDiskMb + (removed[0]?.[0] as number)
   const freePorts = machine.freePorts + ports.length
   await tx.rows(

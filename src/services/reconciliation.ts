@@ -48,16 +48,21 @@ export function reconciliationServices({ database, now, secrets, wake }: Deps) {
         SELECT machine_id, first_gpu, num_gpus, disk_mb, launch, registry_login, (
           SELECT json_agg(json_build_object('hostPort', host_port, 'containerPort', container_port, 'protocol', protocol))
           FROM port_bindings b WHERE b.instance_id = i.id
+        ), (
+          SELECT json_agg(json_build_object('volumeId', volume_id::text, 'mountPath', mount_path) ORDER BY mount_path)
+          FROM volume_attachments a WHERE a.instance_id = i.id AND a.released_at IS NULL
         ) FROM instances i WHERE id = ${instanceId}`)
-      const [machineId, firstGpu, numGpus, diskMb, launch, login, ports] = row as [
+      const [machineId, firstGpu, numGpus, diskMb, launch, login, ports, attached] = row as [
         ...[number, number, number, number],
         LaunchConfig,
         Buffer | null,
         PortBinding[] | null,
+        { volumeId: string; mountPath: string }[] | null,
       ]
       const gpus = Array.from({ length: numGpus }, (_, index) => firstGpu + index)
       const registry = login ? (JSON.parse(secrets.open(login)) as Registry) : undefined
-      return { instanceId, machineId, gpus, diskMb, launch, ports: ports ?? [], registry }
+      const volumes = (attached ?? []).map(({ volumeId, mountPath }) => ({ volumeId: BigInt(volumeId), mountPath }))
+      return { instanceId, machineId, gpus, diskMb, launch, ports: ports ?? [], volumes, registry }
     },
 
     /**

@@ -9,6 +9,8 @@ import { rentServices } from './instances-rent.ts'
 import { machineOperations, machineServices } from './machines.ts'
 import { offerServices } from './offers.ts'
 import { reconciliationServices } from './reconciliation.ts'
+import { volumeServices } from './volumes.ts'
+import { volumeOfferServices } from './volumes-offers.ts'
 
 /** Everything that the faces can ask for. */
 export type Services = ReturnType<typeof createServices>
@@ -20,6 +22,7 @@ export function createServices(deps: Deps) {
     instances: { ...instanceServices(deps), ...rentServices(deps), ...bestServices(deps), ...commandServices(deps) },
     machines: machineServices(deps),
     offers: offerServices(deps),
+    volumes: { ...volumeServices(deps), ...volumeOfferServices(deps) },
   }
 }
 

@@ -191,5 +191,5 @@ export function specOf(instanceId: bigint): ContainerSpec {
     hostname: null,
     onStart: null,
   }
-  return { instanceId, machineId: 1, gpus: [0], diskMb: 8_000, launch, ports, registry: undefined }
+  return { instanceId, machineId: 1, gpus: [0], diskMb: 8_000, launch, ports, volumes: [], registry: undefined }
 }

@@ -1,0 +1,125 @@
+import { Prisma } from '../database/generated/client.ts'
+import { columnsOf, recordsOf, selectList } from '../database/rows.ts'
+import type { Actor } from '../domain/actor.ts'
+import { invalidInput } from '../domain/errors.ts'
+import type { GpuModel, Machine } from '../domain/machines.ts'
+import { diskRate } from '../domain/money.ts'
+import { defaultPricing, diskMbOf } from '../domain/offers.ts'
+import { cutPage, type PageArguments, readPage } from '../domain/pages.ts'
+import { newVolumeIssues, volumeGb } from '../domain/volumes.ts'
+import {
+  parseVolumeOfferCursor,
+  positionOf,
+  printVolumeOfferCursor,
+  type VolumeOffer,
+  type VolumeOfferCondition,
+  type VolumeOfferOrder,
+} from '../domain/volumes-offers.ts'
+import { authorise } from './authorise.ts'
+import type { DataDeps } from './deps.ts'
+import { conditionSql } from './offers-filter-sql.ts'
+
+/** Every condition must hold, and a volume of the size must fit. */
+export type VolumeOfferSearch = { conditions: VolumeOfferCondition[]; sizeGb: number; order: VolumeOfferOrder }
+export type VolumeOfferPage = {
+  edges: { node: VolumeOffer; cursor: string }[]
+  hasNextPage: boolean
+  hasPreviousPage: boolean
+}
+
+const { sql, join, raw } = Prisma
+const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
+const gpuModelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)
+
+// What offers of GPUs repeat of their machine goes by the alias that it has there, so that one condition serves both.
+const source = sql`machines m JOIN gpu_models g ON g.id = m.gpu_model_id
+  CROSS JOIN LATERAL (
+    SELECT m.id AS machine_id, m.country, m.verification = 'verified' AS verified, m.reliability, m.storage_nanos, m.listed_until
+  ) o`
+
+const orderColumns = {
+  price: { column: raw('m.storage_nanos'), type: raw('bigint') },
+  reliability: { column: raw('m.reliability'), type: raw('float8') },
+  freeDisk: { column: raw('m.free_disk_mb'), type: raw('bigint') },
+} satisfies Record<VolumeOfferOrder['field'], unknown>
+
+export function volumeOfferServices({ database, now }: DataDeps) {
+  async function find(conditions: Prisma.Sql[], order: Prisma.Sql, limit: number, sizeMb: number, asOf: Date) {
+    const rows = await database.rows(sql`
+      SELECT ${selectList('m', machineColumns)}, ${selectList('g', gpuModelColumns)} FROM ${source}
+      WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`)
+    return rows.map((row): VolumeOffer => {
+      const [facts, gpuModel] = recordsOf(row, machineColumns, gpuModelColumns)
+      const machine = { ...(facts as Machine), gpuModel: gpuModel as GpuModel }
+      return { id: machine.id, machine, sizeMb, priceNanos: diskRate(machine.storageNanos, sizeMb), asOf }
+    })
+  }
+
+  async function page(actor: Actor, search: VolumeOfferSearch, page: PageArguments): Promise<VolumeOfferPage> {
+    authorise(actor, 'volumes.search')
+    const { order, sizeGb } = search
+    const at = now()
+    const sizeMb = readSize(sizeGb)
+    const { limit, backward, cursor } = readPage(page)
+    const ascending = (order.direction === 'asc') !== backward
+    const conditions = conditionsOf(search, at)
+    const { column, type } = orderColumns[order.field]
+    if (cursor !== undefined) {
+      const { value, id } = parseVolumeOfferCursor(cursor, order)
+      conditions.push(sql`(${column}, m.id) ${raw(ascending ? '>' : '<')} (${value}::${type}, ${id}::int)`)
+    }
+    const direction = raw(ascending ? 'ASC' : 'DESC')
+    const found = await find(conditions, sql`${column} ${direction}, m.id ${direction}`, limit + 1, sizeMb, at)
+    const { rows, ...pageInfo } = cutPage(found, { limit, backward, cursor })
+    const cursorOf = (node: VolumeOffer) => printVolumeOfferCursor(positionOf(node, order), order)
+    return { edges: rows.map(node => ({ node, cursor: cursorOf(node) })), ...pageInfo }
+  }
+
+  return {
+    /** Free disk on the market, in pages. */
+    offers: page,
+
+    /** The first of the same, at most `limit`. */
+    async search(actor: Actor, search: VolumeOfferSearch, limit: number): Promise<VolumeOffer[]> {
+      authorise(actor, 'volumes.search')
+      const at = now()
+      const { column } = orderColumns[search.order.field]
+      const direction = raw(search.order.direction)
+      const order = sql`${column} ${direction}, m.id ${direction}`
+      return await find(conditionsOf(search, at), order, limit, readSize(search.sizeGb), at)
+    },
+
+    async countOffers(actor: Actor, search: VolumeOfferSearch): Promise<number> {
+      authorise(actor, 'volumes.search')
+      const conditions = conditionsOf(search, now())
+      const [row] = await database.rows(sql`SELECT count(*)::int FROM ${source} WHERE ${join(conditions, ' AND ')}`)
+      return row?.[0] as number
+    },
+
+    /** Storage offers by the ids of their machines, priced for the least volume. Those off the market are not found. */
+    async offersByIds(actor: Actor, ids: readonly number[]): Promise<VolumeOffer[]> {
+      authorise(actor, 'volumes.search')
+      const at = now()
+      const conditions = [...onTheMarket(volumeGb.least * 1_000, at), sql`m.id = ANY(${[...ids]}::int[])`]
+      return await find(conditions, sql`m.id`, ids.length, volumeGb.least * 1_000, at)
+    },
+  }
+}
+
+function readSize(sizeGb: number): number {
+  const issues = newVolumeIssues({ sizeGb })
+  if (issues.length > 0) throw invalidInput(issues)
+  return diskMbOf(sizeGb) as number
+}
+
+function conditionsOf({ conditions, sizeGb }: VolumeOfferSearch, at: Date): Prisma.Sql[] {
+  const terms = { pricing: defaultPricing, now: at }
+  return [...onTheMarket(readSize(sizeGb), at), ...conditions.map(condition => conditionSql(condition, terms))]
+}
+
+/** As `offersStorage` in domain/volumes.ts says it. */
+function onTheMarket(sizeMb: number, at: Date): Prisma.Sql[] {
+  return [
+    sql`m.listed_until > ${at} AND m.drained_at IS NULL AND m.unlisted_at IS NULL AND m.free_disk_mb >= ${sizeMb}`,
+  ]
+}
