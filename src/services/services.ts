@@ -3,6 +3,7 @@ import { apiKeyServices } from './api-keys.ts'
 import type { DataDeps, Deps } from './deps.ts'
 import { gpuModelServices } from './gpu-models.ts'
 import { instanceServices } from './instances.ts'
+import { bidServices } from './instances-bid.ts'
 import { commandServices } from './instances-command.ts'
 import { rentServices } from './instances-rent.ts'
 import { machineOperations, machineServices } from './machines.ts'
@@ -16,7 +17,7 @@ export function createServices(deps: Deps) {
     accounts: accountServices(deps),
     apiKeys: apiKeyServices(deps),
     gpuModels: gpuModelServices(deps),
-    instances: { ...instanceServices(deps), ...rentServices(deps), ...commandServices(deps) },
+    instances: { ...instanceServices(deps), ...rentServices(deps), ...commandServices(deps), ...bidServices(deps) },
     machines: machineServices(deps),
     offers: offerServices(deps),
   }
