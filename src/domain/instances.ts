@@ -92,14 +92,15 @@ export type Instance = Block & {
   machine: Machine & { gpuModel: GpuModel }
 }
 
-export const instanceActions = ['start', 'stop', 'destroy'] as const
+export const instanceActions = ['start', 'stop', 'changeBid', 'destroy'] as const
 export type InstanceAction = (typeof instanceActions)[number]
 /** Whether an action can be asked for now; if not, why. */
 export type Availability = { action: InstanceAction; available: boolean; reason: string | null }
 
 type Standing = Pick<Instance, 'targetState' | 'status' | 'destroyedAt'>
+type PricedStanding = Standing & Pick<Instance, 'interruptible'>
 
-export function availabilityOf(instance: Standing): Availability[] {
+export function availabilityOf(instance: PricedStanding): Availability[] {
   return instanceActions.map(action => {
     const reason = whyNot(action, instance)
     return { action, available: reason === null, reason }
@@ -107,18 +108,28 @@ export function availabilityOf(instance: Standing): Availability[] {
 }
 
 /** Why an action can't be done, or would change nothing; null where it can. */
-export function whyNot(action: InstanceAction, { targetState, status, destroyedAt }: Standing): string | null {
+export function whyNot(
+  action: InstanceAction,
+  { targetState, status, destroyedAt, interruptible }: PricedStanding,
+): string | null {
   if (destroyedAt) return 'It is destroyed.'
   switch (action) {
     case 'start':
-      if (isFinal(status)) return `It is ${status}, from where it never runs again: destroy it and rent anew.`
+      if (isFinal(status)) return neverAgain(status)
       return targetState === 'running' ? 'It is running, or about to.' : null
     case 'stop':
       if (isFinal(status)) return `It is ${status}, and does not run.`
       return targetState === 'stopped' ? 'It is stopped, or about to be.' : null
+    case 'changeBid':
+      if (!interruptible) return 'It is rented on demand, at a price that stays.'
+      return isFinal(status) ? neverAgain(status) : null
     case 'destroy':
       return null
   }
+}
+
+function neverAgain(status: InstanceStatus): string {
+  return `It is ${status}, from where it never runs again: destroy it and rent anew.`
 }
 
 /** What one command asks of instances. An absent part stays as it is. */
@@ -129,7 +140,7 @@ export function applyChange(
   instance: Standing & { label: string | null },
   { targetState, label }: Change,
 ): { changes: { targetState?: TargetState; label?: string | null } } | { refusal: string } {
-  if (targetState === 'running' && isFinal(instance.status)) return { refusal: whyNot('start', instance) as string }
+  if (targetState === 'running' && isFinal(instance.status)) return { refusal: neverAgain(instance.status) }
   return {
     changes: {
       // What never runs again is as good as stopped.

@@ -90,8 +90,24 @@ export function relist(
   }
 }
 
+/**
+ * The bid with which an instance has its GPUs, whatever it bids now and whether it wants them. Undefined while a rental
+ * on demand has some of them, which no bid displaces.
+ */
+export function bidToWin(
+  own: Block & { instanceId: bigint },
+  { minBidGpuNanos }: Pick<Machine, 'minBidGpuNanos'>,
+  claims: Claim[],
+): bigint | undefined {
+  // Those who have the GPUs without it. Whoever else waits for them waits for these too, and comes after.
+  const others = assign(claims.filter(({ instanceId }) => instanceId !== own.instanceId))
+  const rivals = others.filter(claim => overlap(claim, own))
+  if (rivals.some(({ interruptible }) => !interruptible)) return undefined
+  return bidToBeat({ numGpus: own.numGpus, minBidNanos: minBidGpuNanos * BigInt(own.numGpus) }, rivals)
+}
+
 /** At least the host's floor and, while others run at bids, a step above the highest of them per GPU. */
-function bidToBeat({ numGpus, minBidNanos }: Listing, rivals: Claim[]): bigint {
+function bidToBeat({ numGpus, minBidNanos }: Pick<Listing, 'numGpus' | 'minBidNanos'>, rivals: Claim[]): bigint {
   const count = BigInt(numGpus)
   const bids = rivals.filter(({ interruptible }) => interruptible)
   const toBeat = bids.map(bid => {

@@ -45,7 +45,7 @@ export function rentServices(deps: Deps) {
       const at = now()
       const decision = await transaction(database.pool, async tx => {
         const facts = await factsOf(tx, secrets, actor, wish, { lock: false })
-        const claims = facts.listed ? await claimsOn(tx, facts.listed.machine.id) : []
+        const claims = facts.listed ? await claimsOn(tx, [facts.listed.machine.id]) : []
         return foresee(decideRent(wish, facts, at), wish, facts, claims, at)
       })
       const reasons = decision.reasons.map(async reason =>

@@ -3,8 +3,8 @@ import { columnsOf, insertAll, recordsOf, selectList } from '../database/rows.ts
 import type { Transaction } from '../database/transaction.ts'
 import { finalStatuses } from '../domain/instances.ts'
 import type { Machine } from '../domain/machines.ts'
-import { assign, type Claim, type Listed, relist } from '../domain/market.ts'
-import { recordEvents } from './events.ts'
+import { assign, bidToWin, type Claim, type Listed, relist } from '../domain/market.ts'
+import { type NewEvent, recordEvents } from './events.ts'
 
 const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
 const offerColumns = columnsOf(Prisma.OfferScalarFieldEnum)
@@ -31,16 +31,16 @@ export async function readMachine(tx: Transaction, id: number): Promise<Machine>
  * nothing where nothing is to be changed, so whoever is in doubt may call it. Who has GPUs then is returned.
  */
 export async function settleMarket(tx: Transaction, machine: Machine, at: Date): Promise<Claim[]> {
-  const claims = await claimsOn(tx, machine.id)
+  const claims = await claimsOn(tx, [machine.id])
   const granted = assign(claims)
-  await grant(tx, machine.id, claims, granted, at)
+  await grant(tx, machine, claims, granted, at)
   await listOffers(tx, machine, granted, at)
   return granted
 }
 
 /** Lists what can be rented of a machine of which only the room has changed. It must be locked. */
 export async function relistMarket(tx: Transaction, machine: Machine, at: Date): Promise<void> {
-  const claims = await claimsOn(tx, machine.id)
+  const claims = await claimsOn(tx, [machine.id])
   await listOffers(
     tx,
     machine,
@@ -63,21 +63,26 @@ export function offerRows(machine: Machine, listings: ReturnType<typeof relist>[
   return listings.map(listing => ({ ...facts, ...listing }))
 }
 
-/** Who wants GPUs of a machine. */
-export async function claimsOn(tx: Transaction, machineId: number): Promise<Claim[]> {
-  const rows = await tx.rows(Prisma.sql`
-    SELECT i.id, i.first_gpu, i.num_gpus, i.interruptible, i.compute_nanos, i.claimed_at,
+/** Everybody who wants GPUs of these machines now. */
+export async function claimsOn(
+  database: Pick<Transaction, 'rows'>,
+  machineIds: readonly number[],
+): Promise<(Claim & { machineId: number })[]> {
+  const rows = await database.rows(Prisma.sql`
+    SELECT i.id, i.machine_id, i.first_gpu, i.num_gpus, i.interruptible, i.compute_nanos, i.claimed_at,
       EXISTS (SELECT FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id)
-    FROM instances i WHERE i.machine_id = ${machineId} AND i.target_state = 'running' AND i.destroyed_at IS NULL
-    AND i.status <> ALL (${finalStatuses}::instance_status[])`)
+    FROM instances i WHERE i.machine_id = ANY(${machineIds}::int[]) AND i.target_state = 'running'
+    AND i.destroyed_at IS NULL AND i.status <> ALL (${finalStatuses}::instance_status[])`)
   return rows.map(row => {
-    const [instanceId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, holds] = row
-    return { instanceId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, holds } as Claim
+    const [instanceId, machineId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, holds] = row
+    return { instanceId, machineId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, holds } as Claim & {
+      machineId: number
+    }
   })
 }
 
 /** Writes down who has which GPU, and wakes those who won or lost theirs. */
-async function grant(tx: Transaction, machineId: number, claims: Claim[], granted: Claim[], at: Date): Promise<void> {
+async function grant(tx: Transaction, machine: Machine, claims: Claim[], granted: Claim[], at: Date): Promise<void> {
   const moved = claims.filter(claim => claim.holds !== granted.includes(claim))
   // Before the GPUs: these refer to instances, which takes them too, in whatever order.
   const rows = moved.length > 0 ? await tx.rows(wakeOf(moved, at)) : []
@@ -88,14 +93,16 @@ async function grant(tx: Transaction, machineId: number, claims: Claim[], grante
     UPDATE gpus SET holder_id = wanted.holder_id
     FROM gpus AS old LEFT JOIN unnest(${holders.map(({ index }) => index)}::int[], ${holders.map(({ instanceId }) => instanceId)}::bigint[])
       AS wanted(index, holder_id) ON wanted.index = old.index
-    WHERE old.machine_id = ${machineId} AND gpus.machine_id = old.machine_id AND gpus.index = old.index
+    WHERE old.machine_id = ${machine.id} AND gpus.machine_id = old.machine_id AND gpus.index = old.index
     AND old.holder_id IS DISTINCT FROM wanted.holder_id`)
-  const winners = new Set(granted.map(({ instanceId }) => instanceId))
-  const events = rows.map(([id, accountId]) => ({
-    type: winners.has(id as bigint) ? ('INSTANCE_GRANTED' as const) : ('INSTANCE_OUTBID' as const),
-    accountId: accountId as number,
-    instanceId: id as bigint,
-  }))
+  const accounts = new Map(rows.map(([id, accountId]) => [id as bigint, accountId as number]))
+  const events = moved.map((claim): NewEvent => {
+    const about = { instanceId: claim.instanceId, accountId: accounts.get(claim.instanceId) as number }
+    if (!claim.holds) return { ...about, type: 'INSTANCE_GRANTED' }
+    const minimum = bidToWin(claim, machine, claims)
+    if (minimum === undefined) return { ...about, type: 'INSTANCE_OUTBID', reason: 'ON_DEMAND' }
+    return { ...about, type: 'INSTANCE_OUTBID', reason: 'OUTBID', after: { minimumBidNanos: String(minimum) } }
+  })
   await recordEvents(tx, events, at)
 }
 

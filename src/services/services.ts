@@ -4,6 +4,7 @@ import type { DataDeps, Deps } from './deps.ts'
 import { gpuModelServices } from './gpu-models.ts'
 import { instanceServices } from './instances.ts'
 import { bestServices } from './instances-best.ts'
+import { bidServices } from './instances-bid.ts'
 import { commandServices } from './instances-command.ts'
 import { rentServices } from './instances-rent.ts'
 import { machineOperations, machineServices } from './machines.ts'
@@ -19,7 +20,13 @@ export function createServices(deps: Deps) {
     accounts: accountServices(deps),
     apiKeys: apiKeyServices(deps),
     gpuModels: gpuModelServices(deps),
-    instances: { ...instanceServices(deps), ...rentServices(deps), ...bestServices(deps), ...commandServices(deps) },
+    instances: {
+      ...instanceServices(deps),
+      ...rentServices(deps),
+      ...bestServices(deps),
+      ...commandServices(deps),
+      ...bidServices(deps),
+    },
     machines: machineServices(deps),
     offers: offerServices(deps),
     volumes: { ...volumeServices(deps), ...volumeOfferServices(deps) },

@@ -121,7 +121,7 @@ describe('the events of an instance', () => {
       granted(),
       became('created', 'loading'),
       became('loading', 'running'),
-      event('INSTANCE_OUTBID', null),
+      event('INSTANCE_OUTBID', null, { reason: 'OUTBID', after: { minimumBidNanos: '301000000' } }),
       became('running', 'stopping', 'OUTBID'),
       became('stopping', 'scheduling', 'OUTBID'),
       granted(),

@@ -13,27 +13,29 @@ beforeAll(async () => {
   rentals = rentalsOf(app)
   one = await app.newKey(null, someCredit)
   many = await app.newKey(null, someCredit)
-  await rentals.rent(one, { env: { '-p 80:80': '1' } })
-  for (let count = 1; count <= 50; count += 1) await rentals.rent(many, { env: { '-p 80:80': '1' } })
+  const atBid = { env: { '-p 80:80': '1' }, price: 0.25 }
+  await rentals.rent(one, atBid)
+  for (let count = 1; count <= 50; count += 1) await rentals.rent(many, atBid)
   await rentals.settle()
 })
 
 afterAll(() => app.close())
 
-const fields = `id status offer { id pricePerHour machine { id country } gpu { id } } machine { id country }
+const fields = `id status minimumBidPerHour offer { id pricePerHour machine { id country } gpu { id } } machine { id country }
   gpu { id } actions { action } connection { ports { hostPort } } launch { image }`
 
 describe('what is read', () => {
   it('costs as many statements for 50 instances with offer, machine and ports as for one', async () => {
     const query = `{ instances(first: 50) { totalCount nodes { ${fields} } } }`
     const count = async (key: string, rows: number) => {
-      let found: { connection: { ports: unknown[] }; offer: unknown }[] = []
+      let found: { connection: { ports: unknown[] }; offer: unknown; minimumBidPerHour: string }[] = []
       const statements = await queriesOf(async () => {
         const { data, errors } = await app.graphql(key, query)
         expect(errors).toBeUndefined()
         found = data.instances.nodes
       })
       expect(found.map(({ connection }) => connection.ports.length)).toEqual(Array(rows).fill(1))
+      expect(found.every(({ minimumBidPerHour }) => minimumBidPerHour === '0.2')).toBe(true)
       return statements.length
     }
     // Of the first use of a key a note is made.

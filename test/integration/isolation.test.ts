@@ -87,6 +87,10 @@ const fields: Record<string, Case> = {
       id => `mutation { updateInstances(input: { ids: ["${id}"], targetState: STOPPED }) { ${refused} ${update} } }`,
     ),
   },
+  changeBid: {
+    ...instance('instances.changeBid'),
+    ask: graphql(id => `mutation { changeBid(input: { instanceId: "${id}", bidPerHour: "0.3" }) { ${refused} } }`),
+  },
   destroyInstances: {
     ...instance('instances.destroy'),
     ask: graphql(id => `mutation { destroyInstances(input: { ids: ["${id}"] }) { ${refused} ${update} } }`),

@@ -73,7 +73,7 @@ builder.queryField('instances', t =>
   ),
 )
 
-function readFilter({ ids, label, status, targetState, gpuName }: typeof InstanceFilter.$inferInput): Filter {
+function readFilter({ ids, label, status, targetState, gpuName, idempotencyKey }: typeof InstanceFilter.$inferInput): Filter {
   return {
     ids: ids?.map((id, index) => parseId('Instance', String(id), `filter.ids[${index}]`)),
     label: label ?? undefined,
@@ -81,5 +81,6 @@ function readFilter({ ids, label, status, targetState, gpuName }: typeof Instanc
     status: status?.filter((one): one is Exclude<SeenStatus, 'destroyed'> => one !== 'destroyed'),
     targetState: targetState ?? undefined,
     gpuName: gpuName ?? undefined,
+    idempotencyKey: idempotencyKey ?? undefined,
   }
 }

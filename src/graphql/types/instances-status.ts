@@ -38,7 +38,8 @@ const InstanceAction = builder.enumType('InstanceAction', {
   values: {
     START: { value: instanceActions[0], description: 'Set its target state to RUNNING.' },
     STOP: { value: instanceActions[1], description: 'Set its target state to STOPPED.' },
-    DESTROY: { value: instanceActions[2], description: 'End the rental.' },
+    CHANGE_BID: { value: instanceActions[2], description: 'Bid more or less for its GPUs.' },
+    DESTROY: { value: instanceActions[3], description: 'End the rental.' },
   },
 })
 

@@ -4,7 +4,7 @@ import { builder } from '../builder.ts'
 import type { Context } from '../context.ts'
 import { printId } from '../ids.ts'
 import { Refusal } from './errors.ts'
-import { Instance, instanceById } from './instances.ts'
+import { bidToWinOf, Instance, instanceById } from './instances.ts'
 import { refused } from './results.ts'
 
 const BulkItemOutcome = builder.enumType('BulkItemOutcome', {
@@ -68,5 +68,6 @@ export async function itemsOf(
   const instances = await services.instances.byIds(actor, [...new Set(steps.map(({ id }) => id))], operation)
   const found = new Map(instances.map(instance => [instance.id, instance]))
   for (const { id } of steps) instanceById(context).clear(id)
+  bidToWinOf(context).clearAll()
   return steps.map((step, index) => ({ ...step, index, instance: found.get(step.id) ?? null }))
 }

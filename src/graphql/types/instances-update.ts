@@ -22,7 +22,7 @@ const bulk = resultUnion('BulkInstancesResult', 'What became of each, or why not
   'INSUFFICIENT_CREDIT',
 ])
 
-const InstanceSuccess = builder.objectRef<{ instance: InstanceShape }>('InstanceSuccess').implement({
+export const InstanceSuccess = builder.objectRef<{ instance: InstanceShape }>('InstanceSuccess').implement({
   description: 'It was done.',
   fields: t => ({ instance: t.expose('instance', { type: Instance, description: 'The instance as it is now.' }) }),
 })

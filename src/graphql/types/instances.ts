@@ -1,4 +1,4 @@
-import { availabilityOf, type Instance as InstanceShape, isFinal } from '../../domain/instances.ts'
+import { availabilityOf, type Instance as InstanceShape, isFinal, whyNot } from '../../domain/instances.ts'
 import { directAccessOf } from '../../domain/instances-access.ts'
 import { builder } from '../builder.ts'
 import { parseId, printId } from '../ids.ts'
@@ -79,6 +79,14 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
       description: 'What it bids for its GPUs per hour. Null on demand.',
       resolve: ({ interruptible, computeNanos }) => (interruptible ? computeNanos : null),
     }),
+    minimumBidPerHour: t.field({
+      type: 'Usd',
+      nullable: true,
+      description:
+        'The least bid with which it has its GPUs, against all others who want them now. Null where no bid helps: on demand, when it never runs again, and while a rental on demand has some of its GPUs.',
+      resolve: async (instance, _args, context) =>
+        whyNot('changeBid', instance) === null ? (await bidToWinOf(context).load(instance.id))?.minimumBidNanos : null,
+    }),
     pricePerHour: t.field({
       type: 'Usd',
       description: 'GPUs and disk, per hour while it runs, as agreed when it was rented.',
@@ -108,6 +116,11 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     destroyedAt: t.expose('destroyedAt', { type: 'DateTime', nullable: true, description: 'When it was destroyed.' }),
   }),
 })
+
+/** Whoever was given an instance may know this of it, whatever he may do. */
+export const bidToWinOf = loaderOf((context, ids: readonly bigint[]) =>
+  context.services.instances.minimumBids(context.actor, ids),
+)
 
 export const instanceById = loaderOf((context, ids: readonly bigint[]) =>
   context.services.instances.byIds(context.actor, ids),

@@ -1,0 +1,26 @@
+import { DomainError, type Issue } from './errors.ts'
+import { type Instance, whyNot } from './instances.ts'
+import { bidRange } from './instances-rent.ts'
+import { printUsd } from './money.ts'
+
+/** What is wrong with a bid, whatever it is for. */
+export function checkBid(bidNanos: bigint): Issue | undefined {
+  if (bidNanos >= bidRange.least && bidNanos <= bidRange.most) return undefined
+  const [least, most, bid] = [bidRange.least, bidRange.most, bidNanos].map(printUsd)
+  return { path: 'bid', message: `must be from ${least} to ${most} dollars an hour, not ${bid}.` }
+}
+
+/** An instance that is not destroyed, as far as its bid is concerned. */
+export type Bidder = Pick<Instance, 'id' | 'targetState' | 'status' | 'interruptible' | 'computeNanos' | 'numGpus'>
+
+/** What a new bid makes of an instance: a higher or a lower one, or what it is already. Refused by throwing. */
+export function applyBid(bidder: Bidder, floorNanos: bigint, bidNanos: bigint): 'raised' | 'lowered' | 'unchanged' {
+  const refusal = whyNot('changeBid', { ...bidder, destroyedAt: null })
+  if (refusal) throw new DomainError('INVALID_STATE', refusal, { instanceId: bidder.id })
+  if (bidNanos === bidder.computeNanos) return 'unchanged'
+  if (bidNanos < floorNanos) {
+    const message = `The host accepts no bid under ${printUsd(floorNanos)} $ an hour for these GPUs.`
+    throw new DomainError('BID_TOO_LOW', message, { minimumBidNanos: floorNanos })
+  }
+  return bidNanos > bidder.computeNanos ? 'raised' : 'lowered'
+}

@@ -1,0 +1,44 @@
+import { bidRange } from '../../domain/instances-rent.ts'
+import { printUsd } from '../../domain/money.ts'
+import { builder } from '../builder.ts'
+import { parseId } from '../ids.ts'
+import { needs } from '../permission.ts'
+import { bidToWinOf, instanceById } from './instances.ts'
+import { InstanceSuccess } from './instances-update.ts'
+import { resultUnion } from './results.ts'
+
+const ChangeBidInput = builder.inputType('ChangeBidInput', {
+  description: 'Which instance, and what it bids from now on.',
+  fields: t => ({
+    instanceId: t.id({ required: true, description: 'Such as `ins_42`, or `42`.' }),
+    bidPerHour: t.field({
+      type: 'Usd',
+      required: true,
+      description: `For all of its GPUs, from ${printUsd(bidRange.least)} to ${printUsd(bidRange.most)}. Among equal bids per GPU the older one wins, and a changed bid is new.`,
+    }),
+  }),
+})
+
+const { union: ChangeBidResult, answer } = resultUnion(
+  'ChangeBidResult',
+  'The instance, or why its bid stays.',
+  InstanceSuccess,
+  ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE', 'BID_TOO_LOW', 'INSUFFICIENT_CREDIT'],
+)
+
+builder.mutationField('changeBid', t =>
+  t.field({
+    type: ChangeBidResult,
+    description: `Bids more or less for the GPUs of an instance: it may win or lose them at once. ${needs('instances.changeBid')}`,
+    complexity: { field: 20 },
+    args: { input: t.arg({ type: ChangeBidInput, required: true, description: 'Which, and how much.' }) },
+    resolve: (_root, { input }, context) =>
+      answer({ id: 'instanceId', bid: 'bidPerHour' }, async () => {
+        const id = parseId('Instance', input.instanceId)
+        const instance = await context.services.instances.changeBid(context.actor, id, input.bidPerHour)
+        instanceById(context).clear(id)
+        bidToWinOf(context).clearAll()
+        return { instance }
+      }),
+  }),
+)

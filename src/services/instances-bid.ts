@@ -1,0 +1,97 @@
+import { Prisma } from '../database/generated/client.ts'
+import { type Transaction, transaction } from '../database/transaction.ts'
+import type { Actor } from '../domain/actor.ts'
+import { invalidInput } from '../domain/errors.ts'
+import type { Instance } from '../domain/instances.ts'
+import { applyBid, type Bidder, checkBid } from '../domain/instances-bid.ts'
+import { instanceNotFound } from '../domain/instances-command.ts'
+import { bidToWin } from '../domain/market.ts'
+import { needCredit } from './accounts.ts'
+import { authorise } from './authorise.ts'
+import type { Deps } from './deps.ts'
+import { recordEvents } from './events.ts'
+import { findInstances } from './instances.ts'
+import { claimsOn, lockMachine, settleMarket } from './market.ts'
+
+const { sql } = Prisma
+
+export function bidServices(deps: Deps) {
+  const { database, now, wake } = deps
+
+  return {
+    /** Bids more or less for an instance's GPUs. In the same transaction they go to whom they belong to then. */
+    async changeBid(actor: Actor, id: bigint, bidNanos: bigint): Promise<Instance> {
+      authorise(actor, 'instances.changeBid', { id: Number(id) })
+      const issue = checkBid(bidNanos)
+      if (issue) throw invalidInput([issue])
+      const at = now()
+      const changed = await transaction(database.pool, tx => changeIn(tx, actor, id, bidNanos, at))
+      if (changed) wake()
+      return (await findInstances(deps, [sql`i.id = ${id}`], sql`i.id`, 1))[0] as Instance
+    },
+
+    /**
+     * The bids with which the account's instances have their GPUs, against all others who want them now. Those that no
+     * bid helps are left out. Who was given an instance was asked for his permission then.
+     */
+    async minimumBids(
+      { accountId }: Actor,
+      ids: readonly bigint[],
+    ): Promise<{ id: bigint; minimumBidNanos: bigint }[]> {
+      const rows = await database.rows(sql`
+        SELECT i.id, i.machine_id, i.first_gpu, i.num_gpus, m.min_bid_gpu_nanos
+        FROM instances i JOIN machines m ON m.id = i.machine_id
+        WHERE i.id = ANY(${ids.map(String)}::bigint[]) AND i.account_id = ${accountId}`)
+      const claims = await claimsOn(database, [...new Set(rows.map(([, machineId]) => machineId as number))])
+      return rows.flatMap(row => {
+        const [id, machineId, firstGpu, numGpus, minBidGpuNanos] = row as [bigint, number, number, number, bigint]
+        const others = claims.filter(claim => claim.machineId === machineId)
+        const minimumBidNanos = bidToWin({ instanceId: id, firstGpu, numGpus }, { minBidGpuNanos }, others)
+        return minimumBidNanos === undefined ? [] : [{ id, minimumBidNanos }]
+      })
+    },
+  }
+
+  /** False where the bid was the same. */
+  async function changeIn(tx: Transaction, actor: Actor, id: bigint, bidNanos: bigint, at: Date): Promise<boolean> {
+    const { accountId, apiKeyId } = actor
+    const [seen] = await tx.rows(sql`SELECT machine_id FROM instances WHERE id = ${id} AND account_id = ${accountId}`)
+    if (!seen) throw instanceNotFound(id)
+    const machine = await lockMachine(tx, seen[0] as number)
+    await lockLiving(tx, machine.id)
+    const bidder = await bidderIn(tx, id)
+    if (!bidder) throw instanceNotFound(id)
+    const outcome = applyBid(bidder, machine.minBidGpuNanos * BigInt(bidder.numGpus), bidNanos)
+    if (outcome === 'unchanged') return false
+    if (outcome === 'raised') await needCredit(tx, actor)
+
+    // As of now: who bid as much before comes first.
+    const written = await tx.rows(sql`
+      UPDATE instances SET compute_nanos = ${bidNanos}, claimed_at = ${at}
+      WHERE id = ${id} AND account_id = ${accountId} AND interruptible AND destroyed_at IS NULL RETURNING id`)
+    if (written.length !== 1) throw new Error(`Instance ${id} was changed by somebody who did not wait for its lock.`)
+    const [before, after] = [{ computeNanos: String(bidder.computeNanos) }, { computeNanos: String(bidNanos) }]
+    const event = { type: 'INSTANCE_BID_CHANGED' as const, accountId, apiKeyId, instanceId: id }
+    await recordEvents(tx, [{ ...event, before, after, reason: 'USER_REQUEST' }], at)
+    await settleMarket(tx, machine, at)
+    return true
+  }
+
+  /**
+   * Takes all instances that the market may move, in the order of all who take several: to take one, and then those
+   * whose GPUs it wins, would be out of order. No other is rented there while the machine is locked.
+   */
+  async function lockLiving(tx: Transaction, machineId: number): Promise<void> {
+    await tx.rows(sql`
+      SELECT id FROM instances WHERE machine_id = ${machineId} AND destroyed_at IS NULL ORDER BY id FOR UPDATE`)
+  }
+
+  async function bidderIn(tx: Transaction, id: bigint): Promise<Bidder | undefined> {
+    const [row] = await tx.rows(sql`
+      SELECT target_state, status, interruptible, compute_nanos, num_gpus FROM instances
+      WHERE id = ${id} AND destroyed_at IS NULL`)
+    if (!row) return undefined
+    const [targetState, status, interruptible, computeNanos, numGpus] = row
+    return { id, targetState, status, interruptible, computeNanos, numGpus } as Bidder
+  }
+}
