@@ -1,11 +1,11 @@
 // Renting the best offer of a search: which offers are tried, and which failures lead to the next.
 
-import { DomainError, type ErrorCode } from './errors.ts'
+import { DomainError, type ErrorCode, invalidInput } from './errors.ts'
 import { newVolumesMb, type RentWish } from './instances-rent.ts'
 import type { Launch, LaunchWish } from './launch.ts'
 import type { Condition, OfferFilter } from './offers-filter.ts'
 import type { OrderKey } from './offers-order.ts'
-import type { VolumeFacts } from './volumes.ts'
+import type { VolumeFacts } from './volumes-mount.ts'
 
 export type BestWish = {
   filter: OfferFilter
@@ -17,6 +17,11 @@ export type BestWish = {
 }
 
 export const maxAttempts = 20
+
+export function checkAttempts({ maxAttempts: attempts }: BestWish): void {
+  if (attempts >= 1 && attempts <= maxAttempts) return
+  throw invalidInput([{ path: 'maxAttempts', message: `must be from 1 to ${maxAttempts}, not ${attempts}.` }])
+}
 
 /** An offer that was tried, and why it was not rented; null for the one that was. */
 export type Attempt = { offerId: bigint; code: ErrorCode | null }

@@ -5,7 +5,7 @@ import type { Machine } from './machines.ts'
 import { assign, type Claim } from './market.ts'
 import { diskRate, printUsd } from './money.ts'
 import { diskMbOf, isRentable, type OfferBlock } from './offers.ts'
-import { type VolumeFacts, volumeProblems } from './volumes.ts'
+import { type VolumeFacts, volumeProblems } from './volumes-mount.ts'
 
 /** How the price is agreed: the host's, at most so much if the renter says so, or a bid for the whole block. */
 export type RentalTerms =

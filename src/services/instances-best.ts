@@ -4,12 +4,13 @@ import {
   type Attempt,
   attemptWish,
   type BestWish,
+  checkAttempts,
   noneRented,
   reasonToGoOn,
   searchOf,
 } from '../domain/instances-best.ts'
 import { decideRent } from '../domain/instances-rent.ts'
-import { authorise } from './authorise.ts'
+import { authorise, authoriseAtAll } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { once, replay } from './idempotency.ts'
 import { OfferGone, type Rental, type RentResult, rentalOf, rentIn } from './instances-rent.ts'
@@ -27,6 +28,8 @@ export function bestServices(deps: Deps) {
     /** Rents the best offer of a search. Where somebody was quicker, or it can't be rented after all, the next. */
     async rentBest(actor: Actor, wish: BestWish, idempotencyKey?: string): Promise<BestRental> {
       authorise(actor, 'offers.search')
+      authoriseAtAll(actor, 'instances.rent')
+      checkAttempts(wish)
       const request = { operation: 'instances.rent', input: { best: wish }, idempotencyKey } as const
       const known = await replay<BestResult>(deps, actor, request)
       if (known) return await bestOf(known, true)

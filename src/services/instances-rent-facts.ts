@@ -7,7 +7,7 @@ import type { RentedOffer, RentFacts, RentWish } from '../domain/instances-rent.
 import { lockMachine, readMachine } from './market.ts'
 import type { Secrets } from './secrets.ts'
 import { templateFor } from './templates.ts'
-import { volumesFor } from './volumes.ts'
+import { volumesFor } from './volumes-rent.ts'
 
 const { sql } = Prisma
 

@@ -13,7 +13,7 @@ import { diskRate } from '../domain/money.ts'
 import { recordEvents } from './events.ts'
 import type { Secrets } from './secrets.ts'
 import { giveSshKeys } from './ssh-keys.ts'
-import { attachVolumes, makeVolumes } from './volumes.ts'
+import { attachVolumes, makeVolumes } from './volumes-rent.ts'
 
 const { sql } = Prisma
 const instanceColumns = columnsOf(Prisma.InstanceScalarFieldEnum)

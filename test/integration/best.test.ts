@@ -1,0 +1,169 @@
+// Search and rent in one call.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { startApp, type TestApp } from '../support/app.ts'
+import { type Listed, listMachines } from '../support/factories.ts'
+import { someCredit } from '../support/rentals.ts'
+
+let app: TestApp
+let key: string
+
+beforeAll(async () => {
+  app = await startApp()
+  key = await app.newKey(null, someCredit)
+})
+
+afterAll(() => app.close())
+
+/** Each test has a market for itself: what was listed before is in another country. */
+let country = ''
+let tests = 0
+beforeEach(() => {
+  tests += 1
+  country = `${String.fromCharCode(65 + tests)}Z`
+})
+
+/** Lists machines of one GPU at these prices in dollars, and gives the ids of their offers. */
+async function market(...machines: Listed['machine'][]): Promise<string[]> {
+  await listMachines(
+    app.operations,
+    machines.map(machine => ({ machine: { country, ...machine } })),
+  )
+  const rows = await app.sql(
+    `SELECT o.id FROM offers o WHERE country = '${country}' AND num_gpus = 1 ORDER BY machine_id, id`,
+  )
+  return rows.map(row => `off_${(row as { id: string }).id}`)
+}
+
+const priced = (dollars: number, machine: Listed['machine'] = {}) => ({
+  gpuNanos: BigInt(Math.round(dollars * 1e9)),
+  ...machine,
+})
+
+async function best(input: object = {}, by = key) {
+  const wanted = {
+    filter: { country: { eq: country } },
+    terms: { onDemand: { maxPricePerHour: '10' } },
+    spec: { source: { image: 'ubuntu' } },
+    ...input,
+  }
+  const { data, errors } = await app.graphql(
+    by,
+    `mutation ($input: RentBestOfferInput!) { rentBestOffer(input: $input) { __typename
+      ... on RentBestOfferSuccess { replayed attempts { offerId failure } instance { id pricePerHour offer { id } bidPerHour } }
+      ... on Error { code message retryable } ... on NoOfferRentedError { attempts { offerId failure } }
+      ... on InvalidInputError { issues { path } } } }`,
+    { input: wanted },
+  )
+  expect(errors).toBeUndefined()
+  return data.rentBestOffer
+}
+
+const rented = (offerId: string) => ({ attempts: [{ offerId, failure: null }], instance: { offer: { id: offerId } } })
+
+describe('the best offer', () => {
+  it('is the cheapest, with the disk that is asked for', async () => {
+    // Cheap GPUs beside an expensive disk.
+    const [, second] = await market(priced(0.2, { storageNanos: 10_000_000_000n }), priced(0.3))
+    expect(await best({ spec: { source: { image: 'ubuntu' }, diskGb: 100 } })).toMatchObject(rented(second as string))
+  })
+
+  it('is the first in the order that is asked for', async () => {
+    const [, second] = await market(priced(0.2, { reliability: 0.9 }), priced(0.3, { reliability: 0.99 }))
+    const orderBy = [{ field: 'RELIABILITY', direction: 'DESC' }]
+    expect(await best({ orderBy })).toMatchObject(rented(second as string))
+  })
+
+  it('costs at most what it may cost', async () => {
+    await market(priced(0.3))
+    expect(await best({ terms: { onDemand: { maxPricePerHour: '0.3' } } })).toMatchObject({
+      code: 'NO_OFFER_RENTED',
+      attempts: [],
+      retryable: true,
+    })
+    expect(await best({ terms: { onDemand: { maxPricePerHour: '0.304' } } })).toMatchObject({
+      __typename: 'RentBestOfferSuccess',
+    })
+  })
+
+  it('is one where the bid wins at once', async () => {
+    const [first, second] = await market(
+      priced(0.2, { minBidGpuNanos: 100_000_000n }),
+      priced(0.3, { minBidGpuNanos: 100_000_000n }),
+    )
+    const terms = { interruptible: { bidPerHour: '0.15' } }
+    const winners = [await best({ terms }), await best({ terms })]
+    expect(winners.map(({ instance }) => instance.offer.id).toSorted()).toEqual([first, second].toSorted())
+    expect(winners[0].instance.bidPerHour).toBe('0.15')
+    expect(await best({ terms })).toMatchObject({ code: 'NO_OFFER_RENTED' })
+  })
+
+  it('is the next one when a machine lacks something that the search does not know', async () => {
+    const [first, second] = await market(priced(0.2, { firstPort: 20_000, lastPort: 20_000 }), priced(0.3))
+    const spec = { source: { image: 'ubuntu' }, ports: [{ containerPort: 80 }, { containerPort: 81 }] }
+    expect(await best({ spec })).toMatchObject({
+      attempts: [
+        { offerId: first, failure: 'INVALID_INPUT' },
+        { offerId: second, failure: null },
+      ],
+    })
+  })
+
+  it('is rented by each of many who want it at once, as long as there are offers', async () => {
+    await market(...Array.from({ length: 5 }, (_, index) => priced(0.2 + index / 100)))
+    const answers = await Promise.all(Array.from({ length: 8 }, () => best({ maxAttempts: 20 })))
+    const offers = answers.flatMap(({ instance }) => (instance ? [instance.offer.id] : []))
+    expect(new Set(offers).size).toBe(5)
+    expect(offers).toHaveLength(5)
+    const failed = answers.filter(({ code }) => code === 'NO_OFFER_RENTED')
+    expect(failed).toHaveLength(3)
+    for (const { attempts = [] } of answers) {
+      for (const { failure } of attempts) expect(['OFFER_UNAVAILABLE', null]).toContain(failure)
+    }
+  })
+
+  it('is rented once for one idempotency key, however often it is asked for at once', async () => {
+    await market(priced(0.2), priced(0.3), priced(0.4))
+    const answers = await Promise.all(Array.from({ length: 10 }, () => best({ idempotencyKey: 'best' })))
+    expect(new Set(answers.map(({ instance }) => instance?.id)).size).toBe(1)
+    expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1)
+    expect(await best({ idempotencyKey: 'best' })).toEqual({
+      ...answers.find(({ replayed }) => replayed),
+      replayed: true,
+    })
+    expect(await best({ idempotencyKey: 'best', maxAttempts: 3 })).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
+  })
+})
+
+describe('no offer is tried', () => {
+  const attempted = async () => (await app.sql('SELECT count(*)::int AS count FROM instances'))[0]
+
+  it('when the wish is wrong, and everything wrong is said', async () => {
+    await market(priced(0.2))
+    const before = await attempted()
+    const answer = await best({
+      spec: { source: { image: '-x' }, label: 'l'.repeat(257) },
+      terms: { interruptible: { bidPerHour: '200' } },
+    })
+    expect(answer.issues.map(({ path }: { path: string }) => path).toSorted()).toEqual([
+      'spec.label',
+      'spec.source.image',
+      'terms.interruptible.bidPerHour',
+    ])
+    expect(await best({ maxAttempts: 0 })).toMatchObject({ code: 'INVALID_INPUT', issues: [{ path: 'maxAttempts' }] })
+    expect(await best({ maxAttempts: 21 })).toMatchObject({ code: 'INVALID_INPUT', issues: [{ path: 'maxAttempts' }] })
+    expect(await attempted()).toEqual(before)
+  })
+
+  it('without credit, or by a key that may not rent or not search', async () => {
+    await market(priced(0.2))
+    expect(await best({}, await app.newKey())).toMatchObject({ code: 'INSUFFICIENT_CREDIT' })
+    for (const api of [{ instance_write: {} }, { misc: {} }]) {
+      const { errors } = await app.graphql(
+        await app.scopedKey(key, { api }),
+        `mutation { rentBestOffer(input: { terms: { onDemand: { maxPricePerHour: "1" } }, spec: { source: { image: "u" } } }) { __typename } }`,
+      )
+      expect(errors?.[0]?.extensions['code']).toBe('FORBIDDEN')
+    }
+  })
+})
