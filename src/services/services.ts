@@ -8,6 +8,9 @@ import { rentServices } from './instances-rent.ts'
 import { machineOperations, machineServices } from './machines.ts'
 import { offerServices } from './offers.ts'
 import { reconciliationServices } from './reconciliation.ts'
+import { sshKeyServices } from './ssh-keys.ts'
+import { attachServices } from './ssh-keys-attach.ts'
+import { registerServices } from './ssh-keys-register.ts'
 
 /** Everything that the faces can ask for. */
 export type Services = ReturnType<typeof createServices>
@@ -19,6 +22,7 @@ export function createServices(deps: Deps) {
     instances: { ...instanceServices(deps), ...rentServices(deps), ...commandServices(deps) },
     machines: machineServices(deps),
     offers: offerServices(deps),
+    sshKeys: { ...sshKeyServices(deps), ...registerServices(deps), ...attachServices(deps) },
   }
 }
 
