@@ -5,6 +5,7 @@ import { transaction } from '../database/transaction.ts'
 import type { ContainerSpec } from '../domain/containers.ts'
 import type { LaunchConfig, PortBinding } from '../domain/instances.ts'
 import type { Registry } from '../domain/registry.ts'
+import { takesSshKeys } from '../domain/ssh-keys.ts'
 import type { Deps } from './deps.ts'
 import { isHeld, type Lease } from './leases.ts'
 import { lockMachine, settleMarket } from './market.ts'
@@ -14,6 +15,10 @@ const { sql } = Prisma
 
 /** A gateway that dies keeps its instances from the others for so long. */
 const leaseMs = 30_000
+
+/** The public keys of the instance i, in the order of their ids. */
+const sshKeys = sql`ARRAY(
+  SELECT k.public_key FROM instance_ssh_keys a JOIN ssh_keys k ON k.id = a.ssh_key_id WHERE a.instance_id = i.id ORDER BY k.id)`
 
 export function reconciliationServices({ database, now, secrets, wake }: Deps) {
   return {
@@ -32,14 +37,19 @@ export function reconciliationServices({ database, now, secrets, wake }: Deps) {
       const rows = await database.rows(sql`
         SELECT i.id, i.account_id, i.machine_id, i.generation, i.attempts, i.target_state, i.status, i.interruptible,
           EXISTS (SELECT FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id),
-          i.started_at IS NOT NULL, i.destroyed_at IS NOT NULL
+          i.started_at IS NOT NULL, i.destroyed_at IS NOT NULL, i.vm, i.launch ->> 'mode', ${sshKeys}
         FROM instances i WHERE i.id = ANY(${taken.map(([id]) => String(id))}::bigint[]) AND i.leased_until = ${leasedUntil}`)
       return rows.map(row => {
         const [instanceId, accountId, machineId, generation, attempts, targetState, status, interruptible, ...rest] =
           row
-        const [granted, hasRun, destroyed] = rest
+        const [granted, hasRun, destroyed, vm, mode, keys] = rest as [
+          ...[boolean, boolean, boolean, boolean],
+          LaunchConfig['mode'],
+          string[],
+        ]
+        const sshKeys = takesSshKeys({ vm, mode }) ? keys : null
         const facts = { instanceId, accountId, machineId, leasedUntil, generation, attempts, targetState, status }
-        return { ...facts, interruptible, granted, hasRun, destroyed } as Lease
+        return { ...facts, interruptible, granted, hasRun, destroyed, sshKeys } as Lease
       })
     },
 
@@ -48,16 +58,17 @@ export function reconciliationServices({ database, now, secrets, wake }: Deps) {
         SELECT machine_id, first_gpu, num_gpus, disk_mb, launch, registry_login, (
           SELECT json_agg(json_build_object('hostPort', host_port, 'containerPort', container_port, 'protocol', protocol))
           FROM port_bindings b WHERE b.instance_id = i.id
-        ) FROM instances i WHERE id = ${instanceId}`)
-      const [machineId, firstGpu, numGpus, diskMb, launch, login, ports] = row as [
+        ), ${sshKeys} FROM instances i WHERE id = ${instanceId}`)
+      const [machineId, firstGpu, numGpus, diskMb, launch, login, ports, keys] = row as [
         ...[number, number, number, number],
         LaunchConfig,
         Buffer | null,
         PortBinding[] | null,
+        string[],
       ]
       const gpus = Array.from({ length: numGpus }, (_, index) => firstGpu + index)
       const registry = login ? (JSON.parse(secrets.open(login)) as Registry) : undefined
-      return { instanceId, machineId, gpus, diskMb, launch, ports: ports ?? [], registry }
+      return { instanceId, machineId, gpus, diskMb, launch, ports: ports ?? [], registry, sshKeys: keys }
     },
 
     /**
