@@ -12,25 +12,35 @@ export type ContainerSpec = {
   ports: PortBinding[]
   volumes: VolumeMount[]
   registry: Registry | undefined
+  /** The public keys that log in to it, in the order of their ids. */
+  sshKeys: string[]
+  /** The key with which it may stop, start and destroy itself. */
+  apiKey: string
 }
 
-/** What a provider sees of an instance's container. `until` is when it expects to see something else. */
+/** Which keys are to log in to a container that is there. */
+export type Authorisation = Pick<ContainerSpec, 'instanceId' | 'sshKeys'>
+
+/**
+ * What a provider sees of an instance's container. `until` is when it expects to see something else; `sshKeys` are the
+ * public keys that log in to it, in any order.
+ */
 export type Truth =
   /** There is none. */
   | { state: 'absent' }
   /** Its image is being pulled. It uses no GPU yet. */
   | { state: 'preparing'; until?: Date }
   /** It is there and was never started. */
-  | { state: 'prepared' }
+  | { state: 'prepared'; sshKeys: string[] }
   /** It was started and is not ready yet. */
   | { state: 'starting'; until?: Date }
-  | { state: 'running' }
+  | { state: 'running'; sshKeys: string[] }
   /** It was told to stop and has not yet. */
   | { state: 'stopping'; until?: Date }
   /** It stopped because it was told to. */
-  | { state: 'stopped' }
+  | { state: 'stopped'; sshKeys: string[] }
   /** It ended by itself. */
-  | { state: 'exited'; exitCode: number }
+  | { state: 'exited'; exitCode: number; sshKeys: string[] }
   /** It could not be made or started, and trying again will not help. */
   | { state: 'failed'; code: 'IMAGE_PULL_FAILED' | 'START_FAILED'; message: string }
 

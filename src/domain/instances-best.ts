@@ -1,11 +1,11 @@
 // Renting the best offer of a search: which offers are tried, and which failures lead to the next.
 
 import { DomainError, type ErrorCode, invalidInput } from './errors.ts'
-import { newVolumesMb, type RentWish } from './instances-rent.ts'
+import type { RentWish } from './instances-rent.ts'
 import type { Launch, LaunchWish } from './launch.ts'
 import type { Condition, OfferFilter } from './offers-filter.ts'
 import type { OrderKey } from './offers-order.ts'
-import type { VolumeFacts } from './volumes-mount.ts'
+import { newVolumesMb, type VolumeFacts } from './volumes-mount.ts'
 
 export type BestWish = {
   filter: OfferFilter
@@ -33,7 +33,7 @@ export function attemptWish({ terms, launch, templateHash }: BestWish, offerId: 
 
 /** What is looked for: what the renter asked for, and can be rented on these terms with this launch. */
 export function searchOf({ filter, order, terms }: BestWish, launch: Launch, volumes: VolumeFacts[]) {
-  const diskGb = (launch.diskMb + newVolumesMb(launch)) / 1000
+  const diskGb = (launch.diskMb + newVolumesMb(launch.newVolumes)) / 1000
   const [price, most] = terms.interruptible
     ? (['minimumBidPerHour', terms.bidNanos] as const)
     : (['pricePerHour', terms.maxPriceNanos] as const)

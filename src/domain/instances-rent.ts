@@ -4,8 +4,8 @@ import { settleLaunch } from './launch-merge.ts'
 import type { Machine } from './machines.ts'
 import { assign, type Claim } from './market.ts'
 import { diskRate, printUsd } from './money.ts'
-import { diskMbOf, isRentable, type OfferBlock } from './offers.ts'
-import { type VolumeFacts, volumeProblems } from './volumes-mount.ts'
+import { isRentable, type OfferBlock } from './offers.ts'
+import { newVolumesMb, type VolumeFacts, volumeProblems } from './volumes-mount.ts'
 
 /** How the price is agreed: the host's, at most so much if the renter says so, or a bid for the whole block. */
 export type RentalTerms =
@@ -62,14 +62,20 @@ export function decideRent(wish: RentWish, facts: RentFacts, at: Date): Decision
   const { listed } = facts
   const { launch, issues } = settleLaunch(facts.template?.launch, wish.launch)
   const rentable = listed && isRentable({ ...listed.offer, machine: listed.machine, asOf: at }) ? listed : undefined
-  const all = [...issues, ...bidIssues(wish), ...(launch && rentable ? lacksOf(rentable.machine, launch) : [])]
+  const mounts = launch ? volumeProblems(facts.volumes, launch, listed?.machine.id) : []
+  const all = [
+    ...issues,
+    ...bidIssues(wish),
+    ...(launch && rentable ? lacksOf(rentable.machine, launch) : []),
+    ...mounts.flatMap(({ details }) => details.issues ?? []),
+  ]
   const computeNanos = wish.terms.interruptible ? wish.terms.bidNanos : listed?.offer.computeNanos
   const missing = wish.templateHash !== undefined && !facts.template
   const reasons = [
     ...(missing ? [new DomainError('NOT_FOUND', `Template ${wish.templateHash} not found.`)] : []),
     // Without the template half of the settings are missing, and nothing true can be said of them.
     ...(all.length > 0 && !missing ? [invalidInput(all)] : []),
-    ...(launch ? volumeProblems(facts.volumes, launch.volumes, listed?.machine.id) : []),
+    ...mounts.filter(({ code }) => code !== 'INVALID_INPUT'),
     ...(launch?.vm && facts.sshKeys === 0 ? [sshKeyRequired()] : []),
     ...(rentable ? [] : [unavailable(wish)]),
     ...(facts.availableNanos > 0n ? [] : [lackOfCredit(facts.availableNanos)]),
@@ -125,24 +131,15 @@ export function lacksOf(machine: Machine, launch: Launch): Issue[] {
   const free = machine.freeDiskMb
   if (launch.diskMb > free) {
     issues.push({ path: 'diskGb', message: `must be at most ${free / 1000}, what this machine has free.` })
-  } else if (launch.diskMb + newVolumesMb(launch) > free) {
+  } else if (launch.diskMb + newVolumesMb(launch.newVolumes) > free) {
     const left = (free - launch.diskMb) / 1000
     issues.push({ path: 'newVolumes', message: `must have at most ${left} GB in all, what this machine has free.` })
-  }
-  for (const [index, { volumeOfferId }] of launch.newVolumes.entries()) {
-    if (volumeOfferId === undefined || volumeOfferId === BigInt(machine.id)) continue
-    issues.push({ path: `newVolumes.${index}.volumeOfferId`, message: 'must be of the machine of the offer.' })
   }
   if (launch.ports.length > machine.freePorts) {
     issues.push({ path: 'ports', message: `must be at most ${machine.freePorts}, what this machine has free.` })
   }
   if (launch.vm && !machine.vmsEnabled) issues.push({ path: 'vm', message: 'is not offered by this machine.' })
   return issues
-}
-
-/** What the volumes that are made with a rental take of its machine's disk. */
-export function newVolumesMb({ newVolumes }: Launch): number {
-  return newVolumes.reduce((sum, { sizeGb }) => sum + (diskMbOf(sizeGb) ?? 0), 0)
 }
 
 /** What a rental would be that is only asked about. Its GPUs are granted in thought, beside those who want them now. */
@@ -153,7 +150,7 @@ export function foresee(
   claims: Claim[],
   at: Date,
 ): Forecast {
-  const diskNanos = launch && listed && diskRate(listed.machine.storageNanos, launch.diskMb + newVolumesMb(launch))
+  const diskNanos = launch && listed && diskRate(listed.machine.storageNanos, launch.diskMb + newVolumesMb(launch.newVolumes))
   const prices = { computeNanos, diskNanos }
   if (!listed || computeNanos === undefined || launch?.targetState === 'stopped') {
     return { launch, ...prices, waits: false, reasons, warnings }

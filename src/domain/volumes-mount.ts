@@ -60,12 +60,12 @@ export type VolumeFacts = {
 
 /**
  * Why the volumes of a launch cannot be in an instance on a machine, the gravest first. `found` are those of them that
- * are the renter's: of another's nothing is said but that it is not there.
+ * are the renter's: of another's nothing is said but that it is not there. Without a machine nothing is said of places.
  */
 export function volumeProblems(
   found: readonly VolumeFacts[],
   { volumes, newVolumes }: Mounts,
-  machineId: number,
+  machineId: number | undefined,
 ): DomainError[] {
   const missing: DomainError[] = []
   const misplaced: Issue[] = []
@@ -73,13 +73,13 @@ export function volumeProblems(
   for (const { volumeId } of volumes) {
     const volume = found.find(({ id }) => id === volumeId)
     if (!volume) missing.push(volumeNotFound(volumeId))
-    else if (volume.machineId !== machineId) {
+    else if (machineId !== undefined && volume.machineId !== machineId) {
       const message = `must be on machine ${machineId}, where the offer is, and volume ${volumeId} is on machine ${volume.machineId}.`
       misplaced.push({ path: 'volumes', message })
     } else if (volume.instanceId !== null) taken.push(volumeInUse(volume.id, volume.instanceId, volume.removing))
   }
   for (const { volumeOfferId } of newVolumes) {
-    if (volumeOfferId === undefined || volumeOfferId === BigInt(machineId)) continue
+    if (machineId === undefined || volumeOfferId === undefined || volumeOfferId === BigInt(machineId)) continue
     const message = `must be made on machine ${machineId}, where the offer is, and its storage offer is of machine ${volumeOfferId}.`
     misplaced.push({ path: 'newVolumes', message })
   }

@@ -22,18 +22,26 @@ export function createSimulated({ world, now, delayFactor }: SimulatedOptions): 
   return {
     async observe(instanceId) {
       const [row] = await world(
-        'SELECT prepared_at, up_at, down_at, exit_code FROM simulated_containers WHERE instance_id = $1',
+        'SELECT prepared_at, up_at, down_at, exit_code, ssh_keys FROM simulated_containers WHERE instance_id = $1',
         [String(instanceId)],
       )
       if (!row) return { state: 'absent' }
-      const [preparedAt, upAt, downAt, exitCode] = row as [Date, Date | null, Date | null, number | null]
-      return stateOf({ preparedAt, upAt, downAt, exitCode }, now())
+      const [preparedAt, upAt, downAt, exitCode, sshKeys] = row as [
+        ...[Date, Date | null, Date | null],
+        number | null,
+        string[],
+      ]
+      return stateOf({ preparedAt, upAt, downAt, exitCode, sshKeys }, now())
     },
-    async ensure({ instanceId, launch }) {
+    async ensure({ instanceId, launch, sshKeys }) {
       await world(
-        'INSERT INTO simulated_containers (instance_id, prepared_at) VALUES ($1, $2) ON CONFLICT (instance_id) DO NOTHING',
-        [String(instanceId), later(pullMs(launch.image))],
+        `INSERT INTO simulated_containers (instance_id, prepared_at, ssh_keys) VALUES ($1, $2, $3)
+        ON CONFLICT (instance_id) DO NOTHING`,
+        [String(instanceId), later(pullMs(launch.image)), sshKeys],
       )
+    },
+    async authorise({ instanceId, sshKeys }) {
+      await world('UPDATE simulated_containers SET ssh_keys = $2 WHERE instance_id = $1', [String(instanceId), sshKeys])
     },
     async start(instanceId) {
       await world(
@@ -54,13 +62,19 @@ export function createSimulated({ world, now, delayFactor }: SimulatedOptions): 
   }
 }
 
-type Container = { preparedAt: Date; upAt: Date | null; downAt: Date | null; exitCode: number | null }
+type Container = {
+  preparedAt: Date
+  upAt: Date | null
+  downAt: Date | null
+  exitCode: number | null
+  sshKeys: string[]
+}
 
-function stateOf({ preparedAt, upAt, downAt, exitCode }: Container, now: Date): Truth {
-  if (exitCode !== null) return { state: 'exited', exitCode }
-  if (downAt) return downAt <= now ? { state: 'stopped' } : { state: 'stopping', until: downAt }
-  if (upAt) return upAt <= now ? { state: 'running' } : { state: 'starting', until: upAt }
-  return preparedAt <= now ? { state: 'prepared' } : { state: 'preparing', until: preparedAt }
+function stateOf({ preparedAt, upAt, downAt, exitCode, sshKeys }: Container, now: Date): Truth {
+  if (exitCode !== null) return { state: 'exited', exitCode, sshKeys }
+  if (downAt) return downAt <= now ? { state: 'stopped', sshKeys } : { state: 'stopping', until: downAt }
+  if (upAt) return upAt <= now ? { state: 'running', sshKeys } : { state: 'starting', until: upAt }
+  return preparedAt <= now ? { state: 'prepared', sshKeys } : { state: 'preparing', until: preparedAt }
 }
 
 /** An image takes as long to pull each time, and one longer than another. */

@@ -1,5 +1,6 @@
 import type { Truth } from '../domain/containers.ts'
 import { type InstanceStatus, isFinal, type Reason, type TargetState } from '../domain/instances.ts'
+import { areSameKeys } from '../domain/ssh-keys.ts'
 
 /** What is wished of an instance, and what was last written of it. */
 export type Wish = {
@@ -10,9 +11,11 @@ export type Wish = {
   destroyed: boolean
   status: InstanceStatus
   hasRun: boolean
+  /** The public keys that are to log in; null where they stay as they are. */
+  sshKeys: string[] | null
 }
 
-export type Step = 'ensure' | 'start' | 'stop' | 'remove'
+export type Step = 'ensure' | 'authorise' | 'start' | 'stop' | 'remove'
 
 /** What to do next and what to write. No steps, and `settled`: nothing is to be done until somebody wishes otherwise. */
 export type Plan = { steps: Step[]; status: InstanceStatus; reason?: Reason | undefined; settled: boolean }
@@ -34,7 +37,8 @@ function planFinal({ status }: Wish, { state }: Truth): Plan {
   return { steps: [], status, settled: state !== 'stopping' }
 }
 
-function planRunning({ status, hasRun }: Wish, truth: Truth): Plan {
+function planRunning(wish: Wish, truth: Truth): Plan {
+  const { status, hasRun } = wish
   switch (truth.state) {
     case 'absent':
       return hasRun ? end('unknown', lost) : { steps: ['ensure'], status: 'loading', settled: false }
@@ -43,19 +47,30 @@ function planRunning({ status, hasRun }: Wish, truth: Truth): Plan {
       return { steps: [], status: 'loading', settled: false }
     case 'prepared':
     case 'stopped':
-      return { steps: ['start'], status: 'loading', settled: false }
+      return { steps: [nextToStart(wish, truth)], status: 'loading', settled: false }
     case 'running':
-      return { steps: [], status: 'running', settled: true }
+      return hasOtherKeys(wish, truth)
+        ? { steps: ['authorise'], status: 'running', settled: false }
+        : { steps: [], status: 'running', settled: true }
     case 'stopping':
       return { steps: [], status: 'stopping', settled: false }
     case 'exited':
       // What ended while it was to be stopped, was stopped: it can start again.
       return status === 'stopped' || status === 'stopping' || status === 'scheduling'
-        ? { steps: ['start'], status: 'loading', settled: false }
+        ? { steps: [nextToStart(wish, truth)], status: 'loading', settled: false }
         : end('exited', exited(truth.exitCode))
     case 'failed':
       return end('exited', truth)
   }
+}
+
+/** A key that was taken away must not log in, not even while the container comes up. */
+function nextToStart(wish: Wish, container: { sshKeys: string[] }): Step {
+  return hasOtherKeys(wish, container) ? 'authorise' : 'start'
+}
+
+function hasOtherKeys(wish: Wish, container: { sshKeys: string[] }): boolean {
+  return wish.sshKeys !== null && !areSameKeys(wish.sshKeys, container.sshKeys)
 }
 
 function planStopped(wish: Wish, truth: Truth): Plan {

@@ -59,6 +59,12 @@ const execute: Record<Step, (deps: Deps, lease: Lease) => Promise<boolean>> = {
     await deps.provider.ensure(spec, timeLimit(deps, lease))
     return true
   },
+  async authorise(deps, lease) {
+    // The keys that were planned with. Others that came since are found by the next look, which is due then.
+    const { instanceId, sshKeys } = lease
+    if (sshKeys) await deps.provider.authorise({ instanceId, sshKeys }, timeLimit(deps, lease))
+    return true
+  },
   async start(deps, lease) {
     if (!(await deps.reconciliation.occupy(lease))) return false
     await deps.provider.start(lease.instanceId, timeLimit(deps, lease))

@@ -14,7 +14,8 @@ const keptMs = 24 * 3_600_000
 const patienceMs = 1_500
 
 /** What a result is written as. Large integers and instants are texts in it. */
-export type Plain = string | number | boolean | null | Plain[] | { [name: string]: Plain }
+export type Result = { [name: string]: Value }
+type Value = string | number | boolean | null | Value[] | { [name: string]: Value }
 
 /** A write that must not happen twice: which, and everything that was asked for, as far as it decides what happens. */
 export type Request = { operation: Operation; input: unknown; idempotencyKey?: string | null | undefined }
@@ -26,12 +27,12 @@ type Needs = Pick<Deps, 'database' | 'now' | 'secrets'>
  * result, as long as it asks for the same; nothing is kept of what failed. Whoever calls it has authorised the request,
  * since a repetition is answered without doing anything.
  */
-export async function once<Result extends Plain>(
+export async function once<Kept extends Result>(
   deps: Needs,
   { accountId }: Actor,
   request: Request,
-  work: (tx: Transaction) => Promise<Result>,
-): Promise<{ result: Result; replayed: boolean }> {
+  work: (tx: Transaction) => Promise<Kept>,
+): Promise<{ result: Kept; replayed: boolean }> {
   const { database, secrets } = deps
   const key = keyOf(request)
   if (key === undefined) return { result: await transaction(database.pool, work), replayed: false }
@@ -39,7 +40,7 @@ export async function once<Result extends Plain>(
   const hash = hashOf(deps, request)
   return await transaction(database.pool, async tx => {
     if (!(await claim(tx, accountId, key, hash, at))) {
-      const kept = await find<Result>(deps, tx, accountId, key, hash)
+      const kept = await find<Kept>(deps, tx, accountId, key, hash)
       // It was there, and is not: it expired just now.
       if (kept === undefined) throw inProgress()
       return { result: kept, replayed: true }
@@ -52,14 +53,14 @@ export async function once<Result extends Plain>(
 }
 
 /** What the same request came to before; undefined for the first, and where it may be running still. */
-export async function replay<Result extends Plain>(
+export async function replay<Kept extends Result>(
   deps: Needs,
   { accountId }: Actor,
   request: Request,
-): Promise<Result | undefined> {
+): Promise<Kept | undefined> {
   const key = keyOf(request)
   if (key === undefined) return undefined
-  return await find<Result>(deps, deps.database, accountId, key, hashOf(deps, request))
+  return await find<Kept>(deps, deps.database, accountId, key, hashOf(deps, request))
 }
 
 function keyOf({ idempotencyKey: key }: Request): string | undefined {
@@ -93,19 +94,19 @@ async function claim(tx: Transaction, accountId: number, key: string, hash: Buff
 }
 
 /** What is kept under a key, and has not expired; refused when that was another request. */
-async function find<Result extends Plain>(
+async function find<Kept extends Result>(
   { secrets, now }: Needs,
   from: Pick<Transaction, 'rows'>,
   accountId: number,
   key: string,
   hash: Buffer,
-): Promise<Result | undefined> {
+): Promise<Kept | undefined> {
   const [row] = await from.rows(sql`
     SELECT input_hash, result FROM idempotency_keys
     WHERE account_id = ${accountId} AND key = ${key} AND created_at > ${expiry(now())}`)
   if (!row) return undefined
   const [firstHash, result] = row as [Buffer, Buffer]
-  if (firstHash.equals(hash)) return JSON.parse(secrets.open(result)) as Result
+  if (firstHash.equals(hash)) return JSON.parse(secrets.open(result)) as Kept
   const message = 'This idempotency key was used in the last 24 hours for a request that asked for something else.'
   throw new DomainError('IDEMPOTENCY_KEY_REUSED', message)
 }

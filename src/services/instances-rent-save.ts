@@ -5,11 +5,12 @@ import { columnsOf, insertAll } from '../database/rows.ts'
 import type { Transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { choosePorts } from '../domain/instances-ports.ts'
-import { newVolumesMb, type RentedOffer, type RentWish } from '../domain/instances-rent.ts'
+import { type RentedOffer, type RentWish } from '../domain/instances-rent.ts'
 import type { Launch } from '../domain/launch.ts'
 import { secretsIn, withoutSecrets } from '../domain/launch-secrets.ts'
 import type { Machine } from '../domain/machines.ts'
 import { diskRate } from '../domain/money.ts'
+import { newVolumesMb } from '../domain/volumes-mount.ts'
 import { recordEvents } from './events.ts'
 import type { Secrets } from './secrets.ts'
 import { giveSshKeys } from './ssh-keys.ts'
@@ -102,7 +103,7 @@ async function insert(
 /** Disk and public ports are the instance's until its container is gone; volumes stay until they are deleted. */
 async function takeRoom(tx: Transaction, machine: Machine, instanceId: bigint, launch: Launch): Promise<Machine> {
   const { diskMb, ports } = launch
-  const freeDiskMb = machine.freeDiskMb - diskMb - newVolumesMb(launch)
+  const freeDiskMb = machine.freeDiskMb - diskMb - newVolumesMb(launch.newVolumes)
   const left = { ...machine, freeDiskMb, freePorts: machine.freePorts - ports.length }
   await tx.rows(sql`
     UPDATE machines SET free_disk_mb = ${left.freeDiskMb}, free_ports = ${left.freePorts} WHERE id = ${machine.id}`)

@@ -16,7 +16,12 @@ import { cutPage, type PageArguments, readPage } from '../domain/pages.ts'
 import { authorise, authoriseEach } from './authorise.ts'
 import type { DataDeps } from './deps.ts'
 
-type InstanceOperation = 'instances.get' | 'instances.update' | 'instances.destroy'
+type InstanceOperation =
+  | 'instances.get'
+  | 'instances.update'
+  | 'instances.attachSshKey'
+  | 'instances.detachSshKey'
+  | 'instances.destroy'
 export type InstanceSearch = { filter: InstanceFilter; order: InstanceOrder }
 export type InstancePage = {
   edges: { node: Instance; cursor: string }[]

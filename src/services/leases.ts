@@ -16,6 +16,8 @@ export type Lease = {
   granted: boolean
   hasRun: boolean
   destroyed: boolean
+  /** The public keys that are to log in; null where they are as they were when it was made. */
+  sshKeys: string[] | null
 }
 
 /** Whether the instance is still ours, and locked now. A lease that ran out may have been taken by another. */

@@ -3,12 +3,13 @@
 import { Prisma } from '../database/generated/client.ts'
 import { transaction } from '../database/transaction.ts'
 import type { ContainerSpec } from '../domain/containers.ts'
-import type { LaunchConfig, PortBinding } from '../domain/instances.ts'
-import type { Registry } from '../domain/registry.ts'
+import type { LaunchConfig } from '../domain/instances.ts'
+import { takesSshKeys } from '../domain/ssh-keys.ts'
 import type { Deps } from './deps.ts'
 import { isHeld, type Lease } from './leases.ts'
 import { lockMachine, settleMarket } from './market.ts'
 import { type Finding, recordFinding } from './reconciliation-record.ts'
+import { specOf, sshKeysOfInstance } from './reconciliation-spec.ts'
 
 const { sql } = Prisma
 
@@ -32,38 +33,23 @@ export function reconciliationServices({ database, now, secrets, wake }: Deps) {
       const rows = await database.rows(sql`
         SELECT i.id, i.account_id, i.machine_id, i.generation, i.attempts, i.target_state, i.status, i.interruptible,
           EXISTS (SELECT FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id),
-          i.started_at IS NOT NULL, i.destroyed_at IS NOT NULL
+          i.started_at IS NOT NULL, i.destroyed_at IS NOT NULL, i.vm, i.launch ->> 'mode', ${sshKeysOfInstance}
         FROM instances i WHERE i.id = ANY(${taken.map(([id]) => String(id))}::bigint[]) AND i.leased_until = ${leasedUntil}`)
       return rows.map(row => {
         const [instanceId, accountId, machineId, generation, attempts, targetState, status, interruptible, ...rest] =
           row
-        const [granted, hasRun, destroyed] = rest
+        const [granted, hasRun, destroyed, vm, mode, keys] = rest as [
+          ...[boolean, boolean, boolean, boolean],
+          LaunchConfig['mode'],
+          string[],
+        ]
+        const sshKeys = takesSshKeys({ vm, mode }) ? keys : null
         const facts = { instanceId, accountId, machineId, leasedUntil, generation, attempts, targetState, status }
-        return { ...facts, interruptible, granted, hasRun, destroyed } as Lease
+        return { ...facts, interruptible, granted, hasRun, destroyed, sshKeys } as Lease
       })
     },
 
-    async specOf({ instanceId }: Lease): Promise<ContainerSpec> {
-      const [row] = await database.rows(sql`
-        SELECT machine_id, first_gpu, num_gpus, disk_mb, launch, registry_login, (
-          SELECT json_agg(json_build_object('hostPort', host_port, 'containerPort', container_port, 'protocol', protocol))
-          FROM port_bindings b WHERE b.instance_id = i.id
-        ), (
-          SELECT json_agg(json_build_object('volumeId', volume_id::text, 'mountPath', mount_path) ORDER BY mount_path)
-          FROM volume_attachments a WHERE a.instance_id = i.id AND a.released_at IS NULL
-        ) FROM instances i WHERE id = ${instanceId}`)
-      const [machineId, firstGpu, numGpus, diskMb, launch, login, ports, attached] = row as [
-        ...[number, number, number, number],
-        LaunchConfig,
-        Buffer | null,
-        PortBinding[] | null,
-        { volumeId: string; mountPath: string }[] | null,
-      ]
-      const gpus = Array.from({ length: numGpus }, (_, index) => firstGpu + index)
-      const registry = login ? (JSON.parse(secrets.open(login)) as Registry) : undefined
-      const volumes = (attached ?? []).map(({ volumeId, mountPath }) => ({ volumeId: BigInt(volumeId), mountPath }))
-      return { instanceId, machineId, gpus, diskMb, launch, ports: ports ?? [], volumes, registry }
-    },
+    specOf: ({ instanceId }: Lease): Promise<ContainerSpec> => specOf(database, secrets, instanceId),
 
     /**
      * Marks the GPUs as in use, before the container starts on them. False while another's container may still run on

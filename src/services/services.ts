@@ -12,6 +12,9 @@ import { offerServices } from './offers.ts'
 import { reconciliationServices } from './reconciliation.ts'
 import { volumeServices } from './volumes.ts'
 import { volumeOfferServices } from './volumes-offers.ts'
+import { sshKeyServices } from './ssh-keys.ts'
+import { attachServices } from './ssh-keys-attach.ts'
+import { registerServices } from './ssh-keys-register.ts'
 
 /** Everything that the faces can ask for. */
 export type Services = ReturnType<typeof createServices>
@@ -30,6 +33,7 @@ export function createServices(deps: Deps) {
     machines: machineServices(deps),
     offers: offerServices(deps),
     volumes: { ...volumeServices(deps), ...volumeOfferServices(deps) },
+    sshKeys: { ...sshKeyServices(deps), ...registerServices(deps), ...attachServices(deps) },
   }
 }
 

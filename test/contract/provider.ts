@@ -165,6 +165,63 @@ export function keepsThePort(name: string, benchOf: () => Bench): void {
       expect(await state(other)).toBe('stopped')
     })
 
+    describe('told which keys log in', () => {
+      async function keys(provider = bench.open()): Promise<string[]> {
+        const truth = await provider.observe(instanceId, signal())
+        return 'sshKeys' in truth ? truth.sshKeys.toSorted() : []
+      }
+      const authorise = (sshKeys: string[], provider = bench.open()) =>
+        provider.authorise({ instanceId, sshKeys }, signal())
+      const [first, second] = ['ssh-ed25519 AAAA', 'ssh-rsa BBBB']
+
+      it.each<[string, Verb[]]>([
+        ['is prepared', ['ensure']],
+        ['runs', ['ensure', 'start']],
+        ['is stopped', ['ensure', 'start', 'stop']],
+      ])('shows those that it was made with, then those, while it %s', async (_, verbs) => {
+        const before = await rest(...verbs)
+        expect(await keys()).toEqual([first])
+        for (const wished of [[first, second], [second], []]) {
+          await authorise(wished)
+          await Promise.all([authorise(wished), authorise(wished)])
+          await bench.settle()
+          expect(await keys()).toEqual(wished)
+          expect(await state()).toBe(before)
+        }
+      })
+
+      it('keeps them when it is stopped and started, and when it is told once more to be made', async () => {
+        await rest('ensure', 'start')
+        await authorise([second])
+        expect([await rest('stop'), await keys()]).toEqual(['stopped', [second]])
+        expect([await rest('start', 'ensure'), await keys()]).toEqual(['running', [second]])
+      })
+
+      it('makes nothing where there is nothing', async () => {
+        await authorise([first])
+        await bench.settle()
+        expect(await state()).toBe('absent')
+      })
+
+      it('forgets them with the container', async () => {
+        await rest('ensure')
+        await authorise([first, second])
+        expect(await rest('remove', 'ensure')).toBe('prepared')
+        expect(await keys()).toEqual([first])
+      })
+
+      it('takes those of one container for no other', async () => {
+        await rest('ensure')
+        const one = instanceId
+        lastId += 1n
+        instanceId = lastId
+        await rest('ensure')
+        await authorise([second])
+        instanceId = one
+        expect(await keys()).toEqual([first])
+      })
+    })
+
     it('keeps instances apart', async () => {
       await rest('ensure', 'start')
       const first = instanceId
@@ -191,5 +248,16 @@ export function specOf(instanceId: bigint): ContainerSpec {
     hostname: null,
     onStart: null,
   }
-  return { instanceId, machineId: 1, gpus: [0], diskMb: 8_000, launch, ports, volumes: [], registry: undefined }
+  return {
+    instanceId,
+    machineId: 1,
+    gpus: [0],
+    diskMb: 8_000,
+    launch,
+    ports,
+    volumes: [],
+    registry: undefined,
+    sshKeys: ['ssh-ed25519 AAAA'],
+    apiKey: 'a key',
+  }
 }

@@ -25,6 +25,7 @@ const open = (delayFactor = 1) => createSimulated({ world, now: clock.now, delay
 keepsThePort('simulated', () => ({ open, settle: async () => clock.advance(60_000) }))
 
 const signal = AbortSignal.timeout(60_000)
+const keys = { sshKeys: specOf(0n).sshKeys }
 
 it('says when it expects to be further, and is further then', async () => {
   const driver = open()
@@ -35,16 +36,16 @@ it('says when it expects to be further, and is further then', async () => {
   clock.advance(until.getTime() - clock.now().getTime() - 1)
   expect(await driver.observe(1n, signal)).toMatchObject({ state: 'preparing' })
   clock.advance(1)
-  expect(await driver.observe(1n, signal)).toEqual({ state: 'prepared' })
+  expect(await driver.observe(1n, signal)).toEqual({ state: 'prepared', ...keys })
 })
 
 it('waits for nothing when its delays are scaled to nothing', async () => {
   const driver = open(0)
   await driver.ensure(specOf(2n), signal)
   await driver.start(2n, signal)
-  expect(await driver.observe(2n, signal)).toEqual({ state: 'running' })
+  expect(await driver.observe(2n, signal)).toEqual({ state: 'running', ...keys })
   await driver.stop(2n, signal)
-  expect(await driver.observe(2n, signal)).toEqual({ state: 'stopped' })
+  expect(await driver.observe(2n, signal)).toEqual({ state: 'stopped', ...keys })
 })
 
 it('shows how a container ended by itself, until it is started again', async () => {
@@ -52,9 +53,9 @@ it('shows how a container ended by itself, until it is started again', async () 
   await driver.ensure(specOf(3n), signal)
   await driver.start(3n, signal)
   await pool.query('UPDATE simulated_containers SET exit_code = 137 WHERE instance_id = 3')
-  expect(await driver.observe(3n, signal)).toEqual({ state: 'exited', exitCode: 137 })
+  expect(await driver.observe(3n, signal)).toEqual({ state: 'exited', exitCode: 137, ...keys })
   await driver.stop(3n, signal)
-  expect(await driver.observe(3n, signal)).toEqual({ state: 'exited', exitCode: 137 })
+  expect(await driver.observe(3n, signal)).toEqual({ state: 'exited', exitCode: 137, ...keys })
   await driver.start(3n, signal)
-  expect(await driver.observe(3n, signal)).toEqual({ state: 'running' })
+  expect(await driver.observe(3n, signal)).toEqual({ state: 'running', ...keys })
 })

@@ -14,8 +14,10 @@ const numRuns = Number(process.env['FC_RUNS'] ?? 400)
 const timeout = 20_000 + 100 * numRuns
 
 const id = 1n
-const verbs = ['ensure', 'start', 'stop', 'remove'] as const
+const verbs = ['ensure', 'authorise', 'start', 'stop', 'remove'] as const
 type Verb = (typeof verbs)[number]
+
+const keys = fc.shuffledSubarray(['a', 'b', 'c'])
 
 const wishes: fc.Arbitrary<Wish> = fc.record({
   targetState: fc.constantFrom('running' as const, 'stopped' as const),
@@ -24,6 +26,7 @@ const wishes: fc.Arbitrary<Wish> = fc.record({
   destroyed: fc.boolean(),
   status: fc.constantFrom(...instanceStatuses),
   hasRun: fc.boolean(),
+  sshKeys: fc.option(keys),
 })
 
 function bench() {
@@ -31,7 +34,11 @@ function bench() {
   const { world, ...tricks } = aWorld()
   const driver = createSimulated({ world, now: clock.now, delayFactor: 1 })
   const signal = AbortSignal.timeout(60_000)
-  const tell = (verb: Verb) => (verb === 'ensure' ? driver.ensure(specOf(id), signal) : driver[verb](id, signal))
+  const tell = async (verb: Verb, sshKeys: string[] | null = []) => {
+    if (verb === 'ensure') await driver.ensure(specOf(id), signal)
+    else if (verb === 'authorise') await driver.authorise({ instanceId: id, sshKeys: sshKeys ?? [] }, signal)
+    else await driver[verb](id, signal)
+  }
   return { clock, ...tricks, tell, observe: () => driver.observe(id, signal) }
 }
 type Bench = ReturnType<typeof bench>
@@ -45,7 +52,7 @@ async function look({ observe, tell }: Bench, wish: Wish): Promise<{ wish: Wish;
     if (step === undefined) {
       return { wish: { ...wish, status, hasRun: wish.hasRun || status === 'running' }, truth, settled }
     }
-    await tell(step)
+    await tell(step, wish.sshKeys)
   }
   throw new Error('It did not come to rest.')
 }
@@ -68,7 +75,12 @@ async function waitFor(clock: ManualClock, truth: Truth): Promise<void> {
 describe('planning and executing', () => {
   /** Whatever a gateway that died, or a person at the machine, may have left. */
   const pasts = fc.array(
-    fc.record({ verb: fc.constantFrom(...verbs), waitMs: fc.constantFrom(0, 1_000, 30_000), exits: fc.boolean() }),
+    fc.record({
+      verb: fc.constantFrom(...verbs),
+      sshKeys: keys,
+      waitMs: fc.constantFrom(0, 1_000, 30_000),
+      exits: fc.boolean(),
+    }),
     { maxLength: 6 },
   )
 
@@ -77,8 +89,8 @@ describe('planning and executing', () => {
     async () => {
       const property = fc.asyncProperty(wishes, pasts, async (wish, past) => {
         const world = bench()
-        for (const { verb, waitMs, exits } of past) {
-          await world.tell(verb)
+        for (const { verb, sshKeys, waitMs, exits } of past) {
+          await world.tell(verb, sshKeys)
           world.clock.advance(waitMs)
           if (exits) world.exit(id, 1, world.clock.now())
         }
@@ -93,8 +105,9 @@ describe('planning and executing', () => {
     timeout,
   )
 
-  function checkEnd(end: Wish, truth: Truth, { destroyed, targetState, granted, status }: Wish): void {
+  function checkEnd(end: Wish, truth: Truth, { destroyed, targetState, granted, status, sshKeys }: Wish): void {
     const mayRun = !destroyed && !isFinal(status) && targetState === 'running' && granted
+    if (mayRun && truth.state === 'running' && sshKeys) expect(truth.sshKeys.toSorted()).toEqual(sshKeys.toSorted())
     if (destroyed) expect(truth.state).toBe('absent')
     else if (mayRun) expect(truth.state === 'running' || isFinal(end.status)).toBe(true)
     else expect(['absent', 'preparing', 'prepared', 'stopped', 'exited']).toContain(truth.state)
@@ -106,6 +119,7 @@ type Happening =
   | { kind: 'destroy' | 'exit' | 'lose' | 'look' }
   | { kind: 'grant'; granted: boolean }
   | { kind: 'wait'; ms: number }
+  | { kind: 'keys'; sshKeys: string[] }
 
 const happenings: fc.Arbitrary<Happening> = fc.oneof(
   { arbitrary: fc.constant<Happening>({ kind: 'look' }), weight: 6 },
@@ -117,6 +131,7 @@ const happenings: fc.Arbitrary<Happening> = fc.oneof(
     { kind: 'exit' },
     { kind: 'wait', ms: 2_000 },
     { kind: 'wait', ms: 30_000 },
+    { kind: 'keys', sshKeys: ['b'] },
   ),
   { arbitrary: fc.constantFrom<Happening>({ kind: 'lose' }, { kind: 'destroy' }), weight: 1 },
 )
@@ -153,6 +168,7 @@ describe('an instance that ended', () => {
     destroyed: false,
     status: 'created',
     hasRun: false,
+    sshKeys: ['a'],
   }
 
   async function happen(world: Bench, wish: Wish, happening: Happening): Promise<Wish> {
@@ -175,6 +191,8 @@ describe('an instance that ended', () => {
       case 'wait':
         world.clock.advance(happening.ms)
         return wish
+      case 'keys':
+        return { ...wish, sshKeys: happening.sshKeys }
       case 'look':
         return (await look(world, wish)).wish
     }

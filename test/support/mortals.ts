@@ -36,6 +36,7 @@ export function openMortal(url: string, now: () => Date, lastCall: number, death
     return {
       observe: async (...args) => (await mortal(() => provider.observe(...args))) as never,
       ensure: async (...args) => void (await mortal(() => provider.ensure(...args))),
+      authorise: async (...args) => void (await mortal(() => provider.authorise(...args))),
       start: async (...args) => void (await mortal(() => provider.start(...args))),
       stop: async (...args) => void (await mortal(() => provider.stop(...args))),
       remove: async (...args) => void (await mortal(() => provider.remove(...args))),

@@ -6,12 +6,12 @@ import { plan, type Wish } from '../../src/reconciler/plan.ts'
 const truths: Truth[] = [
   { state: 'absent' },
   { state: 'preparing' },
-  { state: 'prepared' },
+  { state: 'prepared', sshKeys: ['a'] },
   { state: 'starting' },
-  { state: 'running' },
+  { state: 'running', sshKeys: ['a'] },
   { state: 'stopping' },
-  { state: 'stopped' },
-  { state: 'exited', exitCode: 3 },
+  { state: 'stopped', sshKeys: ['a'] },
+  { state: 'exited', exitCode: 3, sshKeys: ['a'] },
   { state: 'failed', code: 'IMAGE_PULL_FAILED', message: 'There is no such image.' },
 ]
 const booleans = [true, false]
@@ -21,7 +21,11 @@ const wishes: Wish[] = targetStates.flatMap(targetState =>
     booleans.flatMap(granted =>
       booleans.flatMap(interruptible =>
         booleans.flatMap(destroyed =>
-          booleans.map(hasRun => ({ targetState, status, granted, interruptible, destroyed, hasRun })),
+          booleans.flatMap(hasRun =>
+            [null, ['a'], ['b']].map(sshKeys => {
+              return { targetState, status, granted, interruptible, destroyed, hasRun, sshKeys }
+            }),
+          ),
         ),
       ),
     ),
@@ -37,12 +41,13 @@ const aWish = (facts: Partial<Wish> = {}): Wish => ({
   destroyed: false,
   status: 'created',
   hasRun: false,
+  sshKeys: ['a'],
   ...facts,
 })
 
 describe('a plan', () => {
   it('is there for everything that can be wished and seen', () => {
-    expect(all).toHaveLength(2 * 9 * 16 * 9)
+    expect(all).toHaveLength(2 * 9 * 16 * 3 * 9)
     for (const { next } of all) {
       expect(instanceStatuses).toContain(next.status)
       expect(next.steps.length).toBeLessThanOrEqual(1)
@@ -100,19 +105,19 @@ describe('what is to run', () => {
     ['stopping', [], 'stopping'],
     ['stopped', ['start'], 'loading'],
   ])('and is %s: %j, and is called %s', (state, steps, status) => {
-    expect(plan(aWish(), { state } as Truth)).toMatchObject({ steps, status })
+    expect(plan(aWish(), { state, sshKeys: ['a'] } as Truth)).toMatchObject({ steps, status })
   })
 
   it('has exited when it ended by itself', () => {
     const reason = { code: 'EXITED', exitCode: 3 }
-    expect(plan(aWish({ status: 'running' }), { state: 'exited', exitCode: 3 })).toMatchObject({
+    expect(plan(aWish({ status: 'running' }), { state: 'exited', exitCode: 3, sshKeys: [] })).toMatchObject({
       ...{ steps: [], status: 'exited', settled: true },
       reason,
     })
   })
 
   it('starts again when it ended while it was to be stopped', () => {
-    const truth: Truth = { state: 'exited', exitCode: 0 }
+    const truth: Truth = { state: 'exited', exitCode: 0, sshKeys: ['a'] }
     expect(plan(aWish({ status: 'stopping', hasRun: true }), truth).steps).toEqual(['start'])
   })
 
@@ -126,8 +131,51 @@ describe('what is to run', () => {
     [true, false, 'WAITING_FOR_GPUS'],
     [true, true, 'OUTBID'],
   ])('is told why it waits (bid: %s, ran: %s): %s', (interruptible, hasRun, code) => {
-    const next = plan(aWish({ granted: false, interruptible, hasRun }), { state: 'stopped' })
+    const next = plan(aWish({ granted: false, interruptible, hasRun }), { state: 'stopped', sshKeys: [] })
     expect(next).toMatchObject({ steps: [], status: 'scheduling', reason: { code }, settled: true })
+  })
+})
+
+describe('the keys that log in', () => {
+  const states = ['prepared', 'running', 'stopped'] as const
+  const next = (facts: Partial<Wish>, state: (typeof states)[number], sshKeys: string[]) =>
+    plan(aWish(facts), { state, sshKeys }).steps
+
+  it.each(states)('are changed where they are others than was wished, while it is %s', state => {
+    for (const sshKeys of [['a'], ['a', 'b', 'c'], ['a', 'c'], []]) {
+      expect(next({ sshKeys: ['a', 'b'] }, state, sshKeys)).toEqual(['authorise'])
+    }
+    expect(next({ sshKeys: [] }, state, ['a'])).toEqual(['authorise'])
+  })
+
+  it.each(states)('are left alone where they are as was wished, in any order, while it is %s', state => {
+    const otherwise = state === 'running' ? [] : ['start']
+    expect(next({ sshKeys: ['a', 'b'] }, state, ['b', 'a'])).toEqual(otherwise)
+    expect(next({ sshKeys: [] }, state, [])).toEqual(otherwise)
+  })
+
+  it.each(states)('stay what they are where nobody can change them, while it is %s', state => {
+    expect(next({ sshKeys: null }, state, ['a'])).not.toContain('authorise')
+  })
+
+  it('are in place before it starts, also after it ended by itself', () => {
+    const truth: Truth = { state: 'exited', exitCode: 0, sshKeys: ['b'] }
+    expect(plan(aWish({ status: 'stopped', hasRun: true }), truth).steps).toEqual(['authorise'])
+  })
+
+  it("are nobody's business of what is not to run", () => {
+    for (const { wish, next } of all) {
+      if (wish.targetState === 'running' && wish.granted && !wish.destroyed) continue
+      expect(next.steps).not.toContain('authorise')
+    }
+  })
+
+  it('make no difference to what it is called', () => {
+    expect(plan(aWish({ sshKeys: ['b'] }), { state: 'running', sshKeys: ['a'] })).toEqual({
+      steps: ['authorise'],
+      status: 'running',
+      settled: false,
+    })
   })
 })
 
@@ -144,7 +192,10 @@ describe('what is to be stopped', () => {
   })
 
   it('is stopped, and not exited, when it ended by itself meanwhile', () => {
-    expect(plan(wish, { state: 'exited', exitCode: 1 })).toMatchObject({ status: 'stopped', settled: true })
+    expect(plan(wish, { state: 'exited', exitCode: 1, sshKeys: [] })).toMatchObject({
+      status: 'stopped',
+      settled: true,
+    })
   })
 })
 
@@ -154,7 +205,7 @@ describe('what has ended', () => {
     (status, granted) => {
       const wish = aWish({ status, granted, hasRun: true })
       expect(plan(wish, { state: 'stopping' })).toEqual({ steps: [], status, settled: false })
-      expect(plan(wish, { state: 'stopped' })).toEqual({ steps: [], status, settled: true })
+      expect(plan(wish, { state: 'stopped', sshKeys: [] })).toEqual({ steps: [], status, settled: true })
     },
   )
 })

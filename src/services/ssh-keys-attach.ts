@@ -1,0 +1,115 @@
+// Which keys log in to a container that was rented before.
+
+import { Prisma } from '../database/generated/client.ts'
+import { type Transaction, transaction } from '../database/transaction.ts'
+import type { Actor } from '../domain/actor.ts'
+import { DomainError } from '../domain/errors.ts'
+import { type InstanceStatus, isFinal } from '../domain/instances.ts'
+import { instanceNotFound } from '../domain/instances-command.ts'
+import { sshKeyNotFound } from '../domain/ssh-keys.ts'
+import { authorise } from './authorise.ts'
+import type { Deps } from './deps.ts'
+import { recordEvents } from './events.ts'
+
+const { sql } = Prisma
+
+/** `unchanged` when it was so already. */
+export type KeyOutcome = 'applied' | 'unchanged'
+
+export function attachServices({ database, now, wake }: Deps) {
+  return {
+    /** Lets a key log in to a container, also while that runs. */
+    async attach(actor: Actor, instanceId: bigint, sshKeyId: number): Promise<KeyOutcome> {
+      authorise(actor, 'instances.attachSshKey', { id: Number(instanceId) })
+      return await change(actor, instanceId, sshKeyId, async (tx, at) => {
+        const attached = await attachTo(tx, actor, [instanceId], sshKeyId, at)
+        return attached.length > 0
+      })
+    },
+
+    /** Lets it log in no more. Who is logged in stays. */
+    async detach(actor: Actor, instanceId: bigint, sshKeyId: number): Promise<KeyOutcome> {
+      authorise(actor, 'instances.detachSshKey', { id: Number(instanceId) })
+      return await change(actor, instanceId, sshKeyId, async (tx, at) => {
+        const rows = await tx.rows(sql`
+          DELETE FROM instance_ssh_keys WHERE instance_id = ${instanceId} AND ssh_key_id = ${sshKeyId} RETURNING ssh_key_id`)
+        if (rows.length > 0) await wakeInstances(tx, actor, [instanceId], { before: { sshKeyId } }, at)
+        return rows.length > 0
+      })
+    },
+  }
+
+  async function change(
+    actor: Actor,
+    instanceId: bigint,
+    sshKeyId: number,
+    work: (tx: Transaction, at: Date) => Promise<boolean>,
+  ): Promise<KeyOutcome> {
+    const at = now()
+    const changed = await transaction(database.pool, async tx => {
+      await lockTakers(tx, actor, [instanceId])
+      // Held, so that nobody deletes it meanwhile.
+      const [key] = await tx.rows(sql`
+        SELECT id FROM ssh_keys WHERE id = ${String(sshKeyId)}::bigint AND account_id = ${actor.accountId}
+        AND deleted_at IS NULL FOR SHARE`)
+      if (!key) throw sshKeyNotFound(sshKeyId)
+      return await work(tx, at)
+    })
+    if (changed) wake()
+    return changed ? 'applied' : 'unchanged'
+  }
+}
+
+/** Takes the instances, all of which must be containers that can still run. */
+export async function lockTakers(tx: Transaction, { accountId }: Actor, ids: readonly bigint[]): Promise<void> {
+  if (ids.length === 0) return
+  const rows = await tx.rows(sql`
+    SELECT id, vm, status FROM instances
+    WHERE id = ANY(${ids.map(String)}::bigint[]) AND account_id = ${accountId} AND destroyed_at IS NULL
+    ORDER BY id FOR UPDATE`)
+  const found = new Map(rows.map(([id, vm, status]) => [id, { vm, status } as { vm: boolean; status: InstanceStatus }]))
+  for (const id of ids) {
+    const instance = found.get(id)
+    if (!instance) throw instanceNotFound(id)
+    const refusal = instance.vm
+      ? 'A virtual machine keeps the keys that it was made with.'
+      : isFinal(instance.status) && `It is ${instance.status}, from where it never runs again: nobody logs in to it.`
+    if (refusal) throw new DomainError('INVALID_STATE', refusal, { instanceId: id })
+  }
+}
+
+/** Lets a key into instances that are locked; those that it was not in. */
+export async function attachTo(
+  tx: Transaction,
+  actor: Actor,
+  ids: readonly bigint[],
+  sshKeyId: number,
+  at: Date,
+): Promise<bigint[]> {
+  if (ids.length === 0) return []
+  const rows = await tx.rows(sql`
+    INSERT INTO instance_ssh_keys (instance_id, ssh_key_id) SELECT id, ${sshKeyId} FROM unnest(${ids.map(String)}::bigint[]) AS t(id)
+    ON CONFLICT DO NOTHING RETURNING instance_id`)
+  const attached = rows.map(([id]) => id as bigint)
+  await wakeInstances(tx, actor, attached, { after: { sshKeyId } }, at)
+  return attached
+}
+
+/** Whoever looks at the instances from now on finds other keys to be let in. */
+export async function wakeInstances(
+  tx: Transaction,
+  { accountId, apiKeyId }: Actor,
+  ids: readonly bigint[],
+  change: { before: { sshKeyId: number } } | { after: { sshKeyId: number } },
+  at: Date,
+): Promise<void> {
+  if (ids.length === 0) return
+  await tx.rows(sql`
+    UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id = ANY(${ids.map(String)}::bigint[])`)
+  const event = { type: 'INSTANCE_SSH_KEYS_CHANGED' as const, accountId, apiKeyId, reason: 'USER_REQUEST', ...change }
+  await recordEvents(
+    tx,
+    ids.map(instanceId => ({ ...event, instanceId })),
+    at,
+  )
+}

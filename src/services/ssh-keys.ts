@@ -1,0 +1,106 @@
+import { Prisma } from '../database/generated/client.ts'
+import { type Transaction, transaction } from '../database/transaction.ts'
+import type { Actor } from '../domain/actor.ts'
+import { type SshKey, sshKeyNotFound } from '../domain/ssh-keys.ts'
+import { authorise } from './authorise.ts'
+import type { Deps } from './deps.ts'
+import { recordEvents } from './events.ts'
+import { wakeInstances } from './ssh-keys-attach.ts'
+
+const { sql } = Prisma
+
+const columns = sql`k.id, k.name, k.public_key, k.fingerprint, k.created_at`
+
+export function sshKeyServices({ database, now, wake }: Deps) {
+  const living = async ({ accountId }: Actor, condition: Prisma.Sql, order = sql`k.id`): Promise<SshKey[]> => {
+    const rows = await database.rows(sql`
+      SELECT ${columns} FROM ssh_keys k
+      WHERE k.account_id = ${accountId} AND k.deleted_at IS NULL AND ${condition} ORDER BY ${order}`)
+    return rows.map(toSshKey)
+  }
+
+  return {
+    /** The account's keys, the oldest first. There are few. */
+    async list(actor: Actor): Promise<SshKey[]> {
+      authorise(actor, 'sshKeys.list')
+      return await living(actor, sql`true`)
+    },
+
+    async byIds(actor: Actor, ids: readonly number[]): Promise<SshKey[]> {
+      authorise(actor, 'sshKeys.list')
+      return await living(actor, sql`k.id = ANY(${ids.map(String)}::bigint[])`)
+    },
+
+    /** The newest one, which the account is shown with. */
+    async newest(actor: Actor): Promise<SshKey | undefined> {
+      authorise(actor, 'accounts.viewer')
+      const [key] = await living(actor, sql`true`, sql`k.id DESC LIMIT 1`)
+      return key
+    },
+
+    /**
+     * The keys of instances that the actor was given: they are a part of them, and need no permission beside theirs. A
+     * virtual machine shows what it was made with, also what was deleted since.
+     */
+    async ofInstances({ accountId }: Actor, ids: readonly bigint[]): Promise<{ id: bigint; sshKeys: SshKey[] }[]> {
+      const rows = await database.rows(sql`
+        SELECT ${columns}, a.instance_id FROM instance_ssh_keys a JOIN ssh_keys k ON k.id = a.ssh_key_id
+        JOIN instances i ON i.id = a.instance_id
+        WHERE a.instance_id = ANY(${ids.map(String)}::bigint[]) AND i.account_id = ${accountId} ORDER BY k.id`)
+      return ids.map(id => ({ id, sshKeys: rows.filter(row => row.at(-1) === id).map(toSshKey) }))
+    },
+
+    /**
+     * Takes a key away from the account and out of its containers. A virtual machine keeps it, since nothing reaches into
+     * one.
+     */
+    async delete(actor: Actor, id: number): Promise<void> {
+      authorise(actor, 'sshKeys.delete', { id })
+      const at = now()
+      const left = await transaction(database.pool, async tx => {
+        await tx.rows(sql`
+          SELECT id FROM instances WHERE id IN (SELECT instance_id FROM instance_ssh_keys WHERE ssh_key_id = ${String(id)}::bigint)
+          AND account_id = ${actor.accountId} AND destroyed_at IS NULL ORDER BY id FOR UPDATE`)
+        const [deleted] = await tx.rows(sql`
+          UPDATE ssh_keys SET deleted_at = ${at} WHERE id = ${String(id)}::bigint AND account_id = ${actor.accountId}
+          AND deleted_at IS NULL RETURNING name, fingerprint`)
+        if (!deleted) throw sshKeyNotFound(id)
+        const [name, fingerprint] = deleted
+        const before = { sshKeyId: id, name, fingerprint }
+        const { accountId, apiKeyId } = actor
+        await recordEvents(tx, [{ type: 'SSH_KEY_DELETED', accountId, apiKeyId, before }], at)
+        // Seen anew, since a container may have got the key while the statement above waited for it.
+        const rows = await tx.rows(sql`
+          DELETE FROM instance_ssh_keys a USING instances i
+          WHERE i.id = a.instance_id AND a.ssh_key_id = ${id} AND NOT i.vm AND i.destroyed_at IS NULL RETURNING a.instance_id`)
+        const instances = rows.map(([instanceId]) => instanceId as bigint)
+        await wakeInstances(tx, actor, instances, { before: { sshKeyId: id } }, at)
+        return instances
+      })
+      if (left.length > 0) wake()
+    },
+  }
+}
+
+/** The ids of the account's keys. For the transaction that rents. */
+export async function sshKeyIdsOf(tx: Transaction, accountId: number): Promise<number[]> {
+  const rows = await tx.rows(sql`
+    SELECT id FROM ssh_keys WHERE account_id = ${accountId} AND deleted_at IS NULL ORDER BY id`)
+  return rows.map(([id]) => id as number)
+}
+
+/**
+ * Lets all keys of the account into an instance, in the transaction that makes it; how many they are. A key that is being
+ * deleted is waited for, and one that is given here is there until this is done.
+ */
+export async function giveSshKeys(tx: Transaction, accountId: number, instanceId: bigint): Promise<number> {
+  const given = await tx.rows(sql`
+    INSERT INTO instance_ssh_keys (instance_id, ssh_key_id)
+    SELECT ${instanceId}, id FROM ssh_keys WHERE account_id = ${accountId} AND deleted_at IS NULL ORDER BY id FOR SHARE
+    RETURNING ssh_key_id`)
+  return given.length
+}
+
+function toSshKey([id, name, publicKey, fingerprint, createdAt]: unknown[]): SshKey {
+  return { id, name, publicKey, fingerprint, createdAt } as SshKey
+}
