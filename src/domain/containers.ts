@@ -10,6 +10,8 @@ export type ContainerSpec = {
   launch: LaunchConfig
   ports: PortBinding[]
   registry: Registry | undefined
+  /** With which it may start, stop and destroy itself. */
+  apiKey: string
 }
 
 /** What a provider sees of an instance's container. `until` is when it expects to see something else. */

@@ -5,6 +5,7 @@ import { transaction } from '../database/transaction.ts'
 import type { ContainerSpec } from '../domain/containers.ts'
 import type { LaunchConfig, PortBinding } from '../domain/instances.ts'
 import type { Registry } from '../domain/registry.ts'
+import { instanceApiKey } from './api-keys-identity.ts'
 import type { Deps } from './deps.ts'
 import { isHeld, type Lease } from './leases.ts'
 import { lockMachine, settleMarket } from './market.ts'
@@ -57,7 +58,8 @@ export function reconciliationServices({ database, now, secrets, wake }: Deps) {
       ]
       const gpus = Array.from({ length: numGpus }, (_, index) => firstGpu + index)
       const registry = login ? (JSON.parse(secrets.open(login)) as Registry) : undefined
-      return { instanceId, machineId, gpus, diskMb, launch, ports: ports ?? [], registry }
+      const apiKey = instanceApiKey(secrets, instanceId)
+      return { instanceId, machineId, gpus, diskMb, launch, ports: ports ?? [], registry, apiKey }
     },
 
     /**

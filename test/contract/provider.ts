@@ -191,5 +191,6 @@ export function specOf(instanceId: bigint): ContainerSpec {
     hostname: null,
     onStart: null,
   }
-  return { instanceId, machineId: 1, gpus: [0], diskMb: 8_000, launch, ports, registry: undefined }
+  const apiKey = `berth_ins_${instanceId}_${'0'.repeat(64)}`
+  return { instanceId, machineId: 1, gpus: [0], diskMb: 8_000, launch, ports, registry: undefined, apiKey }
 }
