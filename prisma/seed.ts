@@ -13,7 +13,7 @@ const demoCreditNanos = 100_000_000_000n
 /** Machines of one batch are listed together or not at all. The demo market is one batch. */
 const batchSize = 500
 
-type Keys = Pick<Services, 'apiKeys'>
+type Keys = { apiKeys: Pick<Services['apiKeys'], 'identify'> }
 export type MarketSize = { machines: number; seed?: number }
 
 /** The demo account and market, each unless it exists. The account's key is the one in the file while that works, and replaced otherwise. */

@@ -10,7 +10,7 @@ import { migrate } from './database/migrations.ts'
 import { openServer } from './database/server.ts'
 import { invalidInput } from './domain/errors.ts'
 import { parseUsd, printUsd } from './domain/money.ts'
-import { readPermissions } from './domain/permissions.ts'
+import { readPermissions } from './domain/permissions-read.ts'
 import { explainFailure } from './services/failures.ts'
 import { createOperations, type Operations } from './services/services.ts'
 

@@ -1,5 +1,3 @@
-import type { Issue } from './errors.ts'
-
 export const permissionCategories = [
   'misc',
   'user_read',
@@ -50,10 +48,44 @@ export const operations = {
 } as const satisfies Record<string, PermissionCategory>
 export type Operation = keyof typeof operations
 
-const comparisons = ['eq', 'lte', 'gte'] as const
-type Bound = string | number | boolean
-type Constraint = Partial<Record<(typeof comparisons)[number], Bound>>
-type Grant = Partial<Record<Operation, { constraints?: Record<string, Constraint> }>>
+const one = { id: 'number' } as const
+/** What a service asks an operation with, which is what a constraint can bound. The others are asked with nothing. */
+export const parameters = {
+  'apiKeys.reset': one,
+  'apiKeys.revoke': one,
+  'sshKeys.delete': one,
+  'templates.get': one,
+  'templates.save': one,
+  'templates.delete': one,
+  'instances.get': one,
+  'instances.quote': { offerId: 'number' },
+  'instances.rent': { offerId: 'number' },
+  /** `relabels`: whether the label is changed, alone or beside the state. */
+  'instances.update': { id: 'number', relabels: 'boolean' },
+  'instances.changeBid': one,
+  'instances.attachSshKey': one,
+  'instances.detachSshKey': one,
+  'instances.destroy': one,
+  'volumes.get': one,
+  'volumes.create': { machineId: 'number' },
+  'volumes.delete': one,
+} as const satisfies Partial<Record<Operation, Record<string, 'number' | 'boolean'>>>
+
+type Table = typeof parameters
+type Value = { number: number; boolean: boolean }
+/** A value for each parameter, undefined where the request leaves it out. */
+export type ParametersOf<Name extends Operation> = Name extends keyof Table
+  ? { [Parameter in keyof Table[Name]]: Value[Table[Name][Parameter] & keyof Value] | undefined }
+  : Record<never, never>
+/** Operations on things that are named by an id. */
+export type OperationOnId = { [Name in keyof Table]: 'id' extends keyof Table[Name] ? Name : never }[keyof Table]
+
+export const comparisons = ['eq', 'lte', 'gte'] as const
+export type Comparison = (typeof comparisons)[number]
+export type Bound = string | number | boolean
+export type Constraint = Partial<Record<Comparison, Bound>>
+export type Constraints = Record<string, Constraint>
+type Grant = Partial<Record<Operation, { constraints?: Constraints }>>
 
 /** What a key may do. A category that maps to {} is granted whole; otherwise only the operations that it lists are. */
 export type Permissions = { api: Partial<Record<PermissionCategory, Grant>> }
@@ -75,7 +107,7 @@ export function isGranted(permissions: Permissions | null, operation: Operation)
 }
 
 /** What bounds a key that may do this; undefined for a key that may not. */
-function constraintsOf(permissions: Permissions | null, operation: Operation): Record<string, Constraint> | undefined {
+export function constraintsOf(permissions: Permissions | null, operation: Operation): Constraints | undefined {
   if (permissions === null) return {}
   const grant = permissions.api[operations[operation]]
   if (grant === undefined) return undefined
@@ -91,56 +123,4 @@ function isWithin(value: unknown, constraint: Constraint): boolean {
   if (lte !== undefined && !(typeof value === typeof lte && (value as Bound) <= lte)) return false
   if (gte !== undefined && !(typeof value === typeof gte && (value as Bound) >= gte)) return false
   return true
-}
-
-/** Reads permissions that somebody wrote by hand, and says everything that is wrong with them. */
-export function readPermissions(input: unknown): { permissions: Permissions | null; issues: Issue[] } {
-  if (input === null || input === undefined) return { permissions: null, issues: [] }
-  const issues: Issue[] = []
-  const complain = (path: string, message: string) => void issues.push({ path, message })
-  const entries = (path: string, value: unknown): [string, unknown][] => {
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return Object.entries(value)
-    complain(path, 'must be an object.')
-    return []
-  }
-
-  const api = (input as { api?: unknown }).api
-  for (const [key] of entries('permissions', input)) {
-    if (key !== 'api') complain('permissions', `has the unknown key "${key}"; the only one is "api".`)
-  }
-  for (const [category, grant] of entries('permissions.api', api)) {
-    const path = `permissions.api.${category}`
-    if (!permissionCategories.some(known => known === category)) {
-      complain(path, `unknown category; there are ${permissionCategories.join(', ')}.`)
-      continue
-    }
-    for (const [operation, rule] of entries(path, grant)) readRule(`${path}.${operation}`, category, operation, rule)
-  }
-  return { permissions: input as Permissions, issues }
-
-  function readRule(path: string, category: string, operation: string, rule: unknown) {
-    if (operations[operation as Operation] !== category) {
-      const known = Object.keys(operations).filter(name => operations[name as Operation] === category)
-      complain(path, `unknown operation; this category has ${known.join(', ') || 'none'}.`)
-      return
-    }
-    for (const [key, constraints] of entries(path, rule)) {
-      if (key !== 'constraints') complain(path, `has the unknown key "${key}"; the only one is "constraints".`)
-      else
-        for (const [parameter, constraint] of entries(`${path}.constraints`, constraints))
-          readConstraint(`${path}.constraints.${parameter}`, constraint)
-    }
-  }
-
-  function readConstraint(path: string, constraint: unknown) {
-    const bounds = entries(path, constraint)
-    if (bounds.length === 0) complain(path, `must bound the parameter with ${comparisons.join(', ')}.`)
-    for (const [comparison, bound] of bounds) {
-      if (!comparisons.some(known => known === comparison)) {
-        complain(path, `unknown comparison "${comparison}"; there are ${comparisons.join(', ')}.`)
-      } else if (!['string', 'number', 'boolean'].includes(typeof bound)) {
-        complain(`${path}.${comparison}`, 'must be a string, a number or a boolean.')
-      }
-    }
-  }
 }

@@ -1,66 +1,178 @@
-import { createHash, randomInt, timingSafeEqual } from 'node:crypto'
 import { Prisma } from '../database/generated/client.ts'
+import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
-import { parseApiKey, printApiKey, publicIdLength, secretLength } from '../domain/api-keys.ts'
-import type { Permissions } from '../domain/permissions.ts'
-import type { DataDeps } from './deps.ts'
+import { type ApiKey, maxApiKeys } from '../domain/api-keys.ts'
+import { DomainError, invalidInput } from '../domain/errors.ts'
+import { lacksOf, printLack } from '../domain/permissions-cover.ts'
+import { readPermissions } from '../domain/permissions-read.ts'
+import { textProblem } from '../domain/texts.ts'
+import { makeApiKey } from './api-keys-identity.ts'
+import { authorise } from './authorise.ts'
+import type { Deps } from './deps.ts'
+import { recordEvents } from './events.ts'
+import { once, type Plain } from './idempotency.ts'
 
-export type NewApiKey = { name?: string; permissions: Permissions | null; expiresAt?: Date | null }
+const { sql } = Prisma
 
-export function apiKeyServices({ database, now }: DataDeps) {
+const maxName = 256
+
+export type ApiKeyWish = {
+  name?: string | null | undefined
+  /** As they were written: they are read here. Absent or null means full access. */
+  permissions?: unknown
+  expiresAt?: Date | null | undefined
+  idempotencyKey?: string | null | undefined
+}
+
+/** A key with its secret, which is shown in this answer and never again. */
+export type ApiKeySecret = { apiKey: ApiKey; secret: string; replayed: boolean }
+
+const columns = sql`id, name, public_id, permissions, created_at, expires_at, last_used_at`
+
+export function apiKeyServices(deps: Pick<Deps, 'database' | 'now' | 'secrets'>) {
+  const { database, now } = deps
+
   return {
-    /** Who a key stands for. Asked of the database every time: a revoked key must fail at once, on every gateway. */
-    async identify(key: string): Promise<Actor | undefined> {
-      const parsed = parseApiKey(key)
-      if (!parsed) return undefined
-      const at = now()
-      const [row] = await database.rows(Prisma.sql`
-        SELECT id, account_id, secret_hash, permissions, last_used_at < ${at}::timestamptz - interval '1 minute'
-        FROM api_keys
-        WHERE public_id = ${parsed.publicId} AND revoked_at IS NULL
-        AND (expires_at IS NULL OR expires_at > ${at}::timestamptz)`)
-      if (!row) return undefined
-      const [id, accountId, secretHash, permissions, isStale] = row as [
-        number,
-        number,
-        Buffer,
-        Permissions | null,
-        boolean | null,
-      ]
-      if (!timingSafeEqual(secretHash, hashSecret(parsed.secret))) return undefined
-      if (isStale !== false) await noteUse(id, at)
-      return { accountId, apiKeyId: id, permissions }
+    /** The account's keys that work, the newest first. */
+    async list(actor: Actor): Promise<ApiKey[]> {
+      authorise(actor, 'apiKeys.list')
+      return await find(actor, sql`true`)
+    },
+
+    /** Those of the account's keys that work. Another account's are not found. */
+    async byIds(actor: Actor, ids: readonly number[]): Promise<ApiKey[]> {
+      authorise(actor, 'apiKeys.list')
+      return await find(actor, sql`id = ANY(${[...ids]}::int[])`)
+    },
+
+    async create(actor: Actor, { idempotencyKey, ...wish }: ApiKeyWish): Promise<ApiKeySecret> {
+      authorise(actor, 'apiKeys.create')
+      const { name, permissions, expiresAt } = readWish(wish)
+      await checkWidth(actor, { permissions, expiresAt })
+      const request = { operation: 'apiKeys.create' as const, input: { name, permissions, expiresAt }, idempotencyKey }
+      const { result, replayed } = await once(deps, actor, request, async tx => {
+        const at = now()
+        if (expiresAt && expiresAt <= at) throw invalidInput([{ path: 'expiresAt', message: 'is in the past.' }])
+        await lockKeys(tx, actor, at)
+        const { row, key } = makeApiKey({ name, permissions, expiresAt })
+        const [made] = await tx.rows(sql`
+          INSERT INTO api_keys (account_id, name, public_id, secret_hash, permissions, expires_at, created_at)
+          SELECT ${actor.accountId}, ${name}, ${row.publicId}, ${row.secretHash},
+            ${permissions && JSON.stringify(permissions)}::jsonb, ${expiresAt}, ${at}
+          WHERE (SELECT count(*) FROM api_keys WHERE ${living(actor, at)}) < ${maxApiKeys} RETURNING ${columns}`)
+        if (!made) throw new DomainError('CONFLICT', `An account has at most ${maxApiKeys} API keys. Revoke one first.`)
+        return await written(tx, actor, 'API_KEY_CREATED', toApiKey(made), key, at)
+      })
+      return { ...fromPlain(result), replayed }
+    },
+
+    /** Gives a key a new secret. From then on the old one fails, also when a key resets itself. */
+    async reset(actor: Actor, id: number, idempotencyKey?: string | null): Promise<ApiKeySecret> {
+      authorise(actor, 'apiKeys.reset', { id })
+      const [kept] = await find(actor, sql`id = ${id}`)
+      if (!kept) throw apiKeyNotFound(id)
+      // Whoever resets a key has it: its secret is in the answer.
+      if (id !== actor.apiKeyId) await checkWidth(actor, kept)
+      const request = { operation: 'apiKeys.reset' as const, input: { id }, idempotencyKey }
+      const { result, replayed } = await once(deps, actor, request, async tx => {
+        const at = now()
+        await lockKeys(tx, actor, at)
+        const { row, key } = makeApiKey(kept)
+        const [made] = await tx.rows(sql`
+          UPDATE api_keys SET public_id = ${row.publicId}, secret_hash = ${row.secretHash}, last_used_at = NULL
+          WHERE id = ${id} AND ${living(actor, at)} RETURNING ${columns}`)
+        if (!made) throw apiKeyNotFound(id)
+        return await written(tx, actor, 'API_KEY_RESET', toApiKey(made), key, at)
+      })
+      return { ...fromPlain(result), replayed }
+    },
+
+    /** Ends a key, also a wider one or itself. No request that starts after the answer gets in with it. */
+    async revoke(actor: Actor, id: number): Promise<void> {
+      authorise(actor, 'apiKeys.revoke', { id })
+      await transaction(database.pool, async tx => {
+        const at = now()
+        await lockKeys(tx, actor, at)
+        const [row] = await tx.rows(sql`
+          UPDATE api_keys SET revoked_at = ${at} WHERE id = ${id} AND ${living(actor, at)} RETURNING ${columns}`)
+        if (!row) throw apiKeyNotFound(id)
+        const event = { type: 'API_KEY_REVOKED' as const, accountId: actor.accountId, apiKeyId: actor.apiKeyId }
+        await recordEvents(tx, [{ ...event, before: factsOf(toApiKey(row)) }], at)
+      })
     },
   }
+  async function find(actor: Actor, condition: Prisma.Sql): Promise<ApiKey[]> {
+    const rows = await database.rows(sql`
+      SELECT ${columns} FROM api_keys WHERE ${living(actor, now())} AND ${condition} ORDER BY id DESC LIMIT ${maxApiKeys}`)
+    return rows.map(toApiKey)
+  }
 
-  /** At most once a minute per key, whoever asks first. */
-  async function noteUse(id: number, at: Date): Promise<void> {
-    await database.rows(Prisma.sql`
-      UPDATE api_keys SET last_used_at = ${at} WHERE id = ${id}
-      AND (last_used_at IS NULL OR last_used_at < ${at}::timestamptz - interval '1 minute')`)
+  /** Nobody gets more by a key than he has: neither in what it may do, nor in how long it lives. */
+  async function checkWidth(actor: Actor, { permissions, expiresAt }: Pick<ApiKey, 'permissions' | 'expiresAt'>) {
+    const lacks = lacksOf(actor.permissions, permissions)
+    if (lacks.length > 0) {
+      const message = `This key may not give what it has not got: it lacks ${lacks.map(printLack).join(', ')}.`
+      throw new DomainError('FORBIDDEN', message, { missing: [...new Set(lacks.map(({ category }) => category))] })
+    }
+    const [row] = await database.rows(sql`SELECT expires_at FROM api_keys WHERE id = ${actor.apiKeyId}`)
+    const end = row?.[0] as Date | null
+    if (!end || (expiresAt && expiresAt <= end)) return
+    const message = `This key may not give what outlives it: it expires at ${end.toISOString()}.`
+    throw new DomainError('FORBIDDEN', message, { missing: [] })
   }
 }
 
-/** The row to store, and the key to show once. */
-export function makeApiKey({ name = '', permissions, expiresAt = null }: NewApiKey) {
-  const [publicId, secret] = [randomText(publicIdLength), randomText(secretLength)]
-  const row = {
-    name,
-    publicId,
-    secretHash: Uint8Array.from(hashSecret(secret)),
-    permissions: permissions ?? Prisma.DbNull,
-    expiresAt,
+function apiKeyNotFound(id: number): DomainError {
+  return new DomainError('NOT_FOUND', `API key ${id} not found.`, { subject: { type: 'ApiKey', id } })
+}
+
+function readWish({ name, permissions: written, expiresAt }: Omit<ApiKeyWish, 'idempotencyKey'>) {
+  const { permissions, issues } = readPermissions(written)
+  const problem = textProblem(name ?? '', maxName)
+  const all = [...(problem ? [{ path: 'name', message: problem }] : []), ...issues]
+  if (all.length > 0) throw invalidInput(all)
+  return { name: name ?? '', permissions, expiresAt: expiresAt ?? null }
+}
+
+function living({ accountId }: Actor, at: Date): Prisma.Sql {
+  return sql`account_id = ${accountId} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${at}::timestamptz)`
+}
+
+/** One at a time changes the keys of an account, and nobody with a key that ended since he asked. */
+async function lockKeys(tx: Transaction, actor: Actor, at: Date): Promise<void> {
+  await tx.rows(sql`SELECT FROM accounts WHERE id = ${actor.accountId} FOR NO KEY UPDATE`)
+  const [own] = await tx.rows(sql`SELECT id FROM api_keys WHERE id = ${actor.apiKeyId} AND ${living(actor, at)}`)
+  if (!own) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
+}
+
+async function written(
+  tx: Transaction,
+  { accountId, apiKeyId }: Actor,
+  type: 'API_KEY_CREATED' | 'API_KEY_RESET',
+  apiKey: ApiKey,
+  secret: string,
+  at: Date,
+): Promise<Plain> {
+  await recordEvents(tx, [{ type, accountId, apiKeyId, after: factsOf(apiKey) }], at)
+  const { createdAt, expiresAt, lastUsedAt: _, ...facts } = apiKey
+  return { ...facts, createdAt: createdAt.toISOString(), expiresAt: expiresAt?.toISOString() ?? null, secret }
+}
+
+function fromPlain({ secret, ...plain }: Plain): { apiKey: ApiKey; secret: string } {
+  const { createdAt, expiresAt, ...facts } = plain as Omit<ApiKey, 'createdAt' | 'expiresAt'> & {
+    createdAt: string
+    expiresAt: string | null
   }
-  return { row, key: printApiKey(publicId, secret) }
+  const dates = { createdAt: new Date(createdAt), expiresAt: expiresAt === null ? null : new Date(expiresAt) }
+  return { apiKey: { ...facts, ...dates, lastUsedAt: null }, secret: secret as string }
 }
 
-/** The secret has 238 random bits, so a plain hash keeps it as safe as a slow one would. */
-function hashSecret(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest()
+/** What an event says of a key: never its secret. */
+function factsOf({ id, name, permissions, expiresAt }: ApiKey) {
+  return { id, name, permissions, expiresAt }
 }
 
-const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-
-function randomText(length: number): string {
-  return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
+function toApiKey(row: unknown[]): ApiKey {
+  const [id, name, publicId, permissions, createdAt, expiresAt, lastUsedAt] = row
+  return { id, name, publicId, permissions, createdAt, expiresAt, lastUsedAt } as ApiKey
 }

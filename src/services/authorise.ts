@@ -1,10 +1,21 @@
 import type { Actor } from '../domain/actor.ts'
 import { DomainError } from '../domain/errors.ts'
-import { isAllowed, isGranted, type Operation, operations } from '../domain/permissions.ts'
+import {
+  isAllowed,
+  isGranted,
+  type Operation,
+  type OperationOnId,
+  operations,
+  type ParametersOf,
+  type parameters,
+} from '../domain/permissions.ts'
+
+/** An operation that has parameters is asked with all of them. */
+type Asked<Name extends Operation> = Name extends keyof typeof parameters ? [ParametersOf<Name>] : []
 
 /** The first line of every service function. */
-export function authorise(actor: Actor, operation: Operation, parameters: Record<string, unknown> = {}): void {
-  if (isAllowed(actor.permissions, operation, parameters)) return
+export function authorise<Name extends Operation>(actor: Actor, operation: Name, ...[asked]: Asked<Name>): void {
+  if (isAllowed(actor.permissions, operation, asked)) return
   const category = operations[operation]
   if (!isGranted(actor.permissions, operation)) throw lacking(operation)
   const message = `This key may not do this: its permission ${category} has constraints for ${operation}, and this is outside.`
@@ -23,7 +34,14 @@ function lacking(operation: Operation): DomainError {
 }
 
 /** The same for a command to many things: a constraint on the id must hold for each. */
-export function authoriseEach(actor: Actor, operation: Operation, ids: readonly bigint[]): void {
-  if (ids.length === 0) authorise(actor, operation)
-  for (const id of ids) authorise(actor, operation, { id: Number(id) })
+export function authoriseEach<Name extends OperationOnId>(
+  actor: Actor,
+  operation: Name,
+  ids: readonly (bigint | number)[],
+  others?: Omit<ParametersOf<Name>, 'id'>,
+): void {
+  const of = (id: bigint | number | undefined) =>
+    authorise(actor, operation, ...([{ ...others, id: id === undefined ? id : Number(id) }] as Asked<Name>))
+  if (ids.length === 0) of(undefined)
+  for (const id of ids) of(id)
 }

@@ -24,7 +24,7 @@ export function commandServices({ database, now, wake }: Deps) {
   return {
     /** Changes the target state or the label of instances, each for itself unless all or none are wanted. */
     async update(actor: Actor, ids: readonly bigint[], change: Change, options: CommandOptions = {}): Promise<Step[]> {
-      authoriseEach(actor, 'instances.update', ids)
+      authoriseEach(actor, 'instances.update', ids, { relabels: change.label !== undefined })
       checkIds(ids)
       const issue = change.label === undefined ? undefined : checkLabel(change.label)
       if (issue) throw invalidInput([issue])

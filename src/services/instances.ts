@@ -13,6 +13,7 @@ import {
 } from '../domain/instances-page.ts'
 import type { GpuModel, Machine } from '../domain/machines.ts'
 import { cutPage, type PageArguments, readPage } from '../domain/pages.ts'
+import { isAllowed } from '../domain/permissions.ts'
 import { authorise, authoriseEach } from './authorise.ts'
 import type { DataDeps } from './deps.ts'
 
@@ -83,7 +84,9 @@ export function instanceServices(deps: DataDeps) {
      * instance may see what became of it, also without the permission to read others.
      */
     async byIds(actor: Actor, ids: readonly bigint[], operation: InstanceOperation = 'instances.get') {
-      authoriseEach(actor, operation, ids)
+      // Whether he labels it or starts it, he sees it.
+      const relabels = ids.some(id => isAllowed(actor.permissions, operation, { id: Number(id), relabels: true }))
+      authoriseEach(actor, operation, ids, { relabels })
       const mine = [sql`i.account_id = ${actor.accountId}`, sql`i.id = ANY(${ids.map(String)}::bigint[])`]
       return await find(mine, sql`i.id`, ids.length)
     },

@@ -1,5 +1,6 @@
 import { accountOperations, accountServices } from './accounts.ts'
 import { apiKeyServices } from './api-keys.ts'
+import { identityServices } from './api-keys-identity.ts'
 import type { DataDeps, Deps } from './deps.ts'
 import { gpuModelServices } from './gpu-models.ts'
 import { instanceServices } from './instances.ts'
@@ -21,7 +22,7 @@ export type Services = ReturnType<typeof createServices>
 export function createServices(deps: Deps) {
   return {
     accounts: accountServices(deps),
-    apiKeys: apiKeyServices(deps),
+    apiKeys: { ...identityServices(deps), ...apiKeyServices(deps) },
     gpuModels: gpuModelServices(deps),
     instances: {
       ...instanceServices(deps),

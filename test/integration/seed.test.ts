@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ensureDemo, seedMarket } from '../../prisma/seed.ts'
 import { type Database, openDatabase } from '../../src/database/client.ts'
-import { apiKeyServices } from '../../src/services/api-keys.ts'
+import { identityServices } from '../../src/services/api-keys-identity.ts'
+import { createSecrets } from '../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 
 let app: TestApp
@@ -41,14 +42,16 @@ describe('a market that is generated', () => {
 describe('the demo key', () => {
   let folder: string
   let database: Database
-  let services: { apiKeys: ReturnType<typeof apiKeyServices> }
+  let services: { apiKeys: ReturnType<typeof identityServices> }
   const keyIn = (file: string) => ensureDemo(services, app.operations, join(folder, file))
   const works = async (key: string) => (await services.apiKeys.identify(key)) !== undefined
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'berth-seed-'))
     database = openDatabase({ url: app.database.url, poolSize: 2, onIdleError: () => {} })
-    services = { apiKeys: apiKeyServices({ database, now: app.clock.now }) }
+    services = {
+      apiKeys: identityServices({ database, now: app.clock.now, secrets: createSecrets('a secret of tests') }),
+    }
   })
 
   afterAll(async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { parseApiKey, printApiKey } from '../../src/domain/api-keys.ts'
-import { makeApiKey } from '../../src/services/api-keys.ts'
+import { makeApiKey } from '../../src/services/api-keys-identity.ts'
 
 describe('an API key', () => {
   it('has a public part and a secret', () => {

@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import {
-  isAllowed,
-  type Operation,
-  operations,
-  permissionCategories,
-  readPermissions,
-} from '../../src/domain/permissions.ts'
+import { isAllowed, type Operation, operations, permissionCategories } from '../../src/domain/permissions.ts'
+import { readPermissions } from '../../src/domain/permissions-read.ts'
 
 const granted = (api: object) => readPermissions({ api }).permissions
 

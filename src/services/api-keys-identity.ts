@@ -1,0 +1,97 @@
+import { createHash, randomInt, timingSafeEqual } from 'node:crypto'
+import { Prisma } from '../database/generated/client.ts'
+import type { Actor } from '../domain/actor.ts'
+import {
+  instancePermissions,
+  parseApiKey,
+  parseInstanceKey,
+  printApiKey,
+  printInstanceKey,
+  publicIdLength,
+  secretLength,
+} from '../domain/api-keys.ts'
+import type { Permissions } from '../domain/permissions.ts'
+import type { Deps } from './deps.ts'
+import type { Secrets } from './secrets.ts'
+
+export type NewApiKey = { name?: string; permissions: Permissions | null; expiresAt?: Date | null }
+
+export function identityServices({ database, now, secrets }: Pick<Deps, 'database' | 'now' | 'secrets'>) {
+  return {
+    /** Who a key stands for. Asked of the database every time: a revoked key must fail at once, on every gateway. */
+    async identify(key: string): Promise<Actor | undefined> {
+      const parsed = parseApiKey(key)
+      if (!parsed) return await identifyInstance(key)
+      const at = now()
+      const [row] = await database.rows(Prisma.sql`
+        SELECT id, account_id, secret_hash, permissions, last_used_at < ${at}::timestamptz - interval '1 minute'
+        FROM api_keys
+        WHERE public_id = ${parsed.publicId} AND revoked_at IS NULL
+        AND (expires_at IS NULL OR expires_at > ${at}::timestamptz)`)
+      if (!row) return undefined
+      const [id, accountId, secretHash, permissions, isStale] = row as [
+        number,
+        number,
+        Buffer,
+        Permissions | null,
+        boolean | null,
+      ]
+      if (!timingSafeEqual(secretHash, hashSecret(parsed.secret))) return undefined
+      if (isStale !== false) await noteUse(id, at)
+      return { accountId, apiKeyId: id, permissions }
+    },
+  }
+
+  /** An instance that asks for itself, as long as it was not destroyed. What it does counts as done by the key that rented it. */
+  async function identifyInstance(key: string): Promise<Actor | undefined> {
+    const parsed = parseInstanceKey(key)
+    if (!parsed) return undefined
+    const { instanceId, proof } = parsed
+    if (!timingSafeEqual(Buffer.from(proof), Buffer.from(proofOf(secrets, instanceId)))) return undefined
+    const [row] = await database.rows(Prisma.sql`
+      SELECT account_id, api_key_id FROM instances WHERE id = ${String(instanceId)}::bigint AND destroyed_at IS NULL`)
+    if (!row) return undefined
+    const [accountId, apiKeyId] = row as [number, number]
+    return { accountId, apiKeyId, permissions: instancePermissions(instanceId) }
+  }
+
+  /** At most once a minute per key, whoever asks first. */
+  async function noteUse(id: number, at: Date): Promise<void> {
+    await database.rows(Prisma.sql`
+      UPDATE api_keys SET last_used_at = ${at} WHERE id = ${id}
+      AND (last_used_at IS NULL OR last_used_at < ${at}::timestamptz - interval '1 minute')`)
+  }
+}
+
+/** The key with which an instance may start, stop and destroy itself. */
+export function instanceApiKey(secrets: Secrets, instanceId: bigint): string {
+  return printInstanceKey(instanceId, proofOf(secrets, instanceId))
+}
+
+function proofOf(secrets: Secrets, instanceId: bigint): string {
+  return secrets.digest('instance key', String(instanceId)).toString('hex')
+}
+
+/** The row to store, and the key to show once. */
+export function makeApiKey({ name = '', permissions, expiresAt = null }: NewApiKey) {
+  const [publicId, secret] = [randomText(publicIdLength), randomText(secretLength)]
+  const row = {
+    name,
+    publicId,
+    secretHash: Uint8Array.from(hashSecret(secret)),
+    permissions: permissions ?? Prisma.DbNull,
+    expiresAt,
+  }
+  return { row, key: printApiKey(publicId, secret) }
+}
+
+/** The secret has 238 random bits, so a plain hash keeps it as safe as a slow one would. */
+function hashSecret(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest()
+}
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+function randomText(length: number): string {
+  return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
+}
