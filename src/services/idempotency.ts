@@ -14,7 +14,7 @@ const keptMs = 24 * 3_600_000
 const patienceMs = 1_500
 
 /** What a result is written as. Large integers and instants are texts in it. */
-export type Result = { [name: string]: Value }
+export type Plain = { [name: string]: Value }
 type Value = string | number | boolean | null | Value[] | { [name: string]: Value }
 
 /** A write that must not happen twice: which, and everything that was asked for, as far as it decides what happens. */
@@ -27,7 +27,7 @@ type Needs = Pick<Deps, 'database' | 'now' | 'secrets'>
  * result, as long as it asks for the same; nothing is kept of what failed. Whoever calls it has authorised the request,
  * since a repetition is answered without doing anything.
  */
-export async function once<Kept extends Result>(
+export async function once<Kept extends Plain>(
   deps: Needs,
   { accountId }: Actor,
   request: Request,
@@ -53,7 +53,7 @@ export async function once<Kept extends Result>(
 }
 
 /** What the same request came to before; undefined for the first, and where it may be running still. */
-export async function replay<Kept extends Result>(
+export async function replay<Kept extends Plain>(
   deps: Needs,
   { accountId }: Actor,
   request: Request,
@@ -94,7 +94,7 @@ async function claim(tx: Transaction, accountId: number, key: string, hash: Buff
 }
 
 /** What is kept under a key, and has not expired; refused when that was another request. */
-async function find<Kept extends Result>(
+async function find<Kept extends Plain>(
   { secrets, now }: Needs,
   from: Pick<Transaction, 'rows'>,
   accountId: number,

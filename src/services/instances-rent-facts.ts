@@ -6,7 +6,7 @@ import type { Actor } from '../domain/actor.ts'
 import type { RentedOffer, RentFacts, RentWish } from '../domain/instances-rent.ts'
 import { lockMachine, readMachine } from './market.ts'
 import type { Secrets } from './secrets.ts'
-import { templateFor } from './templates.ts'
+import { templateFor } from './templates-rent.ts'
 import { volumesFor } from './volumes-rent.ts'
 
 const { sql } = Prisma

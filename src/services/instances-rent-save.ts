@@ -7,7 +7,7 @@ import type { Actor } from '../domain/actor.ts'
 import { choosePorts } from '../domain/instances-ports.ts'
 import { type RentedOffer, type RentWish } from '../domain/instances-rent.ts'
 import type { Launch } from '../domain/launch.ts'
-import { secretsIn, withoutSecrets } from '../domain/launch-secrets.ts'
+import { partSecrets } from '../domain/launch-env.ts'
 import type { Machine } from '../domain/machines.ts'
 import { diskRate } from '../domain/money.ts'
 import { newVolumesMb } from '../domain/volumes-mount.ts'
@@ -67,7 +67,7 @@ async function insert(
   at: Date,
 ): Promise<bigint> {
   const { diskMb, label, targetState, vm, registry, volumes: _, newVolumes: __, ...settings } = launch
-  const secretEnv = secretsIn(settings.env)
+  const { env, secrets: secretEnv } = partSecrets(settings.env)
   const seal = (value: unknown) => `\\x${secrets.seal(JSON.stringify(value)).toString('hex')}`
   const row = {
     accountId: actor.accountId,
@@ -80,9 +80,9 @@ async function insert(
     vm,
     templateId: template?.id ?? null,
     templateHash: template?.hash ?? null,
-    launch: { ...settings, env: withoutSecrets(settings.env) },
+    launch: { ...settings, env },
     registryLogin: registry && seal(registry),
-    secretEnv: secretEnv ? seal(secretEnv) : null,
+    secretEnv: secretEnv && seal(secretEnv),
     idempotencyKey: idempotencyKey ?? null,
     diskMb,
     interruptible: wish.terms.interruptible,

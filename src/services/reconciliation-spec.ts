@@ -4,9 +4,9 @@ import type { Database } from '../database/client.ts'
 import { Prisma } from '../database/generated/client.ts'
 import type { ContainerSpec } from '../domain/containers.ts'
 import type { LaunchConfig, PortBinding } from '../domain/instances.ts'
-import { withSecrets } from '../domain/launch-secrets.ts'
+import { joinSecrets } from '../domain/launch-env.ts'
 import type { Registry } from '../domain/registry.ts'
-import { instanceApiKey } from './api-keys.ts'
+import { instanceApiKey } from './api-keys-identity.ts'
 import type { Secrets } from './secrets.ts'
 
 const { sql } = Prisma
@@ -33,13 +33,13 @@ export async function specOf(database: Database, secrets: Secrets, instanceId: b
     string[],
   ]
   const gpus = Array.from({ length: numGpus }, (_, index) => firstGpu + index)
-  const values = secretEnv ? (JSON.parse(secrets.open(secretEnv)) as [string, string][]) : []
+  const values = secretEnv ? (JSON.parse(secrets.open(secretEnv)) as Record<string, string>) : {}
   return {
     instanceId,
     machineId,
     gpus,
     diskMb,
-    launch: { ...config, env: withSecrets(config.env, values) },
+    launch: { ...config, env: joinSecrets(config.env, values) },
     ports: ports ?? [],
     volumes: (attached ?? []).map(({ volumeId, mountPath }) => ({ volumeId: BigInt(volumeId), mountPath })),
     registry: login ? (JSON.parse(secrets.open(login)) as Registry) : undefined,
