@@ -1,6 +1,7 @@
 import { DomainError, type Issue, invalidInput } from './errors.ts'
 import type { PortBinding } from './instances.ts'
-import { checkLaunch, type Launch, type LaunchWish } from './launch.ts'
+import type { Launch, LaunchWish } from './launch.ts'
+import { settleLaunch } from './launch-merge.ts'
 import type { Machine } from './machines.ts'
 import { diskRate, printUsd } from './money.ts'
 import { isRentable, type OfferBlock } from './offers.ts'
@@ -25,7 +26,7 @@ export const bidRange = { least: 1_000_000n, most: 128_000_000_000n }
 
 /** What can be said of a wish before anything is looked up: all of it, or an error that names everything wrong. */
 export function checkRent({ terms, launch: wish }: RentWish): Launch {
-  const { launch, issues } = checkLaunch(wish)
+  const { launch, issues } = settleLaunch(undefined, wish)
   const all: Issue[] = [...issues]
   if (terms.interruptible && (terms.bidNanos < bidRange.least || terms.bidNanos > bidRange.most)) {
     const [least, most, bid] = [bidRange.least, bidRange.most, terms.bidNanos].map(printUsd)

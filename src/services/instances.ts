@@ -25,7 +25,7 @@ export type InstancePage = {
 }
 
 const { sql, join, raw } = Prisma
-const { registryLogin: _, ...readable } = Prisma.InstanceScalarFieldEnum
+const { registryLogin: _, secretEnv: __, ...readable } = Prisma.InstanceScalarFieldEnum
 const instanceColumns = columnsOf(readable)
 const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
 const gpuModelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)

@@ -190,6 +190,7 @@ export function specOf(instanceId: bigint): ContainerSpec {
     ports: [],
     hostname: null,
     onStart: null,
+    sources: {},
   }
   return { instanceId, machineId: 1, gpus: [0], diskMb: 8_000, launch, ports, registry: undefined }
 }
