@@ -8,6 +8,8 @@ import { rentServices } from './instances-rent.ts'
 import { machineOperations, machineServices } from './machines.ts'
 import { offerServices } from './offers.ts'
 import { reconciliationServices } from './reconciliation.ts'
+import { templateServices } from './templates.ts'
+import { templateCommands } from './templates-save.ts'
 
 /** Everything that the faces can ask for. */
 export type Services = ReturnType<typeof createServices>
@@ -19,6 +21,7 @@ export function createServices(deps: Deps) {
     instances: { ...instanceServices(deps), ...rentServices(deps), ...commandServices(deps) },
     machines: machineServices(deps),
     offers: offerServices(deps),
+    templates: { ...templateServices(deps), ...templateCommands(deps) },
   }
 }
 
