@@ -150,7 +150,8 @@ export function foresee(
   claims: Claim[],
   at: Date,
 ): Forecast {
-  const diskNanos = launch && listed && diskRate(listed.machine.storageNanos, launch.diskMb + newVolumesMb(launch.newVolumes))
+  const diskNanos =
+    launch && listed && diskRate(listed.machine.storageNanos, launch.diskMb + newVolumesMb(launch.newVolumes))
   const prices = { computeNanos, diskNanos }
   if (!listed || computeNanos === undefined || launch?.targetState === 'stopped') {
     return { launch, ...prices, waits: false, reasons, warnings }

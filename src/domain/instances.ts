@@ -68,6 +68,9 @@ export type Instance = Block & {
   idempotencyKey: string | null
   label: string | null
   vm: boolean
+  /** The template that it began with, and the hash by which it was named then. */
+  templateId: number | null
+  templateHash: string | null
   launch: LaunchConfig
   diskMb: number
   interruptible: boolean

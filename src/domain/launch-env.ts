@@ -74,13 +74,15 @@ export function envPath(key: string): string {
   return `env.${name.length > 60 ? `${name.slice(0, 60)}…` : name}`.toWellFormed()
 }
 
-export function variableProblem({ name, value }: EnvVar): string | undefined {
+export function variableProblem({ name, value, secret }: EnvVar): string | undefined {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
     return 'must be named with letters, digits and _ alone, and not start with a digit.'
   }
   if (name.length > maxVariableName) {
     return `must have a name of at most ${maxVariableName} characters, not ${name.length}.`
   }
+  // Whoever saves again what he was shown would save nothing in its place.
+  if (secret && value === '') return 'must have a value, since it is secret.'
   return textProblem(value)
 }
 
@@ -110,4 +112,18 @@ export function mountPathProblem(mountPath: string): string | undefined {
     return 'must be mounted below the root, on a path without . and .. in it.'
   }
   return textProblem(mountPath, maxPath)
+}
+
+/** What may be written where others read, and what must be kept apart: the values of secret variables by name. */
+export function partSecrets(env: EnvVar[]): { env: EnvVar[]; secrets: Record<string, string> | null } {
+  const secrets = env.filter(({ secret }) => secret).map(({ name, value }) => [name, value])
+  return {
+    env: env.map(variable => (variable.secret ? { ...variable, value: '' } : variable)),
+    secrets: secrets.length === 0 ? null : Object.fromEntries(secrets),
+  }
+}
+
+export function joinSecrets(env: EnvVar[], secrets: Record<string, string>): EnvVar[] {
+  const kept = (name: string) => (Object.hasOwn(secrets, name) ? secrets[name] : undefined) ?? ''
+  return env.map(variable => (variable.secret ? { ...variable, value: kept(variable.name) } : variable))
 }

@@ -12,7 +12,7 @@ import {
   type VolumeMount,
 } from './launch-env.ts'
 import { defaultDiskMb, diskMbOf, maxDiskGb } from './offers.ts'
-import { type Registry, registryProblem } from './registry.ts'
+import { givenRegistry, type Registry, registryProblem } from './registry.ts'
 import { countCharacters, textProblem } from './texts.ts'
 import { mountIssues } from './volumes-mount.ts'
 
@@ -65,7 +65,11 @@ export type Launch = {
   vm: boolean
   volumes: VolumeMount[]
   newVolumes: NewVolumeMount[]
+  sources: LaunchSources
 }
+
+/** The same, where nobody has said yet where it came from. */
+export type LaunchSettings = Omit<Launch, 'sources'>
 
 export const maxImage = 1_024
 export const maxOnStart = 4_048
@@ -75,12 +79,14 @@ export const maxPorts = 64
 const minDiskGb = defaultDiskMb / 1_000
 
 /** Settles what a renter asks for, or says everything that is wrong with it. */
-export function checkLaunch(wish: LaunchWish): { launch: Launch; issues: [] } | { launch: undefined; issues: Issue[] } {
+export function checkLaunch(
+  wish: LaunchWish,
+): { launch: LaunchSettings; issues: [] } | { launch: undefined; issues: Issue[] } {
   const { image = '', mode = 'sshProxy', lab = false, directory = '', args = [], onStart = '', label = '' } = wish
   const { diskGb = minDiskGb, targetState = 'running', vm = false, newVolumes = [], unread = [] } = wish
   const { env, ports: wishedPorts, hostname = null, volumes } = distinct(wish.environment ?? emptyEnvironment())
-  const ports = portsOf(mode, wishedPorts)
-  const registry = wish.registry && Object.values(wish.registry).some(text => text !== '') ? wish.registry : null
+  const ports = [...addedPorts(mode, wishedPorts), ...wishedPorts]
+  const registry = givenRegistry(wish.registry)
 
   const problems: Record<string, string | undefined> = {
     image: imageProblem(image),
@@ -114,19 +120,25 @@ export function provisionedPorts(mode: LaunchMode): number[] {
   return { sshDirect: [22], jupyterDirect: [8080, 22], sshProxy: [], jupyterProxy: [], args: [] }[mode]
 }
 
-/** A port of the mode that is also asked for is one port, and keeps the host port that is asked for. */
-function portsOf(mode: LaunchMode, wished: Port[]): Port[] {
+/** The ports that a mode adds: one that is also asked for is one port, and keeps the host port that is asked for. */
+export function addedPorts(mode: LaunchMode, wished: Port[]): Port[] {
   const isWished = (port: number) =>
     wished.some(({ containerPort, protocol }) => containerPort === port && protocol === 'tcp')
   const added = provisionedPorts(mode).filter(port => !isWished(port))
-  return [...added.map(port => ({ hostPort: port, containerPort: port, protocol: 'tcp' as const })), ...wished]
+  return added.map(port => ({ hostPort: port, containerPort: port, protocol: 'tcp' as const }))
 }
 
-/** Locale settings are defaults: what the env sets stands. */
+/** The variables that each flag of a locale sets. They are defaults: what the env sets stands. */
+export const localeVariables = {
+  pythonUtf8: [{ name: 'PYTHONUTF8', value: '1' }],
+  langUtf8: [
+    { name: 'LANG', value: 'C.UTF-8' },
+    { name: 'LC_ALL', value: 'C.UTF-8' },
+  ],
+} as const satisfies Partial<Record<keyof LaunchWish, EnvVar[]>>
+
 function withLocale(env: EnvVar[], { pythonUtf8, langUtf8 }: LaunchWish): EnvVar[] {
-  const locale: EnvVar[] = []
-  if (pythonUtf8) locale.push({ name: 'PYTHONUTF8', value: '1' })
-  if (langUtf8) locale.push({ name: 'LANG', value: 'C.UTF-8' }, { name: 'LC_ALL', value: 'C.UTF-8' })
+  const locale = [...(pythonUtf8 ? localeVariables.pythonUtf8 : []), ...(langUtf8 ? localeVariables.langUtf8 : [])]
   return [...env, ...locale.filter(({ name }) => !env.some(variable => variable.name === name))]
 }
 

@@ -31,6 +31,11 @@ export function readImageLogin(text: string): Registry | string {
   return registryProblem(registry) ?? registry
 }
 
+/** Credentials of which every part is empty are none. */
+export function givenRegistry(registry: Registry | undefined): Registry | null {
+  return registry && Object.values(registry).some(text => text !== '') ? registry : null
+}
+
 export function registryProblem({ host, username, password }: Registry): string | undefined {
   if (!host || !username || !password) return 'must name a user, a password and a registry host.'
   if (/\s/.test(host) || host.startsWith('-')) return 'must name a registry host without blanks.'

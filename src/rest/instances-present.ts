@@ -51,7 +51,7 @@ export function instanceRow(instance: Instance): InstanceRow {
     image_args: launch.args,
     image_runtype: runtypes[launch.mode],
     extra_env: [
-      ...launch.env.map(({ name, value }) => [name, value]),
+      ...launch.env.map(({ name, value, secret }) => [name, secret ? '' : value]),
       ...launch.ports.map(port => [`-p ${printPort(port)}`, '1']),
     ],
     onstart: launch.onStart,

@@ -11,11 +11,13 @@ import { rentServices } from './instances-rent.ts'
 import { machineOperations, machineServices } from './machines.ts'
 import { offerServices } from './offers.ts'
 import { reconciliationServices } from './reconciliation.ts'
-import { volumeServices } from './volumes.ts'
-import { volumeOfferServices } from './volumes-offers.ts'
 import { sshKeyServices } from './ssh-keys.ts'
 import { attachServices } from './ssh-keys-attach.ts'
 import { registerServices } from './ssh-keys-register.ts'
+import { templateServices } from './templates.ts'
+import { templateCommands } from './templates-save.ts'
+import { volumeServices } from './volumes.ts'
+import { volumeOfferServices } from './volumes-offers.ts'
 
 /** Everything that the faces can ask for. */
 export type Services = ReturnType<typeof createServices>
@@ -35,6 +37,7 @@ export function createServices(deps: Deps) {
     offers: offerServices(deps),
     volumes: { ...volumeServices(deps), ...volumeOfferServices(deps) },
     sshKeys: { ...sshKeyServices(deps), ...registerServices(deps), ...attachServices(deps) },
+    templates: { ...templateServices(deps), ...templateCommands(deps) },
   }
 }
 

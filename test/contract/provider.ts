@@ -247,6 +247,7 @@ export function specOf(instanceId: bigint): ContainerSpec {
     ports: [],
     hostname: null,
     onStart: null,
+    sources: {},
   }
   return {
     instanceId,

@@ -44,7 +44,8 @@ async function overRest(at: TestApp, by: string, offer: number, idempotencyKey: 
   return { code: 'OK', instance: String(body.new_contract), apiKey: body.instance_api_key }
 }
 
-const instancesOf = async (offer: number) => (await app.sql(`SELECT id FROM instances WHERE offer_id = ${offer}`)).length
+const instancesOf = async (offer: number) =>
+  (await app.sql(`SELECT id FROM instances WHERE offer_id = ${offer}`)).length
 
 describe('the same request with one idempotency key', () => {
   it('twenty times at once from both faces of two gateways makes one instance, and all are told so alike', async () => {

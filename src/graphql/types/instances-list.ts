@@ -73,7 +73,14 @@ builder.queryField('instances', t =>
   ),
 )
 
-function readFilter({ ids, label, status, targetState, gpuName, idempotencyKey }: typeof InstanceFilter.$inferInput): Filter {
+function readFilter({
+  ids,
+  label,
+  status,
+  targetState,
+  gpuName,
+  idempotencyKey,
+}: typeof InstanceFilter.$inferInput): Filter {
   return {
     ids: ids?.map((id, index) => parseId('Instance', String(id), `filter.ids[${index}]`)),
     label: label ?? undefined,

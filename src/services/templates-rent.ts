@@ -1,0 +1,36 @@
+import { Prisma } from '../database/generated/client.ts'
+import type { Transaction } from '../database/transaction.ts'
+import type { Actor } from '../domain/actor.ts'
+import type { LaunchWish } from '../domain/launch.ts'
+import type { Registry } from '../domain/registry.ts'
+import { launchOf, type TemplateSettings } from '../domain/templates.ts'
+import type { Secrets } from './secrets.ts'
+import { visible } from './templates.ts'
+
+const { sql, join } = Prisma
+
+/** The template that a rental begins with, secrets and all; undefined where there is none that its renter may see. */
+export async function templateFor(
+  tx: Transaction,
+  secrets: Secrets,
+  actor: Actor,
+  hash: string,
+): Promise<{ id: number; hash: string; name: string; launch: LaunchWish } | undefined> {
+  const conditions = join([...visible(actor), sql`t.hash_id = ${hash}`], ' AND ')
+  const [row] = await tx.rows(sql`
+    SELECT t.id, t.name, t.settings, t.registry_login, t.secret_env FROM templates t WHERE ${conditions}`)
+  if (!row) return undefined
+  const [id, name, settings, registryLogin, secretEnv] = row as [
+    number,
+    string,
+    TemplateSettings,
+    Buffer | null,
+    Buffer | null,
+  ]
+  const open = (sealed: Buffer | null) => sealed && JSON.parse(secrets.open(sealed))
+  const kept = {
+    registry: open(registryLogin) as Registry | null,
+    env: open(secretEnv) as Record<string, string> | null,
+  }
+  return { id, hash, name, launch: launchOf(settings, kept) }
+}

@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto'
+import { Prisma } from '../database/generated/client.ts'
+import { columnsOf, insertAll } from '../database/rows.ts'
+import { type Transaction, transaction } from '../database/transaction.ts'
+import type { Actor } from '../domain/actor.ts'
+import { DomainError } from '../domain/errors.ts'
+import { checkTemplate, type Template, type TemplateWish, textToHash } from '../domain/templates.ts'
+import { authorise } from './authorise.ts'
+import type { Deps } from './deps.ts'
+import { recordEvents } from './events.ts'
+import { isDuplicate } from './failures.ts'
+import { once } from './idempotency.ts'
+import type { Secrets } from './secrets.ts'
+import { findTemplates } from './templates.ts'
+
+export type SaveTemplate = { id?: number | undefined; wish: TemplateWish; idempotencyKey?: string | null | undefined }
+
+const { sql } = Prisma
+const columns = columnsOf(Prisma.TemplateScalarFieldEnum)
+
+export function templateCommands(deps: Deps) {
+  const { database, now, secrets } = deps
+
+  return {
+    /**
+     * Keeps settings under a new id or, with an id, in place of all that the template had, which keeps its id and gets
+     * another hash. Equal templates of one account are one.
+     */
+    async save(
+      actor: Actor,
+      { id, wish, idempotencyKey }: SaveTemplate,
+    ): Promise<{ template: Template; replayed: boolean }> {
+      authorise(actor, 'templates.save', id === undefined ? {} : { id })
+      const row = rowOf(actor, wish, secrets)
+      const request = { operation: 'templates.save', input: { id, wish }, idempotencyKey } as const
+      const saving = once(deps, actor, request, async tx => {
+        return { id: id === undefined ? await insert(tx, actor, row) : await replace(tx, actor, id, row) }
+      })
+      const { result, replayed } = await saving.catch(async (error: unknown) => {
+        throw isDuplicate(error) ? await conflict(row.hashId) : error
+      })
+      // A repetition is answered also when the template is gone since.
+      const [template] = await findTemplates(deps, actor, [sql`t.id = ${result.id}`])
+      return { template: template as Template, replayed }
+    },
+
+    async delete(actor: Actor, id: number): Promise<void> {
+      authorise(actor, 'templates.delete', { id })
+      const at = now()
+      await transaction(database.pool, async tx => {
+        // Nobody can ask for its secrets any more.
+        const [row] = await tx.rows(sql`
+          UPDATE templates SET deleted_at = ${at}, registry_login = NULL, secret_env = NULL
+          WHERE id = ${id}::bigint AND account_id = ${actor.accountId} AND deleted_at IS NULL RETURNING name, hash_id`)
+        if (!row) throw notFound(id)
+        const before = { id, name: row[0], hashId: row[1] }
+        await recordEvents(tx, [{ ...by(actor), type: 'TEMPLATE_DELETED', before }], at)
+      })
+    },
+  }
+
+  async function insert(tx: Transaction, actor: Actor, row: Row): Promise<number> {
+    const at = now()
+    const record = { ...row, accountId: actor.accountId, createdAt: at, updatedAt: at }
+    const [inserted] = await tx.rows(sql`${insertAll('templates', columns, [record])} RETURNING id`)
+    const id = inserted?.[0] as number
+    await recordEvents(tx, [{ ...by(actor), type: 'TEMPLATE_SAVED', after: shown(id, row) }], at)
+    return id
+  }
+
+  async function replace(tx: Transaction, actor: Actor, id: number, row: Row): Promise<number> {
+    const at = now()
+    const settings = JSON.stringify(row.settings)
+    const [old] = await tx.rows(sql`
+      UPDATE templates t SET name = ${row.name}, hash_id = ${row.hashId}, public = ${row.public},
+        settings = ${settings}::jsonb, registry_login = ${row.registryLogin}::bytea, secret_env = ${row.secretEnv}::bytea,
+        updated_at = ${at}
+      FROM (SELECT id, name, hash_id FROM templates
+        WHERE id = ${id}::bigint AND account_id = ${actor.accountId} AND deleted_at IS NULL FOR UPDATE) old
+      WHERE t.id = old.id RETURNING old.name, old.hash_id`)
+    if (!old) throw notFound(id)
+    const before = { id, name: old[0], hashId: old[1] }
+    await recordEvents(tx, [{ ...by(actor), type: 'TEMPLATE_SAVED', before, after: shown(id, row) }], at)
+    return id
+  }
+
+  /** Only an account's own templates can be equal, since its id is in the hash. */
+  async function conflict(hashId: string): Promise<DomainError> {
+    const [row] = await database.rows(sql`SELECT id FROM templates WHERE hash_id = ${hashId} AND deleted_at IS NULL`)
+    const id = row?.[0] as number | undefined
+    const message = 'There is such a template already'
+    if (id === undefined) return new DomainError('CONFLICT', `${message}.`)
+    return new DomainError('CONFLICT', `${message}: tpl_${id}.`, { subject: { type: 'Template', id } })
+  }
+}
+
+type Row = ReturnType<typeof rowOf>
+
+function rowOf({ accountId }: Actor, wish: TemplateWish, secrets: Secrets) {
+  const { settings, secrets: kept } = checkTemplate(wish)
+  const seal = (value: object | null) => value && `\\x${secrets.seal(JSON.stringify(value)).toString('hex')}`
+  const text = textToHash(accountId, wish.name, wish.public, settings)
+  return {
+    name: wish.name,
+    public: wish.public,
+    hashId: createHash('sha256').update(text).digest('hex').slice(0, 32),
+    settings,
+    registryLogin: seal(kept.registry),
+    secretEnv: seal(kept.env),
+  }
+}
+
+function shown(id: number, { name, hashId }: Row) {
+  return { id, name, hashId }
+}
+
+function by({ accountId, apiKeyId }: Actor) {
+  return { accountId, apiKeyId }
+}
+
+function notFound(id: number): DomainError {
+  return new DomainError('NOT_FOUND', `Template ${id} not found.`, { subject: { type: 'Template', id } })
+}

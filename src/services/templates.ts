@@ -1,0 +1,87 @@
+import { Prisma } from '../database/generated/client.ts'
+import type { Actor } from '../domain/actor.ts'
+import { cutPage, type PageArguments, readPage } from '../domain/pages.ts'
+import type { Template } from '../domain/templates.ts'
+import {
+  checkTemplateFilter,
+  parseTemplateCursor,
+  printTemplateCursor,
+  type TemplateFilter,
+} from '../domain/templates-page.ts'
+import { authorise, authoriseEach } from './authorise.ts'
+import type { DataDeps } from './deps.ts'
+
+const { sql, join, raw } = Prisma
+
+export type TemplatePage = {
+  edges: { node: Template; cursor: string }[]
+  hasNextPage: boolean
+  hasPreviousPage: boolean
+}
+
+export function templateServices(deps: DataDeps) {
+  return {
+    /** The account's own templates and public ones of everybody, the newest first. */
+    async page(actor: Actor, filter: TemplateFilter, page: PageArguments): Promise<TemplatePage> {
+      authorise(actor, 'templates.list')
+      checkTemplateFilter(filter)
+      const { limit, backward, cursor } = readPage(page)
+      const conditions = matching(actor, filter)
+      if (cursor !== undefined) {
+        conditions.push(sql`t.id ${raw(backward ? '>' : '<')} ${parseTemplateCursor(cursor)}`)
+      }
+      const order = raw(backward ? 't.id ASC' : 't.id DESC')
+      const found = await findTemplates(deps, actor, conditions, sql`ORDER BY ${order} LIMIT ${limit + 1}`)
+      const { rows, ...pageInfo } = cutPage(found, { limit, backward, cursor })
+      return { edges: rows.map(node => ({ node, cursor: printTemplateCursor(node.id) })), ...pageInfo }
+    },
+
+    async count(actor: Actor, filter: TemplateFilter): Promise<number> {
+      authorise(actor, 'templates.list')
+      checkTemplateFilter(filter)
+      const conditions = join(matching(actor, filter), ' AND ')
+      const [row] = await deps.database.rows(sql`SELECT count(*)::int FROM templates t WHERE ${conditions}`)
+      return row?.[0] as number
+    },
+
+    /** Undefined where there is none that may be seen, also when there was one before it was changed. */
+    async byHash(actor: Actor, hashId: string): Promise<Template | undefined> {
+      authorise(actor, 'templates.get')
+      return (await findTemplates(deps, actor, [...visible(actor), sql`t.hash_id = ${hashId}`]))[0]
+    },
+
+    async byIds(actor: Actor, ids: readonly number[]): Promise<Template[]> {
+      authoriseEach(actor, 'templates.get', ids.map(BigInt))
+      return await findTemplates(deps, actor, [...visible(actor), sql`t.id = ANY(${ids}::bigint[])`])
+    },
+  }
+}
+
+/** For services: whoever asks has been asked for his permission. No secret is read. */
+export async function findTemplates(
+  { database }: DataDeps,
+  { accountId }: Actor,
+  conditions: Prisma.Sql[],
+  end = Prisma.empty,
+): Promise<Template[]> {
+  const rows = await database.rows(sql`
+    SELECT t.id, t.hash_id, t.name, t.public, t.settings, t.account_id = ${accountId}, t.created_at, t.updated_at
+    FROM templates t WHERE ${join(conditions, ' AND ')} ${end}`)
+  return rows.map(([id, hashId, name, isPublic, settings, mine, createdAt, updatedAt]) => {
+    return { id, hashId, name, public: isPublic, settings, mine, createdAt, updatedAt } as Template
+  })
+}
+
+/** The templates with which an account can rent. */
+export function visible({ accountId }: Actor): Prisma.Sql[] {
+  return [sql`t.deleted_at IS NULL`, sql`(t.account_id = ${accountId} OR t.public)`]
+}
+
+function matching(actor: Actor, { mine, name, public: isPublic }: TemplateFilter): Prisma.Sql[] {
+  return [
+    ...visible(actor),
+    ...(mine === undefined ? [] : [sql`(t.account_id = ${actor.accountId}) = ${mine}`]),
+    ...(isPublic === undefined ? [] : [sql`t.public = ${isPublic}`]),
+    ...(name ? [sql`strpos(lower(t.name), lower(${name})) > 0`] : []),
+  ]
+}
