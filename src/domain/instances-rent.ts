@@ -5,6 +5,7 @@ import type { Machine } from './machines.ts'
 import { assign, type Claim } from './market.ts'
 import { diskRate, printUsd } from './money.ts'
 import { isRentable, type OfferBlock } from './offers.ts'
+import { takesSshKeys } from './ssh-keys.ts'
 import { newVolumesMb, type VolumeFacts, volumeProblems } from './volumes-mount.ts'
 
 /** How the price is agreed: the host's, at most so much if the renter says so, or a bid for the whole block. */
@@ -61,31 +62,35 @@ export type Forecast = Decision & {
 export function decideRent(wish: RentWish, facts: RentFacts, at: Date): Decision {
   const { listed } = facts
   const { launch, issues } = settleLaunch(facts.template?.launch, wish.launch)
-  const rentable = listed && isRentable({ ...listed.offer, machine: listed.machine, asOf: at }) ? listed : undefined
-  const mounts = launch ? volumeProblems(facts.volumes, launch, listed?.machine.id) : []
-  const all = [
-    ...issues,
-    ...bidIssues(wish),
-    ...(launch && rentable ? lacksOf(rentable.machine, launch) : []),
-    ...mounts.flatMap(({ details }) => details.issues ?? []),
-  ]
-  const computeNanos = wish.terms.interruptible ? wish.terms.bidNanos : listed?.offer.computeNanos
-  const missing = wish.templateHash !== undefined && !facts.template
+  const open = listed && isRentable({ ...listed.offer, machine: listed.machine, asOf: at }) ? listed : undefined
+  const mounts = launch ? volumeProblems(facts.volumes, launch, open?.machine.id) : []
+  const lacks = launch && open ? lacksOf(open.machine, launch) : []
+  const misplaced = mounts.flatMap(({ details }) => details.issues ?? [])
   const reasons = [
-    ...(missing ? [new DomainError('NOT_FOUND', `Template ${wish.templateHash} not found.`)] : []),
-    // Without the template half of the settings are missing, and nothing true can be said of them.
-    ...(all.length > 0 && !missing ? [invalidInput(all)] : []),
+    ...inputReasons(wish, facts, [...issues, ...bidIssues(wish), ...lacks, ...misplaced]),
     ...mounts.filter(({ code }) => code !== 'INVALID_INPUT'),
     ...(launch?.vm && facts.sshKeys === 0 ? [sshKeyRequired()] : []),
-    ...(rentable ? [] : [unavailable(wish)]),
+    ...(open ? [] : [unavailable(wish)]),
     ...(facts.availableNanos > 0n ? [] : [lackOfCredit(facts.availableNanos)]),
-    ...(rentable ? priceReasons(wish, rentable, launch) : []),
+    ...(open ? priceReasons(wish, open, launch) : []),
   ]
-  const warnings = launch && !launch.vm && launch.mode !== 'args' && facts.sshKeys === 0 ? [noSshKey] : []
-  return { launch, computeNanos, reasons, warnings }
+  const computeNanos = wish.terms.interruptible ? wish.terms.bidNanos : listed?.offer.computeNanos
+  return { launch, computeNanos, reasons, warnings: launch && facts.sshKeys === 0 ? keyWarnings(launch) : [] }
 }
 
-const noSshKey = 'The account has no SSH key, so nobody can log in until one is registered and attached.'
+function inputReasons({ templateHash }: RentWish, { template }: RentFacts, issues: Issue[]): DomainError[] {
+  // Without its template half of the settings are missing, and nothing true can be said of them.
+  if (templateHash !== undefined && !template) {
+    return [new DomainError('NOT_FOUND', `Template ${templateHash} not found.`)]
+  }
+  return issues.length > 0 ? [invalidInput(issues)] : []
+}
+
+function keyWarnings({ vm, mode }: Launch): string[] {
+  return takesSshKeys({ vm, mode })
+    ? ['The account has no SSH key, so nobody can log in until one is registered and attached.']
+    : []
+}
 
 function sshKeyRequired(): DomainError {
   const message = 'A virtual machine needs an SSH key that is registered before: there is no other way into it.'

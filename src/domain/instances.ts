@@ -63,8 +63,6 @@ export type Instance = Block & {
   accountId: number
   machineId: number
   offerId: bigint
-  templateId: number | null
-  templateHash: string | null
   idempotencyKey: string | null
   label: string | null
   vm: boolean

@@ -1,5 +1,6 @@
 import { transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
+import type { ErrorCode } from '../domain/errors.ts'
 import {
   type Attempt,
   attemptWish,
@@ -12,7 +13,7 @@ import {
 import { decideRent } from '../domain/instances-rent.ts'
 import { authorise, authoriseAtAll } from './authorise.ts'
 import type { Deps } from './deps.ts'
-import { once, replay } from './idempotency.ts'
+import { once, type Request, replay } from './idempotency.ts'
 import { OfferGone, type Rental, type RentResult, rentalOf, rentIn } from './instances-rent.ts'
 import { factsOf } from './instances-rent-facts.ts'
 import { type OfferSearch, offerServices } from './offers.ts'
@@ -36,23 +37,38 @@ export function bestServices(deps: Deps) {
       const attempts: Attempt[] = []
       for (const { id: offerId } of await search(actor, await soundSearch(actor, wish), wish.maxAttempts)) {
         authorise(actor, 'instances.rent', { offerId: Number(offerId) })
-        try {
-          const at = now()
-          const { result, replayed } = await once(deps, actor, request, async (tx): Promise<BestResult> => {
-            const rented = await rentIn(tx, deps, actor, { wish: attemptWish(wish, offerId), idempotencyKey }, at)
-            const all = [...attempts, { offerId, code: null }]
-            return { ...rented, attempts: all.map(attempt => ({ ...attempt, offerId: String(attempt.offerId) })) }
-          })
-          if (!replayed) wake()
-          return await bestOf(result, replayed)
-        } catch (error) {
-          const code = error instanceof OfferGone ? 'OFFER_UNAVAILABLE' : reasonToGoOn(error)
-          if (code === undefined) throw error
-          attempts.push({ offerId, code })
-        }
+        const outcome = await attempt(actor, wish, request, offerId, attempts)
+        if ('result' in outcome) return await bestOf(outcome.result, outcome.replayed)
+        attempts.push({ offerId, ...outcome })
       }
       throw noneRented(attempts)
     },
+  }
+
+  /** Rents an offer, or says why the next one is to be tried. */
+  async function attempt(
+    actor: Actor,
+    wish: BestWish,
+    request: Request,
+    offerId: bigint,
+    before: Attempt[],
+  ): Promise<{ result: BestResult; replayed: boolean } | { code: ErrorCode }> {
+    const { idempotencyKey } = request
+    const at = now()
+    const renting = once(deps, actor, request, async (tx): Promise<BestResult> => {
+      const rented = await rentIn(tx, deps, actor, { wish: attemptWish(wish, offerId), idempotencyKey }, at)
+      const attempts = [...before, { offerId, code: null }].map(tried => ({ ...tried, offerId: String(tried.offerId) }))
+      return { ...rented, attempts }
+    })
+    try {
+      const outcome = await renting
+      if (!outcome.replayed) wake()
+      return outcome
+    } catch (error) {
+      const code = error instanceof OfferGone ? 'OFFER_UNAVAILABLE' : reasonToGoOn(error)
+      if (code === undefined) throw error
+      return { code }
+    }
   }
 
   /** What to search for, unless something stands against every offer. */

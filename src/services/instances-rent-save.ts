@@ -28,7 +28,7 @@ export type Agreement = {
   offer: RentedOffer
   machine: Machine
   computeNanos: bigint
-  idempotencyKey: string | undefined
+  idempotencyKey: string | null
 }
 
 /** Makes an instance of an offer. It has all that is its own but its GPUs. What is left of the machine is returned. */
@@ -83,7 +83,7 @@ async function insert(
     launch: { ...settings, env },
     registryLogin: registry && seal(registry),
     secretEnv: secretEnv && seal(secretEnv),
-    idempotencyKey: idempotencyKey ?? null,
+    idempotencyKey,
     diskMb,
     interruptible: wish.terms.interruptible,
     computeNanos,

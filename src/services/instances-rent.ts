@@ -6,7 +6,7 @@ import { decideRent, type Forecast, foresee, type RentWish } from '../domain/ins
 import { instanceApiKey } from './api-keys-identity.ts'
 import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
-import { once } from './idempotency.ts'
+import { once, type Request } from './idempotency.ts'
 import { findInstances } from './instances.ts'
 import { factsOf } from './instances-rent-facts.ts'
 import { saveRental } from './instances-rent-save.ts'
@@ -76,7 +76,7 @@ export async function rentIn(
   tx: Transaction,
   { secrets }: Deps,
   actor: Actor,
-  { wish, idempotencyKey }: { wish: RentWish; idempotencyKey: string | undefined },
+  { wish, idempotencyKey }: { wish: RentWish; idempotencyKey: Request['idempotencyKey'] },
   at: Date,
 ): Promise<RentResult> {
   const facts = await factsOf(tx, secrets, actor, wish, { lock: true })
@@ -87,7 +87,7 @@ export async function rentIn(
   const { listed, template } = facts
   if (!launch || !listed || computeNanos === undefined)
     throw new Error('A rental without a reason against it is whole.')
-  const agreement = { wish, template, launch, ...listed, computeNanos, idempotencyKey }
+  const agreement = { wish, template, launch, ...listed, computeNanos, idempotencyKey: idempotencyKey ?? null }
   const { instanceId, left } = await saveRental(tx, secrets, actor, agreement, at)
   const granted = await settleMarket(tx, left, at)
   // Its offer may have been rentable because the market has not followed a wish of another yet.

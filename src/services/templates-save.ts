@@ -30,7 +30,7 @@ export function templateCommands(deps: Deps) {
       actor: Actor,
       { id, wish, idempotencyKey }: SaveTemplate,
     ): Promise<{ template: Template; replayed: boolean }> {
-      authorise(actor, 'templates.save', id === undefined ? {} : { id })
+      authorise(actor, 'templates.save', { id })
       const row = rowOf(actor, wish, secrets)
       const request = { operation: 'templates.save', input: { id, wish }, idempotencyKey } as const
       const saving = once(deps, actor, request, async tx => {

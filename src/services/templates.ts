@@ -46,7 +46,7 @@ export function templateServices(deps: DataDeps) {
 
     /** Undefined where there is none that may be seen, also when there was one before it was changed. */
     async byHash(actor: Actor, hashId: string): Promise<Template | undefined> {
-      authorise(actor, 'templates.get')
+      authorise(actor, 'templates.get', { id: undefined })
       return (await findTemplates(deps, actor, [...visible(actor), sql`t.hash_id = ${hashId}`]))[0]
     },
 
