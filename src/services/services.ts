@@ -9,6 +9,7 @@ import { machineOperations, machineServices } from './machines.ts'
 import { offerServices } from './offers.ts'
 import { reconciliationServices } from './reconciliation.ts'
 import { volumeServices } from './volumes.ts'
+import { volumeChangeServices } from './volumes-change.ts'
 import { volumeOfferServices } from './volumes-offers.ts'
 
 /** Everything that the faces can ask for. */
@@ -21,7 +22,7 @@ export function createServices(deps: Deps) {
     instances: { ...instanceServices(deps), ...rentServices(deps), ...commandServices(deps) },
     machines: machineServices(deps),
     offers: offerServices(deps),
-    volumes: { ...volumeServices(deps), ...volumeOfferServices(deps) },
+    volumes: { ...volumeServices(deps), ...volumeChangeServices(deps), ...volumeOfferServices(deps) },
   }
 }
 

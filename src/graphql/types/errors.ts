@@ -10,6 +10,7 @@ const codes = {
   INSUFFICIENT_CREDIT: { description: 'The account has nothing left to spend.' },
   SSH_KEY_REQUIRED: { description: 'A virtual machine needs an SSH key registered before.' },
   INVALID_STATE: { description: 'The state of the instance does not allow it.' },
+  VOLUME_UNAVAILABLE: { description: 'The volume is attached to an instance.' },
   CONFLICT: { description: 'There is one already.' },
   IDEMPOTENCY_KEY_REUSED: { description: 'The idempotency key was used for a request that asked for something else.' },
   IDEMPOTENCY_IN_PROGRESS: { description: 'The first request with the idempotency key has not ended yet.' },
@@ -25,6 +26,7 @@ export const typeNames = {
   INSUFFICIENT_CREDIT: 'InsufficientCreditError',
   SSH_KEY_REQUIRED: 'SshKeyRequiredError',
   INVALID_STATE: 'InvalidStateError',
+  VOLUME_UNAVAILABLE: 'VolumeUnavailableError',
   CONFLICT: 'ConflictError',
   IDEMPOTENCY_KEY_REUSED: 'IdempotencyError',
   IDEMPOTENCY_IN_PROGRESS: 'IdempotencyError',
@@ -36,7 +38,12 @@ const ErrorCodeEnum = builder.enumType('ErrorCode', { description: 'What a refus
 export type Refused = Pick<DomainError, 'code' | 'message' | 'details'>
 
 /** What may pass by itself, or by doing something else first: the same request can succeed then. */
-const retryable: readonly ErrorCode[] = ['INSUFFICIENT_CREDIT', 'SSH_KEY_REQUIRED', 'IDEMPOTENCY_IN_PROGRESS']
+const retryable: readonly ErrorCode[] = [
+  'INSUFFICIENT_CREDIT',
+  'SSH_KEY_REQUIRED',
+  'VOLUME_UNAVAILABLE',
+  'IDEMPOTENCY_IN_PROGRESS',
+]
 
 export const Refusal = builder.interfaceRef<Refused>('Error').implement({
   description: 'Why something was not done. Nothing of it was.',
