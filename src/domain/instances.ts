@@ -1,5 +1,5 @@
 import type { Launch } from './launch.ts'
-import type { Port } from './launch-env.ts'
+import type { Port, VolumeMount } from './launch-env.ts'
 import type { Block, GpuModel, Machine } from './machines.ts'
 
 export const targetStates = ['running', 'stopped'] as const
@@ -86,6 +86,8 @@ export type Instance = Block & {
   endsAt: Date
   destroyedAt: Date | null
   portBindings: PortBinding[]
+  /** None when it is destroyed, although its container may have them for a moment yet. */
+  volumes: VolumeMount[]
   /** Whether it has its GPUs. */
   granted: boolean
   /** When all this was so. */

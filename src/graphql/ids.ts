@@ -11,6 +11,7 @@ const prefixes = {
   SshKey: 'ssh',
   Template: 'tpl',
   Volume: 'vol',
+  VolumeOffer: 'vof',
 } as const
 export type NodeType = keyof typeof prefixes
 

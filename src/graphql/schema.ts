@@ -13,6 +13,11 @@ import './types/instances-update.ts'
 import './types/machines.ts'
 import './types/offers.ts'
 import './types/offers-search.ts'
+import './types/volumes.ts'
+import './types/volumes-attachments.ts'
+import './types/volumes-change.ts'
+import './types/volumes-list.ts'
+import './types/volumes-offers.ts'
 
 builder.mutationType({
   description: 'What can be done. Each answers with what came of it, or with a typed error that says why not.',

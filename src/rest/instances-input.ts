@@ -4,10 +4,12 @@ import { targetStates } from '../domain/instances.ts'
 import { maxIdsPerCommand } from '../domain/instances-command.ts'
 import type { RentWish } from '../domain/instances-rent.ts'
 import type { LaunchMode, LaunchWish } from '../domain/launch.ts'
-import type { Environment } from '../domain/launch-env.ts'
+import { type Environment, type NewVolumeMount, type VolumeMount, volumeProblem } from '../domain/launch-env.ts'
 import { readEnvFlags, readEnvObject } from '../domain/launch-env-flags.ts'
 import { nanosOf } from '../domain/money.ts'
 import { type Registry, readImageLogin } from '../domain/registry.ts'
+import { volumeGb } from '../domain/volumes.ts'
+import { defaultMountPath, newMountIssues } from '../domain/volumes-mount.ts'
 import { splitWords } from '../domain/words.ts'
 
 /** The launch modes by all names that they have on the wire. */
@@ -70,11 +72,14 @@ export const rentBody = z
     vm: flag('A virtual machine instead of a container.'),
     volume_info: z
       .object({
-        volume_id: z.int().nullish().describe('A volume of yours.'),
-        mount_path: z.string().nullish().describe('Where it is mounted.'),
+        create_new: z.boolean().nullish().describe('Make a new volume with the rental.'),
+        volume_id: z.int().nullish().describe('A volume of yours or, with create_new, storage on the same machine.'),
+        mount_path: z.string().nullish().describe(`Where it is mounted; ${defaultMountPath} when absent.`),
+        name: z.string().nullish().describe('What a new one is called.'),
+        size: z.number().nullish().describe(`The size of a new one in GB; ${volumeGb.default} when absent.`),
       })
       .optional()
-      .describe('A volume to attach.'),
+      .describe('A volume to attach. It must be on the machine of the offer.'),
   })
   .meta({ id: 'RentRequest', description: 'What is to run on an offer. Only an image or a template is required.' })
 
@@ -101,7 +106,7 @@ export const rentNames: Record<string, string> = {
   bid: 'price',
   ports: 'env',
   hostname: 'env',
-  volumes: 'env',
+  volumes: 'volume_info',
   newVolumes: 'volume_info',
   idempotencyKey: 'Idempotency-Key',
 }
@@ -110,13 +115,15 @@ export const rentNames: Record<string, string> = {
 export function readRent(offerId: bigint, body: z.output<typeof rentBody>): RentWish {
   const issues: Issue[] = []
   const environment = readEnvironment(body, issues)
+  const { volumes, newVolumes } = readVolumeInfo(body, issues)
   const launch: LaunchWish = {
     image: body.image,
     mode: modes.get(body.runtype ?? ''),
     lab: body.use_jupyter_lab,
     directory: body.jupyter_dir,
     args: readArgs(body, issues),
-    environment,
+    environment: { ...environment, volumes: [...environment.volumes, ...volumes] },
+    newVolumes,
     onStart: body.onstart,
     pythonUtf8: body.python_utf8,
     langUtf8: body.lang_utf8,
@@ -133,17 +140,35 @@ export function readRent(offerId: bigint, body: z.output<typeof rentBody>): Rent
   return { offerId, terms, launch, templateHash, cancelUnavailable: body.cancel_unavail ?? false }
 }
 
-function readEnvironment({ env, volume_info }: z.output<typeof rentBody>, issues: Issue[]): Environment {
+function readEnvironment({ env }: z.output<typeof rentBody>, issues: Issue[]): Environment {
   const read = typeof env === 'object' ? readEnvObject(env as Record<string, unknown>) : readEnvFlags(String(env ?? ''))
   issues.push(...read.issues)
-  const { volume_id, mount_path } = volume_info ?? {}
-  if (volume_id == null) {
-    if (mount_path) issues.push({ path: 'volume_info.volume_id', message: 'is required.' })
-    return read.environment
-  }
-  const volume = { volumeId: BigInt(volume_id), mountPath: mount_path ?? '' }
-  return { ...read.environment, volumes: [...read.environment.volumes, volume] }
+  return read.environment
 }
+
+type Mounts = { volumes: VolumeMount[]; newVolumes: NewVolumeMount[] }
+
+/** At most one volume. What is wrong with it is left out of the rest. */
+function readVolumeInfo({ volume_info }: z.output<typeof rentBody>, issues: Issue[]): Mounts {
+  const none: Mounts = { volumes: [], newVolumes: [] }
+  const { create_new, volume_id, mount_path, name, size } = volume_info ?? {}
+  const [volumeId, mountPath] = [volume_id == null ? undefined : BigInt(volume_id), mount_path || defaultMountPath]
+  if (create_new) {
+    const mount = { name: name || undefined, sizeGb: size ?? volumeGb.default, mountPath, volumeOfferId: volumeId }
+    const found = newMountIssues(mount)
+    issues.push(...found.map(({ path, message }) => ({ path: `volume_info.${newVolumeNames[path] ?? path}`, message })))
+    return found.length > 0 ? none : { ...none, newVolumes: [mount] }
+  }
+  if (volumeId === undefined) {
+    if (mount_path) issues.push({ path: 'volume_info.volume_id', message: 'is required.' })
+    return none
+  }
+  const message = volumeProblem({ volumeId, mountPath })
+  if (message) issues.push({ path: 'volume_info', message })
+  return message ? none : { ...none, volumes: [{ volumeId, mountPath }] }
+}
+
+const newVolumeNames: Record<string, string> = { sizeGb: 'size', mountPath: 'mount_path' }
 
 function readArgs({ args_str, args }: z.output<typeof rentBody>, issues: Issue[]): string[] | undefined {
   if (Array.isArray(args)) return args

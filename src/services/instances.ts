@@ -42,6 +42,8 @@ const allColumns = join([
   sql`EXISTS (SELECT FROM gpus h WHERE h.machine_id = i.machine_id AND h.holder_id = i.id)`,
   sql`(SELECT json_agg(json_build_object('hostPort', b.host_port, 'containerPort', b.container_port, 'protocol', b.protocol)
     ORDER BY b.container_port, b.host_port) FROM port_bindings b WHERE b.instance_id = i.id AND b.machine_id = i.machine_id)`,
+  sql`(SELECT json_agg(json_build_object('volumeId', a.volume_id::text, 'mountPath', a.mount_path) ORDER BY a.mount_path)
+    FROM volume_attachments a WHERE a.instance_id = i.id AND a.released_at IS NULL AND i.destroyed_at IS NULL)`,
 ])
 const source = sql`instances i JOIN machines m ON m.id = i.machine_id JOIN gpu_models g ON g.id = m.gpu_model_id`
 
@@ -142,8 +144,10 @@ function beyond(order: InstanceOrder, { value, id }: InstancePosition, ascending
 
 function toInstance(row: unknown[], asOf: Date): Instance {
   const [instance, machine, gpuModel] = recordsOf(row, instanceColumns, machineColumns, gpuModelColumns)
-  const portBindings = (row.at(-1) ?? []) as PortBinding[]
-  const granted = row.at(-2) as boolean
+  const attached = (row.at(-1) ?? []) as { volumeId: string; mountPath: string }[]
+  const volumes = attached.map(({ volumeId, mountPath }) => ({ volumeId: BigInt(volumeId), mountPath }))
+  const portBindings = (row.at(-2) ?? []) as PortBinding[]
+  const granted = row.at(-3) as boolean
   const facts = { ...(machine as Machine), gpuModel: gpuModel as GpuModel }
-  return { ...(instance as Instance), portBindings, granted, machine: facts, asOf }
+  return { ...(instance as Instance), portBindings, volumes, granted, machine: facts, asOf }
 }

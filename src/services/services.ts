@@ -17,6 +17,7 @@ import { registerServices } from './ssh-keys-register.ts'
 import { templateServices } from './templates.ts'
 import { templateCommands } from './templates-save.ts'
 import { volumeServices } from './volumes.ts'
+import { volumeChangeServices } from './volumes-change.ts'
 import { volumeOfferServices } from './volumes-offers.ts'
 
 /** Everything that the faces can ask for. */
@@ -35,9 +36,9 @@ export function createServices(deps: Deps) {
     },
     machines: machineServices(deps),
     offers: offerServices(deps),
-    volumes: { ...volumeServices(deps), ...volumeOfferServices(deps) },
     sshKeys: { ...sshKeyServices(deps), ...registerServices(deps), ...attachServices(deps) },
     templates: { ...templateServices(deps), ...templateCommands(deps) },
+    volumes: { ...volumeServices(deps), ...volumeChangeServices(deps), ...volumeOfferServices(deps) },
   }
 }
 

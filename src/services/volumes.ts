@@ -1,37 +1,13 @@
 import { Prisma } from '../database/generated/client.ts'
 import { columnsOf, recordsOf, selectList } from '../database/rows.ts'
-import { transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
-import { DomainError, invalidInput } from '../domain/errors.ts'
 import type { GpuModel, Machine } from '../domain/machines.ts'
-import { diskMbOf } from '../domain/offers.ts'
 import { cutPage, type PageArguments, readPage } from '../domain/pages.ts'
-import {
-  agreeVolume,
-  newVolumeIssues,
-  offersStorage,
-  type Volume,
-  volumeInUse,
-  volumeNotFound,
-} from '../domain/volumes.ts'
+import type { Volume } from '../domain/volumes.ts'
 import { parseVolumeCursor, printVolumeCursor } from '../domain/volumes-page.ts'
-import { needCredit } from './accounts.ts'
 import { authorise, authoriseEach } from './authorise.ts'
-import type { DataDeps, Deps } from './deps.ts'
-import { recordEvents } from './events.ts'
-import { once } from './idempotency.ts'
-import { lockMachine, relistMarket } from './market.ts'
-import { insertVolumes, volumesFor } from './volumes-rent.ts'
+import type { DataDeps } from './deps.ts'
 
-export type VolumeWish = {
-  /** The machine whose storage offer it is. */
-  machineId: number
-  sizeGb: number
-  name?: string | undefined
-  /** Refuse when it costs more per hour. */
-  maxPriceNanos?: bigint | undefined
-  idempotencyKey?: string | null | undefined
-}
 export type VolumePage = {
   edges: { node: Volume; cursor: string }[]
   hasNextPage: boolean
@@ -50,8 +26,8 @@ const allColumns = join([
   sql`a.instance_id, a.mount_path`,
 ])
 
-export function volumeServices(deps: Deps) {
-  const { database, now } = deps
+export function volumeServices(deps: DataDeps) {
+  const { database } = deps
   const find = (conditions: Prisma.Sql[], order: Prisma.Sql, limit: number) =>
     findVolumes(deps, conditions, order, limit)
 
@@ -87,66 +63,11 @@ export function volumeServices(deps: Deps) {
       const wanted = [...living(actor), sql`v.id = ANY(${ids.map(String)}::bigint[])`]
       return await find(wanted, sql`v.id`, ids.length)
     },
-
-    /** Makes a volume on a machine, of its free disk. */
-    async create(actor: Actor, wish: VolumeWish): Promise<{ volume: Volume; replayed: boolean }> {
-      const { machineId, sizeGb, name, maxPriceNanos, idempotencyKey } = wish
-      authorise(actor, 'volumes.create', { machineId })
-      const issues = newVolumeIssues({ name, sizeGb })
-      if (issues.length > 0) throw invalidInput(issues)
-      const input = { machineId, sizeGb, name: name || undefined, maxPriceNanos }
-      const request = { operation: 'volumes.create' as const, input, idempotencyKey }
-      const at = now()
-      const { result, replayed } = await once(deps, actor, request, async tx => {
-        await needCredit(tx, actor)
-        // No machine has a larger id.
-        const machine = machineId < 2 ** 31 ? await lockMachine(tx, machineId) : undefined
-        if (!machine?.id || !offersStorage(machine, at)) {
-          const message = `The storage of machine ${machineId} is not on the market.`
-          throw new DomainError('OFFER_UNAVAILABLE', message)
-        }
-        const sizeMb = diskMbOf(sizeGb) as number
-        agreeVolume(machine, { sizeMb, maxPriceNanos })
-        const [id] = await insertVolumes(tx, actor, machine, [{ name, sizeGb }], at)
-        const left = { ...machine, freeDiskMb: machine.freeDiskMb - sizeMb }
-        await tx.rows(sql`UPDATE machines SET free_disk_mb = ${left.freeDiskMb} WHERE id = ${machine.id}`)
-        await relistMarket(tx, left, at)
-        return { id: String(id) }
-      })
-      // Also when it was deleted since: a repetition is answered as the first request was.
-      const mine = [sql`v.id = ${result.id}::bigint`, sql`v.account_id = ${actor.accountId}`]
-      const [volume] = await find(mine, sql`v.id`, 1)
-      return { volume: volume as Volume, replayed }
-    },
-
-    /** Deletes a volume with all that is in it, and gives its disk back to the machine. */
-    async delete(actor: Actor, id: bigint): Promise<void> {
-      authorise(actor, 'volumes.delete', { id: Number(id) })
-      const at = now()
-      await transaction(database.pool, async tx => {
-        const [seen] = await tx.rows(sql`
-          SELECT machine_id FROM volumes WHERE id = ${id} AND account_id = ${actor.accountId} AND deleted_at IS NULL`)
-        if (!seen) throw volumeNotFound(id)
-        const machine = await lockMachine(tx, seen[0] as number)
-        const [volume] = await volumesFor(tx, actor, [id])
-        if (!volume) throw volumeNotFound(id)
-        if (volume.instanceId !== null) throw volumeInUse(id, volume.instanceId, volume.removing)
-        const [deleted] = await tx.rows(sql`
-          UPDATE volumes SET deleted_at = ${at} WHERE id = ${id} AND deleted_at IS NULL RETURNING size_mb, name`)
-        const [sizeMb, name] = deleted as [number, string]
-        const left = { ...machine, freeDiskMb: machine.freeDiskMb + sizeMb }
-        await tx.rows(sql`UPDATE machines SET free_disk_mb = ${left.freeDiskMb} WHERE id = ${machine.id}`)
-        await relistMarket(tx, left, at)
-        const { accountId, apiKeyId } = actor
-        const before = { volumeId: String(id), name, sizeMb, machineId: machine.id }
-        const event = { type: 'VOLUME_DELETED' as const, accountId, apiKeyId, before, reason: 'USER_REQUEST' }
-        await recordEvents(tx, [event], at)
-      })
-    },
   }
 }
 
-async function findVolumes(
+/** For services: whoever asks has been asked for his permission. */
+export async function findVolumes(
   { database }: DataDeps,
   conditions: Prisma.Sql[],
   order: Prisma.Sql,

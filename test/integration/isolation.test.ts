@@ -16,6 +16,7 @@ beforeAll(async () => {
   // Ids that are nothing else in an answer.
   await app.sql('ALTER SEQUENCE instances_id_seq RESTART 5000001')
   await app.sql('ALTER SEQUENCE offers_id_seq RESTART 7000001')
+  await app.sql('ALTER SEQUENCE volumes_id_seq RESTART 8000001')
   rentals = rentalsOf(app)
   owner = await app.newKey(null, someCredit)
   stranger = await app.newKey(null, someCredit)
@@ -30,7 +31,7 @@ type Case = {
   operation: Operation
   parameter?: 'id' | 'offerId'
   /** Whose id it is. Offers and machines are everybody's, until they are rented. */
-  of: 'instance' | 'offer' | 'machine'
+  of: 'instance' | 'offer' | 'machine' | 'volume'
   ask: (key: string, id: number) => Promise<{ status: number; [more: string]: unknown }>
 }
 
@@ -50,6 +51,7 @@ const rest =
 const refused = '__typename ... on Error { code message }'
 const offer = { operation: 'instances.rent', parameter: 'offerId', of: 'offer' } as const
 const instance = (operation: Operation) => ({ operation, parameter: 'id', of: 'instance' }) as const
+const volume = (operation: Operation) => ({ operation, parameter: 'id', of: 'volume' }) as const
 const update = '... on BulkInstancesPayload { items { outcome instance { id } error { code message } } }'
 
 const fields: Record<string, Case> = {
@@ -95,6 +97,22 @@ const fields: Record<string, Case> = {
     ...instance('instances.destroy'),
     ask: graphql(id => `mutation { destroyInstances(input: { ids: ["${id}"] }) { ${refused} ${update} } }`),
   },
+  createVolume: {
+    operation: 'volumes.create',
+    parameter: 'offerId',
+    of: 'machine',
+    ask: graphql(id => `mutation { createVolume(input: { offerId: "${id}", sizeGb: 10 }) { ${refused} } }`),
+  },
+  deleteVolume: {
+    ...volume('volumes.delete'),
+    ask: graphql(id => `mutation { deleteVolume(input: { id: "${id}" }) { ${refused} ... on NotFoundError { id } } }`),
+  },
+  volume: { ...volume('volumes.get'), ask: graphql(id => `{ volume(id: "${id}") { id name } }`) },
+  volumeOffers: {
+    operation: 'volumes.search',
+    of: 'machine',
+    ask: graphql(id => `{ volumeOffers(filter: { machineId: "${id}" }) { nodes { id } } }`),
+  },
 }
 
 const path = '/api/v0/instances/{id}/'
@@ -124,16 +142,34 @@ it('is asked of every field and of every route that takes an id', () => {
 async function world(): Promise<unknown> {
   return await app.sql(`SELECT (SELECT json_agg(to_jsonb(i) ORDER BY id) FROM instances i) AS instances,
     (SELECT count(*) FROM events) AS events, (SELECT json_agg(to_jsonb(g) ORDER BY machine_id, index) FROM gpus g) AS gpus,
+    (SELECT json_agg(to_jsonb(v) ORDER BY id) FROM volumes v) AS volumes,
     (SELECT json_agg(to_jsonb(o) ORDER BY id) FROM offers o WHERE withdrawn_at IS NULL) AS offers`)
 }
 
 /** What a case is about, of an account's own. */
-async function subject({ of }: Case, key: string): Promise<number> {
+async function subject({ of }: Pick<Case, 'of'>, key: string): Promise<number> {
   if (of === 'instance') return await rentals.rent(key)
   const offerId = await rentals.newOffer()
   if (of === 'offer') return offerId
   const [row] = await app.sql(`SELECT machine_id FROM offers WHERE id = ${offerId}`)
-  return (row as { machine_id: number }).machine_id
+  const { machine_id } = row as { machine_id: number }
+  return of === 'volume' ? await newVolume(key, machine_id) : machine_id
+}
+
+/** An offer that an account has rented, or the instance that it became. */
+async function rentedBy(key: string, of: 'offer' | 'instance' | 'machine'): Promise<number> {
+  const offerId = await rentals.newOffer()
+  const { body } = await app.rest(key, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu', label: 'mine' })
+  return of === 'offer' ? offerId : body.new_contract
+}
+
+async function newVolume(key: string, machineId: number): Promise<number> {
+  const { data } = await app.graphql(
+    key,
+    `mutation { createVolume(input: { offerId: "${machineId}", sizeGb: 10 }) {
+      ... on CreateVolumeSuccess { volume { id } } } }`,
+  )
+  return Number(data.createVolume.volume.id.slice('vol_'.length))
 }
 
 /** An answer of GraphQL that could have been null has another status. */
@@ -146,9 +182,7 @@ describe("another account's id", () => {
   const owned = cases.filter(([, { of }]) => of !== 'machine')
 
   it.each(owned)('in %s looks exactly like an id that does not exist', async (_name, { of, ask }) => {
-    const rented = await rentals.newOffer()
-    const { body } = await app.rest(owner, 'PUT', `/asks/${rented}/`, { image: 'ubuntu', label: 'mine' })
-    const id = of === 'offer' ? rented : body.new_contract
+    const id = of === 'volume' ? await subject({ of }, owner) : await rentedBy(owner, of)
     const before = await world()
     const answer = async (of: number) => JSON.stringify(await ask(stranger, of)).replaceAll(String(of), 'ID')
     expect(await answer(id)).toBe(await answer(noSuchId))

@@ -6,6 +6,7 @@ import { printId } from '../ids.ts'
 import { ErrorCodeEnum, Refusal, type RefusalCode, type Refused, typeNames } from './errors.ts'
 import { Instance, instanceById } from './instances.ts'
 import { Offer } from './offers.ts'
+import { Volume, volumeById } from './volumes.ts'
 
 const ValidationIssue = builder.objectRef<{ path: string; message: string }>('ValidationIssue').implement({
   description: 'One thing wrong with an input.',
@@ -81,7 +82,7 @@ const PriceChangedError = refusal('PRICE_CHANGED').implement({
   fields: t => ({
     currentPricePerHour: t.field({
       type: 'Usd',
-      description: 'What the GPUs and the disk cost now.',
+      description: 'What is asked for costs now: GPUs with their disk, or a volume.',
       resolve: ({ details }) => details.currentPriceNanos ?? 0n,
     }),
   }),
@@ -143,6 +144,27 @@ const NoOfferRentedError = refusal('NO_OFFER_RENTED').implement({
   }),
 })
 
+const VolumeUnavailableError = refusal('VOLUME_UNAVAILABLE').implement({
+  description: 'The volume is attached to an instance, or that instance is not quite gone yet.',
+  interfaces: [Refusal],
+  fields: t => ({
+    volume: t.field({
+      type: Volume,
+      nullable: true,
+      description: 'The volume. Null for a key that may not read it.',
+      resolve: ({ details: { subject } }, _args, context) =>
+        subject?.type === 'Volume' ? volumeById(context).load(BigInt(subject.id)) : null,
+    }),
+    instance: t.field({
+      type: Instance,
+      nullable: true,
+      description: 'The instance that has it. Null for a key that may not read it.',
+      resolve: ({ details: { instanceId } }, _args, context) =>
+        instanceId === undefined ? null : instanceById(context).load(instanceId),
+    }),
+  }),
+})
+
 const ConflictError = refusal('CONFLICT').implement({
   description: 'There is one already.',
   interfaces: [Refusal],
@@ -170,6 +192,7 @@ export const errorTypes = {
   SSH_KEY_REQUIRED: SshKeyRequiredError,
   INVALID_STATE: InvalidStateError,
   NO_OFFER_RENTED: NoOfferRentedError,
+  VOLUME_UNAVAILABLE: VolumeUnavailableError,
   CONFLICT: ConflictError,
   IDEMPOTENCY_KEY_REUSED: IdempotencyError,
   IDEMPOTENCY_IN_PROGRESS: IdempotencyError,

@@ -11,6 +11,7 @@ const codes = {
   SSH_KEY_REQUIRED: { description: 'A virtual machine needs an SSH key registered before.' },
   INVALID_STATE: { description: 'The state of the instance does not allow it.' },
   NO_OFFER_RENTED: { description: 'None of the offers that match could be rented.' },
+  VOLUME_UNAVAILABLE: { description: 'The volume is attached to an instance.' },
   CONFLICT: { description: 'There is one already.' },
   IDEMPOTENCY_KEY_REUSED: { description: 'The idempotency key was used for a request that asked for something else.' },
   IDEMPOTENCY_IN_PROGRESS: { description: 'The first request with the idempotency key has not ended yet.' },
@@ -27,6 +28,7 @@ export const typeNames = {
   SSH_KEY_REQUIRED: 'SshKeyRequiredError',
   INVALID_STATE: 'InvalidStateError',
   NO_OFFER_RENTED: 'NoOfferRentedError',
+  VOLUME_UNAVAILABLE: 'VolumeUnavailableError',
   CONFLICT: 'ConflictError',
   IDEMPOTENCY_KEY_REUSED: 'IdempotencyError',
   IDEMPOTENCY_IN_PROGRESS: 'IdempotencyError',
@@ -42,6 +44,7 @@ const retryable: readonly ErrorCode[] = [
   'INSUFFICIENT_CREDIT',
   'SSH_KEY_REQUIRED',
   'NO_OFFER_RENTED',
+  'VOLUME_UNAVAILABLE',
   'IDEMPOTENCY_IN_PROGRESS',
 ]
 

@@ -1,8 +1,10 @@
 import type { LaunchWish } from '../../domain/launch.ts'
 import { type EnvVar, emptyEnvironment, type Port } from '../../domain/launch-env.ts'
+import { maxVolumesPerInstance } from '../../domain/volumes-mount.ts'
 import { splitWords } from '../../domain/words.ts'
 import { builder } from '../builder.ts'
 import { InstanceKind, TargetState } from './instances-status.ts'
+import { readMounts, VolumeMountInput } from './volumes-mount.ts'
 
 const LaunchSourceInput = builder.inputType('LaunchSourceInput', {
   description: 'Where the settings come from.',
@@ -99,6 +101,12 @@ export const InstanceSpecInput = builder.inputType('InstanceSpecInput', {
     hostname: t.string({ description: 'Its host name.' }),
     pythonUtf8: t.boolean({ required: true, defaultValue: false, description: 'Set `PYTHONUTF8` to 1.' }),
     langUtf8: t.boolean({ required: true, defaultValue: false, description: 'Set `LANG` and `LC_ALL` to C.UTF-8.' }),
+    volumes: t.field({
+      type: [VolumeMountInput],
+      required: true,
+      defaultValue: [],
+      description: `Volumes on the machine of the offer, at most ${maxVolumesPerInstance}.`,
+    }),
   }),
 })
 type Spec = typeof InstanceSpecInput.$inferInput
@@ -111,14 +119,21 @@ export const specNames: Record<string, string> = {
   args: 'spec.mode.args.argsString',
   vm: 'spec.kind',
   ...Object.fromEntries(
-    ['env', 'ports', 'hostname', 'onStart', 'registry', 'diskGb', 'label'].map(name => [name, `spec.${name}`]),
+    ['env', 'ports', 'hostname', 'onStart', 'registry', 'diskGb', 'label', 'volumes'].map(name => [
+      name,
+      `spec.${name}`,
+    ]),
   ),
 }
 
 export function readSpec({ source, mode, kind, env, ports, registry, ...spec }: Spec): LaunchWish {
+  const { volumes, newVolumes, unread } = readMounts(spec.volumes)
+  const how = readMode(mode)
   return {
     image: source.image ?? undefined,
-    ...readMode(mode),
+    ...how,
+    newVolumes,
+    unread: [...(how.unread ?? []), ...unread],
     environment: {
       ...emptyEnvironment(),
       env: env as EnvVar[],
@@ -126,6 +141,7 @@ export function readSpec({ source, mode, kind, env, ports, registry, ...spec }: 
         return { hostPort: hostPort ?? containerPort, containerPort, protocol }
       }),
       hostname: spec.hostname ?? undefined,
+      volumes,
     },
     registry: registry ?? undefined,
     vm: kind === 'VM',

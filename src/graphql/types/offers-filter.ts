@@ -98,6 +98,12 @@ export function readFilter(input: FilterInput): Filter {
   return checkFilter(filter, issues)
 }
 
+/** The same of a filter without alternatives, whose fields are named as here. */
+export function readConditions(input: object): Condition[] {
+  const issues: Issue[] = []
+  return checkFilter(readLevel(input, 'filter', issues), issues).conditions
+}
+
 function readLevel({ or, ...fields }: FilterInput, path: string, issues: Issue[]): Filter {
   const conditions: Condition[] = []
   for (const [field, input] of Object.entries(fields) as [OfferField, unknown][]) {
