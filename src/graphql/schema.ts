@@ -10,6 +10,8 @@ import './types/instances-update.ts'
 import './types/machines.ts'
 import './types/offers.ts'
 import './types/offers-search.ts'
+import './types/ssh-keys.ts'
+import './types/ssh-keys-mutations.ts'
 
 builder.mutationType({
   description: 'What can be done. Each answers with what came of it, or with a typed error that says why not.',
