@@ -49,8 +49,7 @@ export function readPublicKey(text: string): PublicKey | string {
   const problem = textProblem(text, maxCharacters)
   if (problem) return problem
   const line = text.trim()
-  if (/^---- BEGIN SSH2|^-----BEGIN/.test(line))
-    return 'must be in the format of OpenSSH: ssh-keygen -i -f FILE prints it.'
+  if (/^-{4,5} ?BEGIN /.test(line)) return 'must be in the format of OpenSSH: ssh-keygen -i -f FILE prints it.'
   if (controls.test(line)) return 'must be one key, on one line.'
   const [, type = '', base64 = '', comment = ''] = /^(\S+)(?:[ \t]+(\S+)(?:[ \t]+(.*))?)?$/u.exec(line) ?? []
   const checks = Object.hasOwn(formats, type) ? formats[type] : undefined
@@ -64,7 +63,7 @@ export function readPublicKey(text: string): PublicKey | string {
 
 /** Also the inside of one without its first line, and the format of PuTTY. */
 function isPrivate(text: string): boolean {
-  return /PRIVATE KEY|PuTTY-User-Key-File|b3BlbnNzaC1rZXktdjE/.test(text)
+  return /PRIVATE KEY ?----|PuTTY-User-Key-File|b3BlbnNzaC1rZXktdjE/.test(text)
 }
 
 function typeProblem(line: string, type: string): string {

@@ -18,6 +18,8 @@ import './types/volumes-attachments.ts'
 import './types/volumes-change.ts'
 import './types/volumes-list.ts'
 import './types/volumes-offers.ts'
+import './types/ssh-keys.ts'
+import './types/ssh-keys-mutations.ts'
 
 builder.mutationType({
   description: 'What can be done. Each answers with what came of it, or with a typed error that says why not.',

@@ -28,6 +28,7 @@ export const accountRoutes: Route[] = [
     result: account,
     answer: async ({ services, actor }) => {
       const { id, email, name, postedNanos } = await services.accounts.viewer(actor, {})
+      const newest = await services.sshKeys.newest(actor)
       return {
         id,
         email,
@@ -36,7 +37,7 @@ export const accountRoutes: Route[] = [
         credit: usdNumber(postedNanos),
         // Clients add both: what is prepaid is credit, and nothing is owed.
         balance: 0,
-        ssh_key: '',
+        ssh_key: newest?.publicKey ?? '',
         can_pay: true,
       }
     },

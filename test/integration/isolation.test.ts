@@ -1,10 +1,12 @@
 // Nobody reaches what is another's, or does what his key does not allow, by any field or route that takes an id.
 
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Operation, operations, permissionCategories } from '../../src/domain/permissions.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { fieldsWithIds, routesWithIds } from '../support/ids.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
+import { aPublicKey } from '../support/ssh-keys.ts'
 
 let app: TestApp
 let rentals: Rentals
@@ -17,6 +19,7 @@ beforeAll(async () => {
   await app.sql('ALTER SEQUENCE instances_id_seq RESTART 5000001')
   await app.sql('ALTER SEQUENCE offers_id_seq RESTART 7000001')
   await app.sql('ALTER SEQUENCE volumes_id_seq RESTART 8000001')
+  await app.sql('ALTER SEQUENCE ssh_keys_id_seq RESTART 9000001')
   rentals = rentalsOf(app)
   owner = await app.newKey(null, someCredit)
   stranger = await app.newKey(null, someCredit)
@@ -31,7 +34,7 @@ type Case = {
   operation: Operation
   parameter?: 'id' | 'offerId'
   /** Whose id it is. Offers and machines are everybody's, until they are rented. */
-  of: 'instance' | 'offer' | 'machine' | 'volume'
+  of: 'instance' | 'offer' | 'machine' | 'volume' | 'sshKey'
   ask: (key: string, id: number) => Promise<{ status: number; [more: string]: unknown }>
 }
 
@@ -113,6 +116,28 @@ const fields: Record<string, Case> = {
     of: 'machine',
     ask: graphql(id => `{ volumeOffers(filter: { machineId: "${id}" }) { nodes { id } } }`),
   },
+  registerSshKey: {
+    operation: 'sshKeys.register',
+    of: 'instance',
+    ask: graphql(
+      id =>
+        `mutation { registerSshKey(input: { publicKey: "${aPublicKey('new')}", instanceIds: ["${id}"] }) { ${refused} } }`,
+    ),
+  },
+  deleteSshKey: {
+    operation: 'sshKeys.delete',
+    parameter: 'id',
+    of: 'sshKey',
+    ask: graphql(id => `mutation { deleteSshKey(input: { id: "${id}" }) { ${refused} } }`),
+  },
+  attachSshKey: {
+    ...instance('instances.attachSshKey'),
+    ask: graphql(id => `mutation { attachSshKey(input: { instanceId: "${id}", sshKeyId: "1" }) { ${refused} } }`),
+  },
+  detachSshKey: {
+    ...instance('instances.detachSshKey'),
+    ask: graphql(id => `mutation { detachSshKey(input: { instanceId: "${id}", sshKeyId: "1" }) { ${refused} } }`),
+  },
 }
 
 const path = '/api/v0/instances/{id}/'
@@ -143,12 +168,15 @@ async function world(): Promise<unknown> {
   return await app.sql(`SELECT (SELECT json_agg(to_jsonb(i) ORDER BY id) FROM instances i) AS instances,
     (SELECT count(*) FROM events) AS events, (SELECT json_agg(to_jsonb(g) ORDER BY machine_id, index) FROM gpus g) AS gpus,
     (SELECT json_agg(to_jsonb(v) ORDER BY id) FROM volumes v) AS volumes,
+    (SELECT json_agg(to_jsonb(k) ORDER BY id) FROM ssh_keys k) AS ssh_keys,
+    (SELECT json_agg(to_jsonb(a) ORDER BY instance_id, ssh_key_id) FROM instance_ssh_keys a) AS instance_ssh_keys,
     (SELECT json_agg(to_jsonb(o) ORDER BY id) FROM offers o WHERE withdrawn_at IS NULL) AS offers`)
 }
 
 /** What a case is about, of an account's own. */
 async function subject({ of }: Pick<Case, 'of'>, key: string): Promise<number> {
   if (of === 'instance') return await rentals.rent(key)
+  if (of === 'sshKey') return await anSshKey(key)
   const offerId = await rentals.newOffer()
   if (of === 'offer') return offerId
   const [row] = await app.sql(`SELECT machine_id FROM offers WHERE id = ${offerId}`)
@@ -172,6 +200,15 @@ async function newVolume(key: string, machineId: number): Promise<number> {
   return Number(data.createVolume.volume.id.slice('vol_'.length))
 }
 
+async function anSshKey(key: string): Promise<number> {
+  const publicKey = aPublicKey(randomUUID())
+  const { data } = await app.graphql(
+    key,
+    `mutation { registerSshKey(input: { publicKey: "${publicKey}" }) { ... on RegisterSshKeySuccess { sshKey { id } } } }`,
+  )
+  return Number(data.registerSshKey.sshKey.id.slice('ssh_'.length))
+}
+
 /** An answer of GraphQL that could have been null has another status. */
 function isRefused(answer: { status: number; [more: string]: unknown }): boolean {
   const forbidden = JSON.stringify(answer).toLowerCase().includes('"forbidden"')
@@ -182,7 +219,7 @@ describe("another account's id", () => {
   const owned = cases.filter(([, { of }]) => of !== 'machine')
 
   it.each(owned)('in %s looks exactly like an id that does not exist', async (_name, { of, ask }) => {
-    const id = of === 'volume' ? await subject({ of }, owner) : await rentedBy(owner, of)
+      const id = await subject({ of }, owner)
     const before = await world()
     const answer = async (of: number) => JSON.stringify(await ask(stranger, of)).replaceAll(String(of), 'ID')
     expect(await answer(id)).toBe(await answer(noSuchId))

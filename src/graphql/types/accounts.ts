@@ -1,8 +1,10 @@
+import { maxSshKeys } from '../../domain/ssh-keys.ts'
 import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
 import { loaderOf } from '../loader.ts'
 import { needs } from '../permission.ts'
 import { Node } from './node.ts'
+import { SshKey } from './ssh-keys.ts'
 
 export const Account = builder.prismaObject('Account', {
   description: 'Who rents and pays.',
@@ -12,6 +14,13 @@ export const Account = builder.prismaObject('Account', {
     email: t.exposeString('email', { description: 'The address that the account is known by.' }),
     name: t.exposeString('name', { description: 'What its owner calls it. May be empty.' }),
     credit: t.expose('postedNanos', { type: 'Usd', description: 'What is left to spend.' }),
+    sshKeys: t.field({
+      type: [SshKey],
+      description: `The keys that it logs in to its instances with, the oldest first. ${needs('sshKeys.list')}`,
+      complexity: { multiplier: maxSshKeys },
+      // Nobody is given another account than his own.
+      resolve: (_account, _args, { services, actor }) => services.sshKeys.list(actor),
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was opened.' }),
   }),
 })

@@ -27,7 +27,7 @@ export const InstanceSuccess = builder.objectRef<{ instance: InstanceShape }>('I
   fields: t => ({ instance: t.expose('instance', { type: Instance, description: 'The instance as it is now.' }) }),
 })
 
-const single = resultUnion('InstanceResult', 'The instance, or why nothing was done.', InstanceSuccess, [
+export const instanceResult = resultUnion('InstanceResult', 'The instance, or why nothing was done.', InstanceSuccess, [
   'INVALID_INPUT',
   'NOT_FOUND',
   'INVALID_STATE',
@@ -90,12 +90,12 @@ builder.mutationFields(t => ({
       }),
   }),
   updateInstance: t.field({
-    type: single.union,
+    type: instanceResult.union,
     description: `Starts, stops or labels an instance. ${needs('instances.update')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: UpdateInstanceInput, required: true, description: 'Which, and what.' }) },
     resolve: (_root, { input }, context) =>
-      single.answer({ ids: 'id' }, async () => {
+      instanceResult.answer({ ids: 'id' }, async () => {
         const { services, actor } = context
         const steps = await services.instances.update(actor, readIds([input.id]), changeOf(input))
         const [item] = await itemsOf(context, steps, 'instances.update')

@@ -11,6 +11,7 @@ import { LaunchConfig } from './launch.ts'
 import { Machine } from './machines.ts'
 import { Node } from './node.ts'
 import { Offer, offerById, RentalType } from './offers.ts'
+import { SshKey, sshKeysOfInstance } from './ssh-keys.ts'
 
 export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
   description: 'A rental of GPUs, with the container or virtual machine on them.',
@@ -107,6 +108,14 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
       nullable: true,
       description: 'The idempotency key that it was rented with.',
     }),
+    sshKeys: t.field({
+      type: [SshKey],
+      description: 'The keys that log in to it. A virtual machine keeps those that it was made with.',
+      // Few have more.
+      complexity: { multiplier: 10 },
+      resolve: async ({ id }, _args, context) => (await sshKeysOfInstance(context).load(id))?.sshKeys ?? [],
+    }),
+
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was rented.' }),
     startedAt: t.expose('startedAt', { type: 'DateTime', nullable: true, description: 'When it first ran.' }),
     endsAt: t.expose('endsAt', {

@@ -12,6 +12,7 @@ import { Node } from './node.ts'
 import { Offer, offerById } from './offers.ts'
 import { Volume, volumeById } from './volumes.ts'
 import { VolumeOffer, volumeOfferById } from './volumes-offers.ts'
+import { SshKey, sshKeyById } from './ssh-keys.ts'
 
 type Find<Id> = (context: Context, id: Id) => Promise<object | null>
 
@@ -23,13 +24,23 @@ const finders: { [Type in NodeType]?: Find<bigint> } = {
   Offer: (context, id) => offerById(context).load(id),
   Volume: (context, id) => volumeById(context).load(id),
   VolumeOffer: small((context, id) => volumeOfferById(context).load(id)),
+  SshKey: small((context, id) => sshKeyById(context).load(id)),
 }
 
 /** Ids of four bytes: nothing has a larger one, and the database would not take it. */
 function small(find: Find<number>): Find<bigint> {
   return async (context, id) => (id < 2n ** 31n ? await find(context, Number(id)) : null)
 }
-const refs: { [Type in NodeType]?: object } = { Account, GpuModel, Instance, Machine, Offer, Volume, VolumeOffer }
+const refs: { [Type in NodeType]?: object } = {
+  Account,
+  GpuModel,
+  Instance,
+  Machine,
+  Offer,
+  SshKey,
+  Volume,
+  VolumeOffer,
+}
 
 async function findNode(id: string, path: string, context: Context): Promise<object | null> {
   const type = typeOfId(id, path)

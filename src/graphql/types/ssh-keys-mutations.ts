@@ -1,0 +1,166 @@
+import type { Instance as InstanceShape } from '../../domain/instances.ts'
+import { instanceNotFound, maxIdsPerCommand } from '../../domain/instances-command.ts'
+import { maxSshKeyName, maxSshKeys, type SshKey as SshKeyShape } from '../../domain/ssh-keys.ts'
+import { builder } from '../builder.ts'
+import type { Context } from '../context.ts'
+import { parseId, printId } from '../ids.ts'
+import { needs } from '../permission.ts'
+import { instanceById } from './instances.ts'
+import { instanceResult } from './instances-update.ts'
+import { resultUnion } from './results.ts'
+import { SshKey, sshKeyById, sshKeysOfInstance } from './ssh-keys.ts'
+
+const RegisterSshKeyInput = builder.inputType('RegisterSshKeyInput', {
+  description: 'A public key, what it is called, and where it logs in at once.',
+  fields: t => ({
+    name: t.string({
+      description: `What you call it, at most ${maxSshKeyName} characters. The comment of the key when absent.`,
+    }),
+    publicKey: t.string({
+      required: true,
+      description: 'The line in the file that ends in `.pub`: `ssh-ed25519 AAAA… comment`. Never a private key.',
+    }),
+    instanceIds: t.idList({
+      required: true,
+      defaultValue: [],
+      description: `Containers that it logs in to from now on, at most ${maxIdsPerCommand}. Those that are rented later get it anyway.`,
+    }),
+    idempotencyKey: t.string({
+      description: 'Any text of at most 255 characters. A repetition within 24 hours gets the first answer again.',
+    }),
+  }),
+})
+
+const DeleteSshKeyInput = builder.inputType('DeleteSshKeyInput', {
+  description: 'Which SSH key goes.',
+  fields: t => ({ id: t.id({ required: true, description: 'Such as `ssh_42`, or `42`.' }) }),
+})
+
+const accessFields = {
+  instanceId: { required: true, description: 'Such as `ins_42`, or `42`.' },
+  sshKeyId: { required: true, description: 'Such as `ssh_42`, or `42`.' },
+} as const
+
+const AttachSshKeyInput = builder.inputType('AttachSshKeyInput', {
+  description: 'Which key is to log in to which container.',
+  fields: t => ({ instanceId: t.id(accessFields.instanceId), sshKeyId: t.id(accessFields.sshKeyId) }),
+})
+
+const DetachSshKeyInput = builder.inputType('DetachSshKeyInput', {
+  description: 'Which key is to log in no more to which container.',
+  fields: t => ({ instanceId: t.id(accessFields.instanceId), sshKeyId: t.id(accessFields.sshKeyId) }),
+})
+
+const RegisterSshKeySuccess = builder
+  .objectRef<{ sshKey: SshKeyShape; replayed: boolean }>('RegisterSshKeySuccess')
+  .implement({
+    description: 'The key was registered.',
+    fields: t => ({
+      sshKey: t.expose('sshKey', { type: SshKey, description: 'The key.' }),
+      replayed: t.exposeBoolean('replayed', {
+        description: 'Whether this is the answer to an earlier request with the same idempotency key.',
+      }),
+    }),
+  })
+
+const DeleteSshKeySuccess = builder.objectRef<{ id: number }>('DeleteSshKeySuccess').implement({
+  description: 'The key was deleted.',
+  fields: t => ({ id: t.id({ description: 'Its id.', resolve: ({ id }) => printId('SshKey', id) }) }),
+})
+
+const registered = resultUnion('RegisterSshKeyResult', 'A key, or why there is none.', RegisterSshKeySuccess, [
+  'INVALID_INPUT',
+  'CONFLICT',
+  'NOT_FOUND',
+  'INVALID_STATE',
+  'IDEMPOTENCY_KEY_REUSED',
+  'IDEMPOTENCY_IN_PROGRESS',
+])
+
+const deleted = resultUnion('DeleteSshKeyResult', 'The key is gone, or why it is not.', DeleteSshKeySuccess, [
+  'INVALID_INPUT',
+  'NOT_FOUND',
+])
+
+builder.mutationFields(t => ({
+  registerSshKey: t.field({
+    type: registered.union,
+    description: `Adds a public key to the account, which has at most ${maxSshKeys}. ${needs('sshKeys.register')}`,
+    complexity: { field: 20 },
+    args: { input: t.arg({ type: RegisterSshKeyInput, required: true, description: 'The key.' }) },
+    resolve: (_root, { input }, context) =>
+      registered.answer({}, async () => {
+        const { services, actor } = context
+        const { publicKey, idempotencyKey, name } = input
+        const instanceIds = input.instanceIds.map((id, index) => parseId('Instance', id, `instanceIds[${index}]`))
+        const wish = { name: name ?? undefined, publicKey, instanceIds, idempotencyKey }
+        const made = await services.sshKeys.register(actor, wish)
+        forget(context, instanceIds)
+        return made
+      }),
+  }),
+  deleteSshKey: t.field({
+    type: deleted.union,
+    description: `Takes a public key away from the account and out of its containers. A virtual machine keeps it. ${needs('sshKeys.delete')}`,
+    complexity: { field: 20 },
+    args: { input: t.arg({ type: DeleteSshKeyInput, required: true, description: 'Which.' }) },
+    resolve: (_root, { input }, context) =>
+      deleted.answer({}, async () => {
+        const id = Number(parseId('SshKey', input.id))
+        await context.services.sshKeys.delete(context.actor, id)
+        sshKeyById(context).clear(id)
+        sshKeysOfInstance(context).clearAll()
+        return { id }
+      }),
+  }),
+  attachSshKey: t.field({
+    type: instanceResult.union,
+    description: `Lets a key log in to a container, also while that runs. A virtual machine keeps the keys that it was made with. ${needs('instances.attachSshKey')}`,
+    complexity: { field: 20 },
+    args: { input: t.arg({ type: AttachSshKeyInput, required: true, description: 'Which, and where.' }) },
+    resolve: (_root, { input }, context) =>
+      instanceResult.answer({}, async () => {
+        const { instanceId, sshKeyId } = readAccess(input)
+        await context.services.sshKeys.attach(context.actor, instanceId, sshKeyId)
+        return await readAnew(context, instanceId, 'instances.attachSshKey')
+      }),
+  }),
+  detachSshKey: t.field({
+    type: instanceResult.union,
+    description: `Lets a key log in to a container no more. Who is logged in stays so. ${needs('instances.detachSshKey')}`,
+    complexity: { field: 20 },
+    args: { input: t.arg({ type: DetachSshKeyInput, required: true, description: 'Which, and where.' }) },
+    resolve: (_root, { input }, context) =>
+      instanceResult.answer({}, async () => {
+        const { instanceId, sshKeyId } = readAccess(input)
+        await context.services.sshKeys.detach(context.actor, instanceId, sshKeyId)
+        return await readAnew(context, instanceId, 'instances.detachSshKey')
+      }),
+  }),
+}))
+
+function readAccess({ instanceId, sshKeyId }: { instanceId: string; sshKeyId: string }) {
+  return {
+    instanceId: parseId('Instance', instanceId, 'instanceId'),
+    sshKeyId: Number(parseId('SshKey', sshKeyId, 'sshKeyId')),
+  }
+}
+
+async function readAnew(
+  context: Context,
+  id: bigint,
+  operation: 'instances.attachSshKey' | 'instances.detachSshKey',
+): Promise<{ instance: InstanceShape }> {
+  forget(context, [id])
+  const [instance] = await context.services.instances.byIds(context.actor, [id], operation)
+  if (!instance) throw instanceNotFound(id)
+  return { instance }
+}
+
+/** What was loaded of instances before they changed. */
+function forget(context: Context, ids: readonly bigint[]): void {
+  for (const id of ids) {
+    instanceById(context).clear(id)
+    sshKeysOfInstance(context).clear(id)
+  }
+}

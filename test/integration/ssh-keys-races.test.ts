@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { transaction } from '../../src/database/transaction.ts'
+import type { Actor } from '../../src/domain/actor.ts'
+import { giveSshKeys, sshKeyIdsOf } from '../../src/services/ssh-keys.ts'
+import { manualClock } from '../support/clock.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { listMachines } from '../support/factories.ts'
+import { type Gateway, openGateway } from '../support/gateways.ts'
+import { untilSomebodyWaits, withSession } from '../support/sessions.ts'
+import { aPublicKey } from '../support/ssh-keys.ts'
+
+const clock = manualClock()
+let testDatabase: TestDatabase
+let gateway: Gateway
+let count = 0
+
+beforeAll(async () => {
+  testDatabase = await createDatabase()
+  gateway = openGateway({ url: testDatabase.url, now: clock.now })
+})
+
+afterAll(async () => {
+  await gateway.close()
+  await testDatabase.drop()
+})
+
+async function anSshKey(actor: Actor): Promise<number> {
+  count += 1
+  const { sshKey } = await gateway.services.sshKeys.register(actor, { publicKey: aPublicKey(String(count)) })
+  return sshKey.id
+}
+
+/** An account with a container and as many keys. */
+async function aRenter(keys: number) {
+  const actor = await gateway.newActor()
+  await listMachines(gateway.operations, [{}])
+  const [offer] = await gateway.sql('SELECT max(id) AS id FROM offers')
+  const { id } = await gateway.rent(actor, BigInt(offer?.['id'] as string))
+  const sshKeys: number[] = []
+  while (sshKeys.length < keys) sshKeys.push(await anSshKey(actor))
+  return { actor, id, sshKeys }
+}
+
+const give = ({ actor, id }: { actor: Actor; id: bigint }, until: () => Promise<void> = async () => {}) =>
+  transaction(gateway.database.pool, async tx => {
+    const given = await giveSshKeys(tx, actor.accountId, id)
+    await until()
+    return given
+  })
+
+async function keysOf(id: bigint): Promise<unknown[]> {
+  const rows = await gateway.sql('SELECT ssh_key_id FROM instance_ssh_keys WHERE instance_id = $1 ORDER BY 1', [id])
+  return rows.map(row => row['ssh_key_id'])
+}
+
+const generationOf = async (id: bigint) =>
+  (await gateway.sql('SELECT generation FROM instances WHERE id = $1', [id]))[0]?.['generation'] as number
+
+/** Somebody deletes the key in a transaction of his own, that ends once somebody waits for it. */
+async function whileDeleting<T>(sshKey: number, work: () => Promise<T>): Promise<T> {
+  return await withSession(testDatabase.url, async session => {
+    await session.query('BEGIN')
+    await session.query('UPDATE ssh_keys SET deleted_at = now() WHERE id = $1', [sshKey])
+    let isDone = false
+    const working = work().finally(() => {
+      isDone = true
+    })
+    working.catch(() => {})
+    await untilSomebodyWaits(session, () => isDone)
+    await session.query('COMMIT')
+    return await working
+  })
+}
+
+describe('an instance that is rented', () => {
+  it('gets all keys of its account, and no others', async () => {
+    const renter = await aRenter(3)
+    await anSshKey(await gateway.newActor())
+    const [first, second, third] = renter.sshKeys as [number, number, number]
+    await gateway.services.sshKeys.delete(renter.actor, second)
+    const ids = await transaction(gateway.database.pool, tx => sshKeyIdsOf(tx, renter.actor.accountId))
+    expect(ids).toEqual([first, third])
+    expect([await give(renter), await keysOf(renter.id)]).toEqual([2, [first, third]])
+  })
+
+  it('gets none where there is none', async () => {
+    expect(await give(await aRenter(0))).toBe(0)
+  })
+
+  it('does not get a key that is being deleted', async () => {
+    const renter = await aRenter(2)
+    const [first, second] = renter.sshKeys as [number, number]
+    expect(await whileDeleting(first, () => give(renter))).toBe(1)
+    expect(await keysOf(renter.id)).toEqual([second])
+  })
+
+  it('loses a key that is deleted while it gets it', async () => {
+    const renter = await aRenter(2)
+    const [first, second] = renter.sshKeys as [number, number]
+    const before = await generationOf(renter.id)
+    let deleting: Promise<void> | undefined
+    await withSession(testDatabase.url, session =>
+      give(renter, async () => {
+        let isDone = false
+        deleting = gateway.services.sshKeys.delete(renter.actor, first).finally(() => {
+          isDone = true
+        })
+        await untilSomebodyWaits(session, () => isDone)
+      }),
+    )
+    await deleting
+    expect([await keysOf(renter.id), await generationOf(renter.id)]).toEqual([[second], before + 1])
+  })
+})
+
+describe('a container', () => {
+  it('is not given a key that is being deleted', async () => {
+    const { actor, id, sshKeys } = await aRenter(1)
+    const [sshKey] = sshKeys as [number]
+    const attaching = whileDeleting(sshKey, () => gateway.services.sshKeys.attach(actor, id, sshKey))
+    await expect(attaching).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    expect(await keysOf(id)).toEqual([])
+  })
+
+  it('is given a key that somebody else gives it at the same moment, once', async () => {
+    const { actor, id, sshKeys } = await aRenter(1)
+    const before = await generationOf(id)
+    const attaching = Array.from({ length: 8 }, () => gateway.services.sshKeys.attach(actor, id, sshKeys[0] as number))
+    expect((await Promise.all(attaching)).toSorted()).toEqual(['applied', ...Array(7).fill('unchanged')])
+    expect(await generationOf(id)).toBe(before + 1)
+  })
+
+  it('takes a change of its keys that comes while it is looked at', async () => {
+    const { actor, id, sshKeys } = await aRenter(2)
+    const shown = async () =>
+      (await gateway.sql('SELECT ssh_keys FROM simulated_containers WHERE instance_id = $1', [id]))[0]?.['ssh_keys']
+    for (let turn = 1; turn <= 4; turn += 1) {
+      await gateway.idle()
+      clock.advance(31_000)
+    }
+    const [first, second] = sshKeys as [number, number]
+    await gateway.services.sshKeys.attach(actor, id, first)
+    const [lease] = (await gateway.reconciliation.claim(10)).filter(({ instanceId }) => instanceId === id)
+    if (!lease) throw new Error('It was not due.')
+    await gateway.services.sshKeys.attach(actor, id, second)
+    await gateway.look(lease)
+    expect(await shown()).toHaveLength(1)
+    await gateway.idle()
+    expect(await shown()).toHaveLength(2)
+  })
+
+  it('wakes the gateway once its keys have changed, and only then', async () => {
+    const { actor, id, sshKeys } = await aRenter(1)
+    const { sshKeys: services } = gateway.services
+    const wakesOf = async (work: () => Promise<unknown>) => {
+      const before = gateway.wakes()
+      await work().catch(() => {})
+      return gateway.wakes() - before
+    }
+    const [sshKey] = sshKeys as [number]
+    expect(await wakesOf(() => services.attach(actor, id, sshKey))).toBe(1)
+    expect(await wakesOf(() => services.attach(actor, id, sshKey))).toBe(0)
+    expect(await wakesOf(() => services.detach(actor, id, sshKey))).toBe(1)
+    expect(await wakesOf(() => services.detach(actor, id, sshKey))).toBe(0)
+    expect(await wakesOf(() => services.delete(actor, sshKey))).toBe(0)
+    const wish = { publicKey: aPublicKey('woken'), idempotencyKey: 'woken', instanceIds: [id] }
+    expect(await wakesOf(() => services.register(actor, wish))).toBe(1)
+    expect(await wakesOf(() => services.register(actor, wish))).toBe(0)
+  })
+})
