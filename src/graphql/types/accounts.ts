@@ -1,7 +1,9 @@
+import { maxApiKeys } from '../../domain/api-keys.ts'
 import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
 import { loaderOf } from '../loader.ts'
 import { needs } from '../permission.ts'
+import { ApiKey } from './api-keys.ts'
 import { Node } from './node.ts'
 
 export const Account = builder.prismaObject('Account', {
@@ -13,6 +15,12 @@ export const Account = builder.prismaObject('Account', {
     name: t.exposeString('name', { description: 'What its owner calls it. May be empty.' }),
     credit: t.expose('postedNanos', { type: 'Usd', description: 'What is left to spend.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was opened.' }),
+    apiKeys: t.field({
+      type: [ApiKey],
+      description: `Its keys that work, the newest first, at most ${maxApiKeys}. ${needs('apiKeys.list')}`,
+      complexity: { multiplier: maxApiKeys },
+      resolve: (_account, _args, { services, actor }) => services.apiKeys.list(actor),
+    }),
   }),
 })
 

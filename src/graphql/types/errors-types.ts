@@ -118,7 +118,7 @@ const InvalidStateError = refusal('INVALID_STATE').implement({
 })
 
 const ConflictError = refusal('CONFLICT').implement({
-  description: 'There is one already.',
+  description: 'There is one already, or as many as there may be.',
   interfaces: [Refusal],
   fields: t => ({
     id: t.id({

@@ -10,7 +10,7 @@ const codes = {
   INSUFFICIENT_CREDIT: { description: 'The account has nothing left to spend.' },
   SSH_KEY_REQUIRED: { description: 'A virtual machine needs an SSH key registered before.' },
   INVALID_STATE: { description: 'The state of the instance does not allow it.' },
-  CONFLICT: { description: 'There is one already.' },
+  CONFLICT: { description: 'There is one already, or as many as there may be.' },
   IDEMPOTENCY_KEY_REUSED: { description: 'The idempotency key was used for a request that asked for something else.' },
   IDEMPOTENCY_IN_PROGRESS: { description: 'The first request with the idempotency key has not ended yet.' },
 } as const satisfies Partial<Record<ErrorCode, { description: string }>>
