@@ -16,6 +16,7 @@ beforeAll(async () => {
   // Ids that are nothing else in an answer.
   await app.sql('ALTER SEQUENCE instances_id_seq RESTART 5000001')
   await app.sql('ALTER SEQUENCE offers_id_seq RESTART 7000001')
+  await app.sql('ALTER SEQUENCE api_keys_id_seq RESTART 8000001')
   rentals = rentalsOf(app)
   owner = await app.newKey(null, someCredit)
   stranger = await app.newKey(null, someCredit)
@@ -30,7 +31,7 @@ type Case = {
   operation: Operation
   parameter?: 'id' | 'offerId'
   /** Whose id it is. Offers and machines are everybody's, until they are rented. */
-  of: 'instance' | 'offer' | 'machine'
+  of: 'instance' | 'offer' | 'machine' | 'apiKey'
   ask: (key: string, id: number) => Promise<{ status: number; [more: string]: unknown }>
 }
 
@@ -50,6 +51,7 @@ const rest =
 const refused = '__typename ... on Error { code message }'
 const offer = { operation: 'instances.rent', parameter: 'offerId', of: 'offer' } as const
 const instance = (operation: Operation) => ({ operation, parameter: 'id', of: 'instance' }) as const
+const apiKey = (operation: Operation) => ({ operation, parameter: 'id', of: 'apiKey' }) as const
 const update = '... on BulkInstancesPayload { items { outcome instance { id } error { code message } } }'
 
 const fields: Record<string, Case> = {
@@ -91,6 +93,14 @@ const fields: Record<string, Case> = {
     ...instance('instances.destroy'),
     ask: graphql(id => `mutation { destroyInstances(input: { ids: ["${id}"] }) { ${refused} ${update} } }`),
   },
+  resetApiKey: {
+    ...apiKey('apiKeys.reset'),
+    ask: graphql(id => `mutation { resetApiKey(input: { id: "${id}" }) { ${refused} } }`),
+  },
+  revokeApiKey: {
+    ...apiKey('apiKeys.revoke'),
+    ask: graphql(id => `mutation { revokeApiKey(input: { id: "${id}" }) { ${refused} } }`),
+  },
 }
 
 const path = '/api/v0/instances/{id}/'
@@ -119,6 +129,7 @@ it('is asked of every field and of every route that takes an id', () => {
 /** Everything that a command could change. */
 async function world(): Promise<unknown> {
   return await app.sql(`SELECT (SELECT json_agg(to_jsonb(i) ORDER BY id) FROM instances i) AS instances,
+    (SELECT json_agg(to_jsonb(k) - 'last_used_at' ORDER BY id) FROM api_keys k) AS keys,
     (SELECT count(*) FROM events) AS events, (SELECT json_agg(to_jsonb(g) ORDER BY machine_id, index) FROM gpus g) AS gpus,
     (SELECT json_agg(to_jsonb(o) ORDER BY id) FROM offers o WHERE withdrawn_at IS NULL) AS offers`)
 }
@@ -126,10 +137,16 @@ async function world(): Promise<unknown> {
 /** What a case is about, of an account's own. */
 async function subject({ of }: Case, key: string): Promise<number> {
   if (of === 'instance') return await rentals.rent(key)
+  if (of === 'apiKey') return await idOf(await app.scopedKey(key, { api: {} }))
   const offerId = await rentals.newOffer()
   if (of === 'offer') return offerId
   const [row] = await app.sql(`SELECT machine_id FROM offers WHERE id = ${offerId}`)
   return (row as { machine_id: number }).machine_id
+}
+
+async function idOf(key: string): Promise<number> {
+  const [row] = await app.sql(`SELECT id FROM api_keys WHERE public_id = '${key.split('_')[1]}'`)
+  return (row as { id: number }).id
 }
 
 /** An answer of GraphQL that could have been null has another status. */
@@ -141,10 +158,12 @@ function isRefused(answer: { status: number; [more: string]: unknown }): boolean
 describe("another account's id", () => {
   const owned = cases.filter(([, { of }]) => of !== 'machine')
 
-  it.each(owned)('in %s looks exactly like an id that does not exist', async (_name, { of, ask }) => {
+  it.each(owned)('in %s looks exactly like an id that does not exist', async (_name, given) => {
+    const { of, ask } = given
     const rented = await rentals.newOffer()
     const { body } = await app.rest(owner, 'PUT', `/asks/${rented}/`, { image: 'ubuntu', label: 'mine' })
-    const id = of === 'offer' ? rented : body.new_contract
+    const own = of === 'instance' ? body.new_contract : await subject(given, owner)
+    const id = of === 'offer' ? rented : own
     const before = await world()
     const answer = async (of: number) => JSON.stringify(await ask(stranger, of)).replaceAll(String(of), 'ID')
     expect(await answer(id)).toBe(await answer(noSuchId))
