@@ -15,6 +15,7 @@ export type ApiKey = {
 }
 
 export const maxApiKeys = 200
+export const maxApiKeyName = 256
 
 export const publicIdLength = 12
 export const secretLength = 40
@@ -27,7 +28,12 @@ export function parseApiKey(key: string): { publicId: string; secret: string } |
 }
 
 export function printApiKey(publicId: string, secret: string): string {
-  return `berth_${publicId}_${secret}`
+  return `${printPrefix(publicId)}_${secret}`
+}
+
+/** What of a key is no secret. */
+export function printPrefix(publicId: string): string {
+  return `berth_${publicId}`
 }
 
 const instanceFormat = /^berth_ins_([1-9][0-9]{0,17})_([0-9a-f]{64})$/

@@ -1,7 +1,7 @@
 import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
-import { type ApiKey, maxApiKeys } from '../domain/api-keys.ts'
+import { type ApiKey, maxApiKeyName, maxApiKeys } from '../domain/api-keys.ts'
 import { DomainError, invalidInput } from '../domain/errors.ts'
 import { lacksOf, printLack } from '../domain/permissions-cover.ts'
 import { readPermissions } from '../domain/permissions-read.ts'
@@ -13,8 +13,6 @@ import { recordEvents } from './events.ts'
 import { once, type Plain } from './idempotency.ts'
 
 const { sql } = Prisma
-
-const maxName = 256
 
 export type ApiKeyWish = {
   name?: string | null | undefined
@@ -67,20 +65,20 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'now' | 'secrets'>)
     },
 
     /** Gives a key a new secret. From then on the old one fails, also when a key resets itself. */
-    async reset(actor: Actor, id: number, idempotencyKey?: string | null): Promise<ApiKeySecret> {
-      authorise(actor, 'apiKeys.reset', { id })
-      const [kept] = await find(actor, sql`id = ${id}`)
+    async reset(actor: Actor, id: bigint, idempotencyKey?: string | null): Promise<ApiKeySecret> {
+      authorise(actor, 'apiKeys.reset', { id: Number(id) })
+      const [kept] = await find(actor, sql`id = ${String(id)}::bigint`)
       if (!kept) throw apiKeyNotFound(id)
       // Whoever resets a key has it: its secret is in the answer.
-      if (id !== actor.apiKeyId) await checkWidth(actor, kept)
-      const request = { operation: 'apiKeys.reset' as const, input: { id }, idempotencyKey }
+      if (kept.id !== actor.apiKeyId) await checkWidth(actor, kept)
+      const request = { operation: 'apiKeys.reset' as const, input: { id: kept.id }, idempotencyKey }
       const { result, replayed } = await once(deps, actor, request, async tx => {
         const at = now()
         await lockKeys(tx, actor, at)
         const { row, key } = makeApiKey(kept)
         const [made] = await tx.rows(sql`
           UPDATE api_keys SET public_id = ${row.publicId}, secret_hash = ${row.secretHash}, last_used_at = NULL
-          WHERE id = ${id} AND ${living(actor, at)} RETURNING ${columns}`)
+          WHERE id = ${String(id)}::bigint AND ${living(actor, at)} RETURNING ${columns}`)
         if (!made) throw apiKeyNotFound(id)
         return await written(tx, actor, 'API_KEY_RESET', toApiKey(made), key, at)
       })
@@ -88,13 +86,13 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'now' | 'secrets'>)
     },
 
     /** Ends a key, also a wider one or itself. No request that starts after the answer gets in with it. */
-    async revoke(actor: Actor, id: number): Promise<void> {
-      authorise(actor, 'apiKeys.revoke', { id })
+    async revoke(actor: Actor, id: bigint): Promise<void> {
+      authorise(actor, 'apiKeys.revoke', { id: Number(id) })
       await transaction(database.pool, async tx => {
         const at = now()
         await lockKeys(tx, actor, at)
         const [row] = await tx.rows(sql`
-          UPDATE api_keys SET revoked_at = ${at} WHERE id = ${id} AND ${living(actor, at)} RETURNING ${columns}`)
+          UPDATE api_keys SET revoked_at = ${at} WHERE id = ${String(id)}::bigint AND ${living(actor, at)} RETURNING ${columns}`)
         if (!row) throw apiKeyNotFound(id)
         const event = { type: 'API_KEY_REVOKED' as const, accountId: actor.accountId, apiKeyId: actor.apiKeyId }
         await recordEvents(tx, [{ ...event, before: factsOf(toApiKey(row)) }], at)
@@ -122,13 +120,13 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'now' | 'secrets'>)
   }
 }
 
-function apiKeyNotFound(id: number): DomainError {
+function apiKeyNotFound(id: bigint): DomainError {
   return new DomainError('NOT_FOUND', `API key ${id} not found.`, { subject: { type: 'ApiKey', id } })
 }
 
 function readWish({ name, permissions: written, expiresAt }: Omit<ApiKeyWish, 'idempotencyKey'>) {
   const { permissions, issues } = readPermissions(written)
-  const problem = textProblem(name ?? '', maxName)
+  const problem = textProblem(name ?? '', maxApiKeyName)
   const all = [...(problem ? [{ path: 'name', message: problem }] : []), ...issues]
   if (all.length > 0) throw invalidInput(all)
   return { name: name ?? '', permissions, expiresAt: expiresAt ?? null }

@@ -20,6 +20,7 @@ beforeAll(async () => {
   await app.sql('ALTER SEQUENCE offers_id_seq RESTART 7000001')
   await app.sql('ALTER SEQUENCE volumes_id_seq RESTART 8000001')
   await app.sql('ALTER SEQUENCE ssh_keys_id_seq RESTART 9000001')
+  await app.sql('ALTER SEQUENCE api_keys_id_seq RESTART 8000001')
   rentals = rentalsOf(app)
   owner = await app.newKey(null, someCredit)
   stranger = await app.newKey(null, someCredit)
@@ -34,7 +35,7 @@ type Case = {
   operation: Operation
   parameter?: 'id' | 'offerId'
   /** Whose id it is. Offers and machines are everybody's, until they are rented. */
-  of: 'instance' | 'offer' | 'machine' | 'volume' | 'sshKey'
+  of: 'instance' | 'offer' | 'machine' | 'volume' | 'sshKey' | 'apiKey'
   ask: (key: string, id: number) => Promise<{ status: number; [more: string]: unknown }>
 }
 
@@ -55,6 +56,7 @@ const refused = '__typename ... on Error { code message }'
 const offer = { operation: 'instances.rent', parameter: 'offerId', of: 'offer' } as const
 const instance = (operation: Operation) => ({ operation, parameter: 'id', of: 'instance' }) as const
 const volume = (operation: Operation) => ({ operation, parameter: 'id', of: 'volume' }) as const
+const apiKey = (operation: Operation) => ({ operation, parameter: 'id', of: 'apiKey' }) as const
 const update = '... on BulkInstancesPayload { items { outcome instance { id } error { code message } } }'
 
 const fields: Record<string, Case> = {
@@ -138,6 +140,14 @@ const fields: Record<string, Case> = {
     ...instance('instances.detachSshKey'),
     ask: graphql(id => `mutation { detachSshKey(input: { instanceId: "${id}", sshKeyId: "1" }) { ${refused} } }`),
   },
+  resetApiKey: {
+    ...apiKey('apiKeys.reset'),
+    ask: graphql(id => `mutation { resetApiKey(input: { id: "${id}" }) { ${refused} } }`),
+  },
+  revokeApiKey: {
+    ...apiKey('apiKeys.revoke'),
+    ask: graphql(id => `mutation { revokeApiKey(input: { id: "${id}" }) { ${refused} } }`),
+  },
 }
 
 const path = '/api/v0/instances/{id}/'
@@ -166,6 +176,7 @@ it('is asked of every field and of every route that takes an id', () => {
 /** Everything that a command could change. */
 async function world(): Promise<unknown> {
   return await app.sql(`SELECT (SELECT json_agg(to_jsonb(i) ORDER BY id) FROM instances i) AS instances,
+    (SELECT json_agg(to_jsonb(k) - 'last_used_at' ORDER BY id) FROM api_keys k) AS keys,
     (SELECT count(*) FROM events) AS events, (SELECT json_agg(to_jsonb(g) ORDER BY machine_id, index) FROM gpus g) AS gpus,
     (SELECT json_agg(to_jsonb(v) ORDER BY id) FROM volumes v) AS volumes,
     (SELECT json_agg(to_jsonb(k) ORDER BY id) FROM ssh_keys k) AS ssh_keys,
@@ -177,6 +188,7 @@ async function world(): Promise<unknown> {
 async function subject({ of }: Pick<Case, 'of'>, key: string): Promise<number> {
   if (of === 'instance') return await rentals.rent(key)
   if (of === 'sshKey') return await anSshKey(key)
+  if (of === 'apiKey') return await idOf(await app.scopedKey(key, { api: {} }))
   const offerId = await rentals.newOffer()
   if (of === 'offer') return offerId
   const [row] = await app.sql(`SELECT machine_id FROM offers WHERE id = ${offerId}`)
@@ -207,6 +219,11 @@ async function anSshKey(key: string): Promise<number> {
     `mutation { registerSshKey(input: { publicKey: "${publicKey}" }) { ... on RegisterSshKeySuccess { sshKey { id } } } }`,
   )
   return Number(data.registerSshKey.sshKey.id.slice('ssh_'.length))
+}
+
+async function idOf(key: string): Promise<number> {
+  const [row] = await app.sql(`SELECT id FROM api_keys WHERE public_id = '${key.split('_')[1]}'`)
+  return (row as { id: number }).id
 }
 
 /** An answer of GraphQL that could have been null has another status. */

@@ -47,20 +47,39 @@ describe('a key', () => {
   })
 })
 
+const bounded = (parameter: string, bounds: unknown) => {
+  const constraints = JSON.parse(`{${JSON.stringify(parameter)}: ${JSON.stringify(bounds)}}`)
+  return { api: { instance_write: { 'instances.update': { constraints } } } }
+}
+
 describe('permissions that somebody wrote', () => {
   it.each([null, undefined])('are full access when %s', input => {
     expect(readPermissions(input)).toEqual({ permissions: null, issues: [] })
   })
 
   it('are kept when they are right', () => {
-    const input = { api: { misc: {}, user_read: { 'accounts.viewer': { constraints: { id: { eq: 1 } } } } } }
+    const input = { api: { misc: {}, user_write: { 'apiKeys.reset': { constraints: { id: { eq: 1 } } } } } }
     expect(readPermissions(input)).toEqual({ permissions: input, issues: [] })
   })
 
   it.each([
     ['all', 'permissions: must be an object.'],
     [[], 'permissions: must be an object.'],
-    [{}, 'permissions.api: must be an object.'],
+    [{}, 'permissions: must have the key "api"'],
+    [{ api: null }, 'permissions.api: must be an object.'],
+    [{ api: [] }, 'permissions.api: must be an object.'],
+    [{ api: { misc: [] } }, 'permissions.api.misc: must be an object.'],
+    [JSON.parse('{"__proto__": {"api": {}}}'), 'permissions: has the unknown key "__proto__"'],
+    [JSON.parse('{"api": {"__proto__": {}}}'), 'permissions.api.__proto__: unknown category'],
+    [JSON.parse('{"api": {"misc": {"__proto__": {}}}}'), 'permissions.api.misc.__proto__: unknown operation'],
+    [bounded('__proto__', { eq: 1 }), 'constraints.__proto__: unknown parameter; this operation has id, relabels.'],
+    [bounded('constructor', { eq: 1 }), 'constraints.constructor: unknown parameter'],
+    [bounded('label', { eq: 1 }), 'constraints.label: unknown parameter; this operation has id, relabels.'],
+    [bounded('id', JSON.parse('{"__proto__": 1}')), 'constraints.id: unknown comparison "__proto__"'],
+    [bounded('id', { eq: '5' }), 'constraints.id.eq: must be a number.'],
+    [bounded('relabels', { eq: 0 }), 'constraints.relabels.eq: must be true or false.'],
+    [{ api: { misc: { 'offers.get': { constraints: { id: { eq: 5 } } } } } }, 'this operation has none.'],
+    [{ api: { misc: { 'offers.get': { constraints: [] } } } }, 'constraints: must be an object.'],
     [{ api: {}, more: 1 }, 'permissions: has the unknown key "more"; the only one is "api".'],
     [{ api: { mist: {} } }, 'permissions.api.mist: unknown category; there are misc, user_read'],
     [{ api: { constructor: {} } }, 'permissions.api.constructor: unknown category'],
@@ -70,15 +89,9 @@ describe('permissions that somebody wrote', () => {
     [{ api: { misc: { constructor: {} } } }, 'permissions.api.misc.constructor: unknown operation'],
     [{ api: { team_read: { x: {} } } }, 'this category has none'],
     [{ api: { misc: { 'offers.get': { only: 1 } } } }, 'has the unknown key "only"; the only one is "constraints".'],
-    [{ api: { misc: { 'offers.get': { constraints: { id: {} } } } } }, 'must bound the parameter with eq, lte, gte.'],
-    [
-      { api: { misc: { 'offers.get': { constraints: { id: { ne: 1 } } } } } },
-      'unknown comparison "ne"; there are eq, lte, gte.',
-    ],
-    [
-      { api: { misc: { 'offers.get': { constraints: { id: { eq: [] } } } } } },
-      'must be a string, a number or a boolean.',
-    ],
+    [bounded('id', {}), 'must bound the parameter with eq, lte, gte.'],
+    [bounded('id', { ne: 1 }), 'unknown comparison "ne"; there are eq, lte, gte.'],
+    [bounded('id', { eq: [] }), 'must be a number.'],
   ])('%o are refused', (input, message) => {
     const messages = readPermissions(input).issues.map(({ path, message }) => `${path}: ${message}`)
     expect(messages.join('\n')).toContain(message)
@@ -86,5 +99,16 @@ describe('permissions that somebody wrote', () => {
 
   it('are told everything that is wrong at once', () => {
     expect(readPermissions({ api: { mist: {}, misc: { rent: {} } } }).issues).toHaveLength(2)
+  })
+
+  it('are refused in few words, however much is wrong', () => {
+    const deep = JSON.parse(`${'{"api":'.repeat(5_000)}1${'}'.repeat(5_000)}`)
+    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`x${index}`, {}]))
+    const long = { ['x'.repeat(50_000)]: {} }
+    for (const api of [deep, many, long]) {
+      const { issues } = readPermissions({ api })
+      expect(issues.length).toBeGreaterThan(0)
+      expect(JSON.stringify(issues).length).toBeLessThan(20_000)
+    }
   })
 })

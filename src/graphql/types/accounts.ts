@@ -1,8 +1,10 @@
 import { maxSshKeys } from '../../domain/ssh-keys.ts'
+import { maxApiKeys } from '../../domain/api-keys.ts'
 import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
 import { loaderOf } from '../loader.ts'
 import { needs } from '../permission.ts'
+import { ApiKey } from './api-keys.ts'
 import { Node } from './node.ts'
 import { SshKey } from './ssh-keys.ts'
 
@@ -22,6 +24,12 @@ export const Account = builder.prismaObject('Account', {
       resolve: (_account, _args, { services, actor }) => services.sshKeys.list(actor),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was opened.' }),
+    apiKeys: t.field({
+      type: [ApiKey],
+      description: `Its keys that work, the newest first, at most ${maxApiKeys}. ${needs('apiKeys.list')}`,
+      complexity: { multiplier: maxApiKeys },
+      resolve: (_account, _args, { services, actor }) => services.apiKeys.list(actor),
+    }),
   }),
 })
 

@@ -166,7 +166,7 @@ const VolumeUnavailableError = refusal('VOLUME_UNAVAILABLE').implement({
 })
 
 const ConflictError = refusal('CONFLICT').implement({
-  description: 'There is one already.',
+  description: 'There is one already, or as many as there may be.',
   interfaces: [Refusal],
   fields: t => ({
     id: t.id({

@@ -5,6 +5,7 @@ import { builder } from '../builder.ts'
 import type { Context } from '../context.ts'
 import { type NodeType, parseId, typeOfId } from '../ids.ts'
 import { Account, accountById } from './accounts.ts'
+import { ApiKey, apiKeyById } from './api-keys.ts'
 import { GpuModel, gpuModelById } from './gpu-models.ts'
 import { Instance, instanceById } from './instances.ts'
 import { Machine, machineById } from './machines.ts'
@@ -18,6 +19,7 @@ type Find<Id> = (context: Context, id: Id) => Promise<object | null>
 
 const finders: { [Type in NodeType]?: Find<bigint> } = {
   Account: small((context, id) => accountById(context).load(id)),
+  ApiKey: small((context, id) => apiKeyById(context).load(id)),
   GpuModel: small((context, id) => gpuModelById(context).load(id)),
   Instance: (context, id) => instanceById(context).load(id),
   Machine: small((context, id) => machineById(context).load(id)),
@@ -33,6 +35,7 @@ function small(find: Find<number>): Find<bigint> {
 }
 const refs: { [Type in NodeType]?: object } = {
   Account,
+  ApiKey,
   GpuModel,
   Instance,
   Machine,
