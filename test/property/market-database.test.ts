@@ -5,7 +5,7 @@ import { openMarketSite } from '../support/market-site.ts'
 
 // FC_SEED repeats a run, FC_RUNS makes it longer.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
-const numRuns = Number(process.env['FC_RUNS'] ?? 300)
+const numRuns = Number(process.env['FC_RUNS'] ?? 150)
 
 let site: Awaited<ReturnType<typeof openMarketSite>>
 
@@ -18,7 +18,7 @@ afterAll(() => site.close())
 it(
   'gives every GPU to whom the rules say, after every rental, start, stop, bid and end',
   async () => {
-    const property = fc.asyncProperty(marketHistories(20), history => site.run(history))
+    const property = fc.asyncProperty(marketHistories(40), history => site.run(history))
     await fc.assert(property, { seed, numRuns })
   },
   30_000 + 500 * numRuns,
