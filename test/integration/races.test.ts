@@ -213,6 +213,16 @@ describe('locks on instances', () => {
     await start(low, high)
     await expectsOrder(low, high, () => stop(both))
   })
+
+  it('are taken by id when a raised bid wins the GPUs of another', async () => {
+    await rentOnOneMachine(1, 1)
+    const low = await rentBlock(0, 1, 250_000_000n)
+    const high = await rentBlock(0, 1, 240_000_000n)
+    await expectsOrder(low, high, () => gateway.services.instances.changeBid(actor, high, 300_000_000n))
+    expect(await gateway.sql('SELECT holder_id FROM gpus WHERE machine_id = $1', [machines])).toEqual([
+      { holder_id: String(high) },
+    ])
+  })
 })
 
 describe('a command', () => {
@@ -247,6 +257,92 @@ describe('a command', () => {
     const renting = gateway.rent(actor, BigInt(offer?.['id'] as string), { cancelUnavailable: true })
     await expect(renting).rejects.toMatchObject({ code: 'OFFER_UNAVAILABLE' })
     expect(await gateway.sql('SELECT id FROM instances WHERE machine_id = $1', [machines])).toHaveLength(1)
+  })
+})
+
+describe('a new bid', () => {
+  const changeBid = (id: bigint, nanos: bigint) => gateway.services.instances.changeBid(actor, id, nanos)
+
+  it('is not written to an instance that is destroyed meanwhile', async () => {
+    await rentOnOneMachine(1, 1)
+    const id = await rentBlock(0, 1, 250_000_000n)
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('UPDATE instances SET destroyed_at = now() WHERE id = $1', [id])
+      let isDone = false
+      const changing = changeBid(id, 300_000_000n).catch((error: unknown) => {
+        isDone = true
+        return error
+      })
+      await untilSomebodyWaits(session, () => isDone)
+      await session.query('COMMIT')
+      expect(await changing).toMatchObject({ code: 'NOT_FOUND' })
+    })
+    expect(await read(id)).toMatchObject({ compute_nanos: '250000000' })
+  })
+
+  it('waits its turn at the machine, and is decided by what it finds then', async () => {
+    await rentOnOneMachine(1, 1)
+    const id = await rentBlock(0, 1, 250_000_000n)
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('UPDATE machines SET min_bid_gpu_nanos = 300000000 WHERE id = $1', [machines])
+      const changing = changeBid(id, 299_000_000n).catch((error: unknown) => error)
+      await untilSomebodyWaits(session)
+      await session.query('COMMIT')
+      const minimum = { minimumBidNanos: 300_000_000n }
+      expect(await changing).toMatchObject({ code: 'BID_TOO_LOW', details: minimum })
+    })
+  })
+
+  it('leaves nothing behind when the market can not follow', async () => {
+    await rentOnOneMachine(1, 1)
+    const low = await rentBlock(0, 1, 210_000_000n)
+    const high = await rentBlock(0, 1, 220_000_000n)
+    await gateway.sql(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$`)
+    await gateway.sql('CREATE TRIGGER fail BEFORE UPDATE ON gpus EXECUTE FUNCTION fail()')
+    const [before, rival, wakes] = [await read(low), await read(high), gateway.wakes()]
+    await expect(changeBid(low, 300_000_000n)).rejects.toThrow('no')
+    await gateway.sql('DROP FUNCTION fail CASCADE')
+    expect(await read(low)).toEqual(before)
+    expect(gateway.wakes()).toBe(wakes)
+    const events = "SELECT FROM events WHERE type = 'INSTANCE_BID_CHANGED' AND instance_id = $1"
+    expect(await gateway.sql(events, [low])).toEqual([])
+    await changeBid(low, 300_000_000n)
+    expect(await gateway.sql(events, [low])).toHaveLength(1)
+    expect([(await read(low))['generation'], (await read(high))['generation']]).toEqual([
+      (before['generation'] as number) + 1,
+      (rival['generation'] as number) + 1,
+    ])
+  })
+
+  it('comes after an equal one that is older, also when it was as high before', async () => {
+    await rentOnOneMachine(1, 1)
+    const first = await rentBlock(0, 1, 250_000_000n)
+    clock.advance(1_000)
+    const second = await rentBlock(0, 1, 240_000_000n)
+    const holder = async () => {
+      const [gpu] = await gateway.sql('SELECT holder_id FROM gpus WHERE machine_id = $1', [machines])
+      return BigInt(gpu?.['holder_id'] as string)
+    }
+    clock.advance(1_000)
+    await changeBid(second, 250_000_000n)
+    expect(await holder()).toBe(first)
+    clock.advance(1_000)
+    await changeBid(first, 260_000_000n)
+    clock.advance(1_000)
+    await changeBid(first, 250_000_000n)
+    expect(await holder()).toBe(second)
+  })
+
+  it('that is the same leaves everything as it was, its place in the queue too', async () => {
+    await rentOnOneMachine(1, 1)
+    const id = await rentBlock(0, 1, 250_000_000n)
+    clock.advance(1_000)
+    const [before, wakes] = [await read(id), gateway.wakes()]
+    expect(await changeBid(id, 250_000_000n)).toMatchObject({ id, computeNanos: 250_000_000n })
+    expect(await read(id)).toEqual(before)
+    expect(gateway.wakes()).toBe(wakes)
   })
 })
 

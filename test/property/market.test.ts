@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { blocksOf } from '../../src/domain/machines.ts'
-import { assign, type Claim } from '../../src/domain/market.ts'
+import { assign, bidToWin, type Claim } from '../../src/domain/market.ts'
 import { diskRate } from '../../src/domain/money.ts'
 import { aListedMachine, aMarketOf, claimsOn, gpusOf, grantedOf, sharesGpu } from '../support/claims.ts'
+import { aMarketModel, gpuCounts, marketHistories } from '../support/market-model.ts'
 
 // FC_SEED repeats a run, FC_RUNS makes it longer.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
-const numRuns = Number(process.env['FC_RUNS'] ?? 400)
+const numRuns = Number(process.env['FC_RUNS'] ?? 500)
 const timeout = 20_000 + 100 * numRuns
-const gpuCounts = fc.integer({ min: 1, max: 8 })
 const machines = gpuCounts.chain(numGpus => claimsOn(numGpus).map(claims => ({ numGpus, claims })))
 
 const idsOf = (claims: Claim[]) => claims.map(({ instanceId }) => instanceId).sort()
@@ -55,6 +55,86 @@ describe('assign', () => {
         const granted = assign(claims)
         const after = claims.map(claim => ({ ...claim, holds: granted.includes(claim) }))
         expect(idsOf(assign(after))).toEqual(idsOf(granted))
+      })
+      fc.assert(property, { seed, numRuns })
+    },
+    timeout,
+  )
+})
+
+describe('whatever happens to a machine', () => {
+  it(
+    'its GPUs are whose the rules say, after every rental, start, stop, bid and end',
+    () => {
+      const property = fc.property(marketHistories(40), ({ deeds, numGpus }) => {
+        const model = aMarketModel(numGpus)
+        let holders = new Set<bigint>()
+        for (const [index, deed] of deeds.entries()) {
+          if (deed.kind !== 'rent') model.apply(deed)
+          else if (model.isRentable(deed.block)) model.rent(BigInt(index), deed)
+          // Whether each holds is what was assigned last, and not what the model says of it.
+          const claims = model.claims().map(claim => ({ ...claim, holds: holders.has(claim.instanceId) }))
+          const granted = assign(claims)
+          holders = new Set(granted.map(({ instanceId }) => instanceId))
+          const held = new Set(model.holders().filter(holder => holder !== null))
+          expect([...holders].sort()).toEqual([...held].sort())
+        }
+      })
+      fc.assert(property, { seed, numRuns })
+    },
+    timeout,
+  )
+
+  /** The same claims in two orders, with those on demand in one: of these, who comes first has the GPUs. */
+  const arrivals = gpuCounts.chain(claimsOn).chain(claims => {
+    const orders = fc.shuffledSubarray(claims, { minLength: claims.length })
+    const inTurn = orders.map(order => {
+      const onDemand = claims.filter(({ interruptible }) => !interruptible)
+      return order.map(claim => (claim.interruptible ? claim : (onDemand.shift() as Claim)))
+    })
+    return fc.tuple(inTurn, inTurn)
+  })
+
+  function arriving(claims: Claim[]): bigint[] {
+    let there: Claim[] = []
+    for (const claim of claims) {
+      there.push({ ...claim, holds: false })
+      const granted = assign(there)
+      there = there.map(each => ({ ...each, holds: granted.includes(each) }))
+    }
+    return idsOf(there.filter(({ holds }) => holds))
+  }
+
+  it(
+    'the same bids have them in the end, in whatever order they came',
+    () => {
+      const property = fc.property(arrivals, ([one, other]) => {
+        expect(arriving(one)).toEqual(arriving(other))
+      })
+      fc.assert(property, { seed, numRuns })
+    },
+    timeout,
+  )
+})
+
+describe('the bid to win', () => {
+  it(
+    'wins, and where there is none no bid does',
+    () => {
+      const property = fc.property(machines, fc.nat(), ({ claims }, pick) => {
+        const own = claims.filter(({ interruptible }) => interruptible)
+        if (own.length === 0) return
+        const mine = own[pick % own.length] as Claim
+        const others = claims.filter(claim => claim !== mine)
+        const bid = bidToWin(mine, { minBidGpuNanos: 200_000_000n }, claims)
+        const claimedAt = new Date(1_000)
+        const wins = (computeNanos: bigint) => {
+          const claim = { ...mine, computeNanos, claimedAt }
+          return grantedOf([...others, claim]).includes(claim)
+        }
+        expect(wins(bid ?? 2n ** 60n)).toBe(bid !== undefined)
+        // What it must pass is a step below, or the floor is above all others.
+        if (bid !== undefined && bid > 200_000_000n * BigInt(mine.numGpus)) expect(wins(bid - 1_000_001n)).toBe(false)
       })
       fc.assert(property, { seed, numRuns })
     },

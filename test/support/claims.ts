@@ -56,12 +56,12 @@ export function claimsOn(numGpus: number): fc.Arbitrary<Claim[]> {
   })
 }
 
-/** Whom a claim comes before, as the rules say it. A price times 840 divides by every number of GPUs up to 8. */
+/** Whom a claim comes before, as the rules say it. A price times 720,720 divides by every number of GPUs up to 16. */
 function comesBefore(a: Claim, b: Claim): boolean {
   if (!a.interruptible && b.interruptible) return true
   if (a.interruptible && !b.interruptible) return false
   if (!a.interruptible && a.holds !== b.holds) return a.holds
-  const perGpu = ({ computeNanos, numGpus }: Claim) => (computeNanos * 840n) / BigInt(numGpus)
+  const perGpu = ({ computeNanos, numGpus }: Claim) => (computeNanos * 720_720n) / BigInt(numGpus)
   if (a.interruptible && perGpu(a) !== perGpu(b)) return perGpu(a) > perGpu(b)
   if (a.claimedAt.getTime() !== b.claimedAt.getTime()) return a.claimedAt < b.claimedAt
   return a.instanceId < b.instanceId

@@ -13,11 +13,13 @@ import { expectEverythingFree, expectNothingShared, expectSettled } from './rent
 type Deed =
   | { kind: 'rent'; pick: number; bidNanos: bigint | undefined; stopped: boolean; ports: number; diskGb: number }
   | { kind: 'start' | 'stop' | 'destroy'; picks: number[] }
-  | { kind: 'exit' | 'swap'; pick: number }
+  | { kind: 'exit' | 'swap' | 'flip'; pick: number }
+  | { kind: 'bid'; pick: number; bidNanos: bigint }
   | { kind: 'look' }
 /** What happens at once, at both gateways in turn; and then the clock moves, or everything comes to rest. */
 type Turn = { deeds: Deed[]; advanceMs: number; rests: boolean }
 
+const bids = fc.integer({ min: 190, max: 500 }).map(milli => BigInt(milli) * 1_000_000n)
 const picks = fc.array(fc.nat(1_000), { minLength: 1, maxLength: 3 })
 const deed: fc.Arbitrary<Deed> = fc.oneof(
   {
@@ -25,12 +27,7 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('rent' as const),
       pick: fc.nat(1_000),
-      bidNanos: fc.option(
-        fc.integer({ min: 190, max: 500 }).map(milli => BigInt(milli) * 1_000_000n),
-        {
-          nil: undefined,
-        },
-      ),
+      bidNanos: fc.option(bids, { nil: undefined }),
       stopped: fc.nat(5).map(number => number === 0),
       ports: fc.nat(3),
       diskGb: fc.constantFrom(8, 8, 20, 100.001),
@@ -42,6 +39,8 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
   { weight: 2, arbitrary: picks.map(picks => ({ kind: 'destroy' as const, picks })) },
   { weight: 1, arbitrary: fc.nat(1_000).map(pick => ({ kind: 'exit' as const, pick })) },
   { weight: 3, arbitrary: fc.nat(1_000).map(pick => ({ kind: 'swap' as const, pick })) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('bid' as const), pick: fc.nat(1_000), bidNanos: bids }) },
+  { weight: 2, arbitrary: fc.nat(1_000).map(pick => ({ kind: 'flip' as const, pick })) },
 )
 
 const turn: fc.Arbitrary<Turn> = fc.record({
@@ -124,7 +123,7 @@ async function choicesOn(gateway: Gateway, machineId: number): Promise<Choices> 
 }
 
 /** What the rules refuse is part of life; anything else is not. */
-const refusals = ['OFFER_UNAVAILABLE', 'BID_TOO_LOW', 'INVALID_INPUT']
+const refusals = ['OFFER_UNAVAILABLE', 'BID_TOO_LOW', 'INVALID_INPUT', 'INVALID_STATE', 'NOT_FOUND']
 
 async function perform(gateway: Gateway, actor: Actor, deed: Deed, choices: Choices): Promise<void> {
   await attempt(gateway, actor, deed, choices).catch((error: unknown) => {
@@ -147,6 +146,10 @@ async function attempt(gateway: Gateway, actor: Actor, deed: Deed, { offers, ins
       return await gateway.idle()
     case 'swap':
       return await swap(gateway, actor, pickFrom(instances, deed.pick))
+    case 'bid':
+      return await gateway.services.instances.changeBid(actor, pickFrom(instances, deed.pick)[0] ?? 0n, deed.bidNanos)
+    case 'flip':
+      return await flip(gateway, actor, pickFrom(instances, deed.pick))
     case 'exit': {
       const [id = 0n] = pickFrom(instances, deed.pick)
       const isUp = 'up_at IS NOT NULL AND down_at IS NULL'
@@ -175,6 +178,19 @@ async function swap(gateway: Gateway, actor: Actor, [id = 0n]: bigint[]): Promis
   await gateway.services.instances.update(actor, [id], { targetState: 'stopped' })
   await gateway.services.instances.update(actor, rivals, { targetState: 'running' })
   await gateway.idle()
+}
+
+/** Outbids everybody and gives up again, over and over, while the machines follow. */
+async function flip(gateway: Gateway, actor: Actor, [id = 0n]: bigint[]): Promise<void> {
+  const bid = async (nanos: bigint) => {
+    const { numGpus } = await gateway.services.instances.changeBid(actor, id, nanos)
+    return BigInt(numGpus)
+  }
+  const gpus = await bid(100_000_000_000n)
+  for (const next of [200_000_000n * gpus, 101_000_000_000n, 200_000_001n * gpus]) {
+    await gateway.idle()
+    await bid(next)
+  }
 }
 
 function portsOf(count: number) {

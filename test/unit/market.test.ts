@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { assign, type Claim, overlap, relist } from '../../src/domain/market.ts'
+import { assign, bidToWin, type Claim, overlap, relist } from '../../src/domain/market.ts'
 import { aClaim, aListedMachine, aMarketOf } from '../support/claims.ts'
 
 const idsOf = (claims: Claim[]) => claims.map(({ instanceId }) => instanceId)
@@ -49,6 +49,34 @@ describe('assign', () => {
   it('knows blocks that touch from blocks that overlap', () => {
     expect(overlap({ firstGpu: 0, numGpus: 2 }, { firstGpu: 2, numGpus: 2 })).toBe(false)
     expect(overlap({ firstGpu: 0, numGpus: 4 }, { firstGpu: 2, numGpus: 1 })).toBe(true)
+  })
+})
+
+describe('the bid to win', () => {
+  const machine = { minBidGpuNanos: 200_000_000n }
+  const own = { instanceId: 9n, firstGpu: 0, numGpus: 2 }
+  const low = aClaim({ instanceId: 1n, firstGpu: 0, ...bid(250_000_000n) })
+  const high = aClaim({ instanceId: 2n, firstGpu: 1, ...bid(300_000_000n) })
+
+  it('is the floor where nobody else wants the GPUs, whatever it bids itself', () => {
+    expect(bidToWin(own, machine, [])).toBe(400_000_000n)
+    expect(bidToWin(own, machine, [aClaim({ ...own, ...bid(900_000_000n), holds: true })])).toBe(400_000_000n)
+    expect(bidToWin(own, machine, [aClaim({ instanceId: 1n, firstGpu: 2 })])).toBe(400_000_000n)
+  })
+
+  it('is a step above the highest per GPU of those who have them, or would without it', () => {
+    expect(bidToWin(own, machine, [low, high])).toBe(601_000_000n)
+    const mine = aClaim({ ...own, ...bid(900_000_000n), holds: true })
+    expect(bidToWin(own, machine, [mine, low, high])).toBe(601_000_000n)
+  })
+
+  it('passes over who waits for others than itself', () => {
+    const wide = aClaim({ instanceId: 3n, firstGpu: 0, numGpus: 4, ...bid(1_000_000_000n) })
+    expect(bidToWin(own, machine, [low, high, wide])).toBe(601_000_000n)
+  })
+
+  it('is none while one of the GPUs is rented on demand', () => {
+    expect(bidToWin(own, machine, [aClaim({ instanceId: 1n, firstGpu: 1 }), low])).toBeUndefined()
   })
 })
 

@@ -1,0 +1,6 @@
+import { it } from 'vitest'
+import { outbid } from '../support/outbidding.ts'
+
+it('two accounts outbid each other on two machines at the same instant, without a deadlock or a shared GPU', async () => {
+  await outbid({ rounds: 60, lawsEvery: 1 })
+}, 120_000)
