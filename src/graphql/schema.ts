@@ -10,6 +10,9 @@ import './types/instances-update.ts'
 import './types/machines.ts'
 import './types/offers.ts'
 import './types/offers-search.ts'
+import './types/templates.ts'
+import './types/templates-list.ts'
+import './types/templates-save.ts'
 
 builder.mutationType({
   description: 'What can be done. Each answers with what came of it, or with a typed error that says why not.',

@@ -90,7 +90,7 @@ builder.mutationField('rentInstance', t =>
         const instance = await services.instances.rent(actor, {
           offerId: parseId('Offer', input.offerId),
           terms: readTerms(input.terms),
-          launch: readSpec(input.spec),
+          ...readSpec(input.spec),
           cancelUnavailable: input.cancelUnavailable,
         })
         return { instance }

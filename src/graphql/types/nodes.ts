@@ -10,6 +10,7 @@ import { Instance, instanceById } from './instances.ts'
 import { Machine, machineById } from './machines.ts'
 import { Node } from './node.ts'
 import { Offer, offerById } from './offers.ts'
+import { Template, templateById } from './templates.ts'
 
 type Find<Id> = (context: Context, id: Id) => Promise<object | null>
 
@@ -19,13 +20,14 @@ const finders: { [Type in NodeType]?: Find<bigint> } = {
   Instance: (context, id) => instanceById(context).load(id),
   Machine: small((context, id) => machineById(context).load(id)),
   Offer: (context, id) => offerById(context).load(id),
+  Template: small((context, id) => templateById(context).load(id)),
 }
 
 /** Ids of four bytes: nothing has a larger one, and the database would not take it. */
 function small(find: Find<number>): Find<bigint> {
   return async (context, id) => (id < 2n ** 31n ? await find(context, Number(id)) : null)
 }
-const refs: { [Type in NodeType]?: object } = { Account, GpuModel, Instance, Machine, Offer }
+const refs: { [Type in NodeType]?: object } = { Account, GpuModel, Instance, Machine, Offer, Template }
 
 async function findNode(id: string, path: string, context: Context): Promise<object | null> {
   const type = typeOfId(id, path)
