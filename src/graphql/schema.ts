@@ -22,6 +22,9 @@ import './types/volumes-list.ts'
 import './types/volumes-offers.ts'
 import './types/ssh-keys.ts'
 import './types/ssh-keys-mutations.ts'
+import './types/templates.ts'
+import './types/templates-list.ts'
+import './types/templates-save.ts'
 
 builder.mutationType({
   description: 'What can be done. Each answers with what came of it, or with a typed error that says why not.',

@@ -108,7 +108,7 @@ builder.mutationField('rentInstance', t =>
 )
 
 export function readWish({ offerId, terms, spec, cancelUnavailable }: typeof RentInstanceInput.$inferInput): RentWish {
-  return { offerId: parseId('Offer', offerId), terms: readTerms(terms), launch: readSpec(spec), cancelUnavailable }
+  return { offerId: parseId('Offer', offerId), terms: readTerms(terms), ...readSpec(spec), cancelUnavailable }
 }
 
 function readTerms({ onDemand, interruptible }: typeof RentalTermsInput.$inferInput): RentalTerms {

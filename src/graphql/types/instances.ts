@@ -12,6 +12,7 @@ import { Machine } from './machines.ts'
 import { Node } from './node.ts'
 import { Offer, offerById, RentalType } from './offers.ts'
 import { SshKey, sshKeysOfInstance } from './ssh-keys.ts'
+import { Template, templateById } from './templates.ts'
 
 export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
   description: 'A rental of GPUs, with the container or virtual machine on them.',
@@ -68,6 +69,17 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     numGpus: t.exposeInt('numGpus', { description: 'GPUs that it has.' }),
     diskGb: t.float({ description: 'Its disk in GB.', resolve: ({ diskMb }) => diskMb / 1000 }),
     launch: t.field({ type: LaunchConfig, description: 'What is started on it.', resolve: instance => instance }),
+    template: t.field({
+      type: Template,
+      nullable: true,
+      description: `The template that it began with, as that is today. Null without one, and when it is gone or no longer public. ${needs('templates.get')}`,
+      resolve: ({ templateId }, _args, context) =>
+        templateId === null ? null : templateById(context).load(templateId),
+    }),
+    templateHash: t.exposeString('templateHash', {
+      nullable: true,
+      description: 'The hash by which the request named its template. Null without one.',
+    }),
 
     rentalType: t.field({
       type: RentalType,

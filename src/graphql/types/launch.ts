@@ -1,5 +1,6 @@
 import type { Instance } from '../../domain/instances.ts'
-import { type LaunchMode as Mode, warningsOf } from '../../domain/launch.ts'
+import { type LaunchSource, type LaunchSources, type LaunchMode as Mode, warningsOf } from '../../domain/launch.ts'
+import { type EnvVar as EnvVarShape, type Port, printPort } from '../../domain/launch-env.ts'
 import { builder } from '../builder.ts'
 
 export const LaunchMode = builder.enumType('LaunchMode', {
@@ -13,12 +14,70 @@ export const LaunchMode = builder.enumType('LaunchMode', {
   } as const satisfies Record<string, { value: Mode; description: string }>,
 })
 
-const EnvVar = builder.objectRef<{ name: string; value: string }>('EnvVar').implement({
+export const PortProtocol = builder.enumType('PortProtocol', {
+  description: 'What a port speaks.',
+  values: { TCP: { value: 'tcp', description: 'TCP.' }, UDP: { value: 'udp', description: 'UDP.' } } as const,
+})
+
+export const ConfigSource = builder.enumType('ConfigSource', {
+  description: 'Where a setting came from.',
+  values: {
+    TEMPLATE: { value: 'template', description: 'From the template, and the request did not say otherwise.' },
+    REQUEST: { value: 'request', description: 'From the request.' },
+    DEFAULT: { value: 'default', description: 'Nobody said anything.' },
+  } as const satisfies Record<string, { value: LaunchSource; description: string }>,
+})
+
+export const EnvVar = builder.objectRef<EnvVarShape & { source: LaunchSource }>('EnvVar').implement({
   description: 'An environment variable.',
   fields: t => ({
     name: t.exposeString('name', { description: 'Its name.' }),
-    value: t.exposeString('value', { description: 'Its value.' }),
+    value: t.string({
+      nullable: true,
+      description: 'Its value. Null for a secret one.',
+      resolve: ({ value, secret }) => (secret ? null : value),
+    }),
+    secret: t.boolean({
+      description: 'Whether its value is kept encrypted and shown to nobody.',
+      resolve: ({ secret = false }) => secret,
+    }),
+    source: t.expose('source', { type: ConfigSource, description: 'Where it came from.' }),
   }),
+})
+
+export const PortMapping = builder.objectRef<Port & { source: LaunchSource }>('PortMapping').implement({
+  description: 'A public port that is wished, and leads into an instance.',
+  fields: t => ({
+    containerPort: t.exposeInt('containerPort', { description: 'The port inside.' }),
+    hostPort: t.exposeInt('hostPort', {
+      description: 'The public port that is wished. Another is given when it is taken.',
+    }),
+    protocol: t.expose('protocol', { type: PortProtocol, description: 'What it speaks.' }),
+    source: t.expose('source', { type: ConfigSource, description: 'Where it came from.' }),
+  }),
+})
+
+const settings = {
+  image: 'The image.',
+  mode: 'How it is entered.',
+  lab: 'JupyterLab or the classic notebook.',
+  directory: 'Where the notebook starts.',
+  args: 'Arguments for the entrypoint.',
+  hostname: 'The host name.',
+  onStart: 'Shell commands that run once it is up.',
+  registry: 'Credentials of a private registry.',
+  diskGb: 'The size of the disk.',
+}
+
+const LaunchConfigSources = builder.objectRef<LaunchSources>('LaunchConfigSources').implement({
+  description: 'Where each setting came from that is not a list. Variables and ports each say so themselves.',
+  fields: t =>
+    Object.fromEntries(
+      Object.entries(settings).map(([name, description]) => [
+        name,
+        t.field({ type: ConfigSource, description, resolve: sources => sources[name] ?? 'default' }),
+      ]),
+    ),
 })
 
 type Launched = Pick<Instance, 'launch'>
@@ -38,12 +97,28 @@ export const LaunchConfig = builder.objectRef<Launched>('LaunchConfig').implemen
       description: 'Where the notebook starts.',
       resolve: ({ launch }) => launch.directory,
     }),
-    env: t.field({ type: [EnvVar], description: 'Its environment.', resolve: ({ launch }) => launch.env }),
+    env: t.field({
+      type: [EnvVar],
+      description: 'Its environment.',
+      resolve: ({ launch: { env, sources } }) =>
+        env.map(variable => ({ ...variable, source: sources[`env.${variable.name}`] ?? 'default' })),
+    }),
+    ports: t.field({
+      type: [PortMapping],
+      description: 'The public ports that were wished, with those of the mode. `connection` has what was given.',
+      resolve: ({ launch: { ports, sources } }) =>
+        ports.map(port => ({ ...port, source: sources[`ports.${printPort(port)}`] ?? 'default' })),
+    }),
     hostname: t.string({ nullable: true, description: 'Its host name.', resolve: ({ launch }) => launch.hostname }),
     onStart: t.string({
       nullable: true,
       description: 'Shell commands that run once it is up.',
       resolve: ({ launch }) => launch.onStart,
+    }),
+    sources: t.field({
+      type: LaunchConfigSources,
+      description: 'Where the settings came from.',
+      resolve: ({ launch }) => launch.sources,
     }),
     warnings: t.stringList({
       description: 'What is accepted, and will not do what its renter may expect.',

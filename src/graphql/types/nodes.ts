@@ -14,10 +14,11 @@ import { Offer, offerById } from './offers.ts'
 import { Volume, volumeById } from './volumes.ts'
 import { VolumeOffer, volumeOfferById } from './volumes-offers.ts'
 import { SshKey, sshKeyById } from './ssh-keys.ts'
+import { Template, templateById } from './templates.ts'
 
 type Find<Id> = (context: Context, id: Id) => Promise<object | null>
 
-const finders: { [Type in NodeType]?: Find<bigint> } = {
+const finders: Record<NodeType, Find<bigint>> = {
   Account: small((context, id) => accountById(context).load(id)),
   ApiKey: small((context, id) => apiKeyById(context).load(id)),
   GpuModel: small((context, id) => gpuModelById(context).load(id)),
@@ -27,13 +28,14 @@ const finders: { [Type in NodeType]?: Find<bigint> } = {
   Volume: (context, id) => volumeById(context).load(id),
   VolumeOffer: small((context, id) => volumeOfferById(context).load(id)),
   SshKey: small((context, id) => sshKeyById(context).load(id)),
+  Template: small((context, id) => templateById(context).load(id)),
 }
 
 /** Ids of four bytes: nothing has a larger one, and the database would not take it. */
 function small(find: Find<number>): Find<bigint> {
   return async (context, id) => (id < 2n ** 31n ? await find(context, Number(id)) : null)
 }
-const refs: { [Type in NodeType]?: object } = {
+const refs = {
   Account,
   ApiKey,
   GpuModel,
@@ -41,14 +43,15 @@ const refs: { [Type in NodeType]?: object } = {
   Machine,
   Offer,
   SshKey,
+  Template,
   Volume,
   VolumeOffer,
 }
 
 async function findNode(id: string, path: string, context: Context): Promise<object | null> {
   const type = typeOfId(id, path)
-  const node = (await finders[type]?.(context, parseId(type, id, path))) ?? null
-  if (node) brandWithType(node, refs[type] as typeof Offer)
+  const node = await finders[type](context, parseId(type, id, path))
+  if (node) brandWithType(node, refs[type])
   return node
 }
 

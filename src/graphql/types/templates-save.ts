@@ -1,0 +1,104 @@
+import type { Template as TemplateShape } from '../../domain/templates.ts'
+import { builder } from '../builder.ts'
+import { parseId, printId } from '../ids.ts'
+import { needs } from '../permission.ts'
+import { launchFields, launchNames, readLaunch } from './launch-input.ts'
+import { resultUnion } from './results.ts'
+import { Template } from './templates.ts'
+
+const VolumeHintInput = builder.inputType('VolumeHintInput', {
+  description: 'Where a volume would be of use. It attaches none.',
+  fields: t => ({
+    mountPath: t.string({ required: true, description: 'The path inside.' }),
+    sizeGb: t.float({ description: 'How large it would be, in GB.' }),
+  }),
+})
+
+const SaveTemplateInput = builder.inputType('SaveTemplateInput', {
+  description:
+    'Settings to keep. With the id of a template they replace all that it has: what is absent is gone, passwords and secret variables too.',
+  fields: t => ({
+    id: t.id({ description: 'The template to change, such as `tpl_42`. A new one is made when absent.' }),
+    name: t.string({ required: true, description: 'What you call it, 1 to 256 characters.' }),
+    public: t.boolean({
+      required: true,
+      defaultValue: false,
+      description: 'Let everybody rent with it. It can hold no secret then.',
+    }),
+    image: t.string({ required: true, description: 'A container image.' }),
+    ...launchFields(t),
+    volumeHint: t.field({ type: VolumeHintInput, description: 'Where a volume would be of use.' }),
+    idempotencyKey: t.string({
+      description:
+        'Yours for this request: repeated within 24 hours, it gets the first answer and nothing else happens.',
+    }),
+  }),
+})
+
+const SaveTemplateSuccess = builder
+  .objectRef<{ template: TemplateShape; replayed: boolean }>('SaveTemplateSuccess')
+  .implement({
+    description: 'The template is kept.',
+    fields: t => ({
+      template: t.expose('template', { type: Template, description: 'What it is now.' }),
+      replayed: t.exposeBoolean('replayed', {
+        description: 'Whether an earlier request with the same idempotency key did it.',
+      }),
+    }),
+  })
+
+const save = resultUnion('SaveTemplateResult', 'A template, or why it was not kept.', SaveTemplateSuccess, [
+  'INVALID_INPUT',
+  'NOT_FOUND',
+  'CONFLICT',
+  'IDEMPOTENCY_KEY_REUSED',
+  'IDEMPOTENCY_IN_PROGRESS',
+])
+
+builder.mutationField('saveTemplate', t =>
+  t.field({
+    type: save.union,
+    description: `Keeps settings to begin rentals with. The same settings twice are a conflict that names the first. ${needs('templates.save')}`,
+    args: { input: t.arg({ type: SaveTemplateInput, required: true, description: 'What is kept.' }) },
+    resolve: (_root, { input }, { services, actor }) =>
+      save.answer(launchNames, () => {
+        const { id, name, public: isPublic, image, volumeHint, idempotencyKey, ...settings } = input
+        const hint = volumeHint && { mountPath: volumeHint.mountPath, sizeGb: volumeHint.sizeGb ?? undefined }
+        const launch = { ...readLaunch(settings), image }
+        return services.templates.save(actor, {
+          id: id == null ? undefined : Number(parseId('Template', id)),
+          wish: { name, public: isPublic, launch, volumeHint: hint ?? undefined },
+          idempotencyKey,
+        })
+      }),
+  }),
+)
+
+const DeleteTemplateInput = builder.inputType('DeleteTemplateInput', {
+  description: 'Which template goes.',
+  fields: t => ({ id: t.id({ required: true, description: 'Such as `tpl_42`, or `42`.' }) }),
+})
+
+const DeleteTemplateSuccess = builder.objectRef<{ id: number }>('DeleteTemplateSuccess').implement({
+  description: 'The template is gone. What was rented with it stays as it is.',
+  fields: t => ({ id: t.id({ description: 'Its id.', resolve: ({ id }) => printId('Template', id) }) }),
+})
+
+const remove = resultUnion('DeleteTemplateResult', 'A template is gone, or why not.', DeleteTemplateSuccess, [
+  'INVALID_INPUT',
+  'NOT_FOUND',
+])
+
+builder.mutationField('deleteTemplate', t =>
+  t.field({
+    type: remove.union,
+    description: `Deletes one of the account's templates. ${needs('templates.delete')}`,
+    args: { input: t.arg({ type: DeleteTemplateInput, required: true, description: 'Which one.' }) },
+    resolve: (_root, { input }, { services, actor }) =>
+      remove.answer({}, async () => {
+        const id = Number(parseId('Template', input.id))
+        await services.templates.delete(actor, id)
+        return { id }
+      }),
+  }),
+)
