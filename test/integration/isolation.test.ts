@@ -35,7 +35,7 @@ type Case = {
   operation: Operation
   parameter?: 'id' | 'offerId'
   /** Whose id it is. Offers and machines are everybody's, until they are rented. */
-  of: 'instance' | 'offer' | 'machine' | 'volume' | 'sshKey' | 'apiKey'
+  of: 'instance' | 'offer' | 'machine' | 'volume' | 'sshKey' | 'apiKey' | 'template'
   ask: (key: string, id: number) => Promise<{ status: number; [more: string]: unknown }>
 }
 
@@ -184,23 +184,36 @@ async function world(): Promise<unknown> {
     (SELECT json_agg(to_jsonb(o) ORDER BY id) FROM offers o WHERE withdrawn_at IS NULL) AS offers`)
 }
 
-/** What a case is about, of an account's own. */
-async function subject({ of }: Pick<Case, 'of'>, key: string): Promise<number> {
-  if (of === 'instance') return await rentals.rent(key)
-  if (of === 'sshKey') return await anSshKey(key)
-  if (of === 'apiKey') return await idOf(await app.scopedKey(key, { api: {} }))
-  const offerId = await rentals.newOffer()
-  if (of === 'offer') return offerId
-  const [row] = await app.sql(`SELECT machine_id FROM offers WHERE id = ${offerId}`)
-  const { machine_id } = row as { machine_id: number }
-  return of === 'volume' ? await newVolume(key, machine_id) : machine_id
+/** What a case is about, made anew by an account. */
+const makers: Record<Case['of'], (key: string) => Promise<number>> = {
+  apiKey: async key => await idOf(await app.scopedKey(key, { api: {} })),
+  instance: key => rentals.rent(key, { label: 'mine' }),
+  machine: newMachine,
+  offer: () => rentals.newOffer(),
+  sshKey: anSshKey,
+  template: aTemplate,
+  volume: async key => await newVolume(key, await newMachine()),
 }
 
-/** An offer that an account has rented, or the instance that it became. */
-async function rentedBy(key: string, of: 'offer' | 'instance' | 'machine'): Promise<number> {
+async function newMachine(): Promise<number> {
+  const [row] = await app.sql(`SELECT machine_id FROM offers WHERE id = ${await rentals.newOffer()}`)
+  return (row as { machine_id: number }).machine_id
+}
+
+/** An offer that an account has rented. */
+async function rentedOffer(key: string): Promise<number> {
   const offerId = await rentals.newOffer()
-  const { body } = await app.rest(key, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu', label: 'mine' })
-  return of === 'offer' ? offerId : body.new_contract
+  await app.rest(key, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu', label: 'mine' })
+  return offerId
+}
+
+async function aTemplate(key: string): Promise<number> {
+  const { data } = await app.graphql(
+    key,
+    `mutation { saveTemplate(input: { name: "${randomUUID()}", image: "ubuntu" }) {
+      ... on SaveTemplateSuccess { template { id } } } }`,
+  )
+  return Number(data.saveTemplate.template.id.slice('tpl_'.length))
 }
 
 async function newVolume(key: string, machineId: number): Promise<number> {
@@ -236,7 +249,7 @@ describe("another account's id", () => {
   const owned = cases.filter(([, { of }]) => of !== 'machine')
 
   it.each(owned)('in %s looks exactly like an id that does not exist', async (_name, { of, ask }) => {
-      const id = await subject({ of }, owner)
+    const id = await (of === 'offer' ? rentedOffer : makers[of])(owner)
     const before = await world()
     const answer = async (of: number) => JSON.stringify(await ask(stranger, of)).replaceAll(String(of), 'ID')
     expect(await answer(id)).toBe(await answer(noSuchId))
@@ -272,7 +285,7 @@ describe('a key without the permission', () => {
     const category = operations[given.operation]
     const others = permissionCategories.filter(name => name !== category)
     const key = await app.scopedKey(owner, { api: Object.fromEntries(others.map(name => [name, {}])) })
-    const id = await subject(given, owner)
+    const id = await makers[given.of](owner)
     const before = await world()
     const answer = await given.ask(key, id)
     expect(isRefused(answer)).toBe(true)
@@ -287,7 +300,7 @@ describe('a key that is bound to one id', () => {
   })
 
   it.each(cases.filter(([, { parameter }]) => parameter))('may do %s to that one alone', async (_name, given) => {
-    const [one, other] = [await subject(given, owner), await subject(given, owner)]
+    const [one, other] = [await makers[given.of](owner), await makers[given.of](owner)]
     const key = await app.scopedKey(owner, bound(given.operation, given.parameter as string, one))
     const before = await world()
     const denied = await given.ask(key, other)
@@ -298,7 +311,7 @@ describe('a key that is bound to one id', () => {
   })
 
   it.each(cases.filter(([, { parameter }]) => !parameter))('may not do %s, which names no id', async (_name, given) => {
-    const id = await subject(given, owner)
+    const id = await makers[given.of](owner)
     const answer = await given.ask(await app.scopedKey(owner, bound(given.operation, 'id', id)), id)
     expect(isRefused(answer)).toBe(true)
   })

@@ -1,5 +1,5 @@
-import { maxSshKeys } from '../../domain/ssh-keys.ts'
 import { maxApiKeys } from '../../domain/api-keys.ts'
+import { maxSshKeys } from '../../domain/ssh-keys.ts'
 import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
 import { loaderOf } from '../loader.ts'

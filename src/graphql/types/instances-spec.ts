@@ -1,4 +1,5 @@
 import type { RentWish } from '../../domain/instances-rent.ts'
+import { emptyEnvironment } from '../../domain/launch-env.ts'
 import { maxVolumesPerInstance } from '../../domain/volumes-mount.ts'
 import { builder } from '../builder.ts'
 import { InstanceKind, TargetState } from './instances-status.ts'
@@ -68,11 +69,11 @@ export function readSpec({
   ...settings
 }: Spec): Pick<RentWish, 'launch' | 'templateHash'> {
   const { image, template } = source
-  const { unread = [], environment, ...rest } = readLaunch(settings)
+  const { unread = [], environment = emptyEnvironment(), ...rest } = readLaunch(settings)
   const { volumes, newVolumes, unread: unreadMounts } = readMounts(mounts)
   const launch = {
     ...rest,
-    environment: { ...environment, volumes },
+    environment: { ...environment, volumes: [...environment.volumes, ...volumes] },
     newVolumes,
     unread: [...unread, ...unreadMounts],
     image: image ?? template?.image ?? undefined,

@@ -11,10 +11,10 @@ import { Instance, instanceById } from './instances.ts'
 import { Machine, machineById } from './machines.ts'
 import { Node } from './node.ts'
 import { Offer, offerById } from './offers.ts'
-import { Volume, volumeById } from './volumes.ts'
-import { VolumeOffer, volumeOfferById } from './volumes-offers.ts'
 import { SshKey, sshKeyById } from './ssh-keys.ts'
 import { Template, templateById } from './templates.ts'
+import { Volume, volumeById } from './volumes.ts'
+import { VolumeOffer, volumeOfferById } from './volumes-offers.ts'
 
 type Find<Id> = (context: Context, id: Id) => Promise<object | null>
 
