@@ -8,23 +8,29 @@ export function sharesPort(a: Address, b: Address): boolean {
   return a.publicIp === b.publicIp && a.firstPort <= b.lastPort && b.firstPort <= a.lastPort
 }
 
+/** An address as a file has it: in which of its rows, and what that is called. */
+export type PlacedAddress = Address & { row: number; place: string }
+/** What is wrong with a row of a file. */
+export type RowIssue = { row: number; issue: Issue }
+
 /** Machines of one file that have ports in common, each named at the later of the two. */
-export function sharedInFile(addresses: (Address & { place: string })[]): Issue[] {
-  const placed = addresses.map((address, index) => ({ ...address, index }))
-  placed.sort((a, b) => a.publicIp.localeCompare(b.publicIp) || a.firstPort - b.firstPort || a.index - b.index)
-  const found: { index: number; issue: Issue }[] = []
-  let widest = placed[0]
-  for (const address of placed.slice(1)) {
+export function sharedInFile(addresses: PlacedAddress[]): RowIssue[] {
+  const sorted = addresses.toSorted(
+    (a, b) => a.publicIp.localeCompare(b.publicIp) || a.firstPort - b.firstPort || a.row - b.row,
+  )
+  const found: RowIssue[] = []
+  let widest: PlacedAddress | undefined
+  for (const address of sorted) {
     if (widest && sharesPort(widest, address)) {
-      const [earlier, later] = widest.index < address.index ? [widest, address] : [address, widest]
-      found.push({ index: later.index, issue: sharing(later.place, later, earlier.place) })
+      const [earlier, later] = widest.row < address.row ? [widest, address] : [address, widest]
+      found.push(sharing(later, earlier.place))
     }
-    if (!widest || widest.publicIp !== address.publicIp || address.lastPort > widest.lastPort) widest = address
+    if (widest?.publicIp !== address.publicIp || address.lastPort > widest.lastPort) widest = address
   }
-  return found.sort((a, b) => a.index - b.index).map(({ issue }) => issue)
+  return found
 }
 
-export function sharing(place: string, { publicIp, firstPort, lastPort }: Address, other: string): Issue {
+export function sharing({ row, place, publicIp, firstPort, lastPort }: PlacedAddress, other: string): RowIssue {
   const message = `${publicIp} with the ports ${firstPort} to ${lastPort} has some in common with ${other}.`
-  return { path: `${place}: publicIp`, message }
+  return { row, issue: { path: `${place}: publicIp`, message } }
 }

@@ -6,8 +6,8 @@ import { textProblem } from './texts.ts'
 export type Kind<Value> = { must: string; read: (text: string) => Value | undefined }
 
 export function text(maxCharacters: number): Kind<string> {
-  const must = `a text of at most ${maxCharacters} characters`
-  return { must, read: value => (textProblem(value, maxCharacters) ? undefined : value) }
+  const must = `one line of at most ${maxCharacters} characters`
+  return { must, read: value => (textProblem(value, maxCharacters) || /\p{Cc}/u.test(value) ? undefined : value) }
 }
 
 export function whole(least: number, most: number): Kind<number> {
@@ -47,7 +47,7 @@ const truths: Record<string, boolean> = { true: true, yes: true, 1: true, false:
 export const yesNo: Kind<boolean> = { must: 'true or false', read: value => truths[value.toLowerCase()] }
 
 export function oneOf<const Words extends readonly string[]>(...words: Words): Kind<Words[number]> {
-  return { must: words.join(', '), read: value => words.find(word => word === value) }
+  return { must: `one of ${words.join(', ')}`, read: value => words.find(word => word === value) }
 }
 
 /** What a pattern describes. */

@@ -1,6 +1,6 @@
 import type { Issue } from './errors.ts'
 import type { GpuModel, Machine } from './machines.ts'
-import { type Address, sharedInFile } from './machines-addresses.ts'
+import { type PlacedAddress, type RowIssue, sharedInFile } from './machines-addresses.ts'
 import {
   type ImportValues,
   importColumns,
@@ -24,16 +24,16 @@ export type Import = {
   /** The models that nobody knew. */
   newModels: NewModel[]
   /** Every address that could be read, also where the rest of the line could not. */
-  addresses: (Address & { place: string })[]
-  /** Everything that is wrong, line by line. */
-  issues: Issue[]
+  addresses: PlacedAddress[]
+  /** Everything that is wrong. */
+  issues: RowIssue[]
 }
 
 /** Reads what a file says of machines, beside the GPU models that are known. */
 export function readMachines(rows: ImportRow[], known: ReadonlyMap<string, NewModel>, at: Date): Import {
   const models = new Map(known)
   const result: Import = { machines: [], newModels: [], addresses: [], issues: [] }
-  for (const { place, fields } of rows) {
+  for (const [row, { place, fields }] of rows.entries()) {
     const { values, issues } = readValues(fields)
     const { model, issues: modelIssues } = readModel(values, models)
     if (model && !models.has(model.name)) {
@@ -41,15 +41,20 @@ export function readMachines(rows: ImportRow[], known: ReadonlyMap<string, NewMo
       result.newModels.push(model)
     }
     const all = [...issues, ...modelIssues, ...contradictions(values, at)]
-    result.issues.push(...all.map(({ path, message }) => ({ path: `${place}: ${path}`, message })))
+    result.issues.push(...all.map(({ path, message }) => ({ row, issue: { path: `${place}: ${path}`, message } })))
     const { publicIp, firstPort, lastPort } = values
     if (publicIp !== undefined && firstPort !== undefined && lastPort !== undefined) {
-      result.addresses.push({ place, publicIp, firstPort, lastPort })
+      result.addresses.push({ row, place, publicIp, firstPort, lastPort })
     }
     if (all.length === 0 && model) result.machines.push(machineOf(values, model))
   }
   result.issues.push(...sharedInFile(result.addresses))
   return result
+}
+
+/** In the order of the file. */
+export function inOrder(issues: RowIssue[]): Issue[] {
+  return issues.toSorted((a, b) => a.row - b.row).map(({ issue }) => issue)
 }
 
 /** What is wrong with the names of the columns of a file that names them once. */

@@ -9,7 +9,7 @@ export type Column<Value = unknown> = {
   meaning: string
   /** Absent where the column is required, or where what is absent follows from the rest. */
   fallback?: Value
-  /** What is said of it in the help, for lack of a constant. */
+  /** What is said of its absence in the help, for lack of a constant. */
   otherwise?: string
 }
 
@@ -33,7 +33,11 @@ export const machineColumns = {
   driverVersion: { kind: driver, meaning: 'of the GPUs' },
   cudaVersion: { kind: decimal(0, 100), meaning: 'the newest that the driver runs; 0 where CUDA does not run' },
   gpuPricePerHour: { kind: price, meaning: '$ for one GPU' },
-  minBidPerHour: { kind: price, meaning: '$ for one GPU; no bid below it is accepted', otherwise: 'half of the price' },
+  minBidPerHour: {
+    kind: price,
+    meaning: '$ for one GPU; no bid below it is accepted',
+    otherwise: 'half of the price when absent',
+  },
   storagePricePerGbMonth: { kind: unitPrice, meaning: '$ for a GB of disk and 720 hours' },
   downloadPricePerGb: { kind: unitPrice, meaning: '$', fallback: 0n },
   uploadPricePerGb: { kind: unitPrice, meaning: '$', fallback: 0n },
@@ -57,7 +61,7 @@ export const machineColumns = {
   dlperfPerGpu: {
     kind: decimal(0.001, 1_000_000),
     meaning: 'deep learning performance of one GPU',
-    otherwise: "the model's TFLOPS",
+    otherwise: "the model's TFLOPS when absent",
   },
   gpuMaxTempCelsius: { kind: decimal(-100, 200), meaning: 'the hottest GPU', fallback: 0 },
   gpuDisplayActive: { kind: yesNo, meaning: 'a screen is on a GPU', fallback: false },
@@ -67,7 +71,7 @@ export const machineColumns = {
   pcieGbps: { kind: decimal(0, 1_000_000), meaning: 'GB/s, measured', fallback: 0 },
   cpuArch: { kind: oneOf('amd64', 'arm64'), meaning: 'instruction set', fallback: 'amd64' },
   cpuGhz: { kind: decimal(0, 100), meaning: 'at most', fallback: 0 },
-  hasAvx: { kind: yesNo, meaning: 'the CPU has AVX', otherwise: 'whether cpuArch is amd64' },
+  hasAvx: { kind: yesNo, meaning: 'the CPU has AVX', otherwise: 'whether cpuArch is amd64 when absent' },
   motherboard: { kind: text(128), meaning: 'as its maker calls it', fallback: '' },
   osVersion: { kind: decimal(0, 10_000), meaning: 'of Ubuntu, such as 24.04', fallback: 0 },
   diskName: { kind: text(128), meaning: 'as its maker calls it', fallback: '' },

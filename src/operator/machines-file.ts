@@ -18,28 +18,26 @@ export function formatOf(file: string, wish: string | undefined): Format {
   )
 }
 
-export function readRows(file: string, format: Format): ImportRow[] {
-  const rows = parseRows(readText(file), format)
-  if (rows.length === 0) throw new Error(`There are no machines in ${file}.`)
-  return rows
-}
-
-function readText(file: string): string {
+export function readFile(file: string, format: Format): ImportRow[] {
   let bytes: Buffer
   try {
     bytes = readFileSync(file)
   } catch (error) {
     throw new Error(`--file cannot be read: ${(error as Error).message}.`)
   }
-  try {
-    // It drops a byte order mark.
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    throw new Error(`--file is not UTF-8: ${file}.`)
-  }
+  const rows = readRows(bytes, format)
+  if (rows.length === 0) throw new Error(`There are no machines in ${file}.`)
+  return rows
 }
 
-export function parseRows(text: string, format: Format): ImportRow[] {
+export function readRows(bytes: Uint8Array, format: Format): ImportRow[] {
+  let text: string
+  try {
+    // It drops a byte order mark.
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new Error('--file is not UTF-8.')
+  }
   if (format === 'csv') return csvRows(text)
   return text.trimStart().startsWith('[') ? arrayRows(text) : lineRows(text)
 }
@@ -62,13 +60,19 @@ function csvRows(text: string): ImportRow[] {
   })
 }
 
+/** `lines` is where the record ends. */
+type Parsed = { record: string[]; info: { lines: number } }
 type Line = { record: string[]; place: string }
 
 function parseCsv(text: string): Line[] {
   const options = { info: true, relaxColumnCount: true, skipEmptyLines: true, trim: true } as const
   try {
-    const lines = parse(text, options) as unknown as { record: string[]; info: { lines: number } }[]
-    return lines.map(({ record, info }) => ({ record, place: `line ${info.lines}` }))
+    // The parser counts the two characters that end a line on Windows as two lines, between quotes.
+    const lines = parse(text.replace(/\r\n/g, '\n'), options) as unknown as Parsed[]
+    return lines.map(({ record, info }) => {
+      const ends = record.join('').split('\n').length - 1
+      return { record, place: `line ${info.lines - ends}` }
+    })
   } catch (error) {
     if (error instanceof CsvError) throw new Error(`--file is not CSV: ${error.message}.`)
     throw error

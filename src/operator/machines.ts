@@ -2,7 +2,7 @@ import { printUsd } from '../domain/money.ts'
 import type { MachineSummary } from '../services/machines-list.ts'
 import type { Operations } from '../services/services.ts'
 import { type Command, command, everyRow } from './command.ts'
-import { formatOf, readRows } from './machines-file.ts'
+import { formatOf, readFile } from './machines-file.ts'
 import { columnsHelp } from './machines-help.ts'
 import { readId } from './options.ts'
 
@@ -21,7 +21,7 @@ export const machineCommands: Record<string, Command> = {
       notes: columnsHelp,
     },
     ({ file, host: hostEmail, format, 'dry-run': dryRun }) => {
-      const rows = readRows(file, formatOf(file, format))
+      const rows = readFile(file, formatOf(file, format))
       return async ({ machines }) => ({ ...(await machines.import({ hostEmail, rows, dryRun })), dryRun })
     },
   ),

@@ -1,9 +1,9 @@
 import { Prisma } from '../database/generated/client.ts'
 import { columnsOf, recordsOf, selectList } from '../database/rows.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
-import { type Issue, invalidInput } from '../domain/errors.ts'
-import { sharing } from '../domain/machines-addresses.ts'
-import { type Import, type ImportRow, type NewModel, readMachines } from '../domain/machines-import-rows.ts'
+import { invalidInput } from '../domain/errors.ts'
+import { type PlacedAddress, type RowIssue, sharing } from '../domain/machines-addresses.ts'
+import { type Import, type ImportRow, inOrder, type NewModel, readMachines } from '../domain/machines-import-rows.ts'
 import { findAccount } from './accounts.ts'
 import type { DataDeps } from './deps.ts'
 import { listMachines, saveGpuModels } from './machines.ts'
@@ -28,7 +28,7 @@ export function importOperations({ database, now }: DataDeps) {
         await lockAddresses(tx)
         const file = readMachines(rows, await modelsIn(tx), at)
         const issues = [...file.issues, ...(await sharedWithMarket(tx, file))]
-        if (issues.length > 0) throw invalidInput(issues)
+        if (issues.length > 0) throw invalidInput(inOrder(issues))
         if (!dryRun) await list(tx, file, host.id, at)
         const newGpuModels = file.newModels.map(({ name }) => name)
         return { host: host.email, machines: file.machines.length, newGpuModels }
@@ -43,11 +43,10 @@ async function modelsIn(tx: Transaction): Promise<Map<string, NewModel>> {
   return new Map(models.map(model => [model.name, model]))
 }
 
-async function sharedWithMarket(tx: Transaction, { addresses }: Import): Promise<Issue[]> {
+async function sharedWithMarket(tx: Transaction, { addresses }: Import): Promise<RowIssue[]> {
   const shared = await findShared(tx, addresses)
   return shared.map(({ index, machineId }) => {
-    const address = addresses[index] as (typeof addresses)[number]
-    return sharing(address.place, address, `machine ${machineId}, which is on the market`)
+    return sharing(addresses[index] as PlacedAddress, `machine ${machineId}, which is on the market`)
   })
 }
 
