@@ -28,7 +28,7 @@ async function ensureDemoKey({ apiKeys }: Keys, operations: Operations, keyFile:
   if (await apiKeys.identify(kept)) return { apiKey: kept, isNew: false }
   // Other gateways on the database keep keys of their own, which go on working.
   const keyName = `demo, ${hostname()}:${keyFile}`
-  await operations.accounts.revokeApiKeys(demoEmail, keyName)
+  await operations.apiKeys.revoke(demoEmail, { name: keyName })
   const { apiKey } = await operations.accounts
     .create({ email: demoEmail, name: 'Demo', creditNanos: demoCreditNanos, keyName })
     .catch((error: unknown) => {

@@ -63,8 +63,8 @@ export function relist(
   offers: Listed[],
   granted: Claim[],
 ): { changed: Listed[]; added: (Listing & Standing)[] } {
-  // The least disk that a rental can have.
-  const hasRoom = machine.freeDiskMb >= defaultDiskMb
+  // The least disk that a rental can have. What is drained takes nothing new, and lists nothing new.
+  const hasRoom = machine.freeDiskMb >= defaultDiskMb && machine.drainedAt === null
   const blocks = listingsOf(machine).map(listing => {
     const rivals = granted.filter(claim => overlap(claim, listing))
     const rentable = hasRoom && rivals.every(({ interruptible }) => interruptible)

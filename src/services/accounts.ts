@@ -20,7 +20,7 @@ export function accountServices({ database }: DataDeps) {
 }
 
 /** What operators do. There is no actor: whoever can reach the database may do it. */
-export function accountOperations({ database, now }: DataDeps) {
+export function accountOperations({ database }: DataDeps) {
   return {
     /** The account, and a key of it with full access. */
     async create({ email, name = '', creditNanos = 0n, keyName = 'default' }: NewAccount) {
@@ -44,18 +44,10 @@ export function accountOperations({ database, now }: DataDeps) {
     },
 
     async createApiKey(email: string, newKey: NewApiKey) {
-      const address = readEmail(email)
-      const account = await database.prisma.account.findUnique({ where: { email: address } })
-      if (!account) throw new DomainError('NOT_FOUND', `There is no account with the email address ${address}.`)
+      const account = await findAccount(database, email)
       const { row, key } = makeApiKey(newKey)
       const { id } = await database.prisma.apiKey.create({ data: { ...row, accountId: account.id } })
       return { id, account: account.email, apiKey: key }
-    },
-
-    /** Ends the account's keys of this name. */
-    async revokeApiKeys(email: string, name: string): Promise<void> {
-      const where = { account: { email: readEmail(email) }, name, revokedAt: null }
-      await database.prisma.apiKey.updateMany({ where, data: { revokedAt: now() } })
     },
   }
 }
@@ -65,6 +57,14 @@ export async function needCredit(tx: Transaction, { accountId }: Actor): Promise
   const [row] = await tx.rows(Prisma.sql`SELECT posted_nanos FROM accounts WHERE id = ${accountId}`)
   const availableNanos = row?.[0] as bigint
   if (availableNanos <= 0n) throw new DomainError('INSUFFICIENT_CREDIT', 'You lack credit.', { availableNanos })
+}
+
+/** The account that an operator means. */
+export async function findAccount(tx: Transaction, email: string): Promise<{ id: number; email: string }> {
+  const address = readEmail(email)
+  const [row] = await tx.rows(Prisma.sql`SELECT id FROM accounts WHERE email = ${address}`)
+  if (!row) throw new DomainError('NOT_FOUND', `There is no account with the email address ${address}.`)
+  return { id: row[0] as number, email: address }
 }
 
 function readEmail(email: string): string {

@@ -1,6 +1,6 @@
 import { Prisma } from '../database/generated/client.ts'
 import { columnsOf, fromExcluded, insertAll } from '../database/rows.ts'
-import { transaction } from '../database/transaction.ts'
+import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import type { GpuModel, Machine } from '../domain/machines.ts'
 import { relist } from '../domain/market.ts'
@@ -43,33 +43,39 @@ export function machineOperations({ database, now }: DataDeps) {
 
     /** The ids of these models, which are added or brought up to date, by name. */
     async saveGpuModels(models: NewGpuModel[]): Promise<Map<string, number>> {
-      const rows = await database.rows(Prisma.sql`
-        ${insertAll('gpu_models', columns.gpuModel, models)}
-        ON CONFLICT (name) DO UPDATE SET ${fromExcluded(columns.gpuModel)} RETURNING name, id`)
-      return new Map(rows.map(([name, id]) => [name as string, id as number]))
+      return await saveGpuModels(database, models)
     },
 
     /** Puts machines on the market, with an offer for every block of their GPUs. All of them, or none. */
     async list(machines: NewMachine[]): Promise<void> {
       const listedAt = now()
-      await transaction(database.pool, async tx => {
-        const ids = await tx.rows(
-          Prisma.sql`SELECT nextval('machines_id_seq')::int FROM generate_series(1, ${machines.length})`,
-        )
-        const listed = machines.map((machine, index): Machine => {
-          const freePorts = machine.lastPort - machine.firstPort + 1
-          const id = ids[index]?.[0] as number
-          const fresh = { freeDiskMb: machine.diskMb, freePorts, listedAt, drainedAt: null, unlistedAt: null }
-          return { ...machine, ...fresh, id }
-        })
-        await tx.rows(insertAll('machines', columns.machine, listed))
-        await tx.rows(insertAll('gpus', columns.gpu, listed.flatMap(gpusOf)))
-        const offers = listed.flatMap(machine => offerRows(machine, relist(machine, [], []).added, listedAt))
-        await tx.rows(Prisma.sql`${insertAll('offer_kinds', columns.kind, kindsOf(offers))} ON CONFLICT DO NOTHING`)
-        await tx.rows(insertAll('offers', columns.offer, offers))
-      })
+      await transaction(database.pool, tx => listMachines(tx, machines, listedAt))
     },
   }
+}
+
+export async function saveGpuModels(tx: Transaction, models: NewGpuModel[]): Promise<Map<string, number>> {
+  const rows = await tx.rows(Prisma.sql`
+    ${insertAll('gpu_models', columns.gpuModel, models)}
+    ON CONFLICT (name) DO UPDATE SET ${fromExcluded(columns.gpuModel)} RETURNING name, id`)
+  return new Map(rows.map(([name, id]) => [name as string, id as number]))
+}
+
+export async function listMachines(tx: Transaction, machines: NewMachine[], listedAt: Date): Promise<void> {
+  const ids = await tx.rows(
+    Prisma.sql`SELECT nextval('machines_id_seq')::int FROM generate_series(1, ${machines.length})`,
+  )
+  const listed = machines.map((machine, index): Machine => {
+    const freePorts = machine.lastPort - machine.firstPort + 1
+    const id = ids[index]?.[0] as number
+    const fresh = { freeDiskMb: machine.diskMb, freePorts, listedAt, drainedAt: null, unlistedAt: null }
+    return { ...machine, ...fresh, id }
+  })
+  await tx.rows(insertAll('machines', columns.machine, listed))
+  await tx.rows(insertAll('gpus', columns.gpu, listed.flatMap(gpusOf)))
+  const offers = listed.flatMap(machine => offerRows(machine, relist(machine, [], []).added, listedAt))
+  await tx.rows(Prisma.sql`${insertAll('offer_kinds', columns.kind, kindsOf(offers))} ON CONFLICT DO NOTHING`)
+  await tx.rows(insertAll('offers', columns.offer, offers))
 }
 
 function gpusOf({ id, numGpus }: Machine) {

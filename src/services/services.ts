@@ -1,6 +1,9 @@
 import { accountOperations, accountServices } from './accounts.ts'
+import { creditOperations } from './accounts-credit.ts'
+import { accountListOperations } from './accounts-list.ts'
 import { apiKeyServices } from './api-keys.ts'
 import { identityServices } from './api-keys-identity.ts'
+import { apiKeyOperations } from './api-keys-operations.ts'
 import type { DataDeps, Deps } from './deps.ts'
 import { gpuModelServices } from './gpu-models.ts'
 import { instanceServices } from './instances.ts'
@@ -9,6 +12,9 @@ import { bidServices } from './instances-bid.ts'
 import { commandServices } from './instances-command.ts'
 import { rentServices } from './instances-rent.ts'
 import { machineOperations, machineServices } from './machines.ts'
+import { importOperations } from './machines-import.ts'
+import { machineListOperations } from './machines-list.ts'
+import { marketOperations } from './machines-market.ts'
 import { offerServices } from './offers.ts'
 import { reconciliationServices } from './reconciliation.ts'
 import { sshKeyServices } from './ssh-keys.ts'
@@ -45,7 +51,16 @@ export function createServices(deps: Deps) {
 /** What operators do from the command line, and the demo market at first start. No face has it. */
 export type Operations = ReturnType<typeof createOperations>
 export function createOperations(deps: DataDeps) {
-  return { accounts: accountOperations(deps), machines: machineOperations(deps) }
+  return {
+    accounts: { ...accountOperations(deps), ...accountListOperations(deps), ...creditOperations(deps) },
+    apiKeys: apiKeyOperations(deps),
+    machines: {
+      ...machineOperations(deps),
+      ...importOperations(deps),
+      ...machineListOperations(deps),
+      ...marketOperations(deps),
+    },
+  }
 }
 
 /** What the reconciler does. No face has it. */

@@ -180,6 +180,9 @@ CREATE TRIGGER "volumes_are_there_to_be_attached" BEFORE INSERT ON "volume_attac
 
 ALTER TABLE "idempotency_keys" ADD CONSTRAINT "idempotency_keys_key" CHECK (char_length("key") BETWEEN 1 AND 255);
 
+-- Credit that is granted under a key of the operator's choice is granted once.
+CREATE UNIQUE INDEX "events_grant_once" ON "events" ("account_id", ("after"->>'idempotencyKey')) WHERE "type" = 'CREDIT_GRANTED';
+
 ALTER TABLE "instances" ADD CONSTRAINT "instances_name_their_template_by_its_hash"
   CHECK (("template_id" IS NULL) = ("template_hash" IS NULL));
 ALTER TABLE "machines" ADD CONSTRAINT "machines_are_drained_before_they_are_unlisted"

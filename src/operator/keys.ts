@@ -1,0 +1,56 @@
+import { DomainError } from '../domain/errors.ts'
+import { type Command, command } from './command.ts'
+import { readFuture, readGrant, readId } from './options.ts'
+
+export const keyCommands: Record<string, Command> = {
+  'key create': command(
+    {
+      summary: 'Makes a key of an account, and prints it, once.',
+      options: {
+        account: { required: true, meaning: 'its email address' },
+        permissions: { meaning: 'what the key may do, as JSON; everything when absent' },
+        name: { meaning: 'for people' },
+        expires: { meaning: 'when it stops working; never when absent' },
+      },
+    },
+    ({ account: email, name = '', permissions: grant, expires }) => {
+      const permissions = grant === undefined ? null : readGrant('permissions', grant)
+      const expiresAt = expires === undefined ? null : readFuture('expires', expires, new Date())
+      return async ({ accounts }) => {
+        const { id, account, apiKey } = await accounts.createApiKey(email, { name, permissions, expiresAt })
+        return { id, account, permissions, expiresAt, apiKey }
+      }
+    },
+  ),
+  'key list': command(
+    {
+      summary: 'Prints all keys of an account, without their secrets.',
+      options: { account: { required: true, meaning: 'its email address' } },
+    },
+    ({ account }) =>
+      async function* ({ apiKeys }) {
+        yield* await apiKeys.list(account)
+      },
+  ),
+  'key revoke': command(
+    {
+      summary: 'Ends a key of an account, or all of its keys of one name.',
+      options: {
+        account: { required: true, meaning: 'its email address' },
+        id: { meaning: 'of the key, as "key list" prints it' },
+        name: { meaning: 'of the keys' },
+      },
+    },
+    ({ account, id, name }) => {
+      if ((id === undefined) === (name === undefined)) throw new Error('Give either --id or --name.')
+      const which = id === undefined ? { name: name ?? '' } : { id: readId('id', id) }
+      return async ({ accounts, apiKeys }) => {
+        const { email } = await accounts.find(account)
+        const ids = await apiKeys.revoke(email, which)
+        if (ids.length > 0) return { account: email, revoked: ids.length, ids }
+        const wanted = 'id' in which ? `with the id ${which.id}` : `of the name "${which.name}"`
+        throw new DomainError('NOT_FOUND', `${email} has no key ${wanted} that is not revoked yet.`)
+      }
+    },
+  ),
+}

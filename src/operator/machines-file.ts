@@ -1,0 +1,114 @@
+// A file of machines, cut into rows. What the rows say is read by the domain.
+
+import { readFileSync } from 'node:fs'
+import { CsvError, parse } from 'csv-parse/sync'
+import { invalidInput } from '../domain/errors.ts'
+import { checkColumns, type ImportRow } from '../domain/machines-import-rows.ts'
+
+const formats = ['csv', 'json'] as const
+type Format = (typeof formats)[number]
+
+export function formatOf(file: string, wish: string | undefined): Format {
+  const ending = /\.(csv|json|jsonl|ndjson)$/i.exec(file)?.[1]?.toLowerCase()
+  if (wish === undefined && ending !== undefined) return ending === 'csv' ? 'csv' : 'json'
+  const format = formats.find(name => name === wish)
+  if (format) return format
+  throw new Error(
+    `--format is csv or json${wish === undefined ? ', and the name of the file does not tell' : `, not "${wish}"`}.`,
+  )
+}
+
+export function readFile(file: string, format: Format): ImportRow[] {
+  let bytes: Buffer
+  try {
+    bytes = readFileSync(file)
+  } catch (error) {
+    throw new Error(`--file cannot be read: ${(error as Error).message}.`)
+  }
+  const rows = readRows(bytes, format)
+  if (rows.length === 0) throw new Error(`There are no machines in ${file}.`)
+  return rows
+}
+
+export function readRows(bytes: Uint8Array, format: Format): ImportRow[] {
+  let text: string
+  try {
+    // It drops a byte order mark.
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new Error('--file is not UTF-8.')
+  }
+  if (format === 'csv') return csvRows(text)
+  return text.trimStart().startsWith('[') ? arrayRows(text) : lineRows(text)
+}
+
+function csvRows(text: string): ImportRow[] {
+  const [header, ...rows] = parseCsv(text)
+  const names = header?.record ?? []
+  const wrong = checkColumns(names)
+  if (wrong.length > 0) throw invalidInput(wrong.map(issue => ({ ...issue, path: `header: ${issue.path}` })))
+  const uneven = rows.filter(({ record }) => record.length !== names.length)
+  if (uneven.length > 0) {
+    throw invalidInput(
+      uneven.map(({ record, place }) => {
+        return { path: place, message: `has ${record.length} fields, and the header has ${names.length}.` }
+      }),
+    )
+  }
+  return rows.map(({ record, place }) => {
+    return { place, fields: Object.fromEntries(names.map((name, index) => [name, record[index]])) }
+  })
+}
+
+/** `lines` is where the record ends. */
+type Parsed = { record: string[]; info: { lines: number } }
+type Line = { record: string[]; place: string }
+
+function parseCsv(text: string): Line[] {
+  const options = { info: true, relaxColumnCount: true, skipEmptyLines: true, trim: true } as const
+  try {
+    // The parser counts the two characters that end a line on Windows as two lines, between quotes.
+    const lines = parse(text.replace(/\r\n/g, '\n'), options) as unknown as Parsed[]
+    return lines.map(({ record, info }) => {
+      const ends = record.join('').split('\n').length - 1
+      return { record, place: `line ${info.lines - ends}` }
+    })
+  } catch (error) {
+    if (error instanceof CsvError) throw new Error(`--file is not CSV: ${error.message}.`)
+    throw error
+  }
+}
+
+function arrayRows(text: string): ImportRow[] {
+  const read = parseJson(text)
+  if (typeof read === 'string') throw new Error(`--file is not JSON: ${read}.`)
+  return objectsOf(
+    (read.value as unknown[]).map((value, index) => ({ place: `machine ${index + 1}`, read: { value } })),
+  )
+}
+
+function lineRows(text: string): ImportRow[] {
+  const lines = text.split(/\r?\n/).map((line, index) => ({ line, place: `line ${index + 1}` }))
+  const filled = lines.filter(({ line }) => line.trim() !== '')
+  return objectsOf(filled.map(({ line, place }) => ({ place, read: parseJson(line) })))
+}
+
+/** All of them are objects, or it is said which are not. */
+function objectsOf(values: { place: string; read: { value: unknown } | string }[]): ImportRow[] {
+  const wrong = values.flatMap(({ place, read }) => {
+    if (typeof read === 'string') return [{ path: place, message: `is not JSON: ${read}.` }]
+    const { value } = read
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? [] : [{ path: place, message: 'must be an object with a field for each column.' }]
+  })
+  if (wrong.length > 0) throw invalidInput(wrong)
+  return values.map(({ place, read }) => ({ place, fields: (read as { value: Record<string, unknown> }).value }))
+}
+
+function parseJson(text: string): { value: unknown } | string {
+  try {
+    return { value: JSON.parse(text) }
+  } catch (error) {
+    return (error as Error).message
+  }
+}

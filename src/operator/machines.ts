@@ -1,0 +1,90 @@
+import { printUsd } from '../domain/money.ts'
+import type { MachineSummary } from '../services/machines-list.ts'
+import type { Operations } from '../services/services.ts'
+import { type Command, command, everyRow } from './command.ts'
+import { formatOf, readFile } from './machines-file.ts'
+import { columnsHelp } from './machines-help.ts'
+import { readId } from './options.ts'
+
+const id = { id: { required: true, meaning: 'of the machine, as "machine list" prints it' } } as const
+
+export const machineCommands: Record<string, Command> = {
+  'machine import': command(
+    {
+      summary: 'Puts the machines of a file on the market: all of them, or none when anything is wrong.',
+      options: {
+        file: { required: true, meaning: 'CSV with a header, a JSON array, or JSON with one machine per line' },
+        host: { required: true, meaning: 'the email address of the account that they belong to' },
+        format: { meaning: 'csv or json; what the name of the file ends in when absent' },
+        'dry-run': { flag: true, meaning: 'check everything, and change nothing' },
+      },
+      notes: columnsHelp,
+    },
+    ({ file, host: hostEmail, format, 'dry-run': dryRun }) => {
+      const rows = readFile(file, formatOf(file, format))
+      return async ({ machines }) => ({ ...(await machines.import({ hostEmail, rows, dryRun })), dryRun })
+    },
+  ),
+  'machine list': command(
+    {
+      summary: 'Prints all machines: what they have, what is free of it, and what is on them.',
+      options: { host: { meaning: 'only those of the account with this email address' } },
+    },
+    ({ host }) =>
+      operations =>
+        listMachines(operations, host),
+  ),
+  'machine drain': command(
+    { summary: 'Lets nothing new be rented on a machine. What is on it goes on.', options: id },
+    options => {
+      const machineId = readId('id', options.id)
+      return ({ machines }) => machines.drain(machineId).then(() => show(machines, machineId))
+    },
+  ),
+  'machine resume': command(
+    { summary: 'Puts a machine that was drained or unlisted back on the market.', options: id },
+    options => {
+      const machineId = readId('id', options.id)
+      return ({ machines }) => machines.resume(machineId).then(() => show(machines, machineId))
+    },
+  ),
+  'machine unlist': command(
+    { summary: 'Takes a machine off the market, on which nothing is left.', options: id },
+    options => {
+      const machineId = readId('id', options.id)
+      return ({ machines }) => machines.unlist(machineId).then(() => show(machines, machineId))
+    },
+  ),
+}
+
+async function show(machines: Operations['machines'], machineId: number) {
+  return present(await machines.byId(machineId))
+}
+
+async function* listMachines({ accounts, machines }: Operations, host: string | undefined) {
+  const hostId = host === undefined ? undefined : (await accounts.find(host)).id
+  for await (const machine of everyRow((after, limit) => machines.page(after, limit, hostId))) yield present(machine)
+}
+
+function present(machine: MachineSummary) {
+  const { drainedAt, unlistedAt, freePorts, listedUntil, instances, volumes } = machine
+  return {
+    id: machine.id,
+    host: machine.host,
+    state: unlistedAt ? 'unlisted' : drainedAt ? 'draining' : 'listed',
+    gpuModel: machine.gpuModel,
+    numGpus: machine.numGpus,
+    freeGpus: machine.freeGpus,
+    diskGb: machine.diskMb / 1_000,
+    freeDiskGb: machine.freeDiskMb / 1_000,
+    freePorts,
+    gpuPricePerHour: printUsd(machine.gpuNanos),
+    minBidPerHour: printUsd(machine.minBidGpuNanos),
+    storagePricePerGbMonth: printUsd(machine.storageNanos),
+    listedUntil,
+    drainedAt,
+    unlistedAt,
+    instances,
+    volumes,
+  }
+}

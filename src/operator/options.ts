@@ -1,0 +1,79 @@
+// What an operator can say behind a command: read by name, and refused by name.
+
+import { parseArgs } from 'node:util'
+import { invalidInput } from '../domain/errors.ts'
+import { instant } from '../domain/machines-import-kinds.ts'
+import { parseUsd } from '../domain/money.ts'
+import type { Permissions } from '../domain/permissions.ts'
+import { readPermissions } from '../domain/permissions-read.ts'
+
+export type Option = { meaning: string; required?: boolean; flag?: boolean }
+export type OptionTable = Record<string, Option>
+
+/** Every option that was given: its text, or true for a flag. */
+export type Given<Table extends OptionTable> = {
+  [Name in keyof Table]: Table[Name] extends { flag: true }
+    ? boolean
+    : Table[Name] extends { required: true }
+      ? string
+      : string | undefined
+}
+
+export function readOptions<Table extends OptionTable>(table: Table, args: string[]): Given<Table> {
+  const types = Object.entries(table).map(([name, { flag }]) => [name, { type: flag ? 'boolean' : 'string' } as const])
+  const texts = new Set(Object.entries(table).flatMap(([name, { flag }]) => (flag ? [] : [`--${name}`])))
+  const { values }: { values: Record<string, unknown> } = parseArgs({
+    args: withOperands(args, texts),
+    options: Object.fromEntries(types),
+  })
+  const missing = Object.keys(table).filter(name => table[name]?.required && values[name] === undefined)
+  if (missing.length > 0) throw new Error(`Missing: ${missing.map(name => `--${name}`).join(', ')}.`)
+  const flags = Object.entries(table).flatMap(([name, { flag }]) => (flag ? [[name, values[name] === true]] : []))
+  return { ...values, ...Object.fromEntries(flags) } as Given<Table>
+}
+
+/** Node would leave it open whether what begins with a dash is the text of the option before it. */
+function withOperands(args: string[], options: ReadonlySet<string>): string[] {
+  return args.flatMap((arg, index) => {
+    if (isOperand(args, index, options)) return []
+    return isOperand(args, index + 1, options) ? [`${arg}=${args[index + 1]}`] : [arg]
+  })
+}
+
+function isOperand(args: string[], index: number, options: ReadonlySet<string>): boolean {
+  return /^-[^-]/.test(args[index] ?? '') && options.has(args[index - 1] ?? '')
+}
+
+export function readAmount(option: string, text: string): bigint {
+  const nanos = parseUsd(text)
+  if (nanos !== undefined && nanos >= 0n) return nanos
+  throw new Error(`--${option} is an amount of dollars with at most nine places, not "${text}".`)
+}
+
+export function readWhole(option: string, text: string, most = 9_999_999): number {
+  if (/^\d{1,10}$/.test(text) && Number(text) > 0 && Number(text) <= most) return Number(text)
+  throw new Error(`--${option} is a whole number from 1 to ${most}, not "${text}".`)
+}
+
+export function readId(option: string, text: string): number {
+  return readWhole(option, text, 2_147_483_647)
+}
+
+export function readFuture(option: string, text: string, now: Date): Date {
+  const at = instant.read(text)
+  if (!at) throw new Error(`--${option} is an instant such as 2027-01-31T12:00:00Z, or a day, not "${text}".`)
+  if (at <= now) throw new Error(`--${option} is in the past: ${text}.`)
+  return at
+}
+
+export function readGrant(option: string, text: string): Permissions | null {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    throw new Error(`--${option} is not JSON. Such as: {"api":{"misc":{},"instance_read":{}}}`)
+  }
+  const { permissions, issues } = readPermissions(json)
+  if (issues.length > 0) throw invalidInput(issues)
+  return permissions
+}

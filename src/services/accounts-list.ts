@@ -1,0 +1,40 @@
+import { Prisma } from '../database/generated/client.ts'
+import { findAccount } from './accounts.ts'
+import type { DataDeps } from './deps.ts'
+
+const { sql } = Prisma
+
+/** An account as operators see it. */
+export type AccountSummary = {
+  id: number
+  email: string
+  name: string
+  postedNanos: bigint
+  createdAt: Date
+  /** Keys that work. */
+  keys: number
+  /** Instances that are not destroyed. */
+  instances: number
+}
+
+export function accountListOperations({ database, now }: DataDeps) {
+  return {
+    async find(email: string): Promise<{ id: number; email: string }> {
+      return await findAccount(database, email)
+    },
+
+    /** So many accounts after the one with this id, in the order of ids. */
+    async page(after: number, limit: number): Promise<AccountSummary[]> {
+      const rows = await database.rows(sql`
+        SELECT a.id, a.email, a.name, a.posted_nanos, a.created_at,
+          (SELECT count(*)::int FROM api_keys k WHERE k.account_id = a.id AND k.revoked_at IS NULL
+            AND (k.expires_at IS NULL OR k.expires_at > ${now()})),
+          (SELECT count(*)::int FROM instances i WHERE i.account_id = a.id AND i.destroyed_at IS NULL)
+        FROM accounts a WHERE a.id > ${after} ORDER BY a.id LIMIT ${limit}`)
+      return rows.map(row => {
+        const [id, email, name, postedNanos, createdAt, keys, instances] = row
+        return { id, email, name, postedNanos, createdAt, keys, instances } as AccountSummary
+      })
+    },
+  }
+}

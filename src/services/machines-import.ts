@@ -1,0 +1,65 @@
+import { Prisma } from '../database/generated/client.ts'
+import { columnsOf, recordsOf, selectList } from '../database/rows.ts'
+import { type Transaction, transaction } from '../database/transaction.ts'
+import { invalidInput } from '../domain/errors.ts'
+import { type PlacedAddress, type RowIssue, sharing } from '../domain/machines-addresses.ts'
+import { type Import, type ImportRow, inOrder, type NewModel, readMachines } from '../domain/machines-import-rows.ts'
+import { findAccount } from './accounts.ts'
+import type { DataDeps } from './deps.ts'
+import { listMachines, saveGpuModels } from './machines.ts'
+import { findShared, lockAddresses } from './machines-addresses.ts'
+
+const { sql } = Prisma
+const modelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)
+
+/** How many machines are written in one statement. */
+const batchSize = 500
+
+export type ImportOptions = { hostEmail: string; rows: ImportRow[]; dryRun?: boolean }
+export type Imported = { host: string; machines: number; newGpuModels: string[] }
+
+export function importOperations({ database, now }: DataDeps) {
+  return {
+    /** Puts what a file describes on the market: all of it, or nothing where anything is wrong with it. */
+    async import({ hostEmail, rows, dryRun = false }: ImportOptions): Promise<Imported> {
+      const at = now()
+      return await transaction(database.pool, async tx => {
+        const host = await findAccount(tx, hostEmail)
+        await lockAddresses(tx)
+        const file = readMachines(rows, await modelsIn(tx), at)
+        const issues = [...file.issues, ...(await sharedWithMarket(tx, file))]
+        if (issues.length > 0) throw invalidInput(inOrder(issues))
+        if (!dryRun) await list(tx, file, host.id, at)
+        const newGpuModels = file.newModels.map(({ name }) => name)
+        return { host: host.email, machines: file.machines.length, newGpuModels }
+      })
+    },
+  }
+}
+
+async function modelsIn(tx: Transaction): Promise<Map<string, NewModel>> {
+  const rows = await tx.rows(sql`SELECT ${selectList('g', modelColumns)} FROM gpu_models g`)
+  const models = rows.map(row => recordsOf(row, modelColumns)[0] as NewModel)
+  return new Map(models.map(model => [model.name, model]))
+}
+
+async function sharedWithMarket(tx: Transaction, { addresses }: Import): Promise<RowIssue[]> {
+  const shared = await findShared(tx, addresses)
+  return shared.map(({ index, machineId }) => {
+    return sharing(addresses[index] as PlacedAddress, `machine ${machineId}, which is on the market`)
+  })
+}
+
+async function list(tx: Transaction, { machines, newModels }: Import, hostId: number, at: Date): Promise<void> {
+  if (newModels.length > 0) await saveGpuModels(tx, newModels)
+  const rows = await tx.rows(sql`SELECT name, id FROM gpu_models`)
+  const ids = new Map(rows.map(([name, id]) => [name as string, id as number]))
+  const listed = machines.map(({ gpuModel, ...machine }) => ({
+    ...machine,
+    hostId,
+    gpuModelId: ids.get(gpuModel) as number,
+  }))
+  for (let first = 0; first < listed.length; first += batchSize) {
+    await listMachines(tx, listed.slice(first, first + batchSize), at)
+  }
+}

@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startApp, type TestApp } from '../support/app.ts'
+import { type Gateway, openGateway } from '../support/gateways.ts'
+
+let app: TestApp
+let other: Gateway
+let accounts = 0
+let email: string
+
+beforeAll(async () => {
+  app = await startApp()
+  other = openGateway({ url: app.database.url, now: app.clock.now })
+})
+
+afterAll(async () => {
+  await other.close()
+  await app.close()
+})
+
+const newAccount = async () => {
+  accounts += 1
+  email = `account-${accounts}@example.com`
+  return await app.operations.accounts.create({ email, creditNanos: 1_000_000_000n })
+}
+const eventsOf = (accountId: number) =>
+  app.sql(`SELECT type, before, after, reason, api_key_id FROM events WHERE account_id = ${accountId} ORDER BY id`)
+const creditOf = async (key: string) => (await app.rest(key, 'GET', '/users/current/')).body.credit
+const grant = (amountNanos: bigint, more: { idempotencyKey?: string; reason?: string } = {}) =>
+  app.operations.accounts.grantCredit(email, { amountNanos, ...more })
+
+describe('credit that is granted', () => {
+  it('is what can be spent, and is in the history', async () => {
+    const { account, apiKey } = await newAccount()
+    expect(await grant(2_500_000_001n, { reason: 'welcome' })).toEqual({
+      email,
+      beforeNanos: 1_000_000_000n,
+      afterNanos: 3_500_000_001n,
+      replayed: false,
+    })
+    expect(await creditOf(apiKey)).toBe(3.500000001)
+    const [before, after] = [{ creditNanos: '1000000000' }, { creditNanos: '3500000001' }]
+    expect(await eventsOf(account.id)).toEqual([
+      { type: 'CREDIT_GRANTED', before, after, reason: 'welcome', api_key_id: null },
+    ])
+  })
+
+  it('adds up exactly when many grant at once', async () => {
+    const { account, apiKey } = await newAccount()
+    const amounts = Array.from({ length: 20 }, (_, index) => BigInt(index + 1))
+    const operations = [app.operations, other.operations]
+    await Promise.all(
+      amounts.map((amountNanos, index) => operations[index % 2]?.accounts.grantCredit(email, { amountNanos })),
+    )
+    expect(await creditOf(apiKey)).toBe(1.00000021)
+    const events = (await eventsOf(account.id)) as { before: { creditNanos: string }; after: { creditNanos: string } }[]
+    expect(events).toHaveLength(20)
+    // Each began where the one before it ended.
+    expect(events.slice(1).map(({ before }) => before)).toEqual(events.slice(0, -1).map(({ after }) => after))
+  })
+
+  it('with an idempotency key is granted once, for as long as there is an account', async () => {
+    const { account, apiKey } = await newAccount()
+    const once = { amountNanos: 5n, idempotencyKey: 'ticket 7' }
+    const gateways = [app.operations, other.operations, app.operations, other.operations]
+    const granted = await Promise.all(gateways.map(gateway => gateway.accounts.grantCredit(email, once)))
+    expect(granted.filter(({ replayed }) => !replayed)).toHaveLength(1)
+    await grant(7n)
+    app.clock.advance(100 * 86_400_000)
+    expect(await grant(5n, { idempotencyKey: 'ticket 7' })).toEqual({
+      email,
+      beforeNanos: 1_000_000_000n,
+      afterNanos: 1_000_000_005n,
+      replayed: true,
+    })
+    expect(await eventsOf(account.id)).toHaveLength(2)
+    expect(await creditOf(apiKey)).toBe(1.000000012)
+    await expect(grant(6n, { idempotencyKey: 'ticket 7' })).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
+    // The database itself allows no second.
+    const copy = `INSERT INTO events (type, account_id, before, after, at) SELECT type, account_id, before, after, at FROM events`
+    await expect(app.sql(`${copy} WHERE account_id = ${account.id} AND after ? 'idempotencyKey'`)).rejects.toThrow(
+      'events_grant_once',
+    )
+    await newAccount()
+    expect(await grant(5n, { idempotencyKey: 'ticket 7' })).toMatchObject({ replayed: false })
+  })
+
+  it('is above nothing, and below what no account can have', async () => {
+    const { account, apiKey } = await newAccount()
+    const most = 999_999_999_000_000_000n
+    await expect(grant(0n)).rejects.toThrow('amount: must be above 0.')
+    await expect(grant(-1n, { reason: 'x'.repeat(257), idempotencyKey: '' })).rejects.toThrow(
+      'amount: must be above 0. reason: must have at most 256 characters, not 257. idempotencyKey: must not be empty.',
+    )
+    await expect(grant(most - 999_999_999n)).rejects.toThrow('amount: would give the account more than 999999999 $.')
+    expect(await eventsOf(account.id)).toEqual([])
+    await grant(most - 1_000_000_000n)
+    expect(await creditOf(apiKey)).toBe(999_999_999)
+    await expect(app.operations.accounts.grantCredit('nobody@example.com', { amountNanos: 1n })).rejects.toThrow(
+      'There is no account with the email address nobody@example.com.',
+    )
+  })
+})
+
+describe('keys', () => {
+  it('are listed without their secrets, and end by id or by name', async () => {
+    const { account, apiKey } = await newAccount()
+    const permissions = { api: { misc: {} } }
+    const make = (name: string) => app.operations.accounts.createApiKey(email, { name, permissions })
+    const [first, second, third] = [await make('laptop'), await make('laptop'), await make('phone')]
+    const { apiKeys } = app.operations
+    const list = await apiKeys.list(email.toUpperCase())
+    expect(list).toMatchObject([
+      { name: 'default', permissions: null, revokedAt: null },
+      ...[first, second].map(({ id }) => ({ id, name: 'laptop', permissions })),
+      { id: third.id, name: 'phone' },
+    ])
+    const secrets = [apiKey, first.apiKey].map(key => key.split('_')[2] as string)
+    expect(secrets.some(secret => JSON.stringify(list).includes(secret))).toBe(false)
+
+    expect(await apiKeys.revoke(email, { name: 'laptop' })).toEqual([first.id, second.id])
+    expect(await apiKeys.revoke(email, { name: 'laptop' })).toEqual([])
+    expect(await apiKeys.revoke('account-1@example.com', { id: third.id })).toEqual([])
+    const statuses = async () =>
+      await Promise.all(
+        [first, second, third].map(async ({ apiKey: key }) => (await app.rest(key, 'POST', '/bundles/', {})).status),
+      )
+    expect(await statuses()).toEqual([401, 401, 200])
+    expect(await apiKeys.revoke(email, { id: third.id })).toEqual([third.id])
+    expect(await statuses()).toEqual([401, 401, 401])
+    const revoked = (await eventsOf(account.id)).filter(event => (event as { type: string }).type === 'API_KEY_REVOKED')
+    expect(revoked).toMatchObject([
+      { before: { apiKeyId: first.id, name: 'laptop' } },
+      { before: { apiKeyId: second.id, name: 'laptop' } },
+      { before: { apiKeyId: third.id, name: 'phone' } },
+    ])
+    expect((await apiKeys.list(email)).filter(key => key.revokedAt).length).toBe(3)
+  })
+})
+
+it('accounts are listed in pages, with the keys that work and the instances that are not destroyed', async () => {
+  const { account } = await newAccount()
+  const { accounts: operations, apiKeys } = app.operations
+  await operations.createApiKey(email, { permissions: null, expiresAt: app.clock.now() })
+  await operations.createApiKey(email, { permissions: null, name: 'old' })
+  await operations.createApiKey(email, { permissions: null, name: 'new' })
+  await apiKeys.revoke(email, { name: 'old' })
+  const [row] = await operations.page(account.id - 1, 5)
+  expect(row).toMatchObject({ id: account.id, email, postedNanos: 1_000_000_000n, keys: 2, instances: 0 })
+  expect((await operations.page(0, 2)).map(({ id }) => id)).toEqual([1, 2])
+  expect((await operations.page(1, 2)).map(({ id }) => id)).toEqual([2, 3])
+})
