@@ -77,7 +77,9 @@ describe('an import', () => {
     await expect(importFrom(app, ...lines)).rejects.toThrow(
       `line 1: numGpus: must be a whole number from 1 to 16, not "x". ${taken}`,
     )
-    await expect(importFrom(app, {}, lines[1] as Record<string, unknown>)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    await expect(importFrom(app, {}, lines[1] as Record<string, unknown>)).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+    })
     expect(await countAll()).toEqual(before)
   })
 
