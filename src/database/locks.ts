@@ -8,7 +8,7 @@ export const locks = {
   gateway: 815_002,
   /** Migrating and seeding a database. */
   migration: 815_003,
-  /** Generating machines, which goes on where the last one ended, and whatever else asks which machines there are and adds some. */
+  /** Adding machines, by whoever asked before which there are. */
   market: 815_004,
 } as const
 

@@ -64,8 +64,8 @@ async function refuseShared(tx: Transaction, machine: Machine): Promise<void> {
   await lockAddresses(tx)
   const [shared] = await findShared(tx, [machine])
   if (!shared) return
-  const message = `Machine ${machine.id} has ports of ${machine.publicIp} in common with machine ${shared.machineId}, which is on the market.`
-  throw new DomainError('CONFLICT', message)
+  const common = `has ports of ${machine.publicIp} in common with machine ${shared.machineId}, which is on the market`
+  throw new DomainError('CONFLICT', `Machine ${machine.id} ${common}.`)
 }
 
 async function refuseInUse(tx: Transaction, { id, freeDiskMb, diskMb }: Machine): Promise<void> {

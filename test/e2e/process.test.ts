@@ -149,7 +149,10 @@ describe('a gateway on a new folder', () => {
   })
 
   it.each([
-    [['help'], /^The commands are:\n {2}account create --email … .*\n {2}account list\n {2}key create .*\n {2}market generate .*\n$/s],
+    [
+      ['help'],
+      /^The commands are:\n {2}account create --email … .*\n {2}account list\n {2}key create .*\n {2}market generate .*\n$/s,
+    ],
     [['key', 'create', '--help'], /^Makes a key .*\n\nUsage:\n {2}key create --account … .*\n\n {2}--account .*\n$/s],
   ])('helps an operator who asks with %j', async (args, expected) => {
     const command = run('src/cli.ts', args, env)

@@ -3,6 +3,7 @@ import { alone, locks } from '../../src/database/locks.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { aFile, newModel } from '../support/fleets.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
+import { withSession } from '../support/sessions.ts'
 
 let app: TestApp
 let other: Gateway
@@ -77,15 +78,27 @@ describe('an import', () => {
     await expect(importFrom(app, ...lines)).rejects.toThrow(
       `line 1: numGpus: must be a whole number from 1 to 16, not "x". ${taken}`,
     )
-    await expect(importFrom(app, {}, lines[1] as Record<string, unknown>)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    await expect(importFrom(app, {}, lines[1] as Record<string, unknown>)).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+    })
     expect(await countAll()).toEqual(before)
   })
 
   it('of the same file at once, on two gateways, is done once', async () => {
     const before = await countAll()
     const lines = Array.from({ length: 30 }, (_, index) => ({ publicIp: `192.0.2.${index}` }))
-    const imports = [app, other, app, other].map(gateway => importFrom(gateway, ...lines))
-    const results = await Promise.allSettled(imports)
+    const importing = await withSession(app.database.url, async session => {
+      const waiting = async () => {
+        const waiters = "datname = current_database() AND wait_event_type = 'Lock'"
+        return (await session.query(`SELECT FROM pg_stat_activity WHERE ${waiters}`)).rows.length
+      }
+      await session.query('SELECT pg_advisory_lock($1)', [locks.market])
+      const imports = Promise.allSettled([app, other].map(gateway => importFrom(gateway, ...lines)))
+      await expect.poll(waiting).toBe(2)
+      await session.query('SELECT pg_advisory_unlock($1)', [locks.market])
+      return { imports }
+    })
+    const results = await importing.imports
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
     for (const result of results) {
       if (result.status === 'rejected') expect(result.reason.details.issues).toHaveLength(30)

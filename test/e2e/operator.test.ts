@@ -1,0 +1,133 @@
+import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { aLine, printCsv } from '../support/fleets.ts'
+import { berth, makeDataDir, run } from '../support/process.ts'
+
+let database: TestDatabase
+let folder: Awaited<ReturnType<typeof makeDataDir>>
+let env: Record<string, string>
+
+beforeAll(async () => {
+  database = await createDatabase()
+  folder = await makeDataDir()
+  env = { BERTH_DATA_DIR: folder.dataDir, DATABASE_URL: database.url }
+  for (const email of ['ada@example.com', 'host@example.com']) await berth(env, 'account', 'create', '--email', email)
+})
+
+afterAll(async () => {
+  await database.drop()
+  await folder.remove()
+})
+
+/** What a list prints. */
+async function list(...args: string[]): Promise<Record<string, unknown>[]> {
+  const command = run('src/cli.ts', args, env)
+  expect([await command.exit, command.errors()]).toEqual([0, ''])
+  const lines = command.output().split('\n')
+  expect(lines.pop()).toBe('')
+  return lines.map(line => JSON.parse(line))
+}
+
+async function file(name: string, content: string): Promise<string> {
+  const path = join(folder.dataDir, name)
+  await writeFile(path, content)
+  return path
+}
+
+describe('an operator', () => {
+  it('lists accounts, a line of JSON each', async () => {
+    const zero = { name: '', credit: '0', createdAt: expect.any(String), keys: 1, instances: 0 }
+    expect(await list('account', 'list')).toEqual([
+      { id: 1, email: 'ada@example.com', ...zero },
+      { id: 2, email: 'host@example.com', ...zero },
+    ])
+  })
+
+  it('grants credit, and not again when the command is repeated', async () => {
+    const grant = ['credit', 'grant', '--account', 'ADA@example.com', '--amount', '25.5', '--idempotency-key', 't-1']
+    const result = { account: 'ada@example.com', amount: '25.5', before: '0', after: '25.5', replayed: false }
+    expect(await berth(env, ...grant, '--reason', 'welcome')).toEqual({ code: 0, errors: '', result })
+    expect(await berth(env, ...grant)).toEqual({ code: 0, errors: '', result: { ...result, replayed: true } })
+    expect(await list('account', 'list')).toMatchObject([{ credit: '25.5' }, { credit: '0' }])
+  })
+
+  it('lists keys and ends them', async () => {
+    const { result: made } = await berth(env, 'key', 'create', '--account', 'ada@example.com', '--name', 'laptop')
+    const keys = await list('key', 'list', '--account', 'ada@example.com')
+    expect(keys).toMatchObject([{ name: 'default' }, { id: made.id, name: 'laptop', revokedAt: null }])
+    const revoke = () => berth(env, 'key', 'revoke', '--account', 'ada@example.com', '--id', String(made.id))
+    const result = { account: 'ada@example.com', revoked: 1, ids: [made.id] }
+    expect(await revoke()).toEqual({ code: 0, errors: '', result })
+    const errors = `ada@example.com has no key with the id ${made.id} that is not revoked yet.\n`
+    expect(await revoke()).toEqual({ code: 1, errors, result: '' })
+  })
+
+  it('imports machines, drains one, takes it off the market and brings it back', async () => {
+    const model = aLine({ gpuArchitecture: 'nvidia', gpuRamMb: 24_564, gpuTflops: 82.6, gpuMaxPowerWatts: 450 })
+    const known = { ...model, gpuMemoryBandwidthGbps: 1_008, gpuComputeCapability: 8.9 }
+    const path = await file('fleet.csv', `\ufeff${printCsv([known, { ...known, firstPort: 1, lastPort: 9 }], '\r\n')}`)
+    const importing = (...more: string[]) =>
+      berth(env, 'machine', 'import', '--file', path, '--host', 'host@example.com', ...more)
+    const imported = { host: 'host@example.com', machines: 2, newGpuModels: ['RTX 4090'] }
+    expect((await importing('--dry-run')).result).toEqual({ ...imported, dryRun: true })
+    expect(await list('machine', 'list')).toEqual([])
+    expect(await importing()).toEqual({ code: 0, errors: '', result: { ...imported, dryRun: false } })
+    const { code, errors } = await importing()
+    expect([code, errors.split('\n')]).toEqual([
+      1,
+      [expect.stringContaining('line 2: publicIp: '), expect.stringContaining('line 3: publicIp: '), ''],
+    ])
+
+    const [first] = await list('machine', 'list', '--host', 'host@example.com')
+    const facts = { gpuModel: 'RTX 4090', numGpus: 2, freeGpus: 2, diskGb: 1_800, freeDiskGb: 1_800, freePorts: 100 }
+    const prices = { gpuPricePerHour: '0.35', minBidPerHour: '0.175', storagePricePerGbMonth: '0.2' }
+    const dates = { listedUntil: '2027-12-31T00:00:00.000Z', drainedAt: null, unlistedAt: null }
+    const listed = { id: 1, host: 'host@example.com', state: 'listed', ...facts, ...prices, ...dates }
+    expect(first).toEqual({ ...listed, instances: 0, volumes: 0 })
+    const states = []
+    for (const verb of ['drain', 'unlist', 'resume']) {
+      states.push((await berth(env, 'machine', verb, '--id', '1')).result.state)
+    }
+    expect(states).toEqual(['draining', 'unlisted', 'listed'])
+  })
+
+  it.each([
+    [['credit', 'grant', '--amount', '1'], 'Missing: --account.\nUsage:\n  credit grant --account … --amount …'],
+    [['key', 'list', '--account', 'nobody@example.com'], 'There is no account with the email address'],
+    [['machine', 'drain', '--id', '77'], 'There is no machine 77.'],
+    [['machine', 'import', '--host', 'x@y.z', '--file', '/none.csv'], '--file cannot be read: ENOENT'],
+  ])('is told what is wrong with %j', async (args, message) => {
+    const { code, result, errors } = await berth(env, ...args)
+    expect([code, result]).toEqual([1, ''])
+    expect(errors).toContain(message)
+  })
+
+  it('may read the first lines of a long list only', async () => {
+    await berth(env, 'market', 'generate', '--machines', '1500')
+    const command = run('src/cli.ts', ['machine', 'list'], env)
+    command.child.stdout?.once('data', () => command.child.stdout?.destroy())
+    expect([await command.exit, command.errors()]).toEqual([0, ''])
+    const machines = await list('machine', 'list')
+    expect(new Set(machines.map(({ id }) => id)).size).toBe(1_502)
+  })
+})
+
+describe('what the README says of operating', () => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+
+  it('names every command, and its file can be imported', async () => {
+    const [, chapter = ''] = /\n## Operating\n(.*?)\n## /s.exec(readme) ?? []
+    const help = run('src/cli.ts', ['help'], env)
+    await help.exit
+    const commands = [...help.output().matchAll(/^ {2}(\w+ \w+)/gm)].map(([, name]) => name as string)
+    expect(commands).toHaveLength(12)
+    expect(commands.filter(name => !chapter.includes(`\`${name}`))).toEqual([])
+    const [, csv = ''] = /```csv\n(.*?)```/s.exec(chapter) ?? []
+    const path = await file('readme.csv', csv)
+    const { code, result, errors } = await berth(env, 'machine', 'import', '--file', path, '--host', 'host@example.com')
+    expect([code, errors, result.machines]).toEqual([0, '', 2])
+  })
+})
