@@ -1,11 +1,10 @@
 import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
-import { type ApiKey, maxApiKeyName, maxApiKeys } from '../domain/api-keys.ts'
+import { type ApiKey, maxApiKeys } from '../domain/api-keys.ts'
+import { type ApiKeyWish, readApiKeyWish } from '../domain/api-keys-create.ts'
 import { DomainError, invalidInput } from '../domain/errors.ts'
 import { lacksOf, printLack } from '../domain/permissions-cover.ts'
-import { readPermissions } from '../domain/permissions-read.ts'
-import { textProblem } from '../domain/texts.ts'
 import { makeApiKey } from './api-keys-identity.ts'
 import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
@@ -14,13 +13,7 @@ import { once, type Plain } from './idempotency.ts'
 
 const { sql } = Prisma
 
-export type ApiKeyWish = {
-  name?: string | null | undefined
-  /** As they were written: they are read here. Absent or null means full access. */
-  permissions?: unknown
-  expiresAt?: Date | null | undefined
-  idempotencyKey?: string | null | undefined
-}
+type Repeatable = { idempotencyKey?: string | null | undefined }
 
 /** A key with its secret, which is shown in this answer and never again. */
 export type ApiKeySecret = { apiKey: ApiKey; secret: string; replayed: boolean }
@@ -43,9 +36,9 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'now' | 'secrets'>)
       return await find(actor, sql`id = ANY(${[...ids]}::int[])`)
     },
 
-    async create(actor: Actor, { idempotencyKey, ...wish }: ApiKeyWish): Promise<ApiKeySecret> {
+    async create(actor: Actor, { idempotencyKey, ...wish }: ApiKeyWish & Repeatable): Promise<ApiKeySecret> {
       authorise(actor, 'apiKeys.create')
-      const { name, permissions, expiresAt } = readWish(wish)
+      const { name, permissions, expiresAt } = readApiKeyWish(wish)
       await checkWidth(actor, { permissions, expiresAt })
       const request = { operation: 'apiKeys.create' as const, input: { name, permissions, expiresAt }, idempotencyKey }
       const { result, replayed } = await once(deps, actor, request, async tx => {
@@ -70,7 +63,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'now' | 'secrets'>)
       const [kept] = await find(actor, sql`id = ${String(id)}::bigint`)
       if (!kept) throw apiKeyNotFound(id)
       // Whoever resets a key has it: its secret is in the answer.
-      if (kept.id !== actor.apiKeyId) await checkWidth(actor, kept)
+      await checkWidth(actor, kept)
       const request = { operation: 'apiKeys.reset' as const, input: { id: kept.id }, idempotencyKey }
       const { result, replayed } = await once(deps, actor, request, async tx => {
         const at = now()
@@ -122,14 +115,6 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'now' | 'secrets'>)
 
 function apiKeyNotFound(id: bigint): DomainError {
   return new DomainError('NOT_FOUND', `API key ${id} not found.`, { subject: { type: 'ApiKey', id } })
-}
-
-function readWish({ name, permissions: written, expiresAt }: Omit<ApiKeyWish, 'idempotencyKey'>) {
-  const { permissions, issues } = readPermissions(written)
-  const problem = textProblem(name ?? '', maxApiKeyName)
-  const all = [...(problem ? [{ path: 'name', message: problem }] : []), ...issues]
-  if (all.length > 0) throw invalidInput(all)
-  return { name: name ?? '', permissions, expiresAt: expiresAt ?? null }
 }
 
 function living({ accountId }: Actor, at: Date): Prisma.Sql {

@@ -3,8 +3,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { routes } from '../../src/rest/routes.ts'
 import { instanceApiKey } from '../../src/services/api-keys-identity.ts'
+import type { Lease } from '../../src/services/leases.ts'
 import { createSecrets } from '../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../support/app.ts'
+import { openGateway } from '../support/gateways.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
 import { sampleOperations } from '../support/samples.ts'
 
@@ -65,6 +67,14 @@ describe("an instance's own key", () => {
     expect((await app.rest(key, 'PUT', `/instances/${id}/`, { label: 'taken', state: 'stopped' })).status).toBe(403)
     expect((await app.rest(key, 'PUT', '/instances/', { ids: [id], label: 'taken' })).status).toBe(403)
     expect(await rentals.read(owner, id)).toMatchObject({ label: 'mine', intended_status: 'running' })
+  })
+
+  it('is what its container is told', async () => {
+    const id = await rentals.rent(owner)
+    const gateway = openGateway({ url: app.database.url, now: app.clock.now })
+    const spec = await gateway.reconciliation.specOf({ instanceId: BigInt(id) } as Lease)
+    await gateway.close()
+    expect([spec.apiKey, await statusOf(spec.apiKey)]).toEqual([keyOf(id), 403])
   })
 
   it('is not refused because the key that rented it has ended', async () => {

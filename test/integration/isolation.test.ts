@@ -339,6 +339,23 @@ describe('a key that is bound to one id', () => {
 })
 
 describe('a key that may write and not read', () => {
+  it.each([true, false])('sees what it did when labels are all that it may (%s) or may not change', async eq => {
+    const id = await rentals.rent(owner)
+    const constraints = { id: { eq: id }, relabels: { eq } }
+    const key = await app.scopedKey(owner, { api: { instance_write: { 'instances.update': { constraints } } } })
+    const ask = (change: string) =>
+      app.graphql(
+        key,
+        `mutation { updateInstance(input: { id: "${id}", ${change} }) {
+          ... on InstanceSuccess { instance { label targetState } } } }`,
+      )
+    const [labelled, stopped] = [await ask('label: "new"'), await ask('targetState: STOPPED')]
+    const refused = (eq ? stopped : labelled).errors
+    expect(refused).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
+    const { instance } = (eq ? labelled : stopped).data.updateInstance
+    expect(instance).toEqual(eq ? { label: 'new', targetState: 'RUNNING' } : { label: null, targetState: 'STOPPED' })
+  })
+
   it('rents, and is told so', async () => {
     const key = await app.scopedKey(owner, { api: { instance_write: {} } })
     const offerId = await rentals.newOffer()
