@@ -51,9 +51,9 @@ export function volumeInUse(id: bigint, instanceId: bigint, removing: boolean): 
   return new DomainError('VOLUME_UNAVAILABLE', message, { subject: { type: 'Volume', id }, instanceId })
 }
 
-/** Whether a machine's free disk is on the market. */
-export function offersStorage(machine: Pick<Machine, 'listedUntil' | 'drainedAt' | 'unlistedAt'>, at: Date): boolean {
-  return machine.listedUntil > at && machine.drainedAt === null && machine.unlistedAt === null
+/** Whether a machine's free disk is on the market. A machine that is off it is drained too. */
+export function offersStorage(machine: Pick<Machine, 'listedUntil' | 'drainedAt'>, at: Date): boolean {
+  return machine.listedUntil > at && machine.drainedAt === null
 }
 
 /** What a new volume costs per hour on a machine, or why it cannot be there. */

@@ -119,7 +119,5 @@ function conditionsOf({ conditions, sizeGb }: VolumeOfferSearch, at: Date): Pris
 
 /** As `offersStorage` in domain/volumes.ts says it. */
 function onTheMarket(sizeMb: number, at: Date): Prisma.Sql[] {
-  return [
-    sql`m.listed_until > ${at} AND m.drained_at IS NULL AND m.unlisted_at IS NULL AND m.free_disk_mb >= ${sizeMb}`,
-  ]
+  return [sql`m.listed_until > ${at} AND m.drained_at IS NULL AND m.free_disk_mb >= ${sizeMb}`]
 }

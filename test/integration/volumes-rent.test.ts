@@ -5,6 +5,7 @@ import { transaction } from '../../src/database/transaction.ts'
 import type { Actor } from '../../src/domain/actor.ts'
 import type { ContainerSpec } from '../../src/domain/containers.ts'
 import type { VolumeMount } from '../../src/domain/launch-env.ts'
+import type { Lease } from '../../src/services/leases.ts'
 import { lockMachine } from '../../src/services/market.ts'
 import { attachVolumes, makeVolumes, volumesFor } from '../../src/services/volumes-rent.ts'
 import { manualClock } from '../support/clock.ts'
@@ -153,6 +154,8 @@ describe('an instance with volumes', () => {
       { volumeId: first, mountPath: '/a' },
       { volumeId: second, mountPath: '/b' },
     ])
+    const [other, third] = [await rent(machineId), await make(machineId)]
+    await attach(other, data(third))
     const released = () =>
       gateway.sql('SELECT released_at FROM volume_attachments WHERE instance_id = $1', [instance.id])
     await gateway.services.instances.destroy(actor, [instance.id])
@@ -161,6 +164,10 @@ describe('an instance with volumes', () => {
     const [row] = await gateway.sql('SELECT removed_at FROM instances WHERE id = $1', [instance.id])
     expect(row?.['removed_at']).toBeInstanceOf(Date)
     expect(await released()).toEqual(Array(2).fill({ released_at: row?.['removed_at'] }))
+    // What it had is not handed to a container any more, and what others have stays with them.
+    const specOf = ({ id }: { id: bigint }) => gateway.reconciliation.specOf({ instanceId: id } as Lease)
+    expect((await specOf(instance)).volumes).toEqual([])
+    expect((await specOf(other)).volumes).toEqual([data(third)])
   })
 
   it('leaves them to the next', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { permissionCategories } from '../../src/domain/permissions.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { queriesOf } from '../support/queries.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
@@ -314,6 +315,29 @@ describe('what is read', () => {
       for (const owner of [few, key]) await app.graphql(owner, '{ viewer { id } }')
       expect([name, await count(key, 50)]).toEqual([name, await count(few, 1)])
     }
+  })
+})
+
+describe('a key', () => {
+  it.each([
+    ['instance_read', '{ volumes { nodes { id } } }'],
+    ['instance_read', '{ volumes { totalCount } }'],
+    ['instance_read', '{ node(id: "vol_1") { id } }'],
+    ['misc', '{ volumeOffers { totalCount } }'],
+    ['misc', '{ node(id: "vof_1") { id } }'],
+  ])('without %s may not ask %s', async (category, query) => {
+    const others = permissionCategories.filter(name => name !== category)
+    const scoped = await app.scopedKey(key, { api: Object.fromEntries(others.map(name => [name, {}])) })
+    const { errors } = await app.graphql(scoped, query)
+    expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: [category] } }])
+  })
+
+  it('may be bound to a size', async () => {
+    const offerId = await volumes.newMachine()
+    const constraints = { sizeGb: { lte: 10 } }
+    const bound = await app.scopedKey(key, { api: { instance_write: { 'volumes.create': { constraints } } } })
+    expect(await volumes.create(bound, { offerId, sizeGb: 10 })).toMatchObject({ __typename: 'CreateVolumeSuccess' })
+    await expect(volumes.create(bound, { offerId, sizeGb: 10.1 })).rejects.toThrow('FORBIDDEN')
   })
 })
 
