@@ -5,9 +5,11 @@ import { type Operation, operations, permissionCategories } from '../../src/doma
 import { startApp, type TestApp } from '../support/app.ts'
 import { fieldsWithIds, routesWithIds } from '../support/ids.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
+import { templatesOf } from '../support/templates.ts'
 
 let app: TestApp
 let rentals: Rentals
+let templates: ReturnType<typeof templatesOf>
 let owner: string
 let stranger: string
 
@@ -16,7 +18,9 @@ beforeAll(async () => {
   // Ids that are nothing else in an answer.
   await app.sql('ALTER SEQUENCE instances_id_seq RESTART 5000001')
   await app.sql('ALTER SEQUENCE offers_id_seq RESTART 7000001')
+  await app.sql('ALTER SEQUENCE templates_id_seq RESTART 6000001')
   rentals = rentalsOf(app)
+  templates = templatesOf(app)
   owner = await app.newKey(null, someCredit)
   stranger = await app.newKey(null, someCredit)
 })
@@ -30,7 +34,7 @@ type Case = {
   operation: Operation
   parameter?: 'id' | 'offerId'
   /** Whose id it is. Offers and machines are everybody's, until they are rented. */
-  of: 'instance' | 'offer' | 'machine'
+  of: 'instance' | 'offer' | 'machine' | 'template'
   ask: (key: string, id: number) => Promise<{ status: number; [more: string]: unknown }>
 }
 
@@ -50,6 +54,7 @@ const rest =
 const refused = '__typename ... on Error { code message }'
 const offer = { operation: 'instances.rent', parameter: 'offerId', of: 'offer' } as const
 const instance = (operation: Operation) => ({ operation, parameter: 'id', of: 'instance' }) as const
+const template = (operation: Operation) => ({ operation, parameter: 'id', of: 'template' }) as const
 const update = '... on BulkInstancesPayload { items { outcome instance { id } error { code message } } }'
 
 const fields: Record<string, Case> = {
@@ -91,6 +96,15 @@ const fields: Record<string, Case> = {
     ...instance('instances.destroy'),
     ask: graphql(id => `mutation { destroyInstances(input: { ids: ["${id}"] }) { ${refused} ${update} } }`),
   },
+  template: { ...template('templates.get'), ask: graphql(id => `{ template(id: "${id}") { id name } }`) },
+  saveTemplate: {
+    ...template('templates.save'),
+    ask: graphql(id => `mutation { saveTemplate(input: { id: "${id}", name: "taken", image: "a" }) { ${refused} } }`),
+  },
+  deleteTemplate: {
+    ...template('templates.delete'),
+    ask: graphql(id => `mutation { deleteTemplate(input: { id: "${id}" }) { ${refused} } }`),
+  },
 }
 
 const path = '/api/v0/instances/{id}/'
@@ -119,13 +133,14 @@ it('is asked of every field and of every route that takes an id', () => {
 /** Everything that a command could change. */
 async function world(): Promise<unknown> {
   return await app.sql(`SELECT (SELECT json_agg(to_jsonb(i) ORDER BY id) FROM instances i) AS instances,
-    (SELECT count(*) FROM events) AS events, (SELECT json_agg(to_jsonb(g) ORDER BY machine_id, index) FROM gpus g) AS gpus,
+    (SELECT json_agg(to_jsonb(t) ORDER BY id) FROM templates t) AS templates, (SELECT count(*) FROM events) AS events, (SELECT json_agg(to_jsonb(g) ORDER BY machine_id, index) FROM gpus g) AS gpus,
     (SELECT json_agg(to_jsonb(o) ORDER BY id) FROM offers o WHERE withdrawn_at IS NULL) AS offers`)
 }
 
 /** What a case is about, of an account's own. */
 async function subject({ of }: Case, key: string): Promise<number> {
   if (of === 'instance') return await rentals.rent(key)
+  if (of === 'template') return Number((await templates.saved(key, { name: crypto.randomUUID() })).id.slice(4))
   const offerId = await rentals.newOffer()
   if (of === 'offer') return offerId
   const [row] = await app.sql(`SELECT machine_id FROM offers WHERE id = ${offerId}`)
@@ -141,10 +156,12 @@ function isRefused(answer: { status: number; [more: string]: unknown }): boolean
 describe("another account's id", () => {
   const owned = cases.filter(([, { of }]) => of !== 'machine')
 
-  it.each(owned)('in %s looks exactly like an id that does not exist', async (_name, { of, ask }) => {
+  it.each(owned)('in %s looks exactly like an id that does not exist', async (_name, given) => {
+    const { of, ask } = given
     const rented = await rentals.newOffer()
     const { body } = await app.rest(owner, 'PUT', `/asks/${rented}/`, { image: 'ubuntu', label: 'mine' })
-    const id = of === 'offer' ? rented : body.new_contract
+    const made = of === 'template' ? await subject(given, owner) : body.new_contract
+    const id = of === 'offer' ? rented : made
     const before = await world()
     const answer = async (of: number) => JSON.stringify(await ask(stranger, of)).replaceAll(String(of), 'ID')
     expect(await answer(id)).toBe(await answer(noSuchId))
