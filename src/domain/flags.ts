@@ -2,6 +2,9 @@ import type { Word } from './words.ts'
 
 export type Flag<Name> = { name: Name; spelling: string; value: string; at: number }
 
+/** What is wrong with a command line, and at which of its characters. */
+export type Problem = { at: number; message: string }
+
 /** Each spelling of each flag: -e and --env are one. */
 export type FlagNames<Name> = ReadonlyMap<string, Name>
 
@@ -9,10 +12,10 @@ export type FlagNames<Name> = ReadonlyMap<string, Name>
 export function readFlags<Name>(
   words: Word[],
   names: FlagNames<Name>,
-): { flags: Flag<Name>[]; others: Word[]; problems: string[] } {
+): { flags: Flag<Name>[]; others: Word[]; problems: Problem[] } {
   const flags: Flag<Name>[] = []
   const others: Word[] = []
-  const problems: string[] = []
+  const problems: Problem[] = []
   let known = true
   const rest = words.values()
   for (const { text, at } of rest) {
@@ -25,11 +28,11 @@ export function readFlags<Name>(
     const name = names.get(spelling)
     known = name !== undefined
     if (name === undefined) {
-      problems.push(`has ${spelling} at character ${at}, which ${unknownFlag(names)}`)
+      problems.push({ at, message: `has ${spelling} at character ${at}, which ${unknownFlag(names)}` })
       continue
     }
     const given = value ?? rest.next().value?.text
-    if (given === undefined) problems.push(`has ${spelling} at character ${at} without a value.`)
+    if (given === undefined) problems.push({ at, message: `has ${spelling} at character ${at} without a value.` })
     else flags.push({ name, spelling, value: given, at })
   }
   return { flags, others, problems }
@@ -37,7 +40,9 @@ export function readFlags<Name>(
 
 /** The spelling of a flag, and the value that is written in one word with it. */
 export function splitFlag(text: string): { spelling: string; value: string | undefined } {
-  const [, spelling = text, separator = '', value = ''] = /^(--[^=\s]+|-[^-\s])(=)?(.*)$/su.exec(text) ?? []
+  // Of what is no flag at all no more is repeated than its first word: the rest may be a value.
+  const [, spelling = text.replace(/\s.*$/su, ''), separator = '', value = ''] =
+    /^(--[^=\s]+|-[^-\s])(=)?(.*)$/su.exec(text) ?? []
   return { spelling, value: separator || value ? value : undefined }
 }
 

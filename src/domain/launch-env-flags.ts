@@ -111,15 +111,17 @@ export function readEnvFlags(text: string): Reading {
   const words = textProblem(text) ?? splitWords(text)
   if (typeof words === 'string') return { environment, issues: [{ path: 'env', message: words }] }
   const { flags, others, problems } = readFlags(words, flagNames)
-  const messages = [
+  const stray = 'that belongs to no flag; blanks in a value need quotes.'
+  const found = [
     ...problems,
-    ...others.map(({ at }) => `has a word at character ${at} that belongs to no flag; blanks in a value need quotes.`),
+    ...others.map(({ at }) => ({ at, message: `has a word at character ${at} ${stray}` })),
     ...flags.flatMap(({ name, spelling, value, at }) => {
       const problem = add[name](value, environment)
-      return problem ? [`has ${spelling} at character ${at}, which ${problem}`] : []
+      return problem ? [{ at, message: `has ${spelling} at character ${at}, which ${problem}` }] : []
     }),
   ]
-  return { environment: distinct(environment), issues: messages.map(message => ({ path: 'env', message })) }
+  const issues = found.toSorted((a, b) => a.at - b.at).map(({ message }) => ({ path: 'env', message }))
+  return { environment: distinct(environment), issues }
 }
 
 /** The flags that are read as this environment. */

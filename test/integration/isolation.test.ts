@@ -1,15 +1,15 @@
 // Nobody reaches what is another's, or does what his key does not allow, by any field or route that takes an id.
 
-import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Operation, operations, permissionCategories } from '../../src/domain/permissions.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { fieldsWithIds, routesWithIds } from '../support/ids.ts'
+import { fieldCases, makersOf, routeCases } from '../support/isolation.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
-import { aPublicKey } from '../support/ssh-keys.ts'
 
 let app: TestApp
 let rentals: Rentals
+let make: ReturnType<typeof makersOf>
 let owner: string
 let stranger: string
 
@@ -20,8 +20,10 @@ beforeAll(async () => {
   await app.sql('ALTER SEQUENCE offers_id_seq RESTART 7000001')
   await app.sql('ALTER SEQUENCE volumes_id_seq RESTART 8000001')
   await app.sql('ALTER SEQUENCE ssh_keys_id_seq RESTART 9000001')
-  await app.sql('ALTER SEQUENCE api_keys_id_seq RESTART 8000001')
+  await app.sql('ALTER SEQUENCE api_keys_id_seq RESTART 8500001')
+  await app.sql('ALTER SEQUENCE templates_id_seq RESTART 6000001')
   rentals = rentalsOf(app)
+  make = makersOf(app, rentals)
   owner = await app.newKey(null, someCredit)
   stranger = await app.newKey(null, someCredit)
 })
@@ -30,147 +32,11 @@ afterAll(() => app.close())
 
 const noSuchId = 987_654_321
 
-type Case = {
-  /** What the key must be allowed, and the parameter of it that is this id. Without one a constraint refuses all. */
-  operation: Operation
-  parameter?: 'id' | 'offerId'
-  /** Whose id it is. Offers and machines are everybody's, until they are rented. */
-  of: 'instance' | 'offer' | 'machine' | 'volume' | 'sshKey' | 'apiKey' | 'template'
-  ask: (key: string, id: number) => Promise<{ status: number; [more: string]: unknown }>
-}
-
-const graphql =
-  (query: (id: number) => string): Case['ask'] =>
-  async (key, id) => {
-    const { status, data, errors } = await app.graphql(key, query(id))
-    return { status, data, errors }
-  }
-const rest =
-  (method: string, path: string, body?: (id: number) => object): Case['ask'] =>
-  async (key, id) => {
-    const answer = await app.rest(key, method, path.replace('{id}', String(id)), body?.(id))
-    return { status: answer.status, body: answer.body }
-  }
-
-const refused = '__typename ... on Error { code message }'
-const offer = { operation: 'instances.rent', parameter: 'offerId', of: 'offer' } as const
-const instance = (operation: Operation) => ({ operation, parameter: 'id', of: 'instance' }) as const
-const volume = (operation: Operation) => ({ operation, parameter: 'id', of: 'volume' }) as const
-const apiKey = (operation: Operation) => ({ operation, parameter: 'id', of: 'apiKey' }) as const
-const update = '... on BulkInstancesPayload { items { outcome instance { id } error { code message } } }'
-
-const fields: Record<string, Case> = {
-  instance: { ...instance('instances.get'), ask: graphql(id => `{ instance(id: "${id}") { id label } }`) },
-  instances: {
-    operation: 'instances.list',
-    of: 'instance',
-    ask: graphql(id => `{ instances(filter: { ids: ["${id}"] }) { totalCount nodes { id } } }`),
-  },
-  node: {
-    ...instance('instances.get'),
-    ask: graphql(id => `{ node(id: "ins_${id}") { id ... on Instance { label } } }`),
-  },
-  nodes: { ...instance('instances.get'), ask: graphql(id => `{ nodes(ids: ["ins_${id}"]) { id } }`) },
-  offer: { operation: 'offers.get', of: 'offer', ask: graphql(id => `{ offer(id: "${id}") { id rentable } }`) },
-  offers: {
-    operation: 'offers.search',
-    of: 'machine',
-    ask: graphql(id => `{ offers(filter: { machineId: "${id}" }) { nodes { id } } }`),
-  },
-  rentInstance: {
-    ...offer,
-    ask: graphql(
-      id => `mutation { rentInstance(input: { offerId: "${id}", spec: { source: { image: "ubuntu" } } }) {
-        ${refused} ... on OfferUnavailableError { yourInstance { id } } } }`,
-    ),
-  },
-  updateInstance: {
-    ...instance('instances.update'),
-    ask: graphql(id => `mutation { updateInstance(input: { id: "${id}", label: "taken" }) { ${refused} } }`),
-  },
-  updateInstances: {
-    ...instance('instances.update'),
-    ask: graphql(
-      id => `mutation { updateInstances(input: { ids: ["${id}"], targetState: STOPPED }) { ${refused} ${update} } }`,
-    ),
-  },
-  changeBid: {
-    ...instance('instances.changeBid'),
-    ask: graphql(id => `mutation { changeBid(input: { instanceId: "${id}", bidPerHour: "0.3" }) { ${refused} } }`),
-  },
-  destroyInstances: {
-    ...instance('instances.destroy'),
-    ask: graphql(id => `mutation { destroyInstances(input: { ids: ["${id}"] }) { ${refused} ${update} } }`),
-  },
-  createVolume: {
-    operation: 'volumes.create',
-    parameter: 'offerId',
-    of: 'machine',
-    ask: graphql(id => `mutation { createVolume(input: { offerId: "${id}", sizeGb: 10 }) { ${refused} } }`),
-  },
-  deleteVolume: {
-    ...volume('volumes.delete'),
-    ask: graphql(id => `mutation { deleteVolume(input: { id: "${id}" }) { ${refused} ... on NotFoundError { id } } }`),
-  },
-  volume: { ...volume('volumes.get'), ask: graphql(id => `{ volume(id: "${id}") { id name } }`) },
-  volumeOffers: {
-    operation: 'volumes.search',
-    of: 'machine',
-    ask: graphql(id => `{ volumeOffers(filter: { machineId: "${id}" }) { nodes { id } } }`),
-  },
-  registerSshKey: {
-    operation: 'sshKeys.register',
-    of: 'instance',
-    ask: graphql(
-      id =>
-        `mutation { registerSshKey(input: { publicKey: "${aPublicKey('new')}", instanceIds: ["${id}"] }) { ${refused} } }`,
-    ),
-  },
-  deleteSshKey: {
-    operation: 'sshKeys.delete',
-    parameter: 'id',
-    of: 'sshKey',
-    ask: graphql(id => `mutation { deleteSshKey(input: { id: "${id}" }) { ${refused} } }`),
-  },
-  attachSshKey: {
-    ...instance('instances.attachSshKey'),
-    ask: graphql(id => `mutation { attachSshKey(input: { instanceId: "${id}", sshKeyId: "1" }) { ${refused} } }`),
-  },
-  detachSshKey: {
-    ...instance('instances.detachSshKey'),
-    ask: graphql(id => `mutation { detachSshKey(input: { instanceId: "${id}", sshKeyId: "1" }) { ${refused} } }`),
-  },
-  resetApiKey: {
-    ...apiKey('apiKeys.reset'),
-    ask: graphql(id => `mutation { resetApiKey(input: { id: "${id}" }) { ${refused} } }`),
-  },
-  revokeApiKey: {
-    ...apiKey('apiKeys.revoke'),
-    ask: graphql(id => `mutation { revokeApiKey(input: { id: "${id}" }) { ${refused} } }`),
-  },
-}
-
-const path = '/api/v0/instances/{id}/'
-const restCases: Record<string, Case> = {
-  'PUT /api/v0/asks/{id}/': { ...offer, ask: rest('PUT', '/asks/{id}/', () => ({ image: 'ubuntu' })) },
-  'POST /api/v0/asks/{id}/': { ...offer, ask: rest('POST', '/asks/{id}/', () => ({ image: 'ubuntu' })) },
-  [`GET ${path}`]: { ...instance('instances.get'), ask: rest('GET', '/instances/{id}/') },
-  [`PUT ${path}`]: {
-    ...instance('instances.update'),
-    ask: rest('PUT', '/instances/{id}/', () => ({ label: 'taken' })),
-  },
-  [`DELETE ${path}`]: { ...instance('instances.destroy'), ask: rest('DELETE', '/instances/{id}/') },
-  'PUT /api/v0/instances/': {
-    ...instance('instances.update'),
-    ask: rest('PUT', '/instances/', id => ({ ids: [id], state: 'stopped' })),
-  },
-}
-
-const cases = Object.entries({ ...fields, ...restCases })
+const cases = Object.entries({ ...fieldCases, ...routeCases })
 
 it('is asked of every field and of every route that takes an id', () => {
-  expect(Object.keys(fields).toSorted()).toEqual(fieldsWithIds().toSorted())
-  expect(Object.keys(restCases).toSorted()).toEqual(routesWithIds().toSorted())
+  expect(Object.keys(fieldCases).toSorted()).toEqual(fieldsWithIds().toSorted())
+  expect(Object.keys(routeCases).toSorted()).toEqual(routesWithIds().toSorted())
 })
 
 /** Everything that a command could change. */
@@ -178,26 +44,11 @@ async function world(): Promise<unknown> {
   return await app.sql(`SELECT (SELECT json_agg(to_jsonb(i) ORDER BY id) FROM instances i) AS instances,
     (SELECT json_agg(to_jsonb(k) - 'last_used_at' ORDER BY id) FROM api_keys k) AS keys,
     (SELECT count(*) FROM events) AS events, (SELECT json_agg(to_jsonb(g) ORDER BY machine_id, index) FROM gpus g) AS gpus,
+    (SELECT json_agg(to_jsonb(t) ORDER BY id) FROM templates t) AS templates,
     (SELECT json_agg(to_jsonb(v) ORDER BY id) FROM volumes v) AS volumes,
     (SELECT json_agg(to_jsonb(k) ORDER BY id) FROM ssh_keys k) AS ssh_keys,
     (SELECT json_agg(to_jsonb(a) ORDER BY instance_id, ssh_key_id) FROM instance_ssh_keys a) AS instance_ssh_keys,
     (SELECT json_agg(to_jsonb(o) ORDER BY id) FROM offers o WHERE withdrawn_at IS NULL) AS offers`)
-}
-
-/** What a case is about, made anew by an account. */
-const makers: Record<Case['of'], (key: string) => Promise<number>> = {
-  apiKey: async key => await idOf(await app.scopedKey(key, { api: {} })),
-  instance: key => rentals.rent(key, { label: 'mine' }),
-  machine: newMachine,
-  offer: () => rentals.newOffer(),
-  sshKey: anSshKey,
-  template: aTemplate,
-  volume: async key => await newVolume(key, await newMachine()),
-}
-
-async function newMachine(): Promise<number> {
-  const [row] = await app.sql(`SELECT machine_id FROM offers WHERE id = ${await rentals.newOffer()}`)
-  return (row as { machine_id: number }).machine_id
 }
 
 /** An offer that an account has rented. */
@@ -205,38 +56,6 @@ async function rentedOffer(key: string): Promise<number> {
   const offerId = await rentals.newOffer()
   await app.rest(key, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu', label: 'mine' })
   return offerId
-}
-
-async function aTemplate(key: string): Promise<number> {
-  const { data } = await app.graphql(
-    key,
-    `mutation { saveTemplate(input: { name: "${randomUUID()}", image: "ubuntu" }) {
-      ... on SaveTemplateSuccess { template { id } } } }`,
-  )
-  return Number(data.saveTemplate.template.id.slice('tpl_'.length))
-}
-
-async function newVolume(key: string, machineId: number): Promise<number> {
-  const { data } = await app.graphql(
-    key,
-    `mutation { createVolume(input: { offerId: "${machineId}", sizeGb: 10 }) {
-      ... on CreateVolumeSuccess { volume { id } } } }`,
-  )
-  return Number(data.createVolume.volume.id.slice('vol_'.length))
-}
-
-async function anSshKey(key: string): Promise<number> {
-  const publicKey = aPublicKey(randomUUID())
-  const { data } = await app.graphql(
-    key,
-    `mutation { registerSshKey(input: { publicKey: "${publicKey}" }) { ... on RegisterSshKeySuccess { sshKey { id } } } }`,
-  )
-  return Number(data.registerSshKey.sshKey.id.slice('ssh_'.length))
-}
-
-async function idOf(key: string): Promise<number> {
-  const [row] = await app.sql(`SELECT id FROM api_keys WHERE public_id = '${key.split('_')[1]}'`)
-  return (row as { id: number }).id
 }
 
 /** An answer of GraphQL that could have been null has another status. */
@@ -249,9 +68,9 @@ describe("another account's id", () => {
   const owned = cases.filter(([, { of }]) => of !== 'machine')
 
   it.each(owned)('in %s looks exactly like an id that does not exist', async (_name, { of, ask }) => {
-    const id = await (of === 'offer' ? rentedOffer : makers[of])(owner)
+    const id = await (of === 'offer' ? rentedOffer(owner) : make[of](owner))
     const before = await world()
-    const answer = async (of: number) => JSON.stringify(await ask(stranger, of)).replaceAll(String(of), 'ID')
+    const answer = async (of: number) => JSON.stringify(await ask(app, stranger, of)).replaceAll(String(of), 'ID')
     expect(await answer(id)).toBe(await answer(noSuchId))
     expect(await world()).toEqual(before)
   })
@@ -285,9 +104,9 @@ describe('a key without the permission', () => {
     const category = operations[given.operation]
     const others = permissionCategories.filter(name => name !== category)
     const key = await app.scopedKey(owner, { api: Object.fromEntries(others.map(name => [name, {}])) })
-    const id = await makers[given.of](owner)
+    const id = await make[given.of](owner)
     const before = await world()
-    const answer = await given.ask(key, id)
+    const answer = await given.ask(app, key, id)
     expect(isRefused(answer)).toBe(true)
     expect(JSON.stringify(answer)).toContain(category)
     expect(await world()).toEqual(before)
@@ -300,19 +119,19 @@ describe('a key that is bound to one id', () => {
   })
 
   it.each(cases.filter(([, { parameter }]) => parameter))('may do %s to that one alone', async (_name, given) => {
-    const [one, other] = [await makers[given.of](owner), await makers[given.of](owner)]
+    const [one, other] = [await make[given.of](owner), await make[given.of](owner)]
     const key = await app.scopedKey(owner, bound(given.operation, given.parameter as string, one))
     const before = await world()
-    const denied = await given.ask(key, other)
+    const denied = await given.ask(app, key, other)
     expect(isRefused(denied)).toBe(true)
     expect(await world()).toEqual(before)
-    const allowed = await given.ask(key, one)
+    const allowed = await given.ask(app, key, one)
     expect([allowed.status, isRefused(allowed)]).toEqual([200, false])
   })
 
   it.each(cases.filter(([, { parameter }]) => !parameter))('may not do %s, which names no id', async (_name, given) => {
-    const id = await makers[given.of](owner)
-    const answer = await given.ask(await app.scopedKey(owner, bound(given.operation, 'id', id)), id)
+    const id = await make[given.of](owner)
+    const answer = await given.ask(app, await app.scopedKey(owner, bound(given.operation, 'id', id)), id)
     expect(isRefused(answer)).toBe(true)
   })
 

@@ -61,6 +61,59 @@ it('reads an environment that was printed as the same, once what is given twice 
   fc.assert(property, options)
 })
 
+/** Lines that are nearly right. */
+const line = fc
+  .array(
+    fc.oneof(
+      { weight: 3, arbitrary: environment.map(given => printEnvFlags(given)) },
+      fc.constantFrom(
+        '-e',
+        '-p80:80',
+        '--publish=80:81/udp',
+        '-h',
+        '-x',
+        '-n name',
+        'stray',
+        '-e A',
+        "-e 'A=b c'",
+        '😀',
+        '\n',
+      ),
+      tricky,
+    ),
+    { maxLength: 6 },
+  )
+  .map(parts => parts.join(' '))
+
+it('prints what it read of any line so that it is read as the same', () => {
+  const property = fc.property(line, given => {
+    const { environment: read } = readEnvFlags(given)
+    expect(readEnvFlags(printEnvFlags(read))).toEqual({ environment: read, issues: [] })
+  })
+  fc.assert(property, options)
+})
+
+it('says at which character something is wrong, in the order of the line', () => {
+  const property = fc.property(line, given => {
+    const characters = [...given]
+    const places = readEnvFlags(given).issues.map(({ message }) => {
+      const [, spelling, at] =
+        /^(?:has|ends in) (a word|a quote|a backslash,|-\S*) at character (\d+)/.exec(message) ?? []
+      if (spelling?.startsWith('-')) {
+        const there = characters
+          .slice(Number(at) - 1)
+          .join('')
+          .replace(/["'\\\n]/g, '')
+        expect(there.startsWith(spelling.replace(/["'\\]/g, ''))).toBe(true)
+      }
+      expect(characters[Number(at) - 1]).toMatch(/[^ \t\r\n]/)
+      return Number(at)
+    })
+    expect(places).toEqual(places.toSorted((a, b) => a - b))
+  })
+  fc.assert(property, options)
+})
+
 it('reads the same from an object as from flags', () => {
   const property = fc.property(environment, wished => {
     // Blanks at the end of a key do not count.

@@ -1,0 +1,145 @@
+// An instance says with which template it began, and where each of its settings came from.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startApp, type TestApp } from '../support/app.ts'
+import { queriesOf } from '../support/queries.ts'
+import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
+import { templatesOf } from '../support/templates.ts'
+
+let app: TestApp
+let rentals: Rentals
+let templates: ReturnType<typeof templatesOf>
+let owner: string
+let stranger: string
+
+beforeAll(async () => {
+  app = await startApp()
+  rentals = rentalsOf(app)
+  templates = templatesOf(app)
+  owner = await app.newKey(null, someCredit)
+  stranger = await app.newKey(null, someCredit)
+})
+
+afterAll(() => app.close())
+
+/** As a rental leaves it that began with the template. */
+async function beginWith(id: number, template: { id: string; hashId: string }) {
+  await app.sql(`UPDATE instances SET template_id = ${template.id.slice(4)}, template_hash = '${template.hashId}'
+    WHERE id = ${id}`)
+}
+
+const sources = 'image mode lab directory args hostname onStart registry diskGb'
+
+describe('the settings of an instance', () => {
+  it('say where they came from', async () => {
+    const id = await rentals.rent(owner, {
+      runtype: 'ssh_direct',
+      onstart: 'go',
+      env: { A: '1', '-p 80:80/udp': '1' },
+      lang_utf8: true,
+    })
+    const { data } = await app.graphql(
+      owner,
+      `{ instance(id: ${id}) { template { id } templateHash launch { env { name value secret source }
+        ports { hostPort containerPort protocol source } sources { ${sources} } } } }`,
+    )
+    const source = 'REQUEST'
+    expect(data.instance).toEqual({
+      template: null,
+      templateHash: null,
+      launch: {
+        env: [
+          { name: 'A', value: '1', secret: false, source },
+          { name: 'LANG', value: 'C.UTF-8', secret: false, source },
+          { name: 'LC_ALL', value: 'C.UTF-8', secret: false, source },
+        ],
+        ports: [
+          { hostPort: 22, containerPort: 22, protocol: 'TCP', source },
+          { hostPort: 80, containerPort: 80, protocol: 'UDP', source },
+        ],
+        sources: {
+          ...Object.fromEntries(sources.split(' ').map(name => [name, 'DEFAULT'])),
+          ...{ image: source, mode: source, onStart: source },
+        },
+      },
+    })
+  })
+
+  it('are the same over both faces, where nothing but the image is asked for', async () => {
+    const offerId = await rentals.newOffer()
+    const { data } = await app.graphql(
+      owner,
+      `mutation { rentInstance(input: { offerId: ${offerId}, spec: { source: { image: "ubuntu" } } }) {
+        ... on RentInstanceSuccess { instance { id } } } }`,
+    )
+    const ids = [await rentals.rent(owner), data.rentInstance.instance.id.slice(4)]
+    const rows = await app.sql(`SELECT launch->'sources' AS sources FROM instances WHERE id IN (${ids})`)
+    expect(rows).toEqual([{ sources: { image: 'request' } }, { sources: { image: 'request' } }])
+  })
+
+  it('show no value of a secret variable, over either face, even if the row had it', async () => {
+    const id = await rentals.rent(owner, { env: { TOKEN: 'hidden' } })
+    await app.sql(`UPDATE instances SET launch = jsonb_set(launch, '{env,0,secret}', 'true') WHERE id = ${id}`)
+    const { data } = await app.graphql(owner, `{ instance(id: ${id}) { launch { env { name value secret } } } }`)
+    expect(data.instance.launch.env).toEqual([{ name: 'TOKEN', value: null, secret: true }])
+    expect((await rentals.read(owner, id)).extra_env).toEqual([['TOKEN', '']])
+  })
+})
+
+describe('the template of an instance', () => {
+  const read = async (key: string, id: number) => {
+    const { data, errors } = await app.graphql(key, `{ instance(id: ${id}) { template { id name } templateHash } }`)
+    return { ...data.instance, errors }
+  }
+
+  it('is what it is today, under the hash by which it was named', async () => {
+    const template = await templates.saved(owner, { name: 'before' })
+    const id = await rentals.rent(owner)
+    await beginWith(id, template)
+    const changed = await templates.saved(owner, { id: template.id, name: 'after' })
+    expect(changed.hashId).not.toBe(template.hashId)
+    const shown = { id: template.id, name: 'after' }
+    expect(await read(owner, id)).toEqual({ template: shown, templateHash: template.hashId, errors: undefined })
+    await templates.remove(owner, template.id)
+    expect(await read(owner, id)).toEqual({ template: null, templateHash: template.hashId, errors: undefined })
+  })
+
+  it('of another account is there as long as it is public', async () => {
+    const template = await templates.saved(owner, { name: 'shared', public: true })
+    const id = await rentals.rent(stranger)
+    await beginWith(id, template)
+    expect(await read(stranger, id)).toMatchObject({ template: { id: template.id } })
+    await templates.saved(owner, { id: template.id, name: 'shared' })
+    expect(await read(stranger, id)).toMatchObject({ template: null, templateHash: template.hashId })
+  })
+
+  it('needs the permission to read templates', async () => {
+    const template = await templates.saved(owner, { name: 'unread' })
+    const id = await rentals.rent(owner)
+    await beginWith(id, template)
+    const key = await app.scopedKey(owner, { api: { instance_read: {} } })
+    const { template: shown, templateHash, errors } = await read(key, id)
+    expect([shown, templateHash]).toEqual([null, template.hashId])
+    expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' }, path: ['instance', 'template'] }])
+  })
+
+  it('costs as many statements for 20 instances as for one', async () => {
+    const [few, many] = [await app.newKey(null, someCredit), await app.newKey(null, someCredit)]
+    for (const [key, count] of [
+      [few, 1],
+      [many, 20],
+    ] as const) {
+      for (let n = 1; n <= count; n += 1) {
+        await beginWith(await rentals.rent(key), await templates.saved(key, { name: `template ${n}` }))
+      }
+    }
+    const count = async (key: string, rows: number) => {
+      const statements = await queriesOf(async () => {
+        const { data } = await app.graphql(key, '{ instances { nodes { template { name } } } }')
+        expect(data.instances.nodes.filter(({ template }: { template: unknown }) => template)).toHaveLength(rows)
+      })
+      return statements.length
+    }
+    expect(await count(many, 20)).toBe(await count(few, 1))
+  })
+})

@@ -1,0 +1,211 @@
+// Every field and route that takes an id: what it is asked with, what a key must be allowed for it, and whose the id is.
+
+import { randomUUID } from 'node:crypto'
+import type { Operation } from '../../src/domain/permissions.ts'
+import type { TestApp } from './app.ts'
+import type { Rentals } from './rentals.ts'
+import { aPublicKey } from './ssh-keys.ts'
+
+export type Case = {
+  /** What the key must be allowed, and the parameter of it that is this id. Without one a constraint refuses all. */
+  operation: Operation
+  parameter?: 'id' | 'offerId' | 'machineId'
+  /** Whose id it is. Offers and machines are everybody's, until they are rented. */
+  of: 'instance' | 'offer' | 'machine' | 'volume' | 'sshKey' | 'apiKey' | 'template'
+  ask: (app: TestApp, key: string, id: number) => Promise<{ status: number; [more: string]: unknown }>
+}
+
+const graphql =
+  (query: (id: number) => string): Case['ask'] =>
+  async (app, key, id) => {
+    const { status, data, errors } = await app.graphql(key, query(id))
+    return { status, data, errors }
+  }
+const rest =
+  (method: string, path: string, body?: (id: number) => object): Case['ask'] =>
+  async (app, key, id) => {
+    const answer = await app.rest(key, method, path.replace('{id}', String(id)), body?.(id))
+    return { status: answer.status, body: answer.body }
+  }
+
+const refused = '__typename ... on Error { code message }'
+const offer = { operation: 'instances.rent', parameter: 'offerId', of: 'offer' } as const
+const instance = (operation: Operation) => ({ operation, parameter: 'id', of: 'instance' }) as const
+const volume = (operation: Operation) => ({ operation, parameter: 'id', of: 'volume' }) as const
+const template = (operation: Operation) => ({ operation, parameter: 'id', of: 'template' }) as const
+const apiKey = (operation: Operation) => ({ operation, parameter: 'id', of: 'apiKey' }) as const
+const update = '... on BulkInstancesPayload { items { outcome instance { id } error { code message } } }'
+
+export const fieldCases: Record<string, Case> = {
+  instance: { ...instance('instances.get'), ask: graphql(id => `{ instance(id: "${id}") { id label } }`) },
+  instances: {
+    operation: 'instances.list',
+    of: 'instance',
+    ask: graphql(id => `{ instances(filter: { ids: ["${id}"] }) { totalCount nodes { id } } }`),
+  },
+  node: {
+    ...instance('instances.get'),
+    ask: graphql(id => `{ node(id: "ins_${id}") { id ... on Instance { label } } }`),
+  },
+  nodes: { ...instance('instances.get'), ask: graphql(id => `{ nodes(ids: ["ins_${id}"]) { id } }`) },
+  offer: { operation: 'offers.get', of: 'offer', ask: graphql(id => `{ offer(id: "${id}") { id rentable } }`) },
+  offers: {
+    operation: 'offers.search',
+    of: 'machine',
+    ask: graphql(id => `{ offers(filter: { machineId: "${id}" }) { nodes { id } } }`),
+  },
+  rentInstance: {
+    ...offer,
+    ask: graphql(
+      id => `mutation { rentInstance(input: { offerId: "${id}", spec: { source: { image: "ubuntu" } } }) {
+        ${refused} ... on OfferUnavailableError { yourInstance { id } } } }`,
+    ),
+  },
+  updateInstance: {
+    ...instance('instances.update'),
+    ask: graphql(id => `mutation { updateInstance(input: { id: "${id}", label: "taken" }) { ${refused} } }`),
+  },
+  updateInstances: {
+    ...instance('instances.update'),
+    ask: graphql(
+      id => `mutation { updateInstances(input: { ids: ["${id}"], targetState: STOPPED }) { ${refused} ${update} } }`,
+    ),
+  },
+  changeBid: {
+    ...instance('instances.changeBid'),
+    ask: graphql(id => `mutation { changeBid(input: { instanceId: "${id}", bidPerHour: "0.3" }) { ${refused} } }`),
+  },
+  destroyInstances: {
+    ...instance('instances.destroy'),
+    ask: graphql(id => `mutation { destroyInstances(input: { ids: ["${id}"] }) { ${refused} ${update} } }`),
+  },
+  createVolume: {
+    operation: 'volumes.create',
+    parameter: 'machineId',
+    of: 'machine',
+    ask: graphql(id => `mutation { createVolume(input: { offerId: "${id}", sizeGb: 10 }) { ${refused} } }`),
+  },
+  template: { ...template('templates.get'), ask: graphql(id => `{ template(id: "${id}") { id name } }`) },
+  saveTemplate: {
+    ...template('templates.save'),
+    ask: graphql(id => `mutation { saveTemplate(input: { id: "${id}", name: "taken", image: "a" }) { ${refused} } }`),
+  },
+  deleteTemplate: {
+    ...template('templates.delete'),
+    ask: graphql(id => `mutation { deleteTemplate(input: { id: "${id}" }) { ${refused} } }`),
+  },
+  rentQuote: {
+    ...offer,
+    operation: 'instances.quote',
+    ask: graphql(
+      id =>
+        `{ rentQuote(input: { offerId: "${id}", spec: { source: { image: "ubuntu" } } }) { rentable blockers { code } } }`,
+    ),
+  },
+  deleteVolume: {
+    ...volume('volumes.delete'),
+    ask: graphql(id => `mutation { deleteVolume(input: { id: "${id}" }) { ${refused} ... on NotFoundError { id } } }`),
+  },
+  volume: { ...volume('volumes.get'), ask: graphql(id => `{ volume(id: "${id}") { id name } }`) },
+  volumeOffers: {
+    operation: 'volumes.search',
+    of: 'machine',
+    ask: graphql(id => `{ volumeOffers(filter: { machineId: "${id}" }) { nodes { id } } }`),
+  },
+  registerSshKey: {
+    operation: 'sshKeys.register',
+    of: 'instance',
+    ask: graphql(
+      id =>
+        `mutation { registerSshKey(input: { publicKey: "${aPublicKey('new')}", instanceIds: ["${id}"] }) { ${refused} } }`,
+    ),
+  },
+  deleteSshKey: {
+    operation: 'sshKeys.delete',
+    parameter: 'id',
+    of: 'sshKey',
+    ask: graphql(id => `mutation { deleteSshKey(input: { id: "${id}" }) { ${refused} } }`),
+  },
+  attachSshKey: {
+    ...instance('instances.attachSshKey'),
+    ask: graphql(id => `mutation { attachSshKey(input: { instanceId: "${id}", sshKeyId: "1" }) { ${refused} } }`),
+  },
+  detachSshKey: {
+    ...instance('instances.detachSshKey'),
+    ask: graphql(id => `mutation { detachSshKey(input: { instanceId: "${id}", sshKeyId: "1" }) { ${refused} } }`),
+  },
+  resetApiKey: {
+    ...apiKey('apiKeys.reset'),
+    ask: graphql(id => `mutation { resetApiKey(input: { id: "${id}" }) { ${refused} } }`),
+  },
+  revokeApiKey: {
+    ...apiKey('apiKeys.revoke'),
+    ask: graphql(id => `mutation { revokeApiKey(input: { id: "${id}" }) { ${refused} } }`),
+  },
+}
+
+const path = '/api/v0/instances/{id}/'
+export const routeCases: Record<string, Case> = {
+  'PUT /api/v0/asks/{id}/': { ...offer, ask: rest('PUT', '/asks/{id}/', () => ({ image: 'ubuntu' })) },
+  'POST /api/v0/asks/{id}/': { ...offer, ask: rest('POST', '/asks/{id}/', () => ({ image: 'ubuntu' })) },
+  [`GET ${path}`]: { ...instance('instances.get'), ask: rest('GET', '/instances/{id}/') },
+  [`PUT ${path}`]: {
+    ...instance('instances.update'),
+    ask: rest('PUT', '/instances/{id}/', () => ({ label: 'taken' })),
+  },
+  [`DELETE ${path}`]: { ...instance('instances.destroy'), ask: rest('DELETE', '/instances/{id}/') },
+  'PUT /api/v0/instances/': {
+    ...instance('instances.update'),
+    ask: rest('PUT', '/instances/', id => ({ ids: [id], state: 'stopped' })),
+  },
+}
+
+/** What a case is about, made anew by an account. */
+export function makersOf(app: TestApp, rentals: Rentals): Record<Case['of'], (key: string) => Promise<number>> {
+  return {
+    apiKey: async key => await idOf(await app.scopedKey(key, { api: {} })),
+    instance: key => rentals.rent(key, { label: 'mine' }),
+    machine: newMachine,
+    offer: () => rentals.newOffer(),
+    sshKey: anSshKey,
+    template: aTemplate,
+    volume: async key => await newVolume(key, await newMachine()),
+  }
+
+  async function newMachine(): Promise<number> {
+    const [row] = await app.sql(`SELECT machine_id FROM offers WHERE id = ${await rentals.newOffer()}`)
+    return (row as { machine_id: number }).machine_id
+  }
+
+  async function aTemplate(key: string): Promise<number> {
+    const { data } = await app.graphql(
+      key,
+      `mutation { saveTemplate(input: { name: "${randomUUID()}", image: "ubuntu" }) {
+      ... on SaveTemplateSuccess { template { id } } } }`,
+    )
+    return Number(data.saveTemplate.template.id.slice('tpl_'.length))
+  }
+
+  async function newVolume(key: string, machineId: number): Promise<number> {
+    const { data } = await app.graphql(
+      key,
+      `mutation { createVolume(input: { offerId: "${machineId}", sizeGb: 10 }) {
+      ... on CreateVolumeSuccess { volume { id } } } }`,
+    )
+    return Number(data.createVolume.volume.id.slice('vol_'.length))
+  }
+
+  async function anSshKey(key: string): Promise<number> {
+    const publicKey = aPublicKey(randomUUID())
+    const { data } = await app.graphql(
+      key,
+      `mutation { registerSshKey(input: { publicKey: "${publicKey}" }) { ... on RegisterSshKeySuccess { sshKey { id } } } }`,
+    )
+    return Number(data.registerSshKey.sshKey.id.slice('ssh_'.length))
+  }
+
+  async function idOf(key: string): Promise<number> {
+    const [row] = await app.sql(`SELECT id FROM api_keys WHERE public_id = '${key.split('_')[1]}'`)
+    return (row as { id: number }).id
+  }
+}
