@@ -27,6 +27,11 @@ export function authoriseAtAll(actor: Actor, operation: Operation): void {
   if (!isGranted(actor.permissions, operation)) throw lacking(operation)
 }
 
+/** For what belongs to a thing that can be had in several ways: who may do any of them may see it. */
+export function authoriseAny(actor: Actor, [first, ...others]: readonly [Operation, ...Operation[]]): void {
+  if (![first, ...others].some(operation => isGranted(actor.permissions, operation))) throw lacking(first)
+}
+
 function lacking(operation: Operation): DomainError {
   const category = operations[operation]
   const message = `This key may not do this: it lacks the permission ${category} for ${operation}.`

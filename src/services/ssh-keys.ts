@@ -2,12 +2,23 @@ import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { type SshKey, sshKeyNotFound } from '../domain/ssh-keys.ts'
-import { authorise } from './authorise.ts'
+import { authorise, authoriseAny } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
 import { wakeInstances } from './ssh-keys-attach.ts'
 
 const { sql } = Prisma
+
+const waysToAnInstance = [
+  'instances.get',
+  'instances.list',
+  'instances.rent',
+  'instances.update',
+  'instances.changeBid',
+  'instances.attachSshKey',
+  'instances.detachSshKey',
+  'instances.destroy',
+] as const
 
 const columns = sql`k.id, k.name, k.public_key, k.fingerprint, k.created_at`
 
@@ -39,14 +50,15 @@ export function sshKeyServices({ database, now, wake }: Deps) {
     },
 
     /**
-     * The keys of instances that the actor was given: they are a part of them, and need no permission beside theirs. A
-     * virtual machine shows what it was made with, also what was deleted since.
+     * The keys of instances that the actor was given: they are a part of them, and need no permission beside that by
+     * which he has them. A virtual machine shows what it was made with, also what was deleted since.
      */
-    async ofInstances({ accountId }: Actor, ids: readonly bigint[]): Promise<{ id: bigint; sshKeys: SshKey[] }[]> {
+    async ofInstances(actor: Actor, ids: readonly bigint[]): Promise<{ id: bigint; sshKeys: SshKey[] }[]> {
+      authoriseAny(actor, waysToAnInstance)
       const rows = await database.rows(sql`
         SELECT ${columns}, a.instance_id FROM instance_ssh_keys a JOIN ssh_keys k ON k.id = a.ssh_key_id
         JOIN instances i ON i.id = a.instance_id
-        WHERE a.instance_id = ANY(${ids.map(String)}::bigint[]) AND i.account_id = ${accountId} ORDER BY k.id`)
+        WHERE a.instance_id = ANY(${ids.map(String)}::bigint[]) AND i.account_id = ${actor.accountId} ORDER BY k.id`)
       return ids.map(id => ({ id, sshKeys: rows.filter(row => row.at(-1) === id).map(toSshKey) }))
     },
 

@@ -113,6 +113,35 @@ describe('an instance that is rented', () => {
   })
 })
 
+describe('an account', () => {
+  it('has no more than 100 keys, though the last comes at the same moment', async () => {
+    const { actor } = await aRenter(1)
+    const add = `INSERT INTO ssh_keys (account_id, name, public_key, fingerprint, created_at)
+      SELECT account_id, '', public_key, n::text, now() FROM ssh_keys, generate_series($2::int, $3::int) n WHERE account_id = $1`
+    await gateway.sql(`${add} LIMIT 98`, [actor.accountId, 2, 99])
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [actor.accountId])
+      await session.query(`${add} LIMIT 1`, [actor.accountId, 100, 100])
+      let isDone = false
+      const registering = anSshKey(actor).finally(() => {
+        isDone = true
+      })
+      registering.catch(() => {})
+      await untilSomebodyWaits(session, () => isDone)
+      await session.query('COMMIT')
+      await expect(registering).rejects.toThrow('100')
+    })
+  })
+
+  it('reads no keys of instances of another', async () => {
+    const { actor, id, sshKeys } = await aRenter(1)
+    await gateway.services.sshKeys.attach(actor, id, sshKeys[0] as number)
+    const read = async (by: Actor) => (await gateway.services.sshKeys.ofInstances(by, [id]))[0]?.sshKeys
+    expect([await read(actor), await read(await gateway.newActor())]).toMatchObject([[{ id: sshKeys[0] }], []])
+  })
+})
+
 describe('a container', () => {
   it('is not given a key that is being deleted', async () => {
     const { actor, id, sshKeys } = await aRenter(1)

@@ -392,6 +392,15 @@ describe('deleting', () => {
     expect((await app.graphql(key, `{ node(id: "${one}") { id } }`)).data.node).toBeNull()
   })
 
+  it('leaves alone what was destroyed before', async () => {
+    const [id, sshKey] = [await rentals.rent(key), await registered(key)]
+    await change('attach', key, id, sshKey)
+    await app.rest(key, 'DELETE', `/instances/${id}/`)
+    const events = await eventsOf(id)
+    await remove(key, sshKey)
+    expect(await eventsOf(id)).toEqual(events)
+  })
+
   it('finds nothing the second time', async () => {
     const id = await registered(key)
     await remove(key, id)
@@ -433,6 +442,29 @@ describe('reading', () => {
       return sent.length
     }
     expect(await statements(many, 50)).toBe(await statements(key, 1))
+  })
+
+  it('shows each change to what the same request asks for next', async () => {
+    const [id, one, two] = [await rentals.rent(key), await registered(key), await registered(key)]
+    const shown = '{ ... on InstanceSuccess { instance { sshKeys { id } } } }'
+    const ask = async (mutations: string) => {
+      const { data, errors } = await app.graphql(key, `mutation { ${mutations} }`)
+      expect(errors).toBeUndefined()
+      return Object.values<{ instance?: { sshKeys: { id: string }[] } }>(data).map(({ instance }) =>
+        instance?.sshKeys.map(sshKey => sshKey.id),
+      )
+    }
+    const attach = (sshKeyId: string) =>
+      `attachSshKey(input: { instanceId: "${id}", sshKeyId: "${sshKeyId}" }) ${shown}`
+    const label = (text: string) => `updateInstance(input: { id: "${id}", label: "${text}" }) ${shown}`
+    expect(
+      await ask(`a: ${attach(one)} b: ${attach(two)}
+        c: detachSshKey(input: { instanceId: "${id}", sshKeyId: "${one}" }) ${shown}`),
+    ).toEqual([[one], [one, two], [two]])
+    expect(
+      await ask(`a: ${label('x')} b: deleteSshKey(input: { id: "${two}" }) { __typename } c: ${label('y')}
+        d: registerSshKey(input: { publicKey: "${aKey()}", instanceIds: ["${id}"] }) { __typename } e: ${label('z')}`),
+    ).toEqual([[two], undefined, [], undefined, [expect.any(String)]])
   })
 
   it('shows nobody the keys of another', async () => {
