@@ -1,8 +1,10 @@
+import { moreTabs, type Tab } from './graphiql-tabs-more.ts'
+
 /**
  * Ready operations for GraphiQL, a tab each: a story from left to right, in lines that its editor shows without scrolling.
  * Their ids are those of the demo market when nothing was rented yet.
  */
-export const tabs: { query: string; variables?: string }[] = [
+export const tabs: Tab[] = [
   {
     query: `# 1. Find: GPUs that will do, the cheapest first,
 # priced with the disk that you will ask for.
@@ -63,9 +65,9 @@ query Quote($offer: ID!) {
   },
   {
     query: `# 3. Keys: an SSH key logs in to what you rent from now
-# on. This one is nobody's: put in your own, from the file
-# that ends in .pub. An API key is for programs: this one
-# may search and read instances. Its secret is shown once.
+# on. Under Variables is nobody's: put in your own .pub.
+# An API key is for programs: this one may search and
+# read instances. Its secret is shown once.
 mutation Keys($publicKey: String!) {
   registerSshKey(input: { publicKey: $publicKey }) {
     ... on RegisterSshKeySuccess {
@@ -82,7 +84,10 @@ mutation Keys($publicKey: String!) {
       ]
     }
   ) {
-    ... on CreateApiKeySuccess { secret apiKey { id prefix } }
+    ... on CreateApiKeySuccess {
+      secret
+      apiKey { id prefix }
+    }
     ... on Error { code message }
   }
 }
@@ -92,8 +97,8 @@ mutation Keys($publicKey: String!) {
 }`,
   },
   {
-    query: `# 4. Rent: the offer is named in the variables below.
-# Should another be quicker, alternatives are named.
+    query: `# 4. Rent: the offer is named under Variables. Should
+# another be quicker, alternatives are named.
 mutation Rent($offer: ID!) {
   rentInstance(
     input: {
@@ -114,7 +119,7 @@ mutation Rent($offer: ID!) {
   ) {
     ... on RentInstanceSuccess {
       replayed
-      instance { id status pricePerHour machine { country } }
+      instance { id status pricePerHour }
     }
     ... on Error { code message }
     ... on InvalidInputError { issues { path message } }
@@ -173,121 +178,5 @@ mutation Stop($instances: [ID!]!) {
 `,
     variables: '{ "instances": ["ins_1"] }',
   },
-  {
-    query: `# 7. Template: settings to rent with more than once.
-# With the id of a template they replace those that it has.
-mutation Template {
-  saveTemplate(
-    input: {
-      name: "trainer"
-      image: "pytorch/pytorch:latest"
-      mode: { jupyter: { lab: true } }
-      diskGb: 20
-      env: [
-        { name: "EPOCHS", value: "3" }
-        { name: "TOKEN", value: "hush", secret: true }
-      ]
-    }
-  ) {
-    ... on SaveTemplateSuccess {
-      template { id hashId env { name value secret } }
-    }
-    ... on Error { code message }
-    ... on ConflictError { id }
-  }
-}
-`,
-  },
-  {
-    query: `# 8. Best: searches and rents in one, here at a bid, with
-# the hash of the template. What is said beside it counts
-# more: sources and source tell where each setting came from.
-mutation Best($template: String!) {
-  rentBestOffer(
-    input: {
-      filter: { gpuName: { eq: "RTX 4090" } }
-      orderBy: [
-        { field: DLPERF_PER_DOLLAR, direction: DESC }
-      ]
-      # Or onDemand: { maxPricePerHour: "0.8" }
-      terms: { interruptible: { bidPerHour: "0.4" } }
-      spec: {
-        source: { template: { hashId: $template } }
-        env: [{ name: "EPOCHS", value: "5" }]
-      }
-    }
-  ) {
-    ... on RentBestOfferSuccess {
-      instance {
-        id
-        bidPerHour
-        launch {
-          mode
-          sources { image mode diskGb onStart }
-          env { name value source }
-        }
-      }
-    }
-    ... on Error { code message }
-    ... on NoOfferRentedError { attempts { offerId failure } }
-  }
-}
-`,
-    variables: '{ "template": "fd4a4c258d62396bac970d18d3f31e04" }',
-  },
-  {
-    query: `# 9. Bid: who bids most has the GPUs. Whoever is outbid
-# waits, and goes on when they are free again.
-mutation Bid($instance: ID!) {
-  changeBid(
-    input: { instanceId: $instance, bidPerHour: "0.45" }
-  ) {
-    ... on InstanceSuccess {
-      instance { bidPerHour minimumBidPerHour status }
-    }
-    ... on Error { code message }
-    ... on BidTooLowError { minimumBidPerHour }
-  }
-}
-`,
-    variables: '{ "instance": "ins_2" }',
-  },
-  {
-    query: `# 10. Volume: a disk that outlives instances. The query
-# volumeOffers finds storage. An instance on its machine
-# gets the volume by this, in its spec:
-# volumes: [{ source: { volumeId: "vol_1" } }]
-mutation Volume($storage: ID!) {
-  createVolume(
-    input: { offerId: $storage, sizeGb: 50, name: "data" }
-  ) {
-    ... on CreateVolumeSuccess {
-      volume {
-        id
-        sizeGb
-        pricePerHour
-        machine { id country }
-      }
-    }
-    ... on Error { code message }
-  }
-}
-`,
-    variables: '{ "storage": "vof_1" }',
-  },
-  {
-    query: `# 11. Destroy: it ends rentals, and their disks with all
-# that is on them. Volumes stay.
-mutation Destroy($instances: [ID!]!) {
-  destroyInstances(input: { ids: $instances }) {
-    ... on BulkInstancesPayload {
-      succeededCount
-      items { id outcome error { code message } }
-    }
-    ... on Error { code message }
-  }
-}
-`,
-    variables: '{ "instances": ["ins_1", "ins_2"] }',
-  },
+  ...moreTabs,
 ]
