@@ -2,7 +2,7 @@ import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import type { Instance } from '../domain/instances.ts'
-import { decideRent, type Forecast, foresee, type RentWish } from '../domain/instances-rent.ts'
+import { decideRent, type Forecast, foresee, type RentWish, whatIsAsked } from '../domain/instances-rent.ts'
 import { instanceApiKey } from './api-keys-identity.ts'
 import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
@@ -30,7 +30,7 @@ export function rentServices(deps: Deps) {
     async rent(actor: Actor, wish: RentWish, idempotencyKey?: string): Promise<Rental> {
       authorise(actor, 'instances.rent', { offerId: Number(wish.offerId) })
       const at = now()
-      const request = { operation: 'instances.rent', input: wish, idempotencyKey } as const
+      const request = { operation: 'instances.rent', input: whatIsAsked(wish), idempotencyKey } as const
       const renting = once(deps, actor, request, tx => rentIn(tx, deps, actor, { wish, idempotencyKey }, at))
       const { result, replayed } = await renting.catch(async (error: unknown) => {
         throw error instanceof OfferGone ? await unavailableOffer(deps, actor, wish, error.diskMb, at) : error

@@ -84,7 +84,7 @@ it('agrees with what renting says, for each reason alone', async () => {
   const poor = await app.newKey()
   const taken = await rentals.newOffer()
   await ask(key, 'rentInstance', taken)
-  const free = await rentals.newOffer()
+  const free = await rentals.newOffer({ vmsEnabled: true })
   const cases: [string, number, object][] = [
     [poor, free, {}],
     [key, taken, {}],

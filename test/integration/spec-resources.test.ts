@@ -41,7 +41,10 @@ describe('Offer', () => {
     await rentals.newOffer()
     const { body } = await app.rest(key, 'POST', '/bundles/', { limit: 1 })
     const answer = await app.rest(key, 'PUT', `/asks/${body.offers[0].id}/`, { image: 'ubuntu' })
-    expect(answer).toMatchObject({ status: 200, body: { new_contract: expect.any(Number) } })
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { new_contract: expect.any(Number), instance_api_key: expect.any(String) },
+    })
   })
 
   it('dph_total is the total price in $/hour, and what the instance then costs', async () => {

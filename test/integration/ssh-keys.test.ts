@@ -74,12 +74,9 @@ async function eventsOf(id?: number): Promise<{ type: string; before: unknown; a
   return (await app.sql(`SELECT type, before, after FROM events WHERE ${where} ORDER BY id`)) as never
 }
 
-/** A virtual machine, with a key in it, as renting makes one. */
-async function aVm(by: string, sshKeyId: string): Promise<number> {
-  const id = await rentals.rent(by)
-  await app.sql(`UPDATE instances SET vm = true WHERE id = ${id}`)
-  await app.sql(`INSERT INTO instance_ssh_keys (instance_id, ssh_key_id) VALUES (${id}, ${sshKeyId.slice(4)})`)
-  return id
+/** A virtual machine, with the keys that its account has. */
+async function aVm(by: string): Promise<number> {
+  return await rentals.rent(by, { vm: true }, { vmsEnabled: true })
 }
 
 const idOf = (sshKeyId: string) => Number(sshKeyId.slice(4))
@@ -354,7 +351,7 @@ describe('a container', () => {
 describe('a virtual machine', () => {
   it('keeps the keys that it was made with', async () => {
     const [inside, other] = [await registered(key), await registered(key)]
-    const id = await aVm(key, inside)
+    const id = await aVm(key)
     const refused = {
       code: 'INVALID_STATE',
       message: 'A virtual machine keeps the keys that it was made with.',
