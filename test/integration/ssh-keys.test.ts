@@ -350,23 +350,25 @@ describe('a container', () => {
 
 describe('a virtual machine', () => {
   it('keeps the keys that it was made with', async () => {
-    const [inside, other] = [await registered(key), await registered(key)]
-    const id = await aVm(key)
+    const renter = await app.newKey(null, someCredit)
+    const inside = await registered(renter)
+    const id = await aVm(renter)
+    const other = await registered(renter)
     const refused = {
       code: 'INVALID_STATE',
       message: 'A virtual machine keeps the keys that it was made with.',
     }
-    expect(await change('attach', key, id, other)).toMatchObject(refused)
-    expect(await change('detach', key, id, inside)).toMatchObject(refused)
-    expect((await register(key, { publicKey: aKey(), instanceIds: [id] })).code).toBe('INVALID_STATE')
+    expect(await change('attach', renter, id, other)).toMatchObject(refused)
+    expect(await change('detach', renter, id, inside)).toMatchObject(refused)
+    expect((await register(renter, { publicKey: aKey(), instanceIds: [id] })).code).toBe('INVALID_STATE')
     await rentals.settle()
     const keys = await keysIn(id)
     expect(keys).toHaveLength(1)
-    await remove(key, inside)
+    await remove(renter, inside)
     app.clock.advance(61_000)
     await app.idle()
     expect(await keysIn(id)).toEqual(keys)
-    const { data } = await app.graphql(key, `{ instance(id: ${id}) { sshKeys { id } } }`)
+    const { data } = await app.graphql(renter, `{ instance(id: ${id}) { sshKeys { id } } }`)
     expect(data.instance.sshKeys).toEqual([{ id: inside }])
     expect(await eventsOf(id)).toEqual([])
   })

@@ -58,7 +58,7 @@ export const fieldCases: Record<string, Case> = {
     operation: 'instances.rent',
     of: 'machine',
     ask: graphql(
-      id => `mutation { rentBestOffer(input: { filter: { machineId: { eq: ${id} } },
+      id => `mutation { rentBestOffer(input: { filter: { machineId: "${id}" },
         terms: { onDemand: { maxPricePerHour: "1" } }, spec: { source: { image: "ubuntu" } } }) { ${refused} } }`,
     ),
   },
