@@ -3,7 +3,6 @@ import { bidTooLow, checkBid } from './instances-bid.ts'
 import type { Launch, LaunchWish } from './launch.ts'
 import { settleLaunch } from './launch-merge.ts'
 import type { Machine } from './machines.ts'
-import { assign, type Claim } from './market.ts'
 import { diskRate, printUsd } from './money.ts'
 import { isRentable, type OfferBlock } from './offers.ts'
 import { takesSshKeys } from './ssh-keys.ts'
@@ -49,14 +48,6 @@ export type Decision = {
   warnings: string[]
 }
 
-/** A decision before anything is done. */
-export type Forecast = Decision & {
-  /** What the disk costs per hour, with the volumes that are made. */
-  diskNanos: bigint | undefined
-  /** Whether it would have to wait for its GPUs. */
-  waits: boolean
-}
-
 export function decideRent(wish: RentWish, facts: RentFacts, at: Date): Decision {
   const { launch, issues } = settleLaunch(facts.template?.launch, wish.launch)
   const open = facts.listed && isOpen(facts.listed, at) ? facts.listed : undefined
@@ -67,7 +58,7 @@ export function decideRent(wish: RentWish, facts: RentFacts, at: Date): Decision
     ...keyReasons(launch, facts),
     ...inputReasons(wish, facts, [...issues, ...bidIssues(wish), ...lacksOf(open?.machine, launch), ...misplaced]),
     ...mounts.filter(({ code }) => code !== 'INVALID_INPUT'),
-    ...(open ? [] : [unavailable(wish)]),
+    ...(open ? [] : [offerUnavailable(wish)]),
     ...creditReasons(facts),
     ...(open ? priceReasons(wish, open, launch) : []),
   ]
@@ -107,7 +98,7 @@ function bidIssues({ terms }: RentWish): Issue[] {
   return issue ? [issue] : []
 }
 
-function unavailable({ offerId }: RentWish): DomainError {
+export function offerUnavailable({ offerId }: RentWish): DomainError {
   return new DomainError('OFFER_UNAVAILABLE', `Offer ${offerId} is not available.`)
 }
 
@@ -144,31 +135,6 @@ export function lacksOf(machine: Machine | undefined, launch: Launch | undefined
   }
   if (launch.vm && !machine.vmsEnabled) issues.push({ path: 'vm', message: 'is not offered by this machine.' })
   return issues
-}
-
-/** What a rental would be that is only asked about. Its GPUs are granted in thought, beside those who want them now. */
-export function foresee(
-  { launch, computeNanos, reasons, warnings }: Decision,
-  wish: RentWish,
-  { listed }: RentFacts,
-  claims: Claim[],
-  at: Date,
-): Forecast {
-  const diskNanos =
-    launch && listed && diskRate(listed.machine.storageNanos, launch.diskMb + newVolumesMb(launch.newVolumes))
-  const prices = { computeNanos, diskNanos }
-  if (!listed || computeNanos === undefined || launch?.targetState === 'stopped') {
-    return { launch, ...prices, waits: false, reasons, warnings }
-  }
-  const { firstGpu, numGpus } = listed.offer
-  // The newest has the highest id.
-  const instanceId = 2n ** 63n - 1n
-  const { interruptible } = wish.terms
-  const claim = { instanceId, firstGpu, numGpus, interruptible, computeNanos, claimedAt: at, holds: false }
-  const waits = !assign([...claims, claim]).includes(claim)
-  const isGone = reasons.some(({ code }) => code === 'OFFER_UNAVAILABLE')
-  const gone = waits && wish.cancelUnavailable && !isGone ? [unavailable(wish)] : []
-  return { launch, ...prices, waits, reasons: [...reasons, ...gone], warnings }
 }
 
 /** The same for wishes that ask for the same, however they say it: what is empty or false is absent. */

@@ -10,6 +10,7 @@ import { instanceServices } from './instances.ts'
 import { bestServices } from './instances-best.ts'
 import { bidServices } from './instances-bid.ts'
 import { commandServices } from './instances-command.ts'
+import { quoteServices } from './instances-quote.ts'
 import { rentServices } from './instances-rent.ts'
 import { machineOperations, machineServices } from './machines.ts'
 import { importOperations } from './machines-import.ts'
@@ -36,6 +37,7 @@ export function createServices(deps: Deps) {
     instances: {
       ...instanceServices(deps),
       ...rentServices(deps),
+      ...quoteServices(deps),
       ...bestServices(deps),
       ...commandServices(deps),
       ...bidServices(deps),

@@ -1,5 +1,5 @@
 import { type DomainError, renameIssues } from '../../domain/errors.ts'
-import type { Forecast } from '../../domain/instances-rent.ts'
+import type { Forecast } from '../../domain/instances-quote.ts'
 import { warningsOf } from '../../domain/launch.ts'
 import { builder } from '../builder.ts'
 import { needs } from '../permission.ts'
@@ -32,8 +32,8 @@ const RentQuote = builder.objectRef<Forecast & { offerId: bigint }>('RentQuote')
       type: 'Usd',
       nullable: true,
       description: 'GPUs, disk and the volumes that are made, per hour while it runs. Null where that cannot be said.',
-      resolve: ({ computeNanos, diskNanos }) =>
-        computeNanos === undefined || diskNanos === undefined ? null : computeNanos + diskNanos,
+      resolve: ({ computeNanos, diskNanos, volumesNanos = 0n }) =>
+        computeNanos === undefined || diskNanos === undefined ? null : computeNanos + diskNanos + volumesNanos,
     }),
     gpuPricePerHour: t.field({
       type: 'Usd',
@@ -44,8 +44,14 @@ const RentQuote = builder.objectRef<Forecast & { offerId: bigint }>('RentQuote')
     diskPricePerHour: t.field({
       type: 'Usd',
       nullable: true,
-      description: 'Disk and new volumes alone: what it costs while it is stopped.',
+      description: 'Its disk alone.',
       resolve: ({ diskNanos }) => diskNanos ?? null,
+    }),
+    volumesPricePerHour: t.field({
+      type: 'Usd',
+      nullable: true,
+      description: 'The volumes alone that are made with it. They cost as much until they are deleted.',
+      resolve: ({ diskNanos, volumesNanos }) => (diskNanos === undefined ? null : (volumesNanos ?? null)),
     }),
     launch: t.field({
       type: LaunchConfig,
