@@ -10,11 +10,16 @@ import {
 import { describe, expect, it } from 'vitest'
 import { printedSchema } from '../src/graphql/print.ts'
 import { schema } from '../src/graphql/schema.ts'
+import { generateClient } from './client/generate.ts'
 import { breakingChanges } from './support/schema-diff.ts'
 
 describe('the schema', () => {
   it('is the committed one; npm run schema writes it anew', async () => {
     await expect(printedSchema()).toMatchFileSnapshot('../schema.graphql')
+  })
+
+  it('is the one that the typed client was generated from; npm run schema does it anew', async () => {
+    await expect(await generateClient(printedSchema())).toMatchFileSnapshot('client/generated.ts')
   })
 
   it('describes every type, field, argument and enum value', () => {
