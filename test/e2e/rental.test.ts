@@ -1,15 +1,21 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Gateway, makeDataDir, startGateway, stop } from '../support/process.ts'
+import { aPublicKey } from '../support/ssh-keys.ts'
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 /** The commands that the README has under "Rent". */
 const [, chapter = ''] = /\n## Rent\n(.*?)\n## /s.exec(readme) ?? []
 const blocks = [...chapter.matchAll(/```sh\n(.*?)```/gs)].map(([, commands]) => commands as string)
+const [overRest = '', ...graphql] = blocks
+/** The answer to renting that it shows. */
+const [, shown = ''] = /^# (\{.*\})$/m.exec(overRest) ?? []
 
+/** Where the reader's SSH key is: in `.ssh`, as the README has it. */
+let home: string
 let gateway: Gateway
 let key: string
 let remove: () => Promise<void>
@@ -17,6 +23,9 @@ let remove: () => Promise<void>
 beforeAll(async () => {
   const made = await makeDataDir()
   remove = made.remove
+  home = join(made.dataDir, 'home')
+  mkdirSync(join(home, '.ssh'), { recursive: true })
+  writeFileSync(join(home, '.ssh/id_ed25519.pub'), `${aPublicKey('reader')} me@home\n`)
   gateway = await startGateway({ BERTH_DATA_DIR: made.dataDir, SIMULATED_DELAY: '0' })
   key = readFileSync(join(made.dataDir, 'demo-key'), 'utf8')
 })
@@ -27,9 +36,11 @@ afterAll(async () => {
 })
 
 /** Pastes the commands into a shell, as a reader would, and returns the answers of those that print something. */
-async function paste(commands: string): Promise<Record<string, unknown>[]> {
-  const script = commands.replace('http://127.0.0.1:4000', gateway.url)
-  const { stdout } = await promisify(execFile)('bash', ['-euc', script], { env: { ...process.env, KEY: key } })
+async function paste(...parts: string[]): Promise<Record<string, unknown>[]> {
+  const script = parts.join('').replaceAll('http://127.0.0.1:4000', gateway.url)
+  const { stdout } = await promisify(execFile)('bash', ['-euc', script], {
+    env: { ...process.env, HOME: home, KEY: key },
+  })
   return stdout
     .trim()
     .split('\n')
@@ -37,23 +48,66 @@ async function paste(commands: string): Promise<Record<string, unknown>[]> {
 }
 
 describe('what the README says of renting', () => {
-  it('is two walks', () => {
-    expect(blocks).toHaveLength(2)
+  it('is a walk over REST, and one over GraphQL in nine parts', () => {
+    expect(blocks).toHaveLength(10)
   })
 
   it('works over REST', async () => {
-    const [read, ...changes] = await paste(blocks[0] as string)
+    const [read, ...changes] = await paste(overRest)
     expect(read).toMatchObject({ instances: { intended_status: 'running', image_uuid: 'ubuntu', disk_space: 16 } })
     expect(changes).toEqual([{ success: true }, { success: true }, { success: true }])
   })
 
   it('works over GraphQL', async () => {
-    const [read, stopped, destroyed] = await paste(blocks[1] as string)
+    const answers = await paste(...graphql)
+    const [read, stopped, destroyed, registered, quoted, rented, repeated, best, bid, mounted, made, revoked] = answers
     expect(read).toMatchObject({ data: { instance: { actions: expect.any(Array) } } })
     expect(stopped).toMatchObject({ data: { updateInstance: { instance: { status: expect.any(String) } } } })
     expect(destroyed).toEqual({ data: { destroyInstances: { items: [{ outcome: 'APPLIED' }] } } })
+    expect(registered).toMatchObject({ data: { registerSshKey: { sshKey: { name: 'me@home' } } } })
+    expect(quoted).toMatchObject({ data: { rentQuote: { rentable: true, blockers: [], warnings: [] } } })
+    expect(shape(rented)).toEqual(shape(JSON.parse(shown)))
+    expect(repeated).toEqual(rented)
+    expect(best).toMatchObject({
+      data: {
+        rentBestOffer: {
+          replayed: false,
+          attempts: [{ failure: null }],
+          instance: {
+            launch: {
+              sources: { image: 'TEMPLATE', mode: 'TEMPLATE', diskGb: 'TEMPLATE', onStart: 'DEFAULT' },
+              env: [
+                { name: 'EPOCHS', value: '5', source: 'REQUEST' },
+                { name: 'TOKEN', value: null, source: 'TEMPLATE' },
+              ],
+            },
+          },
+        },
+      },
+    })
+    expect(bid).toMatchObject({ data: { changeBid: { instance: { bidPerHour: '0.25' } } } })
+    const volumes = [{ mountPath: '/data', volume: { id: 'vol_1', name: 'data', sizeGb: 50 } }]
+    expect(mounted).toMatchObject({ data: { rentBestOffer: { instance: { volumes } } } })
+    const id = expect.stringMatching(/^key_\d+$/)
+    expect(made).toMatchObject({ data: { createApiKey: { secret: expect.stringMatching(/^berth_/), apiKey: { id } } } })
+    expect(revoked).toEqual({ data: { revokeApiKey: { revokedId: id } } })
+    expect(answers).toHaveLength(12)
+  })
+
+  it('works again, as what is repeated with its idempotency key happens once', async () => {
+    const answers = await paste(...graphql)
+    expect(answers[3]).toMatchObject({ data: { registerSshKey: { code: 'CONFLICT' } } })
+    expect(answers[7]).toMatchObject({ data: { rentBestOffer: { replayed: true } } })
+    expect(answers).toHaveLength(12)
   })
 })
+
+/** An answer with its numbers, and what is secret in it, left out. */
+function shape(answer: unknown): string {
+  return JSON.stringify(answer)
+    .replace(/:\d+/g, ':0')
+    .replace(/_\d+_[0-9a-f…]+/g, '_0_…')
+}
 
 describe('a gateway', () => {
   const rest = async (method: string, path: string, body?: object) => {

@@ -18,7 +18,7 @@ export const Account = builder.prismaObject('Account', {
     credit: t.expose('postedNanos', { type: 'Usd', description: 'What is left to spend.' }),
     sshKeys: t.field({
       type: [SshKey],
-      description: `The keys that it logs in to its instances with, the oldest first. ${needs('sshKeys.list')}`,
+      description: `The keys that it logs in to its instances with, the oldest first, at most ${maxSshKeys}. ${needs('sshKeys.list')}`,
       complexity: { multiplier: maxSshKeys },
       // Nobody is given another account than his own.
       resolve: (_account, _args, { services, actor }) => services.sshKeys.list(actor),

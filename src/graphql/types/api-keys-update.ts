@@ -5,14 +5,12 @@ import { builder } from '../builder.ts'
 import { parseId, printId } from '../ids.ts'
 import { needs } from '../permission.ts'
 import { ApiKey } from './api-keys.ts'
+import { idempotencyKey, replayed } from './idempotency.ts'
 import { ApiPermissionInput } from './permissions.ts'
 import { permissionsOf } from './permissions-input.ts'
 import { resultUnion } from './results.ts'
 
-const idempotencyKey = {
-  description: 'Names this request for 24 hours: repeated with the same input it gets the first answer again.',
-} as const
-const id = { required: true, description: 'The key, such as `key_42`, or `42`.' } as const
+const id = { required: true, description: 'Such as `key_42`, or `42`.' } as const
 
 const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
   description: 'What the key is called, and what it may do: never more than the one that makes it.',
@@ -36,7 +34,7 @@ const ResetApiKeyInput = builder.inputType('ResetApiKeyInput', {
 })
 
 const RevokeApiKeyInput = builder.inputType('RevokeApiKeyInput', {
-  description: 'Which key ends.',
+  description: 'Which key is revoked.',
   fields: t => ({ id: t.id(id) }),
 })
 
@@ -44,14 +42,12 @@ function success(name: string, description: string) {
   return builder.objectRef<ApiKeySecret>(name).implement({
     description,
     fields: t => ({
-      apiKey: t.expose('apiKey', { type: ApiKey, description: 'The key as it was made.' }),
+      apiKey: t.expose('apiKey', { type: ApiKey, description: 'The key. Repetitions show it as it was then.' }),
       secret: t.exposeString('secret', {
         description:
           'What is sent as `Authorization: Bearer`. It cannot be shown again: keep it where nobody reads it.',
       }),
-      replayed: t.exposeBoolean('replayed', {
-        description: 'Whether this is the answer to an earlier request with the same idempotency key.',
-      }),
+      replayed: t.exposeBoolean('replayed', replayed),
     }),
   })
 }
@@ -69,8 +65,8 @@ const resetting = resultUnion(
   ['INVALID_INPUT', 'NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
 )
 const RevokeApiKeySuccess = builder.objectRef<{ revokedId: string }>('RevokeApiKeySuccess').implement({
-  description: 'The key fails from now on.',
-  fields: t => ({ revokedId: t.exposeID('revokedId', { description: 'The key that there was.' }) }),
+  description: 'The key was revoked, and fails from now on.',
+  fields: t => ({ revokedId: t.exposeID('revokedId', { description: 'Its id.' }) }),
 })
 const revocation = resultUnion('RevokeApiKeyResult', 'What was revoked, or why nothing was.', RevokeApiKeySuccess, [
   'INVALID_INPUT',

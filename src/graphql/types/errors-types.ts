@@ -82,7 +82,7 @@ const PriceChangedError = refusal('PRICE_CHANGED').implement({
   fields: t => ({
     currentPricePerHour: t.field({
       type: 'Usd',
-      description: 'What is asked for costs now: GPUs with their disk, or a volume.',
+      description: 'What is asked for costs this now: GPUs with their disks, or a volume.',
       resolve: ({ details }) => details.currentPriceNanos ?? 0n,
     }),
   }),
@@ -171,7 +171,7 @@ const ConflictError = refusal('CONFLICT').implement({
   fields: t => ({
     id: t.id({
       nullable: true,
-      description: 'The one that there is.',
+      description: 'The one that there is already. Null when there are as many as there may be.',
       resolve: ({ details: { subject } }) => (subject ? printId(subject.type, subject.id) : null),
     }),
   }),

@@ -3,7 +3,7 @@ import type { BestRental } from '../../services/instances-best.ts'
 import { builder } from '../builder.ts'
 import { needs } from '../permission.ts'
 import { RentAttempt } from './errors-types.ts'
-import { idempotencyKey } from './idempotency.ts'
+import { idempotencyKey, replayed } from './idempotency.ts'
 import { Instance } from './instances.ts'
 import { InterruptibleTermsInput } from './instances-rent.ts'
 import { InstanceSpecInput, readSpec, specNames } from './instances-spec.ts'
@@ -64,11 +64,9 @@ const RentBestOfferSuccess = builder.objectRef<BestRental>('RentBestOfferSuccess
       description: 'A key that may only start, stop and destroy this instance. It is in its environment too.',
     }),
     warnings: t.exposeStringList('warnings', {
-      description: 'What is accepted, and may not be what the renter expects.',
+      description: 'What is accepted, and may not do what the renter expects.',
     }),
-    replayed: t.exposeBoolean('replayed', {
-      description: 'Whether this repeats the answer to an earlier request with the same idempotency key.',
-    }),
+    replayed: t.exposeBoolean('replayed', replayed),
   }),
 })
 

@@ -16,7 +16,9 @@ const InstanceFilter = builder.inputType('InstanceFilter', {
     status: t.field({ type: [InstanceStatus], description: 'Those in one of these.' }),
     targetState: t.field({ type: TargetState, description: 'Those of which this is wished.' }),
     gpuName: t.string({ description: 'Those with this GPU, in any case of letters.' }),
-    idempotencyKey: t.string({ description: 'The one that was rented with this key, if its answer was lost.' }),
+    idempotencyKey: t.string({
+      description: 'The one that was rented with this idempotency key, if its answer was lost.',
+    }),
   }),
 })
 

@@ -60,7 +60,7 @@ const RentQuote = builder.objectRef<Forecast & { offerId: bigint }>('RentQuote')
       resolve: ({ launch }) => (launch ? { launch } : null),
     }),
     warnings: t.stringList({
-      description: 'What is accepted, and may not be what the renter expects.',
+      description: 'What is accepted, and may not do what the renter expects.',
       resolve: ({ launch, warnings }) => [...(launch ? warningsOf(launch) : []), ...warnings],
     }),
   }),

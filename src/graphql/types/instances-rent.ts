@@ -5,7 +5,7 @@ import type { Rental } from '../../services/instances-rent.ts'
 import { builder } from '../builder.ts'
 import { parseId } from '../ids.ts'
 import { needs } from '../permission.ts'
-import { idempotencyKey } from './idempotency.ts'
+import { idempotencyKey, replayed } from './idempotency.ts'
 import { Instance } from './instances.ts'
 import { InstanceSpecInput, readSpec, specNames } from './instances-spec.ts'
 import { resultUnion } from './results.ts'
@@ -68,11 +68,9 @@ const RentInstanceSuccess = builder.objectRef<Rental>('RentInstanceSuccess').imp
       description: 'A key that may only start, stop and destroy this instance. It is in its environment too.',
     }),
     warnings: t.exposeStringList('warnings', {
-      description: 'What is accepted, and may not be what the renter expects.',
+      description: 'What is accepted, and may not do what the renter expects.',
     }),
-    replayed: t.exposeBoolean('replayed', {
-      description: 'Whether this repeats the answer to an earlier request with the same idempotency key.',
-    }),
+    replayed: t.exposeBoolean('replayed', replayed),
   }),
 })
 

@@ -117,7 +117,7 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
 
     idempotencyKey: t.exposeString('idempotencyKey', {
       nullable: true,
-      description: 'The idempotency key that it was rented with.',
+      description: 'The idempotency key that it was rented with. Null without one.',
     }),
     sshKeys: t.field({
       type: [SshKey],

@@ -43,8 +43,11 @@ type Fields = PothosSchemaTypes.InputFieldBuilder<typeof builder.$inferSchemaTyp
 
 /** The settings that an instance and a template have alike. */
 export const launchFields = (t: Fields) => ({
-  mode: t.field({ type: LaunchModeInput, description: 'How it is entered. SSH through the proxy, when nothing says.' }),
-  diskGb: t.float({ description: 'Its disk in GB, at least 8. 8 when nothing says.' }),
+  mode: t.field({
+    type: LaunchModeInput,
+    description: 'How it is entered. SSH through the proxy, when neither the rental nor its template says.',
+  }),
+  diskGb: t.float({ description: 'Its disk in GB, at least 8. 8 when neither the rental nor its template says.' }),
   env: t.field({ type: [EnvVarInput], required: true, defaultValue: [], description: 'Environment variables.' }),
   ports: t.field({ type: [PortMappingInput], required: true, defaultValue: [], description: 'Public ports.' }),
   envFlags: t.string({

@@ -121,7 +121,7 @@ export const LaunchConfig = builder.objectRef<Launched>('LaunchConfig').implemen
       resolve: ({ launch }) => launch.sources,
     }),
     warnings: t.stringList({
-      description: 'What is accepted, and will not do what its renter may expect.',
+      description: 'What is accepted, and may not do what the renter expects.',
       resolve: ({ launch }) => warningsOf(launch),
     }),
   }),

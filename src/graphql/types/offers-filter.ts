@@ -26,7 +26,7 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
       type: [VerificationStatus],
       description: 'How far the machine has been checked: one of these.',
     }),
-    machineId: t.id({ description: 'Offers of this machine.' }),
+    machineId: t.id({ description: 'Offers of this machine, such as `mch_42`, or `42`.' }),
     hostId: t.int({ description: 'Offers of this host.' }),
 
     gpuName: t.field({ type: StringFilter, description: 'GPU model, such as "RTX 4090".' }),

@@ -5,6 +5,7 @@ import { builder } from '../builder.ts'
 import type { Context } from '../context.ts'
 import { parseId, printId } from '../ids.ts'
 import { needs } from '../permission.ts'
+import { idempotencyKey, replayed } from './idempotency.ts'
 import { instanceById } from './instances.ts'
 import { instanceResult } from './instances-update.ts'
 import { resultUnion } from './results.ts'
@@ -23,16 +24,14 @@ const RegisterSshKeyInput = builder.inputType('RegisterSshKeyInput', {
     instanceIds: t.idList({
       required: true,
       defaultValue: [],
-      description: `Containers that it logs in to from now on, at most ${maxIdsPerCommand}. Those that are rented later get it anyway.`,
+      description: `Containers that it logs in to from now on, at most ${maxIdsPerCommand}. Instances that are rented later get it anyway.`,
     }),
-    idempotencyKey: t.string({
-      description: 'Any text of at most 255 characters. A repetition within 24 hours gets the first answer again.',
-    }),
+    idempotencyKey: t.string(idempotencyKey),
   }),
 })
 
 const DeleteSshKeyInput = builder.inputType('DeleteSshKeyInput', {
-  description: 'Which SSH key goes.',
+  description: 'Which SSH key is deleted.',
   fields: t => ({ id: t.id({ required: true, description: 'Such as `ssh_42`, or `42`.' }) }),
 })
 
@@ -42,33 +41,31 @@ const accessFields = {
 } as const
 
 const AttachSshKeyInput = builder.inputType('AttachSshKeyInput', {
-  description: 'Which key is to log in to which container.',
+  description: 'Which SSH key is to log in to which container.',
   fields: t => ({ instanceId: t.id(accessFields.instanceId), sshKeyId: t.id(accessFields.sshKeyId) }),
 })
 
 const DetachSshKeyInput = builder.inputType('DetachSshKeyInput', {
-  description: 'Which key is to log in no more to which container.',
+  description: 'Which SSH key is to log in no more to which container.',
   fields: t => ({ instanceId: t.id(accessFields.instanceId), sshKeyId: t.id(accessFields.sshKeyId) }),
 })
 
 const RegisterSshKeySuccess = builder
   .objectRef<{ sshKey: SshKeyShape; replayed: boolean }>('RegisterSshKeySuccess')
   .implement({
-    description: 'The key was registered.',
+    description: 'The SSH key was registered.',
     fields: t => ({
       sshKey: t.expose('sshKey', { type: SshKey, description: 'The key.' }),
-      replayed: t.exposeBoolean('replayed', {
-        description: 'Whether this is the answer to an earlier request with the same idempotency key.',
-      }),
+      replayed: t.exposeBoolean('replayed', replayed),
     }),
   })
 
 const DeleteSshKeySuccess = builder.objectRef<{ id: number }>('DeleteSshKeySuccess').implement({
-  description: 'The key was deleted.',
+  description: 'The SSH key was deleted.',
   fields: t => ({ id: t.id({ description: 'Its id.', resolve: ({ id }) => printId('SshKey', id) }) }),
 })
 
-const registered = resultUnion('RegisterSshKeyResult', 'A key, or why there is none.', RegisterSshKeySuccess, [
+const registered = resultUnion('RegisterSshKeyResult', 'An SSH key, or why there is none.', RegisterSshKeySuccess, [
   'INVALID_INPUT',
   'CONFLICT',
   'NOT_FOUND',
@@ -77,7 +74,7 @@ const registered = resultUnion('RegisterSshKeyResult', 'A key, or why there is n
   'IDEMPOTENCY_IN_PROGRESS',
 ])
 
-const deleted = resultUnion('DeleteSshKeyResult', 'The key is gone, or why it is not.', DeleteSshKeySuccess, [
+const deleted = resultUnion('DeleteSshKeyResult', 'What was deleted, or why nothing was.', DeleteSshKeySuccess, [
   'INVALID_INPUT',
   'NOT_FOUND',
 ])
@@ -85,7 +82,7 @@ const deleted = resultUnion('DeleteSshKeyResult', 'The key is gone, or why it is
 builder.mutationFields(t => ({
   registerSshKey: t.field({
     type: registered.union,
-    description: `Adds a public key to the account, which has at most ${maxSshKeys}. ${needs('sshKeys.register')}`,
+    description: `Adds a public SSH key to the account, which has at most ${maxSshKeys}. ${needs('sshKeys.register')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: RegisterSshKeyInput, required: true, description: 'The key.' }) },
     resolve: (_root, { input }, context) =>
@@ -101,7 +98,7 @@ builder.mutationFields(t => ({
   }),
   deleteSshKey: t.field({
     type: deleted.union,
-    description: `Takes a public key away from the account and out of its containers. A virtual machine keeps it. ${needs('sshKeys.delete')}`,
+    description: `Deletes an SSH key of the account, and takes it out of its containers. A virtual machine keeps it. ${needs('sshKeys.delete')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteSshKeyInput, required: true, description: 'Which.' }) },
     resolve: (_root, { input }, context) =>
@@ -115,7 +112,7 @@ builder.mutationFields(t => ({
   }),
   attachSshKey: t.field({
     type: instanceResult.union,
-    description: `Lets a key log in to a container, also while that runs. A virtual machine keeps the keys that it was made with. ${needs('instances.attachSshKey')}`,
+    description: `Lets an SSH key log in to a container, also while that runs. A virtual machine keeps the keys that it was made with. ${needs('instances.attachSshKey')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: AttachSshKeyInput, required: true, description: 'Which, and where.' }) },
     resolve: (_root, { input }, context) =>
@@ -127,7 +124,7 @@ builder.mutationFields(t => ({
   }),
   detachSshKey: t.field({
     type: instanceResult.union,
-    description: `Lets a key log in to a container no more. Who is logged in stays so. ${needs('instances.detachSshKey')}`,
+    description: `Lets an SSH key log in to a container no more. Who is logged in stays so. ${needs('instances.detachSshKey')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: DetachSshKeyInput, required: true, description: 'Which, and where.' }) },
     resolve: (_root, { input }, context) =>

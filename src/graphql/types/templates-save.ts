@@ -2,6 +2,7 @@ import type { Template as TemplateShape } from '../../domain/templates.ts'
 import { builder } from '../builder.ts'
 import { parseId, printId } from '../ids.ts'
 import { needs } from '../permission.ts'
+import { idempotencyKey, replayed } from './idempotency.ts'
 import { launchFields, launchNames, readLaunch } from './launch-input.ts'
 import { resultUnion } from './results.ts'
 import { Template } from './templates.ts'
@@ -16,9 +17,9 @@ const VolumeHintInput = builder.inputType('VolumeHintInput', {
 
 const SaveTemplateInput = builder.inputType('SaveTemplateInput', {
   description:
-    'Settings to keep. With the id of a template they replace all that it has: what is absent is gone, passwords and secret variables too.',
+    'Settings to begin rentals with. With the id of a template they replace all that it has: what is absent is gone, passwords and secret variables too.',
   fields: t => ({
-    id: t.id({ description: 'The template to change, such as `tpl_42`. A new one is made when absent.' }),
+    id: t.id({ description: 'The template to change, such as `tpl_42`, or `42`. A new one is made when absent.' }),
     name: t.string({ required: true, description: 'What you call it, 1 to 256 characters.' }),
     public: t.boolean({
       required: true,
@@ -28,26 +29,21 @@ const SaveTemplateInput = builder.inputType('SaveTemplateInput', {
     image: t.string({ required: true, description: 'A container image.' }),
     ...launchFields(t),
     volumeHint: t.field({ type: VolumeHintInput, description: 'Where a volume would be of use.' }),
-    idempotencyKey: t.string({
-      description:
-        'Yours for this request: repeated within 24 hours, it gets the first answer and nothing else happens.',
-    }),
+    idempotencyKey: t.string(idempotencyKey),
   }),
 })
 
 const SaveTemplateSuccess = builder
   .objectRef<{ template: TemplateShape; replayed: boolean }>('SaveTemplateSuccess')
   .implement({
-    description: 'The template is kept.',
+    description: 'The template was saved.',
     fields: t => ({
       template: t.expose('template', { type: Template, description: 'What it is now.' }),
-      replayed: t.exposeBoolean('replayed', {
-        description: 'Whether an earlier request with the same idempotency key did it.',
-      }),
+      replayed: t.exposeBoolean('replayed', replayed),
     }),
   })
 
-const save = resultUnion('SaveTemplateResult', 'A template, or why it was not kept.', SaveTemplateSuccess, [
+const save = resultUnion('SaveTemplateResult', 'A template, or why it was not saved.', SaveTemplateSuccess, [
   'INVALID_INPUT',
   'NOT_FOUND',
   'CONFLICT',
@@ -58,8 +54,8 @@ const save = resultUnion('SaveTemplateResult', 'A template, or why it was not ke
 builder.mutationField('saveTemplate', t =>
   t.field({
     type: save.union,
-    description: `Keeps settings to begin rentals with. The same settings twice are a conflict that names the first. ${needs('templates.save')}`,
-    args: { input: t.arg({ type: SaveTemplateInput, required: true, description: 'What is kept.' }) },
+    description: `Saves settings to begin rentals with, anew or in place of those of a template. The same settings twice are a conflict that names the first. ${needs('templates.save')}`,
+    args: { input: t.arg({ type: SaveTemplateInput, required: true, description: 'What is wanted.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       save.answer(launchNames, () => {
         const { id, name, public: isPublic, image, volumeHint, idempotencyKey, ...settings } = input
@@ -75,16 +71,16 @@ builder.mutationField('saveTemplate', t =>
 )
 
 const DeleteTemplateInput = builder.inputType('DeleteTemplateInput', {
-  description: 'Which template goes.',
+  description: 'Which template is deleted.',
   fields: t => ({ id: t.id({ required: true, description: 'Such as `tpl_42`, or `42`.' }) }),
 })
 
 const DeleteTemplateSuccess = builder.objectRef<{ id: number }>('DeleteTemplateSuccess').implement({
-  description: 'The template is gone. What was rented with it stays as it is.',
+  description: 'The template was deleted. What was rented with it stays as it is.',
   fields: t => ({ id: t.id({ description: 'Its id.', resolve: ({ id }) => printId('Template', id) }) }),
 })
 
-const remove = resultUnion('DeleteTemplateResult', 'A template is gone, or why not.', DeleteTemplateSuccess, [
+const remove = resultUnion('DeleteTemplateResult', 'What was deleted, or why nothing was.', DeleteTemplateSuccess, [
   'INVALID_INPUT',
   'NOT_FOUND',
 ])
@@ -93,7 +89,7 @@ builder.mutationField('deleteTemplate', t =>
   t.field({
     type: remove.union,
     description: `Deletes one of the account's templates. ${needs('templates.delete')}`,
-    args: { input: t.arg({ type: DeleteTemplateInput, required: true, description: 'Which one.' }) },
+    args: { input: t.arg({ type: DeleteTemplateInput, required: true, description: 'Which.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       remove.answer({}, async () => {
         const id = Number(parseId('Template', input.id))

@@ -110,7 +110,7 @@ builder.queryField('template', t =>
     description: `A template by its id or by its hash: one of the account's, or a public one. Null when there is none, or none any more. ${needs('templates.get')}`,
     args: {
       id: t.arg.id({ description: 'Such as `tpl_42`, or `42`.' }),
-      hashId: t.arg.string({ description: 'Its hash, in place of the id.' }),
+      hashId: t.arg.string({ description: 'Its hash. Either this or the id is given.' }),
     },
     resolve: async (_root, { id, hashId }, context) => {
       if ((id == null) === (hashId == null)) {

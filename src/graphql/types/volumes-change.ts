@@ -2,6 +2,7 @@ import { type Volume as VolumeShape, volumeGb } from '../../domain/volumes.ts'
 import { builder } from '../builder.ts'
 import { parseId, printId } from '../ids.ts'
 import { needs } from '../permission.ts'
+import { idempotencyKey, replayed } from './idempotency.ts'
 import { resultUnion } from './results.ts'
 import { Volume } from './volumes.ts'
 
@@ -15,9 +16,7 @@ const CreateVolumeInput = builder.inputType('CreateVolumeInput', {
       type: 'Usd',
       description: 'Refuse when it costs more than this. Any price is taken when absent.',
     }),
-    idempotencyKey: t.string({
-      description: 'Repetitions with this key within 24 hours make nothing, and are answered as the first was.',
-    }),
+    idempotencyKey: t.string(idempotencyKey),
   }),
 })
 
@@ -26,9 +25,7 @@ const CreateVolumeSuccess = builder.objectRef<Created>('CreateVolumeSuccess').im
   description: 'The volume was made.',
   fields: t => ({
     volume: t.expose('volume', { type: Volume, description: 'The volume.' }),
-    replayed: t.exposeBoolean('replayed', {
-      description: 'Whether an earlier request with this idempotency key made it.',
-    }),
+    replayed: t.exposeBoolean('replayed', replayed),
   }),
 })
 
@@ -47,9 +44,9 @@ const DeleteVolumeInput = builder.inputType('DeleteVolumeInput', {
 })
 
 const DeleteVolumeSuccess = builder.objectRef<{ id: bigint }>('DeleteVolumeSuccess').implement({
-  description: 'The volume is deleted, with all that was in it.',
+  description: 'The volume was deleted, with all that was in it.',
   fields: t => ({
-    id: t.id({ description: 'The volume that was.', resolve: ({ id }) => printId('Volume', id) }),
+    id: t.id({ description: 'Its id.', resolve: ({ id }) => printId('Volume', id) }),
   }),
 })
 

@@ -45,7 +45,7 @@ type Filter = { [Field in VolumeOfferField]?: unknown }
 const VolumeOfferFilter = builder.inputRef<Filter>('VolumeOfferFilter').implement({
   description: 'Which storage is wanted. Every field that is given must hold; null and absent fields say nothing.',
   fields: t => ({
-    machineId: t.id({ description: 'Of this machine.' }),
+    machineId: t.id({ description: 'Of this machine, such as `mch_42`, or `42`.' }),
     gpuName: t.field({ type: StringFilter, description: 'GPU model of the machine, such as "RTX 4090".' }),
     country: t.field({ type: StringFilter, description: 'Where the machine stands: ISO 3166, two letters.' }),
     verified: t.boolean({ description: 'Whether the machine is verified.' }),
