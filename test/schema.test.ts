@@ -6,6 +6,7 @@ import {
   isIntrospectionType,
   isObjectType,
   isSpecifiedScalarType,
+  isUnionType,
 } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { printedSchema } from '../src/graphql/print.ts'
@@ -29,6 +30,18 @@ describe('the schema', () => {
     const described = types.flatMap(placesOf)
     expect(described.length).toBeGreaterThan(200)
     expect(described.filter(({ description }) => !description?.trim()).map(({ place }) => place)).toEqual([])
+  })
+})
+
+describe('the members of a union', () => {
+  const unions = Object.values(schema.getTypeMap()).filter(isUnionType)
+
+  // GraphQL refuses a query that selects both under one name.
+  it.each(unions)('of %s have fields of one name in one type', union => {
+    const fields = union.getTypes().flatMap(member => Object.values(member.getFields()))
+    const types = Map.groupBy(fields, ({ name }) => name)
+    const several = [...types].filter(([, same]) => new Set(same.map(({ type }) => String(type))).size > 1)
+    expect(several.map(([name]) => name)).toEqual([])
   })
 })
 

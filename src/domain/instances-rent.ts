@@ -57,8 +57,9 @@ export function decideRent(wish: RentWish, facts: RentFacts, at: Date): Decision
     ...templateReasons(wish, facts),
     ...keyReasons(launch, facts),
     ...inputReasons(wish, facts, [...issues, ...bidIssues(wish), ...lacksOf(open?.machine, launch), ...misplaced]),
-    ...mounts.filter(({ code }) => code !== 'INVALID_INPUT'),
+    // Before what its own instance did to a volume: who repeats a request is told that the offer was his.
     ...(open ? [] : [offerUnavailable(wish)]),
+    ...mounts.filter(({ code }) => code !== 'INVALID_INPUT'),
     ...creditReasons(facts),
     ...(open ? priceReasons(wish, open, launch) : []),
   ]

@@ -587,7 +587,7 @@ export type InspectQueryVariables = Exact<{
 }>;
 
 
-export type InspectQuery = { instance: { id: string, label: string | null, rentalType: RentalType, idempotencyKey: string | null, machine: { id: string }, template: { id: string, hashId: string } | null, sshKeys: Array<{ id: string }>, volumes: Array<{ mountPath: string, volume: { id: string } | null }>, launch: { image: string, mode: LaunchMode, onStart: string | null, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } }, connection: { host: string, ports: Array<{ containerPort: number, hostPort: number, protocol: string }> } | null, actions: Array<{ action: InstanceAction, available: boolean, reason: string | null }> } | null };
+export type InspectQuery = { instance: { id: string, label: string | null, rentalType: RentalType, idempotencyKey: string | null, machine: { id: string }, template: { id: string, hashId: string } | null, sshKeys: Array<{ id: string }>, volumes: Array<{ mountPath: string, volume: { id: string } | null }>, launch: { image: string, mode: LaunchMode, onStart: string | null, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } }, connection: { host: string, ports: Array<{ containerPort: number, hostPort: number, protocol: PortProtocol }> } | null, actions: Array<{ action: InstanceAction, available: boolean, reason: string | null }> } | null };
 
 export type LaunchFragment = { image: string, mode: LaunchMode, onStart: string | null, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } };
 
@@ -670,10 +670,10 @@ export type DeleteVolumeMutationVariables = Exact<{
 
 
 export type DeleteVolumeMutation = { deleteVolume:
-    | { __typename: 'DeleteVolumeSuccess', id: string }
+    | { __typename: 'DeleteSuccess', deletedId: string }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retryable: boolean, volume: { id: string } | null, instance: { id: string } | null }
+    | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retryable: boolean, volume: { id: string } | null, attachedTo: { id: string } | null }
    };
 
 export class TypedDocumentString<TResult, TVariables>
@@ -1209,15 +1209,15 @@ export const DeleteVolumeDocument = new TypedDocumentString(`
     mutation DeleteVolume($input: DeleteVolumeInput!) {
   deleteVolume(input: $input) {
     __typename
-    ... on DeleteVolumeSuccess {
-      id
+    ... on DeleteSuccess {
+      deletedId
     }
     ...Refusal
     ... on VolumeUnavailableError {
       volume {
         id
       }
-      instance {
+      attachedTo {
         id
       }
     }

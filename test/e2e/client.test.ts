@@ -208,20 +208,20 @@ describe('a typed client', () => {
     const { minimumBidPerHour } = await watch(ask, instanceId)
     const bidPerHour = minimumBidPerHour ?? expect.fail('No bid would win.')
     const { changeBid } = await ask(client.ChangeBidDocument, { input: { instanceId, bidPerHour } })
-    expect(only('InstanceSuccess', changeBid).instance.bidPerHour).toBe(bidPerHour)
+    expect(only('InstanceSuccess', changeBid).attachedTo.bidPerHour).toBe(bidPerHour)
     await reaches(ask, instanceId, 'RUNNING')
     await reaches(askAsRival, rivalId, 'SCHEDULING', 'OUTBID')
   })
 
   it('keeps the volume while the instance has it, and deletes it afterwards', async () => {
     const deleting = async () => (await ask(client.DeleteVolumeDocument, { input: { id: volumeId } })).deleteVolume
-    expect(only('VolumeUnavailableError', await deleting()).instance?.id).toBe(instanceId)
+    expect(only('VolumeUnavailableError', await deleting()).attachedTo?.id).toBe(instanceId)
     const { destroyInstances } = await ask(client.DestroyDocument, { input: { ids: [instanceId] } })
     expect(only('BulkInstancesPayload', destroyInstances).items).toEqual([
       { id: instanceId, outcome: 'APPLIED', error: null },
     ])
     // Its container has to be gone first.
-    await expect.poll(deleting, { timeout: 10_000 }).toEqual({ __typename: 'DeleteVolumeSuccess', id: volumeId })
+    await expect.poll(deleting, { timeout: 10_000 }).toEqual({ __typename: 'DeleteSuccess', deletedId: volumeId })
   })
 })
 

@@ -46,7 +46,7 @@ async function changeBid(key: string, id: number, bidPerHour: string) {
       ... on Error { code message retryable }
       ... on BidTooLowError { minimumBidPerHour }
       ... on NotFoundError { id }
-      ... on InvalidStateError { about: instance { id } }
+      ... on InvalidStateError { current { id } }
       ... on InsufficientCreditError { available }
       ... on InvalidInputError { issues { path message } } } }`,
     { input: { instanceId: String(id), bidPerHour } },
@@ -245,7 +245,7 @@ describe('a new bid is refused', () => {
 
   it('to a rental on demand', async () => {
     const id = await rentals.rent(renter)
-    const refusal = { code: 'INVALID_STATE', about: { id: `ins_${id}` } }
+    const refusal = { code: 'INVALID_STATE', current: { id: `ins_${id}` } }
     expect(await changeBid(renter, id, '0.3')).toMatchObject(refusal)
     expect(await minimumOf(renter, id)).toBeNull()
   })

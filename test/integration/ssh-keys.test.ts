@@ -45,7 +45,7 @@ async function registered(by: string, publicKey = aKey()): Promise<string> {
 }
 
 async function remove(by: string, id: string) {
-  const query = `mutation ($input: DeleteSshKeyInput!) { deleteSshKey(input: $input) { ${refusal} ... on DeleteSshKeySuccess { id } } }`
+  const query = `mutation ($input: DeleteSshKeyInput!) { deleteSshKey(input: $input) { ${refusal} ... on DeleteSuccess { deletedId } } }`
   const { data, errors } = await app.graphql(by, query, { input: { id } })
   return data?.deleteSshKey ?? errors
 }
@@ -381,7 +381,7 @@ describe('deleting', () => {
     const ids = [await rentals.rentTo(key, 'running'), await rentals.rentTo(key, 'running')]
     for (const id of ids) for (const sshKey of [one, two]) await change('attach', key, id, sshKey)
     await app.idle()
-    expect(await remove(key, one)).toEqual({ __typename: 'DeleteSshKeySuccess', id: one })
+    expect(await remove(key, one)).toEqual({ __typename: 'DeleteSuccess', deletedId: one })
     await app.idle()
     for (const id of ids) {
       expect(await keysIn(id)).toEqual([second])

@@ -189,7 +189,7 @@ describe('deleting', () => {
   it('gives the disk back, and the volume is not found any more', async () => {
     const machineId = await volumes.newMachine()
     const id = await volumes.make(key, machineId)
-    expect(await volumes.remove(key, id)).toEqual({ __typename: 'DeleteVolumeSuccess', id: `vol_${id}` })
+    expect(await volumes.remove(key, id)).toEqual({ __typename: 'DeleteSuccess', deletedId: `vol_${id}` })
     expect(await volumes.freeDiskMb(machineId)).toBe(900_000)
     const before = { volumeId: String(id), name: 'volume', sizeMb: 10_000, machineId }
     expect(await eventsOf('VOLUME_DELETED')).toEqual([{ before, after: null, reason: 'USER_REQUEST' }])
@@ -223,7 +223,7 @@ describe('deleting', () => {
     await rentals.settle()
     // What the instance had is free again; the volume is not.
     expect(await volumes.freeDiskMb(machineId)).toBe(890_000)
-    expect(await volumes.remove(key, volumeId)).toMatchObject({ __typename: 'DeleteVolumeSuccess' })
+    expect(await volumes.remove(key, volumeId)).toMatchObject({ __typename: 'DeleteSuccess' })
     expect(await volumes.freeDiskMb(machineId)).toBe(900_000)
   })
 

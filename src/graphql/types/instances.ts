@@ -101,7 +101,7 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     }),
     pricePerHour: t.field({
       type: 'Usd',
-      description: 'GPUs and disk, per hour while it runs, as agreed when it was rented.',
+      description: 'GPUs and disk, per hour while it runs: as agreed when it was rented or, at a bid, as it bids now.',
       resolve: ({ computeNanos, diskNanos }) => computeNanos + diskNanos,
     }),
     diskPricePerHour: t.expose('diskNanos', {
