@@ -208,7 +208,7 @@ describe('a typed client', () => {
     const { minimumBidPerHour } = await watch(ask, instanceId)
     const bidPerHour = minimumBidPerHour ?? expect.fail('No bid would win.')
     const { changeBid } = await ask(client.ChangeBidDocument, { input: { instanceId, bidPerHour } })
-    expect(only('InstanceSuccess', changeBid).attachedTo.bidPerHour).toBe(bidPerHour)
+    expect(only('InstanceSuccess', changeBid).instance.bidPerHour).toBe(bidPerHour)
     await reaches(ask, instanceId, 'RUNNING')
     await reaches(askAsRival, rivalId, 'SCHEDULING', 'OUTBID')
   })

@@ -68,7 +68,7 @@ describe('a rental', () => {
     expect(running).toMatchObject({ status: 'RUNNING', statusReason: null, startedAt: expect.any(String) })
     const { host, sshPort, sshCommand, ports } = running.connection
     expect(sshCommand).toBe(`ssh -p ${sshPort} root@${host}`)
-    expect(ports).toEqual([{ containerPort: 22, hostPort: sshPort, protocol: 'tcp' }])
+    expect(ports).toEqual([{ containerPort: 22, hostPort: sshPort, protocol: 'TCP' }])
 
     const [stopped] = (await bulk('updateInstances', { ids: [made.id], targetState: 'STOPPED' })).items
     expect(stopped).toMatchObject({ outcome: 'APPLIED', instance: { status: 'RUNNING', targetState: 'STOPPED' } })

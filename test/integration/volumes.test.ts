@@ -207,7 +207,7 @@ describe('deleting', () => {
       code: 'VOLUME_UNAVAILABLE',
       retryable: true,
       volume: { id: `vol_${volumeId}` },
-      instance: { id: `ins_${instanceId}` },
+      attachedTo: { id: `ins_${instanceId}` },
     }
     const message = `Volume ${volumeId} is attached to instance ${instanceId}.`
     expect(await volumes.remove(key, volumeId)).toEqual({ ...refused, message })
@@ -231,7 +231,7 @@ describe('deleting', () => {
     const { volumeId } = await attached()
     const writer = await app.scopedKey(key, { api: { instance_write: {} } })
     const answer = await volumes.remove(writer, volumeId)
-    expect(answer).toMatchObject({ code: 'VOLUME_UNAVAILABLE', volume: null, instance: null })
+    expect(answer).toMatchObject({ code: 'VOLUME_UNAVAILABLE', volume: null, attachedTo: null })
   })
 })
 
