@@ -22,7 +22,7 @@ const blocker = `__typename code message ... on InvalidInputError { issues { pat
 async function ask(by: string, field: 'rentQuote' | 'rentInstance', offer: number, input: object = {}) {
   const wanted = { offerId: String(offer), spec: { source: { image: 'ubuntu' } }, ...input }
   const fields = {
-    rentQuote: `offer { id } rentable waits pricePerHour gpuPricePerHour diskPricePerHour warnings
+    rentQuote: `offer { id pricePerHour } rentable waits pricePerHour gpuPricePerHour diskPricePerHour warnings
       launch { image mode warnings } blockers { ${blocker} }`,
     rentInstance: `... on RentInstanceSuccess { instance { id pricePerHour diskPricePerHour } warnings } ... on Error { ${blocker} }`,
   }
@@ -40,7 +40,7 @@ it('says the price that is charged then, to the nano-dollar', async () => {
   const spec = { source: { image: 'ubuntu' }, diskGb: 123.456, mode: { jupyter: { direct: true } } }
   const quote = await ask(key, 'rentQuote', offer, { spec })
   expect(quote).toMatchObject({
-    offer: { id: `off_${offer}` },
+    offer: { id: `off_${offer}`, pricePerHour: quote.pricePerHour },
     rentable: true,
     waits: false,
     blockers: [],

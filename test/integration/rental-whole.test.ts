@@ -127,8 +127,8 @@ describe('a rental with everything', () => {
       volumes: [{ mountPath: '/data' }, { mountPath: '/scratch' }],
       apiKey: answer.instanceApiKey,
     })
-    const valueOf = (name: string) => container.launch.env.find(variable => variable.name === name)?.value
-    expect(['KEPT', 'REPLACED', 'PLAIN', 'ADDED'].map(valueOf)).toEqual([token, other, 'seen', 'too'])
+    const given = (name: string) => container.launch.env.find(variable => variable.name === name)?.value
+    expect(['KEPT', 'REPLACED', 'PLAIN', 'ADDED'].map(given)).toEqual([token, other, 'seen', 'too'])
 
     const everywhere = [
       await dumpOf(app.database.url),
