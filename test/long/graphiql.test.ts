@@ -48,12 +48,16 @@ const run = async () => {
 describe('GraphiQL in a browser', () => {
   it.each([
     ['Find', '"totalCount"'],
+    ['Quote', '"rentable": true'],
+    ['Keys', '"prefix": "berth_'],
     ['Rent', '"id": "ins_1"'],
     ['Watch', '"label": "my first"'],
     ['Stop', '"outcome": "APPLIED"'],
-    ['Destroy', '"outcome": "APPLIED"'],
-    ['BidsForTraining', '"minimumBidPerHour"'],
-    ['Me', '"credit"'],
+    ['Template', '"hashId"'],
+    ['Best', '"source": "TEMPLATE"'],
+    ['Bid', '"bidPerHour": "0.45"'],
+    ['Volume', '"id": "vol_1"'],
+    ['Destroy', '"succeededCount": 2'],
   ])('runs the tab %s as it is', async (tab, expected) => {
     await page.goto(`${gateway.url}/graphql`)
     await page.click(`.graphiql-tab-button:has-text("${tab}")`)
@@ -62,12 +66,13 @@ describe('GraphiQL in a browser', () => {
     const answer = await run()
     expect(answer).toContain(expected)
     expect(answer).not.toContain('"errors"')
+    expect(answer).not.toContain('"code"')
   })
 
   it('has the same tabs and still the key when it is loaded again', async () => {
     await page.reload()
     await page.waitForSelector('.graphiql-tab-button')
-    expect(await page.locator('.graphiql-tab-button').allTextContents()).toHaveLength(7)
+    expect(await page.locator('.graphiql-tab-button').allTextContents()).toHaveLength(11)
     expect(await run()).not.toContain('"errors"')
   })
 
