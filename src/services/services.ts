@@ -22,10 +22,10 @@ import { sshKeyServices } from './ssh-keys.ts'
 import { attachServices } from './ssh-keys-attach.ts'
 import { registerServices } from './ssh-keys-register.ts'
 import { templateServices } from './templates.ts'
-import { templateCommands } from './templates-save.ts'
+import { templateCommands } from './templates-update.ts'
 import { volumeServices } from './volumes.ts'
-import { volumeChangeServices } from './volumes-change.ts'
 import { volumeOfferServices } from './volumes-offers.ts'
+import { volumeChangeServices } from './volumes-update.ts'
 
 /** Everything that the faces can ask for. */
 export type Services = ReturnType<typeof createServices>

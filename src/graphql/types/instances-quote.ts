@@ -80,7 +80,7 @@ builder.queryField('rentQuote', t =>
     args: { input: t.arg({ type: RentInstanceInput, required: true, description: 'As it would be rented.' }) },
     resolve: async (_root, { input }, { services, actor }) => {
       const wish = readWish(input)
-      const type = wish.terms.interruptible ? 'interruptible' : 'onDemand'
+      const type: RentalType = wish.terms.interruptible ? 'interruptible' : 'onDemand'
       return { ...(await services.instances.quote(actor, wish)), offerId: wish.offerId, type }
     },
   }),
