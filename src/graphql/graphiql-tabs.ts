@@ -1,14 +1,21 @@
-/** Ready operations for GraphiQL, a tab each: a story from left to right. */
+/**
+ * Ready operations for GraphiQL, a tab each: a story from left to right, in lines that its editor shows without scrolling.
+ * Their ids are those of the demo market when nothing was rented yet.
+ */
 export const tabs: { query: string; variables?: string }[] = [
   {
-    query: `# 1. Find: offers of the GPUs that will do, the cheapest first, priced with the disk that you will ask for.
+    query: `# 1. Find: GPUs that will do, the cheapest first,
+# priced with the disk that you will ask for.
 query Find {
   offers(
     first: 10
     filter: {
       verified: true
       reliability: { gte: 0.98 }
-      or: [{ gpuName: { in: ["RTX 4090", "RTX 5090"] } }, { gpuRamMb: { gte: 80000 }, numGpus: { lte: 2 } }]
+      or: [
+        { gpuName: { in: ["RTX 4090", "RTX 5090"] } }
+        { gpuRamMb: { gte: 80000 }, numGpus: { lte: 2 } }
+      ]
     }
     pricing: { diskGb: 16 }
     orderBy: [{ field: PRICE_PER_HOUR }]
@@ -20,7 +27,8 @@ query Find {
       numGpus
       pricePerHour
       priceBreakdown { compute disk }
-      minimumBidPerHour # what it takes at a bid, which others can outbid
+      # At a bid it costs less, until somebody bids more.
+      minimumBidPerHour
       machine { country reliability downloadMbps }
     }
     pageInfo { hasNextPage endCursor }
@@ -29,18 +37,23 @@ query Find {
 `,
   },
   {
-    query: `# 2. Quote: what renting would come to, and all that stands against it. It takes what Rent does.
+    query: `# 2. Quote: what renting would come to, and all that
+# stands against it. It takes what Rent takes.
 query Quote($offer: ID!) {
   rentQuote(
     input: {
       offerId: $offer
-      spec: { source: { image: "pytorch/pytorch:latest" }, mode: { ssh: { direct: true } }, diskGb: 16 }
+      spec: {
+        source: { image: "pytorch/pytorch:latest" }
+        mode: { ssh: { direct: true } }
+        diskGb: 16
+      }
     }
   ) {
     rentable
-    waits # whether it would have to wait for its GPUs
+    waits # Whether it would have to wait for its GPUs.
     pricePerHour
-    diskPricePerHour # what is paid while it is stopped
+    diskPricePerHour # What it costs while it is stopped.
     blockers { code message }
     warnings
   }
@@ -49,29 +62,45 @@ query Quote($offer: ID!) {
     variables: '{ "offer": "off_1" }',
   },
   {
-    query: `# 3. Keys: an SSH key logs in to what you rent from now on. This one is nobody's: put in your own .pub file.
-# An API key is for programs. This one may search and read, and its secret is shown this once.
-mutation Keys {
-  registerSshKey(
-    input: { publicKey: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBBUWF1703UR1DpH9pUme2Q91SNk1xb+s3veIuWbfnCe me@laptop" }
-  ) {
-    ... on RegisterSshKeySuccess { sshKey { id name fingerprint } }
+    query: `# 3. Keys: an SSH key logs in to what you rent from now
+# on. This one is nobody's: put in your own, from the file
+# that ends in .pub. An API key is for programs: this one
+# may search and read instances. Its secret is shown once.
+mutation Keys($publicKey: String!) {
+  registerSshKey(input: { publicKey: $publicKey }) {
+    ... on RegisterSshKeySuccess {
+      sshKey { id name fingerprint }
+    }
     ... on Error { code message }
   }
-  createApiKey(input: { name: "watcher", permissions: [{ category: MISC }, { category: INSTANCE_READ }] }) {
+  createApiKey(
+    input: {
+      name: "watcher"
+      permissions: [
+        { category: MISC }
+        { category: INSTANCE_READ }
+      ]
+    }
+  ) {
     ... on CreateApiKeySuccess { secret apiKey { id prefix } }
     ... on Error { code message }
   }
 }
 `,
+    variables: `{
+  "publicKey": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBBUWF1703UR1DpH9pUme2Q91SNk1xb+s3veIuWbfnCe me@laptop"
+}`,
   },
   {
-    query: `# 4. Rent: the id of an offer is in the variables below. Should another be quicker, alternatives are named.
+    query: `# 4. Rent: the offer is named in the variables below.
+# Should another be quicker, alternatives are named.
 mutation Rent($offer: ID!) {
   rentInstance(
     input: {
       offerId: $offer
-      idempotencyKey: "rental-1" # sent again, it rents nothing more; another rental takes another key
+      # Sent again, it rents nothing more.
+      # Another rental takes another key.
+      idempotencyKey: "rental-1"
       spec: {
         source: { image: "pytorch/pytorch:latest" }
         mode: { ssh: { direct: true } }
@@ -83,17 +112,24 @@ mutation Rent($offer: ID!) {
       }
     }
   ) {
-    ... on RentInstanceSuccess { replayed instance { id status pricePerHour machine { country } } }
+    ... on RentInstanceSuccess {
+      replayed
+      instance { id status pricePerHour machine { country } }
+    }
     ... on Error { code message }
     ... on InvalidInputError { issues { path message } }
-    ... on OfferUnavailableError { alternatives { id pricePerHour } yourInstance { id } }
+    ... on OfferUnavailableError {
+      alternatives { id pricePerHour }
+      yourInstance { id }
+    }
   }
 }
 `,
     variables: '{ "offer": "off_1" }',
   },
   {
-    query: `# 5. Watch: run it again until the status is RUNNING. Then it says how to log in.
+    query: `# 5. Watch: run it again until the status is RUNNING.
+# Then it says how to log in.
 query Watch {
   viewer { credit }
   instances(first: 10) {
@@ -106,7 +142,10 @@ query Watch {
       gpuName
       numGpus
       pricePerHour
-      connection { sshCommand ports { containerPort hostPort protocol } }
+      connection {
+        sshCommand
+        ports { containerPort hostPort protocol }
+      }
       actions { action available reason }
     }
   }
@@ -114,11 +153,19 @@ query Watch {
 `,
   },
   {
-    query: `# 6. Stop: a stopped instance costs its disk only. With RUNNING it starts again.
+    query: `# 6. Stop: a stopped instance costs its disk only.
+# With RUNNING it starts again.
 mutation Stop($instances: [ID!]!) {
-  updateInstances(input: { ids: $instances, targetState: STOPPED }) {
+  updateInstances(
+    input: { ids: $instances, targetState: STOPPED }
+  ) {
     ... on BulkInstancesPayload {
-      items { id outcome instance { targetState status } error { code message } }
+      items {
+        id
+        outcome
+        instance { targetState status }
+        error { code message }
+      }
     }
     ... on Error { code message }
   }
@@ -127,7 +174,8 @@ mutation Stop($instances: [ID!]!) {
     variables: '{ "instances": ["ins_1"] }',
   },
   {
-    query: `# 7. Template: settings to rent with more than once. With the id of one it would be changed instead.
+    query: `# 7. Template: settings to rent with more than once.
+# With the id of a template they replace those that it has.
 mutation Template {
   saveTemplate(
     input: {
@@ -135,25 +183,38 @@ mutation Template {
       image: "pytorch/pytorch:latest"
       mode: { jupyter: { lab: true } }
       diskGb: 20
-      env: [{ name: "EPOCHS", value: "3" }, { name: "TOKEN", value: "hush", secret: true }]
+      env: [
+        { name: "EPOCHS", value: "3" }
+        { name: "TOKEN", value: "hush", secret: true }
+      ]
     }
   ) {
-    ... on SaveTemplateSuccess { template { id hashId env { name value secret } } }
-    ... on ConflictError { id } # you have these settings already
+    ... on SaveTemplateSuccess {
+      template { id hashId env { name value secret } }
+    }
     ... on Error { code message }
+    ... on ConflictError { id }
   }
 }
 `,
   },
   {
-    query: `# 8. Best: searches and rents in one, here at a bid, with the hash of the template. What is said beside it counts more.
+    query: `# 8. Best: searches and rents in one, here at a bid, with
+# the hash of the template. What is said beside it counts
+# more: sources and source tell where each setting came from.
 mutation Best($template: String!) {
   rentBestOffer(
     input: {
       filter: { gpuName: { eq: "RTX 4090" } }
-      orderBy: [{ field: DLPERF_PER_DOLLAR, direction: DESC }]
-      terms: { interruptible: { bidPerHour: "0.4" } } # or onDemand: { maxPricePerHour: "0.8" }
-      spec: { source: { template: { hashId: $template } }, env: [{ name: "EPOCHS", value: "5" }] }
+      orderBy: [
+        { field: DLPERF_PER_DOLLAR, direction: DESC }
+      ]
+      # Or onDemand: { maxPricePerHour: "0.8" }
+      terms: { interruptible: { bidPerHour: "0.4" } }
+      spec: {
+        source: { template: { hashId: $template } }
+        env: [{ name: "EPOCHS", value: "5" }]
+      }
     }
   ) {
     ... on RentBestOfferSuccess {
@@ -162,36 +223,52 @@ mutation Best($template: String!) {
         bidPerHour
         launch {
           mode
-          sources { image mode diskGb } # TEMPLATE, REQUEST or DEFAULT
+          sources { image mode diskGb onStart }
           env { name value source }
         }
       }
     }
-    ... on NoOfferRentedError { attempts { offerId failure } }
     ... on Error { code message }
+    ... on NoOfferRentedError { attempts { offerId failure } }
   }
 }
 `,
     variables: '{ "template": "fd4a4c258d62396bac970d18d3f31e04" }',
   },
   {
-    query: `# 9. Bid: who bids most has the GPUs. Whoever is outbid waits, and goes on when they are free again.
+    query: `# 9. Bid: who bids most has the GPUs. Whoever is outbid
+# waits, and goes on when they are free again.
 mutation Bid($instance: ID!) {
-  changeBid(input: { instanceId: $instance, bidPerHour: "0.45" }) {
-    ... on InstanceSuccess { instance { bidPerHour minimumBidPerHour status } }
-    ... on BidTooLowError { minimumBidPerHour }
+  changeBid(
+    input: { instanceId: $instance, bidPerHour: "0.45" }
+  ) {
+    ... on InstanceSuccess {
+      instance { bidPerHour minimumBidPerHour status }
+    }
     ... on Error { code message }
+    ... on BidTooLowError { minimumBidPerHour }
   }
 }
 `,
     variables: '{ "instance": "ins_2" }',
   },
   {
-    query: `# 10. Volume: a disk that outlives instances. The query volumeOffers finds storage. An instance on its machine gets it by
-# spec: { volumes: [{ source: { volumeId: "vol_1" }, mountPath: "/data" }] }
+    query: `# 10. Volume: a disk that outlives instances. The query
+# volumeOffers finds storage. An instance on its machine
+# gets the volume by this, in its spec:
+# volumes: [{ source: { volumeId: "vol_1" } }]
 mutation Volume($storage: ID!) {
-  createVolume(input: { offerId: $storage, sizeGb: 50, name: "data" }) {
-    ... on CreateVolumeSuccess { volume { id sizeGb pricePerHour machine { id country } } }
+  createVolume(
+    input: { offerId: $storage, sizeGb: 50, name: "data" }
+  ) {
+    ... on CreateVolumeSuccess {
+      volume {
+        id
+        sizeGb
+        pricePerHour
+        machine { id country }
+      }
+    }
     ... on Error { code message }
   }
 }
@@ -199,7 +276,8 @@ mutation Volume($storage: ID!) {
     variables: '{ "storage": "vof_1" }',
   },
   {
-    query: `# 11. Destroy: it ends rentals, and their disks with all that is on them. Volumes stay.
+    query: `# 11. Destroy: it ends rentals, and their disks with all
+# that is on them. Volumes stay.
 mutation Destroy($instances: [ID!]!) {
   destroyInstances(input: { ids: $instances }) {
     ... on BulkInstancesPayload {

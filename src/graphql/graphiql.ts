@@ -21,7 +21,7 @@ export function createGraphiql(apiKey: () => string | undefined): Handler {
       defaultEditorToolsVisibility: 'headers',
       schemaDescription: true,
     })
-    return new Response(page.replace('<div id="root">', `${restoreTabs(key)}$&`), {
+    return new Response(page.replace('<div id="root">', `${stillTabs}${restoreTabs(key)}$&`), {
       headers: {
         'content-type': 'text/html; charset=utf-8',
         'cache-control': 'no-store',
@@ -40,6 +40,12 @@ function isFromHere({ url, headers }: Request): boolean {
   const isForwarded = [...headers.keys()].some(name => /^(forwarded|via|x-real-ip|x-forwarded-.*)$/.test(name))
   return !isForwarded && isLoopback(new URL(url).hostname)
 }
+
+/**
+ * On a first visit GraphiQL moves a tab from under the pointer that presses it, and the click goes beside. Tabs can still
+ * be dragged to another place; they only do not follow the pointer there.
+ */
+const stillTabs = '<style>.graphiql-tab { transform: none !important }</style>'
 
 /**
  * Runs before GraphiQL. The browser keeps its tabs with their headers: after a new start on new data the key in them is

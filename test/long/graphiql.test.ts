@@ -69,6 +69,17 @@ describe('GraphiQL in a browser', () => {
     expect(answer).not.toContain('"code"')
   })
 
+  it('shows another tab at one click, also on a first visit', async () => {
+    const visitor = await browser.newContext()
+    const first = await visitor.newPage()
+    await first.goto(`${gateway.url}/graphql`)
+    for (const tab of ['Rent', 'Watch', 'Find']) {
+      await first.click(`.graphiql-tab-button:has-text("${tab}")`)
+      await first.waitForSelector(`.graphiql-tab-active:has-text("${tab}")`, { timeout: 5_000 })
+    }
+    await visitor.close()
+  })
+
   it('has the same tabs and still the key when it is loaded again', async () => {
     await page.reload()
     await page.waitForSelector('.graphiql-tab-button')
