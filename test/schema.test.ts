@@ -6,15 +6,21 @@ import {
   isIntrospectionType,
   isObjectType,
   isSpecifiedScalarType,
+  isUnionType,
 } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { printedSchema } from '../src/graphql/print.ts'
 import { schema } from '../src/graphql/schema.ts'
+import { generateClient } from './client/generate.ts'
 import { breakingChanges } from './support/schema-diff.ts'
 
 describe('the schema', () => {
   it('is the committed one; npm run schema writes it anew', async () => {
     await expect(printedSchema()).toMatchFileSnapshot('../schema.graphql')
+  })
+
+  it('is the one that the typed client was generated from; npm run schema does it anew', async () => {
+    await expect(await generateClient(printedSchema())).toMatchFileSnapshot('client/generated.ts')
   })
 
   it('describes every type, field, argument and enum value', () => {
@@ -24,6 +30,18 @@ describe('the schema', () => {
     const described = types.flatMap(placesOf)
     expect(described.length).toBeGreaterThan(200)
     expect(described.filter(({ description }) => !description?.trim()).map(({ place }) => place)).toEqual([])
+  })
+})
+
+describe('the members of a union', () => {
+  const unions = Object.values(schema.getTypeMap()).filter(isUnionType)
+
+  // GraphQL refuses a query that selects both under one name.
+  it.each(unions)('of %s have fields of one name in one type', union => {
+    const fields = union.getTypes().flatMap(member => Object.values(member.getFields()))
+    const types = Map.groupBy(fields, ({ name }) => name)
+    const several = [...types].filter(([, same]) => new Set(same.map(({ type }) => String(type))).size > 1)
+    expect(several.map(([name]) => name)).toEqual([])
   })
 })
 

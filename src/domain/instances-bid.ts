@@ -1,7 +1,9 @@
 import { DomainError, type Issue } from './errors.ts'
 import { type Instance, whyNot } from './instances.ts'
-import { bidRange } from './instances-rent.ts'
 import { printUsd } from './money.ts'
+
+/** Per hour, 0.001 $ to 128 $. */
+export const bidRange = { least: 1_000_000n, most: 128_000_000_000n }
 
 /** What is wrong with a bid, whatever it is for. */
 export function checkBid(bidNanos: bigint): Issue | undefined {
@@ -18,9 +20,12 @@ export function applyBid(bidder: Bidder, floorNanos: bigint, bidNanos: bigint): 
   const refusal = whyNot('changeBid', { ...bidder, destroyedAt: null })
   if (refusal) throw new DomainError('INVALID_STATE', refusal, { instanceId: bidder.id })
   if (bidNanos === bidder.computeNanos) return 'unchanged'
-  if (bidNanos < floorNanos) {
-    const message = `The host accepts no bid under ${printUsd(floorNanos)} $ an hour for these GPUs.`
-    throw new DomainError('BID_TOO_LOW', message, { minimumBidNanos: floorNanos })
-  }
+  if (bidNanos < floorNanos) throw bidTooLow(floorNanos)
   return bidNanos > bidder.computeNanos ? 'raised' : 'lowered'
+}
+
+/** The refusal of a bid under the floor of the host. */
+export function bidTooLow(floorNanos: bigint): DomainError {
+  const message = `The host accepts no bid under ${printUsd(floorNanos)} $ an hour for these GPUs.`
+  return new DomainError('BID_TOO_LOW', message, { minimumBidNanos: floorNanos })
 }

@@ -1,8 +1,8 @@
 import { DomainError, type Issue, invalidInput } from './errors.ts'
+import { bidTooLow, checkBid } from './instances-bid.ts'
 import type { Launch, LaunchWish } from './launch.ts'
 import { settleLaunch } from './launch-merge.ts'
 import type { Machine } from './machines.ts'
-import { assign, type Claim } from './market.ts'
 import { diskRate, printUsd } from './money.ts'
 import { isRentable, type OfferBlock } from './offers.ts'
 import { takesSshKeys } from './ssh-keys.ts'
@@ -22,9 +22,6 @@ export type RentWish = {
   /** Refuse what could not start at once, instead of letting it wait. */
   cancelUnavailable: boolean
 }
-
-/** Per hour, 0.001 $ to 128 $. */
-export const bidRange = { least: 1_000_000n, most: 128_000_000_000n }
 
 /** An offer as the renting transaction finds it. */
 export type RentedOffer = Pick<OfferBlock, 'id' | 'computeNanos' | 'minBidNanos' | 'rentable' | 'numGpus' | 'firstGpu'>
@@ -51,70 +48,69 @@ export type Decision = {
   warnings: string[]
 }
 
-/** A decision before anything is done. */
-export type Forecast = Decision & {
-  /** What the disk costs per hour, with the volumes that are made. */
-  diskNanos: bigint | undefined
-  /** Whether it would have to wait for its GPUs. */
-  waits: boolean
-}
-
 export function decideRent(wish: RentWish, facts: RentFacts, at: Date): Decision {
-  const { listed } = facts
   const { launch, issues } = settleLaunch(facts.template?.launch, wish.launch)
-  const open = listed && isRentable({ ...listed.offer, machine: listed.machine, asOf: at }) ? listed : undefined
+  const open = facts.listed && isOpen(facts.listed, at) ? facts.listed : undefined
   const mounts = launch ? volumeProblems(facts.volumes, launch, open?.machine.id) : []
-  const lacks = launch && open ? lacksOf(open.machine, launch) : []
   const misplaced = mounts.flatMap(({ details }) => details.issues ?? [])
   const reasons = [
-    ...inputReasons(wish, facts, [...issues, ...bidIssues(wish), ...lacks, ...misplaced]),
+    ...templateReasons(wish, facts),
+    ...keyReasons(launch, facts),
+    ...inputReasons(wish, facts, [...issues, ...bidIssues(wish), ...lacksOf(open?.machine, launch), ...misplaced]),
+    // Before what its own instance did to a volume: who repeats a request is told that the offer was his.
+    ...(open ? [] : [offerUnavailable(wish)]),
     ...mounts.filter(({ code }) => code !== 'INVALID_INPUT'),
-    ...(launch?.vm && facts.sshKeys === 0 ? [sshKeyRequired()] : []),
-    ...(open ? [] : [unavailable(wish)]),
-    ...(facts.availableNanos > 0n ? [] : [lackOfCredit(facts.availableNanos)]),
+    ...creditReasons(facts),
     ...(open ? priceReasons(wish, open, launch) : []),
   ]
-  const computeNanos = wish.terms.interruptible ? wish.terms.bidNanos : listed?.offer.computeNanos
-  return { launch, computeNanos, reasons, warnings: launch && facts.sshKeys === 0 ? keyWarnings(launch) : [] }
+  const computeNanos = wish.terms.interruptible ? wish.terms.bidNanos : facts.listed?.offer.computeNanos
+  return { launch, computeNanos, reasons, warnings: launch ? keyWarnings(launch, facts) : [] }
 }
 
-function inputReasons({ templateHash }: RentWish, { template }: RentFacts, issues: Issue[]): DomainError[] {
-  // Without its template half of the settings are missing, and nothing true can be said of them.
-  if (templateHash !== undefined && !template) {
-    return [new DomainError('NOT_FOUND', `Template ${templateHash} not found.`)]
-  }
-  return issues.length > 0 ? [invalidInput(issues)] : []
+type Listed = NonNullable<RentFacts['listed']>
+
+function isOpen({ offer, machine }: Listed, at: Date): boolean {
+  return isRentable({ ...offer, machine, asOf: at })
 }
 
-function keyWarnings({ vm, mode }: Launch): string[] {
-  return takesSshKeys({ vm, mode })
-    ? ['The account has no SSH key, so nobody can log in until one is registered and attached.']
-    : []
+function templateReasons({ templateHash }: RentWish, { template }: RentFacts): DomainError[] {
+  if (templateHash === undefined || template) return []
+  return [new DomainError('NOT_FOUND', `Template ${templateHash} not found.`)]
 }
 
-function sshKeyRequired(): DomainError {
+function keyReasons(launch: Launch | undefined, { sshKeys }: RentFacts): DomainError[] {
+  if (!launch?.vm || sshKeys > 0) return []
   const message = 'A virtual machine needs an SSH key that is registered before: there is no other way into it.'
-  return new DomainError('SSH_KEY_REQUIRED', message)
+  return [new DomainError('SSH_KEY_REQUIRED', message)]
 }
 
-function unavailable({ offerId }: RentWish): DomainError {
+function keyWarnings({ vm, mode }: Launch, { sshKeys }: RentFacts): string[] {
+  if (sshKeys > 0 || !takesSshKeys({ vm, mode })) return []
+  return ['The account has no SSH key, so nobody can log in until one is registered and attached.']
+}
+
+function inputReasons(wish: RentWish, facts: RentFacts, issues: Issue[]): DomainError[] {
+  // Without its template half of the settings are missing, and nothing true can be said of them.
+  return issues.length === 0 || templateReasons(wish, facts).length > 0 ? [] : [invalidInput(issues)]
+}
+
+function bidIssues({ terms }: RentWish): Issue[] {
+  const issue = terms.interruptible ? checkBid(terms.bidNanos) : undefined
+  return issue ? [issue] : []
+}
+
+export function offerUnavailable({ offerId }: RentWish): DomainError {
   return new DomainError('OFFER_UNAVAILABLE', `Offer ${offerId} is not available.`)
 }
 
-function lackOfCredit(availableNanos: bigint): DomainError {
-  return new DomainError('INSUFFICIENT_CREDIT', 'You lack credit.', { availableNanos })
+function creditReasons({ availableNanos }: RentFacts): DomainError[] {
+  return availableNanos > 0n ? [] : [new DomainError('INSUFFICIENT_CREDIT', 'You lack credit.', { availableNanos })]
 }
 
-function priceReasons(
-  { terms }: RentWish,
-  { offer, machine }: NonNullable<RentFacts['listed']>,
-  launch: Launch | undefined,
-): DomainError[] {
+function priceReasons({ terms }: RentWish, { offer, machine }: Listed, launch: Launch | undefined): DomainError[] {
   if (terms.interruptible) {
     const floor = machine.minBidGpuNanos * BigInt(offer.numGpus)
-    if (terms.bidNanos >= floor) return []
-    const message = `The host accepts no bid under ${printUsd(floor)} $ an hour for these GPUs.`
-    return [new DomainError('BID_TOO_LOW', message, { minimumBidNanos: floor })]
+    return terms.bidNanos < floor ? [bidTooLow(floor)] : []
   }
   const { maxPriceNanos: most } = terms
   if (!launch || most === undefined) return []
@@ -124,14 +120,9 @@ function priceReasons(
   return [new DomainError('PRICE_CHANGED', message, { currentPriceNanos: total })]
 }
 
-function bidIssues({ terms }: RentWish): Issue[] {
-  if (!terms.interruptible || (terms.bidNanos >= bidRange.least && terms.bidNanos <= bidRange.most)) return []
-  const [least, most, bid] = [bidRange.least, bidRange.most, terms.bidNanos].map(printUsd)
-  return [{ path: 'bid', message: `must be from ${least} to ${most} dollars an hour, not ${bid}.` }]
-}
-
-/** What the machine lacks for this launch. */
-export function lacksOf(machine: Machine, launch: Launch): Issue[] {
+/** What the machine lacks for this launch, as far as both are known. */
+export function lacksOf(machine: Machine | undefined, launch: Launch | undefined): Issue[] {
+  if (!machine || !launch) return []
   const issues: Issue[] = []
   const free = machine.freeDiskMb
   if (launch.diskMb > free) {
@@ -147,27 +138,10 @@ export function lacksOf(machine: Machine, launch: Launch): Issue[] {
   return issues
 }
 
-/** What a rental would be that is only asked about. Its GPUs are granted in thought, beside those who want them now. */
-export function foresee(
-  { launch, computeNanos, reasons, warnings }: Decision,
-  wish: RentWish,
-  { listed }: RentFacts,
-  claims: Claim[],
-  at: Date,
-): Forecast {
-  const diskNanos =
-    launch && listed && diskRate(listed.machine.storageNanos, launch.diskMb + newVolumesMb(launch.newVolumes))
-  const prices = { computeNanos, diskNanos }
-  if (!listed || computeNanos === undefined || launch?.targetState === 'stopped') {
-    return { launch, ...prices, waits: false, reasons, warnings }
-  }
-  const { firstGpu, numGpus } = listed.offer
-  // The newest has the highest id.
-  const instanceId = 2n ** 63n - 1n
-  const { interruptible } = wish.terms
-  const claim = { instanceId, firstGpu, numGpus, interruptible, computeNanos, claimedAt: at, holds: false }
-  const waits = !assign([...claims, claim]).includes(claim)
-  const isGone = reasons.some(({ code }) => code === 'OFFER_UNAVAILABLE')
-  const gone = waits && wish.cancelUnavailable && !isGone ? [unavailable(wish)] : []
-  return { launch, ...prices, waits, reasons: [...reasons, ...gone], warnings }
+/** The same for wishes that ask for the same, however they say it: what is empty or false is absent. */
+export function whatIsAsked({ launch, ...wish }: Pick<RentWish, 'launch'>): Record<string, unknown> {
+  const { environment, targetState, ...settings } = launch
+  const parts = { ...settings, ...environment, targetState: targetState === 'running' ? undefined : targetState }
+  const isAsked = (value: unknown) => value && !(Array.isArray(value) && value.length === 0)
+  return { ...wish, launch: Object.fromEntries(Object.entries(parts).filter(([, value]) => isAsked(value))) }
 }

@@ -67,7 +67,7 @@ export const parameters = {
   'instances.detachSshKey': one,
   'instances.destroy': one,
   'volumes.get': one,
-  'volumes.create': { machineId: 'number' },
+  'volumes.create': { machineId: 'number', sizeGb: 'number' },
   'volumes.delete': one,
 } as const satisfies Partial<Record<Operation, Record<string, 'number' | 'boolean'>>>
 

@@ -17,14 +17,14 @@ import './types/offers.ts'
 import './types/offers-search.ts'
 import './types/volumes.ts'
 import './types/volumes-attachments.ts'
-import './types/volumes-change.ts'
+import './types/volumes-update.ts'
 import './types/volumes-list.ts'
 import './types/volumes-offers.ts'
 import './types/ssh-keys.ts'
-import './types/ssh-keys-mutations.ts'
+import './types/ssh-keys-update.ts'
 import './types/templates.ts'
 import './types/templates-list.ts'
-import './types/templates-save.ts'
+import './types/templates-update.ts'
 
 builder.mutationType({
   description: 'What can be done. Each answers with what came of it, or with a typed error that says why not.',

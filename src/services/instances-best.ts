@@ -10,7 +10,7 @@ import {
   reasonToGoOn,
   searchOf,
 } from '../domain/instances-best.ts'
-import { decideRent } from '../domain/instances-rent.ts'
+import { decideRent, whatIsAsked } from '../domain/instances-rent.ts'
 import { authorise, authoriseAtAll } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { once, type Request, replay } from './idempotency.ts'
@@ -31,7 +31,7 @@ export function bestServices(deps: Deps) {
       authorise(actor, 'offers.search')
       authoriseAtAll(actor, 'instances.rent')
       checkAttempts(wish)
-      const request = { operation: 'instances.rent', input: { best: wish }, idempotencyKey } as const
+      const request = { operation: 'instances.rent', input: { best: whatIsAsked(wish) }, idempotencyKey } as const
       const known = await replay<BestResult>(deps, actor, request)
       if (known) return await bestOf(known, true)
       const attempts: Attempt[] = []

@@ -7,7 +7,7 @@ import { applyBid, type Bidder, checkBid } from '../domain/instances-bid.ts'
 import { instanceNotFound } from '../domain/instances-command.ts'
 import { bidToWin } from '../domain/market.ts'
 import { needCredit } from './accounts.ts'
-import { authorise } from './authorise.ts'
+import { authorise, authoriseEach } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
 import { findInstances } from './instances.ts'
@@ -32,16 +32,14 @@ export function bidServices(deps: Deps) {
 
     /**
      * The bids with which the account's instances have their GPUs, against all others who want them now. Those that no
-     * bid helps are left out. Who was given an instance was asked for his permission then.
+     * bid helps are left out.
      */
-    async minimumBids(
-      { accountId }: Actor,
-      ids: readonly bigint[],
-    ): Promise<{ id: bigint; minimumBidNanos: bigint }[]> {
+    async minimumBids(actor: Actor, ids: readonly bigint[]): Promise<{ id: bigint; minimumBidNanos: bigint }[]> {
+      authoriseEach(actor, 'instances.get', ids)
       const rows = await database.rows(sql`
         SELECT i.id, i.machine_id, i.first_gpu, i.num_gpus, m.min_bid_gpu_nanos
         FROM instances i JOIN machines m ON m.id = i.machine_id
-        WHERE i.id = ANY(${ids.map(String)}::bigint[]) AND i.account_id = ${accountId}`)
+        WHERE i.id = ANY(${ids.map(String)}::bigint[]) AND i.account_id = ${actor.accountId}`)
       const claims = await claimsOn(database, [...new Set(rows.map(([, machineId]) => machineId as number))])
       return rows.flatMap(row => {
         const [id, machineId, firstGpu, numGpus, minBidGpuNanos] = row as [bigint, number, number, number, bigint]

@@ -1,8 +1,8 @@
 import { Prisma } from '../database/generated/client.ts'
-import { type Transaction, transaction } from '../database/transaction.ts'
+import type { Transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import type { Instance } from '../domain/instances.ts'
-import { decideRent, type Forecast, foresee, type RentWish } from '../domain/instances-rent.ts'
+import { decideRent, type RentWish, whatIsAsked } from '../domain/instances-rent.ts'
 import { instanceApiKey } from './api-keys-identity.ts'
 import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
@@ -10,7 +10,7 @@ import { once, type Request } from './idempotency.ts'
 import { findInstances } from './instances.ts'
 import { factsOf } from './instances-rent-facts.ts'
 import { saveRental } from './instances-rent-save.ts'
-import { claimsOn, settleMarket } from './market.ts'
+import { settleMarket } from './market.ts'
 import { unavailableOffer } from './offers-unavailable.ts'
 
 /** What a rental came to, and says once more when the request is repeated. */
@@ -23,37 +23,20 @@ export type Rental = {
 }
 
 export function rentServices(deps: Deps) {
-  const { database, now, secrets, wake } = deps
+  const { now, wake } = deps
 
   return {
     /** Rents an offer: one transaction, after which the instance exists and the offer's id is used up; or nothing is. */
     async rent(actor: Actor, wish: RentWish, idempotencyKey?: string): Promise<Rental> {
       authorise(actor, 'instances.rent', { offerId: Number(wish.offerId) })
       const at = now()
-      const request = { operation: 'instances.rent', input: wish, idempotencyKey } as const
+      const request = { operation: 'instances.rent', input: whatIsAsked(wish), idempotencyKey } as const
       const renting = once(deps, actor, request, tx => rentIn(tx, deps, actor, { wish, idempotencyKey }, at))
       const { result, replayed } = await renting.catch(async (error: unknown) => {
         throw error instanceof OfferGone ? await unavailableOffer(deps, actor, wish, error.diskMb, at) : error
       })
       if (!replayed) wake()
       return await rentalOf(deps, result, replayed)
-    },
-
-    /** What renting would come to now, and everything that stands against it. Nothing is done, and nothing is held. */
-    async quote(actor: Actor, wish: RentWish): Promise<Forecast> {
-      authorise(actor, 'instances.quote', { offerId: Number(wish.offerId) })
-      const at = now()
-      const decision = await transaction(database.pool, async tx => {
-        const facts = await factsOf(tx, secrets, actor, wish, { lock: false })
-        const claims = facts.listed ? await claimsOn(tx, [facts.listed.machine.id]) : []
-        return foresee(decideRent(wish, facts, at), wish, facts, claims, at)
-      })
-      const reasons = decision.reasons.map(async reason =>
-        reason.code === 'OFFER_UNAVAILABLE'
-          ? await unavailableOffer(deps, actor, wish, decision.launch?.diskMb, at)
-          : reason,
-      )
-      return { ...decision, reasons: await Promise.all(reasons) }
     },
   }
 }

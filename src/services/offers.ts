@@ -75,15 +75,15 @@ export function offerServices({ database, now }: DataDeps) {
       return await find(search, { keys: totalOrder([]), after: undefined, limit }, now())
     },
 
-    /** Offers by id that are on the market, or that the caller rented, priced as a search without terms prices them. */
-    async byIds(actor: Actor, ids: readonly bigint[]): Promise<Offer[]> {
+    /** Offers by id that are on the market, or that the caller rented. */
+    async byIds(actor: Actor, ids: readonly bigint[], pricing: Pricing = defaultPricing): Promise<Offer[]> {
       authorise(actor, 'offers.get')
       const at = now()
       const rows = await database.rows(Prisma.sql`
         SELECT ${allColumns} FROM offers o JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
         WHERE o.id = ANY(${ids.map(String)}::bigint[]) AND (o.withdrawn_at IS NULL OR EXISTS (
           SELECT FROM instances i WHERE i.offer_id = o.id AND i.account_id = ${actor.accountId}))`)
-      return rows.map(row => toOffer(row, defaultPricing, at))
+      return rows.map(row => toOffer(row, pricing, at))
     },
   }
 }

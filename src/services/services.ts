@@ -10,6 +10,7 @@ import { instanceServices } from './instances.ts'
 import { bestServices } from './instances-best.ts'
 import { bidServices } from './instances-bid.ts'
 import { commandServices } from './instances-command.ts'
+import { quoteServices } from './instances-quote.ts'
 import { rentServices } from './instances-rent.ts'
 import { machineOperations, machineServices } from './machines.ts'
 import { importOperations } from './machines-import.ts'
@@ -21,10 +22,10 @@ import { sshKeyServices } from './ssh-keys.ts'
 import { attachServices } from './ssh-keys-attach.ts'
 import { registerServices } from './ssh-keys-register.ts'
 import { templateServices } from './templates.ts'
-import { templateCommands } from './templates-save.ts'
+import { templateCommands } from './templates-update.ts'
 import { volumeServices } from './volumes.ts'
-import { volumeChangeServices } from './volumes-change.ts'
 import { volumeOfferServices } from './volumes-offers.ts'
+import { volumeChangeServices } from './volumes-update.ts'
 
 /** Everything that the faces can ask for. */
 export type Services = ReturnType<typeof createServices>
@@ -36,6 +37,7 @@ export function createServices(deps: Deps) {
     instances: {
       ...instanceServices(deps),
       ...rentServices(deps),
+      ...quoteServices(deps),
       ...bestServices(deps),
       ...commandServices(deps),
       ...bidServices(deps),

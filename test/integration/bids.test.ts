@@ -46,7 +46,7 @@ async function changeBid(key: string, id: number, bidPerHour: string) {
       ... on Error { code message retryable }
       ... on BidTooLowError { minimumBidPerHour }
       ... on NotFoundError { id }
-      ... on InvalidStateError { about: instance { id } }
+      ... on InvalidStateError { current { id } }
       ... on InsufficientCreditError { available }
       ... on InvalidInputError { issues { path message } } } }`,
     { input: { instanceId: String(id), bidPerHour } },
@@ -245,7 +245,7 @@ describe('a new bid is refused', () => {
 
   it('to a rental on demand', async () => {
     const id = await rentals.rent(renter)
-    const refusal = { code: 'INVALID_STATE', about: { id: `ins_${id}` } }
+    const refusal = { code: 'INVALID_STATE', current: { id: `ins_${id}` } }
     expect(await changeBid(renter, id, '0.3')).toMatchObject(refusal)
     expect(await minimumOf(renter, id)).toBeNull()
   })
@@ -286,15 +286,23 @@ describe('a new bid is refused', () => {
 
   it('to a key that is bound to another instance, or may only read', async () => {
     const [{ id }, { id: other }] = [await aBid(0.25), await aBid(0.25)]
-    const bound = { 'instances.changeBid': { constraints: { id: { eq: id } } } }
-    const key = await app.scopedKey(renter, { api: { instance_write: bound } })
+    const bound = { constraints: { id: { eq: id } } }
+    const key = await app.scopedKey(renter, {
+      api: { instance_write: { 'instances.changeBid': bound }, instance_read: { 'instances.get': bound } },
+    })
     expect(await changeBid(key, other, '0.3')).toMatchObject({ code: 'FORBIDDEN' })
     expect(await changeBid(await app.scopedKey(renter, { api: { instance_read: {} } }), id, '0.3')).toMatchObject({
       code: 'FORBIDDEN',
     })
-    // Who may change it sees what became of it.
     expect(await changeBid(key, id, '0.3')).toMatchObject({ instance: { bidPerHour: '0.3', minimumBidPerHour: '0.2' } })
     expect(await newsOf(other)).toEqual([won])
+    const { data, errors } = await app.graphql(
+      await app.scopedKey(renter, { api: { instance_write: {} } }),
+      `mutation { changeBid(input: { instanceId: "${id}", bidPerHour: "0.31" }) {
+        ... on InstanceSuccess { instance { bidPerHour minimumBidPerHour } } } }`,
+    )
+    expect(data.changeBid).toEqual({ instance: { bidPerHour: '0.31', minimumBidPerHour: null } })
+    expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: ['instance_read'] } }])
   })
 })
 

@@ -22,7 +22,7 @@ const blocker = `__typename code message ... on InvalidInputError { issues { pat
 async function ask(by: string, field: 'rentQuote' | 'rentInstance', offer: number, input: object = {}) {
   const wanted = { offerId: String(offer), spec: { source: { image: 'ubuntu' } }, ...input }
   const fields = {
-    rentQuote: `offer { id } rentable waits pricePerHour gpuPricePerHour diskPricePerHour warnings
+    rentQuote: `offer { id pricePerHour } rentable waits pricePerHour gpuPricePerHour diskPricePerHour warnings
       launch { image mode warnings } blockers { ${blocker} }`,
     rentInstance: `... on RentInstanceSuccess { instance { id pricePerHour diskPricePerHour } warnings } ... on Error { ${blocker} }`,
   }
@@ -40,7 +40,7 @@ it('says the price that is charged then, to the nano-dollar', async () => {
   const spec = { source: { image: 'ubuntu' }, diskGb: 123.456, mode: { jupyter: { direct: true } } }
   const quote = await ask(key, 'rentQuote', offer, { spec })
   expect(quote).toMatchObject({
-    offer: { id: `off_${offer}` },
+    offer: { id: `off_${offer}`, pricePerHour: quote.pricePerHour },
     rentable: true,
     waits: false,
     blockers: [],
@@ -75,16 +75,16 @@ it('names everything that stands against it at once, and renting fails for the f
 
   const sound = { ...wish, spec: { source: { image: 'ubuntu' }, kind: 'VM', diskGb: 60 } }
   const lacking = await ask(poor, 'rentQuote', offer, { ...sound, terms: { interruptible: { bidPerHour: '0.001' } } })
-  expect(codesOf(lacking)).toEqual(['INVALID_INPUT', 'SSH_KEY_REQUIRED', 'INSUFFICIENT_CREDIT', 'BID_TOO_LOW'])
-  expect(lacking.blockers[0].issues.map(({ path }: { path: string }) => path)).toEqual(['spec.diskGb', 'spec.kind'])
-  expect((await ask(poor, 'rentInstance', offer, sound)).code).toBe('INVALID_INPUT')
+  expect(codesOf(lacking)).toEqual(['SSH_KEY_REQUIRED', 'INVALID_INPUT', 'INSUFFICIENT_CREDIT', 'BID_TOO_LOW'])
+  expect(lacking.blockers[1].issues.map(({ path }: { path: string }) => path)).toEqual(['spec.diskGb', 'spec.kind'])
+  expect((await ask(poor, 'rentInstance', offer, sound)).code).toBe('SSH_KEY_REQUIRED')
 })
 
 it('agrees with what renting says, for each reason alone', async () => {
   const poor = await app.newKey()
   const taken = await rentals.newOffer()
   await ask(key, 'rentInstance', taken)
-  const free = await rentals.newOffer()
+  const free = await rentals.newOffer({ vmsEnabled: true })
   const cases: [string, number, object][] = [
     [poor, free, {}],
     [key, taken, {}],

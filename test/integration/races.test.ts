@@ -346,6 +346,14 @@ describe('a new bid', () => {
   })
 })
 
+it('tells nobody the bid that would win for another', async () => {
+  await rentOnOneMachine(1, 1)
+  const id = await rentBlock(0, 1, 250_000_000n)
+  const { minimumBids } = gateway.services.instances
+  expect(await minimumBids(actor, [id])).toEqual([{ id, minimumBidNanos: 200_000_000n }])
+  expect(await minimumBids(await gateway.newActor(), [id])).toEqual([])
+})
+
 describe('a rental that waits', () => {
   /** One that has its GPU, and two that wait for it, the first of them longer. */
   async function aQueue(): Promise<[holder: bigint, first: bigint, second: bigint]> {

@@ -43,7 +43,7 @@ const bulk = (field: 'updateInstances' | 'destroyInstances', input: object) =>
   ask(
     `mutation ($input: ${field === 'updateInstances' ? 'Update' : 'Destroy'}InstancesInput!) { ${field}(input: $input) {
       ... on BulkInstancesPayload { succeededCount failedCount items {
-        index id outcome instance { ${instance} } error { code ... on InvalidStateError { instance { id terminal } } }
+        index id outcome instance { ${instance} } error { code ... on InvalidStateError { current { id terminal } } }
       } } } }`,
     { input },
   ).then(data => data[field])
@@ -68,7 +68,7 @@ describe('a rental', () => {
     expect(running).toMatchObject({ status: 'RUNNING', statusReason: null, startedAt: expect.any(String) })
     const { host, sshPort, sshCommand, ports } = running.connection
     expect(sshCommand).toBe(`ssh -p ${sshPort} root@${host}`)
-    expect(ports).toEqual([{ containerPort: 22, hostPort: sshPort, protocol: 'tcp' }])
+    expect(ports).toEqual([{ containerPort: 22, hostPort: sshPort, protocol: 'TCP' }])
 
     const [stopped] = (await bulk('updateInstances', { ids: [made.id], targetState: 'STOPPED' })).items
     expect(stopped).toMatchObject({ outcome: 'APPLIED', instance: { status: 'RUNNING', targetState: 'STOPPED' } })
@@ -205,7 +205,7 @@ describe('a bulk command', () => {
     const id = `ins_${await rentals.rentTo(key, 'exited')}`
     const { items } = await bulk('updateInstances', { ids: [id], targetState: 'RUNNING' })
     expect(items).toMatchObject([
-      { outcome: 'FAILED', error: { code: 'INVALID_STATE', instance: { id, terminal: true } } },
+      { outcome: 'FAILED', error: { code: 'INVALID_STATE', current: { id, terminal: true } } },
     ])
   })
 

@@ -41,7 +41,10 @@ describe('Offer', () => {
     await rentals.newOffer()
     const { body } = await app.rest(key, 'POST', '/bundles/', { limit: 1 })
     const answer = await app.rest(key, 'PUT', `/asks/${body.offers[0].id}/`, { image: 'ubuntu' })
-    expect(answer).toMatchObject({ status: 200, body: { new_contract: expect.any(Number) } })
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { new_contract: expect.any(Number) },
+    })
   })
 
   it('dph_total is the total price in $/hour, and what the instance then costs', async () => {
@@ -67,7 +70,11 @@ describe('Instance', () => {
 
   it('id is what creating it returned in new_contract, not in id', async () => {
     const { body } = await rentals.ask(key, { image: 'ubuntu' })
-    expect(body).toEqual({ success: true, new_contract: expect.any(Number) })
+    expect(body).toEqual({
+      success: true,
+      new_contract: expect.any(Number),
+      instance_api_key: expect.any(String),
+    })
     expect((await rentals.read(key, body.new_contract)).id).toBe(body.new_contract)
   })
 

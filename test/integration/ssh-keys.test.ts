@@ -45,7 +45,7 @@ async function registered(by: string, publicKey = aKey()): Promise<string> {
 }
 
 async function remove(by: string, id: string) {
-  const query = `mutation ($input: DeleteSshKeyInput!) { deleteSshKey(input: $input) { ${refusal} ... on DeleteSshKeySuccess { id } } }`
+  const query = `mutation ($input: DeleteSshKeyInput!) { deleteSshKey(input: $input) { ${refusal} ... on DeleteSuccess { deletedId } } }`
   const { data, errors } = await app.graphql(by, query, { input: { id } })
   return data?.deleteSshKey ?? errors
 }
@@ -74,12 +74,9 @@ async function eventsOf(id?: number): Promise<{ type: string; before: unknown; a
   return (await app.sql(`SELECT type, before, after FROM events WHERE ${where} ORDER BY id`)) as never
 }
 
-/** A virtual machine, with a key in it, as renting makes one. */
-async function aVm(by: string, sshKeyId: string): Promise<number> {
-  const id = await rentals.rent(by)
-  await app.sql(`UPDATE instances SET vm = true WHERE id = ${id}`)
-  await app.sql(`INSERT INTO instance_ssh_keys (instance_id, ssh_key_id) VALUES (${id}, ${sshKeyId.slice(4)})`)
-  return id
+/** A virtual machine, with the keys that its account has. */
+async function aVm(by: string): Promise<number> {
+  return await rentals.rent(by, { vm: true }, { vmsEnabled: true })
 }
 
 const idOf = (sshKeyId: string) => Number(sshKeyId.slice(4))
@@ -353,23 +350,25 @@ describe('a container', () => {
 
 describe('a virtual machine', () => {
   it('keeps the keys that it was made with', async () => {
-    const [inside, other] = [await registered(key), await registered(key)]
-    const id = await aVm(key, inside)
+    const renter = await app.newKey(null, someCredit)
+    const inside = await registered(renter)
+    const id = await aVm(renter)
+    const other = await registered(renter)
     const refused = {
       code: 'INVALID_STATE',
       message: 'A virtual machine keeps the keys that it was made with.',
     }
-    expect(await change('attach', key, id, other)).toMatchObject(refused)
-    expect(await change('detach', key, id, inside)).toMatchObject(refused)
-    expect((await register(key, { publicKey: aKey(), instanceIds: [id] })).code).toBe('INVALID_STATE')
+    expect(await change('attach', renter, id, other)).toMatchObject(refused)
+    expect(await change('detach', renter, id, inside)).toMatchObject(refused)
+    expect((await register(renter, { publicKey: aKey(), instanceIds: [id] })).code).toBe('INVALID_STATE')
     await rentals.settle()
     const keys = await keysIn(id)
     expect(keys).toHaveLength(1)
-    await remove(key, inside)
+    await remove(renter, inside)
     app.clock.advance(61_000)
     await app.idle()
     expect(await keysIn(id)).toEqual(keys)
-    const { data } = await app.graphql(key, `{ instance(id: ${id}) { sshKeys { id } } }`)
+    const { data } = await app.graphql(renter, `{ instance(id: ${id}) { sshKeys { id } } }`)
     expect(data.instance.sshKeys).toEqual([{ id: inside }])
     expect(await eventsOf(id)).toEqual([])
   })
@@ -382,7 +381,7 @@ describe('deleting', () => {
     const ids = [await rentals.rentTo(key, 'running'), await rentals.rentTo(key, 'running')]
     for (const id of ids) for (const sshKey of [one, two]) await change('attach', key, id, sshKey)
     await app.idle()
-    expect(await remove(key, one)).toEqual({ __typename: 'DeleteSshKeySuccess', id: one })
+    expect(await remove(key, one)).toEqual({ __typename: 'DeleteSuccess', deletedId: one })
     await app.idle()
     for (const id of ids) {
       expect(await keysIn(id)).toEqual([second])

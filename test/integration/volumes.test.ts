@@ -189,7 +189,7 @@ describe('deleting', () => {
   it('gives the disk back, and the volume is not found any more', async () => {
     const machineId = await volumes.newMachine()
     const id = await volumes.make(key, machineId)
-    expect(await volumes.remove(key, id)).toEqual({ __typename: 'DeleteVolumeSuccess', id: `vol_${id}` })
+    expect(await volumes.remove(key, id)).toEqual({ __typename: 'DeleteSuccess', deletedId: `vol_${id}` })
     expect(await volumes.freeDiskMb(machineId)).toBe(900_000)
     const before = { volumeId: String(id), name: 'volume', sizeMb: 10_000, machineId }
     expect(await eventsOf('VOLUME_DELETED')).toEqual([{ before, after: null, reason: 'USER_REQUEST' }])
@@ -207,7 +207,7 @@ describe('deleting', () => {
       code: 'VOLUME_UNAVAILABLE',
       retryable: true,
       volume: { id: `vol_${volumeId}` },
-      instance: { id: `ins_${instanceId}` },
+      attachedTo: { id: `ins_${instanceId}` },
     }
     const message = `Volume ${volumeId} is attached to instance ${instanceId}.`
     expect(await volumes.remove(key, volumeId)).toEqual({ ...refused, message })
@@ -223,7 +223,7 @@ describe('deleting', () => {
     await rentals.settle()
     // What the instance had is free again; the volume is not.
     expect(await volumes.freeDiskMb(machineId)).toBe(890_000)
-    expect(await volumes.remove(key, volumeId)).toMatchObject({ __typename: 'DeleteVolumeSuccess' })
+    expect(await volumes.remove(key, volumeId)).toMatchObject({ __typename: 'DeleteSuccess' })
     expect(await volumes.freeDiskMb(machineId)).toBe(900_000)
   })
 
@@ -231,7 +231,7 @@ describe('deleting', () => {
     const { volumeId } = await attached()
     const writer = await app.scopedKey(key, { api: { instance_write: {} } })
     const answer = await volumes.remove(writer, volumeId)
-    expect(answer).toMatchObject({ code: 'VOLUME_UNAVAILABLE', volume: null, instance: null })
+    expect(answer).toMatchObject({ code: 'VOLUME_UNAVAILABLE', volume: null, attachedTo: null })
   })
 })
 

@@ -42,7 +42,7 @@ it('takes locks in one order: eight writers never deadlock', async () => {
       const rows = await gateway.sql('SELECT id FROM instances WHERE destroyed_at IS NULL ORDER BY random() LIMIT 6')
       const ids = rows.map(({ id }) => BigInt(id as string))
       const [offer] = await gateway.sql('SELECT id, min_bid_nanos FROM offers WHERE rentable ORDER BY random() LIMIT 1')
-      await deed(gateway, turn % 6, ids, offer).catch((error: unknown) => {
+      await deed(gateway, turn % 7, ids, offer).catch((error: unknown) => {
         if (!(error instanceof DomainError)) throw error
       })
       deeds += 1
@@ -55,6 +55,7 @@ it('takes locks in one order: eight writers never deadlock', async () => {
     if (kind === 0) return await gateway.rent(actor, offerId)
     if (kind === 1) return await gateway.rent(actor, offerId, { terms: { interruptible: true, bidNanos } })
     if (ids.length === 0) return
+    if (kind === 6) return await gateway.services.instances.changeBid(actor, ids[0] as bigint, bidNanos)
     if (kind === 2 || kind === 3) return await gateway.services.instances.update(actor, ids, { targetState: 'stopped' })
     if (kind === 4) return await gateway.services.instances.update(actor, ids, { targetState: 'running' })
     return await gateway.services.instances.destroy(actor, ids.slice(0, 2))

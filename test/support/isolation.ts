@@ -54,6 +54,14 @@ export const fieldCases: Record<string, Case> = {
     of: 'machine',
     ask: graphql(id => `{ offers(filter: { machineId: "${id}" }) { nodes { id } } }`),
   },
+  rentBestOffer: {
+    operation: 'instances.rent',
+    of: 'machine',
+    ask: graphql(
+      id => `mutation { rentBestOffer(input: { filter: { machineId: "${id}" },
+        terms: { onDemand: { maxPricePerHour: "1" } }, spec: { source: { image: "ubuntu" } } }) { ${refused} } }`,
+    ),
+  },
   rentInstance: {
     ...offer,
     ask: graphql(

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import type { Actor } from '../../src/domain/actor.ts'
 import { DomainError } from '../../src/domain/errors.ts'
+import type { Lease } from '../../src/services/leases.ts'
 import type { Finding } from '../../src/services/reconciliation-record.ts'
 import { manualClock } from './clock.ts'
 import { createDatabase } from './database.ts'
@@ -92,13 +93,16 @@ export async function openMarketSite() {
     const gone: Finding = {
       ...{ status: 'exited', reason: undefined, ran: false, inactive: true, gone: false, dueAt: null },
     }
-    const lease = async () => {
-      await gateway.sql('UPDATE instances SET due_at = $2, leased_until = NULL WHERE id = $1', [id, clock.now()])
-      return (await gateway.reconciliation.claim(1_000)).find(({ instanceId }) => instanceId === id)
-    }
-    const first = await lease()
-    if (first) await gateway.reconciliation.record(first, gone)
-    const second = await lease()
-    if (second) await gateway.reconciliation.settle(second)
+    await gateway.reconciliation.record(await leaseOf(id), gone)
+    await gateway.reconciliation.settle(await leaseOf(id))
+    await gateway.sql('UPDATE instances SET due_at = NULL WHERE id = $1', [id])
+  }
+
+  /** It is made due before all others, which nobody has looked at yet. */
+  async function leaseOf(id: bigint): Promise<Lease> {
+    await gateway.sql("UPDATE instances SET due_at = 'epoch', leased_until = NULL WHERE id = $1", [id])
+    const [lease] = await gateway.reconciliation.claim(1)
+    if (lease?.instanceId !== id) throw new Error(`Instance ${id} is not due first.`)
+    return lease
   }
 }

@@ -12,15 +12,18 @@ import { withSession } from './sessions.ts'
 /** An account at a gateway of its own, with its rentals machine by machine, in the order in which it bids on them. */
 type Side = { gateway: Gateway; actor: Actor; rentals: { id: bigint; numGpus: number }[][] }
 
-/** Each block of one account is in the way of one of the other. The machines have eight GPUs. */
+/**
+ * Of machines with eight GPUs. When one of the first account's outbids the large one of the second, its other one is
+ * granted too: who changes a bid moves instances before and after that one.
+ */
 const blocks: [Block[], Block[]] = [
   [
     { firstGpu: 0, numGpus: 4 },
-    { firstGpu: 4, numGpus: 2 },
+    { firstGpu: 4, numGpus: 4 },
   ],
   [
+    { firstGpu: 0, numGpus: 8 },
     { firstGpu: 2, numGpus: 2 },
-    { firstGpu: 4, numGpus: 4 },
   ],
 ]
 const machineIds = [1, 2]

@@ -18,7 +18,9 @@ export function sampleOperations(id: string): { name: string; operation: string 
   const roots = { query: schema.getQueryType(), mutation: schema.getMutationType() }
   return Object.entries(roots).flatMap(([kind, root]) =>
     Object.values(root?.getFields() ?? {}).map(({ name, args, type }) => {
-      const given = required(args).map(arg => `${arg.name}: ${sample(arg.type, id)}`)
+      const given = (oneOfTwo[name] ? args.filter(arg => arg.name === oneOfTwo[name]) : required(args)).map(
+        arg => `${arg.name}: ${sample(arg.type, id)}`,
+      )
       const named = getNamedType(type)
       const refusal = isUnionType(named) ? ' ... on Error { code }' : ''
       const selection = isLeafType(named) ? '' : ` { __typename${refusal} }`
@@ -30,6 +32,9 @@ export function sampleOperations(id: string): { name: string; operation: string 
 function required<Input extends GraphQLArgument | GraphQLInputField>(inputs: readonly Input[]): Input[] {
   return inputs.filter(({ type, defaultValue }) => isNonNullType(type) && defaultValue === undefined)
 }
+
+/** Fields that need one argument of several, and which. */
+const oneOfTwo: Record<string, string> = { template: 'id' }
 
 const samples: Record<string, string> = {
   Boolean: 'false',

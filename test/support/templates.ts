@@ -12,7 +12,7 @@ const refusal = `__typename ... on Error { code message retryable } ... on Inval
 const saving = `mutation ($input: SaveTemplateInput!) { saveTemplate(input: $input) {
   ${refusal} ... on ConflictError { conflictId: id } ... on SaveTemplateSuccess { replayed template { ${templateFields} } } } }`
 const deleting = `mutation ($input: DeleteTemplateInput!) { deleteTemplate(input: $input) {
-  ${refusal} ... on DeleteTemplateSuccess { deletedId: id } } }`
+  ${refusal} ... on DeleteSuccess { deletedId } } }`
 
 /** Templates as GraphQL clients keep them. */
 export function templatesOf(app: TestApp) {

@@ -8,8 +8,8 @@ type Answer = any
 const made = `__typename ... on Error { code message retryable } ... on InvalidInputError { issues { path } }
   ... on PriceChangedError { currentPricePerHour }
   ... on CreateVolumeSuccess { replayed volume { id name sizeGb pricePerHour createdAt machine { id } attachment { mountPath } } }`
-const deleted = `__typename ... on Error { code message retryable } ... on DeleteVolumeSuccess { id }
-  ... on VolumeUnavailableError { volume { id } instance { id } }`
+const deleted = `__typename ... on Error { code message retryable } ... on DeleteSuccess { deletedId }
+  ... on VolumeUnavailableError { volume { id } attachedTo { id } }`
 
 /** Volumes as GraphQL clients make them. */
 export function volumesOf(app: TestApp) {

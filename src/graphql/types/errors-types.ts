@@ -109,10 +109,10 @@ const InvalidStateError = refusal('INVALID_STATE').implement({
   description: 'The state of the instance does not allow it.',
   interfaces: [Refusal],
   fields: t => ({
-    instance: t.field({
+    current: t.field({
       type: Instance,
       nullable: true,
-      description: 'The instance, with what can be done to it.',
+      description: 'The instance as it is, with what can be done to it. Null for a key that may not read it.',
       resolve: ({ details: { instanceId } }, _args, context) =>
         instanceId === undefined ? null : instanceById(context).load(instanceId),
     }),
@@ -155,7 +155,7 @@ const VolumeUnavailableError = refusal('VOLUME_UNAVAILABLE').implement({
       resolve: ({ details: { subject } }, _args, context) =>
         subject?.type === 'Volume' ? volumeById(context).load(BigInt(subject.id)) : null,
     }),
-    instance: t.field({
+    attachedTo: t.field({
       type: Instance,
       nullable: true,
       description: 'The instance that has it. Null for a key that may not read it.',

@@ -1,12 +1,13 @@
 import type { PortBinding as PortBindingShape } from '../../domain/instances.ts'
 import { builder } from '../builder.ts'
+import { PortProtocol } from './launch.ts'
 
 const PortBinding = builder.objectRef<PortBindingShape>('PortBinding').implement({
   description: 'A public port of the machine that leads into the instance.',
   fields: t => ({
     containerPort: t.exposeInt('containerPort', { description: 'The port inside.' }),
     hostPort: t.exposeInt('hostPort', { description: "The port at the machine's public address." }),
-    protocol: t.exposeString('protocol', { description: '`tcp` or `udp`.' }),
+    protocol: t.expose('protocol', { type: PortProtocol, description: 'What it speaks.' }),
   }),
 })
 

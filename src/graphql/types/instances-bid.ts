@@ -1,4 +1,4 @@
-import { bidRange } from '../../domain/instances-rent.ts'
+import { bidRange } from '../../domain/instances-bid.ts'
 import { printUsd } from '../../domain/money.ts'
 import { builder } from '../builder.ts'
 import { parseId } from '../ids.ts'

@@ -1,22 +1,28 @@
 import { type DomainError, renameIssues } from '../../domain/errors.ts'
-import type { Forecast } from '../../domain/instances-rent.ts'
+import type { Forecast } from '../../domain/instances-quote.ts'
 import { warningsOf } from '../../domain/launch.ts'
+import { defaultDiskMb, type RentalType } from '../../domain/offers.ts'
 import { builder } from '../builder.ts'
 import { needs } from '../permission.ts'
 import { Refusal } from './errors.ts'
 import { RentInstanceInput, readWish, rentNames } from './instances-rent.ts'
 import { LaunchConfig } from './launch.ts'
-import { Offer, offerById } from './offers.ts'
+import { Offer } from './offers.ts'
 import { refused } from './results.ts'
 
-const RentQuote = builder.objectRef<Forecast & { offerId: bigint }>('RentQuote').implement({
+type Quoted = Forecast & { offerId: bigint; type: RentalType }
+
+const RentQuote = builder.objectRef<Quoted>('RentQuote').implement({
   description: 'What renting would come to now. Nothing is held: another may be quicker.',
   fields: t => ({
     offer: t.field({
       type: Offer,
       nullable: true,
-      description: `The offer, priced with a disk of 8 GB. Null when it is not on the market. ${needs('offers.get')}`,
-      resolve: ({ offerId }, _args, context) => offerById(context).load(offerId),
+      description: `The offer, priced for what was asked for. Null when it is not on the market. ${needs('offers.get')}`,
+      resolve: async ({ offerId, type, launch }, _args, { services, actor }) => {
+        const pricing = { type, diskMb: launch?.diskMb ?? defaultDiskMb }
+        return (await services.offers.byIds(actor, [offerId], pricing))[0] ?? null
+      },
     }),
     rentable: t.boolean({
       description: 'Whether it can be rented so.',
@@ -32,8 +38,8 @@ const RentQuote = builder.objectRef<Forecast & { offerId: bigint }>('RentQuote')
       type: 'Usd',
       nullable: true,
       description: 'GPUs, disk and the volumes that are made, per hour while it runs. Null where that cannot be said.',
-      resolve: ({ computeNanos, diskNanos }) =>
-        computeNanos === undefined || diskNanos === undefined ? null : computeNanos + diskNanos,
+      resolve: ({ computeNanos, diskNanos, volumesNanos = 0n }) =>
+        computeNanos === undefined || diskNanos === undefined ? null : computeNanos + diskNanos + volumesNanos,
     }),
     gpuPricePerHour: t.field({
       type: 'Usd',
@@ -44,8 +50,14 @@ const RentQuote = builder.objectRef<Forecast & { offerId: bigint }>('RentQuote')
     diskPricePerHour: t.field({
       type: 'Usd',
       nullable: true,
-      description: 'Disk and new volumes alone: what it costs while it is stopped.',
+      description: 'Its disk alone.',
       resolve: ({ diskNanos }) => diskNanos ?? null,
+    }),
+    volumesPricePerHour: t.field({
+      type: 'Usd',
+      nullable: true,
+      description: 'The volumes alone that are made with it. They cost as much until they are deleted.',
+      resolve: ({ diskNanos, volumesNanos }) => (diskNanos === undefined ? null : (volumesNanos ?? null)),
     }),
     launch: t.field({
       type: LaunchConfig,
@@ -68,7 +80,8 @@ builder.queryField('rentQuote', t =>
     args: { input: t.arg({ type: RentInstanceInput, required: true, description: 'As it would be rented.' }) },
     resolve: async (_root, { input }, { services, actor }) => {
       const wish = readWish(input)
-      return { ...(await services.instances.quote(actor, wish)), offerId: wish.offerId }
+      const type: RentalType = wish.terms.interruptible ? 'interruptible' : 'onDemand'
+      return { ...(await services.instances.quote(actor, wish)), offerId: wish.offerId, type }
     },
   }),
 )

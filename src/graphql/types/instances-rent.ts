@@ -1,4 +1,5 @@
-import { bidRange, type RentalTerms, type RentWish } from '../../domain/instances-rent.ts'
+import { bidRange } from '../../domain/instances-bid.ts'
+import type { RentalTerms, RentWish } from '../../domain/instances-rent.ts'
 import { printUsd } from '../../domain/money.ts'
 import type { Rental } from '../../services/instances-rent.ts'
 import { builder } from '../builder.ts'

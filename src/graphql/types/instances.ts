@@ -95,14 +95,13 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     minimumBidPerHour: t.field({
       type: 'Usd',
       nullable: true,
-      description:
-        'The least bid with which it has its GPUs, against all others who want them now. Null where no bid helps: on demand, when it never runs again, and while a rental on demand has some of its GPUs.',
+      description: `The least bid with which it has its GPUs, against all others who want them now. Null where no bid helps: on demand, when it never runs again, and while a rental on demand has some of its GPUs. ${needs('instances.get')}`,
       resolve: async (instance, _args, context) =>
         whyNot('changeBid', instance) === null ? (await bidToWinOf(context).load(instance.id))?.minimumBidNanos : null,
     }),
     pricePerHour: t.field({
       type: 'Usd',
-      description: 'GPUs and disk, per hour while it runs, as agreed when it was rented.',
+      description: 'GPUs and disk, per hour while it runs: as agreed when it was rented or, at a bid, as it bids now.',
       resolve: ({ computeNanos, diskNanos }) => computeNanos + diskNanos,
     }),
     diskPricePerHour: t.expose('diskNanos', {
@@ -138,7 +137,6 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
   }),
 })
 
-/** Whoever was given an instance may know this of it, whatever he may do. */
 export const bidToWinOf = loaderOf((context, ids: readonly bigint[]) =>
   context.services.instances.minimumBids(context.actor, ids),
 )

@@ -39,7 +39,7 @@ export function volumeChangeServices(deps: Deps) {
     /** Makes a volume on a machine, of its free disk. */
     async create(actor: Actor, wish: VolumeWish): Promise<{ volume: Volume; replayed: boolean }> {
       const { machineId, sizeGb, name, maxPriceNanos, idempotencyKey } = wish
-      authorise(actor, 'volumes.create', { machineId })
+      authorise(actor, 'volumes.create', { machineId, sizeGb })
       const issues = newVolumeIssues({ name, sizeGb })
       if (issues.length > 0) throw invalidInput(issues)
       const input = { machineId, sizeGb, name: name || undefined, maxPriceNanos }

@@ -1,7 +1,8 @@
 import type { Template as TemplateShape } from '../../domain/templates.ts'
 import { builder } from '../builder.ts'
-import { parseId, printId } from '../ids.ts'
+import { parseId } from '../ids.ts'
 import { needs } from '../permission.ts'
+import { DeleteSuccess } from './deletion.ts'
 import { idempotencyKey, replayed } from './idempotency.ts'
 import { launchFields, launchNames, readLaunch } from './launch-input.ts'
 import { resultUnion } from './results.ts'
@@ -75,12 +76,7 @@ const DeleteTemplateInput = builder.inputType('DeleteTemplateInput', {
   fields: t => ({ id: t.id({ required: true, description: 'Such as `tpl_42`, or `42`.' }) }),
 })
 
-const DeleteTemplateSuccess = builder.objectRef<{ id: number }>('DeleteTemplateSuccess').implement({
-  description: 'The template was deleted. What was rented with it stays as it is.',
-  fields: t => ({ id: t.id({ description: 'Its id.', resolve: ({ id }) => printId('Template', id) }) }),
-})
-
-const remove = resultUnion('DeleteTemplateResult', 'What was deleted, or why nothing was.', DeleteTemplateSuccess, [
+const remove = resultUnion('DeleteTemplateResult', 'What was deleted, or why nothing was.', DeleteSuccess, [
   'INVALID_INPUT',
   'NOT_FOUND',
 ])
@@ -88,13 +84,13 @@ const remove = resultUnion('DeleteTemplateResult', 'What was deleted, or why not
 builder.mutationField('deleteTemplate', t =>
   t.field({
     type: remove.union,
-    description: `Deletes one of the account's templates. ${needs('templates.delete')}`,
+    description: `Deletes one of the account's templates. What was rented with it stays as it is. ${needs('templates.delete')}`,
     args: { input: t.arg({ type: DeleteTemplateInput, required: true, description: 'Which.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       remove.answer({}, async () => {
         const id = Number(parseId('Template', input.id))
         await services.templates.delete(actor, id)
-        return { id }
+        return { type: 'Template' as const, deletedId: id }
       }),
   }),
 )

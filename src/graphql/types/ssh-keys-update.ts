@@ -3,8 +3,9 @@ import { instanceNotFound, maxIdsPerCommand } from '../../domain/instances-comma
 import { maxSshKeyName, maxSshKeys, type SshKey as SshKeyShape } from '../../domain/ssh-keys.ts'
 import { builder } from '../builder.ts'
 import type { Context } from '../context.ts'
-import { parseId, printId } from '../ids.ts'
+import { parseId } from '../ids.ts'
 import { needs } from '../permission.ts'
+import { DeleteSuccess } from './deletion.ts'
 import { idempotencyKey, replayed } from './idempotency.ts'
 import { instanceById } from './instances.ts'
 import { instanceResult } from './instances-update.ts'
@@ -60,11 +61,6 @@ const RegisterSshKeySuccess = builder
     }),
   })
 
-const DeleteSshKeySuccess = builder.objectRef<{ id: number }>('DeleteSshKeySuccess').implement({
-  description: 'The SSH key was deleted.',
-  fields: t => ({ id: t.id({ description: 'Its id.', resolve: ({ id }) => printId('SshKey', id) }) }),
-})
-
 const registered = resultUnion('RegisterSshKeyResult', 'An SSH key, or why there is none.', RegisterSshKeySuccess, [
   'INVALID_INPUT',
   'CONFLICT',
@@ -74,7 +70,7 @@ const registered = resultUnion('RegisterSshKeyResult', 'An SSH key, or why there
   'IDEMPOTENCY_IN_PROGRESS',
 ])
 
-const deleted = resultUnion('DeleteSshKeyResult', 'What was deleted, or why nothing was.', DeleteSshKeySuccess, [
+const deleted = resultUnion('DeleteSshKeyResult', 'What was deleted, or why nothing was.', DeleteSuccess, [
   'INVALID_INPUT',
   'NOT_FOUND',
 ])
@@ -107,7 +103,7 @@ builder.mutationFields(t => ({
         await context.services.sshKeys.delete(context.actor, id)
         sshKeyById(context).clear(id)
         sshKeysOfInstance(context).clearAll()
-        return { id }
+        return { type: 'SshKey' as const, deletedId: id }
       }),
   }),
   attachSshKey: t.field({

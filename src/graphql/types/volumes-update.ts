@@ -1,7 +1,8 @@
 import { type Volume as VolumeShape, volumeGb } from '../../domain/volumes.ts'
 import { builder } from '../builder.ts'
-import { parseId, printId } from '../ids.ts'
+import { parseId } from '../ids.ts'
 import { needs } from '../permission.ts'
+import { DeleteSuccess } from './deletion.ts'
 import { idempotencyKey, replayed } from './idempotency.ts'
 import { resultUnion } from './results.ts'
 import { Volume } from './volumes.ts'
@@ -43,14 +44,7 @@ const DeleteVolumeInput = builder.inputType('DeleteVolumeInput', {
   fields: t => ({ id: t.id({ required: true, description: 'Such as `vol_42`, or `42`.' }) }),
 })
 
-const DeleteVolumeSuccess = builder.objectRef<{ id: bigint }>('DeleteVolumeSuccess').implement({
-  description: 'The volume was deleted, with all that was in it.',
-  fields: t => ({
-    id: t.id({ description: 'Its id.', resolve: ({ id }) => printId('Volume', id) }),
-  }),
-})
-
-const deletion = resultUnion('DeleteVolumeResult', 'What was deleted, or why nothing was.', DeleteVolumeSuccess, [
+const deletion = resultUnion('DeleteVolumeResult', 'What was deleted, or why nothing was.', DeleteSuccess, [
   'INVALID_INPUT',
   'NOT_FOUND',
   'VOLUME_UNAVAILABLE',
@@ -83,7 +77,7 @@ builder.mutationFields(t => ({
       deletion.answer({}, async () => {
         const id = parseId('Volume', input.id)
         await services.volumes.delete(actor, id)
-        return { id }
+        return { type: 'Volume' as const, deletedId: id }
       }),
   }),
 }))

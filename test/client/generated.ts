@@ -1,0 +1,1230 @@
+/** Internal type. DO NOT USE DIRECTLY. */
+type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
+/** Internal type. DO NOT USE DIRECTLY. */
+export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
+import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
+export type ApiPermissionInput = {
+  category: PermissionCategory;
+  constraints?: Array<PermissionConstraintInput>;
+  operation?: string | null | undefined;
+};
+
+export type ArgsLaunchInput = {
+  argsString?: string | null | undefined;
+};
+
+export type BestTermsInput =
+  {   interruptible: InterruptibleTermsInput; onDemand?: never; }
+  |  { interruptible?: never;   onDemand: CappedTermsInput; };
+
+export type BulkErrorPolicy =
+  | 'REJECT_EVERYTHING'
+  | 'REJECT_FAILED_ITEMS';
+
+export type BulkItemOutcome =
+  | 'APPLIED'
+  | 'FAILED'
+  | 'SKIPPED'
+  | 'UNCHANGED';
+
+export type CappedTermsInput = {
+  maxPricePerHour: string;
+};
+
+export type ChangeBidInput = {
+  bidPerHour: string;
+  instanceId: string;
+};
+
+export type ConfigSource =
+  | 'DEFAULT'
+  | 'REQUEST'
+  | 'TEMPLATE';
+
+export type ConstraintOperator =
+  | 'EQ'
+  | 'GTE'
+  | 'LTE';
+
+export type ConstraintValueInput =
+  {   boolean: boolean; number?: never; text?: never; }
+  |  { boolean?: never;   number: number; text?: never; }
+  |  { boolean?: never; number?: never;   text: string; };
+
+export type CreateApiKeyInput = {
+  expiresAt?: string | null | undefined;
+  idempotencyKey?: string | null | undefined;
+  name?: string | null | undefined;
+  permissions?: Array<ApiPermissionInput> | null | undefined;
+};
+
+export type CreateVolumeInput = {
+  idempotencyKey?: string | null | undefined;
+  maxPricePerHour?: string | null | undefined;
+  name?: string | null | undefined;
+  offerId: string;
+  sizeGb: number;
+};
+
+export type DeleteVolumeInput = {
+  id: string;
+};
+
+export type DestroyInstancesInput = {
+  dryRun?: boolean;
+  errorPolicy?: BulkErrorPolicy;
+  ids: Array<string>;
+};
+
+export type EnvVarInput = {
+  name: string;
+  secret?: boolean;
+  value: string;
+};
+
+export type ErrorCode =
+  | 'BID_TOO_LOW'
+  | 'CONFLICT'
+  | 'IDEMPOTENCY_IN_PROGRESS'
+  | 'IDEMPOTENCY_KEY_REUSED'
+  | 'INSUFFICIENT_CREDIT'
+  | 'INVALID_INPUT'
+  | 'INVALID_STATE'
+  | 'NOT_FOUND'
+  | 'NO_OFFER_RENTED'
+  | 'OFFER_UNAVAILABLE'
+  | 'PRICE_CHANGED'
+  | 'SSH_KEY_REQUIRED'
+  | 'VOLUME_UNAVAILABLE';
+
+export type FloatFilter = {
+  eq?: number | null | undefined;
+  gt?: number | null | undefined;
+  gte?: number | null | undefined;
+  in?: Array<number> | null | undefined;
+  lt?: number | null | undefined;
+  lte?: number | null | undefined;
+  neq?: number | null | undefined;
+  nin?: Array<number> | null | undefined;
+};
+
+export type InstanceAction =
+  | 'CHANGE_BID'
+  | 'DESTROY'
+  | 'START'
+  | 'STOP';
+
+export type InstanceKind =
+  | 'CONTAINER'
+  | 'VM';
+
+export type InstanceSpecInput = {
+  diskGb?: number | null | undefined;
+  env?: Array<EnvVarInput>;
+  envFlags?: string | null | undefined;
+  hostname?: string | null | undefined;
+  kind?: InstanceKind;
+  label?: string | null | undefined;
+  langUtf8?: boolean;
+  mode?: LaunchModeInput | null | undefined;
+  onStart?: string | null | undefined;
+  ports?: Array<PortMappingInput>;
+  pythonUtf8?: boolean;
+  registry?: RegistryCredentialInput | null | undefined;
+  source: LaunchSourceInput;
+  targetState?: TargetState;
+  volumes?: Array<VolumeMountInput>;
+};
+
+export type InstanceStatus =
+  | 'CREATED'
+  | 'DESTROYED'
+  | 'EXITED'
+  | 'LOADING'
+  | 'OFFLINE'
+  | 'RUNNING'
+  | 'SCHEDULING'
+  | 'STOPPED'
+  | 'STOPPING'
+  | 'UNKNOWN';
+
+export type IntFilter = {
+  eq?: number | null | undefined;
+  gt?: number | null | undefined;
+  gte?: number | null | undefined;
+  in?: Array<number> | null | undefined;
+  lt?: number | null | undefined;
+  lte?: number | null | undefined;
+  neq?: number | null | undefined;
+  nin?: Array<number> | null | undefined;
+};
+
+export type InterruptibleTermsInput = {
+  bidPerHour: string;
+};
+
+export type JupyterLaunchInput = {
+  direct?: boolean;
+  directory?: string | null | undefined;
+  lab?: boolean;
+};
+
+export type LaunchMode =
+  | 'ARGS'
+  | 'JUPYTER_DIRECT'
+  | 'JUPYTER_PROXY'
+  | 'SSH_DIRECT'
+  | 'SSH_PROXY';
+
+export type LaunchModeInput =
+  {   args: ArgsLaunchInput; jupyter?: never; ssh?: never; }
+  |  { args?: never;   jupyter: JupyterLaunchInput; ssh?: never; }
+  |  { args?: never; jupyter?: never;   ssh: SshLaunchInput; };
+
+export type LaunchSourceInput =
+  {   image: string; template?: never; }
+  |  { image?: never;   template: TemplateSourceInput; };
+
+export type NewVolumeInput = {
+  name?: string | null | undefined;
+  sizeGb: number;
+};
+
+export type OfferFilter = {
+  availableSeconds?: FloatFilter | null | undefined;
+  computeCapability?: IntFilter | null | undefined;
+  computePricePerHour?: UsdFilter | null | undefined;
+  country?: StringFilter | null | undefined;
+  cpuArch?: StringFilter | null | undefined;
+  cpuCores?: IntFilter | null | undefined;
+  cpuCoresEffective?: FloatFilter | null | undefined;
+  cpuGhz?: FloatFilter | null | undefined;
+  cpuRamMb?: IntFilter | null | undefined;
+  cudaVersion?: FloatFilter | null | undefined;
+  datacenter?: boolean | null | undefined;
+  directPorts?: IntFilter | null | undefined;
+  diskGb?: FloatFilter | null | undefined;
+  diskMbps?: FloatFilter | null | undefined;
+  dlperf?: FloatFilter | null | undefined;
+  dlperfPerDollar?: FloatFilter | null | undefined;
+  downloadMbps?: FloatFilter | null | undefined;
+  downloadPerGb?: UsdFilter | null | undefined;
+  driverVersion?: VersionFilter | null | undefined;
+  gpuArchitecture?: StringFilter | null | undefined;
+  gpuDisplayActive?: boolean | null | undefined;
+  gpuFraction?: FloatFilter | null | undefined;
+  gpuMaxPowerWatts?: FloatFilter | null | undefined;
+  gpuMaxTempCelsius?: FloatFilter | null | undefined;
+  gpuMemoryBandwidthGbps?: FloatFilter | null | undefined;
+  gpuName?: StringFilter | null | undefined;
+  gpuRamMb?: IntFilter | null | undefined;
+  gpuTotalRamMb?: IntFilter | null | undefined;
+  hasAvx?: boolean | null | undefined;
+  hostId?: number | null | undefined;
+  machineId?: string | null | undefined;
+  minimumBidPerHour?: UsdFilter | null | undefined;
+  motherboard?: StringFilter | null | undefined;
+  numGpus?: IntFilter | null | undefined;
+  nvlinkGbps?: FloatFilter | null | undefined;
+  or?: Array<OfferFilter> | null | undefined;
+  osVersion?: FloatFilter | null | undefined;
+  pciGeneration?: FloatFilter | null | undefined;
+  pcieGbps?: FloatFilter | null | undefined;
+  pricePerGpuHour?: UsdFilter | null | undefined;
+  pricePerHour?: UsdFilter | null | undefined;
+  reliability?: FloatFilter | null | undefined;
+  rentable?: boolean | null | undefined;
+  score?: FloatFilter | null | undefined;
+  staticIp?: boolean | null | undefined;
+  storagePerGbMonth?: UsdFilter | null | undefined;
+  tflops?: FloatFilter | null | undefined;
+  tflopsPerDollar?: FloatFilter | null | undefined;
+  uploadMbps?: FloatFilter | null | undefined;
+  uploadPerGb?: UsdFilter | null | undefined;
+  verification?: Array<VerificationStatus> | null | undefined;
+  verified?: boolean | null | undefined;
+  vmsEnabled?: boolean | null | undefined;
+};
+
+export type OfferOrder = {
+  direction?: OrderDirection;
+  field: OfferOrderField;
+};
+
+export type OfferOrderField =
+  | 'DLPERF'
+  | 'DLPERF_PER_DOLLAR'
+  | 'DOWNLOAD'
+  | 'GPU_COUNT'
+  | 'GPU_MEMORY'
+  | 'GPU_TOTAL_MEMORY'
+  | 'LISTED_AT'
+  | 'MINIMUM_BID_PER_HOUR'
+  | 'PRICE_PER_GPU_HOUR'
+  | 'PRICE_PER_HOUR'
+  | 'RELIABILITY'
+  | 'SCORE'
+  | 'TFLOPS_PER_DOLLAR';
+
+export type OfferPricingInput = {
+  diskGb?: number;
+  type?: RentalType;
+};
+
+export type OnDemandTermsInput = {
+  maxPricePerHour?: string | null | undefined;
+};
+
+export type OrderDirection =
+  | 'ASC'
+  | 'DESC';
+
+export type PermissionCategory =
+  | 'BILLING_READ'
+  | 'BILLING_WRITE'
+  | 'INSTANCE_READ'
+  | 'INSTANCE_WRITE'
+  | 'MACHINE_READ'
+  | 'MACHINE_WRITE'
+  | 'MISC'
+  | 'TEAM_READ'
+  | 'TEAM_WRITE'
+  | 'USER_READ'
+  | 'USER_WRITE';
+
+export type PermissionConstraintInput = {
+  operator: ConstraintOperator;
+  parameter: string;
+  value: ConstraintValueInput;
+};
+
+export type PortMappingInput = {
+  containerPort: number;
+  hostPort?: number | null | undefined;
+  protocol?: PortProtocol;
+};
+
+export type PortProtocol =
+  | 'TCP'
+  | 'UDP';
+
+export type RegisterSshKeyInput = {
+  idempotencyKey?: string | null | undefined;
+  instanceIds?: Array<string>;
+  name?: string | null | undefined;
+  publicKey: string;
+};
+
+export type RegistryCredentialInput = {
+  host: string;
+  password: string;
+  username: string;
+};
+
+export type RentBestOfferInput = {
+  filter?: OfferFilter | null | undefined;
+  idempotencyKey?: string | null | undefined;
+  maxAttempts?: number;
+  orderBy?: Array<OfferOrder>;
+  spec: InstanceSpecInput;
+  terms: BestTermsInput;
+};
+
+export type RentInstanceInput = {
+  cancelUnavailable?: boolean;
+  idempotencyKey?: string | null | undefined;
+  offerId: string;
+  spec: InstanceSpecInput;
+  terms?: RentalTermsInput;
+};
+
+export type RentalTermsInput =
+  {   interruptible: InterruptibleTermsInput; onDemand?: never; }
+  |  { interruptible?: never;   onDemand: OnDemandTermsInput; };
+
+export type RentalType =
+  | 'INTERRUPTIBLE'
+  | 'ON_DEMAND';
+
+export type RevokeApiKeyInput = {
+  id: string;
+};
+
+export type SaveTemplateInput = {
+  diskGb?: number | null | undefined;
+  env?: Array<EnvVarInput>;
+  envFlags?: string | null | undefined;
+  hostname?: string | null | undefined;
+  id?: string | null | undefined;
+  idempotencyKey?: string | null | undefined;
+  image: string;
+  langUtf8?: boolean;
+  mode?: LaunchModeInput | null | undefined;
+  name: string;
+  onStart?: string | null | undefined;
+  ports?: Array<PortMappingInput>;
+  public?: boolean;
+  pythonUtf8?: boolean;
+  registry?: RegistryCredentialInput | null | undefined;
+  volumeHint?: VolumeHintInput | null | undefined;
+};
+
+export type SshLaunchInput = {
+  direct?: boolean;
+};
+
+export type StringFilter = {
+  contains?: string | null | undefined;
+  eq?: string | null | undefined;
+  in?: Array<string> | null | undefined;
+  neq?: string | null | undefined;
+  nin?: Array<string> | null | undefined;
+};
+
+export type TargetState =
+  | 'RUNNING'
+  | 'STOPPED';
+
+export type TemplateSourceInput = {
+  hashId: string;
+  image?: string | null | undefined;
+};
+
+export type UsdFilter = {
+  eq?: string | null | undefined;
+  gt?: string | null | undefined;
+  gte?: string | null | undefined;
+  in?: Array<string> | null | undefined;
+  lt?: string | null | undefined;
+  lte?: string | null | undefined;
+  neq?: string | null | undefined;
+  nin?: Array<string> | null | undefined;
+};
+
+export type VerificationStatus =
+  | 'DEVERIFIED'
+  | 'UNVERIFIED'
+  | 'VERIFIED';
+
+export type VersionFilter = {
+  eq?: string | null | undefined;
+  gt?: string | null | undefined;
+  gte?: string | null | undefined;
+  lt?: string | null | undefined;
+  lte?: string | null | undefined;
+};
+
+export type VolumeHintInput = {
+  mountPath: string;
+  sizeGb?: number | null | undefined;
+};
+
+export type VolumeMountInput = {
+  mountPath?: string;
+  source: VolumeSourceInput;
+};
+
+export type VolumeSourceInput =
+  {   create: NewVolumeInput; volumeId?: never; }
+  |  { create?: never;   volumeId: string; };
+
+export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type ViewerQuery = { viewer: { id: string, email: string, credit: string, sshKeys: Array<{ id: string, fingerprint: string }>, apiKeys: Array<{ id: string, name: string, current: boolean, permissions: Array<{ category: PermissionCategory, operation: string | null }> | null }> } };
+
+export type RegisterSshKeyMutationVariables = Exact<{
+  input: RegisterSshKeyInput;
+}>;
+
+
+export type RegisterSshKeyMutation = { registerSshKey:
+    | { __typename: 'ConflictError', id: string | null, code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
+    | { __typename: 'InvalidStateError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'RegisterSshKeySuccess', replayed: boolean, sshKey: { id: string, name: string, fingerprint: string } }
+   };
+
+export type CreateApiKeyMutationVariables = Exact<{
+  input: CreateApiKeyInput;
+}>;
+
+
+export type CreateApiKeyMutation = { createApiKey:
+    | { __typename: 'ConflictError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'CreateApiKeySuccess', secret: string, apiKey: { id: string, prefix: string, permissions: Array<{ category: PermissionCategory, operation: string | null }> | null } }
+    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
+   };
+
+export type RevokeApiKeyMutationVariables = Exact<{
+  input: RevokeApiKeyInput;
+}>;
+
+
+export type RevokeApiKeyMutation = { revokeApiKey:
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'RevokeApiKeySuccess', revokedId: string }
+   };
+
+type Refusal_BidTooLowError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+
+type Refusal_ConflictError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+
+type Refusal_IdempotencyError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+
+type Refusal_InsufficientCreditError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+
+type Refusal_InvalidInputError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+
+type Refusal_InvalidStateError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+
+type Refusal_NoOfferRentedError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+
+type Refusal_NotFoundError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+
+type Refusal_OfferUnavailableError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+
+type Refusal_PriceChangedError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+
+type Refusal_SshKeyRequiredError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+
+type Refusal_VolumeUnavailableError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+
+export type RefusalFragment =
+  | Refusal_BidTooLowError_Fragment
+  | Refusal_ConflictError_Fragment
+  | Refusal_IdempotencyError_Fragment
+  | Refusal_InsufficientCreditError_Fragment
+  | Refusal_InvalidInputError_Fragment
+  | Refusal_InvalidStateError_Fragment
+  | Refusal_NoOfferRentedError_Fragment
+  | Refusal_NotFoundError_Fragment
+  | Refusal_OfferUnavailableError_Fragment
+  | Refusal_PriceChangedError_Fragment
+  | Refusal_SshKeyRequiredError_Fragment
+  | Refusal_VolumeUnavailableError_Fragment
+;
+
+export type InvalidInputFragment = { issues: Array<{ path: string, message: string }> };
+
+export type OfferUnavailableFragment = { yourInstance: { id: string } | null, alternatives: Array<{ id: string, pricePerHour: string }> };
+
+export type FindOffersQueryVariables = Exact<{
+  filter: OfferFilter;
+  pricing: OfferPricingInput;
+}>;
+
+
+export type FindOffersQuery = { offers: { nodes: Array<{ id: string, gpuName: string, numGpus: number, pricePerHour: string, minimumBidPerHour: string, machine: { id: string, numGpus: number } }> } };
+
+export type QuoteQueryVariables = Exact<{
+  input: RentInstanceInput;
+}>;
+
+
+export type QuoteQuery = { rentQuote: { rentable: boolean, waits: boolean, pricePerHour: string | null, gpuPricePerHour: string | null, diskPricePerHour: string | null, warnings: Array<string>, blockers: Array<
+      | { __typename: 'BidTooLowError', code: ErrorCode, message: string, retryable: boolean }
+      | { __typename: 'ConflictError', code: ErrorCode, message: string, retryable: boolean }
+      | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retryable: boolean }
+      | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retryable: boolean }
+      | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
+      | { __typename: 'InvalidStateError', code: ErrorCode, message: string, retryable: boolean }
+      | { __typename: 'NoOfferRentedError', code: ErrorCode, message: string, retryable: boolean }
+      | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
+      | { __typename: 'OfferUnavailableError', code: ErrorCode, message: string, retryable: boolean }
+      | { __typename: 'PriceChangedError', code: ErrorCode, message: string, retryable: boolean }
+      | { __typename: 'SshKeyRequiredError', code: ErrorCode, message: string, retryable: boolean }
+      | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retryable: boolean }
+    >, launch: { image: string, mode: LaunchMode, onStart: string | null, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } } | null } };
+
+export type RentMutationVariables = Exact<{
+  input: RentInstanceInput;
+}>;
+
+
+export type RentMutation = { rentInstance:
+    | { __typename: 'BidTooLowError', minimumBidPerHour: string, code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
+    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'OfferUnavailableError', code: ErrorCode, message: string, retryable: boolean, yourInstance: { id: string } | null, alternatives: Array<{ id: string, pricePerHour: string }> }
+    | { __typename: 'PriceChangedError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'RentInstanceSuccess', replayed: boolean, warnings: Array<string>, instance: { id: string, status: InstanceStatus, pricePerHour: string } }
+    | { __typename: 'SshKeyRequiredError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retryable: boolean }
+   };
+
+export type RentBestMutationVariables = Exact<{
+  input: RentBestOfferInput;
+}>;
+
+
+export type RentBestMutation = { rentBestOffer:
+    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
+    | { __typename: 'NoOfferRentedError', code: ErrorCode, message: string, retryable: boolean, attempts: Array<{ offerId: string, failure: ErrorCode | null }> }
+    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'RentBestOfferSuccess', attempts: Array<{ offerId: string, failure: ErrorCode | null }>, instance: { id: string, gpuName: string, pricePerHour: string, rentalType: RentalType } }
+    | { __typename: 'SshKeyRequiredError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retryable: boolean }
+   };
+
+export type WatchQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type WatchQuery = { instance: { id: string, status: InstanceStatus, bidPerHour: string | null, minimumBidPerHour: string | null, statusReason: { code: string, message: string } | null } | null };
+
+export type InspectQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type InspectQuery = { instance: { id: string, label: string | null, rentalType: RentalType, idempotencyKey: string | null, machine: { id: string }, template: { id: string, hashId: string } | null, sshKeys: Array<{ id: string }>, volumes: Array<{ mountPath: string, volume: { id: string } | null }>, launch: { image: string, mode: LaunchMode, onStart: string | null, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } }, connection: { host: string, ports: Array<{ containerPort: number, hostPort: number, protocol: PortProtocol }> } | null, actions: Array<{ action: InstanceAction, available: boolean, reason: string | null }> } | null };
+
+export type LaunchFragment = { image: string, mode: LaunchMode, onStart: string | null, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } };
+
+export type ChangeBidMutationVariables = Exact<{
+  input: ChangeBidInput;
+}>;
+
+
+export type ChangeBidMutation = { changeBid:
+    | { __typename: 'BidTooLowError', minimumBidPerHour: string, code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'InstanceSuccess', instance: { id: string, bidPerHour: string | null } }
+    | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
+    | { __typename: 'InvalidStateError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
+   };
+
+export type DestroyMutationVariables = Exact<{
+  input: DestroyInstancesInput;
+}>;
+
+
+export type DestroyMutation = { destroyInstances:
+    | { __typename: 'BulkInstancesPayload', succeededCount: number, items: Array<{ id: string, outcome: BulkItemOutcome, error:
+          | { code: ErrorCode, message: string, retryable: boolean }
+          | { code: ErrorCode, message: string, retryable: boolean }
+          | { code: ErrorCode, message: string, retryable: boolean }
+          | { code: ErrorCode, message: string, retryable: boolean }
+          | { code: ErrorCode, message: string, retryable: boolean }
+          | { code: ErrorCode, message: string, retryable: boolean }
+          | { code: ErrorCode, message: string, retryable: boolean }
+          | { code: ErrorCode, message: string, retryable: boolean }
+          | { code: ErrorCode, message: string, retryable: boolean }
+          | { code: ErrorCode, message: string, retryable: boolean }
+          | { code: ErrorCode, message: string, retryable: boolean }
+          | { code: ErrorCode, message: string, retryable: boolean }
+         | null }> }
+    | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean }
+   };
+
+export type SaveTemplateMutationVariables = Exact<{
+  input: SaveTemplateInput;
+}>;
+
+
+export type SaveTemplateMutation = { saveTemplate:
+    | { __typename: 'ConflictError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
+    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'SaveTemplateSuccess', replayed: boolean, template: { id: string, hashId: string, mode: LaunchMode | null, env: Array<{ name: string, value: string | null, secret: boolean }> } }
+   };
+
+export type FindStorageQueryVariables = Exact<{
+  machine: string;
+  sizeGb: number;
+}>;
+
+
+export type FindStorageQuery = { volumeOffers: { nodes: Array<{ id: string, maxSizeGb: number, pricePerHour: string, machine: { id: string } }> } };
+
+export type CreateVolumeMutationVariables = Exact<{
+  input: CreateVolumeInput;
+}>;
+
+
+export type CreateVolumeMutation = { createVolume:
+    | { __typename: 'CreateVolumeSuccess', replayed: boolean, volume: { id: string, name: string, sizeGb: number, pricePerHour: string, attachment: { mountPath: string } | null } }
+    | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
+    | { __typename: 'OfferUnavailableError', code: ErrorCode, message: string, retryable: boolean, yourInstance: { id: string } | null, alternatives: Array<{ id: string, pricePerHour: string }> }
+    | { __typename: 'PriceChangedError', code: ErrorCode, message: string, retryable: boolean }
+   };
+
+export type DeleteVolumeMutationVariables = Exact<{
+  input: DeleteVolumeInput;
+}>;
+
+
+export type DeleteVolumeMutation = { deleteVolume:
+    | { __typename: 'DeleteSuccess', deletedId: string }
+    | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retryable: boolean, volume: { id: string } | null, attachedTo: { id: string } | null }
+   };
+
+export class TypedDocumentString<TResult, TVariables>
+  extends String
+  implements DocumentTypeDecoration<TResult, TVariables>
+{
+  __apiType?: NonNullable<DocumentTypeDecoration<TResult, TVariables>['__apiType']>;
+  private value: string;
+  public __meta__?: Record<string, any> | undefined;
+
+  constructor(value: string, __meta__?: Record<string, any> | undefined) {
+    super(value);
+    this.value = value;
+    this.__meta__ = __meta__;
+  }
+
+  override toString(): string & DocumentTypeDecoration<TResult, TVariables> {
+    return this.value;
+  }
+}
+export const RefusalFragmentDoc = new TypedDocumentString(`
+    fragment Refusal on Error {
+  code
+  message
+  retryable
+}
+    `, {"fragmentName":"Refusal"}) as unknown as TypedDocumentString<RefusalFragment, unknown>;
+export const InvalidInputFragmentDoc = new TypedDocumentString(`
+    fragment InvalidInput on InvalidInputError {
+  issues {
+    path
+    message
+  }
+}
+    `, {"fragmentName":"InvalidInput"}) as unknown as TypedDocumentString<InvalidInputFragment, unknown>;
+export const OfferUnavailableFragmentDoc = new TypedDocumentString(`
+    fragment OfferUnavailable on OfferUnavailableError {
+  yourInstance {
+    id
+  }
+  alternatives {
+    id
+    pricePerHour
+  }
+}
+    `, {"fragmentName":"OfferUnavailable"}) as unknown as TypedDocumentString<OfferUnavailableFragment, unknown>;
+export const LaunchFragmentDoc = new TypedDocumentString(`
+    fragment Launch on LaunchConfig {
+  image
+  mode
+  onStart
+  env {
+    name
+    value
+    secret
+    source
+  }
+  ports {
+    containerPort
+    protocol
+    source
+  }
+  sources {
+    image
+    mode
+    onStart
+    diskGb
+    registry
+  }
+}
+    `, {"fragmentName":"Launch"}) as unknown as TypedDocumentString<LaunchFragment, unknown>;
+export const ViewerDocument = new TypedDocumentString(`
+    query Viewer {
+  viewer {
+    id
+    email
+    credit
+    sshKeys {
+      id
+      fingerprint
+    }
+    apiKeys {
+      id
+      name
+      current
+      permissions {
+        category
+        operation
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ViewerQuery, ViewerQueryVariables>;
+export const RegisterSshKeyDocument = new TypedDocumentString(`
+    mutation RegisterSshKey($input: RegisterSshKeyInput!) {
+  registerSshKey(input: $input) {
+    __typename
+    ... on RegisterSshKeySuccess {
+      replayed
+      sshKey {
+        id
+        name
+        fingerprint
+      }
+    }
+    ...Refusal
+    ...InvalidInput
+    ... on ConflictError {
+      id
+    }
+  }
+}
+    fragment Refusal on Error {
+  code
+  message
+  retryable
+}
+fragment InvalidInput on InvalidInputError {
+  issues {
+    path
+    message
+  }
+}`) as unknown as TypedDocumentString<RegisterSshKeyMutation, RegisterSshKeyMutationVariables>;
+export const CreateApiKeyDocument = new TypedDocumentString(`
+    mutation CreateApiKey($input: CreateApiKeyInput!) {
+  createApiKey(input: $input) {
+    __typename
+    ... on CreateApiKeySuccess {
+      secret
+      apiKey {
+        id
+        prefix
+        permissions {
+          category
+          operation
+        }
+      }
+    }
+    ...Refusal
+    ...InvalidInput
+  }
+}
+    fragment Refusal on Error {
+  code
+  message
+  retryable
+}
+fragment InvalidInput on InvalidInputError {
+  issues {
+    path
+    message
+  }
+}`) as unknown as TypedDocumentString<CreateApiKeyMutation, CreateApiKeyMutationVariables>;
+export const RevokeApiKeyDocument = new TypedDocumentString(`
+    mutation RevokeApiKey($input: RevokeApiKeyInput!) {
+  revokeApiKey(input: $input) {
+    __typename
+    ... on RevokeApiKeySuccess {
+      revokedId
+    }
+    ...Refusal
+  }
+}
+    fragment Refusal on Error {
+  code
+  message
+  retryable
+}`) as unknown as TypedDocumentString<RevokeApiKeyMutation, RevokeApiKeyMutationVariables>;
+export const FindOffersDocument = new TypedDocumentString(`
+    query FindOffers($filter: OfferFilter!, $pricing: OfferPricingInput!) {
+  offers(first: 5, filter: $filter, pricing: $pricing) {
+    nodes {
+      id
+      gpuName
+      numGpus
+      pricePerHour
+      minimumBidPerHour
+      machine {
+        id
+        numGpus
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<FindOffersQuery, FindOffersQueryVariables>;
+export const QuoteDocument = new TypedDocumentString(`
+    query Quote($input: RentInstanceInput!) {
+  rentQuote(input: $input) {
+    rentable
+    waits
+    pricePerHour
+    gpuPricePerHour
+    diskPricePerHour
+    warnings
+    blockers {
+      __typename
+      ...Refusal
+      ...InvalidInput
+    }
+    launch {
+      ...Launch
+    }
+  }
+}
+    fragment Refusal on Error {
+  code
+  message
+  retryable
+}
+fragment InvalidInput on InvalidInputError {
+  issues {
+    path
+    message
+  }
+}
+fragment Launch on LaunchConfig {
+  image
+  mode
+  onStart
+  env {
+    name
+    value
+    secret
+    source
+  }
+  ports {
+    containerPort
+    protocol
+    source
+  }
+  sources {
+    image
+    mode
+    onStart
+    diskGb
+    registry
+  }
+}`) as unknown as TypedDocumentString<QuoteQuery, QuoteQueryVariables>;
+export const RentDocument = new TypedDocumentString(`
+    mutation Rent($input: RentInstanceInput!) {
+  rentInstance(input: $input) {
+    __typename
+    ... on RentInstanceSuccess {
+      replayed
+      warnings
+      instance {
+        id
+        status
+        pricePerHour
+      }
+    }
+    ...Refusal
+    ...InvalidInput
+    ...OfferUnavailable
+    ... on BidTooLowError {
+      minimumBidPerHour
+    }
+  }
+}
+    fragment Refusal on Error {
+  code
+  message
+  retryable
+}
+fragment InvalidInput on InvalidInputError {
+  issues {
+    path
+    message
+  }
+}
+fragment OfferUnavailable on OfferUnavailableError {
+  yourInstance {
+    id
+  }
+  alternatives {
+    id
+    pricePerHour
+  }
+}`) as unknown as TypedDocumentString<RentMutation, RentMutationVariables>;
+export const RentBestDocument = new TypedDocumentString(`
+    mutation RentBest($input: RentBestOfferInput!) {
+  rentBestOffer(input: $input) {
+    __typename
+    ... on RentBestOfferSuccess {
+      attempts {
+        offerId
+        failure
+      }
+      instance {
+        id
+        gpuName
+        pricePerHour
+        rentalType
+      }
+    }
+    ...Refusal
+    ...InvalidInput
+    ... on NoOfferRentedError {
+      attempts {
+        offerId
+        failure
+      }
+    }
+  }
+}
+    fragment Refusal on Error {
+  code
+  message
+  retryable
+}
+fragment InvalidInput on InvalidInputError {
+  issues {
+    path
+    message
+  }
+}`) as unknown as TypedDocumentString<RentBestMutation, RentBestMutationVariables>;
+export const WatchDocument = new TypedDocumentString(`
+    query Watch($id: ID!) {
+  instance(id: $id) {
+    id
+    status
+    statusReason {
+      code
+      message
+    }
+    bidPerHour
+    minimumBidPerHour
+  }
+}
+    `) as unknown as TypedDocumentString<WatchQuery, WatchQueryVariables>;
+export const InspectDocument = new TypedDocumentString(`
+    query Inspect($id: ID!) {
+  instance(id: $id) {
+    id
+    label
+    rentalType
+    idempotencyKey
+    machine {
+      id
+    }
+    template {
+      id
+      hashId
+    }
+    sshKeys {
+      id
+    }
+    volumes {
+      mountPath
+      volume {
+        id
+      }
+    }
+    launch {
+      ...Launch
+    }
+    connection {
+      host
+      ports {
+        containerPort
+        hostPort
+        protocol
+      }
+    }
+    actions {
+      action
+      available
+      reason
+    }
+  }
+}
+    fragment Launch on LaunchConfig {
+  image
+  mode
+  onStart
+  env {
+    name
+    value
+    secret
+    source
+  }
+  ports {
+    containerPort
+    protocol
+    source
+  }
+  sources {
+    image
+    mode
+    onStart
+    diskGb
+    registry
+  }
+}`) as unknown as TypedDocumentString<InspectQuery, InspectQueryVariables>;
+export const ChangeBidDocument = new TypedDocumentString(`
+    mutation ChangeBid($input: ChangeBidInput!) {
+  changeBid(input: $input) {
+    __typename
+    ... on InstanceSuccess {
+      instance {
+        id
+        bidPerHour
+      }
+    }
+    ...Refusal
+    ...InvalidInput
+    ... on BidTooLowError {
+      minimumBidPerHour
+    }
+  }
+}
+    fragment Refusal on Error {
+  code
+  message
+  retryable
+}
+fragment InvalidInput on InvalidInputError {
+  issues {
+    path
+    message
+  }
+}`) as unknown as TypedDocumentString<ChangeBidMutation, ChangeBidMutationVariables>;
+export const DestroyDocument = new TypedDocumentString(`
+    mutation Destroy($input: DestroyInstancesInput!) {
+  destroyInstances(input: $input) {
+    __typename
+    ... on BulkInstancesPayload {
+      succeededCount
+      items {
+        id
+        outcome
+        error {
+          ...Refusal
+        }
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment Refusal on Error {
+  code
+  message
+  retryable
+}`) as unknown as TypedDocumentString<DestroyMutation, DestroyMutationVariables>;
+export const SaveTemplateDocument = new TypedDocumentString(`
+    mutation SaveTemplate($input: SaveTemplateInput!) {
+  saveTemplate(input: $input) {
+    __typename
+    ... on SaveTemplateSuccess {
+      replayed
+      template {
+        id
+        hashId
+        mode
+        env {
+          name
+          value
+          secret
+        }
+      }
+    }
+    ...Refusal
+    ...InvalidInput
+  }
+}
+    fragment Refusal on Error {
+  code
+  message
+  retryable
+}
+fragment InvalidInput on InvalidInputError {
+  issues {
+    path
+    message
+  }
+}`) as unknown as TypedDocumentString<SaveTemplateMutation, SaveTemplateMutationVariables>;
+export const FindStorageDocument = new TypedDocumentString(`
+    query FindStorage($machine: ID!, $sizeGb: Float!) {
+  volumeOffers(first: 1, sizeGb: $sizeGb, filter: {machineId: $machine}) {
+    nodes {
+      id
+      maxSizeGb
+      pricePerHour
+      machine {
+        id
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<FindStorageQuery, FindStorageQueryVariables>;
+export const CreateVolumeDocument = new TypedDocumentString(`
+    mutation CreateVolume($input: CreateVolumeInput!) {
+  createVolume(input: $input) {
+    __typename
+    ... on CreateVolumeSuccess {
+      replayed
+      volume {
+        id
+        name
+        sizeGb
+        pricePerHour
+        attachment {
+          mountPath
+        }
+      }
+    }
+    ...Refusal
+    ...InvalidInput
+    ...OfferUnavailable
+  }
+}
+    fragment Refusal on Error {
+  code
+  message
+  retryable
+}
+fragment InvalidInput on InvalidInputError {
+  issues {
+    path
+    message
+  }
+}
+fragment OfferUnavailable on OfferUnavailableError {
+  yourInstance {
+    id
+  }
+  alternatives {
+    id
+    pricePerHour
+  }
+}`) as unknown as TypedDocumentString<CreateVolumeMutation, CreateVolumeMutationVariables>;
+export const DeleteVolumeDocument = new TypedDocumentString(`
+    mutation DeleteVolume($input: DeleteVolumeInput!) {
+  deleteVolume(input: $input) {
+    __typename
+    ... on DeleteSuccess {
+      deletedId
+    }
+    ...Refusal
+    ... on VolumeUnavailableError {
+      volume {
+        id
+      }
+      attachedTo {
+        id
+      }
+    }
+  }
+}
+    fragment Refusal on Error {
+  code
+  message
+  retryable
+}`) as unknown as TypedDocumentString<DeleteVolumeMutation, DeleteVolumeMutationVariables>;

@@ -1,0 +1,256 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import * as client from '../client/generated.ts'
+import { clientOf, only } from '../support/ask.ts'
+import { berth, type Gateway, makeDataDir, startGateway, stop } from '../support/process.ts'
+import { aPublicKey } from '../support/ssh-keys.ts'
+
+type Ask = ReturnType<typeof clientOf>
+type Rental = client.RentInstanceInput
+
+let folder: Awaited<ReturnType<typeof makeDataDir>>
+let gateway: Gateway
+let ask: Ask
+let askAsRival: Ask
+
+beforeAll(async () => {
+  folder = await makeDataDir()
+  const env = { BERTH_DATA_DIR: folder.dataDir, SIMULATED_DELAY: '0' }
+  gateway = await startGateway(env)
+  ask = clientOf(gateway.url, readFileSync(join(folder.dataDir, 'demo-key'), 'utf8'))
+  const { result } = await berth(env, 'account', 'create', '--email', 'rival@example.com', '--credit', '100')
+  askAsRival = clientOf(gateway.url, result.apiKey)
+})
+
+afterAll(async () => {
+  await stop(gateway)
+  await folder.remove()
+})
+
+/** The whole of a machine with one GPU, at a bid. Two who rent there want the same GPU. */
+async function findWholeMachine(ask: Ask, filter: client.OfferFilter) {
+  const whole = { ...filter, numGpus: { eq: 1 }, gpuFraction: { eq: 1 } }
+  const { offers } = await ask(client.FindOffersDocument, {
+    filter: whole,
+    pricing: { type: 'INTERRUPTIBLE', diskGb: 16 },
+  })
+  return offers.nodes[0] ?? expect.fail('There is no such machine.')
+}
+
+async function watch(ask: Ask, id: string) {
+  const { instance } = await ask(client.WatchDocument, { id })
+  return instance ?? expect.fail(`There is no ${id}.`)
+}
+
+/** Waits until an instance has a status, for a reason or for none. */
+async function reaches(ask: Ask, id: string, status: client.InstanceStatus, reason?: string) {
+  const seen = async () => {
+    const instance = await watch(ask, id)
+    return { status: instance.status, reason: instance.statusReason?.code }
+  }
+  await expect.poll(seen, { timeout: 10_000 }).toEqual({ status, reason })
+}
+
+describe('a typed client', () => {
+  let sshKeyId: string
+  let template: { id: string; hashId: string }
+  let machineId: string
+  let volumeId: string
+  let rental: Rental
+  let instanceId: string
+  let rivalId: string
+
+  it('registers an SSH key, which its account has then', async () => {
+    const input = { publicKey: `${aPublicKey('laptop')} ada@laptop` }
+    const { registerSshKey } = await ask(client.RegisterSshKeyDocument, { input })
+    const { sshKey } = only('RegisterSshKeySuccess', registerSshKey)
+    expect(sshKey.name).toBe('ada@laptop')
+    sshKeyId = sshKey.id
+    const { viewer } = await ask(client.ViewerDocument)
+    expect(viewer).toMatchObject({ email: 'demo@example.com', credit: '100', sshKeys: [{ id: sshKeyId }] })
+    const again = await ask(client.RegisterSshKeyDocument, { input })
+    expect(only('ConflictError', again.registerSshKey).id).toBe(sshKeyId)
+  })
+
+  it('keeps a template', async () => {
+    const { saveTemplate } = await ask(client.SaveTemplateDocument, {
+      input: {
+        name: 'notebook',
+        image: 'pytorch/pytorch:latest',
+        mode: { jupyter: { direct: true, lab: true } },
+        env: [
+          { name: 'EPOCHS', value: '3' },
+          { name: 'TOKEN', value: 'hidden', secret: true },
+        ],
+        ports: [{ containerPort: 6006 }],
+        onStart: 'tensorboard --logdir /data',
+        diskGb: 16,
+      },
+    })
+    const saved = only('SaveTemplateSuccess', saveTemplate)
+    expect(saved.template).toMatchObject({
+      mode: 'JUPYTER_DIRECT',
+      env: [
+        { name: 'EPOCHS', value: '3', secret: false },
+        { name: 'TOKEN', value: null, secret: true },
+      ],
+    })
+    template = saved.template
+  })
+
+  it('makes a volume on a machine with an offer', async () => {
+    const offer = await findWholeMachine(ask, { directPorts: { gte: 10 }, diskGb: { gte: 200 } })
+    machineId = offer.machine.id
+    const { volumeOffers } = await ask(client.FindStorageDocument, { machine: machineId, sizeGb: 50 })
+    const storage = volumeOffers.nodes[0] ?? expect.fail('There is no room.')
+    const { createVolume } = await ask(client.CreateVolumeDocument, {
+      input: { offerId: storage.id, sizeGb: 50, name: 'runs' },
+    })
+    const { volume } = only('CreateVolumeSuccess', createVolume)
+    expect(volume).toEqual({
+      id: volume.id,
+      name: 'runs',
+      sizeGb: 50,
+      pricePerHour: storage.pricePerHour,
+      attachment: null,
+    })
+    volumeId = volume.id
+    rental = {
+      offerId: offer.id,
+      terms: { interruptible: { bidPerHour: offer.minimumBidPerHour } },
+      spec: {
+        source: { template: { hashId: template.hashId } },
+        volumes: [{ source: { volumeId }, mountPath: '/data' }],
+        env: [{ name: 'EPOCHS', value: '30' }],
+        label: 'training',
+      },
+      idempotencyKey: 'training-1',
+    }
+  })
+
+  it('gets a quote that says what would be started, and from where', async () => {
+    const { rentQuote } = await ask(client.QuoteDocument, { input: rental })
+    expect(rentQuote).toMatchObject({ rentable: true, waits: false, blockers: [], warnings: [] })
+    expect(rentQuote.gpuPricePerHour).toBe(rental.terms?.interruptible?.bidPerHour)
+    expect(rentQuote.launch).toMatchObject({
+      mode: 'JUPYTER_DIRECT',
+      env: [
+        { name: 'EPOCHS', value: '30', source: 'REQUEST' },
+        { name: 'TOKEN', value: null, source: 'TEMPLATE' },
+      ],
+      sources: { image: 'TEMPLATE', mode: 'TEMPLATE', onStart: 'TEMPLATE', diskGb: 'TEMPLATE', registry: 'DEFAULT' },
+    })
+  })
+
+  it('is told what is wrong before and when it rents', async () => {
+    const low: Rental = { ...rental, terms: { interruptible: { bidPerHour: '0.001' } } }
+    const { rentQuote } = await ask(client.QuoteDocument, { input: low })
+    const { rentInstance } = await ask(client.RentDocument, { input: low })
+    const { message, minimumBidPerHour } = only('BidTooLowError', rentInstance)
+    expect(minimumBidPerHour).toBe(rental.terms?.interruptible?.bidPerHour)
+    expect(rentQuote.blockers).toEqual([
+      { __typename: 'BidTooLowError', code: 'BID_TOO_LOW', message, retryable: false },
+    ])
+  })
+
+  it('cannot even write what contradicts itself', async () => {
+    // @ts-expect-error The gateway refuses it, and the compiler does before.
+    const source: client.LaunchSourceInput = { image: 'ubuntu', template: { hashId: template.hashId } }
+    const input = { ...rental, spec: { ...rental.spec, source } }
+    await expect(ask(client.RentDocument, { input })).rejects.toThrow('BAD_USER_INPUT')
+  })
+
+  it('rents with a template, a volume and a bid, once', async () => {
+    const first = only('RentInstanceSuccess', (await ask(client.RentDocument, { input: rental })).rentInstance)
+    const again = only('RentInstanceSuccess', (await ask(client.RentDocument, { input: rental })).rentInstance)
+    expect([first.replayed, again.replayed]).toEqual([false, true])
+    expect(again.instance.id).toBe(first.instance.id)
+    instanceId = first.instance.id
+    await reaches(ask, instanceId, 'RUNNING')
+  })
+
+  it('cannot rent the offer again, and is told why', async () => {
+    const input = { offerId: rental.offerId, spec: { source: { image: 'ubuntu' } } }
+    const { rentInstance } = await ask(client.RentDocument, { input })
+    const { yourInstance, alternatives } = only('OfferUnavailableError', rentInstance)
+    expect(yourInstance?.id).toBe(instanceId)
+    expect(alternatives.length).toBeGreaterThan(0)
+  })
+
+  it('reads all that it rented', async () => {
+    const { instance } = await ask(client.InspectDocument, { id: instanceId })
+    expect(instance).toMatchObject({
+      ...{ label: 'training', rentalType: 'INTERRUPTIBLE', idempotencyKey: 'training-1' },
+      ...{ machine: { id: machineId }, template: { id: template.id, hashId: template.hashId } },
+      ...{ sshKeys: [{ id: sshKeyId }], volumes: [{ mountPath: '/data', volume: { id: volumeId } }] },
+      launch: { image: 'pytorch/pytorch:latest', sources: { image: 'TEMPLATE' } },
+    })
+    expect(instance?.connection?.ports.map(({ containerPort }) => containerPort)).toEqual([22, 6006, 8080])
+    expect(instance?.actions).toContainEqual({ action: 'CHANGE_BID', available: true, reason: null })
+  })
+
+  it('is outbid by another account', async () => {
+    const { id: offerId, minimumBidPerHour } = await findWholeMachine(askAsRival, { machineId })
+    const { rentInstance } = await askAsRival(client.RentDocument, {
+      input: {
+        offerId,
+        terms: { interruptible: { bidPerHour: minimumBidPerHour } },
+        spec: { source: { image: 'ubuntu' } },
+      },
+    })
+    rivalId = only('RentInstanceSuccess', rentInstance).instance.id
+    await reaches(askAsRival, rivalId, 'RUNNING')
+    await reaches(ask, instanceId, 'SCHEDULING', 'OUTBID')
+  })
+
+  it('bids what wins, and runs again', async () => {
+    const { minimumBidPerHour } = await watch(ask, instanceId)
+    const bidPerHour = minimumBidPerHour ?? expect.fail('No bid would win.')
+    const { changeBid } = await ask(client.ChangeBidDocument, { input: { instanceId, bidPerHour } })
+    expect(only('InstanceSuccess', changeBid).instance.bidPerHour).toBe(bidPerHour)
+    await reaches(ask, instanceId, 'RUNNING')
+    await reaches(askAsRival, rivalId, 'SCHEDULING', 'OUTBID')
+  })
+
+  it('keeps the volume while the instance has it, and deletes it afterwards', async () => {
+    const deleting = async () => (await ask(client.DeleteVolumeDocument, { input: { id: volumeId } })).deleteVolume
+    expect(only('VolumeUnavailableError', await deleting()).attachedTo?.id).toBe(instanceId)
+    const { destroyInstances } = await ask(client.DestroyDocument, { input: { ids: [instanceId] } })
+    expect(only('BulkInstancesPayload', destroyInstances).items).toEqual([
+      { id: instanceId, outcome: 'APPLIED', error: null },
+    ])
+    // Its container has to be gone first.
+    await expect.poll(deleting, { timeout: 10_000 }).toEqual({ __typename: 'DeleteSuccess', deletedId: volumeId })
+  })
+})
+
+it('a typed client searches and rents in one request', async () => {
+  const { rentBestOffer } = await ask(client.RentBestDocument, {
+    input: {
+      filter: { gpuName: { in: ['RTX 3090', 'RTX 4090'] }, reliability: { gte: 0.9 } },
+      orderBy: [{ field: 'DLPERF_PER_DOLLAR', direction: 'DESC' }],
+      terms: { onDemand: { maxPricePerHour: '5' } },
+      spec: { source: { image: 'ubuntu' }, mode: { ssh: { direct: true } } },
+    },
+  })
+  const { instance, attempts } = only('RentBestOfferSuccess', rentBestOffer)
+  expect(attempts).toEqual([{ offerId: expect.stringMatching(/^off_/), failure: null }])
+  expect(instance).toMatchObject({ gpuName: expect.stringMatching(/^RTX [34]090$/), rentalType: 'ON_DEMAND' })
+})
+
+it('a typed client makes a key for less than it may do itself, and ends it', async () => {
+  const { createApiKey } = await ask(client.CreateApiKeyDocument, {
+    input: { name: 'reader', permissions: [{ category: 'USER_READ' }] },
+  })
+  const { secret, apiKey } = only('CreateApiKeySuccess', createApiKey)
+  const askAsReader = clientOf(gateway.url, secret)
+  const { viewer } = await askAsReader(client.ViewerDocument)
+  const permissions = [{ category: 'USER_READ', operation: null }]
+  expect(viewer.apiKeys[0]).toEqual({ id: apiKey.id, name: 'reader', current: true, permissions })
+  const revoking = { input: { id: apiKey.id } }
+  await expect(askAsReader(client.RevokeApiKeyDocument, revoking)).rejects.toThrow('FORBIDDEN')
+  const { revokeApiKey } = await ask(client.RevokeApiKeyDocument, revoking)
+  expect(only('RevokeApiKeySuccess', revokeApiKey).revokedId).toBe(apiKey.id)
+  await expect(askAsReader(client.ViewerDocument)).rejects.toThrow('UNAUTHENTICATED')
+})
