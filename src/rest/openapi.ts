@@ -70,7 +70,7 @@ const idempotencyKey = {
   in: 'header',
   required: false,
   description:
-    'A text of yours, at most 255 characters. For 24 hours, the same request with the same key answers what the first one did, and does nothing.',
+    'A text of yours that names this request, at most 255 characters. Repeated with it within 24 hours, the same request does nothing and gets the first answer again.',
   schema: { type: 'string', maxLength: 255 },
 }
 
