@@ -56,8 +56,8 @@ export function instanceRow(instance: Instance): InstanceRow {
     ],
     onstart: launch.onStart,
     jupyter_token: null,
-    template_id: null,
-    template_hash_id: null,
+    template_id: instance.templateId,
+    template_hash_id: instance.templateHash,
     template_name: null,
     volume_info: [],
 

@@ -77,7 +77,7 @@ function rentRoute(method: 'PUT' | 'POST', operationId: string): Route {
       {
         status: 409,
         error: 'volume_in_use',
-        when: 'The volume is attached to another instance, or on another machine.',
+        when: 'The volume is attached to another instance.',
       },
       ...repeated,
       { status: 400, error: 'invalid_price', when: 'The bid is under the least that the host accepts.' },

@@ -230,7 +230,12 @@ describe('a template over REST', () => {
     })
     const id = await rentals.rent(key, { image: '', template_hash_id: hashId, env: { A: 'request' }, runtype: 'ssh' })
     const row = await rentals.read(key, id)
-    expect(row).toMatchObject({ image_uuid: 'torch', disk_space: 20, image_runtype: 'ssh_proxy' })
+    expect(row).toMatchObject({
+      image_uuid: 'torch',
+      disk_space: 20,
+      image_runtype: 'ssh_proxy',
+      template_hash_id: hashId,
+    })
     expect(row.extra_env).toEqual([['A', 'request']])
   })
 })

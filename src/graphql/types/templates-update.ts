@@ -56,6 +56,7 @@ builder.mutationField('saveTemplate', t =>
   t.field({
     type: save.union,
     description: `Saves settings to begin rentals with, anew or in place of those of a template. The same settings twice are a conflict that names the first. ${needs('templates.save')}`,
+    complexity: { field: 20 },
     args: { input: t.arg({ type: SaveTemplateInput, required: true, description: 'What is wanted.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       save.answer(launchNames, () => {
@@ -85,6 +86,7 @@ builder.mutationField('deleteTemplate', t =>
   t.field({
     type: remove.union,
     description: `Deletes one of the account's templates. What was rented with it stays as it is. ${needs('templates.delete')}`,
+    complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteTemplateInput, required: true, description: 'Which.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       remove.answer({}, async () => {
