@@ -16,7 +16,7 @@ export type BestWish = {
   maxAttempts: number
 }
 
-export const maxAttempts = 20
+export const maxAttempts = 50
 
 export function checkAttempts({ maxAttempts: attempts }: BestWish): void {
   if (attempts >= 1 && attempts <= maxAttempts) return
@@ -33,21 +33,23 @@ export function attemptWish({ terms, launch, templateHash }: BestWish, offerId: 
 
 /** What is looked for: what the renter asked for, and can be rented on these terms with this launch. */
 export function searchOf({ filter, order, terms }: BestWish, launch: Launch, volumes: VolumeFacts[]) {
-  const diskGb = (launch.diskMb + newVolumesMb(launch.newVolumes)) / 1000
+  const diskMb = launch.diskMb + newVolumesMb(launch.newVolumes)
   const [price, most] = terms.interruptible
     ? (['minimumBidPerHour', terms.bidNanos] as const)
     : (['pricePerHour', terms.maxPriceNanos] as const)
   const conditions: Condition[] = [
     ...filter.conditions,
     { field: 'rentable', operator: 'eq', value: true },
-    { field: 'diskGb', operator: 'gte', value: diskGb },
+    { field: 'diskGb', operator: 'gte', value: diskMb / 1000 },
     { field: price, operator: 'lte', value: most },
     // A volume is on one machine for life.
     ...volumes.map(({ machineId }): Condition => ({ field: 'machineId', operator: 'eq', value: machineId })),
     ...(launch.vm ? [{ field: 'vmsEnabled', operator: 'eq', value: true } as const] : []),
   ]
   const type = terms.interruptible ? ('interruptible' as const) : ('onDemand' as const)
-  return { filter: { ...filter, conditions }, order, pricing: { type, diskMb: launch.diskMb }, bundled: true }
+  // What is made with it is part of what it may cost.
+  const pricing = { type, diskMb }
+  return { filter: { ...filter, conditions }, order, pricing, bundled: true }
 }
 
 /** Why the next offer is to be tried; undefined for what would stand against every offer. */

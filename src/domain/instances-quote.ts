@@ -1,7 +1,5 @@
-import { type Decision, offerUnavailable, type RentFacts, type RentWish } from './instances-rent.ts'
+import { type Decision, offerUnavailable, type RentFacts, type RentWish, storageRates } from './instances-rent.ts'
 import { assign, type Claim } from './market.ts'
-import { diskRate } from './money.ts'
-import { newVolumesMb } from './volumes-mount.ts'
 
 /** A decision before anything is done. */
 export type Forecast = Decision & {
@@ -21,11 +19,8 @@ export function foresee(
   claims: Claim[],
   at: Date,
 ): Forecast {
-  const rateOf = (sizeMb: number) => listed && diskRate(listed.machine.storageNanos, sizeMb)
-  const diskNanos = launch && rateOf(launch.diskMb)
-  // Each is charged for itself, and rounded for itself.
-  const volumesNanos = launch?.newVolumes.reduce((sum, volume) => sum + (rateOf(newVolumesMb([volume])) ?? 0n), 0n)
-  const prices = { computeNanos, diskNanos, volumesNanos }
+  const rates = launch && listed ? storageRates(listed.machine, launch) : undefined
+  const prices = { computeNanos, diskNanos: rates?.diskNanos, volumesNanos: rates?.volumesNanos }
   if (!listed || computeNanos === undefined || launch?.targetState === 'stopped') {
     return { launch, ...prices, waits: false, reasons, warnings }
   }

@@ -79,9 +79,12 @@ function templateReasons({ templateHash }: RentWish, { template }: RentFacts): D
 }
 
 function keyReasons(launch: Launch | undefined, { sshKeys }: RentFacts): DomainError[] {
-  if (!launch?.vm || sshKeys > 0) return []
+  return launch?.vm && sshKeys === 0 ? [sshKeyRequired()] : []
+}
+
+export function sshKeyRequired(): DomainError {
   const message = 'A virtual machine needs an SSH key that is registered before: there is no other way into it.'
-  return [new DomainError('SSH_KEY_REQUIRED', message)]
+  return new DomainError('SSH_KEY_REQUIRED', message)
 }
 
 function keyWarnings({ vm, mode }: Launch, { sshKeys }: RentFacts): string[] {
@@ -114,10 +117,17 @@ function priceReasons({ terms }: RentWish, { offer, machine }: Listed, launch: L
   }
   const { maxPriceNanos: most } = terms
   if (!launch || most === undefined) return []
-  const total = offer.computeNanos + diskRate(machine.storageNanos, launch.diskMb)
+  const { diskNanos, volumesNanos } = storageRates(machine, launch)
+  const total = offer.computeNanos + diskNanos + volumesNanos
   if (total <= most) return []
-  const message = `The offer costs ${printUsd(total)} $ an hour, more than ${printUsd(most)} $.`
+  const message = `This costs ${printUsd(total)} $ an hour, more than ${printUsd(most)} $.`
   return [new DomainError('PRICE_CHANGED', message, { currentPriceNanos: total })]
+}
+
+/** What a launch takes of a machine's disk costs per hour. Each volume is charged, and rounded, for itself. */
+export function storageRates({ storageNanos }: Machine, { diskMb, newVolumes }: Launch) {
+  const volumes = newVolumes.map(volume => diskRate(storageNanos, newVolumesMb([volume])))
+  return { diskNanos: diskRate(storageNanos, diskMb), volumesNanos: volumes.reduce((sum, rate) => sum + rate, 0n) }
 }
 
 /** What the machine lacks for this launch, as far as both are known. */

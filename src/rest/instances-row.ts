@@ -45,7 +45,7 @@ export const instanceRowSchema = z
       .describe('The environment, as pairs of name and value; a port is a pair of "-p HOST:CONTAINER" and "1".'),
     onstart: optionalText('The commands that run once it is up.'),
     jupyter_token: optionalText('Always null.'),
-    template_id: integer('The template that it began with; null without one.').nullable(),
+    template_id: z.int().nullable().describe('The template that it began with; null without one.'),
     template_hash_id: optionalText('The hash by which that was named; null without one.'),
     template_name: nothing('Always null.'),
     volume_info: z.array(z.object({})).length(0).describe('Always empty.'),

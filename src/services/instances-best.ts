@@ -11,6 +11,8 @@ import {
   searchOf,
 } from '../domain/instances-best.ts'
 import { decideRent, whatIsAsked } from '../domain/instances-rent.ts'
+import type { Offer } from '../domain/offers.ts'
+import { isAllowed } from '../domain/permissions.ts'
 import { authorise, authoriseAtAll } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { once, type Request, replay } from './idempotency.ts'
@@ -33,12 +35,12 @@ export function bestServices(deps: Deps) {
       checkAttempts(wish)
       const request = { operation: 'instances.rent', input: { best: whatIsAsked(wish) }, idempotencyKey } as const
       const known = await replay<BestResult>(deps, actor, request)
-      if (known) return await bestOf(known, true)
+      if (known) return await bestOf(actor, known, true)
       const attempts: Attempt[] = []
-      for (const { id: offerId } of await search(actor, await soundSearch(actor, wish), wish.maxAttempts)) {
-        authorise(actor, 'instances.rent', { offerId: Number(offerId) })
+      const found = await search(actor, await soundSearch(actor, wish), wish.maxAttempts)
+      for (const offerId of permitted(actor, found)) {
         const outcome = await attempt(actor, wish, request, offerId, attempts)
-        if ('result' in outcome) return await bestOf(outcome.result, outcome.replayed)
+        if ('result' in outcome) return await bestOf(actor, outcome.result, outcome.replayed)
         attempts.push({ offerId, ...outcome })
       }
       throw noneRented(attempts)
@@ -82,8 +84,18 @@ export function bestServices(deps: Deps) {
     return searchOf(wish, launch, facts.volumes)
   }
 
-  async function bestOf({ attempts, ...result }: BestResult, replayed: boolean): Promise<BestRental> {
-    const rental = await rentalOf(deps, result, replayed)
-    return { ...rental, attempts: attempts.map(({ offerId, code }) => ({ offerId: BigInt(offerId), code })) }
+  async function bestOf(actor: Actor, { attempts, ...result }: BestResult, replayed: boolean): Promise<BestRental> {
+    const tried = attempts.map(({ offerId, code }) => ({ offerId: BigInt(offerId), code }))
+    // Another key of the account may have rented it, an offer that this one may not.
+    authorise(actor, 'instances.rent', { offerId: Number(tried.at(-1)?.offerId) })
+    return { ...(await rentalOf(deps, result, replayed)), attempts: tried }
   }
+}
+
+/** The offers that the key may rent. Refused when there are some, and it may rent none of them. */
+function permitted(actor: Actor, offers: Offer[]): bigint[] {
+  const isPermitted = ({ id }: Offer) => isAllowed(actor.permissions, 'instances.rent', { offerId: Number(id) })
+  const [first] = offers
+  if (first && !offers.some(isPermitted)) authorise(actor, 'instances.rent', { offerId: Number(first.id) })
+  return offers.filter(isPermitted).map(({ id }) => id)
 }

@@ -4,6 +4,7 @@ import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import type { RentedOffer, RentFacts, RentWish } from '../domain/instances-rent.ts'
+import { authorise } from './authorise.ts'
 import { lockMachine, readMachine } from './market.ts'
 import type { Secrets } from './secrets.ts'
 import { templateFor } from './templates-rent.ts'
@@ -24,6 +25,10 @@ export async function factsOf(
   const template = templateHash === undefined ? undefined : await templateFor(tx, secrets, actor, templateHash)
   const renter = await renterOf(tx, actor)
   const listed = await listedOffer(tx, offerId, lock)
+  // A volume outlives the rental that it is made with, so making it is a thing of its own.
+  for (const { sizeGb } of launch.newVolumes ?? []) {
+    authorise(actor, 'volumes.create', { machineId: listed?.machine.id, sizeGb })
+  }
   const volumeIds = (launch.environment?.volumes ?? []).map(({ volumeId }) => volumeId)
   const volumes = volumeIds.length === 0 ? [] : await volumesFor(tx, actor, volumeIds)
   return { template, ...renter, listed, volumes }

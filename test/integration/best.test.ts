@@ -135,6 +135,37 @@ describe('the best offer', () => {
   })
 })
 
+describe('a key that is bound to one offer', () => {
+  const boundTo = (offer: string) => {
+    const constraints = { offerId: { eq: Number(offer.slice('off_'.length)) } }
+    return app.scopedKey(key, {
+      api: { misc: {}, instance_read: {}, instance_write: { 'instances.rent': { constraints } } },
+    })
+  }
+  const codeOf = async (by: string, idempotencyKey: string) => {
+    const query = `mutation ($input: RentBestOfferInput!) { rentBestOffer(input: $input) { ... on RentBestOfferSuccess { instanceApiKey } } }`
+    const input = {
+      filter: { country: { eq: country } },
+      terms: { onDemand: { maxPricePerHour: '10' } },
+      spec: { source: { image: 'ubuntu' } },
+      idempotencyKey,
+    }
+    return (await app.graphql(by, query, { input })).errors?.[0]?.extensions['code']
+  }
+
+  it('rents that one, however many are better', async () => {
+    const [, , third] = await market(priced(0.2), priced(0.3), priced(0.4))
+    expect(await best({}, await boundTo(third as string))).toMatchObject(rented(third as string))
+    expect(await codeOf(await boundTo(third as string), 'none')).toBe('FORBIDDEN')
+  })
+
+  it('is told nothing of what another key of the account rented with the same request', async () => {
+    const [, second] = await market(priced(0.2), priced(0.3))
+    expect(await codeOf(key, 'told')).toBeUndefined()
+    expect(await codeOf(await boundTo(second as string), 'told')).toBe('FORBIDDEN')
+  })
+})
+
 describe('no offer is tried', () => {
   const attempted = async () => (await app.sql('SELECT count(*)::int AS count FROM instances'))[0]
 
@@ -151,7 +182,7 @@ describe('no offer is tried', () => {
       'terms.interruptible.bidPerHour',
     ])
     expect(await best({ maxAttempts: 0 })).toMatchObject({ code: 'INVALID_INPUT', issues: [{ path: 'maxAttempts' }] })
-    expect(await best({ maxAttempts: 21 })).toMatchObject({ code: 'INVALID_INPUT', issues: [{ path: 'maxAttempts' }] })
+    expect(await best({ maxAttempts: 51 })).toMatchObject({ code: 'INVALID_INPUT', issues: [{ path: 'maxAttempts' }] })
     expect(await attempted()).toEqual(before)
   })
 

@@ -6,6 +6,7 @@ import { startApp, type TestApp } from '../support/app.ts'
 import { dumpOf } from '../support/dump.ts'
 import { openGateway } from '../support/gateways.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
+import { untilSomebodyWaits, withSession } from '../support/sessions.ts'
 import { aPublicKey } from '../support/ssh-keys.ts'
 import { templatesOf } from '../support/templates.ts'
 import { volumesOf } from '../support/volumes.ts'
@@ -217,6 +218,80 @@ describe('a volume', () => {
     const rows = await app.sql(`SELECT v.name, v.size_mb, a.mount_path FROM volume_attachments a
       JOIN volumes v ON v.id = a.volume_id WHERE a.instance_id = ${body.new_contract}`)
     expect(rows).toEqual([{ name: 'vol1', size_mb: 20_000, mount_path: '/work' }])
+  })
+})
+
+describe('volumes that are made with a rental', () => {
+  const spec = (...sizes: number[]) => ({
+    source: { image: 'u' },
+    diskGb: 9.001,
+    volumes: sizes.map((size, index) => made(`v${index}`, size, `/v${index}`)),
+  })
+
+  it('count in what it may cost, and are priced as they are charged', async () => {
+    const offer = await rentals.newOffer()
+    const input = { offerId: String(offer), spec: spec(1.001, 2.001, 3.001) }
+    const ask = `query ($input: RentInstanceInput!) { rentQuote(input: $input) { pricePerHour volumesPricePerHour blockers { code } } }`
+    const { rentQuote: quote } = (await app.graphql(key, ask, { input })).data
+    const cents = BigInt(quote.pricePerHour.replace('.', '').padEnd(10, '0'))
+    const below = `0.${String(cents - 1n).padStart(9, '0')}`
+    expect(await rent(offer, spec(1.001, 2.001, 3.001), { terms: { onDemand: { maxPricePerHour: below } } })).toEqual({
+      __typename: 'PriceChangedError',
+      code: 'PRICE_CHANGED',
+    })
+    const rented = await rent(offer, spec(1.001, 2.001, 3.001), {
+      terms: { onDemand: { maxPricePerHour: quote.pricePerHour } },
+    })
+    const id = rented.instance.id.slice('ins_'.length)
+    const [row] =
+      await app.sql(`SELECT i.compute_nanos + i.disk_nanos + sum(v.disk_nanos) AS total, sum(v.disk_nanos) AS volumes
+      FROM instances i JOIN volume_attachments a ON a.instance_id = i.id JOIN volumes v ON v.id = a.volume_id
+      WHERE i.id = ${id} GROUP BY i.id`)
+    const nanos = (usd: string) => String(BigInt(Math.round(Number(usd) * 1e9)))
+    expect(row).toEqual({ total: nanos(quote.pricePerHour), volumes: nanos(quote.volumesPricePerHour) })
+  })
+
+  it('need the permission to make volumes, within its bounds', async () => {
+    const grants = (create: object) => ({
+      api: { instance_write: { 'instances.rent': {}, ...create }, instance_read: {} },
+    })
+    const none = await app.scopedKey(key, grants({}))
+    const small = await app.scopedKey(key, grants({ 'volumes.create': { constraints: { sizeGb: { lte: 10 } } } }))
+    const ask = async (by: string, size: number) => {
+      const offerId = String(await rentals.newOffer())
+      const { data, errors } = await app.graphql(
+        by,
+        'mutation ($input: RentInstanceInput!) { rentInstance(input: $input) { __typename } }',
+        { input: { offerId, spec: spec(size) } },
+      )
+      return errors?.[0]?.extensions['code'] ?? data.rentInstance.__typename
+    }
+    const before = await written()
+    expect([await ask(none, 10), await ask(small, 11)]).toEqual(['FORBIDDEN', 'FORBIDDEN'])
+    const { disk: _, ...counts } = (before as Record<string, unknown>[])[0] as Record<string, unknown>
+    expect(((await written()) as unknown[])[0]).toMatchObject(counts)
+    expect(await ask(small, 10)).toBe('RentInstanceSuccess')
+  })
+})
+
+describe('a virtual machine', () => {
+  it('is not made when the last key is deleted while it waits for its machine', async () => {
+    const renter = await app.newKey(null, someCredit)
+    const register = `mutation { registerSshKey(input: { publicKey: "${aPublicKey('vm')}" }) { ... on RegisterSshKeySuccess { sshKey { id } } } }`
+    const { id: keyId } = (await app.graphql(renter, register)).data.registerSshKey.sshKey
+    const offer = await rentals.newOffer({ vmsEnabled: true })
+    const { id } = await machineOf(offer)
+    const renting = await withSession(app.database.url, async session => {
+      await session.query('BEGIN')
+      await session.query(`SELECT FROM machines WHERE id = ${id} FOR UPDATE`)
+      const answer = rent(offer, { source: { image: 'u' }, kind: 'VM' }, {}, renter)
+      await untilSomebodyWaits(session)
+      await app.graphql(renter, `mutation { deleteSshKey(input: { id: "${keyId}" }) { __typename } }`)
+      await session.query('COMMIT')
+      return answer
+    })
+    expect(renting).toMatchObject({ code: 'SSH_KEY_REQUIRED' })
+    expect(await app.sql(`SELECT FROM instances WHERE machine_id = ${id}`)).toEqual([])
   })
 })
 

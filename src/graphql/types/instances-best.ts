@@ -17,7 +17,7 @@ const CappedTermsInput = builder.inputType('CappedTermsInput', {
     maxPricePerHour: t.field({
       type: 'Usd',
       required: true,
-      description: 'The most that GPUs and disk may cost per hour.',
+      description: 'The most that GPUs, disk and new volumes may cost per hour.',
     }),
   }),
 })

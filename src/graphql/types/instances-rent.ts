@@ -15,7 +15,8 @@ const OnDemandTermsInput = builder.inputType('OnDemandTermsInput', {
   fields: t => ({
     maxPricePerHour: t.field({
       type: 'Usd',
-      description: 'Refuse when GPUs and disk cost more than this per hour. Any price is taken when absent.',
+      description:
+        'Refuse when GPUs, disk and new volumes cost more than this per hour. Any price is taken when absent.',
     }),
   }),
 })

@@ -50,6 +50,7 @@ type Spec = typeof InstanceSpecInput.$inferInput
 export const specNames: Record<string, string> = {
   image: 'spec.source.image',
   vm: 'spec.kind',
+  newVolumes: 'spec.volumes',
   ...Object.fromEntries(Object.entries(launchNames).map(([name, path]) => [name, `spec.${path}`])),
   ...Object.fromEntries(
     ['env', 'envFlags', 'ports', 'hostname', 'onStart', 'registry', 'diskGb', 'label', 'volumes'].map(name => [
