@@ -14,7 +14,7 @@ const { sql } = Prisma
 
 export type LoadedFacts = RentFacts & { template: Awaited<ReturnType<typeof templateFor>> }
 
-/** Everything that decides a rental. With `lock`, nobody changes it before the transaction ends. */
+/** Everything that decides a rental. With `lock`, nobody changes the machine, its offers or the volumes meanwhile. */
 export async function factsOf(
   tx: Transaction,
   secrets: Secrets,

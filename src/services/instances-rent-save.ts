@@ -5,7 +5,7 @@ import { columnsOf, insertAll } from '../database/rows.ts'
 import type { Transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { choosePorts } from '../domain/instances-ports.ts'
-import { type RentedOffer, type RentWish, sshKeyRequired } from '../domain/instances-rent.ts'
+import type { RentedOffer, RentWish } from '../domain/instances-rent.ts'
 import type { Launch } from '../domain/launch.ts'
 import { partSecrets } from '../domain/launch-env.ts'
 import type { Machine } from '../domain/machines.ts'
@@ -13,7 +13,6 @@ import { diskRate } from '../domain/money.ts'
 import { newVolumesMb } from '../domain/volumes-mount.ts'
 import { recordEvents } from './events.ts'
 import type { Secrets } from './secrets.ts'
-import { giveSshKeys } from './ssh-keys.ts'
 import { attachVolumes, makeVolumes } from './volumes-rent.ts'
 
 const { sql } = Prisma
@@ -43,9 +42,6 @@ export async function saveRental(
   await useUp(tx, offer.id, at)
   const instanceId = await insert(tx, secrets, actor, agreement, at)
   const left = await takeRoom(tx, machine, instanceId, launch)
-  const keys = await giveSshKeys(tx, actor.accountId, instanceId)
-  // They were counted before, and may have been deleted since.
-  if (launch.vm && keys === 0) throw sshKeyRequired()
   const made = launch.newVolumes.length > 0 ? await makeVolumes(tx, actor, machine, launch.newVolumes, at) : []
   const mounts = [...launch.volumes, ...made]
   const instance = { id: instanceId, machineId: machine.id, accountId: actor.accountId }

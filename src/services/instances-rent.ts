@@ -2,7 +2,7 @@ import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import type { Instance } from '../domain/instances.ts'
-import { decideRent, type RentWish, whatIsAsked } from '../domain/instances-rent.ts'
+import { decideRent, type RentWish, sshKeyRequired, whatIsAsked } from '../domain/instances-rent.ts'
 import { instanceApiKey } from './api-keys-identity.ts'
 import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
@@ -12,6 +12,7 @@ import { factsOf } from './instances-rent-facts.ts'
 import { saveRental } from './instances-rent-save.ts'
 import { settleMarket } from './market.ts'
 import { unavailableOffer } from './offers-unavailable.ts'
+import { giveSshKeys } from './ssh-keys.ts'
 
 /** What a rental came to, and says once more when the request is repeated. */
 export type Rental = {
@@ -76,6 +77,10 @@ export async function rentIn(
   // Its offer may have been rentable because the market has not followed a wish of another yet.
   const waits = launch.targetState === 'running' && granted.every(claim => claim.instanceId !== instanceId)
   if (waits && wish.cancelUnavailable) throw new OfferGone(launch.diskMb)
+  // After the market, which takes instances: whoever deletes a key takes those first, and then the key.
+  const keys = await giveSshKeys(tx, actor.accountId, instanceId)
+  // They were counted before the machine was locked, and may have been deleted since.
+  if (launch.vm && keys === 0) throw sshKeyRequired()
   return { instanceId: String(instanceId), warnings }
 }
 
