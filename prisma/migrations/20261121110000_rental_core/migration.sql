@@ -103,7 +103,7 @@ CREATE INDEX "idempotency_keys_account_id_created_at_idx" ON "idempotency_keys"(
 CREATE UNIQUE INDEX "instances_id_machine_id_account_id_key" ON "instances"("id", "machine_id", "account_id");
 
 -- AddForeignKey
-ALTER TABLE "instances" ADD CONSTRAINT "instances_template_id_fkey" FOREIGN KEY ("template_id") REFERENCES "templates"("id") ON DELETE SET NULL ON UPDATE CASCADE;
+ALTER TABLE "instances" ADD CONSTRAINT "instances_template_id_fkey" FOREIGN KEY ("template_id") REFERENCES "templates"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
 
 -- AddForeignKey
 ALTER TABLE "templates" ADD CONSTRAINT "templates_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
