@@ -3,6 +3,8 @@ import { ensureDemo } from '../prisma/seed.ts'
 import { openDatabase } from './database/client.ts'
 import { alone, locks } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
+import { createSignals } from './database/signals.ts'
+import { createFeed } from './events/feed.ts'
 import { createGraphqlFace } from './graphql/face.ts'
 import { createGraphiql } from './graphql/graphiql.ts'
 import { isLoopback } from './http/loopback.ts'
@@ -13,7 +15,13 @@ import { createSimulated, type World } from './providers/simulated.ts'
 import { createReconciler } from './reconciler/loop.ts'
 import { createRestFace } from './rest/face.ts'
 import { createSecrets } from './services/secrets.ts'
-import { createOperations, createReconciliation, createServices, type Operations } from './services/services.ts'
+import {
+  createOperations,
+  createOutbox,
+  createReconciliation,
+  createServices,
+  type Operations,
+} from './services/services.ts'
 
 export type AppOptions = {
   databaseUrl: string
@@ -50,12 +58,18 @@ export function createApp(options: AppOptions): App {
   const { databaseUrl, poolSize, graphiql, host, demoKeyFile, log, now, secret, simulatedDelay } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const database = openDatabase({ url: databaseUrl, poolSize, onIdleError })
-  const deps = { database, now, secrets: createSecrets(secret), wake: () => reconciler.wake() }
+  const feed = createFeed({ outbox: createOutbox({ database, now }), now, log })
+  const deps = { database, now, secrets: createSecrets(secret), feed }
   const services = createServices(deps)
   const world: World = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
   const provider = createSimulated({ world, now, delayFactor: simulatedDelay })
   const reconciler = createReconciler({ reconciliation: createReconciliation(deps), provider, now, log })
   const operations = createOperations({ database, now })
+  const onNews = () => {
+    reconciler.wake()
+    feed.wake()
+  }
+  const signals = createSignals({ url: databaseUrl, pool: database.pool, log, onNews })
   let phase: 'starting' | 'ready' | 'stopping' = 'starting'
   let demoKey: string | undefined
 
@@ -89,13 +103,19 @@ export function createApp(options: AppOptions): App {
       return demo
     },
     idle: () => reconciler.idle(),
-    work: () => reconciler.start(),
+    work() {
+      reconciler.start()
+      signals.start()
+    },
     drain: () => {
       phase = 'stopping'
+      feed.stop()
       void reconciler.stop()
     },
     async stop() {
+      feed.stop()
       await reconciler.stop()
+      await signals.stop()
       await database.close()
     },
   }

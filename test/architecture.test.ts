@@ -15,6 +15,7 @@ const arrows: Record<string, string[]> = {
   rest: ['domain', 'services', 'auth', 'http'],
   providers: ['domain'],
   reconciler: ['domain', 'services', 'providers'],
+  events: ['domain', 'services'],
   operator: ['domain', 'services', 'prisma/seed.ts'],
   prisma: ['domain', 'services', 'database', 'config.ts'],
 }
@@ -31,6 +32,7 @@ const reasons: Record<string, string> = {
   graphql: 'A face asks services. It has no rule and no query of its own, and knows no other face.',
   providers: 'A driver is told what to run in the words of the domain, and knows nothing of who wants it.',
   reconciler: 'It moves what is towards what is wished: through services on one side and a driver on the other.',
+  events: 'It carries events from the database to whoever follows them, and asks services for both.',
   rest: 'A face asks services. It has no rule and no query of its own, and knows no other face.',
   operator: 'A command asks operations, as a face asks services. It has no rule and no query of its own.',
   prisma: 'What fills a database asks operations, as an operator does, and knows no face.',

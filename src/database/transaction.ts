@@ -1,9 +1,17 @@
+import type { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Prisma } from './generated/client.ts'
 import { rowsOf } from './rows.ts'
 
-export type Transaction = { rows(statement: Prisma.Sql): Promise<unknown[][]> }
+export type Transaction = {
+  rows(statement: Prisma.Sql): Promise<unknown[][]>
+  /** There is something new to do or to tell: whoever waits for it is woken after the commit. */
+  announce(): void
+}
+
+/** What a pool emits after a commit that announced something. */
+export const news = 'news'
 
 /** Serialisation failures and deadlocks: PostgreSQL undid everything, and the same work may succeed next time. */
 const conflicts = new Set(['40001', '40P01'])
@@ -26,10 +34,15 @@ export async function transaction<T>(pool: pg.Pool, work: (tx: Transaction) => P
 async function once<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   let broken = false
+  let announced = false
   try {
     await client.query('BEGIN')
-    const result = await work({ rows: statement => rowsOf(client, statement) })
+    const announce = () => {
+      announced = true
+    }
+    const result = await work({ rows: statement => rowsOf(client, statement), announce })
     await client.query('COMMIT')
+    if (announced) (pool as EventEmitter).emit(news)
     return result
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {

@@ -1,4 +1,7 @@
 import type { Permissions } from './permissions.ts'
 
-/** Who asks: an account, through one of its keys. Null permissions are full access. */
-export type Actor = { accountId: number; apiKeyId: number; permissions: Permissions | null }
+/**
+ * Who asks: an account, through one of its keys. Null permissions are full access. The public id is that of the secret
+ * that was sent: a key that is reset has another.
+ */
+export type Actor = { accountId: number; apiKeyId: number; publicId: string; permissions: Permissions | null }

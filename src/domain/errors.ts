@@ -17,12 +17,18 @@ export const errorCodes = [
   'IDEMPOTENCY_KEY_REUSED',
   'IDEMPOTENCY_IN_PROGRESS',
   'CONFLICT',
+  'CURSOR_EXPIRED',
+  'TOO_MANY_STREAMS',
+  'STREAM_ENDED',
   'UNAVAILABLE',
 ] as const
 export type ErrorCode = (typeof errorCodes)[number]
 
 /** One thing wrong with an input, and where. The message reads on from the path, and does not repeat it. */
 export type Issue = { path: string; message: string }
+
+/** Why Berth ends a stream that its reader did not. */
+export type StreamEnding = 'KEY_ENDED' | 'TOO_SLOW' | 'TOO_LONG' | 'GATEWAY_STOPS'
 
 type Details = {
   /** Everything wrong with an input, not only the first thing. */
@@ -41,6 +47,8 @@ type Details = {
   currentPriceNanos?: bigint
   /** What is left to spend. */
   availableNanos?: bigint
+  /** Why a stream ended that could have gone on. */
+  ending?: StreamEnding
   /** The offer that cannot be rented, and the instance of the caller's that used it up. */
   offer?: { id: bigint; instanceId: bigint | undefined; alternatives: Offer[]; cancelled: boolean }
 }

@@ -16,7 +16,15 @@ export type NewModel = Omit<GpuModel, 'id'>
 /** A machine that is to be listed, with the name of its GPU model. */
 export type ImportedMachine = Omit<
   Machine,
-  'id' | 'hostId' | 'gpuModelId' | 'freeDiskMb' | 'freePorts' | 'listedAt' | 'drainedAt' | 'unlistedAt'
+  | 'id'
+  | 'hostId'
+  | 'gpuModelId'
+  | 'freeDiskMb'
+  | 'freePorts'
+  | 'listedAt'
+  | 'drainedAt'
+  | 'unlistedAt'
+  | 'unconfirmedAt'
 > & { gpuModel: string }
 
 export type Import = {

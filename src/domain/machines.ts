@@ -65,6 +65,8 @@ export type Machine = {
   drainedAt: Date | null
   /** Since when it is off the market. */
   unlistedAt: Date | null
+  /** Since when it does not confirm a stop. Nothing new is rented on it until it does. */
+  unconfirmedAt: Date | null
 }
 
 export type Block = { firstGpu: number; numGpus: number }

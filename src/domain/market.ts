@@ -64,7 +64,7 @@ export function relist(
   granted: Claim[],
 ): { changed: Listed[]; added: (Listing & Standing)[] } {
   // The least disk that a rental can have. What is drained takes nothing new, and lists nothing new.
-  const hasRoom = machine.freeDiskMb >= defaultDiskMb && machine.drainedAt === null
+  const hasRoom = machine.freeDiskMb >= defaultDiskMb && machine.drainedAt === null && machine.unconfirmedAt === null
   const blocks = listingsOf(machine).map(listing => {
     const rivals = granted.filter(claim => overlap(claim, listing))
     const rentable = hasRoom && rivals.every(({ interruptible }) => interruptible)

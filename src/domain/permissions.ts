@@ -17,6 +17,7 @@ export type PermissionCategory = (typeof permissionCategories)[number]
 export const operations = {
   'offers.search': 'misc',
   'offers.get': 'misc',
+  'offers.watch': 'misc',
   'gpuModels.list': 'misc',
   'machines.get': 'misc',
   'accounts.viewer': 'user_read',
@@ -33,18 +34,29 @@ export const operations = {
   'templates.delete': 'user_write',
   'instances.list': 'instance_read',
   'instances.get': 'instance_read',
+  'instances.watch': 'instance_read',
+  'instances.events': 'instance_read',
+  'instances.logs': 'instance_read',
   'instances.quote': 'instance_read',
   'instances.rent': 'instance_write',
   'instances.update': 'instance_write',
   'instances.changeBid': 'instance_write',
   'instances.attachSshKey': 'instance_write',
   'instances.detachSshKey': 'instance_write',
+  'instances.execute': 'instance_write',
   'instances.destroy': 'instance_write',
   'volumes.search': 'misc',
   'volumes.list': 'instance_read',
   'volumes.get': 'instance_read',
   'volumes.create': 'instance_write',
   'volumes.delete': 'instance_write',
+  'events.list': 'user_read',
+  'events.watch': 'user_read',
+  'webhooks.list': 'user_read',
+  'webhooks.create': 'user_write',
+  'webhooks.test': 'user_write',
+  'webhooks.rotate': 'user_write',
+  'webhooks.delete': 'user_write',
 } as const satisfies Record<string, PermissionCategory>
 export type Operation = keyof typeof operations
 
@@ -58,6 +70,9 @@ export const parameters = {
   'templates.save': one,
   'templates.delete': one,
   'instances.get': one,
+  'instances.watch': one,
+  'instances.events': one,
+  'instances.logs': one,
   'instances.quote': { offerId: 'number' },
   'instances.rent': { offerId: 'number' },
   /** `relabels`: whether the label is changed, alone or beside the state. */
@@ -65,10 +80,14 @@ export const parameters = {
   'instances.changeBid': one,
   'instances.attachSshKey': one,
   'instances.detachSshKey': one,
+  'instances.execute': one,
   'instances.destroy': one,
   'volumes.get': one,
   'volumes.create': { machineId: 'number', sizeGb: 'number' },
   'volumes.delete': one,
+  'webhooks.test': one,
+  'webhooks.rotate': one,
+  'webhooks.delete': one,
 } as const satisfies Partial<Record<Operation, Record<string, 'number' | 'boolean'>>>
 
 type Table = typeof parameters

@@ -21,6 +21,9 @@ const answers: Record<ErrorCode, { code: string; status?: number }> = {
   IDEMPOTENCY_KEY_REUSED: { code: 'IDEMPOTENCY_KEY_REUSED' },
   IDEMPOTENCY_IN_PROGRESS: { code: 'IDEMPOTENCY_IN_PROGRESS' },
   CONFLICT: { code: 'CONFLICT' },
+  CURSOR_EXPIRED: { code: 'CURSOR_EXPIRED' },
+  TOO_MANY_STREAMS: { code: 'TOO_MANY_STREAMS', status: 429 },
+  STREAM_ENDED: { code: 'STREAM_ENDED' },
   UNAVAILABLE: { code: 'UNAVAILABLE', status: 503 },
 }
 
@@ -29,8 +32,16 @@ export function describe({ code, details }: DomainError): {
   status: number | undefined
 } {
   const { code: shown, status } = answers[code]
-  const { issues, missing } = details
-  return { extensions: { code: shown, ...(issues && { issues }), ...(missing && { missing }) }, status }
+  const { issues, missing, ending } = details
+  return {
+    extensions: {
+      code: shown,
+      ...(issues && { issues }),
+      ...(missing && { missing }),
+      ...(ending && { reason: ending }),
+    },
+    status,
+  }
 }
 
 /** What the caller may read of an error: refusals as they are, and of anything else only that it happened. */

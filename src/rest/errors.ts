@@ -20,6 +20,9 @@ const answers: Record<ErrorCode, { status: number; error: string }> = {
   IDEMPOTENCY_KEY_REUSED: { status: 422, error: 'idempotency_key_reused' },
   IDEMPOTENCY_IN_PROGRESS: { status: 409, error: 'idempotency_in_progress' },
   CONFLICT: { status: 409, error: 'conflict' },
+  CURSOR_EXPIRED: { status: 400, error: 'invalid_args' },
+  TOO_MANY_STREAMS: { status: 429, error: 'too_many_requests' },
+  STREAM_ENDED: { status: 503, error: 'unavailable' },
   UNAVAILABLE: { status: 503, error: 'unavailable' },
 }
 

@@ -60,7 +60,10 @@ export async function needCredit(tx: Transaction, { accountId }: Actor): Promise
 }
 
 /** The account that an operator means. */
-export async function findAccount(tx: Transaction, email: string): Promise<{ id: number; email: string }> {
+export async function findAccount(
+  tx: Pick<Transaction, 'rows'>,
+  email: string,
+): Promise<{ id: number; email: string }> {
   const address = readEmail(email)
   const [row] = await tx.rows(Prisma.sql`SELECT id FROM accounts WHERE email = ${address}`)
   if (!row) throw new DomainError('NOT_FOUND', `There is no account with the email address ${address}.`)

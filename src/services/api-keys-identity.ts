@@ -38,7 +38,7 @@ export function identityServices({ database, now, secrets }: Pick<Deps, 'databas
       ]
       if (!timingSafeEqual(secretHash, hashSecret(parsed.secret))) return undefined
       if (isStale !== false) await noteUse(id, at)
-      return { accountId, apiKeyId: id, permissions }
+      return { accountId, apiKeyId: id, publicId: parsed.publicId, permissions }
     },
   }
 
@@ -52,7 +52,7 @@ export function identityServices({ database, now, secrets }: Pick<Deps, 'databas
       SELECT account_id, api_key_id FROM instances WHERE id = ${String(instanceId)}::bigint AND destroyed_at IS NULL`)
     if (!row) return undefined
     const [accountId, apiKeyId] = row as [number, number]
-    return { accountId, apiKeyId, permissions: instancePermissions(instanceId) }
+    return { accountId, apiKeyId, publicId: '', permissions: instancePermissions(instanceId) }
   }
 
   /** At most once a minute per key, whoever asks first. */

@@ -24,7 +24,7 @@ export type BestRental = Rental & { attempts: Attempt[] }
 type BestResult = RentResult & { attempts: { offerId: string; code: Attempt['code'] }[] }
 
 export function bestServices(deps: Deps) {
-  const { database, now, secrets, wake } = deps
+  const { database, now, secrets } = deps
   const { search } = offerServices(deps)
 
   return {
@@ -63,9 +63,7 @@ export function bestServices(deps: Deps) {
       return { ...rented, attempts }
     })
     try {
-      const outcome = await renting
-      if (!outcome.replayed) wake()
-      return outcome
+      return await renting
     } catch (error) {
       const code = error instanceof OfferGone ? 'OFFER_UNAVAILABLE' : reasonToGoOn(error)
       if (code === undefined) throw error

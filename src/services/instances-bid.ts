@@ -16,7 +16,7 @@ import { claimsOn, lockMachine, settleMarket } from './market.ts'
 const { sql } = Prisma
 
 export function bidServices(deps: Deps) {
-  const { database, now, wake } = deps
+  const { database, now } = deps
 
   return {
     /** Bids more or less for an instance's GPUs. In the same transaction they go to whom they belong to then. */
@@ -25,8 +25,7 @@ export function bidServices(deps: Deps) {
       const issue = checkBid(bidNanos)
       if (issue) throw invalidInput([issue])
       const at = now()
-      const changed = await transaction(database.pool, tx => changeIn(tx, actor, id, bidNanos, at))
-      if (changed) wake()
+      await transaction(database.pool, tx => changeIn(tx, actor, id, bidNanos, at))
       return (await findInstances(deps, [sql`i.id = ${id}`], sql`i.id`, 1))[0] as Instance
     },
 

@@ -20,7 +20,7 @@ export type CommandOptions = {
   dryRun?: boolean
 }
 
-export function commandServices({ database, now, wake }: Deps) {
+export function commandServices({ database, now }: Deps) {
   return {
     /** Changes the target state or the label of instances, each for itself unless all or none are wanted. */
     async update(actor: Actor, ids: readonly bigint[], change: Change, options: CommandOptions = {}): Promise<Step[]> {
@@ -70,7 +70,6 @@ export function commandServices({ database, now, wake }: Deps) {
       const settling = transaction(database.pool, async tx => await settleMarket(tx, await lockMachine(tx, id), at))
       await settling.catch(() => {})
     }
-    if (machines.length > 0) wake()
     return steps
   }
 

@@ -24,7 +24,7 @@ export type Rental = {
 }
 
 export function rentServices(deps: Deps) {
-  const { now, wake } = deps
+  const { now } = deps
 
   return {
     /** Rents an offer: one transaction, after which the instance exists and the offer's id is used up; or nothing is. */
@@ -36,7 +36,6 @@ export function rentServices(deps: Deps) {
       const { result, replayed } = await renting.catch(async (error: unknown) => {
         throw error instanceof OfferGone ? await unavailableOffer(deps, actor, wish, error.diskMb, at) : error
       })
-      if (!replayed) wake()
       return await rentalOf(deps, result, replayed)
     },
   }

@@ -9,7 +9,10 @@ import type { DataDeps } from './deps.ts'
 import { offerRows } from './market.ts'
 
 /** A machine as its host describes it: nothing of it is rented yet. */
-export type NewMachine = Omit<Machine, 'id' | 'freeDiskMb' | 'freePorts' | 'listedAt' | 'drainedAt' | 'unlistedAt'>
+export type NewMachine = Omit<
+  Machine,
+  'id' | 'freeDiskMb' | 'freePorts' | 'listedAt' | 'drainedAt' | 'unlistedAt' | 'unconfirmedAt'
+>
 export type NewGpuModel = Omit<GpuModel, 'id'>
 
 const { id: _, ...gpuModelFields } = Prisma.GpuModelScalarFieldEnum
@@ -54,7 +57,10 @@ export function machineOperations({ database, now }: DataDeps) {
   }
 }
 
-export async function saveGpuModels(tx: Transaction, models: NewGpuModel[]): Promise<Map<string, number>> {
+export async function saveGpuModels(
+  tx: Pick<Transaction, 'rows'>,
+  models: NewGpuModel[],
+): Promise<Map<string, number>> {
   const rows = await tx.rows(Prisma.sql`
     ${insertAll('gpu_models', columns.gpuModel, models)}
     ON CONFLICT (name) DO UPDATE SET ${fromExcluded(columns.gpuModel)} RETURNING name, id`)
@@ -68,7 +74,14 @@ export async function listMachines(tx: Transaction, machines: NewMachine[], list
   const listed = machines.map((machine, index): Machine => {
     const freePorts = machine.lastPort - machine.firstPort + 1
     const id = ids[index]?.[0] as number
-    const fresh = { freeDiskMb: machine.diskMb, freePorts, listedAt, drainedAt: null, unlistedAt: null }
+    const fresh = {
+      freeDiskMb: machine.diskMb,
+      freePorts,
+      listedAt,
+      drainedAt: null,
+      unlistedAt: null,
+      unconfirmedAt: null,
+    }
     return { ...machine, ...fresh, id }
   })
   await tx.rows(insertAll('machines', columns.machine, listed))

@@ -25,11 +25,10 @@ export type Finding = {
   dueAt: Date | null
 }
 
-/** True when others than this instance may have something to do now, or it has itself. */
-export async function recordFinding(tx: Transaction, lease: Lease, finding: Finding, at: Date): Promise<boolean> {
+export async function recordFinding(tx: Transaction, lease: Lease, finding: Finding, at: Date): Promise<void> {
   const machine = await lockMachine(tx, lease.machineId)
   if (finding.inactive) await lockHeirs(tx, lease)
-  if (!(await isHeld(tx, lease))) return false
+  if (!(await isHeld(tx, lease))) return
   const vacated = finding.inactive && (await vacate(tx, lease, at))
   if (finding.gone) await release(tx, lease, machine, at)
   // What just ended is looked at once more: it still has its GPUs, which the market must give to others.
@@ -40,10 +39,11 @@ export async function recordFinding(tx: Transaction, lease: Lease, finding: Find
       started_at = CASE WHEN ${finding.ran} THEN coalesce(started_at, ${at}) ELSE started_at END,
       due_at = CASE WHEN generation = ${lease.generation} THEN ${dueAt}::timestamptz ELSE due_at END
     WHERE id = ${lease.instanceId} RETURNING generation`)
-  if (current?.[0] !== lease.generation) return true
+  // Others may have something to do now, or it has itself.
+  if (vacated || ended || current?.[0] !== lease.generation) tx.announce()
+  if (current?.[0] !== lease.generation) return
   // Of what ended before there is nothing new to be said: why it ended stays.
   if (!isFinal(lease.status)) await writeStatus(tx, lease, finding, at)
-  return vacated || ended
 }
 
 /** Takes the instance and those that wait for the GPUs that it leaves, in the order of all who take several. */

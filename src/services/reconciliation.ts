@@ -16,7 +16,7 @@ const { sql } = Prisma
 /** A gateway that dies keeps its instances from the others for so long. */
 const leaseMs = 30_000
 
-export function reconciliationServices({ database, now, secrets, wake }: Deps) {
+export function reconciliationServices({ database, now, secrets }: Deps) {
   return {
     /** Takes the instances that are due, the longest first. What one gateway takes no other has. */
     async claim(limit: number): Promise<Lease[]> {
@@ -88,8 +88,7 @@ export function reconciliationServices({ database, now, secrets, wake }: Deps) {
     /** Writes what was seen, and gives the instance back. What was seen under an older wish changes no status. */
     async record(lease: Lease, finding: Finding): Promise<void> {
       const at = now()
-      const othersAreDue = await transaction(database.pool, tx => recordFinding(tx, lease, finding, at))
-      if (othersAreDue) wake()
+      await transaction(database.pool, tx => recordFinding(tx, lease, finding, at))
     },
 
     /** Gives an instance back that could not be looked at, to be looked at later, or as soon as somebody wished since. */

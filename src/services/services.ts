@@ -5,6 +5,8 @@ import { apiKeyServices } from './api-keys.ts'
 import { identityServices } from './api-keys-identity.ts'
 import { apiKeyOperations } from './api-keys-operations.ts'
 import type { DataDeps, Deps } from './deps.ts'
+import { outboxServices } from './events-outbox.ts'
+import { watchServices } from './events-watch.ts'
 import { gpuModelServices } from './gpu-models.ts'
 import { instanceServices } from './instances.ts'
 import { bestServices } from './instances-best.ts'
@@ -33,6 +35,7 @@ export function createServices(deps: Deps) {
   return {
     accounts: accountServices(deps),
     apiKeys: { ...identityServices(deps), ...apiKeyServices(deps) },
+    events: watchServices(deps),
     gpuModels: gpuModelServices(deps),
     instances: {
       ...instanceServices(deps),
@@ -63,6 +66,11 @@ export function createOperations(deps: DataDeps) {
       ...marketOperations(deps),
     },
   }
+}
+
+/** What feeds the streams. No face has it. */
+export function createOutbox(deps: DataDeps) {
+  return outboxServices(deps)
 }
 
 /** What the reconciler does. No face has it. */

@@ -16,7 +16,7 @@ const { sql } = Prisma
 /** `unchanged` when it was so already. */
 export type KeyOutcome = 'applied' | 'unchanged'
 
-export function attachServices({ database, now, wake }: Deps) {
+export function attachServices({ database, now }: Deps) {
   return {
     /** Lets a key log in to a container, also while that runs. */
     async attach(actor: Actor, instanceId: bigint, sshKeyId: number): Promise<KeyOutcome> {
@@ -55,7 +55,6 @@ export function attachServices({ database, now, wake }: Deps) {
       if (!key) throw sshKeyNotFound(sshKeyId)
       return await work(tx, at)
     })
-    if (changed) wake()
     return changed ? 'applied' : 'unchanged'
   }
 }

@@ -31,7 +31,7 @@ export type NewSshKey = {
 }
 
 export function registerServices(deps: Deps) {
-  const { now, wake } = deps
+  const { now } = deps
 
   return {
     /** Adds a key to the account. Who rents from now on is let in by it; what is rented already, only where it is named. */
@@ -55,7 +55,6 @@ export function registerServices(deps: Deps) {
           return registered
         },
       )
-      if (instances.length > 0 && !replayed) wake()
       return { sshKey: { ...result, createdAt: new Date(result.createdAt) }, replayed }
     },
   }

@@ -22,7 +22,7 @@ const waysToAnInstance = [
 
 const columns = sql`k.id, k.name, k.public_key, k.fingerprint, k.created_at`
 
-export function sshKeyServices({ database, now, wake }: Deps) {
+export function sshKeyServices({ database, now }: Deps) {
   const living = async ({ accountId }: Actor, condition: Prisma.Sql, order = sql`k.id`): Promise<SshKey[]> => {
     const rows = await database.rows(sql`
       SELECT ${columns} FROM ssh_keys k
@@ -69,7 +69,7 @@ export function sshKeyServices({ database, now, wake }: Deps) {
     async delete(actor: Actor, id: number): Promise<void> {
       authorise(actor, 'sshKeys.delete', { id })
       const at = now()
-      const left = await transaction(database.pool, async tx => {
+      await transaction(database.pool, async tx => {
         await tx.rows(sql`
           SELECT id FROM instances WHERE id IN (SELECT instance_id FROM instance_ssh_keys WHERE ssh_key_id = ${String(id)}::bigint)
           AND account_id = ${actor.accountId} AND destroyed_at IS NULL ORDER BY id FOR UPDATE`)
@@ -87,9 +87,7 @@ export function sshKeyServices({ database, now, wake }: Deps) {
           WHERE i.id = a.instance_id AND a.ssh_key_id = ${id} AND NOT i.vm AND i.destroyed_at IS NULL RETURNING a.instance_id`)
         const instances = rows.map(([instanceId]) => instanceId as bigint)
         await wakeInstances(tx, actor, instances, { before: { sshKeyId: id } }, at)
-        return instances
       })
-      if (left.length > 0) wake()
     },
   }
 }

@@ -50,7 +50,9 @@ describe.each(['cut', 'freeze'] as const)('while the way to the database is %s',
 
     const opened = openDatabase({ url: proxy.url, poolSize: 2, onIdleError: () => {} })
     const accounts = accountServices({ database: opened, now: () => new Date() })
-    const viaPrisma = accounts.viewer({ accountId: 1, apiKeyId: 1, permissions: null }, {}).catch(explainFailure)
+    const viaPrisma = accounts
+      .viewer({ accountId: 1, apiKeyId: 1, publicId: '', permissions: null }, {})
+      .catch(explainFailure)
     expect(await viaPrisma).toMatchObject({ code: 'UNAVAILABLE' })
 
     proxy.heal()

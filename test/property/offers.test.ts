@@ -15,7 +15,7 @@ const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 400)
 const timeout = 20_000 + 100 * numRuns
 
-const actor: Actor = { accountId: 1, apiKeyId: 1, permissions: null }
+const actor: Actor = { accountId: 1, apiKeyId: 1, publicId: '', permissions: null }
 const clock = manualClock()
 let testDatabase: TestDatabase
 let database: Database

@@ -15,6 +15,7 @@ export function aListedMachine(facts: Partial<MachineFacts> = {}): Machine {
     gpuModelId: 1,
     listedAt: new Date(0),
     drainedAt: null,
+    unconfirmedAt: null,
     unlistedAt: null,
   }
 }

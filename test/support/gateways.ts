@@ -2,13 +2,14 @@ import { openDatabase } from '../../src/database/client.ts'
 import type { Actor } from '../../src/domain/actor.ts'
 import type { RentalTerms } from '../../src/domain/instances-rent.ts'
 import type { LaunchWish } from '../../src/domain/launch.ts'
+import { createFeed } from '../../src/events/feed.ts'
 import { createLog } from '../../src/http/log.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { createSimulated } from '../../src/providers/simulated.ts'
 import { createReconciler } from '../../src/reconciler/loop.ts'
 import { reconcile } from '../../src/reconciler/reconcile.ts'
 import { createSecrets } from '../../src/services/secrets.ts'
-import { createOperations, createReconciliation, createServices } from '../../src/services/services.ts'
+import { createOperations, createOutbox, createReconciliation, createServices } from '../../src/services/services.ts'
 
 export type GatewayOptions = {
   url: string
@@ -28,10 +29,12 @@ export function openGateway({ url, now, between, poolSize = 4, delayFactor = 1 }
   const log = createLog('info', { write: line => void lines.push(JSON.parse(line)) })
   const database = openDatabase({ url, poolSize, onIdleError: () => {} })
   let wakes = 0
-  const wake = () => {
+  database.pool.on('news' as 'connect', () => {
     wakes += 1
-  }
-  const deps = { database, now, secrets: createSecrets('a secret of tests'), wake }
+    feed.wake()
+  })
+  const feed = createFeed({ outbox: createOutbox({ database, now }), now, log })
+  const deps = { database, now, secrets: createSecrets('a secret of tests'), feed }
   const world = async (text: string, values: unknown[]) =>
     (await database.pool.query({ text, values, rowMode: 'array' })).rows
   const driver = createSimulated({ world, now, delayFactor })
@@ -58,7 +61,7 @@ export function openGateway({ url, now, between, poolSize = 4, delayFactor = 1 }
       const email = `renter-${row.count}@example.com`
       const { account } = await operations.accounts.create({ email, creditNanos: 1_000_000_000_000n })
       const key = await database.prisma.apiKey.findFirstOrThrow({ where: { accountId: account.id } })
-      return { accountId: account.id, apiKeyId: key.id, permissions: null }
+      return { accountId: account.id, apiKeyId: key.id, publicId: key.publicId, permissions: null }
     },
     rent: async (actor: Actor, offerId: bigint, options: RentOptions = {}) =>
       (await services.instances.rent(actor, wishFor(offerId, options))).instance,
@@ -66,6 +69,7 @@ export function openGateway({ url, now, between, poolSize = 4, delayFactor = 1 }
       return (await database.pool.query(text, values)).rows
     },
     async close() {
+      feed.stop()
       await reconciler.stop()
       await database.close()
     },

@@ -1,0 +1,62 @@
+// Reads events in the order in which they can be read without a gap: transactions that are over, by the order in which
+// they began to write. Whatever is still open may yet write something, so nothing from it on is read.
+
+import { Prisma } from '../database/generated/client.ts'
+import type { Event, Position } from '../domain/events.ts'
+import type { DataDeps } from './deps.ts'
+
+const { sql } = Prisma
+
+export type Outbox = ReturnType<typeof outboxServices>
+
+/** So many events at a time. */
+const batch = 500
+export const eventColumns = sql`e.xid::text, e.id, e.type, e.account_id, e.instance_id, e.api_key_id, e.before, e.after, e.reason, e.at`
+
+export function outboxServices({ database, now }: DataDeps) {
+  return {
+    /** The place before which nothing more will appear. */
+    async here(): Promise<Position> {
+      const [row] = await database.rows(sql`SELECT pg_snapshot_xmin(pg_current_snapshot())::text`)
+      return { xid: BigInt(row?.[0] as string), id: 0n }
+    },
+
+    /** What these accounts' events are after a place, and the place up to which that is all. */
+    async readOn(after: Position, accountIds: number[]): Promise<{ events: Event[]; position: Position }> {
+      const rows = await database.rows(sql`
+        WITH horizon AS MATERIALIZED (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS xmin)
+        SELECT h.xmin::text, e.* FROM horizon h LEFT JOIN LATERAL (
+          SELECT ${eventColumns} FROM events e
+          WHERE (e.xid, e.id) > (${String(after.xid)}::xid8, ${String(after.id)}::bigint) AND e.xid < h.xmin
+          AND e.account_id = ANY(${accountIds}::int[]) ORDER BY e.xid, e.id LIMIT ${batch}
+        ) e ON true`)
+      const events = rows.filter(([, xid]) => xid !== null).map(row => toEvent(row.slice(1)))
+      const last = events.at(-1)
+      return {
+        events,
+        position: last && events.length === batch ? last : { xid: BigInt(rows[0]?.[0] as string), id: 0n },
+      }
+    },
+
+    /** The machines whose offers were last changed by transactions from one on, before another. */
+    async changedMachines(from: bigint, before: bigint): Promise<number[]> {
+      const rows = await database.rows(sql`
+        SELECT id FROM machines WHERE offers_xid >= ${String(from)}::xid8 AND offers_xid < ${String(before)}::xid8`)
+      return rows.map(([id]) => id as number)
+    },
+
+    /** Which of these keys let their bearer in now. */
+    async livingKeys(publicIds: string[]): Promise<Set<string>> {
+      const at = now()
+      const rows = await database.rows(sql`
+        SELECT public_id FROM api_keys WHERE public_id = ANY(${publicIds}::text[]) AND revoked_at IS NULL
+        AND (expires_at IS NULL OR expires_at > ${at}::timestamptz)`)
+      return new Set(rows.map(([publicId]) => publicId as string))
+    },
+  }
+}
+
+export function toEvent(row: unknown[]): Event {
+  const [xid, id, type, accountId, instanceId, apiKeyId, before, after, reason, at] = row
+  return { xid: BigInt(xid as string), id, type, accountId, instanceId, apiKeyId, before, after, reason, at } as Event
+}
