@@ -5,6 +5,7 @@ import { apiKeyServices } from './api-keys.ts'
 import { identityServices } from './api-keys-identity.ts'
 import { apiKeyOperations } from './api-keys-operations.ts'
 import type { DataDeps, Deps } from './deps.ts'
+import { historyServices } from './events-history.ts'
 import { outboxServices } from './events-outbox.ts'
 import { watchServices } from './events-watch.ts'
 import { gpuModelServices } from './gpu-models.ts'
@@ -35,7 +36,7 @@ export function createServices(deps: Deps) {
   return {
     accounts: accountServices(deps),
     apiKeys: { ...identityServices(deps), ...apiKeyServices(deps) },
-    events: watchServices(deps),
+    events: { ...historyServices(deps), ...watchServices(deps) },
     gpuModels: gpuModelServices(deps),
     instances: {
       ...instanceServices(deps),
