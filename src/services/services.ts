@@ -7,6 +7,7 @@ import { apiKeyOperations } from './api-keys-operations.ts'
 import type { DataDeps, Deps } from './deps.ts'
 import { historyServices } from './events-history.ts'
 import { outboxServices } from './events-outbox.ts'
+import { retentionServices } from './events-retention.ts'
 import { watchServices } from './events-watch.ts'
 import { gpuModelServices } from './gpu-models.ts'
 import { instanceServices } from './instances.ts'
@@ -72,6 +73,11 @@ export function createOperations(deps: DataDeps) {
 /** What feeds the streams. No face has it. */
 export function createOutbox(deps: DataDeps) {
   return outboxServices(deps)
+}
+
+/** What keeps the events from becoming too many. No face has it. */
+export function createRetention(deps: DataDeps, retentionDays: number) {
+  return retentionServices(deps, retentionDays)
 }
 
 /** What the reconciler does. No face has it. */
