@@ -5,6 +5,7 @@ import { DomainError, invalidInput } from '../domain/errors.ts'
 import type { Operation } from '../domain/permissions.ts'
 import { textProblem } from '../domain/texts.ts'
 import type { Deps } from './deps.ts'
+import { openJson, sealJson } from './secrets.ts'
 
 const { sql } = Prisma
 
@@ -46,7 +47,7 @@ export async function once<Kept extends Plain>(
       return { result: kept, replayed: true }
     }
     const result = await work(tx)
-    const sealed = secrets.seal(JSON.stringify(result))
+    const sealed = sealJson(secrets, result)
     await tx.rows(sql`UPDATE idempotency_keys SET result = ${sealed} WHERE account_id = ${accountId} AND key = ${key}`)
     return { result, replayed: false }
   })
@@ -106,7 +107,7 @@ async function find<Kept extends Plain>(
     WHERE account_id = ${accountId} AND key = ${key} AND created_at > ${expiry(now())}`)
   if (!row) return undefined
   const [firstHash, result] = row as [Buffer, Buffer]
-  if (firstHash.equals(hash)) return JSON.parse(secrets.open(result)) as Kept
+  if (firstHash.equals(hash)) return openJson<Kept>(secrets, result) as Kept
   const message = 'This idempotency key was used in the last 24 hours for a request that asked for something else.'
   throw new DomainError('IDEMPOTENCY_KEY_REUSED', message)
 }

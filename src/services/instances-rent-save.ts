@@ -12,7 +12,7 @@ import type { Machine } from '../domain/machines.ts'
 import { diskRate } from '../domain/money.ts'
 import { newVolumesMb } from '../domain/volumes-mount.ts'
 import { recordEvents } from './events.ts'
-import type { Secrets } from './secrets.ts'
+import { type Secrets, sealJson } from './secrets.ts'
 import { attachVolumes, makeVolumes } from './volumes-rent.ts'
 
 const { sql } = Prisma
@@ -66,7 +66,6 @@ async function insert(
 ): Promise<bigint> {
   const { diskMb, label, targetState, vm, registry, volumes: _, newVolumes: __, ...settings } = launch
   const { env, secrets: secretEnv } = partSecrets(settings.env)
-  const seal = (value: unknown) => `\\x${secrets.seal(JSON.stringify(value)).toString('hex')}`
   const row = {
     accountId: actor.accountId,
     apiKeyId: actor.apiKeyId,
@@ -79,8 +78,8 @@ async function insert(
     templateId: template?.id ?? null,
     templateHash: template?.hash ?? null,
     launch: { ...settings, env },
-    registryLogin: registry && seal(registry),
-    secretEnv: secretEnv && seal(secretEnv),
+    registryLogin: sealJson(secrets, registry),
+    secretEnv: sealJson(secrets, secretEnv),
     idempotencyKey,
     diskMb,
     interruptible: wish.terms.interruptible,

@@ -4,7 +4,7 @@ import type { Actor } from '../domain/actor.ts'
 import type { LaunchWish } from '../domain/launch.ts'
 import type { Registry } from '../domain/registry.ts'
 import { launchOf, type TemplateSettings } from '../domain/templates.ts'
-import type { Secrets } from './secrets.ts'
+import { openJson, type Secrets } from './secrets.ts'
 import { visible } from './templates.ts'
 
 const { sql, join } = Prisma
@@ -27,10 +27,9 @@ export async function templateFor(
     Buffer | null,
     Buffer | null,
   ]
-  const open = (sealed: Buffer | null) => sealed && JSON.parse(secrets.open(sealed))
   const kept = {
-    registry: open(registryLogin) as Registry | null,
-    env: open(secretEnv) as Record<string, string> | null,
+    registry: openJson<Registry>(secrets, registryLogin),
+    env: openJson<Record<string, string>>(secrets, secretEnv),
   }
   return { id, hash, name, launch: launchOf(settings, kept) }
 }

@@ -10,7 +10,7 @@ import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
 import { isDuplicate } from './failures.ts'
 import { once } from './idempotency.ts'
-import type { Secrets } from './secrets.ts'
+import { type Secrets, sealJson } from './secrets.ts'
 import { findTemplates } from './templates.ts'
 
 export type SaveTemplate = { id?: number | undefined; wish: TemplateWish; idempotencyKey?: string | null | undefined }
@@ -98,15 +98,14 @@ type Row = ReturnType<typeof rowOf>
 
 function rowOf({ accountId }: Actor, wish: TemplateWish, secrets: Secrets) {
   const { settings, secrets: kept } = checkTemplate(wish)
-  const seal = (value: object | null) => value && `\\x${secrets.seal(JSON.stringify(value)).toString('hex')}`
   const text = textToHash(accountId, wish.name, wish.public, settings)
   return {
     name: wish.name,
     public: wish.public,
     hashId: createHash('sha256').update(text).digest('hex').slice(0, 32),
     settings,
-    registryLogin: seal(kept.registry),
-    secretEnv: seal(kept.env),
+    registryLogin: sealJson(secrets, kept.registry),
+    secretEnv: sealJson(secrets, kept.env),
   }
 }
 
