@@ -24,6 +24,14 @@ export type ErrorCode = (typeof errorCodes)[number]
 /** One thing wrong with an input, and where. The message reads on from the path, and does not repeat it. */
 export type Issue = { path: string; message: string }
 
+const subjects = {
+  ApiKey: 'API key',
+  Instance: 'Instance',
+  SshKey: 'SSH key',
+  Template: 'Template',
+  Volume: 'Volume',
+} as const
+
 type Details = {
   /** Everything wrong with an input, not only the first thing. */
   issues?: Issue[]
@@ -34,7 +42,7 @@ type Details = {
   /** The offers that were tried, and why each was not rented. */
   attempts?: { offerId: bigint; code: ErrorCode | null }[]
   /** What else it is about. */
-  subject?: { type: 'ApiKey' | 'SshKey' | 'Template' | 'Volume'; id: number | bigint }
+  subject?: { type: keyof typeof subjects; id: number | bigint }
   /** The least bid that is accepted, per hour. */
   minimumBidNanos?: bigint
   /** What the offer costs now, per hour. */
@@ -56,6 +64,11 @@ export class DomainError extends Error {
     this.code = code
     this.details = details
   }
+}
+
+/** There is no such thing, or it is another's: nobody is told which. */
+export function notFound(type: keyof typeof subjects, id: number | bigint): DomainError {
+  return new DomainError('NOT_FOUND', `${subjects[type]} ${id} not found.`, { subject: { type, id } })
 }
 
 /** The same refusal in the names of a face, which may call a field otherwise. */

@@ -1,7 +1,6 @@
 // Public keys as OpenSSH writes them: a type, the key in base64, and a comment. What was sent may be a private key, so no
 // message repeats a word of it.
 
-import { DomainError } from './errors.ts'
 import type { LaunchConfig } from './instances.ts'
 import { countCharacters, textProblem } from './texts.ts'
 
@@ -33,10 +32,6 @@ export function sshKeyName(name: string | undefined, comment: string): string {
 export function sshKeyNameProblem(name: string): string | undefined {
   if (isPrivate(name)) return privateKey
   return controls.test(name) ? 'must be one line.' : textProblem(name, maxSshKeyName)
-}
-
-export function sshKeyNotFound(id: number): DomainError {
-  return new DomainError('NOT_FOUND', `SSH key ${id} not found.`, { subject: { type: 'SshKey', id } })
 }
 
 const privateKey = 'is a private key, which nobody else may have: send the public one, from the file that ends in .pub.'

@@ -3,10 +3,8 @@
 import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
-import { DomainError } from '../domain/errors.ts'
+import { DomainError, notFound } from '../domain/errors.ts'
 import { type InstanceStatus, isFinal } from '../domain/instances.ts'
-import { instanceNotFound } from '../domain/instances-command.ts'
-import { sshKeyNotFound } from '../domain/ssh-keys.ts'
 import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
@@ -52,7 +50,7 @@ export function attachServices({ database, now, wake }: Deps) {
       const [key] = await tx.rows(sql`
         SELECT id FROM ssh_keys WHERE id = ${String(sshKeyId)}::bigint AND account_id = ${actor.accountId}
         AND deleted_at IS NULL FOR SHARE`)
-      if (!key) throw sshKeyNotFound(sshKeyId)
+      if (!key) throw notFound('SshKey', sshKeyId)
       return await work(tx, at)
     })
     if (changed) wake()
@@ -70,7 +68,7 @@ export async function lockTakers(tx: Transaction, { accountId }: Actor, ids: rea
   const found = new Map(rows.map(([id, vm, status]) => [id, { vm, status } as { vm: boolean; status: InstanceStatus }]))
   for (const id of ids) {
     const instance = found.get(id)
-    if (!instance) throw instanceNotFound(id)
+    if (!instance) throw notFound('Instance', id)
     const refusal = instance.vm
       ? 'A virtual machine keeps the keys that it was made with.'
       : isFinal(instance.status) && `It is ${instance.status}, from where it never runs again: nobody logs in to it.`

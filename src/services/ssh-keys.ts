@@ -1,7 +1,8 @@
 import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
-import { type SshKey, sshKeyNotFound } from '../domain/ssh-keys.ts'
+import { notFound } from '../domain/errors.ts'
+import type { SshKey } from '../domain/ssh-keys.ts'
 import { authorise, authoriseAny } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
@@ -76,7 +77,7 @@ export function sshKeyServices({ database, now, wake }: Deps) {
         const [deleted] = await tx.rows(sql`
           UPDATE ssh_keys SET deleted_at = ${at} WHERE id = ${String(id)}::bigint AND account_id = ${actor.accountId}
           AND deleted_at IS NULL RETURNING name, fingerprint`)
-        if (!deleted) throw sshKeyNotFound(id)
+        if (!deleted) throw notFound('SshKey', id)
         const [name, fingerprint] = deleted
         const before = { sshKeyId: id, name, fingerprint }
         const { accountId, apiKeyId } = actor

@@ -3,7 +3,7 @@ import { Prisma } from '../database/generated/client.ts'
 import { columnsOf, insertAll } from '../database/rows.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
-import { DomainError } from '../domain/errors.ts'
+import { DomainError, notFound } from '../domain/errors.ts'
 import { checkTemplate, type Template, type TemplateWish, textToHash } from '../domain/templates.ts'
 import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
@@ -52,7 +52,7 @@ export function templateCommands(deps: Deps) {
         const [row] = await tx.rows(sql`
           UPDATE templates SET deleted_at = ${at}, registry_login = NULL, secret_env = NULL
           WHERE id = ${id}::bigint AND account_id = ${actor.accountId} AND deleted_at IS NULL RETURNING name, hash_id`)
-        if (!row) throw notFound(id)
+        if (!row) throw notFound('Template', id)
         const before = { id, name: row[0], hashId: row[1] }
         await recordEvents(tx, [{ ...by(actor), type: 'TEMPLATE_DELETED', before }], at)
       })
@@ -78,7 +78,7 @@ export function templateCommands(deps: Deps) {
       FROM (SELECT id, name, hash_id FROM templates
         WHERE id = ${id}::bigint AND account_id = ${actor.accountId} AND deleted_at IS NULL FOR UPDATE) old
       WHERE t.id = old.id RETURNING old.name, old.hash_id`)
-    if (!old) throw notFound(id)
+    if (!old) throw notFound('Template', id)
     const before = { id, name: old[0], hashId: old[1] }
     await recordEvents(tx, [{ ...by(actor), type: 'TEMPLATE_SAVED', before, after: shown(id, row) }], at)
     return id
@@ -115,8 +115,4 @@ function shown(id: number, { name, hashId }: Row) {
 
 function by({ accountId, apiKeyId }: Actor) {
   return { accountId, apiKeyId }
-}
-
-function notFound(id: number): DomainError {
-  return new DomainError('NOT_FOUND', `Template ${id} not found.`, { subject: { type: 'Template', id } })
 }

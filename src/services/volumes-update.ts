@@ -1,16 +1,9 @@
 import { Prisma } from '../database/generated/client.ts'
 import { transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
-import { DomainError, invalidInput } from '../domain/errors.ts'
+import { DomainError, invalidInput, notFound } from '../domain/errors.ts'
 import { diskMbOf } from '../domain/offers.ts'
-import {
-  agreeVolume,
-  newVolumeIssues,
-  offersStorage,
-  type Volume,
-  volumeInUse,
-  volumeNotFound,
-} from '../domain/volumes.ts'
+import { agreeVolume, newVolumeIssues, offersStorage, type Volume, volumeInUse } from '../domain/volumes.ts'
 import { needCredit } from './accounts.ts'
 import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
@@ -74,10 +67,10 @@ export function volumeChangeServices(deps: Deps) {
       await transaction(database.pool, async tx => {
         const [seen] = await tx.rows(sql`
           SELECT machine_id FROM volumes WHERE id = ${id} AND account_id = ${actor.accountId} AND deleted_at IS NULL`)
-        if (!seen) throw volumeNotFound(id)
+        if (!seen) throw notFound('Volume', id)
         const machine = await lockMachine(tx, seen[0] as number)
         const [volume] = await volumesFor(tx, actor, [id])
-        if (!volume) throw volumeNotFound(id)
+        if (!volume) throw notFound('Volume', id)
         if (volume.instanceId !== null) throw volumeInUse(id, volume.instanceId, volume.removing)
         const [deleted] = await tx.rows(sql`
           UPDATE volumes SET deleted_at = ${at} WHERE id = ${id} AND deleted_at IS NULL RETURNING size_mb, name`)

@@ -1,5 +1,6 @@
+import { notFound } from '../../domain/errors.ts'
 import type { Instance as InstanceShape } from '../../domain/instances.ts'
-import { instanceNotFound, maxIdsPerCommand } from '../../domain/instances-command.ts'
+import { maxIdsPerCommand } from '../../domain/instances-command.ts'
 import { maxSshKeyName, maxSshKeys, type SshKey as SshKeyShape } from '../../domain/ssh-keys.ts'
 import { builder } from '../builder.ts'
 import type { Context } from '../context.ts'
@@ -146,7 +147,7 @@ async function readAnew(
 ): Promise<{ instance: InstanceShape }> {
   forget(context, [id])
   const [instance] = await context.services.instances.byIds(context.actor, [id], operation)
-  if (!instance) throw instanceNotFound(id)
+  if (!instance) throw notFound('Instance', id)
   return { instance }
 }
 
