@@ -12,6 +12,7 @@ import type { Machine } from '../domain/machines.ts'
 import { diskRate } from '../domain/money.ts'
 import { newVolumesMb } from '../domain/volumes-mount.ts'
 import { recordEvents } from './events.ts'
+import { changeRoom } from './market.ts'
 import { type Secrets, sealJson } from './secrets.ts'
 import { attachVolumes, makeVolumes } from './volumes-rent.ts'
 
@@ -100,13 +101,11 @@ async function insert(
 /** Disk and public ports are the instance's until its container is gone; volumes stay until they are deleted. */
 async function takeRoom(tx: Transaction, machine: Machine, instanceId: bigint, launch: Launch): Promise<Machine> {
   const { diskMb, ports } = launch
-  const freeDiskMb = machine.freeDiskMb - diskMb - newVolumesMb(launch.newVolumes)
-  const left = { ...machine, freeDiskMb, freePorts: machine.freePorts - ports.length }
-  await tx.rows(sql`
-    UPDATE machines SET free_disk_mb = ${left.freeDiskMb}, free_ports = ${left.freePorts} WHERE id = ${machine.id}`)
+  const taken = { diskMb: -(diskMb + newVolumesMb(launch.newVolumes)), ports: -ports.length }
+  const left = await changeRoom(tx, machine, taken)
   if (ports.length === 0) return left
-  const taken = await tx.rows(sql`SELECT host_port FROM port_bindings WHERE machine_id = ${machine.id}`)
-  const bindings = choosePorts(machine, new Set(taken.map(([port]) => port as number)), ports)
+  const bound = await tx.rows(sql`SELECT host_port FROM port_bindings WHERE machine_id = ${machine.id}`)
+  const bindings = choosePorts(machine, new Set(bound.map(([port]) => port as number)), ports)
   const rows = bindings.map(binding => ({ ...binding, machineId: machine.id, instanceId }))
   await tx.rows(insertAll('port_bindings', bindingColumns, rows))
   return left

@@ -27,6 +27,21 @@ export async function readMachine(tx: Transaction, id: number): Promise<Machine>
 }
 
 /**
+ * Gives room back to a machine or, with amounts below zero, takes it; the machine with what it has free then. It must be
+ * locked.
+ */
+export async function changeRoom(
+  tx: Transaction,
+  machine: Machine,
+  { diskMb, ports = 0 }: { diskMb: number; ports?: number },
+): Promise<Machine> {
+  const [freeDiskMb, freePorts] = [machine.freeDiskMb + diskMb, machine.freePorts + ports]
+  await tx.rows(Prisma.sql`
+    UPDATE machines SET free_disk_mb = ${freeDiskMb}, free_ports = ${freePorts} WHERE id = ${machine.id}`)
+  return { ...machine, freeDiskMb, freePorts }
+}
+
+/**
  * Grants a machine's GPUs to those whom they belong to now, and lists what is free. The machine must be locked. It does
  * nothing where nothing is to be changed, so whoever is in doubt may call it. Who has GPUs then is returned.
  */

@@ -6,7 +6,7 @@ import { type InstanceStatus, isFinal, type Reason } from '../domain/instances.t
 import type { Machine } from '../domain/machines.ts'
 import { recordEvents } from './events.ts'
 import { isHeld, type Lease } from './leases.ts'
-import { lockMachine, relistMarket } from './market.ts'
+import { changeRoom, lockMachine, relistMarket } from './market.ts'
 import { releaseVolumes } from './volumes-rent.ts'
 
 const { sql } = Prisma
@@ -74,12 +74,8 @@ async function release(tx: Transaction, { instanceId, accountId }: Lease, machin
   if (removed.length === 0) return
   const ports = await tx.rows(sql`DELETE FROM port_bindings WHERE instance_id = ${instanceId} RETURNING host_port`)
   await releaseVolumes(tx, instanceId, at)
-  const freeDiskMb = machine.freeDiskMb + (removed[0]?.[0] as number)
-  const freePorts = machine.freePorts + ports.length
-  await tx.rows(
-    sql`UPDATE machines SET free_disk_mb = ${freeDiskMb}, free_ports = ${freePorts} WHERE id = ${machine.id}`,
-  )
-  await relistMarket(tx, { ...machine, freeDiskMb, freePorts }, at)
+  const freed = await changeRoom(tx, machine, { diskMb: removed[0]?.[0] as number, ports: ports.length })
+  await relistMarket(tx, freed, at)
   await recordEvents(tx, [{ type: 'INSTANCE_REMOVED', accountId, instanceId }], at)
 }
 

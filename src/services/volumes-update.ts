@@ -9,7 +9,7 @@ import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
 import { once } from './idempotency.ts'
-import { lockMachine, relistMarket } from './market.ts'
+import { changeRoom, lockMachine, relistMarket } from './market.ts'
 import { findVolumes } from './volumes.ts'
 import { insertVolumes, volumesFor } from './volumes-rent.ts'
 
@@ -49,9 +49,7 @@ export function volumeChangeServices(deps: Deps) {
         const sizeMb = diskMbOf(sizeGb) as number
         agreeVolume(machine, { sizeMb, maxPriceNanos })
         const [id] = await insertVolumes(tx, actor, machine, [{ name, sizeGb }], at)
-        const left = { ...machine, freeDiskMb: machine.freeDiskMb - sizeMb }
-        await tx.rows(sql`UPDATE machines SET free_disk_mb = ${left.freeDiskMb} WHERE id = ${machine.id}`)
-        await relistMarket(tx, left, at)
+        await relistMarket(tx, await changeRoom(tx, machine, { diskMb: -sizeMb }), at)
         return { id: String(id) }
       })
       // Also when it was deleted since: a repetition is answered as the first request was.
@@ -75,9 +73,7 @@ export function volumeChangeServices(deps: Deps) {
         const [deleted] = await tx.rows(sql`
           UPDATE volumes SET deleted_at = ${at} WHERE id = ${id} AND deleted_at IS NULL RETURNING size_mb, name`)
         const [sizeMb, name] = deleted as [number, string]
-        const left = { ...machine, freeDiskMb: machine.freeDiskMb + sizeMb }
-        await tx.rows(sql`UPDATE machines SET free_disk_mb = ${left.freeDiskMb} WHERE id = ${machine.id}`)
-        await relistMarket(tx, left, at)
+        await relistMarket(tx, await changeRoom(tx, machine, { diskMb: sizeMb }), at)
         const { accountId, apiKeyId } = actor
         const before = { volumeId: String(id), name, sizeMb, machineId: machine.id }
         const event = { type: 'VOLUME_DELETED' as const, accountId, apiKeyId, before, reason: 'USER_REQUEST' }
