@@ -53,8 +53,8 @@ export function bidServices(deps: Deps) {
   async function changeIn(tx: Transaction, actor: Actor, id: bigint, bidNanos: bigint, at: Date): Promise<boolean> {
     const { accountId, apiKeyId } = actor
     const [seen] = await tx.rows(sql`SELECT machine_id FROM instances WHERE id = ${id} AND account_id = ${accountId}`)
-    if (!seen) throw notFound('Instance', id)
-    const machine = await lockMachine(tx, seen[0] as number)
+    const machine = seen && (await lockMachine(tx, seen[0] as number))
+    if (!machine) throw notFound('Instance', id)
     await lockLiving(tx, machine.id)
     const bidder = await bidderIn(tx, id)
     if (!bidder) throw notFound('Instance', id)

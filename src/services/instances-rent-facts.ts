@@ -52,7 +52,7 @@ async function listedOffer(tx: Transaction, offerId: bigint, lock: boolean): Pro
   const machine = await (lock && rentable ? lockMachine : readMachine)(tx, machineId)
   const [row] = await tx.rows(sql`
     SELECT id, compute_nanos, min_bid_nanos, rentable, first_gpu, num_gpus FROM offers WHERE id = ${offerId} AND withdrawn_at IS NULL`)
-  if (!row) return undefined
+  if (!machine || !row) return undefined
   const [id, computeNanos, minBidNanos, isRentable, firstGpu, numGpus] = row
   // What was not rentable before the machine was locked is not rented in this transaction.
   const offer = { id, computeNanos, minBidNanos, rentable: rentable && isRentable, firstGpu, numGpus } as RentedOffer

@@ -29,7 +29,7 @@ export type Finding = {
 export async function recordFinding(tx: Transaction, lease: Lease, finding: Finding, at: Date): Promise<boolean> {
   const machine = await lockMachine(tx, lease.machineId)
   if (finding.inactive) await lockHeirs(tx, lease)
-  if (!(await isHeld(tx, lease))) return false
+  if (!machine || !(await isHeld(tx, lease))) return false
   const vacated = finding.inactive && (await vacate(tx, lease, at))
   if (finding.gone) await release(tx, lease, machine, at)
   // What just ended is looked at once more: it still has its GPUs, which the market must give to others.

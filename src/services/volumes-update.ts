@@ -42,7 +42,7 @@ export function volumeChangeServices(deps: Deps) {
         await needCredit(tx, actor)
         // No machine has a larger id.
         const machine = machineId < 2 ** 31 ? await lockMachine(tx, machineId) : undefined
-        if (!machine?.id || !offersStorage(machine, at)) {
+        if (!machine || !offersStorage(machine, at)) {
           const message = `The storage of machine ${machineId} is not on the market.`
           throw new DomainError('OFFER_UNAVAILABLE', message)
         }
@@ -65,8 +65,8 @@ export function volumeChangeServices(deps: Deps) {
       await transaction(database.pool, async tx => {
         const [seen] = await tx.rows(sql`
           SELECT machine_id FROM volumes WHERE id = ${id} AND account_id = ${actor.accountId} AND deleted_at IS NULL`)
-        if (!seen) throw notFound('Volume', id)
-        const machine = await lockMachine(tx, seen[0] as number)
+        const machine = seen && (await lockMachine(tx, seen[0] as number))
+        if (!machine) throw notFound('Volume', id)
         const [volume] = await volumesFor(tx, actor, [id])
         if (!volume) throw notFound('Volume', id)
         if (volume.instanceId !== null) throw volumeInUse(id, volume.instanceId, volume.removing)
