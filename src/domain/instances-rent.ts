@@ -1,3 +1,4 @@
+import { creditProblem } from './accounts.ts'
 import { DomainError, type Issue, invalidInput } from './errors.ts'
 import { bidTooLow, checkBid } from './instances-bid.ts'
 import type { Launch, LaunchWish } from './launch.ts'
@@ -107,7 +108,8 @@ export function offerUnavailable({ offerId }: RentWish): DomainError {
 }
 
 function creditReasons({ availableNanos }: RentFacts): DomainError[] {
-  return availableNanos > 0n ? [] : [new DomainError('INSUFFICIENT_CREDIT', 'You lack credit.', { availableNanos })]
+  const problem = creditProblem(availableNanos)
+  return problem ? [problem] : []
 }
 
 function priceReasons({ terms }: RentWish, { offer, machine }: Listed, launch: Launch | undefined): DomainError[] {

@@ -1,5 +1,6 @@
 import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
+import { creditProblem } from '../domain/accounts.ts'
 import type { Actor } from '../domain/actor.ts'
 import { DomainError, invalidInput } from '../domain/errors.ts'
 import { makeApiKey, type NewApiKey } from './api-keys-identity.ts'
@@ -52,11 +53,11 @@ export function accountOperations({ database }: DataDeps) {
   }
 }
 
-/** Renting and starting need something left to spend. */
+/** Refuses what costs money when nothing is left to spend. */
 export async function needCredit(tx: Transaction, { accountId }: Actor): Promise<void> {
   const [row] = await tx.rows(Prisma.sql`SELECT posted_nanos FROM accounts WHERE id = ${accountId}`)
-  const availableNanos = row?.[0] as bigint
-  if (availableNanos <= 0n) throw new DomainError('INSUFFICIENT_CREDIT', 'You lack credit.', { availableNanos })
+  const problem = creditProblem(row?.[0] as bigint)
+  if (problem) throw problem
 }
 
 /** The account that an operator means. */
