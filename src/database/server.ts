@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { type EmbeddedOptions, openEmbedded } from './embedded.ts'
 
-export type Server = { url: string; release(): Promise<void> }
+type Server = { url: string; release(): Promise<void> }
 
 /** The operator's server, or the one that Berth brings along. */
 export async function openServer(url: string | undefined, embedded: EmbeddedOptions): Promise<Server> {

@@ -1,6 +1,6 @@
 import type { Offer } from './offers.ts'
 
-export const errorCodes = [
+const errorCodes = [
   'UNAUTHENTICATED',
   'FORBIDDEN',
   'NOT_FOUND',

@@ -18,9 +18,9 @@ export type NewVolumeMount = {
 /** What surrounds a container, as its renter wishes it. */
 export type Environment = { env: EnvVar[]; ports: Port[]; hostname: string | undefined; volumes: VolumeMount[] }
 
-export const maxVariableName = 256
+const maxVariableName = 256
 /** Characters of all names and values together. */
-export const maxVariables = 32_768
+const maxVariables = 32_768
 /** The longest path that Linux takes. */
 export const maxPath = 4_096
 const maxHostname = 63

@@ -14,7 +14,7 @@ export type ImportRow = { place: string; fields: Record<string, unknown> }
 
 export type NewModel = Omit<GpuModel, 'id'>
 /** A machine that is to be listed, with the name of its GPU model. */
-export type ImportedMachine = Omit<
+type ImportedMachine = Omit<
   Machine,
   'id' | 'hostId' | 'gpuModelId' | 'freeDiskMb' | 'freePorts' | 'listedAt' | 'drainedAt' | 'unlistedAt'
 > & { gpuModel: string }

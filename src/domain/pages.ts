@@ -3,7 +3,7 @@
 
 import { DomainError, invalidInput } from './errors.ts'
 
-export const defaultPageSize = 25
+const defaultPageSize = 25
 export const maxPageSize = 100
 
 export type PageArguments = {
@@ -19,7 +19,7 @@ export function sizeOf({ first, last }: PageArguments): number {
 }
 
 /** `limit` rows after the cursor or, backwards, the last `limit` rows before it. */
-export type Page = { limit: number; backward: boolean; cursor: string | undefined }
+type Page = { limit: number; backward: boolean; cursor: string | undefined }
 
 export function readPage({ first, after, last, before }: PageArguments): Page {
   const backward = last != null || before != null

@@ -43,7 +43,7 @@ export type TemplateSettings = {
   volumeHint: VolumeHint | null
 }
 
-export type TemplateSecrets = { registry: Registry | null; env: Record<string, string> | null }
+type TemplateSecrets = { registry: Registry | null; env: Record<string, string> | null }
 
 export type Template = {
   id: number
@@ -57,7 +57,7 @@ export type Template = {
   updatedAt: Date
 }
 
-export const maxTemplateName = 256
+const maxTemplateName = 256
 
 /** What is kept of a wish, and what of that is secret; or an error that names everything wrong. */
 export function checkTemplate({ name, public: isPublic, launch: wish, volumeHint }: TemplateWish): {

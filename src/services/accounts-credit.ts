@@ -11,8 +11,8 @@ const { sql } = Prisma
 /** No account has more, so that every amount is a number of dollars that can be written and read. */
 const mostNanos = 999_999_999_000_000_000n
 
-export type Grant = { amountNanos: bigint; reason?: string | undefined; idempotencyKey?: string | undefined }
-export type Granted = { email: string; beforeNanos: bigint; afterNanos: bigint; replayed: boolean }
+type Grant = { amountNanos: bigint; reason?: string | undefined; idempotencyKey?: string | undefined }
+type Granted = { email: string; beforeNanos: bigint; afterNanos: bigint; replayed: boolean }
 
 export function creditOperations({ database, now }: DataDeps) {
   return {

@@ -8,7 +8,7 @@ import { authorise } from './authorise.ts'
 import type { DataDeps } from './deps.ts'
 import { isDuplicate } from './failures.ts'
 
-export type NewAccount = { email: string; name?: string; creditNanos?: bigint; keyName?: string }
+type NewAccount = { email: string; name?: string; creditNanos?: bigint; keyName?: string }
 
 export function accountServices({ database }: DataDeps) {
   return {

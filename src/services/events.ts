@@ -2,7 +2,7 @@ import { Prisma } from '../database/generated/client.ts'
 import { columnsOf, insertAll } from '../database/rows.ts'
 import type { Transaction } from '../database/transaction.ts'
 
-export type EventType =
+type EventType =
   | 'INSTANCE_CREATED'
   | 'INSTANCE_TARGET_CHANGED'
   | 'INSTANCE_LABEL_CHANGED'

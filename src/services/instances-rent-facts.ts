@@ -12,7 +12,7 @@ import { volumesFor } from './volumes-rent.ts'
 
 const { sql } = Prisma
 
-export type LoadedFacts = RentFacts & { template: Awaited<ReturnType<typeof templateFor>> }
+type LoadedFacts = RentFacts & { template: Awaited<ReturnType<typeof templateFor>> }
 
 /** Everything that decides a rental. With `lock`, nobody changes the machine, its offers or the volumes meanwhile. */
 export async function factsOf(

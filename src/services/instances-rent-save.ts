@@ -21,7 +21,7 @@ const instanceColumns = columnsOf(Prisma.InstanceScalarFieldEnum)
 const bindingColumns = columnsOf(Prisma.PortBindingScalarFieldEnum)
 
 /** A rental that nothing stands against. */
-export type Agreement = {
+type Agreement = {
   wish: RentWish
   template: { id: number; hash: string } | undefined
   launch: Launch

@@ -23,7 +23,7 @@ type InstanceOperation =
   | 'instances.attachSshKey'
   | 'instances.detachSshKey'
   | 'instances.destroy'
-export type InstanceSearch = { filter: InstanceFilter; order: InstanceOrder }
+type InstanceSearch = { filter: InstanceFilter; order: InstanceOrder }
 
 const { sql, join, raw } = Prisma
 const { registryLogin: _, secretEnv: __, ...readable } = Prisma.InstanceScalarFieldEnum

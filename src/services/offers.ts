@@ -13,7 +13,7 @@ import { countStatement, type Slice, searchStatement } from './offers-sql.ts'
 
 export type OfferSearch = { filter: OfferFilter; order: OrderKey[]; pricing: Pricing; bundled: boolean }
 /** An offer that somebody wanted and could not rent, and what for. */
-export type Wanted = { offerId: bigint; gpuName: string; numGpus: number; pricing: Pricing }
+type Wanted = { offerId: bigint; gpuName: string; numGpus: number; pricing: Pricing }
 
 const offerColumns = columnsOf(Prisma.OfferScalarFieldEnum)
 const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)

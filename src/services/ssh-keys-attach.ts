@@ -12,7 +12,7 @@ import { recordEvents } from './events.ts'
 const { sql } = Prisma
 
 /** `unchanged` when it was so already. */
-export type KeyOutcome = 'applied' | 'unchanged'
+type KeyOutcome = 'applied' | 'unchanged'
 
 export function attachServices({ database, now, wake }: Deps) {
   return {

@@ -20,7 +20,7 @@ import { attachTo, lockTakers } from './ssh-keys-attach.ts'
 
 const { sql } = Prisma
 
-export type NewSshKey = {
+type NewSshKey = {
   /** The comment of the key, when absent. */
   name?: string | undefined
   /** One line of a .pub file. */

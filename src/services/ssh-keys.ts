@@ -95,13 +95,6 @@ export function sshKeyServices({ database, now, wake }: Deps) {
   }
 }
 
-/** The ids of the account's keys. For the transaction that rents. */
-export async function sshKeyIdsOf(tx: Transaction, accountId: number): Promise<number[]> {
-  const rows = await tx.rows(sql`
-    SELECT id FROM ssh_keys WHERE account_id = ${accountId} AND deleted_at IS NULL ORDER BY id`)
-  return rows.map(([id]) => id as number)
-}
-
 /**
  * Lets all keys of the account into an instance, in the transaction that makes it; how many they are. A key that is being
  * deleted is waited for, and one that is given here is there until this is done.

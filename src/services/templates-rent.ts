@@ -15,21 +15,15 @@ export async function templateFor(
   secrets: Secrets,
   actor: Actor,
   hash: string,
-): Promise<{ id: number; hash: string; name: string; launch: LaunchWish } | undefined> {
+): Promise<{ id: number; hash: string; launch: LaunchWish } | undefined> {
   const conditions = join([...visible(actor), sql`t.hash_id = ${hash}`], ' AND ')
   const [row] = await tx.rows(sql`
-    SELECT t.id, t.name, t.settings, t.registry_login, t.secret_env FROM templates t WHERE ${conditions}`)
+    SELECT t.id, t.settings, t.registry_login, t.secret_env FROM templates t WHERE ${conditions}`)
   if (!row) return undefined
-  const [id, name, settings, registryLogin, secretEnv] = row as [
-    number,
-    string,
-    TemplateSettings,
-    Buffer | null,
-    Buffer | null,
-  ]
+  const [id, settings, registryLogin, secretEnv] = row as [number, TemplateSettings, Buffer | null, Buffer | null]
   const kept = {
     registry: openJson<Registry>(secrets, registryLogin),
     env: openJson<Record<string, string>>(secrets, secretEnv),
   }
-  return { id, hash, name, launch: launchOf(settings, kept) }
+  return { id, hash, launch: launchOf(settings, kept) }
 }

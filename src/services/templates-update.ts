@@ -13,7 +13,7 @@ import { once } from './idempotency.ts'
 import { type Secrets, sealJson } from './secrets.ts'
 import { findTemplates } from './templates.ts'
 
-export type SaveTemplate = { id?: number | undefined; wish: TemplateWish; idempotencyKey?: string | null | undefined }
+type SaveTemplate = { id?: number | undefined; wish: TemplateWish; idempotencyKey?: string | null | undefined }
 
 const { sql } = Prisma
 const columns = columnsOf(Prisma.TemplateScalarFieldEnum)

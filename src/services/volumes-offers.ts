@@ -20,7 +20,7 @@ import type { DataDeps } from './deps.ts'
 import { conditionSql } from './offers-filter-sql.ts'
 
 /** Every condition must hold, and a volume of the size must fit. */
-export type VolumeOfferSearch = { conditions: VolumeOfferCondition[]; sizeGb: number; order: VolumeOfferOrder }
+type VolumeOfferSearch = { conditions: VolumeOfferCondition[]; sizeGb: number; order: VolumeOfferOrder }
 
 const { sql, join, raw } = Prisma
 const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
@@ -72,16 +72,6 @@ export function volumeOfferServices({ database, now }: DataDeps) {
   return {
     /** Free disk on the market, in pages. */
     offers: page,
-
-    /** The first of the same, at most `limit`. */
-    async search(actor: Actor, search: VolumeOfferSearch, limit: number): Promise<VolumeOffer[]> {
-      authorise(actor, 'volumes.search')
-      const at = now()
-      const { column } = orderColumns[search.order.field]
-      const direction = raw(search.order.direction)
-      const order = sql`${column} ${direction}, m.id ${direction}`
-      return await find(conditionsOf(search, at), order, limit, readSize(search.sizeGb), at)
-    },
 
     async countOffers(actor: Actor, search: VolumeOfferSearch): Promise<number> {
       authorise(actor, 'volumes.search')

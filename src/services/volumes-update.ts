@@ -15,7 +15,7 @@ import { insertVolumes, volumesFor } from './volumes-rent.ts'
 
 const { sql } = Prisma
 
-export type VolumeWish = {
+type VolumeWish = {
   /** The machine whose storage offer it is. */
   machineId: number
   sizeGb: number

@@ -26,12 +26,7 @@ export function volumeServices(deps: DataDeps) {
     findVolumes(deps, conditions, order, limit)
 
   return {
-    /** All volumes of the account, the newest first. */
-    async list(actor: Actor, limit: number): Promise<Volume[]> {
-      authorise(actor, 'volumes.list')
-      return await find(living(actor), sql`v.id DESC`, limit)
-    },
-
+    /** The volumes of the account, the newest first. */
     async page(actor: Actor, page: PageArguments): Promise<PageOf<Volume>> {
       authorise(actor, 'volumes.list')
       const { limit, backward, cursor } = readPage(page)
