@@ -148,7 +148,7 @@ describe('a new key', () => {
       [
         { path: 'name', message: 'must have at most 256 characters, not 257.' },
         {
-          path: 'permissions[4].operation',
+          path: 'permissions.4.operation',
           message: expect.stringMatching(/^unknown operation; this category has instances\.rent, /),
         },
       ],
@@ -165,10 +165,10 @@ describe('a new key', () => {
       }),
       [
         {
-          path: 'permissions[0].constraints[1].parameter',
+          path: 'permissions.0.constraints.1.parameter',
           message: 'unknown parameter; this operation has id, relabels.',
         },
-        { path: 'permissions[0].constraints[2].value', message: 'must be true or false.' },
+        { path: 'permissions.0.constraints.2.value', message: 'must be true or false.' },
       ],
     ],
     [
@@ -187,10 +187,10 @@ describe('a new key', () => {
         ],
       }),
       [
-        { path: 'permissions[1]', message: 'is about what another one is about already.' },
-        { path: 'permissions[2].constraints[1]', message: 'compares what another one compares already.' },
-        { path: 'permissions[3]', message: 'is about what another one is about already.' },
-        { path: 'permissions[4].constraints', message: 'are of one operation: name it.' },
+        { path: 'permissions.1', message: 'is about what another one is about already.' },
+        { path: 'permissions.2.constraints.1', message: 'compares what another one compares already.' },
+        { path: 'permissions.3', message: 'is about what another one is about already.' },
+        { path: 'permissions.4.constraints', message: 'are of one operation: name it.' },
       ],
     ],
   ])('%s is refused', async (_what, input, issues) => {

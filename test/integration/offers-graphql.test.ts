@@ -254,14 +254,14 @@ describe('a search that cannot be answered', () => {
     expect(errors?.[0]?.extensions['issues']).toEqual([
       { path: 'filter.machineId', message: '"off_3" is not the id of this type; such ids look like mch_42.' },
       {
-        path: 'filter.or[0].driverVersion.gte',
+        path: 'filter.or.0.driverVersion.gte',
         message: '"a" is not a version; versions look like 580.105.08.',
       },
       {
-        path: 'filter.or[1].driverVersion.lt',
+        path: 'filter.or.1.driverVersion.lt',
         message: `"${'x'.repeat(59)}… is not a version; versions look like 580.105.08.`,
       },
-      { path: 'filter.or[2].machineId', message: '"m" is not the id of this type; such ids look like mch_42.' },
+      { path: 'filter.or.2.machineId', message: '"m" is not the id of this type; such ids look like mch_42.' },
     ])
   })
 
@@ -343,8 +343,8 @@ describe('a node', () => {
     ],
     ['node', { id: 'off_' }, '"off_" is not the id of this type; such ids look like off_42.'],
     ['node', { id: 'off_-1' }, '"off_-1" is not the id of this type'],
-    ['nodes', { ids: ['off_1', 'mch_x'] }, 'ids[1]: "mch_x" is not the id of this type; such ids look like mch_42.'],
-    ['nodes', { ids: ['off_1', 'x'] }, 'ids[1]: "x" is not an id'],
+    ['nodes', { ids: ['off_1', 'mch_x'] }, 'ids.1: "mch_x" is not the id of this type; such ids look like mch_42.'],
+    ['nodes', { ids: ['off_1', 'x'] }, 'ids.1: "x" is not an id'],
     ['nodes', { ids: Array(101).fill('off_1') }, 'ids: takes at most 100 ids, not 101.'],
   ])('%s(%o) is refused', async (field, variables, message) => {
     const [[name, value] = []] = Object.entries(variables)

@@ -50,6 +50,16 @@ it('says the price that is charged then, to the nano-dollar', async () => {
   expect([quote.pricePerHour, quote.diskPricePerHour]).toEqual([instance.pricePerHour, instance.diskPricePerHour])
 })
 
+it.each(['rentQuote', 'rentInstance'])('%s names an offer that is none', async field => {
+  const wish = '(input: { offerId: "mch_1", spec: { source: { image: "ubuntu" } } })'
+  const asked =
+    field === 'rentQuote'
+      ? `query { rentQuote${wish} { rentable } }`
+      : `mutation { rentInstance${wish} { ... on InvalidInputError { issues { path } } } }`
+  const { data, errors } = await app.graphql(key, asked)
+  expect((errors?.[0]?.extensions ?? data[field]).issues[0].path).toBe('offerId')
+})
+
 it('does nothing, however often it is asked', async () => {
   const offer = await rentals.newOffer()
   const world = () =>

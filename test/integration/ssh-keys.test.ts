@@ -125,6 +125,8 @@ describe('registering', () => {
     })
     expect(code).toBe('INVALID_INPUT')
     expect(issues.map(({ path }: { path: string }) => path)).toEqual(['publicKey', 'name', 'instanceIds'])
+    const { issues: unreadable } = await register(key, { publicKey: aKey(), instanceIds: ['1', 'off_2'] })
+    expect(unreadable.map(({ path }: { path: string }) => path)).toEqual(['instanceIds.1'])
     expect(await listed(key)).toEqual([])
   })
 

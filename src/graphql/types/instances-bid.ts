@@ -33,8 +33,8 @@ builder.mutationField('changeBid', t =>
     complexity: { field: 20 },
     args: { input: t.arg({ type: ChangeBidInput, required: true, description: 'Which, and how much.' }) },
     resolve: (_root, { input }, context) =>
-      answer({ id: 'instanceId', bid: 'bidPerHour' }, async () => {
-        const id = parseId('Instance', input.instanceId)
+      answer({ bid: 'bidPerHour' }, async () => {
+        const id = parseId('Instance', input.instanceId, 'instanceId')
         const instance = await context.services.instances.changeBid(context.actor, id, input.bidPerHour)
         instanceById(context).clear(id)
         bidToWinOf(context).clearAll()

@@ -82,7 +82,7 @@ function readFilter({
   idempotencyKey,
 }: typeof InstanceFilter.$inferInput): Filter {
   return {
-    ids: ids?.map((id, index) => parseId('Instance', String(id), `filter.ids[${index}]`)),
+    ids: ids?.map((id, index) => parseId('Instance', String(id), `filter.ids.${index}`)),
     label: label ?? undefined,
     // Destroyed ones are in no list.
     status: status?.filter((one): one is Exclude<SeenStatus, 'destroyed'> => one !== 'destroyed'),

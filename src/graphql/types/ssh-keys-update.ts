@@ -86,7 +86,7 @@ builder.mutationFields(t => ({
       registered.answer({}, async () => {
         const { services, actor } = context
         const { publicKey, idempotencyKey, name } = input
-        const instanceIds = input.instanceIds.map((id, index) => parseId('Instance', id, `instanceIds[${index}]`))
+        const instanceIds = input.instanceIds.map((id, index) => parseId('Instance', id, `instanceIds.${index}`))
         const wish = { name: name ?? undefined, publicKey, instanceIds, idempotencyKey }
         const made = await services.sshKeys.register(actor, wish)
         forget(context, instanceIds)
