@@ -67,10 +67,14 @@ async function vacate(tx: Transaction, { instanceId, machineId }: Lease, at: Dat
   return true
 }
 
-/** Its disk and its ports are the machine's again, and may be what others wait for. Volumes stay, and are free. */
+/**
+ * Its disk and its ports are the machine's again, and may be what others wait for. Volumes stay, and are free. Its
+ * secrets go, since nothing is started with them any more.
+ */
 async function release(tx: Transaction, { instanceId, accountId }: Lease, machine: Machine, at: Date): Promise<void> {
   const removed = await tx.rows(sql`
-    UPDATE instances SET removed_at = ${at} WHERE id = ${instanceId} AND removed_at IS NULL RETURNING disk_mb`)
+    UPDATE instances SET removed_at = ${at}, registry_login = NULL, secret_env = NULL
+    WHERE id = ${instanceId} AND removed_at IS NULL RETURNING disk_mb`)
   if (removed.length === 0) return
   const ports = await tx.rows(sql`DELETE FROM port_bindings WHERE instance_id = ${instanceId} RETURNING host_port`)
   await releaseVolumes(tx, instanceId, at)
