@@ -149,11 +149,3 @@ export function lacksOf(machine: Machine | undefined, launch: Launch | undefined
   if (launch.vm && !machine.vmsEnabled) issues.push({ path: 'vm', message: 'is not offered by this machine.' })
   return issues
 }
-
-/** The same for wishes that ask for the same, however they say it: what is empty or false is absent. */
-export function whatIsAsked({ launch, ...wish }: Pick<RentWish, 'launch'>): Record<string, unknown> {
-  const { environment, targetState, ...settings } = launch
-  const parts = { ...settings, ...environment, targetState: targetState === 'running' ? undefined : targetState }
-  const isAsked = (value: unknown) => value && !(Array.isArray(value) && value.length === 0)
-  return { ...wish, launch: Object.fromEntries(Object.entries(parts).filter(([, value]) => isAsked(value))) }
-}
