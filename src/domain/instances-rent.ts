@@ -7,6 +7,7 @@ import type { Machine } from './machines.ts'
 import { diskRate, printUsd } from './money.ts'
 import { isRentable, type OfferBlock } from './offers.ts'
 import { takesSshKeys } from './ssh-keys.ts'
+import { isTemplateHash } from './templates.ts'
 import { newVolumesMb, type VolumeFacts, volumeProblems } from './volumes-mount.ts'
 
 /** How the price is agreed: the host's, at most so much if the renter says so, or a bid for the whole block. */
@@ -76,7 +77,8 @@ function isOpen({ offer, machine }: Listed, at: Date): boolean {
 
 function templateReasons({ templateHash }: RentWish, { template }: RentFacts): DomainError[] {
   if (templateHash === undefined || template) return []
-  return [new DomainError('NOT_FOUND', `Template ${templateHash} not found.`)]
+  const which = isTemplateHash(templateHash) ? templateHash : 'with a hash that is not of 32 hex digits'
+  return [new DomainError('NOT_FOUND', `Template ${which} not found.`)]
 }
 
 function keyReasons(launch: Launch | undefined, { sshKeys }: RentFacts): DomainError[] {

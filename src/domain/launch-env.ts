@@ -1,5 +1,5 @@
 import type { Issue } from './errors.ts'
-import { countCharacters, textProblem } from './texts.ts'
+import { countCharacters, hasControls, textProblem } from './texts.ts'
 
 /** A secret value is kept apart from the rest, encrypted, and shown to nobody. */
 export type EnvVar = { name: string; value: string; secret?: true | undefined }
@@ -111,7 +111,8 @@ export function mountPathProblem(mountPath: string): string | undefined {
   if (segments.length === 0 || segments.includes('.') || segments.includes('..')) {
     return 'must be mounted below the root, on a path without . and .. in it.'
   }
-  return textProblem(mountPath, maxPath)
+  const problem = textProblem(mountPath, maxPath)
+  return problem ?? (hasControls(mountPath) ? 'must be mounted on a path without control characters.' : undefined)
 }
 
 /** What may be written where others read, and what must be kept apart: the values of secret variables by name. */

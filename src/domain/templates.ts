@@ -59,6 +59,11 @@ export type Template = {
 
 const maxTemplateName = 256
 
+/** Whether a template can have this hash. What cannot be a text of the database is no such. */
+export function isTemplateHash(text: string): boolean {
+  return /^[0-9a-f]{32}$/.test(text)
+}
+
 /** What is kept of a wish, and what of that is secret; or an error that names everything wrong. */
 export function checkTemplate({ name, public: isPublic, launch: wish, volumeHint }: TemplateWish): {
   settings: TemplateSettings

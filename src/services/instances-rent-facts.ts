@@ -30,7 +30,7 @@ export async function factsOf(
     authorise(actor, 'volumes.create', { machineId: listed?.machine.id, sizeGb })
   }
   const volumeIds = (launch.environment?.volumes ?? []).map(({ volumeId }) => volumeId)
-  const volumes = volumeIds.length === 0 ? [] : await volumesFor(tx, actor, volumeIds)
+  const volumes = volumeIds.length === 0 ? [] : await volumesFor(tx, actor, volumeIds, { lock })
   return { template, ...renter, listed, volumes }
 }
 

@@ -3,7 +3,7 @@ import type { Transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import type { LaunchWish } from '../domain/launch.ts'
 import type { Registry } from '../domain/registry.ts'
-import { launchOf, type TemplateSettings } from '../domain/templates.ts'
+import { isTemplateHash, launchOf, type TemplateSettings } from '../domain/templates.ts'
 import { openJson, type Secrets } from './secrets.ts'
 import { visible } from './templates.ts'
 
@@ -16,6 +16,7 @@ export async function templateFor(
   actor: Actor,
   hash: string,
 ): Promise<{ id: number; hash: string; launch: LaunchWish } | undefined> {
+  if (!isTemplateHash(hash)) return undefined
   const conditions = join([...visible(actor), sql`t.hash_id = ${hash}`], ' AND ')
   const [row] = await tx.rows(sql`
     SELECT t.id, t.settings, t.registry_login, t.secret_env FROM templates t WHERE ${conditions}`)

@@ -1,7 +1,7 @@
 import { Prisma } from '../database/generated/client.ts'
 import type { Actor } from '../domain/actor.ts'
 import { type PageArguments, type PageOf, pageOf, readPage } from '../domain/pages.ts'
-import type { Template } from '../domain/templates.ts'
+import { isTemplateHash, type Template } from '../domain/templates.ts'
 import {
   checkTemplateFilter,
   parseTemplateCursor,
@@ -40,6 +40,7 @@ export function templateServices(deps: DataDeps) {
     /** Undefined where there is none that may be seen, also when there was one before it was changed. */
     async byHash(actor: Actor, hashId: string): Promise<Template | undefined> {
       authorise(actor, 'templates.get', { id: undefined })
+      if (!isTemplateHash(hashId)) return undefined
       return (await findTemplates(deps, actor, [...visible(actor), sql`t.hash_id = ${hashId}`]))[0]
     },
 

@@ -86,6 +86,30 @@ describe('the settings of an instance', () => {
   })
 })
 
+describe('a text that is no hash', () => {
+  it.each(['no hash', 'a\0', '\ud800', 'f'.repeat(33), 'F'.repeat(32), 'x'.repeat(300)])(
+    'is not found as a template, without asking the database for it: %j',
+    async hashId => {
+      const offerId = await rentals.newOffer()
+      const input = { offerId, spec: { source: { template: { hashId } } } }
+      const best = { spec: input.spec, terms: { onDemand: { maxPricePerHour: '9' } }, filter: {} }
+      const asked = await queriesOf(async () => {
+        const rent = `mutation ($input: RentInstanceInput!, $best: RentBestOfferInput!) {
+          rentInstance(input: $input) { ... on Error { code message } }
+          rentBestOffer(input: $best) { ... on Error { code } } }`
+        const { data } = await app.graphql(owner, rent, { input, best })
+        const message = 'Template with a hash that is not of 32 hex digits not found.'
+        expect(data).toEqual({ rentInstance: { code: 'NOT_FOUND', message }, rentBestOffer: { code: 'NOT_FOUND' } })
+        const find = 'query ($hashId: String!) { template(hashId: $hashId) { id } }'
+        expect((await app.graphql(owner, find, { hashId })).data).toEqual({ template: null })
+        const { status, body } = await app.rest(owner, 'PUT', `/asks/${offerId}/`, { template_hash_id: hashId })
+        expect([status, body.msg]).toEqual([404, message])
+      })
+      expect(asked.filter(statement => /FROM templates/.test(statement))).toEqual([])
+    },
+  )
+})
+
 describe('the template of an instance', () => {
   const read = async (key: string, id: number) => {
     const { data, errors } = await app.graphql(key, `{ instance(id: ${id}) { template { id name } templateHash } }`)

@@ -169,23 +169,19 @@ describe('a search that cannot be answered', () => {
       { filter: { numGpus: { atLeast: 1 } } },
       'Field "atLeast" is not defined by type "IntFilter".',
     ],
-    ['a text for a number', { filter: { numGpus: { gte: '2' } } }, 'Int cannot represent non-integer value: "2"'],
+    ['a text for a number', { filter: { numGpus: { gte: '2' } } }, 'Int cannot represent non-integer value.'],
     [
       'a float for money',
       { filter: { pricePerHour: { lt: 0.5 } } },
       'An amount is a decimal in a string with at most nine places, like "0.25".',
     ],
-    ['a text for a boolean', { filter: { verified: 'true' } }, 'Boolean cannot represent a non boolean value: "true"'],
+    ['a text for a boolean', { filter: { verified: 'true' } }, 'Boolean cannot represent a non boolean value.'],
     [
       'a value outside of an enum',
       { filter: { verification: ['SOMEWHAT'] } },
-      'Value "SOMEWHAT" does not exist in "VerificationStatus" enum.',
+      'Value does not exist in "VerificationStatus" enum.',
     ],
-    [
-      'an unknown order',
-      { orderBy: [{ field: 'BEAUTY' }] },
-      'Value "BEAUTY" does not exist in "OfferOrderField" enum.',
-    ],
+    ['an unknown order', { orderBy: [{ field: 'BEAUTY' }] }, 'Value does not exist in "OfferOrderField" enum.'],
   ])('says so of %s', async (_what, variables, message) => {
     const [[code, said] = []] = (await refused(variables)) ?? []
     expect(code).toBe('BAD_USER_INPUT')

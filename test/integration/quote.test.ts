@@ -3,6 +3,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../support/app.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
+import { withSession } from '../support/sessions.ts'
+import { volumesOf } from '../support/volumes.ts'
 
 let app: TestApp
 let rentals: Rentals
@@ -127,6 +129,23 @@ it('foresees whether a bid would have to wait, and refuses that when asked to', 
   expect(await at('0.5')).toEqual({ waits: true, codes: [] })
   expect(await at('0.5', true)).toEqual({ waits: true, codes: ['OFFER_UNAVAILABLE'] })
   expect(await at('0.500000001', true)).toEqual({ waits: false, codes: [] })
+})
+
+it('waits for nobody who holds the machine or a volume', async () => {
+  const volumes = volumesOf(app)
+  const machineId = await volumes.newMachine()
+  const volume = await volumes.make(key, machineId)
+  const [row] = await app.sql(`SELECT id FROM offers WHERE machine_id = ${machineId} AND withdrawn_at IS NULL LIMIT 1`)
+  const offer = Number((row as { id: string }).id)
+  const mounted = { source: { volumeId: `vol_${volume}` }, mountPath: '/data' }
+  const wish = { spec: { source: { image: 'ubuntu' }, volumes: [mounted] } }
+  await withSession(app.database.url, async session => {
+    await session.query('BEGIN')
+    await session.query(`SELECT FROM machines WHERE id = ${machineId} FOR UPDATE`)
+    await session.query(`SELECT FROM volumes WHERE id = ${volume} FOR UPDATE`)
+    expect(await ask(key, 'rentQuote', offer, wish)).toMatchObject({ rentable: true, blockers: [] })
+    await session.query('ROLLBACK')
+  })
 })
 
 it('warns of an instance that nobody can log in to', async () => {
