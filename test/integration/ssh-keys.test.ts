@@ -291,12 +291,19 @@ describe('a container', () => {
     expect([await keysIn(id), (await rentals.read(key, id)).actual_status]).toEqual([[second], 'loading'])
   })
 
-  it('without SSH keeps what it was made with', async () => {
+  it('in args mode gets no key, neither when it is rented nor later', async () => {
+    const sshKey = await registered(key)
     const id = await rentals.rent(key, { runtype: 'args' })
+    const { data } = await app.graphql(key, `{ instance(id: ${id}) { sshKeys { id } } }`)
+    expect(data.instance.sshKeys).toEqual([])
+    const message = 'It was rented in args mode, so it has no SSH server: nobody logs in to it.'
+    for (const verb of ['attach', 'detach'] as const) {
+      expect(await change(verb, key, id, sshKey)).toMatchObject({ code: 'INVALID_STATE', message })
+    }
+    const answer = await register(key, { publicKey: aKey(), instanceIds: [id] })
+    expect(answer).toMatchObject({ code: 'INVALID_STATE', message })
     await rentals.settle()
-    await change('attach', key, id, await registered(key))
-    await app.idle()
-    expect(await keysIn(id)).toEqual([])
+    expect([await keysIn(id), await eventsOf(id), await listed(key)]).toEqual([[], [], [{ id: sshKey, name: '' }]])
   })
 
   it('costs as many statements per quiet look as one without keys', async () => {

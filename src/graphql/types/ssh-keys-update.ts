@@ -25,7 +25,7 @@ const RegisterSshKeyInput = builder.inputType('RegisterSshKeyInput', {
     instanceIds: t.idList({
       required: true,
       defaultValue: [],
-      description: `Containers that it logs in to from now on, at most ${maxIdsPerCommand}. Instances that are rented later get it anyway.`,
+      description: `Containers that it logs in to from now on, at most ${maxIdsPerCommand}. Instances that are rented later get it anyway, but for containers in args mode.`,
     }),
     idempotencyKey: t.string(idempotencyKey),
   }),
@@ -108,7 +108,7 @@ builder.mutationFields(t => ({
   }),
   attachSshKey: t.field({
     type: instanceResult.union,
-    description: `Lets an SSH key log in to a container, also while that runs. A virtual machine keeps the keys that it was made with. ${needs('instances.attachSshKey')}`,
+    description: `Lets an SSH key log in to a container, also while that runs. A virtual machine keeps the keys that it was made with, and a container in args mode has no SSH server: both are refused. ${needs('instances.attachSshKey')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: AttachSshKeyInput, required: true, description: 'Which, and where.' }) },
     resolve: (_root, { input }, context) =>
