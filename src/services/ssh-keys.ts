@@ -1,6 +1,7 @@
 import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
+import { waysToAnInstance } from '../domain/permissions.ts'
 import { type SshKey, sshKeyNotFound } from '../domain/ssh-keys.ts'
 import { authorise, authoriseAny } from './authorise.ts'
 import type { Deps } from './deps.ts'
@@ -8,17 +9,6 @@ import { recordEvents } from './events.ts'
 import { wakeInstances } from './ssh-keys-attach.ts'
 
 const { sql } = Prisma
-
-const waysToAnInstance = [
-  'instances.get',
-  'instances.list',
-  'instances.rent',
-  'instances.update',
-  'instances.changeBid',
-  'instances.attachSshKey',
-  'instances.detachSshKey',
-  'instances.destroy',
-] as const
 
 const columns = sql`k.id, k.name, k.public_key, k.fingerprint, k.created_at`
 
