@@ -88,9 +88,8 @@ export function templateCommands(deps: Deps) {
   async function conflict(hashId: string): Promise<DomainError> {
     const [row] = await database.rows(sql`SELECT id FROM templates WHERE hash_id = ${hashId} AND deleted_at IS NULL`)
     const id = row?.[0] as number | undefined
-    const message = 'There is such a template already'
-    if (id === undefined) return new DomainError('CONFLICT', `${message}.`)
-    return new DomainError('CONFLICT', `${message}: tpl_${id}.`, { subject: { type: 'Template', id } })
+    const details = id === undefined ? {} : { subject: { type: 'Template', id } as const }
+    return new DomainError('CONFLICT', 'There is such a template already.', details)
   }
 }
 
