@@ -13,16 +13,10 @@ import {
 } from '../domain/instances-page.ts'
 import type { GpuModel, Machine } from '../domain/machines.ts'
 import { type PageArguments, type PageOf, pageOf, readPage } from '../domain/pages.ts'
-import { isAllowed } from '../domain/permissions.ts'
+import { isAllowed, type WayToAnInstance } from '../domain/permissions.ts'
 import { authorise, authoriseEach } from './authorise.ts'
 import type { DataDeps } from './deps.ts'
 
-type InstanceOperation =
-  | 'instances.get'
-  | 'instances.update'
-  | 'instances.attachSshKey'
-  | 'instances.detachSshKey'
-  | 'instances.destroy'
 type InstanceSearch = { filter: InstanceFilter; order: InstanceOrder }
 
 const { sql, join, raw } = Prisma
@@ -79,7 +73,7 @@ export function instanceServices(deps: DataDeps) {
      * Instances of the account by id, also destroyed ones. Another account's are not found. Who may do something to an
      * instance may see what became of it, also without the permission to read others.
      */
-    async byIds(actor: Actor, ids: readonly bigint[], operation: InstanceOperation = 'instances.get') {
+    async byIds(actor: Actor, ids: readonly bigint[], operation: WayToAnInstance = 'instances.get') {
       // Whether he labels it or starts it, he sees it.
       const relabels = ids.some(id => isAllowed(actor.permissions, operation, { id: Number(id), relabels: true }))
       authoriseEach(actor, operation, ids, { relabels })

@@ -4,7 +4,7 @@ import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { DomainError, notFound } from '../domain/errors.ts'
-import { type InstanceStatus, isFinal } from '../domain/instances.ts'
+import { whyNoSshKeys } from '../domain/ssh-keys.ts'
 import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
@@ -58,20 +58,20 @@ export function attachServices({ database, now, wake }: Deps) {
   }
 }
 
-/** Takes the instances, all of which must be containers that can still run. */
+/** Takes the instances, all of which must be containers that somebody can log in to, now or later. */
 export async function lockTakers(tx: Transaction, { accountId }: Actor, ids: readonly bigint[]): Promise<void> {
   if (ids.length === 0) return
   const rows = await tx.rows(sql`
-    SELECT id, vm, status FROM instances
+    SELECT id, vm, launch ->> 'mode', status FROM instances
     WHERE id = ANY(${ids.map(String)}::bigint[]) AND account_id = ${accountId} AND destroyed_at IS NULL
     ORDER BY id FOR UPDATE`)
-  const found = new Map(rows.map(([id, vm, status]) => [id, { vm, status } as { vm: boolean; status: InstanceStatus }]))
+  const found = new Map(
+    rows.map(([id, vm, mode, status]) => [id, { vm, mode, status } as Parameters<typeof whyNoSshKeys>[0]]),
+  )
   for (const id of ids) {
     const instance = found.get(id)
     if (!instance) throw notFound('Instance', id)
-    const refusal = instance.vm
-      ? 'A virtual machine keeps the keys that it was made with.'
-      : isFinal(instance.status) && `It is ${instance.status}, from where it never runs again: nobody logs in to it.`
+    const refusal = whyNoSshKeys(instance)
     if (refusal) throw new DomainError('INVALID_STATE', refusal, { instanceId: id })
   }
 }

@@ -128,6 +128,27 @@ describe('the template of an instance', () => {
     expect(await read(owner, id)).toEqual({ template: null, templateHash: template.hashId, errors: undefined })
   })
 
+  it('is what the mutations before in the same request made of it', async () => {
+    const template = await templates.saved(owner, { name: 'old', image: 'one' })
+    const { id } = template
+    const instance = await rentals.rent(owner)
+    await beginWith(instance, template)
+    const label = (text: string) => `updateInstance(input: { id: "${instance}", label: "${text}" }) {
+      ... on InstanceSuccess { instance { template { name } } } }`
+    const { data, errors } = await app.graphql(
+      owner,
+      `mutation { a: ${label('a')}
+        b: saveTemplate(input: { id: "${id}", name: "new", image: "two" }) { __typename } c: ${label('c')}
+        d: deleteTemplate(input: { id: "${id}" }) { __typename } e: ${label('e')} }`,
+    )
+    expect(errors).toBeUndefined()
+    expect([data.a, data.c, data.e].map(({ instance }) => instance.template)).toEqual([
+      { name: 'old' },
+      { name: 'new' },
+      null,
+    ])
+  })
+
   it('of another account is there as long as it is public', async () => {
     const template = await templates.saved(owner, { name: 'shared', public: true })
     const id = await rentals.rent(stranger)

@@ -157,6 +157,40 @@ describe('a container', () => {
     expect(await generationOf(id)).toBe(before + 1)
   })
 
+  it('loses a key that it gets while that is deleted, and is waited for without holding the key', async () => {
+    const { actor, id, sshKeys } = await aRenter(1)
+    const [sshKey] = sshKeys as [number]
+    await withSession(testDatabase.url, async giver => {
+      await giver.query('BEGIN')
+      await giver.query('SELECT FROM instances WHERE id = $1 FOR UPDATE', [id])
+      await giver.query('INSERT INTO instance_ssh_keys (instance_id, ssh_key_id) VALUES ($1, $2)', [id, sshKey])
+      await giver.query('SELECT FROM ssh_keys WHERE id = $1 FOR SHARE', [sshKey])
+      let isDone = false
+      const deleting = gateway.services.sshKeys.delete(actor, sshKey).finally(() => {
+        isDone = true
+      })
+      deleting.catch(() => {})
+      await untilSomebodyWaits(giver, () => isDone)
+      await withSession(testDatabase.url, async next => {
+        await next.query('BEGIN')
+        const taking = next.query('SELECT FROM instances WHERE id = $1 FOR UPDATE', [id])
+        await untilSomebodyWaits(giver, () => isDone, 2)
+        await giver.query('COMMIT')
+        await taking
+        // It sees the key in the instance now, which somebody else has before it.
+        await untilSomebodyWaits(giver, () => isDone)
+        const { rows } = await next.query(
+          'SELECT id FROM ssh_keys WHERE id = $1 AND deleted_at IS NULL FOR SHARE NOWAIT',
+          [sshKey],
+        )
+        expect(rows).toHaveLength(1)
+        await next.query('COMMIT')
+      })
+      await deleting
+    })
+    expect(await keysOf(id)).toEqual([])
+  })
+
   it('takes a change of its keys that comes while it is looked at', async () => {
     const { actor, id, sshKeys } = await aRenter(2)
     const shown = async () =>
