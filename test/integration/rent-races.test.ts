@@ -131,6 +131,21 @@ describe('an offer whose GPUs others have', () => {
   })
 })
 
+it('a quote waits for nobody, and takes nothing from who rents meanwhile', async () => {
+  const { both } = await offers()
+  await withSession(testDatabase.url, async session => {
+    await session.query('BEGIN')
+    await session.query('SELECT FROM machines WHERE id = $1 FOR UPDATE', [both.machineId])
+    let isDone = false
+    const asking = gateway.services.instances.quote(actor, wishFor(both)).finally(() => {
+      isDone = true
+    })
+    await untilSomebodyWaits(session, () => isDone)
+    expect(isDone).toBe(true)
+    expect((await asking).reasons).toEqual([])
+  })
+})
+
 describe('an offer that somebody changes without taking its machine', () => {
   it.each(['rentable = false', 'rentable = false, withdrawn_at = now()'])('is not used up: %s', async change => {
     const { both } = await offers()
