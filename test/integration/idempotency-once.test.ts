@@ -84,7 +84,8 @@ describe('a key that was used', () => {
       SELECT $1, 'old ' || lpad(n::text, 3, '0'), '', '', $2 FROM generate_series(1, 300) n`,
       [accountId, new Date(clock.now().getTime() - day)],
     )
-    for (const number of ['001', '150', '300']) expect(await ask({ idempotencyKey: `old ${number}` })).toBe('first')
+    // Also the last, before any of them is used again.
+    for (const number of ['300', '001']) expect(await ask({ idempotencyKey: `old ${number}` })).toBe('first')
   })
 })
 
