@@ -107,6 +107,20 @@ describe('a rental that begins with a template', () => {
     expect(events).toEqual([{ hash: hashId }, { hash: null }])
   })
 
+  it('may be of the best offer', async () => {
+    const { hashId } = await templates.saved(owner, { name: 'best', image: 'torch', onStart: 'go' })
+    await rentals.newOffer()
+    const spec = { source: { template: { hashId } } }
+    const { data } = await app.graphql(
+      owner,
+      `mutation ($input: RentBestOfferInput!) { rentBestOffer(input: $input) {
+        ... on RentBestOfferSuccess { instance { templateHash launch { image onStart } } } } }`,
+      { input: { terms: { onDemand: { maxPricePerHour: '10' } }, spec } },
+    )
+    const { instance } = data.rentBestOffer
+    expect(instance).toEqual({ templateHash: hashId, launch: { image: 'torch', onStart: 'go' } })
+  })
+
   it('has all of it as it was named, though it is changed and deleted meanwhile', async () => {
     const first = { name: 'first', image: 'torch', onStart: 'one', env: [{ name: 'A', value: '1' }] }
     const { id, hashId } = await templates.saved(owner, first)

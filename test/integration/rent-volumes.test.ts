@@ -80,6 +80,20 @@ describe('a rental', () => {
     }
   })
 
+  it('makes volumes where its key may make them', async () => {
+    const [here, there] = [await rentals.newOffer(), await rentals.newOffer()]
+    const constraints = { machineId: { eq: await machineOf(here) } }
+    const grant = { 'instances.rent': {}, 'volumes.create': { constraints } }
+    const bound = await app.scopedKey(key, { api: { instance_read: {}, instance_write: grant } })
+    const outcome = async (offer: number) => {
+      const input = { offerId: String(offer), spec: spec([made(1)]) }
+      const query = 'mutation ($input: RentInstanceInput!) { rentInstance(input: $input) { __typename } }'
+      const { data, errors } = await app.graphql(bound, query, { input })
+      return errors?.[0]?.extensions['code'] ?? data.rentInstance.__typename
+    }
+    expect([await outcome(there), await outcome(here)]).toEqual(['FORBIDDEN', 'RentInstanceSuccess'])
+  })
+
   it('takes all that its machine has free for its disk and its volumes, and no more', async () => {
     const offer = await rentals.newOffer({ diskMb: 50_000 })
     const answer = await rent(offer, [made(20), made(19.501, '/other')], 10.5)
