@@ -296,6 +296,7 @@ describe('a key that is reset', () => {
     const { apiKey, secret } = await mutate(owner, 'reset', { id: old.id })
     expect([apiKey.id, apiKey.name, apiKey.permissions.length, apiKey.lastUsedAt]).toEqual([old.id, 'ci', 4, null])
     expect(secret).toContain(`${apiKey.prefix}_`)
+    expect((await list(owner))[0]).toEqual(apiKey)
     expect([await statusOf(old.secret), await statusOf(old.secret, beside)]).toEqual([401, 401])
     expect([await statusOf(secret as string), await statusOf(secret as string, beside)]).toEqual([200, 200])
   })

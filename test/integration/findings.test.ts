@@ -128,3 +128,17 @@ describe('a look at an instance that was destroyed', () => {
     expect(instance?.launch.env).toEqual([{ name: 'TOKEN', value: '', secret: true }])
   })
 })
+
+it('a label changes nothing that is looked at, and a state does', async () => {
+  const id = await rentWithPorts(0)
+  const wishOf = async () => (await gateway.sql('SELECT generation, due_at FROM instances WHERE id = $1', [id]))[0]
+  await idle()
+  const before = await wishOf()
+  clock.advance(1_000)
+  const { instances } = gateway.services
+  await instances.update(actor, [id], { label: 'another' })
+  expect(await wishOf()).toEqual(before)
+  await instances.update(actor, [id], { targetState: 'stopped', label: 'third' })
+  expect(await wishOf()).toMatchObject({ due_at: clock.now() })
+  expect((await wishOf())?.['generation']).toBeGreaterThan(before?.['generation'] as number)
+})

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../support/app.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
 import { withSession } from '../support/sessions.ts'
+import { aPublicKey } from '../support/ssh-keys.ts'
 import { volumesOf } from '../support/volumes.ts'
 
 let app: TestApp
@@ -153,6 +154,22 @@ it('warns of an instance that nobody can log in to', async () => {
   const { warnings } = await ask(key, 'rentQuote', offer)
   expect(warnings).toEqual([expect.stringContaining('no SSH key')])
   expect((await ask(key, 'rentInstance', offer)).warnings).toEqual(warnings)
+})
+
+it('counts no SSH key that was deleted', async () => {
+  const renter = await app.newKey(null, someCredit)
+  const offer = await rentals.newOffer({ vmsEnabled: true })
+  const keyed = async () => {
+    const { warnings } = await ask(renter, 'rentQuote', offer)
+    const vm = await ask(renter, 'rentQuote', offer, { spec: { source: { image: 'ubuntu' }, kind: 'VM' } })
+    return [warnings.length, ...codesOf(vm)]
+  }
+  const register = `mutation { registerSshKey(input: { publicKey: "${aPublicKey('quoted')}" }) {
+    ... on RegisterSshKeySuccess { sshKey { id } } } }`
+  const { id } = (await app.graphql(renter, register)).data.registerSshKey.sshKey
+  expect(await keyed()).toEqual([0])
+  await app.graphql(renter, `mutation { deleteSshKey(input: { id: "${id}" }) { __typename } }`)
+  expect(await keyed()).toEqual([1, 'SSH_KEY_REQUIRED'])
 })
 
 it('needs instance_read, and tells nobody of what is not his', async () => {

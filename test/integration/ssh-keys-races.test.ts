@@ -111,6 +111,28 @@ describe('an instance that is rented', () => {
   })
 })
 
+describe('a key that is deleted', () => {
+  it('is taken after the containers that have it, as by all who take both', async () => {
+    const { actor, id, sshKeys } = await aRenter(1)
+    const [sshKey] = sshKeys as [number]
+    await gateway.services.sshKeys.attach(actor, id, sshKey)
+    let deleting: Promise<void> | undefined
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM instances WHERE id = $1 FOR UPDATE', [id])
+      let isDone = false
+      deleting = gateway.services.sshKeys.delete(actor, sshKey).finally(() => {
+        isDone = true
+      })
+      await untilSomebodyWaits(session, () => isDone)
+      // Fails where it has the key already, and waits for the container with it.
+      await session.query('SELECT FROM ssh_keys WHERE id = $1 FOR SHARE NOWAIT', [sshKey])
+      await session.query('COMMIT')
+    }).finally(() => deleting)
+    expect(await keysOf(id)).toEqual([])
+  })
+})
+
 describe('an account', () => {
   it('has no more than 100 keys, though the last comes at the same moment', async () => {
     const { actor } = await aRenter(1)
