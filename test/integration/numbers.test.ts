@@ -40,7 +40,7 @@ it.each(numbers)('%s is refused wherever GraphQL takes a number', async (_, numb
     `mutation { saveTemplate(input: { name: "x", image: "u", diskGb: ${number} }) { ${refused} } }`,
     `mutation { saveTemplate(input: { name: "x", image: "u", volumeHint: { mountPath: "/x", sizeGb: ${number} } }) { ${refused} } }`,
     `mutation { createApiKey(input: { name: "x", permissions: [
-      { category: INSTANCE_WRITE, operation: "instances.update", constraints: [${constraint(number)}] }] }) { ${refused} } }`,
+      { category: INSTANCE_WRITE, operation: INSTANCES_UPDATE, constraints: [${constraint(number)}] }] }) { ${refused} } }`,
   ]
   for (const operation of operations) {
     const { data, errors } = await app.graphql(key, operation)

@@ -6,7 +6,7 @@ import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { listMachines } from '../support/factories.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
-import { untilSomebodyWaits, withSession } from '../support/sessions.ts'
+import { untilBlocked, untilSomebodyWaits, withSession } from '../support/sessions.ts'
 import { aPublicKey } from '../support/ssh-keys.ts'
 
 const clock = manualClock()
@@ -182,33 +182,28 @@ describe('a container', () => {
   it('loses a key that it gets while that is deleted, and is waited for without holding the key', async () => {
     const { actor, id, sshKeys } = await aRenter(1)
     const [sshKey] = sshKeys as [number]
-    await withSession(testDatabase.url, async giver => {
-      await giver.query('BEGIN')
-      await giver.query('SELECT FROM instances WHERE id = $1 FOR UPDATE', [id])
-      await giver.query('INSERT INTO instance_ssh_keys (instance_id, ssh_key_id) VALUES ($1, $2)', [id, sshKey])
-      await giver.query('SELECT FROM ssh_keys WHERE id = $1 FOR SHARE', [sshKey])
-      let isDone = false
-      const deleting = gateway.services.sshKeys.delete(actor, sshKey).finally(() => {
-        isDone = true
-      })
-      deleting.catch(() => {})
-      await untilSomebodyWaits(giver, () => isDone)
-      await withSession(testDatabase.url, async next => {
-        await next.query('BEGIN')
-        const taking = next.query('SELECT FROM instances WHERE id = $1 FOR UPDATE', [id])
-        await untilSomebodyWaits(giver, () => isDone, 2)
+    await withSession(testDatabase.url, async holder => {
+      await holder.query('BEGIN')
+      await holder.query('SELECT FROM instances WHERE id = $1 FOR NO KEY UPDATE', [id])
+      const { done } = await withSession(testDatabase.url, async giver => {
+        await giver.query('BEGIN')
+        await giver.query('INSERT INTO instance_ssh_keys (instance_id, ssh_key_id) VALUES ($1, $2)', [id, sshKey])
+        await giver.query('SELECT FROM ssh_keys WHERE id = $1 FOR SHARE', [sshKey])
+        const done = gateway.services.sshKeys.delete(actor, sshKey)
+        done.catch(() => {})
+        await untilBlocked(giver)
         await giver.query('COMMIT')
-        await taking
-        // It sees the key in the instance now, which somebody else has before it.
-        await untilSomebodyWaits(giver, () => isDone)
-        const { rows } = await next.query(
-          'SELECT id FROM ssh_keys WHERE id = $1 AND deleted_at IS NULL FOR SHARE NOWAIT',
-          [sshKey],
-        )
-        expect(rows).toHaveLength(1)
-        await next.query('COMMIT')
+        return { done }
       })
-      await deleting
+      // It sees the key in the instance now, which somebody else has before it.
+      await untilBlocked(holder)
+      const { rows } = await holder.query(
+        'SELECT id FROM ssh_keys WHERE id = $1 AND deleted_at IS NULL FOR SHARE NOWAIT',
+        [sshKey],
+      )
+      expect(rows).toHaveLength(1)
+      await holder.query('COMMIT')
+      await done
     })
     expect(await keysOf(id)).toEqual([])
   })
@@ -223,7 +218,7 @@ describe('a container', () => {
     }
     const [first, second] = sshKeys as [number, number]
     await gateway.services.sshKeys.attach(actor, id, first)
-    const [lease] = (await gateway.reconciliation.claim(10)).filter(({ instanceId }) => instanceId === id)
+    const [lease] = (await gateway.reconciliation.claim(1_000)).filter(({ instanceId }) => instanceId === id)
     if (!lease) throw new Error('It was not due.')
     await gateway.services.sshKeys.attach(actor, id, second)
     await gateway.look(lease)

@@ -192,3 +192,6 @@ CREATE INDEX "instances_of_idempotency_key" ON "instances" ("account_id", "idemp
 
 -- What was rented before this began with no template.
 UPDATE "instances" SET "launch" = "launch" || '{"sources": {"image": "request"}}';
+
+-- Nothing is started any more where a container is gone.
+UPDATE "instances" SET "registry_login" = NULL WHERE "removed_at" IS NOT NULL;
