@@ -46,6 +46,8 @@ export type App = {
   start(): Promise<{ apiKey: string; isNew: boolean } | undefined>
   /** Works on what is due until there is nothing due at this instant. */
   idle(): Promise<void>
+  /** How many streams are open. */
+  streams(): number
   /** Looks for due work by itself from now on. */
   work(): void
   /** From now on the app is not ready; what runs goes on. */
@@ -103,6 +105,7 @@ export function createApp(options: AppOptions): App {
       return demo
     },
     idle: () => reconciler.idle(),
+    streams: () => feed.streams(),
     work() {
       reconciler.start()
       signals.start()

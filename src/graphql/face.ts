@@ -9,7 +9,7 @@ import { explainFailure } from '../services/failures.ts'
 import type { Services } from '../services/services.ts'
 import type { Context } from './context.ts'
 import { describe } from './errors.ts'
-import { withExplainedErrors, withinLimits, withQuietReaders } from './plugins.ts'
+import { withExplainedErrors, withinLimits, withQuietReaders, withStreams } from './plugins.ts'
 import { schema } from './schema.ts'
 
 /** Answers /graphql. Without a key there is nothing: no introspection, and no hint in an error. */
@@ -26,7 +26,7 @@ export function createGraphqlFace(services: Services, prisma: PrismaClient): Han
     // It would answer anything that ends with this, without a key. No URL ends with a space and a word.
     healthCheckEndpoint: '/ never',
     maskedErrors: { isDev: false },
-    plugins: [withQuietReaders, withinLimits, withExplainedErrors],
+    plugins: [withQuietReaders, withinLimits, withExplainedErrors, withStreams],
   })
   return async (request, context) => {
     try {

@@ -4,6 +4,7 @@ import { isTooDeep, maxLevels } from '../domain/nesting.ts'
 import type { Context } from './context.ts'
 import { explainError, withoutStatus } from './errors.ts'
 import { limits, limitsRule } from './limits.ts'
+import { type Results, subscribe } from './subscribe.ts'
 
 export const withinLimits: Plugin = {
   /** GraphQL follows variables as deep as they go, which is deeper than the stack. */
@@ -61,4 +62,32 @@ export const withExplainedErrors: Plugin<Context> = {
       },
     }
   },
+}
+
+export const withStreams: Plugin<Context> = {
+  onSubscribe({ args, setSubscribeFn, setResultAndStopExecution }) {
+    const { request } = args.contextValue
+    // Over a WebSocket there is none.
+    if (!request) setSubscribeFn(subscribe)
+    else if (acceptsStream(request)) setSubscribeFn(async args => untilGone(request, await subscribe(args)))
+    else setResultAndStopExecution({ errors: [notAcceptable()] })
+  },
+}
+
+function acceptsStream({ headers }: Request): boolean {
+  return /(text\/(event-stream|\*)|\*\/\*)/i.test(headers.get('accept') ?? '*/*')
+}
+
+function notAcceptable(): GraphQLError {
+  const message = 'A subscription is answered in text/event-stream, which Accept leaves out.'
+  return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 406 } } })
+}
+
+/** Nobody reads, and so nobody closes, the answer to a client that went before there was one. */
+function untilGone<Opened extends Results | ExecutionResult>({ signal }: Request, opened: Opened): Opened {
+  if (!(Symbol.asyncIterator in opened)) return opened
+  const close = () => void opened.return?.()
+  if (signal.aborted) close()
+  else signal.addEventListener('abort', close, { once: true })
+  return opened
 }

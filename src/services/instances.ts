@@ -19,6 +19,7 @@ import type { DataDeps } from './deps.ts'
 
 type InstanceOperation =
   | 'instances.get'
+  | 'instances.watch'
   | 'instances.update'
   | 'instances.attachSshKey'
   | 'instances.detachSshKey'
