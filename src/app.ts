@@ -11,6 +11,7 @@ import { isLoopback } from './http/loopback.ts'
 import { logged } from './http/request-log.ts'
 import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
+import { createSockets, type Sockets } from './http/sockets.ts'
 import { createSimulated, type World } from './providers/simulated.ts'
 import { createReconciler } from './reconciler/loop.ts'
 import { createRestFace } from './rest/face.ts'
@@ -41,6 +42,8 @@ export type AppOptions = {
 
 export type App = {
   fetch: Fetch
+  /** Takes a WebSocket. */
+  upgrade: Sockets['upgrade']
   operations: Operations
   /** Brings the database up to date, and fills an empty one if there is to be a demo market. */
   start(): Promise<{ apiKey: string; isNew: boolean } | undefined>
@@ -85,14 +88,17 @@ export function createApp(options: AppOptions): App {
   }
   // The Host header is the client's to write, so a key is given away only where no other machine can ask.
   const keyForPage = () => (isLoopback(host) ? demoKey : undefined)
+  const graphql = createGraphqlFace(services, database.prisma)
+  const sockets = createSockets(graphql.sockets, log)
   const faces = {
     rest: createRestFace(services),
-    graphql: createGraphqlFace(services, database.prisma),
+    graphql: graphql.answer,
     graphiql: graphiql ? createGraphiql(keyForPage) : undefined,
   }
 
   return {
     fetch: logged(log, createRouter(faces, whyNotReady)),
+    upgrade: sockets.upgrade,
     operations,
     async start() {
       const demo = await alone(databaseUrl, locks.migration, async () => {
@@ -113,10 +119,12 @@ export function createApp(options: AppOptions): App {
     drain: () => {
       phase = 'stopping'
       feed.stop()
+      sockets.stop()
       void reconciler.stop()
     },
     async stop() {
       feed.stop()
+      sockets.stop()
       await reconciler.stop()
       await signals.stop()
       await database.close()
