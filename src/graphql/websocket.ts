@@ -1,7 +1,7 @@
 // GraphQL over a WebSocket, in the protocol `graphql-transport-ws`. What is asked there passes what a request over HTTP
 // passes: the same plugins, the same limits, and the key anew with every operation.
 
-import { type ExecutionArgs, type FormattedExecutionResult, GraphQLError } from 'graphql'
+import { type ExecutionArgs, type FormattedExecutionResult, GraphQLError, getOperationAST } from 'graphql'
 import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL, makeServer, type SubscribePayload } from 'graphql-ws'
 import type { YogaServerInstance } from 'graphql-yoga'
 import { bearerOf } from '../auth/authenticate.ts'
@@ -91,6 +91,7 @@ export function createSocketFace({ envelop, services, prisma }: LinkDeps): Socke
       const document = parse(query)
       const errors = validate(schema, document)
       if (errors.length > 0) return errors
+      if (!getOperationAST(document, operationName)) return [unknownOperation()]
       const contextValue = await contextFactory()
       return { schema, document, contextValue, variableValues: variables, operationName, execute, subscribe }
     } catch (error) {
@@ -129,6 +130,12 @@ export function createSocketFace({ envelop, services, prisma }: LinkDeps): Socke
       }
     },
   }
+}
+
+/** As it is said over HTTP. */
+function unknownOperation(): GraphQLError {
+  const message = 'Could not determine what operation to execute.'
+  return new GraphQLError(message, { extensions: { code: 'OPERATION_RESOLUTION_FAILURE' } })
 }
 
 function tooManyOperations(): GraphQLError {
