@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { ensureDemo } from '../prisma/seed.ts'
 import { openDatabase } from './database/client.ts'
+import { settleEpoch } from './database/epoch.ts'
 import { alone, locks } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
 import { createSignals } from './database/signals.ts'
@@ -104,6 +105,8 @@ export function createApp(options: AppOptions): App {
       const demo = await alone(databaseUrl, locks.migration, async () => {
         const applied = await migrate(databaseUrl)
         if (applied.length > 0) log.info({ applied }, 'The database was migrated.')
+        if (await settleEpoch(databaseUrl))
+          log.warn('The database is in another cluster than before: cursors of events have expired.')
         return demoKeyFile === undefined ? undefined : await ensureDemo(services, operations, demoKeyFile)
       })
       demoKey = demo?.apiKey

@@ -43,6 +43,11 @@ export const fieldCases: Record<string, Case> = {
     of: 'instance',
     ask: graphql(id => `{ instances(filter: { ids: ["${id}"] }) { totalCount nodes { id } } }`),
   },
+  events: {
+    operation: 'events.list',
+    of: 'instance',
+    ask: graphql(id => `{ events(filter: { instanceIds: ["${id}"] }) { nodes { id instance { label } } } }`),
+  },
   node: {
     ...instance('instances.get'),
     ask: graphql(id => `{ node(id: "ins_${id}") { id ... on Instance { label } } }`),

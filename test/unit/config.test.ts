@@ -19,6 +19,7 @@ describe('the settings', () => {
       logLevel: 'info',
       secret: undefined,
       simulatedDelay: 1,
+      eventRetentionDays: 90,
     })
   })
 
