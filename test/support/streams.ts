@@ -123,6 +123,8 @@ export async function listenFor(app: Pick<App, 'fetch' | 'upgrade'>, options: Se
   return {
     url: `http://127.0.0.1:${port}`,
     port,
+    /** How many connections there are. */
+    connections: () => new Promise<number>(resolve => server.getConnections((_error, count) => resolve(count))),
     async close() {
       server.close()
       server.closeAllConnections()
