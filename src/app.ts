@@ -12,6 +12,7 @@ import { isLoopback } from './http/loopback.ts'
 import { logged } from './http/request-log.ts'
 import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
+import { createSockets, type Sockets } from './http/sockets.ts'
 import { createSimulated, type World } from './providers/simulated.ts'
 import { createReconciler } from './reconciler/loop.ts'
 import { createRestFace } from './rest/face.ts'
@@ -42,11 +43,15 @@ export type AppOptions = {
 
 export type App = {
   fetch: Fetch
+  /** Takes a WebSocket. */
+  upgrade: Sockets['upgrade']
   operations: Operations
   /** Brings the database up to date, and fills an empty one if there is to be a demo market. */
   start(): Promise<{ apiKey: string; isNew: boolean } | undefined>
   /** Works on what is due until there is nothing due at this instant. */
   idle(): Promise<void>
+  /** How many streams are open. */
+  streams(): number
   /** Looks for due work by itself from now on. */
   work(): void
   /** From now on the app is not ready; what runs goes on. */
@@ -84,14 +89,17 @@ export function createApp(options: AppOptions): App {
   }
   // The Host header is the client's to write, so a key is given away only where no other machine can ask.
   const keyForPage = () => (isLoopback(host) ? demoKey : undefined)
+  const graphql = createGraphqlFace(services, database.prisma)
+  const sockets = createSockets(graphql.sockets, log)
   const faces = {
     rest: createRestFace(services),
-    graphql: createGraphqlFace(services, database.prisma),
+    graphql: graphql.answer,
     graphiql: graphiql ? createGraphiql(keyForPage) : undefined,
   }
 
   return {
     fetch: logged(log, createRouter(faces, whyNotReady)),
+    upgrade: sockets.upgrade,
     operations,
     async start() {
       const demo = await alone(databaseUrl, locks.migration, async () => {
@@ -106,6 +114,7 @@ export function createApp(options: AppOptions): App {
       return demo
     },
     idle: () => reconciler.idle(),
+    streams: () => feed.streams(),
     work() {
       reconciler.start()
       signals.start()
@@ -113,10 +122,12 @@ export function createApp(options: AppOptions): App {
     drain: () => {
       phase = 'stopping'
       feed.stop()
+      sockets.stop()
       void reconciler.stop()
     },
     async stop() {
       feed.stop()
+      sockets.stop()
       await reconciler.stop()
       await signals.stop()
       await database.close()

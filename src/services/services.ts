@@ -17,6 +17,7 @@ import { bidServices } from './instances-bid.ts'
 import { commandServices } from './instances-command.ts'
 import { quoteServices } from './instances-quote.ts'
 import { rentServices } from './instances-rent.ts'
+import { instanceWatchServices } from './instances-watch.ts'
 import { machineOperations, machineServices } from './machines.ts'
 import { importOperations } from './machines-import.ts'
 import { machineListOperations } from './machines-list.ts'
@@ -47,6 +48,7 @@ export function createServices(deps: Deps) {
       ...bestServices(deps),
       ...commandServices(deps),
       ...bidServices(deps),
+      ...instanceWatchServices(deps),
     },
     machines: machineServices(deps),
     offers: offerServices(deps),
