@@ -37,6 +37,9 @@ export type AppOptions = {
   secret: string
   /** How slow the simulated machines are: 1 as real ones, 0 not at all. */
   simulatedDelay: number
+  /** How long an instance may take to come up, and its machine not to answer. */
+  startTimeoutMs: number
+  offlineGraceMs: number
 }
 
 export type App = {
@@ -55,7 +58,19 @@ export type App = {
 
 /** Builds everything and listens to nothing. */
 export function createApp(options: AppOptions): App {
-  const { databaseUrl, poolSize, graphiql, host, demoKeyFile, log, now, secret, simulatedDelay } = options
+  const {
+    databaseUrl,
+    poolSize,
+    graphiql,
+    host,
+    demoKeyFile,
+    log,
+    now,
+    secret,
+    simulatedDelay,
+    startTimeoutMs,
+    offlineGraceMs,
+  } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const database = openDatabase({ url: databaseUrl, poolSize, onIdleError })
   const feed = createFeed({ outbox: createOutbox({ database, now }), now, log })
@@ -63,7 +78,8 @@ export function createApp(options: AppOptions): App {
   const services = createServices(deps)
   const world: World = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
   const provider = createSimulated({ world, now, delayFactor: simulatedDelay })
-  const reconciler = createReconciler({ reconciliation: createReconciliation(deps), provider, now, log })
+  const limits = { startTimeoutMs, offlineGraceMs }
+  const reconciler = createReconciler({ reconciliation: createReconciliation(deps), provider, now, log, limits })
   const operations = createOperations({ database, now })
   const onNews = () => {
     reconciler.wake()

@@ -17,9 +17,12 @@ export type Config = {
   /** Undefined for one that is kept in the data folder. */
   secret: string | undefined
   simulatedDelay: number
+  startTimeoutMs: number
+  offlineGraceMs: number
 }
 
 const flag = z.enum(['true', 'false']).transform(value => value === 'true')
+const minutes = { must: 'a number of minutes, 1 to 1440', schema: z.coerce.number().min(1).max(1440) }
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
 
 /** Every setting, and what it must be. The README has the same table. */
@@ -33,6 +36,8 @@ const settings = {
   GRAPHIQL: { must: 'true or false', schema: flag },
   BERTH_SECRET: { must: 'a text of at least 16 characters', schema: z.string().min(16) },
   SIMULATED_DELAY: { must: 'a factor, 0 to 100', schema: z.coerce.number().min(0).max(100) },
+  START_TIMEOUT_MINUTES: minutes,
+  OFFLINE_GRACE_MINUTES: minutes,
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
 } as const
 /** Settings that no message repeats. */
@@ -56,6 +61,8 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     logLevel: rest.LOG_LEVEL ?? 'info',
     secret: rest.BERTH_SECRET,
     simulatedDelay: rest.SIMULATED_DELAY ?? 1,
+    startTimeoutMs: (rest.START_TIMEOUT_MINUTES ?? 30) * 60_000,
+    offlineGraceMs: (rest.OFFLINE_GRACE_MINUTES ?? 5) * 60_000,
   }
 }
 
