@@ -11,7 +11,8 @@ import { isLoopback } from './http/loopback.ts'
 import { logged } from './http/request-log.ts'
 import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
-import { createSimulated, type World } from './providers/simulated.ts'
+import { createSimulated } from './providers/simulated.ts'
+import { type Query, worldIn } from './providers/simulated-world.ts'
 import { createReconciler } from './reconciler/loop.ts'
 import { createRestFace } from './rest/face.ts'
 import { createSecrets } from './services/secrets.ts'
@@ -76,8 +77,8 @@ export function createApp(options: AppOptions): App {
   const feed = createFeed({ outbox: createOutbox({ database, now }), now, log })
   const deps = { database, now, secrets: createSecrets(secret), feed }
   const services = createServices(deps)
-  const world: World = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
-  const provider = createSimulated({ world, now, delayFactor: simulatedDelay })
+  const query: Query = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
+  const provider = createSimulated({ world: worldIn(query), now, delayFactor: simulatedDelay })
   const limits = { startTimeoutMs, offlineGraceMs }
   const reconciler = createReconciler({ reconciliation: createReconciliation(deps), provider, now, log, limits })
   const operations = createOperations({ database, now })
