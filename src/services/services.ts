@@ -22,6 +22,7 @@ import { machineOperations, machineServices } from './machines.ts'
 import { importOperations } from './machines-import.ts'
 import { machineListOperations } from './machines-list.ts'
 import { marketOperations } from './machines-market.ts'
+import { outageOperations } from './machines-outages.ts'
 import { offerServices } from './offers.ts'
 import { reconciliationServices } from './reconciliation.ts'
 import { sshKeyServices } from './ssh-keys.ts'
@@ -74,6 +75,7 @@ export function createOperations(deps: DataDeps) {
       ...importOperations(deps),
       ...machineListOperations(deps),
       ...marketOperations(deps),
+      ...outageOperations(deps),
     },
   }
 }
