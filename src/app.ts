@@ -12,7 +12,9 @@ import { isLoopback } from './http/loopback.ts'
 import { logged } from './http/request-log.ts'
 import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
-import { createSimulated, type World } from './providers/simulated.ts'
+import { createSockets, type Sockets } from './http/sockets.ts'
+import { createSimulated } from './providers/simulated.ts'
+import { type Query, worldIn } from './providers/simulated-world.ts'
 import { createReconciler } from './reconciler/loop.ts'
 import { createRestFace } from './rest/face.ts'
 import { createSecrets } from './services/secrets.ts'
@@ -38,15 +40,22 @@ export type AppOptions = {
   secret: string
   /** How slow the simulated machines are: 1 as real ones, 0 not at all. */
   simulatedDelay: number
+  /** How long an instance may take to come up, and its machine not to answer. */
+  startTimeoutMs: number
+  offlineGraceMs: number
 }
 
 export type App = {
   fetch: Fetch
+  /** Takes a WebSocket. */
+  upgrade: Sockets['upgrade']
   operations: Operations
   /** Brings the database up to date, and fills an empty one if there is to be a demo market. */
   start(): Promise<{ apiKey: string; isNew: boolean } | undefined>
   /** Works on what is due until there is nothing due at this instant. */
   idle(): Promise<void>
+  /** How many streams are open. */
+  streams(): number
   /** Looks for due work by itself from now on. */
   work(): void
   /** From now on the app is not ready; what runs goes on. */
@@ -56,15 +65,28 @@ export type App = {
 
 /** Builds everything and listens to nothing. */
 export function createApp(options: AppOptions): App {
-  const { databaseUrl, poolSize, graphiql, host, demoKeyFile, log, now, secret, simulatedDelay } = options
+  const {
+    databaseUrl,
+    poolSize,
+    graphiql,
+    host,
+    demoKeyFile,
+    log,
+    now,
+    secret,
+    simulatedDelay,
+    startTimeoutMs,
+    offlineGraceMs,
+  } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const database = openDatabase({ url: databaseUrl, poolSize, onIdleError })
   const feed = createFeed({ outbox: createOutbox({ database, now }), now, log })
   const deps = { database, now, secrets: createSecrets(secret), feed }
   const services = createServices(deps)
-  const world: World = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
-  const provider = createSimulated({ world, now, delayFactor: simulatedDelay })
-  const reconciler = createReconciler({ reconciliation: createReconciliation(deps), provider, now, log })
+  const query: Query = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
+  const provider = createSimulated({ world: worldIn(query), now, delayFactor: simulatedDelay })
+  const limits = { startTimeoutMs, offlineGraceMs }
+  const reconciler = createReconciler({ reconciliation: createReconciliation(deps), provider, now, log, limits })
   const operations = createOperations({ database, now })
   const onNews = () => {
     reconciler.wake()
@@ -84,14 +106,17 @@ export function createApp(options: AppOptions): App {
   }
   // The Host header is the client's to write, so a key is given away only where no other machine can ask.
   const keyForPage = () => (isLoopback(host) ? demoKey : undefined)
+  const graphql = createGraphqlFace(services, database.prisma)
+  const sockets = createSockets(graphql.sockets, log)
   const faces = {
     rest: createRestFace(services),
-    graphql: createGraphqlFace(services, database.prisma),
+    graphql: graphql.answer,
     graphiql: graphiql ? createGraphiql(keyForPage) : undefined,
   }
 
   return {
     fetch: logged(log, createRouter(faces, whyNotReady)),
+    upgrade: sockets.upgrade,
     operations,
     async start() {
       const demo = await alone(databaseUrl, locks.migration, async () => {
@@ -106,6 +131,7 @@ export function createApp(options: AppOptions): App {
       return demo
     },
     idle: () => reconciler.idle(),
+    streams: () => feed.streams(),
     work() {
       reconciler.start()
       signals.start()
@@ -113,10 +139,12 @@ export function createApp(options: AppOptions): App {
     drain: () => {
       phase = 'stopping'
       feed.stop()
+      sockets.stop()
       void reconciler.stop()
     },
     async stop() {
       feed.stop()
+      sockets.stop()
       await reconciler.stop()
       await signals.stop()
       await database.close()

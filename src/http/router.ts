@@ -2,7 +2,7 @@ import type { Handler } from './context.ts'
 import { health, readiness } from './health.ts'
 import { json } from './json.ts'
 
-export type Faces = { rest: Handler; graphql: Handler; graphiql: Handler | undefined }
+type Faces = { rest: Handler; graphql: Handler; graphiql: Handler | undefined }
 
 /** Which face answers. Paths are compared whole: a probe's path at the end of another must not get past the keys. */
 export function createRouter(
@@ -31,8 +31,12 @@ export function createRouter(
 function answeringHead(handler: Handler): Handler {
   return async (request, context) => {
     if (request.method !== 'HEAD') return await handler(request, context)
-    const { url, headers, signal } = request
+    const { url, headers } = request
+    // Nobody reads the body, which might be a stream without an end.
+    const done = new AbortController()
+    const signal = AbortSignal.any([request.signal, done.signal])
     const { status, headers: answered } = await handler(new Request(url, { headers: [...headers], signal }), context)
+    done.abort()
     return new Response(null, { status, headers: answered })
   }
 }
