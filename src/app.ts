@@ -6,6 +6,9 @@ import { alone, locks } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
 import { createSignals } from './database/signals.ts'
 import { createFeed } from './events/feed.ts'
+import { createDeliveryWork } from './events/webhooks.ts'
+import type { Resolve } from './events/webhooks-resolve.ts'
+import { createSend } from './events/webhooks-send.ts'
 import { createGraphqlFace } from './graphql/face.ts'
 import { createGraphiql } from './graphql/graphiql.ts'
 import { isLoopback } from './http/loopback.ts'
@@ -13,10 +16,11 @@ import { logged } from './http/request-log.ts'
 import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
 import { createSimulated, type World } from './providers/simulated.ts'
-import { createReconciler } from './reconciler/loop.ts'
+import { createLoop, createReconciler } from './reconciler/loop.ts'
 import { createRestFace } from './rest/face.ts'
 import { createSecrets } from './services/secrets.ts'
 import {
+  createDeliveries,
   createOperations,
   createOutbox,
   createReconciliation,
@@ -38,7 +42,14 @@ export type AppOptions = {
   secret: string
   /** How slow the simulated machines are: 1 as real ones, 0 not at all. */
   simulatedDelay: number
+  /** Whether webhooks may lead into the network that the app stands in, and need no TLS. */
+  privateWebhooks?: boolean
+  /** Finds the hosts of webhooks. */
+  resolve?: Resolve
 }
+
+/** Requests to webhooks that are on their way at once. They mostly wait. */
+const deliveriesAtOnce = 32
 
 export type App = {
   fetch: Fetch
@@ -57,17 +68,22 @@ export type App = {
 /** Builds everything and listens to nothing. */
 export function createApp(options: AppOptions): App {
   const { databaseUrl, poolSize, graphiql, host, demoKeyFile, log, now, secret, simulatedDelay } = options
+  const { privateWebhooks = false, resolve } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const database = openDatabase({ url: databaseUrl, poolSize, onIdleError })
   const feed = createFeed({ outbox: createOutbox({ database, now }), now, log })
-  const deps = { database, now, secrets: createSecrets(secret), feed }
+  const deps = { database, now, secrets: createSecrets(secret), feed, privateWebhooks }
   const services = createServices(deps)
   const world: World = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
   const provider = createSimulated({ world, now, delayFactor: simulatedDelay })
   const reconciler = createReconciler({ reconciliation: createReconciliation(deps), provider, now, log })
+  const send = createSend({ privateWebhooks, resolve })
+  const delivery = createDeliveryWork({ deliveries: createDeliveries(deps), send, log })
+  const webhooks = createLoop({ ...delivery, concurrency: deliveriesAtOnce, log })
   const operations = createOperations({ database, now })
   const onNews = () => {
     reconciler.wake()
+    webhooks.wake()
     feed.wake()
   }
   const signals = createSignals({ url: databaseUrl, pool: database.pool, log, onNews })
@@ -105,19 +121,25 @@ export function createApp(options: AppOptions): App {
       phase = 'ready'
       return demo
     },
-    idle: () => reconciler.idle(),
+    async idle() {
+      await reconciler.idle()
+      await webhooks.idle()
+    },
     work() {
       reconciler.start()
+      webhooks.start()
       signals.start()
     },
     drain: () => {
       phase = 'stopping'
       feed.stop()
       void reconciler.stop()
+      void webhooks.stop()
     },
     async stop() {
       feed.stop()
-      await reconciler.stop()
+      delivery.stop()
+      await Promise.all([reconciler.stop(), webhooks.stop()])
       await signals.stop()
       await database.close()
     },

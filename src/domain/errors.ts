@@ -40,7 +40,7 @@ type Details = {
   /** The offers that were tried, and why each was not rented. */
   attempts?: { offerId: bigint; code: ErrorCode | null }[]
   /** What else it is about. */
-  subject?: { type: 'ApiKey' | 'SshKey' | 'Template' | 'Volume'; id: number | bigint }
+  subject?: { type: 'ApiKey' | 'SshKey' | 'Template' | 'Volume' | 'Webhook'; id: number | bigint }
   /** The least bid that is accepted, per hour. */
   minimumBidNanos?: bigint
   /** What the offer costs now, per hour. */
