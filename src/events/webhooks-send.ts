@@ -94,7 +94,7 @@ async function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
 
 /** In words that tell nothing of the network that Berth stands in. */
 function reasonOf(error: unknown): string {
-  const { code } = error as { code?: string }
-  if (code === 'ENOTFOUND' || code === 'ENODATA') return 'The host was not found.'
+  const { code, syscall } = error as NodeJS.ErrnoException
+  if (code === 'ENOTFOUND' || syscall === 'getaddrinfo') return 'The host was not found.'
   return code === undefined ? 'The connection was closed.' : `The connection failed: ${code}.`
 }

@@ -32,13 +32,14 @@ export type Post = { url: string; headers: Record<string, string>; body: string 
 
 /** A gateway that dies keeps its deliveries from the others for so long. Longer than any attempt takes. */
 const leaseMs = 30_000
-/** So many at a time, in all gateways together: for one webhook, and for one account. */
+/** So many of one webhook at a time, in all gateways together. */
 const perWebhook = 2
+/** So many of one account, or a few more where gateways count at once. */
 const perAccount = 8
 
 export function deliveryServices({ database, now, secrets }: Pick<Deps, 'database' | 'now' | 'secrets'>) {
   return {
-    /** Takes deliveries that are due, at most one of a webhook. Accounts take turns, and webhooks whose turn it is. */
+    /** Takes deliveries that are due, at most one of a webhook. Accounts take turns, and the webhooks of each. */
     async claim(limit: number): Promise<DeliveryLease[]> {
       const at = now()
       return await transaction(database.pool, async tx => {
@@ -89,7 +90,8 @@ export function deliveryServices({ database, now, secrets }: Pick<Deps, 'databas
 }
 
 /**
- * Locks webhooks that have something due, and room for it: first those of accounts that have least on its way. The lock
+ * Locks webhooks that have something due, and room for it: first those of accounts that have least on its way, and of
+ * these the webhooks that have. The lock
  * lets events of the account be written meanwhile, and keeps other gateways from counting what is on its way.
  */
 async function takeTurns(tx: Transaction, limit: number, at: Date): Promise<number[]> {
@@ -103,11 +105,12 @@ async function takeTurns(tx: Transaction, limit: number, at: Date): Promise<numb
       SELECT w.account_id, w.id, count(*) AS sent FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook_id
       WHERE d.leased_until > ${at} GROUP BY w.id
     ), waiting AS (
-      SELECT w.id, w.account_id, first.due_at FROM open JOIN webhooks w ON w.id = open.id CROSS JOIN LATERAL (
+      SELECT w.id, w.account_id, first.due_at, coalesce(b.sent, 0) AS sent
+      FROM open JOIN webhooks w ON w.id = open.id LEFT JOIN busy b ON b.id = w.id CROSS JOIN LATERAL (
         SELECT d.due_at FROM webhook_deliveries d WHERE d.webhook_id = w.id AND ${isFree(at)} ORDER BY d.due_at LIMIT 1
-      ) first WHERE NOT EXISTS (SELECT FROM busy b WHERE b.id = w.id AND b.sent >= ${perWebhook})
+      ) first WHERE coalesce(b.sent, 0) < ${perWebhook}
     ), turns AS (
-      SELECT id, due_at, row_number() OVER (PARTITION BY account_id ORDER BY due_at, id)
+      SELECT id, due_at, row_number() OVER (PARTITION BY account_id ORDER BY sent, due_at, id)
         + (SELECT coalesce(sum(b.sent), 0) FROM busy b WHERE b.account_id = waiting.account_id) AS turn FROM waiting
     )
     SELECT w.id FROM webhooks w JOIN turns t ON t.id = w.id WHERE t.turn <= ${perAccount}

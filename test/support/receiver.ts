@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import http, { type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import https from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever the event says
 export type Received = { path: string; headers: IncomingHttpHeaders; body: string; event: any }
@@ -31,7 +32,7 @@ export async function openReceiver(tls?: { key: string; cert: string }): Promise
     response.on('close', () => {
       open -= 1
     })
-    const body = Buffer.concat(await Array.fromAsync(request)).toString()
+    const body = await text(request)
     const { url: path = '', headers } = request
     const one = { path, headers, body, event: body && JSON.parse(body) }
     received.push(one)
