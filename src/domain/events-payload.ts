@@ -75,7 +75,10 @@ function spellingOf(type: EventType, name: string): [string, (value: unknown) =>
   if (idType) return [name, value => printId(idType, String(value))]
   if (name.endsWith('Nanos')) {
     const isBid = type === 'INSTANCE_BID_CHANGED' && name === 'computeNanos'
-    return [isBid ? 'bidPerHour' : (amounts[name] ?? name), value => printUsd(BigInt(String(value)))]
+    return [
+      isBid ? 'bidPerHour' : (amounts[name] ?? name.slice(0, -'Nanos'.length)),
+      value => printUsd(BigInt(String(value))),
+    ]
   }
   if (name.endsWith('Mb')) return [`${name.slice(0, -2)}Gb`, value => Number(value) / 1000]
   if (enums.includes(name)) return [name, value => String(value).replace(/[A-Z]/g, '_$&').toUpperCase()]
