@@ -1,8 +1,9 @@
 // Events arrive at a real server: signed, at least once, again when they did not arrive, and not where they must not.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { startApp, type TestApp } from '../support/app.ts'
-import { openReceiver, type Receiver, signersOf } from '../support/receiver.ts'
+import { openReceiver, type Received, type Receiver, signersOf } from '../support/receiver.ts'
 import { rentalsOf, someCredit } from '../support/rentals.ts'
 import { aPublicKey } from '../support/ssh-keys.ts'
 import { webhooksOf } from '../support/webhooks.ts'
@@ -196,6 +197,47 @@ describe('what does not arrive', () => {
     await app.idle()
     expect(receiver.received.map(({ path }) => path)).toEqual(['/old'])
     expect(await webhooks.deliveries(key, id)).toMatchObject([{ status: 'RETRYING', responseStatus: 307 }])
+  })
+})
+
+describe('what the README says', () => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+  const [, chapter = ''] = /\n## Webhooks\n(.*?)\n## /s.exec(readme) ?? []
+
+  it('of making webhooks and reading them works', async () => {
+    const operations = [...chapter.matchAll(/^gql '(.*?)'$/gms)].map(([, operation]) => operation as string)
+    expect(operations).toHaveLength(2)
+    for (const operation of operations) expect((await app.graphql(key, operation)).errors).toBeUndefined()
+    expect(await webhooks.list(key)).toMatchObject([{ url: 'https://example.com/berth' }])
+  })
+
+  it('of signatures tells what is from Berth, and new', async () => {
+    const [, code = ''] = /```js\n(.*?)```/s.exec(chapter) ?? []
+    const { isFromBerth } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
+    const { secret } = await webhooks.create(key, receiver.url)
+    await happen('ünïcode')
+    await app.idle()
+    const [one] = receiver.received as [Received]
+    const header = one.headers['berth-signature'] as string
+    const says = (header: string, body: string | Buffer = one.body, by = secret, laterMs = 0) => {
+      vi.setSystemTime(app.clock.now().getTime() + laterMs)
+      return isFromBerth(header, body, by)
+    }
+    try {
+      const accepted = [says(header), says(header, Buffer.from(one.body)), says(header.replace(',', ',v1=0,v1=ü,'))]
+      expect(accepted).toEqual([true, true, true])
+      const refused = [
+        says(header, `${one.body} `),
+        says(header, one.body, 'whsec_another'),
+        says(header.replace(/t=\d/, 't=2')),
+        says(header.replace(/t=\d+/, 't=x')),
+        says(header.slice(0, -1)),
+        says(header, one.body, secret, 300_000),
+      ]
+      expect(refused).toEqual(Array(6).fill(false))
+    } finally {
+      vi.useRealTimers()
+    }
   })
 })
 
