@@ -1,6 +1,7 @@
 // Nothing is sent into the network that Berth stands in, whatever a URL or a name server says.
 
 import { readFileSync } from 'node:fs'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createSend } from '../../src/events/webhooks-send.ts'
 import { startApp, type TestApp } from '../support/app.ts'
@@ -130,13 +131,25 @@ describe('sending', () => {
     await plain.close()
   })
 
-  it('trusts nobody whose certificate is not for this name, or by nobody known', async () => {
+  it('trusts a certificate that is by somebody known, for this name, and no other', async () => {
     const send = createSend({ privateWebhooks: true, resolve: async () => [local] })
+    const sendTo = (host: string) => send(post(`https://${host}:${portOf(receiver)}/`), never)
     const before = receiver.received.length
-    expect(await send(post(`https://hooks.example.com:${portOf(receiver)}/`), never)).toEqual({
+    const known = getCACertificates('default')
+    expect(await sendTo('hooks.example.com')).toEqual({
       error: 'The connection failed: DEPTH_ZERO_SELF_SIGNED_CERT.',
     })
-    expect(receiver.received).toHaveLength(before)
+    setDefaultCACertificates([...known, tls.cert])
+    try {
+      expect(await sendTo('other.example.com')).toEqual({
+        error: 'The connection failed: ERR_TLS_CERT_ALTNAME_INVALID.',
+      })
+      expect(receiver.received).toHaveLength(before)
+      expect(await sendTo('hooks.example.com')).toEqual({ responseStatus: 204 })
+      expect(receiver.received).toHaveLength(before + 1)
+    } finally {
+      setDefaultCACertificates(known)
+    }
   })
 
   it('ends at its time limit, wherever it hangs', async () => {
