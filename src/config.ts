@@ -20,6 +20,7 @@ type Config = {
   eventRetentionDays: number
   startTimeoutMs: number
   offlineGraceMs: number
+  privateWebhooks: boolean
 }
 
 const flag = z.enum(['true', 'false']).transform(value => value === 'true')
@@ -40,6 +41,7 @@ const settings = {
   EVENT_RETENTION_DAYS: { must: 'a number of days, 1 to 3650', schema: z.coerce.number().int().min(1).max(3650) },
   START_TIMEOUT_MINUTES: minutes,
   OFFLINE_GRACE_MINUTES: minutes,
+  WEBHOOK_PRIVATE_ADDRESSES: { must: 'true or false', schema: flag },
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
 } as const
 /** Settings that no message repeats. */
@@ -66,6 +68,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     eventRetentionDays: rest.EVENT_RETENTION_DAYS ?? 90,
     startTimeoutMs: (rest.START_TIMEOUT_MINUTES ?? 30) * 60_000,
     offlineGraceMs: (rest.OFFLINE_GRACE_MINUTES ?? 5) * 60_000,
+    privateWebhooks: rest.WEBHOOK_PRIVATE_ADDRESSES ?? false,
   }
 }
 
