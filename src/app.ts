@@ -4,6 +4,7 @@ import { openDatabase } from './database/client.ts'
 import { alone, locks } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
 import { createSignals } from './database/signals.ts'
+import type { SshProxy } from './domain/instances-access.ts'
 import { createFeed } from './events/feed.ts'
 import { createGraphqlFace } from './graphql/face.ts'
 import { createGraphiql } from './graphql/graphiql.ts'
@@ -37,6 +38,8 @@ export type AppOptions = {
   secret: string
   /** How slow the simulated machines are: 1 as real ones, 0 not at all. */
   simulatedDelay: number
+  /** Where the operator's SSH proxy listens; null without one. */
+  sshProxy: SshProxy | null
 }
 
 export type App = {
@@ -57,11 +60,11 @@ export type App = {
 
 /** Builds everything and listens to nothing. */
 export function createApp(options: AppOptions): App {
-  const { databaseUrl, poolSize, graphiql, host, demoKeyFile, log, now, secret, simulatedDelay } = options
+  const { databaseUrl, poolSize, graphiql, host, demoKeyFile, log, now, secret, simulatedDelay, sshProxy } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const database = openDatabase({ url: databaseUrl, poolSize, onIdleError })
   const feed = createFeed({ outbox: createOutbox({ database, now }), now, log })
-  const deps = { database, now, secrets: createSecrets(secret), feed }
+  const deps = { database, now, secrets: createSecrets(secret), feed, sshProxy }
   const services = createServices(deps)
   const world: World = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
   const provider = createSimulated({ world, now, delayFactor: simulatedDelay })

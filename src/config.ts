@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
+import type { SshProxy } from './domain/instances-access.ts'
 import { isLoopback } from './http/loopback.ts'
 
 export type Config = {
@@ -17,9 +18,20 @@ export type Config = {
   /** Undefined for one that is kept in the data folder. */
   secret: string | undefined
   simulatedDelay: number
+  /** Where the operator's SSH proxy listens; null without one. */
+  sshProxy: SshProxy | null
 }
 
 const flag = z.enum(['true', 'false']).transform(value => value === 'true')
+const sshProxy = z
+  .string()
+  .regex(/^\w[\w.-]*:\d{1,5}$/)
+  .transform((text): SshProxy => {
+    const [host = '', port] = text.split(':')
+    return { host, port: Number(port) }
+  })
+  // REST shows the port before it, too.
+  .refine(({ port }) => port >= 2 && port <= 65_535)
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
 
 /** Every setting, and what it must be. The README has the same table. */
@@ -33,6 +45,7 @@ const settings = {
   GRAPHIQL: { must: 'true or false', schema: flag },
   BERTH_SECRET: { must: 'a text of at least 16 characters', schema: z.string().min(16) },
   SIMULATED_DELAY: { must: 'a factor, 0 to 100', schema: z.coerce.number().min(0).max(100) },
+  SSH_PROXY: { must: 'a host and a port, such as ssh.example.com:2222', schema: sshProxy },
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
 } as const
 /** Settings that no message repeats. */
@@ -56,6 +69,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     logLevel: rest.LOG_LEVEL ?? 'info',
     secret: rest.BERTH_SECRET,
     simulatedDelay: rest.SIMULATED_DELAY ?? 1,
+    sshProxy: rest.SSH_PROXY ?? null,
   }
 }
 

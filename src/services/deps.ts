@@ -1,4 +1,5 @@
 import type { Database } from '../database/client.ts'
+import type { SshProxy } from '../domain/instances-access.ts'
 import type { Feed } from './feed.ts'
 import type { Secrets } from './secrets.ts'
 
@@ -6,4 +7,4 @@ import type { Secrets } from './secrets.ts'
 export type DataDeps = { database: Database; now: () => Date }
 
 /** What those need beside it that keep secrets, or tell what happens. */
-export type Deps = DataDeps & { secrets: Secrets; feed: Feed }
+export type Deps = DataDeps & { secrets: Secrets; feed: Feed; sshProxy: SshProxy | null }

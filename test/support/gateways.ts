@@ -34,7 +34,7 @@ export function openGateway({ url, now, between, poolSize = 4, delayFactor = 1 }
     feed.wake()
   })
   const feed = createFeed({ outbox: createOutbox({ database, now }), now, log })
-  const deps = { database, now, secrets: createSecrets('a secret of tests'), feed }
+  const deps = { database, now, secrets: createSecrets('a secret of tests'), feed, sshProxy: null }
   const world = async (text: string, values: unknown[]) =>
     (await database.pool.query({ text, values, rowMode: 'array' })).rows
   const driver = createSimulated({ world, now, delayFactor })

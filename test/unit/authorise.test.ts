@@ -10,6 +10,7 @@ const services: Services = createServices({
   database: undefined as never,
   now: () => new Date(),
   secrets: createSecrets('a secret of tests'),
+  sshProxy: null,
   feed: { follow: () => Promise.reject(new Error('no stream is opened')) },
 })
 const operations = Object.entries(services).flatMap(([name, service]) =>
