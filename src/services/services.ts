@@ -20,6 +20,7 @@ import { importOperations } from './machines-import.ts'
 import { machineListOperations } from './machines-list.ts'
 import { marketOperations } from './machines-market.ts'
 import { offerServices } from './offers.ts'
+import { offerWatchServices } from './offers-watch.ts'
 import { reconciliationServices } from './reconciliation.ts'
 import { sshKeyServices } from './ssh-keys.ts'
 import { attachServices } from './ssh-keys-attach.ts'
@@ -48,7 +49,7 @@ export function createServices(deps: Deps) {
       ...instanceWatchServices(deps),
     },
     machines: machineServices(deps),
-    offers: offerServices(deps),
+    offers: { ...offerServices(deps), ...offerWatchServices(deps) },
     sshKeys: { ...sshKeyServices(deps), ...registerServices(deps), ...attachServices(deps) },
     templates: { ...templateServices(deps), ...templateCommands(deps) },
     volumes: { ...volumeServices(deps), ...volumeChangeServices(deps), ...volumeOfferServices(deps) },
