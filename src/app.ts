@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { ensureDemo } from '../prisma/seed.ts'
 import { openDatabase } from './database/client.ts'
+import { settleEpoch } from './database/epoch.ts'
 import { alone, locks } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
 import { createSignals } from './database/signals.ts'
@@ -12,6 +13,7 @@ import { isLoopback } from './http/loopback.ts'
 import { logged } from './http/request-log.ts'
 import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
+import { createSockets, type Sockets } from './http/sockets.ts'
 import { createSimulated, type World } from './providers/simulated.ts'
 import { createReconciler } from './reconciler/loop.ts'
 import { createRestFace } from './rest/face.ts'
@@ -44,6 +46,8 @@ export type AppOptions = {
 
 export type App = {
   fetch: Fetch
+  /** Takes a WebSocket. */
+  upgrade: Sockets['upgrade']
   operations: Operations
   /** Brings the database up to date, and fills an empty one if there is to be a demo market. */
   start(): Promise<{ apiKey: string; isNew: boolean } | undefined>
@@ -88,19 +92,24 @@ export function createApp(options: AppOptions): App {
   }
   // The Host header is the client's to write, so a key is given away only where no other machine can ask.
   const keyForPage = () => (isLoopback(host) ? demoKey : undefined)
+  const graphql = createGraphqlFace(services, database.prisma)
+  const sockets = createSockets(graphql.sockets, log)
   const faces = {
     rest: createRestFace(services),
-    graphql: createGraphqlFace(services, database.prisma),
+    graphql: graphql.answer,
     graphiql: graphiql ? createGraphiql(keyForPage) : undefined,
   }
 
   return {
     fetch: logged(log, createRouter(faces, whyNotReady)),
+    upgrade: sockets.upgrade,
     operations,
     async start() {
       const demo = await alone(databaseUrl, locks.migration, async () => {
         const applied = await migrate(databaseUrl)
         if (applied.length > 0) log.info({ applied }, 'The database was migrated.')
+        if (await settleEpoch(databaseUrl))
+          log.warn('The database is in another cluster than before: cursors of events have expired.')
         return demoKeyFile === undefined ? undefined : await ensureDemo(services, operations, demoKeyFile)
       })
       demoKey = demo?.apiKey
@@ -116,10 +125,12 @@ export function createApp(options: AppOptions): App {
     drain: () => {
       phase = 'stopping'
       feed.stop()
+      sockets.stop()
       void reconciler.stop()
     },
     async stop() {
       feed.stop()
+      sockets.stop()
       await reconciler.stop()
       await signals.stop()
       await database.close()

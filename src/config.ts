@@ -20,6 +20,7 @@ export type Config = {
   simulatedDelay: number
   /** Where the operator's SSH proxy listens; null without one. */
   sshProxy: SshProxy | null
+  eventRetentionDays: number
 }
 
 const flag = z.enum(['true', 'false']).transform(value => value === 'true')
@@ -46,6 +47,7 @@ const settings = {
   BERTH_SECRET: { must: 'a text of at least 16 characters', schema: z.string().min(16) },
   SIMULATED_DELAY: { must: 'a factor, 0 to 100', schema: z.coerce.number().min(0).max(100) },
   SSH_PROXY: { must: 'a host and a port, such as ssh.example.com:2222', schema: sshProxy },
+  EVENT_RETENTION_DAYS: { must: 'a number of days, 1 to 3650', schema: z.coerce.number().int().min(1).max(3650) },
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
 } as const
 /** Settings that no message repeats. */
@@ -70,6 +72,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     secret: rest.BERTH_SECRET,
     simulatedDelay: rest.SIMULATED_DELAY ?? 1,
     sshProxy: rest.SSH_PROXY ?? null,
+    eventRetentionDays: rest.EVENT_RETENTION_DAYS ?? 90,
   }
 }
 

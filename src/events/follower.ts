@@ -58,7 +58,7 @@ export function createFollower(actor: Actor, interest: Interest, since: number, 
     since,
     admitted,
     closed: () => closed,
-    admit: from => resolve({ from, next, close }),
+    admit: from => resolve({ from, next, closed: () => closed, close }),
     tell(events, machineIds) {
       if (closed) return
       if (interest.wants) waiting.events.push(...events.filter(interest.wants))

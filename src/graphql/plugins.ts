@@ -4,14 +4,13 @@ import { isTooDeep, maxLevels } from '../domain/nesting.ts'
 import type { Context } from './context.ts'
 import { explainError, withoutStatus } from './errors.ts'
 import { limits, limitsRule } from './limits.ts'
-import { type Results, subscribe } from './subscribe.ts'
+import { subscribe } from './subscribe.ts'
 
 export const withinLimits: Plugin = {
   /** GraphQL follows variables as deep as they go, which is deeper than the stack. */
   onParams({ params, setResult }) {
-    if (!isTooDeep(params.variables)) return
-    const message = `The variables have too many levels; at most ${maxLevels} are allowed.`
-    setResult({ errors: [new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } })] })
+    const refusal = checkVariables(params.variables)
+    if (refusal) setResult({ errors: [refusal] })
   },
   onParse({ setParseFn }) {
     const parseWithinLimits: typeof parse = (source, options) => parse(source, { ...options, maxTokens: limits.tokens })
@@ -27,6 +26,12 @@ export const withinLimits: Plugin = {
     }
     setValidationFn(validateWithinLimits)
   },
+}
+
+export function checkVariables(variables: unknown): GraphQLError | undefined {
+  if (!isTooDeep(variables)) return undefined
+  const message = `The variables have too many levels; at most ${maxLevels} are allowed.`
+  return new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } })
 }
 
 /** Its readers put what went wrong into the error, with what was sent, and take some of it for a failure of ours. */
@@ -68,9 +73,8 @@ export const withStreams: Plugin<Context> = {
   onSubscribe({ args, setSubscribeFn, setResultAndStopExecution }) {
     const { request } = args.contextValue
     // Over a WebSocket there is none.
-    if (!request) setSubscribeFn(subscribe)
-    else if (acceptsStream(request)) setSubscribeFn(async args => untilGone(request, await subscribe(args)))
-    else setResultAndStopExecution({ errors: [notAcceptable()] })
+    if (request && !acceptsStream(request)) setResultAndStopExecution({ errors: [notAcceptable()] })
+    else setSubscribeFn(subscribe)
   },
 }
 
@@ -81,13 +85,4 @@ function acceptsStream({ headers }: Request): boolean {
 function notAcceptable(): GraphQLError {
   const message = 'A subscription is answered in text/event-stream, which Accept leaves out.'
   return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 406 } } })
-}
-
-/** Nobody reads, and so nobody closes, the answer to a client that went before there was one. */
-function untilGone<Opened extends Results | ExecutionResult>({ signal }: Request, opened: Opened): Opened {
-  if (!(Symbol.asyncIterator in opened)) return opened
-  const close = () => void opened.return?.()
-  if (signal.aborted) close()
-  else signal.addEventListener('abort', close, { once: true })
-  return opened
 }

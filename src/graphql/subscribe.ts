@@ -17,6 +17,7 @@ export async function subscribe(args: ExecutionArgs): Promise<Results | Executio
 
 function resultsOf(source: AsyncIterator<unknown>, args: ExecutionArgs, context: Context): Results {
   const done = { done: true, value: undefined } as const
+  const { gone } = context
   let ended = false
 
   async function resultOf(event: unknown): Promise<ExecutionResult> {
@@ -34,21 +35,27 @@ function resultsOf(source: AsyncIterator<unknown>, args: ExecutionArgs, context:
 
   async function end(): Promise<void> {
     ended = true
+    gone.removeEventListener('abort', end)
     await source.return?.()
   }
 
+  // Nobody reads, and so nobody closes, the answer to a client that went before there was one.
+  gone.addEventListener('abort', end)
+  if (gone.aborted) void end()
   return {
     async next() {
-      if (ended) return done
       try {
-        const item = await source.next()
-        if (ended || item.done) return done
+        const item = ended ? done : await source.next()
+        if (item.done) {
+          await end()
+          return done
+        }
         const value = await resultOf(item.value)
         // Its reader is to begin again before an event that cannot be told, and not to miss it.
         if (!value.data) await end()
         return { done: false, value }
       } catch (error) {
-        ended = true
+        await end()
         return { done: false, value: lastOf(error) }
       }
     },

@@ -152,7 +152,7 @@ function fromPlain({ secret, ...plain }: Plain): { apiKey: ApiKey; secret: strin
 
 /** What an event says of a key: never its secret. */
 function factsOf({ id, name, permissions, expiresAt }: ApiKey) {
-  return { id, name, permissions, expiresAt }
+  return { apiKeyId: id, name, permissions, expiresAt }
 }
 
 function toApiKey(row: unknown[]): ApiKey {

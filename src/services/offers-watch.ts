@@ -30,8 +30,9 @@ export function offerWatchServices(deps: Deps) {
       // Followed before it is searched, so that nothing changes in between.
       const following = await feed.follow(actor, { market: true })
       try {
-        const seen: Seen = new Map((await find({ filter, pricing })).map(offer => [offer.id, memoryOf(offer)]))
-        return streamOf(following, changes(following, { filter, pricing }, seen))
+        const [at, offers] = [now(), await find({ filter, pricing })]
+        const seen: Seen = new Map(offers.map(offer => [offer.id, memoryOf(offer)]))
+        return streamOf(following, changes(following, { filter, pricing }, seen, at))
       } catch (error) {
         following.close()
         throw error
@@ -39,8 +40,8 @@ export function offerWatchServices(deps: Deps) {
     },
   }
 
-  async function* changes({ next }: Following, wanted: Wanted, seen: Seen): AsyncGenerator<OfferChange> {
-    let [looked, lookedAtAll] = [now(), now()]
+  async function* changes({ next }: Following, wanted: Wanted, seen: Seen, since: Date): AsyncGenerator<OfferChange> {
+    let [looked, lookedAtAll] = [since, since]
     for (let news = await next(tickMs); news; news = await next(tickMs)) {
       const at = now()
       const all = dependsOnTime(wanted.filter) && at.getTime() - lookedAtAll.getTime() >= tickMs

@@ -5,7 +5,9 @@ import { apiKeyServices } from './api-keys.ts'
 import { identityServices } from './api-keys-identity.ts'
 import { apiKeyOperations } from './api-keys-operations.ts'
 import type { DataDeps, Deps } from './deps.ts'
+import { historyServices } from './events-history.ts'
 import { outboxServices } from './events-outbox.ts'
+import { retentionServices } from './events-retention.ts'
 import { watchServices } from './events-watch.ts'
 import { gpuModelServices } from './gpu-models.ts'
 import { instanceServices } from './instances.ts'
@@ -37,7 +39,7 @@ export function createServices(deps: Deps) {
   return {
     accounts: accountServices(deps),
     apiKeys: { ...identityServices(deps), ...apiKeyServices(deps) },
-    events: watchServices(deps),
+    events: { ...historyServices(deps), ...watchServices(deps) },
     gpuModels: gpuModelServices(deps),
     instances: {
       ...instanceServices(deps),
@@ -74,6 +76,11 @@ export function createOperations(deps: DataDeps) {
 /** What feeds the streams. No face has it. */
 export function createOutbox(deps: DataDeps) {
   return outboxServices(deps)
+}
+
+/** What keeps the events from becoming too many. No face has it. */
+export function createRetention(deps: DataDeps, retentionDays: number) {
+  return retentionServices(deps, retentionDays)
 }
 
 /** What the reconciler does. No face has it. */

@@ -53,7 +53,7 @@ export function templateCommands(deps: Deps) {
           UPDATE templates SET deleted_at = ${at}, registry_login = NULL, secret_env = NULL
           WHERE id = ${id}::bigint AND account_id = ${actor.accountId} AND deleted_at IS NULL RETURNING name, hash_id`)
         if (!row) throw notFound(id)
-        const before = { id, name: row[0], hashId: row[1] }
+        const before = { templateId: id, name: row[0], hashId: row[1] }
         await recordEvents(tx, [{ ...by(actor), type: 'TEMPLATE_DELETED', before }], at)
       })
     },
@@ -79,7 +79,7 @@ export function templateCommands(deps: Deps) {
         WHERE id = ${id}::bigint AND account_id = ${actor.accountId} AND deleted_at IS NULL FOR UPDATE) old
       WHERE t.id = old.id RETURNING old.name, old.hash_id`)
     if (!old) throw notFound(id)
-    const before = { id, name: old[0], hashId: old[1] }
+    const before = { templateId: id, name: old[0], hashId: old[1] }
     await recordEvents(tx, [{ ...by(actor), type: 'TEMPLATE_SAVED', before, after: shown(id, row) }], at)
     return id
   }
@@ -111,7 +111,7 @@ function rowOf({ accountId }: Actor, wish: TemplateWish, secrets: Secrets) {
 }
 
 function shown(id: number, { name, hashId }: Row) {
-  return { id, name, hashId }
+  return { templateId: id, name, hashId }
 }
 
 function by({ accountId, apiKeyId }: Actor) {

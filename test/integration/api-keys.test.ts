@@ -408,8 +408,8 @@ it('every change is told with who did it, and what the key may do', async () => 
   await mutate(owner, 'reset', { id })
   await mutate(owner, 'revoke', { id })
   const rows = await app.sql(`SELECT type, before, after, 'key_' || api_key_id AS by FROM events
-    WHERE coalesce(before, after)->>'id' = '${id.slice(4)}' AND type LIKE 'API_KEY_%' ORDER BY id`)
-  const facts = { id: Number(id.slice(4)), name: 'told', permissions: { api: { misc: {} } }, expiresAt: null }
+    WHERE coalesce(before, after)->>'apiKeyId' = '${id.slice(4)}' AND type LIKE 'API_KEY_%' ORDER BY id`)
+  const facts = { apiKeyId: Number(id.slice(4)), name: 'told', permissions: { api: { misc: {} } }, expiresAt: null }
   const by = await idOf(owner)
   expect(rows).toEqual([
     { type: 'API_KEY_CREATED', before: null, after: facts, by },

@@ -20,7 +20,7 @@ afterAll(() => app.close())
 const number = (id: string) => Number(id.slice('tpl_'.length))
 const eventsOf = async (id: string) =>
   await app.sql(`SELECT type, before, after FROM events
-    WHERE coalesce(after, before)->>'id' = '${number(id)}' AND type LIKE 'TEMPLATE%' ORDER BY id`)
+    WHERE coalesce(after, before)->>'templateId' = '${number(id)}' AND type LIKE 'TEMPLATE%' ORDER BY id`)
 
 const everything = {
   name: 'everything',
@@ -99,7 +99,7 @@ describe('a template that is saved', () => {
     expect(await templates.find(owner, { id: first.id, hashId: first.hashId })).toEqual([null, second, second, second])
     const [row] = await app.sql(`SELECT registry_login FROM templates WHERE id = ${number(first.id)}`)
     expect(row).toEqual({ registry_login: null })
-    const [a, b] = [first, second].map(({ hashId }) => ({ id: number(first.id), name: 'changing', hashId }))
+    const [a, b] = [first, second].map(({ hashId }) => ({ templateId: number(first.id), name: 'changing', hashId }))
     expect(await eventsOf(first.id)).toEqual([
       { type: 'TEMPLATE_SAVED', before: null, after: a },
       { type: 'TEMPLATE_SAVED', before: a, after: b },
@@ -126,7 +126,7 @@ describe('a template that is saved', () => {
     expect(await templates.find(owner, saved)).toEqual([null, null, null, null])
     const [row] = await app.sql(`SELECT registry_login, secret_env FROM templates WHERE id = ${number(saved.id)}`)
     expect(row).toEqual({ registry_login: null, secret_env: null })
-    const shown = { id: number(saved.id), name: 'going', hashId: saved.hashId }
+    const shown = { templateId: number(saved.id), name: 'going', hashId: saved.hashId }
     expect(await eventsOf(saved.id)).toMatchObject([{}, { type: 'TEMPLATE_DELETED', before: shown, after: null }])
     const missing = { code: 'NOT_FOUND', id: saved.id, message: `Template ${number(saved.id)} not found.` }
     expect(await templates.remove(owner, saved.id)).toMatchObject(missing)

@@ -1,5 +1,12 @@
 // Subscriptions as clients read them.
 
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import type { Client } from 'graphql-ws'
+import { WebSocket } from 'ws'
+import type { App } from '../../src/app.ts'
+import { createHttpServer, type ServerOptions } from '../../src/http/server.ts'
+
 export type Result = {
   // biome-ignore lint/suspicious/noExplicitAny: whatever the test asked for
   data?: any
@@ -74,4 +81,53 @@ async function* messagesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<str
     }
   }
   throw new Error('The stream broke off.')
+}
+
+/** Subscribes over a WebSocket, with a client that has one. */
+export function subscribeWs(client: Client, query: string): Omit<Subscription, 'status'> {
+  const results = client.iterate({ query })
+  const next = async () => (await results.next()).value as Result | undefined
+  return {
+    next,
+    async rest() {
+      const all: Result[] = []
+      for await (const result of results) all.push(result as Result)
+      return all
+    },
+    close: async () => void (await results.return?.()),
+  }
+}
+
+/** A WebSocket of its own, that says just what a test wants. */
+export async function rawSocket(url: string, options: { protocol?: string; headers?: Record<string, string> } = {}) {
+  const { protocol = 'graphql-transport-ws', headers = {} } = options
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, protocol, { headers })
+  const heard: Record<string, unknown>[] = []
+  socket.on('message', data => heard.push(JSON.parse(String(data))))
+  const closed = once(socket, 'close').then(([code, reason]) => [code, String(reason)] as [number, string])
+  await once(socket, 'open')
+  return {
+    socket,
+    heard,
+    /** The code and the reason that it was closed with. */
+    closed,
+    say: (message: unknown) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
+  }
+}
+
+/** Listens for an app as its process does. */
+export async function listenFor(app: Pick<App, 'fetch' | 'upgrade'>, options: ServerOptions = {}) {
+  const server = createHttpServer(app.fetch, { upgrade: app.upgrade, ...options }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    /** How many connections there are. */
+    connections: () => new Promise<number>(resolve => server.getConnections((_error, count) => resolve(count))),
+    async close() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
 }

@@ -20,6 +20,7 @@ describe('the settings', () => {
       secret: undefined,
       simulatedDelay: 1,
       sshProxy: null,
+      eventRetentionDays: 90,
     })
   })
 
