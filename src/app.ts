@@ -42,6 +42,9 @@ export type AppOptions = {
   simulatedDelay: number
   /** Where the operator's SSH proxy listens; null without one. */
   sshProxy: SshProxy | null
+  /** How long an instance may take to come up, and its machine not to answer. */
+  startTimeoutMs: number
+  offlineGraceMs: number
 }
 
 export type App = {
@@ -64,7 +67,20 @@ export type App = {
 
 /** Builds everything and listens to nothing. */
 export function createApp(options: AppOptions): App {
-  const { databaseUrl, poolSize, graphiql, host, demoKeyFile, log, now, secret, simulatedDelay, sshProxy } = options
+  const {
+    databaseUrl,
+    poolSize,
+    graphiql,
+    host,
+    demoKeyFile,
+    log,
+    now,
+    secret,
+    simulatedDelay,
+    startTimeoutMs,
+    offlineGraceMs,
+    sshProxy,
+  } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const database = openDatabase({ url: databaseUrl, poolSize, onIdleError })
   const feed = createFeed({ outbox: createOutbox({ database, now }), now, log })
@@ -72,7 +88,8 @@ export function createApp(options: AppOptions): App {
   const services = createServices(deps)
   const world: World = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
   const provider = createSimulated({ world, now, delayFactor: simulatedDelay })
-  const reconciler = createReconciler({ reconciliation: createReconciliation(deps), provider, now, log })
+  const limits = { startTimeoutMs, offlineGraceMs }
+  const reconciler = createReconciler({ reconciliation: createReconciliation(deps), provider, now, log, limits })
   const operations = createOperations({ database, now })
   const onNews = () => {
     reconciler.wake()

@@ -21,6 +21,8 @@ export type Config = {
   /** Where the operator's SSH proxy listens; null without one. */
   sshProxy: SshProxy | null
   eventRetentionDays: number
+  startTimeoutMs: number
+  offlineGraceMs: number
 }
 
 const flag = z.enum(['true', 'false']).transform(value => value === 'true')
@@ -33,6 +35,7 @@ const sshProxy = z
   })
   // REST shows the port before it, too.
   .refine(({ port }) => port >= 2 && port <= 65_535)
+const minutes = { must: 'a number of minutes, 1 to 1440', schema: z.coerce.number().min(1).max(1440) }
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
 
 /** Every setting, and what it must be. The README has the same table. */
@@ -48,6 +51,8 @@ const settings = {
   SIMULATED_DELAY: { must: 'a factor, 0 to 100', schema: z.coerce.number().min(0).max(100) },
   SSH_PROXY: { must: 'a host and a port, such as ssh.example.com:2222', schema: sshProxy },
   EVENT_RETENTION_DAYS: { must: 'a number of days, 1 to 3650', schema: z.coerce.number().int().min(1).max(3650) },
+  START_TIMEOUT_MINUTES: minutes,
+  OFFLINE_GRACE_MINUTES: minutes,
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
 } as const
 /** Settings that no message repeats. */
@@ -73,6 +78,8 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     simulatedDelay: rest.SIMULATED_DELAY ?? 1,
     sshProxy: rest.SSH_PROXY ?? null,
     eventRetentionDays: rest.EVENT_RETENTION_DAYS ?? 90,
+    startTimeoutMs: (rest.START_TIMEOUT_MINUTES ?? 30) * 60_000,
+    offlineGraceMs: (rest.OFFLINE_GRACE_MINUTES ?? 5) * 60_000,
   }
 }
 

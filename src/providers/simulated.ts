@@ -2,8 +2,8 @@
 // time how far they are. Nothing runs in the background, and a restart loses nothing.
 
 import { createHash } from 'node:crypto'
-import type { Truth } from '../domain/containers.ts'
-import type { Provider } from './provider.ts'
+import type { LogLine, Truth } from '../domain/containers.ts'
+import { ContainerNotRunning, type Provider } from './provider.ts'
 
 /** Runs a statement on the world's table, and reads its rows as arrays. */
 export type World = (text: string, values: unknown[]) => Promise<unknown[][]>
@@ -58,6 +58,26 @@ export function createSimulated({ world, now, delayFactor }: SimulatedOptions): 
     },
     async remove(instanceId) {
       await world('DELETE FROM simulated_containers WHERE instance_id = $1', [String(instanceId)])
+    },
+    async logs(instanceId, { after, tail }) {
+      const [row] = await world('SELECT prepared_at, up_at, down_at FROM simulated_containers WHERE instance_id = $1', [
+        String(instanceId),
+      ])
+      const texts = ['Its image is here.', 'It is up.', 'It is down.']
+      const lines = (row ?? []).flatMap((at, index): LogLine[] => {
+        if (at === null || (at as Date) > now()) return []
+        return [{ at: at as Date, text: texts[index] as string, source: 'machine', cursor: String(index) }]
+      })
+      if (after !== undefined) return lines.filter(({ cursor }) => cursor > after)
+      return tail === undefined ? lines : tail === 0 ? [] : lines.slice(-tail)
+    },
+    async exec(instanceId, command, signal) {
+      const { state } = await this.observe(instanceId, signal)
+      if (state !== 'running') throw new ContainerNotRunning('The container does not run.')
+      const [, words] = /^echo\s+(.*)$/.exec(command) ?? []
+      return words === undefined
+        ? { exitCode: 127, output: `sh: ${command}: not found\n` }
+        : { exitCode: 0, output: `${words}\n` }
     },
   }
 }

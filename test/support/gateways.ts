@@ -40,7 +40,8 @@ export function openGateway({ url, now, between, poolSize = 4, delayFactor = 1 }
   const driver = createSimulated({ world, now, delayFactor })
   const provider = between ? between(driver) : driver
   const reconciliation = createReconciliation(deps)
-  const work = { reconciliation, provider, now, log }
+  const limits = { startTimeoutMs: 30 * 60_000, offlineGraceMs: 5 * 60_000 }
+  const work = { reconciliation, provider, now, log, limits }
   const reconciler = createReconciler(work)
   const services = createServices(deps)
   const operations = createOperations({ database, now })
