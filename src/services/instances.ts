@@ -20,6 +20,8 @@ import type { Deps } from './deps.ts'
 type InstanceOperation =
   | 'instances.get'
   | 'instances.watch'
+  | 'instances.logs'
+  | 'instances.execute'
   | 'instances.update'
   | 'instances.attachSshKey'
   | 'instances.detachSshKey'

@@ -14,6 +14,8 @@ import { instanceServices } from './instances.ts'
 import { bestServices } from './instances-best.ts'
 import { bidServices } from './instances-bid.ts'
 import { commandServices } from './instances-command.ts'
+import { executeServices } from './instances-execute.ts'
+import { logServices } from './instances-logs.ts'
 import { quoteServices } from './instances-quote.ts'
 import { rentServices } from './instances-rent.ts'
 import { instanceWatchServices } from './instances-watch.ts'
@@ -49,6 +51,8 @@ export function createServices(deps: Deps) {
       ...commandServices(deps),
       ...bidServices(deps),
       ...instanceWatchServices(deps),
+      ...logServices(deps),
+      ...executeServices(deps),
     },
     machines: machineServices(deps),
     offers: { ...offerServices(deps), ...offerWatchServices(deps) },

@@ -11,6 +11,7 @@ const services: Services = createServices({
   now: () => new Date(),
   secrets: createSecrets('a secret of tests'),
   sshProxy: null,
+  console: { logs: () => Promise.reject(), execute: () => Promise.reject() },
   feed: { follow: () => Promise.reject(new Error('no stream is opened')) },
 })
 const operations = Object.entries(services).flatMap(([name, service]) =>
