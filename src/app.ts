@@ -15,7 +15,8 @@ import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
 import { createSockets, type Sockets } from './http/sockets.ts'
 import { consoleOf } from './providers/console.ts'
-import { createSimulated, type World } from './providers/simulated.ts'
+import { createSimulated } from './providers/simulated.ts'
+import { type Query, worldIn } from './providers/simulated-world.ts'
 import { createReconciler } from './reconciler/loop.ts'
 import { createRestFace } from './rest/face.ts'
 import { createSecrets } from './services/secrets.ts'
@@ -85,8 +86,8 @@ export function createApp(options: AppOptions): App {
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const database = openDatabase({ url: databaseUrl, poolSize, onIdleError })
   const feed = createFeed({ outbox: createOutbox({ database, now }), now, log })
-  const world: World = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
-  const provider = createSimulated({ world, now, delayFactor: simulatedDelay })
+  const query: Query = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
+  const provider = createSimulated({ world: worldIn(query), now, delayFactor: simulatedDelay })
   const deps = { database, now, secrets: createSecrets(secret), feed, console: consoleOf(provider, log), sshProxy }
   const services = createServices(deps)
   const limits = { startTimeoutMs, offlineGraceMs }

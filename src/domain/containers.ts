@@ -36,7 +36,7 @@ export type Truth =
   | { state: 'prepared'; sshKeys: string[] }
   /** It was started and is not ready yet. */
   | { state: 'starting'; until?: Date }
-  | { state: 'running'; sshKeys: string[] }
+  | { state: 'running'; sshKeys: string[]; until?: Date }
   /** It was told to stop and has not yet. */
   | { state: 'stopping'; until?: Date }
   /** It stopped because it was told to. */

@@ -2,8 +2,8 @@ import type { Authorisation, ContainerSpec, Execution, LogLine, LogRange, Truth 
 
 /**
  * Runs containers somewhere. Every call may be repeated, with the same end; what it asks for has begun when it returns,
- * and `observe` says how far it has come. A machine that does not answer is seen as `unreachable`, and every other call
- * throws MachineUnreachable then. A call whose signal is aborted throws, and begins nothing afterwards.
+ * and `observe` says how far it has come. Where the machine does not answer, every call throws MachineUnreachable. A call
+ * whose signal is aborted throws, and begins nothing afterwards.
  */
 export type Provider = {
   observe(instanceId: bigint, signal: AbortSignal): Promise<Truth>

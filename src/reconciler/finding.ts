@@ -47,9 +47,11 @@ export function backOff({ attempts }: Lease, { unreachableMs }: Wish, { offlineG
   return after(now, graceMs > 0 ? Math.min(delayMs, graceMs) : delayMs)
 }
 
-function afterRest({ status }: Plan, { state }: Truth, { destroyed }: Wish, now: Date): Date | null {
-  if (destroyed || isFinal(status) || state === 'absent') return null
-  return after(now, state === 'running' ? runningMs : restingMs)
+function afterRest({ status }: Plan, truth: Truth, { destroyed }: Wish, now: Date): Date | null {
+  if (destroyed || isFinal(status) || truth.state === 'absent') return null
+  const next = after(now, truth.state === 'running' ? runningMs : restingMs)
+  const end = expected(truth)
+  return end && end < next ? end : next
 }
 
 function expected(truth: Truth): Date | undefined {

@@ -7,6 +7,7 @@ import { createLog } from '../../src/http/log.ts'
 import { consoleOf } from '../../src/providers/console.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { createSimulated } from '../../src/providers/simulated.ts'
+import { worldIn } from '../../src/providers/simulated-world.ts'
 import { createReconciler } from '../../src/reconciler/loop.ts'
 import { reconcile } from '../../src/reconciler/reconcile.ts'
 import { createSecrets } from '../../src/services/secrets.ts'
@@ -35,9 +36,9 @@ export function openGateway({ url, now, between, poolSize = 4, delayFactor = 1 }
     feed.wake()
   })
   const feed = createFeed({ outbox: createOutbox({ database, now }), now, log })
-  const world = async (text: string, values: unknown[]) =>
+  const query = async (text: string, values: unknown[]) =>
     (await database.pool.query({ text, values, rowMode: 'array' })).rows
-  const driver = createSimulated({ world, now, delayFactor })
+  const driver = createSimulated({ world: worldIn(query), now, delayFactor })
   const provider = between ? between(driver) : driver
   const own = { secrets: createSecrets('a secret of tests'), feed, console: consoleOf(provider, log), sshProxy: null }
   const deps = { database, now, ...own }
