@@ -1,8 +1,9 @@
-// How an instance is reached, in each launch mode, and over both faces.
+// How an instance is reached and looked into, in each launch mode, and over both faces.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../support/app.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
+import { subscribeSse } from '../support/streams.ts'
 
 /** The same market behind two gateways: one whose operator runs an SSH proxy, and one without. */
 let plain: TestApp
@@ -122,3 +123,54 @@ it.each(['created', 'stopped', 'exited', 'unknown'])(
     expect(body.instances).toMatchObject({ ssh_host: null, ssh_port: null, ssh_user: null, ports: {} })
   },
 )
+
+describe('the log of an instance', () => {
+  it('is read with it, followed from there, and read no more once it is destroyed', async () => {
+    const id = await rentals.rentTo(key, 'running', { onstart: 'echo hello' })
+    const { data } = await plain.graphql(key, `{ instance(id: "${id}") { logs(tail: 2) { cursor at source line } } }`)
+    const [first, second] = data.instance.logs
+    expect(second).toEqual({
+      ...{ cursor: expect.any(String), at: expect.stringMatching(/Z$/), line: expect.any(String) },
+      source: expect.stringMatching(/^(MACHINE|STDOUT|STDERR)$/),
+    })
+    const query = `subscription { instanceLogs(id: "${id}", after: "${first.cursor}") { cursor line } }`
+    const stream = await subscribeSse(proxied.fetch, key, query)
+    expect((await stream.next())?.data.instanceLogs).toEqual({ cursor: second.cursor, line: second.line })
+    await plain.rest(key, 'DELETE', `/instances/${id}/`)
+    await rentals.settle()
+    await stream.rest()
+    const after = await plain.graphql(key, `{ instance(id: "${id}") { logs { line } } }`)
+    expect(after.data.instance.logs).toEqual([])
+  })
+
+  it.each([0, 1_001])('is refused with a tail of %d', async tail => {
+    const id = await rentals.rent(key)
+    const { errors } = await plain.graphql(key, `{ instance(id: "${id}") { logs(tail: ${tail}) { line } } }`)
+    expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', issues: [{ path: 'tail' }] } }])
+  })
+
+  it('is read of a few at once, and not of a page', async () => {
+    const ask = async (first: number) =>
+      (await plain.graphql(key, `{ instances(first: ${first}) { nodes { logs(tail: 1) { line } } } }`)).errors
+    expect(await ask(5)).toBeUndefined()
+    expect(await ask(25)).toMatchObject([{ extensions: { code: 'COST_LIMIT_EXCEEDED' } }])
+  })
+
+  it('is not read by a key that may read the instance alone', async () => {
+    const id = await rentals.rent(key)
+    const scoped = await plain.scopedKey(key, { api: { instance_read: { 'instances.get': {} } } })
+    const { data, errors } = await plain.graphql(scoped, `{ instance(id: "${id}") { label logs { line } } }`)
+    expect([data, errors]).toMatchObject([{ instance: null }, [{ extensions: { code: 'FORBIDDEN' } }]])
+  })
+})
+
+it('a command is run in a running instance, and refused elsewhere', async () => {
+  const ask = async (id: number) => {
+    const query = `mutation { executeCommand(input: { id: "${id}", command: "echo 'a  b'" }) {
+      ... on ExecuteCommandSuccess { exitCode output truncated } ... on InvalidStateError { code current { id } } } }`
+    return (await plain.graphql(key, query)).data.executeCommand
+  }
+  expect(await ask(await rentals.rentTo(key, 'running'))).toEqual({ exitCode: 0, output: 'a  b\n', truncated: false })
+  const stopped = await rentals.rentTo(key, 'stopped')
+  expect(await ask(stopped)).toEqual({ code: 'INVALID_STATE', current: { id: `ins_${stopped}` } })
+})
