@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { type Client, createClient } from 'graphql-ws'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
@@ -41,6 +43,18 @@ async function ask(query: string) {
   // biome-ignore lint/suspicious/noExplicitAny: whatever was asked for
   return ((await response.json()) as any).data
 }
+
+const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+const [, command = ''] = /\n## Subscriptions\n.*?```sh\n(.*?)```/s.exec(readme) ?? []
+
+it('does what the README says of subscriptions', async () => {
+  const { offers } = await ask('{ offers(first: 1) { nodes { id } } }')
+  const renting = `rentInstance(input: { offerId: "${offers.nodes[0].id}", spec: { source: { image: "ubuntu" } } })`
+  await ask(`mutation { ${renting} { __typename } }`)
+  const script = command.replaceAll('http://127.0.0.1:4000', gateway.url)
+  const { stdout } = await promisify(execFile)('bash', ['-euc', script], { env: { ...process.env, KEY: key } })
+  expect(stdout).toBe('data: {"data":{"instanceChanged":{"status":"RUNNING","statusReason":null}}}\n')
+})
 
 describe.each(transports)('a running gateway, over %s', (_name, subscribe) => {
   it('shows a rental from its beginning to its end, and ends its streams when it stops', async () => {
