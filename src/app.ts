@@ -13,7 +13,8 @@ import { logged } from './http/request-log.ts'
 import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
 import { createSockets, type Sockets } from './http/sockets.ts'
-import { createSimulated, type World } from './providers/simulated.ts'
+import { createSimulated } from './providers/simulated.ts'
+import { type Query, worldIn } from './providers/simulated-world.ts'
 import { createReconciler } from './reconciler/loop.ts'
 import { createRestFace } from './rest/face.ts'
 import { createSecrets } from './services/secrets.ts'
@@ -39,6 +40,9 @@ export type AppOptions = {
   secret: string
   /** How slow the simulated machines are: 1 as real ones, 0 not at all. */
   simulatedDelay: number
+  /** How long an instance may take to come up, and its machine not to answer. */
+  startTimeoutMs: number
+  offlineGraceMs: number
 }
 
 export type App = {
@@ -61,15 +65,28 @@ export type App = {
 
 /** Builds everything and listens to nothing. */
 export function createApp(options: AppOptions): App {
-  const { databaseUrl, poolSize, graphiql, host, demoKeyFile, log, now, secret, simulatedDelay } = options
+  const {
+    databaseUrl,
+    poolSize,
+    graphiql,
+    host,
+    demoKeyFile,
+    log,
+    now,
+    secret,
+    simulatedDelay,
+    startTimeoutMs,
+    offlineGraceMs,
+  } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const database = openDatabase({ url: databaseUrl, poolSize, onIdleError })
   const feed = createFeed({ outbox: createOutbox({ database, now }), now, log })
   const deps = { database, now, secrets: createSecrets(secret), feed }
   const services = createServices(deps)
-  const world: World = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
-  const provider = createSimulated({ world, now, delayFactor: simulatedDelay })
-  const reconciler = createReconciler({ reconciliation: createReconciliation(deps), provider, now, log })
+  const query: Query = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
+  const provider = createSimulated({ world: worldIn(query), now, delayFactor: simulatedDelay })
+  const limits = { startTimeoutMs, offlineGraceMs }
+  const reconciler = createReconciler({ reconciliation: createReconciliation(deps), provider, now, log, limits })
   const operations = createOperations({ database, now })
   const onNews = () => {
     reconciler.wake()

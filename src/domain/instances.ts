@@ -39,14 +39,23 @@ export function isWaiting({ granted, destroyedAt, ...standing }: Instance): bool
 
 /** Why a status is what it is. The code is for programs, the message for people. */
 export type Reason = { code: ReasonCode; message: string; exitCode?: number }
-export type ReasonCode =
-  | 'USER_REQUEST'
-  | 'WAITING_FOR_GPUS'
-  | 'OUTBID'
-  | 'IMAGE_PULL_FAILED'
-  | 'START_FAILED'
-  | 'EXITED'
-  | 'CONTAINER_LOST'
+export type ReasonCode = (typeof reasonCodes)[number]
+export const reasonCodes = [
+  'USER_REQUEST',
+  'WAITING_FOR_GPUS',
+  'OUTBID',
+  'PULLING',
+  'STARTING',
+  'STARTED',
+  'MACHINE_ERROR',
+  'HOST_UNREACHABLE',
+  'IMAGE_PULL_FAILED',
+  'START_FAILED',
+  'START_TIMEOUT',
+  'EXITED',
+  'HOST_OFFLINE',
+  'CONTAINER_LOST',
+] as const
 
 /** A public port that leads into an instance: what became of the wish. */
 export type PortBinding = Port
@@ -98,9 +107,9 @@ export type Instance = Block & {
 }
 
 export const instanceActions = ['start', 'stop', 'changeBid', 'destroy'] as const
-export type InstanceAction = (typeof instanceActions)[number]
+type InstanceAction = (typeof instanceActions)[number]
 /** Whether an action can be asked for now; if not, why. */
-export type Availability = { action: InstanceAction; available: boolean; reason: string | null }
+type Availability = { action: InstanceAction; available: boolean; reason: string | null }
 
 type Standing = Pick<Instance, 'targetState' | 'status' | 'destroyedAt'>
 type PricedStanding = Standing & Pick<Instance, 'interruptible'>

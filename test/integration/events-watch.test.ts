@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Actor } from '../../src/domain/actor.ts'
-import type { EventEdge } from '../../src/services/events-history.ts'
 import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { take } from '../support/events.ts'
 import { listMachines } from '../support/factories.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
 
@@ -30,22 +30,18 @@ afterAll(async () => {
   await testDatabase.drop()
 })
 
-async function take(stream: AsyncIterator<EventEdge>, count: number): Promise<EventEdge[]> {
-  const taken: EventEdge[] = []
-  while (taken.length < count) {
-    const { value, done } = await stream.next()
-    if (done) break
-    taken.push(value)
-  }
-  return taken
-}
-
 async function rent(actor: Actor): Promise<bigint> {
   const [offer] = await gateway.sql(
     'SELECT id FROM offers WHERE num_gpus = 1 AND rentable AND withdrawn_at IS NULL ORDER BY id LIMIT 1',
   )
   return (await gateway.rent(actor, BigInt(offer?.['id'] as string))).id
 }
+
+it('nobody reads what happened to the instance of another', async () => {
+  const asked = { instanceId: await rent(renter), page: {} }
+  const read = async (actor: Actor) => (await gateway.services.events.pagesOf(actor, [asked])).get(asked)?.edges
+  expect([await read(renter), await read(rival)]).toMatchObject([[{}, {}], []])
+})
 
 describe('a stream of events', () => {
   it('tells what happens from then on, to the account that it happens to', async () => {

@@ -5,7 +5,9 @@ DROP INDEX "events_instance_id_id_idx";
 ALTER TABLE "instances" ADD COLUMN     "announced_at" TIMESTAMPTZ(3),
 ADD COLUMN     "policy_due_at" TIMESTAMPTZ(3),
 ADD COLUMN     "policy_leased_until" TIMESTAMPTZ(3),
-ADD COLUMN     "seen_at" TIMESTAMPTZ(3);
+ADD COLUMN     "seen_at" TIMESTAMPTZ(3),
+ADD COLUMN     "unconfirmed_at" TIMESTAMPTZ(3),
+ADD COLUMN     "unreachable_at" TIMESTAMPTZ(3);
 
 -- AlterTable
 ALTER TABLE "machines" ADD COLUMN     "offers_xid" xid8 NOT NULL DEFAULT pg_current_xact_id(),
