@@ -61,7 +61,10 @@ async function main(): Promise<void> {
     if (http.listening) {
       const closed = once(http, 'close')
       http.close()
+      // A stream that is ended leaves a connection that its client may keep.
+      const closing = setInterval(() => http.closeIdleConnections(), 50)
       await Promise.race([closed, sleep(graceMs)])
+      clearInterval(closing)
       http.closeAllConnections()
     }
     await Promise.race([app.stop(), sleep(disconnectMs)])

@@ -3,7 +3,7 @@ export type Tab = { query: string; variables?: string }
 /** What comes after a first rental: settings that are kept, bids and volumes. The first tabs make `ins_1`. */
 export const moreTabs: Tab[] = [
   {
-    query: `# 7. Template: settings to rent with more than once.
+    query: `# 8. Template: settings to rent with more than once.
 # With the id of a template they replace what it has.
 mutation Template {
   saveTemplate(
@@ -28,7 +28,7 @@ mutation Template {
 `,
   },
   {
-    query: `# 8. Best: searches and rents in one, here at a bid, with
+    query: `# 9. Best: searches and rents in one, here at a bid, with
 # the hash of the template. What is said beside it counts
 # more; sources and source tell where a setting is from.
 mutation Best($template: String!) {
@@ -67,7 +67,7 @@ mutation Best($template: String!) {
     variables: '{ "template": "fd4a4c258d62396bac970d18d3f31e04" }',
   },
   {
-    query: `# 9. Bid: who bids most has the GPUs. Whoever is outbid
+    query: `# 10. Bid: who bids most has the GPUs. Whoever is outbid
 # waits, and goes on when they are free again.
 mutation Bid($instance: ID!) {
   changeBid(
@@ -84,7 +84,7 @@ mutation Bid($instance: ID!) {
     variables: '{ "instance": "ins_2" }',
   },
   {
-    query: `# 10. Volume: a disk that outlives instances. The query
+    query: `# 11. Volume: a disk that outlives instances. The query
 # volumeOffers finds storage. An instance on its machine
 # gets the volume by this, in its spec:
 # volumes: [{ source: { volumeId: "vol_1" } }]
@@ -107,7 +107,7 @@ mutation Volume($storage: ID!) {
     variables: '{ "storage": "vof_1" }',
   },
   {
-    query: `# 11. Destroy: it ends rentals, and their disks with all
+    query: `# 12. Destroy: it ends rentals, and their disks with all
 # that is on them. Volumes stay.
 mutation Destroy($instances: [ID!]!) {
   destroyInstances(input: { ids: $instances }) {

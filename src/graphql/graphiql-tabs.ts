@@ -158,7 +158,22 @@ query Watch {
 `,
   },
   {
-    query: `# 6. Stop: a stopped instance costs its disk only.
+    query: `# 6. Follow: it goes on until you press the button again,
+# or nothing is left of the instance.
+subscription Follow($instance: ID!) {
+  instanceChanged(id: $instance) {
+    label
+    status
+    statusReason { code message }
+    statusChangedAt
+    connection { sshCommand }
+  }
+}
+`,
+    variables: '{ "instance": "ins_1" }',
+  },
+  {
+    query: `# 7. Stop: a stopped instance costs its disk only.
 # With RUNNING it starts again.
 mutation Stop($instances: [ID!]!) {
   updateInstances(

@@ -20,6 +20,7 @@ export function createGraphiql(apiKey: () => string | undefined): Handler {
       shouldPersistHeaders: true,
       defaultEditorToolsVisibility: 'headers',
       schemaDescription: true,
+      subscriptionsProtocol: 'SSE',
     })
     return new Response(page.replace('<div id="root">', `${stillTabs}${restoreTabs(key)}$&`), {
       headers: {

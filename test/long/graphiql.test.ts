@@ -52,6 +52,7 @@ describe('GraphiQL in a browser', () => {
     ['Keys', '"prefix": "berth_'],
     ['Rent', '"id": "ins_1"'],
     ['Watch', '"label": "my first"'],
+    ['Follow', '"instanceChanged": {'],
     ['Stop', '"outcome": "APPLIED"'],
     ['Template', '"hashId"'],
     ['Best', '"source": "TEMPLATE"'],
@@ -83,7 +84,7 @@ describe('GraphiQL in a browser', () => {
   it('has the same tabs and still the key when it is loaded again', async () => {
     await page.reload()
     await page.waitForSelector('.graphiql-tab-button')
-    expect(await page.locator('.graphiql-tab-button').allTextContents()).toHaveLength(11)
+    expect(await page.locator('.graphiql-tab-button').allTextContents()).toHaveLength(12)
     expect(await run()).not.toContain('"errors"')
   })
 

@@ -1,6 +1,7 @@
 // Subscriptions as clients read them.
 
 import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Client } from 'graphql-ws'
 import { WebSocket } from 'ws'
@@ -46,7 +47,9 @@ export async function subscribeSse(
       ? new Request(`${url}?query=${encodeURIComponent(query)}`, { headers: all, signal })
       : new Request(url, { method, headers: all, signal, body: JSON.stringify({ query }) }),
   )
-  const messages = messagesOf(response.body as ReadableStream<Uint8Array>)
+  // From now on somebody reads: of an answer that nobody reads, the client closes the connection.
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  const messages = messagesOf(reader)
   const next = async () => {
     const { value } = await messages.next()
     return value && JSON.parse(value)
@@ -60,18 +63,38 @@ export async function subscribeSse(
       return results
     },
     async close() {
+      // Either may be all that the client hears.
       closing.abort()
-      await messages.return(undefined).catch(() => {})
+      void reader.cancel().catch(() => {})
     },
   }
 }
 
+/** Asks without a pool: with its collections forced, the one of `fetch` loses track of streams. */
+export async function askAlone(asked: Request): Promise<Response> {
+  const { method, signal } = asked
+  const headers = Object.fromEntries(asked.headers)
+  const outgoing = request(asked.url, { method, headers, agent: false })
+  outgoing.end(await asked.text())
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      incoming.on('data', chunk => controller.enqueue(chunk))
+      incoming.on('error', error => controller.error(error))
+      incoming.on('end', () => controller.close())
+    },
+    cancel: () => void incoming.destroy(),
+  })
+  signal.addEventListener('abort', () => incoming.destroy())
+  return new Response(body, { status: incoming.statusCode ?? 0 })
+}
+
 /** The data of every `next`, until `complete`. */
-async function* messagesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string, undefined> {
+async function* messagesOf(body: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<string, undefined> {
   let text = ''
   const decoder = new TextDecoder()
-  for await (const chunk of body) {
-    text += decoder.decode(chunk, { stream: true })
+  for (let part = await body.read(); !part.done; part = await body.read()) {
+    text += decoder.decode(part.value, { stream: true })
     const blocks = text.split('\n\n')
     text = blocks.pop() as string
     for (const block of blocks) {
@@ -94,7 +117,7 @@ export function subscribeWs(client: Client, query: string): Omit<Subscription, '
       for await (const result of results) all.push(result as Result)
       return all
     },
-    close: async () => void (await results.return?.()),
+    close: async () => void results.return?.(),
   }
 }
 

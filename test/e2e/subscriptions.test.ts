@@ -1,0 +1,99 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { type Client, createClient } from 'graphql-ws'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { type Gateway, makeDataDir, startGateway, stop } from '../support/process.ts'
+import { type Subscription, subscribeSse, subscribeWs } from '../support/streams.ts'
+
+let gateway: Gateway
+let key: string
+let client: Client
+let remove: () => Promise<void>
+
+beforeEach(async () => {
+  const made = await makeDataDir()
+  remove = made.remove
+  gateway = await startGateway({ BERTH_DATA_DIR: made.dataDir, SIMULATED_DELAY: '0.1' })
+  key = readFileSync(join(made.dataDir, 'demo-key'), 'utf8').trim()
+  const connectionParams = { authorization: `Bearer ${key}` }
+  const url = `${gateway.url.replace('http', 'ws')}/graphql`
+  client = createClient({ url, connectionParams, webSocketImpl: WebSocket, retryAttempts: 0 })
+})
+
+afterEach(async () => {
+  await client.dispose()
+  if (gateway.child.exitCode === null) await stop(gateway)
+  await remove()
+})
+
+const transports: [string, (query: string) => Promise<Omit<Subscription, 'status'>>][] = [
+  ['Server-Sent Events', query => subscribeSse(fetch, key, query, { url: `${gateway.url}/graphql` })],
+  ['a WebSocket', async query => subscribeWs(client, query)],
+]
+
+async function ask(query: string) {
+  const response = await fetch(`${gateway.url}/graphql`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ query }),
+  })
+  // biome-ignore lint/suspicious/noExplicitAny: whatever was asked for
+  return ((await response.json()) as any).data
+}
+
+const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+const [, command = ''] = /\n## Subscriptions\n.*?```sh\n(.*?)```/s.exec(readme) ?? []
+
+it('does what the README says of subscriptions', async () => {
+  const { offers } = await ask('{ offers(first: 1) { nodes { id } } }')
+  const renting = `rentInstance(input: { offerId: "${offers.nodes[0].id}", spec: { source: { image: "ubuntu" } } })`
+  await ask(`mutation { ${renting} { __typename } }`)
+  const script = command.replaceAll('http://127.0.0.1:4000', gateway.url)
+  const { stdout } = await promisify(execFile)('bash', ['-euc', script], { env: { ...process.env, KEY: key } })
+  expect(stdout).toBe('data: {"data":{"instanceChanged":{"status":"RUNNING","statusReason":null}}}\n')
+})
+
+describe.each(transports)('a running gateway, over %s', (_name, subscribe) => {
+  it('shows a rental from its beginning to its end, and ends its streams when it stops', async () => {
+    await ask('mutation { saveTemplate(input: { name: "before", image: "ubuntu" }) { __typename } }')
+    const { events: before } = await ask('{ events(last: 1) { pageInfo { endCursor } } }')
+    const after = before.pageInfo.endCursor
+    const events = await subscribe(
+      `subscription { events(after: "${after}") { cursor node { type instanceId status } } }`,
+    )
+    const { offers } = await ask('{ offers(first: 1) { nodes { id } } }')
+    const { rentInstance } = await ask(
+      `mutation { rentInstance(input: { offerId: "${offers.nodes[0].id}", spec: { source: { image: "ubuntu" } } }) {
+        ... on RentInstanceSuccess { instance { id } } } }`,
+    )
+    const { id } = rentInstance.instance
+    const watched = await subscribe(`subscription { instanceChanged(id: "${id}") { status } }`)
+    const seen: string[] = []
+    while (seen.at(-1) !== 'RUNNING') seen.push((await watched.next())?.data.instanceChanged.status)
+    const order = ['CREATED', 'SCHEDULING', 'LOADING', 'RUNNING']
+    expect(seen).toEqual(seen.toSorted((one, other) => order.indexOf(one) - order.indexOf(other)))
+
+    await ask(`mutation { destroyInstances(input: { ids: ["${id}"] }) { __typename } }`)
+    const last = (await watched.rest()).at(-1)
+    expect(last).toEqual({ data: { instanceChanged: { status: 'DESTROYED' } } })
+
+    const told: string[] = []
+    while (told.at(-1) !== 'INSTANCE_REMOVED') {
+      const { node } = (await events.next())?.data.events ?? {}
+      expect(node.instanceId).toBe(id)
+      told.push(node.type === 'INSTANCE_STATUS_CHANGED' ? node.status : node.type)
+    }
+    expect(told.slice(0, 4)).toEqual(['INSTANCE_CREATED', 'INSTANCE_GRANTED', 'LOADING', 'RUNNING'])
+
+    const ending = events.rest()
+    const start = performance.now()
+    expect(await stop(gateway)).toBe(0)
+    expect(performance.now() - start).toBeLessThan(2_500)
+    expect(await ending).toMatchObject([
+      { errors: [{ extensions: { code: 'STREAM_ENDED', reason: 'GATEWAY_STOPS' } }] },
+    ])
+  })
+})
