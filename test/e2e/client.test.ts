@@ -167,7 +167,7 @@ describe('a typed client', () => {
     expect([first.replayed, again.replayed]).toEqual([false, true])
     expect(again.instance.id).toBe(first.instance.id)
     instanceId = first.instance.id
-    await reaches(ask, instanceId, 'RUNNING')
+    await reaches(ask, instanceId, 'RUNNING', 'STARTED')
   })
 
   it('cannot rent the offer again, and is told why', async () => {
@@ -200,7 +200,7 @@ describe('a typed client', () => {
       },
     })
     rivalId = only('RentInstanceSuccess', rentInstance).instance.id
-    await reaches(askAsRival, rivalId, 'RUNNING')
+    await reaches(askAsRival, rivalId, 'RUNNING', 'STARTED')
     await reaches(ask, instanceId, 'SCHEDULING', 'OUTBID')
   })
 
@@ -209,7 +209,7 @@ describe('a typed client', () => {
     const bidPerHour = minimumBidPerHour ?? expect.fail('No bid would win.')
     const { changeBid } = await ask(client.ChangeBidDocument, { input: { instanceId, bidPerHour } })
     expect(only('InstanceSuccess', changeBid).instance.bidPerHour).toBe(bidPerHour)
-    await reaches(ask, instanceId, 'RUNNING')
+    await reaches(ask, instanceId, 'RUNNING', 'STARTED')
     await reaches(askAsRival, rivalId, 'SCHEDULING', 'OUTBID')
   })
 

@@ -138,6 +138,25 @@ describe('a machine that does not answer', () => {
     expect(await read(id)).toMatchObject({ removed_at: expect.any(Date), unconfirmed_at: null, due_at: null })
   })
 
+  it('is one that takes too long to answer', async () => {
+    const id = await rent()
+    const slow = openGateway({
+      ...{ url: testDatabase.url, now: clock.now },
+      between: provider => ({
+        ...provider,
+        async start() {
+          throw new DOMException('It took too long.', 'TimeoutError')
+        },
+      }),
+    })
+    await pass(minute, slow)
+    expect(await read(id)).toMatchObject({ status: 'loading', reason_code: 'HOST_UNREACHABLE' })
+    expect(await machine()).toMatchObject({ occupant_id: String(id) })
+    await slow.close()
+    await pass(2 * minute)
+    expect(await read(id)).toMatchObject({ status: 'running', reason_code: 'STARTED' })
+  })
+
   it('is asked ever more rarely, and told once', async () => {
     const id = await rent()
     await pass(minute)
@@ -257,6 +276,29 @@ describe('an instance that does not come up', () => {
     await pass(2 * minute)
     expect(await read(id)).toMatchObject({ status: 'running', attempts: 0 })
   })
+})
+
+it('a removal that takes its time is begun once in a look, and waited for', async () => {
+  const removals: string[] = []
+  const slow = openGateway({
+    ...{ url: testDatabase.url, now: clock.now },
+    between: provider => ({
+      ...provider,
+      async remove(id, signal) {
+        const { state } = await provider.observe(id, signal)
+        removals.push(state)
+        if (state === 'running') await provider.stop(id, signal)
+        else if (state !== 'stopping') await provider.remove(id, signal)
+      },
+    }),
+  })
+  const id = await rent()
+  await pass(minute)
+  await destroy(id)
+  await pass(minute, slow)
+  expect(removals).toEqual(['running', 'stopped'])
+  expect(await read(id)).toMatchObject({ removed_at: expect.any(Date), attempts: 0 })
+  await slow.close()
 })
 
 it('what a machine begins late, that was told before it was to stop, is stopped', async () => {

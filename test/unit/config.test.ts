@@ -31,6 +31,11 @@ describe('the settings', () => {
     expect(parseConfig({ PORT: '', DATABASE_URL: '' })).toMatchObject({ port: 4000, databaseUrl: undefined })
   })
 
+  it('are in minutes where they say so', () => {
+    const waits = { START_TIMEOUT_MINUTES: '45', OFFLINE_GRACE_MINUTES: '1.5' }
+    expect(parseConfig(waits)).toMatchObject({ startTimeoutMs: 2_700_000, offlineGraceMs: 90_000 })
+  })
+
   it('never fill a given database with a demo unless told to', () => {
     expect(parseConfig({ DATABASE_URL }).demoKeyFile).toBeUndefined()
     expect(parseConfig({ DATABASE_URL, DEMO_MARKET: 'true' }).demoKeyFile).toBeDefined()
@@ -68,6 +73,8 @@ describe('the settings', () => {
     ['DATABASE_POOL_SIZE', '1', 'DATABASE_POOL_SIZE must be a number of connections, 2 to 200, not "1".'],
     ['DEMO_MARKET', 'yes', 'DEMO_MARKET must be true or false, not "yes".'],
     ['LOG_LEVEL', 'loud', 'LOG_LEVEL must be one of silent, fatal'],
+    ['OFFLINE_GRACE_MINUTES', '0.5', 'OFFLINE_GRACE_MINUTES must be a number of minutes, 1 to 1440, not "0.5".'],
+    ['START_TIMEOUT_MINUTES', 'long', 'START_TIMEOUT_MINUTES must be a number of minutes'],
     ['DATABASE_URL', 'mysql://x', 'DATABASE_URL must be a URL that begins with postgresql://.'],
   ])('refuse %s=%s', (name, value, message) => {
     expect(() => parseConfig({ [name]: value })).toThrow(message)
