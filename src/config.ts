@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { SshProxy } from './domain/instances-access.ts'
 import { isLoopback } from './http/loopback.ts'
 
-export type Config = {
+type Config = {
   host: string
   port: number
   databaseUrl: string | undefined

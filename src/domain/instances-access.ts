@@ -43,7 +43,7 @@ function loginOf(instance: Instance): Login | null {
     case 'proxy': {
       // The notebook listens inside alone, so whoever logs in takes it along.
       const tunnel = launch.mode === 'jupyterProxy' ? `-L ${notebookPort}:127.0.0.1:${notebookPort} ` : ''
-      return sshProxy && login({ ...sshProxy, user: `ins_${id}` }, tunnel)
+      return sshProxy && login({ ...sshProxy, user: `i${id}` }, tunnel)
     }
     case null:
       return null

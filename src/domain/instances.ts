@@ -110,9 +110,9 @@ export type Instance = Block & {
 }
 
 export const instanceActions = ['start', 'stop', 'changeBid', 'destroy'] as const
-export type InstanceAction = (typeof instanceActions)[number]
+type InstanceAction = (typeof instanceActions)[number]
 /** Whether an action can be asked for now; if not, why. */
-export type Availability = { action: InstanceAction; available: boolean; reason: string | null }
+type Availability = { action: InstanceAction; available: boolean; reason: string | null }
 
 type Standing = Pick<Instance, 'targetState' | 'status' | 'destroyedAt'>
 type PricedStanding = Standing & Pick<Instance, 'interruptible'>

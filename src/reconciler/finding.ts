@@ -36,7 +36,7 @@ export function findingOf(wish: Wish, truth: Truth, plan: Plan, now: Date): Find
     answered: state !== 'unreachable',
     unconfirmed: isUnconfirmed(wish, truth, plan),
     failed: state === 'unreachable',
-    dueAt: plan.settled ? afterRest(plan, truth, wish, now) : (expected(truth) ?? after(now, movingMs)),
+    dueAt: plan.settled ? afterRest(plan, truth, wish, now) : nextLook(truth, now, movingMs),
   }
 }
 
@@ -49,13 +49,15 @@ export function backOff({ attempts }: Lease, { unreachableMs }: Wish, { offlineG
 
 function afterRest({ status }: Plan, truth: Truth, { destroyed }: Wish, now: Date): Date | null {
   if (destroyed || isFinal(status) || truth.state === 'absent') return null
-  const next = after(now, truth.state === 'running' ? runningMs : restingMs)
-  const end = expected(truth)
-  return end && end < next ? end : next
+  return truth.state === 'running' ? nextLook(truth, now, runningMs) : after(now, restingMs)
 }
 
-function expected(truth: Truth): Date | undefined {
-  return 'until' in truth ? truth.until : undefined
+/** When the provider expects something else to be seen, but never so late that a heartbeat is left out. */
+function nextLook(truth: Truth, now: Date, ms: number): Date {
+  const expected = 'until' in truth ? truth.until : undefined
+  const latest = after(now, runningMs)
+  if (!expected) return after(now, ms)
+  return expected < latest ? expected : latest
 }
 
 export function after(instant: Date, ms: number): Date {

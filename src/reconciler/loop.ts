@@ -1,7 +1,7 @@
 import type { Lease } from '../services/leases.ts'
 import { type Deps, reconcile } from './reconcile.ts'
 
-export type Reconciler = {
+type Reconciler = {
   /** Looks at what is due from now on, until stopped. */
   start(): void
   /** There may be something due now. */

@@ -5,7 +5,7 @@ import { Prisma } from '../database/generated/client.ts'
 import type { Actor } from '../domain/actor.ts'
 import { checkEventFilter, type Event, type EventFilter } from '../domain/events.ts'
 import { checkKept, orNewest, parseEventCursor, printEventCursor } from '../domain/events-page.ts'
-import { cutPage, type PageArguments, readPage } from '../domain/pages.ts'
+import { type PageArguments, type PageOf, pageOf, readPage } from '../domain/pages.ts'
 import { authorise, authoriseEach } from './authorise.ts'
 import type { DataDeps } from './deps.ts'
 import { eventColumns, filterSql, isKnownSql, keptNow, placeSql, readableSql, toEvent, toKept } from './events-sql.ts'
@@ -13,13 +13,8 @@ import { eventColumns, filterSql, isKnownSql, keptNow, placeSql, readableSql, to
 const { sql, join, raw } = Prisma
 
 export type EventEdge = { node: Event; cursor: string }
-export type EventPage = {
-  edges: EventEdge[]
-  hasNextPage: boolean
-  hasPreviousPage: boolean
-  /** Where to read on. Also of a page that is empty, where what comes after it is yet to happen. */
-  endCursor: string | null
-}
+/** `endCursor` is where to read on: also of a page that is empty, where what comes after it is yet to happen. */
+export type EventPage = PageOf<Event> & { endCursor: string | null }
 /** A page of an instance's events. */
 export type InstanceEvents = { instanceId: bigint; page: PageArguments }
 
@@ -78,14 +73,13 @@ export function historyServices({ database }: DataDeps) {
     const kept = toKept(rows[0])
     if (place) checkKept(place, kept)
     const horizon = printEventCursor({ xid: BigInt(rows[0]?.[3] as string), id: 0n }, kept.epoch)
-    const pageOf = (of: unknown[][]): EventPage => {
+    const isOver = !backward || cursor === undefined
+    const toPage = (of: unknown[][]): EventPage => {
       const events = of.filter(([, , , , , xid]) => xid !== null).map(row => toEvent(row.slice(5)))
-      const { rows, ...more } = cutPage(events, { limit, backward, cursor })
-      const edges = rows.map(node => ({ node, cursor: printEventCursor(node, kept.epoch) }))
-      const isOver = !backward || cursor === undefined
-      return { edges, ...more, endCursor: edges.at(-1)?.cursor ?? (isOver ? horizon : null) }
+      const cut = pageOf(events, { limit, backward, cursor }, node => printEventCursor(node, kept.epoch))
+      return { ...cut, endCursor: cut.edges.at(-1)?.cursor ?? (isOver ? horizon : null) }
     }
-    return new Map([...Map.groupBy(rows, row => row[4])].map(([id, of]) => [id, pageOf(of)]))
+    return new Map([...Map.groupBy(rows, row => row[4])].map(([id, of]) => [id, toPage(of)]))
   }
 }
 

@@ -29,19 +29,27 @@ export type Following = {
  */
 export function streamOf<Item>(following: Following, items: AsyncGenerator<Item>): AsyncIterableIterator<Item> {
   const ended = { done: true, value: undefined } as const
+  let over = false
+
+  function close(): void {
+    over = true
+    following.close()
+  }
+
   return {
     async next() {
+      if (over) return ended
       try {
         const item = following.closed() ? await following.next().then(() => ended) : await items.next()
-        if (item.done) following.close()
+        if (item.done) close()
         return item
       } catch (error) {
-        following.close()
+        close()
         throw error
       }
     },
     async return() {
-      following.close()
+      close()
       await items.return(undefined)
       return ended
     },

@@ -1,6 +1,5 @@
 import type { Actor } from '../domain/actor.ts'
-import { DomainError, invalidInput } from '../domain/errors.ts'
-import { instanceNotFound } from '../domain/instances-command.ts'
+import { DomainError, invalidInput, notFound } from '../domain/errors.ts'
 import { commandIssues, maxOutput, whyNoCommand } from '../domain/instances-logs.ts'
 import { authorise } from './authorise.ts'
 import { asked } from './console.ts'
@@ -22,7 +21,7 @@ export function executeServices(deps: Deps) {
       const issues = commandIssues(command)
       if (issues.length > 0) throw invalidInput(issues)
       const [instance] = await byIds(actor, [id], 'instances.execute')
-      if (!instance) throw instanceNotFound(id)
+      if (!instance) throw notFound('Instance', id)
       const refusal = whyNoCommand(instance)
       const result =
         refusal === undefined ? await asked(patienceMs, signal => deps.console.execute(id, command, signal)) : undefined

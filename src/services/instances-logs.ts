@@ -2,10 +2,9 @@
 
 import type { Actor } from '../domain/actor.ts'
 import { type LogLine, type LogRange, maxLogLines } from '../domain/containers.ts'
-import { invalidInput } from '../domain/errors.ts'
+import { invalidInput, notFound } from '../domain/errors.ts'
 import type { Event } from '../domain/events.ts'
 import type { Instance } from '../domain/instances.ts'
-import { instanceNotFound } from '../domain/instances-command.ts'
 import { addressed, isTalking, placeIn, tailIssues } from '../domain/instances-logs.ts'
 import { authorise } from './authorise.ts'
 import { asked } from './console.ts'
@@ -28,7 +27,7 @@ export function logServices(deps: Deps) {
     /** The last lines of an instance that was found for the same actor. */
     async logs(actor: Actor, { id, accountId }: Pick<Instance, 'id' | 'accountId'>, tail: number): Promise<LogLine[]> {
       authorise(actor, 'instances.logs', { id: Number(id) })
-      if (accountId !== actor.accountId) throw instanceNotFound(id)
+      if (accountId !== actor.accountId) throw notFound('Instance', id)
       const issues = tailIssues(tail, 1)
       if (issues.length > 0) throw invalidInput(issues)
       return (await read(id, { tail })).map(line => addressed(id, line))
@@ -85,7 +84,7 @@ export function logServices(deps: Deps) {
 
   async function find(actor: Actor, id: bigint): Promise<Instance> {
     const [instance] = await byIds(actor, [id], 'instances.logs')
-    if (!instance) throw instanceNotFound(id)
+    if (!instance) throw notFound('Instance', id)
     return instance
   }
 }

@@ -1,9 +1,9 @@
 // An instance as it changes.
 
 import type { Actor } from '../domain/actor.ts'
+import { notFound } from '../domain/errors.ts'
 import type { Event } from '../domain/events.ts'
 import type { Instance } from '../domain/instances.ts'
-import { instanceNotFound } from '../domain/instances-command.ts'
 import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { type Following, streamOf } from './feed.ts'
@@ -39,7 +39,7 @@ export function instanceWatchServices(deps: Deps) {
 
   async function read(actor: Actor, id: bigint): Promise<Instance> {
     const [instance] = await byIds(actor, [id], 'instances.watch')
-    if (!instance) throw instanceNotFound(id)
+    if (!instance) throw notFound('Instance', id)
     return instance
   }
 }

@@ -6,7 +6,7 @@ import { type InstanceStatus, isFinal, type Reason } from '../domain/instances.t
 import type { Machine } from '../domain/machines.ts'
 import { recordEvents } from './events.ts'
 import { isHeld, type Lease } from './leases.ts'
-import { lockMachine, relistMarket } from './market.ts'
+import { changeRoom, lockMachine, relistMarket } from './market.ts'
 import { releaseVolumes } from './volumes-rent.ts'
 
 const { sql } = Prisma
@@ -42,7 +42,7 @@ export async function recordFinding(
 ): Promise<Suspension | undefined> {
   const machine = await lockMachine(tx, lease.machineId)
   if (finding.inactive) await lockHeirs(tx, lease)
-  if (!(await isHeld(tx, lease))) return undefined
+  if (!machine || !(await isHeld(tx, lease))) return undefined
   const vacated = finding.inactive && (await vacate(tx, lease, at))
   const emptied = finding.gone ? await release(tx, lease, machine, at) : machine
   // What just ended is looked at once more: it still has its GPUs, which the market must give to others.
@@ -102,7 +102,10 @@ async function vacate(tx: Transaction, { instanceId, machineId }: Lease, at: Dat
   return true
 }
 
-/** Its disk and its ports are the machine's again, and may be what others wait for. Volumes stay, and are free. */
+/**
+ * Its disk and its ports are the machine's again, and may be what others wait for. Volumes stay, and are free. Its
+ * secrets go, since nothing is started with them any more.
+ */
 async function release(
   tx: Transaction,
   { instanceId, accountId }: Lease,
@@ -110,21 +113,17 @@ async function release(
   at: Date,
 ): Promise<Machine> {
   const removed = await tx.rows(sql`
-    UPDATE instances SET removed_at = ${at} WHERE id = ${instanceId} AND removed_at IS NULL RETURNING disk_mb`)
+    UPDATE instances SET removed_at = ${at}, registry_login = NULL, secret_env = NULL
+    WHERE id = ${instanceId} AND removed_at IS NULL RETURNING disk_mb`)
   if (removed.length === 0) return machine
   const ports = await tx.rows(sql`DELETE FROM port_bindings WHERE instance_id = ${instanceId} RETURNING host_port`)
   await releaseVolumes(tx, instanceId, at)
-  const freeDiskMb = machine.freeDiskMb + (removed[0]?.[0] as number)
-  const freePorts = machine.freePorts + ports.length
-  await tx.rows(
-    sql`UPDATE machines SET free_disk_mb = ${freeDiskMb}, free_ports = ${freePorts} WHERE id = ${machine.id}`,
-  )
-  const emptied = { ...machine, freeDiskMb, freePorts }
-  await relistMarket(tx, emptied, at)
-  const before = { diskMb: removed[0]?.[0], ports: ports.length }
+  const before = { diskMb: removed[0]?.[0] as number, ports: ports.length }
+  const freed = await changeRoom(tx, machine, before)
+  await relistMarket(tx, freed, at)
   const event = { type: 'INSTANCE_REMOVED' as const, accountId, instanceId, reason: 'CONTAINER_GONE' }
   await recordEvents(tx, [{ ...event, before, after: { diskMb: 0, ports: 0 } }], at)
-  return emptied
+  return freed
 }
 
 async function writeStatus(tx: Transaction, lease: Lease, { status, reason }: Finding, at: Date): Promise<void> {

@@ -1,4 +1,5 @@
 import { accountOperations, accountServices } from './accounts.ts'
+import { accountCreateOperations } from './accounts-create.ts'
 import { creditOperations } from './accounts-credit.ts'
 import { accountListOperations } from './accounts-list.ts'
 import { apiKeyServices } from './api-keys.ts'
@@ -23,6 +24,7 @@ import { machineOperations, machineServices } from './machines.ts'
 import { importOperations } from './machines-import.ts'
 import { machineListOperations } from './machines-list.ts'
 import { marketOperations } from './machines-market.ts'
+import { outageOperations } from './machines-outages.ts'
 import { offerServices } from './offers.ts'
 import { offerWatchServices } from './offers-watch.ts'
 import { reconciliationServices } from './reconciliation.ts'
@@ -66,13 +68,19 @@ export function createServices(deps: Deps) {
 export type Operations = ReturnType<typeof createOperations>
 export function createOperations(deps: DataDeps) {
   return {
-    accounts: { ...accountOperations(deps), ...accountListOperations(deps), ...creditOperations(deps) },
+    accounts: {
+      ...accountOperations(deps),
+      ...accountCreateOperations(deps),
+      ...accountListOperations(deps),
+      ...creditOperations(deps),
+    },
     apiKeys: apiKeyOperations(deps),
     machines: {
       ...machineOperations(deps),
       ...importOperations(deps),
       ...machineListOperations(deps),
       ...marketOperations(deps),
+      ...outageOperations(deps),
     },
   }
 }

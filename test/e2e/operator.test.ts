@@ -22,10 +22,16 @@ afterAll(async () => {
   await folder.remove()
 })
 
+/** What a command says of a database before it works on it. */
+function place(url: string): string {
+  const { host, pathname } = new URL(url)
+  return `Working on the database ${pathname.slice(1)} at ${host}.\n`
+}
+
 /** What a list prints. */
 async function list(...args: string[]): Promise<Record<string, unknown>[]> {
   const command = run('src/cli.ts', args, env)
-  expect([await command.exit, command.errors()]).toEqual([0, ''])
+  expect([await command.exit, command.errors()]).toEqual([0, place(database.url)])
   const lines = command.output().split('\n')
   expect(lines.pop()).toBe('')
   return lines.map(line => JSON.parse(line))
@@ -84,7 +90,7 @@ describe('an operator', () => {
     const [first] = await list('machine', 'list', '--host', 'host@example.com')
     const facts = { gpuModel: 'RTX 4090', numGpus: 2, freeGpus: 2, diskGb: 1_800, freeDiskGb: 1_800, freePorts: 100 }
     const prices = { gpuPricePerHour: '0.35', minBidPerHour: '0.175', storagePricePerGbMonth: '0.2' }
-    const dates = { listedUntil: '2027-12-31T00:00:00.000Z', drainedAt: null, unlistedAt: null }
+    const dates = { listedUntil: '2027-12-31T00:00:00.000Z', drainedAt: null, unlistedAt: null, unconfirmedAt: null }
     const listed = { id: 1, host: 'host@example.com', state: 'listed', ...facts, ...prices, ...dates }
     expect(first).toEqual({ ...listed, instances: 0, volumes: 0 })
     const states = []
@@ -92,12 +98,22 @@ describe('an operator', () => {
       states.push((await berth(env, 'machine', verb, '--id', '1')).result.state)
     }
     expect(states).toEqual(['draining', 'unlisted', 'listed'])
+    for (const [verb, answers] of [
+      ['unplug', false],
+      ['unplug', false],
+      ['plug', true],
+      ['plug', true],
+    ] as const) {
+      expect((await berth(env, 'machine', verb, '--id', '1')).result).toEqual({ id: 1, answers })
+    }
   })
 
   it.each([
     [['credit', 'grant', '--amount', '1'], 'Missing: --account.\nUsage:\n  credit grant --account … --amount …'],
     [['key', 'list', '--account', 'nobody@example.com'], 'There is no account with the email address'],
     [['machine', 'drain', '--id', '77'], 'There is no machine 77.'],
+    [['machine', 'unplug', '--id', '77'], 'There is no machine 77.'],
+    [['machine', 'plug', '--id', '77'], 'There is no machine 77.'],
     [['machine', 'import', '--host', 'x@y.z', '--file', '/none.csv'], '--file cannot be read: ENOENT'],
   ])('is told what is wrong with %j', async (args, message) => {
     const { code, result, errors } = await berth(env, ...args)
@@ -109,9 +125,41 @@ describe('an operator', () => {
     await berth(env, 'market', 'generate', '--machines', '1500')
     const command = run('src/cli.ts', ['machine', 'list'], env)
     command.child.stdout?.once('data', () => command.child.stdout?.destroy())
-    expect([await command.exit, command.errors()]).toEqual([0, ''])
+    expect([await command.exit, command.errors()]).toEqual([0, place(database.url)])
     const machines = await list('machine', 'list')
     expect(new Set(machines.map(({ id }) => id)).size).toBe(1_502)
+  })
+})
+
+describe('a command says on which database it works', () => {
+  const complaint = 'The database that DATABASE_URL names cannot be used'
+  const url = 'postgresql://ada:hunter2@127.0.0.1:1/market?password=hunter3'
+
+  it.each([
+    ['and nothing else of the URL', url, 'the database market at 127.0.0.1:1'],
+    [
+      'also where the URL has no host',
+      'postgresql:///m?host=/none&port=7&user=u&password=hunter2',
+      'the database m at /none:7',
+    ],
+    ['unless the URL cannot be read', 'postgresql://ada:hunter2@[x/market', 'the database that DATABASE_URL names'],
+  ])('%s, before it does anything', async (_, DATABASE_URL, where) => {
+    const command = run('src/cli.ts', ['account', 'list'], { ...env, DATABASE_URL })
+    expect([await command.exit, command.output()]).toEqual([1, ''])
+    const [first, second] = command.errors().split('\n')
+    expect([first, second]).toEqual([`Working on ${where}.`, expect.stringContaining(complaint)])
+    expect(command.errors()).not.toContain('hunter')
+  })
+
+  it('to whoever listens, and works for others as well', async () => {
+    const command = run('src/cli.ts', ['account', 'list'], env)
+    command.child.stderr?.destroy()
+    expect([await command.exit, command.output()]).toEqual([0, expect.stringContaining('"email":"ada@example.com"')])
+  })
+
+  it('but not when it is used wrongly, or asked for help', async () => {
+    const command = run('src/cli.ts', ['machine', 'drain'], env)
+    expect([await command.exit, command.errors()]).toEqual([1, expect.stringMatching(/^Missing: --id/)])
   })
 })
 
@@ -123,7 +171,7 @@ describe('what the README says of operating', () => {
     const help = run('src/cli.ts', ['help'], env)
     await help.exit
     const commands = [...help.output().matchAll(/^ {2}(\w+ \w+)/gm)].map(([, name]) => name as string)
-    expect(commands).toHaveLength(12)
+    expect(commands).toHaveLength(14)
     expect(commands.filter(name => !chapter.includes(`\`${name}`))).toEqual([])
     const [, csv = ''] = /```csv\n(.*?)```/s.exec(chapter) ?? []
     const path = await file('readme.csv', csv)

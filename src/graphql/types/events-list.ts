@@ -1,6 +1,7 @@
-import { defaultPageSize, sizeOf } from '../../domain/pages.ts'
+import { defaultPageSize } from '../../domain/pages.ts'
 import type { EventPage, InstanceEvents } from '../../services/events-history.ts'
 import { builder } from '../builder.ts'
+import { connectionOf, pageComplexity } from '../connection.ts'
 import { loaderOf } from '../loader.ts'
 import { needs } from '../permission.ts'
 import { Event, EventConnection, EventEdge, EventFilter, readEventFilter } from './events.ts'
@@ -13,7 +14,7 @@ builder.queryField('events', t =>
     {
       type: Event,
       description: `What happened to the account, ${inOrder}. ${needs('events.list')} Only what the key may read otherwise is in it.`,
-      complexity: ({ first, last }) => ({ field: 1, multiplier: sizeOf({ first, last }) }),
+      complexity: pageComplexity,
       args: { filter: t.arg({ type: EventFilter, description: 'Which are wanted. All of them, when absent.' }) },
       resolve: async (_root, { filter, ...page }, { services, actor }) =>
         connectionOf(await services.events.page(actor, readEventFilter(filter), page)),
@@ -33,7 +34,7 @@ builder.objectField(Instance, 'events', t =>
     {
       type: Event,
       description: `What happened to it, ${inOrder}. ${needs('instances.events')}`,
-      complexity: ({ first, last }) => ({ field: 1, multiplier: sizeOf({ first, last }) }),
+      complexity: pageComplexity,
       resolve: async ({ id }, page, context) => {
         const found = await eventsOf(context).load({ instanceId: id, page })
         return connectionOf((found as { page: EventPage }).page)
@@ -43,8 +44,3 @@ builder.objectField(Instance, 'events', t =>
     EventEdge,
   ),
 )
-
-function connectionOf({ edges, hasNextPage, hasPreviousPage, endCursor }: EventPage) {
-  const startCursor = edges[0]?.cursor ?? null
-  return { edges, pageInfo: { hasNextPage, hasPreviousPage, startCursor, endCursor } }
-}
