@@ -18,11 +18,12 @@ type Config = {
   /** Undefined for one that is kept in the data folder. */
   secret: string | undefined
   simulatedDelay: number
-  /** Where the operator's SSH proxy listens; null without one. */
-  sshProxy: SshProxy | null
   eventRetentionDays: number
   startTimeoutMs: number
   offlineGraceMs: number
+  /** Where the operator's SSH proxy listens; null without one. */
+  sshProxy: SshProxy | null
+  privateWebhooks: boolean
 }
 
 const flag = z.enum(['true', 'false']).transform(value => value === 'true')
@@ -49,10 +50,11 @@ const settings = {
   GRAPHIQL: { must: 'true or false', schema: flag },
   BERTH_SECRET: { must: 'a text of at least 16 characters', schema: z.string().min(16) },
   SIMULATED_DELAY: { must: 'a factor, 0 to 100', schema: z.coerce.number().min(0).max(100) },
-  SSH_PROXY: { must: 'a host and a port, such as ssh.example.com:2222', schema: sshProxy },
   EVENT_RETENTION_DAYS: { must: 'a number of days, 1 to 3650', schema: z.coerce.number().int().min(1).max(3650) },
   START_TIMEOUT_MINUTES: minutes,
   OFFLINE_GRACE_MINUTES: minutes,
+  SSH_PROXY: { must: 'a host and a port, such as ssh.example.com:2222', schema: sshProxy },
+  WEBHOOK_PRIVATE_ADDRESSES: { must: 'true or false', schema: flag },
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
 } as const
 /** Settings that no message repeats. */
@@ -76,10 +78,11 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     logLevel: rest.LOG_LEVEL ?? 'info',
     secret: rest.BERTH_SECRET,
     simulatedDelay: rest.SIMULATED_DELAY ?? 1,
-    sshProxy: rest.SSH_PROXY ?? null,
     eventRetentionDays: rest.EVENT_RETENTION_DAYS ?? 90,
     startTimeoutMs: (rest.START_TIMEOUT_MINUTES ?? 30) * 60_000,
     offlineGraceMs: (rest.OFFLINE_GRACE_MINUTES ?? 5) * 60_000,
+    sshProxy: rest.SSH_PROXY ?? null,
+    privateWebhooks: rest.WEBHOOK_PRIVATE_ADDRESSES ?? false,
   }
 }
 

@@ -1,3 +1,4 @@
+import { printId } from './ids.ts'
 import type { Instance, PortBinding } from './instances.ts'
 import type { LaunchMode } from './launch.ts'
 
@@ -43,7 +44,7 @@ function loginOf(instance: Instance): Login | null {
     case 'proxy': {
       // The notebook listens inside alone, so whoever logs in takes it along.
       const tunnel = launch.mode === 'jupyterProxy' ? `-L ${notebookPort}:127.0.0.1:${notebookPort} ` : ''
-      return sshProxy && login({ ...sshProxy, user: `i${id}` }, tunnel)
+      return sshProxy && login({ ...sshProxy, user: printId('Instance', id) }, tunnel)
     }
     case null:
       return null

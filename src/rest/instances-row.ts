@@ -61,7 +61,7 @@ export const instanceRowSchema = z
       .int()
       .nullable()
       .describe('The port for that. In the mode jupyter_proxy one less: clients add one there.'),
-    ssh_user: optionalText('Whom to log in as: "root" or, at a proxy, "i" and the id.'),
+    ssh_user: optionalText('Whom to log in as: "root" or, at a proxy, "ins_" and the id.'),
     ssh_idx: text('Always "".'),
     machine_dir_ssh_port: integer('Always -1.'),
     direct_port_start: integer('Always -1.'),

@@ -7,5 +7,14 @@ import type { Secrets } from './secrets.ts'
 /** What every service is built from. Made once, in app.ts. */
 export type DataDeps = { database: Database; now: () => Date }
 
-/** What those need beside it that keep secrets, tell what happens, or say how an instance is entered. */
-export type Deps = DataDeps & { secrets: Secrets; feed: Feed; console: Console; sshProxy: SshProxy | null }
+/**
+ * What those need beside it that keep secrets, tell what happens, or say how an instance is entered. `privateWebhooks`:
+ * events may be sent into the network that Berth stands in.
+ */
+export type Deps = DataDeps & {
+  secrets: Secrets
+  feed: Feed
+  console: Console
+  sshProxy: SshProxy | null
+  privateWebhooks?: boolean | undefined
+}

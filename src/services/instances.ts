@@ -17,8 +17,6 @@ import { isAllowed, type WayToAnInstance } from '../domain/permissions.ts'
 import { authorise, authoriseEach } from './authorise.ts'
 import type { Deps } from './deps.ts'
 
-/** Whoever may look into an instance finds it by that, and is not shown it. */
-type Finding = WayToAnInstance | 'instances.logs' | 'instances.execute'
 type InstanceSearch = { filter: InstanceFilter; order: InstanceOrder }
 
 const { sql, join, raw } = Prisma
@@ -75,7 +73,7 @@ export function instanceServices(deps: Deps) {
      * Instances of the account by id, also destroyed ones. Another account's are not found. Who may do something to an
      * instance may see what became of it, also without the permission to read others.
      */
-    async byIds(actor: Actor, ids: readonly bigint[], operation: Finding = 'instances.get') {
+    async byIds(actor: Actor, ids: readonly bigint[], operation: WayToAnInstance = 'instances.get') {
       // Whether he labels it or starts it, he sees it.
       const relabels = ids.some(id => isAllowed(actor.permissions, operation, { id: Number(id), relabels: true }))
       authoriseEach(actor, operation, ids, { relabels })

@@ -36,6 +36,9 @@ import { templateCommands } from './templates-update.ts'
 import { volumeServices } from './volumes.ts'
 import { volumeOfferServices } from './volumes-offers.ts'
 import { volumeChangeServices } from './volumes-update.ts'
+import { webhookServices } from './webhooks.ts'
+import { deliveryServices } from './webhooks-delivery.ts'
+import { webhookCommands } from './webhooks-update.ts'
 
 /** Everything that the faces can ask for. */
 export type Services = ReturnType<typeof createServices>
@@ -61,6 +64,7 @@ export function createServices(deps: Deps) {
     sshKeys: { ...sshKeyServices(deps), ...registerServices(deps), ...attachServices(deps) },
     templates: { ...templateServices(deps), ...templateCommands(deps) },
     volumes: { ...volumeServices(deps), ...volumeChangeServices(deps), ...volumeOfferServices(deps) },
+    webhooks: { ...webhookServices(deps), ...webhookCommands(deps) },
   }
 }
 
@@ -93,6 +97,11 @@ export function createOutbox(deps: DataDeps) {
 /** What keeps the events from becoming too many. No face has it. */
 export function createRetention(deps: DataDeps, retentionDays: number) {
   return retentionServices(deps, retentionDays)
+}
+
+/** What sends events to webhooks. No face has it. */
+export function createDeliveries(deps: Deps) {
+  return deliveryServices(deps)
 }
 
 /** What the reconciler does. No face has it. */

@@ -31,7 +31,7 @@ async function connectionOf(app: TestApp, id: number) {
 
 const nowhere = { sshHost: null, sshPort: null, sshUser: null, sshCommand: null, notebookUrl: null }
 const address = '198.18.0.1'
-const proxyLogin = (id: number) => ({ sshHost: 'ssh.example.com', sshPort: 2222, sshUser: `i${id}` })
+const proxyLogin = (id: number) => ({ sshHost: 'ssh.example.com', sshPort: 2222, sshUser: `ins_${id}` })
 
 describe('a running instance', () => {
   it('in ssh_direct is logged in to at the public port of its port 22', async () => {
@@ -60,7 +60,7 @@ describe('a running instance', () => {
     const id = await rentals.rentTo(key, 'running', { runtype: 'ssh_proxy' })
     expect(await connectionOf(proxied, id)).toEqual({
       ...{ host: address, ports: [], ...proxyLogin(id), notebookUrl: null },
-      sshCommand: `ssh -p 2222 i${id}@ssh.example.com`,
+      sshCommand: `ssh -p 2222 ins_${id}@ssh.example.com`,
     })
   })
 
@@ -68,7 +68,7 @@ describe('a running instance', () => {
     const id = await rentals.rentTo(key, 'running', { runtype: 'jupyter_proxy' })
     expect(await connectionOf(proxied, id)).toEqual({
       ...{ host: address, ports: [], ...proxyLogin(id), notebookUrl: 'http://127.0.0.1:8080/' },
-      sshCommand: `ssh -L 8080:127.0.0.1:8080 -p 2222 i${id}@ssh.example.com`,
+      sshCommand: `ssh -L 8080:127.0.0.1:8080 -p 2222 ins_${id}@ssh.example.com`,
     })
   })
 

@@ -48,10 +48,15 @@ const instancesOn = async ({ machineId }: Offer) =>
 
 /** Rents in a transaction in which somebody else does something before or after the first statement of this kind. */
 async function rentBeside(offer: Offer, when: 'before' | 'after', statement: RegExp, work: () => Promise<unknown>) {
-  const feed = { follow: () => Promise.reject(new Error('no stream is opened')) }
-  const console = { logs: () => Promise.reject(), execute: () => Promise.reject() }
-  const secrets = createSecrets('a secret of tests')
-  const deps = { database: gateway.database, now: clock.now, secrets, feed, console, sshProxy: null }
+  const noStream = { follow: () => Promise.reject(new Error('no stream is opened')) }
+  const deps = {
+    database: gateway.database,
+    now: clock.now,
+    secrets: createSecrets('a secret of tests'),
+    feed: noStream,
+    console: { logs: () => Promise.resolve([]), execute: () => Promise.reject(new Error('nothing is run')) },
+    sshProxy: null,
+  }
   let done = false
   return await transaction(gateway.database.pool, tx => {
     const between: Transaction = {
@@ -155,7 +160,7 @@ describe('an offer that somebody changes without taking its machine', () => {
     const { both } = await offers()
     const changing = () =>
       withSession(testDatabase.url, async session => {
-        // With them it would wait for the machine, of which others are told.
+        // A trigger tells of the change at the machine, for which it would wait.
         await session.query("SET session_replication_role = 'replica'")
         await session.query(`UPDATE offers SET ${change} WHERE id = $1`, [both.id])
       })

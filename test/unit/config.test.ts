@@ -21,6 +21,9 @@ describe('the settings', () => {
       simulatedDelay: 1,
       sshProxy: null,
       eventRetentionDays: 90,
+      startTimeoutMs: 1_800_000,
+      offlineGraceMs: 300_000,
+      privateWebhooks: false,
     })
   })
 

@@ -102,7 +102,8 @@ ALTER TABLE "webhooks" ADD CONSTRAINT "webhooks_old_secret" CHECK (("old_secret"
 CREATE INDEX "webhooks_of_account" ON "webhooks" ("account_id") WHERE "deleted_at" IS NULL;
 ALTER TABLE "webhook_deliveries"
   ADD CONSTRAINT "webhook_deliveries_arrive_once" CHECK ("delivered_at" IS NULL OR "due_at" IS NULL);
-CREATE INDEX "webhook_deliveries_due" ON "webhook_deliveries" ("due_at") WHERE "due_at" IS NOT NULL;
+CREATE INDEX "webhook_deliveries_due" ON "webhook_deliveries" ("webhook_id", "due_at") WHERE "due_at" IS NOT NULL;
+CREATE INDEX "webhook_deliveries_leased" ON "webhook_deliveries" ("webhook_id") WHERE "leased_until" IS NOT NULL;
 
 CREATE INDEX "instances_policy_due" ON "instances" ("policy_due_at") WHERE "policy_due_at" IS NOT NULL;
 

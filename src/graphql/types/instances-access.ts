@@ -31,7 +31,7 @@ export const InstanceConnectionInfo = builder.objectRef<Access>('InstanceConnect
     }),
     sshUser: t.string({
       nullable: true,
-      description: `Whom to log in as: \`root\` or, at a proxy, \`i\` and the number of the instance, by which it knows where to go. ${noSsh}`,
+      description: `Whom to log in as: \`root\` or, at a proxy, the id of the instance, by which it knows where to go. ${noSsh}`,
       resolve: ({ ssh }) => ssh?.user,
     }),
     sshCommand: t.string({
