@@ -158,7 +158,12 @@ it('a quote waits for nobody, and takes nothing from who rents meanwhile', async
 describe('an offer that somebody changes without taking its machine', () => {
   it.each(['rentable = false', 'rentable = false, withdrawn_at = now()'])('is not used up: %s', async change => {
     const { both } = await offers()
-    const changing = () => gateway.sql(`UPDATE offers SET ${change} WHERE id = $1`, [both.id])
+    const changing = () =>
+      withSession(testDatabase.url, async session => {
+        // A trigger tells of the change at the machine, for which it would wait.
+        await session.query("SET session_replication_role = 'replica'")
+        await session.query(`UPDATE offers SET ${change} WHERE id = $1`, [both.id])
+      })
     const renting = rentBeside(both, 'before', /UPDATE offers SET rentable = false, withdrawn_at/, changing)
     await expect(renting).rejects.toThrow('did not lock its machine')
     expect(await instancesOn(both)).toEqual([])
