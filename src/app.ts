@@ -12,7 +12,8 @@ import { logged } from './http/request-log.ts'
 import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
 import { createSimulated, type World } from './providers/simulated.ts'
-import { createReconciler } from './reconciler/loop.ts'
+import { createInstanceLoop } from './reconciler/instances.ts'
+import { createLoops } from './reconciler/loop.ts'
 import { createRestFace } from './rest/face.ts'
 import { createSecrets } from './services/secrets.ts'
 import {
@@ -63,10 +64,10 @@ export function createApp(options: AppOptions): App {
   const services = createServices(deps)
   const world: World = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
   const provider = createSimulated({ world, now, delayFactor: simulatedDelay })
-  const reconciler = createReconciler({ reconciliation: createReconciliation(deps), provider, now, log })
+  const work = createLoops([createInstanceLoop({ reconciliation: createReconciliation(deps), provider, now, log })])
   const operations = createOperations({ database, now })
   const onNews = () => {
-    reconciler.wake()
+    work.wake()
     feed.wake()
   }
   const signals = createSignals({ url: databaseUrl, pool: database.pool, log, onNews })
@@ -102,19 +103,21 @@ export function createApp(options: AppOptions): App {
       phase = 'ready'
       return demo
     },
-    idle: () => reconciler.idle(),
+    async idle() {
+      await work.idle()
+    },
     work() {
-      reconciler.start()
+      work.start()
       signals.start()
     },
     drain: () => {
       phase = 'stopping'
       feed.stop()
-      void reconciler.stop()
+      void work.stop()
     },
     async stop() {
       feed.stop()
-      await reconciler.stop()
+      await work.stop()
       await signals.stop()
       await database.close()
     },

@@ -1,29 +1,40 @@
-import type { Lease } from '../services/leases.ts'
-import { type Deps, reconcile } from './reconcile.ts'
+// Finds due work and does it, a few at a time. What is due stands in the database; nothing is remembered here.
 
-export type Reconciler = {
-  /** Looks at what is due from now on, until stopped. */
+import type { Logger } from 'pino'
+
+export type Loop = {
+  /** Looks for what is due from now on, until stopped. */
   start(): void
   /** There may be something due now. */
   wake(): void
-  /** Ends when nothing is due at this instant. */
-  idle(): Promise<void>
-  /** Ends when whatever is being looked at is done; the rest is left to others. */
+  /** Ends when nothing is due at this instant. True when something was. */
+  idle(): Promise<boolean>
+  /** Ends when whatever is being worked on is done; the rest is left to others. */
   stop(): Promise<void>
 }
 
-/** The safety net: what nobody was woken for is found so late at most. */
-const pollMs = 1_000
-const concurrency = 8
+export type LoopOptions<Item> = {
+  /** For the log. */
+  name: string
+  /** Takes at most so many that are due. What is in the hands of this loop now is told. */
+  claim(limit: number, busy: readonly Item[]): Promise<Item[]>
+  work(item: Item): Promise<void>
+  /** The safety net: what nobody was woken for is found so late at most. */
+  pollMs?: number
+  /** How many are worked on at once. */
+  concurrency?: number
+  log: Logger
+}
 
-export function createReconciler(deps: Deps): Reconciler {
-  const { reconciliation, log } = deps
-  const looks = new Set<Promise<void>>()
+export function createLoop<Item>(options: LoopOptions<Item>): Loop {
+  const { name, claim, work, pollMs = 1_000, concurrency = 8, log } = options
+  const hands = new Map<Promise<void>, Item>()
   let timer: NodeJS.Timeout | undefined
   let stopped = false
   let seeking: Promise<void> | undefined
   let again = false
   let failing = false
+  let begun = 0
 
   /** Takes what is due while there are hands free. Whoever asks meanwhile is asked for once more. */
   function seek(): Promise<void> {
@@ -35,23 +46,25 @@ export function createReconciler(deps: Deps): Reconciler {
   }
 
   async function take(): Promise<void> {
-    while (again && !stopped && looks.size < concurrency) {
+    while (again && !stopped && hands.size < concurrency) {
       again = false
-      const leases = await reconciliation.claim(concurrency - looks.size)
-      if (leases.length > 0) again = true
-      for (const lease of leases) begin(lease)
+      const items = await claim(concurrency - hands.size, [...hands.values()])
+      if (items.length > 0) again = true
+      for (const item of items) begin(item)
     }
   }
 
-  /** One slow machine keeps one hand busy, and no other instance waiting. */
-  function begin(lease: Lease): void {
-    const look = reconcile(deps, lease)
-      .catch((error: unknown) => log.warn({ err: error }, 'An instance could not be given back.'))
+  /** What is slow keeps one hand busy, and nothing else waiting. */
+  function begin(item: Item): void {
+    begun += 1
+    const hand = Promise.resolve()
+      .then(() => work(item))
+      .catch((error: unknown) => log.warn({ err: error, loop: name }, 'Due work could not be done.'))
       .finally(() => {
-        looks.delete(look)
+        hands.delete(hand)
         tick()
       })
-    looks.add(look)
+    hands.set(hand, item)
   }
 
   function tick(): void {
@@ -62,7 +75,7 @@ export function createReconciler(deps: Deps): Reconciler {
       },
       (error: unknown) => {
         // Said once, not every second for as long as the database is gone.
-        if (!failing) log.warn({ err: error }, 'Due work cannot be looked for. It is tried again.')
+        if (!failing) log.warn({ err: error, loop: name }, 'Due work cannot be looked for. It is tried again.')
         failing = true
       },
     )
@@ -77,17 +90,35 @@ export function createReconciler(deps: Deps): Reconciler {
       if (timer) tick()
     },
     async idle() {
+      const before = begun
       do {
         await seek()
-        await Promise.all(looks)
-      } while (looks.size > 0 || seeking)
+        await Promise.all(hands.keys())
+      } while (hands.size > 0 || seeking)
+      return begun > before
     },
     async stop() {
       stopped = true
       clearInterval(timer)
       timer = undefined
       await seeking?.catch(() => {})
-      await Promise.all(looks)
+      await Promise.all(hands.keys())
     },
+  }
+}
+
+/** Several loops as one. Each has hands of its own, so none waits for another. */
+export function createLoops(loops: readonly Loop[]): Loop {
+  const each = <Value>(act: (loop: Loop) => Value) => loops.map(act)
+  return {
+    start: () => void each(loop => loop.start()),
+    wake: () => void each(loop => loop.wake()),
+    /** What one does may be due work for another. */
+    async idle() {
+      let worked = false
+      while ((await Promise.all(each(loop => loop.idle()))).includes(true)) worked = true
+      return worked
+    },
+    stop: async () => void (await Promise.all(each(loop => loop.stop()))),
   }
 }

@@ -6,7 +6,7 @@ import { createFeed } from '../../src/events/feed.ts'
 import { createLog } from '../../src/http/log.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { createSimulated } from '../../src/providers/simulated.ts'
-import { createReconciler } from '../../src/reconciler/loop.ts'
+import { createInstanceLoop } from '../../src/reconciler/instances.ts'
 import { reconcile } from '../../src/reconciler/reconcile.ts'
 import { createSecrets } from '../../src/services/secrets.ts'
 import { createOperations, createOutbox, createReconciliation, createServices } from '../../src/services/services.ts'
@@ -41,7 +41,7 @@ export function openGateway({ url, now, between, poolSize = 4, delayFactor = 1 }
   const provider = between ? between(driver) : driver
   const reconciliation = createReconciliation(deps)
   const work = { reconciliation, provider, now, log }
-  const reconciler = createReconciler(work)
+  const reconciler = createInstanceLoop(work)
   const services = createServices(deps)
   const operations = createOperations({ database, now })
   return {
