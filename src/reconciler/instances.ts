@@ -6,7 +6,7 @@ export function createInstanceLoop(deps: Deps): Loop {
   const { reconciliation, log } = deps
   return createLoop<Lease>({
     name: 'instances',
-    claim: limit => reconciliation.claim(limit),
+    claim: (limit, busy) => reconciliation.claim(limit, busy),
     work: lease => reconcile(deps, lease),
     log,
   })

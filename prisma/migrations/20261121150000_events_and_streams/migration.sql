@@ -103,3 +103,5 @@ ALTER TABLE "webhook_deliveries"
 CREATE INDEX "webhook_deliveries_due" ON "webhook_deliveries" ("due_at") WHERE "due_at" IS NOT NULL;
 
 CREATE INDEX "instances_policy_due" ON "instances" ("policy_due_at") WHERE "policy_due_at" IS NOT NULL;
+-- Whose turn it is when many are due.
+CREATE INDEX "instances_due_of_account" ON "instances" ("account_id", "due_at") WHERE "due_at" IS NOT NULL;
