@@ -1,12 +1,12 @@
 // npm run --silent berth -- NOUN VERB --option VALUE: what operators do. Each prints a line of JSON, and a list one for
-// each row. They work on the database of the settings, also while a gateway runs on it.
+// each row. They work on the database of the settings, also while a gateway runs on it, and say on standard error which.
 
 import { once } from 'node:events'
 import { parseConfig } from './config.ts'
 import { openDatabase } from './database/client.ts'
 import { alone, locks } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
-import { openServer } from './database/server.ts'
+import { openServer, placeOf } from './database/server.ts'
 import { DomainError } from './domain/errors.ts'
 import type { Answer } from './operator/command.ts'
 import { findCommand, helpFor } from './operator/commands.ts'
@@ -17,6 +17,8 @@ let lostReader: NodeJS.ErrnoException | undefined
 process.stdout.on('error', error => {
   lostReader = error
 })
+// Whoever does not listen to what is said beside the answer still gets that.
+process.stderr.on('error', () => {})
 
 try {
   const args = process.argv.slice(2)
@@ -34,6 +36,8 @@ try {
 async function main(args: string[]): Promise<void> {
   const { lock, run } = findCommand(args)
   const { databaseUrl, dataDir } = parseConfig(process.env)
+  // Who has settings for several of them may have those of another in force.
+  process.stderr.write(`Working on ${placeOf(databaseUrl, { dataDir })}.\n`)
   const onLost = ({ message }: Error) => void process.stderr.write(`${message}\n`)
   const server = await openServer(databaseUrl, { dataDir, role: 'command', onLost })
   try {

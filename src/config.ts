@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { isLoopback } from './http/loopback.ts'
 
-export type Config = {
+type Config = {
   host: string
   port: number
   databaseUrl: string | undefined

@@ -106,6 +106,11 @@ describe('the domain', () => {
   })
 })
 
+it('only GraphQL spells ids with what they are of', () => {
+  const spelt = files.filter(({ folder, text }) => folder !== 'graphql' && /(?<!\w)[a-z]{3}_\$\{/.test(text))
+  expect(spelt.map(({ path }) => path)).toEqual([])
+})
+
 it('only config.ts and the processes read the environment', () => {
   const readers = files.filter(({ text }) => /process\.env/.test(text)).map(({ path }) => path)
   expect(readers.toSorted()).toEqual(['database/engine.ts', ...processes, 'prisma/prisma.config.ts'].toSorted())

@@ -12,7 +12,7 @@ export type Database = {
   close(): Promise<void>
 }
 
-export type DatabaseOptions = { url: string; poolSize: number; onIdleError: (error: Error) => void }
+type DatabaseOptions = { url: string; poolSize: number; onIdleError: (error: Error) => void }
 
 /** The server cancels first, then the client gives up: a statement that nobody waits for must not go on running. */
 const timeLimits = {

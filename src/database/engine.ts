@@ -15,7 +15,7 @@ const run = promisify(execFile)
 const fromHere = createRequire(import.meta.url)
 
 /** PostgreSQL refuses to run as root; then it runs as this user. */
-export type RunAs = { uid?: number; gid?: number }
+type RunAs = { uid?: number; gid?: number }
 export type Engine = { initdb: string; ctl: string; runAs: RunAs }
 
 export async function findEngine(dataDir: string): Promise<Engine> {

@@ -23,7 +23,7 @@ export function nameOf(text: string): string {
 }
 
 /** The columns of a model, for a statement of our own that reads or writes whole rows. */
-export type Columns = { names: string[]; columns: string[] }
+type Columns = { names: string[]; columns: string[] }
 
 /** `fields` is Prisma's list of a model's scalar fields; the columns are the same names in snake case. */
 export function columnsOf(fields: Record<string, string>): Columns {

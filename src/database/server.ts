@@ -1,13 +1,25 @@
 import pg from 'pg'
 import { type EmbeddedOptions, openEmbedded } from './embedded.ts'
 
-export type Server = { url: string; release(): Promise<void> }
+type Server = { url: string; release(): Promise<void> }
 
 /** The operator's server, or the one that Berth brings along. */
 export async function openServer(url: string | undefined, embedded: EmbeddedOptions): Promise<Server> {
   if (url === undefined) return await openEmbedded(embedded)
   await tryOut(url)
   return { url, release: async () => {} }
+}
+
+/** Where that is, for people: neither the user nor the password is in it. */
+export function placeOf(url: string | undefined, { dataDir }: Pick<EmbeddedOptions, 'dataDir'>): string {
+  if (url === undefined) return `the data folder ${dataDir}`
+  try {
+    // As the driver reads it, which is more than what stands in the URL. It does not connect.
+    const { host, port, database } = new pg.Client({ connectionString: url })
+    return `the database ${database} at ${host}:${port}`
+  } catch {
+    return 'the database that DATABASE_URL names'
+  }
 }
 
 /** What fails later cannot say which setting is wrong. */

@@ -3,7 +3,7 @@
 import { access, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
-export type Making = {
+type Making = {
   folder: string
   /** What is in it when it is there. */
   mark: string

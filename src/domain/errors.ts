@@ -1,6 +1,6 @@
 import type { Offer } from './offers.ts'
 
-export const errorCodes = [
+const errorCodes = [
   'UNAUTHENTICATED',
   'FORBIDDEN',
   'NOT_FOUND',
@@ -30,6 +30,14 @@ export type Issue = { path: string; message: string }
 /** Why Berth ends a stream that its reader did not. */
 export type StreamEnding = 'KEY_ENDED' | 'TOO_SLOW' | 'TOO_LONG' | 'GATEWAY_STOPS'
 
+const subjects = {
+  ApiKey: 'API key',
+  Instance: 'Instance',
+  SshKey: 'SSH key',
+  Template: 'Template',
+  Volume: 'Volume',
+} as const
+
 type Details = {
   /** Everything wrong with an input, not only the first thing. */
   issues?: Issue[]
@@ -40,7 +48,7 @@ type Details = {
   /** The offers that were tried, and why each was not rented. */
   attempts?: { offerId: bigint; code: ErrorCode | null }[]
   /** What else it is about. */
-  subject?: { type: 'ApiKey' | 'SshKey' | 'Template' | 'Volume'; id: number | bigint }
+  subject?: { type: keyof typeof subjects; id: number | bigint }
   /** The least bid that is accepted, per hour. */
   minimumBidNanos?: bigint
   /** What the offer costs now, per hour. */
@@ -64,6 +72,11 @@ export class DomainError extends Error {
     this.code = code
     this.details = details
   }
+}
+
+/** There is no such thing, or it is another's: nobody is told which. */
+export function notFound(type: keyof typeof subjects, id: number | bigint): DomainError {
+  return new DomainError('NOT_FOUND', `${subjects[type]} ${id} not found.`, { subject: { type, id } })
 }
 
 /** The same refusal in the names of a face, which may call a field otherwise. */

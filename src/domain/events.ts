@@ -72,6 +72,6 @@ export function mayRead({ accountId, permissions }: Pick<Actor, 'accountId' | 'p
 function subjectOf({ type, instanceId, before, after }: Event): { id: number | undefined } {
   if (instanceId !== null) return { id: Number(instanceId) }
   const facts = { ...before, ...after }
-  const name = type.startsWith('TEMPLATE') ? 'templateId' : type.startsWith('VOLUME') ? 'volumeId' : 'id'
+  const name = type.startsWith('TEMPLATE') ? 'templateId' : 'volumeId'
   return { id: facts[name] === undefined ? undefined : Number(facts[name]) }
 }

@@ -1,9 +1,9 @@
 import type { Word } from './words.ts'
 
-export type Flag<Name> = { name: Name; spelling: string; value: string; at: number }
+type Flag<Name> = { name: Name; spelling: string; value: string; at: number }
 
 /** What is wrong with a command line, and at which of its characters. */
-export type Problem = { at: number; message: string }
+type Problem = { at: number; message: string }
 
 /** Each spelling of each flag: -e and --env are one. */
 export type FlagNames<Name> = ReadonlyMap<string, Name>

@@ -1,4 +1,4 @@
-import { DomainError } from './errors.ts'
+import { DomainError, notFound } from './errors.ts'
 import { applyChange, type Change, type Instance, type TargetState } from './instances.ts'
 
 export const maxIdsPerCommand = 64
@@ -38,18 +38,14 @@ export function planCommand(ids: readonly bigint[], subjects: Subject[], command
 
 function stepFor(id: bigint, subject: Subject | undefined, command: Command): Step {
   if (command.kind === 'destroy') {
-    if (!subject) return { id, outcome: 'failed', error: instanceNotFound(id) }
+    if (!subject) return { id, outcome: 'failed', error: notFound('Instance', id) }
     return subject.destroyedAt ? { id, outcome: 'unchanged' } : { id, outcome: 'applied', destroy: true }
   }
-  if (!subject || subject.destroyedAt) return { id, outcome: 'failed', error: instanceNotFound(id) }
+  if (!subject || subject.destroyedAt) return { id, outcome: 'failed', error: notFound('Instance', id) }
   const result = applyChange(subject, command.change)
   if ('refusal' in result)
     return { id, outcome: 'failed', error: new DomainError('INVALID_STATE', result.refusal, { instanceId: id }) }
   return Object.keys(result.changes).length === 0
     ? { id, outcome: 'unchanged' }
     : { id, outcome: 'applied', ...result.changes }
-}
-
-export function instanceNotFound(id: bigint): DomainError {
-  return new DomainError('NOT_FOUND', `Instance ${id} not found.`, { instanceId: id })
 }

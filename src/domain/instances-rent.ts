@@ -1,3 +1,4 @@
+import { creditProblem } from './accounts.ts'
 import { DomainError, type Issue, invalidInput } from './errors.ts'
 import { bidTooLow, checkBid } from './instances-bid.ts'
 import type { Launch, LaunchWish } from './launch.ts'
@@ -6,6 +7,7 @@ import type { Machine } from './machines.ts'
 import { diskRate, printUsd } from './money.ts'
 import { isRentable, type OfferBlock } from './offers.ts'
 import { takesSshKeys } from './ssh-keys.ts'
+import { isTemplateHash } from './templates.ts'
 import { newVolumesMb, type VolumeFacts, volumeProblems } from './volumes-mount.ts'
 
 /** How the price is agreed: the host's, at most so much if the renter says so, or a bid for the whole block. */
@@ -75,7 +77,8 @@ function isOpen({ offer, machine }: Listed, at: Date): boolean {
 
 function templateReasons({ templateHash }: RentWish, { template }: RentFacts): DomainError[] {
   if (templateHash === undefined || template) return []
-  return [new DomainError('NOT_FOUND', `Template ${templateHash} not found.`)]
+  const which = isTemplateHash(templateHash) ? templateHash : 'with a hash that is not of 32 hex digits'
+  return [new DomainError('NOT_FOUND', `Template ${which} not found.`)]
 }
 
 function keyReasons(launch: Launch | undefined, { sshKeys }: RentFacts): DomainError[] {
@@ -107,7 +110,8 @@ export function offerUnavailable({ offerId }: RentWish): DomainError {
 }
 
 function creditReasons({ availableNanos }: RentFacts): DomainError[] {
-  return availableNanos > 0n ? [] : [new DomainError('INSUFFICIENT_CREDIT', 'You lack credit.', { availableNanos })]
+  const problem = creditProblem(availableNanos)
+  return problem ? [problem] : []
 }
 
 function priceReasons({ terms }: RentWish, { offer, machine }: Listed, launch: Launch | undefined): DomainError[] {
@@ -146,12 +150,4 @@ export function lacksOf(machine: Machine | undefined, launch: Launch | undefined
   }
   if (launch.vm && !machine.vmsEnabled) issues.push({ path: 'vm', message: 'is not offered by this machine.' })
   return issues
-}
-
-/** The same for wishes that ask for the same, however they say it: what is empty or false is absent. */
-export function whatIsAsked({ launch, ...wish }: Pick<RentWish, 'launch'>): Record<string, unknown> {
-  const { environment, targetState, ...settings } = launch
-  const parts = { ...settings, ...environment, targetState: targetState === 'running' ? undefined : targetState }
-  const isAsked = (value: unknown) => value && !(Array.isArray(value) && value.length === 0)
-  return { ...wish, launch: Object.fromEntries(Object.entries(parts).filter(([, value]) => isAsked(value))) }
 }

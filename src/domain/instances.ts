@@ -39,7 +39,7 @@ export function isWaiting({ granted, destroyedAt, ...standing }: Instance): bool
 
 /** Why a status is what it is. The code is for programs, the message for people. */
 export type Reason = { code: ReasonCode; message: string; exitCode?: number }
-export type ReasonCode =
+type ReasonCode =
   | 'USER_REQUEST'
   | 'WAITING_FOR_GPUS'
   | 'OUTBID'
@@ -96,9 +96,9 @@ export type Instance = Block & {
 }
 
 export const instanceActions = ['start', 'stop', 'changeBid', 'destroy'] as const
-export type InstanceAction = (typeof instanceActions)[number]
+type InstanceAction = (typeof instanceActions)[number]
 /** Whether an action can be asked for now; if not, why. */
-export type Availability = { action: InstanceAction; available: boolean; reason: string | null }
+type Availability = { action: InstanceAction; available: boolean; reason: string | null }
 
 type Standing = Pick<Instance, 'targetState' | 'status' | 'destroyedAt'>
 type PricedStanding = Standing & Pick<Instance, 'interruptible'>

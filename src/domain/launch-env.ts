@@ -1,5 +1,5 @@
 import type { Issue } from './errors.ts'
-import { countCharacters, textProblem } from './texts.ts'
+import { countCharacters, hasControls, textProblem } from './texts.ts'
 
 /** A secret value is kept apart from the rest, encrypted, and shown to nobody. */
 export type EnvVar = { name: string; value: string; secret?: true | undefined }
@@ -18,9 +18,9 @@ export type NewVolumeMount = {
 /** What surrounds a container, as its renter wishes it. */
 export type Environment = { env: EnvVar[]; ports: Port[]; hostname: string | undefined; volumes: VolumeMount[] }
 
-export const maxVariableName = 256
+const maxVariableName = 256
 /** Characters of all names and values together. */
-export const maxVariables = 32_768
+const maxVariables = 32_768
 /** The longest path that Linux takes. */
 export const maxPath = 4_096
 const maxHostname = 63
@@ -111,7 +111,8 @@ export function mountPathProblem(mountPath: string): string | undefined {
   if (segments.length === 0 || segments.includes('.') || segments.includes('..')) {
     return 'must be mounted below the root, on a path without . and .. in it.'
   }
-  return textProblem(mountPath, maxPath)
+  const problem = textProblem(mountPath, maxPath)
+  return problem ?? (hasControls(mountPath) ? 'must be mounted on a path without control characters.' : undefined)
 }
 
 /** What may be written where others read, and what must be kept apart: the values of secret variables by name. */

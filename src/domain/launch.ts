@@ -69,12 +69,12 @@ export type Launch = {
 }
 
 /** The same, where nobody has said yet where it came from. */
-export type LaunchSettings = Omit<Launch, 'sources'>
+type LaunchSettings = Omit<Launch, 'sources'>
 
-export const maxImage = 1_024
-export const maxOnStart = 4_048
-export const maxLabel = 256
-export const maxArgs = 32_768
+const maxImage = 1_024
+const maxOnStart = 4_048
+const maxLabel = 256
+const maxArgs = 32_768
 export const maxPorts = 64
 const minDiskGb = defaultDiskMb / 1_000
 

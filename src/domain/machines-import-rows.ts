@@ -9,12 +9,15 @@ import {
   requiredColumns,
 } from './machines-import.ts'
 
-/** What a file says of a machine, and where in the file: "line 2". */
-export type ImportRow = { place: string; fields: Record<string, unknown> }
+/** What a file says of a machine, or why that cannot be read, and where in the file: "line 2". */
+export type ImportRow = { place: string } & (
+  | { fields: Record<string, unknown> }
+  | { fields?: undefined; problem: string }
+)
 
 export type NewModel = Omit<GpuModel, 'id'>
 /** A machine that is to be listed, with the name of its GPU model. */
-export type ImportedMachine = Omit<
+type ImportedMachine = Omit<
   Machine,
   | 'id'
   | 'hostId'
@@ -41,7 +44,12 @@ export type Import = {
 export function readMachines(rows: ImportRow[], known: ReadonlyMap<string, NewModel>, at: Date): Import {
   const models = new Map(known)
   const result: Import = { machines: [], newModels: [], addresses: [], issues: [] }
-  for (const [row, { place, fields }] of rows.entries()) {
+  for (const [row, given] of rows.entries()) {
+    const { place, fields } = given
+    if (!fields) {
+      result.issues.push({ row, issue: { path: place, message: given.problem } })
+      continue
+    }
     const { values, issues } = readValues(fields)
     const { model, issues: modelIssues } = readModel(values, models)
     if (model && !models.has(model.name)) {

@@ -4,7 +4,7 @@
 import { parseDriverVersion, verifications } from './machines.ts'
 import { decimal, instant, type Kind, like, oneOf, text, usd, whole, yesNo } from './machines-import-kinds.ts'
 
-export type Column<Value = unknown> = {
+type Column<Value = unknown> = {
   kind: Kind<Value>
   meaning: string
   /** Absent where the column is required, or where what is absent follows from the rest. */
@@ -78,7 +78,7 @@ export const machineColumns = {
   diskMbps: { kind: decimal(0, 10_000_000), meaning: 'MB/s, measured', fallback: 0 },
 } as const satisfies Record<string, Column<never> | Column>
 
-export const gpuModelColumns = {
+const gpuModelColumns = {
   gpuArchitecture: { kind: oneOf('nvidia', 'amd'), meaning: 'maker', otherwise: ofUnknown },
   gpuRamMb: { kind: whole(1, 100_000_000), meaning: 'memory of one GPU', otherwise: ofUnknown },
   gpuMemoryBandwidthGbps: { kind: decimal(0, 1_000_000), meaning: 'GB/s', otherwise: ofUnknown },

@@ -43,7 +43,7 @@ function comparePerGpu(a: Claim, b: Claim): number {
 /** An offer that is on the market, as far as a machine's rentals change it. */
 export type Listed = Block & { id: bigint; computeNanos: bigint } & Standing
 /** How an offer stands: whether it can be rented, from which bid on, and whether it shows its bundle. */
-export type Standing = {
+type Standing = {
   rentable: boolean
   minBidNanos: bigint
   bidPriceNanos: bigint

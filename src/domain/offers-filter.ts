@@ -3,7 +3,7 @@ import { nanosOf, parseUsd } from './money.ts'
 import type { Offer } from './offers.ts'
 import { type FieldKind, type FieldValue, fieldOf, kindOf, type OfferField } from './offers-fields.ts'
 
-export const operators = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'contains'] as const
+const operators = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'contains'] as const
 export type Operator = (typeof operators)[number]
 
 const equality: readonly Operator[] = ['eq', 'neq', 'in', 'nin']
@@ -25,9 +25,9 @@ export type Condition = { field: OfferField } & (Comparison | Membership)
 /** Every condition holds and, when there are alternatives, at least one of them does too. */
 export type OfferFilter = { conditions: Condition[]; alternatives: OfferFilter[] }
 
-export const maxConditions = 50
+const maxConditions = 50
 export const maxOperands = 200
-export const maxNesting = 3
+const maxNesting = 3
 
 /** A condition, or what is wrong with it. Numbers and booleans may come as strings, as old clients send them. */
 export function readCondition(field: OfferField, operator: Operator, operand: unknown): Condition | string {

@@ -46,7 +46,7 @@ export function isRentable(offer: { rentable: boolean; machine: { listedUntil: D
 }
 
 /** Nano-dollars per hour. */
-export type Price = { computeNanos: bigint; diskNanos: bigint; totalNanos: bigint; perGpuNanos: bigint }
+type Price = { computeNanos: bigint; diskNanos: bigint; totalNanos: bigint; perGpuNanos: bigint }
 
 /** What a rental with these terms costs: the GPUs, at their price or at the least bid that wins them, and the disk. */
 export function priceOf(

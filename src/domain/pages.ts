@@ -3,7 +3,7 @@
 
 import { DomainError, invalidInput } from './errors.ts'
 
-export const defaultPageSize = 25
+const defaultPageSize = 25
 export const maxPageSize = 100
 
 export type PageArguments = {
@@ -19,7 +19,7 @@ export function sizeOf({ first, last }: PageArguments): number {
 }
 
 /** `limit` rows after the cursor or, backwards, the last `limit` rows before it. */
-export type Page = { limit: number; backward: boolean; cursor: string | undefined }
+type Page = { limit: number; backward: boolean; cursor: string | undefined }
 
 export function readPage({ first, after, last, before }: PageArguments): Page {
   const backward = last != null || before != null
@@ -61,11 +61,14 @@ function decode(cursor: string): unknown[] {
   }
 }
 
-/** What a connection needs beside its rows. `rows` holds one more than the page where there is more. */
-export function cutPage<Row>(rows: Row[], page: Page): { rows: Row[]; hasNextPage: boolean; hasPreviousPage: boolean } {
+/** The rows of a page with their cursors, and whether there are others around it. */
+export type PageOf<Row> = { edges: { node: Row; cursor: string }[]; hasNextPage: boolean; hasPreviousPage: boolean }
+
+/** `rows` holds one more than the page where there is more. */
+export function pageOf<Row>(rows: Row[], page: Page, cursorOf: (row: Row) => string): PageOf<Row> {
   const more = rows.length > page.limit
-  const cut = rows.slice(0, page.limit)
+  const edges = rows.slice(0, page.limit).map(node => ({ node, cursor: cursorOf(node) }))
   return page.backward
-    ? { rows: cut.reverse(), hasNextPage: page.cursor !== undefined, hasPreviousPage: more }
-    : { rows: cut, hasNextPage: more, hasPreviousPage: page.cursor !== undefined }
+    ? { edges: edges.reverse(), hasNextPage: page.cursor !== undefined, hasPreviousPage: more }
+    : { edges, hasNextPage: more, hasPreviousPage: page.cursor !== undefined }
 }

@@ -10,7 +10,7 @@ import {
 } from './permissions.ts'
 
 /** What somebody wants to pass on and has not got: everything, a category, an operation, or one with less constraint. */
-export type Lack = { category: PermissionCategory | 'full access'; operation?: Operation; parameter?: string }
+type Lack = { category: PermissionCategory | 'full access'; operation?: Operation; parameter?: string }
 
 /**
  * What is wanted beyond what is granted. A whole category also grants the operations that it gets in time, so only the

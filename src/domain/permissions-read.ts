@@ -79,8 +79,8 @@ export function readPermissions(input: unknown): { permissions: Permissions | nu
   function readBound(path: string, type: string, comparison: string, bound: unknown) {
     if (!comparisons.some(known => known === comparison)) {
       complain(path, `unknown comparison "${shown(comparison)}"; there are ${comparisons.join(', ')}.`)
-    } else if (typeof bound !== type) {
-      complain(`${path}.${comparison}`, type === 'number' ? 'must be a number.' : 'must be true or false.')
+    } else if (typeof bound !== type || (type === 'number' && !Number.isFinite(bound))) {
+      complain(`${path}.${comparison}`, type === 'number' ? 'must be a finite number.' : 'must be true or false.')
     }
   }
 }

@@ -99,6 +99,19 @@ export type ParametersOf<Name extends Operation> = Name extends keyof Table
 /** Operations on things that are named by an id. */
 export type OperationOnId = { [Name in keyof Table]: 'id' extends keyof Table[Name] ? Name : never }[keyof Table]
 
+/** With any of these somebody is shown instances of his account. What is a part of an instance he sees then, too. */
+export const waysToAnInstance = [
+  'instances.get',
+  'instances.list',
+  'instances.rent',
+  'instances.update',
+  'instances.changeBid',
+  'instances.attachSshKey',
+  'instances.detachSshKey',
+  'instances.destroy',
+] as const
+export type WayToAnInstance = Extract<(typeof waysToAnInstance)[number], OperationOnId>
+
 export const comparisons = ['eq', 'lte', 'gte'] as const
 export type Comparison = (typeof comparisons)[number]
 export type Bound = string | number | boolean

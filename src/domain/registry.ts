@@ -5,10 +5,10 @@ import { splitWords } from './words.ts'
 /** Who pulls a private image, and from where. The password is a secret, and no message repeats a word of it. */
 export type Registry = { host: string; username: string; password: string }
 
-export const maxRegistryHost = 256
-export const maxUsername = 256
+const maxRegistryHost = 256
+const maxUsername = 256
 /** Clouds hand out whole documents as passwords of their registries. */
-export const maxPassword = 4_096
+const maxPassword = 4_096
 
 const flagNames: FlagNames<'username' | 'password'> = new Map([
   ['-u', 'username'],

@@ -1,8 +1,7 @@
 // Public keys as OpenSSH writes them: a type, the key in base64, and a comment. What was sent may be a private key, so no
 // message repeats a word of it.
 
-import { DomainError } from './errors.ts'
-import type { LaunchConfig } from './instances.ts'
+import { type InstanceStatus, isFinal, type LaunchConfig } from './instances.ts'
 import { countCharacters, textProblem } from './texts.ts'
 
 /** A public key that an account has registered. */
@@ -15,9 +14,23 @@ export const maxSshKeys = 100
 export const maxSshKeyName = 256
 const maxCharacters = 16_384
 
+type Kind = { vm: boolean; mode: LaunchConfig['mode'] }
+
+/** Whether an instance gets the keys of its account when it is rented. Nobody logs in to a container in args mode. */
+export function getsSshKeys({ vm, mode }: Kind): boolean {
+  return vm || mode !== 'args'
+}
+
 /** Whether keys that are changed now still come into an instance. Nothing reaches into a virtual machine. */
-export function takesSshKeys({ vm, mode }: { vm: boolean; mode: LaunchConfig['mode'] }): boolean {
-  return !vm && mode !== 'args'
+export function takesSshKeys(kind: Kind): boolean {
+  return !kind.vm && getsSshKeys(kind)
+}
+
+/** Why no key can come into an instance, or out of it; undefined when one can. */
+export function whyNoSshKeys({ status, ...kind }: Kind & { status: InstanceStatus }): string | undefined {
+  if (kind.vm) return 'A virtual machine keeps the keys that it was made with.'
+  if (!takesSshKeys(kind)) return 'It was rented in args mode, so it has no SSH server: nobody logs in to it.'
+  return isFinal(status) ? `It is ${status}, from where it never runs again: nobody logs in to it.` : undefined
 }
 
 /** The order means nothing. */
@@ -33,10 +46,6 @@ export function sshKeyName(name: string | undefined, comment: string): string {
 export function sshKeyNameProblem(name: string): string | undefined {
   if (isPrivate(name)) return privateKey
   return controls.test(name) ? 'must be one line.' : textProblem(name, maxSshKeyName)
-}
-
-export function sshKeyNotFound(id: number): DomainError {
-  return new DomainError('NOT_FOUND', `SSH key ${id} not found.`, { subject: { type: 'SshKey', id } })
 }
 
 const privateKey = 'is a private key, which nobody else may have: send the public one, from the file that ends in .pub.'

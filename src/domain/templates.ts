@@ -43,7 +43,7 @@ export type TemplateSettings = {
   volumeHint: VolumeHint | null
 }
 
-export type TemplateSecrets = { registry: Registry | null; env: Record<string, string> | null }
+type TemplateSecrets = { registry: Registry | null; env: Record<string, string> | null }
 
 export type Template = {
   id: number
@@ -57,7 +57,12 @@ export type Template = {
   updatedAt: Date
 }
 
-export const maxTemplateName = 256
+const maxTemplateName = 256
+
+/** Whether a template can have this hash. What cannot be a text of the database is no such. */
+export function isTemplateHash(text: string): boolean {
+  return /^[0-9a-f]{32}$/.test(text)
+}
 
 /** What is kept of a wish, and what of that is secret; or an error that names everything wrong. */
 export function checkTemplate({ name, public: isPublic, launch: wish, volumeHint }: TemplateWish): {

@@ -9,3 +9,8 @@ export function textProblem(text: string, maxCharacters = Number.POSITIVE_INFINI
   const characters = countCharacters(text)
   return characters > maxCharacters ? `must have at most ${maxCharacters} characters, not ${characters}.` : undefined
 }
+
+/** Whether a text ends lines, moves a cursor or turns the direction of reading, and so can be shown as another. */
+export function hasControls(text: string): boolean {
+  return /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u.test(text)
+}

@@ -1,8 +1,8 @@
-import { type DomainError, type Issue, invalidInput } from './errors.ts'
+import { type DomainError, type Issue, invalidInput, notFound } from './errors.ts'
 import type { Launch } from './launch.ts'
 import { mountPathProblem, type NewVolumeMount } from './launch-env.ts'
 import { diskMbOf } from './offers.ts'
-import { newVolumeIssues, volumeInUse, volumeNotFound } from './volumes.ts'
+import { newVolumeIssues, volumeInUse } from './volumes.ts'
 
 export const maxVolumesPerInstance = 8
 export const defaultMountPath = '/data'
@@ -72,7 +72,7 @@ export function volumeProblems(
   const taken: DomainError[] = []
   for (const { volumeId } of volumes) {
     const volume = found.find(({ id }) => id === volumeId)
-    if (!volume) missing.push(volumeNotFound(volumeId))
+    if (!volume) missing.push(notFound('Volume', volumeId))
     else if (machineId !== undefined && volume.machineId !== machineId) {
       const message = `must be on machine ${machineId}, where the offer is, and volume ${volumeId} is on machine ${volume.machineId}.`
       misplaced.push({ path: 'volumes', message })

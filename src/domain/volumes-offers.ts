@@ -18,7 +18,7 @@ export type VolumeOffer = {
 }
 
 /** What a search for storage can ask of a machine: what searches for GPUs call the same. */
-export const volumeOfferFields = [
+const volumeOfferFields = [
   'machineId',
   'hostId',
   'gpuName',
@@ -45,7 +45,7 @@ export type VolumeOfferCondition = Condition & { field: VolumeOfferField }
 export type VolumeOfferOrder = { field: 'price' | 'reliability' | 'freeDisk'; direction: Direction }
 
 /** Where an offer stands in an order: its value, and its machine, so that no two stand in one place. */
-export type VolumeOfferPosition = { value: string; id: number }
+type VolumeOfferPosition = { value: string; id: number }
 
 export function positionOf({ id, machine }: VolumeOffer, { field }: VolumeOfferOrder): VolumeOfferPosition {
   const values = { price: machine.storageNanos, reliability: machine.reliability, freeDisk: machine.freeDiskMb }

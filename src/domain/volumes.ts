@@ -40,10 +40,6 @@ export function newVolumeIssues({ name, sizeGb }: NewVolume): Issue[] {
   return issues
 }
 
-export function volumeNotFound(id: bigint): DomainError {
-  return new DomainError('NOT_FOUND', `Volume ${id} not found.`, { subject: { type: 'Volume', id } })
-}
-
 export function volumeInUse(id: bigint, instanceId: bigint, removing: boolean): DomainError {
   const message = removing
     ? `Volume ${id} is attached to instance ${instanceId}, which is destroyed and being removed. Try again in a moment.`

@@ -9,7 +9,7 @@ import { maxPageSize } from '../domain/pages.ts'
 import type { Context } from './context.ts'
 
 /** Fields that one operation may ask for, counting each as often as the lists above it can repeat it. */
-export const maxCost = 10_000
+const maxCost = 10_000
 
 export const builder = new SchemaBuilder<{
   Context: Context

@@ -2,6 +2,7 @@ import { GraphQLError } from 'graphql'
 import { DomainError, type ErrorCode } from '../domain/errors.ts'
 import { explainFailure } from '../services/failures.ts'
 import type { Context } from './context.ts'
+import { withoutValues } from './echoes.ts'
 
 /** The code that clients see for each refusal, and the status of an answer that has nothing but this refusal. */
 const answers: Record<ErrorCode, { code: string; status?: number }> = {
@@ -51,7 +52,7 @@ export function explainError(error: GraphQLError, { requestId, log }: Context): 
     // What GraphQL itself says of variables comes without a code.
     return error.extensions['code']
       ? error
-      : restate(error, error.message, { ...error.extensions, code: 'BAD_USER_INPUT' })
+      : restate(error, withoutValues(error), { ...error.extensions, code: 'BAD_USER_INPUT' })
   }
   const known = explainFailure(originalError)
   if (known instanceof DomainError) {
@@ -60,6 +61,11 @@ export function explainError(error: GraphQLError, { requestId, log }: Context): 
   }
   log.error({ err: originalError, path: error.path }, 'A GraphQL field failed.')
   return restate(error, 'Unexpected error.', { code: 'INTERNAL_SERVER_ERROR', requestId })
+}
+
+/** What GraphQL says of an operation that it does not run. */
+export function quieten(error: GraphQLError): GraphQLError {
+  return restate(error, withoutValues(error), error.extensions)
 }
 
 /** An answer that has data is a success, whatever a part of it was refused. */

@@ -2,7 +2,7 @@ import { type ExecutionResult, GraphQLError, parse, validate } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import { isTooDeep, maxLevels } from '../domain/nesting.ts'
 import type { Context } from './context.ts'
-import { explainError, withoutStatus } from './errors.ts'
+import { explainError, quieten, withoutStatus } from './errors.ts'
 import { limits, limitsRule } from './limits.ts'
 
 export const withinLimits: Plugin = {
@@ -13,7 +13,13 @@ export const withinLimits: Plugin = {
     setResult({ errors: [new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } })] })
   },
   onParse({ setParseFn }) {
-    const parseWithinLimits: typeof parse = (source, options) => parse(source, { ...options, maxTokens: limits.tokens })
+    const parseWithinLimits: typeof parse = (source, options) => {
+      try {
+        return parse(source, { ...options, maxTokens: limits.tokens })
+      } catch (error) {
+        throw error instanceof GraphQLError ? quieten(error) : error
+      }
+    }
     setParseFn(parseWithinLimits)
   },
   onValidate({ setValidationFn }) {
@@ -22,7 +28,7 @@ export const withinLimits: Plugin = {
       const tooLarge = validate(schema, document, [limitsRule])
       return tooLarge.length > 0
         ? tooLarge
-        : validate(schema, document, rules, { ...options, maxErrors: limits.errors })
+        : validate(schema, document, rules, { ...options, maxErrors: limits.errors }).map(quieten)
     }
     setValidationFn(validateWithinLimits)
   },

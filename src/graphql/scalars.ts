@@ -5,7 +5,18 @@ import { builder } from './builder.ts'
 
 builder.addScalarType('DateTime', DateTimeResolver, {
   description: 'An instant in ISO 8601, with its offset: `2026-11-21T09:30:00.000Z`.',
+  parseValue: value => readInstant(() => DateTimeResolver.parseValue(value)),
+  parseLiteral: node => readInstant(() => DateTimeResolver.parseLiteral(node)),
 })
+
+/** Its own refusals repeat what was sent. */
+function readInstant(read: () => Date): Date {
+  try {
+    return read()
+  } catch {
+    throw new GraphQLError('An instant is ISO 8601 in a string, with its offset, like "2026-11-21T09:30:00.000Z".')
+  }
+}
 
 builder.scalarType('Usd', {
   description:

@@ -1,4 +1,5 @@
 import { builder } from './builder.ts'
+import { forgetLoaded } from './loader.ts'
 import './scalars.ts'
 import './types/nodes.ts'
 import './types/accounts.ts'
@@ -32,3 +33,15 @@ builder.mutationType({
 builder.queryType({ description: 'What can be asked. Every field needs a key; see `Authorization: Bearer`.' })
 
 export const schema = builder.toSchema()
+
+// What comes after a mutation in a request, its own answer first, sees what it did.
+for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {
+  const { resolve } = field
+  field.resolve = async (root, args, context, info) => {
+    try {
+      return await resolve?.(root, args, context, info)
+    } finally {
+      forgetLoaded(context)
+    }
+  }
+}

@@ -6,7 +6,7 @@ export function createLog(level: string, destination: DestinationStream): Logger
 }
 
 /** Prisma's messages quote the arguments of the call, and PostgreSQL's messages and details the values of the row. */
-export function describeError(error: unknown): Record<string, unknown> {
+function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error }
   const { name, message, stack = '' } = error
   const { code, meta, cause, table, constraint } = error as Error & Record<string, unknown>

@@ -2,7 +2,7 @@ import type { Handler } from './context.ts'
 import { health, readiness } from './health.ts'
 import { json } from './json.ts'
 
-export type Faces = { rest: Handler; graphql: Handler; graphiql: Handler | undefined }
+type Faces = { rest: Handler; graphql: Handler; graphiql: Handler | undefined }
 
 /** Which face answers. Paths are compared whole: a probe's path at the end of another must not get past the keys. */
 export function createRouter(

@@ -40,7 +40,7 @@ export function createHttpServer(fetch: Fetch): Server {
 }
 
 /** What no client sends in good faith, and what proxies and servers are known to read differently. */
-export function problemOf({ httpVersion, url, rawHeaders }: IncomingMessage): string | undefined {
+function problemOf({ httpVersion, url, rawHeaders }: IncomingMessage): string | undefined {
   const valuesOf = (name: string) =>
     rawHeaders.filter((_, index) => rawHeaders[index - 1]?.toLowerCase() === name && index % 2 === 1)
   const hosts = valuesOf('host')

@@ -14,7 +14,7 @@ export type Command = {
   /** What it will do, once the options are read: nothing of it needs a database. */
   read: (args: string[]) => Run
 }
-export type Run = (operations: Operations) => Promise<Answer> | Answer
+type Run = (operations: Operations) => Promise<Answer> | Answer
 
 export function command<const Table extends OptionTable>(
   { options, ...about }: { options: Table } & Omit<Command, 'options' | 'read'>,

@@ -47,17 +47,11 @@ function csvRows(text: string): ImportRow[] {
   const names = header?.record ?? []
   const wrong = checkColumns(names)
   if (wrong.length > 0) throw invalidInput(wrong.map(issue => ({ ...issue, path: `header: ${issue.path}` })))
-  const uneven = rows.filter(({ record }) => record.length !== names.length)
-  if (uneven.length > 0) {
-    throw invalidInput(
-      uneven.map(({ record, place }) => {
-        return { path: place, message: `has ${record.length} fields, and the header has ${names.length}.` }
-      }),
-    )
-  }
-  return rows.map(({ record, place }) => {
-    return { place, fields: Object.fromEntries(names.map((name, index) => [name, record[index]])) }
-  })
+  return rows.map(({ record, place }) =>
+    record.length === names.length
+      ? { place, fields: Object.fromEntries(names.map((name, index) => [name, record[index]])) }
+      : { place, problem: `has ${record.length} fields, and the header has ${names.length}.` },
+  )
 }
 
 /** `lines` is where the record ends. */
@@ -82,27 +76,23 @@ function parseCsv(text: string): Line[] {
 function arrayRows(text: string): ImportRow[] {
   const read = parseJson(text)
   if (typeof read === 'string') throw new Error(`--file is not JSON: ${read}.`)
-  return objectsOf(
-    (read.value as unknown[]).map((value, index) => ({ place: `machine ${index + 1}`, read: { value } })),
-  )
+  return (read.value as unknown[]).map((value, index) => rowOf(`machine ${index + 1}`, value))
 }
 
 function lineRows(text: string): ImportRow[] {
   const lines = text.split(/\r?\n/).map((line, index) => ({ line, place: `line ${index + 1}` }))
   const filled = lines.filter(({ line }) => line.trim() !== '')
-  return objectsOf(filled.map(({ line, place }) => ({ place, read: parseJson(line) })))
+  return filled.map(({ line, place }) => {
+    const read = parseJson(line)
+    return typeof read === 'string' ? { place, problem: `is not JSON: ${read}.` } : rowOf(place, read.value)
+  })
 }
 
-/** All of them are objects, or it is said which are not. */
-function objectsOf(values: { place: string; read: { value: unknown } | string }[]): ImportRow[] {
-  const wrong = values.flatMap(({ place, read }) => {
-    if (typeof read === 'string') return [{ path: place, message: `is not JSON: ${read}.` }]
-    const { value } = read
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? [] : [{ path: place, message: 'must be an object with a field for each column.' }]
-  })
-  if (wrong.length > 0) throw invalidInput(wrong)
-  return values.map(({ place, read }) => ({ place, fields: (read as { value: Record<string, unknown> }).value }))
+function rowOf(place: string, value: unknown): ImportRow {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject
+    ? { place, fields: value as Record<string, unknown> }
+    : { place, problem: 'must be an object with a field for each column.' }
 }
 
 function parseJson(text: string): { value: unknown } | string {

@@ -7,7 +7,7 @@ import { parseUsd } from '../domain/money.ts'
 import type { Permissions } from '../domain/permissions.ts'
 import { readPermissions } from '../domain/permissions-read.ts'
 
-export type Option = { meaning: string; required?: boolean; flag?: boolean }
+type Option = { meaning: string; required?: boolean; flag?: boolean }
 export type OptionTable = Record<string, Option>
 
 /** Every option that was given: its text, or true for a flag. */

@@ -7,7 +7,7 @@ import type { Provider } from './provider.ts'
 
 /** Runs a statement on the world's table, and reads its rows as arrays. */
 export type World = (text: string, values: unknown[]) => Promise<unknown[][]>
-export type SimulatedOptions = {
+type SimulatedOptions = {
   world: World
   now: () => Date
   /** 1 is as slow as a real machine; 0 does not wait. */

@@ -7,7 +7,7 @@ import type { reconciliationServices } from '../services/reconciliation.ts'
 import type { Finding } from '../services/reconciliation-record.ts'
 import { type Plan, plan, type Step, type Wish, waiting } from './plan.ts'
 
-export type Reconciliation = ReturnType<typeof reconciliationServices>
+type Reconciliation = ReturnType<typeof reconciliationServices>
 export type Deps = { reconciliation: Reconciliation; provider: Provider; now: () => Date; log: Logger }
 
 /** Looking and acting in turns comes to an end long before this, or there is a bug. */

@@ -51,7 +51,7 @@ export function explain(error: unknown): Response | undefined {
   if (error instanceof RestFailure) return failure(error.status, error.error, error.message)
   if (!(error instanceof DomainError)) return undefined
   const { code, message, details } = error
-  if (code === 'NOT_FOUND' && details.instanceId !== undefined) {
+  if (code === 'NOT_FOUND' && details.subject?.type === 'Instance') {
     return json(404, { success: false, error: 'no_such_instance', msg: message, instances: null })
   }
   const { status, error: name } = answers[code]

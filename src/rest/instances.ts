@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { renameIssues } from '../domain/errors.ts'
+import { notFound, renameIssues } from '../domain/errors.ts'
 import { isWaiting } from '../domain/instances.ts'
-import { instanceNotFound, type Step } from '../domain/instances-command.ts'
+import type { Step } from '../domain/instances-command.ts'
 import { RestFailure } from './errors.ts'
 import { failureBody } from './failures.ts'
 import { bulkBody, readRent, rentBody, rentNames, updateBody } from './instances-input.ts'
@@ -131,7 +131,7 @@ export const instanceRoutes: Route[] = [
     failures: [noSuchInstance],
     answer: async ({ services, actor, params: { id } }) => {
       const [instance] = await services.instances.byIds(actor, [id])
-      if (!instance || instance.destroyedAt) throw instanceNotFound(id)
+      if (!instance || instance.destroyedAt) throw notFound('Instance', id)
       return { instances: instanceRow(instance) }
     },
   }),
@@ -194,7 +194,7 @@ export const instanceRoutes: Route[] = [
     answer: async ({ services, actor, params: { id } }) => {
       const [step] = await services.instances.destroy(actor, [id])
       if (step?.outcome === 'failed') throw step.error
-      if (step?.outcome !== 'applied') throw instanceNotFound(id)
+      if (step?.outcome !== 'applied') throw notFound('Instance', id)
       return { success: true as const }
     },
   }),

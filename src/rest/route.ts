@@ -3,7 +3,7 @@ import type { Actor } from '../domain/actor.ts'
 import type { Operation } from '../domain/permissions.ts'
 import type { Services } from '../services/services.ts'
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 /** The headings that the document sorts routes under. */
 export const tags = {
@@ -12,7 +12,7 @@ export const tags = {
   Interface: 'What describes this interface.',
   Offers: 'What is on the market, and what it costs.',
 }
-export type Tag = keyof typeof tags
+type Tag = keyof typeof tags
 
 /** A failure that a route may answer: its status, the code in `error`, and when that happens. */
 export type Failure = {

@@ -11,14 +11,14 @@ const { sql } = Prisma
 /** No account has more, so that every amount is a number of dollars that can be written and read. */
 const mostNanos = 999_999_999_000_000_000n
 
-export type Grant = { amountNanos: bigint; reason?: string | undefined; idempotencyKey?: string | undefined }
-export type Granted = { email: string; beforeNanos: bigint; afterNanos: bigint; replayed: boolean }
+type Grant = { amountNanos: bigint; reason?: string | undefined; idempotencyKey?: string | undefined }
+type Granted = { email: string; beforeNanos: bigint; afterNanos: bigint; replayed: boolean }
 
 export function creditOperations({ database, now }: DataDeps) {
   return {
     /** Adds to what an account can spend. With an idempotency key once and for all, however often it is asked for. */
     async grantCredit(email: string, grant: Grant): Promise<Granted> {
-      check(grant)
+      checkGrant(grant)
       const at = now()
       return await transaction(database.pool, async tx => {
         const account = await findAccount(tx, email)
@@ -26,16 +26,21 @@ export function creditOperations({ database, now }: DataDeps) {
         await tx.rows(sql`SELECT FROM accounts WHERE id = ${account.id} FOR NO KEY UPDATE`)
         const earlier = await find(tx, account.id, grant)
         if (earlier) return { email: account.email, ...earlier, replayed: true }
-        const afterNanos = await add(tx, account.id, grant.amountNanos)
-        const beforeNanos = afterNanos - grant.amountNanos
-        await record(tx, account.id, { beforeNanos, afterNanos, ...grant }, at)
-        return { email: account.email, beforeNanos, afterNanos, replayed: false }
+        return { email: account.email, ...(await grantTo(tx, account.id, grant, at)), replayed: false }
       })
     },
   }
 }
 
-function check({ amountNanos, reason = '', idempotencyKey }: Grant): void {
+/** Grants what was checked before, in a transaction of the caller's. */
+export async function grantTo(tx: Transaction, accountId: number, grant: Grant, at: Date) {
+  const afterNanos = await add(tx, accountId, grant.amountNanos)
+  const beforeNanos = afterNanos - grant.amountNanos
+  await record(tx, accountId, { beforeNanos, afterNanos, ...grant }, at)
+  return { beforeNanos, afterNanos }
+}
+
+export function checkGrant({ amountNanos, reason = '', idempotencyKey }: Grant): void {
   const problems = [
     amountNanos > 0n ? undefined : { path: 'amount', message: 'must be above 0.' },
     issueOf('reason', textProblem(reason, 256)),

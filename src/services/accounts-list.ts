@@ -5,7 +5,7 @@ import type { DataDeps } from './deps.ts'
 const { sql } = Prisma
 
 /** An account as operators see it. */
-export type AccountSummary = {
+type AccountSummary = {
   id: number
   email: string
   name: string

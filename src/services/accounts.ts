@@ -1,13 +1,10 @@
 import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
+import { creditProblem } from '../domain/accounts.ts'
 import type { Actor } from '../domain/actor.ts'
 import { DomainError, invalidInput } from '../domain/errors.ts'
-import { makeApiKey, type NewApiKey } from './api-keys-identity.ts'
 import { authorise } from './authorise.ts'
 import type { DataDeps } from './deps.ts'
-import { isDuplicate } from './failures.ts'
-
-export type NewAccount = { email: string; name?: string; creditNanos?: bigint; keyName?: string }
 
 export function accountServices({ database }: DataDeps) {
   return {
@@ -22,18 +19,6 @@ export function accountServices({ database }: DataDeps) {
 /** What operators do. There is no actor: whoever can reach the database may do it. */
 export function accountOperations({ database }: DataDeps) {
   return {
-    /** The account, and a key of it with full access. */
-    async create({ email, name = '', creditNanos = 0n, keyName = 'default' }: NewAccount) {
-      const address = readEmail(email)
-      const { row, key } = makeApiKey({ name: keyName, permissions: null })
-      const data = { email: address, name, postedNanos: creditNanos, apiKeys: { create: row } }
-      const account = await database.prisma.account.create({ data }).catch((error: unknown) => {
-        if (!isDuplicate(error)) throw error
-        throw new DomainError('CONFLICT', `There is an account with the email address ${address} already.`)
-      })
-      return { account, apiKey: key }
-    },
-
     /** The ids of these hosts, in their order. Those that do not exist are made, without a key. */
     async saveHosts(emails: string[]): Promise<number[]> {
       await database.prisma.account.createMany({ data: emails.map(email => ({ email })), skipDuplicates: true })
@@ -42,21 +27,14 @@ export function accountOperations({ database }: DataDeps) {
         JOIN accounts USING (email) ORDER BY place`)
       return rows.map(([id]) => id as number)
     },
-
-    async createApiKey(email: string, newKey: NewApiKey) {
-      const account = await findAccount(database, email)
-      const { row, key } = makeApiKey(newKey)
-      const { id } = await database.prisma.apiKey.create({ data: { ...row, accountId: account.id } })
-      return { id, account: account.email, apiKey: key }
-    },
   }
 }
 
-/** Renting and starting need something left to spend. */
+/** Refuses what costs money when nothing is left to spend. */
 export async function needCredit(tx: Transaction, { accountId }: Actor): Promise<void> {
   const [row] = await tx.rows(Prisma.sql`SELECT posted_nanos FROM accounts WHERE id = ${accountId}`)
-  const availableNanos = row?.[0] as bigint
-  if (availableNanos <= 0n) throw new DomainError('INSUFFICIENT_CREDIT', 'You lack credit.', { availableNanos })
+  const problem = creditProblem(row?.[0] as bigint)
+  if (problem) throw problem
 }
 
 /** The account that an operator means. */
@@ -70,7 +48,7 @@ export async function findAccount(
   return { id: row[0] as number, email: address }
 }
 
-function readEmail(email: string): string {
+export function readEmail(email: string): string {
   const address = email.trim().toLowerCase()
   if (/^[^\s@]+@[^\s@]+$/.test(address) && address.length <= 254 && address.isWellFormed()) return address
   const message = address.length <= 254 ? `"${address}" is not an email address.` : 'has more than 254 characters.'

@@ -8,7 +8,7 @@ import { recordEvents } from './events.ts'
 const { sql, empty } = Prisma
 
 /** A key as operators see it: everything but its secret. */
-export type ApiKeySummary = {
+type ApiKeySummary = {
   id: number
   name: string
   publicId: string

@@ -3,7 +3,7 @@ import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { type ApiKey, maxApiKeys } from '../domain/api-keys.ts'
 import { type ApiKeyWish, readApiKeyWish } from '../domain/api-keys-create.ts'
-import { DomainError, invalidInput } from '../domain/errors.ts'
+import { DomainError, invalidInput, notFound } from '../domain/errors.ts'
 import { lacksOf, printLack } from '../domain/permissions-cover.ts'
 import { makeApiKey } from './api-keys-identity.ts'
 import { authorise } from './authorise.ts'
@@ -61,7 +61,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'now' | 'secrets'>)
     async reset(actor: Actor, id: bigint, idempotencyKey?: string | null): Promise<ApiKeySecret> {
       authorise(actor, 'apiKeys.reset', { id: Number(id) })
       const [kept] = await find(actor, sql`id = ${String(id)}::bigint`)
-      if (!kept) throw apiKeyNotFound(id)
+      if (!kept) throw notFound('ApiKey', id)
       // Whoever resets a key has it: its secret is in the answer.
       await checkWidth(actor, kept)
       const request = { operation: 'apiKeys.reset' as const, input: { id: kept.id }, idempotencyKey }
@@ -72,7 +72,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'now' | 'secrets'>)
         const [made] = await tx.rows(sql`
           UPDATE api_keys SET public_id = ${row.publicId}, secret_hash = ${row.secretHash}, last_used_at = NULL
           WHERE id = ${String(id)}::bigint AND ${living(actor, at)} RETURNING ${columns}`)
-        if (!made) throw apiKeyNotFound(id)
+        if (!made) throw notFound('ApiKey', id)
         return await written(tx, actor, 'API_KEY_RESET', toApiKey(made), key, at)
       })
       return { ...fromPlain(result), replayed }
@@ -86,7 +86,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'now' | 'secrets'>)
         await lockKeys(tx, actor, at)
         const [row] = await tx.rows(sql`
           UPDATE api_keys SET revoked_at = ${at} WHERE id = ${String(id)}::bigint AND ${living(actor, at)} RETURNING ${columns}`)
-        if (!row) throw apiKeyNotFound(id)
+        if (!row) throw notFound('ApiKey', id)
         const event = { type: 'API_KEY_REVOKED' as const, accountId: actor.accountId, apiKeyId: actor.apiKeyId }
         await recordEvents(tx, [{ ...event, before: factsOf(toApiKey(row)) }], at)
       })
@@ -111,10 +111,6 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'now' | 'secrets'>)
     const message = `This key may not give what outlives it: it expires at ${end.toISOString()}.`
     throw new DomainError('FORBIDDEN', message, { missing: [] })
   }
-}
-
-function apiKeyNotFound(id: bigint): DomainError {
-  return new DomainError('NOT_FOUND', `API key ${id} not found.`, { subject: { type: 'ApiKey', id } })
 }
 
 function living({ accountId }: Actor, at: Date): Prisma.Sql {
@@ -151,8 +147,13 @@ function fromPlain({ secret, ...plain }: Plain): { apiKey: ApiKey; secret: strin
 }
 
 /** What an event says of a key: never its secret. */
-function factsOf({ id, name, permissions, expiresAt }: ApiKey) {
-  return { id, name, permissions, expiresAt }
+export function factsOf({
+  id,
+  name,
+  permissions,
+  expiresAt,
+}: Pick<ApiKey, 'id' | 'name' | 'permissions' | 'expiresAt'>) {
+  return { apiKeyId: id, name, permissions, expiresAt }
 }
 
 function toApiKey(row: unknown[]): ApiKey {

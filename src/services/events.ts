@@ -3,14 +3,20 @@ import { columnsOf, insertAll } from '../database/rows.ts'
 import type { Transaction } from '../database/transaction.ts'
 import type { EventType } from '../domain/events.ts'
 
-/** What changed. Without a key, Berth itself did it. What is no instance is named in `after`, or in `before` when it is gone. */
+/** Ids say what they are of: apiKeyId, sshKeyId, templateId, volumeId. */
+type Facts = Record<string, unknown> & { id?: never }
+
+/**
+ * What changed. Without a key, Berth itself or an operator did it. What is no instance is named in `after`, or in
+ * `before` when it is gone.
+ */
 export type NewEvent = {
   type: EventType
   accountId: number
   instanceId?: bigint
   apiKeyId?: number
-  before?: Record<string, unknown>
-  after?: Record<string, unknown>
+  before?: Facts
+  after?: Facts
   reason?: string
 }
 

@@ -5,11 +5,14 @@ import { DomainError, invalidInput } from '../domain/errors.ts'
 import type { Operation } from '../domain/permissions.ts'
 import { textProblem } from '../domain/texts.ts'
 import type { Deps } from './deps.ts'
+import { openJson, sealJson } from './secrets.ts'
 
 const { sql } = Prisma
 
 const maxKey = 255
 const keptMs = 24 * 3_600_000
+/** So many expired keys go with a new one at most. */
+const purged = 100
 /** How long a repetition waits for the first request to end, in milliseconds. */
 const patienceMs = 1_500
 
@@ -38,6 +41,7 @@ export async function once<Kept extends Plain>(
   if (key === undefined) return { result: await transaction(database.pool, work), replayed: false }
   const at = deps.now()
   const hash = hashOf(deps, request)
+  await purge(deps, at)
   return await transaction(database.pool, async tx => {
     if (!(await claim(tx, accountId, key, hash, at))) {
       const kept = await find<Kept>(deps, tx, accountId, key, hash)
@@ -46,7 +50,7 @@ export async function once<Kept extends Plain>(
       return { result: kept, replayed: true }
     }
     const result = await work(tx)
-    const sealed = secrets.seal(JSON.stringify(result))
+    const sealed = sealJson(secrets, result)
     await tx.rows(sql`UPDATE idempotency_keys SET result = ${sealed} WHERE account_id = ${accountId} AND key = ${key}`)
     return { result, replayed: false }
   })
@@ -74,23 +78,29 @@ function hashOf({ secrets }: Needs, { operation, input }: Request): Buffer {
   return secrets.digest(`idempotency ${operation}`, canonical(input))
 }
 
-/** True for the first. Another that came first and has not ended is waited for. */
+/** Expired keys of everybody. On its own, so that no request holds locks of others while it works. */
+async function purge({ database }: Needs, at: Date): Promise<void> {
+  await database.rows(sql`
+    WITH expired AS MATERIALIZED (
+      SELECT account_id, key FROM idempotency_keys WHERE created_at <= ${expiry(at)}
+      ORDER BY created_at LIMIT ${purged} FOR UPDATE SKIP LOCKED)
+    DELETE FROM idempotency_keys k USING expired e WHERE k.account_id = e.account_id AND k.key = e.key`)
+}
+
+/** True for the first, also after one that expired. Another that came first and has not ended is waited for. */
 async function claim(tx: Transaction, accountId: number, key: string, hash: Buffer, at: Date): Promise<boolean> {
-  const expired = expiry(at)
-  // Some more than this one, so that they do not pile up.
-  await tx.rows(sql`
-    DELETE FROM idempotency_keys WHERE account_id = ${accountId} AND created_at <= ${expired} AND (key = ${key} OR key IN (
-      SELECT key FROM idempotency_keys WHERE account_id = ${accountId} AND created_at <= ${expired}
-      LIMIT 100 FOR UPDATE SKIP LOCKED))`)
   await tx.rows(sql`SELECT set_config('lock_timeout', ${String(patienceMs)}, true)`)
-  const inserting = tx.rows(sql`
-    INSERT INTO idempotency_keys (account_id, key, input_hash, result, created_at)
-    VALUES (${accountId}, ${key}, ${hash}, '', ${at}) ON CONFLICT DO NOTHING RETURNING key`)
-  const inserted = await inserting.catch((error: unknown) => {
+  const claiming = tx.rows(sql`
+    INSERT INTO idempotency_keys AS k (account_id, key, input_hash, result, created_at)
+    VALUES (${accountId}, ${key}, ${hash}, '', ${at})
+    ON CONFLICT (account_id, key) DO UPDATE
+    SET input_hash = excluded.input_hash, result = excluded.result, created_at = excluded.created_at
+    WHERE k.created_at <= ${expiry(at)} RETURNING key`)
+  const claimed = await claiming.catch((error: unknown) => {
     throw (error as { code?: string }).code === '55P03' ? inProgress() : error
   })
   await tx.rows(sql`SET LOCAL lock_timeout TO DEFAULT`)
-  return inserted.length === 1
+  return claimed.length === 1
 }
 
 /** What is kept under a key, and has not expired; refused when that was another request. */
@@ -106,7 +116,7 @@ async function find<Kept extends Plain>(
     WHERE account_id = ${accountId} AND key = ${key} AND created_at > ${expiry(now())}`)
   if (!row) return undefined
   const [firstHash, result] = row as [Buffer, Buffer]
-  if (firstHash.equals(hash)) return JSON.parse(secrets.open(result)) as Kept
+  if (firstHash.equals(hash)) return openJson<Kept>(secrets, result) as Kept
   const message = 'This idempotency key was used in the last 24 hours for a request that asked for something else.'
   throw new DomainError('IDEMPOTENCY_KEY_REUSED', message)
 }

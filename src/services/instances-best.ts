@@ -1,6 +1,7 @@
 import { transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import type { ErrorCode } from '../domain/errors.ts'
+import { whatIsAsked } from '../domain/instances-asked.ts'
 import {
   type Attempt,
   attemptWish,
@@ -10,7 +11,7 @@ import {
   reasonToGoOn,
   searchOf,
 } from '../domain/instances-best.ts'
-import { decideRent, whatIsAsked } from '../domain/instances-rent.ts'
+import { decideRent } from '../domain/instances-rent.ts'
 import type { Offer } from '../domain/offers.ts'
 import { isAllowed } from '../domain/permissions.ts'
 import { authorise, authoriseAtAll } from './authorise.ts'

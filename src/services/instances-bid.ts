@@ -1,10 +1,9 @@
 import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
-import { invalidInput } from '../domain/errors.ts'
+import { invalidInput, notFound } from '../domain/errors.ts'
 import type { Instance } from '../domain/instances.ts'
 import { applyBid, type Bidder, checkBid } from '../domain/instances-bid.ts'
-import { instanceNotFound } from '../domain/instances-command.ts'
 import { bidToWin } from '../domain/market.ts'
 import { needCredit } from './accounts.ts'
 import { authorise, authoriseEach } from './authorise.ts'
@@ -53,11 +52,11 @@ export function bidServices(deps: Deps) {
   async function changeIn(tx: Transaction, actor: Actor, id: bigint, bidNanos: bigint, at: Date): Promise<boolean> {
     const { accountId, apiKeyId } = actor
     const [seen] = await tx.rows(sql`SELECT machine_id FROM instances WHERE id = ${id} AND account_id = ${accountId}`)
-    if (!seen) throw instanceNotFound(id)
-    const machine = await lockMachine(tx, seen[0] as number)
+    const machine = seen && (await lockMachine(tx, seen[0] as number))
+    if (!machine) throw notFound('Instance', id)
     await lockLiving(tx, machine.id)
     const bidder = await bidderIn(tx, id)
-    if (!bidder) throw instanceNotFound(id)
+    if (!bidder) throw notFound('Instance', id)
     const outcome = applyBid(bidder, machine.minBidGpuNanos * BigInt(bidder.numGpus), bidNanos)
     if (outcome === 'unchanged') return false
     if (outcome === 'raised') await needCredit(tx, actor)

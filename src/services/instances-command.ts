@@ -67,7 +67,10 @@ export function commandServices({ database, now }: Deps) {
       return { steps, machines: [...new Set(moved)] }
     })
     for (const id of machines) {
-      const settling = transaction(database.pool, async tx => await settleMarket(tx, await lockMachine(tx, id), at))
+      const settling = transaction(database.pool, async tx => {
+        const machine = await lockMachine(tx, id)
+        if (machine) await settleMarket(tx, machine, at)
+      })
       await settling.catch(() => {})
     }
     return steps

@@ -12,7 +12,7 @@ import { volumesFor } from './volumes-rent.ts'
 
 const { sql } = Prisma
 
-export type LoadedFacts = RentFacts & { template: Awaited<ReturnType<typeof templateFor>> }
+type LoadedFacts = RentFacts & { template: Awaited<ReturnType<typeof templateFor>> }
 
 /** Everything that decides a rental. With `lock`, nobody changes the machine, its offers or the volumes meanwhile. */
 export async function factsOf(
@@ -30,7 +30,7 @@ export async function factsOf(
     authorise(actor, 'volumes.create', { machineId: listed?.machine.id, sizeGb })
   }
   const volumeIds = (launch.environment?.volumes ?? []).map(({ volumeId }) => volumeId)
-  const volumes = volumeIds.length === 0 ? [] : await volumesFor(tx, actor, volumeIds)
+  const volumes = volumeIds.length === 0 ? [] : await volumesFor(tx, actor, volumeIds, { lock })
   return { template, ...renter, listed, volumes }
 }
 
@@ -52,7 +52,7 @@ async function listedOffer(tx: Transaction, offerId: bigint, lock: boolean): Pro
   const machine = await (lock && rentable ? lockMachine : readMachine)(tx, machineId)
   const [row] = await tx.rows(sql`
     SELECT id, compute_nanos, min_bid_nanos, rentable, first_gpu, num_gpus FROM offers WHERE id = ${offerId} AND withdrawn_at IS NULL`)
-  if (!row) return undefined
+  if (!machine || !row) return undefined
   const [id, computeNanos, minBidNanos, isRentable, firstGpu, numGpus] = row
   // What was not rentable before the machine was locked is not rented in this transaction.
   const offer = { id, computeNanos, minBidNanos, rentable: rentable && isRentable, firstGpu, numGpus } as RentedOffer

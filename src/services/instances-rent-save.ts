@@ -12,7 +12,8 @@ import type { Machine } from '../domain/machines.ts'
 import { diskRate } from '../domain/money.ts'
 import { newVolumesMb } from '../domain/volumes-mount.ts'
 import { recordEvents } from './events.ts'
-import type { Secrets } from './secrets.ts'
+import { changeRoom } from './market.ts'
+import { type Secrets, sealJson } from './secrets.ts'
 import { attachVolumes, makeVolumes } from './volumes-rent.ts'
 
 const { sql } = Prisma
@@ -20,7 +21,7 @@ const instanceColumns = columnsOf(Prisma.InstanceScalarFieldEnum)
 const bindingColumns = columnsOf(Prisma.PortBindingScalarFieldEnum)
 
 /** A rental that nothing stands against. */
-export type Agreement = {
+type Agreement = {
   wish: RentWish
   template: { id: number; hash: string } | undefined
   launch: Launch
@@ -66,7 +67,6 @@ async function insert(
 ): Promise<bigint> {
   const { diskMb, label, targetState, vm, registry, volumes: _, newVolumes: __, ...settings } = launch
   const { env, secrets: secretEnv } = partSecrets(settings.env)
-  const seal = (value: unknown) => `\\x${secrets.seal(JSON.stringify(value)).toString('hex')}`
   const row = {
     accountId: actor.accountId,
     apiKeyId: actor.apiKeyId,
@@ -79,8 +79,8 @@ async function insert(
     templateId: template?.id ?? null,
     templateHash: template?.hash ?? null,
     launch: { ...settings, env },
-    registryLogin: registry && seal(registry),
-    secretEnv: secretEnv && seal(secretEnv),
+    registryLogin: sealJson(secrets, registry),
+    secretEnv: sealJson(secrets, secretEnv),
     idempotencyKey,
     diskMb,
     interruptible: wish.terms.interruptible,
@@ -101,13 +101,11 @@ async function insert(
 /** Disk and public ports are the instance's until its container is gone; volumes stay until they are deleted. */
 async function takeRoom(tx: Transaction, machine: Machine, instanceId: bigint, launch: Launch): Promise<Machine> {
   const { diskMb, ports } = launch
-  const freeDiskMb = machine.freeDiskMb - diskMb - newVolumesMb(launch.newVolumes)
-  const left = { ...machine, freeDiskMb, freePorts: machine.freePorts - ports.length }
-  await tx.rows(sql`
-    UPDATE machines SET free_disk_mb = ${left.freeDiskMb}, free_ports = ${left.freePorts} WHERE id = ${machine.id}`)
+  const taken = { diskMb: -(diskMb + newVolumesMb(launch.newVolumes)), ports: -ports.length }
+  const left = await changeRoom(tx, machine, taken)
   if (ports.length === 0) return left
-  const taken = await tx.rows(sql`SELECT host_port FROM port_bindings WHERE machine_id = ${machine.id}`)
-  const bindings = choosePorts(machine, new Set(taken.map(([port]) => port as number)), ports)
+  const bound = await tx.rows(sql`SELECT host_port FROM port_bindings WHERE machine_id = ${machine.id}`)
+  const bindings = choosePorts(machine, new Set(bound.map(([port]) => port as number)), ports)
   const rows = bindings.map(binding => ({ ...binding, machineId: machine.id, instanceId }))
   await tx.rows(insertAll('port_bindings', bindingColumns, rows))
   return left

@@ -2,7 +2,9 @@ import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import type { Instance } from '../domain/instances.ts'
-import { decideRent, type RentWish, sshKeyRequired, whatIsAsked } from '../domain/instances-rent.ts'
+import { whatIsAsked } from '../domain/instances-asked.ts'
+import { decideRent, type RentWish, sshKeyRequired } from '../domain/instances-rent.ts'
+import { getsSshKeys } from '../domain/ssh-keys.ts'
 import { instanceApiKey } from './api-keys-identity.ts'
 import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
@@ -77,7 +79,7 @@ export async function rentIn(
   const waits = launch.targetState === 'running' && granted.every(claim => claim.instanceId !== instanceId)
   if (waits && wish.cancelUnavailable) throw new OfferGone(launch.diskMb)
   // After the market, which takes instances: whoever deletes a key takes those first, and then the key.
-  const keys = await giveSshKeys(tx, actor.accountId, instanceId)
+  const keys = getsSshKeys(launch) ? await giveSshKeys(tx, actor.accountId, instanceId) : 0
   // They were counted before the machine was locked, and may have been deleted since.
   if (launch.vm && keys === 0) throw sshKeyRequired()
   return { instanceId: String(instanceId), warnings }

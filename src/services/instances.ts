@@ -12,23 +12,12 @@ import {
   printInstanceCursor,
 } from '../domain/instances-page.ts'
 import type { GpuModel, Machine } from '../domain/machines.ts'
-import { cutPage, type PageArguments, readPage } from '../domain/pages.ts'
-import { isAllowed } from '../domain/permissions.ts'
+import { type PageArguments, type PageOf, pageOf, readPage } from '../domain/pages.ts'
+import { isAllowed, type WayToAnInstance } from '../domain/permissions.ts'
 import { authorise, authoriseEach } from './authorise.ts'
 import type { DataDeps } from './deps.ts'
 
-type InstanceOperation =
-  | 'instances.get'
-  | 'instances.update'
-  | 'instances.attachSshKey'
-  | 'instances.detachSshKey'
-  | 'instances.destroy'
-export type InstanceSearch = { filter: InstanceFilter; order: InstanceOrder }
-export type InstancePage = {
-  edges: { node: Instance; cursor: string }[]
-  hasNextPage: boolean
-  hasPreviousPage: boolean
-}
+type InstanceSearch = { filter: InstanceFilter; order: InstanceOrder }
 
 const { sql, join, raw } = Prisma
 const { registryLogin: _, secretEnv: __, ...readable } = Prisma.InstanceScalarFieldEnum
@@ -59,7 +48,7 @@ export function instanceServices(deps: DataDeps) {
       return await find([...living(actor)], sql`i.id DESC`, limit)
     },
 
-    async page(actor: Actor, { filter, order }: InstanceSearch, page: PageArguments): Promise<InstancePage> {
+    async page(actor: Actor, { filter, order }: InstanceSearch, page: PageArguments): Promise<PageOf<Instance>> {
       authorise(actor, 'instances.list')
       checkInstanceFilter(filter)
       const { limit, backward, cursor } = readPage(page)
@@ -68,9 +57,8 @@ export function instanceServices(deps: DataDeps) {
       if (cursor !== undefined) conditions.push(beyond(order, parseInstanceCursor(cursor, order), ascending))
       const direction = raw(ascending ? 'ASC' : 'DESC')
       const keys = sql`${orderColumn(order)} ${direction}, i.id ${direction}`
-      const { rows, ...pageInfo } = cutPage(await find(conditions, keys, limit + 1), { limit, backward, cursor })
-      const cursorOf = (node: Instance) => printInstanceCursor(positionOf(node, order), order)
-      return { edges: rows.map(node => ({ node, cursor: cursorOf(node) })), ...pageInfo }
+      const cursorOf = (instance: Instance) => printInstanceCursor(positionOf(instance, order), order)
+      return pageOf(await find(conditions, keys, limit + 1), { limit, backward, cursor }, cursorOf)
     },
 
     async count(actor: Actor, { filter }: InstanceSearch): Promise<number> {
@@ -85,7 +73,7 @@ export function instanceServices(deps: DataDeps) {
      * Instances of the account by id, also destroyed ones. Another account's are not found. Who may do something to an
      * instance may see what became of it, also without the permission to read others.
      */
-    async byIds(actor: Actor, ids: readonly bigint[], operation: InstanceOperation = 'instances.get') {
+    async byIds(actor: Actor, ids: readonly bigint[], operation: WayToAnInstance = 'instances.get') {
       // Whether he labels it or starts it, he sees it.
       const relabels = ids.some(id => isAllowed(actor.permissions, operation, { id: Number(id), relabels: true }))
       authoriseEach(actor, operation, ids, { relabels })

@@ -15,8 +15,8 @@ const modelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)
 /** How many machines are written in one statement. */
 const batchSize = 500
 
-export type ImportOptions = { hostEmail: string; rows: ImportRow[]; dryRun?: boolean }
-export type Imported = { host: string; machines: number; newGpuModels: string[] }
+type ImportOptions = { hostEmail: string; rows: ImportRow[]; dryRun?: boolean }
+type Imported = { host: string; machines: number; newGpuModels: string[] }
 
 export function importOperations({ database, now }: DataDeps) {
   return {

@@ -49,7 +49,7 @@ export function marketOperations({ database, now }: DataDeps) {
 
 async function takeMachine(tx: Transaction, id: number): Promise<Machine> {
   const machine = await lockMachine(tx, id)
-  if (machine.id !== undefined) return machine
+  if (machine) return machine
   throw new DomainError('NOT_FOUND', `There is no machine ${id}.`)
 }
 

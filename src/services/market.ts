@@ -13,17 +13,35 @@ const offerColumns = columnsOf(Prisma.OfferScalarFieldEnum)
  * Takes a machine for the rest of the transaction. Whatever changes its GPUs, its disk, its ports or its offers does
  * this first, so that nobody decides on what another is changing.
  */
-export async function lockMachine(tx: Transaction, id: number): Promise<Machine> {
-  const [row] = await tx.rows(
-    Prisma.sql`SELECT ${selectList('m', machineColumns)} FROM machines m WHERE id = ${id} FOR UPDATE`,
-  )
-  return recordsOf(row ?? [], machineColumns)[0] as Machine
+export async function lockMachine(tx: Transaction, id: number): Promise<Machine | undefined> {
+  return await findMachine(tx, id, Prisma.sql`FOR UPDATE`)
 }
 
 /** A machine as it is now, which may be changing. */
-export async function readMachine(tx: Transaction, id: number): Promise<Machine> {
-  const [row] = await tx.rows(Prisma.sql`SELECT ${selectList('m', machineColumns)} FROM machines m WHERE id = ${id}`)
-  return recordsOf(row ?? [], machineColumns)[0] as Machine
+export async function readMachine(tx: Transaction, id: number): Promise<Machine | undefined> {
+  return await findMachine(tx, id, Prisma.empty)
+}
+
+async function findMachine(tx: Transaction, id: number, lock: Prisma.Sql): Promise<Machine | undefined> {
+  const [row] = await tx.rows(
+    Prisma.sql`SELECT ${selectList('m', machineColumns)} FROM machines m WHERE id = ${id} ${lock}`,
+  )
+  return row && (recordsOf(row, machineColumns)[0] as Machine)
+}
+
+/**
+ * Gives room back to a machine or, with amounts below zero, takes it; the machine with what it has free then. It must be
+ * locked.
+ */
+export async function changeRoom(
+  tx: Transaction,
+  machine: Machine,
+  { diskMb, ports = 0 }: { diskMb: number; ports?: number },
+): Promise<Machine> {
+  const [freeDiskMb, freePorts] = [machine.freeDiskMb + diskMb, machine.freePorts + ports]
+  await tx.rows(Prisma.sql`
+    UPDATE machines SET free_disk_mb = ${freeDiskMb}, free_ports = ${freePorts} WHERE id = ${machine.id}`)
+  return { ...machine, freeDiskMb, freePorts }
 }
 
 /**

@@ -8,7 +8,7 @@ import type { OfferField } from '../domain/offers-fields.ts'
 
 const { sql, raw } = Prisma
 
-export type Column = {
+type Column = {
   /** Known of a whole kind of offer, of one offer, or only of its machine. */
   of: 'kind' | 'offer' | 'machine'
   sql: Prisma.Sql

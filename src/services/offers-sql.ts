@@ -14,7 +14,7 @@ import { beyond, orderedColumn, orderWithinKind } from './offers-order-sql.ts'
 
 const { sql, join, raw, empty } = Prisma
 
-export type Search = { filter: OfferFilter; pricing: Pricing; bundled: boolean; now: Date }
+type Search = { filter: OfferFilter; pricing: Pricing; bundled: boolean; now: Date }
 /** `limit` rows in this order, from the first, or from the one after a position. */
 export type Slice = { keys: OrderKey[]; after: FieldValue[] | undefined; limit: number }
 

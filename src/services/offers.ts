@@ -6,19 +6,14 @@ import { defaultPricing, type Offer, type OfferBlock, type Pricing, priceOf } fr
 import type { Condition, OfferFilter } from '../domain/offers-filter.ts'
 import { type OrderKey, positionOf, reversed, totalOrder } from '../domain/offers-order.ts'
 import { parseOfferCursor, printOfferCursor } from '../domain/offers-page.ts'
-import { cutPage, type PageArguments, readPage } from '../domain/pages.ts'
+import { type PageArguments, type PageOf, pageOf, readPage } from '../domain/pages.ts'
 import { authorise } from './authorise.ts'
 import type { DataDeps } from './deps.ts'
 import { countStatement, type Slice, searchStatement } from './offers-sql.ts'
 
 export type OfferSearch = { filter: OfferFilter; order: OrderKey[]; pricing: Pricing; bundled: boolean }
 /** An offer that somebody wanted and could not rent, and what for. */
-export type Wanted = { offerId: bigint; gpuName: string; numGpus: number; pricing: Pricing }
-export type OfferPage = {
-  edges: { node: Offer; cursor: string }[]
-  hasNextPage: boolean
-  hasPreviousPage: boolean
-}
+type Wanted = { offerId: bigint; gpuName: string; numGpus: number; pricing: Pricing }
 
 const offerColumns = columnsOf(Prisma.OfferScalarFieldEnum)
 const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
@@ -42,16 +37,15 @@ export function offerServices({ database, now }: DataDeps) {
       return await find(search, { keys: totalOrder(search.order), after: undefined, limit }, now())
     },
 
-    async page(actor: Actor, search: OfferSearch, page: PageArguments): Promise<OfferPage> {
+    async page(actor: Actor, search: OfferSearch, page: PageArguments): Promise<PageOf<Offer>> {
       authorise(actor, 'offers.search')
       const at = now()
       const { limit, backward, cursor } = readPage(page)
       const keys = totalOrder(search.order)
       const after = cursor === undefined ? undefined : parseOfferCursor(cursor, keys, search.pricing)
       const slice = { keys: backward ? reversed(keys) : keys, after, limit: limit + 1 }
-      const { rows, ...pageInfo } = cutPage(await find(search, slice, at), { limit, backward, cursor })
       const cursorOf = (offer: Offer) => printOfferCursor(positionOf(offer, keys), keys, search.pricing)
-      return { edges: rows.map(node => ({ node, cursor: cursorOf(node) })), ...pageInfo }
+      return pageOf(await find(search, slice, at), { limit, backward, cursor }, cursorOf)
     },
 
     async count(actor: Actor, search: OfferSearch): Promise<number> {

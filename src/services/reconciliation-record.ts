@@ -6,7 +6,7 @@ import { type InstanceStatus, isFinal, type Reason } from '../domain/instances.t
 import type { Machine } from '../domain/machines.ts'
 import { recordEvents } from './events.ts'
 import { isHeld, type Lease } from './leases.ts'
-import { lockMachine, relistMarket } from './market.ts'
+import { changeRoom, lockMachine, relistMarket } from './market.ts'
 import { releaseVolumes } from './volumes-rent.ts'
 
 const { sql } = Prisma
@@ -28,7 +28,7 @@ export type Finding = {
 export async function recordFinding(tx: Transaction, lease: Lease, finding: Finding, at: Date): Promise<void> {
   const machine = await lockMachine(tx, lease.machineId)
   if (finding.inactive) await lockHeirs(tx, lease)
-  if (!(await isHeld(tx, lease))) return
+  if (!machine || !(await isHeld(tx, lease))) return
   const vacated = finding.inactive && (await vacate(tx, lease, at))
   if (finding.gone) await release(tx, lease, machine, at)
   // What just ended is looked at once more: it still has its GPUs, which the market must give to others.
@@ -67,19 +67,19 @@ async function vacate(tx: Transaction, { instanceId, machineId }: Lease, at: Dat
   return true
 }
 
-/** Its disk and its ports are the machine's again, and may be what others wait for. Volumes stay, and are free. */
+/**
+ * Its disk and its ports are the machine's again, and may be what others wait for. Volumes stay, and are free. Its
+ * secrets go, since nothing is started with them any more.
+ */
 async function release(tx: Transaction, { instanceId, accountId }: Lease, machine: Machine, at: Date): Promise<void> {
   const removed = await tx.rows(sql`
-    UPDATE instances SET removed_at = ${at} WHERE id = ${instanceId} AND removed_at IS NULL RETURNING disk_mb`)
+    UPDATE instances SET removed_at = ${at}, registry_login = NULL, secret_env = NULL
+    WHERE id = ${instanceId} AND removed_at IS NULL RETURNING disk_mb`)
   if (removed.length === 0) return
   const ports = await tx.rows(sql`DELETE FROM port_bindings WHERE instance_id = ${instanceId} RETURNING host_port`)
   await releaseVolumes(tx, instanceId, at)
-  const freeDiskMb = machine.freeDiskMb + (removed[0]?.[0] as number)
-  const freePorts = machine.freePorts + ports.length
-  await tx.rows(
-    sql`UPDATE machines SET free_disk_mb = ${freeDiskMb}, free_ports = ${freePorts} WHERE id = ${machine.id}`,
-  )
-  await relistMarket(tx, { ...machine, freeDiskMb, freePorts }, at)
+  const freed = await changeRoom(tx, machine, { diskMb: removed[0]?.[0] as number, ports: ports.length })
+  await relistMarket(tx, freed, at)
   await recordEvents(tx, [{ type: 'INSTANCE_REMOVED', accountId, instanceId }], at)
 }
 

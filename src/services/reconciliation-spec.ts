@@ -7,7 +7,7 @@ import type { LaunchConfig, PortBinding } from '../domain/instances.ts'
 import { joinSecrets } from '../domain/launch-env.ts'
 import type { Registry } from '../domain/registry.ts'
 import { instanceApiKey } from './api-keys-identity.ts'
-import type { Secrets } from './secrets.ts'
+import { openJson, type Secrets } from './secrets.ts'
 
 const { sql } = Prisma
 
@@ -33,7 +33,7 @@ export async function specOf(database: Database, secrets: Secrets, instanceId: b
     string[],
   ]
   const gpus = Array.from({ length: numGpus }, (_, index) => firstGpu + index)
-  const values = secretEnv ? (JSON.parse(secrets.open(secretEnv)) as Record<string, string>) : {}
+  const values = openJson<Record<string, string>>(secrets, secretEnv) ?? {}
   return {
     instanceId,
     machineId,
@@ -42,7 +42,7 @@ export async function specOf(database: Database, secrets: Secrets, instanceId: b
     launch: { ...config, env: joinSecrets(config.env, values) },
     ports: ports ?? [],
     volumes: (attached ?? []).map(({ volumeId, mountPath }) => ({ volumeId: BigInt(volumeId), mountPath })),
-    registry: login ? (JSON.parse(secrets.open(login)) as Registry) : undefined,
+    registry: openJson<Registry>(secrets, login) ?? undefined,
     sshKeys,
     apiKey: instanceApiKey(secrets, instanceId),
   }

@@ -77,7 +77,8 @@ export function reconciliationServices({ database, now, secrets }: Deps) {
      */
     async settle({ instanceId, machineId, leasedUntil, generation }: Lease): Promise<boolean> {
       await transaction(database.pool, async tx => {
-        await settleMarket(tx, await lockMachine(tx, machineId), now())
+        const machine = await lockMachine(tx, machineId)
+        if (machine) await settleMarket(tx, machine, now())
       })
       // On its own, since the market has taken other instances: nobody takes one of a lower id after those.
       const changed = await database.rows(sql`

@@ -12,6 +12,15 @@ export type Secrets = {
 const algorithm = 'aes-256-gcm'
 const [ivLength, tagLength] = [12, 16]
 
+/** A value as a column of bytes takes it, in a statement or in the JSON of one. Null stays null. */
+export function sealJson(secrets: Secrets, value: object | null): string | null {
+  return value && `\\x${secrets.seal(JSON.stringify(value)).toString('hex')}`
+}
+
+export function openJson<Value>(secrets: Secrets, sealed: Uint8Array | null): Value | null {
+  return sealed && (JSON.parse(secrets.open(sealed)) as Value)
+}
+
 /** The secret of a data folder, which is made once and never replaced: what it sealed could not be opened any more. */
 export async function keepSecret(file: string): Promise<string> {
   const kept = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {

@@ -1,4 +1,5 @@
 import { accountOperations, accountServices } from './accounts.ts'
+import { accountCreateOperations } from './accounts-create.ts'
 import { creditOperations } from './accounts-credit.ts'
 import { accountListOperations } from './accounts-list.ts'
 import { apiKeyServices } from './api-keys.ts'
@@ -57,7 +58,12 @@ export function createServices(deps: Deps) {
 export type Operations = ReturnType<typeof createOperations>
 export function createOperations(deps: DataDeps) {
   return {
-    accounts: { ...accountOperations(deps), ...accountListOperations(deps), ...creditOperations(deps) },
+    accounts: {
+      ...accountOperations(deps),
+      ...accountCreateOperations(deps),
+      ...accountListOperations(deps),
+      ...creditOperations(deps),
+    },
     apiKeys: apiKeyOperations(deps),
     machines: {
       ...machineOperations(deps),

@@ -3,10 +3,8 @@
 import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
-import { DomainError } from '../domain/errors.ts'
-import { type InstanceStatus, isFinal } from '../domain/instances.ts'
-import { instanceNotFound } from '../domain/instances-command.ts'
-import { sshKeyNotFound } from '../domain/ssh-keys.ts'
+import { DomainError, notFound } from '../domain/errors.ts'
+import { whyNoSshKeys } from '../domain/ssh-keys.ts'
 import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
@@ -14,7 +12,7 @@ import { recordEvents } from './events.ts'
 const { sql } = Prisma
 
 /** `unchanged` when it was so already. */
-export type KeyOutcome = 'applied' | 'unchanged'
+type KeyOutcome = 'applied' | 'unchanged'
 
 export function attachServices({ database, now }: Deps) {
   return {
@@ -52,27 +50,27 @@ export function attachServices({ database, now }: Deps) {
       const [key] = await tx.rows(sql`
         SELECT id FROM ssh_keys WHERE id = ${String(sshKeyId)}::bigint AND account_id = ${actor.accountId}
         AND deleted_at IS NULL FOR SHARE`)
-      if (!key) throw sshKeyNotFound(sshKeyId)
+      if (!key) throw notFound('SshKey', sshKeyId)
       return await work(tx, at)
     })
     return changed ? 'applied' : 'unchanged'
   }
 }
 
-/** Takes the instances, all of which must be containers that can still run. */
+/** Takes the instances, all of which must be containers that somebody can log in to, now or later. */
 export async function lockTakers(tx: Transaction, { accountId }: Actor, ids: readonly bigint[]): Promise<void> {
   if (ids.length === 0) return
   const rows = await tx.rows(sql`
-    SELECT id, vm, status FROM instances
+    SELECT id, vm, launch ->> 'mode', status FROM instances
     WHERE id = ANY(${ids.map(String)}::bigint[]) AND account_id = ${accountId} AND destroyed_at IS NULL
     ORDER BY id FOR UPDATE`)
-  const found = new Map(rows.map(([id, vm, status]) => [id, { vm, status } as { vm: boolean; status: InstanceStatus }]))
+  const found = new Map(
+    rows.map(([id, vm, mode, status]) => [id, { vm, mode, status } as Parameters<typeof whyNoSshKeys>[0]]),
+  )
   for (const id of ids) {
     const instance = found.get(id)
-    if (!instance) throw instanceNotFound(id)
-    const refusal = instance.vm
-      ? 'A virtual machine keeps the keys that it was made with.'
-      : isFinal(instance.status) && `It is ${instance.status}, from where it never runs again: nobody logs in to it.`
+    if (!instance) throw notFound('Instance', id)
+    const refusal = whyNoSshKeys(instance)
     if (refusal) throw new DomainError('INVALID_STATE', refusal, { instanceId: id })
   }
 }

@@ -20,7 +20,7 @@ import { attachTo, lockTakers } from './ssh-keys-attach.ts'
 
 const { sql } = Prisma
 
-export type NewSshKey = {
+type NewSshKey = {
   /** The comment of the key, when absent. */
   name?: string | undefined
   /** One line of a .pub file. */
@@ -78,8 +78,7 @@ export function registerServices(deps: Deps) {
       throw new DomainError('CONFLICT', 'This SSH key is registered already.', { subject })
     }
     if (total > maxSshKeys) {
-      const message = `is one more than the ${maxSshKeys} that an account can have: delete another one first.`
-      throw invalidInput([{ path: 'publicKey', message }])
+      throw new DomainError('CONFLICT', `An account has at most ${maxSshKeys} SSH keys. Delete one first.`)
     }
     const id = inserted[0] as number
     const after = { sshKeyId: id, name, fingerprint }

@@ -1,24 +1,15 @@
 import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
-import { type SshKey, sshKeyNotFound } from '../domain/ssh-keys.ts'
+import { notFound } from '../domain/errors.ts'
+import { waysToAnInstance } from '../domain/permissions.ts'
+import type { SshKey } from '../domain/ssh-keys.ts'
 import { authorise, authoriseAny } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
 import { wakeInstances } from './ssh-keys-attach.ts'
 
 const { sql } = Prisma
-
-const waysToAnInstance = [
-  'instances.get',
-  'instances.list',
-  'instances.rent',
-  'instances.update',
-  'instances.changeBid',
-  'instances.attachSshKey',
-  'instances.detachSshKey',
-  'instances.destroy',
-] as const
 
 const columns = sql`k.id, k.name, k.public_key, k.fingerprint, k.created_at`
 
@@ -69,34 +60,34 @@ export function sshKeyServices({ database, now }: Deps) {
     async delete(actor: Actor, id: number): Promise<void> {
       authorise(actor, 'sshKeys.delete', { id })
       const at = now()
-      await transaction(database.pool, async tx => {
-        await tx.rows(sql`
-          SELECT id FROM instances WHERE id IN (SELECT instance_id FROM instance_ssh_keys WHERE ssh_key_id = ${String(id)}::bigint)
-          AND account_id = ${actor.accountId} AND destroyed_at IS NULL ORDER BY id FOR UPDATE`)
-        const [deleted] = await tx.rows(sql`
-          UPDATE ssh_keys SET deleted_at = ${at} WHERE id = ${String(id)}::bigint AND account_id = ${actor.accountId}
-          AND deleted_at IS NULL RETURNING name, fingerprint`)
-        if (!deleted) throw sshKeyNotFound(id)
-        const [name, fingerprint] = deleted
-        const before = { sshKeyId: id, name, fingerprint }
-        const { accountId, apiKeyId } = actor
-        await recordEvents(tx, [{ type: 'SSH_KEY_DELETED', accountId, apiKeyId, before }], at)
-        // Seen anew, since a container may have got the key while the statement above waited for it.
-        const rows = await tx.rows(sql`
-          DELETE FROM instance_ssh_keys a USING instances i
-          WHERE i.id = a.instance_id AND a.ssh_key_id = ${id} AND NOT i.vm AND i.destroyed_at IS NULL RETURNING a.instance_id`)
-        const instances = rows.map(([instanceId]) => instanceId as bigint)
-        await wakeInstances(tx, actor, instances, { before: { sshKeyId: id } }, at)
-      })
+      while (!(await transaction(database.pool, tx => deleteIn(tx, actor, id, at)))) {}
     },
   }
 }
 
-/** The ids of the account's keys. For the transaction that rents. */
-export async function sshKeyIdsOf(tx: Transaction, accountId: number): Promise<number[]> {
-  const rows = await tx.rows(sql`
-    SELECT id FROM ssh_keys WHERE account_id = ${accountId} AND deleted_at IS NULL ORDER BY id`)
-  return rows.map(([id]) => id as number)
+/**
+ * Deletes the key. Instances come before keys, so when one got it while the key was waited for, nothing is done, and this
+ * is false: the caller begins again, and takes that one too.
+ */
+async function deleteIn(tx: Transaction, actor: Actor, id: number, at: Date): Promise<boolean> {
+  const { accountId, apiKeyId } = actor
+  const having = sql`
+    SELECT id FROM instances WHERE id IN (SELECT instance_id FROM instance_ssh_keys WHERE ssh_key_id = ${String(id)}::bigint)
+    AND account_id = ${accountId} AND NOT vm AND destroyed_at IS NULL ORDER BY id`
+  const taken = (await tx.rows(sql`${having} FOR UPDATE`)).map(([instanceId]) => instanceId)
+  const [key] = await tx.rows(sql`
+    SELECT name, fingerprint FROM ssh_keys WHERE id = ${String(id)}::bigint AND account_id = ${accountId}
+    AND deleted_at IS NULL FOR UPDATE`)
+  if (!key) throw notFound('SshKey', id)
+  const instances = (await tx.rows(having)).map(([instanceId]) => instanceId as bigint)
+  if (!instances.every(instanceId => taken.includes(instanceId))) return false
+  await tx.rows(sql`UPDATE ssh_keys SET deleted_at = ${at} WHERE id = ${id}`)
+  const before = { sshKeyId: id, name: key[0], fingerprint: key[1] }
+  await recordEvents(tx, [{ type: 'SSH_KEY_DELETED', accountId, apiKeyId, before }], at)
+  await tx.rows(sql`
+    DELETE FROM instance_ssh_keys WHERE ssh_key_id = ${id} AND instance_id = ANY(${instances.map(String)}::bigint[])`)
+  await wakeInstances(tx, actor, instances, { before: { sshKeyId: id } }, at)
+  return true
 }
 
 /**

@@ -3,8 +3,8 @@ import type { Transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import type { LaunchWish } from '../domain/launch.ts'
 import type { Registry } from '../domain/registry.ts'
-import { launchOf, type TemplateSettings } from '../domain/templates.ts'
-import type { Secrets } from './secrets.ts'
+import { isTemplateHash, launchOf, type TemplateSettings } from '../domain/templates.ts'
+import { openJson, type Secrets } from './secrets.ts'
 import { visible } from './templates.ts'
 
 const { sql, join } = Prisma
@@ -15,22 +15,16 @@ export async function templateFor(
   secrets: Secrets,
   actor: Actor,
   hash: string,
-): Promise<{ id: number; hash: string; name: string; launch: LaunchWish } | undefined> {
+): Promise<{ id: number; hash: string; launch: LaunchWish } | undefined> {
+  if (!isTemplateHash(hash)) return undefined
   const conditions = join([...visible(actor), sql`t.hash_id = ${hash}`], ' AND ')
   const [row] = await tx.rows(sql`
-    SELECT t.id, t.name, t.settings, t.registry_login, t.secret_env FROM templates t WHERE ${conditions}`)
+    SELECT t.id, t.settings, t.registry_login, t.secret_env FROM templates t WHERE ${conditions}`)
   if (!row) return undefined
-  const [id, name, settings, registryLogin, secretEnv] = row as [
-    number,
-    string,
-    TemplateSettings,
-    Buffer | null,
-    Buffer | null,
-  ]
-  const open = (sealed: Buffer | null) => sealed && JSON.parse(secrets.open(sealed))
+  const [id, settings, registryLogin, secretEnv] = row as [number, TemplateSettings, Buffer | null, Buffer | null]
   const kept = {
-    registry: open(registryLogin) as Registry | null,
-    env: open(secretEnv) as Record<string, string> | null,
+    registry: openJson<Registry>(secrets, registryLogin),
+    env: openJson<Record<string, string>>(secrets, secretEnv),
   }
-  return { id, hash, name, launch: launchOf(settings, kept) }
+  return { id, hash, launch: launchOf(settings, kept) }
 }

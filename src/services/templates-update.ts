@@ -3,17 +3,17 @@ import { Prisma } from '../database/generated/client.ts'
 import { columnsOf, insertAll } from '../database/rows.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
-import { DomainError } from '../domain/errors.ts'
+import { DomainError, notFound } from '../domain/errors.ts'
 import { checkTemplate, type Template, type TemplateWish, textToHash } from '../domain/templates.ts'
 import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
 import { isDuplicate } from './failures.ts'
 import { once } from './idempotency.ts'
-import type { Secrets } from './secrets.ts'
+import { type Secrets, sealJson } from './secrets.ts'
 import { findTemplates } from './templates.ts'
 
-export type SaveTemplate = { id?: number | undefined; wish: TemplateWish; idempotencyKey?: string | null | undefined }
+type SaveTemplate = { id?: number | undefined; wish: TemplateWish; idempotencyKey?: string | null | undefined }
 
 const { sql } = Prisma
 const columns = columnsOf(Prisma.TemplateScalarFieldEnum)
@@ -52,8 +52,8 @@ export function templateCommands(deps: Deps) {
         const [row] = await tx.rows(sql`
           UPDATE templates SET deleted_at = ${at}, registry_login = NULL, secret_env = NULL
           WHERE id = ${id}::bigint AND account_id = ${actor.accountId} AND deleted_at IS NULL RETURNING name, hash_id`)
-        if (!row) throw notFound(id)
-        const before = { id, name: row[0], hashId: row[1] }
+        if (!row) throw notFound('Template', id)
+        const before = { templateId: id, name: row[0], hashId: row[1] }
         await recordEvents(tx, [{ ...by(actor), type: 'TEMPLATE_DELETED', before }], at)
       })
     },
@@ -78,8 +78,8 @@ export function templateCommands(deps: Deps) {
       FROM (SELECT id, name, hash_id FROM templates
         WHERE id = ${id}::bigint AND account_id = ${actor.accountId} AND deleted_at IS NULL FOR UPDATE) old
       WHERE t.id = old.id RETURNING old.name, old.hash_id`)
-    if (!old) throw notFound(id)
-    const before = { id, name: old[0], hashId: old[1] }
+    if (!old) throw notFound('Template', id)
+    const before = { templateId: id, name: old[0], hashId: old[1] }
     await recordEvents(tx, [{ ...by(actor), type: 'TEMPLATE_SAVED', before, after: shown(id, row) }], at)
     return id
   }
@@ -88,9 +88,8 @@ export function templateCommands(deps: Deps) {
   async function conflict(hashId: string): Promise<DomainError> {
     const [row] = await database.rows(sql`SELECT id FROM templates WHERE hash_id = ${hashId} AND deleted_at IS NULL`)
     const id = row?.[0] as number | undefined
-    const message = 'There is such a template already'
-    if (id === undefined) return new DomainError('CONFLICT', `${message}.`)
-    return new DomainError('CONFLICT', `${message}: tpl_${id}.`, { subject: { type: 'Template', id } })
+    const details = id === undefined ? {} : { subject: { type: 'Template', id } as const }
+    return new DomainError('CONFLICT', 'There is such a template already.', details)
   }
 }
 
@@ -98,26 +97,21 @@ type Row = ReturnType<typeof rowOf>
 
 function rowOf({ accountId }: Actor, wish: TemplateWish, secrets: Secrets) {
   const { settings, secrets: kept } = checkTemplate(wish)
-  const seal = (value: object | null) => value && `\\x${secrets.seal(JSON.stringify(value)).toString('hex')}`
   const text = textToHash(accountId, wish.name, wish.public, settings)
   return {
     name: wish.name,
     public: wish.public,
     hashId: createHash('sha256').update(text).digest('hex').slice(0, 32),
     settings,
-    registryLogin: seal(kept.registry),
-    secretEnv: seal(kept.env),
+    registryLogin: sealJson(secrets, kept.registry),
+    secretEnv: sealJson(secrets, kept.env),
   }
 }
 
 function shown(id: number, { name, hashId }: Row) {
-  return { id, name, hashId }
+  return { templateId: id, name, hashId }
 }
 
 function by({ accountId, apiKeyId }: Actor) {
   return { accountId, apiKeyId }
-}
-
-function notFound(id: number): DomainError {
-  return new DomainError('NOT_FOUND', `Template ${id} not found.`, { subject: { type: 'Template', id } })
 }

@@ -1,7 +1,7 @@
 import { Prisma } from '../database/generated/client.ts'
 import type { Actor } from '../domain/actor.ts'
-import { cutPage, type PageArguments, readPage } from '../domain/pages.ts'
-import type { Template } from '../domain/templates.ts'
+import { type PageArguments, type PageOf, pageOf, readPage } from '../domain/pages.ts'
+import { isTemplateHash, type Template } from '../domain/templates.ts'
 import {
   checkTemplateFilter,
   parseTemplateCursor,
@@ -13,16 +13,10 @@ import type { DataDeps } from './deps.ts'
 
 const { sql, join, raw } = Prisma
 
-export type TemplatePage = {
-  edges: { node: Template; cursor: string }[]
-  hasNextPage: boolean
-  hasPreviousPage: boolean
-}
-
 export function templateServices(deps: DataDeps) {
   return {
     /** The account's own templates and public ones of everybody, the newest first. */
-    async page(actor: Actor, filter: TemplateFilter, page: PageArguments): Promise<TemplatePage> {
+    async page(actor: Actor, filter: TemplateFilter, page: PageArguments): Promise<PageOf<Template>> {
       authorise(actor, 'templates.list')
       checkTemplateFilter(filter)
       const { limit, backward, cursor } = readPage(page)
@@ -32,8 +26,7 @@ export function templateServices(deps: DataDeps) {
       }
       const order = raw(backward ? 't.id ASC' : 't.id DESC')
       const found = await findTemplates(deps, actor, conditions, sql`ORDER BY ${order} LIMIT ${limit + 1}`)
-      const { rows, ...pageInfo } = cutPage(found, { limit, backward, cursor })
-      return { edges: rows.map(node => ({ node, cursor: printTemplateCursor(node.id) })), ...pageInfo }
+      return pageOf(found, { limit, backward, cursor }, ({ id }) => printTemplateCursor(id))
     },
 
     async count(actor: Actor, filter: TemplateFilter): Promise<number> {
@@ -47,6 +40,7 @@ export function templateServices(deps: DataDeps) {
     /** Undefined where there is none that may be seen, also when there was one before it was changed. */
     async byHash(actor: Actor, hashId: string): Promise<Template | undefined> {
       authorise(actor, 'templates.get', { id: undefined })
+      if (!isTemplateHash(hashId)) return undefined
       return (await findTemplates(deps, actor, [...visible(actor), sql`t.hash_id = ${hashId}`]))[0]
     },
 

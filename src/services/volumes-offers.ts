@@ -5,7 +5,7 @@ import { invalidInput } from '../domain/errors.ts'
 import type { GpuModel, Machine } from '../domain/machines.ts'
 import { diskRate } from '../domain/money.ts'
 import { defaultPricing, diskMbOf } from '../domain/offers.ts'
-import { cutPage, type PageArguments, readPage } from '../domain/pages.ts'
+import { type PageArguments, type PageOf, pageOf, readPage } from '../domain/pages.ts'
 import { newVolumeIssues, volumeGb } from '../domain/volumes.ts'
 import {
   parseVolumeOfferCursor,
@@ -20,12 +20,7 @@ import type { DataDeps } from './deps.ts'
 import { conditionSql } from './offers-filter-sql.ts'
 
 /** Every condition must hold, and a volume of the size must fit. */
-export type VolumeOfferSearch = { conditions: VolumeOfferCondition[]; sizeGb: number; order: VolumeOfferOrder }
-export type VolumeOfferPage = {
-  edges: { node: VolumeOffer; cursor: string }[]
-  hasNextPage: boolean
-  hasPreviousPage: boolean
-}
+type VolumeOfferSearch = { conditions: VolumeOfferCondition[]; sizeGb: number; order: VolumeOfferOrder }
 
 const { sql, join, raw } = Prisma
 const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
@@ -55,7 +50,7 @@ export function volumeOfferServices({ database, now }: DataDeps) {
     })
   }
 
-  async function page(actor: Actor, search: VolumeOfferSearch, page: PageArguments): Promise<VolumeOfferPage> {
+  async function page(actor: Actor, search: VolumeOfferSearch, page: PageArguments): Promise<PageOf<VolumeOffer>> {
     authorise(actor, 'volumes.search')
     const { order, sizeGb } = search
     const at = now()
@@ -70,24 +65,13 @@ export function volumeOfferServices({ database, now }: DataDeps) {
     }
     const direction = raw(ascending ? 'ASC' : 'DESC')
     const found = await find(conditions, sql`${column} ${direction}, m.id ${direction}`, limit + 1, sizeMb, at)
-    const { rows, ...pageInfo } = cutPage(found, { limit, backward, cursor })
-    const cursorOf = (node: VolumeOffer) => printVolumeOfferCursor(positionOf(node, order), order)
-    return { edges: rows.map(node => ({ node, cursor: cursorOf(node) })), ...pageInfo }
+    const cursorOf = (offer: VolumeOffer) => printVolumeOfferCursor(positionOf(offer, order), order)
+    return pageOf(found, { limit, backward, cursor }, cursorOf)
   }
 
   return {
     /** Free disk on the market, in pages. */
     offers: page,
-
-    /** The first of the same, at most `limit`. */
-    async search(actor: Actor, search: VolumeOfferSearch, limit: number): Promise<VolumeOffer[]> {
-      authorise(actor, 'volumes.search')
-      const at = now()
-      const { column } = orderColumns[search.order.field]
-      const direction = raw(search.order.direction)
-      const order = sql`${column} ${direction}, m.id ${direction}`
-      return await find(conditionsOf(search, at), order, limit, readSize(search.sizeGb), at)
-    },
 
     async countOffers(actor: Actor, search: VolumeOfferSearch): Promise<number> {
       authorise(actor, 'volumes.search')

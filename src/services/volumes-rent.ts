@@ -13,19 +13,27 @@ import { defaultVolumeName, type NewVolume } from '../domain/volumes.ts'
 import type { VolumeFacts } from '../domain/volumes-mount.ts'
 import { recordEvents } from './events.ts'
 
-const { sql } = Prisma
+const { sql, empty } = Prisma
 const volumeColumns = columnsOf(Prisma.VolumeScalarFieldEnum)
 const attachmentColumns = columnsOf(Prisma.VolumeAttachmentScalarFieldEnum)
 
-/** Takes the caller's volumes for the rest of the transaction. Those that are deleted or another's are left out. */
-export async function volumesFor(tx: Transaction, { accountId }: Actor, ids: bigint[]): Promise<VolumeFacts[]> {
+/**
+ * The caller's volumes, without those that are deleted or another's. With `lock` they are taken for the rest of the
+ * transaction; without, nobody is waited for, and they are as they were last committed.
+ */
+export async function volumesFor(
+  tx: Transaction,
+  { accountId }: Actor,
+  ids: bigint[],
+  { lock }: { lock: boolean } = { lock: true },
+): Promise<VolumeFacts[]> {
   if (ids.length === 0) return []
   const rows = await tx.rows(sql`
     SELECT v.id, v.machine_id, a.instance_id, i.destroyed_at IS NOT NULL FROM volumes v
     LEFT JOIN volume_attachments a ON a.volume_id = v.id AND a.released_at IS NULL
     LEFT JOIN instances i ON i.id = a.instance_id
     WHERE v.id = ANY(${ids.map(String)}::bigint[]) AND v.account_id = ${accountId} AND v.deleted_at IS NULL
-    ORDER BY v.id FOR UPDATE OF v`)
+    ORDER BY v.id ${lock ? sql`FOR UPDATE OF v` : empty}`)
   return rows.map(([id, machineId, instanceId, removing]) => ({ id, machineId, instanceId, removing }) as VolumeFacts)
 }
 

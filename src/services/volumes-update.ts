@@ -1,28 +1,21 @@
 import { Prisma } from '../database/generated/client.ts'
 import { transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
-import { DomainError, invalidInput } from '../domain/errors.ts'
+import { DomainError, invalidInput, notFound } from '../domain/errors.ts'
 import { diskMbOf } from '../domain/offers.ts'
-import {
-  agreeVolume,
-  newVolumeIssues,
-  offersStorage,
-  type Volume,
-  volumeInUse,
-  volumeNotFound,
-} from '../domain/volumes.ts'
+import { agreeVolume, newVolumeIssues, offersStorage, type Volume, volumeInUse } from '../domain/volumes.ts'
 import { needCredit } from './accounts.ts'
 import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
 import { once } from './idempotency.ts'
-import { lockMachine, relistMarket } from './market.ts'
+import { changeRoom, lockMachine, relistMarket } from './market.ts'
 import { findVolumes } from './volumes.ts'
 import { insertVolumes, volumesFor } from './volumes-rent.ts'
 
 const { sql } = Prisma
 
-export type VolumeWish = {
+type VolumeWish = {
   /** The machine whose storage offer it is. */
   machineId: number
   sizeGb: number
@@ -49,16 +42,14 @@ export function volumeChangeServices(deps: Deps) {
         await needCredit(tx, actor)
         // No machine has a larger id.
         const machine = machineId < 2 ** 31 ? await lockMachine(tx, machineId) : undefined
-        if (!machine?.id || !offersStorage(machine, at)) {
+        if (!machine || !offersStorage(machine, at)) {
           const message = `The storage of machine ${machineId} is not on the market.`
           throw new DomainError('OFFER_UNAVAILABLE', message)
         }
         const sizeMb = diskMbOf(sizeGb) as number
         agreeVolume(machine, { sizeMb, maxPriceNanos })
         const [id] = await insertVolumes(tx, actor, machine, [{ name, sizeGb }], at)
-        const left = { ...machine, freeDiskMb: machine.freeDiskMb - sizeMb }
-        await tx.rows(sql`UPDATE machines SET free_disk_mb = ${left.freeDiskMb} WHERE id = ${machine.id}`)
-        await relistMarket(tx, left, at)
+        await relistMarket(tx, await changeRoom(tx, machine, { diskMb: -sizeMb }), at)
         return { id: String(id) }
       })
       // Also when it was deleted since: a repetition is answered as the first request was.
@@ -74,17 +65,15 @@ export function volumeChangeServices(deps: Deps) {
       await transaction(database.pool, async tx => {
         const [seen] = await tx.rows(sql`
           SELECT machine_id FROM volumes WHERE id = ${id} AND account_id = ${actor.accountId} AND deleted_at IS NULL`)
-        if (!seen) throw volumeNotFound(id)
-        const machine = await lockMachine(tx, seen[0] as number)
+        const machine = seen && (await lockMachine(tx, seen[0] as number))
+        if (!machine) throw notFound('Volume', id)
         const [volume] = await volumesFor(tx, actor, [id])
-        if (!volume) throw volumeNotFound(id)
+        if (!volume) throw notFound('Volume', id)
         if (volume.instanceId !== null) throw volumeInUse(id, volume.instanceId, volume.removing)
         const [deleted] = await tx.rows(sql`
           UPDATE volumes SET deleted_at = ${at} WHERE id = ${id} AND deleted_at IS NULL RETURNING size_mb, name`)
         const [sizeMb, name] = deleted as [number, string]
-        const left = { ...machine, freeDiskMb: machine.freeDiskMb + sizeMb }
-        await tx.rows(sql`UPDATE machines SET free_disk_mb = ${left.freeDiskMb} WHERE id = ${machine.id}`)
-        await relistMarket(tx, left, at)
+        await relistMarket(tx, await changeRoom(tx, machine, { diskMb: sizeMb }), at)
         const { accountId, apiKeyId } = actor
         const before = { volumeId: String(id), name, sizeMb, machineId: machine.id }
         const event = { type: 'VOLUME_DELETED' as const, accountId, apiKeyId, before, reason: 'USER_REQUEST' }

@@ -2,17 +2,11 @@ import { Prisma } from '../database/generated/client.ts'
 import { columnsOf, recordsOf, selectList } from '../database/rows.ts'
 import type { Actor } from '../domain/actor.ts'
 import type { GpuModel, Machine } from '../domain/machines.ts'
-import { cutPage, type PageArguments, readPage } from '../domain/pages.ts'
+import { type PageArguments, type PageOf, pageOf, readPage } from '../domain/pages.ts'
 import type { Volume } from '../domain/volumes.ts'
 import { parseVolumeCursor, printVolumeCursor } from '../domain/volumes-page.ts'
 import { authorise, authoriseEach } from './authorise.ts'
 import type { DataDeps } from './deps.ts'
-
-export type VolumePage = {
-  edges: { node: Volume; cursor: string }[]
-  hasNextPage: boolean
-  hasPreviousPage: boolean
-}
 
 const { sql, join } = Prisma
 const { deletedAt: _, ...readable } = Prisma.VolumeScalarFieldEnum
@@ -32,13 +26,8 @@ export function volumeServices(deps: DataDeps) {
     findVolumes(deps, conditions, order, limit)
 
   return {
-    /** All volumes of the account, the newest first. */
-    async list(actor: Actor, limit: number): Promise<Volume[]> {
-      authorise(actor, 'volumes.list')
-      return await find(living(actor), sql`v.id DESC`, limit)
-    },
-
-    async page(actor: Actor, page: PageArguments): Promise<VolumePage> {
+    /** The volumes of the account, the newest first. */
+    async page(actor: Actor, page: PageArguments): Promise<PageOf<Volume>> {
       authorise(actor, 'volumes.list')
       const { limit, backward, cursor } = readPage(page)
       const conditions = living(actor)
@@ -47,8 +36,7 @@ export function volumeServices(deps: DataDeps) {
         conditions.push(backward ? sql`v.id > ${id}::bigint` : sql`v.id < ${id}::bigint`)
       }
       const found = await find(conditions, backward ? sql`v.id ASC` : sql`v.id DESC`, limit + 1)
-      const { rows, ...pageInfo } = cutPage(found, { limit, backward, cursor })
-      return { edges: rows.map(node => ({ node, cursor: printVolumeCursor(node.id) })), ...pageInfo }
+      return pageOf(found, { limit, backward, cursor }, ({ id }) => printVolumeCursor(id))
     },
 
     async count(actor: Actor): Promise<number> {

@@ -6,7 +6,7 @@ import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
 export type ApiPermissionInput = {
   category: PermissionCategory;
   constraints?: Array<PermissionConstraintInput>;
-  operation?: string | null | undefined;
+  operation?: PermissionOperation | null | undefined;
 };
 
 export type ArgsLaunchInput = {
@@ -298,6 +298,50 @@ export type PermissionConstraintInput = {
   value: ConstraintValueInput;
 };
 
+export type PermissionOperation =
+  | 'ACCOUNTS_VIEWER'
+  | 'API_KEYS_CREATE'
+  | 'API_KEYS_LIST'
+  | 'API_KEYS_RESET'
+  | 'API_KEYS_REVOKE'
+  | 'EVENTS_LIST'
+  | 'EVENTS_WATCH'
+  | 'GPU_MODELS_LIST'
+  | 'INSTANCES_ATTACH_SSH_KEY'
+  | 'INSTANCES_CHANGE_BID'
+  | 'INSTANCES_DESTROY'
+  | 'INSTANCES_DETACH_SSH_KEY'
+  | 'INSTANCES_EVENTS'
+  | 'INSTANCES_EXECUTE'
+  | 'INSTANCES_GET'
+  | 'INSTANCES_LIST'
+  | 'INSTANCES_LOGS'
+  | 'INSTANCES_QUOTE'
+  | 'INSTANCES_RENT'
+  | 'INSTANCES_UPDATE'
+  | 'INSTANCES_WATCH'
+  | 'MACHINES_GET'
+  | 'OFFERS_GET'
+  | 'OFFERS_SEARCH'
+  | 'OFFERS_WATCH'
+  | 'SSH_KEYS_DELETE'
+  | 'SSH_KEYS_LIST'
+  | 'SSH_KEYS_REGISTER'
+  | 'TEMPLATES_DELETE'
+  | 'TEMPLATES_GET'
+  | 'TEMPLATES_LIST'
+  | 'TEMPLATES_SAVE'
+  | 'VOLUMES_CREATE'
+  | 'VOLUMES_DELETE'
+  | 'VOLUMES_GET'
+  | 'VOLUMES_LIST'
+  | 'VOLUMES_SEARCH'
+  | 'WEBHOOKS_CREATE'
+  | 'WEBHOOKS_DELETE'
+  | 'WEBHOOKS_LIST'
+  | 'WEBHOOKS_ROTATE'
+  | 'WEBHOOKS_TEST';
+
 export type PortMappingInput = {
   containerPort: number;
   hostPort?: number | null | undefined;
@@ -431,7 +475,7 @@ export type VolumeSourceInput =
 export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type ViewerQuery = { viewer: { id: string, email: string, credit: string, sshKeys: Array<{ id: string, fingerprint: string }>, apiKeys: Array<{ id: string, name: string, current: boolean, permissions: Array<{ category: PermissionCategory, operation: string | null }> | null }> } };
+export type ViewerQuery = { viewer: { id: string, email: string, credit: string, sshKeys: Array<{ id: string, fingerprint: string }>, apiKeys: Array<{ id: string, name: string, current: boolean, permissions: Array<{ category: PermissionCategory, operation: PermissionOperation | null }> | null }> } };
 
 export type RegisterSshKeyMutationVariables = Exact<{
   input: RegisterSshKeyInput;
@@ -454,7 +498,7 @@ export type CreateApiKeyMutationVariables = Exact<{
 
 export type CreateApiKeyMutation = { createApiKey:
     | { __typename: 'ConflictError', code: ErrorCode, message: string, retryable: boolean }
-    | { __typename: 'CreateApiKeySuccess', secret: string, apiKey: { id: string, prefix: string, permissions: Array<{ category: PermissionCategory, operation: string | null }> | null } }
+    | { __typename: 'CreateApiKeySuccess', secret: string, apiKey: { id: string, prefix: string, permissions: Array<{ category: PermissionCategory, operation: PermissionOperation | null }> | null } }
     | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
    };

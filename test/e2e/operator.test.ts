@@ -22,10 +22,16 @@ afterAll(async () => {
   await folder.remove()
 })
 
+/** What a command says of a database before it works on it. */
+function place(url: string): string {
+  const { host, pathname } = new URL(url)
+  return `Working on the database ${pathname.slice(1)} at ${host}.\n`
+}
+
 /** What a list prints. */
 async function list(...args: string[]): Promise<Record<string, unknown>[]> {
   const command = run('src/cli.ts', args, env)
-  expect([await command.exit, command.errors()]).toEqual([0, ''])
+  expect([await command.exit, command.errors()]).toEqual([0, place(database.url)])
   const lines = command.output().split('\n')
   expect(lines.pop()).toBe('')
   return lines.map(line => JSON.parse(line))
@@ -109,9 +115,41 @@ describe('an operator', () => {
     await berth(env, 'market', 'generate', '--machines', '1500')
     const command = run('src/cli.ts', ['machine', 'list'], env)
     command.child.stdout?.once('data', () => command.child.stdout?.destroy())
-    expect([await command.exit, command.errors()]).toEqual([0, ''])
+    expect([await command.exit, command.errors()]).toEqual([0, place(database.url)])
     const machines = await list('machine', 'list')
     expect(new Set(machines.map(({ id }) => id)).size).toBe(1_502)
+  })
+})
+
+describe('a command says on which database it works', () => {
+  const complaint = 'The database that DATABASE_URL names cannot be used'
+  const url = 'postgresql://ada:hunter2@127.0.0.1:1/market?password=hunter3'
+
+  it.each([
+    ['and nothing else of the URL', url, 'the database market at 127.0.0.1:1'],
+    [
+      'also where the URL has no host',
+      'postgresql:///m?host=/none&port=7&user=u&password=hunter2',
+      'the database m at /none:7',
+    ],
+    ['unless the URL cannot be read', 'postgresql://ada:hunter2@[x/market', 'the database that DATABASE_URL names'],
+  ])('%s, before it does anything', async (_, DATABASE_URL, where) => {
+    const command = run('src/cli.ts', ['account', 'list'], { ...env, DATABASE_URL })
+    expect([await command.exit, command.output()]).toEqual([1, ''])
+    const [first, second] = command.errors().split('\n')
+    expect([first, second]).toEqual([`Working on ${where}.`, expect.stringContaining(complaint)])
+    expect(command.errors()).not.toContain('hunter')
+  })
+
+  it('to whoever listens, and works for others as well', async () => {
+    const command = run('src/cli.ts', ['account', 'list'], env)
+    command.child.stderr?.destroy()
+    expect([await command.exit, command.output()]).toEqual([0, expect.stringContaining('"email":"ada@example.com"')])
+  })
+
+  it('but not when it is used wrongly, or asked for help', async () => {
+    const command = run('src/cli.ts', ['machine', 'drain'], env)
+    expect([await command.exit, command.errors()]).toEqual([1, expect.stringMatching(/^Missing: --id/)])
   })
 })
 

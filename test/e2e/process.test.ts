@@ -218,6 +218,12 @@ describe('a gateway on a new folder', () => {
     expect(databaseRuns()).toBe(false)
   })
 
+  it('is named by the command that works on it', async () => {
+    const command = run('src/cli.ts', ['account', 'list'], env)
+    expect([await command.exit, command.errors()]).toEqual([0, `Working on the data folder ${dataDir}.\n`])
+    expect(databaseRuns()).toBe(false)
+  })
+
   it('generates a large market when nothing else runs', async () => {
     expect(await berth(env, 'market', 'generate', '--machines', '700', '--seed', '8')).toEqual({
       code: 0,

@@ -24,9 +24,45 @@ const newAccount = async () => {
 }
 const eventsOf = (accountId: number) =>
   app.sql(`SELECT type, before, after, reason, api_key_id FROM events WHERE account_id = ${accountId} ORDER BY id`)
+type GrantEvent = { type: string; before: { creditNanos: string }; after: { creditNanos: string } }
+/** Without what it began with. */
+const grantsOf = async (accountId: number) =>
+  ((await eventsOf(accountId)) as GrantEvent[]).slice(2).filter(({ type }) => type === 'CREDIT_GRANTED')
 const creditOf = async (key: string) => (await app.rest(key, 'GET', '/users/current/')).body.credit
 const grant = (amountNanos: bigint, more: { idempotencyKey?: string; reason?: string } = {}) =>
   app.operations.accounts.grantCredit(email, { amountNanos, ...more })
+
+describe('an account', () => {
+  it('begins with a key and with credit, which are in the history', async () => {
+    const { account, apiKey } = await newAccount()
+    const [key] = await app.operations.apiKeys.list(email)
+    const facts = { apiKeyId: key?.id, name: 'default', permissions: null, expiresAt: null }
+    const [before, after] = [{ creditNanos: '0' }, { creditNanos: '1000000000' }]
+    expect(await eventsOf(account.id)).toEqual([
+      { type: 'CREDIT_GRANTED', before, after, reason: null, api_key_id: null },
+      { type: 'API_KEY_CREATED', before: null, after: facts, reason: null, api_key_id: null },
+    ])
+    expect(await creditOf(apiKey)).toBe(1)
+  })
+
+  it('is made once, with what it begins with', async () => {
+    const { account } = await newAccount()
+    const before = await eventsOf(account.id)
+    const again = app.operations.accounts.create({ email, creditNanos: 5n })
+    await expect(again).rejects.toMatchObject({ code: 'CONFLICT' })
+    expect(await eventsOf(account.id)).toEqual(before)
+    const { account: poor } = await app.operations.accounts.create({ email: 'poor@example.com' })
+    expect(await eventsOf(poor.id)).toMatchObject([{ type: 'API_KEY_CREATED' }])
+  })
+
+  it('cannot begin with more than it can have, nor with less than nothing', async () => {
+    const create = (creditNanos: bigint) => app.operations.accounts.create({ email: 'rich@example.com', creditNanos })
+    const most = 999_999_999_000_000_000n
+    await expect(create(most + 1n)).rejects.toThrow('credit: would give the account more than 999999999 $.')
+    await expect(create(-1n)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    expect((await create(most)).account.postedNanos).toBe(most)
+  })
+})
 
 describe('credit that is granted', () => {
   it('is what can be spent, and is in the history', async () => {
@@ -39,7 +75,7 @@ describe('credit that is granted', () => {
     })
     expect(await creditOf(apiKey)).toBe(3.500000001)
     const [before, after] = [{ creditNanos: '1000000000' }, { creditNanos: '3500000001' }]
-    expect(await eventsOf(account.id)).toEqual([
+    expect(await grantsOf(account.id)).toEqual([
       { type: 'CREDIT_GRANTED', before, after, reason: 'welcome', api_key_id: null },
     ])
   })
@@ -52,7 +88,7 @@ describe('credit that is granted', () => {
       amounts.map((amountNanos, index) => operations[index % 2]?.accounts.grantCredit(email, { amountNanos })),
     )
     expect(await creditOf(apiKey)).toBe(1.00000021)
-    const events = (await eventsOf(account.id)) as { before: { creditNanos: string }; after: { creditNanos: string } }[]
+    const events = await grantsOf(account.id)
     expect(events).toHaveLength(20)
     // Each began where the one before it ended.
     expect(events.slice(1).map(({ before }) => before)).toEqual(events.slice(0, -1).map(({ after }) => after))
@@ -72,7 +108,7 @@ describe('credit that is granted', () => {
       afterNanos: 1_000_000_005n,
       replayed: true,
     })
-    expect(await eventsOf(account.id)).toHaveLength(2)
+    expect(await grantsOf(account.id)).toHaveLength(2)
     expect(await creditOf(apiKey)).toBe(1.000000012)
     await expect(grant(6n, { idempotencyKey: 'ticket 7' })).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
     // The database itself allows no second.
@@ -92,7 +128,7 @@ describe('credit that is granted', () => {
       'amount: must be above 0. reason: must have at most 256 characters, not 257. idempotencyKey: must not be empty.',
     )
     await expect(grant(most - 999_999_999n)).rejects.toThrow('amount: would give the account more than 999999999 $.')
-    expect(await eventsOf(account.id)).toEqual([])
+    expect(await grantsOf(account.id)).toEqual([])
     await grant(most - 1_000_000_000n)
     expect(await creditOf(apiKey)).toBe(999_999_999)
     await expect(app.operations.accounts.grantCredit('nobody@example.com', { amountNanos: 1n })).rejects.toThrow(
@@ -127,6 +163,9 @@ describe('keys', () => {
     expect(await statuses()).toEqual([401, 401, 200])
     expect(await apiKeys.revoke(email, { id: third.id })).toEqual([third.id])
     expect(await statuses()).toEqual([401, 401, 401])
+    const made = (await eventsOf(account.id)).filter(event => (event as { type: string }).type === 'API_KEY_CREATED')
+    const after = { apiKeyId: second.id, name: 'laptop', permissions, expiresAt: null }
+    expect([made.length, made[2]]).toMatchObject([4, { after, api_key_id: null }])
     const revoked = (await eventsOf(account.id)).filter(event => (event as { type: string }).type === 'API_KEY_REVOKED')
     expect(revoked).toMatchObject([
       { before: { apiKeyId: first.id, name: 'laptop' } },
@@ -146,6 +185,7 @@ it('accounts are listed in pages, with the keys that work and the instances that
   await apiKeys.revoke(email, { name: 'old' })
   const [row] = await operations.page(account.id - 1, 5)
   expect(row).toMatchObject({ id: account.id, email, postedNanos: 1_000_000_000n, keys: 2, instances: 0 })
-  expect((await operations.page(0, 2)).map(({ id }) => id)).toEqual([1, 2])
-  expect((await operations.page(1, 2)).map(({ id }) => id)).toEqual([2, 3])
+  const all = (await app.sql('SELECT id FROM accounts ORDER BY id')).map(row => (row as { id: number }).id)
+  expect((await operations.page(0, 2)).map(({ id }) => id)).toEqual(all.slice(0, 2))
+  expect((await operations.page(all[0] as number, 2)).map(({ id }) => id)).toEqual(all.slice(1, 3))
 })

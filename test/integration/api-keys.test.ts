@@ -70,11 +70,11 @@ const inMs = (ms: number) => new Date(app.clock.now().getTime() + ms).toISOStrin
 
 const everySaying = [
   { category: 'MISC', operation: null, constraints: [] },
-  { category: 'USER_READ', operation: 'accounts.viewer', constraints: [] },
-  { category: 'USER_READ', operation: 'apiKeys.list', constraints: [] },
+  { category: 'USER_READ', operation: 'ACCOUNTS_VIEWER', constraints: [] },
+  { category: 'USER_READ', operation: 'API_KEYS_LIST', constraints: [] },
   {
     category: 'INSTANCE_WRITE',
-    operation: 'instances.update',
+    operation: 'INSTANCES_UPDATE',
     constraints: [
       { parameter: 'id', operator: 'GTE', value: { number: 5 } },
       { parameter: 'id', operator: 'LTE', value: { number: 7 } },
@@ -143,12 +143,12 @@ describe('a new key', () => {
   it.each<[what: string, input: () => object, issues: { path: string; message: string }[]]>([
     ['that expires now', () => ({ expiresAt: inMs(0) }), [{ path: 'expiresAt', message: 'is in the past.' }]],
     [
-      'with a long name and an unknown operation',
-      () => ({ name: 'x'.repeat(257), permissions: [...everySaying, ...instanceWrite('instances.sell')] }),
+      'with a long name and an operation of another category',
+      () => ({ name: 'x'.repeat(257), permissions: [...everySaying, ...instanceWrite('OFFERS_GET')] }),
       [
         { path: 'name', message: 'must have at most 256 characters, not 257.' },
         {
-          path: 'permissions[4].operation',
+          path: 'permissions.4.operation',
           message: expect.stringMatching(/^unknown operation; this category has instances\.rent, /),
         },
       ],
@@ -157,7 +157,7 @@ describe('a new key', () => {
       'with constraints on what is not asked',
       () => ({
         permissions: instanceWrite(
-          'instances.update',
+          'INSTANCES_UPDATE',
           constraint('id', { number: 5 }),
           constraint('label', { text: 'a' }),
           constraint('relabels', { number: 0 }),
@@ -165,10 +165,10 @@ describe('a new key', () => {
       }),
       [
         {
-          path: 'permissions[0].constraints[1].parameter',
+          path: 'permissions.0.constraints.1.parameter',
           message: 'unknown parameter; this operation has id, relabels.',
         },
-        { path: 'permissions[0].constraints[2].value', message: 'must be true or false.' },
+        { path: 'permissions.0.constraints.2.value', message: 'must be true or false.' },
       ],
     ],
     [
@@ -176,21 +176,21 @@ describe('a new key', () => {
       () => ({
         permissions: [
           { category: 'MISC' },
-          { category: 'MISC', operation: 'offers.get' },
+          { category: 'MISC', operation: 'OFFERS_GET' },
           ...instanceWrite(
-            'instances.rent',
+            'INSTANCES_RENT',
             constraint('offerId', { number: 1 }),
             constraint('offerId', { number: 2 }),
           ),
-          ...instanceWrite('instances.rent'),
+          ...instanceWrite('INSTANCES_RENT'),
           { category: 'USER_READ', constraints: [constraint('id', { number: 1 })] },
         ],
       }),
       [
-        { path: 'permissions[1]', message: 'is about what another one is about already.' },
-        { path: 'permissions[2].constraints[1]', message: 'compares what another one compares already.' },
-        { path: 'permissions[3]', message: 'is about what another one is about already.' },
-        { path: 'permissions[4].constraints', message: 'are of one operation: name it.' },
+        { path: 'permissions.1', message: 'is about what another one is about already.' },
+        { path: 'permissions.2.constraints.1', message: 'compares what another one compares already.' },
+        { path: 'permissions.3', message: 'is about what another one is about already.' },
+        { path: 'permissions.4.constraints', message: 'are of one operation: name it.' },
       ],
     ],
   ])('%s is refused', async (_what, input, issues) => {
@@ -218,7 +218,7 @@ describe('a key that makes another', () => {
     api: { user_write: {}, instance_write: { 'instances.update': { constraints } as object } },
   })
   const updates = (...constraints: object[]) => [
-    { category: 'INSTANCE_WRITE', operation: 'instances.update', constraints },
+    { category: 'INSTANCE_WRITE', operation: 'INSTANCES_UPDATE', constraints },
   ]
   const id = (operator: string, number: number) => ({ parameter: 'id', operator, value: { number } })
   const misc = [{ category: 'MISC' }]
@@ -296,6 +296,7 @@ describe('a key that is reset', () => {
     const { apiKey, secret } = await mutate(owner, 'reset', { id: old.id })
     expect([apiKey.id, apiKey.name, apiKey.permissions.length, apiKey.lastUsedAt]).toEqual([old.id, 'ci', 4, null])
     expect(secret).toContain(`${apiKey.prefix}_`)
+    expect((await list(owner))[0]).toEqual(apiKey)
     expect([await statusOf(old.secret), await statusOf(old.secret, beside)]).toEqual([401, 401])
     expect([await statusOf(secret as string), await statusOf(secret as string, beside)]).toEqual([200, 200])
   })
@@ -408,8 +409,8 @@ it('every change is told with who did it, and what the key may do', async () => 
   await mutate(owner, 'reset', { id })
   await mutate(owner, 'revoke', { id })
   const rows = await app.sql(`SELECT type, before, after, 'key_' || api_key_id AS by FROM events
-    WHERE coalesce(before, after)->>'id' = '${id.slice(4)}' AND type LIKE 'API_KEY_%' ORDER BY id`)
-  const facts = { id: Number(id.slice(4)), name: 'told', permissions: { api: { misc: {} } }, expiresAt: null }
+    WHERE coalesce(before, after)->>'apiKeyId' = '${id.slice(4)}' AND type LIKE 'API_KEY_%' ORDER BY id`)
+  const facts = { apiKeyId: Number(id.slice(4)), name: 'told', permissions: { api: { misc: {} } }, expiresAt: null }
   const by = await idOf(owner)
   expect(rows).toEqual([
     { type: 'API_KEY_CREATED', before: null, after: facts, by },

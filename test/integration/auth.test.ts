@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Permissions } from '../../src/domain/permissions.ts'
 import { startApp, type TestApp } from '../support/app.ts'
+import { queriesOf } from '../support/queries.ts'
 
 let app: TestApp
 
@@ -104,6 +105,14 @@ describe('a key', () => {
     expect(await lastUse()).toBe(first)
     app.clock.advance(1)
     expect(await lastUse()).toBe(first + 60_001)
+  })
+
+  it('costs no statement but the one that finds it, once that is remembered', async () => {
+    const key = await app.newKey()
+    await viewer(key)
+    const statements = await queriesOf(() => app.graphql(key, '{ viewer { id } }'))
+    const ofKeys = statements.filter(text => text.includes('api_keys'))
+    expect(ofKeys).toEqual([expect.stringContaining('SELECT')])
   })
 
   it('is kept as a hash alone', async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../support/app.ts'
 import { type Listed, listMachines } from '../support/factories.ts'
 import { someCredit } from '../support/rentals.ts'
+import { aPublicKey } from '../support/ssh-keys.ts'
 
 let app: TestApp
 let key: string
@@ -104,6 +105,45 @@ describe('the best offer', () => {
     expect(await best({ spec })).toMatchObject({
       attempts: [
         { offerId: first, failure: 'INVALID_INPUT' },
+        { offerId: second, failure: null },
+      ],
+    })
+  })
+
+  it('is one of a machine with virtual machines where one is wanted', async () => {
+    const [, second] = await market(priced(0.2), priced(0.3, { vmsEnabled: true }))
+    const renter = await app.newKey(null, someCredit)
+    const register = `mutation { registerSshKey(input: { publicKey: "${aPublicKey('vm')}" }) { __typename } }`
+    await app.graphql(renter, register)
+    const spec = { source: { image: 'ubuntu' }, kind: 'VM' }
+    expect(await best({ spec }, renter)).toMatchObject(rented(second as string))
+  })
+
+  it('is not one whose GPUs others have', async () => {
+    const two = { numGpus: 2 }
+    const [taken] = await market(priced(0.2, two), priced(0.3, two))
+    const rows = await app.sql(
+      `SELECT id FROM offers WHERE country = '${country}' AND num_gpus = 2 ORDER BY machine_id`,
+    )
+    // Also where a search would show both.
+    const filter = { country: { eq: country }, numGpus: { eq: 2 }, rentable: null }
+    await app.rest(key, 'PUT', `/asks/${taken?.slice('off_'.length)}/`, { image: 'ubuntu' })
+    expect(await best({ filter })).toMatchObject(rented(`off_${(rows[1] as { id: string }).id}`))
+    expect(await best({ filter })).toMatchObject({ code: 'NO_OFFER_RENTED', attempts: [] })
+  })
+
+  it('is the next one where a bid would have to wait after all', async () => {
+    const cheap = priced(0.2, { minBidGpuNanos: 100_000_000n })
+    const [first, second] = await market(cheap, cheap)
+    await app.rest(key, 'PUT', `/asks/${first?.slice('off_'.length)}/`, { image: 'ubuntu', price: 0.18 })
+    // As a search shows it that began before.
+    const [stale] =
+      await app.sql(`UPDATE offers SET min_bid_nanos = 90000000, bid_price_nanos = bid_price_nanos - min_bid_nanos + 90000000
+      WHERE country = '${country}' AND withdrawn_at IS NULL AND min_bid_nanos > 150000000 RETURNING 'off_' || id AS id`)
+    const { id } = stale as { id: string }
+    expect(await best({ terms: { interruptible: { bidPerHour: '0.15' } } })).toMatchObject({
+      attempts: [
+        { offerId: id, failure: 'OFFER_UNAVAILABLE' },
         { offerId: second, failure: null },
       ],
     })

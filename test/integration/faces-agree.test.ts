@@ -128,7 +128,9 @@ describe('a bulk update', () => {
 
   it('names the id that is none by its place', async () => {
     const graphql = await faces.mutate(key, 'updateInstances', { ids: ['1', 'off_2'], targetState: 'STOPPED' })
-    expect([graphql.code, graphql.issues[0].path]).toEqual(['INVALID_INPUT', 'ids[1]'])
+    expect([graphql.code, graphql.issues[0].path]).toEqual(['INVALID_INPUT', 'ids.1'])
+    const single = await faces.mutate(key, 'updateInstance', { id: 'off_2', targetState: 'STOPPED' })
+    expect([single.code, single.issues[0].path]).toEqual(['INVALID_INPUT', 'id'])
   })
 
   it.each([

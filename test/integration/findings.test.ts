@@ -2,7 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Actor } from '../../src/domain/actor.ts'
-import type { Port } from '../../src/domain/launch-env.ts'
+import type { LaunchWish } from '../../src/domain/launch.ts'
+import { emptyEnvironment, type Port } from '../../src/domain/launch-env.ts'
 import type { Lease } from '../../src/services/leases.ts'
 import type { Finding } from '../../src/services/reconciliation-record.ts'
 import { manualClock } from '../support/clock.ts'
@@ -27,16 +28,19 @@ afterAll(async () => {
   await testDatabase.drop()
 })
 
-/** Rents the only GPU of a new machine, with as many ports. */
-async function rentWithPorts(count: number): Promise<bigint> {
+/** Rents the only GPU of a new machine. */
+async function rent(launch: LaunchWish): Promise<bigint> {
   await listMachines(gateway.operations, [{}])
   machines += 1
   const [offer] = await gateway.sql('SELECT id FROM offers WHERE machine_id = $1', [machines])
+  return (await gateway.rent(actor, BigInt(offer?.['id'] as string), { launch })).id
+}
+
+async function rentWithPorts(count: number): Promise<bigint> {
   const ports = Array.from({ length: count }, (_, index): Port => {
     return { hostPort: 8_000 + index, containerPort: 8_000 + index, protocol: 'tcp' }
   })
-  const launch = { environment: { env: [], ports, hostname: undefined, volumes: [] } }
-  return (await gateway.rent(actor, BigInt(offer?.['id'] as string), { launch })).id
+  return await rent({ environment: { ...emptyEnvironment(), ports } })
 }
 
 async function idle(): Promise<void> {
@@ -105,4 +109,36 @@ describe('a look at an instance that was destroyed', () => {
     }
     expect((await typesOf(id)).filter(type => type === 'INSTANCE_REMOVED')).toHaveLength(1)
   })
+
+  it('keeps its secrets until its container is gone', async () => {
+    const id = await rent({
+      registry: { host: 'ghcr.io', username: 'me', password: 'hidden' },
+      environment: { ...emptyEnvironment(), env: [{ name: 'TOKEN', value: 'hidden', secret: true }] },
+    })
+    const kept = async () =>
+      (
+        await gateway.sql('SELECT num_nonnulls(registry_login, secret_env) AS kept FROM instances WHERE id = $1', [id])
+      )[0]
+    await gateway.services.instances.destroy(actor, [id])
+    await gateway.reconciliation.record(await leaseOf(id), { ...gone, gone: false })
+    expect(await kept()).toEqual({ kept: 2 })
+    await gateway.reconciliation.record(await leaseOf(id), gone)
+    expect(await kept()).toEqual({ kept: 0 })
+    const [instance] = await gateway.services.instances.byIds(actor, [id])
+    expect(instance?.launch.env).toEqual([{ name: 'TOKEN', value: '', secret: true }])
+  })
+})
+
+it('a label changes nothing that is looked at, and a state does', async () => {
+  const id = await rentWithPorts(0)
+  const wishOf = async () => (await gateway.sql('SELECT generation, due_at FROM instances WHERE id = $1', [id]))[0]
+  await idle()
+  const before = await wishOf()
+  clock.advance(1_000)
+  const { instances } = gateway.services
+  await instances.update(actor, [id], { label: 'another' })
+  expect(await wishOf()).toEqual(before)
+  await instances.update(actor, [id], { targetState: 'stopped', label: 'third' })
+  expect(await wishOf()).toMatchObject({ due_at: clock.now() })
+  expect((await wishOf())?.['generation']).toBeGreaterThan(before?.['generation'] as number)
 })

@@ -152,7 +152,7 @@ describe('a filter', () => {
 
   it.each([
     [{ ids: Array(101).fill('1') }, 'filter.ids'],
-    [{ ids: ['off_1'] }, 'filter.ids'],
+    [{ ids: ['1', 'off_1'] }, 'filter.ids.1'],
     [{ label: 'a\0' }, 'filter.label'],
     [{ gpuName: '\ud800' }, 'filter.gpuName'],
   ])('%j is refused, by name', async (filter, path) => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../support/app.ts'
 import { queriesOf } from '../support/queries.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
+import { untilSomebodyWaits, withSession } from '../support/sessions.ts'
 import { templatesOf } from '../support/templates.ts'
 
 let app: TestApp
@@ -86,6 +87,86 @@ describe('the settings of an instance', () => {
   })
 })
 
+describe('a text that is no hash', () => {
+  it.each(['no hash', 'a\0', '\ud800', 'f'.repeat(33), 'F'.repeat(32), 'x'.repeat(300)])(
+    'is not found as a template, without asking the database for it: %j',
+    async hashId => {
+      const offerId = await rentals.newOffer()
+      const input = { offerId, spec: { source: { template: { hashId } } } }
+      const best = { spec: input.spec, terms: { onDemand: { maxPricePerHour: '9' } }, filter: {} }
+      const asked = await queriesOf(async () => {
+        const rent = `mutation ($input: RentInstanceInput!, $best: RentBestOfferInput!) {
+          rentInstance(input: $input) { ... on Error { code message } }
+          rentBestOffer(input: $best) { ... on Error { code } } }`
+        const { data } = await app.graphql(owner, rent, { input, best })
+        const message = 'Template with a hash that is not of 32 hex digits not found.'
+        expect(data).toEqual({ rentInstance: { code: 'NOT_FOUND', message }, rentBestOffer: { code: 'NOT_FOUND' } })
+        const find = 'query ($hashId: String!) { template(hashId: $hashId) { id } }'
+        expect((await app.graphql(owner, find, { hashId })).data).toEqual({ template: null })
+        const { status, body } = await app.rest(owner, 'PUT', `/asks/${offerId}/`, { template_hash_id: hashId })
+        expect([status, body.msg]).toEqual([404, message])
+      })
+      expect(asked.filter(statement => /FROM templates/.test(statement))).toEqual([])
+    },
+  )
+})
+
+describe('a rental that begins with a template', () => {
+  async function rent(offer: number, hashId: string) {
+    const spec = { source: { template: { hashId } } }
+    const { data } = await app.graphql(
+      owner,
+      `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) { ... on Error { code }
+        ... on RentInstanceSuccess { instance { id templateHash template { id } launch { image onStart env { name value } } } } } }`,
+      { input: { offerId: String(offer), spec } },
+    )
+    return data.rentInstance
+  }
+
+  it('is told of with its hash, and one without a template with none', async () => {
+    const { hashId } = await templates.saved(owner, { name: 'told' })
+    const ids = [(await rent(await rentals.newOffer(), hashId)).instance.id.slice(4), await rentals.rent(owner)]
+    const events = await app.sql(`SELECT after->'templateHash' AS hash FROM events
+      WHERE type = 'INSTANCE_CREATED' AND instance_id IN (${ids}) ORDER BY instance_id`)
+    expect(events).toEqual([{ hash: hashId }, { hash: null }])
+  })
+
+  it('may be of the best offer', async () => {
+    const { hashId } = await templates.saved(owner, { name: 'best', image: 'torch', onStart: 'go' })
+    await rentals.newOffer()
+    const spec = { source: { template: { hashId } } }
+    const { data } = await app.graphql(
+      owner,
+      `mutation ($input: RentBestOfferInput!) { rentBestOffer(input: $input) {
+        ... on RentBestOfferSuccess { instance { templateHash launch { image onStart } } } } }`,
+      { input: { terms: { onDemand: { maxPricePerHour: '10' } }, spec } },
+    )
+    const { instance } = data.rentBestOffer
+    expect(instance).toEqual({ templateHash: hashId, launch: { image: 'torch', onStart: 'go' } })
+  })
+
+  it('has all of it as it was named, though it is changed and deleted meanwhile', async () => {
+    const first = { name: 'first', image: 'torch', onStart: 'one', env: [{ name: 'A', value: '1' }] }
+    const { id, hashId } = await templates.saved(owner, first)
+    const offer = await rentals.newOffer()
+    const answer = await withSession(app.database.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM machines WHERE id = (SELECT machine_id FROM offers WHERE id = $1) FOR UPDATE', [
+        offer,
+      ])
+      const renting = rent(offer, hashId)
+      await untilSomebodyWaits(session)
+      await templates.saved(owner, { id, name: 'second', image: 'ubuntu', env: [{ name: 'A', value: '2' }] })
+      await templates.remove(owner, id)
+      await session.query('COMMIT')
+      return await renting
+    })
+    const launch = { image: 'torch', onStart: 'one', env: [{ name: 'A', value: '1' }] }
+    expect(answer.instance).toMatchObject({ templateHash: hashId, template: null, launch })
+    expect(await rent(await rentals.newOffer(), hashId)).toEqual({ code: 'NOT_FOUND' })
+  })
+})
+
 describe('the template of an instance', () => {
   const read = async (key: string, id: number) => {
     const { data, errors } = await app.graphql(key, `{ instance(id: ${id}) { template { id name } templateHash } }`)
@@ -102,6 +183,27 @@ describe('the template of an instance', () => {
     expect(await read(owner, id)).toEqual({ template: shown, templateHash: template.hashId, errors: undefined })
     await templates.remove(owner, template.id)
     expect(await read(owner, id)).toEqual({ template: null, templateHash: template.hashId, errors: undefined })
+  })
+
+  it('is what the mutations before in the same request made of it', async () => {
+    const template = await templates.saved(owner, { name: 'old', image: 'one' })
+    const { id } = template
+    const instance = await rentals.rent(owner)
+    await beginWith(instance, template)
+    const label = (text: string) => `updateInstance(input: { id: "${instance}", label: "${text}" }) {
+      ... on InstanceSuccess { instance { template { name } } } }`
+    const { data, errors } = await app.graphql(
+      owner,
+      `mutation { a: ${label('a')}
+        b: saveTemplate(input: { id: "${id}", name: "new", image: "two" }) { __typename } c: ${label('c')}
+        d: deleteTemplate(input: { id: "${id}" }) { __typename } e: ${label('e')} }`,
+    )
+    expect(errors).toBeUndefined()
+    expect([data.a, data.c, data.e].map(({ instance }) => instance.template)).toEqual([
+      { name: 'old' },
+      { name: 'new' },
+      null,
+    ])
   })
 
   it('of another account is there as long as it is public', async () => {

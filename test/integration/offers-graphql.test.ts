@@ -169,23 +169,19 @@ describe('a search that cannot be answered', () => {
       { filter: { numGpus: { atLeast: 1 } } },
       'Field "atLeast" is not defined by type "IntFilter".',
     ],
-    ['a text for a number', { filter: { numGpus: { gte: '2' } } }, 'Int cannot represent non-integer value: "2"'],
+    ['a text for a number', { filter: { numGpus: { gte: '2' } } }, 'Int cannot represent non-integer value.'],
     [
       'a float for money',
       { filter: { pricePerHour: { lt: 0.5 } } },
       'An amount is a decimal in a string with at most nine places, like "0.25".',
     ],
-    ['a text for a boolean', { filter: { verified: 'true' } }, 'Boolean cannot represent a non boolean value: "true"'],
+    ['a text for a boolean', { filter: { verified: 'true' } }, 'Boolean cannot represent a non boolean value.'],
     [
       'a value outside of an enum',
       { filter: { verification: ['SOMEWHAT'] } },
-      'Value "SOMEWHAT" does not exist in "VerificationStatus" enum.',
+      'Value does not exist in "VerificationStatus" enum.',
     ],
-    [
-      'an unknown order',
-      { orderBy: [{ field: 'BEAUTY' }] },
-      'Value "BEAUTY" does not exist in "OfferOrderField" enum.',
-    ],
+    ['an unknown order', { orderBy: [{ field: 'BEAUTY' }] }, 'Value does not exist in "OfferOrderField" enum.'],
   ])('says so of %s', async (_what, variables, message) => {
     const [[code, said] = []] = (await refused(variables)) ?? []
     expect(code).toBe('BAD_USER_INPUT')
@@ -254,14 +250,14 @@ describe('a search that cannot be answered', () => {
     expect(errors?.[0]?.extensions['issues']).toEqual([
       { path: 'filter.machineId', message: '"off_3" is not the id of this type; such ids look like mch_42.' },
       {
-        path: 'filter.or[0].driverVersion.gte',
+        path: 'filter.or.0.driverVersion.gte',
         message: '"a" is not a version; versions look like 580.105.08.',
       },
       {
-        path: 'filter.or[1].driverVersion.lt',
+        path: 'filter.or.1.driverVersion.lt',
         message: `"${'x'.repeat(59)}… is not a version; versions look like 580.105.08.`,
       },
-      { path: 'filter.or[2].machineId', message: '"m" is not the id of this type; such ids look like mch_42.' },
+      { path: 'filter.or.2.machineId', message: '"m" is not the id of this type; such ids look like mch_42.' },
     ])
   })
 
@@ -343,8 +339,8 @@ describe('a node', () => {
     ],
     ['node', { id: 'off_' }, '"off_" is not the id of this type; such ids look like off_42.'],
     ['node', { id: 'off_-1' }, '"off_-1" is not the id of this type'],
-    ['nodes', { ids: ['off_1', 'mch_x'] }, 'ids[1]: "mch_x" is not the id of this type; such ids look like mch_42.'],
-    ['nodes', { ids: ['off_1', 'x'] }, 'ids[1]: "x" is not an id'],
+    ['nodes', { ids: ['off_1', 'mch_x'] }, 'ids.1: "mch_x" is not the id of this type; such ids look like mch_42.'],
+    ['nodes', { ids: ['off_1', 'x'] }, 'ids.1: "x" is not an id'],
     ['nodes', { ids: Array(101).fill('off_1') }, 'ids: takes at most 100 ids, not 101.'],
   ])('%s(%o) is refused', async (field, variables, message) => {
     const [[name, value] = []] = Object.entries(variables)

@@ -3,6 +3,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../support/app.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
+import { withSession } from '../support/sessions.ts'
+import { aPublicKey } from '../support/ssh-keys.ts'
+import { volumesOf } from '../support/volumes.ts'
 
 let app: TestApp
 let rentals: Rentals
@@ -48,6 +51,16 @@ it('says the price that is charged then, to the nano-dollar', async () => {
   })
   const { instance } = await ask(key, 'rentInstance', offer, { spec })
   expect([quote.pricePerHour, quote.diskPricePerHour]).toEqual([instance.pricePerHour, instance.diskPricePerHour])
+})
+
+it.each(['rentQuote', 'rentInstance'])('%s names an offer that is none', async field => {
+  const wish = '(input: { offerId: "mch_1", spec: { source: { image: "ubuntu" } } })'
+  const asked =
+    field === 'rentQuote'
+      ? `query { rentQuote${wish} { rentable } }`
+      : `mutation { rentInstance${wish} { ... on InvalidInputError { issues { path } } } }`
+  const { data, errors } = await app.graphql(key, asked)
+  expect((errors?.[0]?.extensions ?? data[field]).issues[0].path).toBe('offerId')
 })
 
 it('does nothing, however often it is asked', async () => {
@@ -119,11 +132,44 @@ it('foresees whether a bid would have to wait, and refuses that when asked to', 
   expect(await at('0.500000001', true)).toEqual({ waits: false, codes: [] })
 })
 
+it('waits for nobody who holds the machine or a volume', async () => {
+  const volumes = volumesOf(app)
+  const machineId = await volumes.newMachine()
+  const volume = await volumes.make(key, machineId)
+  const [row] = await app.sql(`SELECT id FROM offers WHERE machine_id = ${machineId} AND withdrawn_at IS NULL LIMIT 1`)
+  const offer = Number((row as { id: string }).id)
+  const mounted = { source: { volumeId: `vol_${volume}` }, mountPath: '/data' }
+  const wish = { spec: { source: { image: 'ubuntu' }, volumes: [mounted] } }
+  await withSession(app.database.url, async session => {
+    await session.query('BEGIN')
+    await session.query(`SELECT FROM machines WHERE id = ${machineId} FOR UPDATE`)
+    await session.query(`SELECT FROM volumes WHERE id = ${volume} FOR UPDATE`)
+    expect(await ask(key, 'rentQuote', offer, wish)).toMatchObject({ rentable: true, blockers: [] })
+    await session.query('ROLLBACK')
+  })
+})
+
 it('warns of an instance that nobody can log in to', async () => {
   const offer = await rentals.newOffer()
   const { warnings } = await ask(key, 'rentQuote', offer)
   expect(warnings).toEqual([expect.stringContaining('no SSH key')])
   expect((await ask(key, 'rentInstance', offer)).warnings).toEqual(warnings)
+})
+
+it('counts no SSH key that was deleted', async () => {
+  const renter = await app.newKey(null, someCredit)
+  const offer = await rentals.newOffer({ vmsEnabled: true })
+  const keyed = async () => {
+    const { warnings } = await ask(renter, 'rentQuote', offer)
+    const vm = await ask(renter, 'rentQuote', offer, { spec: { source: { image: 'ubuntu' }, kind: 'VM' } })
+    return [warnings.length, ...codesOf(vm)]
+  }
+  const register = `mutation { registerSshKey(input: { publicKey: "${aPublicKey('quoted')}" }) {
+    ... on RegisterSshKeySuccess { sshKey { id } } } }`
+  const { id } = (await app.graphql(renter, register)).data.registerSshKey.sshKey
+  expect(await keyed()).toEqual([0])
+  await app.graphql(renter, `mutation { deleteSshKey(input: { id: "${id}" }) { __typename } }`)
+  expect(await keyed()).toEqual([1, 'SSH_KEY_REQUIRED'])
 })
 
 it('needs instance_read, and tells nobody of what is not his', async () => {

@@ -57,6 +57,18 @@ describe('Offer', () => {
 })
 
 describe('Instance', () => {
+  it('ends with the listing of its offer, as that was when it was rented', async () => {
+    const listedUntil = new Date('2027-03-04T05:06:07.000Z')
+    const offerId = await rentals.newOffer({ listedUntil })
+    const { body } = await app.rest(key, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu' })
+    await app.sql(`UPDATE machines SET listed_until = '2028-01-01' WHERE listed_until = '${listedUntil.toISOString()}'`)
+    const { data } = await app.graphql(key, `{ instance(id: ${body.new_contract}) { endsAt } }`)
+    expect(data.instance).toEqual({ endsAt: listedUntil.toISOString() })
+    const { end_date, duration } = await rentals.read(key, body.new_contract)
+    const ends = listedUntil.getTime() / 1000
+    expect([end_date, duration]).toEqual([ends, ends - app.clock.now().getTime() / 1000])
+  })
+
   const fields: Field[] = [
     ['id', 'integer', Number.isInteger],
     ['actual_status', 'string', isText],

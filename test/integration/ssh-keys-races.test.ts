@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { transaction } from '../../src/database/transaction.ts'
 import type { Actor } from '../../src/domain/actor.ts'
-import { giveSshKeys, sshKeyIdsOf } from '../../src/services/ssh-keys.ts'
+import { giveSshKeys } from '../../src/services/ssh-keys.ts'
 import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { listMachines } from '../support/factories.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
-import { untilSomebodyWaits, withSession } from '../support/sessions.ts'
+import { untilBlocked, untilSomebodyWaits, withSession } from '../support/sessions.ts'
 import { aPublicKey } from '../support/ssh-keys.ts'
 
 const clock = manualClock()
@@ -78,8 +78,6 @@ describe('an instance that is rented', () => {
     await anSshKey(await gateway.newActor())
     const [first, second, third] = renter.sshKeys as [number, number, number]
     await gateway.services.sshKeys.delete(renter.actor, second)
-    const ids = await transaction(gateway.database.pool, tx => sshKeyIdsOf(tx, renter.actor.accountId))
-    expect(ids).toEqual([first, third])
     expect([await give(renter), await keysOf(renter.id)]).toEqual([2, [first, third]])
   })
 
@@ -110,6 +108,28 @@ describe('an instance that is rented', () => {
     )
     await deleting
     expect([await keysOf(renter.id), await generationOf(renter.id)]).toEqual([[second], before + 1])
+  })
+})
+
+describe('a key that is deleted', () => {
+  it('is taken after the containers that have it, as by all who take both', async () => {
+    const { actor, id, sshKeys } = await aRenter(1)
+    const [sshKey] = sshKeys as [number]
+    await gateway.services.sshKeys.attach(actor, id, sshKey)
+    let deleting: Promise<void> | undefined
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM instances WHERE id = $1 FOR UPDATE', [id])
+      let isDone = false
+      deleting = gateway.services.sshKeys.delete(actor, sshKey).finally(() => {
+        isDone = true
+      })
+      await untilSomebodyWaits(session, () => isDone)
+      // Fails where it has the key already, and waits for the container with it.
+      await session.query('SELECT FROM ssh_keys WHERE id = $1 FOR SHARE NOWAIT', [sshKey])
+      await session.query('COMMIT')
+    }).finally(() => deleting)
+    expect(await keysOf(id)).toEqual([])
   })
 })
 
@@ -159,6 +179,35 @@ describe('a container', () => {
     expect(await generationOf(id)).toBe(before + 1)
   })
 
+  it('loses a key that it gets while that is deleted, and is waited for without holding the key', async () => {
+    const { actor, id, sshKeys } = await aRenter(1)
+    const [sshKey] = sshKeys as [number]
+    await withSession(testDatabase.url, async holder => {
+      await holder.query('BEGIN')
+      await holder.query('SELECT FROM instances WHERE id = $1 FOR NO KEY UPDATE', [id])
+      const { done } = await withSession(testDatabase.url, async giver => {
+        await giver.query('BEGIN')
+        await giver.query('INSERT INTO instance_ssh_keys (instance_id, ssh_key_id) VALUES ($1, $2)', [id, sshKey])
+        await giver.query('SELECT FROM ssh_keys WHERE id = $1 FOR SHARE', [sshKey])
+        const done = gateway.services.sshKeys.delete(actor, sshKey)
+        done.catch(() => {})
+        await untilBlocked(giver)
+        await giver.query('COMMIT')
+        return { done }
+      })
+      // It sees the key in the instance now, which somebody else has before it.
+      await untilBlocked(holder)
+      const { rows } = await holder.query(
+        'SELECT id FROM ssh_keys WHERE id = $1 AND deleted_at IS NULL FOR SHARE NOWAIT',
+        [sshKey],
+      )
+      expect(rows).toHaveLength(1)
+      await holder.query('COMMIT')
+      await done
+    })
+    expect(await keysOf(id)).toEqual([])
+  })
+
   it('takes a change of its keys that comes while it is looked at', async () => {
     const { actor, id, sshKeys } = await aRenter(2)
     const shown = async () =>
@@ -169,7 +218,7 @@ describe('a container', () => {
     }
     const [first, second] = sshKeys as [number, number]
     await gateway.services.sshKeys.attach(actor, id, first)
-    const [lease] = (await gateway.reconciliation.claim(10)).filter(({ instanceId }) => instanceId === id)
+    const [lease] = (await gateway.reconciliation.claim(1_000)).filter(({ instanceId }) => instanceId === id)
     if (!lease) throw new Error('It was not due.')
     await gateway.services.sshKeys.attach(actor, id, second)
     await gateway.look(lease)

@@ -125,6 +125,8 @@ describe('registering', () => {
     })
     expect(code).toBe('INVALID_INPUT')
     expect(issues.map(({ path }: { path: string }) => path)).toEqual(['publicKey', 'name', 'instanceIds'])
+    const { issues: unreadable } = await register(key, { publicKey: aKey(), instanceIds: ['1', 'off_2'] })
+    expect(unreadable.map(({ path }: { path: string }) => path)).toEqual(['instanceIds.1'])
     expect(await listed(key)).toEqual([])
   })
 
@@ -191,9 +193,8 @@ describe('registering', () => {
       WHERE id = (SELECT max(id) FROM ssh_keys)`)
     const answers = await Promise.all(Array.from({ length: 8 }, () => register(key, { publicKey: aKey() })))
     expect(answers.filter(({ sshKey }) => sshKey)).toHaveLength(4)
-    expect(answers.find(({ sshKey }) => !sshKey).issues).toEqual([
-      { path: 'publicKey', message: expect.stringContaining('the 100 that an account can have') },
-    ])
+    const message = 'An account has at most 100 SSH keys. Delete one first.'
+    expect(answers.find(({ sshKey }) => !sshKey)).toMatchObject({ code: 'CONFLICT', message, id: null })
     expect(await listed(key)).toHaveLength(100)
     await remove(key, (await listed(key))[0]?.id as string)
     expect((await register(key, { publicKey: aKey() })).sshKey).toBeTruthy()
@@ -291,12 +292,19 @@ describe('a container', () => {
     expect([await keysIn(id), (await rentals.read(key, id)).actual_status]).toEqual([[second], 'loading'])
   })
 
-  it('without SSH keeps what it was made with', async () => {
+  it('in args mode gets no key, neither when it is rented nor later', async () => {
+    const sshKey = await registered(key)
     const id = await rentals.rent(key, { runtype: 'args' })
+    const { data } = await app.graphql(key, `{ instance(id: ${id}) { sshKeys { id } } }`)
+    expect(data.instance.sshKeys).toEqual([])
+    const message = 'It was rented in args mode, so it has no SSH server: nobody logs in to it.'
+    for (const verb of ['attach', 'detach'] as const) {
+      expect(await change(verb, key, id, sshKey)).toMatchObject({ code: 'INVALID_STATE', message })
+    }
+    const answer = await register(key, { publicKey: aKey(), instanceIds: [id] })
+    expect(answer).toMatchObject({ code: 'INVALID_STATE', message })
     await rentals.settle()
-    await change('attach', key, id, await registered(key))
-    await app.idle()
-    expect(await keysIn(id)).toEqual([])
+    expect([await keysIn(id), await eventsOf(id), await listed(key)]).toEqual([[], [], [{ id: sshKey, name: '' }]])
   })
 
   it('costs as many statements per quiet look as one without keys', async () => {

@@ -103,7 +103,7 @@ describe('a rental', () => {
 
   it('begins with the template of its renter, secrets and all', async () => {
     const { id, hashId } = await save({ launch })
-    expect(await find(owner, hashId)).toMatchObject({ id, hash: hashId, name: 'rented', launch })
+    expect(await find(owner, hashId)).toMatchObject({ id, hash: hashId, launch })
     expect(await find(stranger, hashId)).toBeUndefined()
     expect(await find(owner, 'f'.repeat(32))).toBeUndefined()
   })

@@ -20,7 +20,7 @@ afterAll(() => app.close())
 const number = (id: string) => Number(id.slice('tpl_'.length))
 const eventsOf = async (id: string) =>
   await app.sql(`SELECT type, before, after FROM events
-    WHERE coalesce(after, before)->>'id' = '${number(id)}' AND type LIKE 'TEMPLATE%' ORDER BY id`)
+    WHERE coalesce(after, before)->>'templateId' = '${number(id)}' AND type LIKE 'TEMPLATE%' ORDER BY id`)
 
 const everything = {
   name: 'everything',
@@ -99,7 +99,7 @@ describe('a template that is saved', () => {
     expect(await templates.find(owner, { id: first.id, hashId: first.hashId })).toEqual([null, second, second, second])
     const [row] = await app.sql(`SELECT registry_login FROM templates WHERE id = ${number(first.id)}`)
     expect(row).toEqual({ registry_login: null })
-    const [a, b] = [first, second].map(({ hashId }) => ({ id: number(first.id), name: 'changing', hashId }))
+    const [a, b] = [first, second].map(({ hashId }) => ({ templateId: number(first.id), name: 'changing', hashId }))
     expect(await eventsOf(first.id)).toEqual([
       { type: 'TEMPLATE_SAVED', before: null, after: a },
       { type: 'TEMPLATE_SAVED', before: a, after: b },
@@ -121,26 +121,29 @@ describe('a template that is saved', () => {
   })
 
   it('is gone when it is deleted, with its secrets, and may be made again', async () => {
-    const saved = await templates.saved(owner, { ...everything, name: 'going' })
+    const going = { ...everything, name: 'going', env: [{ name: 'TOKEN', value: 'hidden', secret: true }] }
+    const saved = await templates.saved(owner, going)
+    const secrets = () => app.sql(`SELECT registry_login, secret_env FROM templates WHERE id = ${number(saved.id)}`)
+    expect(await secrets()).toEqual([{ registry_login: expect.any(Buffer), secret_env: expect.any(Buffer) }])
     expect(await templates.remove(owner, saved.id)).toMatchObject({ deletedId: saved.id })
     expect(await templates.find(owner, saved)).toEqual([null, null, null, null])
-    const [row] = await app.sql(`SELECT registry_login, secret_env FROM templates WHERE id = ${number(saved.id)}`)
-    expect(row).toEqual({ registry_login: null, secret_env: null })
-    const shown = { id: number(saved.id), name: 'going', hashId: saved.hashId }
+    expect(await secrets()).toEqual([{ registry_login: null, secret_env: null }])
+    const shown = { templateId: number(saved.id), name: 'going', hashId: saved.hashId }
     expect(await eventsOf(saved.id)).toMatchObject([{}, { type: 'TEMPLATE_DELETED', before: shown, after: null }])
     const missing = { code: 'NOT_FOUND', id: saved.id, message: `Template ${number(saved.id)} not found.` }
     expect(await templates.remove(owner, saved.id)).toMatchObject(missing)
     expect(await templates.save(owner, { id: saved.id })).toMatchObject(missing)
-    const again = await templates.saved(owner, { ...everything, name: 'going' })
+    const again = await templates.saved(owner, going)
     expect(again).toMatchObject({ hashId: saved.hashId })
     expect(again.id).not.toBe(saved.id)
+    expect(await templates.save(owner, going)).toMatchObject({ code: 'CONFLICT', conflictId: again.id })
   })
 })
 
 describe('equal content', () => {
   it('of one account is a conflict that names the first', async () => {
     const { id } = await templates.saved(owner, { name: 'twice' })
-    const conflict = { code: 'CONFLICT', conflictId: id, message: `There is such a template already: ${id}.` }
+    const conflict = { code: 'CONFLICT', conflictId: id, message: 'There is such a template already.' }
     expect(await templates.save(owner, { name: 'twice' })).toMatchObject(conflict)
     const other = await templates.saved(owner, { name: 'not twice' })
     expect(await templates.save(owner, { id: other.id, name: 'twice' })).toMatchObject(conflict)

@@ -5,6 +5,7 @@ import { transaction } from '../../src/database/transaction.ts'
 import type { Actor } from '../../src/domain/actor.ts'
 import type { ContainerSpec } from '../../src/domain/containers.ts'
 import type { VolumeMount } from '../../src/domain/launch-env.ts'
+import type { Machine } from '../../src/domain/machines.ts'
 import type { Lease } from '../../src/services/leases.ts'
 import { lockMachine } from '../../src/services/market.ts'
 import { attachVolumes, makeVolumes, volumesFor } from '../../src/services/volumes-rent.ts'
@@ -87,7 +88,7 @@ describe('volumes that are made with a rental', () => {
       { name: undefined, sizeGb: 1.5, mountPath: '/a' },
     ]
     const mounts = await work(async tx => {
-      const machine = await lockMachine(tx, machineId)
+      const machine = (await lockMachine(tx, machineId)) as Machine
       return await makeVolumes(tx, actor, machine, wishes, clock.now())
     })
     expect(mounts.map(({ mountPath }) => mountPath)).toEqual(['/b', '/a'])

@@ -29,7 +29,7 @@ const environment: fc.Arbitrary<Environment> = fc.record({
   volumes: fc.array(
     fc.record({
       volumeId: fc.bigInt({ min: 1n, max: 2n ** 63n - 1n }),
-      mountPath: text.map(path => `/a${path.replace(/[:.]/g, '')}`),
+      mountPath: text.map(path => `/a${path.replace(/[:.\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, '')}`),
     }),
   ),
 })

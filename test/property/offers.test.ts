@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Database, openDatabase } from '../../src/database/client.ts'
 import type { Actor } from '../../src/domain/actor.ts'
 import type { Offer } from '../../src/domain/offers.ts'
-import type { OfferPage, OfferSearch } from '../../src/services/offers.ts'
-import { offerServices } from '../../src/services/offers.ts'
+import type { PageOf } from '../../src/domain/pages.ts'
+import { type OfferSearch, offerServices } from '../../src/services/offers.ts'
 import { filters, order, pricing } from '../support/arbitraries.ts'
 import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
@@ -70,7 +70,7 @@ it(
 
 async function readForwards(search: OfferSearch, size: number): Promise<bigint[]> {
   const ids: bigint[] = []
-  let page: OfferPage | undefined
+  let page: PageOf<Offer> | undefined
   do {
     page = await offers.page(actor, search, { first: size, after: page?.edges.at(-1)?.cursor })
     ids.push(...page.edges.map(({ node }) => node.id))
@@ -80,7 +80,7 @@ async function readForwards(search: OfferSearch, size: number): Promise<bigint[]
 
 async function readBackwards(search: OfferSearch, size: number): Promise<bigint[]> {
   const ids: bigint[] = []
-  let page: OfferPage | undefined
+  let page: PageOf<Offer> | undefined
   do {
     page = await offers.page(actor, search, { last: size, before: page?.edges[0]?.cursor })
     ids.unshift(...page.edges.map(({ node }) => node.id))

@@ -58,11 +58,12 @@ export async function stop({ child, exit }: Run): Promise<number | null> {
   return code
 }
 
-/** An operator's command; its line of JSON. */
+/** An operator's command; its line of JSON, and what it says of errors, behind the line that says where it works. */
 export async function berth(env: Record<string, string>, ...args: string[]) {
   const command = run('src/cli.ts', args, env)
   const code = await command.exit
-  return { code, result: command.output() && JSON.parse(command.output()), errors: command.errors() }
+  const errors = command.errors().replace(/^Working on .*\n/, '')
+  return { code, result: command.output() && JSON.parse(command.output()), errors }
 }
 
 /** A folder that the database's user can enter too, when tests run as root. */

@@ -154,6 +154,13 @@ describe('env flags', () => {
         'has -v at character 17, which must be V.ID:/PATH.',
       ],
     ],
+    [
+      '-p= 80:80',
+      [
+        `has -p at character 1, which ${noPort}`,
+        'has a word at character 5 that belongs to no flag; blanks in a value need quotes.',
+      ],
+    ],
     ['-p 0:1', [`has -p at character 1, which ${outOfRange}`]],
     ['-e 1=x', [`has -e at character 1, which ${misnamed}`]],
   ])('%j is refused with where and why', (line, messages) => {

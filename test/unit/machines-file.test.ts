@@ -36,15 +36,18 @@ describe('a CSV file', () => {
     ],
     ['a header with names missing', header.replace(',numGpus', ''), 'header: numGpus: is missing.'],
     ['nothing', '', 'header: gpuModel: is missing.'],
-    [
-      'lines that are too short or too long',
-      `${header}\n${line},x\n${line}\na,b`,
-      'line 2: has 18 fields, and the header has 17. line 4: has 2 fields, and the header has 17.',
-    ],
     ['a quote that is not closed', `${header}\n"${line}`, '--file is not CSV: Quote Not Closed'],
     ['a quote within a field', `${header}\n${line.replace('AMD', 'A"MD')}`, '--file is not CSV: Invalid Opening Quote'],
   ])('is refused with %s', (_, text, message) => {
     expect(() => csv(text)).toThrow(message)
+  })
+
+  it('may have lines that are too short or too long, beside others', () => {
+    expect(csv(`${header}\n${line},x\n${line}\na,b`)).toEqual([
+      { place: 'line 2', problem: 'has 18 fields, and the header has 17.' },
+      { place: 'line 3', fields: aLine() },
+      { place: 'line 4', problem: 'has 2 fields, and the header has 17.' },
+    ])
   })
 
   it('is refused in another encoding', () => {
@@ -65,12 +68,21 @@ describe('a JSON file', () => {
     ])
   })
 
-  it.each([
-    ['[{}, 5, null, []]', 'machine 2: must be an object with a field for each column. machine 3: must be'],
-    ['[{}', '--file is not JSON: '],
-    ['{}\n{\n"x"', /^line 2: is not JSON: .* line 3: must be an object/],
-  ])('is refused as %j', (text, message) => {
-    expect(() => json(text)).toThrow(message)
+  it('may have machines that are none, beside others', () => {
+    const none = { problem: 'must be an object with a field for each column.' }
+    expect(json('[{}, 5, null, []]')).toEqual([
+      { place: 'machine 1', fields: {} },
+      ...[2, 3, 4].map(number => ({ place: `machine ${number}`, ...none })),
+    ])
+    expect(json('{}\n{\n"x"')).toEqual([
+      { place: 'line 1', fields: {} },
+      { place: 'line 2', problem: expect.stringMatching(/^is not JSON: .*\.$/) },
+      { place: 'line 3', ...none },
+    ])
+  })
+
+  it('is refused as an array that is not JSON', () => {
+    expect(() => json('[{}')).toThrow('--file is not JSON: ')
   })
 })
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { requiredColumns } from '../../src/domain/machines-import.ts'
-import { checkColumns, inOrder, readMachines } from '../../src/domain/machines-import-rows.ts'
+import { checkColumns, type ImportRow, inOrder, readMachines } from '../../src/domain/machines-import-rows.ts'
 import { aGpuModel } from '../support/factories.ts'
 import { aFile, aLine, newModel } from '../support/fleets.ts'
 
@@ -9,6 +9,21 @@ const known = new Map([['RTX 4090', aGpuModel()]])
 const read = (...lines: Record<string, unknown>[]) => readMachines(aFile(...lines), known, now)
 const problems = (...lines: Record<string, unknown>[]) =>
   inOrder(read(...lines).issues).map(({ path, message }) => `${path}: ${message}`)
+
+describe('a file', () => {
+  it('is told everything that is wrong with it, also beside lines that cannot be read', () => {
+    const [first, last] = aFile({ numGpus: '0' }, { country: 'Sweden' }) as [ImportRow, ImportRow]
+    const rows = [first, { place: 'line 1½', problem: 'has 2 fields.' }, last]
+    const { issues, machines } = readMachines(rows, known, now)
+    expect(machines).toEqual([])
+    expect(inOrder(issues).map(({ path, message }) => `${path}: ${message}`)).toEqual([
+      'line 1: numGpus: must be a whole number from 1 to 16, not "0".',
+      'line 1½: has 2 fields.',
+      'line 2: country: must be two capital letters, as in ISO 3166, not "Sweden".',
+      expect.stringContaining('line 2: publicIp: '),
+    ])
+  })
+})
 
 describe('a machine that is imported', () => {
   it('is what its host says, and otherwise what the columns say', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { defaultPricing } from '../../src/domain/offers.ts'
 import { parseOfferCursor, printOfferCursor } from '../../src/domain/offers-page.ts'
-import { cutPage, readPage } from '../../src/domain/pages.ts'
+import { pageOf, readPage } from '../../src/domain/pages.ts'
 
 describe('a page', () => {
   it.each([
@@ -34,14 +34,15 @@ describe('a page', () => {
 
   it('knows whether there is more', () => {
     const page = { limit: 2, backward: false, cursor: undefined }
-    expect(cutPage([1, 2, 3], page)).toEqual({ rows: [1, 2], hasNextPage: true, hasPreviousPage: false })
-    expect(cutPage([1, 2], { ...page, cursor: 'x' })).toEqual({
-      rows: [1, 2],
+    const edges = (...nodes: number[]) => nodes.map(node => ({ node, cursor: String(node) }))
+    expect(pageOf([1, 2, 3], page, String)).toEqual({ edges: edges(1, 2), hasNextPage: true, hasPreviousPage: false })
+    expect(pageOf([1, 2], { ...page, cursor: 'x' }, String)).toEqual({
+      edges: edges(1, 2),
       hasNextPage: false,
       hasPreviousPage: true,
     })
-    expect(cutPage([3, 2, 1], { ...page, backward: true })).toEqual({
-      rows: [2, 3],
+    expect(pageOf([3, 2, 1], { ...page, backward: true }, String)).toEqual({
+      edges: edges(2, 3),
       hasNextPage: false,
       hasPreviousPage: true,
     })

@@ -76,7 +76,16 @@ describe('permissions that somebody wrote', () => {
     [bounded('constructor', { eq: 1 }), 'constraints.constructor: unknown parameter'],
     [bounded('label', { eq: 1 }), 'constraints.label: unknown parameter; this operation has id, relabels.'],
     [bounded('id', JSON.parse('{"__proto__": 1}')), 'constraints.id: unknown comparison "__proto__"'],
-    [bounded('id', { eq: '5' }), 'constraints.id.eq: must be a number.'],
+    [bounded('id', { eq: '5' }), 'constraints.id.eq: must be a finite number.'],
+    // Read as infinity, and written as null.
+    [
+      JSON.parse('{"api": {"instance_write": {"instances.update": {"constraints": {"id": {"lte": 1e400}}}}}}'),
+      'constraints.id.lte: must be a finite number.',
+    ],
+    [
+      { api: { instance_write: { 'instances.update': { constraints: { id: { gte: Number.NaN } } } } } },
+      'constraints.id.gte: must be a finite number.',
+    ],
     [bounded('relabels', { eq: 0 }), 'constraints.relabels.eq: must be true or false.'],
     [{ api: { misc: { 'offers.get': { constraints: { id: { eq: 5 } } } } } }, 'this operation has none.'],
     [{ api: { misc: { 'offers.get': { constraints: [] } } } }, 'constraints: must be an object.'],
@@ -91,7 +100,7 @@ describe('permissions that somebody wrote', () => {
     [{ api: { misc: { 'offers.get': { only: 1 } } } }, 'has the unknown key "only"; the only one is "constraints".'],
     [bounded('id', {}), 'must bound the parameter with eq, lte, gte.'],
     [bounded('id', { ne: 1 }), 'unknown comparison "ne"; there are eq, lte, gte.'],
-    [bounded('id', { eq: [] }), 'must be a number.'],
+    [bounded('id', { eq: [] }), 'must be a finite number.'],
   ])('%o are refused', (input, message) => {
     const messages = readPermissions(input).issues.map(({ path, message }) => `${path}: ${message}`)
     expect(messages.join('\n')).toContain(message)

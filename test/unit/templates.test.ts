@@ -186,6 +186,13 @@ describe('the text that is hashed', () => {
     expect(text).not.toBe(textOf())
   })
 
+  it('is the same with ports in another order', () => {
+    const other = { ...port, containerPort: 9_999 }
+    const withPorts = (...ports: (typeof port)[]) => textOf({}, { environment: { ...environment, ports } })
+    expect(withPorts(port, other)).toBe(withPorts(other, port))
+    expect(withPorts(port, other)).not.toBe(withPorts(port))
+  })
+
   it('is another when everybody can see it', () => {
     const { settings } = checkTemplate(wish())
     expect(textToHash(1, 'mine', true, settings)).not.toBe(textToHash(1, 'mine', false, settings))

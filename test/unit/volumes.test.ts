@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { checkLaunch } from '../../src/domain/launch.ts'
-import { emptyEnvironment, type NewVolumeMount, type VolumeMount } from '../../src/domain/launch-env.ts'
+import {
+  emptyEnvironment,
+  mountPathProblem,
+  type NewVolumeMount,
+  type VolumeMount,
+} from '../../src/domain/launch-env.ts'
 import { mountIssues, newVolumesMb } from '../../src/domain/volumes-mount.ts'
 
 const mount = (volumeId: bigint, mountPath: string): VolumeMount => ({ volumeId, mountPath })
@@ -16,6 +21,14 @@ describe('the volumes of an instance', () => {
   ])('%o are refused', (volumes, message) => {
     expect(messages(volumes)).toEqual([message])
   })
+
+  it.each(['\n', '\t', '\u007f', '\u0085', '\u2028', '\u202e', '\u2066', '\u200f'])(
+    'are mounted on no path with %j, which can be shown as another',
+    character => {
+      const [problem, none] = [`/a${character}b`, '/a b/é😀'].map(mountPathProblem)
+      expect([problem, none]).toEqual(['must be mounted on a path without control characters.', undefined])
+    },
+  )
 
   it('can be beside each other', () => {
     expect(messages([mount(1n, '/a'), mount(2n, '/ab'), mount(3n, '/b/a')], [created('/b/ab')])).toEqual([])

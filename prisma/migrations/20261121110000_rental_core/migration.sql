@@ -97,7 +97,7 @@ CREATE UNIQUE INDEX "volumes_id_machine_id_account_id_key" ON "volumes"("id", "m
 CREATE INDEX "volume_attachments_instance_id_idx" ON "volume_attachments"("instance_id");
 
 -- CreateIndex
-CREATE INDEX "idempotency_keys_account_id_created_at_idx" ON "idempotency_keys"("account_id", "created_at");
+CREATE INDEX "idempotency_keys_created_at_idx" ON "idempotency_keys"("created_at");
 
 -- CreateIndex
 CREATE UNIQUE INDEX "instances_id_machine_id_account_id_key" ON "instances"("id", "machine_id", "account_id");
@@ -192,3 +192,6 @@ CREATE INDEX "instances_of_idempotency_key" ON "instances" ("account_id", "idemp
 
 -- What was rented before this began with no template.
 UPDATE "instances" SET "launch" = "launch" || '{"sources": {"image": "request"}}';
+
+-- Nothing is started any more where a container is gone.
+UPDATE "instances" SET "registry_login" = NULL WHERE "removed_at" IS NOT NULL;

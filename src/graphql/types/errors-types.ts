@@ -37,10 +37,7 @@ const NotFoundError = refusal('NOT_FOUND').implement({
     id: t.id({
       nullable: true,
       description: 'What was not found, if it was named by an id.',
-      resolve: ({ details: { instanceId, subject } }) => {
-        if (subject) return printId(subject.type, subject.id)
-        return instanceId === undefined ? null : printId('Instance', instanceId)
-      },
+      resolve: ({ details: { subject } }) => (subject ? printId(subject.type, subject.id) : null),
     }),
   }),
 })

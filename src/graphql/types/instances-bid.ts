@@ -3,7 +3,6 @@ import { printUsd } from '../../domain/money.ts'
 import { builder } from '../builder.ts'
 import { parseId } from '../ids.ts'
 import { needs } from '../permission.ts'
-import { bidToWinOf, instanceById } from './instances.ts'
 import { InstanceSuccess } from './instances-update.ts'
 import { resultUnion } from './results.ts'
 
@@ -32,12 +31,10 @@ builder.mutationField('changeBid', t =>
     description: `Bids more or less for the GPUs of an instance: it may win or lose them at once. ${needs('instances.changeBid')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: ChangeBidInput, required: true, description: 'Which, and how much.' }) },
-    resolve: (_root, { input }, context) =>
-      answer({ id: 'instanceId', bid: 'bidPerHour' }, async () => {
-        const id = parseId('Instance', input.instanceId)
-        const instance = await context.services.instances.changeBid(context.actor, id, input.bidPerHour)
-        instanceById(context).clear(id)
-        bidToWinOf(context).clearAll()
+    resolve: (_root, { input }, { services, actor }) =>
+      answer({ bid: 'bidPerHour' }, async () => {
+        const id = parseId('Instance', input.instanceId, 'instanceId')
+        const instance = await services.instances.changeBid(actor, id, input.bidPerHour)
         return { instance }
       }),
   }),

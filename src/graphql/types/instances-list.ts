@@ -1,7 +1,7 @@
 import type { InstanceFilter as Filter, InstanceOrder as Order } from '../../domain/instances-page.ts'
 import { maxIdsPerFilter } from '../../domain/instances-page.ts'
-import { sizeOf } from '../../domain/pages.ts'
 import { builder } from '../builder.ts'
+import { connectionOf, pageComplexity } from '../connection.ts'
 import { parseId } from '../ids.ts'
 import { needs } from '../permission.ts'
 import { Instance } from './instances.ts'
@@ -44,7 +44,7 @@ builder.queryField('instances', t =>
     {
       type: Instance,
       description: `The account's instances that were not destroyed. ${needs('instances.list')}`,
-      complexity: ({ first, last }) => ({ field: 1, multiplier: sizeOf({ first, last }) }),
+      complexity: pageComplexity,
       args: {
         filter: t.arg({ type: InstanceFilter, description: 'Which are wanted. All of them, when absent.' }),
         orderBy: t.arg({
@@ -56,9 +56,7 @@ builder.queryField('instances', t =>
       },
       resolve: async (_root, { filter, orderBy, ...page }, { services, actor }) => {
         const search = { filter: readFilter(filter ?? {}), order: orderBy as Order }
-        const { edges, hasNextPage, hasPreviousPage } = await services.instances.page(actor, search, page)
-        const [startCursor, endCursor] = [edges[0]?.cursor ?? null, edges.at(-1)?.cursor ?? null]
-        return { search, edges, pageInfo: { hasNextPage, hasPreviousPage, startCursor, endCursor } }
+        return { search, ...connectionOf(await services.instances.page(actor, search, page)) }
       },
     },
     {
@@ -84,7 +82,7 @@ function readFilter({
   idempotencyKey,
 }: typeof InstanceFilter.$inferInput): Filter {
   return {
-    ids: ids?.map((id, index) => parseId('Instance', String(id), `filter.ids[${index}]`)),
+    ids: ids?.map((id, index) => parseId('Instance', String(id), `filter.ids.${index}`)),
     label: label ?? undefined,
     // Destroyed ones are in no list.
     status: status?.filter((one): one is Exclude<SeenStatus, 'destroyed'> => one !== 'destroyed'),

@@ -94,7 +94,7 @@ const { union: RentInstanceResult, answer } = resultUnion(
 )
 
 /** Where the input has what the domain calls otherwise. */
-export const rentNames = { ...specNames, bid: 'terms.interruptible.bidPerHour', id: 'offerId' }
+export const rentNames = { ...specNames, bid: 'terms.interruptible.bidPerHour' }
 
 builder.mutationField('rentInstance', t =>
   t.field({
@@ -108,7 +108,12 @@ builder.mutationField('rentInstance', t =>
 )
 
 export function readWish({ offerId, terms, spec, cancelUnavailable }: typeof RentInstanceInput.$inferInput): RentWish {
-  return { offerId: parseId('Offer', offerId), terms: readTerms(terms), ...readSpec(spec), cancelUnavailable }
+  return {
+    offerId: parseId('Offer', offerId, 'offerId'),
+    terms: readTerms(terms),
+    ...readSpec(spec),
+    cancelUnavailable,
+  }
 }
 
 function readTerms({ onDemand, interruptible }: typeof RentalTermsInput.$inferInput): RentalTerms {

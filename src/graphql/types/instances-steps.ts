@@ -4,7 +4,7 @@ import { builder } from '../builder.ts'
 import type { Context } from '../context.ts'
 import { printId } from '../ids.ts'
 import { Refusal } from './errors.ts'
-import { bidToWinOf, Instance, instanceById } from './instances.ts'
+import { Instance } from './instances.ts'
 import { refused } from './results.ts'
 
 const BulkItemOutcome = builder.enumType('BulkItemOutcome', {
@@ -58,7 +58,7 @@ export const BulkInstancesPayload = builder.objectRef<{ items: Item[] }>('BulkIn
   }),
 })
 
-/** The steps with their instances as they are now. What was loaded of them before is forgotten. */
+/** The steps with their instances as they are now. */
 export async function itemsOf(
   context: Context,
   steps: Step[],
@@ -67,7 +67,5 @@ export async function itemsOf(
   const { services, actor } = context
   const instances = await services.instances.byIds(actor, [...new Set(steps.map(({ id }) => id))], operation)
   const found = new Map(instances.map(instance => [instance.id, instance]))
-  for (const { id } of steps) instanceById(context).clear(id)
-  bidToWinOf(context).clearAll()
   return steps.map((step, index) => ({ ...step, index, instance: found.get(step.id) ?? null }))
 }

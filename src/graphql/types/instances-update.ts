@@ -97,7 +97,7 @@ builder.mutationFields(t => ({
     resolve: (_root, { input }, context) =>
       instanceResult.answer({ ids: 'id' }, async () => {
         const { services, actor } = context
-        const steps = await services.instances.update(actor, readIds([input.id]), changeOf(input))
+        const steps = await services.instances.update(actor, [parseId('Instance', input.id)], changeOf(input))
         const [item] = await itemsOf(context, steps, 'instances.update')
         if (item?.outcome === 'failed') throw item.error
         return { instance: item?.instance as InstanceShape }
@@ -118,7 +118,7 @@ builder.mutationFields(t => ({
 }))
 
 function readIds(ids: (string | number)[]): bigint[] {
-  return ids.map((id, index) => parseId('Instance', String(id), `ids[${index}]`))
+  return ids.map((id, index) => parseId('Instance', String(id), `ids.${index}`))
 }
 
 function changeOf(input: {

@@ -121,7 +121,8 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     }),
     sshKeys: t.field({
       type: [SshKey],
-      description: 'The keys that log in to it. A virtual machine keeps those that it was made with.',
+      description:
+        'The keys that log in to it. A virtual machine keeps those that it was made with, and a container in args mode has none.',
       // Few have more.
       complexity: { multiplier: 10 },
       resolve: async ({ id }, _args, context) => (await sshKeysOfInstance(context).load(id))?.sshKeys ?? [],

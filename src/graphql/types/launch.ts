@@ -19,7 +19,7 @@ export const PortProtocol = builder.enumType('PortProtocol', {
   values: { TCP: { value: 'tcp', description: 'TCP.' }, UDP: { value: 'udp', description: 'UDP.' } } as const,
 })
 
-export const ConfigSource = builder.enumType('ConfigSource', {
+const ConfigSource = builder.enumType('ConfigSource', {
   description: 'Where a setting came from.',
   values: {
     TEMPLATE: { value: 'template', description: 'From the template, and the request did not say otherwise.' },

@@ -73,7 +73,7 @@ builder.queryFields(t => ({
       if (ids.length > maxPageSize) {
         throw invalidInput([{ path: 'ids', message: `takes at most ${maxPageSize} ids, not ${ids.length}.` }])
       }
-      return ids.map((id, index) => findNode(id, `ids[${index}]`, context))
+      return ids.map((id, index) => findNode(id, `ids.${index}`, context))
     },
   }),
 }))

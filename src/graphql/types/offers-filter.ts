@@ -114,7 +114,7 @@ function readLevel({ or, ...fields }: FilterInput, path: string, issues: Issue[]
     }
   }
   if (or?.length === 0) issues.push({ path: `${path}.or`, message: 'must have at least one alternative.' })
-  const alternatives = (or ?? []).map((alternative, index) => readLevel(alternative, `${path}.or[${index}]`, issues))
+  const alternatives = (or ?? []).map((alternative, index) => readLevel(alternative, `${path}.or.${index}`, issues))
   return { conditions, alternatives }
 }
 

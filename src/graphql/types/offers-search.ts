@@ -2,8 +2,8 @@ import { invalidInput } from '../../domain/errors.ts'
 import { defaultDiskMb, diskMbOf, maxDiskGb, type Pricing } from '../../domain/offers.ts'
 import type { OfferField } from '../../domain/offers-fields.ts'
 import { maxOrderKeys } from '../../domain/offers-order.ts'
-import { sizeOf } from '../../domain/pages.ts'
 import { builder } from '../builder.ts'
+import { connectionOf, pageComplexity } from '../connection.ts'
 import { needs } from '../permission.ts'
 import { Offer, RentalType } from './offers.ts'
 import { OfferFilter, readFilter } from './offers-filter.ts'
@@ -67,7 +67,7 @@ builder.queryField('offers', t =>
     {
       type: Offer,
       description: `Searches the market. Of equal blocks of one machine it shows one. ${needs('offers.search')}`,
-      complexity: ({ first, last }) => ({ field: 1, multiplier: sizeOf({ first, last }) }),
+      complexity: pageComplexity,
       args: {
         filter: t.arg({
           type: OfferFilter,
@@ -91,9 +91,7 @@ builder.queryField('offers', t =>
           order: orderBy,
           bundled: true,
         }
-        const { edges, hasNextPage, hasPreviousPage } = await services.offers.page(actor, search, page)
-        const [startCursor, endCursor] = [edges[0]?.cursor ?? null, edges.at(-1)?.cursor ?? null]
-        return { search, edges, pageInfo: { hasNextPage, hasPreviousPage, startCursor, endCursor } }
+        return { search, ...connectionOf(await services.offers.page(actor, search, page)) }
       },
     },
     {

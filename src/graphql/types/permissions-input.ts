@@ -11,7 +11,7 @@ export function permissionsOf(rows: Row[]): { permissions: object; paths: Map<st
   const notes: Notes = { issues: [], paths: new Map() }
   const api = new Map<string, Map<string, object>>()
   for (const [index, { category, operation, constraints }] of rows.entries()) {
-    const at = `permissions[${index}]`
+    const at = `permissions.${index}`
     const grant = api.get(category)
     if (grant && (!operation || grant.size === 0 || grant.has(operation))) {
       notes.issues.push({ path: at, message: 'is about what another one is about already.' })
@@ -34,7 +34,7 @@ export function permissionsOf(rows: Row[]): { permissions: object; paths: Map<st
 function ruleOf(rows: ConstraintRow[], at: string, path: string, { issues, paths }: Notes): object {
   const constraints = new Map<string, Map<string, unknown>>()
   for (const [index, { parameter, operator, value }] of rows.entries()) {
-    const here = `${at}.constraints[${index}]`
+    const here = `${at}.constraints.${index}`
     const bounds = constraints.get(parameter) ?? new Map<string, unknown>()
     if (bounds.has(operator)) issues.push({ path: here, message: 'compares what another one compares already.' })
     paths.set(`${path}.constraints.${parameter}`, `${here}.parameter`)

@@ -4,14 +4,16 @@ import {
   type Bound,
   type Comparison,
   type Operation,
+  operations,
   type PermissionCategory,
   type Permissions,
+  parameters,
   permissionCategories,
 } from '../../domain/permissions.ts'
 import { builder } from '../builder.ts'
 
 type ConstraintShape = { parameter: string; operator: Comparison; value: Bound }
-type PermissionShape = { category: PermissionCategory; operation: string | null; constraints: ConstraintShape[] }
+type PermissionShape = { category: PermissionCategory; operation: Operation | null; constraints: ConstraintShape[] }
 
 const about: Record<PermissionCategory, string> = {
   misc: 'Search the market.',
@@ -31,6 +33,21 @@ const PermissionCategoryEnum = builder.enumType('PermissionCategory', {
   values: Object.fromEntries(
     permissionCategories.map(value => [value.toUpperCase(), { value, description: about[value] }]),
   ) as Record<Uppercase<PermissionCategory>, { value: PermissionCategory; description: string }>,
+})
+
+type BoundedBy = Partial<Record<Operation, Record<string, string>>>
+
+/** The names in the table as names of GraphQL: INSTANCES_CHANGE_BID for instances.changeBid. */
+const PermissionOperation = builder.enumType('PermissionOperation', {
+  description: 'What a key can be allowed to do.',
+  values: Object.fromEntries(
+    (Object.keys(operations) as Operation[]).map(value => {
+      const bounded = Object.keys((parameters as BoundedBy)[value] ?? {}).map(name => `\`${name}\``)
+      const bounds = bounded.length > 0 ? ` Can be bounded by ${bounded.join(' and ')}.` : ''
+      const description = `Elsewhere written \`${value}\`; of the category ${operations[value].toUpperCase()}.${bounds}`
+      return [value.replace(/\.|(?=[A-Z])/g, '_').toUpperCase(), { value, description }]
+    }),
+  ) as Record<string, { value: Operation; description: string }>,
 })
 
 const ConstraintOperator = builder.enumType('ConstraintOperator', {
@@ -100,13 +117,16 @@ export const PermissionConstraintInput = builder.inputType('PermissionConstraint
 
 const permissionText = 'Allows a category of operations, or one of them.'
 const category = { type: PermissionCategoryEnum, description: 'The category.' }
-const operation = 'The only one that is allowed, such as `instances.update`. The whole category when absent.'
+const operation = {
+  type: PermissionOperation,
+  description: 'The only one that is allowed. The whole category when absent.',
+}
 const constraints = 'All of them must hold. None for a whole category.'
 export const ApiPermission = builder.objectRef<PermissionShape>('ApiPermission').implement({
   description: permissionText,
   fields: t => ({
     category: t.expose('category', category),
-    operation: t.exposeString('operation', { nullable: true, description: operation }),
+    operation: t.expose('operation', { ...operation, nullable: true }),
     constraints: t.expose('constraints', {
       type: [PermissionConstraint],
       description: constraints,
@@ -118,7 +138,7 @@ export const ApiPermissionInput = builder.inputType('ApiPermissionInput', {
   description: permissionText,
   fields: t => ({
     category: t.field({ ...category, required: true }),
-    operation: t.string({ description: operation }),
+    operation: t.field(operation),
     constraints: t.field({
       type: [PermissionConstraintInput],
       required: true,

@@ -1,5 +1,6 @@
+import { notFound } from '../../domain/errors.ts'
 import type { Instance as InstanceShape } from '../../domain/instances.ts'
-import { instanceNotFound, maxIdsPerCommand } from '../../domain/instances-command.ts'
+import { maxIdsPerCommand } from '../../domain/instances-command.ts'
 import { maxSshKeyName, maxSshKeys, type SshKey as SshKeyShape } from '../../domain/ssh-keys.ts'
 import { builder } from '../builder.ts'
 import type { Context } from '../context.ts'
@@ -7,10 +8,9 @@ import { parseId } from '../ids.ts'
 import { needs } from '../permission.ts'
 import { DeleteSuccess } from './deletion.ts'
 import { idempotencyKey, replayed } from './idempotency.ts'
-import { instanceById } from './instances.ts'
 import { instanceResult } from './instances-update.ts'
 import { resultUnion } from './results.ts'
-import { SshKey, sshKeyById, sshKeysOfInstance } from './ssh-keys.ts'
+import { SshKey } from './ssh-keys.ts'
 
 const RegisterSshKeyInput = builder.inputType('RegisterSshKeyInput', {
   description: 'A public key, what it is called, and where it logs in at once.',
@@ -25,7 +25,7 @@ const RegisterSshKeyInput = builder.inputType('RegisterSshKeyInput', {
     instanceIds: t.idList({
       required: true,
       defaultValue: [],
-      description: `Containers that it logs in to from now on, at most ${maxIdsPerCommand}. Instances that are rented later get it anyway.`,
+      description: `Containers that it logs in to from now on, at most ${maxIdsPerCommand}. Instances that are rented later get it anyway, but for containers in args mode.`,
     }),
     idempotencyKey: t.string(idempotencyKey),
   }),
@@ -81,15 +81,12 @@ builder.mutationFields(t => ({
     description: `Adds a public SSH key to the account, which has at most ${maxSshKeys}. ${needs('sshKeys.register')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: RegisterSshKeyInput, required: true, description: 'The key.' }) },
-    resolve: (_root, { input }, context) =>
+    resolve: (_root, { input }, { services, actor }) =>
       registered.answer({}, async () => {
-        const { services, actor } = context
         const { publicKey, idempotencyKey, name } = input
-        const instanceIds = input.instanceIds.map((id, index) => parseId('Instance', id, `instanceIds[${index}]`))
+        const instanceIds = input.instanceIds.map((id, index) => parseId('Instance', id, `instanceIds.${index}`))
         const wish = { name: name ?? undefined, publicKey, instanceIds, idempotencyKey }
-        const made = await services.sshKeys.register(actor, wish)
-        forget(context, instanceIds)
-        return made
+        return await services.sshKeys.register(actor, wish)
       }),
   }),
   deleteSshKey: t.field({
@@ -97,18 +94,16 @@ builder.mutationFields(t => ({
     description: `Deletes an SSH key of the account, and takes it out of its containers. A virtual machine keeps it. ${needs('sshKeys.delete')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteSshKeyInput, required: true, description: 'Which.' }) },
-    resolve: (_root, { input }, context) =>
+    resolve: (_root, { input }, { services, actor }) =>
       deleted.answer({}, async () => {
         const id = Number(parseId('SshKey', input.id))
-        await context.services.sshKeys.delete(context.actor, id)
-        sshKeyById(context).clear(id)
-        sshKeysOfInstance(context).clearAll()
+        await services.sshKeys.delete(actor, id)
         return { type: 'SshKey' as const, deletedId: id }
       }),
   }),
   attachSshKey: t.field({
     type: instanceResult.union,
-    description: `Lets an SSH key log in to a container, also while that runs. A virtual machine keeps the keys that it was made with. ${needs('instances.attachSshKey')}`,
+    description: `Lets an SSH key log in to a container, also while that runs. A virtual machine keeps the keys that it was made with, and a container in args mode has no SSH server: both are refused. ${needs('instances.attachSshKey')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: AttachSshKeyInput, required: true, description: 'Which, and where.' }) },
     resolve: (_root, { input }, context) =>
@@ -144,16 +139,7 @@ async function readAnew(
   id: bigint,
   operation: 'instances.attachSshKey' | 'instances.detachSshKey',
 ): Promise<{ instance: InstanceShape }> {
-  forget(context, [id])
   const [instance] = await context.services.instances.byIds(context.actor, [id], operation)
-  if (!instance) throw instanceNotFound(id)
+  if (!instance) throw notFound('Instance', id)
   return { instance }
-}
-
-/** What was loaded of instances before they changed. */
-function forget(context: Context, ids: readonly bigint[]): void {
-  for (const id of ids) {
-    instanceById(context).clear(id)
-    sshKeysOfInstance(context).clear(id)
-  }
 }

@@ -6,7 +6,7 @@ import { Node } from './node.ts'
 
 export const SshKey = builder.objectRef<SshKeyShape>('SshKey').implement({
   description:
-    'A public key that logs in to instances of its account. An instance gets all that there are when it is rented.',
+    'A public key that logs in to instances of its account. An instance gets all that there are when it is rented, but for a container in args mode, which has no SSH server.',
   interfaces: [Node],
   fields: t => ({
     id: t.id({ description: 'Starts with `ssh_`.', resolve: ({ id }) => printId('SshKey', id) }),

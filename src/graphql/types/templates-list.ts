@@ -1,5 +1,5 @@
-import { sizeOf } from '../../domain/pages.ts'
 import { builder } from '../builder.ts'
+import { connectionOf, pageComplexity } from '../connection.ts'
 import { needs } from '../permission.ts'
 import { Template } from './templates.ts'
 
@@ -17,14 +17,12 @@ builder.queryField('templates', t =>
     {
       type: Template,
       description: `The account's templates and everybody's public ones, the newest first. ${needs('templates.list')}`,
-      complexity: ({ first, last }) => ({ field: 1, multiplier: sizeOf({ first, last }) }),
+      complexity: pageComplexity,
       args: { filter: t.arg({ type: TemplateFilter, description: 'Which are wanted. All of them, when absent.' }) },
       resolve: async (_root, { filter: given, ...page }, { services, actor }) => {
         const { mine, name, public: isPublic } = given ?? {}
         const filter = { mine: mine ?? undefined, name: name ?? undefined, public: isPublic ?? undefined }
-        const { edges, hasNextPage, hasPreviousPage } = await services.templates.page(actor, filter, page)
-        const [startCursor, endCursor] = [edges[0]?.cursor ?? null, edges.at(-1)?.cursor ?? null]
-        return { filter, edges, pageInfo: { hasNextPage, hasPreviousPage, startCursor, endCursor } }
+        return { filter, ...connectionOf(await services.templates.page(actor, filter, page)) }
       },
     },
     {

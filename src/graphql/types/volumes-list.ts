@@ -1,5 +1,5 @@
-import { sizeOf } from '../../domain/pages.ts'
 import { builder } from '../builder.ts'
+import { connectionOf, pageComplexity } from '../connection.ts'
 import { needs } from '../permission.ts'
 import { Volume } from './volumes.ts'
 
@@ -8,12 +8,8 @@ builder.queryField('volumes', t =>
     {
       type: Volume,
       description: `The account's volumes, the newest first. ${needs('volumes.list')}`,
-      complexity: ({ first, last }) => ({ field: 1, multiplier: sizeOf({ first, last }) }),
-      resolve: async (_root, page, { services, actor }) => {
-        const { edges, hasNextPage, hasPreviousPage } = await services.volumes.page(actor, page)
-        const [startCursor, endCursor] = [edges[0]?.cursor ?? null, edges.at(-1)?.cursor ?? null]
-        return { edges, pageInfo: { hasNextPage, hasPreviousPage, startCursor, endCursor } }
-      },
+      complexity: pageComplexity,
+      resolve: async (_root, page, { services, actor }) => connectionOf(await services.volumes.page(actor, page)),
     },
     {
       name: 'VolumeConnection',

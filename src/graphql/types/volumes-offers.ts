@@ -1,4 +1,3 @@
-import { sizeOf } from '../../domain/pages.ts'
 import { volumeGb } from '../../domain/volumes.ts'
 import type {
   VolumeOfferCondition,
@@ -6,6 +5,7 @@ import type {
   VolumeOffer as VolumeOfferShape,
 } from '../../domain/volumes-offers.ts'
 import { builder } from '../builder.ts'
+import { connectionOf, pageComplexity } from '../connection.ts'
 import { printId } from '../ids.ts'
 import { loaderOf } from '../loader.ts'
 import { needs } from '../permission.ts'
@@ -81,7 +81,7 @@ builder.queryField('volumeOffers', t =>
     {
       type: VolumeOffer,
       description: `Searches the market for storage that a volume of the size fits in. ${needs('volumes.search')}`,
-      complexity: ({ first, last }) => ({ field: 1, multiplier: sizeOf({ first, last }) }),
+      complexity: pageComplexity,
       args: {
         filter: t.arg({ type: VolumeOfferFilter, description: 'Which is wanted. All of it, when absent.' }),
         sizeGb: t.arg.float({
@@ -99,9 +99,7 @@ builder.queryField('volumeOffers', t =>
       resolve: async (_root, { filter, sizeGb, orderBy, ...page }, { services, actor }) => {
         const conditions = readConditions(filter ?? {}) as VolumeOfferCondition[]
         const search = { conditions, sizeGb, order: orderBy }
-        const { edges, hasNextPage, hasPreviousPage } = await services.volumes.offers(actor, search, page)
-        const [startCursor, endCursor] = [edges[0]?.cursor ?? null, edges.at(-1)?.cursor ?? null]
-        return { search, edges, pageInfo: { hasNextPage, hasPreviousPage, startCursor, endCursor } }
+        return { search, ...connectionOf(await services.volumes.offers(actor, search, page)) }
       },
     },
     {
