@@ -14,11 +14,13 @@ import type { Fetch } from './http/server.ts'
 import { createSimulated, type World } from './providers/simulated.ts'
 import { createInstanceLoop } from './reconciler/instances.ts'
 import { createLoops } from './reconciler/loop.ts'
+import { createPolicyLoop } from './reconciler/policies.ts'
 import { createRestFace } from './rest/face.ts'
 import { createSecrets } from './services/secrets.ts'
 import {
   createOperations,
   createOutbox,
+  createPolicies,
   createReconciliation,
   createServices,
   type Operations,
@@ -64,7 +66,10 @@ export function createApp(options: AppOptions): App {
   const services = createServices(deps)
   const world: World = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
   const provider = createSimulated({ world, now, delayFactor: simulatedDelay })
-  const work = createLoops([createInstanceLoop({ reconciliation: createReconciliation(deps), provider, now, log })])
+  const work = createLoops([
+    createInstanceLoop({ reconciliation: createReconciliation(deps), provider, now, log }),
+    createPolicyLoop({ policies: createPolicies(deps), log }),
+  ])
   const operations = createOperations({ database, now })
   const onNews = () => {
     work.wake()

@@ -47,6 +47,7 @@ type ReasonCode =
   | 'START_FAILED'
   | 'EXITED'
   | 'CONTAINER_LOST'
+  | 'RENTAL_ENDED'
 
 /** A public port that leads into an instance: what became of the wish. */
 export type PortBinding = Port

@@ -13,6 +13,7 @@ import { instanceServices } from './instances.ts'
 import { bestServices } from './instances-best.ts'
 import { bidServices } from './instances-bid.ts'
 import { commandServices } from './instances-command.ts'
+import { policyServices } from './instances-policy.ts'
 import { quoteServices } from './instances-quote.ts'
 import { rentServices } from './instances-rent.ts'
 import { machineOperations, machineServices } from './machines.ts'
@@ -82,4 +83,9 @@ export function createOutbox(deps: DataDeps) {
 /** What the reconciler does. No face has it. */
 export function createReconciliation(deps: Deps) {
   return reconciliationServices(deps)
+}
+
+/** What happens to instances by itself. No face has it. */
+export function createPolicies(deps: DataDeps) {
+  return policyServices(deps)
 }

@@ -61,7 +61,7 @@ export const StatusReason = builder
     fields: t => ({
       code: t.exposeString('code', {
         description:
-          '`USER_REQUEST`, `WAITING_FOR_GPUS`, `OUTBID`, `IMAGE_PULL_FAILED`, `START_FAILED`, `EXITED` or `CONTAINER_LOST`; there will be more.',
+          '`USER_REQUEST`, `WAITING_FOR_GPUS`, `OUTBID`, `IMAGE_PULL_FAILED`, `START_FAILED`, `EXITED`, `CONTAINER_LOST` or `RENTAL_ENDED`; there will be more.',
       }),
       message: t.exposeString('message', { description: 'The same for people.' }),
       exitCode: t.exposeInt('exitCode', { nullable: true, description: 'What its container ended with, if it did.' }),
