@@ -12,12 +12,14 @@ import { logged } from './http/request-log.ts'
 import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
 import { createSimulated, type World } from './providers/simulated.ts'
+import { createHousekeeping } from './reconciler/housekeeping.ts'
 import { createInstanceLoop } from './reconciler/instances.ts'
 import { createLoops } from './reconciler/loop.ts'
 import { createPolicyLoop } from './reconciler/policies.ts'
 import { createRestFace } from './rest/face.ts'
 import { createSecrets } from './services/secrets.ts'
 import {
+  createChores,
   createOperations,
   createOutbox,
   createPolicies,
@@ -69,6 +71,7 @@ export function createApp(options: AppOptions): App {
   const work = createLoops([
     createInstanceLoop({ reconciliation: createReconciliation(deps), provider, now, log }),
     createPolicyLoop({ policies: createPolicies(deps), log }),
+    createHousekeeping({ chores: createChores(deps), now, log }),
   ])
   const operations = createOperations({ database, now })
   const onNews = () => {

@@ -9,6 +9,7 @@ import type { DataDeps, Deps } from './deps.ts'
 import { outboxServices } from './events-outbox.ts'
 import { watchServices } from './events-watch.ts'
 import { gpuModelServices } from './gpu-models.ts'
+import { housekeepingServices } from './housekeeping.ts'
 import { instanceServices } from './instances.ts'
 import { bestServices } from './instances-best.ts'
 import { bidServices } from './instances-bid.ts'
@@ -88,4 +89,9 @@ export function createReconciliation(deps: Deps) {
 /** What happens to instances by itself. No face has it. */
 export function createPolicies(deps: DataDeps) {
   return policyServices(deps)
+}
+
+/** What is deleted since nobody needs it any more. No face has it. */
+export function createChores(deps: DataDeps) {
+  return housekeepingServices(deps)
 }
