@@ -8,6 +8,10 @@ import { createFeed } from './events/feed.ts'
 import { createGraphqlFace } from './graphql/face.ts'
 import { createGraphiql } from './graphql/graphiql.ts'
 import { isLoopback } from './http/loopback.ts'
+import { createMetrics } from './http/metrics.ts'
+import { createProcessMetrics } from './http/metrics-process.ts'
+import { createRequestMetrics } from './http/metrics-requests.ts'
+import { createWorkMetrics } from './http/metrics-work.ts'
 import { logged } from './http/request-log.ts'
 import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
@@ -20,6 +24,7 @@ import { createRestFace } from './rest/face.ts'
 import { createSecrets } from './services/secrets.ts'
 import {
   createChores,
+  createMeasures,
   createOperations,
   createOutbox,
   createPolicies,
@@ -32,6 +37,8 @@ export type AppOptions = {
   databaseUrl: string
   poolSize: number
   graphiql: boolean
+  /** Whether everybody who reaches the app may read its metrics. */
+  metrics: boolean
   /** Where the app is going to be listened to. */
   host: string
   /** The file that keeps the key of the demo account; undefined for no demo market. */
@@ -60,7 +67,7 @@ export type App = {
 
 /** Builds everything and listens to nothing. */
 export function createApp(options: AppOptions): App {
-  const { databaseUrl, poolSize, graphiql, host, demoKeyFile, log, now, secret, simulatedDelay } = options
+  const { databaseUrl, poolSize, graphiql, metrics, host, demoKeyFile, log, now, secret, simulatedDelay } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const database = openDatabase({ url: databaseUrl, poolSize, onIdleError })
   const feed = createFeed({ outbox: createOutbox({ database, now }), now, log })
@@ -88,18 +95,24 @@ export function createApp(options: AppOptions): App {
       () => false,
       () => true,
     )
-    return unreachable ? 'the database does not answer' : undefined
+    if (unreachable) return 'the database does not answer'
+    // That there is more to do than can be done is no reason: it is so for all gateways, and fewer would not do more.
+    return work.isFailing() ? 'due work cannot be looked for' : undefined
   }
   // The Host header is the client's to write, so a key is given away only where no other machine can ask.
   const keyForPage = () => (isLoopback(host) ? demoKey : undefined)
+  const requests = createRequestMetrics()
+  const { measure } = createMeasures(deps)
+  const workMetrics = createWorkMetrics({ measure, pool: () => database.pool, streams: feed.streams })
   const faces = {
     rest: createRestFace(services),
     graphql: createGraphqlFace(services, database.prisma),
     graphiql: graphiql ? createGraphiql(keyForPage) : undefined,
+    metrics: metrics ? createMetrics([requests.read, workMetrics, createProcessMetrics()]) : undefined,
   }
 
   return {
-    fetch: logged(log, createRouter(faces, whyNotReady)),
+    fetch: logged(log, createRouter(faces, whyNotReady), requests.observe),
     operations,
     async start() {
       const demo = await alone(databaseUrl, locks.migration, async () => {

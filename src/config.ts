@@ -13,6 +13,7 @@ type Config = {
   /** The file that keeps the key of the demo account; undefined for no demo market. */
   demoKeyFile: string | undefined
   graphiql: boolean
+  metrics: boolean
   logLevel: string
   /** Undefined for one that is kept in the data folder. */
   secret: string | undefined
@@ -31,6 +32,7 @@ const settings = {
   BERTH_DATA_DIR: { must: 'a folder', schema: z.string() },
   DEMO_MARKET: { must: 'true or false', schema: flag },
   GRAPHIQL: { must: 'true or false', schema: flag },
+  METRICS: { must: 'true or false', schema: flag },
   BERTH_SECRET: { must: 'a text of at least 16 characters', schema: z.string().min(16) },
   SIMULATED_DELAY: { must: 'a factor, 0 to 100', schema: z.coerce.number().min(0).max(100) },
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
@@ -53,6 +55,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     dataDir,
     demoKeyFile: demoMarket ? join(dataDir, demoKeyName(rest.DATABASE_URL)) : undefined,
     graphiql: rest.GRAPHIQL ?? isLoopback(HOST),
+    metrics: rest.METRICS ?? isLoopback(HOST),
     logLevel: rest.LOG_LEVEL ?? 'info',
     secret: rest.BERTH_SECRET,
     simulatedDelay: rest.SIMULATED_DELAY ?? 1,

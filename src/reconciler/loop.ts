@@ -9,6 +9,8 @@ export type Loop = {
   wake(): void
   /** Ends when nothing is due at this instant. True when something was. */
   idle(): Promise<boolean>
+  /** Whether nothing could be looked for in a minute, although it was tried. */
+  isFailing(): boolean
   /** Ends when whatever is being worked on is done; the rest is left to others. */
   stop(): Promise<void>
 }
@@ -26,6 +28,9 @@ export type LoopOptions<Item> = {
   log: Logger
 }
 
+/** A failure of so long is no hiccup. */
+const patienceMs = 60_000
+
 export function createLoop<Item>(options: LoopOptions<Item>): Loop {
   const { name, claim, work, pollMs = 1_000, concurrency = 8, log } = options
   const hands = new Map<Promise<void>, Item>()
@@ -33,7 +38,7 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
   let stopped = false
   let seeking: Promise<void> | undefined
   let again = false
-  let failing = false
+  let failingSince: number | undefined
   let begun = 0
 
   /** Takes what is due while there are hands free. Whoever asks meanwhile is asked for once more. */
@@ -71,12 +76,13 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
     if (stopped) return
     seek().then(
       () => {
-        failing = false
+        failingSince = undefined
       },
       (error: unknown) => {
         // Said once, not every second for as long as the database is gone.
-        if (!failing) log.warn({ err: error, loop: name }, 'Due work cannot be looked for. It is tried again.')
-        failing = true
+        if (failingSince === undefined)
+          log.warn({ err: error, loop: name }, 'Due work cannot be looked for. It is tried again.')
+        failingSince ??= performance.now()
       },
     )
   }
@@ -97,6 +103,7 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
       } while (hands.size > 0 || seeking)
       return begun > before
     },
+    isFailing: () => failingSince !== undefined && performance.now() - failingSince > patienceMs,
     async stop() {
       stopped = true
       clearInterval(timer)
@@ -119,6 +126,7 @@ export function createLoops(loops: readonly Loop[]): Loop {
       while ((await Promise.all(each(loop => loop.idle()))).includes(true)) worked = true
       return worked
     },
+    isFailing: () => each(loop => loop.isFailing()).includes(true),
     stop: async () => void (await Promise.all(each(loop => loop.stop()))),
   }
 }

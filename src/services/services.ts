@@ -21,6 +21,7 @@ import { machineOperations, machineServices } from './machines.ts'
 import { importOperations } from './machines-import.ts'
 import { machineListOperations } from './machines-list.ts'
 import { marketOperations } from './machines-market.ts'
+import { measureServices } from './measures.ts'
 import { offerServices } from './offers.ts'
 import { reconciliationServices } from './reconciliation.ts'
 import { sshKeyServices } from './ssh-keys.ts'
@@ -94,4 +95,9 @@ export function createPolicies(deps: DataDeps) {
 /** What is deleted since nobody needs it any more. No face has it. */
 export function createChores(deps: DataDeps) {
   return housekeepingServices(deps)
+}
+
+/** How the work is going, for operators. No face has it. */
+export function createMeasures(deps: DataDeps) {
+  return measureServices(deps)
 }

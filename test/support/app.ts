@@ -49,6 +49,7 @@ export async function startApp({ beside, ...options }: TestAppOptions = {}): Pro
     databaseUrl: database.url,
     poolSize: 4,
     graphiql: false,
+    metrics: false,
     host: '127.0.0.1',
     demoKeyFile: undefined,
     secret: 'a secret of tests',

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { pino } from 'pino'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createLoop, createLoops, type Loop, type LoopOptions } from '../../src/reconciler/loop.ts'
 
 const log = pino({ level: 'silent' })
@@ -74,6 +74,38 @@ describe('a loop', () => {
     loop.wake()
     await turn()
     expect({ done, due }).toEqual({ done: ['a'], due: ['b'] })
+  })
+})
+
+describe('a loop that finds no work', () => {
+  it('fails once that has been so for a minute, until it can again', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    let broken = true
+    const { loop } = loopOver([], {
+      claim: async () => {
+        if (broken) throw new Error('No.')
+        return []
+      },
+    })
+    const other = loopOver([]).loop
+    const loops = createLoops([other, loop])
+    const look = async () => {
+      loops.wake()
+      await turn()
+    }
+    loops.start()
+    await turn()
+    vi.advanceTimersByTime(60_000)
+    await look()
+    expect(loops.isFailing()).toBe(false)
+    vi.advanceTimersByTime(1)
+    await look()
+    expect([loops.isFailing(), other.isFailing()]).toEqual([true, false])
+    broken = false
+    await look()
+    expect(loops.isFailing()).toBe(false)
+    await loops.stop()
+    vi.useRealTimers()
   })
 })
 
