@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { ensureDemo } from '../prisma/seed.ts'
 import { openDatabase } from './database/client.ts'
+import { settleEpoch } from './database/epoch.ts'
 import { alone, locks } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
 import { createSignals } from './database/signals.ts'
@@ -15,6 +16,7 @@ import { createWorkMetrics } from './http/metrics-work.ts'
 import { logged } from './http/request-log.ts'
 import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
+import { createSockets, type Sockets } from './http/sockets.ts'
 import { createSimulated, type World } from './providers/simulated.ts'
 import { createHousekeeping } from './reconciler/housekeeping.ts'
 import { createInstanceLoop } from './reconciler/instances.ts'
@@ -49,15 +51,21 @@ export type AppOptions = {
   secret: string
   /** How slow the simulated machines are: 1 as real ones, 0 not at all. */
   simulatedDelay: number
+  /** How long events are kept. */
+  eventRetentionDays: number
 }
 
 export type App = {
   fetch: Fetch
+  /** Takes a WebSocket. */
+  upgrade: Sockets['upgrade']
   operations: Operations
   /** Brings the database up to date, and fills an empty one if there is to be a demo market. */
   start(): Promise<{ apiKey: string; isNew: boolean } | undefined>
   /** Works on what is due until there is nothing due at this instant. */
   idle(): Promise<void>
+  /** How many streams are open. */
+  streams(): number
   /** Looks for due work by itself from now on. */
   work(): void
   /** From now on the app is not ready; what runs goes on. */
@@ -67,7 +75,19 @@ export type App = {
 
 /** Builds everything and listens to nothing. */
 export function createApp(options: AppOptions): App {
-  const { databaseUrl, poolSize, graphiql, metrics, host, demoKeyFile, log, now, secret, simulatedDelay } = options
+  const {
+    databaseUrl,
+    poolSize,
+    graphiql,
+    metrics,
+    host,
+    demoKeyFile,
+    log,
+    now,
+    secret,
+    simulatedDelay,
+    eventRetentionDays,
+  } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const database = openDatabase({ url: databaseUrl, poolSize, onIdleError })
   const feed = createFeed({ outbox: createOutbox({ database, now }), now, log })
@@ -78,7 +98,7 @@ export function createApp(options: AppOptions): App {
   const work = createLoops([
     createInstanceLoop({ reconciliation: createReconciliation(deps), provider, now, log }),
     createPolicyLoop({ policies: createPolicies(deps), log }),
-    createHousekeeping({ chores: createChores(deps), now, log }),
+    createHousekeeping({ chores: createChores(deps, eventRetentionDays), now, log }),
   ])
   const operations = createOperations({ database, now })
   const onNews = () => {
@@ -104,20 +124,25 @@ export function createApp(options: AppOptions): App {
   const requests = createRequestMetrics()
   const { measure } = createMeasures(deps)
   const workMetrics = createWorkMetrics({ measure, pool: () => database.pool, streams: feed.streams })
+  const graphql = createGraphqlFace(services, database.prisma)
+  const sockets = createSockets(graphql.sockets, log)
   const faces = {
     rest: createRestFace(services),
-    graphql: createGraphqlFace(services, database.prisma),
+    graphql: graphql.answer,
     graphiql: graphiql ? createGraphiql(keyForPage) : undefined,
     metrics: metrics ? createMetrics([requests.read, workMetrics, createProcessMetrics()]) : undefined,
   }
 
   return {
     fetch: logged(log, createRouter(faces, whyNotReady), requests.observe),
+    upgrade: sockets.upgrade,
     operations,
     async start() {
       const demo = await alone(databaseUrl, locks.migration, async () => {
         const applied = await migrate(databaseUrl)
         if (applied.length > 0) log.info({ applied }, 'The database was migrated.')
+        if (await settleEpoch(databaseUrl))
+          log.warn('The database is in another cluster than before: cursors of events have expired.')
         return demoKeyFile === undefined ? undefined : await ensureDemo(services, operations, demoKeyFile)
       })
       demoKey = demo?.apiKey
@@ -127,6 +152,7 @@ export function createApp(options: AppOptions): App {
     async idle() {
       await work.idle()
     },
+    streams: () => feed.streams(),
     work() {
       work.start()
       signals.start()
@@ -134,10 +160,12 @@ export function createApp(options: AppOptions): App {
     drain: () => {
       phase = 'stopping'
       feed.stop()
+      sockets.stop()
       void work.stop()
     },
     async stop() {
       feed.stop()
+      sockets.stop()
       await work.stop()
       await signals.stop()
       await database.close()

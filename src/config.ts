@@ -18,6 +18,7 @@ type Config = {
   /** Undefined for one that is kept in the data folder. */
   secret: string | undefined
   simulatedDelay: number
+  eventRetentionDays: number
 }
 
 const flag = z.enum(['true', 'false']).transform(value => value === 'true')
@@ -35,6 +36,7 @@ const settings = {
   METRICS: { must: 'true or false', schema: flag },
   BERTH_SECRET: { must: 'a text of at least 16 characters', schema: z.string().min(16) },
   SIMULATED_DELAY: { must: 'a factor, 0 to 100', schema: z.coerce.number().min(0).max(100) },
+  EVENT_RETENTION_DAYS: { must: 'a number of days, 1 to 3650', schema: z.coerce.number().int().min(1).max(3650) },
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
 } as const
 /** Settings that no message repeats. */
@@ -59,6 +61,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     logLevel: rest.LOG_LEVEL ?? 'info',
     secret: rest.BERTH_SECRET,
     simulatedDelay: rest.SIMULATED_DELAY ?? 1,
+    eventRetentionDays: rest.EVENT_RETENTION_DAYS ?? 90,
   }
 }
 

@@ -54,7 +54,7 @@ async function main(): Promise<void> {
       throw error
     }))
   const app = createApp({ ...config, databaseUrl: server.url, log, secret, now: () => new Date() })
-  const http = createHttpServer(app.fetch)
+  const http = createHttpServer(app.fetch, app)
 
   const stop = async () => {
     app.drain()

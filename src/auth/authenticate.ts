@@ -3,17 +3,23 @@ import { DomainError } from '../domain/errors.ts'
 import type { Services } from '../services/services.ts'
 
 /** Who sends this request. `queryKey` is the key in the URL, which only REST clients of old are granted. */
-export async function authenticate(request: Request, { apiKeys }: Services, queryKey?: string | null): Promise<Actor> {
-  const key = bearerKey(request) ?? queryKey
+export async function authenticate(request: Request, services: Services, queryKey?: string | null): Promise<Actor> {
+  const key = bearerKey(request.headers.get('authorization')) ?? queryKey
   if (!key)
     throw new DomainError('UNAUTHENTICATED', 'This needs an API key: send the header "Authorization: Bearer KEY".')
-  const actor = await apiKeys.identify(key)
+  const actor = await services.apiKeys.identify(key)
   // The same for an unknown, a revoked and an expired key, and in the words that old clients look for.
   if (!actor) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
   return actor
 }
 
-function bearerKey(request: Request): string | undefined {
-  const [, key] = /^Bearer +(\S+) *$/i.exec(request.headers.get('authorization') ?? '') ?? []
+/** Who sends this header; undefined for nobody that may come in. */
+export async function bearerOf(authorization: string | undefined, { apiKeys }: Services): Promise<Actor | undefined> {
+  const key = bearerKey(authorization)
+  return key === undefined ? undefined : ((await apiKeys.identify(key)) ?? undefined)
+}
+
+function bearerKey(authorization: string | null | undefined): string | undefined {
+  const [, key] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? []
   return key
 }

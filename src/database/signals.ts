@@ -18,6 +18,7 @@ export function createSignals({ url, pool, log, onNews }: SignalOptions): Signal
   let telling: NodeJS.Timeout | undefined
   let retry: NodeJS.Timeout | undefined
   let running = false
+  let isHeard = true
 
   pool.on(news as 'connect', () => {
     onNews()
@@ -38,7 +39,9 @@ export function createSignals({ url, pool, log, onNews }: SignalOptions): Signal
       listener = undefined
       client.end().catch(() => {})
       if (!running) return
-      log.info({ err: error }, 'Other gateways are not heard for a moment. Their news are polled for.')
+      // Said once, however often it is tried again.
+      if (isHeard) log.info({ err: error }, 'Other gateways are not heard for a moment. Their news are polled for.')
+      isHeard = false
       retry = setTimeout(listen, reconnectMs)
     }
     client.on('error', lost)
@@ -47,6 +50,7 @@ export function createSignals({ url, pool, log, onNews }: SignalOptions): Signal
     try {
       await client.connect()
       await client.query(`LISTEN ${channel}`)
+      isHeard = true
       // What was committed before it listened.
       onNews()
     } catch (error) {

@@ -1,6 +1,7 @@
 // What changed, as everybody reads it who may: in a history, in a stream, in a webhook.
 
 import type { Actor } from './actor.ts'
+import { invalidInput } from './errors.ts'
 import { isAllowed, type Operation } from './permissions.ts'
 
 /** Every type of event, and the operation that a key must be allowed to read it. */
@@ -58,6 +59,14 @@ export function isAfter(one: Position, other: Position): boolean {
 /** Which events are asked for: an absent part asks for all. */
 export type EventFilter = { types?: readonly EventType[] | undefined; instanceIds?: readonly bigint[] | undefined }
 
+export const maxInstancesPerFilter = 100
+
+export function checkEventFilter({ instanceIds = [] }: EventFilter): void {
+  if (instanceIds.length <= maxInstancesPerFilter) return
+  const message = `takes at most ${maxInstancesPerFilter} ids, not ${instanceIds.length}.`
+  throw invalidInput([{ path: 'filter.instanceIds', message }])
+}
+
 export function isAskedFor(event: Event, { types, instanceIds }: EventFilter): boolean {
   if (types && !types.includes(event.type)) return false
   return !instanceIds || (event.instanceId !== null && instanceIds.includes(event.instanceId))
@@ -65,13 +74,26 @@ export function isAskedFor(event: Event, { types, instanceIds }: EventFilter): b
 
 /** Whether somebody may read an event: it is of the account's own, about something that the key may read. */
 export function mayRead({ accountId, permissions }: Pick<Actor, 'accountId' | 'permissions'>, event: Event): boolean {
-  return event.accountId === accountId && isAllowed(permissions, eventTypes[event.type], subjectOf(event))
+  const { type } = event
+  // Gateways of a newer version may write types that this one cannot show.
+  if (event.accountId !== accountId || !isEventType(type)) return false
+  return isAllowed(permissions, eventTypes[type], subjectOf(event))
+}
+
+export function isEventType(type: string): type is EventType {
+  return Object.hasOwn(eventTypes, type)
 }
 
 /** What the event is about, as a constraint bounds it. */
 function subjectOf({ type, instanceId, before, after }: Event): { id: number | undefined } {
   if (instanceId !== null) return { id: Number(instanceId) }
+  const name = subjectName(type)
   const facts = { ...before, ...after }
-  const name = type.startsWith('TEMPLATE') ? 'templateId' : 'volumeId'
-  return { id: facts[name] === undefined ? undefined : Number(facts[name]) }
+  return { id: name === undefined || facts[name] === undefined ? undefined : Number(facts[name]) }
+}
+
+/** Where an event names what it is about, if that is no instance and can be bounded. */
+export function subjectName(type: EventType): 'templateId' | 'volumeId' | undefined {
+  if (type.startsWith('TEMPLATE_')) return 'templateId'
+  return type.startsWith('VOLUME_') ? 'volumeId' : undefined
 }

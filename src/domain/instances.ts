@@ -86,6 +86,8 @@ export type Instance = Block & {
   startedAt: Date | null
   endsAt: Date
   destroyedAt: Date | null
+  /** When nothing was left of it on its machine. */
+  removedAt: Date | null
   portBindings: PortBinding[]
   /** None when it is destroyed, although its container may have them for a moment yet. */
   volumes: VolumeMount[]

@@ -3,7 +3,7 @@
 
 import { DomainError, invalidInput } from './errors.ts'
 
-const defaultPageSize = 25
+export const defaultPageSize = 25
 export const maxPageSize = 100
 
 export type PageArguments = {

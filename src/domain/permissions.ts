@@ -103,6 +103,7 @@ export type OperationOnId = { [Name in keyof Table]: 'id' extends keyof Table[Na
 export const waysToAnInstance = [
   'instances.get',
   'instances.list',
+  'instances.watch',
   'instances.rent',
   'instances.update',
   'instances.changeBid',

@@ -5,7 +5,7 @@ import type { Actor } from '../domain/actor.ts'
 import type { Event, Position } from '../domain/events.ts'
 import { longestStreamMs, type StreamLimits, streamEnded, streamLimits, tooManyStreams } from '../domain/streams.ts'
 import type { Outbox } from '../services/events-outbox.ts'
-import type { Feed, Following, Interest } from '../services/feed.ts'
+import type { Feed, Following, Interest, News } from '../services/feed.ts'
 import { createFollower, type Follower } from './follower.ts'
 
 export type LiveFeed = Feed & {
@@ -23,10 +23,10 @@ export type FeedOptions = { outbox: Outbox; now: () => Date; log: Logger; limits
 const pollMs = 1_000
 
 export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOptions): LiveFeed {
+  /** All who have a place here: those who wait to be let in, and those who are told. */
   const followers = new Set<Follower>()
-  let joining: Follower[] = []
-  let position: Position | undefined
-  let market = 0n
+  /** Up to where was read for those who are told. */
+  let position: Position = { xid: 0n, id: 0n }
   let reading = false
   let again = false
   let failing = false
@@ -34,68 +34,65 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
   const timer = setInterval(wake, pollMs)
   timer.unref()
 
+  /** Whoever wakes it during a reading has another follow: that one may have begun before the news. */
   function wake(): void {
     again = true
-    if (reading) return
-    reading = true
-    void readAll().finally(() => {
-      reading = false
-      // Somebody may have asked after the last look at `again`.
-      if (again && !failing) wake()
-    })
+    if (!reading && followers.size > 0) void readAll()
   }
 
   async function readAll(): Promise<void> {
+    reading = true
     try {
-      while (again && followers.size + joining.length > 0) {
+      while (again && followers.size > 0) {
         again = false
-        await admit()
-        await read()
+        await round()
       }
-      again = false
       failing = false
     } catch (error) {
-      // Said once, not every second for as long as the database is gone. Nothing is lost: it is read from where it stood.
-      if (!failing) log.warn({ err: error }, 'Events cannot be read. It is tried again.')
-      failing = true
+      fail(error as Error)
     }
+    // Nothing is awaited since the last look at `again`, so nobody who wakes it is left unheard.
+    reading = false
   }
 
-  /** Between two readings, so that whoever joins hears everything of the next, and nothing of the last. */
-  async function admit(): Promise<void> {
-    if (joining.length === 0) return
-    if (followers.size === 0) position = undefined
-    const here = position ?? (await outbox.here())
-    if (!position) market = here.xid
-    position = here
-    const admitted = joining
-    joining = []
-    for (const follower of admitted) {
-      if (follower.closed()) continue
-      followers.add(follower)
-      follower.admit(here)
-    }
+  /** Nothing is lost to a failure: from where it stood is read at the next poll. */
+  function fail(error: Error): void {
+    // Said once, not every second for as long as the database is gone.
+    if (!failing && !stopped) log.warn({ err: error }, 'Events cannot be read. It is tried again.')
+    failing = true
+    for (const follower of followers) if (!follower.admitted()) follower.refuse(error)
   }
 
-  async function read(): Promise<void> {
-    if (!position || followers.size === 0) return
-    const accountIds = [...new Set([...followers].map(({ actor }) => actor.accountId))]
-    const { events, position: reached } = await outbox.readOn(position, accountIds)
-    const wantsMarket = [...followers].some(({ interest }) => interest.market)
-    const machineIds = wantsMarket ? await outbox.changedMachines(market, reached.xid) : []
+  async function round(): Promise<void> {
+    const all = [...followers]
+    const joining = all.filter(follower => !follower.admitted())
+    const told = all.filter(follower => follower.admitted())
+    const { events, machineIds, reached } = await read(told)
     // Asked after the events were: what happened after a key ended is not told to its bearer.
-    const living = await outbox.livingKeys([...new Set([...followers].map(({ actor }) => actor.publicId))])
-    tell(events, machineIds, living)
+    const living = await outbox.livingKeys([...new Set(all.map(({ actor }) => actor.publicId))])
+    tell(told, events, machineIds, living)
+    // They hear everything of the next reading, and nothing of this one.
+    for (const follower of joining)
+      if (living.has(follower.actor.publicId)) follower.admit(reached)
+      else follower.end('KEY_ENDED')
     // A full batch ends amid the events, and there are more.
     if (reached.id > 0n) again = true
-    market = reached.xid
     position = reached
   }
 
-  function tell(events: Event[], machineIds: number[], living: Set<string>): void {
+  async function read(told: Follower[]): Promise<News & { reached: Position }> {
+    if (told.length === 0) return { events: [], machineIds: [], reached: await outbox.here() }
+    const accountIds = [...new Set(told.map(({ actor }) => actor.accountId))]
+    const { events, position: reached } = await outbox.readOn(position, accountIds)
+    const wantsMarket = told.some(({ interest }) => interest.market)
+    const machineIds = wantsMarket ? await outbox.changedMachines(position.xid, reached.xid) : []
+    return { events, machineIds, reached }
+  }
+
+  function tell(told: Follower[], events: Event[], machineIds: number[], living: Set<string>): void {
     const oldest = now().getTime() - longestStreamMs
     const byAccount = Map.groupBy(events, ({ accountId }) => accountId)
-    for (const follower of followers) {
+    for (const follower of told) {
       const { actor, since } = follower
       if (!living.has(actor.publicId)) follower.end('KEY_ENDED')
       else if (since <= oldest) follower.end('TOO_LONG')
@@ -104,34 +101,27 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
   }
 
   function checkRoom({ apiKeyId }: Actor): void {
-    const open = [...followers, ...joining]
-    if (open.length >= limits.inAll) throw tooManyStreams('This gateway has as many streams open as it can.')
-    if (open.filter(({ actor }) => actor.apiKeyId === apiKeyId).length >= limits.perKey)
-      throw tooManyStreams(
-        `This key has ${limits.perKey} streams open, which is as many as a key may have. Close one first.`,
-      )
+    if (followers.size >= limits.inAll) throw tooManyStreams('This gateway has as many streams open as it can.')
+    if ([...followers].filter(({ actor }) => actor.apiKeyId === apiKeyId).length < limits.perKey) return
+    const most = `This key has ${limits.perKey} streams open, which is as many as a key may have.`
+    throw tooManyStreams(`${most} Close one first.`)
   }
 
   return {
-    wake: () => {
-      if (followers.size + joining.length > 0) wake()
-    },
+    wake,
     streams: () => followers.size,
     async follow(actor: Actor, interest: Interest): Promise<Following> {
       if (stopped) throw streamEnded('GATEWAY_STOPS')
       checkRoom(actor)
-      const follower = createFollower(actor, interest, now().getTime(), () => {
-        followers.delete(follower)
-        joining = joining.filter(other => other !== follower)
-      })
-      joining.push(follower)
+      const follower = createFollower(actor, interest, now().getTime(), () => void followers.delete(follower))
+      followers.add(follower)
       wake()
-      return await follower.admitted
+      return await follower.following
     },
     stop() {
       stopped = true
       clearInterval(timer)
-      for (const follower of [...followers, ...joining]) follower.end('GATEWAY_STOPS')
+      for (const follower of followers) follower.end('GATEWAY_STOPS')
     },
   }
 }

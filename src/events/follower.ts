@@ -9,46 +9,54 @@ export type Follower = {
   actor: Actor
   interest: Interest
   since: number
-  admitted: Promise<Following>
+  /** What its reader holds, once it is let in. */
+  following: Promise<Following>
+  admitted(): boolean
   admit(from: Position): void
+  refuse(error: Error): void
   tell(events: Event[], machineIds: number[]): void
   end(ending: StreamEnding): void
-  closed(): boolean
 }
 
 export function createFollower(actor: Actor, interest: Interest, since: number, onClose: () => void): Follower {
-  const { promise: admitted, resolve, reject } = Promise.withResolvers<Following>()
-  let waiting: News = { events: [], machineIds: [] }
-  let ending: StreamEnding | undefined
+  const { promise: following, resolve: letIn, reject } = Promise.withResolvers<Following>()
+  let events: Event[] = []
+  let machineIds = new Set<number>()
+  let admitted = false
   let closed = false
-  let wakeReader: (() => void) | undefined
+  /** Undefined where the reader went by itself. */
+  let why: Error | undefined
+  let wakeReader = () => {}
 
-  function close(): void {
+  const hasNews = () => events.length + machineIds.size > 0
+
+  function close(reason?: Error): void {
     if (closed) return
     closed = true
+    why = reason
+    // What nobody is going to read.
+    events = []
+    machineIds = new Set()
     onClose()
-    wakeReader?.()
+    wakeReader()
+    if (reason) reject(reason)
   }
 
   async function next(timeoutMs?: number): Promise<News | undefined> {
     if (!hasNews() && !closed) await news(timeoutMs)
-    if (closed) {
-      if (ending === undefined) return undefined
-      throw streamEnded(ending)
-    }
-    const read = waiting
-    waiting = { events: [], machineIds: [] }
+    if (why) throw why
+    if (closed) return undefined
+    const read = { events, machineIds: [...machineIds] }
+    events = []
+    machineIds = new Set()
     return read
   }
-
-  const hasNews = () => waiting.events.length + waiting.machineIds.length > 0
 
   async function news(timeoutMs: number | undefined): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const timer = timeoutMs === undefined ? undefined : setTimeout(resolve, timeoutMs)
     wakeReader = resolve
     await promise
-    wakeReader = undefined
     clearTimeout(timer)
   }
 
@@ -56,21 +64,21 @@ export function createFollower(actor: Actor, interest: Interest, since: number, 
     actor,
     interest,
     since,
-    admitted,
-    closed: () => closed,
-    admit: from => resolve({ from, next, close }),
-    tell(events, machineIds) {
-      if (closed) return
-      if (interest.wants) waiting.events.push(...events.filter(interest.wants))
-      if (interest.market) waiting.machineIds = [...new Set([...waiting.machineIds, ...machineIds])]
-      if (waiting.events.length > maxEventsBehind) this.end('TOO_SLOW')
-      else if (hasNews()) wakeReader?.()
+    following,
+    admitted: () => admitted,
+    admit(from) {
+      admitted = true
+      letIn({ from, next, closed: () => closed, close: () => close() })
     },
-    end(reason) {
+    refuse: close,
+    tell(told, changed) {
       if (closed) return
-      ending = reason
-      close()
-      reject(streamEnded(reason))
+      const { wants, market } = interest
+      if (wants) events.push(...told.filter(wants))
+      for (const machineId of market ? changed : []) machineIds.add(machineId)
+      if (events.length > maxEventsBehind) close(streamEnded('TOO_SLOW'))
+      else if (hasNews()) wakeReader()
     },
+    end: ending => close(streamEnded(ending)),
   }
 }

@@ -1,8 +1,8 @@
 import { type PageArguments, type PageOf, sizeOf } from '../domain/pages.ts'
 
-/** A page as a connection of Relay. */
-export function connectionOf<Row>({ edges, ...more }: PageOf<Row>) {
-  const [startCursor, endCursor] = [edges[0]?.cursor ?? null, edges.at(-1)?.cursor ?? null]
+/** A page as a connection of Relay. It may say itself where to read on. */
+export function connectionOf<Row>({ edges, endCursor: end, ...more }: PageOf<Row> & { endCursor?: string | null }) {
+  const [startCursor, endCursor] = [edges[0]?.cursor ?? null, end ?? edges.at(-1)?.cursor ?? null]
   return { edges, pageInfo: { ...more, startCursor, endCursor } }
 }
 

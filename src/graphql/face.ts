@@ -5,15 +5,17 @@ import { DomainError } from '../domain/errors.ts'
 import { BodyRefused, checkEncoding, maxBodyBytes } from '../http/body.ts'
 import type { Handler, RequestContext } from '../http/context.ts'
 import { json } from '../http/json.ts'
+import type { SocketFace } from '../http/sockets.ts'
 import { explainFailure } from '../services/failures.ts'
 import type { Services } from '../services/services.ts'
 import type { Context } from './context.ts'
 import { describe } from './errors.ts'
-import { withExplainedErrors, withinLimits, withQuietReaders } from './plugins.ts'
+import { withExplainedErrors, withinLimits, withQuietReaders, withStreams } from './plugins.ts'
 import { schema } from './schema.ts'
+import { createSocketFace } from './websocket.ts'
 
-/** Answers /graphql. Without a key there is nothing: no introspection, and no hint in an error. */
-export function createGraphqlFace(services: Services, prisma: PrismaClient): Handler {
+/** Answers /graphql, over HTTP and over WebSockets. Without a key there is nothing: no introspection, and no hint in an error. */
+export function createGraphqlFace(services: Services, prisma: PrismaClient): { answer: Handler; sockets: SocketFace } {
   const yoga = createYoga<Context>({
     schema,
     graphiql: false,
@@ -26,22 +28,24 @@ export function createGraphqlFace(services: Services, prisma: PrismaClient): Han
     // It would answer anything that ends with this, without a key. No URL ends with a space and a word.
     healthCheckEndpoint: '/ never',
     maskedErrors: { isDev: false },
-    plugins: [withQuietReaders, withinLimits, withExplainedErrors],
+    plugins: [withQuietReaders, withinLimits, withExplainedErrors, withStreams],
   })
-  return async (request, context) => {
+  const overHttp = async (request: Request, context: RequestContext) => {
     try {
       const actor = await authenticate(request, services)
       checkEncoding(request)
       // It knows content types in lower case only.
       const type = request.headers.get('content-type')
       if (type) request.headers.set('content-type', type.toLowerCase())
-      const response = await yoga.fetch(request, { ...context, actor, services, prisma })
+      const gone = request.signal
+      const response = await yoga.fetch(request, { ...context, actor, services, prisma, gone })
       const message = response.body ? undefined : wordless[response.status]
       return message === undefined ? response : answer(response.status, message, { code: 'BAD_REQUEST' })
     } catch (error) {
       return refuse(error, context)
     }
   }
+  return { answer: overHttp, sockets: createSocketFace({ envelop: yoga.getEnveloped, services, prisma }) }
 }
 
 /** What it refuses without a word. */

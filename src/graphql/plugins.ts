@@ -4,13 +4,13 @@ import { isTooDeep, maxLevels } from '../domain/nesting.ts'
 import type { Context } from './context.ts'
 import { explainError, quieten, withoutStatus } from './errors.ts'
 import { limits, limitsRule } from './limits.ts'
+import { subscribe } from './subscribe.ts'
 
 export const withinLimits: Plugin = {
   /** GraphQL follows variables as deep as they go, which is deeper than the stack. */
   onParams({ params, setResult }) {
-    if (!isTooDeep(params.variables)) return
-    const message = `The variables have too many levels; at most ${maxLevels} are allowed.`
-    setResult({ errors: [new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } })] })
+    const refusal = checkVariables(params.variables)
+    if (refusal) setResult({ errors: [refusal] })
   },
   onParse({ setParseFn }) {
     const parseWithinLimits: typeof parse = (source, options) => {
@@ -32,6 +32,12 @@ export const withinLimits: Plugin = {
     }
     setValidationFn(validateWithinLimits)
   },
+}
+
+export function checkVariables(variables: unknown): GraphQLError | undefined {
+  if (!isTooDeep(variables)) return undefined
+  const message = `The variables have too many levels; at most ${maxLevels} are allowed.`
+  return new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } })
 }
 
 /** Its readers put what went wrong into the error, with what was sent, and take some of it for a failure of ours. */
@@ -67,4 +73,22 @@ export const withExplainedErrors: Plugin<Context> = {
       },
     }
   },
+}
+
+export const withStreams: Plugin<Context> = {
+  onSubscribe({ args, setSubscribeFn, setResultAndStopExecution }) {
+    const { request } = args.contextValue
+    // Over a WebSocket there is none.
+    if (request && !acceptsStream(request)) setResultAndStopExecution({ errors: [notAcceptable()] })
+    else setSubscribeFn(subscribe)
+  },
+}
+
+function acceptsStream({ headers }: Request): boolean {
+  return /(text\/(event-stream|\*)|\*\/\*)/i.test(headers.get('accept') ?? '*/*')
+}
+
+function notAcceptable(): GraphQLError {
+  const message = 'A subscription is answered in text/event-stream, which Accept leaves out.'
+  return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 406 } } })
 }

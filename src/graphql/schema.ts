@@ -5,6 +5,8 @@ import './types/nodes.ts'
 import './types/accounts.ts'
 import './types/api-keys.ts'
 import './types/api-keys-update.ts'
+import './types/events-list.ts'
+import './types/events-watch.ts'
 import './types/gpu-models.ts'
 import './types/instances.ts'
 import './types/instances-best.ts'
@@ -13,6 +15,7 @@ import './types/instances-list.ts'
 import './types/instances-quote.ts'
 import './types/instances-rent.ts'
 import './types/instances-update.ts'
+import './types/instances-watch.ts'
 import './types/machines.ts'
 import './types/offers.ts'
 import './types/offers-search.ts'
@@ -29,6 +32,10 @@ import './types/templates-update.ts'
 
 builder.mutationType({
   description: 'What can be done. Each answers with what came of it, or with a typed error that says why not.',
+})
+builder.subscriptionType({
+  description:
+    'What can be followed, over Server-Sent Events or a WebSocket. When Berth ends a stream, its last result has an error with the code `STREAM_ENDED` and the `reason`.',
 })
 builder.queryType({ description: 'What can be asked. Every field needs a key; see `Authorization: Bearer`.' })
 

@@ -38,8 +38,12 @@ export function createRouter(
 function answeringHead(handler: Handler): Handler {
   return async (request, context) => {
     if (request.method !== 'HEAD') return await handler(request, context)
-    const { url, headers, signal } = request
+    const { url, headers } = request
+    // Nobody reads the body, which might be a stream without an end.
+    const done = new AbortController()
+    const signal = AbortSignal.any([request.signal, done.signal])
     const { status, headers: answered } = await handler(new Request(url, { headers: [...headers], signal }), context)
+    done.abort()
     return new Response(null, { status, headers: answered })
   }
 }

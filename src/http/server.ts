@@ -1,12 +1,21 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { createServerAdapter } from '@whatwg-node/server'
 import { json } from './json.ts'
+import { problemOf, refusal } from './refusal.ts'
+import type { Sockets } from './sockets.ts'
 
 export type Fetch = (request: Request) => Promise<Response>
 
-/** The HTTP server around an app. Whoever sends slowly, or for ever, is cut off. */
-export function createHttpServer(fetch: Fetch): Server {
+export type ServerOptions = {
+  /** Takes WebSockets. Without it there are none. */
+  upgrade?: Sockets['upgrade']
+  /** A connection that takes nothing of what waits for it for so long is cut off. */
+  stalledMs?: number
+}
+
+/** The HTTP server around an app. Whoever sends slowly, or for ever, or does not read, is cut off. */
+export function createHttpServer(fetch: Fetch, { upgrade, stalledMs = 30_000 }: ServerOptions = {}): Server {
   // The adapter would answer with the stack of whatever is thrown.
   const adapter = createServerAdapter((request: Request) => fetch(request).catch(somethingWentWrong))
   const settings = {
@@ -17,13 +26,18 @@ export function createHttpServer(fetch: Fetch): Server {
     maxHeaderSize: 16_384,
     // Checked with the rest, and answered in JSON.
     requireHostHeader: false,
+    // Java's client asks on every request for another version of HTTP. It is answered as if it had not.
+    shouldUpgradeCallback: (request: IncomingMessage) => upgrade !== undefined && isForSocket(request),
   }
   const answering = new WeakMap<Duplex, ServerResponse>()
   const server = createServer(settings, (request, response) => {
     const problem = problemOf(request)
     answering.set(request.socket, response)
     if (problem) refuse(response, 400, 'bad_request', problem)
-    else void adapter(request, response)
+    else
+      void adapter(request, response)
+        // It takes the limit off for streams, which are never silent for so long.
+        .then(() => request.socket.setTimeout(stalledMs))
   })
   server.on('checkExpectation', (_request, response) =>
     refuse(response, 417, 'expectation_failed', 'Nothing but 100-continue can be expected.'),
@@ -34,26 +48,15 @@ export function createHttpServer(fetch: Fetch): Server {
     if (socket.writable && error.code !== 'ECONNRESET' && !isBusy) socket.end(unreadable(error.code))
     else socket.destroy()
   })
+  if (upgrade) server.on('upgrade', upgrade)
+  server.timeout = stalledMs
   server.maxRequestsPerSocket = 1_000
   server.maxConnections = 2_000
   return server
 }
 
-/** What no client sends in good faith, and what proxies and servers are known to read differently. */
-function problemOf({ httpVersion, url, rawHeaders }: IncomingMessage): string | undefined {
-  const valuesOf = (name: string) =>
-    rawHeaders.filter((_, index) => rawHeaders[index - 1]?.toLowerCase() === name && index % 2 === 1)
-  const hosts = valuesOf('host')
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'HTTP 1.1 is spoken here.'
-  if (!url?.startsWith('/')) return 'The request line must have a path.'
-  if (hosts.length !== 1 || !isHost(hosts[0] ?? '')) return 'There must be one Host header with a host name.'
-  if (valuesOf('authorization').length > 1) return 'There must be one Authorization header at most.'
-  return undefined
-}
-
-/** Part of the URL that everything behind reads, so whoever passes must make one. */
-function isHost(text: string): boolean {
-  return /^[\w.:[\]-]+$/.test(text) && URL.canParse(`http://${text}`)
+function isForSocket({ method, url, headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && /^\/graphql\/?(\?|$)/.test(url ?? '')
 }
 
 function somethingWentWrong(): Response {
@@ -65,12 +68,9 @@ function refuse(response: ServerResponse, status: number, error: string, msg: st
   response.end(JSON.stringify({ success: false, error, msg }))
 }
 
-/** What Node would answer to bytes that become no request, in the shape of every failure. */
+/** What Node would answer to bytes that become no request. */
 function unreadable(code: string | undefined): string {
-  const [status, error, msg] = unreadables[code ?? ''] ?? [400, 'bad_request', 'This is not HTTP.']
-  const body = JSON.stringify({ success: false, error, msg })
-  const headers = `content-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close`
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headers}\r\n\r\n${body}`
+  return refusal(...(unreadables[code ?? ''] ?? [400, 'bad_request', 'This is not HTTP.']))
 }
 
 const unreadables: Record<string, [status: number, error: string, msg: string]> = {

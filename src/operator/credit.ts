@@ -10,7 +10,9 @@ export const creditCommands: Record<string, Command> = {
         account: { required: true, meaning: 'its email address' },
         amount: { required: true, meaning: 'dollars, above 0' },
         reason: { meaning: 'for the history of the account' },
-        'idempotency-key': { meaning: 'a text of your choice: repeated with it, the command grants nothing again' },
+        'idempotency-key': {
+          meaning: 'a text of your choice: repeated with it while events are kept, the command grants nothing again',
+        },
       },
     },
     ({ account, amount, reason, 'idempotency-key': idempotencyKey }) => {

@@ -16,7 +16,7 @@ type Granted = { email: string; beforeNanos: bigint; afterNanos: bigint; replaye
 
 export function creditOperations({ database, now }: DataDeps) {
   return {
-    /** Adds to what an account can spend. With an idempotency key once and for all, however often it is asked for. */
+    /** Adds to what an account can spend. With an idempotency key once, however often it is asked for, as long as its event is kept. */
     async grantCredit(email: string, grant: Grant): Promise<Granted> {
       checkGrant(grant)
       const at = now()

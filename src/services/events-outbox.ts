@@ -4,6 +4,7 @@
 import { Prisma } from '../database/generated/client.ts'
 import type { Event, Position } from '../domain/events.ts'
 import type { DataDeps } from './deps.ts'
+import { eventColumns, placeSql, toEvent } from './events-sql.ts'
 
 const { sql } = Prisma
 
@@ -11,7 +12,6 @@ export type Outbox = ReturnType<typeof outboxServices>
 
 /** So many events at a time. */
 const batch = 500
-export const eventColumns = sql`e.xid::text, e.id, e.type, e.account_id, e.instance_id, e.api_key_id, e.before, e.after, e.reason, e.at`
 
 export function outboxServices({ database, now }: DataDeps) {
   return {
@@ -27,7 +27,7 @@ export function outboxServices({ database, now }: DataDeps) {
         WITH horizon AS MATERIALIZED (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS xmin)
         SELECT h.xmin::text, e.* FROM horizon h LEFT JOIN LATERAL (
           SELECT ${eventColumns} FROM events e
-          WHERE (e.xid, e.id) > (${String(after.xid)}::xid8, ${String(after.id)}::bigint) AND e.xid < h.xmin
+          WHERE (e.xid, e.id) > ${placeSql(after)} AND e.xid < h.xmin
           AND e.account_id = ANY(${accountIds}::int[]) ORDER BY e.xid, e.id LIMIT ${batch}
         ) e ON true`)
       const events = rows.filter(([, xid]) => xid !== null).map(row => toEvent(row.slice(1)))
@@ -54,9 +54,4 @@ export function outboxServices({ database, now }: DataDeps) {
       return new Set(rows.map(([publicId]) => publicId as string))
     },
   }
-}
-
-export function toEvent(row: unknown[]): Event {
-  const [xid, id, type, accountId, instanceId, apiKeyId, before, after, reason, at] = row
-  return { xid: BigInt(xid as string), id, type, accountId, instanceId, apiKeyId, before, after, reason, at } as Event
 }

@@ -2,17 +2,15 @@
 
 import { Prisma } from '../database/generated/client.ts'
 import type { Actor } from '../domain/actor.ts'
-import { DomainError } from '../domain/errors.ts'
-import { type Event, type EventFilter, isAskedFor, mayRead, type Position } from '../domain/events.ts'
-import { parseCursor, printCursor } from '../domain/pages.ts'
+import { checkEventFilter, type Event, type EventFilter, isAskedFor, mayRead, type Position } from '../domain/events.ts'
+import { checkKept, type EventCursor, parseEventCursor, printEventCursor } from '../domain/events-page.ts'
 import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
-import { eventColumns, toEvent } from './events-outbox.ts'
+import type { EventEdge } from './events-history.ts'
+import { eventColumns, keptNow, placeSql, toEvent, toKept } from './events-sql.ts'
 import { type Following, streamOf } from './feed.ts'
 
 const { sql } = Prisma
-
-export type EventEdge = { node: Event; cursor: string }
 
 const batch = 200
 
@@ -24,59 +22,43 @@ export function watchServices({ database, feed }: Deps) {
      */
     async watch(actor: Actor, filter: EventFilter, cursor?: string | null): Promise<AsyncIterableIterator<EventEdge>> {
       authorise(actor, 'events.watch')
-      const epoch = await readEpoch()
-      const after = cursor ? placeOf(cursor, epoch) : undefined
+      checkEventFilter(filter)
+      const after = cursor ? parseEventCursor(cursor) : undefined
+      const kept = toKept((await database.rows(keptNow))[0])
+      if (after) checkKept(after, kept)
       const wants = (event: Event) => isAskedFor(event, filter) && mayRead(actor, event)
       const following = await feed.follow(actor, { wants })
       return streamOf(following, edges(following))
 
       async function* edges({ from, next }: Following): AsyncGenerator<EventEdge> {
         for await (const event of after ? missed(actor, after, from) : [])
-          if (wants(event)) yield edgeOf(event, epoch.value)
+          if (wants(event)) yield edgeOf(event, kept.epoch)
         for (let news = await next(); news; news = await next())
-          yield* news.events.map(event => edgeOf(event, epoch.value))
+          yield* news.events.map(event => edgeOf(event, kept.epoch))
       }
     },
   }
 
-  async function readEpoch(): Promise<{ value: number; purged: Position }> {
-    const [row] = await database.rows(sql`SELECT epoch, purged_xid::text, purged_id FROM outbox`)
-    const [value, xid, id] = row as [number, string, bigint]
-    return { value, purged: { xid: BigInt(xid), id } }
-  }
-
   /** What happened to an account after one place, up to another before which nothing more will appear. */
-  async function* missed({ accountId }: Actor, after: Position, upTo: Position): AsyncGenerator<Event> {
+  async function* missed({ accountId }: Actor, after: EventCursor, upTo: Position): AsyncGenerator<Event> {
     for (let place = after; ; ) {
       const rows = await database.rows(sql`
-        SELECT ${eventColumns} FROM events e WHERE e.account_id = ${accountId}
-        AND (e.xid, e.id) > (${String(place.xid)}::xid8, ${String(place.id)}::bigint)
-        AND (e.xid, e.id) <= (${String(upTo.xid)}::xid8, ${String(upTo.id)}::bigint)
-        ORDER BY e.xid, e.id LIMIT ${batch}`)
-      const events = rows.map(toEvent)
+        SELECT k.*, e.* FROM (${keptNow}) k LEFT JOIN LATERAL (
+          SELECT ${eventColumns} FROM events e WHERE e.account_id = ${accountId}
+          AND (e.xid, e.id) > ${placeSql(place)} AND (e.xid, e.id) <= ${placeSql(upTo)}
+          ORDER BY e.xid, e.id LIMIT ${batch}
+        ) e ON true`)
+      // Between two readings some may have gone.
+      checkKept(place, toKept(rows[0]))
+      const events = rows.filter(([, , , , xid]) => xid !== null).map(row => toEvent(row.slice(4)))
       yield* events
       const last = events.at(-1)
       if (!last || events.length < batch) return
-      place = last
+      place = { ...last, epoch: after.epoch }
     }
   }
 }
 
-const scope = 'events'
-
-export function edgeOf(node: Event, epoch: number): EventEdge {
-  return { node, cursor: printCursor(scope, [epoch, String(node.xid), String(node.id)]) }
-}
-
-/** Where a cursor stands, if what follows it is still there. */
-function placeOf(cursor: string, { value, purged }: { value: number; purged: Position }): Position {
-  const [epoch, ...rest] = parseCursor(cursor, scope)
-  const [xid, id] = rest.map(part => (typeof part === 'string' && /^\d{1,19}$/.test(part) ? BigInt(part) : undefined))
-  if (typeof epoch !== 'number' || xid === undefined || id === undefined)
-    throw new DomainError('INVALID_CURSOR', 'This is not a cursor of events.')
-  const place = { xid, id }
-  const tooOld = xid < purged.xid || (xid === purged.xid && id < purged.id)
-  if (epoch === value && !tooOld) return place
-  const message = 'Events after this cursor are not kept any more. Read what there is now, and begin without a cursor.'
-  throw new DomainError('CURSOR_EXPIRED', message)
+function edgeOf(node: Event, epoch: number): EventEdge {
+  return { node, cursor: printEventCursor(node, epoch) }
 }

@@ -19,26 +19,37 @@ export type Following = {
   from: Position
   /** Waits for something new, or so long. Undefined once it is closed; throws when Berth ends the stream. */
   next(timeoutMs?: number): Promise<News | undefined>
+  closed(): boolean
   close(): void
 }
 
 /**
  * What a generator yields, for a reader that may go at any time. A generator that waits does not hear that, so whatever it
- * waits for is ended too.
+ * waits for is ended too. And when Berth ends the stream, what the generator has left is not told any more.
  */
 export function streamOf<Item>(following: Following, items: AsyncGenerator<Item>): AsyncIterableIterator<Item> {
   const ended = { done: true, value: undefined } as const
+  let over = false
+
+  function close(): void {
+    over = true
+    following.close()
+  }
+
   return {
     async next() {
-      const item = await items.next().catch((error: unknown) => {
-        following.close()
+      if (over) return ended
+      try {
+        const item = following.closed() ? await following.next().then(() => ended) : await items.next()
+        if (item.done) close()
+        return item
+      } catch (error) {
+        close()
         throw error
-      })
-      if (item.done) following.close()
-      return item
+      }
     },
     async return() {
-      following.close()
+      close()
       await items.return(undefined)
       return ended
     },

@@ -6,7 +6,9 @@ import { apiKeyServices } from './api-keys.ts'
 import { identityServices } from './api-keys-identity.ts'
 import { apiKeyOperations } from './api-keys-operations.ts'
 import type { DataDeps, Deps } from './deps.ts'
+import { historyServices } from './events-history.ts'
 import { outboxServices } from './events-outbox.ts'
+import { retentionServices } from './events-retention.ts'
 import { watchServices } from './events-watch.ts'
 import { gpuModelServices } from './gpu-models.ts'
 import { housekeepingServices } from './housekeeping.ts'
@@ -17,6 +19,7 @@ import { commandServices } from './instances-command.ts'
 import { policyServices } from './instances-policy.ts'
 import { quoteServices } from './instances-quote.ts'
 import { rentServices } from './instances-rent.ts'
+import { instanceWatchServices } from './instances-watch.ts'
 import { machineOperations, machineServices } from './machines.ts'
 import { importOperations } from './machines-import.ts'
 import { machineListOperations } from './machines-list.ts'
@@ -39,7 +42,7 @@ export function createServices(deps: Deps) {
   return {
     accounts: accountServices(deps),
     apiKeys: { ...identityServices(deps), ...apiKeyServices(deps) },
-    events: watchServices(deps),
+    events: { ...historyServices(deps), ...watchServices(deps) },
     gpuModels: gpuModelServices(deps),
     instances: {
       ...instanceServices(deps),
@@ -48,6 +51,7 @@ export function createServices(deps: Deps) {
       ...bestServices(deps),
       ...commandServices(deps),
       ...bidServices(deps),
+      ...instanceWatchServices(deps),
     },
     machines: machineServices(deps),
     offers: offerServices(deps),
@@ -82,6 +86,11 @@ export function createOutbox(deps: DataDeps) {
   return outboxServices(deps)
 }
 
+/** What keeps the events from becoming too many. No face has it. */
+export function createRetention(deps: DataDeps, retentionDays: number) {
+  return retentionServices(deps, retentionDays)
+}
+
 /** What the reconciler does. No face has it. */
 export function createReconciliation(deps: Deps) {
   return reconciliationServices(deps)
@@ -93,8 +102,8 @@ export function createPolicies(deps: DataDeps) {
 }
 
 /** What is deleted since nobody needs it any more. No face has it. */
-export function createChores(deps: DataDeps) {
-  return housekeepingServices(deps)
+export function createChores(deps: DataDeps, eventRetentionDays: number) {
+  return { ...housekeepingServices(deps), purgeEvents: createRetention(deps, eventRetentionDays).purge }
 }
 
 /** How the work is going, for operators. No face has it. */

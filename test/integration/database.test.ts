@@ -84,6 +84,7 @@ describe('a gateway that starts', () => {
       demoKeyFile: undefined,
       secret: '',
       simulatedDelay: 0,
+      eventRetentionDays: 90,
     }
     const app = createApp({ ...options, databaseUrl: url, poolSize: 2, log, now: () => new Date() })
     const ready = async () => (await app.fetch(new Request('http://berth.test/ready'))).status

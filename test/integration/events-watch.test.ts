@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Actor } from '../../src/domain/actor.ts'
-import type { EventEdge } from '../../src/services/events-watch.ts'
 import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { take } from '../support/events.ts'
 import { listMachines } from '../support/factories.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
 
@@ -29,16 +29,6 @@ afterAll(async () => {
   await gateway.close()
   await testDatabase.drop()
 })
-
-async function take(stream: AsyncIterator<EventEdge>, count: number): Promise<EventEdge[]> {
-  const taken: EventEdge[] = []
-  while (taken.length < count) {
-    const { value, done } = await stream.next()
-    if (done) break
-    taken.push(value)
-  }
-  return taken
-}
 
 async function rent(actor: Actor): Promise<bigint> {
   const [offer] = await gateway.sql(

@@ -54,6 +54,7 @@ export async function startApp({ beside, ...options }: TestAppOptions = {}): Pro
     demoKeyFile: undefined,
     secret: 'a secret of tests',
     simulatedDelay: 1,
+    eventRetentionDays: 90,
     log: createLog('info', { write: line => void log.push(JSON.parse(line)) }),
     now: clock.now,
     ...options,

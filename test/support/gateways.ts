@@ -46,6 +46,7 @@ export function openGateway({ url, now, between, poolSize = 4, delayFactor = 1 }
   const operations = createOperations({ database, now })
   return {
     database,
+    feed,
     services,
     operations,
     reconciliation,

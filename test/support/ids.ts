@@ -1,11 +1,15 @@
-import { GraphQLID, type GraphQLInputType, getNamedType, isInputObjectType } from 'graphql'
+import { GraphQLID, type GraphQLInputType, type GraphQLObjectType, getNamedType, isInputObjectType } from 'graphql'
 import { schema } from '../../src/graphql/schema.ts'
 import { routes } from '../../src/rest/routes.ts'
 
 /** The root fields that are given an id, however deep in their input. */
 export function fieldsWithIds(): string[] {
-  const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]
-  const fields = roots.flatMap(root => Object.values(root?.getFields() ?? {}))
+  const asked = [schema.getQueryType(), schema.getMutationType()].flatMap(namesIn)
+  return [...asked, ...namesIn(schema.getSubscriptionType()).map(name => `subscription ${name}`)]
+}
+
+function namesIn(root: GraphQLObjectType | null | undefined): string[] {
+  const fields = Object.values(root?.getFields() ?? {})
   return fields.filter(field => field.args.some(arg => takesId(arg.type))).map(({ name }) => name)
 }
 

@@ -5,6 +5,7 @@ import type { Operation } from '../../src/domain/permissions.ts'
 import type { TestApp } from './app.ts'
 import type { Rentals } from './rentals.ts'
 import { aPublicKey } from './ssh-keys.ts'
+import { subscribeSse } from './streams.ts'
 
 export type Case = {
   /** What the key must be allowed, and the parameter of it that is this id. Without one a constraint refuses all. */
@@ -28,6 +29,16 @@ const rest =
     return { status: answer.status, body: answer.body }
   }
 
+/** What a stream begins with, or that it begins when nothing happens. */
+const stream =
+  (query: (id: number) => string, { quiet = false } = {}): Case['ask'] =>
+  async (app, key, id) => {
+    const opened = await subscribeSse(app.fetch, key, query(id))
+    const first = quiet && opened.status === 200 ? {} : await opened.next()
+    await opened.close()
+    return { status: opened.status, ...first }
+  }
+
 const refused = '__typename ... on Error { code message }'
 const offer = { operation: 'instances.rent', parameter: 'offerId', of: 'offer' } as const
 const instance = (operation: Operation) => ({ operation, parameter: 'id', of: 'instance' }) as const
@@ -42,6 +53,11 @@ export const fieldCases: Record<string, Case> = {
     operation: 'instances.list',
     of: 'instance',
     ask: graphql(id => `{ instances(filter: { ids: ["${id}"] }) { totalCount nodes { id } } }`),
+  },
+  events: {
+    operation: 'events.list',
+    of: 'instance',
+    ask: graphql(id => `{ events(filter: { instanceIds: ["${id}"] }) { nodes { id instance { label } } } }`),
   },
   node: {
     ...instance('instances.get'),
@@ -149,6 +165,15 @@ export const fieldCases: Record<string, Case> = {
   revokeApiKey: {
     ...apiKey('apiKeys.revoke'),
     ask: graphql(id => `mutation { revokeApiKey(input: { id: "${id}" }) { ${refused} } }`),
+  },
+  'subscription instanceChanged': {
+    ...instance('instances.watch'),
+    ask: stream(id => `subscription { instanceChanged(id: "${id}") { id label } }`),
+  },
+  'subscription events': {
+    operation: 'events.watch',
+    of: 'instance',
+    ask: stream(id => `subscription { events(filter: { instanceIds: ["${id}"] }) { cursor } }`, { quiet: true }),
   },
 }
 

@@ -20,6 +20,7 @@ describe('the settings', () => {
       logLevel: 'info',
       secret: undefined,
       simulatedDelay: 1,
+      eventRetentionDays: 90,
     })
   })
 

@@ -6,6 +6,7 @@ import type { Context } from '../context.ts'
 import { type NodeType, parseId, typeOfId } from '../ids.ts'
 import { Account, accountById } from './accounts.ts'
 import { ApiKey, apiKeyById } from './api-keys.ts'
+import { Event, eventById } from './events.ts'
 import { GpuModel, gpuModelById } from './gpu-models.ts'
 import { Instance, instanceById } from './instances.ts'
 import { Machine, machineById } from './machines.ts'
@@ -21,6 +22,7 @@ type Find<Id> = (context: Context, id: Id) => Promise<object | null>
 const finders: Record<NodeType, Find<bigint>> = {
   Account: small((context, id) => accountById(context).load(id)),
   ApiKey: small((context, id) => apiKeyById(context).load(id)),
+  Event: (context, id) => eventById(context).load(id),
   GpuModel: small((context, id) => gpuModelById(context).load(id)),
   Instance: (context, id) => instanceById(context).load(id),
   Machine: small((context, id) => machineById(context).load(id)),
@@ -38,6 +40,7 @@ function small(find: Find<number>): Find<bigint> {
 const refs = {
   Account,
   ApiKey,
+  Event,
   GpuModel,
   Instance,
   Machine,

@@ -1,0 +1,53 @@
+import type { Event, EventType } from './events.ts'
+
+/** An event in a sentence, for people. */
+export function messageOf({ type, before, after, reason }: Event): string {
+  const facts = { ...before, ...after }
+  const sentence = sentences[type]
+  return `${typeof sentence === 'string' ? sentence : sentence(facts)}${because(reason)}`
+}
+
+type Facts = Record<string, unknown>
+
+const named = (what: string, became: string) => (facts: Facts) =>
+  `${what}${facts['name'] ? ` "${facts['name']}"` : ''} was ${became}.`
+
+const sentences: Record<EventType, string | ((facts: Facts) => string)> = {
+  INSTANCE_CREATED: 'It was rented.',
+  INSTANCE_TARGET_CHANGED: ({ targetState }) => (targetState === 'running' ? 'It is to run.' : 'It is to stop.'),
+  INSTANCE_LABEL_CHANGED: ({ label }) => (label === null ? 'Its label was removed.' : `It is called "${label}" now.`),
+  INSTANCE_GRANTED: 'It got its GPUs.',
+  INSTANCE_OUTBID: 'It lost its GPUs.',
+  INSTANCE_STATUS_CHANGED: ({ status, message }) => `It is ${status} now.${message ? ` ${message}` : ''}`,
+  INSTANCE_ENDING: 'Its machine leaves the market soon.',
+  INSTANCE_DESTROYED: 'It was destroyed.',
+  INSTANCE_REMOVED: 'Nothing of it is left on its machine.',
+  INSTANCE_BID_CHANGED: 'Its bid was changed.',
+  INSTANCE_SSH_KEYS_CHANGED: 'The SSH keys that log in to it were changed.',
+  TEMPLATE_SAVED: named('The template', 'saved'),
+  TEMPLATE_DELETED: named('The template', 'deleted'),
+  SSH_KEY_REGISTERED: named('The SSH key', 'registered'),
+  SSH_KEY_DELETED: named('The SSH key', 'deleted'),
+  API_KEY_CREATED: named('The API key', 'made'),
+  API_KEY_RESET: named('The API key', 'given a new secret'),
+  API_KEY_REVOKED: named('The API key', 'revoked'),
+  VOLUME_CREATED: named('The volume', 'made'),
+  VOLUME_DELETED: named('The volume', 'deleted'),
+  CREDIT_GRANTED: 'Credit was granted.',
+  WEBHOOK_CREATED: 'The webhook was made.',
+  WEBHOOK_SECRET_ROTATED: 'The webhook was given a new secret.',
+  WEBHOOK_TESTED: 'The webhook was tested.',
+  WEBHOOK_DELETED: 'The webhook was deleted.',
+}
+
+/** Reasons that say more than the sentence. Of a status its message does. */
+const reasons: Record<string, string> = {
+  OUTBID: 'Another bids more for them.',
+  ON_DEMAND: 'They were rented on demand.',
+  RENTAL_ENDED: 'Its machine left the market.',
+}
+
+function because(reason: string | null): string {
+  const known = reason === null ? undefined : reasons[reason]
+  return known ? ` ${known}` : ''
+}

@@ -1,0 +1,138 @@
+// WebSockets on the port of HTTP. What is said over them is their face's matter.
+
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { Logger } from 'pino'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { maxBodyBytes } from './body.ts'
+import { problemOf, refusal } from './refusal.ts'
+
+/** A socket, as its face sees it. */
+export type Channel = {
+  protocol: string
+  /** Resolves when it was handed to the network, or never will be. */
+  send(text: string): Promise<void>
+  close(code: number, reason: string): void
+  onMessage(read: (text: string) => Promise<void>): void
+}
+export type SocketContext = { requestId: string; log: Logger; authorization: string | undefined }
+
+/** Who speaks over sockets: what `open` returns hears that the socket is closed, or that it is to be closed soon. */
+export type SocketFace = {
+  protocol: string
+  open(channel: Channel, context: SocketContext): { closed(code: number, reason: string): Promise<void>; leave(): void }
+}
+
+export type SocketLimits = typeof socketLimits
+export const socketLimits = {
+  sockets: 1_000,
+  payloadBytes: maxBodyBytes,
+  /** What may wait for one reader, before more is sent to it. */
+  bytesBehind: 4_000_000,
+  heartbeatMs: 12_000,
+  /** From the stop of the gateway until sockets are cut off that do not close. */
+  graceMs: 1_000,
+}
+
+export type Sockets = {
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
+  /** Closes all, once they have heard what is said to them, and takes no others. */
+  stop(): void
+}
+
+export function createSockets(face: SocketFace, log: Logger, limits: SocketLimits = socketLimits): Sockets {
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    maxPayload: limits.payloadBytes,
+    handleProtocols: protocols => protocols.has(face.protocol) && face.protocol,
+  })
+  const open = new Map<WebSocket, { leave(): void; beat(): void }>()
+  let stopped = false
+  const heart = setInterval(() => {
+    for (const { beat } of open.values()) beat()
+  }, limits.heartbeatMs)
+  heart.unref()
+  server.on('wsClientError', (_error, socket) =>
+    socket.end(refusal(400, 'bad_request', 'This is no handshake of a WebSocket.')),
+  )
+
+  function greet(socket: WebSocket, { headers }: IncomingMessage): void {
+    const context = { requestId: randomUUID(), authorization: headers.authorization }
+    const socketLog = log.child({ requestId: context.requestId })
+    const start = performance.now()
+    const send = (text: string) => {
+      if (socket.bufferedAmount > limits.bytesBehind) socket.terminate()
+      if (socket.readyState !== socket.OPEN) return Promise.resolve()
+      return new Promise<void>(resolve => socket.send(text, () => resolve()))
+    }
+    const { closed, leave } = face.open(
+      {
+        protocol: socket.protocol,
+        send,
+        close: (code, reason) => socket.close(code, reason),
+        onMessage: read =>
+          socket.on('message', (data, isBinary) => {
+            // What came before a refusal was read is not to be answered after it.
+            if (socket.readyState !== socket.OPEN) return
+            read(isBinary ? '' : String(data)).catch((error: unknown) => {
+              socketLog.error({ err: error }, 'A message failed.')
+              socket.close(4500, 'Internal server error')
+            })
+          }),
+      },
+      { ...context, log: socketLog },
+    )
+    open.set(socket, { leave, beat: heartbeat(socket) })
+    // It closes the socket by itself, with the code for what came.
+    socket.on('error', () => {})
+    socket.on('ping', () => {
+      if (socket.bufferedAmount > limits.bytesBehind) socket.terminate()
+    })
+    socket.on('close', (code, reason) => {
+      open.delete(socket)
+      socketLog.info({ code, ms: Math.round(performance.now() - start) }, 'websocket')
+      closed(code, String(reason)).catch((error: unknown) =>
+        socketLog.error({ err: error }, 'A socket was not closed.'),
+      )
+    })
+  }
+
+  return {
+    upgrade(request, socket, head) {
+      const problem = problemOf(request)
+      socket.on('error', () => socket.destroy())
+      if (problem) socket.end(refusal(400, 'bad_request', problem))
+      else if (stopped) socket.end(refusal(503, 'unavailable', 'This gateway stops. Try again.'))
+      else if (open.size >= limits.sockets)
+        socket.end(refusal(503, 'unavailable', 'This gateway has as many WebSockets open as it can. Try again.'))
+      else server.handleUpgrade(request, socket, head, opened => greet(opened, request))
+    },
+    stop() {
+      stopped = true
+      clearInterval(heart)
+      for (const { leave } of open.values()) leave()
+      const cutOff = () => {
+        for (const socket of open.keys()) socket.terminate()
+      }
+      setTimeout(cutOff, limits.graceMs).unref()
+    },
+  }
+}
+
+/**
+ * Whoever has not answered the last beat when the next one comes is gone, or does not read. The answer repeats what was
+ * sent, so that nobody can give it who has not read everything before it.
+ */
+function heartbeat(socket: WebSocket): () => void {
+  let awaited: Buffer | undefined
+  socket.on('pong', data => {
+    if (awaited?.equals(data)) awaited = undefined
+  })
+  return () => {
+    if (awaited) return socket.terminate()
+    awaited = randomBytes(8)
+    socket.ping(awaited)
+  }
+}
