@@ -6,6 +6,9 @@ import { alone, locks } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
 import { createSignals } from './database/signals.ts'
 import { createFeed } from './events/feed.ts'
+import { createDeliveryWork } from './events/webhooks.ts'
+import type { Resolve } from './events/webhooks-resolve.ts'
+import { createSend } from './events/webhooks-send.ts'
 import { createGraphqlFace } from './graphql/face.ts'
 import { createGraphiql } from './graphql/graphiql.ts'
 import { isLoopback } from './http/loopback.ts'
@@ -17,15 +20,17 @@ import { logged } from './http/request-log.ts'
 import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
 import { createSockets, type Sockets } from './http/sockets.ts'
-import { createSimulated, type World } from './providers/simulated.ts'
+import { createSimulated } from './providers/simulated.ts'
+import { type Query, worldIn } from './providers/simulated-world.ts'
 import { createHousekeeping } from './reconciler/housekeeping.ts'
 import { createInstanceLoop } from './reconciler/instances.ts'
-import { createLoops } from './reconciler/loop.ts'
+import { createLoop, createLoops } from './reconciler/loop.ts'
 import { createPolicyLoop } from './reconciler/policies.ts'
 import { createRestFace } from './rest/face.ts'
 import { createSecrets } from './services/secrets.ts'
 import {
   createChores,
+  createDeliveries,
   createMeasures,
   createOperations,
   createOutbox,
@@ -53,7 +58,17 @@ export type AppOptions = {
   simulatedDelay: number
   /** How long events are kept. */
   eventRetentionDays: number
+  /** How long an instance may take to come up, and its machine not to answer. */
+  startTimeoutMs: number
+  offlineGraceMs: number
+  /** Whether webhooks may lead into the network that the app stands in, and need no TLS. */
+  privateWebhooks?: boolean
+  /** Finds the hosts of webhooks. */
+  resolve?: Resolve
 }
+
+/** Requests to webhooks that are on their way at once. They mostly wait. */
+const deliveriesAtOnce = 32
 
 export type App = {
   fetch: Fetch
@@ -87,17 +102,25 @@ export function createApp(options: AppOptions): App {
     secret,
     simulatedDelay,
     eventRetentionDays,
+    startTimeoutMs,
+    offlineGraceMs,
+    privateWebhooks = false,
+    resolve,
   } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const database = openDatabase({ url: databaseUrl, poolSize, onIdleError })
   const feed = createFeed({ outbox: createOutbox({ database, now }), now, log })
-  const deps = { database, now, secrets: createSecrets(secret), feed }
+  const deps = { database, now, secrets: createSecrets(secret), feed, privateWebhooks }
   const services = createServices(deps)
-  const world: World = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
-  const provider = createSimulated({ world, now, delayFactor: simulatedDelay })
+  const query: Query = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
+  const provider = createSimulated({ world: worldIn(query), now, delayFactor: simulatedDelay })
+  const limits = { startTimeoutMs, offlineGraceMs }
+  const send = createSend({ privateWebhooks, resolve })
+  const delivery = createDeliveryWork({ deliveries: createDeliveries(deps), send, log })
   const work = createLoops([
-    createInstanceLoop({ reconciliation: createReconciliation(deps), provider, now, log }),
+    createInstanceLoop({ reconciliation: createReconciliation(deps), provider, now, log, limits }),
     createPolicyLoop({ policies: createPolicies(deps), log }),
+    createLoop({ ...delivery, name: 'webhooks', concurrency: deliveriesAtOnce, log }),
     createHousekeeping({ chores: createChores(deps, eventRetentionDays), now, log }),
   ])
   const operations = createOperations({ database, now })
@@ -166,6 +189,7 @@ export function createApp(options: AppOptions): App {
     async stop() {
       feed.stop()
       sockets.stop()
+      delivery.stop()
       await work.stop()
       await signals.stop()
       await database.close()

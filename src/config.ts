@@ -19,9 +19,13 @@ type Config = {
   secret: string | undefined
   simulatedDelay: number
   eventRetentionDays: number
+  startTimeoutMs: number
+  offlineGraceMs: number
+  privateWebhooks: boolean
 }
 
 const flag = z.enum(['true', 'false']).transform(value => value === 'true')
+const minutes = { must: 'a number of minutes, 1 to 1440', schema: z.coerce.number().min(1).max(1440) }
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
 
 /** Every setting, and what it must be. The README has the same table. */
@@ -37,6 +41,9 @@ const settings = {
   BERTH_SECRET: { must: 'a text of at least 16 characters', schema: z.string().min(16) },
   SIMULATED_DELAY: { must: 'a factor, 0 to 100', schema: z.coerce.number().min(0).max(100) },
   EVENT_RETENTION_DAYS: { must: 'a number of days, 1 to 3650', schema: z.coerce.number().int().min(1).max(3650) },
+  START_TIMEOUT_MINUTES: minutes,
+  OFFLINE_GRACE_MINUTES: minutes,
+  WEBHOOK_PRIVATE_ADDRESSES: { must: 'true or false', schema: flag },
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
 } as const
 /** Settings that no message repeats. */
@@ -62,6 +69,9 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     secret: rest.BERTH_SECRET,
     simulatedDelay: rest.SIMULATED_DELAY ?? 1,
     eventRetentionDays: rest.EVENT_RETENTION_DAYS ?? 90,
+    startTimeoutMs: (rest.START_TIMEOUT_MINUTES ?? 30) * 60_000,
+    offlineGraceMs: (rest.OFFLINE_GRACE_MINUTES ?? 5) * 60_000,
+    privateWebhooks: rest.WEBHOOK_PRIVATE_ADDRESSES ?? false,
   }
 }
 

@@ -26,6 +26,8 @@ export type Authorisation = Pick<ContainerSpec, 'instanceId' | 'sshKeys'>
  * public keys that log in to it, in any order.
  */
 export type Truth =
+  /** Its machine does not answer, so nobody knows. */
+  | { state: 'unreachable' }
   /** There is none. */
   | { state: 'absent' }
   /** Its image is being pulled. It uses no GPU yet. */
@@ -34,7 +36,7 @@ export type Truth =
   | { state: 'prepared'; sshKeys: string[] }
   /** It was started and is not ready yet. */
   | { state: 'starting'; until?: Date }
-  | { state: 'running'; sshKeys: string[] }
+  | { state: 'running'; sshKeys: string[]; until?: Date }
   /** It was told to stop and has not yet. */
   | { state: 'stopping'; until?: Date }
   /** It stopped because it was told to. */
@@ -46,5 +48,21 @@ export type Truth =
 
 /** Whether the container may be using its GPUs. */
 export function isActive({ state }: Truth): boolean {
-  return state === 'starting' || state === 'running' || state === 'stopping'
+  return state === 'starting' || state === 'running' || state === 'stopping' || state === 'unreachable'
 }
+
+/** Where a line of a log came from: the machine tells what it does with the container, and the rest is the container's own. */
+export const logSources = ['machine', 'stdout', 'stderr'] as const
+export type LogSource = (typeof logSources)[number]
+
+/** What a container printed. Reading goes on behind a line when it is told the cursor of that line, whatever became of the container since. */
+export type LogLine = { at: Date; text: string; source: LogSource; cursor: string }
+
+/** Which lines are asked for: those after a cursor, the oldest first to come; or the last ones, which is all that there is unless told how many. */
+export type LogRange = { after?: string | undefined; tail?: number | undefined }
+
+/** So many lines are read at a time, at most. */
+export const maxLogLines = 1_000
+
+/** What became of a command in a container. */
+export type Execution = { exitCode: number; output: string }

@@ -39,15 +39,24 @@ export function isWaiting({ granted, destroyedAt, ...standing }: Instance): bool
 
 /** Why a status is what it is. The code is for programs, the message for people. */
 export type Reason = { code: ReasonCode; message: string; exitCode?: number }
-type ReasonCode =
-  | 'USER_REQUEST'
-  | 'WAITING_FOR_GPUS'
-  | 'OUTBID'
-  | 'IMAGE_PULL_FAILED'
-  | 'START_FAILED'
-  | 'EXITED'
-  | 'CONTAINER_LOST'
-  | 'RENTAL_ENDED'
+export type ReasonCode = (typeof reasonCodes)[number]
+export const reasonCodes = [
+  'USER_REQUEST',
+  'WAITING_FOR_GPUS',
+  'OUTBID',
+  'PULLING',
+  'STARTING',
+  'STARTED',
+  'MACHINE_ERROR',
+  'HOST_UNREACHABLE',
+  'IMAGE_PULL_FAILED',
+  'START_FAILED',
+  'START_TIMEOUT',
+  'EXITED',
+  'HOST_OFFLINE',
+  'CONTAINER_LOST',
+  'RENTAL_ENDED',
+] as const
 
 /** A public port that leads into an instance: what became of the wish. */
 export type PortBinding = Port

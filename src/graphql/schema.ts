@@ -29,6 +29,7 @@ import './types/ssh-keys-update.ts'
 import './types/templates.ts'
 import './types/templates-list.ts'
 import './types/templates-update.ts'
+import './types/webhooks-update.ts'
 
 builder.mutationType({
   description: 'What can be done. Each answers with what came of it, or with a typed error that says why not.',

@@ -55,6 +55,20 @@ export const machineCommands: Record<string, Command> = {
       return ({ machines }) => machines.unlist(machineId).then(() => show(machines, machineId))
     },
   ),
+  'machine unplug': command(
+    { summary: 'Pulls a simulated machine off the net: it does not answer, and what runs on it runs on.', options: id },
+    options => {
+      const machineId = readId('id', options.id)
+      return ({ machines }) => machines.unplug(machineId).then(() => ({ id: machineId, answers: false }))
+    },
+  ),
+  'machine plug': command(
+    { summary: 'Lets a simulated machine answer again that was unplugged.', options: id },
+    options => {
+      const machineId = readId('id', options.id)
+      return ({ machines }) => machines.plug(machineId).then(() => ({ id: machineId, answers: true }))
+    },
+  ),
 }
 
 async function show(machines: Operations['machines'], machineId: number) {
@@ -67,11 +81,11 @@ async function* listMachines({ accounts, machines }: Operations, host: string | 
 }
 
 function present(machine: MachineSummary) {
-  const { drainedAt, unlistedAt, freePorts, listedUntil, instances, volumes } = machine
+  const { drainedAt, unlistedAt, unconfirmedAt, freePorts, listedUntil, instances, volumes } = machine
   return {
     id: machine.id,
     host: machine.host,
-    state: unlistedAt ? 'unlisted' : drainedAt ? 'draining' : 'listed',
+    state: unlistedAt ? 'unlisted' : drainedAt ? 'draining' : unconfirmedAt ? 'suspended' : 'listed',
     gpuModel: machine.gpuModel,
     numGpus: machine.numGpus,
     freeGpus: machine.freeGpus,
@@ -84,6 +98,7 @@ function present(machine: MachineSummary) {
     listedUntil,
     drainedAt,
     unlistedAt,
+    unconfirmedAt,
     instances,
     volumes,
   }

@@ -1,8 +1,9 @@
-import type { Authorisation, ContainerSpec, Truth } from '../domain/containers.ts'
+import type { Authorisation, ContainerSpec, Execution, LogLine, LogRange, Truth } from '../domain/containers.ts'
 
 /**
  * Runs containers somewhere. Every call may be repeated, with the same end; what it asks for has begun when it returns,
- * and `observe` says how far it has come. A call that cannot reach the machine throws.
+ * and `observe` says how far it has come. Where the machine does not answer, every call throws MachineUnreachable. A call
+ * whose signal is aborted throws, and begins nothing afterwards.
  */
 export type Provider = {
   observe(instanceId: bigint, signal: AbortSignal): Promise<Truth>
@@ -14,4 +15,19 @@ export type Provider = {
   stop(instanceId: bigint, signal: AbortSignal): Promise<void>
   /** Removes the container and its disk. */
   remove(instanceId: bigint, signal: AbortSignal): Promise<void>
+  /**
+   * What it printed, the oldest line first, at most `maxLogLines` of them: the first ones after a cursor, else the last
+   * ones. Nothing where there is no container.
+   */
+  logs(instanceId: bigint, range: LogRange, signal: AbortSignal): Promise<LogLine[]>
+  /** Runs a command line in the container's shell, and waits for its end. Throws ContainerNotRunning where it cannot. */
+  exec(instanceId: bigint, command: string, signal: AbortSignal): Promise<Execution>
+}
+
+export class MachineUnreachable extends Error {
+  override name = 'MachineUnreachable'
+}
+
+export class ContainerNotRunning extends Error {
+  override name = 'ContainerNotRunning'
 }

@@ -1,6 +1,20 @@
-import type { Truth } from '../domain/containers.ts'
+import { isActive, type Truth } from '../domain/containers.ts'
 import { type InstanceStatus, isFinal, type Reason, type TargetState } from '../domain/instances.ts'
 import { areSameKeys } from '../domain/ssh-keys.ts'
+import {
+  asked,
+  exited,
+  lost,
+  neverUp,
+  offline,
+  outbid,
+  pulling,
+  restarting,
+  started,
+  starting,
+  unreachable,
+  waiting,
+} from './reasons.ts'
 
 /** What is wished of an instance, and what was last written of it. */
 export type Wish = {
@@ -13,55 +27,86 @@ export type Wish = {
   hasRun: boolean
   /** The public keys that are to log in; null where they stay as they are. */
   sshKeys: string[] | null
+  /** For how long its machine has not answered, it has been loading, and it was to be down; 0 where that is not so. */
+  unreachableMs: number
+  loadingMs: number
+  stoppingMs: number
 }
+
+/** How long is waited for what may never come: for a container to come up, and for a machine to answer again. */
+export type Limits = { startTimeoutMs: number; offlineGraceMs: number }
+
+/** A stop that is not confirmed for so long speaks against the machine. */
+export const confirmMs = 5 * 60_000
 
 export type Step = 'ensure' | 'authorise' | 'start' | 'stop' | 'remove'
 
 /** What to do next and what to write. No steps, and `settled`: nothing is to be done until somebody wishes otherwise. */
 export type Plan = { steps: Step[]; status: InstanceStatus; reason?: Reason | undefined; settled: boolean }
 
+type Seen = Exclude<Truth, { state: 'unreachable' }>
+
 /** From what is wished and what is seen to what is done. It asks nobody, and has an answer for everything. */
-export function plan(wish: Wish, truth: Truth): Plan {
+export function plan(wish: Wish, truth: Truth, limits: Limits): Plan {
+  if (truth.state === 'unreachable') return planUnseen(wish, limits)
   if (wish.destroyed) return planRemoval(wish, truth)
   if (isFinal(wish.status)) return planFinal(wish, truth)
-  return wish.targetState === 'running' && wish.granted ? planRunning(wish, truth) : planStopped(wish, truth)
+  return wish.targetState === 'running' && wish.granted ? planRunning(wish, truth, limits) : planStopped(wish, truth)
 }
 
-function planRemoval({ status }: Wish, { state }: Truth): Plan {
+/**
+ * Nothing can be done but to ask again, also of what is destroyed or has ended: it may still run there, and is stopped
+ * or removed when its machine is back. A machine that is away for a moment costs nobody his instance.
+ */
+function planUnseen({ destroyed, status, unreachableMs }: Wish, { offlineGraceMs }: Limits): Plan {
+  if (destroyed || isFinal(status)) return { steps: [], status, settled: false }
+  if (unreachableMs < offlineGraceMs) return { steps: [], status, reason: unreachable, settled: false }
+  return { steps: [], status: 'offline', reason: offline(unreachableMs), settled: false }
+}
+
+function planRemoval({ status }: Wish, { state }: Seen): Plan {
   return state === 'absent' ? { steps: [], status, settled: true } : { steps: ['remove'], status, settled: false }
 }
 
 /** It never runs again. If it does all the same, because its machine came back, it is stopped. */
-function planFinal({ status }: Wish, { state }: Truth): Plan {
+function planFinal({ status }: Wish, { state }: Seen): Plan {
   if (state === 'starting' || state === 'running') return { steps: ['stop'], status, settled: false }
   return { steps: [], status, settled: state !== 'stopping' }
 }
 
-function planRunning(wish: Wish, truth: Truth): Plan {
+function planRunning(wish: Wish, truth: Seen, { startTimeoutMs }: Limits): Plan {
   const { status, hasRun } = wish
+  const late = wish.status === 'loading' && wish.loadingMs >= startTimeoutMs
   switch (truth.state) {
     case 'absent':
-      return hasRun ? end('unknown', lost) : { steps: ['ensure'], status: 'loading', settled: false }
+      if (hasRun) return end('unknown', lost)
+      return late ? end('exited', neverUp(startTimeoutMs)) : toLoad('ensure', pulling)
     case 'preparing':
     case 'starting':
-      return { steps: [], status: 'loading', settled: false }
+      // It is looked at once more, and stopped if it is starting.
+      if (late) return end('exited', neverUp(startTimeoutMs))
+      return { steps: [], status: 'loading', reason: truth.state === 'preparing' ? pulling : starting, settled: false }
     case 'prepared':
     case 'stopped':
-      return { steps: [nextToStart(wish, truth)], status: 'loading', settled: false }
-    case 'running':
-      return hasOtherKeys(wish, truth)
-        ? { steps: ['authorise'], status: 'running', settled: false }
-        : { steps: [], status: 'running', settled: true }
+      return toLoad(nextToStart(wish, truth), starting)
+    case 'running': {
+      const known = !hasOtherKeys(wish, truth)
+      return { steps: known ? [] : ['authorise'], status: 'running', reason: started, settled: known }
+    }
     case 'stopping':
-      return { steps: [], status: 'stopping', settled: false }
+      return { steps: [], status: 'stopping', reason: restarting, settled: false }
     case 'exited':
       // What ended while it was to be stopped, was stopped: it can start again.
       return status === 'stopped' || status === 'stopping' || status === 'scheduling'
-        ? { steps: [nextToStart(wish, truth)], status: 'loading', settled: false }
+        ? toLoad(nextToStart(wish, truth), starting)
         : end('exited', exited(truth.exitCode))
     case 'failed':
       return end('exited', truth)
   }
+}
+
+function toLoad(step: Step, reason: Reason): Plan {
+  return { steps: [step], status: 'loading', reason, settled: false }
 }
 
 /** A key that was taken away must not log in, not even while the container comes up. */
@@ -73,16 +118,16 @@ function hasOtherKeys(wish: Wish, container: { sshKeys: string[] }): boolean {
   return wish.sshKeys !== null && !areSameKeys(wish.sshKeys, container.sshKeys)
 }
 
-function planStopped(wish: Wish, truth: Truth): Plan {
+function planStopped(wish: Wish, truth: Seen): Plan {
   const { status, reason } = rest(wish)
   switch (truth.state) {
     case 'absent':
       return wish.hasRun ? end('unknown', lost) : { steps: [], status, reason, settled: true }
     case 'starting':
     case 'running':
-      return { steps: ['stop'], status: 'stopping', reason, settled: false }
+      return { steps: ['stop'], status: 'stopping', reason: reason ?? asked, settled: false }
     case 'stopping':
-      return { steps: [], status: 'stopping', reason, settled: false }
+      return { steps: [], status: 'stopping', reason: reason ?? asked, settled: false }
     case 'failed':
       return end('exited', truth)
     case 'preparing':
@@ -111,18 +156,13 @@ function end(status: InstanceStatus, { code, message, exitCode }: Reason): Plan 
   }
 }
 
-const asked: Reason = { code: 'USER_REQUEST', message: 'It was asked to stop.' }
-const outbid: Reason = {
-  code: 'OUTBID',
-  message: 'A higher bid or a rental on demand has its GPUs; it resumes when they are free.',
-}
-const lost: Reason = { code: 'CONTAINER_LOST', message: 'Its machine does not have its container any more.' }
-/** The market gave it its GPUs, or will; a container that still runs on them must go first. */
-export const waiting: Reason = {
-  code: 'WAITING_FOR_GPUS',
-  message: 'Its GPUs are in use; it starts when they are free.',
-}
-
-function exited(exitCode: number): Reason {
-  return { code: 'EXITED', message: `Its container ended by itself, with exit code ${exitCode}.`, exitCode }
+/**
+ * Whether its machine owes an answer for too long: it may still use GPUs that it is not to use, and nobody knows. Such
+ * a machine is given nothing new.
+ */
+export function isUnconfirmed(wish: Wish, truth: Truth, { status }: Plan): boolean {
+  const { targetState, granted, destroyed, unreachableMs, stoppingMs } = wish
+  if (targetState === 'running' && granted && !destroyed && !isFinal(status)) return false
+  if (truth.state !== 'unreachable') return isActive(truth) && stoppingMs >= confirmMs
+  return status === 'offline' || unreachableMs >= confirmMs
 }

@@ -106,8 +106,8 @@ function statusOf({ status, startedAt }: Instance): InstanceRow['actual_status']
   }
 }
 
-function messageOf({ status, reasonMessage, launch }: Instance): string {
-  if (status === 'running') return `success, running ${launch.image}`
+function messageOf({ status, reasonCode, reasonMessage, launch }: Instance): string {
+  if (status === 'running' && reasonCode !== 'HOST_UNREACHABLE') return `success, running ${launch.image}`
   return (
     reasonMessage ?? (isFinal(status) ? `The instance is ${status}.` : `The instance is being made ready: ${status}.`)
   )

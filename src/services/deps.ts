@@ -5,5 +5,8 @@ import type { Secrets } from './secrets.ts'
 /** What every service is built from. Made once, in app.ts. */
 export type DataDeps = { database: Database; now: () => Date }
 
-/** What those need beside it that keep secrets, or tell what happens. */
-export type Deps = DataDeps & { secrets: Secrets; feed: Feed }
+/**
+ * What those need beside it that keep secrets, or tell what happens. `privateWebhooks`: events may be sent into the network
+ * that Berth stands in.
+ */
+export type Deps = DataDeps & { secrets: Secrets; feed: Feed; privateWebhooks?: boolean | undefined }

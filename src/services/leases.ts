@@ -16,6 +16,12 @@ export type Lease = {
   granted: boolean
   hasRun: boolean
   destroyed: boolean
+  destroyedAt: Date | null
+  statusChangedAt: Date
+  /** Since when its machine does not answer; null while it does. */
+  unreachableAt: Date | null
+  /** Since when its machine does not confirm that it is down. */
+  unconfirmedAt: Date | null
   /** The public keys that are to log in; null where they are as they were when it was made. */
   sshKeys: string[] | null
 }

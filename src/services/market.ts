@@ -116,10 +116,12 @@ async function grant(tx: Transaction, machine: Machine, claims: Claim[], granted
   const accounts = new Map(rows.map(([id, accountId]) => [id as bigint, accountId as number]))
   const events = moved.map((claim): NewEvent => {
     const about = { instanceId: claim.instanceId, accountId: accounts.get(claim.instanceId) as number }
-    if (!claim.holds) return { ...about, type: 'INSTANCE_GRANTED' }
+    const [before, after] = [{ granted: claim.holds }, { granted: !claim.holds }]
+    if (!claim.holds) return { ...about, type: 'INSTANCE_GRANTED', before, after, reason: 'GPUS_FREE' }
     const minimum = bidToWin(claim, machine, claims)
-    if (minimum === undefined) return { ...about, type: 'INSTANCE_OUTBID', reason: 'ON_DEMAND' }
-    return { ...about, type: 'INSTANCE_OUTBID', reason: 'OUTBID', after: { minimumBidNanos: String(minimum) } }
+    const lost = { ...about, type: 'INSTANCE_OUTBID' as const, before }
+    if (minimum === undefined) return { ...lost, after, reason: 'ON_DEMAND' }
+    return { ...lost, after: { ...after, minimumBidNanos: String(minimum) }, reason: 'OUTBID' }
   })
   await recordEvents(tx, events, at)
 }

@@ -21,29 +21,64 @@ export type Finding = {
   inactive: boolean
   /** It was destroyed, and its container is gone. */
   gone: boolean
+  /** Its machine answered. */
+  answered: boolean
+  /** Its machine owes the answer that it is down, for too long. */
+  unconfirmed: boolean
+  /** It could not be looked at, or nothing be done for it. */
+  failed: boolean
   /** When to look again; null for when somebody wishes otherwise. */
   dueAt: Date | null
 }
 
-export async function recordFinding(tx: Transaction, lease: Lease, finding: Finding, at: Date): Promise<void> {
+/** What became of a machine by it: nothing new is rented on it from now on, or can be again. */
+export type Suspension = 'suspended' | 'cleared'
+
+export async function recordFinding(
+  tx: Transaction,
+  lease: Lease,
+  finding: Finding,
+  at: Date,
+): Promise<Suspension | undefined> {
   const machine = await lockMachine(tx, lease.machineId)
   if (finding.inactive) await lockHeirs(tx, lease)
-  if (!machine || !(await isHeld(tx, lease))) return
+  if (!machine || !(await isHeld(tx, lease))) return undefined
   const vacated = finding.inactive && (await vacate(tx, lease, at))
-  if (finding.gone) await release(tx, lease, machine, at)
+  const emptied = finding.gone ? await release(tx, lease, machine, at) : machine
   // What just ended is looked at once more: it still has its GPUs, which the market must give to others.
   const ended = isFinal(finding.status) && !isFinal(lease.status)
   const dueAt = ended ? at : finding.dueAt
   const [current] = await tx.rows(sql`
-    UPDATE instances SET leased_until = NULL, attempts = 0,
+    UPDATE instances SET leased_until = NULL, attempts = ${finding.failed ? lease.attempts + 1 : 0},
+      seen_at = CASE WHEN ${finding.answered} THEN ${at} ELSE seen_at END,
+      unreachable_at = CASE WHEN ${finding.answered} THEN NULL ELSE coalesce(unreachable_at, ${at}) END,
       started_at = CASE WHEN ${finding.ran} THEN coalesce(started_at, ${at}) ELSE started_at END,
       due_at = CASE WHEN generation = ${lease.generation} THEN ${dueAt}::timestamptz ELSE due_at END
     WHERE id = ${lease.instanceId} RETURNING generation`)
   // Others may have something to do now, or it has itself.
   if (vacated || ended || current?.[0] !== lease.generation) tx.announce()
-  if (current?.[0] !== lease.generation) return
+  if (current?.[0] !== lease.generation) return undefined
   // Of what ended before there is nothing new to be said: why it ended stays.
   if (!isFinal(lease.status)) await writeStatus(tx, lease, finding, at)
+  return await suspend(tx, lease, finding, emptied, at)
+}
+
+/** A machine that owes an answer for any of its instances is given nothing new, until it has answered for all. */
+async function suspend(
+  tx: Transaction,
+  { instanceId, unconfirmedAt: before }: Lease,
+  { unconfirmed }: Finding,
+  machine: Machine,
+  at: Date,
+): Promise<Suspension | undefined> {
+  if (unconfirmed === (before !== null)) return undefined
+  await tx.rows(sql`UPDATE instances SET unconfirmed_at = ${unconfirmed ? at : null} WHERE id = ${instanceId}`)
+  const [row] = await tx.rows(sql`SELECT min(unconfirmed_at) FROM instances WHERE machine_id = ${machine.id}`)
+  const unconfirmedAt = row?.[0] as Date | null
+  if ((unconfirmedAt === null) === (machine.unconfirmedAt === null)) return undefined
+  await tx.rows(sql`UPDATE machines SET unconfirmed_at = ${unconfirmedAt} WHERE id = ${machine.id}`)
+  await relistMarket(tx, { ...machine, unconfirmedAt }, at)
+  return unconfirmedAt === null ? 'cleared' : 'suspended'
 }
 
 /** Takes the instance and those that wait for the GPUs that it leaves, in the order of all who take several. */
@@ -71,16 +106,24 @@ async function vacate(tx: Transaction, { instanceId, machineId }: Lease, at: Dat
  * Its disk and its ports are the machine's again, and may be what others wait for. Volumes stay, and are free. Its
  * secrets go, since nothing is started with them any more.
  */
-async function release(tx: Transaction, { instanceId, accountId }: Lease, machine: Machine, at: Date): Promise<void> {
+async function release(
+  tx: Transaction,
+  { instanceId, accountId }: Lease,
+  machine: Machine,
+  at: Date,
+): Promise<Machine> {
   const removed = await tx.rows(sql`
     UPDATE instances SET removed_at = ${at}, registry_login = NULL, secret_env = NULL
     WHERE id = ${instanceId} AND removed_at IS NULL RETURNING disk_mb`)
-  if (removed.length === 0) return
+  if (removed.length === 0) return machine
   const ports = await tx.rows(sql`DELETE FROM port_bindings WHERE instance_id = ${instanceId} RETURNING host_port`)
   await releaseVolumes(tx, instanceId, at)
-  const freed = await changeRoom(tx, machine, { diskMb: removed[0]?.[0] as number, ports: ports.length })
+  const before = { diskMb: removed[0]?.[0] as number, ports: ports.length }
+  const freed = await changeRoom(tx, machine, before)
   await relistMarket(tx, freed, at)
-  await recordEvents(tx, [{ type: 'INSTANCE_REMOVED', accountId, instanceId }], at)
+  const event = { type: 'INSTANCE_REMOVED' as const, accountId, instanceId, reason: 'CONTAINER_GONE' }
+  await recordEvents(tx, [{ ...event, before, after: { diskMb: 0, ports: 0 } }], at)
+  return freed
 }
 
 async function writeStatus(tx: Transaction, lease: Lease, { status, reason }: Finding, at: Date): Promise<void> {

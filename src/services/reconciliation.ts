@@ -8,7 +8,7 @@ import { takesSshKeys } from '../domain/ssh-keys.ts'
 import type { Deps } from './deps.ts'
 import { isHeld, type Lease } from './leases.ts'
 import { lockMachine, settleMarket } from './market.ts'
-import { type Finding, recordFinding } from './reconciliation-record.ts'
+import { type Finding, recordFinding, type Suspension } from './reconciliation-record.ts'
 import { specOf, sshKeysOfInstance } from './reconciliation-spec.ts'
 import { createTurns } from './reconciliation-turns.ts'
 
@@ -34,19 +34,23 @@ export function reconciliationServices({ database, now, secrets }: Deps) {
       const rows = await database.rows(sql`
         SELECT i.id, i.account_id, i.machine_id, i.generation, i.attempts, i.target_state, i.status, i.interruptible,
           EXISTS (SELECT FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id),
-          i.started_at IS NOT NULL, i.destroyed_at IS NOT NULL, i.vm, i.launch ->> 'mode', ${sshKeysOfInstance}
+          i.started_at IS NOT NULL, i.destroyed_at IS NOT NULL, i.vm, i.launch ->> 'mode', ${sshKeysOfInstance},
+          i.destroyed_at, i.status_changed_at, i.unreachable_at, i.unconfirmed_at
         FROM instances i WHERE i.id = ANY(${taken.map(String)}::bigint[]) AND i.leased_until = ${leasedUntil}`)
       return rows.map(row => {
         const [instanceId, accountId, machineId, generation, attempts, targetState, status, interruptible, ...rest] =
           row
-        const [granted, hasRun, destroyed, vm, mode, keys] = rest as [
+        const [granted, hasRun, destroyed, vm, mode, keys, ...instants] = rest as [
           ...[boolean, boolean, boolean, boolean],
           LaunchConfig['mode'],
           string[],
+          ...(Date | null)[],
         ]
+        const [destroyedAt, statusChangedAt, unreachableAt, unconfirmedAt] = instants
         const sshKeys = takesSshKeys({ vm, mode }) ? keys : null
         const facts = { instanceId, accountId, machineId, leasedUntil, generation, attempts, targetState, status }
-        return { ...facts, interruptible, granted, hasRun, destroyed, sshKeys } as Lease
+        const times = { destroyedAt, statusChangedAt, unreachableAt, unconfirmedAt }
+        return { ...facts, interruptible, granted, hasRun, destroyed, sshKeys, ...times } as Lease
       })
     },
 
@@ -88,9 +92,9 @@ export function reconciliationServices({ database, now, secrets }: Deps) {
     },
 
     /** Writes what was seen, and gives the instance back. What was seen under an older wish changes no status. */
-    async record(lease: Lease, finding: Finding): Promise<void> {
+    async record(lease: Lease, finding: Finding): Promise<Suspension | undefined> {
       const at = now()
-      await transaction(database.pool, tx => recordFinding(tx, lease, finding, at))
+      return await transaction(database.pool, tx => recordFinding(tx, lease, finding, at))
     },
 
     /** Gives an instance back that could not be looked at, to be looked at later, or as soon as somebody wished since. */

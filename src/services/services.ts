@@ -24,6 +24,7 @@ import { machineOperations, machineServices } from './machines.ts'
 import { importOperations } from './machines-import.ts'
 import { machineListOperations } from './machines-list.ts'
 import { marketOperations } from './machines-market.ts'
+import { outageOperations } from './machines-outages.ts'
 import { measureServices } from './measures.ts'
 import { offerServices } from './offers.ts'
 import { reconciliationServices } from './reconciliation.ts'
@@ -35,6 +36,9 @@ import { templateCommands } from './templates-update.ts'
 import { volumeServices } from './volumes.ts'
 import { volumeOfferServices } from './volumes-offers.ts'
 import { volumeChangeServices } from './volumes-update.ts'
+import { webhookServices } from './webhooks.ts'
+import { deliveryServices } from './webhooks-delivery.ts'
+import { webhookCommands } from './webhooks-update.ts'
 
 /** Everything that the faces can ask for. */
 export type Services = ReturnType<typeof createServices>
@@ -58,6 +62,7 @@ export function createServices(deps: Deps) {
     sshKeys: { ...sshKeyServices(deps), ...registerServices(deps), ...attachServices(deps) },
     templates: { ...templateServices(deps), ...templateCommands(deps) },
     volumes: { ...volumeServices(deps), ...volumeChangeServices(deps), ...volumeOfferServices(deps) },
+    webhooks: { ...webhookServices(deps), ...webhookCommands(deps) },
   }
 }
 
@@ -77,6 +82,7 @@ export function createOperations(deps: DataDeps) {
       ...importOperations(deps),
       ...machineListOperations(deps),
       ...marketOperations(deps),
+      ...outageOperations(deps),
     },
   }
 }
@@ -89,6 +95,11 @@ export function createOutbox(deps: DataDeps) {
 /** What keeps the events from becoming too many. No face has it. */
 export function createRetention(deps: DataDeps, retentionDays: number) {
   return retentionServices(deps, retentionDays)
+}
+
+/** What sends events to webhooks. No face has it. */
+export function createDeliveries(deps: Deps) {
+  return deliveryServices(deps)
 }
 
 /** What the reconciler does. No face has it. */

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createSimulated } from '../../src/providers/simulated.ts'
+import { type Query, worldIn } from '../../src/providers/simulated-world.ts'
 import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { keepsThePort, specOf } from './provider.ts'
@@ -19,8 +20,8 @@ afterAll(async () => {
   await testDatabase.drop()
 })
 
-const world = async (text: string, values: unknown[]) => (await pool.query({ text, values, rowMode: 'array' })).rows
-const open = (delayFactor = 1) => createSimulated({ world, now: clock.now, delayFactor })
+const query: Query = async (text, values) => (await pool.query({ text, values, rowMode: 'array' })).rows
+const open = (delayFactor = 1) => createSimulated({ world: worldIn(query), now: clock.now, delayFactor })
 
 keepsThePort('simulated', () => ({ open, settle: async () => clock.advance(60_000) }))
 

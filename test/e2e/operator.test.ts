@@ -90,7 +90,7 @@ describe('an operator', () => {
     const [first] = await list('machine', 'list', '--host', 'host@example.com')
     const facts = { gpuModel: 'RTX 4090', numGpus: 2, freeGpus: 2, diskGb: 1_800, freeDiskGb: 1_800, freePorts: 100 }
     const prices = { gpuPricePerHour: '0.35', minBidPerHour: '0.175', storagePricePerGbMonth: '0.2' }
-    const dates = { listedUntil: '2027-12-31T00:00:00.000Z', drainedAt: null, unlistedAt: null }
+    const dates = { listedUntil: '2027-12-31T00:00:00.000Z', drainedAt: null, unlistedAt: null, unconfirmedAt: null }
     const listed = { id: 1, host: 'host@example.com', state: 'listed', ...facts, ...prices, ...dates }
     expect(first).toEqual({ ...listed, instances: 0, volumes: 0 })
     const states = []
@@ -98,12 +98,22 @@ describe('an operator', () => {
       states.push((await berth(env, 'machine', verb, '--id', '1')).result.state)
     }
     expect(states).toEqual(['draining', 'unlisted', 'listed'])
+    for (const [verb, answers] of [
+      ['unplug', false],
+      ['unplug', false],
+      ['plug', true],
+      ['plug', true],
+    ] as const) {
+      expect((await berth(env, 'machine', verb, '--id', '1')).result).toEqual({ id: 1, answers })
+    }
   })
 
   it.each([
     [['credit', 'grant', '--amount', '1'], 'Missing: --account.\nUsage:\n  credit grant --account … --amount …'],
     [['key', 'list', '--account', 'nobody@example.com'], 'There is no account with the email address'],
     [['machine', 'drain', '--id', '77'], 'There is no machine 77.'],
+    [['machine', 'unplug', '--id', '77'], 'There is no machine 77.'],
+    [['machine', 'plug', '--id', '77'], 'There is no machine 77.'],
     [['machine', 'import', '--host', 'x@y.z', '--file', '/none.csv'], '--file cannot be read: ENOENT'],
   ])('is told what is wrong with %j', async (args, message) => {
     const { code, result, errors } = await berth(env, ...args)
@@ -161,7 +171,7 @@ describe('what the README says of operating', () => {
     const help = run('src/cli.ts', ['help'], env)
     await help.exit
     const commands = [...help.output().matchAll(/^ {2}(\w+ \w+)/gm)].map(([, name]) => name as string)
-    expect(commands).toHaveLength(12)
+    expect(commands).toHaveLength(14)
     expect(commands.filter(name => !chapter.includes(`\`${name}`))).toEqual([])
     const [, csv = ''] = /```csv\n(.*?)```/s.exec(chapter) ?? []
     const path = await file('readme.csv', csv)

@@ -70,10 +70,13 @@ async function newsOf(id: number) {
   )
 }
 
-const won = { type: 'INSTANCE_GRANTED', reason: null, before: null, after: null, asked: false }
+const won = {
+  ...{ type: 'INSTANCE_GRANTED', reason: 'GPUS_FREE', asked: false },
+  ...{ before: { granted: false }, after: { granted: true } },
+}
 const lost = (reason: string, minimumBidNanos?: string) => {
-  const after = minimumBidNanos === undefined ? null : { minimumBidNanos }
-  return { type: 'INSTANCE_OUTBID', reason, before: null, after, asked: false }
+  const after = { granted: false, ...(minimumBidNanos === undefined ? {} : { minimumBidNanos }) }
+  return { type: 'INSTANCE_OUTBID', reason, before: { granted: true }, after, asked: false }
 }
 
 describe('a bid that runs', () => {

@@ -71,7 +71,10 @@ const became = (from: string, to: string, reason?: string) =>
     after: reason ? { status: to, message: expect.any(String) } : { status: to },
     ...(reason && { reason }),
   })
-const granted = () => event('INSTANCE_GRANTED', null)
+const moved = (type: string, reason: string, granted: boolean, after: object = {}) =>
+  event(type, null, { reason, before: { granted: !granted }, after: { granted, ...after } })
+const granted = () => moved('INSTANCE_GRANTED', 'GPUS_FREE', true)
+const up = () => became('loading', 'running', 'STARTED')
 const created = () => asked('INSTANCE_CREATED', { after: expect.any(Object) })
 
 describe('the events of an instance', () => {
@@ -90,18 +93,22 @@ describe('the events of an instance', () => {
     expect(await eventsOf(id)).toEqual([
       created(),
       granted(),
-      became('created', 'loading'),
-      became('loading', 'running'),
+      became('created', 'loading', 'PULLING'),
+      became('loading', 'loading', 'STARTING'),
+      up(),
       asked('INSTANCE_LABEL_CHANGED', { before: { label: null }, after: { label: 'mine' } }),
       asked('INSTANCE_TARGET_CHANGED', { before: { targetState: 'running' }, after: { targetState: 'stopped' } }),
       became('running', 'stopping', 'USER_REQUEST'),
       became('stopping', 'stopped', 'USER_REQUEST'),
       asked('INSTANCE_TARGET_CHANGED', { before: { targetState: 'stopped' }, after: { targetState: 'running' } }),
       granted(),
-      became('stopped', 'loading'),
-      became('loading', 'running'),
+      became('stopped', 'loading', 'STARTING'),
+      up(),
       asked('INSTANCE_DESTROYED'),
-      event('INSTANCE_REMOVED', null),
+      event('INSTANCE_REMOVED', null, {
+        reason: 'CONTAINER_GONE',
+        ...{ before: { diskMb: 8_000, ports: 0 }, after: { diskMb: 0, ports: 0 } },
+      }),
     ])
   })
 
@@ -119,14 +126,15 @@ describe('the events of an instance', () => {
     expect(await eventsOf(low)).toEqual([
       created(),
       granted(),
-      became('created', 'loading'),
-      became('loading', 'running'),
-      event('INSTANCE_OUTBID', null, { reason: 'OUTBID', after: { minimumBidNanos: '301000000' } }),
+      became('created', 'loading', 'PULLING'),
+      became('loading', 'loading', 'STARTING'),
+      up(),
+      moved('INSTANCE_OUTBID', 'OUTBID', false, { minimumBidNanos: '301000000' }),
       became('running', 'stopping', 'OUTBID'),
       became('stopping', 'scheduling', 'OUTBID'),
       granted(),
-      became('scheduling', 'loading'),
-      became('loading', 'running'),
+      became('scheduling', 'loading', 'STARTING'),
+      up(),
     ])
     const accounts = await gateway.sql('SELECT DISTINCT account_id FROM events WHERE instance_id = $1', [low])
     expect(accounts).toEqual([{ account_id: renter.accountId }])

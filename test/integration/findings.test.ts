@@ -67,7 +67,16 @@ const typesOf = async (id: bigint) =>
 const roomOf = async (machineId: number) =>
   (await gateway.sql('SELECT free_disk_mb, free_ports FROM machines WHERE id = $1', [machineId]))[0]
 
-const gone: Finding = { status: 'stopped', reason: undefined, ran: false, inactive: true, gone: true, dueAt: null }
+const calm = { answered: true, unconfirmed: false, failed: false }
+const gone: Finding = {
+  status: 'stopped',
+  reason: undefined,
+  ran: false,
+  inactive: true,
+  gone: true,
+  dueAt: null,
+  ...calm,
+}
 
 describe('a look at an instance that was destroyed', () => {
   it('leaves how it was and why, and tells nobody', async () => {

@@ -64,7 +64,16 @@ async function freeGpus(): Promise<unknown> {
   return (await living().sql(text, [machines])).map(({ index }) => index)
 }
 
-const running: Finding = { status: 'running', reason: undefined, ran: true, inactive: false, gone: false, dueAt: null }
+const calm = { answered: true, unconfirmed: false, failed: false }
+const running: Finding = {
+  status: 'running',
+  reason: undefined,
+  ran: true,
+  inactive: false,
+  gone: false,
+  dueAt: null,
+  ...calm,
+}
 
 describe('a lease', () => {
   it('is had by one gateway, until it runs out', async () => {

@@ -65,7 +65,11 @@ describe('a rental', () => {
 
     await rentals.settle()
     const running = await read(made.id)
-    expect(running).toMatchObject({ status: 'RUNNING', statusReason: null, startedAt: expect.any(String) })
+    expect(running).toMatchObject({
+      status: 'RUNNING',
+      statusReason: { code: 'STARTED' },
+      startedAt: expect.any(String),
+    })
     const { host, sshPort, sshCommand, ports } = running.connection
     expect(sshCommand).toBe(`ssh -p ${sshPort} root@${host}`)
     expect(ports).toEqual([{ containerPort: 22, hostPort: sshPort, protocol: 'TCP' }])

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Truth } from '../../src/domain/containers.ts'
 import { applyChange, finalStatuses, instanceStatuses, isFinal } from '../../src/domain/instances.ts'
 import { createSimulated } from '../../src/providers/simulated.ts'
-import { plan, type Wish } from '../../src/reconciler/plan.ts'
+import { plan as planWithin, type Wish } from '../../src/reconciler/plan.ts'
 import { specOf } from '../contract/provider.ts'
 import { type ManualClock, manualClock } from '../support/clock.ts'
 import { aWorld } from '../support/worlds.ts'
@@ -12,6 +12,10 @@ import { aWorld } from '../support/worlds.ts'
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 400)
 const timeout = 20_000 + 100 * numRuns
+
+const limits = { startTimeoutMs: 30 * 60_000, offlineGraceMs: 5 * 60_000 }
+const plan = (wish: Wish, truth: Truth) => planWithin(wish, truth, limits)
+const noTime = { unreachableMs: 0, loadingMs: 0, stoppingMs: 0 }
 
 const id = 1n
 const verbs = ['ensure', 'authorise', 'start', 'stop', 'remove'] as const
@@ -27,6 +31,9 @@ const wishes: fc.Arbitrary<Wish> = fc.record({
   status: fc.constantFrom(...instanceStatuses),
   hasRun: fc.boolean(),
   sshKeys: fc.option(keys),
+  unreachableMs: fc.constant(0),
+  loadingMs: fc.constant(0),
+  stoppingMs: fc.constant(0),
 })
 
 function bench() {
@@ -169,6 +176,7 @@ describe('an instance that ended', () => {
     status: 'created',
     hasRun: false,
     sshKeys: ['a'],
+    ...noTime,
   }
 
   async function happen(world: Bench, wish: Wish, happening: Happening): Promise<Wish> {

@@ -6,6 +6,7 @@ import { createFeed } from '../../src/events/feed.ts'
 import { createLog } from '../../src/http/log.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { createSimulated } from '../../src/providers/simulated.ts'
+import { worldIn } from '../../src/providers/simulated-world.ts'
 import { createInstanceLoop } from '../../src/reconciler/instances.ts'
 import { reconcile } from '../../src/reconciler/reconcile.ts'
 import { createSecrets } from '../../src/services/secrets.ts'
@@ -35,12 +36,13 @@ export function openGateway({ url, now, between, poolSize = 4, delayFactor = 1 }
   })
   const feed = createFeed({ outbox: createOutbox({ database, now }), now, log })
   const deps = { database, now, secrets: createSecrets('a secret of tests'), feed }
-  const world = async (text: string, values: unknown[]) =>
+  const query = async (text: string, values: unknown[]) =>
     (await database.pool.query({ text, values, rowMode: 'array' })).rows
-  const driver = createSimulated({ world, now, delayFactor })
+  const driver = createSimulated({ world: worldIn(query), now, delayFactor })
   const provider = between ? between(driver) : driver
   const reconciliation = createReconciliation(deps)
-  const work = { reconciliation, provider, now, log }
+  const limits = { startTimeoutMs: 30 * 60_000, offlineGraceMs: 5 * 60_000 }
+  const work = { reconciliation, provider, now, log, limits }
   const reconciler = createInstanceLoop(work)
   const services = createServices(deps)
   const operations = createOperations({ database, now })

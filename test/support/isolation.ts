@@ -12,7 +12,7 @@ export type Case = {
   operation: Operation
   parameter?: 'id' | 'offerId' | 'machineId'
   /** Whose id it is. Offers and machines are everybody's, until they are rented. */
-  of: 'instance' | 'offer' | 'machine' | 'volume' | 'sshKey' | 'apiKey' | 'template'
+  of: 'instance' | 'offer' | 'machine' | 'volume' | 'sshKey' | 'apiKey' | 'template' | 'webhook'
   ask: (app: TestApp, key: string, id: number) => Promise<{ status: number; [more: string]: unknown }>
 }
 
@@ -45,6 +45,7 @@ const instance = (operation: Operation) => ({ operation, parameter: 'id', of: 'i
 const volume = (operation: Operation) => ({ operation, parameter: 'id', of: 'volume' }) as const
 const template = (operation: Operation) => ({ operation, parameter: 'id', of: 'template' }) as const
 const apiKey = (operation: Operation) => ({ operation, parameter: 'id', of: 'apiKey' }) as const
+const webhook = (operation: Operation) => ({ operation, parameter: 'id', of: 'webhook' }) as const
 const update = '... on BulkInstancesPayload { items { outcome instance { id } error { code message } } }'
 
 export const fieldCases: Record<string, Case> = {
@@ -175,6 +176,18 @@ export const fieldCases: Record<string, Case> = {
     of: 'instance',
     ask: stream(id => `subscription { events(filter: { instanceIds: ["${id}"] }) { cursor } }`, { quiet: true }),
   },
+  testWebhook: {
+    ...webhook('webhooks.test'),
+    ask: graphql(id => `mutation { testWebhook(input: { id: "${id}" }) { ${refused} } }`),
+  },
+  rotateWebhookSecret: {
+    ...webhook('webhooks.rotate'),
+    ask: graphql(id => `mutation { rotateWebhookSecret(input: { id: "${id}" }) { ${refused} } }`),
+  },
+  deleteWebhook: {
+    ...webhook('webhooks.delete'),
+    ask: graphql(id => `mutation { deleteWebhook(input: { id: "${id}" }) { ${refused} } }`),
+  },
 }
 
 const path = '/api/v0/instances/{id}/'
@@ -203,6 +216,7 @@ export function makersOf(app: TestApp, rentals: Rentals): Record<Case['of'], (ke
     sshKey: anSshKey,
     template: aTemplate,
     volume: async key => await newVolume(key, await newMachine()),
+    webhook: aWebhook,
   }
 
   async function newMachine(): Promise<number> {
@@ -226,6 +240,17 @@ export function makersOf(app: TestApp, rentals: Rentals): Record<Case['of'], (ke
       ... on CreateVolumeSuccess { volume { id } } } }`,
     )
     return Number(data.createVolume.volume.id.slice('vol_'.length))
+  }
+
+  async function aWebhook(key: string): Promise<number> {
+    // An account has few: the one made before is left.
+    await app.sql('UPDATE webhooks SET deleted_at = created_at WHERE id < (SELECT max(id) FROM webhooks)')
+    const { data } = await app.graphql(
+      key,
+      `mutation { createWebhook(input: { url: "https://hooks.invalid/", types: [INSTANCE_ENDING] }) {
+      ... on CreateWebhookSuccess { webhook { id } } } }`,
+    )
+    return Number(data.createWebhook.webhook.id.slice('whk_'.length))
   }
 
   async function anSshKey(key: string): Promise<number> {

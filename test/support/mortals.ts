@@ -40,6 +40,8 @@ export function openMortal(url: string, now: () => Date, lastCall: number, death
       start: async (...args) => void (await mortal(() => provider.start(...args))),
       stop: async (...args) => void (await mortal(() => provider.stop(...args))),
       remove: async (...args) => void (await mortal(() => provider.remove(...args))),
+      logs: provider.logs,
+      exec: provider.exec,
     }
   }
   const mortal = openGateway({ url, now, between })

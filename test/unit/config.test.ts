@@ -21,6 +21,7 @@ describe('the settings', () => {
       secret: undefined,
       simulatedDelay: 1,
       eventRetentionDays: 90,
+      privateWebhooks: false,
     })
   })
 

@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { Truth } from '../../src/domain/containers.ts'
 import { finalStatuses, instanceStatuses, targetStates } from '../../src/domain/instances.ts'
-import { plan, type Wish } from '../../src/reconciler/plan.ts'
+import { type Plan, plan as planWithin, type Wish } from '../../src/reconciler/plan.ts'
+
+const limits = { startTimeoutMs: 30 * 60_000, offlineGraceMs: 5 * 60_000 }
+const plan = (wish: Wish, truth: Truth): Plan => planWithin(wish, truth, limits)
 
 const truths: Truth[] = [
+  { state: 'unreachable' },
   { state: 'absent' },
   { state: 'preparing' },
   { state: 'prepared', sshKeys: ['a'] },
@@ -15,6 +19,7 @@ const truths: Truth[] = [
   { state: 'failed', code: 'IMAGE_PULL_FAILED', message: 'There is no such image.' },
 ]
 const booleans = [true, false]
+const noTime = { unreachableMs: 0, loadingMs: 0, stoppingMs: 0 }
 
 const wishes: Wish[] = targetStates.flatMap(targetState =>
   instanceStatuses.flatMap(status =>
@@ -23,7 +28,7 @@ const wishes: Wish[] = targetStates.flatMap(targetState =>
         booleans.flatMap(destroyed =>
           booleans.flatMap(hasRun =>
             [null, ['a'], ['b']].map(sshKeys => {
-              return { targetState, status, granted, interruptible, destroyed, hasRun, sshKeys }
+              return { ...noTime, targetState, status, granted, interruptible, destroyed, hasRun, sshKeys }
             }),
           ),
         ),
@@ -33,6 +38,7 @@ const wishes: Wish[] = targetStates.flatMap(targetState =>
 )
 const all = wishes.flatMap(wish => truths.map(truth => ({ wish, truth, next: plan(wish, truth) })))
 const living = all.filter(({ wish }) => !wish.destroyed)
+const seen = living.filter(({ truth }) => truth.state !== 'unreachable')
 
 const aWish = (facts: Partial<Wish> = {}): Wish => ({
   targetState: 'running',
@@ -42,12 +48,13 @@ const aWish = (facts: Partial<Wish> = {}): Wish => ({
   status: 'created',
   hasRun: false,
   sshKeys: ['a'],
+  ...noTime,
   ...facts,
 })
 
 describe('a plan', () => {
   it('is there for everything that can be wished and seen', () => {
-    expect(all).toHaveLength(2 * 9 * 16 * 3 * 9)
+    expect(all).toHaveLength(2 * 9 * 16 * 3 * 10)
     for (const { next } of all) {
       expect(instanceStatuses).toContain(next.status)
       expect(next.steps.length).toBeLessThanOrEqual(1)
@@ -67,7 +74,7 @@ describe('a plan', () => {
   })
 
   it('starts nothing without its GPUs, and nothing that is to be stopped', () => {
-    for (const { wish, next } of living.filter(({ wish }) => !wish.granted || wish.targetState === 'stopped')) {
+    for (const { wish, next } of seen.filter(({ wish }) => !wish.granted || wish.targetState === 'stopped')) {
       expect(next.steps).not.toContain('start')
       expect(next.steps).not.toContain('ensure')
       expect(next.status === 'running').toBe(false)
@@ -77,19 +84,18 @@ describe('a plan', () => {
 
   it('removes what was destroyed, and nothing else', () => {
     for (const { wish, truth, next } of all) {
-      expect(next.steps.includes('remove')).toBe(wish.destroyed && truth.state !== 'absent')
+      expect(next.steps.includes('remove')).toBe(wish.destroyed && !['absent', 'unreachable'].includes(truth.state))
       if (wish.destroyed && truth.state === 'absent') expect(next).toMatchObject({ steps: [], settled: true })
     }
   })
 
   it('says running only of what runs', () => {
-    for (const { truth, next } of living) if (next.status === 'running') expect(truth.state).toBe('running')
+    for (const { truth, next } of seen) if (next.status === 'running') expect(truth.state).toBe('running')
   })
 
-  it('says why, of whatever neither runs nor is about to', () => {
-    const silent = ['created', 'loading', 'running', 'stopping']
+  it('says why, of whatever has not just been made', () => {
     for (const { wish, next } of living) {
-      if (finalStatuses.includes(wish.status) || silent.includes(next.status)) continue
+      if (finalStatuses.includes(wish.status) || next.status === 'created') continue
       expect(next.reason?.message).toBeTruthy()
     }
   })
@@ -174,6 +180,7 @@ describe('the keys that log in', () => {
     expect(plan(aWish({ sshKeys: ['b'] }), { state: 'running', sshKeys: ['a'] })).toEqual({
       steps: ['authorise'],
       status: 'running',
+      reason: { code: 'STARTED', message: expect.any(String) },
       settled: false,
     })
   })

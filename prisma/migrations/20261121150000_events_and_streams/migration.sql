@@ -5,7 +5,9 @@ DROP INDEX "events_instance_id_id_idx";
 ALTER TABLE "instances" ADD COLUMN     "announced_at" TIMESTAMPTZ(3),
 ADD COLUMN     "policy_due_at" TIMESTAMPTZ(3),
 ADD COLUMN     "policy_leased_until" TIMESTAMPTZ(3),
-ADD COLUMN     "seen_at" TIMESTAMPTZ(3);
+ADD COLUMN     "seen_at" TIMESTAMPTZ(3),
+ADD COLUMN     "unconfirmed_at" TIMESTAMPTZ(3),
+ADD COLUMN     "unreachable_at" TIMESTAMPTZ(3);
 
 -- AlterTable
 ALTER TABLE "machines" ADD COLUMN     "offers_xid" xid8 NOT NULL DEFAULT pg_current_xact_id(),
@@ -100,7 +102,8 @@ ALTER TABLE "webhooks" ADD CONSTRAINT "webhooks_old_secret" CHECK (("old_secret"
 CREATE INDEX "webhooks_of_account" ON "webhooks" ("account_id") WHERE "deleted_at" IS NULL;
 ALTER TABLE "webhook_deliveries"
   ADD CONSTRAINT "webhook_deliveries_arrive_once" CHECK ("delivered_at" IS NULL OR "due_at" IS NULL);
-CREATE INDEX "webhook_deliveries_due" ON "webhook_deliveries" ("due_at") WHERE "due_at" IS NOT NULL;
+CREATE INDEX "webhook_deliveries_due" ON "webhook_deliveries" ("webhook_id", "due_at") WHERE "due_at" IS NOT NULL;
+CREATE INDEX "webhook_deliveries_leased" ON "webhook_deliveries" ("webhook_id") WHERE "leased_until" IS NOT NULL;
 
 CREATE INDEX "instances_policy_due" ON "instances" ("policy_due_at") WHERE "policy_due_at" IS NOT NULL;
 -- Whose turn it is when many are due.

@@ -1,4 +1,10 @@
-import { type availabilityOf, instanceActions, instanceStatuses, targetStates } from '../../domain/instances.ts'
+import {
+  type availabilityOf,
+  instanceActions,
+  instanceStatuses,
+  reasonCodes,
+  targetStates,
+} from '../../domain/instances.ts'
 import { builder } from '../builder.ts'
 
 export const TargetState = builder.enumType('TargetState', {
@@ -60,8 +66,7 @@ export const StatusReason = builder
     description: 'Why the status is what it is.',
     fields: t => ({
       code: t.exposeString('code', {
-        description:
-          '`USER_REQUEST`, `WAITING_FOR_GPUS`, `OUTBID`, `IMAGE_PULL_FAILED`, `START_FAILED`, `EXITED`, `CONTAINER_LOST` or `RENTAL_ENDED`; there will be more.',
+        description: `${reasonCodes.map(code => `\`${code}\``).join(', ')}; there will be more.`,
       }),
       message: t.exposeString('message', { description: 'The same for people.' }),
       exitCode: t.exposeInt('exitCode', { nullable: true, description: 'What its container ended with, if it did.' }),

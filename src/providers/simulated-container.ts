@@ -1,0 +1,133 @@
+// A container that does not exist: instants that say when it will be ready, up and down. Nothing happens by itself, so
+// everybody who reads it at the same time sees the same.
+
+import type { ContainerSpec, Truth } from '../domain/containers.ts'
+import { append, type Entry, type NewEntry, pullEntries } from './simulated-log.ts'
+import { type Script, scriptOf } from './simulated-script.ts'
+import { outputOf } from './simulated-shell.ts'
+
+export type Container = {
+  machineId: number
+  /** When its image is there. */
+  preparedAt: Date
+  /** When it is up, after it was last started. */
+  upAt: Date | null
+  /** When it is down, after it was last stopped. */
+  downAt: Date | null
+  /** Set when it ends by itself; from the instant on, or at once without one. */
+  exitCode: number | null
+  endsAt: Date | null
+  sshKeys: string[]
+  made: Made
+  log: Entry[]
+}
+
+/** What it was made of, without anything secret, and what its image makes it do. */
+export type Made = {
+  script: Script
+  image: string
+  mode: ContainerSpec['launch']['mode']
+  args: string[]
+  hostname: string
+  gpus: number[]
+  diskMb: number
+  /** A value that nobody may see is null. */
+  env: { name: string; value: string | null }[]
+  onStart: string | null
+}
+
+/** How long something takes, in milliseconds, as the factor has it. */
+export type Scale = (ms: number) => number
+
+/** A running container prints how it does, so often. */
+const reportMs = 60_000
+
+export function make(
+  { instanceId, machineId, launch, gpus, diskMb, sshKeys }: ContainerSpec,
+  now: Date,
+  scale: Scale,
+): Container {
+  const { image, mode, args, hostname, env, onStart } = launch
+  const script = scriptOf(image)
+  const preparedAt = later(now, scale(script.pullMs))
+  const made: Made = {
+    ...{ script, image, mode, args, gpus, diskMb, onStart },
+    hostname: hostname ?? `berth-${instanceId}`,
+    env: env.map(({ name, value, secret }) => ({ name, value: secret ? null : value })),
+  }
+  const log = append(
+    [],
+    now.getTime(),
+    pullEntries(image, script.fails === 'pull', now.getTime(), preparedAt.getTime()),
+  )
+  return { machineId, preparedAt, upAt: null, downAt: null, exitCode: null, endsAt: null, sshKeys, made, log }
+}
+
+export function truthOf({ preparedAt, upAt, downAt, exitCode, endsAt, sshKeys, made }: Container, now: Date): Truth {
+  const { fails } = made.script
+  if (exitCode !== null && (endsAt === null || endsAt <= now)) return { state: 'exited', exitCode, sshKeys }
+  if (downAt) return downAt <= now ? { state: 'stopped', sshKeys } : { state: 'stopping', until: downAt }
+  if (upAt && upAt > now) return { state: 'starting', until: upAt }
+  if (upAt && fails === 'start') {
+    return { state: 'failed', code: 'START_FAILED', message: 'Its container could not be started.' }
+  }
+  if (upAt) return { state: 'running', sshKeys, ...(endsAt && { until: endsAt }) }
+  if (preparedAt > now) return { state: 'preparing', until: preparedAt }
+  if (fails !== 'pull') return { state: 'prepared', sshKeys }
+  return { state: 'failed', code: 'IMAGE_PULL_FAILED', message: `There is no image ${made.image}.` }
+}
+
+/** What it is after it was started; undefined where that changes nothing. */
+export function start(container: Container, now: Date, scale: Scale): Container | undefined {
+  const { state } = truthOf(container, now)
+  if (state !== 'prepared' && state !== 'stopped' && state !== 'exited') return undefined
+  const { script } = container.made
+  const upAt = later(now, scale(script.startMs))
+  const endsAt = script.end ? later(upAt, scale(script.end.afterMs)) : null
+  const log = append(container.log, now.getTime(), runEntries(container.made, now, upAt, endsAt))
+  return { ...container, upAt, downAt: null, endsAt, exitCode: script.end?.exitCode ?? null, log }
+}
+
+/** What it is after it was told to stop; undefined where that changes nothing. What was to end by itself does not. */
+export function stop(container: Container, now: Date, scale: Scale): Container | undefined {
+  const { state } = truthOf(container, now)
+  if (state !== 'starting' && state !== 'running') return undefined
+  const downAt = later(now, scale(container.made.script.stopMs))
+  const said = [saying(now, 'It was told to stop.'), saying(downAt, 'It is down.')]
+  return { ...container, downAt, endsAt: null, exitCode: null, log: append(container.log, now.getTime(), said) }
+}
+
+function runEntries(made: Made, now: Date, upAt: Date, endsAt: Date | null): NewEntry[] {
+  const { script, mode, args, gpus, onStart } = made
+  const first = saying(now, `Starting on GPU ${gpus.join(', ')}.`)
+  if (script.fails === 'start') return [first, saying(upAt, 'It could not be started.')]
+  const at = upAt.getTime()
+  const service = mode === 'args' ? `Running ${[made.image, ...args].join(' ')}` : serviceLines[mode]
+  const print = (text: string, source: 'stdout' | 'stderr' = 'stdout'): NewEntry => ({ at, text, source })
+  const begun =
+    mode === 'args' || onStart === null
+      ? []
+      : [print('Running onstart'), ...outputOf(made, onStart).map(text => print(text))]
+  const report: NewEntry = {
+    ...print(gpus.map((_, index) => `GPU ${index}: # % busy`).join(', ')),
+    ...{ at: at + reportMs, everyMs: reportMs, until: endsAt?.getTime() ?? null },
+  }
+  const ended =
+    endsAt && script.end ? [saying(endsAt, `It ended by itself, with exit code ${script.end.exitCode}.`)] : []
+  return [first, saying(upAt, 'It is up.'), print(service), ...begun, report, ...ended]
+}
+
+const serviceLines = {
+  sshDirect: 'SSH listens on port 22',
+  sshProxy: 'SSH waits for the proxy',
+  jupyterDirect: 'The notebook listens on port 8080, SSH on port 22',
+  jupyterProxy: 'The notebook and SSH wait for the proxy',
+}
+
+function saying(at: Date, text: string): NewEntry {
+  return { at: at.getTime(), text, source: 'machine' }
+}
+
+function later(instant: Date, ms: number): Date {
+  return new Date(instant.getTime() + ms)
+}

@@ -1,0 +1,73 @@
+// What a simulated container prints: lines with the instants at which they appear, also those that are still to come. What
+// never came to be, because something else happened first, is taken out again.
+
+import { createHash } from 'node:crypto'
+import type { LogLine, LogRange, LogSource } from '../domain/containers.ts'
+import { maxLogLines } from '../domain/containers.ts'
+
+/** Numbers are never used twice, so that a cursor means one line for good. Instants are milliseconds. */
+export type Entry = { n: number; at: number; text: string; source: LogSource; everyMs?: number; until?: number | null }
+export type NewEntry = Omit<Entry, 'n'>
+
+const maxEntries = 500
+const maxText = 1_000
+/** What a container printed again and again is kept for a day. */
+const keptMs = 24 * 3_600_000
+
+/** What is printed from now on: what was to be printed is not. */
+export function append(log: Entry[], now: number, entries: NewEntry[]): Entry[] {
+  const last = Math.max(0, ...log.map(({ n }) => n))
+  const past = log.filter(({ at }) => at <= now).map(entry => (goesOn(entry, now) ? { ...entry, until: now } : entry))
+  const added = entries.map((entry, index) => ({ ...entry, n: last + 1 + index, text: entry.text.slice(0, maxText) }))
+  return [...past, ...added].slice(-maxEntries)
+}
+
+/** Reads what is printed by now. */
+export function read(log: Entry[], now: number, { after, tail }: LogRange): LogLine[] {
+  const lines = log.flatMap(entry => linesOf(entry, now))
+  if (after === undefined) return tail === 0 ? [] : lines.slice(-Math.min(tail ?? maxLogLines, maxLogLines))
+  const start = lines.findIndex(({ cursor }) => isAfter(cursor, after))
+  return start === -1 ? [] : lines.slice(start, start + Math.min(tail ?? maxLogLines, maxLogLines))
+}
+
+function linesOf({ n, at, text, source, everyMs, until }: Entry, now: number): LogLine[] {
+  if (at > now) return []
+  if (everyMs === undefined) return [{ at: new Date(at), text, source, cursor: `${n}.0` }]
+  const end = Math.min(now, (until ?? Number.POSITIVE_INFINITY) - 1)
+  const first = Math.max(0, Math.ceil((now - keptMs - at) / everyMs))
+  const count = Math.floor((end - at) / everyMs) + 1 - first
+  return Array.from({ length: Math.max(0, count) }, (_, index) => {
+    const turn = first + index
+    const filled = text.replaceAll('#', () => String(40 + ((turn * 37 + n) % 55)))
+    return { at: new Date(at + turn * everyMs), text: filled, source, cursor: `${n}.${turn}` }
+  })
+}
+
+function goesOn({ everyMs, until }: Entry, now: number): boolean {
+  return everyMs !== undefined && (until === null || until === undefined || until > now)
+}
+
+function isAfter(cursor: string, other: string): boolean {
+  const [n = 0, turn = 0] = cursor.split('.').map(Number)
+  const [otherN = 0, otherTurn = 0] = other.split('.').map(Number)
+  return n === otherN ? turn > otherTurn : n > otherN
+}
+
+/** A pull, layer by layer. */
+export function pullEntries(image: string, fails: boolean, from: number, to: number): NewEntry[] {
+  const say = (at: number, text: string): NewEntry => ({ at, text, source: 'machine' })
+  const first = say(from, `Pulling ${image}.`)
+  if (fails) return [first, say(to, `There is no image ${image}.`)]
+  const digest = createHash('sha256').update(image).digest('hex')
+  const layers = 3 + (Number.parseInt(digest.slice(0, 2), 16) % 4)
+  const pulled = Array.from({ length: layers }, (_, index) => {
+    const share = (index + 1) / (layers + 1)
+    const megabytes = 1 + (Number.parseInt(digest.slice(index * 4, index * 4 + 4), 16) % 900)
+    const layer = digest.slice(8 + index * 6, 20 + index * 6)
+    return say(
+      Math.round(from + share * (to - from)),
+      `${layer}: pulled ${megabytes} MB, layer ${index + 1} of ${layers}.`,
+    )
+  })
+  return [first, ...pulled, say(to, 'The image is there.')]
+}

@@ -1,0 +1,44 @@
+// What an image makes its simulated container do wrong, and when, by its name: "simulated/crash:30". The README has the
+// same table. Every other image behaves.
+
+import { createHash } from 'node:crypto'
+
+/** What becomes of a container. Times are milliseconds, at delay factor 1. */
+export type Script = {
+  pullMs: number
+  startMs: number
+  stopMs: number
+  /** What never comes to be. */
+  fails?: 'pull' | 'start'
+  /** It ends by itself so long after it is up. */
+  end?: { afterMs: number; exitCode: number }
+}
+
+type Behaviour = { fallback: number; script: (value: number) => Partial<Script> }
+
+/** Behind the colon is a number: of seconds, or the exit code. */
+const behaviours: Record<string, Behaviour> = {
+  'not-found': { fallback: 0, script: () => ({ pullMs: 2_000, fails: 'pull' }) },
+  'no-start': { fallback: 0, script: () => ({ fails: 'start' }) },
+  'slow-pull': { fallback: 3_600, script: seconds => ({ pullMs: seconds * 1_000 }) },
+  'slow-start': { fallback: 3_600, script: seconds => ({ startMs: seconds * 1_000 }) },
+  'slow-stop': { fallback: 600, script: seconds => ({ stopMs: seconds * 1_000 }) },
+  crash: { fallback: 10, script: seconds => ({ end: { afterMs: seconds * 1_000, exitCode: 1 } }) },
+  exit: { fallback: 0, script: exitCode => ({ end: { afterMs: 5_000, exitCode } }) },
+}
+
+const pullLeastMs = 4_000
+const pullMostMs = 25_000
+
+export function scriptOf(image: string): Script {
+  const usual = { pullMs: usualPullMs(image), startMs: 3_000, stopMs: 2_000 }
+  const [, name = '', value] = /^simulated\/([a-z-]+)(?::(\d{1,6}))?$/.exec(image) ?? []
+  const behaviour = Object.hasOwn(behaviours, name) ? behaviours[name] : undefined
+  return behaviour ? { ...usual, ...behaviour.script(value === undefined ? behaviour.fallback : Number(value)) } : usual
+}
+
+/** An image takes as long to pull each time, and one longer than another. */
+function usualPullMs(image: string): number {
+  const share = createHash('sha256').update(image).digest().readUInt16BE() / 0xffff
+  return Math.round(pullLeastMs + share * (pullMostMs - pullLeastMs))
+}

@@ -1,0 +1,83 @@
+// A shell that knows a few commands, in a container that does not exist.
+
+import type { Execution } from '../domain/containers.ts'
+import { splitWords } from '../domain/words.ts'
+import type { Made } from './simulated-container.ts'
+
+type Run = (made: Made, args: string[]) => Execution
+
+const commands: Record<string, Run> = {
+  echo: (_, args) => printed(args.join(' ')),
+  whoami: () => printed('root'),
+  hostname: ({ hostname }) => printed(hostname),
+  pwd: () => printed('/root'),
+  env: made => printed(...variablesOf(made).map(([name, value]) => `${name}=${value}`)),
+  ls: (made, args) => list(made, args.find(arg => !arg.startsWith('-')) ?? '/root'),
+  du: (made, args) => printed(`${4 + (made.diskMb % 4_096)}\t${args.find(arg => !arg.startsWith('-')) ?? '.'}`),
+  cat: (made, args) => concatenate(made, args),
+  'nvidia-smi': ({ gpus }) =>
+    printed(...gpus.map((gpu, index) => `GPU ${index}: simulated (number ${gpu} of the machine)`)),
+}
+
+export function run(made: Made, command: string): Execution {
+  const words = splitWords(expand(made, command))
+  if (typeof words === 'string') return failed(2, 'sh: a quote is not closed')
+  const [name = '', ...args] = words.map(({ text }) => text)
+  if (name === '') return printed()
+  const known = Object.hasOwn(commands, name) ? commands[name] : undefined
+  return known ? known(made, args) : failed(127, `sh: ${name}: not found`)
+}
+
+/** What a script prints, as far as the shell knows its commands. It does not mind others: nothing is there to run them. */
+export function outputOf(made: Made, script: string): string[] {
+  return script
+    .split('\n')
+    .map(line => run(made, line))
+    .filter(({ exitCode }) => exitCode === 0)
+    .flatMap(({ output }) => output.split('\n').slice(0, -1))
+    .slice(0, 100)
+}
+
+/** A secret value is not there: nobody reads it from a world that is kept in the clear. */
+function variablesOf({ env, hostname }: Made): [string, string][] {
+  return [
+    ['HOME', '/root'],
+    ['HOSTNAME', hostname],
+    ...env.map(({ name, value }): [string, string] => [name, value ?? '***']),
+  ]
+}
+
+function expand(made: Made, text: string): string {
+  const values = new Map(variablesOf(made))
+  return text.replaceAll(/\$(?:\{(\w+)\}|(\w+))/g, (_, braced, bare) => values.get(braced ?? bare) ?? '')
+}
+
+function filesOf({ hostname, onStart }: Made): Record<string, string> {
+  return { '/etc/hostname': `${hostname}\n`, ...(onStart === null ? {} : { '/root/onstart.sh': `${onStart}\n` }) }
+}
+
+function list(made: Made, path: string): Execution {
+  const folders: Record<string, string[]> = {
+    '/': ['bin', 'etc', 'root', 'tmp', 'usr', 'workspace'],
+    '/etc': ['hostname'],
+    '/root': made.onStart === null ? [] : ['onstart.sh'],
+    '/workspace': [],
+  }
+  const names = folders[path === '.' || path === '~' ? '/root' : path]
+  return names ? printed(...names) : failed(2, `ls: ${path}: No such file or directory`)
+}
+
+function concatenate(made: Made, paths: string[]): Execution {
+  const files = filesOf(made)
+  const missing = paths.find(path => files[path] === undefined)
+  if (missing !== undefined) return failed(1, `cat: ${missing}: No such file or directory`)
+  return { exitCode: 0, output: paths.map(path => files[path]).join('') }
+}
+
+function printed(...lines: string[]): Execution {
+  return { exitCode: 0, output: lines.map(line => `${line}\n`).join('') }
+}
+
+function failed(exitCode: number, line: string): Execution {
+  return { exitCode, output: `${line}\n` }
+}

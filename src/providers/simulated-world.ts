@@ -1,0 +1,73 @@
+// Where simulated containers are kept: a table that every gateway reads and writes, so that a restart loses nothing.
+
+import type { Container, Made } from './simulated-container.ts'
+import type { Entry } from './simulated-log.ts'
+import { scriptOf } from './simulated-script.ts'
+
+/** A container as it was read, what says that nobody has changed it since, and whether its machine does not answer. */
+export type Kept = { container: Container; revision: string; out: boolean }
+
+export type World = {
+  find(instanceId: bigint): Promise<Kept | undefined>
+  /** Keeps a new one, unless there is one. */
+  add(instanceId: bigint, container: Container): Promise<void>
+  /** False when somebody else changed it since it was read. */
+  replace(instanceId: bigint, container: Container, revision: string): Promise<boolean>
+  remove(instanceId: bigint): Promise<void>
+  /** Whether a machine does not answer. */
+  isOut(machineId: number): Promise<boolean>
+}
+
+/** Runs a statement, and reads its rows as arrays. */
+export type Query = (text: string, values: unknown[]) => Promise<unknown[][]>
+
+const columns = 'machine_id, prepared_at, up_at, down_at, exit_code, ends_at, ssh_keys, script, log'
+
+export function worldIn(query: Query): World {
+  return {
+    async find(instanceId) {
+      const out = 'EXISTS (SELECT FROM simulated_outages o WHERE o.machine_id = c.machine_id)'
+      const text = `SELECT xmin::text, ${out}, ${columns} FROM simulated_containers c WHERE instance_id = $1`
+      const [row] = await query(text, [String(instanceId)])
+      return row && { revision: row[0] as string, out: row[1] as boolean, container: containerOf(row.slice(2)) }
+    },
+    async add(instanceId, container) {
+      await query(
+        `INSERT INTO simulated_containers (instance_id, ${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        ON CONFLICT (instance_id) DO NOTHING`,
+        [String(instanceId), ...valuesOf(container)],
+      )
+    },
+    async replace(instanceId, container, revision) {
+      const rows = await query(
+        `UPDATE simulated_containers SET (${columns}) = ROW($3, $4, $5, $6, $7, $8, $9, $10, $11)
+        WHERE instance_id = $1 AND xmin = $2::xid RETURNING 1`,
+        [String(instanceId), revision, ...valuesOf(container)],
+      )
+      return rows.length > 0
+    },
+    async remove(instanceId) {
+      await query('DELETE FROM simulated_containers WHERE instance_id = $1', [String(instanceId)])
+    },
+    async isOut(machineId) {
+      return (await query('SELECT 1 FROM simulated_outages WHERE machine_id = $1', [machineId])).length > 0
+    },
+  }
+}
+
+function containerOf(row: unknown[]): Container {
+  const [machineId, preparedAt, upAt, downAt, exitCode, endsAt, sshKeys, made, log] = row as [
+    ...[number, Date, Date | null, Date | null, number | null, Date | null, string[], Partial<Made>, Entry[]],
+  ]
+  return { machineId, preparedAt, upAt, downAt, exitCode, endsAt, sshKeys, made: { ...unknownMake, ...made }, log }
+}
+
+function valuesOf({ machineId, preparedAt, upAt, downAt, exitCode, endsAt, sshKeys, made, log }: Container): unknown[] {
+  return [machineId, preparedAt, upAt, downAt, exitCode, endsAt, sshKeys, JSON.stringify(made), JSON.stringify(log)]
+}
+
+/** Of containers that were made before that was kept. */
+const unknownMake: Made = {
+  ...{ script: scriptOf(''), image: '', mode: 'sshProxy', args: [], hostname: '', gpus: [], diskMb: 0 },
+  ...{ env: [], onStart: null },
+}
