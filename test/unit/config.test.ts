@@ -20,6 +20,8 @@ describe('the settings', () => {
       logLevel: 'info',
       secret: undefined,
       simulatedDelay: 1,
+      startTimeoutMs: 30 * 60_000,
+      offlineGraceMs: 5 * 60_000,
       eventRetentionDays: 90,
       privateWebhooks: false,
     })
