@@ -5,6 +5,7 @@ import { settleEpoch } from './database/epoch.ts'
 import { alone, locks } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
 import { createSignals } from './database/signals.ts'
+import type { SshProxy } from './domain/instances-access.ts'
 import { createFeed } from './events/feed.ts'
 import { createDeliveryWork } from './events/webhooks.ts'
 import type { Resolve } from './events/webhooks-resolve.ts'
@@ -20,6 +21,7 @@ import { logged } from './http/request-log.ts'
 import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
 import { createSockets, type Sockets } from './http/sockets.ts'
+import { consoleOf } from './providers/console.ts'
 import { createSimulated } from './providers/simulated.ts'
 import { type Query, worldIn } from './providers/simulated-world.ts'
 import { createHousekeeping } from './reconciler/housekeeping.ts'
@@ -58,6 +60,8 @@ export type AppOptions = {
   simulatedDelay: number
   /** How long events are kept. */
   eventRetentionDays: number
+  /** Where the operator's SSH proxy listens; null without one. */
+  sshProxy: SshProxy | null
   /** How long an instance may take to come up, and its machine not to answer. */
   startTimeoutMs: number
   offlineGraceMs: number
@@ -106,14 +110,16 @@ export function createApp(options: AppOptions): App {
     offlineGraceMs,
     privateWebhooks = false,
     resolve,
+    sshProxy,
   } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const database = openDatabase({ url: databaseUrl, poolSize, onIdleError })
   const feed = createFeed({ outbox: createOutbox({ database, now }), now, log })
-  const deps = { database, now, secrets: createSecrets(secret), feed, privateWebhooks }
-  const services = createServices(deps)
   const query: Query = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
   const provider = createSimulated({ world: worldIn(query), now, delayFactor: simulatedDelay })
+  const console = consoleOf(provider, log)
+  const deps = { database, now, secrets: createSecrets(secret), feed, console, sshProxy, privateWebhooks }
+  const services = createServices(deps)
   const limits = { startTimeoutMs, offlineGraceMs }
   const send = createSend({ privateWebhooks, resolve })
   const delivery = createDeliveryWork({ deliveries: createDeliveries(deps), send, log })

@@ -1,5 +1,6 @@
 // What happens, told to all who follow it on this gateway. The events are read once for all of them.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Actor } from '../domain/actor.ts'
 import type { Event, Position } from '../domain/events.ts'
@@ -21,6 +22,8 @@ export type FeedOptions = { outbox: Outbox; now: () => Date; log: Logger; limits
 
 /** The safety net: what nobody was woken for is told so late at most. */
 const pollMs = 1_000
+/** However much happens, it is read so often at most: a reading costs the more the more accounts follow. */
+const quietMs = 10
 
 export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOptions): LiveFeed {
   /** All who have a place here: those who wait to be let in, and those who are told. */
@@ -46,6 +49,7 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
       while (again && followers.size > 0) {
         again = false
         await round()
+        await sleep(quietMs)
       }
       failing = false
     } catch (error) {

@@ -16,6 +16,8 @@ import { instanceServices } from './instances.ts'
 import { bestServices } from './instances-best.ts'
 import { bidServices } from './instances-bid.ts'
 import { commandServices } from './instances-command.ts'
+import { executeServices } from './instances-execute.ts'
+import { logServices } from './instances-logs.ts'
 import { policyServices } from './instances-policy.ts'
 import { quoteServices } from './instances-quote.ts'
 import { rentServices } from './instances-rent.ts'
@@ -27,6 +29,7 @@ import { marketOperations } from './machines-market.ts'
 import { outageOperations } from './machines-outages.ts'
 import { measureServices } from './measures.ts'
 import { offerServices } from './offers.ts'
+import { offerWatchServices } from './offers-watch.ts'
 import { reconciliationServices } from './reconciliation.ts'
 import { sshKeyServices } from './ssh-keys.ts'
 import { attachServices } from './ssh-keys-attach.ts'
@@ -56,9 +59,11 @@ export function createServices(deps: Deps) {
       ...commandServices(deps),
       ...bidServices(deps),
       ...instanceWatchServices(deps),
+      ...logServices(deps),
+      ...executeServices(deps),
     },
     machines: machineServices(deps),
-    offers: offerServices(deps),
+    offers: { ...offerServices(deps), ...offerWatchServices(deps) },
     sshKeys: { ...sshKeyServices(deps), ...registerServices(deps), ...attachServices(deps) },
     templates: { ...templateServices(deps), ...templateCommands(deps) },
     volumes: { ...volumeServices(deps), ...volumeChangeServices(deps), ...volumeOfferServices(deps) },

@@ -77,7 +77,13 @@ describe('a gateway that starts', () => {
   it('is not ready while another migrates the database, and is when that is done', async () => {
     const { url, drop } = await createDatabase()
     const log = createLog('silent', process.stderr)
-    const limits = { simulatedDelay: 0, eventRetentionDays: 90, startTimeoutMs: 60_000, offlineGraceMs: 60_000 }
+    const limits = {
+      sshProxy: null,
+      simulatedDelay: 0,
+      eventRetentionDays: 90,
+      startTimeoutMs: 60_000,
+      offlineGraceMs: 60_000,
+    }
     const options = {
       graphiql: false,
       metrics: false,

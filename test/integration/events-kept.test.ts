@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { settleEpoch } from '../../src/database/epoch.ts'
 import type { Actor } from '../../src/domain/actor.ts'
 import { createRetention } from '../../src/services/services.ts'
+import { startApp, type TestApp } from '../support/app.ts'
 import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { idsInOrder, writeEvent } from '../support/events.ts'
@@ -105,6 +106,15 @@ describe('events', () => {
     expect(idsOf((await readFrom(second)).edges)).toEqual(idsOf(edges.slice(2)))
     expect((await readFrom(third)).edges).toEqual([])
   })
+
+  it('that go while a stream reads what it missed end it', async () => {
+    for (const _ of [1, 2, 3]) await write()
+    const { edges } = await all()
+    const stream = await gateway.services.events.watch(renter, {}, edges[0]?.cursor)
+    clock.advance(90 * day + 1)
+    await purge(3)
+    await expect(stream.next()).rejects.toMatchObject(expired)
+  })
 })
 
 describe('a database', () => {
@@ -135,6 +145,17 @@ describe('a database', () => {
     const after = await all()
     expect(after.edges.map(({ node }) => node)).toEqual(before.edges.map(({ node }) => node))
     expect((await readFrom(after.edges[0]?.cursor as string)).edges).toEqual([])
+  })
+
+  it('is looked at by each gateway that starts', async () => {
+    const first = await startApp()
+    await first.sql("UPDATE outbox SET cluster = '7123/1/5'")
+    const warned = ({ log }: TestApp) => log.filter(({ msg }) => String(msg).includes('another cluster')).length
+    const second = await startApp({ beside: first })
+    expect([warned(first), warned(second)]).toEqual([0, 1])
+    expect(await first.sql('SELECT epoch FROM outbox')).toEqual([{ epoch: 2 }])
+    await second.close()
+    await first.close()
   })
 
   it('that was restored from a dump has its old events first, and tells the new ones', async () => {

@@ -37,6 +37,12 @@ async function rent(actor: Actor): Promise<bigint> {
   return (await gateway.rent(actor, BigInt(offer?.['id'] as string))).id
 }
 
+it('nobody reads what happened to the instance of another', async () => {
+  const asked = { instanceId: await rent(renter), page: {} }
+  const read = async (actor: Actor) => (await gateway.services.events.pagesOf(actor, [asked])).get(asked)?.edges
+  expect([await read(renter), await read(rival)]).toMatchObject([[{}, {}], []])
+})
+
 describe('a stream of events', () => {
   it('tells what happens from then on, to the account that it happens to', async () => {
     const stream = await gateway.services.events.watch(renter, {})
