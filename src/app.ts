@@ -13,6 +13,10 @@ import { createSend } from './events/webhooks-send.ts'
 import { createGraphqlFace } from './graphql/face.ts'
 import { createGraphiql } from './graphql/graphiql.ts'
 import { isLoopback } from './http/loopback.ts'
+import { createMetrics } from './http/metrics.ts'
+import { createProcessMetrics } from './http/metrics-process.ts'
+import { createRequestMetrics } from './http/metrics-requests.ts'
+import { createWorkMetrics } from './http/metrics-work.ts'
 import { logged } from './http/request-log.ts'
 import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
@@ -20,13 +24,19 @@ import { createSockets, type Sockets } from './http/sockets.ts'
 import { consoleOf } from './providers/console.ts'
 import { createSimulated } from './providers/simulated.ts'
 import { type Query, worldIn } from './providers/simulated-world.ts'
-import { createLoop, createReconciler } from './reconciler/loop.ts'
+import { createHousekeeping } from './reconciler/housekeeping.ts'
+import { createInstanceLoop } from './reconciler/instances.ts'
+import { createLoop, createLoops } from './reconciler/loop.ts'
+import { createPolicyLoop } from './reconciler/policies.ts'
 import { createRestFace } from './rest/face.ts'
 import { createSecrets } from './services/secrets.ts'
 import {
+  createChores,
   createDeliveries,
+  createMeasures,
   createOperations,
   createOutbox,
+  createPolicies,
   createReconciliation,
   createServices,
   type Operations,
@@ -36,6 +46,8 @@ export type AppOptions = {
   databaseUrl: string
   poolSize: number
   graphiql: boolean
+  /** Whether everybody who reaches the app may read its metrics. */
+  metrics: boolean
   /** Where the app is going to be listened to. */
   host: string
   /** The file that keeps the key of the demo account; undefined for no demo market. */
@@ -46,6 +58,8 @@ export type AppOptions = {
   secret: string
   /** How slow the simulated machines are: 1 as real ones, 0 not at all. */
   simulatedDelay: number
+  /** How long events are kept. */
+  eventRetentionDays: number
   /** Where the operator's SSH proxy listens; null without one. */
   sshProxy: SshProxy | null
   /** How long an instance may take to come up, and its machine not to answer. */
@@ -84,12 +98,14 @@ export function createApp(options: AppOptions): App {
     databaseUrl,
     poolSize,
     graphiql,
+    metrics,
     host,
     demoKeyFile,
     log,
     now,
     secret,
     simulatedDelay,
+    eventRetentionDays,
     startTimeoutMs,
     offlineGraceMs,
     privateWebhooks = false,
@@ -105,14 +121,17 @@ export function createApp(options: AppOptions): App {
   const deps = { database, now, secrets: createSecrets(secret), feed, console, sshProxy, privateWebhooks }
   const services = createServices(deps)
   const limits = { startTimeoutMs, offlineGraceMs }
-  const reconciler = createReconciler({ reconciliation: createReconciliation(deps), provider, now, log, limits })
   const send = createSend({ privateWebhooks, resolve })
   const delivery = createDeliveryWork({ deliveries: createDeliveries(deps), send, log })
-  const webhooks = createLoop({ ...delivery, concurrency: deliveriesAtOnce, log })
+  const work = createLoops([
+    createInstanceLoop({ reconciliation: createReconciliation(deps), provider, now, log, limits }),
+    createPolicyLoop({ policies: createPolicies(deps), log }),
+    createLoop({ ...delivery, name: 'webhooks', concurrency: deliveriesAtOnce, log }),
+    createHousekeeping({ chores: createChores(deps, eventRetentionDays), now, log }),
+  ])
   const operations = createOperations({ database, now })
   const onNews = () => {
-    reconciler.wake()
-    webhooks.wake()
+    work.wake()
     feed.wake()
   }
   const signals = createSignals({ url: databaseUrl, pool: database.pool, log, onNews })
@@ -125,20 +144,26 @@ export function createApp(options: AppOptions): App {
       () => false,
       () => true,
     )
-    return unreachable ? 'the database does not answer' : undefined
+    if (unreachable) return 'the database does not answer'
+    // That there is more to do than can be done is no reason: it is so for all gateways, and fewer would not do more.
+    return work.isFailing() ? 'due work cannot be looked for' : undefined
   }
   // The Host header is the client's to write, so a key is given away only where no other machine can ask.
   const keyForPage = () => (isLoopback(host) ? demoKey : undefined)
+  const requests = createRequestMetrics()
+  const { measure } = createMeasures(deps)
+  const workMetrics = createWorkMetrics({ measure, pool: () => database.pool, streams: feed.streams })
   const graphql = createGraphqlFace(services, database.prisma)
   const sockets = createSockets(graphql.sockets, log)
   const faces = {
     rest: createRestFace(services),
     graphql: graphql.answer,
     graphiql: graphiql ? createGraphiql(keyForPage) : undefined,
+    metrics: metrics ? createMetrics([requests.read, workMetrics, createProcessMetrics()]) : undefined,
   }
 
   return {
-    fetch: logged(log, createRouter(faces, whyNotReady)),
+    fetch: logged(log, createRouter(faces, whyNotReady), requests.observe),
     upgrade: sockets.upgrade,
     operations,
     async start() {
@@ -154,27 +179,24 @@ export function createApp(options: AppOptions): App {
       return demo
     },
     async idle() {
-      await reconciler.idle()
-      await webhooks.idle()
+      await work.idle()
     },
     streams: () => feed.streams(),
     work() {
-      reconciler.start()
-      webhooks.start()
+      work.start()
       signals.start()
     },
     drain: () => {
       phase = 'stopping'
       feed.stop()
       sockets.stop()
-      void reconciler.stop()
-      void webhooks.stop()
+      void work.stop()
     },
     async stop() {
       feed.stop()
       sockets.stop()
       delivery.stop()
-      await Promise.all([reconciler.stop(), webhooks.stop()])
+      await work.stop()
       await signals.stop()
       await database.close()
     },

@@ -14,6 +14,7 @@ type Config = {
   /** The file that keeps the key of the demo account; undefined for no demo market. */
   demoKeyFile: string | undefined
   graphiql: boolean
+  metrics: boolean
   logLevel: string
   /** Undefined for one that is kept in the data folder. */
   secret: string | undefined
@@ -48,6 +49,7 @@ const settings = {
   BERTH_DATA_DIR: { must: 'a folder', schema: z.string() },
   DEMO_MARKET: { must: 'true or false', schema: flag },
   GRAPHIQL: { must: 'true or false', schema: flag },
+  METRICS: { must: 'true or false', schema: flag },
   BERTH_SECRET: { must: 'a text of at least 16 characters', schema: z.string().min(16) },
   SIMULATED_DELAY: { must: 'a factor, 0 to 100', schema: z.coerce.number().min(0).max(100) },
   EVENT_RETENTION_DAYS: { must: 'a number of days, 1 to 3650', schema: z.coerce.number().int().min(1).max(3650) },
@@ -75,6 +77,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     dataDir,
     demoKeyFile: demoMarket ? join(dataDir, demoKeyName(rest.DATABASE_URL)) : undefined,
     graphiql: rest.GRAPHIQL ?? isLoopback(HOST),
+    metrics: rest.METRICS ?? isLoopback(HOST),
     logLevel: rest.LOG_LEVEL ?? 'info',
     secret: rest.BERTH_SECRET,
     simulatedDelay: rest.SIMULATED_DELAY ?? 1,

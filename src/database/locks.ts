@@ -10,6 +10,8 @@ export const locks = {
   migration: 815_003,
   /** Adding machines, by whoever asked before which there are. */
   market: 815_004,
+  /** Deleting what nobody needs any more. */
+  housekeeping: 815_005,
 } as const
 
 /**

@@ -47,6 +47,7 @@ const sentences: Record<EventType, string | ((facts: Facts, before: Facts) => st
 const reasons: Record<string, string> = {
   OUTBID: 'Another bids more for them.',
   ON_DEMAND: 'They were rented on demand.',
+  RENTAL_ENDED: 'Its machine left the market.',
 }
 
 function because(reason: string | null): string {

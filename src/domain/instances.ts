@@ -56,6 +56,7 @@ export const reasonCodes = [
   'EXITED',
   'HOST_OFFLINE',
   'CONTAINER_LOST',
+  'RENTAL_ENDED',
 ] as const
 
 /** A public port that leads into an instance: what became of the wish. */

@@ -4,8 +4,11 @@ import type { Handler } from './context.ts'
 import { json } from './json.ts'
 import type { Fetch } from './server.ts'
 
+/** Hears how each request went. */
+type Observe = (path: string | undefined, status: number, ms: number) => void
+
 /** Gives each request an id, which its answer and all its log lines carry, and logs how it went. */
-export function logged(log: Logger, handler: Handler): Fetch {
+export function logged(log: Logger, handler: Handler, observe: Observe = () => {}): Fetch {
   return async request => {
     const start = performance.now()
     const given = request.headers.get('x-request-id') ?? ''
@@ -28,6 +31,7 @@ export function logged(log: Logger, handler: Handler): Fetch {
     response.headers.set('x-request-id', requestId)
     response.headers.set('x-content-type-options', 'nosniff')
     const ms = Math.round((performance.now() - start) * 10) / 10
+    observe(path, response.status, ms)
     requestLog.info({ method: request.method, path, status: response.status, ms }, 'request')
     return response
   }

@@ -2,16 +2,23 @@ import type { Handler } from './context.ts'
 import { health, readiness } from './health.ts'
 import { json } from './json.ts'
 
-type Faces = { rest: Handler; graphql: Handler; graphiql: Handler | undefined }
+type Faces = {
+  rest: Handler
+  graphql: Handler
+  graphiql: Handler | undefined
+  /** Only where operators alone may ask. */
+  metrics: (() => Promise<Response>) | undefined
+}
 
 /** Which face answers. Paths are compared whole: a probe's path at the end of another must not get past the keys. */
 export function createRouter(
-  { rest, graphql, graphiql }: Faces,
+  { rest, graphql, graphiql, metrics }: Faces,
   whyNotReady: () => Promise<string | undefined>,
 ): Handler {
   const pages: Record<string, () => Response | Promise<Response>> = {
     '/health': health,
     '/ready': () => readiness(whyNotReady),
+    ...(metrics ? { '/metrics': metrics } : {}),
     ...(graphiql ? { '/': () => new Response(null, { status: 302, headers: { location: '/graphql' } }) } : {}),
   }
   return answeringHead(async (request, context) => {

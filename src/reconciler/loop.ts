@@ -1,47 +1,45 @@
+// Finds due work and does it, a few at a time. What is due stands in the database; nothing is remembered here.
+
 import type { Logger } from 'pino'
-import { type Deps, reconcile } from './reconcile.ts'
 
 export type Loop = {
-  /** Looks at what is due from now on, until stopped. */
+  /** Looks for what is due from now on, until stopped. */
   start(): void
   /** There may be something due now. */
   wake(): void
-  /** Ends when nothing is due at this instant. */
-  idle(): Promise<void>
-  /** Ends when whatever is being looked at is done; the rest is left to others. */
+  /** Ends when nothing is due at this instant. True when something was. */
+  idle(): Promise<boolean>
+  /** Whether nothing could be looked for in a minute, although it was tried. */
+  isFailing(): boolean
+  /** Ends when whatever is being worked on is done; the rest is left to others. */
   stop(): Promise<void>
 }
 
-/** The safety net: what nobody was woken for is found so late at most. */
-const pollMs = 1_000
-const concurrency = 8
-
-export function createReconciler(deps: Deps): Loop {
-  const { reconciliation, log } = deps
-  return createLoop({
-    claim: limit => reconciliation.claim(limit),
-    work: lease => reconcile(deps, lease),
-    concurrency,
-    log,
-  })
-}
-
 export type LoopOptions<Item> = {
-  /** Takes what is due, at most so many. */
-  claim(limit: number): Promise<Item[]>
+  /** For the log. */
+  name: string
+  /** Takes at most so many that are due. What is in the hands of this loop now is told. */
+  claim(limit: number, busy: readonly Item[]): Promise<Item[]>
   work(item: Item): Promise<void>
+  /** The safety net: what nobody was woken for is found so late at most. */
+  pollMs?: number
   /** How many are worked on at once. */
-  concurrency: number
+  concurrency?: number
   log: Logger
 }
 
-export function createLoop<Item>({ claim, work, concurrency, log }: LoopOptions<Item>): Loop {
-  const looks = new Set<Promise<void>>()
+/** A failure of so long is no hiccup. */
+const patienceMs = 60_000
+
+export function createLoop<Item>(options: LoopOptions<Item>): Loop {
+  const { name, claim, work, pollMs = 1_000, concurrency = 8, log } = options
+  const hands = new Map<Promise<void>, Item>()
   let timer: NodeJS.Timeout | undefined
   let stopped = false
   let seeking: Promise<void> | undefined
   let again = false
-  let failing = false
+  let failingSince: number | undefined
+  let begun = 0
 
   /** Takes what is due while there are hands free. Whoever asks meanwhile is asked for once more. */
   function seek(): Promise<void> {
@@ -53,9 +51,9 @@ export function createLoop<Item>({ claim, work, concurrency, log }: LoopOptions<
   }
 
   async function take(): Promise<void> {
-    while (again && !stopped && looks.size < concurrency) {
+    while (again && !stopped && hands.size < concurrency) {
       again = false
-      const items = await claim(concurrency - looks.size)
+      const items = await claim(concurrency - hands.size, [...hands.values()])
       if (items.length > 0) again = true
       for (const item of items) begin(item)
     }
@@ -63,25 +61,28 @@ export function createLoop<Item>({ claim, work, concurrency, log }: LoopOptions<
 
   /** What is slow keeps one hand busy, and nothing else waiting. */
   function begin(item: Item): void {
-    const look = work(item)
-      .catch((error: unknown) => log.warn({ err: error }, 'Due work could not be given back.'))
+    begun += 1
+    const hand = Promise.resolve()
+      .then(() => work(item))
+      .catch((error: unknown) => log.warn({ err: error, loop: name }, 'Due work could not be done.'))
       .finally(() => {
-        looks.delete(look)
+        hands.delete(hand)
         tick()
       })
-    looks.add(look)
+    hands.set(hand, item)
   }
 
   function tick(): void {
     if (stopped) return
     seek().then(
       () => {
-        failing = false
+        failingSince = undefined
       },
       (error: unknown) => {
         // Said once, not every second for as long as the database is gone.
-        if (!failing) log.warn({ err: error }, 'Due work cannot be looked for. It is tried again.')
-        failing = true
+        if (failingSince === undefined)
+          log.warn({ err: error, loop: name }, 'Due work cannot be looked for. It is tried again.')
+        failingSince ??= performance.now()
       },
     )
   }
@@ -95,17 +96,37 @@ export function createLoop<Item>({ claim, work, concurrency, log }: LoopOptions<
       if (timer) tick()
     },
     async idle() {
+      const before = begun
       do {
         await seek()
-        await Promise.all(looks)
-      } while (looks.size > 0 || seeking)
+        await Promise.all(hands.keys())
+      } while (hands.size > 0 || seeking)
+      return begun > before
     },
+    isFailing: () => failingSince !== undefined && performance.now() - failingSince > patienceMs,
     async stop() {
       stopped = true
       clearInterval(timer)
       timer = undefined
       await seeking?.catch(() => {})
-      await Promise.all(looks)
+      await Promise.all(hands.keys())
     },
+  }
+}
+
+/** Several loops as one. Each has hands of its own, so none waits for another. */
+export function createLoops(loops: readonly Loop[]): Loop {
+  const each = <Value>(act: (loop: Loop) => Value) => loops.map(act)
+  return {
+    start: () => void each(loop => loop.start()),
+    wake: () => void each(loop => loop.wake()),
+    /** What one does may be due work for another. */
+    async idle() {
+      let worked = false
+      while ((await Promise.all(each(loop => loop.idle()))).includes(true)) worked = true
+      return worked
+    },
+    isFailing: () => each(loop => loop.isFailing()).includes(true),
+    stop: async () => void (await Promise.all(each(loop => loop.stop()))),
   }
 }

@@ -11,8 +11,6 @@ const { sql } = Prisma
 
 const maxKey = 255
 const keptMs = 24 * 3_600_000
-/** So many expired keys go with a new one at most. */
-const purged = 100
 /** How long a repetition waits for the first request to end, in milliseconds. */
 const patienceMs = 1_500
 
@@ -41,7 +39,6 @@ export async function once<Kept extends Plain>(
   if (key === undefined) return { result: await transaction(database.pool, work), replayed: false }
   const at = deps.now()
   const hash = hashOf(deps, request)
-  await purge(deps, at)
   return await transaction(database.pool, async tx => {
     if (!(await claim(tx, accountId, key, hash, at))) {
       const kept = await find<Kept>(deps, tx, accountId, key, hash)
@@ -78,15 +75,6 @@ function hashOf({ secrets }: Needs, { operation, input }: Request): Buffer {
   return secrets.digest(`idempotency ${operation}`, canonical(input))
 }
 
-/** Expired keys of everybody. On its own, so that no request holds locks of others while it works. */
-async function purge({ database }: Needs, at: Date): Promise<void> {
-  await database.rows(sql`
-    WITH expired AS MATERIALIZED (
-      SELECT account_id, key FROM idempotency_keys WHERE created_at <= ${expiry(at)}
-      ORDER BY created_at LIMIT ${purged} FOR UPDATE SKIP LOCKED)
-    DELETE FROM idempotency_keys k USING expired e WHERE k.account_id = e.account_id AND k.key = e.key`)
-}
-
 /** True for the first, also after one that expired. Another that came first and has not ended is waited for. */
 async function claim(tx: Transaction, accountId: number, key: string, hash: Buffer, at: Date): Promise<boolean> {
   await tx.rows(sql`SELECT set_config('lock_timeout', ${String(patienceMs)}, true)`)
@@ -95,7 +83,7 @@ async function claim(tx: Transaction, accountId: number, key: string, hash: Buff
     VALUES (${accountId}, ${key}, ${hash}, '', ${at})
     ON CONFLICT (account_id, key) DO UPDATE
     SET input_hash = excluded.input_hash, result = excluded.result, created_at = excluded.created_at
-    WHERE k.created_at <= ${expiry(at)} RETURNING key`)
+    WHERE k.created_at <= ${keptSince(at)} RETURNING key`)
   const claimed = await claiming.catch((error: unknown) => {
     throw (error as { code?: string }).code === '55P03' ? inProgress() : error
   })
@@ -113,7 +101,7 @@ async function find<Kept extends Plain>(
 ): Promise<Kept | undefined> {
   const [row] = await from.rows(sql`
     SELECT input_hash, result FROM idempotency_keys
-    WHERE account_id = ${accountId} AND key = ${key} AND created_at > ${expiry(now())}`)
+    WHERE account_id = ${accountId} AND key = ${key} AND created_at > ${keptSince(now())}`)
   if (!row) return undefined
   const [firstHash, result] = row as [Buffer, Buffer]
   if (firstHash.equals(hash)) return openJson<Kept>(secrets, result) as Kept
@@ -121,7 +109,8 @@ async function find<Kept extends Plain>(
   throw new DomainError('IDEMPOTENCY_KEY_REUSED', message)
 }
 
-function expiry(at: Date): Date {
+/** Keys that were first used then, or before, have expired. */
+export function keptSince(at: Date): Date {
   return new Date(at.getTime() - keptMs)
 }
 

@@ -4,6 +4,7 @@ import { Prisma } from '../database/generated/client.ts'
 import { columnsOf, insertAll } from '../database/rows.ts'
 import type { Transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
+import { nextPolicy } from '../domain/instances-policy.ts'
 import { choosePorts } from '../domain/instances-ports.ts'
 import type { RentedOffer, RentWish } from '../domain/instances-rent.ts'
 import type { Launch } from '../domain/launch.ts'
@@ -67,7 +68,10 @@ async function insert(
 ): Promise<bigint> {
   const { diskMb, label, targetState, vm, registry, volumes: _, newVolumes: __, ...settings } = launch
   const { env, secrets: secretEnv } = partSecrets(settings.env)
+  const life = { createdAt: at, endsAt: machine.listedUntil, destroyedAt: null, announcedAt: null }
   const row = {
+    ...life,
+    policyDueAt: nextPolicy(life, at)?.at ?? null,
     accountId: actor.accountId,
     apiKeyId: actor.apiKeyId,
     machineId: machine.id,
@@ -91,8 +95,6 @@ async function insert(
     claimedAt: at,
     statusChangedAt: at,
     dueAt: at,
-    createdAt: at,
-    endsAt: machine.listedUntil,
   }
   const [inserted] = await tx.rows(sql`${insertAll('instances', instanceColumns, [row])} RETURNING id`)
   return inserted?.[0] as bigint

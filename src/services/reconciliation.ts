@@ -10,6 +10,7 @@ import { isHeld, type Lease } from './leases.ts'
 import { lockMachine, settleMarket } from './market.ts'
 import { type Finding, recordFinding, type Suspension } from './reconciliation-record.ts'
 import { specOf, sshKeysOfInstance } from './reconciliation-spec.ts'
+import { createTurns } from './reconciliation-turns.ts'
 
 const { sql } = Prisma
 
@@ -17,16 +18,16 @@ const { sql } = Prisma
 const leaseMs = 30_000
 
 export function reconciliationServices({ database, now, secrets }: Deps) {
+  const takeTurns = createTurns(database)
   return {
-    /** Takes the instances that are due, the longest first. What one gateway takes no other has. */
-    async claim(limit: number): Promise<Lease[]> {
+    /**
+     * Takes instances that are due, in turns between accounts; `busy` are those that this gateway has now. What one
+     * gateway takes no other has.
+     */
+    async claim(limit: number, busy: readonly Lease[] = []): Promise<Lease[]> {
       const at = now()
       const leasedUntil = new Date(at.getTime() + leaseMs)
-      const taken = await database.rows(sql`
-        UPDATE instances SET leased_until = ${leasedUntil} WHERE id IN (
-          SELECT id FROM instances WHERE due_at <= ${at} AND (leased_until IS NULL OR leased_until <= ${at})
-          ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-        ) RETURNING id`)
+      const taken = await takeTurns({ limit, busy, at, leasedUntil })
       if (taken.length === 0) return []
       // Asked afterwards and at once: a statement that takes rows sees them as they are when it takes them, but
       // everything beside them, such as the GPUs, as it was when it began.
@@ -35,7 +36,7 @@ export function reconciliationServices({ database, now, secrets }: Deps) {
           EXISTS (SELECT FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id),
           i.started_at IS NOT NULL, i.destroyed_at IS NOT NULL, i.vm, i.launch ->> 'mode', ${sshKeysOfInstance},
           i.destroyed_at, i.status_changed_at, i.unreachable_at, i.unconfirmed_at
-        FROM instances i WHERE i.id = ANY(${taken.map(([id]) => String(id))}::bigint[]) AND i.leased_until = ${leasedUntil}`)
+        FROM instances i WHERE i.id = ANY(${taken.map(String)}::bigint[]) AND i.leased_until = ${leasedUntil}`)
       return rows.map(row => {
         const [instanceId, accountId, machineId, generation, attempts, targetState, status, interruptible, ...rest] =
           row

@@ -11,12 +11,14 @@ import { outboxServices } from './events-outbox.ts'
 import { retentionServices } from './events-retention.ts'
 import { watchServices } from './events-watch.ts'
 import { gpuModelServices } from './gpu-models.ts'
+import { housekeepingServices } from './housekeeping.ts'
 import { instanceServices } from './instances.ts'
 import { bestServices } from './instances-best.ts'
 import { bidServices } from './instances-bid.ts'
 import { commandServices } from './instances-command.ts'
 import { executeServices } from './instances-execute.ts'
 import { logServices } from './instances-logs.ts'
+import { policyServices } from './instances-policy.ts'
 import { quoteServices } from './instances-quote.ts'
 import { rentServices } from './instances-rent.ts'
 import { instanceWatchServices } from './instances-watch.ts'
@@ -25,6 +27,7 @@ import { importOperations } from './machines-import.ts'
 import { machineListOperations } from './machines-list.ts'
 import { marketOperations } from './machines-market.ts'
 import { outageOperations } from './machines-outages.ts'
+import { measureServices } from './measures.ts'
 import { offerServices } from './offers.ts'
 import { offerWatchServices } from './offers-watch.ts'
 import { reconciliationServices } from './reconciliation.ts'
@@ -107,4 +110,19 @@ export function createDeliveries(deps: Deps) {
 /** What the reconciler does. No face has it. */
 export function createReconciliation(deps: Deps) {
   return reconciliationServices(deps)
+}
+
+/** What happens to instances by itself. No face has it. */
+export function createPolicies(deps: DataDeps) {
+  return policyServices(deps)
+}
+
+/** What is deleted since nobody needs it any more. No face has it. */
+export function createChores(deps: DataDeps, eventRetentionDays: number) {
+  return { ...housekeepingServices(deps), purgeEvents: createRetention(deps, eventRetentionDays).purge }
+}
+
+/** How the work is going, for operators. No face has it. */
+export function createMeasures(deps: DataDeps) {
+  return measureServices(deps)
 }

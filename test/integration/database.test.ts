@@ -77,8 +77,21 @@ describe('a gateway that starts', () => {
   it('is not ready while another migrates the database, and is when that is done', async () => {
     const { url, drop } = await createDatabase()
     const log = createLog('silent', process.stderr)
-    const limits = { sshProxy: null, simulatedDelay: 0, startTimeoutMs: 60_000, offlineGraceMs: 60_000 }
-    const options = { graphiql: false, host: '127.0.0.1', demoKeyFile: undefined, secret: '', ...limits }
+    const limits = {
+      sshProxy: null,
+      simulatedDelay: 0,
+      eventRetentionDays: 90,
+      startTimeoutMs: 60_000,
+      offlineGraceMs: 60_000,
+    }
+    const options = {
+      graphiql: false,
+      metrics: false,
+      host: '127.0.0.1',
+      demoKeyFile: undefined,
+      secret: '',
+      ...limits,
+    }
     const app = createApp({ ...options, databaseUrl: url, poolSize: 2, log, now: () => new Date() })
     const ready = async () => (await app.fetch(new Request('http://berth.test/ready'))).status
     const [taken, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

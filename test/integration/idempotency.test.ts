@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../support/app.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
-import { untilSomebodyWaits, withSession } from '../support/sessions.ts'
+import { withSession } from '../support/sessions.ts'
 
 let app: TestApp
 let other: TestApp
@@ -140,63 +140,5 @@ describe('an idempotency key', () => {
     expect(await overRest(app, key, offer, 'permitted')).toMatchObject({ code: 'OK' })
     const reader = await app.scopedKey(key, { api: { instance_read: {} } })
     expect(await overRest(app, reader, offer, 'permitted')).toEqual({ code: '403 forbidden' })
-  })
-})
-
-describe('keys that expired', () => {
-  const day = 24 * 3_600_000
-  let stranger: number
-
-  beforeAll(async () => {
-    await app.newKey()
-    const [account] = await app.sql('SELECT max(id) AS id FROM accounts')
-    stranger = (account as { id: number }).id
-  })
-
-  /** Leaves keys of one age, as requests of then did. */
-  async function keep(age: number, names: string[], account = String(stranger)) {
-    const at = new Date(app.clock.now().getTime() - age).toISOString()
-    const rows = names.map(name => `(${account}, '${name}', '', '', '${at}')`)
-    await app.sql(`INSERT INTO idempotency_keys (account_id, key, input_hash, result, created_at) VALUES ${rows}`)
-  }
-  const kept = async () => {
-    const rows = await app.sql(`SELECT key FROM idempotency_keys WHERE account_id = ${stranger} ORDER BY key`)
-    return rows.map(row => (row as { key: string }).key)
-  }
-
-  it('go with a request of anybody, and those that live stay', async () => {
-    await keep(day, ['old 1', 'old 2'])
-    await keep(day - 1, ['alive'])
-    expect(await overRest(app, key, await rentals.newOffer(), 'purges')).toMatchObject({ code: 'OK' })
-    expect(await kept()).toEqual(['alive'])
-  })
-
-  it('are gone before the request begins to hold anything, and are left to whoever has them', async () => {
-    await keep(day, ['free', 'held'])
-    const offer = await rentals.newOffer()
-    await withSession(app.database.url, async session => {
-      await session.query('BEGIN')
-      await session.query(`SELECT FROM machines ORDER BY id DESC LIMIT 1 FOR UPDATE`)
-      await session.query(`SELECT FROM idempotency_keys WHERE key = 'held' FOR UPDATE`)
-      const renting = overRest(app, key, offer, 'waits')
-      await withSession(app.database.url, untilSomebodyWaits)
-      expect(await kept()).toEqual(['alive', 'held'])
-      await session.query('COMMIT')
-      expect(await renting).toMatchObject({ code: 'OK' })
-    })
-  })
-
-  it('are replaced by the same key where there are too many to go at once', async () => {
-    const [renter] = await app.sql('SELECT account_id AS id FROM instances ORDER BY id LIMIT 1')
-    await keep(day, ['again'], String((renter as { id: number }).id))
-    await keep(
-      2 * day,
-      Array.from({ length: 150 }, (_, index) => `many ${index}`),
-    )
-    const offer = await rentals.newOffer()
-    const first = await overGraphql(app, key, offer, 'again')
-    expect(first).toMatchObject({ code: 'OK', replayed: false })
-    expect((await kept()).length).toBeGreaterThan(50)
-    expect(await overGraphql(app, key, offer, 'again')).toEqual({ ...first, replayed: true })
   })
 })

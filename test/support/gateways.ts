@@ -8,7 +8,7 @@ import { consoleOf } from '../../src/providers/console.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { createSimulated } from '../../src/providers/simulated.ts'
 import { worldIn } from '../../src/providers/simulated-world.ts'
-import { createReconciler } from '../../src/reconciler/loop.ts'
+import { createInstanceLoop } from '../../src/reconciler/instances.ts'
 import { reconcile } from '../../src/reconciler/reconcile.ts'
 import { createSecrets } from '../../src/services/secrets.ts'
 import { createOperations, createOutbox, createReconciliation, createServices } from '../../src/services/services.ts'
@@ -45,7 +45,7 @@ export function openGateway({ url, now, between, poolSize = 4, delayFactor = 1 }
   const reconciliation = createReconciliation(deps)
   const limits = { startTimeoutMs: 30 * 60_000, offlineGraceMs: 5 * 60_000 }
   const work = { reconciliation, provider, now, log, limits }
-  const reconciler = createReconciler(work)
+  const reconciler = createInstanceLoop(work)
   const services = createServices(deps)
   const operations = createOperations({ database, now })
   return {

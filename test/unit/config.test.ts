@@ -16,6 +16,7 @@ describe('the settings', () => {
       databaseUrl: undefined,
       poolSize: 10,
       graphiql: true,
+      metrics: true,
       logLevel: 'info',
       secret: undefined,
       simulatedDelay: 1,
@@ -52,10 +53,12 @@ describe('the settings', () => {
     expect(parseConfig({ BERTH_DATA_DIR: '/data' }).demoKeyFile).toBe('/data/demo-key')
   })
 
-  it('show GraphiQL on this machine only, unless told to', () => {
-    expect(parseConfig({ HOST: '0.0.0.0' }).graphiql).toBe(false)
-    expect(parseConfig({ HOST: '::1' }).graphiql).toBe(true)
-    expect(parseConfig({ HOST: '0.0.0.0', GRAPHIQL: 'true' }).graphiql).toBe(true)
+  it('show GraphiQL and metrics on this machine only, unless told to', () => {
+    expect(parseConfig({ HOST: '0.0.0.0' })).toMatchObject({ graphiql: false, metrics: false })
+    expect(parseConfig({ HOST: '::1' })).toMatchObject({ graphiql: true, metrics: true })
+    expect(parseConfig({ HOST: '0.0.0.0', GRAPHIQL: 'true' })).toMatchObject({ graphiql: true, metrics: false })
+    expect(parseConfig({ HOST: '0.0.0.0', METRICS: 'true' })).toMatchObject({ graphiql: false, metrics: true })
+    expect(parseConfig({ METRICS: 'false' })).toMatchObject({ graphiql: true, metrics: false })
   })
 
   it('may name an SSH proxy', () => {

@@ -106,6 +106,10 @@ CREATE INDEX "webhook_deliveries_due" ON "webhook_deliveries" ("webhook_id", "du
 CREATE INDEX "webhook_deliveries_leased" ON "webhook_deliveries" ("webhook_id") WHERE "leased_until" IS NOT NULL;
 
 CREATE INDEX "instances_policy_due" ON "instances" ("policy_due_at") WHERE "policy_due_at" IS NOT NULL;
+-- Whose turn it is when many are due.
+CREATE INDEX "instances_due_of_account" ON "instances" ("account_id", "due_at") WHERE "due_at" IS NOT NULL;
+-- Of those that are there already, that they end is announced as of all others.
+UPDATE "instances" SET "policy_due_at" = GREATEST("created_at", "ends_at" - interval '24 hours') WHERE "destroyed_at" IS NULL;
 
 -- Whoever follows the market is told of each machine of which a search may find something else now. In one place, so that
 -- nothing that changes offers can forget it. It costs no round trip, and of one transaction at most one more write of a

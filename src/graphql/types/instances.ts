@@ -132,7 +132,8 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     startedAt: t.expose('startedAt', { type: 'DateTime', nullable: true, description: 'When it first ran.' }),
     endsAt: t.expose('endsAt', {
       type: 'DateTime',
-      description: 'When its machine leaves the market, as announced when it was rented.',
+      description:
+        'When its rental ends by itself, because its machine leaves the market: it is destroyed then, with its disk. The event `INSTANCE_ENDING` tells so 24 hours before.',
     }),
     destroyedAt: t.expose('destroyedAt', { type: 'DateTime', nullable: true, description: 'When it was destroyed.' }),
   }),

@@ -1,0 +1,54 @@
+import type { Metric } from './metrics.ts'
+
+/** Seconds. A stream counts until it begins. */
+const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+export type RequestMetrics = {
+  observe(path: string | undefined, status: number, ms: number): void
+  read(): Metric[]
+}
+
+/** Counts requests by the face that answered and the status, and how long each face took. */
+export function createRequestMetrics(): RequestMetrics {
+  const counts = new Map<string, { face: string; status: string; count: number }>()
+  const durations = new Map<string, { buckets: number[]; sum: number; count: number }>()
+
+  return {
+    observe(path, status, ms) {
+      const face = faceOf(path)
+      const key = `${face} ${status}`
+      const counted = counts.get(key) ?? { face, status: String(status), count: 0 }
+      counts.set(key, { ...counted, count: counted.count + 1 })
+      const duration = durations.get(face) ?? { buckets: bounds.map(() => 0), sum: 0, count: 0 }
+      const seconds = ms / 1_000
+      duration.buckets = duration.buckets.map((count, index) => count + Number(seconds <= (bounds[index] as number)))
+      duration.sum += seconds
+      duration.count += 1
+      durations.set(face, duration)
+    },
+    read: () => [
+      {
+        name: 'berth_http_requests_total',
+        type: 'counter',
+        help: 'Requests that were answered.',
+        samples: [...counts.values()].map(({ face, status, count }) => ({ labels: { face, status }, value: count })),
+      },
+      {
+        name: 'berth_http_request_duration_seconds',
+        type: 'histogram',
+        help: 'How long answers took; of a stream, until it began.',
+        samples: [...durations].flatMap(([face, { buckets, sum, count }]) => [
+          ...buckets.map((value, index) => ({ suffix: '_bucket', labels: { face, le: String(bounds[index]) }, value })),
+          { suffix: '_bucket', labels: { face, le: '+Inf' }, value: count },
+          { suffix: '_sum', labels: { face }, value: sum },
+          { suffix: '_count', labels: { face }, value: count },
+        ]),
+      },
+    ],
+  }
+}
+
+function faceOf(path = ''): string {
+  if (path.startsWith('/api/')) return 'rest'
+  return path === '/graphql' || path === '/graphql/' ? 'graphql' : 'other'
+}

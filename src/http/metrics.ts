@@ -1,0 +1,48 @@
+// What operators watch, in the text format of Prometheus. No label has an id, a path or anything else that a client chose.
+
+export type Metric = {
+  name: string
+  type: 'gauge' | 'counter' | 'histogram'
+  help: string
+  samples: { suffix?: string; labels?: Record<string, string>; value: number }[]
+}
+
+/** Where the values come from; each is asked for when they are read, and not more often than once a second. */
+export type Source = () => Metric[] | Promise<Metric[]>
+
+const keptMs = 1_000
+const contentType = 'text/plain; version=0.0.4; charset=utf-8'
+
+export function createMetrics(sources: Source[]): () => Promise<Response> {
+  let text: Promise<string> | undefined
+  let readAt = 0
+
+  return async () => {
+    if (text === undefined || performance.now() - readAt >= keptMs) {
+      readAt = performance.now()
+      text = Promise.all(sources.map(async read => await read())).then(metrics => printMetrics(metrics.flat()))
+    }
+    return new Response(await text, { headers: { 'content-type': contentType, 'cache-control': 'no-store' } })
+  }
+}
+
+export function printMetrics(metrics: Metric[]): string {
+  return metrics.flatMap(printMetric).join('')
+}
+
+function printMetric({ name, type, help, samples }: Metric): string[] {
+  const lines = samples.map(({ suffix = '', labels = {}, value }) => {
+    const pairs = Object.entries(labels).map(([label, text]) => `${label}="${quoted(text)}"`)
+    return `${name}${suffix}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${value}\n`
+  })
+  return [`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`, ...lines]
+}
+
+function quoted(text: string): string {
+  return text.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n')
+}
+
+/** A value that is what it is when it is read. */
+export function gauge(name: string, help: string, value: number): Metric {
+  return { name, type: 'gauge', help, samples: [{ value }] }
+}

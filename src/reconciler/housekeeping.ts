@@ -1,0 +1,38 @@
+import type { Logger } from 'pino'
+import { createLoop, type Loop } from './loop.ts'
+
+export type HousekeepingDeps = {
+  /** What is done, by name: each deletes so many things at most, and answers how many there were. */
+  chores: Record<string, (limit: number) => Promise<number>>
+  now: () => Date
+  log: Logger
+}
+
+const everyMs = 60_000
+/** So much at once: whoever waits for what is locked meanwhile waits for no more. */
+const piece = 1_000
+
+/** Every minute, one after the other. What one gateway is at, the others leave to it. */
+export function createHousekeeping({ chores, now, log }: HousekeepingDeps): Loop {
+  let last = Number.NEGATIVE_INFINITY
+  return createLoop<typeof chores>({
+    name: 'housekeeping',
+    async claim() {
+      const at = now().getTime()
+      if (at - last < everyMs) return []
+      last = at
+      return [chores]
+    },
+    async work(all) {
+      for (const [name, chore] of Object.entries(all)) {
+        try {
+          while ((await chore(piece)) === piece);
+        } catch (error) {
+          log.warn({ err: error, chore: name }, 'A chore was not done. It is tried again in a minute.')
+        }
+      }
+    },
+    concurrency: 1,
+    log,
+  })
+}

@@ -1,0 +1,13 @@
+import type { Lease } from '../services/leases.ts'
+import { createLoop, type Loop } from './loop.ts'
+import { type Deps, reconcile } from './reconcile.ts'
+
+export function createInstanceLoop(deps: Deps): Loop {
+  const { reconciliation, log } = deps
+  return createLoop<Lease>({
+    name: 'instances',
+    claim: (limit, busy) => reconciliation.claim(limit, busy),
+    work: lease => reconcile(deps, lease),
+    log,
+  })
+}

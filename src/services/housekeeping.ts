@@ -1,0 +1,44 @@
+// What nobody needs any more is deleted, now and then and a piece at a time, so that no request has to.
+
+import type { Database } from '../database/client.ts'
+import { Prisma } from '../database/generated/client.ts'
+import { locks } from '../database/locks.ts'
+import { transaction } from '../database/transaction.ts'
+import type { DataDeps } from './deps.ts'
+import { keptSince } from './idempotency.ts'
+
+const { sql } = Prisma
+
+export function housekeepingServices({ database, now }: DataDeps) {
+  return {
+    /** Idempotency keys that have expired. One that a request takes again at this moment is left to it. */
+    async purgeIdempotencyKeys(limit: number): Promise<number> {
+      return await unlessAnotherDoes(
+        database,
+        sql`WITH expired AS MATERIALIZED (
+            SELECT account_id, key FROM idempotency_keys WHERE created_at <= ${keptSince(now())}
+            ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+          ) DELETE FROM idempotency_keys k USING expired e WHERE k.account_id = e.account_id AND k.key = e.key RETURNING 1`,
+      )
+    },
+
+    /** Simulated containers of what is no more: made by a gateway that was told to before, and was slow. */
+    async purgeSimulatedContainers(limit: number): Promise<number> {
+      return await unlessAnotherDoes(
+        database,
+        sql`DELETE FROM simulated_containers WHERE instance_id IN (
+            SELECT c.instance_id FROM simulated_containers c LEFT JOIN instances i ON i.id = c.instance_id
+            WHERE i.id IS NULL OR i.removed_at IS NOT NULL LIMIT ${limit}
+          ) RETURNING 1`,
+      )
+    },
+  }
+}
+
+/** How many it deleted; none, where another gateway is at it. */
+async function unlessAnotherDoes(database: Database, deletion: Prisma.Sql): Promise<number> {
+  return await transaction(database.pool, async tx => {
+    const [row] = await tx.rows(sql`SELECT pg_try_advisory_xact_lock(${locks.housekeeping}::bigint)`)
+    return row?.[0] === true ? (await tx.rows(deletion)).length : 0
+  })
+}

@@ -1,0 +1,91 @@
+// What a command writes to instances, whoever gave it: somebody, or an arrangement whose instant has come.
+
+import type { Database } from '../database/client.ts'
+import { Prisma } from '../database/generated/client.ts'
+import { type Transaction, transaction } from '../database/transaction.ts'
+import type { TargetState } from '../domain/instances.ts'
+import type { Step, Subject } from '../domain/instances-command.ts'
+import { type NewEvent, recordEvents } from './events.ts'
+import { lockMachine, settleMarket } from './market.ts'
+
+const { sql } = Prisma
+
+export type Locked = { subject: Subject; accountId: number; machineId: number }
+/** Who is to be named as having done it, and why it was done. Without a key, Berth itself did it. */
+export type Cause = { apiKeyId?: number; reason: string }
+
+/** Takes instances in the order of all who take several; those of one account alone, if that is asked for. */
+export async function lockInstances(tx: Transaction, ids: readonly bigint[], owner?: number): Promise<Locked[]> {
+  const rows = await tx.rows(sql`
+    SELECT id, label, target_state, status, destroyed_at, account_id, machine_id FROM instances
+    WHERE id = ANY(${ids.map(String)}::bigint[]) AND (${owner ?? null}::int IS NULL OR account_id = ${owner ?? null})
+    ORDER BY id FOR UPDATE`)
+  return rows.map(([id, label, targetState, status, destroyedAt, accountId, machineId]) => ({
+    subject: { id, label, targetState, status, destroyedAt } as Subject,
+    accountId: accountId as number,
+    machineId: machineId as number,
+  }))
+}
+
+/** The machines whose market the steps move. */
+export async function writeSteps(
+  tx: Transaction,
+  cause: Cause,
+  steps: Step[],
+  locked: Locked[],
+  at: Date,
+): Promise<number[]> {
+  const changes = locked.flatMap(one => {
+    const { subject } = one
+    const step = steps.find(({ id }) => id === subject.id)
+    if (step?.outcome !== 'applied') return []
+    const { label = subject.label, targetState = subject.targetState, destroy = false } = step
+    return [{ ...one, label, targetState, destroy, moves: destroy || targetState !== subject.targetState }]
+  })
+  const of = <Value>(value: (change: (typeof changes)[number]) => Value) => changes.map(value)
+  await tx.rows(sql`
+    UPDATE instances SET label = new.label, target_state = new.target_state,
+      destroyed_at = CASE WHEN new.destroy THEN ${at}::timestamptz END,
+      policy_due_at = CASE WHEN new.destroy THEN NULL ELSE policy_due_at END,
+      claimed_at = CASE WHEN instances.target_state <> new.target_state THEN ${at} ELSE claimed_at END,
+      generation = generation + new.moves::int, due_at = CASE WHEN new.moves THEN ${at} ELSE due_at END
+    FROM unnest(
+      ${of(({ subject }) => String(subject.id))}::bigint[], ${of(({ label }) => label)}::text[],
+      ${of(({ targetState }) => targetState)}::target_state[], ${of(({ destroy }) => destroy)}::boolean[],
+      ${of(({ moves }) => moves)}::boolean[]
+    ) AS new(id, label, target_state, destroy, moves) WHERE instances.id = new.id`)
+  await recordEvents(
+    tx,
+    changes.flatMap(change => eventsOf(cause, change)),
+    at,
+  )
+  return [...new Set(changes.filter(({ moves }) => moves).map(({ machineId }) => machineId))]
+}
+
+type Written = Locked & { label: string | null; targetState: TargetState; destroy: boolean }
+
+function eventsOf(cause: Cause, { subject, accountId, label, targetState, destroy }: Written): NewEvent[] {
+  const event = { ...cause, accountId, instanceId: subject.id }
+  const [oldState, newState] = [{ targetState: subject.targetState }, { targetState }]
+  const [oldLabel, newLabel] = [{ label: subject.label }, { label }]
+  return [
+    ...(destroy ? [{ ...event, type: 'INSTANCE_DESTROYED' as const }] : []),
+    ...(targetState !== subject.targetState
+      ? [{ ...event, type: 'INSTANCE_TARGET_CHANGED' as const, before: oldState, after: newState }]
+      : []),
+    ...(label !== subject.label
+      ? [{ ...event, type: 'INSTANCE_LABEL_CHANGED' as const, before: oldLabel, after: newLabel }]
+      : []),
+  ]
+}
+
+/** Lets each market follow what was written, in a transaction of its own. One that can't does when the instances are looked at. */
+export async function followMarkets(database: Database, machineIds: number[], at: Date): Promise<void> {
+  for (const id of machineIds) {
+    const settling = transaction(database.pool, async tx => {
+      const machine = await lockMachine(tx, id)
+      if (machine) await settleMarket(tx, machine, at)
+    })
+    await settling.catch(() => {})
+  }
+}
