@@ -5,7 +5,11 @@ import { settleEpoch } from './database/epoch.ts'
 import { alone, locks } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
 import { createSignals } from './database/signals.ts'
+import type { SshProxy } from './domain/instances-access.ts'
 import { createFeed } from './events/feed.ts'
+import { createDeliveryWork } from './events/webhooks.ts'
+import type { Resolve } from './events/webhooks-resolve.ts'
+import { createSend } from './events/webhooks-send.ts'
 import { createGraphqlFace } from './graphql/face.ts'
 import { createGraphiql } from './graphql/graphiql.ts'
 import { isLoopback } from './http/loopback.ts'
@@ -13,12 +17,14 @@ import { logged } from './http/request-log.ts'
 import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
 import { createSockets, type Sockets } from './http/sockets.ts'
+import { consoleOf } from './providers/console.ts'
 import { createSimulated } from './providers/simulated.ts'
 import { type Query, worldIn } from './providers/simulated-world.ts'
-import { createReconciler } from './reconciler/loop.ts'
+import { createLoop, createReconciler } from './reconciler/loop.ts'
 import { createRestFace } from './rest/face.ts'
 import { createSecrets } from './services/secrets.ts'
 import {
+  createDeliveries,
   createOperations,
   createOutbox,
   createReconciliation,
@@ -40,10 +46,19 @@ export type AppOptions = {
   secret: string
   /** How slow the simulated machines are: 1 as real ones, 0 not at all. */
   simulatedDelay: number
+  /** Where the operator's SSH proxy listens; null without one. */
+  sshProxy: SshProxy | null
   /** How long an instance may take to come up, and its machine not to answer. */
   startTimeoutMs: number
   offlineGraceMs: number
+  /** Whether webhooks may lead into the network that the app stands in, and need no TLS. */
+  privateWebhooks?: boolean
+  /** Finds the hosts of webhooks. */
+  resolve?: Resolve
 }
+
+/** Requests to webhooks that are on their way at once. They mostly wait. */
+const deliveriesAtOnce = 32
 
 export type App = {
   fetch: Fetch
@@ -77,19 +92,27 @@ export function createApp(options: AppOptions): App {
     simulatedDelay,
     startTimeoutMs,
     offlineGraceMs,
+    privateWebhooks = false,
+    resolve,
+    sshProxy,
   } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const database = openDatabase({ url: databaseUrl, poolSize, onIdleError })
   const feed = createFeed({ outbox: createOutbox({ database, now }), now, log })
-  const deps = { database, now, secrets: createSecrets(secret), feed }
-  const services = createServices(deps)
   const query: Query = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
   const provider = createSimulated({ world: worldIn(query), now, delayFactor: simulatedDelay })
+  const console = consoleOf(provider, log)
+  const deps = { database, now, secrets: createSecrets(secret), feed, console, sshProxy, privateWebhooks }
+  const services = createServices(deps)
   const limits = { startTimeoutMs, offlineGraceMs }
   const reconciler = createReconciler({ reconciliation: createReconciliation(deps), provider, now, log, limits })
+  const send = createSend({ privateWebhooks, resolve })
+  const delivery = createDeliveryWork({ deliveries: createDeliveries(deps), send, log })
+  const webhooks = createLoop({ ...delivery, concurrency: deliveriesAtOnce, log })
   const operations = createOperations({ database, now })
   const onNews = () => {
     reconciler.wake()
+    webhooks.wake()
     feed.wake()
   }
   const signals = createSignals({ url: databaseUrl, pool: database.pool, log, onNews })
@@ -130,10 +153,14 @@ export function createApp(options: AppOptions): App {
       phase = 'ready'
       return demo
     },
-    idle: () => reconciler.idle(),
+    async idle() {
+      await reconciler.idle()
+      await webhooks.idle()
+    },
     streams: () => feed.streams(),
     work() {
       reconciler.start()
+      webhooks.start()
       signals.start()
     },
     drain: () => {
@@ -141,11 +168,13 @@ export function createApp(options: AppOptions): App {
       feed.stop()
       sockets.stop()
       void reconciler.stop()
+      void webhooks.stop()
     },
     async stop() {
       feed.stop()
       sockets.stop()
-      await reconciler.stop()
+      delivery.stop()
+      await Promise.all([reconciler.stop(), webhooks.stop()])
       await signals.stop()
       await database.close()
     },

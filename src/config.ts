@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
+import type { SshProxy } from './domain/instances-access.ts'
 import { isLoopback } from './http/loopback.ts'
 
 type Config = {
@@ -20,9 +21,21 @@ type Config = {
   eventRetentionDays: number
   startTimeoutMs: number
   offlineGraceMs: number
+  /** Where the operator's SSH proxy listens; null without one. */
+  sshProxy: SshProxy | null
+  privateWebhooks: boolean
 }
 
 const flag = z.enum(['true', 'false']).transform(value => value === 'true')
+const sshProxy = z
+  .string()
+  .regex(/^\w[\w.-]*:\d{1,5}$/)
+  .transform((text): SshProxy => {
+    const [host = '', port] = text.split(':')
+    return { host, port: Number(port) }
+  })
+  // REST shows the port before it, too.
+  .refine(({ port }) => port >= 2 && port <= 65_535)
 const minutes = { must: 'a number of minutes, 1 to 1440', schema: z.coerce.number().min(1).max(1440) }
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
 
@@ -40,6 +53,8 @@ const settings = {
   EVENT_RETENTION_DAYS: { must: 'a number of days, 1 to 3650', schema: z.coerce.number().int().min(1).max(3650) },
   START_TIMEOUT_MINUTES: minutes,
   OFFLINE_GRACE_MINUTES: minutes,
+  SSH_PROXY: { must: 'a host and a port, such as ssh.example.com:2222', schema: sshProxy },
+  WEBHOOK_PRIVATE_ADDRESSES: { must: 'true or false', schema: flag },
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
 } as const
 /** Settings that no message repeats. */
@@ -66,6 +81,8 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     eventRetentionDays: rest.EVENT_RETENTION_DAYS ?? 90,
     startTimeoutMs: (rest.START_TIMEOUT_MINUTES ?? 30) * 60_000,
     offlineGraceMs: (rest.OFFLINE_GRACE_MINUTES ?? 5) * 60_000,
+    sshProxy: rest.SSH_PROXY ?? null,
+    privateWebhooks: rest.WEBHOOK_PRIVATE_ADDRESSES ?? false,
   }
 }
 

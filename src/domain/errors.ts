@@ -36,6 +36,7 @@ const subjects = {
   SshKey: 'SSH key',
   Template: 'Template',
   Volume: 'Volume',
+  Webhook: 'Webhook',
 } as const
 
 type Details = {

@@ -2,9 +2,8 @@ import type { Event, EventType } from './events.ts'
 
 /** An event in a sentence, for people. */
 export function messageOf({ type, before, after, reason }: Event): string {
-  const facts = { ...before, ...after }
   const sentence = sentences[type]
-  return `${typeof sentence === 'string' ? sentence : sentence(facts)}${because(reason)}`
+  return `${typeof sentence === 'string' ? sentence : sentence({ ...before, ...after }, before ?? {})}${because(reason)}`
 }
 
 type Facts = Record<string, unknown>
@@ -12,13 +11,17 @@ type Facts = Record<string, unknown>
 const named = (what: string, became: string) => (facts: Facts) =>
   `${what}${facts['name'] ? ` "${facts['name']}"` : ''} was ${became}.`
 
-const sentences: Record<EventType, string | ((facts: Facts) => string)> = {
+const sentences: Record<EventType, string | ((facts: Facts, before: Facts) => string)> = {
   INSTANCE_CREATED: 'It was rented.',
   INSTANCE_TARGET_CHANGED: ({ targetState }) => (targetState === 'running' ? 'It is to run.' : 'It is to stop.'),
   INSTANCE_LABEL_CHANGED: ({ label }) => (label === null ? 'Its label was removed.' : `It is called "${label}" now.`),
   INSTANCE_GRANTED: 'It got its GPUs.',
   INSTANCE_OUTBID: 'It lost its GPUs.',
-  INSTANCE_STATUS_CHANGED: ({ status, message }) => `It is ${status} now.${message ? ` ${message}` : ''}`,
+  INSTANCE_STATUS_CHANGED: ({ status, message }, before) =>
+    // Where the status stays, the reason is what is new.
+    [...(message && status === before['status'] ? [] : [`It is ${status} now.`]), ...(message ? [message] : [])].join(
+      ' ',
+    ),
   INSTANCE_ENDING: 'Its machine leaves the market soon.',
   INSTANCE_DESTROYED: 'It was destroyed.',
   INSTANCE_REMOVED: 'Nothing of it is left on its machine.',

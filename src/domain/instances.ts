@@ -1,3 +1,4 @@
+import type { SshProxy } from './instances-access.ts'
 import type { Launch } from './launch.ts'
 import type { Port, VolumeMount } from './launch-env.ts'
 import type { Block, GpuModel, Machine } from './machines.ts'
@@ -101,6 +102,8 @@ export type Instance = Block & {
   volumes: VolumeMount[]
   /** Whether it has its GPUs. */
   granted: boolean
+  /** Through which SSH goes in the modes for that; null where the operator runs none. */
+  sshProxy: SshProxy | null
   /** When all this was so. */
   asOf: Date
   machine: Machine & { gpuModel: GpuModel }

@@ -104,6 +104,8 @@ export const waysToAnInstance = [
   'instances.get',
   'instances.list',
   'instances.watch',
+  'instances.logs',
+  'instances.execute',
   'instances.rent',
   'instances.update',
   'instances.changeBid',

@@ -1,24 +1,11 @@
 import { invalidInput } from '../domain/errors.ts'
+import { type IdType, idPrefixes, printId } from '../domain/ids.ts'
 
-/** Ids are a prefix for the type around the integer that REST shows. */
-const prefixes = {
-  Account: 'acc',
-  ApiKey: 'key',
-  Event: 'evt',
-  GpuModel: 'gpu',
-  Instance: 'ins',
-  Machine: 'mch',
-  Offer: 'off',
-  SshKey: 'ssh',
-  Template: 'tpl',
-  Volume: 'vol',
-  VolumeOffer: 'vof',
-} as const
-export type NodeType = keyof typeof prefixes
+export { printId }
 
-export function printId(type: NodeType, id: number | bigint): string {
-  return `${prefixes[type]}_${id}`
-}
+/** Everything that has an id, but for what `node` does not find by it. */
+export type NodeType = Exclude<IdType, 'WebhookDelivery'>
+const { WebhookDelivery: _, ...prefixes } = idPrefixes
 
 /** The integer in an id of a known type, or what is wrong with it. The bare integer is accepted too. */
 export function readId(type: NodeType, id: string): bigint | string {

@@ -1,7 +1,7 @@
-import type { Lease } from '../services/leases.ts'
+import type { Logger } from 'pino'
 import { type Deps, reconcile } from './reconcile.ts'
 
-type Reconciler = {
+export type Loop = {
   /** Looks at what is due from now on, until stopped. */
   start(): void
   /** There may be something due now. */
@@ -16,8 +16,26 @@ type Reconciler = {
 const pollMs = 1_000
 const concurrency = 8
 
-export function createReconciler(deps: Deps): Reconciler {
+export function createReconciler(deps: Deps): Loop {
   const { reconciliation, log } = deps
+  return createLoop({
+    claim: limit => reconciliation.claim(limit),
+    work: lease => reconcile(deps, lease),
+    concurrency,
+    log,
+  })
+}
+
+export type LoopOptions<Item> = {
+  /** Takes what is due, at most so many. */
+  claim(limit: number): Promise<Item[]>
+  work(item: Item): Promise<void>
+  /** How many are worked on at once. */
+  concurrency: number
+  log: Logger
+}
+
+export function createLoop<Item>({ claim, work, concurrency, log }: LoopOptions<Item>): Loop {
   const looks = new Set<Promise<void>>()
   let timer: NodeJS.Timeout | undefined
   let stopped = false
@@ -37,16 +55,16 @@ export function createReconciler(deps: Deps): Reconciler {
   async function take(): Promise<void> {
     while (again && !stopped && looks.size < concurrency) {
       again = false
-      const leases = await reconciliation.claim(concurrency - looks.size)
-      if (leases.length > 0) again = true
-      for (const lease of leases) begin(lease)
+      const items = await claim(concurrency - looks.size)
+      if (items.length > 0) again = true
+      for (const item of items) begin(item)
     }
   }
 
-  /** One slow machine keeps one hand busy, and no other instance waiting. */
-  function begin(lease: Lease): void {
-    const look = reconcile(deps, lease)
-      .catch((error: unknown) => log.warn({ err: error }, 'An instance could not be given back.'))
+  /** What is slow keeps one hand busy, and nothing else waiting. */
+  function begin(item: Item): void {
+    const look = work(item)
+      .catch((error: unknown) => log.warn({ err: error }, 'Due work could not be given back.'))
       .finally(() => {
         looks.delete(look)
         tick()

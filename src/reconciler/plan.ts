@@ -131,6 +131,8 @@ function planStopped(wish: Wish, truth: Seen): Plan {
     case 'failed':
       return end('exited', truth)
     case 'preparing':
+      // It is there sooner or later, or cannot be had.
+      return { steps: [], status, reason, settled: false }
     case 'prepared':
     case 'stopped':
     case 'exited':

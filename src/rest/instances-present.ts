@@ -1,5 +1,5 @@
 import { type Instance, isFinal, type PortBinding } from '../domain/instances.ts'
-import { directAccessOf } from '../domain/instances-access.ts'
+import { accessOf } from '../domain/instances-access.ts'
 import type { LaunchMode } from '../domain/launch.ts'
 import { printPort } from '../domain/launch-env.ts'
 import { usdNumber } from '../domain/money.ts'
@@ -21,7 +21,7 @@ export function instanceRow(instance: Instance): InstanceRow {
   const [compute, disk] = [usdNumber(instance.computeNanos), usdNumber(instance.diskNanos)]
   const total = usdNumber(instance.computeNanos + instance.diskNanos)
   const held = granted ? 'running' : 'stopped'
-  const access = directAccessOf(instance)
+  const access = accessOf(instance)
   const block = blockRow(instance)
   return {
     id: Number(id),
@@ -63,8 +63,9 @@ export function instanceRow(instance: Instance): InstanceRow {
 
     ports: access ? portsRow(portBindings) : {},
     local_ipaddrs: '',
-    ssh_host: access?.sshPort ? access.host : null,
-    ssh_port: access?.sshPort ?? null,
+    ssh_host: access?.ssh?.host ?? null,
+    ssh_port: access?.ssh ? access.ssh.port - beforeSsh(launch.mode) : null,
+    ssh_user: access?.ssh?.user ?? null,
     ssh_idx: '',
     machine_dir_ssh_port: -1,
     direct_port_start: -1,
@@ -111,6 +112,11 @@ function messageOf({ status, reasonCode, reasonMessage, launch }: Instance): str
   return (
     reasonMessage ?? (isFinal(status) ? `The instance is ${status}.` : `The instance is being made ready: ${status}.`)
   )
+}
+
+/** Clients of this API add one to the port where notebooks go through a proxy: there, the notebook comes first. */
+function beforeSsh(mode: LaunchMode): number {
+  return mode === 'jupyterProxy' ? 1 : 0
 }
 
 /** By port inside, as docker prints them. */

@@ -1,9 +1,20 @@
 import type { Database } from '../database/client.ts'
+import type { SshProxy } from '../domain/instances-access.ts'
+import type { Console } from './console.ts'
 import type { Feed } from './feed.ts'
 import type { Secrets } from './secrets.ts'
 
 /** What every service is built from. Made once, in app.ts. */
 export type DataDeps = { database: Database; now: () => Date }
 
-/** What those need beside it that keep secrets, or tell what happens. */
-export type Deps = DataDeps & { secrets: Secrets; feed: Feed }
+/**
+ * What those need beside it that keep secrets, tell what happens, or say how an instance is entered. `privateWebhooks`:
+ * events may be sent into the network that Berth stands in.
+ */
+export type Deps = DataDeps & {
+  secrets: Secrets
+  feed: Feed
+  console: Console
+  sshProxy: SshProxy | null
+  privateWebhooks?: boolean | undefined
+}

@@ -22,10 +22,18 @@ export type NewEvent = {
 
 const eventColumns = columnsOf({ ...Prisma.EventScalarFieldEnum })
 
-/** Writes events in the transaction that makes them true, so that there is none without the other. */
+/**
+ * Writes events in the transaction that makes them true, so that there is none without the other, and with them what is to
+ * be sent of them. A test goes to the webhook that is tested and to no other.
+ */
 export async function recordEvents(tx: Transaction, events: NewEvent[], at: Date): Promise<void> {
   if (events.length === 0) return
   const rows = events.map(event => ({ ...event, at }))
-  await tx.rows(insertAll('events', eventColumns, rows))
+  await tx.rows(Prisma.sql`
+    WITH recorded AS (${insertAll('events', eventColumns, rows)} RETURNING id, account_id, type, after)
+    INSERT INTO webhook_deliveries (webhook_id, event_id, due_at)
+    SELECT w.id, e.id, ${at}::timestamptz FROM recorded e JOIN webhooks w ON w.account_id = e.account_id
+    WHERE w.deleted_at IS NULL AND CASE e.type WHEN 'WEBHOOK_TESTED' THEN w.id = (e.after->>'webhookId')::int
+      ELSE e.type = ANY(w.types) END`)
   tx.announce()
 }

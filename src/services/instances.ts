@@ -15,7 +15,7 @@ import type { GpuModel, Machine } from '../domain/machines.ts'
 import { type PageArguments, type PageOf, pageOf, readPage } from '../domain/pages.ts'
 import { isAllowed, type WayToAnInstance } from '../domain/permissions.ts'
 import { authorise, authoriseEach } from './authorise.ts'
-import type { DataDeps } from './deps.ts'
+import type { Deps } from './deps.ts'
 
 type InstanceSearch = { filter: InstanceFilter; order: InstanceOrder }
 
@@ -36,7 +36,7 @@ const allColumns = join([
 ])
 const source = sql`instances i JOIN machines m ON m.id = i.machine_id JOIN gpu_models g ON g.id = m.gpu_model_id`
 
-export function instanceServices(deps: DataDeps) {
+export function instanceServices(deps: Deps) {
   const { database } = deps
   const find = (conditions: Prisma.Sql[], order: Prisma.Sql, limit: number) =>
     findInstances(deps, conditions, order, limit)
@@ -85,7 +85,7 @@ export function instanceServices(deps: DataDeps) {
 
 /** For services: whoever asks has been asked for his permission. */
 export async function findInstances(
-  { database, now }: DataDeps,
+  { database, now, sshProxy }: Deps,
   conditions: Prisma.Sql[],
   order: Prisma.Sql,
   limit: number,
@@ -94,7 +94,7 @@ export async function findInstances(
   const rows = await database.rows(
     sql`SELECT ${allColumns} FROM ${source} WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`,
   )
-  return rows.map(row => toInstance(row, at))
+  return rows.map(row => ({ ...toInstance(row), sshProxy, asOf: at }))
 }
 
 function living({ accountId }: Actor): Prisma.Sql[] {
@@ -130,12 +130,12 @@ function beyond(order: InstanceOrder, { value, id }: InstancePosition, ascending
   return sql`(${orderColumn(order)}, i.id) ${raw(ascending ? '>' : '<')} (${value}::${type}, ${String(id)}::bigint)`
 }
 
-function toInstance(row: unknown[], asOf: Date): Instance {
+function toInstance(row: unknown[]): Omit<Instance, 'sshProxy' | 'asOf'> {
   const [instance, machine, gpuModel] = recordsOf(row, instanceColumns, machineColumns, gpuModelColumns)
   const attached = (row.at(-1) ?? []) as { volumeId: string; mountPath: string }[]
   const volumes = attached.map(({ volumeId, mountPath }) => ({ volumeId: BigInt(volumeId), mountPath }))
   const portBindings = (row.at(-2) ?? []) as PortBinding[]
   const granted = row.at(-3) as boolean
   const facts = { ...(machine as Machine), gpuModel: gpuModel as GpuModel }
-  return { ...(instance as Instance), portBindings, volumes, granted, machine: facts, asOf }
+  return { ...(instance as Instance), portBindings, volumes, granted, machine: facts }
 }

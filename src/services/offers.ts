@@ -24,17 +24,15 @@ const allColumns = Prisma.join([
   selectList('g', gpuModelColumns),
 ])
 
-export function offerServices({ database, now }: DataDeps) {
-  async function find(search: OfferSearch, slice: Slice, at: Date): Promise<Offer[]> {
-    const rows = await database.rows(searchStatement({ ...search, now: at }, slice, allColumns))
-    return rows.map(row => toOffer(row, search.pricing, at))
-  }
+export function offerServices(deps: DataDeps) {
+  const { database, now } = deps
+  const find = (search: OfferSearch, slice: Slice, at: Date) => findSlice(deps, search, slice, at)
 
   return {
     /** The best offers, at most `limit` of them. */
     async search(actor: Actor, search: OfferSearch, limit: number): Promise<Offer[]> {
       authorise(actor, 'offers.search')
-      return await find(search, { keys: totalOrder(search.order), after: undefined, limit }, now())
+      return await findOffers(deps, search, limit)
     },
 
     async page(actor: Actor, search: OfferSearch, page: PageArguments): Promise<PageOf<Offer>> {
@@ -66,7 +64,7 @@ export function offerServices({ database, now }: DataDeps) {
       ]
       const { pricing } = wanted
       const search = { filter: { conditions, alternatives: [] }, order: [], pricing, bundled: true }
-      return await find(search, { keys: totalOrder([]), after: undefined, limit }, now())
+      return await findOffers(deps, search, limit)
     },
 
     /** Offers by id that are on the market, or that the caller rented. */
@@ -80,6 +78,16 @@ export function offerServices({ database, now }: DataDeps) {
       return rows.map(row => toOffer(row, pricing, at))
     },
   }
+}
+
+/** The first of the offers that match. For services: whoever asks has been asked for his permission. */
+export async function findOffers(deps: DataDeps, search: OfferSearch, limit: number): Promise<Offer[]> {
+  return await findSlice(deps, search, { keys: totalOrder(search.order), after: undefined, limit }, deps.now())
+}
+
+async function findSlice({ database }: DataDeps, search: OfferSearch, slice: Slice, at: Date): Promise<Offer[]> {
+  const rows = await database.rows(searchStatement({ ...search, now: at }, slice, allColumns))
+  return rows.map(row => toOffer(row, search.pricing, at))
 }
 
 function toOffer(row: unknown[], pricing: Pricing, asOf: Date): Offer {

@@ -15,6 +15,8 @@ import { instanceServices } from './instances.ts'
 import { bestServices } from './instances-best.ts'
 import { bidServices } from './instances-bid.ts'
 import { commandServices } from './instances-command.ts'
+import { executeServices } from './instances-execute.ts'
+import { logServices } from './instances-logs.ts'
 import { quoteServices } from './instances-quote.ts'
 import { rentServices } from './instances-rent.ts'
 import { instanceWatchServices } from './instances-watch.ts'
@@ -24,6 +26,7 @@ import { machineListOperations } from './machines-list.ts'
 import { marketOperations } from './machines-market.ts'
 import { outageOperations } from './machines-outages.ts'
 import { offerServices } from './offers.ts'
+import { offerWatchServices } from './offers-watch.ts'
 import { reconciliationServices } from './reconciliation.ts'
 import { sshKeyServices } from './ssh-keys.ts'
 import { attachServices } from './ssh-keys-attach.ts'
@@ -33,6 +36,9 @@ import { templateCommands } from './templates-update.ts'
 import { volumeServices } from './volumes.ts'
 import { volumeOfferServices } from './volumes-offers.ts'
 import { volumeChangeServices } from './volumes-update.ts'
+import { webhookServices } from './webhooks.ts'
+import { deliveryServices } from './webhooks-delivery.ts'
+import { webhookCommands } from './webhooks-update.ts'
 
 /** Everything that the faces can ask for. */
 export type Services = ReturnType<typeof createServices>
@@ -50,12 +56,15 @@ export function createServices(deps: Deps) {
       ...commandServices(deps),
       ...bidServices(deps),
       ...instanceWatchServices(deps),
+      ...logServices(deps),
+      ...executeServices(deps),
     },
     machines: machineServices(deps),
-    offers: offerServices(deps),
+    offers: { ...offerServices(deps), ...offerWatchServices(deps) },
     sshKeys: { ...sshKeyServices(deps), ...registerServices(deps), ...attachServices(deps) },
     templates: { ...templateServices(deps), ...templateCommands(deps) },
     volumes: { ...volumeServices(deps), ...volumeChangeServices(deps), ...volumeOfferServices(deps) },
+    webhooks: { ...webhookServices(deps), ...webhookCommands(deps) },
   }
 }
 
@@ -88,6 +97,11 @@ export function createOutbox(deps: DataDeps) {
 /** What keeps the events from becoming too many. No face has it. */
 export function createRetention(deps: DataDeps, retentionDays: number) {
   return retentionServices(deps, retentionDays)
+}
+
+/** What sends events to webhooks. No face has it. */
+export function createDeliveries(deps: Deps) {
+  return deliveryServices(deps)
 }
 
 /** What the reconciler does. No face has it. */

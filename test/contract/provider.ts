@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { ContainerSpec } from '../../src/domain/containers.ts'
-import type { Provider } from '../../src/providers/provider.ts'
+import { type ContainerSpec, type LogLine, type LogRange, maxLogLines } from '../../src/domain/containers.ts'
+import { ContainerNotRunning, MachineUnreachable, type Provider } from '../../src/providers/provider.ts'
 
 /** What a driver must be given to be tried. */
 export type Bench = {
@@ -8,6 +8,8 @@ export type Bench = {
   open: () => Provider
   /** Waits so long that whatever was begun is done. */
   settle: () => Promise<void>
+  /** Cuts the machine of `specOf` off, or lets it answer again. */
+  setOut: (out: boolean) => Promise<void>
 }
 
 type Verb = 'ensure' | 'start' | 'stop' | 'remove'
@@ -220,6 +222,118 @@ export function keepsThePort(name: string, benchOf: () => Bench): void {
         instanceId = one
         expect(await keys()).toEqual([first])
       })
+    })
+
+    describe('asked for the log', () => {
+      const logs = (range: LogRange = {}, provider = bench.open()) => provider.logs(instanceId, range, signal())
+      const texts = (lines: LogLine[]) => lines.map(({ at, text, source }) => [at.getTime(), text, source])
+
+      it('has none where there is nothing', async () => {
+        expect(await logs()).toEqual([])
+        expect(await logs({ after: '1.0' })).toEqual([])
+      })
+
+      it('tells in order what became of the container, and to every gateway the same', async () => {
+        await rest('ensure', 'start')
+        const lines = await logs()
+        expect(lines.length).toBeGreaterThan(2)
+        expect(lines.map(({ at }) => at)).toEqual(lines.map(({ at }) => at).toSorted((a, b) => Number(a) - Number(b)))
+        expect(new Set(lines.map(({ cursor }) => cursor)).size).toBe(lines.length)
+        expect(await logs({}, bench.open())).toEqual(lines)
+      })
+
+      it('goes on behind any cursor without loss or repetition, also over stops and starts', async () => {
+        const followed: LogLine[] = []
+        const follow = async () => {
+          const more = await logs({ after: followed.at(-1)?.cursor, tail: followed.length === 0 ? 1_000 : 2 })
+          followed.push(...more)
+          if (more.length > 0) await follow()
+        }
+        for (const verb of ['ensure', 'start', 'stop', 'start', 'start', 'stop'] as const) {
+          await tell(verb)
+          await follow()
+          await bench.settle()
+          await follow()
+        }
+        const whole = await logs()
+        expect(texts(followed)).toEqual(texts(whole))
+        for (const [index, { cursor }] of whole.entries()) {
+          expect(await logs({ after: cursor })).toEqual(whole.slice(index + 1))
+        }
+      })
+
+      it('gives the last lines, and never more than a page', async () => {
+        await rest('ensure', 'start')
+        const lines = await logs()
+        expect(await logs({ tail: 2 })).toEqual(lines.slice(-2))
+        expect(await logs({ tail: 0 })).toEqual([])
+        expect(await logs({ tail: 1_000_000 })).toEqual(lines)
+        expect(lines.length).toBeLessThanOrEqual(maxLogLines)
+      })
+    })
+
+    describe('told to run a command', () => {
+      const exec = (command: string) => bench.open().exec(instanceId, command, signal())
+
+      it('tells what it printed and how it ended', async () => {
+        await rest('ensure', 'start')
+        expect(await exec(`echo "a word"  'and another'`)).toEqual({ exitCode: 0, output: 'a word and another\n' })
+        expect(await exec('whoami')).toEqual({ exitCode: 0, output: 'root\n' })
+        const { exitCode, output } = await exec('no-such-command')
+        expect(exitCode).toBe(127)
+        expect(output).toContain('no-such-command')
+      })
+
+      it.each<[string, Verb[]]>([
+        ['is not there', []],
+        ['was not started', ['ensure']],
+        ['is stopped', ['ensure', 'start', 'stop']],
+      ])('refuses where the container %s', async (_, verbs) => {
+        await rest(...verbs)
+        await expect(exec('echo')).rejects.toThrow(ContainerNotRunning)
+      })
+    })
+
+    const calls: [string, (provider: Provider, signal: AbortSignal) => Promise<unknown>][] = [
+      ['observe', (provider, signal) => provider.observe(instanceId, signal)],
+      ['ensure', (provider, signal) => provider.ensure(specOf(instanceId), signal)],
+      ['authorise', (provider, signal) => provider.authorise({ instanceId, sshKeys: [] }, signal)],
+      ['start', (provider, signal) => provider.start(instanceId, signal)],
+      ['stop', (provider, signal) => provider.stop(instanceId, signal)],
+      ['remove', (provider, signal) => provider.remove(instanceId, signal)],
+      ['logs', (provider, signal) => provider.logs(instanceId, {}, signal)],
+      ['exec', (provider, signal) => provider.exec(instanceId, 'whoami', signal)],
+    ]
+    const whole = async () => [
+      await bench.open().observe(instanceId, signal()),
+      await bench.open().logs(instanceId, {}, signal()),
+    ]
+
+    it.each(calls)('says that the machine does not answer when told to %s, and changes nothing', async (_, call) => {
+      for (const verbs of [['ensure', 'start'], ['stop']] as Verb[][]) {
+        await rest(...verbs)
+        const before = await whole()
+        await bench.setOut(true)
+        await expect(call(bench.open(), signal()))
+          .rejects.toThrow(MachineUnreachable)
+          .finally(() => bench.setOut(false))
+        expect(await whole()).toEqual(before)
+      }
+    })
+
+    it('makes nothing on a machine that does not answer', async () => {
+      await bench.setOut(true)
+      await expect(tell('ensure'))
+        .rejects.toThrow(MachineUnreachable)
+        .finally(() => bench.setOut(false))
+      expect(await state()).toBe('absent')
+    })
+
+    it.each(calls)('begins nothing when told to %s by somebody who has given up', async (_, call) => {
+      await rest('ensure', 'start')
+      const before = await whole()
+      await expect(call(bench.open(), AbortSignal.abort(new Error('given up')))).rejects.toThrow('given up')
+      expect(await whole()).toEqual(before)
     })
 
     it('keeps instances apart', async () => {

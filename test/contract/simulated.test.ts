@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSimulated } from '../../src/providers/simulated.ts'
 import { type Query, worldIn } from '../../src/providers/simulated-world.ts'
 import { manualClock } from '../support/clock.ts'
@@ -23,7 +23,14 @@ afterAll(async () => {
 const query: Query = async (text, values) => (await pool.query({ text, values, rowMode: 'array' })).rows
 const open = (delayFactor = 1) => createSimulated({ world: worldIn(query), now: clock.now, delayFactor })
 
-keepsThePort('simulated', () => ({ open, settle: async () => clock.advance(60_000) }))
+keepsThePort('simulated', () => ({
+  open,
+  settle: async () => clock.advance(60_000),
+  async setOut(out) {
+    await pool.query('DELETE FROM simulated_outages')
+    if (out) await pool.query('INSERT INTO simulated_outages VALUES (1, now())')
+  },
+}))
 
 const signal = AbortSignal.timeout(60_000)
 const keys = { sshKeys: specOf(0n).sshKeys }
@@ -59,4 +66,118 @@ it('shows how a container ended by itself, until it is started again', async () 
   expect(await driver.observe(3n, signal)).toEqual({ state: 'exited', exitCode: 137, ...keys })
   await driver.start(3n, signal)
   expect(await driver.observe(3n, signal)).toEqual({ state: 'running', ...keys })
+})
+
+describe('an image that does wrong', () => {
+  let lastId = 100n
+  async function made(image: string, launch: object = {}) {
+    const driver = open()
+    lastId += 1n
+    const instanceId = lastId
+    const spec = specOf(instanceId)
+    await driver.ensure({ ...spec, launch: { ...spec.launch, image, ...launch } }, signal)
+    const after = async (seconds: number) => {
+      clock.advance(seconds * 1_000)
+      return await driver.observe(instanceId, signal)
+    }
+    return {
+      after,
+      start: async () => await driver.start(instanceId, signal),
+      stop: async () => await driver.stop(instanceId, signal),
+      log: async () => (await driver.logs(instanceId, {}, signal)).map(({ text }) => text),
+      exec: async (command: string) => (await driver.exec(instanceId, command, signal)).output,
+      row: async () =>
+        (await pool.query('SELECT * FROM simulated_containers WHERE instance_id = $1', [instanceId])).rows[0],
+    }
+  }
+
+  it('is not found, or cannot be started', async () => {
+    const missing = await made('simulated/not-found')
+    expect(await missing.after(10)).toMatchObject({ state: 'failed', code: 'IMAGE_PULL_FAILED' })
+    await missing.start()
+    expect(await missing.after(10)).toMatchObject({ state: 'failed' })
+    expect(await missing.log()).toEqual(['Pulling simulated/not-found.', 'There is no image simulated/not-found.'])
+    const broken = await made('simulated/no-start')
+    await broken.after(60)
+    await broken.start()
+    expect(await broken.after(0)).toMatchObject({ state: 'starting' })
+    expect(await broken.after(10)).toMatchObject({ state: 'failed', code: 'START_FAILED' })
+  })
+
+  it('is slow', async () => {
+    const slow = await made('simulated/slow-pull:100')
+    expect(await slow.after(99)).toMatchObject({ state: 'preparing' })
+    expect(await slow.after(1)).toMatchObject({ state: 'prepared' })
+    const stopping = await made('simulated/slow-stop:100')
+    await stopping.after(60)
+    await stopping.start()
+    await stopping.after(60)
+    await stopping.stop()
+    expect(await stopping.after(99)).toMatchObject({ state: 'stopping' })
+    expect(await stopping.after(1)).toMatchObject({ state: 'stopped' })
+    const starting = await made('simulated/slow-start:100')
+    await starting.after(60)
+    await starting.start()
+    expect(await starting.after(99)).toMatchObject({ state: 'starting' })
+    expect(await starting.after(1)).toMatchObject({ state: 'running' })
+  })
+
+  it.each([
+    ['simulated/crash:30', 33, 1],
+    ['simulated/exit:7', 8, 7],
+  ])(
+    'ends by itself (%s), each time that it is started, unless it is stopped first',
+    async (image, seconds, exitCode) => {
+      const ending = await made(image)
+      await ending.after(60)
+      for (let run = 1; run <= 2; run += 1) {
+        await ending.start()
+        expect(await ending.after(seconds - 1)).toMatchObject({ state: 'running' })
+        expect(await ending.after(1)).toMatchObject({ state: 'exited', exitCode })
+        expect((await ending.log()).at(-1)).toBe(`It ended by itself, with exit code ${exitCode}.`)
+      }
+      await ending.start()
+      await ending.after(4)
+      await ending.stop()
+      expect(await ending.after(100)).toMatchObject({ state: 'stopped' })
+      expect((await ending.log()).at(-1)).toBe('It is down.')
+    },
+  )
+
+  it('prints what onstart echoes, and how it does each minute', async () => {
+    const launch = { onStart: 'echo "hello $WHO $TOKEN"\npip install x\nhostname', hostname: 'box' }
+    const env = [
+      { name: 'WHO', value: 'world' },
+      { name: 'TOKEN', value: 'a secret value', secret: true },
+    ]
+    const running = await made('ubuntu', { ...launch, env })
+    await running.after(60)
+    await running.start()
+    await running.after(183)
+    const log = await running.log()
+    expect(log.slice(log.indexOf('It is up.'))).toEqual([
+      ...['It is up.', 'SSH listens on port 22', 'Running onstart', 'hello world ***', 'box'],
+      ...Array.from({ length: 3 }, () => expect.stringMatching(/^GPU 0: \d\d % busy$/)),
+    ])
+    expect(await running.exec('env')).toBe('HOME=/root\nHOSTNAME=box\nWHO=world\nTOKEN=***\n')
+    expect(await running.exec('cat /etc/hostname')).toBe('box\n')
+    expect(await running.exec('ls')).toBe('onstart.sh\n')
+    expect(await running.exec('nvidia-smi')).toContain('GPU 0')
+    expect(await running.exec('du -sh .')).toMatch(/^\d+\t\.\n$/)
+    expect(JSON.stringify(await running.row())).not.toContain('a secret value')
+    expect(JSON.stringify(await running.row())).not.toContain('a key')
+  })
+
+  it('keeps a log that ends, however long it runs and however often it is started', async () => {
+    const busy = await made('ubuntu', { onStart: 'x\n'.repeat(2_000).replaceAll('x', 'echo x') })
+    await busy.after(60)
+    for (let run = 1; run <= 6; run += 1) {
+      await busy.start()
+      await busy.after(30 * 24 * 3_600)
+      await busy.stop()
+      await busy.after(60)
+    }
+    expect((await busy.row()).log.length).toBe(500)
+    expect((await busy.log()).length).toBe(1_000)
+  })
 })

@@ -48,8 +48,8 @@ async function paste(...parts: string[]): Promise<Record<string, unknown>[]> {
 }
 
 describe('what the README says of renting', () => {
-  it('is a walk over REST, and one over GraphQL in nine parts', () => {
-    expect(blocks).toHaveLength(10)
+  it('is a walk over REST, and one over GraphQL in ten parts', () => {
+    expect(blocks).toHaveLength(11)
   })
 
   it('works over REST', async () => {
@@ -60,7 +60,7 @@ describe('what the README says of renting', () => {
 
   it('works over GraphQL', async () => {
     const answers = await paste(...graphql)
-    const [read, stopped, destroyed, registered, quoted, rented, repeated, best, bid, mounted, made, revoked] = answers
+    const [read, stopped, destroyed, registered, quoted, rented, repeated, best, bid, mounted, ...keys] = answers
     expect(read).toMatchObject({ data: { instance: { actions: expect.any(Array) } } })
     expect(stopped).toMatchObject({ data: { updateInstance: { instance: { status: expect.any(String) } } } })
     expect(destroyed).toEqual({ data: { destroyInstances: { items: [{ outcome: 'APPLIED' }] } } })
@@ -89,16 +89,19 @@ describe('what the README says of renting', () => {
     const volumes = [{ mountPath: '/data', volume: { id: 'vol_1', name: 'data', sizeGb: 50 } }]
     expect(mounted).toMatchObject({ data: { rentBestOffer: { instance: { volumes } } } })
     const id = expect.stringMatching(/^key_\d+$/)
+    const [made, revoked, happened] = keys
     expect(made).toMatchObject({ data: { createApiKey: { secret: expect.stringMatching(/^berth_/), apiKey: { id } } } })
     expect(revoked).toEqual({ data: { revokeApiKey: { revokedId: id } } })
-    expect(answers).toHaveLength(12)
+    const pageInfo = { endCursor: expect.any(String) }
+    expect(happened).toMatchObject({ data: { events: { nodes: expect.any(Array), pageInfo } } })
+    expect(answers).toHaveLength(13)
   })
 
   it('works again, as what is repeated with its idempotency key happens once', async () => {
     const answers = await paste(...graphql)
     expect(answers[3]).toMatchObject({ data: { registerSshKey: { code: 'CONFLICT' } } })
     expect(answers[7]).toMatchObject({ data: { rentBestOffer: { replayed: true } } })
-    expect(answers).toHaveLength(12)
+    expect(answers).toHaveLength(13)
   })
 })
 

@@ -77,7 +77,7 @@ describe('a gateway that starts', () => {
   it('is not ready while another migrates the database, and is when that is done', async () => {
     const { url, drop } = await createDatabase()
     const log = createLog('silent', process.stderr)
-    const limits = { simulatedDelay: 0, startTimeoutMs: 60_000, offlineGraceMs: 60_000 }
+    const limits = { sshProxy: null, simulatedDelay: 0, startTimeoutMs: 60_000, offlineGraceMs: 60_000 }
     const options = { graphiql: false, host: '127.0.0.1', demoKeyFile: undefined, secret: '', ...limits }
     const app = createApp({ ...options, databaseUrl: url, poolSize: 2, log, now: () => new Date() })
     const ready = async () => (await app.fetch(new Request('http://berth.test/ready'))).status

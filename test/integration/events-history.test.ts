@@ -39,6 +39,12 @@ const page = async (key: string, args = ''): Promise<Page> =>
   (await ask(key, `{ events${args} { ${pageFields} } }`)).events
 const idsOf = ({ nodes }: Page) => nodes.map(({ id }) => id)
 const idOf = async (key: string) => (await ask(key, '{ viewer { id } }')).viewer.id.slice('acc_'.length) as string
+/** A key of an account to which nothing happened yet. */
+async function newKey(account = {}): Promise<string> {
+  const key = await app.newKey(null, account)
+  await app.sql(`DELETE FROM events WHERE account_id = ${await idOf(key)}`)
+  return key
+}
 const write = async (key: string, count = 1) =>
   await app.sql(`INSERT INTO events (type, account_id, at)
     SELECT 'CREDIT_GRANTED', ${await idOf(key)}, now() FROM generate_series(1, ${count})`)
@@ -66,10 +72,19 @@ describe('an event', () => {
       previousStatus: null,
       status: null,
     }
-    const became = (previousStatus: string, status: string) => ({
-      ...{ ...common, at, type: 'INSTANCE_STATUS_CHANGED', reason: null, apiKeyId: null, apiKey: null },
-      ...{ previousStatus, status, message: `It is ${status.toLowerCase()} now.` },
-      changes: [{ field: 'status', before: previousStatus, after: status }],
+    const became = (previousStatus: string, status: string, message: string) => ({
+      ...{
+        ...common,
+        at,
+        type: 'INSTANCE_STATUS_CHANGED',
+        apiKeyId: null,
+        apiKey: null,
+        previousStatus,
+        status,
+        message,
+      },
+      reason: expect.any(String),
+      changes: previousStatus === status ? [] : [{ field: 'status', before: previousStatus, after: status }],
     })
     const added = (field: string, after: string) => ({ field, before: null, after })
     expect(instance.events.nodes).toEqual([
@@ -88,15 +103,16 @@ describe('an event', () => {
       },
       {
         ...asked,
-        reason: null,
+        reason: 'GPUS_FREE',
         apiKeyId: null,
         apiKey: null,
         type: 'INSTANCE_GRANTED',
         message: 'It got its GPUs.',
-        changes: [],
+        changes: [{ field: 'granted', before: 'false', after: 'true' }],
       },
-      became('CREATED', 'LOADING'),
-      became('LOADING', 'RUNNING'),
+      became('CREATED', 'LOADING', 'It is loading now. Its image is being pulled.'),
+      became('LOADING', 'LOADING', 'Its container is starting.'),
+      became('LOADING', 'RUNNING', 'It is running now. Its container is up.'),
       {
         ...{ ...asked, type: 'INSTANCE_LABEL_CHANGED', message: 'It is called "second" now.' },
         changes: [{ field: 'label', before: 'first', after: 'second' }],
@@ -109,7 +125,7 @@ describe('an event', () => {
   })
 
   it('of any type is told in a sentence, with what it is about and without what only the operator knows', async () => {
-    const key = await app.newKey()
+    const key = await newKey()
     const facts: Partial<Record<EventType, [object | null, object]>> = {
       CREDIT_GRANTED: [{ creditNanos: '0' }, { creditNanos: '12500000000', idempotencyKey: 'told to nobody' }],
       VOLUME_CREATED: [null, { volumeId: '7', name: 'data', sizeMb: 10_500, machineId: 3, diskNanos: '42' }],
@@ -155,7 +171,7 @@ describe('an event', () => {
 
 describe('the history of an account', () => {
   it('is the newest when nothing is said, and is read whole from either end', async () => {
-    const key = await app.newKey()
+    const key = await newKey()
     await write(key, 57)
     const whole = idsOf(await page(key, '(first: 100)'))
     expect(whole).toHaveLength(57)
@@ -177,7 +193,7 @@ describe('the history of an account', () => {
   })
 
   it('goes on after its last cursor, also of a page that is empty', async () => {
-    const key = await app.newKey()
+    const key = await newKey()
     const { pageInfo } = await page(key)
     expect(pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: false, startCursor: null })
     const resume = async (cursor: string | null) => await page(key, `(after: "${cursor}")`)
@@ -218,7 +234,7 @@ describe('the history of an account', () => {
   })
 
   it('shows a key what it may read otherwise, in pages that are full', async () => {
-    const key = await app.newKey(null, someCredit)
+    const key = await newKey(someCredit)
     const [one, other] = [await rentals.rent(key), await rentals.rent(key)]
     const read = async (permissions: Permissions['api']) => {
       const scoped = await app.scopedKey(key, { api: { user_read: { 'events.list': {} }, ...permissions } })

@@ -23,6 +23,8 @@ beforeEach(async () => {
   testDatabase = await createDatabase()
   gateway = openGateway({ url: testDatabase.url, now: clock.now })
   renter = await gateway.newActor()
+  // What was told of its account.
+  await gateway.sql('DELETE FROM events')
 })
 
 afterEach(async () => {

@@ -31,6 +31,8 @@ beforeEach(async () => {
   gateway = openGateway({ url: testDatabase.url, now: clock.now })
   renter = await gateway.newActor()
   rival = await gateway.newActor()
+  // What was told of their accounts.
+  await gateway.sql('DELETE FROM events')
 })
 
 afterEach(async () => {

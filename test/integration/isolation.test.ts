@@ -22,6 +22,7 @@ beforeAll(async () => {
   await app.sql('ALTER SEQUENCE ssh_keys_id_seq RESTART 9000001')
   await app.sql('ALTER SEQUENCE api_keys_id_seq RESTART 8500001')
   await app.sql('ALTER SEQUENCE templates_id_seq RESTART 6000001')
+  await app.sql('ALTER SEQUENCE webhooks_id_seq RESTART 6500001')
   rentals = rentalsOf(app)
   make = makersOf(app, rentals)
   owner = await app.newKey(null, someCredit)
@@ -47,6 +48,8 @@ async function world(): Promise<unknown> {
     (SELECT json_agg(to_jsonb(t) ORDER BY id) FROM templates t) AS templates,
     (SELECT json_agg(to_jsonb(v) ORDER BY id) FROM volumes v) AS volumes,
     (SELECT json_agg(to_jsonb(k) ORDER BY id) FROM ssh_keys k) AS ssh_keys,
+    (SELECT json_agg(to_jsonb(w) ORDER BY id) FROM webhooks w) AS webhooks,
+    (SELECT json_agg(to_jsonb(d) ORDER BY id) FROM webhook_deliveries d) AS webhook_deliveries,
     (SELECT json_agg(to_jsonb(a) ORDER BY instance_id, ssh_key_id) FROM instance_ssh_keys a) AS instance_ssh_keys,
     (SELECT json_agg(to_jsonb(o) ORDER BY id) FROM offers o WHERE withdrawn_at IS NULL) AS offers`)
 }

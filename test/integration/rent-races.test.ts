@@ -48,8 +48,15 @@ const instancesOn = async ({ machineId }: Offer) =>
 
 /** Rents in a transaction in which somebody else does something before or after the first statement of this kind. */
 async function rentBeside(offer: Offer, when: 'before' | 'after', statement: RegExp, work: () => Promise<unknown>) {
-  const feed = { follow: () => Promise.reject(new Error('no stream is opened')) }
-  const deps = { database: gateway.database, now: clock.now, secrets: createSecrets('a secret of tests'), feed }
+  const noStream = { follow: () => Promise.reject(new Error('no stream is opened')) }
+  const deps = {
+    database: gateway.database,
+    now: clock.now,
+    secrets: createSecrets('a secret of tests'),
+    feed: noStream,
+    console: { logs: () => Promise.resolve([]), execute: () => Promise.reject(new Error('nothing is run')) },
+    sshProxy: null,
+  }
   let done = false
   return await transaction(gateway.database.pool, tx => {
     const between: Transaction = {

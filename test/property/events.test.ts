@@ -72,7 +72,7 @@ it(
       fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }),
       async (work, readers, sizes) => {
         const [mine, theirs] = [await gateway.newActor(), await gateway.newActor()]
-        // Both accounts have an event already, of their credit.
+        // Something happened before.
         const { endCursor: start } = await gateway.services.events.page(mine, {}, { last: 1 })
         const before = (await idsInOrder(gateway.sql, mine)).length
         // Known once all is written but the last events, which nobody who takes some at a time waits for in vain.

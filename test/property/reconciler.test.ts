@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Truth } from '../../src/domain/containers.ts'
-import { applyChange, finalStatuses, instanceStatuses, isFinal } from '../../src/domain/instances.ts'
+import { applyChange, instanceStatuses, isFinal } from '../../src/domain/instances.ts'
+import { MachineUnreachable } from '../../src/providers/provider.ts'
 import { createSimulated } from '../../src/providers/simulated.ts'
-import { plan as planWithin, type Wish } from '../../src/reconciler/plan.ts'
+import { type Plan, plan, type Wish } from '../../src/reconciler/plan.ts'
 import { specOf } from '../contract/provider.ts'
 import { type ManualClock, manualClock } from '../support/clock.ts'
 import { aWorld } from '../support/worlds.ts'
@@ -14,16 +15,23 @@ const numRuns = Number(process.env['FC_RUNS'] ?? 400)
 const timeout = 20_000 + 100 * numRuns
 
 const limits = { startTimeoutMs: 30 * 60_000, offlineGraceMs: 5 * 60_000 }
-const plan = (wish: Wish, truth: Truth) => planWithin(wish, truth, limits)
-const noTime = { unreachableMs: 0, loadingMs: 0, stoppingMs: 0 }
-
+const machineId = 1
 const id = 1n
 const verbs = ['ensure', 'authorise', 'start', 'stop', 'remove'] as const
 type Verb = (typeof verbs)[number]
 
 const keys = fc.shuffledSubarray(['a', 'b', 'c'])
+const images = fc.constantFrom(
+  ...['ubuntu', 'simulated/not-found', 'simulated/no-start', 'simulated/slow-stop:1000', 'simulated/slow-pull:7200'],
+  ...['simulated/slow-start:7200', 'simulated/slow-start:60', 'simulated/crash:100', 'simulated/exit'],
+)
 
-const wishes: fc.Arbitrary<Wish> = fc.record({
+/** What is wished and was written, before time has passed. */
+type Facts = Omit<Wish, 'unreachableMs' | 'loadingMs' | 'stoppingMs'>
+/** The same with the instants that are written. */
+type Row = Facts & { unreachableAt: Date | null; statusChangedAt: Date }
+
+const facts: fc.Arbitrary<Facts> = fc.record({
   targetState: fc.constantFrom('running' as const, 'stopped' as const),
   granted: fc.boolean(),
   interruptible: fc.boolean(),
@@ -31,18 +39,30 @@ const wishes: fc.Arbitrary<Wish> = fc.record({
   status: fc.constantFrom(...instanceStatuses),
   hasRun: fc.boolean(),
   sshKeys: fc.option(keys),
-  unreachableMs: fc.constant(0),
-  loadingMs: fc.constant(0),
-  stoppingMs: fc.constant(0),
 })
 
-function bench() {
+const truths: fc.Arbitrary<Truth> = fc.oneof(
+  fc.constantFrom<Truth>({ state: 'unreachable' }, { state: 'absent' }, { state: 'preparing' }, { state: 'starting' }),
+  fc.constant<Truth>({ state: 'stopping' }),
+  fc.record({ state: fc.constantFrom('prepared' as const, 'running' as const, 'stopped' as const), sshKeys: keys }),
+  fc.record({ state: fc.constant('exited' as const), exitCode: fc.integer({ min: 0, max: 255 }), sshKeys: keys }),
+  fc.record({
+    state: fc.constant('failed' as const),
+    code: fc.constantFrom('IMAGE_PULL_FAILED' as const, 'START_FAILED' as const),
+    message: fc.string(),
+  }),
+)
+const ms = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 3_600_000 }))
+const times = fc.record({ unreachableMs: ms, loadingMs: ms, stoppingMs: ms })
+
+function bench(image = 'ubuntu') {
   const clock = manualClock()
   const { world, ...tricks } = aWorld()
   const driver = createSimulated({ world, now: clock.now, delayFactor: 1 })
   const signal = AbortSignal.timeout(60_000)
+  const spec = { ...specOf(id), launch: { ...specOf(id).launch, image } }
   const tell = async (verb: Verb, sshKeys: string[] | null = []) => {
-    if (verb === 'ensure') await driver.ensure(specOf(id), signal)
+    if (verb === 'ensure') await driver.ensure(spec, signal)
     else if (verb === 'authorise') await driver.authorise({ instanceId: id, sshKeys: sshKeys ?? [] }, signal)
     else await driver[verb](id, signal)
   }
@@ -50,34 +70,120 @@ function bench() {
 }
 type Bench = ReturnType<typeof bench>
 
+function wishOf({ unreachableAt, statusChangedAt, ...facts }: Row, now: Date): Wish {
+  const since = (instant: Date | null) => (instant ? now.getTime() - instant.getTime() : 0)
+  const loadingMs = since(facts.status === 'loading' ? statusChangedAt : null)
+  return { ...facts, unreachableMs: since(unreachableAt), loadingMs, stoppingMs: 0 }
+}
+
+function rowOf(facts: Facts, { clock }: Bench): Row {
+  return { ...facts, unreachableAt: null, statusChangedAt: clock.now() }
+}
+
+/** What a call to a machine gives, also to one that does not answer. */
+async function reach<Answer>(call: Promise<Answer>): Promise<Answer | 'unreachable'> {
+  return await call.catch((error: unknown) => {
+    if (error instanceof MachineUnreachable) return 'unreachable' as const
+    throw error
+  })
+}
+
 /** What a reconciler does with one instance: looks, takes the step, and writes down what it saw where there is none. */
-async function look({ observe, tell }: Bench, wish: Wish): Promise<{ wish: Wish; truth: Truth; settled: boolean }> {
+async function look(bench: Bench, row: Row): Promise<{ row: Row; truth: Truth; settled: boolean }> {
+  const now = bench.clock.now()
+  let wish = wishOf(row, now)
+  let cut = false
   for (let turn = 0; turn < 10; turn += 1) {
-    const truth = await observe()
-    const { steps, status, settled } = plan(wish, truth)
-    const [step] = steps
-    if (step === undefined) {
-      return { wish: { ...wish, status, hasRun: wish.hasRun || status === 'running' }, truth, settled }
-    }
-    await tell(step, wish.sshKeys)
+    const seen = cut ? 'unreachable' : await reach(bench.observe())
+    const truth: Truth = seen === 'unreachable' ? { state: 'unreachable' } : seen
+    const next = plan(wish, truth, limits)
+    const [step] = next.steps
+    if (step === undefined) return { ...writeDown(row, truth, next, now), truth }
+    cut = (await reach(bench.tell(step, wish.sshKeys))) === 'unreachable'
+    if (step === 'start' && !cut) wish = { ...wish, status: 'loading', loadingMs: 0 }
   }
   throw new Error('It did not come to rest.')
 }
 
-async function arrive(bench: Bench, first: Wish) {
+function writeDown(row: Row, { state }: Truth, { status, settled }: Plan, now: Date) {
+  const unreachableAt = state === 'unreachable' ? (row.unreachableAt ?? now) : null
+  const statusChangedAt = status === row.status ? row.statusChangedAt : now
+  // What just ended is looked at once more.
+  const ended = isFinal(status) && !isFinal(row.status)
+  const hasRun = row.hasRun || state === 'running'
+  return { row: { ...row, status, hasRun, unreachableAt, statusChangedAt }, settled: settled && !ended }
+}
+
+async function arrive(bench: Bench, first: Row) {
   let result = await look(bench, first)
   for (let looks = 0; !result.settled; looks += 1) {
-    if (looks === 10) throw new Error('It did not arrive.')
-    await waitFor(bench.clock, result.truth)
-    result = await look(bench, result.wish)
+    if (looks === 200) throw new Error(`It did not arrive: ${JSON.stringify(result)}`)
+    waitFor(bench.clock, result.truth)
+    result = await look(bench, result.row)
   }
   return result
 }
 
-async function waitFor(clock: ManualClock, truth: Truth): Promise<void> {
+function waitFor(clock: ManualClock, truth: Truth): void {
   const until = 'until' in truth ? truth.until : undefined
-  clock.advance(until ? until.getTime() - clock.now().getTime() : 2_000)
+  clock.advance(until ? Math.min(until.getTime() - clock.now().getTime(), 60_000) : 2_000)
 }
+
+describe('a plan', () => {
+  /** Whatever is wished, seen and waited for. */
+  function always(law: (wish: Wish, truth: Truth, next: Plan) => void): void {
+    const property = fc.property(facts, times, truths, (facts, times, truth) => {
+      const wish = { ...facts, ...times }
+      law(wish, truth, plan(wish, truth, limits))
+    })
+    fc.assert(property, { seed, numRuns: numRuns * 25 })
+  }
+  const mayRun = ({ destroyed, status, targetState, granted }: Wish) =>
+    !destroyed && !isFinal(status) && targetState === 'running' && granted
+
+  it('is one step or none, and none where nothing is left to do', () => {
+    always((_wish, _truth, { steps, status, settled }) => {
+      expect(instanceStatuses).toContain(status)
+      expect(steps.length).toBeLessThanOrEqual(settled ? 0 : 1)
+    })
+  })
+
+  it('changes no status without saying why, and none of what ended', () => {
+    always((wish, _, { status, reason }) => {
+      if (status === wish.status) return
+      expect(reason).toMatchObject({ code: expect.any(String), message: expect.any(String) })
+      expect(isFinal(wish.status)).toBe(false)
+    })
+  })
+
+  it('brings up only what may run', () => {
+    always((wish, _, { steps }) => {
+      if (mayRun(wish)) return
+      for (const step of ['ensure', 'authorise', 'start'] as const) expect(steps).not.toContain(step)
+    })
+  })
+
+  it('asks a machine that does not answer for nothing, and has not done with it', () => {
+    always((_, truth, { steps, settled }) => {
+      if (truth.state === 'unreachable') expect([steps, settled]).toEqual([[], false])
+    })
+  })
+
+  it('takes an instance for offline when its machine was silent for the whole grace, and only then', () => {
+    always((wish, { state }, { status }) => {
+      if (wish.destroyed || isFinal(wish.status)) return
+      expect(status === 'offline').toBe(state === 'unreachable' && wish.unreachableMs >= limits.offlineGraceMs)
+    })
+  })
+
+  it('ends by its time limit only what has been loading for so long', () => {
+    always((wish, _, { reason }) => {
+      if (reason?.code !== 'START_TIMEOUT') return
+      expect(wish).toMatchObject({ status: 'loading', targetState: 'running', granted: true, destroyed: false })
+      expect(wish.loadingMs).toBeGreaterThanOrEqual(limits.startTimeoutMs)
+    })
+  })
+})
 
 describe('planning and executing', () => {
   /** Whatever a gateway that died, or a person at the machine, may have left. */
@@ -94,30 +200,46 @@ describe('planning and executing', () => {
   it(
     'arrives from any world in a few steps, and has nothing left to do there',
     async () => {
-      const property = fc.asyncProperty(wishes, pasts, async (wish, past) => {
-        const world = bench()
+      const property = fc.asyncProperty(facts, images, pasts, fc.boolean(), async (facts, image, past, cut) => {
+        const world = bench(image)
         for (const { verb, sshKeys, waitMs, exits } of past) {
           await world.tell(verb, sshKeys)
           world.clock.advance(waitMs)
           if (exits) world.exit(id, 1, world.clock.now())
         }
-        const end = await arrive(world, wish)
-        world.clock.advance(600_000)
+        let first = rowOf(facts, world)
+        if (cut) first = await lookInVain(world, first)
+        const end = await arrive(world, first)
+        // What runs may end by itself, which is for the next look to see.
+        if (end.truth.state !== 'running') world.clock.advance(7_200_000)
         const truth = await world.observe()
-        expect(plan(end.wish, truth)).toMatchObject({ steps: [], status: end.wish.status, settled: true })
-        checkEnd(end.wish, truth, wish)
+        expect(plan(wishOf(end.row, world.clock.now()), truth, limits)).toMatchObject({ steps: [], settled: true })
+        expect(plan(wishOf(end.row, world.clock.now()), truth, limits).status).toBe(end.row.status)
+        checkEnd(end.row, truth, first)
       })
       await fc.assert(property, { seed, numRuns })
     },
     timeout,
   )
 
-  function checkEnd(end: Wish, truth: Truth, { destroyed, targetState, granted, status, sshKeys }: Wish): void {
+  /** Its machine is away for some looks, and comes back. */
+  async function lookInVain(world: Bench, row: Row): Promise<Row> {
+    world.setOut(machineId, true)
+    let last = row
+    for (let looks = 0; looks < 5; looks += 1) {
+      last = (await look(world, last)).row
+      world.clock.advance(50_000)
+    }
+    world.setOut(machineId, false)
+    return last
+  }
+
+  function checkEnd(end: Row, truth: Truth, { destroyed, targetState, granted, status, sshKeys }: Row): void {
     const mayRun = !destroyed && !isFinal(status) && targetState === 'running' && granted
     if (mayRun && truth.state === 'running' && sshKeys) expect(truth.sshKeys.toSorted()).toEqual(sshKeys.toSorted())
     if (destroyed) expect(truth.state).toBe('absent')
     else if (mayRun) expect(truth.state === 'running' || isFinal(end.status)).toBe(true)
-    else expect(['absent', 'preparing', 'prepared', 'stopped', 'exited']).toContain(truth.state)
+    else expect(['absent', 'preparing', 'prepared', 'stopped', 'exited', 'failed']).toContain(truth.state)
   }
 })
 
@@ -125,6 +247,7 @@ type Happening =
   | { kind: 'wish'; targetState: 'running' | 'stopped' }
   | { kind: 'destroy' | 'exit' | 'lose' | 'look' }
   | { kind: 'grant'; granted: boolean }
+  | { kind: 'plug'; out: boolean }
   | { kind: 'wait'; ms: number }
   | { kind: 'keys'; sshKeys: string[] }
 
@@ -136,8 +259,11 @@ const happenings: fc.Arbitrary<Happening> = fc.oneof(
     { kind: 'grant', granted: true },
     { kind: 'grant', granted: false },
     { kind: 'exit' },
+    { kind: 'plug', out: true },
+    { kind: 'plug', out: false },
     { kind: 'wait', ms: 2_000 },
     { kind: 'wait', ms: 30_000 },
+    { kind: 'wait', ms: 400_000 },
     { kind: 'keys', sshKeys: ['b'] },
   ),
   { arbitrary: fc.constantFrom<Happening>({ kind: 'lose' }, { kind: 'destroy' }), weight: 1 },
@@ -147,20 +273,19 @@ describe('an instance that ended', () => {
   it(
     'never runs again, whatever is wished and seen afterwards',
     async () => {
-      const property = fc.asyncProperty(fc.array(happenings, { minLength: 10, maxLength: 60 }), async history => {
-        const world = bench()
-        let wish = aFreshWish
+      const histories = fc.array(happenings, { minLength: 10, maxLength: 60 })
+      const property = fc.asyncProperty(images, histories, async (image, history) => {
+        const world = bench(image)
+        let row = rowOf(aFreshWish, world)
         for (const happening of history) {
-          const ended = finalStatuses.includes(wish.status)
-          const before = await world.observe()
-          const next = await happen(world, wish, happening)
+          const ended = isFinal(row.status)
+          const before = await reach(world.observe())
+          const next = await happen(world, row, happening)
           if (ended) {
-            expect(next.status).toBe(wish.status)
-            const after = await world.observe()
-            const runs = ({ state }: Truth) => state === 'starting' || state === 'running'
-            expect(runs(after) && !runs(before)).toBe(false)
+            expect(next.status).toBe(row.status)
+            if (happening.kind === 'look') expect(isUp(await reach(world.observe())) && !isUp(before)).toBe(false)
           }
-          wish = next
+          row = next
         }
       })
       await fc.assert(property, { seed, numRuns })
@@ -168,7 +293,10 @@ describe('an instance that ended', () => {
     timeout,
   )
 
-  const aFreshWish: Wish = {
+  const isUp = (seen: Truth | 'unreachable') =>
+    seen !== 'unreachable' && (seen.state === 'starting' || seen.state === 'running')
+
+  const aFreshWish: Facts = {
     targetState: 'running',
     granted: true,
     interruptible: false,
@@ -176,33 +304,35 @@ describe('an instance that ended', () => {
     status: 'created',
     hasRun: false,
     sshKeys: ['a'],
-    ...noTime,
   }
 
-  async function happen(world: Bench, wish: Wish, happening: Happening): Promise<Wish> {
+  async function happen(world: Bench, row: Row, happening: Happening): Promise<Row> {
     switch (happening.kind) {
       case 'wish': {
-        const standing = { ...wish, destroyedAt: wish.destroyed ? new Date(0) : null, label: null }
+        const standing = { ...row, destroyedAt: row.destroyed ? new Date(0) : null, label: null }
         const result = applyChange(standing, { targetState: happening.targetState })
-        return 'refusal' in result ? wish : { ...wish, targetState: result.changes.targetState ?? wish.targetState }
+        return 'refusal' in result ? row : { ...row, targetState: result.changes.targetState ?? row.targetState }
       }
       case 'destroy':
-        return { ...wish, destroyed: true }
+        return { ...row, destroyed: true }
       case 'grant':
-        return { ...wish, granted: happening.granted }
+        return { ...row, granted: happening.granted }
       case 'exit':
         world.exit(id, 1, world.clock.now())
-        return wish
+        return row
       case 'lose':
         world.lose(id)
-        return wish
+        return row
+      case 'plug':
+        world.setOut(machineId, happening.out)
+        return row
       case 'wait':
         world.clock.advance(happening.ms)
-        return wish
+        return row
       case 'keys':
-        return { ...wish, sshKeys: happening.sshKeys }
+        return { ...row, sshKeys: happening.sshKeys }
       case 'look':
-        return (await look(world, wish)).wish
+        return (await look(world, row)).row
     }
   }
 })

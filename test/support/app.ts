@@ -53,6 +53,7 @@ export async function startApp({ beside, ...options }: TestAppOptions = {}): Pro
     demoKeyFile: undefined,
     secret: 'a secret of tests',
     simulatedDelay: 1,
+    sshProxy: null,
     startTimeoutMs: 30 * 60_000,
     offlineGraceMs: 5 * 60_000,
     log: createLog('info', { write: line => void log.push(JSON.parse(line)) }),

@@ -4,6 +4,7 @@ import type { RentalTerms } from '../../src/domain/instances-rent.ts'
 import type { LaunchWish } from '../../src/domain/launch.ts'
 import { createFeed } from '../../src/events/feed.ts'
 import { createLog } from '../../src/http/log.ts'
+import { consoleOf } from '../../src/providers/console.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { createSimulated } from '../../src/providers/simulated.ts'
 import { worldIn } from '../../src/providers/simulated-world.ts'
@@ -35,11 +36,12 @@ export function openGateway({ url, now, between, poolSize = 4, delayFactor = 1 }
     feed.wake()
   })
   const feed = createFeed({ outbox: createOutbox({ database, now }), now, log })
-  const deps = { database, now, secrets: createSecrets('a secret of tests'), feed }
   const query = async (text: string, values: unknown[]) =>
     (await database.pool.query({ text, values, rowMode: 'array' })).rows
   const driver = createSimulated({ world: worldIn(query), now, delayFactor })
   const provider = between ? between(driver) : driver
+  const own = { secrets: createSecrets('a secret of tests'), feed, console: consoleOf(provider, log), sshProxy: null }
+  const deps = { database, now, ...own }
   const reconciliation = createReconciliation(deps)
   const limits = { startTimeoutMs: 30 * 60_000, offlineGraceMs: 5 * 60_000 }
   const work = { reconciliation, provider, now, log, limits }

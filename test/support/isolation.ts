@@ -1,6 +1,7 @@
 // Every field and route that takes an id: what it is asked with, what a key must be allowed for it, and whose the id is.
 
 import { randomUUID } from 'node:crypto'
+import { expect } from 'vitest'
 import type { Operation } from '../../src/domain/permissions.ts'
 import type { TestApp } from './app.ts'
 import type { Rentals } from './rentals.ts'
@@ -12,7 +13,7 @@ export type Case = {
   operation: Operation
   parameter?: 'id' | 'offerId' | 'machineId'
   /** Whose id it is. Offers and machines are everybody's, until they are rented. */
-  of: 'instance' | 'offer' | 'machine' | 'volume' | 'sshKey' | 'apiKey' | 'template'
+  of: 'instance' | 'offer' | 'machine' | 'volume' | 'sshKey' | 'apiKey' | 'template' | 'webhook'
   ask: (app: TestApp, key: string, id: number) => Promise<{ status: number; [more: string]: unknown }>
 }
 
@@ -34,8 +35,10 @@ const stream =
   (query: (id: number) => string, { quiet = false } = {}): Case['ask'] =>
   async (app, key, id) => {
     const opened = await subscribeSse(app.fetch, key, query(id))
-    const first = quiet && opened.status === 200 ? {} : await opened.next()
+    // Whatever is refused is refused by now, and nothing of it is left open.
+    const first = quiet && app.streams() > 0 ? {} : await opened.next()
     await opened.close()
+    await expect.poll(() => app.streams()).toBe(0)
     return { status: opened.status, ...first }
   }
 
@@ -45,6 +48,7 @@ const instance = (operation: Operation) => ({ operation, parameter: 'id', of: 'i
 const volume = (operation: Operation) => ({ operation, parameter: 'id', of: 'volume' }) as const
 const template = (operation: Operation) => ({ operation, parameter: 'id', of: 'template' }) as const
 const apiKey = (operation: Operation) => ({ operation, parameter: 'id', of: 'apiKey' }) as const
+const webhook = (operation: Operation) => ({ operation, parameter: 'id', of: 'webhook' }) as const
 const update = '... on BulkInstancesPayload { items { outcome instance { id } error { code message } } }'
 
 export const fieldCases: Record<string, Case> = {
@@ -170,10 +174,38 @@ export const fieldCases: Record<string, Case> = {
     ...instance('instances.watch'),
     ask: stream(id => `subscription { instanceChanged(id: "${id}") { id label } }`),
   },
+  executeCommand: {
+    ...instance('instances.execute'),
+    ask: graphql(
+      id => `mutation { executeCommand(input: { id: "${id}", command: "pwd" }) { ${refused}
+        ... on NotFoundError { id } } }`,
+    ),
+  },
+  'subscription instanceLogs': {
+    ...instance('instances.logs'),
+    ask: stream(id => `subscription { instanceLogs(id: "${id}") { line } }`, { quiet: true }),
+  },
+  'subscription offerChanges': {
+    operation: 'offers.watch',
+    of: 'machine',
+    ask: stream(id => `subscription { offerChanges(filter: { machineId: "${id}" }) { offerId } }`, { quiet: true }),
+  },
   'subscription events': {
     operation: 'events.watch',
     of: 'instance',
     ask: stream(id => `subscription { events(filter: { instanceIds: ["${id}"] }) { cursor } }`, { quiet: true }),
+  },
+  testWebhook: {
+    ...webhook('webhooks.test'),
+    ask: graphql(id => `mutation { testWebhook(input: { id: "${id}" }) { ${refused} } }`),
+  },
+  rotateWebhookSecret: {
+    ...webhook('webhooks.rotate'),
+    ask: graphql(id => `mutation { rotateWebhookSecret(input: { id: "${id}" }) { ${refused} } }`),
+  },
+  deleteWebhook: {
+    ...webhook('webhooks.delete'),
+    ask: graphql(id => `mutation { deleteWebhook(input: { id: "${id}" }) { ${refused} } }`),
   },
 }
 
@@ -203,6 +235,7 @@ export function makersOf(app: TestApp, rentals: Rentals): Record<Case['of'], (ke
     sshKey: anSshKey,
     template: aTemplate,
     volume: async key => await newVolume(key, await newMachine()),
+    webhook: aWebhook,
   }
 
   async function newMachine(): Promise<number> {
@@ -226,6 +259,17 @@ export function makersOf(app: TestApp, rentals: Rentals): Record<Case['of'], (ke
       ... on CreateVolumeSuccess { volume { id } } } }`,
     )
     return Number(data.createVolume.volume.id.slice('vol_'.length))
+  }
+
+  async function aWebhook(key: string): Promise<number> {
+    // An account has few: the one made before is left.
+    await app.sql('UPDATE webhooks SET deleted_at = created_at WHERE id < (SELECT max(id) FROM webhooks)')
+    const { data } = await app.graphql(
+      key,
+      `mutation { createWebhook(input: { url: "https://hooks.invalid/", types: [INSTANCE_ENDING] }) {
+      ... on CreateWebhookSuccess { webhook { id } } } }`,
+    )
+    return Number(data.createWebhook.webhook.id.slice('whk_'.length))
   }
 
   async function anSshKey(key: string): Promise<number> {

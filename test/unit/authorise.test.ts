@@ -10,6 +10,8 @@ const services: Services = createServices({
   database: undefined as never,
   now: () => new Date(),
   secrets: createSecrets('a secret of tests'),
+  sshProxy: null,
+  console: { logs: () => Promise.reject(), execute: () => Promise.reject() },
   feed: { follow: () => Promise.reject(new Error('no stream is opened')) },
 })
 const operations = Object.entries(services).flatMap(([name, service]) =>

@@ -19,7 +19,11 @@ describe('the settings', () => {
       logLevel: 'info',
       secret: undefined,
       simulatedDelay: 1,
+      sshProxy: null,
       eventRetentionDays: 90,
+      startTimeoutMs: 1_800_000,
+      offlineGraceMs: 300_000,
+      privateWebhooks: false,
     })
   })
 
@@ -49,7 +53,15 @@ describe('the settings', () => {
     expect(parseConfig({ HOST: '0.0.0.0', GRAPHIQL: 'true' }).graphiql).toBe(true)
   })
 
+  it('may name an SSH proxy', () => {
+    expect(parseConfig({ SSH_PROXY: 'ssh.example.com:2222' }).sshProxy).toEqual({ host: 'ssh.example.com', port: 2222 })
+  })
+
   it.each([
+    ['SSH_PROXY', 'ssh.example.com', 'SSH_PROXY must be a host and a port, such as ssh.example.com:2222, not "ssh.ex'],
+    ['SSH_PROXY', 'ssh.example.com:1', 'SSH_PROXY must be'],
+    ['SSH_PROXY', 'ssh.example.com:65536', 'SSH_PROXY must be'],
+    ['SSH_PROXY', '-oProxyCommand=x:22', 'SSH_PROXY must be'],
     ['PORT', '70000', 'PORT must be a port, 0 to 65535, not "70000".'],
     ['PORT', '80.5', 'PORT must be a port'],
     ['HOST', 'a b', 'HOST must be a host name or an address, not "a b".'],

@@ -1,5 +1,6 @@
 import { maxApiKeys } from '../../domain/api-keys.ts'
 import { maxSshKeys } from '../../domain/ssh-keys.ts'
+import { maxWebhooks } from '../../domain/webhooks.ts'
 import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
 import { loaderOf } from '../loader.ts'
@@ -7,6 +8,7 @@ import { needs } from '../permission.ts'
 import { ApiKey } from './api-keys.ts'
 import { Node } from './node.ts'
 import { SshKey } from './ssh-keys.ts'
+import { Webhook } from './webhooks.ts'
 
 export const Account = builder.prismaObject('Account', {
   description: 'Who rents and pays.',
@@ -29,6 +31,12 @@ export const Account = builder.prismaObject('Account', {
       description: `Its keys that work, the newest first, at most ${maxApiKeys}. ${needs('apiKeys.list')}`,
       complexity: { multiplier: maxApiKeys },
       resolve: (_account, _args, { services, actor }) => services.apiKeys.list(actor),
+    }),
+    webhooks: t.field({
+      type: [Webhook],
+      description: `Where its events are sent, the oldest first, at most ${maxWebhooks}. ${needs('webhooks.list')}`,
+      complexity: { multiplier: maxWebhooks },
+      resolve: (_account, _args, { services, actor }) => services.webhooks.list(actor),
     }),
   }),
 })

@@ -1,5 +1,5 @@
 import { availabilityOf, type Instance as InstanceShape, isFinal, whyNot } from '../../domain/instances.ts'
-import { directAccessOf } from '../../domain/instances-access.ts'
+import { accessOf } from '../../domain/instances-access.ts'
 import { builder } from '../builder.ts'
 import { parseId, printId } from '../ids.ts'
 import { loaderOf } from '../loader.ts'
@@ -112,7 +112,7 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
       type: InstanceConnectionInfo,
       nullable: true,
       description: 'How it is reached. Null unless it runs.',
-      resolve: directAccessOf,
+      resolve: accessOf,
     }),
 
     idempotencyKey: t.exposeString('idempotencyKey', {

@@ -16,6 +16,7 @@ import { SshKey, sshKeyById } from './ssh-keys.ts'
 import { Template, templateById } from './templates.ts'
 import { Volume, volumeById } from './volumes.ts'
 import { VolumeOffer, volumeOfferById } from './volumes-offers.ts'
+import { Webhook, webhookById } from './webhooks.ts'
 
 type Find<Id> = (context: Context, id: Id) => Promise<object | null>
 
@@ -31,6 +32,7 @@ const finders: Record<NodeType, Find<bigint>> = {
   VolumeOffer: small((context, id) => volumeOfferById(context).load(id)),
   SshKey: small((context, id) => sshKeyById(context).load(id)),
   Template: small((context, id) => templateById(context).load(id)),
+  Webhook: small((context, id) => webhookById(context).load(id)),
 }
 
 /** Ids of four bytes: nothing has a larger one, and the database would not take it. */
@@ -49,6 +51,7 @@ const refs = {
   Template,
   Volume,
   VolumeOffer,
+  Webhook,
 }
 
 async function findNode(id: string, path: string, context: Context): Promise<object | null> {

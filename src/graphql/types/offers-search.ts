@@ -9,7 +9,7 @@ import { Offer, RentalType } from './offers.ts'
 import { OfferFilter, readFilter } from './offers-filter.ts'
 import { OrderDirection } from './order.ts'
 
-const OfferPricingInput = builder.inputType('OfferPricingInput', {
+export const OfferPricingInput = builder.inputType('OfferPricingInput', {
   description: 'What a price is asked for: the price searched is the price charged.',
   fields: t => ({
     type: t.field({
@@ -108,7 +108,7 @@ builder.queryField('offers', t =>
   ),
 )
 
-function readPricing(pricing: { type: Pricing['type']; diskGb: number } | null | undefined): Pricing {
+export function readPricing(pricing: { type: Pricing['type']; diskGb: number } | null | undefined): Pricing {
   const { type, diskGb } = pricing ?? { type: 'onDemand', diskGb: defaultDiskMb / 1000 }
   const diskMb = diskMbOf(diskGb)
   if (diskMb !== undefined) return { type, diskMb }

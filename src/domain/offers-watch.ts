@@ -1,0 +1,25 @@
+import { type DomainError, invalidInput } from './errors.ts'
+import { isRentable, type Offer } from './offers.ts'
+import type { OfferFilter } from './offers-filter.ts'
+
+/** What became of an offer that matches, matched before, or both. */
+export type OfferChange = { kind: 'added' | 'updated' | 'removed'; offerId: bigint; offer: Offer | null }
+
+/** A stream remembers so many offers at most. */
+export const maxWatched = 5_000
+
+export function tooManyWatched(): DomainError {
+  const rest = 'and no more can be followed. Ask for fewer, such as those of one GPU model.'
+  return invalidInput([{ path: 'filter', message: `matches more than ${maxWatched} offers, ${rest}` }])
+}
+
+/** Everything of an offer that changes while it has its id, as its readers see it. */
+export function factsOf(offer: Offer): object {
+  const { computeNanos, minBidNanos, dlperf, score, machine } = offer
+  return { computeNanos, minBidNanos, dlperf, score, machine, rentable: isRentable(offer) }
+}
+
+/** Whether offers come to match by time alone, or cease to before they are over. */
+export function dependsOnTime({ conditions, alternatives }: OfferFilter): boolean {
+  return conditions.some(({ field }) => field === 'availableSeconds') || alternatives.some(dependsOnTime)
+}

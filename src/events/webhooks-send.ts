@@ -1,0 +1,100 @@
+// Sends one request to the endpoint of a webhook, which may do anything: hang, answer without an end, lead elsewhere.
+
+import http from 'node:http'
+import https from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import type { Attempt } from '../domain/webhooks.ts'
+import { isPublicAddress, literalAddress } from '../services/webhooks-address.ts'
+import type { Post } from '../services/webhooks-delivery.ts'
+import { type Address, type Resolve, resolveAny, resolvePublic } from './webhooks-resolve.ts'
+
+export type SendOptions = {
+  /** Events may be sent into the network that Berth stands in, and without TLS. */
+  privateWebhooks: boolean
+  resolve?: Resolve | undefined
+  timeoutMs?: number
+}
+
+/** From looking up the host to the answer. Shorter than a lease. */
+const defaultTimeoutMs = 10_000
+/** So much of an answer is read, for servers that want to finish it. */
+const maxAnswerBytes = 1_024
+
+/** Undefined where it was stopped before its end. */
+export type Send = (post: Post, stopped: AbortSignal) => Promise<Attempt | undefined>
+
+export function createSend({ privateWebhooks, resolve, timeoutMs = defaultTimeoutMs }: SendOptions): Send {
+  const find = resolve ?? (privateWebhooks ? resolveAny : resolvePublic)
+
+  return async (post, stopped) => {
+    const late = AbortSignal.timeout(timeoutMs)
+    const signal = AbortSignal.any([late, stopped])
+    try {
+      const url = new URL(post.url)
+      const addresses = await until(signal, addressesOf(url))
+      const refusal = privateWebhooks ? undefined : refusalOf(url, addresses)
+      return refusal ? { error: refusal } : { responseStatus: await ask(url, post, addresses, signal) }
+    } catch (error) {
+      if (stopped.aborted) return undefined
+      return { error: late.aborted ? `There was no answer within ${timeoutMs / 1_000} seconds.` : reasonOf(error) }
+    }
+  }
+
+  /** At least one. */
+  async function addressesOf(url: URL): Promise<Address[]> {
+    const literal = literalAddress(url)
+    if (literal !== undefined) return [{ address: literal, family: isIP(literal) }]
+    const addresses = await find(url.hostname)
+    if (addresses.length === 0) throw Object.assign(new Error('No address.'), { code: 'ENOTFOUND' })
+    return addresses
+  }
+}
+
+/** All addresses count: nobody knows which of them is connected to. */
+function refusalOf({ protocol }: URL, addresses: Address[]): string | undefined {
+  if (protocol !== 'https:') return 'Events are sent by https:// alone.'
+  if (addresses.every(({ address }) => isPublicAddress(address))) return undefined
+  return 'The host cannot be reached from anywhere: it has an address that is not public.'
+}
+
+/** The status of the answer. Connects to one of these addresses and to no other, and follows no redirect. */
+function ask(url: URL, { headers, body }: Post, addresses: Address[], signal: AbortSignal): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  const [first] = addresses as [Address]
+  const lookup: LookupFunction = (_host, { all }, give) =>
+    all ? give(null, addresses) : give(null, first.address, first.family)
+  // No agent: a connection that is kept would be one whose address nobody checked this time.
+  const options = { method: 'POST', agent: false, lookup, signal, rejectUnauthorized: true, headers }
+  const request = (url.protocol === 'https:' ? https : http).request(url, options)
+  let status: number | undefined
+  // What happens after there is a status changes nothing about it.
+  request.on('error', error => status ?? reject(error))
+  request.on('close', () => (status === undefined ? reject(new Error('There was no answer.')) : resolve(status)))
+  request.on('response', response => {
+    status = response.statusCode
+    let bytes = 0
+    response.on('error', () => {})
+    response.on('data', (part: Buffer) => {
+      bytes += part.length
+      if (bytes > maxAnswerBytes) response.destroy()
+    })
+  })
+  request.end(body)
+  return promise
+}
+
+/** A lookup cannot be called off. What it finds later is of no interest. */
+async function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  signal.throwIfAborted()
+  const { promise, reject } = Promise.withResolvers<never>()
+  signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+  work.catch(() => {})
+  return await Promise.race([work, promise])
+}
+
+/** In words that tell nothing of the network that Berth stands in. */
+function reasonOf(error: unknown): string {
+  const { code, syscall } = error as NodeJS.ErrnoException
+  if (code === 'ENOTFOUND' || syscall === 'getaddrinfo') return 'The host was not found.'
+  return code === undefined ? 'The connection was closed.' : `The connection failed: ${code}.`
+}

@@ -1,0 +1,176 @@
+// How an instance is reached and looked into, in each launch mode, and over both faces.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startApp, type TestApp } from '../support/app.ts'
+import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
+import { subscribeSse } from '../support/streams.ts'
+
+/** The same market behind two gateways: one whose operator runs an SSH proxy, and one without. */
+let plain: TestApp
+let proxied: TestApp
+let rentals: Rentals
+let key: string
+
+beforeAll(async () => {
+  plain = await startApp()
+  proxied = await startApp({ beside: plain, sshProxy: { host: 'ssh.example.com', port: 2222 } })
+  rentals = rentalsOf(plain)
+  key = await plain.newKey(null, someCredit)
+})
+
+afterAll(async () => {
+  await proxied.close()
+  await plain.close()
+})
+
+const fields = 'host sshHost sshPort sshUser sshCommand notebookUrl ports { containerPort hostPort protocol }'
+async function connectionOf(app: TestApp, id: number) {
+  const { data } = await app.graphql(key, `{ instance(id: "${id}") { connection { ${fields} } } }`)
+  return data.instance.connection
+}
+
+const nowhere = { sshHost: null, sshPort: null, sshUser: null, sshCommand: null, notebookUrl: null }
+const address = '198.18.0.1'
+const proxyLogin = (id: number) => ({ sshHost: 'ssh.example.com', sshPort: 2222, sshUser: `ins_${id}` })
+
+describe('a running instance', () => {
+  it('in ssh_direct is logged in to at the public port of its port 22', async () => {
+    const id = await rentals.rentTo(key, 'running', { runtype: 'ssh_direct', env: { '-p 22:2222': '1' } })
+    const connection = await connectionOf(proxied, id)
+    const { hostPort } = connection.ports.find((port: { containerPort: number }) => port.containerPort === 22)
+    expect(connection).toMatchObject({
+      ...{ host: address, sshHost: address, sshPort: hostPort, sshUser: 'root', notebookUrl: null },
+      sshCommand: `ssh -p ${hostPort} root@${address}`,
+    })
+  })
+
+  it('in jupyter_direct has its notebook at the public port of its port 8080, and SSH beside it', async () => {
+    const id = await rentals.rentTo(key, 'running', { runtype: 'jupyter_direct' })
+    const { ports, ...connection } = await connectionOf(plain, id)
+    const [ssh, notebook] = [22, 8080].map(
+      inside => ports.find((port: { containerPort: number }) => port.containerPort === inside).hostPort,
+    )
+    expect(connection).toEqual({
+      ...{ host: address, sshHost: address, sshPort: ssh, sshUser: 'root' },
+      ...{ sshCommand: `ssh -p ${ssh} root@${address}`, notebookUrl: `http://${address}:${notebook}/` },
+    })
+  })
+
+  it('in ssh_proxy is logged in to at the proxy, by its id', async () => {
+    const id = await rentals.rentTo(key, 'running', { runtype: 'ssh_proxy' })
+    expect(await connectionOf(proxied, id)).toEqual({
+      ...{ host: address, ports: [], ...proxyLogin(id), notebookUrl: null },
+      sshCommand: `ssh -p 2222 ins_${id}@ssh.example.com`,
+    })
+  })
+
+  it('in jupyter_proxy has its notebook on the computer that logs in', async () => {
+    const id = await rentals.rentTo(key, 'running', { runtype: 'jupyter_proxy' })
+    expect(await connectionOf(proxied, id)).toEqual({
+      ...{ host: address, ports: [], ...proxyLogin(id), notebookUrl: 'http://127.0.0.1:8080/' },
+      sshCommand: `ssh -L 8080:127.0.0.1:8080 -p 2222 ins_${id}@ssh.example.com`,
+    })
+  })
+
+  it.each(['ssh_proxy', 'jupyter_proxy'])('in %s is not reached where there is no proxy', async runtype => {
+    const id = await rentals.rentTo(key, 'running', { runtype })
+    expect(await connectionOf(plain, id)).toEqual({ host: address, ports: [], ...nowhere })
+  })
+
+  it('in args has its ports, and neither SSH nor a notebook even behind 22 and 8080', async () => {
+    const env = { '-p 2222:22': '1', '-p 8080:8080': '1' }
+    const id = await rentals.rentTo(key, 'running', { runtype: 'args', env })
+    const { ports, ...connection } = await connectionOf(proxied, id)
+    expect([connection, ports.length]).toEqual([{ host: address, ...nowhere }, 2])
+  })
+})
+
+it.each([
+  ['ssh_direct', 0],
+  ['ssh_proxy', 0],
+  ['jupyter_direct', 0],
+  // Clients of that face add one to it.
+  ['jupyter_proxy', 1],
+  ['args', 0],
+])('in %s a row says the same as GraphQL', async (runtype, before) => {
+  const id = await rentals.rentTo(key, 'running', { runtype, env: { '-p 53:53/udp': '1' } })
+  for (const app of [plain, proxied]) {
+    const connection = await connectionOf(app, id)
+    const { body } = await app.rest(key, 'GET', `/instances/${id}/`)
+    const { ssh_host, ssh_port, ssh_user, public_ipaddr, ports } = body.instances
+    expect({ ssh_host, ssh_port, ssh_user, public_ipaddr }).toEqual({
+      ssh_host: connection.sshHost,
+      ssh_port: connection.sshPort && connection.sshPort - before,
+      ssh_user: connection.sshUser,
+      public_ipaddr: connection.host,
+    })
+    const listed = connection.ports.map(
+      ({ containerPort, hostPort, protocol }: { containerPort: number; hostPort: number; protocol: string }) => [
+        `${containerPort}/${protocol.toLowerCase()}`,
+        [{ HostIp: '0.0.0.0', HostPort: String(hostPort) }],
+      ],
+    )
+    expect(ports).toEqual(Object.fromEntries(listed))
+  }
+})
+
+it.each(['created', 'stopped', 'exited', 'unknown'])(
+  'what is %s is not reached, through a proxy either',
+  async status => {
+    const id = await rentals.rentTo(key, status, { runtype: 'jupyter_proxy', env: { '-p 80:80': '1' } })
+    expect(await connectionOf(proxied, id)).toBeNull()
+    const { body } = await proxied.rest(key, 'GET', `/instances/${id}/`)
+    expect(body.instances).toMatchObject({ ssh_host: null, ssh_port: null, ssh_user: null, ports: {} })
+  },
+)
+
+describe('the log of an instance', () => {
+  it('is read with it, followed from there, and read no more once it is destroyed', async () => {
+    const id = await rentals.rentTo(key, 'running', { onstart: 'echo hello' })
+    const { data } = await plain.graphql(key, `{ instance(id: "${id}") { logs(tail: 2) { cursor at source line } } }`)
+    const [first, second] = data.instance.logs
+    expect(second).toEqual({
+      ...{ cursor: expect.any(String), at: expect.stringMatching(/Z$/), line: expect.any(String) },
+      source: expect.stringMatching(/^(MACHINE|STDOUT|STDERR)$/),
+    })
+    const query = `subscription { instanceLogs(id: "${id}", after: "${first.cursor}") { cursor line } }`
+    const stream = await subscribeSse(proxied.fetch, key, query)
+    expect((await stream.next())?.data.instanceLogs).toEqual({ cursor: second.cursor, line: second.line })
+    await plain.rest(key, 'DELETE', `/instances/${id}/`)
+    await rentals.settle()
+    await stream.rest()
+    const after = await plain.graphql(key, `{ instance(id: "${id}") { logs { line } } }`)
+    expect(after.data.instance.logs).toEqual([])
+  })
+
+  it.each([0, 1_001])('is refused with a tail of %d', async tail => {
+    const id = await rentals.rent(key)
+    const { errors } = await plain.graphql(key, `{ instance(id: "${id}") { logs(tail: ${tail}) { line } } }`)
+    expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', issues: [{ path: 'tail' }] } }])
+  })
+
+  it('is read of a few at once, and not of a page', async () => {
+    const ask = async (first: number) =>
+      (await plain.graphql(key, `{ instances(first: ${first}) { nodes { logs(tail: 1) { line } } } }`)).errors
+    expect(await ask(5)).toBeUndefined()
+    expect(await ask(25)).toMatchObject([{ extensions: { code: 'COST_LIMIT_EXCEEDED' } }])
+  })
+
+  it('is not read by a key that may read the instance alone', async () => {
+    const id = await rentals.rent(key)
+    const scoped = await plain.scopedKey(key, { api: { instance_read: { 'instances.get': {} } } })
+    const { data, errors } = await plain.graphql(scoped, `{ instance(id: "${id}") { label logs { line } } }`)
+    expect([data, errors]).toMatchObject([{ instance: null }, [{ extensions: { code: 'FORBIDDEN' } }]])
+  })
+})
+
+it('a command is run in a running instance, and refused elsewhere', async () => {
+  const ask = async (id: number) => {
+    const query = `mutation { executeCommand(input: { id: "${id}", command: "echo 'a  b'" }) {
+      ... on ExecuteCommandSuccess { exitCode output truncated } ... on InvalidStateError { code current { id } } } }`
+    return (await plain.graphql(key, query)).data.executeCommand
+  }
+  expect(await ask(await rentals.rentTo(key, 'running'))).toEqual({ exitCode: 0, output: 'a  b\n', truncated: false })
+  const stopped = await rentals.rentTo(key, 'stopped')
+  expect(await ask(stopped)).toEqual({ code: 'INVALID_STATE', current: { id: `ins_${stopped}` } })
+})
