@@ -53,7 +53,7 @@ it('does what the README says of subscriptions', async () => {
   await ask(`mutation { ${renting} { __typename } }`)
   const script = command.replaceAll('http://127.0.0.1:4000', gateway.url)
   const { stdout } = await promisify(execFile)('bash', ['-euc', script], { env: { ...process.env, KEY: key } })
-  expect(stdout).toBe('data: {"data":{"instanceChanged":{"status":"RUNNING","statusReason":null}}}\n')
+  expect(stdout).toMatch(/^data: \{"data":\{"instanceChanged":\{"status":"RUNNING",.*\}\n$/)
 })
 
 describe.each(transports)('a running gateway, over %s', (_name, subscribe) => {
@@ -86,7 +86,8 @@ describe.each(transports)('a running gateway, over %s', (_name, subscribe) => {
       expect(node.instanceId).toBe(id)
       told.push(node.type === 'INSTANCE_STATUS_CHANGED' ? node.status : node.type)
     }
-    expect(told.slice(0, 4)).toEqual(['INSTANCE_CREATED', 'INSTANCE_GRANTED', 'LOADING', 'RUNNING'])
+    const steps = told.filter((step, index) => step !== told[index - 1])
+    expect(steps.slice(0, 4)).toEqual(['INSTANCE_CREATED', 'INSTANCE_GRANTED', 'LOADING', 'RUNNING'])
 
     const ending = events.rest()
     const start = performance.now()
