@@ -47,6 +47,14 @@ async function paste(...parts: string[]): Promise<Record<string, unknown>[]> {
     .map(line => JSON.parse(line))
 }
 
+const rest = async (method: string, path: string, body?: object) => {
+  const init = { method, headers: { authorization: `Bearer ${key}` }, ...(body && { body: JSON.stringify(body) }) }
+  const response = await fetch(`${gateway.url}/api/v0${path}`, init)
+  // biome-ignore lint/suspicious/noExplicitAny: whatever was asked for
+  return (await response.json()) as any
+}
+const statusOf = async (id: number) => (await rest('GET', `/instances/${id}/`)).instances.actual_status
+
 describe('what the README says of renting', () => {
   it('is a walk over REST, and one over GraphQL in ten parts', () => {
     expect(blocks).toHaveLength(11)
@@ -105,6 +113,28 @@ describe('what the README says of renting', () => {
   })
 })
 
+describe('what the README says of the inside of an instance', () => {
+  it('works while it runs', async () => {
+    const [, inside = ''] = /\n## Inside an instance\n(.*?)\n## /s.exec(readme) ?? []
+    const [connect = '', log = ''] = [...inside.matchAll(/```sh\n(.*?)```/gs)].map(([, commands]) => commands as string)
+    const [define = ''] = /^BERTH=.*?\n}\n/ms.exec(graphql[0] ?? '') ?? []
+    const { offers } = await rest('POST', '/bundles/', { limit: 1 })
+    const { new_contract: id } = await rest('PUT', `/asks/${offers[0].id}/`, { image: 'ubuntu', runtype: 'ssh_direct' })
+    await expect.poll(() => statusOf(id), { timeout: 5_000 }).toBe('running')
+    // The stream has no end, so it is left at its first line.
+    const first = log.replace(/(curl -sN .*)\n$/s, '($1 || true) | grep -m1 -o \'{"data".*}\'\n')
+    const [connected, logged, ran, followed] = await paste(define, `INSTANCE=ins_${id}\n`, connect, first)
+    const sshCommand = expect.stringMatching(/^ssh -p \d+ root@/)
+    expect(connected).toMatchObject({ data: { instance: { status: 'RUNNING', connection: { sshCommand } } } })
+    const line = { cursor: expect.any(String), line: expect.any(String) }
+    expect(logged).toMatchObject({
+      data: { instance: { logs: expect.arrayContaining([expect.objectContaining(line)]) } },
+    })
+    expect(ran).toMatchObject({ data: { executeCommand: { exitCode: 0, output: expect.stringContaining('GPU 0') } } })
+    expect(followed).toMatchObject({ data: { instanceLogs: line } })
+  })
+})
+
 /** An answer with its numbers, and what is secret in it, left out. */
 function shape(answer: unknown): string {
   return JSON.stringify(answer)
@@ -113,14 +143,6 @@ function shape(answer: unknown): string {
 }
 
 describe('a gateway', () => {
-  const rest = async (method: string, path: string, body?: object) => {
-    const init = { method, headers: { authorization: `Bearer ${key}` }, ...(body && { body: JSON.stringify(body) }) }
-    const response = await fetch(`${gateway.url}/api/v0${path}`, init)
-    // biome-ignore lint/suspicious/noExplicitAny: whatever was asked for
-    return (await response.json()) as any
-  }
-  const statusOf = async (id: number) => (await rest('GET', `/instances/${id}/`)).instances.actual_status
-
   it('brings what is rented to run, and what is to stop to a stop', async () => {
     const { offers } = await rest('POST', '/bundles/', { limit: 1 })
     const { new_contract: id } = await rest('PUT', `/asks/${offers[0].id}/`, { image: 'ubuntu' })
