@@ -2,8 +2,8 @@
 // depend on this, so names are added here and never changed.
 
 import type { Event, EventType } from './events.ts'
-import { type IdType, printId } from './ids.ts'
-import { printUsd } from './money.ts'
+import { printFacts } from './events-facts.ts'
+import { printId } from './ids.ts'
 
 /** What is absent in an event is absent here. */
 export type EventPayload = {
@@ -41,46 +41,4 @@ export function payloadOf({
     ...(before && { before: printFacts(type, before) }),
     ...(after && { after: printFacts(type, after) }),
   }
-}
-
-const idTypes: Record<string, IdType> = {
-  apiKeyId: 'ApiKey',
-  machineId: 'Machine',
-  offerId: 'Offer',
-  sshKeyId: 'SshKey',
-  templateId: 'Template',
-  volumeId: 'Volume',
-  webhookId: 'Webhook',
-}
-const amounts: Record<string, string> = {
-  computeNanos: 'computePricePerHour',
-  creditNanos: 'credit',
-  diskNanos: 'pricePerHour',
-  minimumBidNanos: 'minimumBidPerHour',
-}
-const enums = ['mode', 'status', 'targetState']
-
-/** What an event says of before or after: money as decimals in texts, sizes in GB, ids and enums as in GraphQL. */
-function printFacts(type: EventType, facts: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(facts).map(([name, value]) => {
-      const [shown, print] = spellingOf(type, name)
-      return [shown, value === null ? null : print(value)]
-    }),
-  )
-}
-
-function spellingOf(type: EventType, name: string): [string, (value: unknown) => unknown] {
-  const idType = idTypes[name]
-  if (idType) return [name, value => printId(idType, String(value))]
-  if (name.endsWith('Nanos')) {
-    const isBid = type === 'INSTANCE_BID_CHANGED' && name === 'computeNanos'
-    return [
-      isBid ? 'bidPerHour' : (amounts[name] ?? name.slice(0, -'Nanos'.length)),
-      value => printUsd(BigInt(String(value))),
-    ]
-  }
-  if (name.endsWith('Mb')) return [`${name.slice(0, -2)}Gb`, value => Number(value) / 1000]
-  if (enums.includes(name)) return [name, value => String(value).replace(/[A-Z]/g, '_$&').toUpperCase()]
-  return [name, value => value]
 }

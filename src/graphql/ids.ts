@@ -29,9 +29,3 @@ export function typeOfId(id: string, path = 'id'): NodeType {
   const examples = Object.values(prefixes).map(prefix => `${prefix}_42`)
   throw invalidInput([{ path, message: `"${id}" is not an id; ids look like ${examples.join(', ')}.` }])
 }
-
-/** The type that is called so, in any case of its first letter. */
-export function asNodeType(name: string): NodeType | undefined {
-  const type = `${name.charAt(0).toUpperCase()}${name.slice(1)}`
-  return Object.hasOwn(prefixes, type) ? (type as NodeType) : undefined
-}

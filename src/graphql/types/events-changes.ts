@@ -1,7 +1,6 @@
-import type { Event, EventType } from '../../domain/events.ts'
-import { printUsd } from '../../domain/money.ts'
+import type { Event } from '../../domain/events.ts'
+import { printFacts } from '../../domain/events-facts.ts'
 import { builder } from '../builder.ts'
-import { asNodeType, printId } from '../ids.ts'
 
 type Change = { field: string; before: string | null; after: string | null }
 
@@ -23,41 +22,20 @@ export const EventChange = builder.objectRef<Change>('EventChange').implement({
   }),
 })
 
-/** What is no change, and is said elsewhere or to nobody. */
-const untold = ['message', 'idempotencyKey']
+/** What is no change, and is said elsewhere. */
+const untold = ['message']
 
 export function changesOf({ type, before, after }: Event): Change[] {
-  const fields = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
-  return fields
+  const [was, is] = [before, after].map(facts => printFacts(type, facts ?? {})) as [Facts, Facts]
+  return [...new Set([...Object.keys(was), ...Object.keys(is)])]
     .filter(field => !untold.includes(field))
-    .map(field => {
-      const [was, is] = [before?.[field], after?.[field]].map(value => printed(field, value))
-      return { field: nameOf(field, type), before: was ?? null, after: is ?? null }
-    })
+    .map(field => ({ field, before: printed(was[field]), after: printed(is[field]) }))
     .filter(change => change.before !== change.after)
 }
 
-const names: Record<string, string> = {
-  computeNanos: 'computePricePerHour',
-  creditNanos: 'credit',
-  diskNanos: 'pricePerHour',
-  minimumBidNanos: 'minimumBidPerHour',
-}
+type Facts = Record<string, unknown>
 
-function nameOf(field: string, type: EventType): string {
-  if (type === 'INSTANCE_BID_CHANGED' && field === 'computeNanos') return 'bidPerHour'
-  return names[field] ?? field.replace(/Mb$/, 'Gb')
-}
-
-/** Values that this schema has an enum for. */
-const enums = ['mode', 'status', 'targetState']
-
-function printed(field: string, value: unknown): string | undefined {
-  if (value === null || value === undefined) return undefined
-  if (field.endsWith('Nanos')) return printUsd(BigInt(value as string))
-  if (field.endsWith('Mb')) return String(Number(value) / 1000)
-  if (enums.includes(field)) return String(value).replace(/[A-Z]/g, '_$&').toUpperCase()
-  const node = field.endsWith('Id') ? asNodeType(field.slice(0, -2)) : undefined
-  if (node) return printId(node, BigInt(value as string))
+function printed(value: unknown): string | null {
+  if (value === null || value === undefined) return null
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }

@@ -1,0 +1,52 @@
+// What events say of things, in the names, ids and units of the GraphQL face.
+
+import type { EventType } from './events.ts'
+import { type IdType, printId } from './ids.ts'
+import { printUsd } from './money.ts'
+
+const idTypes: Record<string, IdType> = {
+  apiKeyId: 'ApiKey',
+  machineId: 'Machine',
+  offerId: 'Offer',
+  sshKeyId: 'SshKey',
+  templateId: 'Template',
+  volumeId: 'Volume',
+  webhookId: 'Webhook',
+}
+const amounts: Record<string, string> = {
+  computeNanos: 'computePricePerHour',
+  creditNanos: 'credit',
+  diskNanos: 'pricePerHour',
+  minimumBidNanos: 'minimumBidPerHour',
+}
+const enums = ['mode', 'status', 'targetState']
+
+/** What only operators know. */
+const untold = ['idempotencyKey']
+
+/** What an event says of before or after: money as decimals in texts, sizes in GB, ids and enums as in GraphQL. */
+export function printFacts(type: EventType, facts: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(facts)
+      .filter(([name]) => !untold.includes(name))
+      .map(([name, value]) => {
+        const [shown, print] = spellingOf(type, name)
+        return [shown, value === null ? null : print(value)]
+      }),
+  )
+}
+
+function spellingOf(type: EventType, name: string): [string, (value: unknown) => unknown] {
+  const idType = idTypes[name]
+  if (idType) return [name, value => printId(idType, String(value))]
+  if (name.endsWith('Nanos')) {
+    const isBid = type === 'INSTANCE_BID_CHANGED' && name === 'computeNanos'
+    return [
+      isBid ? 'bidPerHour' : (amounts[name] ?? name.slice(0, -'Nanos'.length)),
+      value => printUsd(BigInt(String(value))),
+    ]
+  }
+  if (name.endsWith('Mb')) return [`${name.slice(0, -2)}Gb`, value => Number(value) / 1000]
+  if (enums.includes(name)) return [name, value => String(value).replace(/[A-Z]/g, '_$&').toUpperCase()]
+  return [name, value => value]
+}
