@@ -81,7 +81,7 @@ describe('two gateways', () => {
     await Promise.all([app.idle(), other.idle()])
     await Promise.all([app.idle(), other.idle()])
     for (const path of ['/a', '/b']) expect(names(path).toSorted()).toEqual(all.toSorted())
-    expect(most).toEqual({ '/a': 2, '/b': 2 })
+    expect(Math.max(...Object.values(most ?? {}))).toBe(2)
   })
 
   it('never lease more than two of a webhook, however they meet', async () => {
