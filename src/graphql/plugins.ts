@@ -4,6 +4,7 @@ import { isTooDeep, maxLevels } from '../domain/nesting.ts'
 import type { Context } from './context.ts'
 import { explainError, quieten, withoutStatus } from './errors.ts'
 import { limits, limitsRule } from './limits.ts'
+import { unconditionalSubscriptions } from './roots.ts'
 import { subscribe } from './subscribe.ts'
 
 export const withinLimits: Plugin = {
@@ -22,7 +23,8 @@ export const withinLimits: Plugin = {
     }
     setParseFn(parseWithinLimits)
   },
-  onValidate({ setValidationFn }) {
+  onValidate({ setValidationFn, addValidationRule }) {
+    addValidationRule(unconditionalSubscriptions)
     const validateWithinLimits: typeof validate = (schema, document, rules, options) => {
       // Alone and first: some of the other rules take long for exactly what this refuses.
       const tooLarge = validate(schema, document, [limitsRule])

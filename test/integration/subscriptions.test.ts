@@ -167,3 +167,15 @@ describe('a stream', () => {
     expect(await stream.rest()).toMatchObject([{ errors: [{ extensions }] }])
   })
 })
+
+describe('a subscription whose field is left out', () => {
+  it.each([
+    'subscription { instanceChanged(id: 1) @skip(if: true) { id } }',
+    'subscription { ... @include(if: false) { instanceChanged(id: 1) { id } } }',
+    'subscription { ...of } fragment of on Subscription { instanceChanged(id: 1) @include(if: false) { id } }',
+  ])('is refused: %s', async query => {
+    const { data, errors } = await app.graphql(renter, query)
+    const message = expect.stringContaining('cannot be left out')
+    expect([data, errors]).toMatchObject([undefined, [{ message, extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }]])
+  })
+})
