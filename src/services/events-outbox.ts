@@ -10,10 +10,8 @@ const { sql } = Prisma
 
 export type Outbox = ReturnType<typeof outboxServices>
 
-/** So many events at a time. */
-const batch = 500
-
-export function outboxServices({ database, now }: DataDeps) {
+/** `batch` events are read at a time. */
+export function outboxServices({ database, now }: DataDeps, batch = 500) {
   return {
     /** The place before which nothing more will appear. */
     async here(): Promise<Position> {

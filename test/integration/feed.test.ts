@@ -126,6 +126,17 @@ describe('a follower', () => {
     for (const stream of [live, resumed]) await stream.return?.()
   })
 
+  it('is told nothing of before its cursor where its gateway stands behind that', async () => {
+    const behind = await watch()
+    await writeMany(800)
+    const { endCursor } = await gateway.services.events.page(renter, {}, { last: 1 })
+    const stream = await watch(endCursor as string)
+    await write()
+    await round()
+    expect(idsOf(await take(stream, 1))).toEqual((await expected()).slice(-1))
+    for (const one of [behind, stream]) await one.return?.()
+  })
+
   it('that joins during a reading is told everything after its place, and nothing before it', async () => {
     const gate = Promise.withResolvers<void>()
     let reads = 0
