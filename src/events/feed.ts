@@ -104,11 +104,12 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
     }
   }
 
-  function checkRoom({ apiKeyId }: Actor): void {
+  function checkRoom({ apiKeyId, accountId }: Actor): void {
     if (followers.size >= limits.inAll) throw tooManyStreams('This gateway has as many streams open as it can.')
-    if ([...followers].filter(({ actor }) => actor.apiKeyId === apiKeyId).length < limits.perKey) return
-    const most = `This key has ${limits.perKey} streams open, which is as many as a key may have.`
-    throw tooManyStreams(`${most} Close one first.`)
+    const ofAccount = [...followers].filter(({ actor }) => actor.accountId === accountId)
+    const ofKey = ofAccount.filter(({ actor }) => actor.apiKeyId === apiKeyId)
+    if (ofKey.length >= limits.perKey) throw tooManyStreams(hasAll('key', limits.perKey))
+    if (ofAccount.length >= limits.perAccount) throw tooManyStreams(hasAll('account', limits.perAccount))
   }
 
   return {
@@ -128,4 +129,8 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
       for (const follower of followers) follower.end('GATEWAY_STOPS')
     },
   }
+}
+
+function hasAll(holder: string, most: number): string {
+  return `This ${holder} has ${most} streams open here, which is as many as it may have. Close one first.`
 }

@@ -284,8 +284,17 @@ describe('a stream ends', () => {
 })
 
 describe('streams', () => {
+  it('are so many of an account, however many keys it has', async () => {
+    const feed = feedOf({}, { perKey: 2, perAccount: 3, inAll: 5 })
+    const another = { ...renter, apiKeyId: 99 }
+    for (const actor of [renter, renter, another]) await feed.follow(actor, all)
+    await expect(feed.follow(another, all)).rejects.toThrow('This account has 3 streams open')
+    await feed.follow(rival, all)
+    expect(feed.streams()).toBe(4)
+  })
+
   it('are so many of a key, and so many in all', async () => {
-    const feed = feedOf({}, { perKey: 2, inAll: 3 })
+    const feed = feedOf({}, { perKey: 2, perAccount: 9, inAll: 3 })
     const [first] = [await feed.follow(renter, all), await feed.follow(renter, all)]
     await expect(feed.follow(renter, all)).rejects.toMatchObject({ code: 'TOO_MANY_STREAMS' })
     await feed.follow(rival, all)
@@ -296,7 +305,7 @@ describe('streams', () => {
   })
 
   it('count also while they are let in', async () => {
-    const feed = feedOf({}, { perKey: 2, inAll: 3 })
+    const feed = feedOf({}, { perKey: 2, perAccount: 9, inAll: 3 })
     const asked = await Promise.allSettled([1, 2, 3].map(() => feed.follow(renter, all)))
     expect(asked.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected'])
   })
