@@ -273,6 +273,47 @@ describe('a stream ends', () => {
     await expect(endingOf(long)).rejects.toMatchObject(ended('TOO_LONG'))
   })
 
+  it('when the database went back to before what was told, with all cursors', async () => {
+    const outbox = createOutbox({ database: gateway.database, now: clock.now })
+    let lost = 0n
+    const feeds = [1, 2].map(() =>
+      feedOf({
+        async readOn(...args) {
+          const { reached, ...read } = await outbox.readOn(...args)
+          return { ...read, reached: { ...reached, xid: reached.xid - lost } }
+        },
+      }),
+    )
+    await write()
+    await round()
+    const { endCursor } = await gateway.services.events.page(renter, {}, {})
+    const streams = await Promise.all(feeds.map(feed => feed.follow(renter, all)))
+    lost = 1_000_000n
+    for (const feed of feeds) await round(feed)
+    for (const { next } of streams) await expect(next()).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' })
+    lost = 0n
+    await expect(watch(endCursor as string)).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' })
+    expect(await gateway.sql('SELECT epoch FROM outbox')).toEqual([{ epoch: 2 }])
+    const later = await (feeds[0] as (typeof feeds)[number]).follow(renter, all)
+    await write()
+    await round(feeds[0])
+    expect((await later.next())?.events).toHaveLength(1)
+  })
+
+  it('when another gateway found that the cursors have expired', async () => {
+    const stream = await watch()
+    await gateway.sql('UPDATE outbox SET epoch = epoch + 1')
+    await write()
+    await round()
+    await expect(stream.next()).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' })
+    expect(await gateway.sql('SELECT epoch FROM outbox')).toEqual([{ epoch: 2 }])
+    const next = await watch()
+    await write()
+    await round()
+    expect(await take(next, 1)).toHaveLength(1)
+    await next.return?.()
+  })
+
   it('when its gateway stops, and none begins there', async () => {
     const [stream, reading] = [await watch(), await watch()]
     const waiting = reading.next()
