@@ -218,6 +218,20 @@ describe('a stream ends', () => {
     quick.close()
   })
 
+  it('for no reader that is merely to look again, however much happens', async () => {
+    const following = await gateway.feed.follow(renter, { wakes: ({ type }) => type === 'CREDIT_GRANTED' })
+    for (const _ of [1, 2, 3]) {
+      await writeMany(400)
+      await round()
+    }
+    expect(await following.next()).toEqual({ events: [], machineIds: [] })
+    await writeEvent(gateway.sql, { accountId: renter.accountId, type: 'SSH_KEY_DELETED' })
+    await round()
+    const waiting = following.next()
+    following.close()
+    expect(await waiting).toBeUndefined()
+  })
+
   it('with its key, and nothing is told that happened after that', async () => {
     const stream = await watch()
     await write()
