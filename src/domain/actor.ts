@@ -2,6 +2,10 @@ import type { Permissions } from './permissions.ts'
 
 /**
  * Who asks: an account, through one of its keys. Null permissions are full access. The public id is that of the secret
- * that was sent: a key that is reset has another.
+ * that was sent: a key that is reset has another, and the key of an instance has none.
  */
 export type Actor = { accountId: number; apiKeyId: number; publicId: string; permissions: Permissions | null }
+
+export function isInstanceKey({ publicId }: Actor): boolean {
+  return publicId === ''
+}

@@ -23,9 +23,12 @@ export function parseEventCursor(cursor: string): EventCursor {
 
 /** Whoever reads on from a cursor must miss nothing. */
 export function checkKept(cursor: EventCursor, { epoch, purged }: Kept): void {
-  if (cursor.epoch === epoch && !isAfter(purged, cursor)) return
+  if (cursor.epoch !== epoch || isAfter(purged, cursor)) throw cursorExpired()
+}
+
+export function cursorExpired(): DomainError {
   const message = 'Events after this cursor are not kept any more. Read what there is now, and begin without a cursor.'
-  throw new DomainError('CURSOR_EXPIRED', message)
+  return new DomainError('CURSOR_EXPIRED', message)
 }
 
 /** Events are read from the oldest on, and people look at the newest: these are meant where nothing else is said. */

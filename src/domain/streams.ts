@@ -1,8 +1,8 @@
 import { DomainError, type StreamEnding } from './errors.ts'
 
-/** How many streams a key may have open on a gateway, and all keys together. */
-export type StreamLimits = { perKey: number; inAll: number }
-export const streamLimits: StreamLimits = { perKey: 32, inAll: 2_000 }
+/** How many streams may be open on a gateway: of a key, of all keys of an account, and of everybody. */
+export type StreamLimits = { perKey: number; perAccount: number; inAll: number }
+export const streamLimits: StreamLimits = { perKey: 32, perAccount: 256, inAll: 2_000 }
 /** No stream lives longer: its reader begins anew where it ended. */
 export const longestStreamMs = 24 * 3_600_000
 /** Whoever is so many events behind is cut off: what waits for one reader must not fill the memory of all. */

@@ -3,7 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Actor } from '../domain/actor.ts'
-import type { Event, Position } from '../domain/events.ts'
+import { type Event, isAfter } from '../domain/events.ts'
+import { cursorExpired, type EventCursor } from '../domain/events-page.ts'
 import { longestStreamMs, type StreamLimits, streamEnded, streamLimits, tooManyStreams } from '../domain/streams.ts'
 import type { Outbox } from '../services/events-outbox.ts'
 import type { Feed, Following, Interest, News } from '../services/feed.ts'
@@ -29,7 +30,7 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
   /** All who have a place here: those who wait to be let in, and those who are told. */
   const followers = new Set<Follower>()
   /** Up to where was read for those who are told. */
-  let position: Position = { xid: 0n, id: 0n }
+  let position: EventCursor | undefined
   let reading = false
   let again = false
   let failing = false
@@ -72,6 +73,9 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
     const joining = all.filter(follower => !follower.admitted())
     const told = all.filter(follower => follower.admitted())
     const { events, machineIds, reached } = await read(told)
+    // Nothing but a failover that lost transactions takes the horizon back.
+    if (position && (isAfter(position, reached) || position.epoch !== reached.epoch))
+      return await beginAnew(told, position)
     // Asked after the events were: what happened after a key ended is not told to its bearer.
     const living = await outbox.livingKeys([...new Set(all.map(({ actor }) => actor.publicId))])
     tell(told, events, machineIds, living)
@@ -84,10 +88,19 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
     position = reached
   }
 
-  async function read(told: Follower[]): Promise<News & { reached: Position }> {
-    if (told.length === 0) return { events: [], machineIds: [], reached: await outbox.here() }
+  /** Whoever joins now does so at the next reading. */
+  async function beginAnew(told: Follower[], { epoch }: EventCursor): Promise<void> {
+    await outbox.endEpoch(epoch)
+    log.warn({ epoch }, 'The order of events begins anew: cursors have expired, and streams end.')
+    for (const follower of told) follower.refuse(cursorExpired())
+    position = undefined
+    again = true
+  }
+
+  async function read(told: Follower[]): Promise<News & { reached: EventCursor }> {
+    if (!position || told.length === 0) return { events: [], machineIds: [], reached: await outbox.here() }
     const accountIds = [...new Set(told.map(({ actor }) => actor.accountId))]
-    const { events, position: reached } = await outbox.readOn(position, accountIds)
+    const { events, reached } = await outbox.readOn(position, accountIds)
     const wantsMarket = told.some(({ interest }) => interest.market)
     const machineIds = wantsMarket ? await outbox.changedMachines(position.xid, reached.xid) : []
     return { events, machineIds, reached }
@@ -104,11 +117,12 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
     }
   }
 
-  function checkRoom({ apiKeyId }: Actor): void {
+  function checkRoom({ apiKeyId, accountId }: Actor): void {
     if (followers.size >= limits.inAll) throw tooManyStreams('This gateway has as many streams open as it can.')
-    if ([...followers].filter(({ actor }) => actor.apiKeyId === apiKeyId).length < limits.perKey) return
-    const most = `This key has ${limits.perKey} streams open, which is as many as a key may have.`
-    throw tooManyStreams(`${most} Close one first.`)
+    const ofAccount = [...followers].filter(({ actor }) => actor.accountId === accountId)
+    const ofKey = ofAccount.filter(({ actor }) => actor.apiKeyId === apiKeyId)
+    if (ofKey.length >= limits.perKey) throw tooManyStreams(hasAll('key', limits.perKey))
+    if (ofAccount.length >= limits.perAccount) throw tooManyStreams(hasAll('account', limits.perAccount))
   }
 
   return {
@@ -128,4 +142,8 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
       for (const follower of followers) follower.end('GATEWAY_STOPS')
     },
   }
+}
+
+function hasAll(holder: string, most: number): string {
+  return `This ${holder} has ${most} streams open here, which is as many as it may have. Close one first.`
 }

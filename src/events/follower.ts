@@ -18,17 +18,20 @@ export type Follower = {
   end(ending: StreamEnding): void
 }
 
+const nothing = () => false
+
 export function createFollower(actor: Actor, interest: Interest, since: number, onClose: () => void): Follower {
   const { promise: following, resolve: letIn, reject } = Promise.withResolvers<Following>()
   let events: Event[] = []
   let machineIds = new Set<number>()
+  let woken = false
   let admitted = false
   let closed = false
   /** Undefined where the reader went by itself. */
   let why: Error | undefined
   let wakeReader = () => {}
 
-  const hasNews = () => events.length + machineIds.size > 0
+  const hasNews = () => woken || events.length + machineIds.size > 0
 
   function close(reason?: Error): void {
     if (closed) return
@@ -49,6 +52,7 @@ export function createFollower(actor: Actor, interest: Interest, since: number, 
     const read = { events, machineIds: [...machineIds] }
     events = []
     machineIds = new Set()
+    woken = false
     return read
   }
 
@@ -73,8 +77,9 @@ export function createFollower(actor: Actor, interest: Interest, since: number, 
     refuse: close,
     tell(told, changed) {
       if (closed) return
-      const { wants, market } = interest
-      if (wants) events.push(...told.filter(wants))
+      const { wants = nothing, wakes = nothing, market } = interest
+      events.push(...told.filter(wants))
+      if (told.some(wakes)) woken = true
       for (const machineId of market ? changed : []) machineIds.add(machineId)
       if (events.length > maxEventsBehind) close(streamEnded('TOO_SLOW'))
       else if (hasNews()) wakeReader()

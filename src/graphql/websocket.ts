@@ -6,7 +6,7 @@ import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL, makeServer, type SubscribePay
 import type { YogaServerInstance } from 'graphql-yoga'
 import { bearerOf } from '../auth/authenticate.ts'
 import type { PrismaClient } from '../database/generated/client.ts'
-import type { Actor } from '../domain/actor.ts'
+import { type Actor, isInstanceKey } from '../domain/actor.ts'
 import { DomainError } from '../domain/errors.ts'
 import type { Channel, SocketContext, SocketFace } from '../http/sockets.ts'
 import { explainFailure } from '../services/failures.ts'
@@ -15,7 +15,7 @@ import type { Context } from './context.ts'
 import { explainError, withoutStatus } from './errors.ts'
 import { checkVariables } from './plugins.ts'
 
-export const linkLimits = { initMs: 3_000, operations: 64, linksPerKey: 32 }
+export const linkLimits = { initMs: 3_000, operations: 64, linksPerKey: 32, linksPerAccount: 128 }
 
 /** A socket, from its opening to its end. */
 type Link = SocketContext & {
@@ -24,8 +24,8 @@ type Link = SocketContext & {
   busy: number
   leaving: boolean
   gone: AbortController
-  /** The key that opened it. */
-  apiKeyId?: number
+  /** Who opened it. */
+  owner?: Actor
 }
 
 type Envelop = YogaServerInstance<Context, object>['getEnveloped']
@@ -52,11 +52,14 @@ export function createSocketFace({ envelop, services, prisma }: LinkDeps): Socke
     const given = Object.entries(params).find(([name]) => name.toLowerCase() === 'authorization')
     if (given) link.authorization = String(given[1])
     const actor = await identify(link)
-    if (!actor) return false
-    const others = [...links].filter(({ apiKeyId }) => apiKeyId === actor.apiKeyId)
-    if (others.length >= linkLimits.linksPerKey)
-      link.channel.close(CloseCode.TooManyInitialisationRequests, 'This key has too many WebSockets open')
-    link.apiKeyId = actor.apiKeyId
+    // Who has an instance's own key may follow nothing, and must take no place of the key that rented it.
+    if (!actor || isInstanceKey(actor)) return false
+    const ofAccount = [...links].filter(({ owner }) => owner?.accountId === actor.accountId)
+    const ofKey = ofAccount.filter(({ owner }) => owner?.apiKeyId === actor.apiKeyId)
+    const full = ofKey.length >= linkLimits.linksPerKey ? 'key' : 'account'
+    if (full === 'key' || ofAccount.length >= linkLimits.linksPerAccount)
+      link.channel.close(CloseCode.TooManyInitialisationRequests, `This ${full} has too many WebSockets open`)
+    link.owner = actor
     return true
   }
 

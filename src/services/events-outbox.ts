@@ -3,39 +3,41 @@
 
 import { Prisma } from '../database/generated/client.ts'
 import type { Event, Position } from '../domain/events.ts'
+import type { EventCursor } from '../domain/events-page.ts'
 import type { DataDeps } from './deps.ts'
-import { eventColumns, placeSql, toEvent } from './events-sql.ts'
+import { eventColumns, keptNow, placeSql, toEvent } from './events-sql.ts'
 
 const { sql } = Prisma
 
 export type Outbox = ReturnType<typeof outboxServices>
 
-/** So many events at a time. */
-const batch = 500
-
-export function outboxServices({ database, now }: DataDeps) {
+/** `batch` events are read at a time. */
+export function outboxServices({ database, now }: DataDeps, batch = 500) {
   return {
     /** The place before which nothing more will appear. */
-    async here(): Promise<Position> {
-      const [row] = await database.rows(sql`SELECT pg_snapshot_xmin(pg_current_snapshot())::text`)
-      return { xid: BigInt(row?.[0] as string), id: 0n }
+    async here(): Promise<EventCursor> {
+      const [row] = await database.rows(sql`SELECT xmin::text, epoch FROM (${keptNow}) k`)
+      return { xid: BigInt(row?.[0] as string), id: 0n, epoch: row?.[1] as number }
     },
 
     /** What these accounts' events are after a place, and the place up to which that is all. */
-    async readOn(after: Position, accountIds: number[]): Promise<{ events: Event[]; position: Position }> {
+    async readOn(after: Position, accountIds: number[]): Promise<{ events: Event[]; reached: EventCursor }> {
       const rows = await database.rows(sql`
-        WITH horizon AS MATERIALIZED (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS xmin)
-        SELECT h.xmin::text, e.* FROM horizon h LEFT JOIN LATERAL (
+        WITH horizon AS MATERIALIZED (${keptNow})
+        SELECT h.xmin::text, h.epoch, e.* FROM horizon h LEFT JOIN LATERAL (
           SELECT ${eventColumns} FROM events e
           WHERE (e.xid, e.id) > ${placeSql(after)} AND e.xid < h.xmin
           AND e.account_id = ANY(${accountIds}::int[]) ORDER BY e.xid, e.id LIMIT ${batch}
         ) e ON true`)
-      const events = rows.filter(([, xid]) => xid !== null).map(row => toEvent(row.slice(1)))
-      const last = events.at(-1)
-      return {
-        events,
-        position: last && events.length === batch ? last : { xid: BigInt(rows[0]?.[0] as string), id: 0n },
-      }
+      const events = rows.filter(([, , xid]) => xid !== null).map(row => toEvent(row.slice(2)))
+      const [xmin, epoch] = rows[0] as [string, number]
+      const last = events.length === batch ? events.at(-1) : undefined
+      return { events, reached: { xid: last?.xid ?? BigInt(xmin), id: last?.id ?? 0n, epoch } }
+    },
+
+    /** Has all cursors expire, once for all gateways that find an epoch over. */
+    async endEpoch(epoch: number): Promise<void> {
+      await database.rows(sql`UPDATE outbox SET epoch = epoch + 1 WHERE epoch = ${epoch}`)
     },
 
     /** The machines whose offers were last changed by transactions from one on, before another. */

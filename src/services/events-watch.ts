@@ -2,15 +2,23 @@
 
 import { Prisma } from '../database/generated/client.ts'
 import type { Actor } from '../domain/actor.ts'
-import { checkEventFilter, type Event, type EventFilter, isAskedFor, mayRead, type Position } from '../domain/events.ts'
+import {
+  checkEventFilter,
+  type Event,
+  type EventFilter,
+  isAfter,
+  isAskedFor,
+  mayRead,
+  type Position,
+} from '../domain/events.ts'
 import { checkKept, type EventCursor, parseEventCursor, printEventCursor } from '../domain/events-page.ts'
 import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import type { EventEdge } from './events-history.ts'
-import { eventColumns, keptNow, placeSql, toEvent, toKept } from './events-sql.ts'
+import { eventColumns, filterSql, keptNow, placeSql, readableSql, toEvent, toKept } from './events-sql.ts'
 import { type Following, streamOf } from './feed.ts'
 
-const { sql } = Prisma
+const { sql, join } = Prisma
 
 const batch = 200
 
@@ -26,25 +34,32 @@ export function watchServices({ database, feed }: Deps) {
       const after = cursor ? parseEventCursor(cursor) : undefined
       const kept = toKept((await database.rows(keptNow))[0])
       if (after) checkKept(after, kept)
-      const wants = (event: Event) => isAskedFor(event, filter) && mayRead(actor, event)
+      // The place where it joins may lie before the cursor: another gateway has read further.
+      const wants = (event: Event) =>
+        (!after || isAfter(event, after)) && isAskedFor(event, filter) && mayRead(actor, event)
       const following = await feed.follow(actor, { wants })
       return streamOf(following, edges(following))
 
       async function* edges({ from, next }: Following): AsyncGenerator<EventEdge> {
-        for await (const event of after ? missed(actor, after, from) : [])
-          if (wants(event)) yield edgeOf(event, kept.epoch)
+        for await (const event of after ? missed(actor, filter, after, from) : []) yield edgeOf(event, kept.epoch)
         for (let news = await next(); news; news = await next())
           yield* news.events.map(event => edgeOf(event, kept.epoch))
       }
     },
   }
 
-  /** What happened to an account after one place, up to another before which nothing more will appear. */
-  async function* missed({ accountId }: Actor, after: EventCursor, upTo: Position): AsyncGenerator<Event> {
+  /** What is wanted of what happened after one place, up to another before which nothing more will appear. */
+  async function* missed(
+    { accountId, permissions }: Actor,
+    filter: EventFilter,
+    after: EventCursor,
+    upTo: Position,
+  ): AsyncGenerator<Event> {
+    const wanted = join([sql`e.account_id = ${accountId}`, readableSql(permissions), ...filterSql(filter)], ' AND ')
     for (let place = after; ; ) {
       const rows = await database.rows(sql`
         SELECT k.*, e.* FROM (${keptNow}) k LEFT JOIN LATERAL (
-          SELECT ${eventColumns} FROM events e WHERE e.account_id = ${accountId}
+          SELECT ${eventColumns} FROM events e WHERE ${wanted}
           AND (e.xid, e.id) > ${placeSql(place)} AND (e.xid, e.id) <= ${placeSql(upTo)}
           ORDER BY e.xid, e.id LIMIT ${batch}
         ) e ON true`)

@@ -8,8 +8,15 @@ export type Feed = {
   follow(actor: Actor, interest: Interest): Promise<Following>
 }
 
-/** What a stream is told of: events for which this holds, and machines whose offers changed. Nothing, when absent. */
-export type Interest = { wants?: (event: Event) => boolean; market?: boolean }
+/**
+ * What a stream is told of: events that it wants, that there were some by which it wakes, and machines whose offers changed.
+ * Nothing, when absent. Only the events that it wants are kept for it.
+ */
+export type Interest = {
+  wants?: (event: Event) => boolean
+  wakes?: (event: Event) => boolean
+  market?: boolean
+}
 
 /** What happened since it was asked before. */
 export type News = { events: Event[]; machineIds: number[] }

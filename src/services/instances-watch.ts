@@ -19,9 +19,9 @@ export function instanceWatchServices(deps: Deps) {
      */
     async watch(actor: Actor, id: bigint): Promise<AsyncIterableIterator<Instance>> {
       authorise(actor, 'instances.watch', { id: Number(id) })
-      const wants = (event: Event) => event.instanceId === id
+      const wakes = (event: Event) => event.instanceId === id
       // Followed before it is read, so that nothing happens in between.
-      const following = await deps.feed.follow(actor, { wants })
+      const following = await deps.feed.follow(actor, { wakes })
       try {
         return streamOf(following, states(actor, await read(actor, id), following))
       } catch (error) {

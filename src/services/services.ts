@@ -93,8 +93,8 @@ export function createOperations(deps: DataDeps) {
 }
 
 /** What feeds the streams. No face has it. */
-export function createOutbox(deps: DataDeps) {
-  return outboxServices(deps)
+export function createOutbox(deps: DataDeps, batch?: number) {
+  return outboxServices(deps, batch)
 }
 
 /** What keeps the events from becoming too many. No face has it. */

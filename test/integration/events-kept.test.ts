@@ -4,11 +4,12 @@ import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { settleEpoch } from '../../src/database/epoch.ts'
 import type { Actor } from '../../src/domain/actor.ts'
-import { createRetention } from '../../src/services/services.ts'
+import { createOutbox, createRetention } from '../../src/services/services.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { idsInOrder, writeEvent } from '../support/events.ts'
+import { listMachines } from '../support/factories.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
 import { withSession } from '../support/sessions.ts'
 
@@ -161,13 +162,20 @@ describe('a database', () => {
   })
 
   it('that was restored from a dump has its old events first, and tells the new ones', async () => {
+    await listMachines(gateway.operations, [{}])
     for (const _ of [1, 2, 3]) await write()
     // As a cluster wrote them that had made many more transactions, out of the order of ids.
     await gateway.sql("UPDATE events SET xid = (9000000000 - id)::text::xid8 WHERE type = 'CREDIT_GRANTED'")
     await gateway.sql("UPDATE outbox SET purged_xid = '8000000000'")
-    await gateway.sql("UPDATE machines SET offers_xid = '8000000000'")
+    await withSession(testDatabase.url, async session => {
+      await session.query('SET session_replication_role = replica')
+      await session.query("UPDATE machines SET offers_xid = '8000000000'")
+    })
     expect(idsOf((await all()).edges)).toEqual([])
     expect(await settleEpoch(testDatabase.url)).toBe(true)
+    // No machine is told as changed when this cluster comes to those transactions.
+    const { changedMachines } = createOutbox({ database: gateway.database, now: clock.now })
+    expect(await changedMachines(7_000_000_000n, 9_000_000_000n)).toEqual([])
     const old = await idsInOrder(gateway.sql, renter)
     expect(old).toEqual(old.toSorted((one, other) => Number(one - other)))
     const { edges } = await all()

@@ -1,10 +1,10 @@
 // Events as they happen: nothing left out, nothing twice, and nothing of others.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Actor } from '../../src/domain/actor.ts'
 import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
-import { take } from '../support/events.ts'
+import { take, writeEvent } from '../support/events.ts'
 import { listMachines } from '../support/factories.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
   rival = await gateway.newActor()
   await listMachines(
     gateway.operations,
-    Array.from({ length: 8 }, () => ({})),
+    Array.from({ length: 12 }, () => ({})),
   )
 })
 
@@ -72,6 +72,55 @@ describe('a stream of events', () => {
     ])
     expect(told.map(({ node }) => node.instanceId).slice(1)).toEqual([id, id, later, later])
     await resumed.return?.()
+  })
+
+  it('tells a key what it may read and no more, as it happens and after a cursor', async () => {
+    const [mine, other] = [await rent(renter), await rent(renter)]
+    const permissions = {
+      api: {
+        user_read: { 'events.watch': {} },
+        instance_read: { 'instances.get': { constraints: { id: { eq: Number(mine) } } } },
+      },
+    }
+    const scoped = { ...renter, permissions }
+    const label = async (name: string) => {
+      for (const instanceId of [other, mine])
+        await writeEvent(gateway.sql, {
+          type: 'INSTANCE_LABEL_CHANGED',
+          accountId: renter.accountId,
+          instanceId,
+          after: { label: name },
+        })
+    }
+    const told = async (stream: Parameters<typeof take>[0], count: number) => {
+      const edges = await take(stream, count)
+      expect(edges.map(({ node }) => node.instanceId)).toEqual(edges.map(() => mine))
+      return edges
+    }
+    const live = await gateway.services.events.watch(scoped, {})
+    await label('one')
+    await label('two')
+    const [first] = await told(live, 2)
+    await live.return?.()
+    const resumed = await gateway.services.events.watch(scoped, {}, first?.cursor)
+    await label('three')
+    expect((await told(resumed, 2)).map(({ node }) => node.after)).toEqual([{ label: 'two' }, { label: 'three' }])
+    await resumed.return?.()
+  })
+
+  it('goes on after a cursor without reading what is not asked for', async () => {
+    const { endCursor } = await gateway.services.events.page(renter, {}, { last: 1 })
+    await gateway.sql(
+      `INSERT INTO events (type, account_id, at) SELECT 'CREDIT_GRANTED', ${renter.accountId}, now() FROM generate_series(1, 1000)`,
+    )
+    await rent(renter)
+    const rows = vi.spyOn(gateway.database, 'rows')
+    const stream = await gateway.services.events.watch(renter, { types: ['INSTANCE_CREATED'] }, endCursor)
+    expect((await take(stream, 1)).map(({ node }) => node.type)).toEqual(['INSTANCE_CREATED'])
+    const read = (await Promise.all(rows.mock.results.map(({ value }) => value as Promise<unknown[]>))).flat()
+    rows.mockRestore()
+    expect(read.length).toBeLessThan(50)
+    await stream.return?.()
   })
 
   it('ends for a reader that waits, when it goes', async () => {

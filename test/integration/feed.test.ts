@@ -126,6 +126,17 @@ describe('a follower', () => {
     for (const stream of [live, resumed]) await stream.return?.()
   })
 
+  it('is told nothing of before its cursor where its gateway stands behind that', async () => {
+    const behind = await watch()
+    await writeMany(800)
+    const { endCursor } = await gateway.services.events.page(renter, {}, { last: 1 })
+    const stream = await watch(endCursor as string)
+    await write()
+    await round()
+    expect(idsOf(await take(stream, 1))).toEqual((await expected()).slice(-1))
+    for (const one of [behind, stream]) await one.return?.()
+  })
+
   it('that joins during a reading is told everything after its place, and nothing before it', async () => {
     const gate = Promise.withResolvers<void>()
     let reads = 0
@@ -207,6 +218,20 @@ describe('a stream ends', () => {
     quick.close()
   })
 
+  it('for no reader that is merely to look again, however much happens', async () => {
+    const following = await gateway.feed.follow(renter, { wakes: ({ type }) => type === 'CREDIT_GRANTED' })
+    for (const _ of [1, 2, 3]) {
+      await writeMany(400)
+      await round()
+    }
+    expect(await following.next()).toEqual({ events: [], machineIds: [] })
+    await writeEvent(gateway.sql, { accountId: renter.accountId, type: 'SSH_KEY_DELETED' })
+    await round()
+    const waiting = following.next()
+    following.close()
+    expect(await waiting).toBeUndefined()
+  })
+
   it('with its key, and nothing is told that happened after that', async () => {
     const stream = await watch()
     await write()
@@ -262,6 +287,47 @@ describe('a stream ends', () => {
     await expect(endingOf(long)).rejects.toMatchObject(ended('TOO_LONG'))
   })
 
+  it('when the database went back to before what was told, with all cursors', async () => {
+    const outbox = createOutbox({ database: gateway.database, now: clock.now })
+    let lost = 0n
+    const feeds = [1, 2].map(() =>
+      feedOf({
+        async readOn(...args) {
+          const { reached, ...read } = await outbox.readOn(...args)
+          return { ...read, reached: { ...reached, xid: reached.xid - lost } }
+        },
+      }),
+    )
+    await write()
+    await round()
+    const { endCursor } = await gateway.services.events.page(renter, {}, {})
+    const streams = await Promise.all(feeds.map(feed => feed.follow(renter, all)))
+    lost = 1_000_000n
+    for (const feed of feeds) await round(feed)
+    for (const { next } of streams) await expect(next()).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' })
+    lost = 0n
+    await expect(watch(endCursor as string)).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' })
+    expect(await gateway.sql('SELECT epoch FROM outbox')).toEqual([{ epoch: 2 }])
+    const later = await (feeds[0] as (typeof feeds)[number]).follow(renter, all)
+    await write()
+    await round(feeds[0])
+    expect((await later.next())?.events).toHaveLength(1)
+  })
+
+  it('when another gateway found that the cursors have expired', async () => {
+    const stream = await watch()
+    await gateway.sql('UPDATE outbox SET epoch = epoch + 1')
+    await write()
+    await round()
+    await expect(stream.next()).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' })
+    expect(await gateway.sql('SELECT epoch FROM outbox')).toEqual([{ epoch: 2 }])
+    const next = await watch()
+    await write()
+    await round()
+    expect(await take(next, 1)).toHaveLength(1)
+    await next.return?.()
+  })
+
   it('when its gateway stops, and none begins there', async () => {
     const [stream, reading] = [await watch(), await watch()]
     const waiting = reading.next()
@@ -273,8 +339,17 @@ describe('a stream ends', () => {
 })
 
 describe('streams', () => {
+  it('are so many of an account, however many keys it has', async () => {
+    const feed = feedOf({}, { perKey: 2, perAccount: 3, inAll: 5 })
+    const another = { ...renter, apiKeyId: 99 }
+    for (const actor of [renter, renter, another]) await feed.follow(actor, all)
+    await expect(feed.follow(another, all)).rejects.toThrow('This account has 3 streams open')
+    await feed.follow(rival, all)
+    expect(feed.streams()).toBe(4)
+  })
+
   it('are so many of a key, and so many in all', async () => {
-    const feed = feedOf({}, { perKey: 2, inAll: 3 })
+    const feed = feedOf({}, { perKey: 2, perAccount: 9, inAll: 3 })
     const [first] = [await feed.follow(renter, all), await feed.follow(renter, all)]
     await expect(feed.follow(renter, all)).rejects.toMatchObject({ code: 'TOO_MANY_STREAMS' })
     await feed.follow(rival, all)
@@ -285,7 +360,7 @@ describe('streams', () => {
   })
 
   it('count also while they are let in', async () => {
-    const feed = feedOf({}, { perKey: 2, inAll: 3 })
+    const feed = feedOf({}, { perKey: 2, perAccount: 9, inAll: 3 })
     const asked = await Promise.allSettled([1, 2, 3].map(() => feed.follow(renter, all)))
     expect(asked.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected'])
   })

@@ -77,6 +77,18 @@ describe('a WebSocket', () => {
     expect(codes).toEqual([1006])
   })
 
+  it('is cut off when its other side has more answered than it reads', async () => {
+    const { codes, connect, channels } = await serve({ bytesBehind: 1_000_000 })
+    const socket = await connect()
+    socket.pause()
+    // Far more than the system takes for it. Nothing is said after it but the answers.
+    void channels[0]?.send('x'.repeat(30_000_000))
+    await new Promise(setImmediate)
+    expect(codes).toEqual([])
+    socket.ping()
+    await expect.poll(() => codes).toEqual([1006])
+  })
+
   it('is refused where there are as many as may be', async () => {
     const { url, connect } = await serve({ sockets: 2 })
     await connect()

@@ -179,8 +179,7 @@ describe('a reader that does not read', () => {
     socket.pause()
     await expect.poll(() => first.app.streams(), { timeout: 5_000 }).toBe(1)
     expect(await change()).toBeLessThan(40_000_000)
-    await flood()
-    await expect.poll(() => first.app.streams(), { timeout: 5_000 }).toBe(0)
+    await expect.poll(() => first.app.streams(), { timeout: 10_000 }).toBe(0)
     // The server has closed; what is on the way still comes.
     const cut = once(socket, 'close')
     await expect.poll(() => hasty.connections(), { timeout: 10_000 }).toBe(0)
@@ -188,16 +187,25 @@ describe('a reader that does not read', () => {
     await cut
   })
 
-  it('is cut off over a WebSocket, and little is kept for it', async () => {
+  it('is told of an instance in the outcome over a WebSocket, and little is kept for it', async () => {
     const { socket, say, heard } = await rawSocket(hasty.url, { headers: { authorization: `Bearer ${renter}` } })
     say({ type: 'connection_init' })
     await expect.poll(() => heard).toHaveLength(1)
     socket.pause()
     say({ type: 'subscribe', id: '1', payload: { query: watching(id, large) } })
-    await expect.poll(() => first.app.streams(), { timeout: 5_000 }).toBe(1)
+    say({
+      type: 'subscribe',
+      id: '2',
+      payload: { query: `subscription { events { node { id ${'type '.repeat(300)} } } }` },
+    })
+    await expect.poll(() => first.app.streams(), { timeout: 5_000 }).toBe(2)
     expect(await change()).toBeLessThan(40_000_000)
     await flood()
-    await expect.poll(() => first.app.streams(), { timeout: 5_000 }).toBe(0)
+    // Events must all be told, and these are too many.
+    await expect.poll(() => first.app.streams(), { timeout: 5_000 }).toBe(1)
+    socket.resume()
+    const isLast = () => JSON.stringify(heard.at(-1)).includes('"label":"80"')
+    await expect.poll(isLast, { timeout: 10_000 }).toBe(true)
     socket.terminate()
   })
 })

@@ -78,8 +78,12 @@ describe('a watched instance', () => {
   it('is seen to its end, where the stream completes', async () => {
     const id = await rentals.rentTo(renter, 'running')
     const stream = await subscribe(watching(id, 'status'))
+    const destroyed = await subscribe(watching(id, 'destroyedAt'))
     await app.rest(renter, 'DELETE', `/instances/${id}/`)
+    // Its container is yet to go, which is told too.
+    await until(destroyed, ({ destroyedAt }) => destroyedAt !== null)
     await rentals.settle()
+    expect((await destroyed.rest()).length).toBeGreaterThan(0)
     const seen = (await stream.rest()).map(({ data }) => data.instanceChanged.status)
     expect([seen[0], seen.at(-1)]).toEqual(['RUNNING', 'DESTROYED'])
     const late = await subscribe(watching(id, 'status'))

@@ -7,6 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { linkLimits } from '../../src/graphql/websocket.ts'
 import { socketLimits } from '../../src/http/sockets.ts'
+import { instanceApiKey } from '../../src/services/api-keys-identity.ts'
+import { createSecrets } from '../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
 import { listenFor, rawSocket, subscribeWs } from '../support/streams.ts'
@@ -221,6 +223,33 @@ describe('a WebSocket', () => {
     say(init(key))
     expect(await closed).toEqual([4429, 'This key has too many WebSockets open'])
     for (const { socket } of sockets) socket.close()
+  })
+})
+
+describe('WebSockets', () => {
+  it('are so many of an account at most, however many keys it has', async () => {
+    const { linksPerKey, linksPerAccount } = linkLimits
+    const sockets: WebSocket[] = []
+    const newKey = () => app.scopedKey(owner, { api: {} })
+    const owner = await app.newKey()
+    for (let left = linksPerAccount; left > 0; left -= linksPerKey) {
+      const key = await newKey()
+      const more = await Promise.all(Array.from({ length: Math.min(left, linksPerKey) }, () => admitted(key)))
+      sockets.push(...more.map(({ socket }) => socket))
+    }
+    const { say, closed } = await rawSocket(server.url)
+    say(init(await newKey()))
+    expect(await closed).toEqual([4429, 'This account has too many WebSockets open'])
+    sockets.push((await admitted()).socket)
+    for (const socket of sockets) socket.close()
+  })
+
+  it('are not for the key of an instance', async () => {
+    const id = await rentals.rent(renter)
+    const { say, heard, closed } = await rawSocket(server.url)
+    say(init(instanceApiKey(createSecrets('a secret of tests'), BigInt(id))))
+    expect(await closed).toEqual([4403, 'Forbidden'])
+    expect(heard).toEqual([])
   })
 })
 

@@ -21,12 +21,14 @@ export type GatewayOptions = {
   poolSize?: number
   /** How slow the simulated machines are. */
   delayFactor?: number
+  /** How many events its feed reads at a time. */
+  eventBatch?: number
 }
 
 export type Gateway = ReturnType<typeof openGateway>
 
 /** What a process has between its faces and its database, so that several of them can share one. */
-export function openGateway({ url, now, between, poolSize = 4, delayFactor = 1 }: GatewayOptions) {
+export function openGateway({ url, now, between, poolSize = 4, delayFactor = 1, eventBatch }: GatewayOptions) {
   const lines: Record<string, unknown>[] = []
   const log = createLog('info', { write: line => void lines.push(JSON.parse(line)) })
   const database = openDatabase({ url, poolSize, onIdleError: () => {} })
@@ -35,7 +37,7 @@ export function openGateway({ url, now, between, poolSize = 4, delayFactor = 1 }
     wakes += 1
     feed.wake()
   })
-  const feed = createFeed({ outbox: createOutbox({ database, now }), now, log })
+  const feed = createFeed({ outbox: createOutbox({ database, now }, eventBatch), now, log })
   const query = async (text: string, values: unknown[]) =>
     (await database.pool.query({ text, values, rowMode: 'array' })).rows
   const driver = createSimulated({ world: worldIn(query), now, delayFactor })
