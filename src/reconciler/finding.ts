@@ -36,7 +36,7 @@ export function findingOf(wish: Wish, truth: Truth, plan: Plan, now: Date): Find
     answered: state !== 'unreachable',
     unconfirmed: isUnconfirmed(wish, truth, plan),
     failed: state === 'unreachable',
-    dueAt: plan.settled ? afterRest(plan, truth, wish, now) : nextLook(truth, now, movingMs),
+    dueAt: plan.settled ? afterRest(truth, now) : nextLook(truth, now, movingMs),
   }
 }
 
@@ -47,8 +47,9 @@ export function backOff({ attempts }: Lease, { unreachableMs }: Wish, { offlineG
   return after(now, graceMs > 0 ? Math.min(delayMs, graceMs) : delayMs)
 }
 
-function afterRest({ status }: Plan, truth: Truth, { destroyed }: Wish, now: Date): Date | null {
-  if (destroyed || isFinal(status) || truth.state === 'absent') return null
+/** What is not there cannot begin anything late. */
+function afterRest(truth: Truth, now: Date): Date | null {
+  if (truth.state === 'absent') return null
   return truth.state === 'running' ? nextLook(truth, now, runningMs) : after(now, restingMs)
 }
 

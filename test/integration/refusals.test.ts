@@ -1,0 +1,111 @@
+// What becomes of instances whose machine refuses a step, or does late or unseen what it was told.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Actor } from '../../src/domain/actor.ts'
+import type { Truth } from '../../src/domain/containers.ts'
+import type { Provider } from '../../src/providers/provider.ts'
+import { manualClock } from '../support/clock.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { listMachines } from '../support/factories.ts'
+import { type Gateway, openGateway } from '../support/gateways.ts'
+
+const clock = manualClock()
+let testDatabase: TestDatabase
+let gateway: Gateway
+let actor: Actor
+let machineId = 0
+
+beforeAll(async () => {
+  testDatabase = await createDatabase()
+  gateway = openGateway({ url: testDatabase.url, now: clock.now })
+  actor = await gateway.newActor()
+})
+
+afterAll(async () => {
+  await gateway.close()
+  await testDatabase.drop()
+})
+
+beforeEach(async () => {
+  machineId += 1
+  await listMachines(gateway.operations, [{ machine: { publicIp: `203.0.113.${machineId}` } }])
+})
+
+const minute = 60_000
+
+async function pass(ms: number, { idle } = gateway): Promise<void> {
+  await idle()
+  for (let left = ms; left > 0; left -= 10_000) {
+    clock.advance(Math.min(left, 10_000))
+    await idle()
+  }
+}
+
+async function rent(image = 'ubuntu'): Promise<bigint> {
+  const [offer] = await gateway.sql('SELECT id FROM offers WHERE machine_id = $1 AND withdrawn_at IS NULL', [machineId])
+  return (await gateway.rent(actor, BigInt(offer?.['id'] as string), { launch: { image } })).id
+}
+
+async function read(id: bigint) {
+  return (await gateway.sql('SELECT * FROM instances WHERE id = $1', [id]))[0] as Record<string, unknown>
+}
+
+const gpu = async () =>
+  (await gateway.sql('SELECT holder_id, occupant_id FROM gpus WHERE machine_id = $1', [machineId]))[0]
+const container = async (id: bigint) => (await gateway.provider.observe(id, AbortSignal.timeout(10_000))).state
+const update = (id: bigint, targetState: 'running' | 'stopped') =>
+  gateway.services.instances.update(actor, [id], { targetState })
+
+/** Another gateway, in whose driver some calls are others. */
+const openWith = (calls: (provider: Provider) => Partial<Provider>) =>
+  openGateway({
+    ...{ url: testDatabase.url, now: clock.now },
+    between: provider => ({ ...provider, ...calls(provider) }),
+  })
+const refuse = async () => {
+  throw new Error('It cannot be done.')
+}
+
+describe('the GPUs of what was told to start', () => {
+  it('stay its own while that cannot be seen yet', async () => {
+    const id = await rent('simulated/slow-pull:5')
+    await pass(0)
+    let seen: Truth | undefined
+    const lagging = openWith(({ observe }) => ({
+      observe: async (...asked) => {
+        if (asked[0] !== id) return await observe(...asked)
+        seen ??= await observe(...asked)
+        return seen
+      },
+    }))
+    clock.advance(10_000)
+    await lagging.idle()
+    expect([seen?.state, await container(id)]).toEqual(['prepared', 'starting'])
+    expect(await gpu()).toEqual({ holder_id: String(id), occupant_id: String(id) })
+    await lagging.close()
+    await pass(minute)
+    expect(await read(id)).toMatchObject({ status: 'running' })
+  })
+
+  it('stay its own when its machine refused: it may have begun before it failed', async () => {
+    const id = await rent()
+    const refusing = openWith(() => ({ start: refuse }))
+    await pass(minute, refusing)
+    expect(await read(id)).toMatchObject({ status: 'loading', reason_code: 'MACHINE_ERROR' })
+    expect(await gpu()).toEqual({ holder_id: String(id), occupant_id: String(id) })
+    await refusing.close()
+    await pass(2 * minute)
+    expect(await read(id)).toMatchObject({ status: 'running' })
+  })
+})
+
+it('what a machine begins late, that has ended before, is stopped', async () => {
+  const id = await rent('simulated/slow-pull:1860')
+  await pass(32 * minute)
+  expect(await read(id)).toMatchObject({ status: 'exited', reason_code: 'START_TIMEOUT' })
+  expect(await container(id)).toBe('prepared')
+  await gateway.provider.start(id, AbortSignal.timeout(10_000))
+  await pass(12 * minute)
+  expect(await container(id)).toBe('stopped')
+  expect(await read(id)).toMatchObject({ status: 'exited', reason_code: 'START_TIMEOUT' })
+})
