@@ -64,7 +64,7 @@ async function look(deps: Deps, lease: Lease): Promise<void> {
       case 'begun':
         last = step
         // What ends after it was started here ended by itself, and is not started once more.
-        if (step === 'start') wish = { ...wish, status: 'loading', loadingMs: 0 }
+        if (step === 'start') wish = { ...wish, status: 'loading', loadingMs: 0, refused: false }
         break
       case 'waiting': {
         const rest = { steps: [], status: 'scheduling' as const, reason: waiting, settled: false }

@@ -99,6 +99,50 @@ describe('the GPUs of what was told to start', () => {
   })
 })
 
+describe('a start that is refused', () => {
+  /** Stopped, by the command or because its container ended by itself before it came. */
+  async function stopped(end: 'stopped' | 'exited'): Promise<bigint> {
+    const id = await rent()
+    await pass(minute)
+    await update(id, 'stopped')
+    if (end === 'exited') {
+      await gateway.sql('UPDATE simulated_containers SET exit_code = 0 WHERE instance_id = $1', [id])
+    }
+    await pass(minute)
+    expect([(await read(id))['status'], await container(id)]).toEqual(['stopped', end])
+    return id
+  }
+
+  it.each(['stopped', 'exited'] as const)('is tried again of what has %s, also after a silence', async end => {
+    const id = await stopped(end)
+    await update(id, 'running')
+    const refusing = openWith(() => ({ start: refuse }))
+    await refusing.idle()
+    expect(await read(id)).toMatchObject({ status: 'loading', reason_code: 'MACHINE_ERROR' })
+    await refusing.close()
+    await gateway.operations.machines.unplug(machineId)
+    await pass(minute)
+    await gateway.operations.machines.plug(machineId)
+    await pass(2 * minute)
+    expect(await read(id)).toMatchObject({ status: 'running', reason_code: 'STARTED' })
+  })
+
+  it.each(['prepared', 'stopped', 'exited'] as const)(
+    'of what is %s is given up in time, and its GPUs are free',
+    async end => {
+      const id = end === 'prepared' ? await rent() : await stopped(end)
+      if (end !== 'prepared') await update(id, 'running')
+      const refusing = openWith(() => ({ start: refuse }))
+      await pass(29 * minute, refusing)
+      expect(await read(id)).toMatchObject({ status: 'loading', reason_code: 'MACHINE_ERROR' })
+      await pass(3 * minute, refusing)
+      expect(await read(id)).toMatchObject({ status: 'exited', reason_code: 'START_TIMEOUT' })
+      expect(await gpu()).toEqual({ holder_id: null, occupant_id: null })
+      await refusing.close()
+    },
+  )
+})
+
 it('what a machine begins late, that has ended before, is stopped', async () => {
   const id = await rent('simulated/slow-pull:1860')
   await pass(32 * minute)

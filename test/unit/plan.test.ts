@@ -27,9 +27,11 @@ const wishes: Wish[] = targetStates.flatMap(targetState =>
       booleans.flatMap(interruptible =>
         booleans.flatMap(destroyed =>
           booleans.flatMap(hasRun =>
-            [null, ['a'], ['b']].map(sshKeys => {
-              return { ...noTime, targetState, status, granted, interruptible, destroyed, hasRun, sshKeys }
-            }),
+            booleans.flatMap(refused =>
+              [null, ['a'], ['b']].map(sshKeys => {
+                return { ...noTime, targetState, status, granted, interruptible, destroyed, hasRun, refused, sshKeys }
+              }),
+            ),
           ),
         ),
       ),
@@ -47,6 +49,7 @@ const aWish = (facts: Partial<Wish> = {}): Wish => ({
   destroyed: false,
   status: 'created',
   hasRun: false,
+  refused: false,
   sshKeys: ['a'],
   ...noTime,
   ...facts,
@@ -54,7 +57,7 @@ const aWish = (facts: Partial<Wish> = {}): Wish => ({
 
 describe('a plan', () => {
   it('is there for everything that can be wished and seen', () => {
-    expect(all).toHaveLength(2 * 9 * 16 * 3 * 10)
+    expect(all).toHaveLength(2 * 9 * 32 * 3 * 10)
     for (const { next } of all) {
       expect(instanceStatuses).toContain(next.status)
       expect(next.steps.length).toBeLessThanOrEqual(1)
