@@ -138,6 +138,29 @@ describe('a look at an instance that was destroyed', () => {
   })
 })
 
+describe('what was seen under an older wish', () => {
+  it('changes no status, no reason and no event, and leaves the look that is due', async () => {
+    const id = await rentWithPorts(0)
+    await idle()
+    const lease = await leaseOf(id)
+    clock.advance(1_000)
+    await gateway.services.instances.update(actor, [id], { targetState: 'stopped' })
+    const dueAt = async () => (await gateway.sql('SELECT due_at, leased_until FROM instances WHERE id = $1', [id]))[0]
+    const [before, told] = [await statusOf(id), await typesOf(id)]
+    expect(before).toMatchObject([{ status: 'running', reason_code: 'STARTED' }])
+    const wishedAt = clock.now()
+    clock.advance(1_000)
+    const reason = { code: 'EXITED' as const, message: 'It ended.', exitCode: 3 }
+    const inAnHour = new Date(clock.now().getTime() + 3_600_000)
+    await gateway.reconciliation.record(lease, { ...gone, status: 'stopped', reason, gone: false, dueAt: inAnHour })
+    expect(await statusOf(id)).toEqual(before)
+    expect(await typesOf(id)).toEqual(told)
+    expect(await dueAt()).toEqual({ due_at: wishedAt, leased_until: null })
+    await idle()
+    expect(await statusOf(id)).toMatchObject([{ status: 'stopped', reason_code: 'USER_REQUEST' }])
+  })
+})
+
 it('a label changes nothing that is looked at, and a state does', async () => {
   const id = await rentWithPorts(0)
   const wishOf = async () => (await gateway.sql('SELECT generation, due_at FROM instances WHERE id = $1', [id]))[0]
