@@ -46,13 +46,16 @@ async function look(deps: Deps, lease: Lease): Promise<void> {
   let wish = wishOf(lease, now())
   let last: Step | undefined
   let started = false
+  let seenAt: Date | null = null
   /** Where it was told to start, its GPUs stay its own until another look: what begins may not be seen at once. */
   const find = (truth: Truth, next: Plan): Finding => {
     const finding = findingOf(wish, truth, next, now())
-    return { ...finding, inactive: finding.inactive && !started }
+    return { ...finding, seenAt, inactive: finding.inactive && !started }
   }
   for (let turn = 1; turn <= maxTurns; turn += 1) {
+    const askedAt = now()
     const truth = await see(deps, lease)
+    if (truth.state !== 'unreachable') seenAt = askedAt
     const next = plan(wish, truth, limits)
     const [step] = next.steps
     // What was begun and cannot be seen yet takes its time.

@@ -64,7 +64,7 @@ async function freeGpus(): Promise<unknown> {
   return (await living().sql(text, [machines])).map(({ index }) => index)
 }
 
-const calm = { answered: true, unconfirmed: false, failed: false }
+const calm = { answered: true, seenAt: null, unconfirmed: false, failed: false }
 const running: Finding = {
   status: 'running',
   reason: undefined,

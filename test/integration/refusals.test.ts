@@ -153,3 +153,45 @@ it('what a machine begins late, that has ended before, is stopped', async () => 
   expect(await container(id)).toBe('stopped')
   expect(await read(id)).toMatchObject({ status: 'exited', reason_code: 'START_TIMEOUT' })
 })
+
+it('what is seen of an instance is dated when its machine was asked, not when that was written', async () => {
+  const id = await rent()
+  await pass(minute)
+  await update(id, 'stopped')
+  const slow = openWith(({ stop }) => ({
+    async stop(...told) {
+      clock.advance(5_000)
+      await stop(...told)
+      throw new DOMException('It took too long.', 'TimeoutError')
+    },
+  }))
+  const askedAt = clock.now()
+  await slow.idle()
+  await slow.close()
+  expect(await read(id)).toMatchObject({ seen_at: askedAt, reason_code: 'HOST_UNREACHABLE' })
+  await pass(2 * minute)
+  expect(await read(id)).toMatchObject({ status: 'stopped', unreachable_at: null })
+})
+
+it('a machine that stays away is asked ever more rarely for what has ended', async () => {
+  const id = await rent()
+  await pass(minute)
+  await gateway.operations.machines.unplug(machineId)
+  await gateway.services.instances.destroy(actor, [id])
+  const dueInMs = async () => ((await read(id))['due_at'] as Date).getTime() - clock.now().getTime()
+  const looks: number[] = []
+  for (const hours of [0.1, 1, 2]) {
+    clock.advance(hours * 60 * minute)
+    // Until it has not answered so often that nothing but how long it is away counts.
+    for (let look = 0; look < 7; look += 1) {
+      await gateway.idle()
+      looks.push(await dueInMs())
+      clock.advance(looks.at(-1) ?? 0)
+    }
+  }
+  expect(Math.max(...looks)).toBe(10 * minute)
+  expect(looks[0]).toBeLessThanOrEqual(minute)
+  await gateway.operations.machines.plug(machineId)
+  await pass(minute)
+  expect(await read(id)).toMatchObject({ removed_at: expect.any(Date), due_at: null })
+})
