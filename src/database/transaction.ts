@@ -35,15 +35,14 @@ async function once<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>): Pr
   const client = await pool.connect()
   let broken = false
   let announced = false
+  let result: T
   try {
     await client.query('BEGIN')
     const announce = () => {
       announced = true
     }
-    const result = await work({ rows: statement => rowsOf(client, statement), announce })
+    result = await work({ rows: statement => rowsOf(client, statement), announce })
     await client.query('COMMIT')
-    if (announced) (pool as EventEmitter).emit(news)
-    return result
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {
       broken = true
@@ -52,4 +51,7 @@ async function once<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>): Pr
   } finally {
     client.release(broken)
   }
+  // Apart from this: whatever a listener does, what was committed was done.
+  if (announced) queueMicrotask(() => (pool as EventEmitter).emit(news))
+  return result
 }

@@ -31,6 +31,7 @@ export function createSimulated({ world, now, delayFactor }: SimulatedOptions): 
     for (;;) {
       const kept = await find(instanceId, signal)
       const next = kept && changed(kept.container, now(), scale)
+      signal.throwIfAborted()
       if (!kept || !next || (await world.replace(instanceId, next, kept.revision))) return
     }
   }
@@ -44,6 +45,7 @@ export function createSimulated({ world, now, delayFactor }: SimulatedOptions): 
       signal.throwIfAborted()
       const { machineId } = spec
       if (await world.isOut(machineId)) throw new MachineUnreachable(`Machine ${machineId} does not answer.`)
+      signal.throwIfAborted()
       await world.add(spec.instanceId, make(spec, now(), scale))
     },
     authorise: ({ instanceId, sshKeys }, signal) =>
@@ -51,7 +53,9 @@ export function createSimulated({ world, now, delayFactor }: SimulatedOptions): 
     start: (instanceId, signal) => change(instanceId, signal, start),
     stop: (instanceId, signal) => change(instanceId, signal, stop),
     async remove(instanceId, signal) {
-      if (await find(instanceId, signal)) await world.remove(instanceId)
+      if (!(await find(instanceId, signal))) return
+      signal.throwIfAborted()
+      await world.remove(instanceId)
     },
     async logs(instanceId, range, signal) {
       const kept = await find(instanceId, signal)

@@ -24,7 +24,7 @@ export function wishOf(lease: Lease, now: Date): Wish {
   }
 }
 
-export function findingOf(wish: Wish, truth: Truth, plan: Plan, now: Date): Finding {
+export function findingOf(wish: Wish, truth: Truth, plan: Plan, now: Date): Omit<Finding, 'seenAt'> {
   const { status, reason } = plan
   const { state } = truth
   return {
@@ -36,19 +36,24 @@ export function findingOf(wish: Wish, truth: Truth, plan: Plan, now: Date): Find
     answered: state !== 'unreachable',
     unconfirmed: isUnconfirmed(wish, truth, plan),
     failed: state === 'unreachable',
-    dueAt: plan.settled ? afterRest(plan, truth, wish, now) : nextLook(truth, now, movingMs),
+    dueAt: plan.settled ? afterRest(truth, now) : nextLook(truth, now, movingMs),
   }
 }
 
 /** When a machine is asked again that did not answer or could not do what it was told: ever more rarely, and just when its grace ends. */
-export function backOff({ attempts }: Lease, { unreachableMs }: Wish, { offlineGraceMs }: Limits, now: Date): Date {
+export function backOff({ attempts }: Lease, wish: Wish, { offlineGraceMs }: Limits, now: Date): Date {
+  const { unreachableMs, destroyed, status } = wish
   const graceMs = offlineGraceMs - unreachableMs
-  const delayMs = Math.min(1_000 * 2 ** attempts, longestBackOffMs)
+  // Nobody waits for what has ended but its machine, which has been away for ten times as long.
+  const ended = destroyed || isFinal(status)
+  const longestMs = ended ? Math.min(Math.max(longestBackOffMs, unreachableMs / 10), restingMs) : longestBackOffMs
+  const delayMs = Math.min(1_000 * 2 ** attempts, longestMs)
   return after(now, graceMs > 0 ? Math.min(delayMs, graceMs) : delayMs)
 }
 
-function afterRest({ status }: Plan, truth: Truth, { destroyed }: Wish, now: Date): Date | null {
-  if (destroyed || isFinal(status) || truth.state === 'absent') return null
+/** What is not there cannot begin anything late. */
+function afterRest(truth: Truth, now: Date): Date | null {
+  if (truth.state === 'absent') return null
   return truth.state === 'running' ? nextLook(truth, now, runningMs) : after(now, restingMs)
 }
 

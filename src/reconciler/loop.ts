@@ -46,12 +46,16 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
     again = true
     seeking ??= take().finally(() => {
       seeking = undefined
+      // Who asked after the last look, and before this, was handed a promise that looks no more.
+      return mayTake() ? seek() : undefined
     })
     return seeking
   }
 
+  const mayTake = () => again && !stopped && hands.size < concurrency
+
   async function take(): Promise<void> {
-    while (again && !stopped && hands.size < concurrency) {
+    while (mayTake()) {
       again = false
       const items = await claim(concurrency - hands.size, [...hands.values()])
       if (items.length > 0) again = true

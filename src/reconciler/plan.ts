@@ -12,6 +12,7 @@ import {
   restarting,
   started,
   starting,
+  troubled,
   unreachable,
   waiting,
 } from './reasons.ts'
@@ -25,6 +26,8 @@ export type Wish = {
   destroyed: boolean
   status: InstanceStatus
   hasRun: boolean
+  /** Its machine could not do what it was last told. */
+  refused: boolean
   /** The public keys that are to log in; null where they stay as they are. */
   sshKeys: string[] | null
   /** For how long its machine has not answered, it has been loading, and it was to be down; 0 where that is not so. */
@@ -58,9 +61,11 @@ export function plan(wish: Wish, truth: Truth, limits: Limits): Plan {
  * Nothing can be done but to ask again, also of what is destroyed or has ended: it may still run there, and is stopped
  * or removed when its machine is back. A machine that is away for a moment costs nobody his instance.
  */
-function planUnseen({ destroyed, status, unreachableMs }: Wish, { offlineGraceMs }: Limits): Plan {
+function planUnseen({ destroyed, status, refused, unreachableMs }: Wish, { offlineGraceMs }: Limits): Plan {
   if (destroyed || isFinal(status)) return { steps: [], status, settled: false }
-  if (unreachableMs < offlineGraceMs) return { steps: [], status, reason: unreachable, settled: false }
+  // That it was refused must not be forgotten meanwhile: see what has exited below.
+  const reason = status === 'loading' && refused ? troubled : unreachable
+  if (unreachableMs < offlineGraceMs) return { steps: [], status, reason, settled: false }
   return { steps: [], status: 'offline', reason: offline(unreachableMs), settled: false }
 }
 
@@ -74,21 +79,25 @@ function planFinal({ status }: Wish, { state }: Seen): Plan {
   return { steps: [], status, settled: state !== 'stopping' }
 }
 
-function planRunning(wish: Wish, truth: Seen, { startTimeoutMs }: Limits): Plan {
-  const { status, hasRun } = wish
-  const late = wish.status === 'loading' && wish.loadingMs >= startTimeoutMs
+function planRunning(wish: Wish, truth: Seen, limits: Limits): Plan {
+  const late = wish.status === 'loading' && wish.loadingMs >= limits.startTimeoutMs
+  const load = (steps: Step[], reason: Reason): Plan => ({ steps, status: 'loading', reason, settled: false })
+  const toLoad = (steps: Step[], reason: Reason) =>
+    late ? end('exited', neverUp(limits.startTimeoutMs)) : load(steps, reason)
+  // What can start is tried at least once, also when nobody looked for long.
+  const toStart = (container: { sshKeys: string[] }) =>
+    (wish.refused ? toLoad : load)(nextToStart(wish, container), starting)
   switch (truth.state) {
     case 'absent':
-      if (hasRun) return end('unknown', lost)
-      return late ? end('exited', neverUp(startTimeoutMs)) : toLoad('ensure', pulling)
+      return wish.hasRun ? end('unknown', lost) : toLoad(['ensure'], pulling)
     case 'preparing':
+      return toLoad([], pulling)
     case 'starting':
-      // It is looked at once more, and stopped if it is starting.
-      if (late) return end('exited', neverUp(startTimeoutMs))
-      return { steps: [], status: 'loading', reason: truth.state === 'preparing' ? pulling : starting, settled: false }
+      // When that is too late, it is looked at once more, and stopped.
+      return toLoad([], starting)
     case 'prepared':
     case 'stopped':
-      return toLoad(nextToStart(wish, truth), starting)
+      return toStart(truth)
     case 'running': {
       const known = !hasOtherKeys(wish, truth)
       return { steps: known ? [] : ['authorise'], status: 'running', reason: started, settled: known }
@@ -96,22 +105,20 @@ function planRunning(wish: Wish, truth: Seen, { startTimeoutMs }: Limits): Plan 
     case 'stopping':
       return { steps: [], status: 'stopping', reason: restarting, settled: false }
     case 'exited':
-      // What ended while it was to be stopped, was stopped: it can start again.
-      return status === 'stopped' || status === 'stopping' || status === 'scheduling'
-        ? toLoad(nextToStart(wish, truth), starting)
-        : end('exited', exited(truth.exitCode))
+      return endedWhileDown(wish) ? toStart(truth) : end('exited', exited(truth.exitCode))
     case 'failed':
       return end('exited', truth)
   }
 }
 
-function toLoad(step: Step, reason: Reason): Plan {
-  return { steps: [step], status: 'loading', reason, settled: false }
+/** What ended while it was to be stopped, was stopped: it can start again, also after its machine refused that once. */
+function endedWhileDown({ status, refused }: Wish): boolean {
+  return ['stopped', 'stopping', 'scheduling'].includes(status) || (status === 'loading' && refused)
 }
 
 /** A key that was taken away must not log in, not even while the container comes up. */
-function nextToStart(wish: Wish, container: { sshKeys: string[] }): Step {
-  return hasOtherKeys(wish, container) ? 'authorise' : 'start'
+function nextToStart(wish: Wish, container: { sshKeys: string[] }): Step[] {
+  return [hasOtherKeys(wish, container) ? 'authorise' : 'start']
 }
 
 function hasOtherKeys(wish: Wish, container: { sshKeys: string[] }): boolean {

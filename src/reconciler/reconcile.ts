@@ -12,7 +12,7 @@ import type { Lease } from '../services/leases.ts'
 import type { reconciliationServices } from '../services/reconciliation.ts'
 import type { Finding } from '../services/reconciliation-record.ts'
 import { after, backOff, findingOf, wishOf } from './finding.ts'
-import { type Limits, plan, type Step } from './plan.ts'
+import { type Limits, type Plan, plan, type Step } from './plan.ts'
 import { troubled, waiting } from './reasons.ts'
 import { execute, see } from './steps.ts'
 
@@ -45,34 +45,43 @@ async function look(deps: Deps, lease: Lease): Promise<void> {
   const { limits, now } = deps
   let wish = wishOf(lease, now())
   let last: Step | undefined
+  let started = false
+  let seenAt: Date | null = null
+  /** Where it was told to start, its GPUs stay its own until another look: what begins may not be seen at once. */
+  const find = (truth: Truth, next: Plan): Finding => {
+    const finding = findingOf(wish, truth, next, now())
+    return { ...finding, seenAt, inactive: finding.inactive && !started }
+  }
   for (let turn = 1; turn <= maxTurns; turn += 1) {
+    const askedAt = now()
     const truth = await see(deps, lease)
+    if (truth.state !== 'unreachable') seenAt = askedAt
     const next = plan(wish, truth, limits)
     const [step] = next.steps
     // What was begun and cannot be seen yet takes its time.
-    if (step === undefined || step === last) return await write(deps, lease, findingOf(wish, truth, next, now()))
+    if (step === undefined || step === last) return await write(deps, lease, find(truth, next))
     const outcome = await execute[step](deps, lease)
+    // It may have begun before it failed.
+    if (step === 'start' && outcome.kind !== 'waiting') started = true
     switch (outcome.kind) {
       case 'begun':
         last = step
         // What ends after it was started here ended by itself, and is not started once more.
-        if (step === 'start') wish = { ...wish, status: 'loading', loadingMs: 0 }
+        if (step === 'start') wish = { ...wish, status: 'loading', loadingMs: 0, refused: false }
         break
       case 'waiting': {
         const rest = { steps: [], status: 'scheduling' as const, reason: waiting, settled: false }
-        return await write(deps, lease, { ...findingOf(wish, truth, rest, now()), dueAt: after(now(), waitingMs) })
+        return await write(deps, lease, { ...find(truth, rest), dueAt: after(now(), waitingMs) })
       }
       case 'unreachable': {
         const unseen: Truth = { state: 'unreachable' }
-        return await write(deps, lease, findingOf(wish, unseen, plan(wish, unseen, limits), now()))
+        return await write(deps, lease, find(unseen, plan(wish, unseen, limits)))
       }
       case 'refused': {
         const { instanceId, machineId } = lease
         const about = { err: outcome.error, instanceId: String(instanceId), machineId, step }
         deps.log.warn(about, 'A machine did not do what it was told.')
-        const finding = findingOf(wish, truth, { ...next, reason: troubled }, now())
-        // It may have begun before it failed.
-        return await write(deps, lease, { ...finding, failed: true, inactive: step !== 'start' && finding.inactive })
+        return await write(deps, lease, { ...find(truth, { ...next, reason: troubled }), failed: true })
       }
     }
   }

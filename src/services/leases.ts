@@ -18,6 +18,8 @@ export type Lease = {
   destroyed: boolean
   destroyedAt: Date | null
   statusChangedAt: Date
+  /** Its machine could not do what it was last told. */
+  refused: boolean
   /** Since when its machine does not answer; null while it does. */
   unreachableAt: Date | null
   /** Since when its machine does not confirm that it is down. */

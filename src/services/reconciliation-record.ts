@@ -21,8 +21,10 @@ export type Finding = {
   inactive: boolean
   /** It was destroyed, and its container is gone. */
   gone: boolean
-  /** Its machine answered. */
+  /** Its machine answered what it was asked last. */
   answered: boolean
+  /** When its machine was asked last what it answered with how it is; null where it did not. */
+  seenAt: Date | null
   /** Its machine owes the answer that it is down, for too long. */
   unconfirmed: boolean
   /** It could not be looked at, or nothing be done for it. */
@@ -50,7 +52,7 @@ export async function recordFinding(
   const dueAt = ended ? at : finding.dueAt
   const [current] = await tx.rows(sql`
     UPDATE instances SET leased_until = NULL, attempts = ${finding.failed ? lease.attempts + 1 : 0},
-      seen_at = CASE WHEN ${finding.answered} THEN ${at} ELSE seen_at END,
+      seen_at = coalesce(${finding.seenAt}::timestamptz, seen_at),
       unreachable_at = CASE WHEN ${finding.answered} THEN NULL ELSE coalesce(unreachable_at, ${at}) END,
       started_at = CASE WHEN ${finding.ran} THEN coalesce(started_at, ${at}) ELSE started_at END,
       due_at = CASE WHEN generation = ${lease.generation} THEN ${dueAt}::timestamptz ELSE due_at END

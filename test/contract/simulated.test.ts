@@ -181,3 +181,36 @@ describe('an image that does wrong', () => {
     expect((await busy.log()).length).toBe(1_000)
   })
 })
+
+describe('a call that is given up while it is under way', () => {
+  const verbs = ['ensure', 'authorise', 'start', 'stop', 'remove'] as const
+
+  it.each(verbs)('(%s) begins nothing afterwards', async verb => {
+    const instanceId = 900n + BigInt(verbs.indexOf(verb))
+    const giving = new AbortController()
+    const world = worldIn(query)
+    const giveUp = () => giving.abort(new Error('given up'))
+    const slow = createSimulated({
+      world: {
+        ...world,
+        find: asked => world.find(asked).finally(giveUp),
+        isOut: asked => world.isOut(asked).finally(giveUp),
+      },
+      now: clock.now,
+      delayFactor: 0,
+    })
+    const driver = open(0)
+    if (verb !== 'ensure') await driver.ensure(specOf(instanceId), signal)
+    if (verb === 'stop') await driver.start(instanceId, signal)
+    const before = await driver.observe(instanceId, signal)
+    const calls = {
+      ensure: () => slow.ensure(specOf(instanceId), giving.signal),
+      authorise: () => slow.authorise({ instanceId, sshKeys: [] }, giving.signal),
+      start: () => slow.start(instanceId, giving.signal),
+      stop: () => slow.stop(instanceId, giving.signal),
+      remove: () => slow.remove(instanceId, giving.signal),
+    }
+    await expect(calls[verb]()).rejects.toThrow('given up')
+    expect(await driver.observe(instanceId, signal)).toEqual(before)
+  })
+})

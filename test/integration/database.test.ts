@@ -256,6 +256,27 @@ describe('the database', () => {
     expect(rows).toEqual([{ email: 'again@example.com' }])
   })
 
+  it('has committed a transaction whatever those do who are told of it', async () => {
+    const failure = new Error('A listener failed.')
+    const failed = Promise.withResolvers<unknown>()
+    // The runner of the tests would take it for a failure of this one.
+    const others = process.listeners('uncaughtException')
+    process.removeAllListeners('uncaughtException').once('uncaughtException', failed.resolve)
+    database.pool.once('news' as 'connect', () => {
+      throw failure
+    })
+    let attempts = 0
+    const work = transaction(database.pool, async tx => {
+      attempts += 1
+      await tx.rows(Prisma.sql`INSERT INTO accounts (email) VALUES ('told@example.com')`)
+      tx.announce()
+      return 'done'
+    })
+    expect([await work, await failed.promise, attempts]).toEqual(['done', failure, 1])
+    for (const other of others) process.on('uncaughtException', other)
+    expect(database.pool.totalCount - database.pool.idleCount).toBe(0)
+  })
+
   it('waits a random while before it does a transaction again, and holds no connection meanwhile', async () => {
     const held: number[] = []
     const random = vi.spyOn(Math, 'random').mockImplementation(() => {

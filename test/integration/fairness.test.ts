@@ -78,6 +78,20 @@ describe('an account of which much is due', () => {
     expect(last?.accountId).toBe(many.accountId)
   })
 
+  it('is passed over once it has half of them, also where it would be the next', async () => {
+    await forget()
+    const many = await makeDue(gateway, 200, ago(minutes(10)))
+    const few = await makeDue(gateway, 1, ago(1_000))
+    const fresh = openGateway({ url: database.url, now: clock.now, delayFactor: 0 })
+    // It begins with the account that was there first.
+    expect(many.accountId).toBeLessThan(few.accountId)
+    const busy = await gateway.reconciliation.claim(1, [])
+    expect(busy[0]?.accountId).toBe(many.accountId)
+    const [next] = await fresh.reconciliation.claim(1, busy)
+    expect(next?.accountId).toBe(few.accountId)
+    await fresh.close()
+  })
+
   it('waits for its turn among few that are due, while it has more in hand', async () => {
     await forget()
     const some = await makeDue(gateway, 20, ago(minutes(10)))

@@ -67,7 +67,7 @@ const typesOf = async (id: bigint) =>
 const roomOf = async (machineId: number) =>
   (await gateway.sql('SELECT free_disk_mb, free_ports FROM machines WHERE id = $1', [machineId]))[0]
 
-const calm = { answered: true, unconfirmed: false, failed: false }
+const calm = { answered: true, seenAt: null, unconfirmed: false, failed: false }
 const gone: Finding = {
   status: 'stopped',
   reason: undefined,
@@ -135,6 +135,29 @@ describe('a look at an instance that was destroyed', () => {
     expect(await kept()).toEqual({ kept: 0 })
     const [instance] = await gateway.services.instances.byIds(actor, [id])
     expect(instance?.launch.env).toEqual([{ name: 'TOKEN', value: '', secret: true }])
+  })
+})
+
+describe('what was seen under an older wish', () => {
+  it('changes no status, no reason and no event, and leaves the look that is due', async () => {
+    const id = await rentWithPorts(0)
+    await idle()
+    const lease = await leaseOf(id)
+    clock.advance(1_000)
+    await gateway.services.instances.update(actor, [id], { targetState: 'stopped' })
+    const dueAt = async () => (await gateway.sql('SELECT due_at, leased_until FROM instances WHERE id = $1', [id]))[0]
+    const [before, told] = [await statusOf(id), await typesOf(id)]
+    expect(before).toMatchObject([{ status: 'running', reason_code: 'STARTED' }])
+    const wishedAt = clock.now()
+    clock.advance(1_000)
+    const reason = { code: 'EXITED' as const, message: 'It ended.', exitCode: 3 }
+    const inAnHour = new Date(clock.now().getTime() + 3_600_000)
+    await gateway.reconciliation.record(lease, { ...gone, status: 'stopped', reason, gone: false, dueAt: inAnHour })
+    expect(await statusOf(id)).toEqual(before)
+    expect(await typesOf(id)).toEqual(told)
+    expect(await dueAt()).toEqual({ due_at: wishedAt, leased_until: null })
+    await idle()
+    expect(await statusOf(id)).toMatchObject([{ status: 'stopped', reason_code: 'USER_REQUEST' }])
   })
 })
 

@@ -106,7 +106,7 @@ describe('a machine that does not answer', () => {
     await pass(2 * minute)
     expect(await container(id)).toBe('stopped')
     expect(await machine()).toMatchObject({ occupant_id: null, suspended: false, rentable: true })
-    expect(await read(id)).toMatchObject({ status: 'offline', reason_code: 'HOST_OFFLINE', due_at: null })
+    expect(await read(id)).toMatchObject({ status: 'offline', reason_code: 'HOST_OFFLINE', unconfirmed_at: null })
   })
 
   it('counts from when that was noticed, not from when anybody last looked', async () => {

@@ -163,6 +163,21 @@ describe('two gateways', () => {
     }
   })
 
+  it('leave the GPUs of what has ended to the market at once', async () => {
+    const [id] = await rentSome(1)
+    await app.idle()
+    const [gateway] = gateways
+    if (!gateway) throw new Error('There is no gateway yet.')
+    const holders = () => gateway.sql('SELECT holder_id FROM gpus WHERE holder_id = $1', [id])
+    expect(await holders()).toHaveLength(1)
+    app.clock.advance(31 * hour)
+    const policies = policiesOf(gateway)
+    const lease = (await policies.claim(100)).find(({ instanceId }) => instanceId === id)
+    if (!lease) throw new Error('It is not due.')
+    await policies.perform(lease)
+    expect(await holders()).toEqual([])
+  })
+
   it('do it although one of them died at it, and not once more when it comes back', async () => {
     const [id] = await rentSome(1)
     const [dead, living] = gateways.map(policiesOf)

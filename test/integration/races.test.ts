@@ -75,7 +75,7 @@ const waiting: Finding = {
   inactive: true,
   gone: false,
   dueAt: null,
-  ...{ answered: true, unconfirmed: false, failed: false },
+  ...{ answered: true, seenAt: null, unconfirmed: false, failed: false },
 }
 
 describe('what happens while an instance is being claimed', () => {

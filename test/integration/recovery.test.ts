@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Actor } from '../../src/domain/actor.ts'
 import type { Finding } from '../../src/services/reconciliation-record.ts'
 import { manualClock } from '../support/clock.ts'
@@ -64,7 +64,7 @@ async function freeGpus(): Promise<unknown> {
   return (await living().sql(text, [machines])).map(({ index }) => index)
 }
 
-const calm = { answered: true, unconfirmed: false, failed: false }
+const calm = { answered: true, seenAt: null, unconfirmed: false, failed: false }
 const running: Finding = {
   status: 'running',
   reason: undefined,
@@ -139,6 +139,38 @@ describe('a lease', () => {
     await idle()
     expect(await read(id)).toMatchObject({ status: 'running' })
   })
+})
+
+it('a call of the driver ends before the lease does', async () => {
+  await aMachineWith(1)
+  const id = await rentGpu(0)
+  await idle()
+  await living().services.instances.update(actor, [id], { targetState: 'stopped' })
+  let late = false
+  const limits = vi.spyOn(AbortSignal, 'timeout')
+  const slow = openGateway({
+    url: testDatabase.url,
+    now: clock.now,
+    between: provider => ({
+      ...provider,
+      async observe(...args) {
+        if (!late) clock.advance(25_000)
+        late = true
+        return await provider.observe(...args)
+      },
+    }),
+  })
+  const [lease] = (await slow.reconciliation.claim(100)).filter(({ instanceId }) => instanceId === id)
+  if (!lease) throw new Error('It is not due.')
+  limits.mockClear()
+  await slow.look(lease)
+  const told = limits.mock.calls.map(([ms]) => ms)
+  limits.mockRestore()
+  await slow.close()
+  // A look takes 25 of its 30 seconds: the stop and the look after it have what is left.
+  expect(told).toEqual([10_000, 5_000, 5_000])
+  await idle()
+  expect(await read(id)).toMatchObject({ status: 'stopped' })
 })
 
 describe('a gateway that', () => {

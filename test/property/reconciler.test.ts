@@ -5,6 +5,7 @@ import { applyChange, instanceStatuses, isFinal } from '../../src/domain/instanc
 import { MachineUnreachable } from '../../src/providers/provider.ts'
 import { createSimulated } from '../../src/providers/simulated.ts'
 import { type Plan, plan, type Wish } from '../../src/reconciler/plan.ts'
+import { troubled } from '../../src/reconciler/reasons.ts'
 import { specOf } from '../contract/provider.ts'
 import { type ManualClock, manualClock } from '../support/clock.ts'
 import { aWorld } from '../support/worlds.ts'
@@ -38,6 +39,7 @@ const facts: fc.Arbitrary<Facts> = fc.record({
   destroyed: fc.boolean(),
   status: fc.constantFrom(...instanceStatuses),
   hasRun: fc.boolean(),
+  refused: fc.boolean(),
   sshKeys: fc.option(keys),
 })
 
@@ -55,18 +57,31 @@ const truths: fc.Arbitrary<Truth> = fc.oneof(
 const ms = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 3_600_000 }))
 const times = fc.record({ unreachableMs: ms, loadingMs: ms, stoppingMs: ms })
 
+class Refusal extends Error {}
+
 function bench(image = 'ubuntu') {
   const clock = manualClock()
   const { world, ...tricks } = aWorld()
   const driver = createSimulated({ world, now: clock.now, delayFactor: 1 })
   const signal = AbortSignal.timeout(60_000)
   const spec = { ...specOf(id), launch: { ...specOf(id).launch, image } }
+  let refusals = 0
   const tell = async (verb: Verb, sshKeys: string[] | null = []) => {
+    if (refusals > 0) {
+      refusals -= 1
+      throw new Refusal()
+    }
     if (verb === 'ensure') await driver.ensure(spec, signal)
     else if (verb === 'authorise') await driver.authorise({ instanceId: id, sshKeys: sshKeys ?? [] }, signal)
     else await driver[verb](id, signal)
   }
-  return { clock, ...tricks, tell, observe: () => driver.observe(id, signal) }
+  return {
+    ...{ clock, ...tricks, tell, observe: () => driver.observe(id, signal) },
+    /** So many of the next steps are refused. */
+    refuse: (count: number) => {
+      refusals = count
+    },
+  }
 }
 type Bench = ReturnType<typeof bench>
 
@@ -81,8 +96,9 @@ function rowOf(facts: Facts, { clock }: Bench): Row {
 }
 
 /** What a call to a machine gives, also to one that does not answer. */
-async function reach<Answer>(call: Promise<Answer>): Promise<Answer | 'unreachable'> {
+async function reach<Answer>(call: Promise<Answer>): Promise<Answer | 'unreachable' | 'refused'> {
   return await call.catch((error: unknown) => {
+    if (error instanceof Refusal) return 'refused' as const
     if (error instanceof MachineUnreachable) return 'unreachable' as const
     throw error
   })
@@ -95,23 +111,26 @@ async function look(bench: Bench, row: Row): Promise<{ row: Row; truth: Truth; s
   let cut = false
   for (let turn = 0; turn < 10; turn += 1) {
     const seen = cut ? 'unreachable' : await reach(bench.observe())
-    const truth: Truth = seen === 'unreachable' ? { state: 'unreachable' } : seen
+    const truth: Truth = typeof seen === 'string' ? { state: 'unreachable' } : seen
     const next = plan(wish, truth, limits)
     const [step] = next.steps
     if (step === undefined) return { ...writeDown(row, truth, next, now), truth }
-    cut = (await reach(bench.tell(step, wish.sshKeys))) === 'unreachable'
-    if (step === 'start' && !cut) wish = { ...wish, status: 'loading', loadingMs: 0 }
+    const answer = await reach(bench.tell(step, wish.sshKeys))
+    if (answer === 'refused') return { ...writeDown(row, truth, { ...next, reason: troubled }, now), truth }
+    cut = answer === 'unreachable'
+    if (step === 'start' && !cut) wish = { ...wish, status: 'loading', loadingMs: 0, refused: false }
   }
   throw new Error('It did not come to rest.')
 }
 
-function writeDown(row: Row, { state }: Truth, { status, settled }: Plan, now: Date) {
+function writeDown(row: Row, { state }: Truth, { status, reason, settled }: Plan, now: Date) {
   const unreachableAt = state === 'unreachable' ? (row.unreachableAt ?? now) : null
   const statusChangedAt = status === row.status ? row.statusChangedAt : now
   // What just ended is looked at once more.
   const ended = isFinal(status) && !isFinal(row.status)
   const hasRun = row.hasRun || state === 'running'
-  return { row: { ...row, status, hasRun, unreachableAt, statusChangedAt }, settled: settled && !ended }
+  const refused = reason?.code === 'MACHINE_ERROR'
+  return { row: { ...row, status, hasRun, refused, unreachableAt, statusChangedAt }, settled: settled && !ended }
 }
 
 async function arrive(bench: Bench, first: Row) {
@@ -196,17 +215,22 @@ describe('planning and executing', () => {
     }),
     { maxLength: 6 },
   )
+  type Past = { verb: Verb; sshKeys: string[]; waitMs: number; exits: boolean }[]
+
+  async function liveThrough(world: Bench, past: Past): Promise<void> {
+    for (const { verb, sshKeys, waitMs, exits } of past) {
+      await world.tell(verb, sshKeys)
+      world.clock.advance(waitMs)
+      if (exits) world.exit(id, 1, world.clock.now())
+    }
+  }
 
   it(
     'arrives from any world in a few steps, and has nothing left to do there',
     async () => {
       const property = fc.asyncProperty(facts, images, pasts, fc.boolean(), async (facts, image, past, cut) => {
         const world = bench(image)
-        for (const { verb, sshKeys, waitMs, exits } of past) {
-          await world.tell(verb, sshKeys)
-          world.clock.advance(waitMs)
-          if (exits) world.exit(id, 1, world.clock.now())
-        }
+        await liveThrough(world, past)
         let first = rowOf(facts, world)
         if (cut) first = await lookInVain(world, first)
         const end = await arrive(world, first)
@@ -218,6 +242,29 @@ describe('planning and executing', () => {
         checkEnd(end.row, truth, first)
       })
       await fc.assert(property, { seed, numRuns })
+    },
+    timeout,
+  )
+
+  it(
+    'arrives where it would have, when its machine refuses a few steps and is away before',
+    async () => {
+      // What comes to an end by itself may do so before it is asked again.
+      const kinds = images.filter(image => !/crash|exit|no-start/.test(image))
+      const refusals = fc.integer({ min: 1, max: 3 })
+      const property = fc.asyncProperty(facts, kinds, pasts, refusals, async (facts, image, past, count) => {
+        const ends = []
+        for (const refused of [0, count]) {
+          const world = bench(image)
+          await liveThrough(world, past)
+          let first = rowOf(facts, world)
+          world.refuse(refused)
+          if (refused > 0) first = await lookInVain(world, (await look(world, first)).row)
+          ends.push((await arrive(world, first)).row.status)
+        }
+        expect(ends[1]).toBe(ends[0])
+      })
+      await fc.assert(property, { seed, numRuns: numRuns * 4 })
     },
     timeout,
   )
@@ -293,8 +340,8 @@ describe('an instance that ended', () => {
     timeout,
   )
 
-  const isUp = (seen: Truth | 'unreachable') =>
-    seen !== 'unreachable' && (seen.state === 'starting' || seen.state === 'running')
+  const isUp = (seen: Truth | 'unreachable' | 'refused') =>
+    typeof seen !== 'string' && (seen.state === 'starting' || seen.state === 'running')
 
   const aFreshWish: Facts = {
     targetState: 'running',
@@ -303,6 +350,7 @@ describe('an instance that ended', () => {
     destroyed: false,
     status: 'created',
     hasRun: false,
+    refused: false,
     sshKeys: ['a'],
   }
 

@@ -92,7 +92,7 @@ export async function openMarketSite() {
   async function end(id: bigint): Promise<void> {
     const gone: Finding = {
       ...{ status: 'exited', reason: undefined, ran: false, inactive: true, gone: false, dueAt: null },
-      ...{ answered: true, unconfirmed: false, failed: false },
+      ...{ answered: true, seenAt: null, unconfirmed: false, failed: false },
     }
     await gateway.reconciliation.record(await leaseOf(id), gone)
     await gateway.reconciliation.settle(await leaseOf(id))

@@ -48,6 +48,42 @@ describe('a loop', () => {
     expect(told).toContainEqual(['a'])
   })
 
+  it('never asks for more than it has hands free', async () => {
+    const due = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
+    const asked = new Set<number>()
+    const { loop, done } = loopOver(due, {
+      concurrency: 3,
+      claim: async (limit, busy) => {
+        asked.add(limit + busy.length)
+        return due.splice(0, Math.min(limit, 2))
+      },
+    })
+    await loop.idle()
+    expect([done.length, [...asked]]).toEqual([7, [3]])
+  })
+
+  it.each([0, 1, 2, 3, 4, 5, 6])('hears whoever wakes it %i moments after a look found nothing', async moments => {
+    const due: string[] = []
+    let looks = 0
+    const { loop, done } = loopOver(due, {
+      pollMs: 3_600_000,
+      claim: async limit => {
+        looks += 1
+        if (looks === 1) void after(moments)
+        return due.splice(0, limit)
+      },
+    })
+    const after = async (left: number): Promise<void> => {
+      for (let moment = 0; moment < left; moment += 1) await undefined
+      due.push('late')
+      loop.wake()
+    }
+    loop.start()
+    for (let turns = 0; turns < 10; turns += 1) await turn()
+    await loop.stop()
+    expect(done).toEqual(['late'])
+  })
+
   it('goes on when one item cannot be done', async () => {
     const { loop, done } = loopOver(['a', 'b'], {
       work: async item => {

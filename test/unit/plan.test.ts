@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Truth } from '../../src/domain/containers.ts'
 import { finalStatuses, instanceStatuses, targetStates } from '../../src/domain/instances.ts'
-import { type Plan, plan as planWithin, type Wish } from '../../src/reconciler/plan.ts'
+import { confirmMs, isUnconfirmed, type Plan, plan as planWithin, type Wish } from '../../src/reconciler/plan.ts'
 
 const limits = { startTimeoutMs: 30 * 60_000, offlineGraceMs: 5 * 60_000 }
 const plan = (wish: Wish, truth: Truth): Plan => planWithin(wish, truth, limits)
@@ -27,9 +27,11 @@ const wishes: Wish[] = targetStates.flatMap(targetState =>
       booleans.flatMap(interruptible =>
         booleans.flatMap(destroyed =>
           booleans.flatMap(hasRun =>
-            [null, ['a'], ['b']].map(sshKeys => {
-              return { ...noTime, targetState, status, granted, interruptible, destroyed, hasRun, sshKeys }
-            }),
+            booleans.flatMap(refused =>
+              [null, ['a'], ['b']].map(sshKeys => {
+                return { ...noTime, targetState, status, granted, interruptible, destroyed, hasRun, refused, sshKeys }
+              }),
+            ),
           ),
         ),
       ),
@@ -47,6 +49,7 @@ const aWish = (facts: Partial<Wish> = {}): Wish => ({
   destroyed: false,
   status: 'created',
   hasRun: false,
+  refused: false,
   sshKeys: ['a'],
   ...noTime,
   ...facts,
@@ -54,7 +57,7 @@ const aWish = (facts: Partial<Wish> = {}): Wish => ({
 
 describe('a plan', () => {
   it('is there for everything that can be wished and seen', () => {
-    expect(all).toHaveLength(2 * 9 * 16 * 3 * 10)
+    expect(all).toHaveLength(2 * 9 * 32 * 3 * 10)
     for (const { next } of all) {
       expect(instanceStatuses).toContain(next.status)
       expect(next.steps.length).toBeLessThanOrEqual(1)
@@ -215,4 +218,21 @@ describe('what has ended', () => {
       expect(plan(wish, { state: 'stopped', sshKeys: [] })).toEqual({ steps: [], status, settled: true })
     },
   )
+})
+
+describe('a machine', () => {
+  const silent: Truth = { state: 'unreachable' }
+  const isOwing = (facts: Partial<Wish>, status: Plan['status']) =>
+    isUnconfirmed(aWish(facts), silent, { steps: [], status, settled: false })
+
+  it('owes an answer as soon as an instance is offline, however short its grace is', () => {
+    expect(isOwing({ status: 'running', unreachableMs: 1_000 }, 'offline')).toBe(true)
+    expect(isOwing({ status: 'running', unreachableMs: 1_000 }, 'running')).toBe(false)
+  })
+
+  it('owes one for what is to be down after a while', () => {
+    const facts = { status: 'stopping', targetState: 'stopped' } as const
+    expect(isOwing({ ...facts, unreachableMs: confirmMs - 1 }, 'stopping')).toBe(false)
+    expect(isOwing({ ...facts, unreachableMs: confirmMs }, 'stopping')).toBe(true)
+  })
 })
