@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import type { SshProxy } from './domain/instances-access.ts'
+import { triedForDays } from './domain/webhooks.ts'
 import { isLoopback } from './http/loopback.ts'
 
 type Config = {
@@ -52,7 +53,10 @@ const settings = {
   METRICS: { must: 'true or false', schema: flag },
   BERTH_SECRET: { must: 'a text of at least 16 characters', schema: z.string().min(16) },
   SIMULATED_DELAY: { must: 'a factor, 0 to 100', schema: z.coerce.number().min(0).max(100) },
-  EVENT_RETENTION_DAYS: { must: 'a number of days, 1 to 3650', schema: z.coerce.number().int().min(1).max(3650) },
+  EVENT_RETENTION_DAYS: {
+    must: `a number of days, ${triedForDays} to 3650`,
+    schema: z.coerce.number().int().min(triedForDays).max(3650),
+  },
   START_TIMEOUT_MINUTES: minutes,
   OFFLINE_GRACE_MINUTES: minutes,
   SSH_PROXY: { must: 'a host and a port, such as ssh.example.com:2222', schema: sshProxy },

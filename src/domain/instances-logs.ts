@@ -1,11 +1,11 @@
-import { type LogLine, type LogRange, maxLogLines } from './containers.ts'
+import { type LogLine, type LogRange, maxLogLines, maxRead } from './containers.ts'
 import { DomainError, type Issue } from './errors.ts'
 import type { Instance } from './instances.ts'
 import { parseCursor, printCursor } from './pages.ts'
 import { textProblem } from './texts.ts'
 
 export const maxCommand = 512
-export const maxOutput = 65_536
+export const maxOutput = maxRead - 1
 
 const scope = 'log'
 

@@ -7,6 +7,8 @@ export type OfferChange = { kind: 'added' | 'updated' | 'removed'; offerId: bigi
 
 /** A stream remembers so many offers at most. */
 export const maxWatched = 5_000
+/** And all streams of a gateway together so many, of some 250 bytes each. */
+export const maxRemembered = 1_000_000
 
 export function tooManyWatched(): DomainError {
   const rest = 'and no more can be followed. Ask for fewer, such as those of one GPU model.'

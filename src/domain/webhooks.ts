@@ -54,8 +54,10 @@ const [second, minute, hour] = [1_000, 60_000, 3_600_000]
 /** From one attempt to the next. */
 const waits = [10 * second, minute, 5 * minute, 30 * minute, 2 * hour, 6 * hour, 12 * hour, 24 * hour]
 export const maxAttempts = waits.length + 1
+/** So many days after an event it is tried no more. Events are kept for as long. */
+export const triedForDays = 3
 
-/** The receiver says that it wants nothing more. */
+/** The receiver says that this will never be taken. What comes later is sent to it as before. */
 const gone = 410
 
 export function isDelivered(attempt: Attempt): boolean {

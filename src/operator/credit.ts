@@ -11,7 +11,7 @@ export const creditCommands: Record<string, Command> = {
         amount: { required: true, meaning: 'dollars, above 0' },
         reason: { meaning: 'for the history of the account' },
         'idempotency-key': {
-          meaning: 'a text of your choice: repeated with it while events are kept, the command grants nothing again',
+          meaning: 'a text of your choice: repeated with it, the command grants nothing again',
         },
       },
     },

@@ -20,7 +20,10 @@ export type Provider = {
    * ones. Nothing where there is no container.
    */
   logs(instanceId: bigint, range: LogRange, signal: AbortSignal): Promise<LogLine[]>
-  /** Runs a command line in the container's shell, and waits for its end. Throws ContainerNotRunning where it cannot. */
+  /**
+   * Runs a command line in the container's shell, and waits for its end. What it prints beyond `maxRead` is never kept.
+   * Throws ContainerNotRunning where it cannot.
+   */
   exec(instanceId: bigint, command: string, signal: AbortSignal): Promise<Execution>
 }
 

@@ -1,8 +1,12 @@
 // A shell that knows a few commands, in a container that does not exist.
 
-import type { Execution } from '../domain/containers.ts'
+import { type Execution, maxRead } from '../domain/containers.ts'
 import { splitWords } from '../domain/words.ts'
 import type { Made } from './simulated-container.ts'
+
+/** A longer command line is refused once its variables are filled in, as by a real shell. */
+const maxLine = 131_072
+const maxScriptLines = 100
 
 type Run = (made: Made, args: string[]) => Execution
 
@@ -20,7 +24,9 @@ const commands: Record<string, Run> = {
 }
 
 export function run(made: Made, command: string): Execution {
-  const words = splitWords(expand(made, command))
+  const line = expand(made, command)
+  if (line === undefined) return failed(126, 'sh: Argument list too long')
+  const words = splitWords(line)
   if (typeof words === 'string') return failed(2, 'sh: a quote is not closed')
   const [name = '', ...args] = words.map(({ text }) => text)
   if (name === '') return printed()
@@ -30,12 +36,16 @@ export function run(made: Made, command: string): Execution {
 
 /** What a script prints, as far as the shell knows its commands. It does not mind others: nothing is there to run them. */
 export function outputOf(made: Made, script: string): string[] {
-  return script
-    .split('\n')
-    .map(line => run(made, line))
-    .filter(({ exitCode }) => exitCode === 0)
-    .flatMap(({ output }) => output.split('\n').slice(0, -1))
-    .slice(0, 100)
+  const printed: string[] = []
+  let size = 0
+  for (const line of script.split('\n')) {
+    if (printed.length >= maxScriptLines || size >= maxRead) break
+    const { exitCode, output } = run(made, line)
+    if (exitCode !== 0) continue
+    size += output.length
+    printed.push(...output.split('\n').slice(0, -1))
+  }
+  return printed.slice(0, maxScriptLines)
 }
 
 /** A secret value is not there: nobody reads it from a world that is kept in the clear. */
@@ -47,9 +57,16 @@ function variablesOf({ env, hostname }: Made): [string, string][] {
   ]
 }
 
-function expand(made: Made, text: string): string {
+/** The text with its variables filled in; undefined where that is too long. */
+function expand(made: Made, text: string): string | undefined {
   const values = new Map(variablesOf(made))
-  return text.replaceAll(/\$(?:\{(\w+)\}|(\w+))/g, (_, braced, bare) => values.get(braced ?? bare) ?? '')
+  let room = maxLine - text.length
+  const expanded = text.replaceAll(/\$(?:\{(\w+)\}|(\w+))/g, (_, braced, bare) => {
+    const value = values.get(braced ?? bare) ?? ''
+    room -= value.length
+    return room < 0 ? '' : value
+  })
+  return room < 0 ? undefined : expanded
 }
 
 function filesOf({ hostname, onStart }: Made): Record<string, string> {
@@ -71,13 +88,16 @@ function concatenate(made: Made, paths: string[]): Execution {
   const files = filesOf(made)
   const missing = paths.find(path => files[path] === undefined)
   if (missing !== undefined) return failed(1, `cat: ${missing}: No such file or directory`)
-  return { exitCode: 0, output: paths.map(path => files[path]).join('') }
+  let output = ''
+  for (const path of paths) if (output.length < maxRead) output += files[path]
+  return { exitCode: 0, output: output.slice(0, maxRead) }
 }
 
 function printed(...lines: string[]): Execution {
-  return { exitCode: 0, output: lines.map(line => `${line}\n`).join('') }
+  const output = lines.map(line => `${line}\n`).join('')
+  return { exitCode: 0, output: output.slice(0, maxRead) }
 }
 
 function failed(exitCode: number, line: string): Execution {
-  return { exitCode, output: `${line}\n` }
+  return { exitCode, output: `${line}\n`.slice(0, maxRead) }
 }

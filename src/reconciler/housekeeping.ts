@@ -15,7 +15,8 @@ const piece = 1_000
 /** Every minute, one after the other. What one gateway is at, the others leave to it. */
 export function createHousekeeping({ chores, now, log }: HousekeepingDeps): Loop {
   let last = Number.NEGATIVE_INFINITY
-  return createLoop<typeof chores>({
+  let stopped = false
+  const loop = createLoop<typeof chores>({
     name: 'housekeeping',
     async claim() {
       const at = now().getTime()
@@ -26,7 +27,7 @@ export function createHousekeeping({ chores, now, log }: HousekeepingDeps): Loop
     async work(all) {
       for (const [name, chore] of Object.entries(all)) {
         try {
-          while ((await chore(piece)) === piece);
+          while (!stopped && (await chore(piece)) === piece);
         } catch (error) {
           log.warn({ err: error, chore: name }, 'A chore was not done. It is tried again in a minute.')
         }
@@ -35,4 +36,13 @@ export function createHousekeeping({ chores, now, log }: HousekeepingDeps): Loop
     concurrency: 1,
     log,
   })
+
+  return {
+    ...loop,
+    /** The piece at hand is done; the rest is left to the next start. */
+    async stop() {
+      stopped = true
+      await loop.stop()
+    },
+  }
 }

@@ -16,7 +16,7 @@ type Granted = { email: string; beforeNanos: bigint; afterNanos: bigint; replaye
 
 export function creditOperations({ database, now }: DataDeps) {
   return {
-    /** Adds to what an account can spend. With an idempotency key once, however often it is asked for, as long as its event is kept. */
+    /** Adds to what an account can spend. With an idempotency key once and for all, however often it is asked for. */
     async grantCredit(email: string, grant: Grant): Promise<Granted> {
       checkGrant(grant)
       const at = now()
@@ -62,7 +62,7 @@ async function add(tx: Transaction, accountId: number, amountNanos: bigint): Pro
   throw invalidInput([{ path: 'amount', message: 'would give the account more than 999999999 $.' }])
 }
 
-/** What became of the first grant with this key. The unique index on events finds it, and allows no second. */
+/** What became of the first grant with this key. The unique index on events finds it, and allows no second; it is never purged. */
 async function find(tx: Transaction, accountId: number, { idempotencyKey, amountNanos }: Grant) {
   if (idempotencyKey === undefined) return undefined
   const [row] = await tx.rows(sql`

@@ -67,7 +67,8 @@ export function historyServices({ database }: DataDeps) {
       WITH kept AS MATERIALIZED (${keptNow})
       SELECT k.epoch, k.purged_xid, k.purged_id, k.xmin::text, g.id, e.*
       FROM kept k CROSS JOIN ${groups} AS g(id) LEFT JOIN LATERAL (
-        SELECT ${eventColumns} FROM events e WHERE e.xid < k.xmin AND ${join(all, ' AND ')}
+        SELECT ${eventColumns} FROM events e
+        WHERE e.xid < k.xmin AND (e.xid, e.id) > (k.purged_xid::xid8, k.purged_id) AND ${join(all, ' AND ')}
         ORDER BY e.xid ${direction}, e.id ${direction} LIMIT ${limit + 1}
       ) e ON true`)
     const kept = toKept(rows[0])

@@ -10,7 +10,8 @@ export function retentionServices({ database, now }: DataDeps, retentionDays: nu
   return {
     /**
      * Deletes events that are too old, so many at most, with what webhooks did with them, and answers how many there were.
-     * They go from the front of the order, so that one place divides what is kept from what is not.
+     * They go from the front of the order, so that one place divides what is kept from what is not. Before it stay the
+     * credit grants that have a key alone: no history tells of them any more, and a repeated grant still finds them.
      */
     async purge(limit: number): Promise<number> {
       const oldest = new Date(now().getTime() - retentionDays * dayMs)
@@ -21,7 +22,9 @@ export function retentionServices({ database, now }: DataDeps, retentionDays: nu
         const [row] = await tx.rows(sql`
           WITH front AS MATERIALIZED (
             SELECT xid, id, bool_and(at < ${oldest}::timestamptz) OVER (ORDER BY xid, id) AS goes FROM (
-              SELECT xid, id, at FROM events WHERE xid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY xid, id LIMIT ${limit}
+              SELECT xid, id, at FROM events WHERE xid < pg_snapshot_xmin(pg_current_snapshot())
+              AND NOT (type = 'CREDIT_GRANTED' AND after->>'idempotencyKey' IS NOT NULL)
+              ORDER BY xid, id LIMIT ${limit}
             ) first
           ), gone AS (
             DELETE FROM events e USING front f WHERE e.id = f.id AND f.goes

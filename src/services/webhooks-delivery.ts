@@ -91,8 +91,9 @@ export function deliveryServices({ database, now, secrets }: Pick<Deps, 'databas
 
 /**
  * Locks webhooks that have something due, and room for it: first those of accounts that have least on its way, and of
- * these the webhooks that have. The lock
- * lets events of the account be written meanwhile, and keeps other gateways from counting what is on its way.
+ * these the webhooks that have. The lock lets events of the account be written meanwhile, and keeps other gateways from
+ * counting what is on its way. The walk costs a look at the index for each webhook that has anything to be tried ever;
+ * what is due in order of time would cost one for each delivery of an endpoint that is far behind.
  */
 async function takeTurns(tx: Transaction, limit: number, at: Date): Promise<number[]> {
   const rows = await tx.rows(sql`

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type ContainerSpec, type LogLine, type LogRange, maxLogLines } from '../../src/domain/containers.ts'
+import { type ContainerSpec, type LogLine, type LogRange, maxLogLines, maxRead } from '../../src/domain/containers.ts'
 import { ContainerNotRunning, MachineUnreachable, type Provider } from '../../src/providers/provider.ts'
 
 /** What a driver must be given to be tried. */
@@ -282,6 +282,12 @@ export function keepsThePort(name: string, benchOf: () => Bench): void {
         const { exitCode, output } = await exec('no-such-command')
         expect(exitCode).toBe(127)
         expect(output).toContain('no-such-command')
+      })
+
+      it('tells of what it printed as much as is read, and no more', async () => {
+        await rest('ensure', 'start')
+        const { exitCode, output } = await exec(`echo ${'x'.repeat(100_000)}`)
+        expect([exitCode, output]).toEqual([0, 'x'.repeat(maxRead)])
       })
 
       it.each<[string, Verb[]]>([

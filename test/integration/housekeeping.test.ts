@@ -115,4 +115,24 @@ describe('the chores', () => {
     clock.advance(1)
     expect(await loop.idle()).toBe(true)
   })
+
+  it('end with the piece at hand when the gateway stops', async () => {
+    let pieces = 0
+    const endless = async (limit: number) => {
+      pieces += 1
+      if (pieces === 3) stopped = loop.stop()
+      if (pieces > 5) throw new Error('It does not stop.')
+      return limit
+    }
+    const next = async () => {
+      pieces += 10
+      return 0
+    }
+    let stopped: Promise<void> | undefined
+    const chores = { endless, next }
+    const loop = createHousekeeping({ chores, now: manualClock().now, log: pino({ level: 'silent' }) })
+    await loop.idle()
+    await stopped
+    expect(pieces).toBe(3)
+  })
 })

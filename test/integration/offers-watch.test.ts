@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maxWatched } from '../../src/domain/offers-watch.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { listMachines } from '../support/factories.ts'
+import { queriesOf } from '../support/queries.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
 import { type Subscription, subscribeSse } from '../support/streams.ts'
 
@@ -154,6 +155,33 @@ describe('a followed part of the market', () => {
   })
 })
 
+describe('many followed parts of the market', () => {
+  it('are searched once each, and what changes is read once for all of them', async () => {
+    const { machineId, offerIds } = await newMachine({ numGpus: 2 })
+    const pricings = ['INTERRUPTIBLE', 'ON_DEMAND']
+    const args = Array.from({ length: 20 }, (_, index) => {
+      const terms = `pricing: { type: ${pricings[index % 2]}, diskGb: ${index} }`
+      return `${ofMachine(machineId, `diskGb: { gte: ${index} } numGpus: { lte: 1 }`)} ${terms}`
+    })
+    const streams: Subscription[] = []
+    const isSearch = (text: string) => text.includes('WITH page AS')
+    const opened = await queriesOf(async () => {
+      for (const each of args) streams.push(await watch(each))
+    })
+    expect(opened.filter(isSearch)).toHaveLength(20)
+    const sent = await queriesOf(async () => {
+      await app.sql(`UPDATE machines SET city = 'Boden' WHERE id = ${machineId}`)
+      const changes = await Promise.all(streams.map(stream => take(stream, 2)))
+      const expected = offerIds.slice(1).map(id => `UPDATED ${id}`)
+      expect(changes.map(told)).toEqual(streams.map(() => expected.toSorted()))
+    })
+    const searches = sent.filter(isSearch).length
+    expect(searches).toBeGreaterThan(0)
+    expect(searches).toBeLessThan(4)
+    for (const stream of streams) await stream.close()
+  })
+})
+
 describe('following the market is refused', () => {
   it('with a filter that says nothing sensible', async () => {
     const stream = await watch('filter: { or: [] }')
@@ -168,10 +196,16 @@ describe('following the market is refused', () => {
   it('with a filter that too many offers match, and nothing is left open', async () => {
     const open = app.streams()
     const model = { name: 'GPU of the many' }
+    const many = { model, machine: { numGpus: 16 } }
     // A machine of 16 GPUs has 31 blocks.
-    const machines = Array.from({ length: Math.ceil(maxWatched / 31) }, () => ({ model, machine: { numGpus: 16 } }))
+    const machines = Array.from({ length: Math.floor(maxWatched / 31) }, () => many)
     await listMachines(app.operations, machines)
     const query = 'filter: { gpuName: { eq: "GPU of the many" } }'
+    const early = await watch(query)
+    await listMachines(app.operations, [many])
+    const seen = await early.rest()
+    expect(seen).toHaveLength((maxWatched % 31) + 1)
+    expect(seen.at(-1)?.errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }])
     const refused = await watch(query)
     const path = 'filter'
     expect((await refused.rest())[0]?.errors).toMatchObject([

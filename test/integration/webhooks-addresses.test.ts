@@ -131,6 +131,14 @@ describe('sending', () => {
     await plain.close()
   })
 
+  it('tries the other addresses where nobody is at the first', async () => {
+    const plain = await openReceiver()
+    const nobody = { address: '127.0.0.2', family: 4 }
+    const send = createSend({ privateWebhooks: true, resolve: async () => [nobody, local] })
+    expect(await send(post(`http://hooks.example.com:${portOf(plain)}/`), never)).toEqual({ responseStatus: 204 })
+    await plain.close()
+  })
+
   it('trusts a certificate that is by somebody known, for this name, and no other', async () => {
     const send = createSend({ privateWebhooks: true, resolve: async () => [local] })
     const sendTo = (host: string) => send(post(`https://${host}:${portOf(receiver)}/`), never)

@@ -270,6 +270,8 @@ describe('a webhook that is deleted', () => {
     await happen('waits')
     await app.idle()
     expect(await webhooks.mutate(key, 'delete', { id })).toMatchObject({ deletedId: id })
+    const open = `SELECT id FROM webhook_deliveries WHERE webhook_id = ${id.slice(4)} AND due_at IS NOT NULL`
+    expect(await app.sql(open)).toEqual([])
     await happen('after')
     app.clock.advance(100 * hours)
     await app.idle()

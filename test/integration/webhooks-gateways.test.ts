@@ -1,6 +1,7 @@
 // Several gateways send the same events, and endpoints that hang, crash or lie keep nobody else waiting.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/database/client.ts'
 import { createSend } from '../../src/events/webhooks-send.ts'
@@ -50,12 +51,30 @@ async function happen(count: number, by = key): Promise<string[]> {
 const names = (path: string) =>
   receiver.received.filter(one => one.path === path).map(({ event }) => event.after.name as string)
 
+/** What happens elsewhere between the choice of webhooks and the leasing of what they have. */
+function betweenTurns(pool: pg.Pool, act: () => Promise<void>): pg.Pool {
+  const connect = async () => {
+    const client = await pool.connect()
+    const query = async (statement: pg.QueryConfig | string) => {
+      const result = await client.query(statement)
+      if (typeof statement !== 'string' && statement.text.includes('turns AS')) await act()
+      return result
+    }
+    return { query, release: (broken?: boolean) => client.release(broken) }
+  }
+  return { connect, emit: () => true } as unknown as pg.Pool
+}
+
 /** The database's side of a gateway, which does nothing by itself. */
-async function withDeliveries<T>(work: (deliveries: ReturnType<typeof deliveryServices>) => Promise<T>): Promise<T> {
+async function withDeliveries<T>(
+  work: (deliveries: ReturnType<typeof deliveryServices>) => Promise<T>,
+  between = async () => {},
+): Promise<T> {
   const database = openDatabase({ url: app.database.url, poolSize: 2, onIdleError: () => {} })
   const secrets = createSecrets('a secret of tests')
+  const pool = betweenTurns(database.pool, between)
   try {
-    return await work(deliveryServices({ database, now: app.clock.now, secrets }))
+    return await work(deliveryServices({ database: { ...database, pool }, now: app.clock.now, secrets }))
   } finally {
     await database.close()
   }
@@ -93,6 +112,18 @@ describe('two gateways', () => {
     expect(taken).toHaveLength(2)
     expect(new Set(taken.map(({ deliveryId }) => deliveryId)).size).toBe(2)
     expect(await webhooks.deliveries(key, id)).toHaveLength(8)
+  })
+
+  it('count again what is on its way once they have the webhook', async () => {
+    const { id } = await webhooks.create(key, receiver.url)
+    await happen(8)
+    // As another leaves it that took its turn after this one counted, and was done before this one had the lock.
+    const another = async () => {
+      const until = new Date(app.clock.now().getTime() + 30_000).toISOString()
+      const two = `SELECT id FROM webhook_deliveries WHERE webhook_id = ${id.slice(4)} ORDER BY id LIMIT 2`
+      await app.sql(`UPDATE webhook_deliveries SET leased_until = '${until}' WHERE id IN (${two})`)
+    }
+    expect(await withDeliveries(deliveries => deliveries.claim(10), another)).toEqual([])
   })
 })
 

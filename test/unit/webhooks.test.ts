@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Event, eventTypes } from '../../src/domain/events.ts'
 import { payloadOf } from '../../src/domain/events-payload.ts'
-import { maxAttempts, readWebhookWish, retryAt } from '../../src/domain/webhooks.ts'
+import { maxAttempts, readWebhookWish, retryAt, triedForDays } from '../../src/domain/webhooks.ts'
 import { signatureOf } from '../../src/services/webhooks-signature.ts'
 
 describe('a signature', () => {
@@ -37,6 +37,16 @@ describe('what failed', () => {
       }),
     )
     expect(maxAttempts).toBe(pauses.length + 1)
+  })
+
+  it('is tried for the last time before its event is purged', () => {
+    fc.assert(
+      fc.property(id, delivery => {
+        let last = at
+        for (let count = 1; count < maxAttempts; count += 1) last = retryAt(delivery, count, failed, last) as Date
+        expect(last.getTime() - at.getTime()).toBeLessThan(triedForDays * 86_400_000)
+      }),
+    )
   })
 
   it('together is not tried again together', () => {
