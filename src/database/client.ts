@@ -35,6 +35,8 @@ export function openDatabase({ url, poolSize, onIdleError }: DatabaseOptions): D
     ...timeLimits,
   })
   pool.on('error', onIdleError)
+  // One that is lost amid a transaction, between two statements, fails the next of them. Unheard, it would end the process.
+  pool.on('connect', client => client.on('error', () => {}))
   const adapter = new PrismaPg(pool, { statementNameGenerator: ({ sql }) => nameOf(sql) })
   const prisma = new PrismaClient({ adapter, transactionOptions: { maxWait: 1_000, timeout: 6_000 } })
   return {

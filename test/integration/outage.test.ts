@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/database/client.ts'
 import { Prisma } from '../../src/database/generated/client.ts'
+import { transaction } from '../../src/database/transaction.ts'
 import { accountServices } from '../../src/services/accounts.ts'
 import { explainFailure } from '../../src/services/failures.ts'
 import { startApp, type TestApp } from '../support/app.ts'
@@ -70,6 +71,21 @@ describe('a connection', () => {
         current_setting('idle_in_transaction_session_timeout'), current_setting('jit')`)
     expect(limits).toEqual(['5s', '2s', '10s', 'off'])
     await opened.close()
+  })
+
+  it('that is lost between two statements of a transaction fails that transaction, and nothing else', async () => {
+    const { pool, close } = openDatabase({ url: database.url, poolSize: 2, onIdleError: () => {} })
+    const isThere = async (pid: unknown) =>
+      (await pool.query('SELECT FROM pg_stat_activity WHERE pid = $1', [pid])).rows.length > 0
+    const lost = transaction(pool, async tx => {
+      const [row] = await tx.rows(Prisma.sql`SELECT pg_backend_pid()`)
+      await pool.query('SELECT pg_terminate_backend($1)', [row?.[0]])
+      await expect.poll(() => isThere(row?.[0]), { timeout: 5_000 }).toBe(false)
+      return await tx.rows(Prisma.sql`SELECT 1`)
+    })
+    expect(explainFailure(await lost.catch((error: unknown) => error))).toMatchObject({ code: 'UNAVAILABLE' })
+    expect(await transaction(pool, tx => tx.rows(Prisma.sql`SELECT 1`))).toEqual([[1]])
+    await close()
   })
 
   it('that is not to be had is not waited for without end', async () => {
