@@ -31,7 +31,7 @@ export const socketLimits = {
   /** What may wait for one reader, before more is sent to it. */
   bytesBehind: 4_000_000,
   heartbeatMs: 12_000,
-  /** From the stop of the gateway until sockets are cut off that do not close. */
+  /** From the moment that a socket is closed until it is cut off where nobody answers that. */
   graceMs: 1_000,
 }
 
@@ -71,7 +71,11 @@ export function createSockets(face: SocketFace, log: Logger, limits: SocketLimit
       {
         protocol: socket.protocol,
         send,
-        close: (code, reason) => socket.close(code, reason),
+        close: (code, reason) => {
+          socket.close(code, reason)
+          // Whoever does not answer that keeps its place no longer.
+          setTimeout(() => socket.terminate(), limits.graceMs).unref()
+        },
         onMessage: read =>
           socket.on('message', (data, isBinary) => {
             // What came before a refusal was read is not to be answered after it.

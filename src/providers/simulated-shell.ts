@@ -69,27 +69,28 @@ function expand(made: Made, text: string): string | undefined {
   return room < 0 ? undefined : expanded
 }
 
-function filesOf({ hostname, onStart }: Made): Record<string, string> {
-  return { '/etc/hostname': `${hostname}\n`, ...(onStart === null ? {} : { '/root/onstart.sh': `${onStart}\n` }) }
+function filesOf({ hostname, onStart }: Made): Map<string, string> {
+  const files = new Map([['/etc/hostname', `${hostname}\n`]])
+  return onStart === null ? files : files.set('/root/onstart.sh', `${onStart}\n`)
 }
 
 function list(made: Made, path: string): Execution {
-  const folders: Record<string, string[]> = {
-    '/': ['bin', 'etc', 'root', 'tmp', 'usr', 'workspace'],
-    '/etc': ['hostname'],
-    '/root': made.onStart === null ? [] : ['onstart.sh'],
-    '/workspace': [],
-  }
-  const names = folders[path === '.' || path === '~' ? '/root' : path]
+  const folders = new Map([
+    ['/', ['bin', 'etc', 'root', 'tmp', 'usr', 'workspace']],
+    ['/etc', ['hostname']],
+    ['/root', made.onStart === null ? [] : ['onstart.sh']],
+    ['/workspace', []],
+  ])
+  const names = folders.get(path === '.' || path === '~' ? '/root' : path)
   return names ? printed(...names) : failed(2, `ls: ${path}: No such file or directory`)
 }
 
 function concatenate(made: Made, paths: string[]): Execution {
   const files = filesOf(made)
-  const missing = paths.find(path => files[path] === undefined)
+  const missing = paths.find(path => !files.has(path))
   if (missing !== undefined) return failed(1, `cat: ${missing}: No such file or directory`)
   let output = ''
-  for (const path of paths) if (output.length < maxRead) output += files[path]
+  for (const path of paths) if (output.length < maxRead) output += files.get(path)
   return { exitCode: 0, output: output.slice(0, maxRead) }
 }
 

@@ -31,7 +31,7 @@ export function watchServices({ database, feed }: Deps) {
     async watch(actor: Actor, filter: EventFilter, cursor?: string | null): Promise<AsyncIterableIterator<EventEdge>> {
       authorise(actor, 'events.watch')
       checkEventFilter(filter)
-      const after = cursor ? parseEventCursor(cursor) : undefined
+      const after = cursor == null ? undefined : parseEventCursor(cursor)
       const kept = toKept((await database.rows(keptNow))[0])
       if (after) checkKept(after, kept)
       // The place where it joins may lie before the cursor: another gateway has read further.

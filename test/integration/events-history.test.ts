@@ -220,6 +220,7 @@ describe('the history of an account', () => {
 
   it.each([
     ['(after: "nonsense")', 'INVALID_CURSOR'],
+    ['(after: "")', 'INVALID_CURSOR'],
     [
       `(after: "${Buffer.from('["v1","events",1,"99999999999999999999","0"]').toString('base64url')}")`,
       'INVALID_CURSOR',

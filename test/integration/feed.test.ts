@@ -137,6 +137,10 @@ describe('a follower', () => {
     for (const one of [behind, stream]) await one.return?.()
   })
 
+  it.each(['', 'nonsense'])('is refused where its cursor is "%s"', async cursor => {
+    await expect(watch(cursor)).rejects.toMatchObject({ code: 'INVALID_CURSOR' })
+  })
+
   it('that joins during a reading is told everything after its place, and nothing before it', async () => {
     const gate = Promise.withResolvers<void>()
     let reads = 0

@@ -204,6 +204,19 @@ describe('a WebSocket', () => {
     expect(await closed).toEqual([4408, 'Connection initialisation timeout'])
   })
 
+  it('is cut off when it does not answer that it is closed', async () => {
+    const { hostname, port } = new URL(server.url)
+    const socket = connect(Number(port), hostname)
+    const gone = once(socket, 'close')
+    const key = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n'
+    const protocol = 'Sec-WebSocket-Protocol: graphql-transport-ws\r\n'
+    socket.write(`GET /graphql HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${key}${protocol}\r\n`)
+    socket.resume()
+    const start = performance.now()
+    await gone
+    expect(performance.now() - start).toBeLessThan(9_000)
+  })
+
   it('has so many operations at a time at most', async () => {
     const id = await rentals.rent(renter)
     const { say, heard, socket } = await admitted()

@@ -32,3 +32,12 @@ describe('a shell that is asked to print much', () => {
     expect(outputOf(made(''), Array(2_000).fill('echo').join('\n'))).toHaveLength(100)
   })
 })
+
+describe('a shell that is asked for names that objects have', () => {
+  it('knows no such file and no such folder', () => {
+    for (const name of ['constructor', '__proto__', 'toString']) {
+      expect(run(made(''), `cat ${name}`).output).toBe(`cat: ${name}: No such file or directory\n`)
+      expect(run(made(''), `ls ${name}`).output).toBe(`ls: ${name}: No such file or directory\n`)
+    }
+  })
+})
