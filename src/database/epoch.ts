@@ -1,7 +1,7 @@
 // Which cluster a database is in. The order of events is that of its transactions, so a place in it means something only
 // there: not in a cluster that a copy was restored to, and not in one that lost its last transactions to a failover. A
 // gateway that starts sees that by the cluster. One that runs sees a failover only where it finds itself ahead of the
-// horizon (`events/feed.ts`): in a cluster that is past that place already, the next that starts has the cursors expire.
+// horizon (`events/feed.ts`). In a cluster that is past that place already, cursors expire when the next gateway starts.
 
 import pg from 'pg'
 

@@ -9,8 +9,8 @@ export type Feed = {
 }
 
 /**
- * What a stream is told of: events that it wants, that there were some by which it wakes, and machines whose offers changed.
- * Nothing, when absent. Only the events that it wants are kept for it.
+ * What a stream is told of: events that it wants, that there were some by which it wakes, and machines whose offers
+ * changed. Nothing, when absent. Only the events that it wants are kept for it.
  */
 export type Interest = {
   wants?: (event: Event) => boolean
