@@ -51,19 +51,19 @@ export function isActive({ state }: Truth): boolean {
   return state === 'starting' || state === 'running' || state === 'stopping' || state === 'unreachable'
 }
 
-/** Who printed a line of a log: the machine tells what it does with the container, and the rest is the container's own. */
+/** Who printed a line of a log: the machine tells what it does with the container, the rest is the container's own. */
 export const logSources = ['machine', 'stdout', 'stderr'] as const
 export type LogSource = (typeof logSources)[number]
 
 /**
- * What a container printed. Reading goes on behind a line when it is told the cursor of that line, whatever became of the
- * container since.
+ * What a container printed. Reading goes on behind a line when it is told the cursor of that line, whatever became of
+ * the container since.
  */
 export type LogLine = { at: Date; text: string; source: LogSource; cursor: string }
 
 /**
- * Which lines are asked for: those after a cursor, the oldest first to come; or the last ones, which is all that there is
- * unless told how many.
+ * Which lines are asked for: those after a cursor, the oldest first to come; or the last ones, which is all that there
+ * is unless told how many.
  */
 export type LogRange = { after?: string | undefined; tail?: number | undefined }
 

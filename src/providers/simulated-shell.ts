@@ -34,7 +34,7 @@ export function run(made: Made, command: string): Execution {
   return known ? known(made, args) : failed(127, `sh: ${name}: not found`)
 }
 
-/** What a script prints, as far as the shell knows its commands. It does not mind others: nothing is there to run them. */
+/** What a script prints, as far as the shell knows it. Other commands are passed over. */
 export function outputOf(made: Made, script: string): string[] {
   const printed: string[] = []
   let size = 0

@@ -62,7 +62,7 @@ async function add(tx: Transaction, accountId: number, amountNanos: bigint): Pro
   throw invalidInput([{ path: 'amount', message: 'would give the account more than 999999999 $.' }])
 }
 
-/** What became of the first grant with this key. The unique index on events finds it, and allows no second; it is never purged. */
+/** What became of the first grant with this key. It is never purged, and a unique index allows no second. */
 async function find(tx: Transaction, accountId: number, { idempotencyKey, amountNanos }: Grant) {
   if (idempotencyKey === undefined) return undefined
   const [row] = await tx.rows(sql`

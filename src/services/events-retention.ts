@@ -9,7 +9,7 @@ const dayMs = 86_400_000
 export function retentionServices({ database, now }: DataDeps, retentionDays: number) {
   return {
     /**
-     * Deletes events that are too old, so many at most, with what webhooks did with them, and answers how many there were.
+     * Deletes events that are too old, so many at most, with what webhooks did with them, and answers how many.
      * They go from the front of the order, so that one place divides what is kept from what is not. Before it stay the
      * credit grants that have a key alone: no history tells of them any more, and a repeated grant still finds them.
      */

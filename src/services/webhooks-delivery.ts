@@ -62,7 +62,7 @@ export function deliveryServices({ database, now, secrets }: Pick<Deps, 'databas
       return { url, headers, body }
     },
 
-    /** Writes what came of an attempt. Nothing, where the lease ran out and another took it, or the webhook was deleted. */
+    /** Writes what came of an attempt. Nothing where the lease ran out and another has it, or its webhook is deleted. */
     async record({ deliveryId, leasedUntil, attempts }: DeliveryLease, attempt: Attempt): Promise<void> {
       const at = now()
       const dueAt = retryAt(deliveryId, attempts + 1, attempt, at)

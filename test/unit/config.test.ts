@@ -78,6 +78,7 @@ describe('the settings', () => {
     ['LOG_LEVEL', 'loud', 'LOG_LEVEL must be one of silent, fatal'],
     ['OFFLINE_GRACE_MINUTES', '0.5', 'OFFLINE_GRACE_MINUTES must be a number of minutes, 1 to 1440, not "0.5".'],
     ['START_TIMEOUT_MINUTES', 'long', 'START_TIMEOUT_MINUTES must be a number of minutes'],
+    ['EVENT_RETENTION_DAYS', '2', 'EVENT_RETENTION_DAYS must be a number of days, 3 to 3650'],
     ['DATABASE_URL', 'mysql://x', 'DATABASE_URL must be a URL that begins with postgresql://.'],
   ])('refuse %s=%s', (name, value, message) => {
     expect(() => parseConfig({ [name]: value })).toThrow(message)

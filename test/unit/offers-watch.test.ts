@@ -1,30 +1,78 @@
-import { expect, it, vi } from 'vitest'
+import { beforeEach, expect, it, vi } from 'vitest'
 import type { Actor } from '../../src/domain/actor.ts'
+import type { Offer } from '../../src/domain/offers.ts'
 import { offerWatchServices } from '../../src/services/offers-watch.ts'
 
-const { maxRemembered, maxWatched } = vi.hoisted(() => ({ maxRemembered: 25, maxWatched: 20 }))
-vi.mock('../../src/domain/offers-watch.ts', async original => ({ ...(await original()), maxRemembered, maxWatched }))
-vi.mock('../../src/services/offers.ts', () => ({
-  findOffers: async () => Array.from({ length: 10 }, (_, id) => ({ id: BigInt(id), machine: {} })),
-}))
+const limits = vi.hoisted(() => ({ maxRemembered: 25, maxWatched: 20 }))
+vi.mock('../../src/domain/offers-watch.ts', async original => ({ ...(await original<object>()), ...limits }))
+const findOffers = vi.hoisted(() => vi.fn<() => Promise<Offer[]>>())
+vi.mock('../../src/services/offers.ts', () => ({ findOffers }))
 
-it('streams that remember too many offers together are refused, until one is closed', async () => {
-  const actor: Actor = { accountId: 1, apiKeyId: 1, publicId: '', permissions: null }
-  let open = 0
+const actor: Actor = { accountId: 1, apiKeyId: 1, publicId: '', permissions: null }
+const refused = { code: 'TOO_MANY_STREAMS' }
+const offers = (count: number) =>
+  Array.from(
+    { length: count },
+    (_, id) =>
+      ({
+        id: BigInt(id),
+        machineId: 1,
+        computeNanos: 0n,
+        numGpus: 1,
+        machine: { storageNanos: 0n },
+      }) as unknown as Offer,
+  )
+let open: number
+let another: () => Promise<AsyncIterableIterator<unknown>>
+
+beforeEach(() => {
+  findOffers.mockReset().mockResolvedValue(offers(10))
+  open = 0
   const follow = async () => {
     open += 1
     const close = () => {
       open -= 1
     }
-    return { from: { xid: 0n, id: 0n }, next: async () => undefined, closed: () => false, close }
+    const next = async () => ({ events: [], machineIds: [1] })
+    return { from: { xid: 0n, id: 0n }, next, closed: () => false, close }
   }
   const deps = { feed: { follow }, now: () => new Date(0) }
   const { watch } = offerWatchServices(deps as unknown as Parameters<typeof offerWatchServices>[0])
-  const another = () => watch(actor, { conditions: [], alternatives: [] }, { type: 'onDemand', diskMb: 0 })
+  another = () => watch(actor, { conditions: [], alternatives: [] }, { type: 'onDemand', diskMb: 0 })
+})
+
+it('streams that remember too many offers together are refused, until one is closed', async () => {
   const [first] = [await another(), await another()]
-  await expect(another()).rejects.toMatchObject({ code: 'TOO_MANY_STREAMS' })
+  await expect(another()).rejects.toMatchObject(refused)
   expect(open).toBe(2)
   await first.return?.()
   await another()
-  await expect(another()).rejects.toMatchObject({ code: 'TOO_MANY_STREAMS' })
+  await expect(another()).rejects.toMatchObject(refused)
+})
+
+it('a stream that comes to remember too many beside the others ends', async () => {
+  const [, growing] = [await another(), await another()]
+  findOffers.mockResolvedValue(offers(16))
+  const told: unknown[] = []
+  const read = async () => {
+    for await (const { kind } of growing as AsyncIterable<{ kind: string }>) told.push(kind)
+  }
+  await expect(read()).rejects.toMatchObject(refused)
+  expect(told).toEqual(Array(6).fill('added'))
+  expect(open).toBe(1)
+})
+
+it('streams that are opened search two at a time', async () => {
+  const searches: PromiseWithResolvers<Offer[]>[] = []
+  findOffers.mockImplementation(() => {
+    const search = Promise.withResolvers<Offer[]>()
+    searches.push(search)
+    return search.promise
+  })
+  const all = Promise.all([another(), another(), another(), another()])
+  for (const [index, soFar] of [2, 3, 4, 4].entries()) {
+    await expect.poll(() => searches.length).toBe(soFar)
+    searches[index]?.resolve([])
+  }
+  expect(await all).toHaveLength(4)
 })
