@@ -4,8 +4,11 @@ import type { Claim } from '../../src/domain/market.ts'
 import { gpusOf, grantedOf, sharesGpu } from './claims.ts'
 import type { Gateway } from './gateways.ts'
 
+/** Whoever can be asked what is in the database. */
+type Queried = Pick<Gateway, 'sql'>
+
 /** What is so at every instant, whatever is under way. Each is one statement: it sees one instant. */
-export async function expectNothingShared(gateway: Gateway, machineId: number, now: Date): Promise<void> {
+export async function expectNothingShared(gateway: Queried, machineId: number, now: Date): Promise<void> {
   const active = `c.up_at IS NOT NULL AND (c.down_at IS NULL OR c.down_at > $2) AND c.exit_code IS NULL`
   const shared = await gateway.sql(
     `WITH active AS (
@@ -39,7 +42,7 @@ export async function expectNothingShared(gateway: Gateway, machineId: number, n
 }
 
 /** What is so once nothing is left to do. */
-export async function expectSettled(gateway: Gateway, machineId: number): Promise<void> {
+export async function expectSettled(gateway: Queried, machineId: number): Promise<void> {
   const rows = await gateway.sql('SELECT * FROM instances WHERE machine_id = $1 AND removed_at IS NULL', [machineId])
   const gpus = await gateway.sql('SELECT * FROM gpus WHERE machine_id = $1 ORDER BY index', [machineId])
   const holds = (id: unknown) => gpus.some(gpu => gpu['holder_id'] === id)
@@ -85,7 +88,7 @@ function claimOf(row: Row, holds: boolean): Claim {
   }
 }
 
-async function expectOffers(gateway: Gateway, machineId: number, granted: Claim[]): Promise<void> {
+async function expectOffers(gateway: Queried, machineId: number, granted: Claim[]): Promise<void> {
   const offers = await gateway.sql(
     'SELECT first_gpu, num_gpus FROM offers WHERE machine_id = $1 AND withdrawn_at IS NULL AND rentable',
     [machineId],
@@ -98,7 +101,7 @@ async function expectOffers(gateway: Gateway, machineId: number, granted: Claim[
 }
 
 /** Every status that an instance has had follows from the one before it. */
-async function expectEvents(gateway: Gateway, machineId: number): Promise<void> {
+async function expectEvents(gateway: Queried, machineId: number): Promise<void> {
   const broken = await gateway.sql(
     `WITH changes AS (
       SELECT i.id, i.status, e.after->>'status' AS after, e.before->>'status' AS before,
@@ -113,7 +116,7 @@ async function expectEvents(gateway: Gateway, machineId: number): Promise<void> 
 }
 
 /** What is so after everything was destroyed. */
-export async function expectEverythingFree(gateway: Gateway, machineId: number): Promise<void> {
+export async function expectEverythingFree(gateway: Queried, machineId: number): Promise<void> {
   const [row] = await gateway.sql(
     `SELECT disk_mb - free_disk_mb AS disk, last_port - first_port + 1 - free_ports AS ports,
       (SELECT count(*)::int FROM gpus g WHERE g.machine_id = m.id AND (holder_id, occupant_id) IS NULL) AS gpus,

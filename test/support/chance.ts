@@ -1,0 +1,23 @@
+/** Choices that follow from a seed. */
+export type Chance = ReturnType<typeof chanceOf>
+
+export function chanceOf(seed: number) {
+  let state = seed | 0
+  /** From 0 up to 1: the generator mulberry32. */
+  const next = () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+  const between = (least: number, most: number) => least + Math.floor(next() * (most - least + 1))
+  return {
+    between,
+    /** True so often. */
+    often: (share: number) => next() < share,
+    /** Undefined where there is none. */
+    pick: <Item>(items: readonly Item[]): Item | undefined => items[between(0, items.length - 1)],
+    /** Choices of its own, for somebody who makes them beside others. */
+    branch: () => chanceOf(between(0, 2 ** 31)),
+  }
+}

@@ -1,0 +1,68 @@
+// Gateway processes on one database, of which one at a time is killed.
+
+import type { Chance } from './chance.ts'
+import { type Gateway, startGateway, stop } from './process.ts'
+
+export type CrashingFleet = Awaited<ReturnType<typeof startCrashingFleet>>
+
+export async function startCrashingFleet(env: Record<string, string>, size: number) {
+  const all: Gateway[] = []
+  const living = new Set<Gateway>()
+  /** Of those that nobody killed. */
+  const deaths: string[] = []
+  const start = async () => {
+    const gateway = await startGateway(env)
+    all.push(gateway)
+    void gateway.exit.then(code => living.has(gateway) && deaths.push(`${code}: ${gateway.errors()}`))
+    return gateway
+  }
+  const startAll = async () => {
+    for (const gateway of await Promise.all(Array.from({ length: size }, start))) living.add(gateway)
+  }
+  await startAll()
+
+  async function kill(gateway: Gateway): Promise<void> {
+    living.delete(gateway)
+    gateway.child.kill('SIGKILL')
+    await gateway.exit
+  }
+
+  return {
+    /** One that lives, as far as anybody knows. */
+    async pick(chance: Chance): Promise<string> {
+      if (deaths.length > 0) throw new Error(`A gateway died by itself: ${deaths[0]}`)
+      const gateway = chance.pick([...living])
+      if (!gateway) throw new Error('No gateway lives.')
+      return gateway.url
+    },
+    /** Kills one, and starts another in its place. */
+    async replace(chance: Chance): Promise<void> {
+      await kill(chance.pick([...living]) as Gateway)
+      living.add(await start())
+    },
+    /** Kills all at once; nothing is done until they are started again. */
+    async replaceAll(meanwhile: () => Promise<void>): Promise<void> {
+      await Promise.all([...living].map(kill))
+      await meanwhile()
+      await startAll()
+    },
+    /** Ends all as supervisors do; their exit codes. */
+    async stop(): Promise<(number | null)[]> {
+      const gateways = [...living]
+      living.clear()
+      return await Promise.all(gateways.map(stop))
+    },
+    /** What all that ever lived have logged from this level on. */
+    logged: (level: number) =>
+      all.flatMap(gateway =>
+        gateway
+          .errors()
+          .split('\n')
+          .filter(line => line.startsWith('{') && line.endsWith('}'))
+          .map(line => JSON.parse(line) as { level: number; msg: string })
+          .filter(line => line.level >= level),
+      ),
+    /** For a test that failed amid it. */
+    killAll: () => Promise.all([...living].map(kill)),
+  }
+}
