@@ -210,7 +210,9 @@ describe('a WebSocket', () => {
     const gone = once(socket, 'close')
     const key = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n'
     const protocol = 'Sec-WebSocket-Protocol: graphql-transport-ws\r\n'
-    socket.write(`GET /graphql HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${key}${protocol}\r\n`)
+    socket.write(
+      `GET /graphql HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${key}${protocol}\r\n`,
+    )
     socket.resume()
     const start = performance.now()
     await gone

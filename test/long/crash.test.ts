@@ -32,6 +32,9 @@ const machineIds = [1, 2, 3]
 /** What a dead gateway was looking at is left alone for 30 s. */
 const restMs = 75_000
 const hasGoneBy = "UPDATE instances SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL"
+/** As when the database is started anew; but for what has not started yet, which would give up. */
+const loseConnections = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  WHERE datname = current_database() AND application_name IN ('berth', 'berth signals')`
 
 let test: TestDatabase
 let pool: pg.Pool
@@ -84,27 +87,28 @@ it(`loses nothing when gateways are killed ${kills} times during ${rentals} rent
     }
   }
   await startReaders(['sse', 'websocket'])
-  let killed = 0
+  let [killed, cuts] = [0, 0]
   let failed = false
   const isOver = () => failed || (killed >= kills && driver.figures.rentals >= rentals)
   const storm = async (own: Chance) => {
     for (; !isOver(); killed += 1) {
       await sleep(own.between(0, isShort ? 1_500 : 4_000))
       await fleet.replace(own)
-      // And all connections to the database are lost once, at another moment.
-      await sleep(own.between(0, 500))
-      await sql(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'berth%' AND datname = current_database()",
-      )
+    }
+  }
+  const cut = async (own: Chance) => {
+    for (; !isOver(); cuts += 1) {
+      await sleep(own.between(300, 2_500))
+      await sql(loseConnections)
     }
   }
   const watch = async () => {
-    for (; !isOver(); await sleep(500))
+    for (; !isOver(); await sleep(100))
       for (const machineId of machineIds) await expectNothingShared({ sql }, machineId, new Date())
   }
   const crowd = renters.flatMap(renter => [1, 2, 3].map(() => driver.rage(chance.branch(), renter, isOver)))
   const late = sleep(3_000).then(() => startReaders(['websocket']))
-  await Promise.all([storm(chance.branch()), watch(), late, ...crowd]).catch(error => {
+  await Promise.all([storm(chance.branch()), cut(chance.branch()), watch(), late, ...crowd]).catch(error => {
     failed = true
     throw error
   })
@@ -126,6 +130,7 @@ it(`loses nothing when gateways are killed ${kills} times during ${rentals} rent
   const figures = {
     ...driver.figures,
     killed,
+    cuts,
     events,
     readers: readers.length,
     resumed,

@@ -12,7 +12,8 @@ export async function unrestIn(sql: Sql): Promise<Record<string, unknown>[]> {
     SELECT i.id, i.status, i.reason_code, i.target_state, i.due_at, i.leased_until, i.attempts, i.destroyed_at
     FROM instances i LEFT JOIN simulated_containers c ON c.instance_id = i.id
     WHERE i.due_at <= now() OR i.leased_until IS NOT NULL OR (i.destroyed_at IS NOT NULL AND i.removed_at IS NULL)
-    OR (i.destroyed_at IS NULL AND (i.status IN ('loading', 'stopping') OR (i.status = 'running' AND c.ends_at IS NOT NULL)
+    OR (i.destroyed_at IS NULL AND (i.status IN ('loading', 'stopping')
+      OR (i.status = 'running' AND c.ends_at IS NOT NULL)
       OR (i.status = 'scheduling' AND EXISTS (SELECT FROM gpus g WHERE g.holder_id = i.id))))`)
 }
 
@@ -38,7 +39,8 @@ export async function expectWorldAsWished(sql: Sql): Promise<void> {
     SELECT i.id, i.removed_at, c.instance_id AS container, p.host_port, g.index AS gpu FROM instances i
     LEFT JOIN simulated_containers c ON c.instance_id = i.id LEFT JOIN port_bindings p ON p.instance_id = i.id
     LEFT JOIN gpus g ON i.id IN (g.holder_id, g.occupant_id)
-    WHERE i.destroyed_at IS NOT NULL AND (i.removed_at IS NULL OR (c.instance_id, p.instance_id, g.machine_id) IS NOT NULL)`)
+    WHERE i.destroyed_at IS NOT NULL
+    AND (i.removed_at IS NULL OR NOT (c.instance_id, p.instance_id, g.machine_id) IS NULL)`)
   expect(remains, 'what is left of instances that were destroyed').toEqual([])
   const strays = await sql(
     'SELECT instance_id FROM simulated_containers WHERE instance_id NOT IN (SELECT id FROM instances)',
@@ -79,7 +81,7 @@ export async function expectDeedsOnce(sql: Sql, deeds: Deed[]): Promise<void> {
   expect(certain.toSorted(), 'what happened, and what was told of it').toEqual(done.toSorted())
 }
 
-/** What an instance is follows from its events: the last of each kind says it, and each begins where the one before ended. */
+/** What an instance is follows from its events: the last of a kind says it, and each begins where one ended. */
 export async function expectHistoriesWhole(sql: Sql): Promise<void> {
   const broken = await sql(`
     WITH told AS (

@@ -46,7 +46,6 @@ export async function startCrashingFleet(env: Record<string, string>, size: numb
       await meanwhile()
       await startAll()
     },
-    deaths,
     /** Ends all as supervisors do; their exit codes. */
     async stop(): Promise<(number | null)[]> {
       const gateways = [...living]

@@ -32,11 +32,18 @@ export type RentersOptions = {
 
 /** More than one account has at once, so that GPUs stay scarce and some come free. */
 const maxOwned = 16
+/** Most of them behave. What stops slowly keeps others waiting for its GPUs. */
+const images = [
+  ...['ubuntu', 'pytorch', 'debian', 'simulated/slow-stop:30', 'simulated/slow-stop:30'],
+  ...['simulated/crash:20', 'simulated/not-found'],
+]
 const busyCodes = ['UNAVAILABLE', 'IDEMPOTENCY_IN_PROGRESS']
 const rent = `mutation ($input: RentInstanceInput!) { answer: rentInstance(input: $input) {
   __typename ... on RentInstanceSuccess { instance { id } } ... on Error { code message } } }`
-const bid = `mutation ($input: ChangeBidInput!) { answer: changeBid(input: $input) { __typename ... on Error { code message } } }`
-const bulk = `__typename ... on BulkInstancesPayload { items { id outcome error { code } } } ... on Error { code message }`
+const bid = `mutation ($input: ChangeBidInput!) { answer: changeBid(input: $input) {
+  __typename ... on Error { code message } } }`
+const bulk = `__typename ... on Error { code message }
+  ... on BulkInstancesPayload { items { id outcome error { code } } }`
 const update = `mutation ($input: UpdateInstancesInput!) { answer: updateInstances(input: $input) { ${bulk} } }`
 const destroy = `mutation ($input: DestroyInstancesInput!) { answer: destroyInstances(input: $input) { ${bulk} } }`
 const register = `mutation ($input: RegisterSshKeyInput!) { answer: registerSshKey(input: $input) { __typename } }`
@@ -92,7 +99,7 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
       ...{ offerId: offer.id, idempotencyKey: mark, cancelUnavailable: chance.often(0.1) },
       ...(interruptible && { terms: { interruptible: { bidPerHour } } }),
       spec: {
-        source: { image: chance.pick(['ubuntu', 'ubuntu', 'pytorch', 'simulated/crash:20', 'simulated/not-found']) },
+        source: { image: chance.pick(images) },
         diskGb: chance.between(8, 30),
         ports: [{ containerPort: 8080 }, { containerPort: 9090 }].slice(0, chance.between(0, 2)),
         targetState: chance.often(0.1) ? 'STOPPED' : 'RUNNING',
