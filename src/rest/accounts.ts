@@ -27,14 +27,15 @@ export const accountRoutes: Route[] = [
     operation: 'accounts.viewer',
     result: account,
     answer: async ({ services, actor }) => {
-      const { id, email, name, postedNanos } = await services.accounts.viewer(actor, {})
+      const { id, email, name } = await services.accounts.viewer(actor, {})
+      const { creditNanos } = await services.accounts.standing(actor)
       const newest = await services.sshKeys.newest(actor)
       return {
         id,
         email,
         username: email.slice(0, email.indexOf('@')),
         fullname: name,
-        credit: usdNumber(postedNanos),
+        credit: usdNumber(creditNanos),
         // Clients add both: what is prepaid is credit, and nothing is owed.
         balance: 0,
         ssh_key: newest?.publicKey ?? '',

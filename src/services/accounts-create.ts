@@ -7,6 +7,7 @@ import { findAccount, readEmail } from './accounts.ts'
 import { checkGrant, grantTo } from './accounts-credit.ts'
 import { factsOf } from './api-keys.ts'
 import { makeApiKey, type NewApiKey } from './api-keys-identity.ts'
+import { lockBalance } from './billing-meters.ts'
 import type { DataDeps } from './deps.ts'
 import { recordEvents } from './events.ts'
 
@@ -31,7 +32,7 @@ export function accountCreateOperations({ database, now }: DataDeps) {
           ON CONFLICT (email) DO NOTHING RETURNING id`)
         if (!row) throw new DomainError('CONFLICT', `There is an account with the email address ${address} already.`)
         const id = row[0] as number
-        if (creditNanos !== 0n) await grantTo(tx, id, grant, at)
+        if (creditNanos !== 0n) await grantTo(tx, await lockBalance(tx, id, at), grant)
         const { key } = await insertApiKey(tx, id, { name: keyName, permissions: null }, at)
         return { account: { id, email: address, name, postedNanos: creditNanos, createdAt: at }, apiKey: key }
       })

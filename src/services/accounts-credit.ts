@@ -1,12 +1,16 @@
 import { Prisma } from '../database/generated/client.ts'
+import { columnsOf, insertAll } from '../database/rows.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
+import { standingOf } from '../domain/billing.ts'
 import { DomainError, invalidInput } from '../domain/errors.ts'
 import { textProblem } from '../domain/texts.ts'
 import { findAccount } from './accounts.ts'
+import { type AccountBalance, lockBalance } from './billing-meters.ts'
 import type { DataDeps } from './deps.ts'
 import { recordEvents } from './events.ts'
 
 const { sql } = Prisma
+const entryColumns = columnsOf(Prisma.LedgerEntryScalarFieldEnum)
 
 /** No account has more, so that every amount is a number of dollars that can be written and read. */
 const mostNanos = 999_999_999_000_000_000n
@@ -23,21 +27,26 @@ export function creditOperations({ database, now }: DataDeps) {
       return await transaction(database.pool, async tx => {
         const account = await findAccount(tx, email)
         // Whoever grants to the account waits here for the others, and sees what they granted.
-        await tx.rows(sql`SELECT FROM accounts WHERE id = ${account.id} FOR NO KEY UPDATE`)
+        const balance = await lockBalance(tx, account.id, at)
         const earlier = await find(tx, account.id, grant)
         if (earlier) return { email: account.email, ...earlier, replayed: true }
-        return { email: account.email, ...(await grantTo(tx, account.id, grant, at)), replayed: false }
+        return { email: account.email, ...(await grantTo(tx, balance, grant)), replayed: false }
       })
     },
   }
 }
 
 /** Grants what was checked before, in a transaction of the caller's. */
-export async function grantTo(tx: Transaction, accountId: number, grant: Grant, at: Date) {
-  const afterNanos = await add(tx, accountId, grant.amountNanos)
-  const beforeNanos = afterNanos - grant.amountNanos
-  await record(tx, accountId, { beforeNanos, afterNanos, ...grant }, at)
-  return { beforeNanos, afterNanos }
+export async function grantTo(tx: Transaction, balance: AccountBalance, grant: Grant) {
+  const { accountId, at: postedAt } = balance
+  const { amountNanos, reason, idempotencyKey } = grant
+  if (balance.postedNanos + amountNanos > mostNanos)
+    throw invalidInput([{ path: 'amount', message: 'would give the account more than 999999999 $.' }])
+  const entry = { accountId, kind: 'top_up', amountNanos, reason, idempotencyKey, postedAt }
+  const [row] = await tx.rows(sql`${insertAll('ledger_entries', entryColumns, [entry])} RETURNING balance_after_nanos`)
+  const afterNanos = row?.[0] as bigint
+  await record(tx, balance, grant)
+  return { beforeNanos: afterNanos - amountNanos, afterNanos }
 }
 
 export function checkGrant({ amountNanos, reason = '', idempotencyKey }: Grant): void {
@@ -54,34 +63,27 @@ function issueOf(path: string, message: string | undefined) {
   return message === undefined ? undefined : { path, message }
 }
 
-async function add(tx: Transaction, accountId: number, amountNanos: bigint): Promise<bigint> {
-  const [row] = await tx.rows(sql`
-    UPDATE accounts SET posted_nanos = posted_nanos + ${amountNanos}
-    WHERE id = ${accountId} AND posted_nanos <= ${mostNanos - amountNanos} RETURNING posted_nanos`)
-  if (row) return row[0] as bigint
-  throw invalidInput([{ path: 'amount', message: 'would give the account more than 999999999 $.' }])
-}
-
-/** What became of the first grant with this key. It is never purged, and a unique index allows no second. */
+/** What became of the first grant with this key. */
 async function find(tx: Transaction, accountId: number, { idempotencyKey, amountNanos }: Grant) {
   if (idempotencyKey === undefined) return undefined
   const [row] = await tx.rows(sql`
-    SELECT before->>'creditNanos', after->>'creditNanos' FROM events
-    WHERE type = 'CREDIT_GRANTED' AND account_id = ${accountId} AND after->>'idempotencyKey' = ${idempotencyKey}`)
+    SELECT amount_nanos, balance_after_nanos FROM ledger_entries
+    WHERE account_id = ${accountId} AND idempotency_key = ${idempotencyKey}`)
   if (!row) return undefined
-  const [beforeNanos, afterNanos] = row.map(nanos => BigInt(nanos as string)) as [bigint, bigint]
-  if (afterNanos - beforeNanos === amountNanos) return { beforeNanos, afterNanos }
+  const [amount, afterNanos] = row as [bigint, bigint]
+  if (amount === amountNanos) return { beforeNanos: afterNanos - amount, afterNanos }
   throw new DomainError('IDEMPOTENCY_KEY_REUSED', 'This idempotency key was used for a grant of another amount.')
 }
 
-async function record(
-  tx: Transaction,
-  accountId: number,
-  { beforeNanos, afterNanos, reason, idempotencyKey }: Grant & { beforeNanos: bigint; afterNanos: bigint },
-  at: Date,
-): Promise<void> {
-  const before = { creditNanos: String(beforeNanos) }
-  const after = { creditNanos: String(afterNanos), ...(idempotencyKey !== undefined && { idempotencyKey }) }
+async function record(tx: Transaction, balance: AccountBalance, grant: Grant): Promise<void> {
+  const { accountId, at } = balance
+  const { creditNanos } = standingOf(balance)
+  const { amountNanos, reason, idempotencyKey } = grant
+  const before = { creditNanos: String(creditNanos) }
+  const after = {
+    creditNanos: String(creditNanos + amountNanos),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+  }
   const event = { type: 'CREDIT_GRANTED' as const, accountId, before, after }
   await recordEvents(tx, [{ ...event, ...(reason && { reason }) }], at)
 }

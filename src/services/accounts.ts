@@ -2,16 +2,25 @@ import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
 import { creditProblem } from '../domain/accounts.ts'
 import type { Actor } from '../domain/actor.ts'
+import { type Standing, standingOf } from '../domain/billing.ts'
 import { DomainError, invalidInput } from '../domain/errors.ts'
 import { authorise } from './authorise.ts'
+import { readBalance } from './billing-meters.ts'
 import type { DataDeps } from './deps.ts'
 
-export function accountServices({ database }: DataDeps) {
+export function accountServices({ database, now }: DataDeps) {
   return {
     /** The account that the key belongs to. */
     async viewer<Query extends Omit<Prisma.AccountFindUniqueOrThrowArgs, 'where'>>(actor: Actor, query: Query) {
       authorise(actor, 'accounts.viewer')
       return await database.prisma.account.findUniqueOrThrow({ ...query, where: { id: actor.accountId } })
+    },
+
+    /** How its money stands now. */
+    async standing(actor: Actor): Promise<Standing & { at: Date }> {
+      authorise(actor, 'accounts.viewer')
+      const balance = await readBalance(database, actor.accountId, now())
+      return { ...standingOf(balance), at: balance.at }
     },
   }
 }
@@ -31,9 +40,8 @@ export function accountOperations({ database }: DataDeps) {
 }
 
 /** Refuses what costs money when nothing is left to spend. */
-export async function needCredit(tx: Transaction, { accountId }: Actor): Promise<void> {
-  const [row] = await tx.rows(Prisma.sql`SELECT posted_nanos FROM accounts WHERE id = ${accountId}`)
-  const problem = creditProblem(row?.[0] as bigint)
+export async function needCredit(tx: Transaction, { accountId }: Actor, at: Date): Promise<void> {
+  const problem = creditProblem(standingOf(await readBalance(tx, accountId, at)).creditNanos)
   if (problem) throw problem
 }
 

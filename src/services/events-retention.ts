@@ -10,8 +10,7 @@ export function retentionServices({ database, now }: DataDeps, retentionDays: nu
   return {
     /**
      * Deletes events that are too old, so many at most, with what webhooks did with them, and answers how many.
-     * They go from the front of the order, so that one place divides what is kept from what is not. Before it stay the
-     * credit grants that have a key alone: no history tells of them any more, and a repeated grant still finds them.
+     * They go from the front of the order, so that one place divides what is kept from what is not.
      */
     async purge(limit: number): Promise<number> {
       const oldest = new Date(now().getTime() - retentionDays * dayMs)
@@ -23,7 +22,6 @@ export function retentionServices({ database, now }: DataDeps, retentionDays: nu
           WITH front AS MATERIALIZED (
             SELECT xid, id, bool_and(at < ${oldest}::timestamptz) OVER (ORDER BY xid, id) AS goes FROM (
               SELECT xid, id, at FROM events WHERE xid < pg_snapshot_xmin(pg_current_snapshot())
-              AND NOT (type = 'CREDIT_GRANTED' AND after->>'idempotencyKey' IS NOT NULL)
               ORDER BY xid, id LIMIT ${limit}
             ) first
           ), gone AS (

@@ -76,8 +76,9 @@ export function bestServices(deps: Deps) {
   async function soundSearch(actor: Actor, wish: BestWish): Promise<OfferSearch> {
     // No offer has this id: what is decided is everything but the offer.
     const any = attemptWish(wish, 0n)
-    const facts = await transaction(database.pool, tx => factsOf(tx, secrets, actor, any, { lock: false }))
-    const { launch, reasons } = decideRent(any, facts, now())
+    const at = now()
+    const facts = await transaction(database.pool, tx => factsOf(tx, secrets, actor, any, { lock: false, at }))
+    const { launch, reasons } = decideRent(any, facts, at)
     const reason = reasons.find(({ code }) => code !== 'OFFER_UNAVAILABLE')
     if (reason || !launch) throw reason ?? new Error('A launch without a fault is whole.')
     return searchOf(wish, launch, facts.volumes)

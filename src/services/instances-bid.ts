@@ -7,6 +7,7 @@ import { applyBid, type Bidder, checkBid } from '../domain/instances-bid.ts'
 import { bidToWin } from '../domain/market.ts'
 import { needCredit } from './accounts.ts'
 import { authorise, authoriseEach } from './authorise.ts'
+import { changeRate, lockBalance } from './billing-meters.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
 import { findInstances } from './instances.ts'
@@ -59,7 +60,7 @@ export function bidServices(deps: Deps) {
     if (!bidder) throw notFound('Instance', id)
     const outcome = applyBid(bidder, machine.minBidGpuNanos * BigInt(bidder.numGpus), bidNanos)
     if (outcome === 'unchanged') return false
-    if (outcome === 'raised') await needCredit(tx, actor)
+    if (outcome === 'raised') await needCredit(tx, actor, at)
 
     // As of now: who bid as much before comes first.
     const written = await tx.rows(sql`
@@ -70,6 +71,7 @@ export function bidServices(deps: Deps) {
     const event = { type: 'INSTANCE_BID_CHANGED' as const, accountId, apiKeyId, instanceId: id }
     await recordEvents(tx, [{ ...event, before, after, reason: 'USER_REQUEST' }], at)
     await settleMarket(tx, machine, at)
+    await changeRate(tx, await lockBalance(tx, accountId, at), id, bidNanos)
     return true
   }
 

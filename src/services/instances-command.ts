@@ -50,7 +50,7 @@ export function commandServices({ database, now }: Deps) {
   ): Promise<Step[]> {
     const at = now()
     const { steps, machines } = await transaction(database.pool, async tx => {
-      if (command.kind === 'change' && command.change.targetState === 'running') await needCredit(tx, actor)
+      if (command.kind === 'change' && command.change.targetState === 'running') await needCredit(tx, actor, at)
       const locked = await lockInstances(tx, ids, actor.accountId)
       const steps = planCommand(
         ids,

@@ -17,7 +17,7 @@ export function quoteServices(deps: Deps) {
       authorise(actor, 'instances.quote', { offerId: Number(wish.offerId) })
       const at = now()
       const decision = await transaction(database.pool, async tx => {
-        const facts = await factsOf(tx, secrets, actor, wish, { lock: false })
+        const facts = await factsOf(tx, secrets, actor, wish, { lock: false, at })
         const claims = facts.listed ? await claimsOn(tx, [facts.listed.machine.id]) : []
         return foresee(decideRent(wish, facts, at), wish, facts, claims, at)
       })

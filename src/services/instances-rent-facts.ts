@@ -3,8 +3,10 @@
 import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
+import { standingOf } from '../domain/billing.ts'
 import type { RentedOffer, RentFacts, RentWish } from '../domain/instances-rent.ts'
 import { authorise } from './authorise.ts'
+import { type AccountBalance, readBalance } from './billing-meters.ts'
 import { lockMachine, readMachine } from './market.ts'
 import type { Secrets } from './secrets.ts'
 import { templateFor } from './templates-rent.ts'
@@ -12,7 +14,7 @@ import { volumesFor } from './volumes-rent.ts'
 
 const { sql } = Prisma
 
-type LoadedFacts = RentFacts & { template: Awaited<ReturnType<typeof templateFor>> }
+type LoadedFacts = RentFacts & { template: Awaited<ReturnType<typeof templateFor>>; balance: AccountBalance }
 
 /** Everything that decides a rental. With `lock`, nobody changes the machine, its offers or the volumes meanwhile. */
 export async function factsOf(
@@ -20,10 +22,10 @@ export async function factsOf(
   secrets: Secrets,
   actor: Actor,
   { offerId, templateHash, launch }: RentWish,
-  { lock }: { lock: boolean },
+  { lock, at }: { lock: boolean; at: Date },
 ): Promise<LoadedFacts> {
   const template = templateHash === undefined ? undefined : await templateFor(tx, secrets, actor, templateHash)
-  const renter = await renterOf(tx, actor)
+  const renter = await renterOf(tx, actor, at)
   const listed = await listedOffer(tx, offerId, lock)
   // A volume outlives the rental that it is made with, so making it is a thing of its own.
   for (const { sizeGb } of launch.newVolumes ?? []) {
@@ -34,12 +36,11 @@ export async function factsOf(
   return { template, ...renter, listed, volumes }
 }
 
-async function renterOf(tx: Transaction, { accountId }: Actor) {
+async function renterOf(tx: Transaction, { accountId }: Actor, at: Date) {
+  const balance = await readBalance(tx, accountId, at)
   const [row] = await tx.rows(sql`
-    SELECT posted_nanos, (SELECT count(*)::int FROM ssh_keys k WHERE k.account_id = a.id AND k.deleted_at IS NULL)
-    FROM accounts a WHERE id = ${accountId}`)
-  const [availableNanos, sshKeys] = row as [bigint, number]
-  return { availableNanos, sshKeys }
+    SELECT count(*)::int FROM ssh_keys k WHERE k.account_id = ${accountId} AND k.deleted_at IS NULL`)
+  return { balance, availableNanos: standingOf(balance).creditNanos, sshKeys: row?.[0] as number }
 }
 
 async function listedOffer(tx: Transaction, offerId: bigint, lock: boolean): Promise<RentFacts['listed']> {

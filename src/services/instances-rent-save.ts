@@ -32,14 +32,17 @@ type Agreement = {
   idempotencyKey: string | null
 }
 
-/** Makes an instance of an offer. It has all that is its own but its GPUs. What is left of the machine is returned. */
+/**
+ * Makes an instance of an offer, and the volumes that are wished with it. It has all that is its own but its GPUs and its
+ * meters. What is left of the machine is returned.
+ */
 export async function saveRental(
   tx: Transaction,
   secrets: Secrets,
   actor: Actor,
   agreement: Agreement,
   at: Date,
-): Promise<{ instanceId: bigint; left: Machine }> {
+): Promise<{ instanceId: bigint; volumeIds: bigint[]; left: Machine }> {
   const { launch, offer, machine } = agreement
   await useUp(tx, offer.id, at)
   const instanceId = await insert(tx, secrets, actor, agreement, at)
@@ -49,7 +52,7 @@ export async function saveRental(
   const instance = { id: instanceId, machineId: machine.id, accountId: actor.accountId }
   if (mounts.length > 0) await attachVolumes(tx, instance, mounts)
   await recordEvents(tx, [{ ...createdEvent(actor, agreement), instanceId }], at)
-  return { instanceId, left }
+  return { instanceId, volumeIds: made.map(({ volumeId }) => volumeId), left }
 }
 
 /** The decisive step. The machine's lock makes it certain; without that the condition would refuse it. */

@@ -7,6 +7,7 @@ import { decideRent, type RentWish, sshKeyRequired } from '../domain/instances-r
 import { getsSshKeys } from '../domain/ssh-keys.ts'
 import { instanceApiKey } from './api-keys-identity.ts'
 import { authorise } from './authorise.ts'
+import { lockBalance, openMeters } from './billing-meters.ts'
 import type { Deps } from './deps.ts'
 import { once, type Request } from './idempotency.ts'
 import { findInstances } from './instances.ts'
@@ -64,7 +65,7 @@ export async function rentIn(
   { wish, idempotencyKey }: { wish: RentWish; idempotencyKey: Request['idempotencyKey'] },
   at: Date,
 ): Promise<RentResult> {
-  const facts = await factsOf(tx, secrets, actor, wish, { lock: true })
+  const facts = await factsOf(tx, secrets, actor, wish, { lock: true, at })
   const { launch, computeNanos, reasons, warnings } = decideRent(wish, facts, at)
   const [reason] = reasons
   if (reason?.code === 'OFFER_UNAVAILABLE') throw new OfferGone(launch?.diskMb)
@@ -73,7 +74,7 @@ export async function rentIn(
   if (!launch || !listed || computeNanos === undefined)
     throw new Error('A rental without a reason against it is whole.')
   const agreement = { wish, template, launch, ...listed, computeNanos, idempotencyKey: idempotencyKey ?? null }
-  const { instanceId, left } = await saveRental(tx, secrets, actor, agreement, at)
+  const { instanceId, volumeIds, left } = await saveRental(tx, secrets, actor, agreement, at)
   const granted = await settleMarket(tx, left, at)
   // Its offer may have been rentable because the market has not followed a wish of another yet.
   const waits = launch.targetState === 'running' && granted.every(claim => claim.instanceId !== instanceId)
@@ -82,6 +83,8 @@ export async function rentIn(
   const keys = getsSshKeys(launch) ? await giveSshKeys(tx, actor.accountId, instanceId) : 0
   // They were counted before the machine was locked, and may have been deleted since.
   if (launch.vm && keys === 0) throw sshKeyRequired()
+  const account = await lockBalance(tx, actor.accountId, at)
+  await openMeters(tx, account, { apiKeyId: actor.apiKeyId, instanceIds: [instanceId], volumeIds })
   return { instanceId: String(instanceId), warnings }
 }
 

@@ -5,6 +5,7 @@ import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { TargetState } from '../domain/instances.ts'
 import type { Step, Subject } from '../domain/instances-command.ts'
+import { computeOf, lockBalance, ofInstances, stopMeters } from './billing-meters.ts'
 import { type NewEvent, recordEvents } from './events.ts'
 import { lockMachine, settleMarket } from './market.ts'
 
@@ -59,10 +60,23 @@ export async function writeSteps(
     changes.flatMap(change => eventsOf(cause, change)),
     at,
   )
+  await stopCharging(tx, changes, at)
   return [...new Set(changes.filter(({ moves }) => moves).map(({ machineId }) => machineId))]
 }
 
 type Written = Locked & { label: string | null; targetState: TargetState; destroy: boolean }
+
+/** What is stopped costs no GPUs from now on, and what is destroyed nothing. */
+async function stopCharging(tx: Transaction, changes: Written[], at: Date): Promise<void> {
+  const ids = (which: Written[]) => which.map(({ subject }) => subject.id)
+  const destroyed = changes.filter(({ destroy }) => destroy)
+  const stopped = changes.filter(({ destroy, targetState }) => !destroy && targetState === 'stopped')
+  const accountIds = [...new Set([...destroyed, ...stopped].map(one => one.accountId))]
+  for (const accountId of accountIds.toSorted((a, b) => a - b)) {
+    const account = await lockBalance(tx, accountId, at)
+    await stopMeters(tx, account, sql`(${ofInstances(ids(destroyed))} OR ${computeOf(ids(stopped))})`)
+  }
+}
 
 function eventsOf(cause: Cause, { subject, accountId, label, targetState, destroy }: Written): NewEvent[] {
   const event = { ...cause, accountId, instanceId: subject.id }

@@ -14,6 +14,8 @@ export type Lease = {
   status: InstanceStatus
   interruptible: boolean
   granted: boolean
+  /** Its GPUs cost something. */
+  charged: boolean
   hasRun: boolean
   destroyed: boolean
   destroyedAt: Date | null

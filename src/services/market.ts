@@ -4,6 +4,7 @@ import type { Transaction } from '../database/transaction.ts'
 import { finalStatuses } from '../domain/instances.ts'
 import type { Machine } from '../domain/machines.ts'
 import { assign, bidToWin, type Claim, type Listed, relist } from '../domain/market.ts'
+import { endCompute } from './billing-meters.ts'
 import { type NewEvent, recordEvents } from './events.ts'
 
 const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
@@ -113,15 +114,17 @@ async function grant(tx: Transaction, machine: Machine, claims: Claim[], granted
       AS wanted(index, holder_id) ON wanted.index = old.index
     WHERE old.machine_id = ${machine.id} AND gpus.machine_id = old.machine_id AND gpus.index = old.index
     AND old.holder_id IS DISTINCT FROM wanted.holder_id`)
+  const lost = moved.filter(({ holds }) => holds).map(({ instanceId }) => instanceId)
+  await endCompute(tx, lost, at)
   const accounts = new Map(rows.map(([id, accountId]) => [id as bigint, accountId as number]))
   const events = moved.map((claim): NewEvent => {
     const about = { instanceId: claim.instanceId, accountId: accounts.get(claim.instanceId) as number }
     const [before, after] = [{ granted: claim.holds }, { granted: !claim.holds }]
     if (!claim.holds) return { ...about, type: 'INSTANCE_GRANTED', before, after, reason: 'GPUS_FREE' }
     const minimum = bidToWin(claim, machine, claims)
-    const lost = { ...about, type: 'INSTANCE_OUTBID' as const, before }
-    if (minimum === undefined) return { ...lost, after, reason: 'ON_DEMAND' }
-    return { ...lost, after: { ...after, minimumBidNanos: String(minimum) }, reason: 'OUTBID' }
+    const outbid = { ...about, type: 'INSTANCE_OUTBID' as const, before }
+    if (minimum === undefined) return { ...outbid, after, reason: 'ON_DEMAND' }
+    return { ...outbid, after: { ...after, minimumBidNanos: String(minimum) }, reason: 'OUTBID' }
   })
   await recordEvents(tx, events, at)
 }

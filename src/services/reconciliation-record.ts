@@ -4,6 +4,7 @@ import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
 import { type InstanceStatus, isFinal, type Reason } from '../domain/instances.ts'
 import type { Machine } from '../domain/machines.ts'
+import { computeOf, lockBalance, ofInstances, refundBeyond, startCompute, stopMeters } from './billing-meters.ts'
 import { recordEvents } from './events.ts'
 import { isHeld, type Lease } from './leases.ts'
 import { changeRoom, lockMachine, relistMarket } from './market.ts'
@@ -62,7 +63,25 @@ export async function recordFinding(
   if (current?.[0] !== lease.generation) return undefined
   // Of what ended before there is nothing new to be said: why it ended stays.
   if (!isFinal(lease.status)) await writeStatus(tx, lease, finding, at)
-  return await suspend(tx, lease, finding, emptied, at)
+  const suspension = await suspend(tx, lease, finding, emptied, at)
+  await meter(tx, lease, finding, at)
+  return suspension
+}
+
+/** Its GPUs cost something while it runs as it is to, and its disk until it is lost. */
+async function meter(tx: Transaction, lease: Lease, { status, seenAt }: Finding, at: Date): Promise<void> {
+  const { instanceId, accountId, destroyed } = lease
+  const runs = status === 'running' && lease.targetState === 'running' && lease.granted && !destroyed
+  const isLost = (status === 'offline' || status === 'unknown') && !isFinal(lease.status) && !destroyed
+  if (runs === lease.charged && !isLost) return
+  const account = await lockBalance(tx, accountId, at)
+  if (runs) return await startCompute(tx, account, instanceId)
+  if (!isLost) return await stopMeters(tx, account, computeOf([instanceId]))
+  const [row] = await tx.rows(sql`SELECT seen_at FROM instances WHERE id = ${instanceId}`)
+  // Nobody knows what became of it after it was seen last.
+  const last = status === 'offline' ? ((row?.[0] as Date | null) ?? at) : (seenAt ?? at)
+  await stopMeters(tx, account, ofInstances([instanceId]), last)
+  await refundBeyond(tx, account, instanceId, last)
 }
 
 /** A machine that owes an answer for any of its instances is given nothing new, until it has answered for all. */

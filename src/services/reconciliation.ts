@@ -14,6 +14,10 @@ import { createTurns } from './reconciliation-turns.ts'
 
 const { sql } = Prisma
 
+const isCharged = sql`EXISTS (
+  SELECT FROM meters m WHERE m.instance_id = i.id AND m.kind = 'compute' AND m.rate_nanos > 0
+  AND NOT EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id))`
+
 /** A gateway that dies keeps its instances from the others for so long. */
 const leaseMs = 30_000
 
@@ -35,23 +39,23 @@ export function reconciliationServices({ database, now, secrets }: Deps) {
         SELECT i.id, i.account_id, i.machine_id, i.generation, i.attempts, i.target_state, i.status, i.interruptible,
           EXISTS (SELECT FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id),
           i.started_at IS NOT NULL, i.destroyed_at IS NOT NULL, i.vm, i.launch ->> 'mode', ${sshKeysOfInstance},
-          coalesce(i.reason_code = 'MACHINE_ERROR', false), i.destroyed_at, i.status_changed_at, i.unreachable_at, i.unconfirmed_at
+          coalesce(i.reason_code = 'MACHINE_ERROR', false), ${isCharged}, i.destroyed_at, i.status_changed_at, i.unreachable_at, i.unconfirmed_at
         FROM instances i WHERE i.id = ANY(${taken.map(String)}::bigint[]) AND i.leased_until = ${leasedUntil}`)
       return rows.map(row => {
         const [instanceId, accountId, machineId, generation, attempts, targetState, status, interruptible, ...rest] =
           row
-        const [granted, hasRun, destroyed, vm, mode, keys, refused, ...instants] = rest as [
+        const [granted, hasRun, destroyed, vm, mode, keys, refused, charged, ...instants] = rest as [
           ...[boolean, boolean, boolean, boolean],
           LaunchConfig['mode'],
           string[],
-          boolean,
+          ...[boolean, boolean],
           ...(Date | null)[],
         ]
         const [destroyedAt, statusChangedAt, unreachableAt, unconfirmedAt] = instants
         const sshKeys = takesSshKeys({ vm, mode }) ? keys : null
         const facts = { instanceId, accountId, machineId, leasedUntil, generation, attempts, targetState, status }
         const times = { destroyedAt, statusChangedAt, unreachableAt, unconfirmedAt }
-        return { ...facts, interruptible, granted, hasRun, destroyed, sshKeys, refused, ...times } as Lease
+        return { ...facts, interruptible, granted, charged, hasRun, destroyed, sshKeys, refused, ...times } as Lease
       })
     },
 

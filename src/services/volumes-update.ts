@@ -6,6 +6,7 @@ import { diskMbOf } from '../domain/offers.ts'
 import { agreeVolume, newVolumeIssues, offersStorage, type Volume, volumeInUse } from '../domain/volumes.ts'
 import { needCredit } from './accounts.ts'
 import { authorise } from './authorise.ts'
+import { lockBalance, openMeters, stopMeters } from './billing-meters.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
 import { once } from './idempotency.ts'
@@ -39,7 +40,7 @@ export function volumeChangeServices(deps: Deps) {
       const request = { operation: 'volumes.create' as const, input, idempotencyKey }
       const at = now()
       const { result, replayed } = await once(deps, actor, request, async tx => {
-        await needCredit(tx, actor)
+        await needCredit(tx, actor, at)
         // No machine has a larger id.
         const machine = machineId < 2 ** 31 ? await lockMachine(tx, machineId) : undefined
         if (!machine || !offersStorage(machine, at)) {
@@ -50,6 +51,8 @@ export function volumeChangeServices(deps: Deps) {
         agreeVolume(machine, { sizeMb, maxPriceNanos })
         const [id] = await insertVolumes(tx, actor, machine, [{ name, sizeGb }], at)
         await relistMarket(tx, await changeRoom(tx, machine, { diskMb: -sizeMb }), at)
+        const account = await lockBalance(tx, actor.accountId, at)
+        await openMeters(tx, account, { apiKeyId: actor.apiKeyId, volumeIds: [id as bigint] })
         return { id: String(id) }
       })
       // Also when it was deleted since: a repetition is answered as the first request was.
@@ -78,6 +81,7 @@ export function volumeChangeServices(deps: Deps) {
         const before = { volumeId: String(id), name, sizeMb, machineId: machine.id }
         const event = { type: 'VOLUME_DELETED' as const, accountId, apiKeyId, before, reason: 'USER_REQUEST' }
         await recordEvents(tx, [event], at)
+        await stopMeters(tx, await lockBalance(tx, accountId, at), sql`m.volume_id = ${id}`)
       })
     },
   }

@@ -112,9 +112,10 @@ describe('credit that is granted', () => {
     expect(await creditOf(apiKey)).toBe(1.000000012)
     await expect(grant(6n, { idempotencyKey: 'ticket 7' })).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
     // The database itself allows no second.
-    const copy = `INSERT INTO events (type, account_id, before, after, at) SELECT type, account_id, before, after, at FROM events`
-    await expect(app.sql(`${copy} WHERE account_id = ${account.id} AND after ? 'idempotencyKey'`)).rejects.toThrow(
-      'events_grant_once',
+    const copied = 'account_id, kind, amount_nanos, idempotency_key, posted_at'
+    const copy = `INSERT INTO ledger_entries (${copied}) SELECT ${copied} FROM ledger_entries`
+    await expect(app.sql(`${copy} WHERE account_id = ${account.id} AND idempotency_key IS NOT NULL`)).rejects.toThrow(
+      'ledger_entries_account_id_idempotency_key_key',
     )
     await newAccount()
     expect(await grant(5n, { idempotencyKey: 'ticket 7' })).toMatchObject({ replayed: false })

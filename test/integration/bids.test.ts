@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../support/app.ts'
+import { creditSql } from '../support/money.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
 
 let app: TestApp
@@ -279,7 +280,7 @@ describe('a new bid is refused', () => {
     const key = await app.newKey(null, someCredit)
     const id = await rentals.rent(key, { price: 0.25 })
     const [row] = await app.sql(`SELECT account_id FROM instances WHERE id = ${id}`)
-    await app.sql(`UPDATE accounts SET posted_nanos = 0 WHERE id = ${(row as { account_id: number }).account_id}`)
+    await app.sql(creditSql(0n, `id = ${(row as { account_id: number }).account_id}`))
     expect(await changeBid(key, id, '0.26')).toMatchObject({
       ...{ code: 'INSUFFICIENT_CREDIT', message: 'You lack credit.', available: '0', retryable: true },
     })

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RestAnswer, startApp, type TestApp } from '../support/app.ts'
 import { listMachines } from '../support/factories.ts'
+import { creditSql } from '../support/money.ts'
 
 let [first, second]: TestApp[] = []
 let apps: TestApp[]
@@ -12,7 +13,7 @@ beforeAll(async () => {
   second = await startApp({ beside: first })
   apps = [first, second]
   key = await first.newKey()
-  await sql('UPDATE accounts SET posted_nanos = 100000000000')
+  await sql(creditSql(100_000_000_000n, 'true'))
 })
 
 afterAll(async () => {

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../support/app.ts'
 import { codes, type Faces, facesOf } from '../support/faces.ts'
+import { creditSql } from '../support/money.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
 
 let app: TestApp
@@ -79,8 +80,9 @@ describe('an update', () => {
   it.each(['an id that never was', 'no credit', 'no permission', 'no key'])('with %s is refused alike', async name => {
     const poor = await app.newKey(null, someCredit)
     const [one, other] = name === 'an id that never was' ? [987_654, 987_654] : await twins('created', poor)
-    await app.sql(`UPDATE accounts SET posted_nanos = 0
-      WHERE id IN (SELECT account_id FROM instances WHERE id = ${one}) AND ${name === 'no credit'}`)
+    await app.sql(
+      creditSql(0n, `id IN (SELECT account_id FROM instances WHERE id = ${one}) AND ${name === 'no credit'}`),
+    )
     const reader = await app.scopedKey(poor, { api: { instance_read: {} } })
     const actor = { 'no permission': reader, 'no key': undefined }[name] ?? (name === 'no key' ? undefined : poor)
     const rest = await app.rest(actor, 'PUT', `/instances/${one}/`, { state: 'running' })

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../support/app.ts'
+import { creditSql } from '../support/money.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
 import { withSession } from '../support/sessions.ts'
 
@@ -111,7 +112,7 @@ describe('an idempotency key', () => {
     const poor = await app.newKey()
     const offer = await rentals.newOffer()
     expect(await overGraphql(app, poor, offer, 'no credit')).toMatchObject({ code: 'INSUFFICIENT_CREDIT' })
-    await app.sql('UPDATE accounts SET posted_nanos = 1000000000 WHERE posted_nanos = 0')
+    await app.sql(creditSql(1_000_000_000n, 'posted_nanos = 0'))
     expect(await overGraphql(app, poor, offer, 'no credit')).toMatchObject({ code: 'OK', replayed: false })
   })
 

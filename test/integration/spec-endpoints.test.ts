@@ -149,7 +149,7 @@ describe('4. Get one instance', () => {
 
 describe('5. Get current user', () => {
   it('answers the account object: a success confirms that the key is valid', async () => {
-    const { status, body } = await app.rest(key, 'GET', '/users/current/')
+    const { status, body } = await app.rest(await app.newKey(null, someCredit), 'GET', '/users/current/')
     expect([status, body]).toMatchObject([200, { email: expect.stringContaining('@'), credit: 100, ssh_key: '' }])
     expect((await app.rest('wrong', 'GET', '/users/current/')).status).toBe(401)
   })

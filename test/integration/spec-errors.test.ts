@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../support/app.ts'
+import { creditSql } from '../support/money.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
 
 let app: TestApp
@@ -43,7 +44,7 @@ describe('Errors, bulk update', () => {
   it('400 insufficient_credit "You lack credit." for billing problems', async () => {
     const poor = await app.newKey(null, someCredit)
     const id = await rentals.rent(poor, { target_state: 'stopped' })
-    await app.sql(`UPDATE accounts SET posted_nanos = 0 WHERE id = (SELECT account_id FROM instances WHERE id = ${id})`)
+    await app.sql(creditSql(0n, `id = (SELECT account_id FROM instances WHERE id = ${id})`))
     const { status, body } = await bulk({ ids: [id], state: 'running' }, poor)
     expect([status, body]).toEqual(failure(400, 'insufficient_credit', 'You lack credit.'))
     expect(await rentals.read(poor, id)).toMatchObject({ intended_status: 'stopped' })

@@ -8,6 +8,7 @@ import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { listMachines } from '../support/factories.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
+import { creditSql } from '../support/money.ts'
 
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 80)
@@ -23,7 +24,7 @@ beforeAll(async () => {
   gateway = openGateway({ url: database.url, now: manualClock().now })
   rich = await gateway.newActor()
   poor = await gateway.newActor()
-  await gateway.sql('UPDATE accounts SET posted_nanos = 0 WHERE id = $1', [poor.accountId])
+  await gateway.sql(creditSql(0n, `id = ${poor.accountId}`))
 })
 
 afterAll(async () => {

@@ -17,7 +17,13 @@ export const Account = builder.prismaObject('Account', {
     id: t.id({ description: 'Starts with `acc_`.', resolve: ({ id }) => printId('Account', id) }),
     email: t.exposeString('email', { description: 'The address that the account is known by.' }),
     name: t.exposeString('name', { description: 'What its owner calls it. May be empty.' }),
-    credit: t.expose('postedNanos', { type: 'Usd', description: 'What is left to spend.' }),
+    credit: t.field({
+      type: 'Usd',
+      description:
+        'What is left to spend, at the instant that it is asked. Below zero is what disks have cost since it ended.',
+      resolve: async (_account, _args, context) =>
+        (await standings(context).load(context.actor.accountId))?.creditNanos ?? 0n,
+    }),
     sshKeys: t.field({
       type: [SshKey],
       description: `The keys that it logs in to its instances with, the oldest first, at most ${maxSshKeys}. ${needs('sshKeys.list')}`,
@@ -39,6 +45,12 @@ export const Account = builder.prismaObject('Account', {
       resolve: (_account, _args, { services, actor }) => services.webhooks.list(actor),
     }),
   }),
+})
+
+/** Nobody is given another account than his own. */
+const standings = loaderOf(async ({ services, actor }, ids: readonly number[]) => {
+  const standing = await services.accounts.standing(actor)
+  return ids.map(id => ({ id, ...standing }))
 })
 
 /** Other accounts are not found, whether they exist or not. */

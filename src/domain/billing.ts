@@ -1,0 +1,127 @@
+// What things cost over time. A rate is nano-dollars per hour, so in a millisecond it makes that many parts of a
+// nano-dollar, of which there are 3,600,000. What does not make a whole nano-dollar is carried on, so that it makes no
+// difference how often something is charged.
+
+const parts = 3_600_000n
+
+export type Charge = { amountNanos: bigint; carried: number }
+
+export function charge(rateNanos: bigint, ms: number, carried: number): Charge {
+  const all = rateNanos * BigInt(ms) + BigInt(carried)
+  return { amountNanos: all / parts, carried: Number(all % parts) }
+}
+
+/** What goes on costing something, and is charged up to `since`. */
+export type Meter = {
+  rateNanos: bigint
+  since: Date
+  carried: number
+  /** When it ended, if that is not charged yet. */
+  end: Date | null
+}
+
+/** A charge for a period: never for less than nothing, and nothing beyond the end of the meter. */
+export function chargeUntil({ rateNanos, since, carried, end }: Meter, until: Date) {
+  const periodEnd = end !== null && end < until ? end : until
+  const ms = Math.max(0, periodEnd.getTime() - since.getTime())
+  return {
+    periodStart: since,
+    periodEnd,
+    rateNanos,
+    carried,
+    ms,
+    amountNanos: charge(rateNanos, ms, carried).amountNanos,
+  }
+}
+
+/** What was charged for a period, and how much of that is beyond an instant. */
+export function chargedBeyond(
+  { periodStart, rateNanos, carried, amountNanos }: Omit<ReturnType<typeof chargeUntil>, 'ms' | 'periodEnd'>,
+  instant: Date,
+): bigint {
+  const ms = Math.max(0, instant.getTime() - periodStart.getTime())
+  return amountNanos - charge(rateNanos, ms, carried).amountNanos
+}
+
+/**
+ * What an account has, and what takes of it: the sum of its ledger and, of all its meters together, the rates and the
+ * origins, which are the sums of rate times `since` in ms less what is carried. So it costs nothing that time passes.
+ */
+export type Balance = {
+  /** The instant that is asked for, but never one before `meteredAt`: its time does not go back. */
+  at: Date
+  /** No meter begins later. */
+  meteredAt: Date
+  postedNanos: bigint
+  computeRateNanos: bigint
+  computeOrigin: bigint
+  diskRateNanos: bigint
+  diskOrigin: bigint
+  /** Meters of GPUs that ended, and are in the sums as if they had not. */
+  ends: { rateNanos: bigint; since: Date; at: Date }[]
+}
+
+/** What there is at that instant, in parts, while everything goes on. */
+function partsAt(balance: Balance, ms: bigint): bigint {
+  const { postedNanos, computeRateNanos, computeOrigin, diskRateNanos, diskOrigin, ends } = balance
+  const spent = (computeRateNanos + diskRateNanos) * ms - computeOrigin - diskOrigin
+  const beyond = ends.map(({ rateNanos, ...end }) => rateNanos * positive(ms - endMs(end)))
+  return postedNanos * parts - spent + sum(beyond)
+}
+
+const endMs = ({ since, at }: { since: Date; at: Date }) => BigInt(Math.max(since.getTime(), at.getTime()))
+const positive = (value: bigint) => (value > 0n ? value : 0n)
+const sum = (values: bigint[]) => values.reduce((total, value) => total + value, 0n)
+
+/**
+ * The last millisecond that the account can pay for, if everything goes on as it does; null where it costs nothing. From
+ * then on no GPU is charged: that a gateway finds so late is not the renter's to pay.
+ */
+export function creditEnd(balance: Balance): Date | null {
+  let ms = BigInt(balance.meteredAt.getTime())
+  if (partsAt(balance, ms) < 0n) return balance.meteredAt
+  const steps = [...new Set(balance.ends.map(endMs))].filter(step => step > ms).sort((a, b) => Number(a - b))
+  for (const next of [...steps, undefined]) {
+    const rate = rateAt(balance, ms)
+    const end = rate > 0n ? ms + partsAt(balance, ms) / rate : undefined
+    if (end !== undefined && (next === undefined || end < next)) return new Date(Number(end))
+    if (next !== undefined) ms = next
+  }
+  return null
+}
+
+function rateAt({ computeRateNanos, diskRateNanos, ends }: Balance, ms: bigint): bigint {
+  const ended = ends.filter(end => endMs(end) <= ms).map(({ rateNanos }) => rateNanos)
+  return computeRateNanos + diskRateNanos - sum(ended)
+}
+
+export type Standing = {
+  /** What is left, to the nano-dollar. Below zero is what disks cost since it ended. */
+  creditNanos: bigint
+  /** What everything costs per hour now. */
+  burnNanos: bigint
+  /** When the credit ends, if everything goes on as it does; null where nothing costs anything. */
+  endsAt: Date | null
+  /** Whether it has ended. */
+  isOver: boolean
+}
+
+/** How an account stands at the instant that is asked for. */
+export function standingOf(balance: Balance): Standing {
+  const now = BigInt(balance.at.getTime())
+  const endsAt = creditEnd(balance)
+  const end = endsAt === null ? now : BigInt(endsAt.getTime())
+  const isOver = endsAt !== null && now >= end
+  const left = isOver ? partsAt(balance, end) - balance.diskRateNanos * (now - end) : partsAt(balance, now)
+  return {
+    creditNanos: roundedUp(left),
+    burnNanos: isOver ? balance.diskRateNanos : rateAt(balance, now),
+    endsAt,
+    isOver,
+  }
+}
+
+/** In whole nano-dollars: of one that is begun nothing is charged yet. */
+function roundedUp(left: bigint): bigint {
+  return left > 0n ? (left + parts - 1n) / parts : left / parts
+}

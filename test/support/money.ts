@@ -1,0 +1,6 @@
+/** Makes what accounts have this much, for those that a condition on `accounts` names. */
+export function creditSql(nanos: bigint, condition: string): string {
+  return `INSERT INTO ledger_entries (account_id, kind, amount_nanos, reason, posted_at)
+    SELECT id, 'adjustment', ${nanos} - posted_nanos, 'a test', now() FROM accounts
+    WHERE posted_nanos <> ${nanos} AND ${condition}`
+}
