@@ -61,9 +61,12 @@ export async function lockBalance(tx: Transaction, accountId: number, at: Date):
   const balance = await readBalance(tx, accountId, at)
   const { endsAt, isOver } = standingOf(balance)
   if (!isOver || balance.computeRateNanos === 0n) return balance
-  await tx.rows(sql`
-    INSERT INTO meter_ends (meter_id, account_id, at) SELECT id, account_id, ${endsAt}::timestamptz FROM meters
-    WHERE account_id = ${accountId} AND kind = 'compute' AND rate_nanos > 0`)
+  const capped = await tx.rows(sql`
+    INSERT INTO meter_ends (meter_id, account_id, at) SELECT id, account_id, ${endsAt}::timestamptz FROM meters m
+    WHERE account_id = ${accountId} AND kind = 'compute' AND rate_nanos > 0
+    AND NOT EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id AND e.at <= ${endsAt}) RETURNING id`)
+  // All have ended already, and disks alone have used up what was left.
+  if (capped.length === 0) return balance
   await tx.rows(sql`UPDATE accounts SET credit_ended_at = greatest(credit_ended_at, ${endsAt}) WHERE id = ${accountId}`)
   return await readBalance(tx, accountId, at)
 }
