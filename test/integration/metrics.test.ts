@@ -33,7 +33,7 @@ describe('/metrics', () => {
     expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
     const text = await response.text()
     expect(text).toContain('berth_http_requests_total{face="rest",status="404"} 1\n')
-    for (const kind of ['instances', 'policies', 'webhooks']) expect(text).toContain(`berth_due_work{kind="${kind}"} `)
+    for (const kind of ['instances', 'policies', 'billing', 'webhooks']) expect(text).toContain(`berth_due_work{kind="${kind}"} `)
     expect(text).toContain('berth_database_up 1\n')
     expect(text).toContain('berth_outbox_lag_seconds ')
     expect(text).toContain('berth_event_loop_delay_max_seconds ')
