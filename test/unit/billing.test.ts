@@ -117,6 +117,8 @@ describe('the end of credit', () => {
     expect(creditEnd(aBalance({ ends: [end] }))).toEqual(later(12 * hour))
     expect(creditEnd(aBalance({ ends: [end], diskRateNanos: 0n, diskOrigin: 0n }))).toBeNull()
     expect(creditEnd(aBalance({ ends: [{ ...end, at: later(8_000_001) }] }))).toEqual(later(8_000_000))
+    const spent = { ...end, at: later(9_000_000) }
+    expect(creditEnd(aBalance({ ends: [spent], diskRateNanos: 0n, diskOrigin: 0n }))).toBeNull()
     // With nothing left for the disk, when both come at once.
     expect(creditEnd(aBalance({ ends: [{ ...end, at: later(8_000_000) }] }))).toEqual(later(8_000_000))
   })
