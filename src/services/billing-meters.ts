@@ -89,7 +89,10 @@ export async function openMeters(
 
 type Charged = Meter & { id: bigint; kind: 'compute' | 'disk' }
 
-/** Charges meters up to an instant. Those that have ended cost nothing from then on. */
+/**
+ * Charges meters up to an instant. Those that have ended cost nothing from then on; an end of what had been stopped
+ * before it was told is forgotten. What goes on is returned.
+ */
 export async function chargeMeters(
   tx: Transaction,
   { accountId, at }: AccountBalance,
@@ -98,13 +101,14 @@ export async function chargeMeters(
 ): Promise<Charged[]> {
   const rows = await tx.rows(sql`
     SELECT m.id, m.kind, m.rate_nanos, m.since, m.carried, (SELECT min(e.at) FROM meter_ends e WHERE e.meter_id = m.id)
-    FROM meters m WHERE m.account_id = ${accountId} AND m.rate_nanos > 0 AND ${which} ORDER BY m.id`)
+    FROM meters m WHERE m.account_id = ${accountId} AND ${which}
+    AND (m.rate_nanos > 0 OR EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id)) ORDER BY m.id`)
   const meters = rows.map(
     ([id, kind, rateNanos, since, carried, end]) => ({ id, kind, rateNanos, since, carried, end }) as Charged,
   )
   const entries = meters.flatMap(meter => {
     const { ms, amountNanos, ...period } = chargeUntil(meter, until)
-    if (ms === 0) return []
+    if (ms === 0 || meter.rateNanos === 0n) return []
     const { id: meterId, kind } = meter
     return [{ accountId, meterId, kind, ...period, amountNanos: -amountNanos, postedAt: at }]
   })
@@ -115,7 +119,7 @@ export async function chargeMeters(
     ended.map(({ id }) => id),
     0n,
   )
-  return meters.filter(({ end }) => end === null || end > until)
+  return meters.filter(({ rateNanos, end }) => rateNanos > 0n && (end === null || end > until))
 }
 
 /** Charges meters up to an instant, after which they cost nothing. */
@@ -163,7 +167,7 @@ export async function startCompute(tx: Transaction, account: AccountBalance, ins
 
 async function setRates(tx: Transaction, ids: bigint[], rateNanos: bigint): Promise<void> {
   if (ids.length === 0) return
-  await tx.rows(sql`DELETE FROM meter_ends WHERE meter_id = ANY(${ids.map(String)}::bigint[])`)
+  if (rateNanos === 0n) await tx.rows(sql`DELETE FROM meter_ends WHERE meter_id = ANY(${ids.map(String)}::bigint[])`)
   await tx.rows(sql`UPDATE meters SET rate_nanos = ${rateNanos} WHERE id = ANY(${ids.map(String)}::bigint[])`)
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { newAccount, type TestAccount } from '../support/accounts.ts'
 import { startApp, type TestApp } from '../support/app.ts'
-import { checkMoney } from '../support/billing-laws.ts'
+import { checkMoney } from '../support/billing-recount.ts'
 import { chanceOf } from '../support/chance.ts'
 import { volumesOf } from '../support/volumes.ts'
 

@@ -222,10 +222,11 @@ CREATE TRIGGER "ledger_entries_stay" BEFORE UPDATE OR DELETE ON "ledger_entries"
 CREATE TRIGGER "ledger_entries_stay_all" BEFORE TRUNCATE ON "ledger_entries" FOR EACH STATEMENT EXECUTE FUNCTION "is_refused"();
 CREATE TRIGGER "meters_stay" BEFORE DELETE ON "meters" FOR EACH ROW EXECUTE FUNCTION "is_refused"();
 CREATE TRIGGER "meters_stay_all" BEFORE TRUNCATE ON "meters" FOR EACH STATEMENT EXECUTE FUNCTION "is_refused"();
--- A meter that costs something moves on by being charged alone; one that costs nothing may begin anew.
+-- A meter is of one thing for ever. While it costs something, it moves on by being charged alone; then it may begin anew.
 CREATE TRIGGER "meters_move_by_charges" BEFORE UPDATE ON "meters" FOR EACH ROW
   WHEN (pg_trigger_depth() = 0 AND (NEW."charged_nanos" <> OLD."charged_nanos" OR NEW."carried" <> OLD."carried"
-    OR NEW."account_id" <> OLD."account_id" OR NEW."kind" <> OLD."kind"
+    OR (NEW."id", NEW."account_id", NEW."api_key_id", NEW."instance_id", NEW."volume_id", NEW."kind")
+      IS DISTINCT FROM (OLD."id", OLD."account_id", OLD."api_key_id", OLD."instance_id", OLD."volume_id", OLD."kind")
     OR NEW."since" < OLD."since" OR (NEW."since" <> OLD."since" AND OLD."rate_nanos" > 0)))
   EXECUTE FUNCTION "is_refused"();
 
