@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { nextPolicy, type PolicyFacts } from '../../src/domain/instances-policy.ts'
+import { nextPolicy, noArrangement, type PolicyFacts } from '../../src/domain/instances-policy.ts'
 
 const hour = 3_600_000
 const rented = new Date('2026-11-21T12:00:00.000Z')
@@ -9,6 +9,13 @@ const ofHours = (hours: number, facts: Partial<PolicyFacts> = {}): PolicyFacts =
   endsAt: later(hours),
   announcedAt: null,
   destroyedAt: null,
+  ...noArrangement,
+  targetState: 'running',
+  status: 'running',
+  statusChangedAt: rented,
+  claimedAt: rented,
+  computeNanos: 0n,
+  meters: [],
   ...facts,
 })
 
