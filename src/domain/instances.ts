@@ -57,6 +57,8 @@ export const reasonCodes = [
   'HOST_OFFLINE',
   'CONTAINER_LOST',
   'RENTAL_ENDED',
+  'NO_CREDIT',
+  'DEBT',
   'SCHEDULE',
   'COST_LIMIT',
 ] as const

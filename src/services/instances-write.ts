@@ -53,6 +53,7 @@ export async function writeSteps(
       destroyed_at = CASE WHEN new.destroy THEN ${at}::timestamptz END,
       stop_at = CASE WHEN new.lapses THEN NULL ELSE stop_at END,
       policy_due_at = CASE WHEN new.destroy THEN NULL WHEN new.moves AND ${isArranged} THEN ${at} ELSE policy_due_at END,
+      target_reason = CASE WHEN instances.target_state <> new.target_state THEN ${cause.reason} ELSE target_reason END,
       claimed_at = CASE WHEN instances.target_state <> new.target_state THEN ${at} ELSE claimed_at END,
       generation = generation + new.moves::int, due_at = CASE WHEN new.moves THEN ${at} ELSE due_at END
     FROM unnest(
