@@ -2,7 +2,7 @@
 
 import { costAt } from './billing-cost.ts'
 import { type Issue, invalidInput } from './errors.ts'
-import { type Arrangement, nextPolicy, noArrangement, type PolicyFacts, stoppedSince } from './instances-policy.ts'
+import { type Arrangement, noArrangement, type PolicyFacts, stoppedSince } from './instances-policy.ts'
 import { printUsd } from './money.ts'
 
 /** Null takes away what was arranged, and an absent part stays as it is. Durations are in whole seconds. */
@@ -82,20 +82,12 @@ function durationProblem(ms: bigint | null, facts: PolicyFacts | undefined, at: 
     : undefined
 }
 
-/**
- * What a change makes of an instance's arrangement, or null where it is so already. Refused by throwing. What is about to
- * be destroyed as it was arranged is past changing.
- */
+/** What a change makes of an instance's arrangement, or null where it is so already. Refused by throwing. */
 export function changePolicy(facts: PolicyFacts, wish: PolicyWish, at: Date): Arrangement | null {
   const after = arrangementOf(wish, facts)
   const issues = policyIssues(after, facts, at)
   if (issues.length > 0) throw invalidInput(issues)
   return changedParts(after, facts).length > 0 ? after : null
-}
-
-export function isAboutToGo(facts: PolicyFacts, at: Date): boolean {
-  const next = nextPolicy(facts, at)
-  return next?.deed === 'destroy' && next.at <= at
 }
 
 /** What is arranged for later than the rental lasts does not happen. */

@@ -29,7 +29,11 @@ export type PolicyFacts = Arrangement &
  * What happens, and when: `announce` tells that its rental will end, `destroy` ends it; `lapse` is an instant to stop at
  * which comes when it is stopped already, and is over then.
  */
-type Policy = { at: Date } & ({ deed: 'announce' | 'lapse' } | { deed: 'stop' | 'destroy'; reason: Reason })
+type Policy = { at: Date } & (
+  | { deed: 'announce' | 'lapse' }
+  | { deed: 'stop'; code: 'SCHEDULE' | 'COST_LIMIT' }
+  | { deed: 'destroy'; reason: Reason }
+)
 
 /** So long before it ends that is told; at once, when it is rented for less. */
 export const announcedMs = 24 * 3_600_000
@@ -73,12 +77,11 @@ function stops(facts: PolicyFacts): Policy[] {
   const runs = wantsGpus({ targetState, status, destroyed: false })
   const costsTooMuch = runs && stopAtCostNanos !== null ? costEnd(meters, stopAtCostNanos) : null
   return [
-    ...(stopAt ? [runs ? { at: stopAt, deed: 'stop' as const, reason: toBeStopped } : lapse(stopAt)] : []),
-    ...(costsTooMuch ? [{ at: costsTooMuch, deed: 'stop' as const, reason: costLimit(stopAtCostNanos ?? 0n) }] : []),
+    ...(stopAt && runs ? [{ at: stopAt, deed: 'stop' as const, code: 'SCHEDULE' as const }] : []),
+    ...(stopAt && !runs ? [{ at: stopAt, deed: 'lapse' as const }] : []),
+    ...(costsTooMuch ? [{ at: costsTooMuch, deed: 'stop' as const, code: 'COST_LIMIT' as const }] : []),
   ]
 }
-
-const lapse = (at: Date): Policy => ({ at, deed: 'lapse' })
 
 function announcement({ createdAt, endsAt, announcedAt }: PolicyFacts): Policy[] {
   if (announcedAt) return []
@@ -99,8 +102,18 @@ export function stoppedSince({
   return claimedAt > statusChangedAt ? claimedAt : statusChangedAt
 }
 
-/** Why an instance may not start, although its account could pay for it. It must be able to pay for its first instant. */
-export function whyNotAnyMore({ stopAtCostNanos, meters, computeNanos }: PolicyFacts, at: Date): string | undefined {
+/** It is late, and nothing changes that any more. */
+export function isAboutToGo(facts: PolicyFacts, at: Date): boolean {
+  const next = nextPolicy(facts, at)
+  return next?.deed === 'destroy' && next.at <= at
+}
+
+export const aboutToGo = 'It is about to be destroyed, as was arranged.'
+
+/** Why an instance may not start by what is arranged for it. What it is to cost must pay for its first instant. */
+export function whyNoStart(facts: PolicyFacts, at: Date): string | undefined {
+  const { stopAtCostNanos, meters, computeNanos } = facts
+  if (isAboutToGo(facts, at)) return aboutToGo
   if (stopAtCostNanos === null) return undefined
   const running = meters.map(meter =>
     meter.kind === 'compute' ? { ...chargedUpTo(meter, at), rateNanos: computeNanos, end: null } : meter,
@@ -115,13 +128,8 @@ const rentalEnded: Reason = {
   code: 'RENTAL_ENDED',
   message: 'Its machine left the market at the instant that was told when it was rented.',
 }
-const toBeStopped: Reason = { code: 'SCHEDULE', message: 'It was arranged to stop at this instant.' }
 const toBeDestroyed: Reason = { code: 'SCHEDULE', message: 'It was arranged to be destroyed at this instant.' }
 
 function stoppedTooLong(ms: number): Reason {
   return { code: 'SCHEDULE', message: `It was arranged to be destroyed when it was stopped for ${ms / 1000} seconds.` }
-}
-
-function costLimit(nanos: bigint): Reason {
-  return { code: 'COST_LIMIT', message: `It was arranged to stop when it had cost ${printUsd(nanos)} $.` }
 }

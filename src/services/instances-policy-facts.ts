@@ -4,7 +4,7 @@ import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
 import type { CostMeter } from '../domain/billing-cost.ts'
 import type { StartRefusals } from '../domain/instances-command.ts'
-import { chargedUntil, nextPolicy, type PolicyFacts, whyNotAnyMore } from '../domain/instances-policy.ts'
+import { chargedUntil, nextPolicy, type PolicyFacts, whyNoStart } from '../domain/instances-policy.ts'
 import type { AccountBalance } from './billing-meters.ts'
 
 const { sql } = Prisma
@@ -60,12 +60,12 @@ export async function arrange(
   tx.announce()
 }
 
-/** Why those of them may not start that have cost as much as was arranged. */
+/** Why those of them may not start that may not by what is arranged for them. */
 export async function startRefusals(tx: Transaction, ids: readonly bigint[], at: Date): Promise<StartRefusals> {
   const facts = await policyFactsOf(tx, ids)
   return new Map(
     [...facts].flatMap(([id, one]) => {
-      const refusal = whyNotAnyMore(one, at)
+      const refusal = whyNoStart(one, at)
       return refusal === undefined ? [] : [[id, refusal] as const]
     }),
   )

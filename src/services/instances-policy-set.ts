@@ -3,13 +3,8 @@ import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { DomainError, notFound } from '../domain/errors.ts'
 import type { Instance } from '../domain/instances.ts'
-import {
-  changedParts,
-  changePolicy,
-  isAboutToGo,
-  type PolicyWish,
-  policyFacts,
-} from '../domain/instances-policy-change.ts'
+import { aboutToGo, isAboutToGo } from '../domain/instances-policy.ts'
+import { changedParts, changePolicy, type PolicyWish, policyFacts } from '../domain/instances-policy-change.ts'
 import { authorise } from './authorise.ts'
 import { lockBalance } from './billing-meters.ts'
 import type { Deps } from './deps.ts'
@@ -42,7 +37,7 @@ async function setIn(tx: Transaction, actor: Actor, id: bigint, wish: PolicyWish
   const before = (await policyFactsOf(tx, [id])).get(id)
   if (!before) throw notFound('Instance', id)
   if (isAboutToGo(before, at)) {
-    throw new DomainError('INVALID_STATE', 'It is about to be destroyed, as was arranged.', { instanceId: id })
+    throw new DomainError('INVALID_STATE', aboutToGo, { instanceId: id })
   }
   const after = changePolicy(before, wish, account.at)
   if (!after) return

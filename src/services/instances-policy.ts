@@ -81,7 +81,7 @@ async function execute(tx: Transaction, locked: Locked, facts: PolicyFacts, at: 
       await lapse(tx, locked, at)
       return []
     case 'stop': {
-      const reason = policy.reason.code
+      const reason = policy.code
       const moved = await writeSteps(tx, { reason }, [{ id, outcome: 'applied', targetState: 'stopped' }], [locked], at)
       if (reason === 'SCHEDULE') await lapse(tx, locked, at)
       return moved
