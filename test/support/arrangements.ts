@@ -37,8 +37,8 @@ export function arrangementsOf(app: TestApp, rentals: Rentals, key: () => string
   }
 
   /** The same, until it runs: since then its GPUs cost something. */
-  async function run(policy: Policy = {}, input: object = {}): Promise<number> {
-    const id = await rent(policy, input)
+  async function run(policy: Policy = {}, input: object = {}, machine: Listed['machine'] = {}): Promise<number> {
+    const id = await rent(policy, input, machine)
     for (let turn = 1; turn <= 100 && (await read(id)).status !== 'RUNNING'; turn += 1) {
       app.clock.advance(1_000)
       await app.idle()
