@@ -2,7 +2,7 @@
 // nano-dollar, of which there are 3,600,000. What does not make a whole nano-dollar is carried on, so that it makes no
 // difference how often something is charged.
 
-const parts = 3_600_000n
+export const parts = 3_600_000n
 
 export type Charge = { amountNanos: bigint; carried: number }
 

@@ -26,6 +26,7 @@ const sentences: Record<EventType, string | ((facts: Facts, before: Facts) => st
   INSTANCE_DESTROYED: 'It was destroyed.',
   INSTANCE_REMOVED: 'Nothing of it is left on its machine.',
   INSTANCE_BID_CHANGED: 'Its bid was changed.',
+  INSTANCE_POLICY_CHANGED: 'What is arranged for it was changed.',
   INSTANCE_SSH_KEYS_CHANGED: 'The SSH keys that log in to it were changed.',
   TEMPLATE_SAVED: named('The template', 'saved'),
   TEMPLATE_DELETED: named('The template', 'deleted'),
@@ -53,6 +54,8 @@ const reasons: Record<string, string> = {
   RENTAL_ENDED: 'Its machine left the market.',
   NO_CREDIT: 'The credit of its account ended.',
   DEBT: 'The credit of its account was below zero for too long.',
+  SCHEDULE: 'It was arranged so.',
+  COST_LIMIT: 'It had cost as much as was arranged.',
 }
 
 function because(reason: string | null): string {

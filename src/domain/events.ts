@@ -16,6 +16,7 @@ export const eventTypes = {
   INSTANCE_DESTROYED: 'instances.get',
   INSTANCE_REMOVED: 'instances.get',
   INSTANCE_BID_CHANGED: 'instances.get',
+  INSTANCE_POLICY_CHANGED: 'instances.get',
   INSTANCE_SSH_KEYS_CHANGED: 'instances.get',
   TEMPLATE_SAVED: 'templates.get',
   TEMPLATE_DELETED: 'templates.get',

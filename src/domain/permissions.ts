@@ -41,6 +41,7 @@ export const operations = {
   'instances.rent': 'instance_write',
   'instances.update': 'instance_write',
   'instances.changeBid': 'instance_write',
+  'instances.setPolicy': 'instance_write',
   'instances.attachSshKey': 'instance_write',
   'instances.detachSshKey': 'instance_write',
   'instances.execute': 'instance_write',
@@ -78,6 +79,7 @@ export const parameters = {
   /** `relabels`: whether the label is changed, alone or beside the state. */
   'instances.update': { id: 'number', relabels: 'boolean' },
   'instances.changeBid': one,
+  'instances.setPolicy': one,
   'instances.attachSshKey': one,
   'instances.detachSshKey': one,
   'instances.execute': one,
@@ -109,6 +111,7 @@ export const waysToAnInstance = [
   'instances.rent',
   'instances.update',
   'instances.changeBid',
+  'instances.setPolicy',
   'instances.attachSshKey',
   'instances.detachSshKey',
   'instances.destroy',

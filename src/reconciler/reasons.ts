@@ -4,7 +4,11 @@ import type { Reason } from '../domain/instances.ts'
 
 const asked: Reason = { code: 'USER_REQUEST', message: 'It was asked to stop.' }
 /** What stops an instance that nobody asked to. */
-const unasked: Reason[] = [{ code: 'NO_CREDIT', message: 'The credit of its account ended.' }]
+const unasked: Reason[] = [
+  { code: 'NO_CREDIT', message: 'The credit of its account ended.' },
+  { code: 'SCHEDULE', message: 'It was arranged to stop at this instant.' },
+  { code: 'COST_LIMIT', message: 'It had cost as much as was arranged.' },
+]
 
 /** Why an instance is to be stopped. */
 export function stoppedFor(targetReason: string | null): Reason {

@@ -24,13 +24,17 @@ export async function readBalance(
   at: Date,
 ): Promise<AccountBalance> {
   const [row] = await database.rows(sql`
-    SELECT ${balanceColumns}, ${endsOf} FROM accounts a WHERE a.id = ${accountId}`)
+    SELECT ${balanceColumns}, ${endsUntil(at)} FROM accounts a WHERE a.id = ${accountId}`)
   return toBalance(row as unknown[], accountId, at)
 }
 
-const endsOf = sql`(
+const endsUntil = (at: Date) => sql`(
   SELECT json_agg(json_build_array(m.rate_nanos::text, m.since, e.at)) FROM (
-    SELECT meter_id, min(at) AS at FROM meter_ends WHERE account_id = a.id GROUP BY meter_id
+    SELECT meter_id, min(at) AS at FROM (
+      SELECT meter_id, at FROM meter_ends WHERE account_id = a.id
+      UNION ALL SELECT id, ends_at FROM meters WHERE account_id = a.id AND rate_nanos > 0 AND kind = 'compute'
+      AND ends_at <= greatest(${at}::timestamptz, a.metered_at)
+    ) all_ends GROUP BY meter_id
   ) e JOIN meters m ON m.id = e.meter_id WHERE m.rate_nanos > 0)`
 
 function toBalance(row: unknown[], accountId: number, at: Date): AccountBalance {
@@ -78,12 +82,14 @@ export async function openMeters(
   { apiKeyId, instanceIds = [], volumeIds = [] }: { apiKeyId: number; instanceIds?: bigint[]; volumeIds?: bigint[] },
 ): Promise<void> {
   await tx.rows(sql`
-    INSERT INTO meters (account_id, api_key_id, instance_id, volume_id, kind, rate_nanos, since)
-    SELECT ${accountId}, ${apiKeyId}, of.instance_id, of.volume_id, of.kind, of.rate_nanos, ${at} FROM (
-      SELECT id AS instance_id, NULL::bigint AS volume_id, 'compute'::charge_kind AS kind, 0 AS rate_nanos FROM instances
+    INSERT INTO meters (account_id, api_key_id, instance_id, volume_id, kind, rate_nanos, since, ends_at)
+    SELECT ${accountId}, ${apiKeyId}, of.instance_id, of.volume_id, of.kind, of.rate_nanos, ${at}, of.ends_at FROM (
+      SELECT id AS instance_id, NULL::bigint AS volume_id, 'compute'::charge_kind AS kind, 0 AS rate_nanos, ends_at
+      FROM instances WHERE id = ANY(${instanceIds.map(String)}::bigint[])
+      UNION ALL SELECT id, NULL, 'disk', disk_nanos, ends_at FROM instances
       WHERE id = ANY(${instanceIds.map(String)}::bigint[])
-      UNION ALL SELECT id, NULL, 'disk', disk_nanos FROM instances WHERE id = ANY(${instanceIds.map(String)}::bigint[])
-      UNION ALL SELECT NULL, id, 'disk', disk_nanos FROM volumes WHERE id = ANY(${volumeIds.map(String)}::bigint[])
+      UNION ALL SELECT NULL, id, 'disk', disk_nanos, NULL FROM volumes
+      WHERE id = ANY(${volumeIds.map(String)}::bigint[])
     ) of`)
 }
 
@@ -100,7 +106,8 @@ export async function chargeMeters(
   until: Date = at,
 ): Promise<Charged[]> {
   const rows = await tx.rows(sql`
-    SELECT m.id, m.kind, m.rate_nanos, m.since, m.carried, (SELECT min(e.at) FROM meter_ends e WHERE e.meter_id = m.id)
+    SELECT m.id, m.kind, m.rate_nanos, m.since, m.carried,
+      least(m.ends_at, (SELECT min(e.at) FROM meter_ends e WHERE e.meter_id = m.id))
     FROM meters m WHERE m.account_id = ${accountId} AND ${which}
     AND (m.rate_nanos > 0 OR EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id)) ORDER BY m.id`)
   const meters = rows.map(

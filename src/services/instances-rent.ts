@@ -11,6 +11,7 @@ import { lockBalance, openMeters } from './billing-meters.ts'
 import type { Deps } from './deps.ts'
 import { once, type Request } from './idempotency.ts'
 import { findInstances } from './instances.ts'
+import { arrange } from './instances-policy-facts.ts'
 import { factsOf } from './instances-rent-facts.ts'
 import { saveRental } from './instances-rent-save.ts'
 import { settleMarket } from './market.ts'
@@ -85,6 +86,7 @@ export async function rentIn(
   if (launch.vm && keys === 0) throw sshKeyRequired()
   const account = await lockBalance(tx, actor.accountId, at)
   await openMeters(tx, account, { apiKeyId: actor.apiKeyId, instanceIds: [instanceId], volumeIds })
+  if (wish.policy) await arrange(tx, account, instanceId, at)
   return { instanceId: String(instanceId), warnings }
 }
 

@@ -21,6 +21,7 @@ import { commandServices } from './instances-command.ts'
 import { executeServices } from './instances-execute.ts'
 import { logServices } from './instances-logs.ts'
 import { policyServices } from './instances-policy.ts'
+import { policySetServices } from './instances-policy-set.ts'
 import { quoteServices } from './instances-quote.ts'
 import { rentServices } from './instances-rent.ts'
 import { instanceWatchServices } from './instances-watch.ts'
@@ -60,6 +61,7 @@ export function createServices(deps: Deps) {
       ...bestServices(deps),
       ...commandServices(deps),
       ...bidServices(deps),
+      ...policySetServices(deps),
       ...instanceWatchServices(deps),
       ...logServices(deps),
       ...executeServices(deps),

@@ -118,6 +118,13 @@ export type InstanceKind =
   | 'CONTAINER'
   | 'VM';
 
+export type InstancePolicyInput = {
+  destroyAt?: string | null | undefined;
+  destroyWhenStoppedFor?: number | null | undefined;
+  stopAt?: string | null | undefined;
+  stopAtCost?: string | null | undefined;
+};
+
 export type InstanceSpecInput = {
   diskGb?: number | null | undefined;
   env?: Array<EnvVarInput>;
@@ -128,6 +135,7 @@ export type InstanceSpecInput = {
   langUtf8?: boolean;
   mode?: LaunchModeInput | null | undefined;
   onStart?: string | null | undefined;
+  policy?: InstancePolicyInput | null | undefined;
   ports?: Array<PortMappingInput>;
   pythonUtf8?: boolean;
   registry?: RegistryCredentialInput | null | undefined;
@@ -318,6 +326,7 @@ export type PermissionOperation =
   | 'INSTANCES_LOGS'
   | 'INSTANCES_QUOTE'
   | 'INSTANCES_RENT'
+  | 'INSTANCES_SET_POLICY'
   | 'INSTANCES_UPDATE'
   | 'INSTANCES_WATCH'
   | 'MACHINES_GET'

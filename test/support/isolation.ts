@@ -103,6 +103,12 @@ export const fieldCases: Record<string, Case> = {
     ...instance('instances.changeBid'),
     ask: graphql(id => `mutation { changeBid(input: { instanceId: "${id}", bidPerHour: "0.3" }) { ${refused} } }`),
   },
+  setInstancePolicy: {
+    ...instance('instances.setPolicy'),
+    ask: graphql(
+      id => `mutation { setInstancePolicy(input: { instanceId: "${id}", stopAtCost: "3" }) { ${refused} } }`,
+    ),
+  },
   destroyInstances: {
     ...instance('instances.destroy'),
     ask: graphql(id => `mutation { destroyInstances(input: { ids: ["${id}"] }) { ${refused} ${update} } }`),

@@ -42,6 +42,7 @@ CREATE TABLE "meters" (
     "since" TIMESTAMPTZ(3) NOT NULL,
     "carried" INTEGER NOT NULL DEFAULT 0,
     "charged_nanos" BIGINT NOT NULL DEFAULT 0,
+    "ends_at" TIMESTAMPTZ(3),
 
     CONSTRAINT "meters_pkey" PRIMARY KEY ("id")
 );
@@ -149,6 +150,8 @@ ALTER TABLE "meters"
   ADD CONSTRAINT "meters_carry_parts" CHECK ("carried" BETWEEN 0 AND 3599999);
 -- One day's charges are found without asking what costs nothing.
 CREATE INDEX "meters_running" ON "meters" ("account_id", "since") WHERE "rate_nanos" > 0;
+-- What should have ended by now is found without asking what goes on.
+CREATE INDEX "meters_ending" ON "meters" ("account_id", "ends_at") WHERE "rate_nanos" > 0 AND "kind" = 'compute';
 CREATE INDEX "accounts_billing_due" ON "accounts" ("billing_due_at") WHERE "billing_due_at" IS NOT NULL;
 CREATE UNIQUE INDEX "spend_limits_one_of_a_kind" ON "spend_limits" ("account_id", coalesce("api_key_id", 0), "window");
 ALTER TABLE "spend_limits" ADD CONSTRAINT "spend_limits_amount" CHECK ("amount_nanos" >= 0);
@@ -272,12 +275,12 @@ CREATE TRIGGER "accounts_begin_with_nothing" BEFORE INSERT ON "accounts" FOR EAC
   EXECUTE FUNCTION "is_refused"();
 
 -- What is there already costs from now on.
-INSERT INTO "meters" ("account_id", "api_key_id", "instance_id", "kind", "rate_nanos", "since")
+INSERT INTO "meters" ("account_id", "api_key_id", "instance_id", "kind", "rate_nanos", "since", "ends_at")
 SELECT i."account_id", i."api_key_id", i."id", k."kind", CASE k."kind"
     WHEN 'disk' THEN CASE WHEN i."status" IN ('offline', 'unknown') THEN 0 ELSE i."disk_nanos" END
     ELSE CASE WHEN i."status" = 'running' AND i."target_state" = 'running' AND EXISTS (
       SELECT FROM "gpus" g WHERE g."machine_id" = i."machine_id" AND g."holder_id" = i."id") THEN i."compute_nanos" ELSE 0 END
-  END, now()
+  END, now(), i."ends_at"
 FROM "instances" i CROSS JOIN (VALUES ('compute'::"charge_kind"), ('disk')) AS k("kind") WHERE i."destroyed_at" IS NULL
 ORDER BY i."id";
 INSERT INTO "meters" ("account_id", "volume_id", "kind", "rate_nanos", "since")

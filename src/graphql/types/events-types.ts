@@ -12,6 +12,7 @@ const descriptions: Record<EventType, string> = {
   INSTANCE_DESTROYED: 'An instance was destroyed, and costs nothing from then on.',
   INSTANCE_REMOVED: 'What was left of a destroyed instance on its machine is gone.',
   INSTANCE_BID_CHANGED: 'An instance bids more or less.',
+  INSTANCE_POLICY_CHANGED: 'What is arranged for an instance was changed, or its instant to stop at has come.',
   INSTANCE_SSH_KEYS_CHANGED: 'An SSH key was added to an instance, or taken from it.',
   TEMPLATE_SAVED: 'A template was made or changed.',
   TEMPLATE_DELETED: 'A template was deleted.',
