@@ -8,6 +8,7 @@ const idTypes: Record<string, IdType> = {
   apiKeyId: 'ApiKey',
   machineId: 'Machine',
   offerId: 'Offer',
+  spendLimitId: 'SpendLimit',
   sshKeyId: 'SshKey',
   templateId: 'Template',
   volumeId: 'Volume',
@@ -19,7 +20,7 @@ const amounts: Record<string, string> = {
   diskNanos: 'pricePerHour',
   minimumBidNanos: 'minimumBidPerHour',
 }
-const enums = ['mode', 'status', 'targetState']
+const enums = ['mode', 'status', 'targetState', 'window', 'action']
 
 /** What only operators know. */
 const untold = ['idempotencyKey']

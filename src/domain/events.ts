@@ -26,6 +26,8 @@ export const eventTypes = {
   API_KEY_REVOKED: 'apiKeys.list',
   VOLUME_CREATED: 'volumes.get',
   VOLUME_DELETED: 'volumes.get',
+  ACCOUNT_SPEND_LIMIT: 'billing.spendLimits',
+  SPEND_LIMIT_CHANGED: 'billing.spendLimits',
   CREDIT_GRANTED: 'accounts.viewer',
   WEBHOOK_CREATED: 'webhooks.list',
   WEBHOOK_SECRET_ROTATED: 'webhooks.list',

@@ -7,7 +7,9 @@ import { applyBid, type Bidder, checkBid } from '../domain/instances-bid.ts'
 import { bidToWin } from '../domain/market.ts'
 import { needCredit } from './accounts.ts'
 import { authorise, authoriseEach } from './authorise.ts'
+import { refuseBeyondLimits } from './billing-limits-refuse.ts'
 import { changeRate, lockBalance } from './billing-meters.ts'
+import { computeRates } from './billing-spent.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
 import { findInstances } from './instances.ts'
@@ -71,7 +73,15 @@ export function bidServices(deps: Deps) {
     const event = { type: 'INSTANCE_BID_CHANGED' as const, accountId, apiKeyId, instanceId: id }
     await recordEvents(tx, [{ ...event, before, after, reason: 'USER_REQUEST' }], at)
     await settleMarket(tx, machine, at)
-    await changeRate(tx, await lockBalance(tx, accountId, at), id, bidNanos)
+    const account = await lockBalance(tx, accountId, at)
+    await changeRate(tx, account, id, bidNanos)
+    if (outcome === 'lowered' || bidder.targetState === 'stopped') return true
+    const rateNanos = bidNanos - bidder.computeNanos
+    await refuseBeyondLimits(
+      tx,
+      account,
+      (await computeRates(tx, [id])).map(rate => ({ ...rate, rateNanos })),
+    )
     return true
   }
 
