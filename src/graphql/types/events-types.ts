@@ -22,6 +22,8 @@ const descriptions: Record<EventType, string> = {
   API_KEY_REVOKED: 'An API key was revoked.',
   VOLUME_CREATED: 'A volume was made.',
   VOLUME_DELETED: 'A volume was deleted.',
+  ACCOUNT_SPEND_LIMIT: 'A spend limit of the account or of one of its keys was reached.',
+  SPEND_LIMIT_CHANGED: 'A spend limit was set, changed or removed.',
   CREDIT_GRANTED: 'The operator added credit, or took some.',
   WEBHOOK_CREATED: 'A webhook was made.',
   WEBHOOK_SECRET_ROTATED: 'A webhook was given a new secret.',
