@@ -9,6 +9,7 @@ const idTypes: Record<string, IdType> = {
   instanceIds: 'Instance',
   machineId: 'Machine',
   offerId: 'Offer',
+  spendLimitId: 'SpendLimit',
   sshKeyId: 'SshKey',
   templateId: 'Template',
   volumeId: 'Volume',
@@ -22,7 +23,7 @@ const amounts: Record<string, string> = {
   diskNanos: 'pricePerHour',
   minimumBidNanos: 'minimumBidPerHour',
 }
-const enums = ['mode', 'status', 'targetState']
+const enums = ['mode', 'status', 'targetState', 'window', 'action']
 
 /** What only operators know. */
 const untold = ['idempotencyKey']

@@ -37,6 +37,12 @@ const sentences: Record<EventType, string | ((facts: Facts, before: Facts) => st
   API_KEY_REVOKED: named('The API key', 'revoked'),
   VOLUME_CREATED: named('The volume', 'made'),
   VOLUME_DELETED: named('The volume', 'deleted'),
+  ACCOUNT_SPEND_LIMIT: ({ action }) =>
+    action === 'stop_running'
+      ? 'A spend limit is reached, and what it counts is stopped.'
+      : 'A spend limit is reached.',
+  SPEND_LIMIT_CHANGED: (_facts, before) =>
+    'amountNanos' in before ? 'A spend limit was changed or removed.' : 'A spend limit was set.',
   CREDIT_GRANTED: 'Credit was granted.',
   ACCOUNT_LOW_CREDIT: ({ endsAt }) => `Credit ends at ${endsAt}, if everything goes on as it does.`,
   ACCOUNT_CREDIT_ENDED: 'Credit has ended: what ran was stopped.',
@@ -51,6 +57,7 @@ const sentences: Record<EventType, string | ((facts: Facts, before: Facts) => st
 const reasons: Record<string, string> = {
   OUTBID: 'Another bids more for them.',
   ON_DEMAND: 'They were rented on demand.',
+  SPEND_LIMIT: 'A spend limit is reached.',
   RENTAL_ENDED: 'Its machine left the market.',
   NO_CREDIT: 'The credit of its account ended.',
   DEBT: 'The credit of its account was below zero for too long.',

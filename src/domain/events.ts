@@ -27,6 +27,8 @@ export const eventTypes = {
   API_KEY_REVOKED: 'apiKeys.list',
   VOLUME_CREATED: 'volumes.get',
   VOLUME_DELETED: 'volumes.get',
+  ACCOUNT_SPEND_LIMIT: 'billing.spendLimits',
+  SPEND_LIMIT_CHANGED: 'billing.spendLimits',
   CREDIT_GRANTED: 'accounts.viewer',
   ACCOUNT_LOW_CREDIT: 'accounts.viewer',
   ACCOUNT_CREDIT_ENDED: 'accounts.viewer',

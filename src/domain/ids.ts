@@ -7,6 +7,7 @@ export const idPrefixes = {
   Instance: 'ins',
   Machine: 'mch',
   Offer: 'off',
+  SpendLimit: 'lim',
   SshKey: 'ssh',
   Template: 'tpl',
   Volume: 'vol',

@@ -149,6 +149,12 @@ export function storageRates({ storageNanos }: Machine, { diskMb, newVolumes }: 
   return { diskNanos: diskRate(storageNanos, diskMb), volumesNanos: volumes.reduce((sum, rate) => sum + rate, 0n) }
 }
 
+/** What a rental costs per hour from its beginning: its disks, and its GPUs if it is to run. */
+export function rateOf(machine: Machine, launch: Launch, computeNanos: bigint): bigint {
+  const { diskNanos, volumesNanos } = storageRates(machine, launch)
+  return diskNanos + volumesNanos + (launch.targetState === 'running' ? computeNanos : 0n)
+}
+
 /** What the machine lacks for this launch, as far as both are known. */
 export function lacksOf(machine: Machine | undefined, launch: Launch | undefined): Issue[] {
   if (!machine || !launch) return []

@@ -21,6 +21,8 @@ export const operations = {
   'gpuModels.list': 'misc',
   'machines.get': 'misc',
   'accounts.viewer': 'user_read',
+  'billing.spendLimits': 'billing_read',
+  'billing.setSpendLimit': 'billing_write',
   'apiKeys.list': 'user_read',
   'apiKeys.create': 'user_write',
   'apiKeys.reset': 'user_write',

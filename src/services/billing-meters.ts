@@ -5,6 +5,7 @@ import { Prisma } from '../database/generated/client.ts'
 import { columnsOf, insertAll } from '../database/rows.ts'
 import type { Transaction } from '../database/transaction.ts'
 import { type Balance, chargedBeyond, chargeUntil, type Meter, standingOf } from '../domain/billing.ts'
+import { isStoppedByLimit, noteLimit } from './billing-limits-look.ts'
 
 const { sql } = Prisma
 const entryColumns = columnsOf(Prisma.LedgerEntryScalarFieldEnum)
@@ -13,6 +14,8 @@ export type AccountBalance = Balance & {
   accountId: number
   /** When its credit ended, until everything that ran then was stopped for it. */
   creditEndedAt: Date | null
+  /** Whether there are limits of what it spends. */
+  isLimited: boolean
 }
 
 const balanceColumns = sql`metered_at, posted_nanos, compute_rate_nanos, compute_origin, disk_rate_nanos, disk_origin, credit_ended_at`
@@ -24,7 +27,7 @@ export async function readBalance(
   at: Date,
 ): Promise<AccountBalance> {
   const [row] = await database.rows(sql`
-    SELECT ${balanceColumns}, ${endsUntil(at)} FROM accounts a WHERE a.id = ${accountId}`)
+    SELECT ${balanceColumns}, ${endsUntil(at)}, EXISTS (SELECT FROM spend_limits l WHERE l.account_id = a.id) FROM accounts a WHERE a.id = ${accountId}`)
   return toBalance(row as unknown[], accountId, at)
 }
 
@@ -38,12 +41,21 @@ const endsUntil = (at: Date) => sql`(
   ) e JOIN meters m ON m.id = e.meter_id WHERE m.rate_nanos > 0)`
 
 function toBalance(row: unknown[], accountId: number, at: Date): AccountBalance {
-  const [meteredAt, postedNanos, computeRateNanos, computeOrigin, diskRateNanos, diskOrigin, creditEndedAt, ends] =
-    row as [Date, bigint, bigint, string, bigint, string, Date | null, [string, string, string][] | null]
+  const [
+    meteredAt,
+    postedNanos,
+    computeRateNanos,
+    computeOrigin,
+    diskRateNanos,
+    diskOrigin,
+    creditEndedAt,
+    ends,
+    isLimited,
+  ] = row as [Date, bigint, bigint, string, bigint, string, Date | null, [string, string, string][] | null, boolean]
   return {
     accountId,
     at: at < meteredAt ? meteredAt : at,
-    ...{ meteredAt, postedNanos, computeRateNanos, diskRateNanos, creditEndedAt },
+    ...{ meteredAt, postedNanos, computeRateNanos, diskRateNanos, creditEndedAt, isLimited },
     computeOrigin: BigInt(computeOrigin),
     diskOrigin: BigInt(diskOrigin),
     ends: (ends ?? []).map(([rate, since, end]) => ({
@@ -55,14 +67,15 @@ function toBalance(row: unknown[], accountId: number, at: Date): AccountBalance 
 }
 
 /**
- * Takes an account for the rest of the transaction. If its credit has ended meanwhile, its GPUs are charged up to then,
- * whatever is done to it now. It is due to be looked at, since something will have changed.
+ * Takes an account for the rest of the transaction. If its credit has ended meanwhile, or a limit that stops them was
+ * reached, its GPUs are charged up to then, whatever is done to it now. It is due to be looked at, since something will have changed.
  */
 export async function lockBalance(tx: Transaction, accountId: number, at: Date): Promise<AccountBalance> {
   await tx.rows(sql`UPDATE accounts SET billing_due_at = least(billing_due_at, ${at}) WHERE id = ${accountId}`)
   tx.announce()
   // Asked now, since what ended was written by others before it was taken.
-  const balance = await readBalance(tx, accountId, at)
+  let balance = await readBalance(tx, accountId, at)
+  while (balance.isLimited && (await noteLimit(tx, balance))) balance = await readBalance(tx, accountId, at)
   const { endsAt, isOver } = standingOf(balance)
   if (!isOver || balance.computeRateNanos === 0n) return balance
   const capped = await tx.rows(sql`
@@ -159,7 +172,7 @@ export async function changeRate(
   )
 }
 
-/** From now on an instance's GPUs cost something, unless its account's credit ended and it is about to be stopped. */
+/** From now on an instance's GPUs cost something, unless credit ended or a limit was reached and it is about to be stopped. */
 export async function startCompute(tx: Transaction, account: AccountBalance, instanceId: bigint): Promise<void> {
   if (standingOf(account).isOver) return
   const running = await chargeMeters(tx, account, computeOf([instanceId]))
@@ -168,7 +181,7 @@ export async function startCompute(tx: Transaction, account: AccountBalance, ins
   await tx.rows(sql`DELETE FROM meter_ends e USING meters m WHERE m.id = e.meter_id AND ${computeOf([instanceId])}`)
   await tx.rows(sql`
     UPDATE meters m SET rate_nanos = i.compute_nanos, since = greatest(m.since, ${account.at})
-    FROM instances i WHERE i.id = m.instance_id AND ${computeOf([instanceId])}
+    FROM instances i WHERE i.id = m.instance_id AND ${computeOf([instanceId])} AND NOT ${isStoppedByLimit(account.at)}
     AND (${account.creditEndedAt}::timestamptz IS NULL OR i.claimed_at > ${account.creditEndedAt})`)
 }
 

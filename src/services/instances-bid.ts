@@ -7,7 +7,9 @@ import { applyBid, type Bidder, checkBid } from '../domain/instances-bid.ts'
 import { bidToWin } from '../domain/market.ts'
 import { needCredit } from './accounts.ts'
 import { authorise, authoriseEach } from './authorise.ts'
+import { refuseBeyondLimits } from './billing-limits-refuse.ts'
 import { changeRate, lockBalance } from './billing-meters.ts'
+import { computeRates } from './billing-spent.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
 import { findInstances } from './instances.ts'
@@ -76,6 +78,13 @@ export function bidServices(deps: Deps) {
     const account = await lockBalance(tx, accountId, at)
     await changeRate(tx, account, id, bidNanos)
     await arrange(tx, account, id, at)
+    if (outcome === 'lowered' || bidder.targetState === 'stopped') return true
+    const rateNanos = bidNanos - bidder.computeNanos
+    await refuseBeyondLimits(
+      tx,
+      account,
+      (await computeRates(tx, [id])).map(rate => ({ ...rate, rateNanos })),
+    )
     return true
   }
 

@@ -6,6 +6,7 @@ import { type Command, checkIds, planCommand, type Step } from '../domain/instan
 import { checkLabel } from '../domain/launch.ts'
 import { needCredit } from './accounts.ts'
 import { authoriseEach } from './authorise.ts'
+import { refuseStarts } from './billing-limits-refuse.ts'
 import type { Deps } from './deps.ts'
 import { startRefusals } from './instances-policy-facts.ts'
 import { followMarkets, lockInstances, writeSteps } from './instances-write.ts'
@@ -61,9 +62,10 @@ export function commandServices({ database, now }: Deps) {
         all,
         starts ? await startRefusals(tx, ids, at) : undefined,
       )
-      if (dryRun) return { steps, machines: [] }
       const cause = { apiKeyId: actor.apiKeyId, reason: 'USER_REQUEST' }
-      return { steps, machines: await writeSteps(tx, cause, steps, locked, at) }
+      const machines = dryRun ? [] : await writeSteps(tx, cause, steps, locked, at)
+      await refuseStarts(tx, actor.accountId, steps, { dryRun, at })
+      return { steps, machines }
     })
     await followMarkets(database, machines, at)
     return steps

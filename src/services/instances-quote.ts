@@ -1,8 +1,9 @@
 import { transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { type Forecast, foresee } from '../domain/instances-quote.ts'
-import { decideRent, type RentWish } from '../domain/instances-rent.ts'
+import { decideRent, type RentWish, rateOf } from '../domain/instances-rent.ts'
 import { authorise } from './authorise.ts'
+import { problemsOfLimits } from './billing-limits-refuse.ts'
 import type { Deps } from './deps.ts'
 import { factsOf } from './instances-rent-facts.ts'
 import { claimsOn } from './market.ts'
@@ -19,7 +20,12 @@ export function quoteServices(deps: Deps) {
       const decision = await transaction(database.pool, async tx => {
         const facts = await factsOf(tx, secrets, actor, wish, { lock: false, at })
         const claims = facts.listed ? await claimsOn(tx, [facts.listed.machine.id]) : []
-        return foresee(decideRent(wish, facts, at), wish, facts, claims, at)
+        const forecast = foresee(decideRent(wish, facts, at), wish, facts, claims, at)
+        const { launch, computeNanos } = forecast
+        if (!facts.listed || !launch || computeNanos === undefined) return forecast
+        const rateNanos = rateOf(facts.listed.machine, launch, computeNanos)
+        const over = await problemsOfLimits(tx, facts.balance, [{ apiKeyId: actor.apiKeyId, rateNanos }])
+        return { ...forecast, reasons: [...forecast.reasons, ...over] }
       })
       const reasons = decision.reasons.map(async reason =>
         reason.code === 'OFFER_UNAVAILABLE'

@@ -3,10 +3,11 @@ import type { Transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import type { Instance } from '../domain/instances.ts'
 import { whatIsAsked } from '../domain/instances-asked.ts'
-import { decideRent, type RentWish, sshKeyRequired } from '../domain/instances-rent.ts'
+import { decideRent, type RentWish, rateOf, sshKeyRequired } from '../domain/instances-rent.ts'
 import { getsSshKeys } from '../domain/ssh-keys.ts'
 import { instanceApiKey } from './api-keys-identity.ts'
 import { authorise } from './authorise.ts'
+import { refuseBeyondLimits } from './billing-limits-refuse.ts'
 import { lockBalance, openMeters } from './billing-meters.ts'
 import type { Deps } from './deps.ts'
 import { once, type Request } from './idempotency.ts'
@@ -87,6 +88,8 @@ export async function rentIn(
   const account = await lockBalance(tx, actor.accountId, at)
   await openMeters(tx, account, { apiKeyId: actor.apiKeyId, instanceIds: [instanceId], volumeIds })
   if (wish.policy) await arrange(tx, account, instanceId, at)
+  const rateNanos = rateOf(listed.machine, launch, computeNanos)
+  await refuseBeyondLimits(tx, account, [{ apiKeyId: actor.apiKeyId, rateNanos }])
   return { instanceId: String(instanceId), warnings }
 }
 

@@ -7,6 +7,7 @@ import { apiKeyServices } from './api-keys.ts'
 import { identityServices } from './api-keys-identity.ts'
 import { apiKeyOperations } from './api-keys-operations.ts'
 import { billingServices } from './billing-work.ts'
+import { limitServices } from './billing-limits.ts'
 import type { DataDeps, Deps } from './deps.ts'
 import { historyServices } from './events-history.ts'
 import { outboxServices } from './events-outbox.ts'
@@ -52,6 +53,7 @@ export function createServices(deps: Deps) {
   return {
     accounts: accountServices(deps),
     apiKeys: { ...identityServices(deps), ...apiKeyServices(deps) },
+    billing: limitServices(deps),
     events: { ...historyServices(deps), ...watchServices(deps) },
     gpuModels: gpuModelServices(deps),
     instances: {

@@ -2,10 +2,12 @@ import { Prisma } from '../database/generated/client.ts'
 import { transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { DomainError, invalidInput, notFound } from '../domain/errors.ts'
+import { diskRate } from '../domain/money.ts'
 import { diskMbOf } from '../domain/offers.ts'
 import { agreeVolume, newVolumeIssues, offersStorage, type Volume, volumeInUse } from '../domain/volumes.ts'
 import { needCredit } from './accounts.ts'
 import { authorise } from './authorise.ts'
+import { refuseBeyondLimits } from './billing-limits-refuse.ts'
 import { lockBalance, openMeters } from './billing-meters.ts'
 import type { Deps } from './deps.ts'
 import { once } from './idempotency.ts'
@@ -53,6 +55,8 @@ export function volumeChangeServices(deps: Deps) {
         await relistMarket(tx, await changeRoom(tx, machine, { diskMb: -sizeMb }), at)
         const account = await lockBalance(tx, actor.accountId, at)
         await openMeters(tx, account, { apiKeyId: actor.apiKeyId, volumeIds: [id as bigint] })
+        const rateNanos = diskRate(machine.storageNanos, sizeMb)
+        await refuseBeyondLimits(tx, account, [{ apiKeyId: actor.apiKeyId, rateNanos }])
         return { id: String(id) }
       })
       // Also when it was deleted since: a repetition is answered as the first request was.

@@ -176,6 +176,13 @@ export const fieldCases: Record<string, Case> = {
     ...apiKey('apiKeys.revoke'),
     ask: graphql(id => `mutation { revokeApiKey(input: { id: "${id}" }) { ${refused} } }`),
   },
+  setSpendLimit: {
+    operation: 'billing.setSpendLimit',
+    of: 'apiKey',
+    ask: graphql(
+      id => `mutation { setSpendLimit(input: { apiKeyId: "${id}", window: DAY, amount: "1" }) { ${refused} } }`,
+    ),
+  },
   'subscription instanceChanged': {
     ...instance('instances.watch'),
     ask: stream(id => `subscription { instanceChanged(id: "${id}") { id label } }`),

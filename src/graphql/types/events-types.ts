@@ -23,6 +23,8 @@ const descriptions: Record<EventType, string> = {
   API_KEY_REVOKED: 'An API key was revoked.',
   VOLUME_CREATED: 'A volume was made.',
   VOLUME_DELETED: 'A volume was deleted.',
+  ACCOUNT_SPEND_LIMIT: 'A spend limit of the account or of one of its keys was reached.',
+  SPEND_LIMIT_CHANGED: 'A spend limit was set, changed or removed.',
   CREDIT_GRANTED: 'The operator added credit, or took some.',
   ACCOUNT_LOW_CREDIT:
     'Credit ends in 24 hours or less, or in one, if everything goes on as it does. It is told again only after there was more.',
