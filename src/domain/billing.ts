@@ -74,8 +74,8 @@ const positive = (value: bigint) => (value > 0n ? value : 0n)
 const sum = (values: bigint[]) => values.reduce((total, value) => total + value, 0n)
 
 /**
- * The last millisecond that the account can pay for, if everything goes on as it does; null where it costs nothing. From
- * then on no GPU is charged: that a gateway finds so late is not the renter's to pay.
+ * The last millisecond that the account can pay for, if everything goes on as it does; null where it costs nothing, or as
+ * good as nothing. From then on no GPU is charged: that a gateway finds so late is not the renter's to pay.
  */
 export function creditEnd(balance: Balance): Date | null {
   let ms = BigInt(balance.meteredAt.getTime())
@@ -84,11 +84,14 @@ export function creditEnd(balance: Balance): Date | null {
   for (const next of [...steps, undefined]) {
     const rate = rateAt(balance, ms)
     const end = rate > 0n ? ms + partsAt(balance, ms) / rate : undefined
-    if (end !== undefined && (next === undefined || end < next)) return new Date(Number(end))
+    if (end !== undefined && (next === undefined || end < next)) return end > lastMs ? null : new Date(Number(end))
     if (next !== undefined) ms = next
   }
   return null
 }
+
+/** The last instant that a Date can be. */
+const lastMs = 8_640_000_000_000_000n
 
 function rateAt({ computeRateNanos, diskRateNanos, ends }: Balance, ms: bigint): bigint {
   const ended = ends.filter(end => endMs(end) <= ms).map(({ rateNanos }) => rateNanos)

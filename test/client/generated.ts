@@ -304,6 +304,8 @@ export type PermissionOperation =
   | 'API_KEYS_LIST'
   | 'API_KEYS_RESET'
   | 'API_KEYS_REVOKE'
+  | 'BILLING_LEDGER'
+  | 'BILLING_USAGE'
   | 'EVENTS_LIST'
   | 'EVENTS_WATCH'
   | 'GPU_MODELS_LIST'
