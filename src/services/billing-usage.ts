@@ -74,7 +74,7 @@ function usageSql(balance: AccountBalance, spans: Span[], groupBy: readonly Usag
         ${upTo(sql`least(period_end, borders.all[place + 1])`)} - ${upTo(sql`greatest(period_start, borders.all[place])`)} AS nanos
       FROM periods, borders, LATERAL generate_series(
         greatest(width_bucket(period_start, borders.all), 1),
-        least(width_bucket(period_end - interval '1 ms', borders.all), ${spans.length})) AS place
+        least(width_bucket(period_end, borders.all), ${spans.length})) AS place
       WHERE period_start < period_end
     )
     SELECT place, kind, instance_id, volume_id, api_key_id, sum(nanos)::bigint FROM parts
