@@ -5,6 +5,7 @@ export const idPrefixes = {
   Event: 'evt',
   GpuModel: 'gpu',
   Instance: 'ins',
+  LedgerEntry: 'led',
   Machine: 'mch',
   Offer: 'off',
   SpendLimit: 'lim',

@@ -55,6 +55,8 @@ export const operations = {
   'volumes.delete': 'instance_write',
   'events.list': 'user_read',
   'events.watch': 'user_read',
+  'billing.ledger': 'billing_read',
+  'billing.usage': 'billing_read',
   'webhooks.list': 'user_read',
   'webhooks.create': 'user_write',
   'webhooks.test': 'user_write',

@@ -187,6 +187,7 @@ export async function startCompute(tx: Transaction, account: AccountBalance, ins
 
 async function setRates(tx: Transaction, ids: bigint[], rateNanos: bigint): Promise<void> {
   if (ids.length === 0) return
+  // By another gateway's clock one may end a little later than now: at another rate it ends then, too.
   if (rateNanos === 0n) await tx.rows(sql`DELETE FROM meter_ends WHERE meter_id = ANY(${ids.map(String)}::bigint[])`)
   await tx.rows(sql`UPDATE meters SET rate_nanos = ${rateNanos} WHERE id = ANY(${ids.map(String)}::bigint[])`)
 }

@@ -6,8 +6,11 @@ import { accountListOperations } from './accounts-list.ts'
 import { apiKeyServices } from './api-keys.ts'
 import { identityServices } from './api-keys-identity.ts'
 import { apiKeyOperations } from './api-keys-operations.ts'
-import { billingServices } from './billing-work.ts'
+import { costServices } from './billing-costs.ts'
+import { ledgerServices } from './billing-ledger.ts'
 import { limitServices } from './billing-limits.ts'
+import { usageServices } from './billing-usage.ts'
+import { billingServices } from './billing-work.ts'
 import type { DataDeps, Deps } from './deps.ts'
 import { historyServices } from './events-history.ts'
 import { outboxServices } from './events-outbox.ts'
@@ -53,7 +56,7 @@ export function createServices(deps: Deps) {
   return {
     accounts: accountServices(deps),
     apiKeys: { ...identityServices(deps), ...apiKeyServices(deps) },
-    billing: limitServices(deps),
+    billing: { ...costServices(deps), ...ledgerServices(deps), ...usageServices(deps), ...limitServices(deps) },
     events: { ...historyServices(deps), ...watchServices(deps) },
     gpuModels: gpuModelServices(deps),
     instances: {

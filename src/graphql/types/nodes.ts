@@ -6,6 +6,7 @@ import type { Context } from '../context.ts'
 import { type NodeType, parseId, typeOfId } from '../ids.ts'
 import { Account, accountById } from './accounts.ts'
 import { ApiKey, apiKeyById } from './api-keys.ts'
+import { LedgerEntry, ledgerEntryById } from './billing-ledger.ts'
 import { SpendLimit, spendLimitById } from './billing-limits.ts'
 import { Event, eventById } from './events.ts'
 import { GpuModel, gpuModelById } from './gpu-models.ts'
@@ -27,6 +28,7 @@ const finders: Record<NodeType, Find<bigint>> = {
   Event: (context, id) => eventById(context).load(id),
   GpuModel: small((context, id) => gpuModelById(context).load(id)),
   Instance: (context, id) => instanceById(context).load(id),
+  LedgerEntry: (context, id) => ledgerEntryById(context).load(id),
   Machine: small((context, id) => machineById(context).load(id)),
   Offer: (context, id) => offerById(context).load(id),
   Volume: (context, id) => volumeById(context).load(id),
@@ -47,6 +49,7 @@ const refs = {
   Event,
   GpuModel,
   Instance,
+  LedgerEntry,
   Machine,
   Offer,
   SpendLimit,
