@@ -245,6 +245,31 @@ describe('a limit of a day that stops', () => {
   })
 })
 
+describe('a limit per hour that stops', () => {
+  it('and is set under what runs stops it from then on, and is told again when it is exceeded again', async () => {
+    const id = await rentals.rentTo(worker, 'running')
+    const at = app.clock.now()
+    await limits.set(owner, { window: 'HOUR', amount: '0.1', action: 'STOP_RUNNING' })
+    expect((await limits.read(owner)).account).toMatchObject([{ used: '0.404', reachedAt: at.toISOString() }])
+    expect(await limits.enforce(accountId)).toBe(null)
+    expect([(await charged(id)).until, await targetOf(id)]).toEqual([at, 'stopped'])
+    await rentals.settle()
+    await limits.enforce(accountId)
+    expect((await limits.read(owner)).account).toMatchObject([{ used: '0.004', reachedAt: null }])
+    expect((await start(id)).status).toBe(400)
+    await limits.set(owner, { window: 'HOUR', amount: '1', action: 'STOP_RUNNING' })
+    expect((await start(id)).status).toBe(200)
+    await limits.set(owner, { window: 'HOUR', amount: '0.2', action: 'NOTIFY' })
+    await limits.enforce(accountId)
+    expect(await targetOf(id)).toBe('running')
+    const told = (await eventsOf('ACCOUNT_SPEND_LIMIT')).map(({ after }) => [after['usedNanos'], after['action']])
+    expect(told).toEqual([
+      ['404000000', 'stop_running'],
+      ['404000000', 'notify'],
+    ])
+  })
+})
+
 describe('a limit of a month', () => {
   it('that only blocks stops nothing, tells once, and refuses what is new', async () => {
     await limits.set(owner, { window: 'MONTH', amount: '1' })
