@@ -209,6 +209,17 @@ describe('a limit of a day that stops', () => {
     expect([(await charged(id)).until, await targetOf(id)]).toEqual([at, 'stopped'])
   })
 
+  it('stops also what bid anew after it was reached', async () => {
+    await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
+    const id = await rentals.rentTo(worker, 'running', { price: 0.4 })
+    const reached = instantOf(1_000_000_000n, await meters())
+    app.clock.advance(3 * hour)
+    const bid = `mutation { changeBid(input: { instanceId: ${id}, bidPerHour: "0.3" }) { ... on Error { code } } }`
+    expect((await app.graphql(worker, bid)).data.changeBid).toEqual({})
+    await limits.enforce(accountId)
+    expect([await targetOf(id), (await charged(id)).until]).toEqual(['stopped', reached])
+  })
+
   it('of a key stops what that key rented, and nothing else', async () => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING', apiKeyId: workerId })
     const [mine, other] = [await rentals.rentTo(worker, 'running'), await rentals.rentTo(owner, 'running')]
@@ -217,6 +228,8 @@ describe('a limit of a day that stops', () => {
     expect([await targetOf(mine), await targetOf(other)]).toEqual(['stopped', 'running'])
     const { keys } = await limits.read(owner)
     const [{ used: spent }] = keys.find(({ id }: { id: string }) => id === workerId).spendLimits
+    await post()
+    expect((await charged(other)).until > (await charged(mine)).until).toBe(true)
     // Its disk goes on.
     expect([Number(spent) >= 1, Number(spent) < 1.01]).toEqual([true, true])
   })
