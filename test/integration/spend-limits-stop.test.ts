@@ -283,6 +283,17 @@ describe('a limit per hour that stops', () => {
   })
 })
 
+it('a rate that is kept again can be exceeded again, which is told again', async () => {
+  await limits.set(owner, { window: 'HOUR', amount: '0.1', action: 'NOTIFY' })
+  const id = await rentals.rent(worker)
+  for (const act of [start, stop, start, start]) {
+    await act(id)
+    await limits.enforce(accountId)
+    app.clock.advance(1)
+  }
+  expect(await eventsOf('ACCOUNT_SPEND_LIMIT')).toHaveLength(2)
+})
+
 describe('a limit of a month', () => {
   it('that only blocks stops nothing, tells once, and refuses what is new', async () => {
     await limits.set(owner, { window: 'MONTH', amount: '1' })
