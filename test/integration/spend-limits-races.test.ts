@@ -1,22 +1,26 @@
 // Limits hold when much is asked for at once, through several gateways.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { transaction } from '../../src/database/transaction.ts'
 import type { Actor } from '../../src/domain/actor.ts'
 import type { SpendWindow } from '../../src/domain/billing-limits.ts'
 import { DomainError } from '../../src/domain/errors.ts'
+import { enforceLimits } from '../../src/services/billing-limits-stop.ts'
+import { lockBalance } from '../../src/services/billing-meters.ts'
 import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { listMachines } from '../support/factories.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
 import { untilBlocked, withSession } from '../support/sessions.ts'
 
+const clock = manualClock()
 let testDatabase: TestDatabase
 let gateways: [Gateway, Gateway]
 let first: Gateway
 
 beforeAll(async () => {
   testDatabase = await createDatabase()
-  const { now } = manualClock()
+  const { now } = clock
   first = openGateway({ url: testDatabase.url, now })
   gateways = [first, openGateway({ url: testDatabase.url, now })]
 })
@@ -160,5 +164,62 @@ describe('a limit that is set while something is asked for', () => {
       await expect(setting).rejects.toMatchObject({ code: 'FORBIDDEN' })
       await expect(making).rejects.toMatchObject({ code: 'FORBIDDEN' })
     })
+  })
+})
+
+describe('what a limit stops', () => {
+  it('is stopped once and told once, however many look at once while it is started, stopped and charged', async () => {
+    const { owner, worker } = await renter()
+    const rented = await Promise.all((await newOffers(6)).map(offer => first.rent(worker, offer)))
+    for (let turn = 0; turn < 4; turn += 1) {
+      await first.idle()
+      clock.advance(31_000)
+    }
+    await first.services.billing.setSpendLimit(owner, {
+      ...{ apiKeyId: null, window: 'day', amountNanos: 2_000_000_000n, action: 'stop_running' },
+    })
+    clock.advance(3 * 3_600_000)
+    const enforce = (gateway: Gateway) => enforceLimits(gateway.database, owner.accountId, clock.now())
+    const ids = rented.map(({ id }) => id)
+    await atOnce([
+      ...Array.from({ length: 6 }, () => enforce),
+      ...ids.map(
+        id => (gateway: Gateway) => gateway.services.instances.update(worker, [id], { targetState: 'running' }),
+      ),
+      ...ids.slice(4).map(id => (gateway: Gateway) => gateway.services.instances.destroy(worker, [id])),
+      ...Array.from({ length: 6 }, () => enforce),
+    ])
+    const events = await first.sql(
+      `SELECT type, reason, count(*)::int FROM events WHERE account_id = $1
+      AND (type = 'ACCOUNT_SPEND_LIMIT' OR reason = 'SPEND_LIMIT') GROUP BY 1, 2 ORDER BY 1`,
+      [owner.accountId],
+    )
+    expect(events[0]).toEqual({ type: 'ACCOUNT_SPEND_LIMIT', reason: null, count: 1 })
+    const running = await first.sql(
+      `SELECT id FROM instances WHERE account_id = $1 AND target_state = 'running' AND destroyed_at IS NULL`,
+      [owner.accountId],
+    )
+    expect(running).toEqual([])
+    const [ends] = await first.sql(
+      `SELECT count(DISTINCT period_end)::int AS ends, count(DISTINCT meter_id)::int AS meters, max(reached_at) = max(period_end) AS same
+      FROM ledger_entries e JOIN spend_limits USING (account_id) WHERE account_id = $1 AND kind = 'compute'`,
+      [owner.accountId],
+    )
+    expect(ends).toEqual({ ends: 1, meters: 6, same: true })
+  })
+
+  it('is stopped by whoever looks next when a gateway dies between noting and stopping', async () => {
+    const { owner, worker } = await renter()
+    const [offer] = await newOffers(1)
+    const { id } = await first.rent(worker, offer as bigint)
+    await first.services.billing.setSpendLimit(owner, {
+      ...{ apiKeyId: null, window: 'hour', amountNanos: 1n, action: 'stop_running' },
+    })
+    // So far it came: it is noted, and nothing more.
+    await transaction(first.database.pool, tx => lockBalance(tx, owner.accountId, clock.now()))
+    const target = async () => (await first.sql('SELECT target_state FROM instances WHERE id = $1', [id]))[0]
+    expect(await target()).toEqual({ target_state: 'running' })
+    await enforceLimits(gateways[1].database, owner.accountId, clock.now())
+    expect(await target()).toEqual({ target_state: 'stopped' })
   })
 })

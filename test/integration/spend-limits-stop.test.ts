@@ -209,6 +209,17 @@ describe('a limit of a day that stops', () => {
     expect([(await charged(id)).until, await targetOf(id)]).toEqual([at, 'stopped'])
   })
 
+  it('stops also what bid anew after it was reached', async () => {
+    await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
+    const id = await rentals.rentTo(worker, 'running', { price: 0.4 })
+    const reached = instantOf(1_000_000_000n, await meters())
+    app.clock.advance(3 * hour)
+    const bid = `mutation { changeBid(input: { instanceId: ${id}, bidPerHour: "0.3" }) { ... on Error { code } } }`
+    expect((await app.graphql(worker, bid)).data.changeBid).toEqual({})
+    await limits.enforce(accountId)
+    expect([await targetOf(id), (await charged(id)).until]).toEqual(['stopped', reached])
+  })
+
   it('of a key stops what that key rented, and nothing else', async () => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING', apiKeyId: workerId })
     const [mine, other] = [await rentals.rentTo(worker, 'running'), await rentals.rentTo(owner, 'running')]
@@ -217,6 +228,8 @@ describe('a limit of a day that stops', () => {
     expect([await targetOf(mine), await targetOf(other)]).toEqual(['stopped', 'running'])
     const { keys } = await limits.read(owner)
     const [{ used: spent }] = keys.find(({ id }: { id: string }) => id === workerId).spendLimits
+    await post()
+    expect((await charged(other)).until > (await charged(mine)).until).toBe(true)
     // Its disk goes on.
     expect([Number(spent) >= 1, Number(spent) < 1.01]).toEqual([true, true])
   })
@@ -243,6 +256,42 @@ describe('a limit of a day that stops', () => {
     expect(await ended()).toEqual({ at: (await charged(id)).until })
     expect(await eventsOf('ACCOUNT_SPEND_LIMIT')).toHaveLength(1)
   })
+})
+
+describe('a limit per hour that stops', () => {
+  it('and is set under what runs stops it from then on, and is told again when it is exceeded again', async () => {
+    const id = await rentals.rentTo(worker, 'running')
+    const at = app.clock.now()
+    await limits.set(owner, { window: 'HOUR', amount: '0.1', action: 'STOP_RUNNING' })
+    expect((await limits.read(owner)).account).toMatchObject([{ used: '0.404', reachedAt: at.toISOString() }])
+    expect(await limits.enforce(accountId)).toBe(null)
+    expect([(await charged(id)).until, await targetOf(id)]).toEqual([at, 'stopped'])
+    await rentals.settle()
+    await limits.enforce(accountId)
+    expect((await limits.read(owner)).account).toMatchObject([{ used: '0.004', reachedAt: null }])
+    expect((await start(id)).status).toBe(400)
+    await limits.set(owner, { window: 'HOUR', amount: '1', action: 'STOP_RUNNING' })
+    expect((await start(id)).status).toBe(200)
+    await limits.set(owner, { window: 'HOUR', amount: '0.2', action: 'NOTIFY' })
+    await limits.enforce(accountId)
+    expect(await targetOf(id)).toBe('running')
+    const told = (await eventsOf('ACCOUNT_SPEND_LIMIT')).map(({ after }) => [after['usedNanos'], after['action']])
+    expect(told).toEqual([
+      ['404000000', 'stop_running'],
+      ['404000000', 'notify'],
+    ])
+  })
+})
+
+it('a rate that is kept again can be exceeded again, which is told again', async () => {
+  await limits.set(owner, { window: 'HOUR', amount: '0.1', action: 'NOTIFY' })
+  const id = await rentals.rent(worker)
+  for (const act of [start, stop, start, start]) {
+    await act(id)
+    await limits.enforce(accountId)
+    app.clock.advance(1)
+  }
+  expect(await eventsOf('ACCOUNT_SPEND_LIMIT')).toHaveLength(2)
 })
 
 describe('a limit of a month', () => {
