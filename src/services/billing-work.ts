@@ -3,7 +3,7 @@
 import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import { type AccountFacts, dueDeed, nextLook, notesOf, type Rules } from '../domain/billing-work.ts'
-import { lockBalance, readBalance } from './billing-meters.ts'
+import { type AccountBalance, lockBalance, readBalance } from './billing-meters.ts'
 import { choose, doDeed, take } from './billing-work-deeds.ts'
 import { factsOf, tellLimits } from './billing-work-facts.ts'
 import { noticesOf } from './billing-work-notices.ts'
@@ -53,8 +53,9 @@ export function billingServices({ database, now }: DataDeps, rules: Rules) {
         const taken = await take(tx, accountId, chosen)
         const account = await lockBalance(tx, accountId, at)
         if (!(await isOurs(tx, { accountId, leasedUntil }))) return []
-        const deed = dueDeed(await factsOf(tx, account), rules)
-        const moved = await doDeed(tx, account, deed, taken, at)
+        // Before anything is charged, since the instant at which credit ended is worked out from what is not yet.
+        const facts = await note(tx, account, at)
+        const moved = await doDeed(tx, account, dueDeed(facts, rules), taken, at)
         await conclude(tx, accountId, at)
         return moved
       })
@@ -62,21 +63,28 @@ export function billingServices({ database, now }: DataDeps, rules: Rules) {
     },
   }
 
-  /** Tells and writes down how the account is now. It is given back. */
+  /** Tells what is to be told of an account, and writes down that it was. */
+  async function note(tx: Transaction, account: AccountBalance, at: Date): Promise<AccountFacts> {
+    const facts = await factsOf(tx, account)
+    const { notes, notices } = notesOf(facts, rules)
+    await recordEvents(tx, await noticesOf(tx, account, notices), at)
+    await tx.rows(sql`
+      UPDATE accounts SET credit_ended_at = ${notes.creditEndedAt}, low_credit_hours = ${notes.lowCreditHours},
+        debt_since = ${notes.debtSince}, debt_warned_at = ${notes.debtWarnedAt}
+      WHERE id = ${account.accountId}`)
+    return { ...facts, ...notes }
+  }
+
+  /** Gives the account back, to be looked at again when something is to be done. */
   async function conclude(tx: Transaction, accountId: number, at: Date): Promise<void> {
     const account = await readBalance(tx, accountId, at)
-    const before = await factsOf(tx, account)
-    const { notes, notices } = notesOf(before, rules)
-    const facts: AccountFacts = { ...before, ...notes }
-    await recordEvents(tx, await noticesOf(tx, account, notices), at)
+    const facts = await note(tx, account, at)
     if (!facts.limits.reached) await tellLimits(tx, account, at)
     const next = nextLook(facts, rules)
     // Its time may be ahead of ours.
     const dueAt = next !== null && next <= account.at ? at : next
     await tx.rows(sql`
-      UPDATE accounts SET billing_leased_until = NULL, billing_due_at = ${dueAt}, credit_ended_at = ${notes.creditEndedAt},
-        low_credit_hours = ${notes.lowCreditHours}, debt_since = ${notes.debtSince}, debt_warned_at = ${notes.debtWarnedAt}
-      WHERE id = ${accountId}`)
+      UPDATE accounts SET billing_leased_until = NULL, billing_due_at = ${dueAt} WHERE id = ${accountId}`)
   }
 }
 

@@ -78,6 +78,14 @@ describe('due work', () => {
     await app.idle()
     expect(await dueOf('policies')).toMatchObject({ count: 0 })
   })
+
+  it('of accounts is', async () => {
+    await app.operations.accounts.grantCredit('renter-1@example.com', { amountNanos: 1n })
+    app.clock.advance(9_000)
+    expect(await dueOf('billing')).toEqual({ kind: 'billing', count: 1, lagSeconds: 9 })
+    await app.idle()
+    expect(await dueOf('billing')).toEqual({ kind: 'billing', count: 0, lagSeconds: 0 })
+  })
 })
 
 it('a transaction that stays open holds events back, which is told', async () => {
