@@ -35,13 +35,13 @@ export async function spendingIn(
     CROSS JOIN LATERAL (
       SELECT coalesce(sum(m.rate_nanos), 0) AS rate,
         coalesce(sum(m.rate_nanos * extract(epoch FROM m.since) * 1000 - m.carried), 0)::numeric(40) AS origin,
-        coalesce(sum(${upTo(sql`least(asked.start, m.ends_at)`, sql`m.since`)}), 0) AS before,
-        coalesce(sum(${upTo(sql`least(greatest(${at}::timestamptz, asked.start), m.ends_at)`, sql`m.since`)}
-          - ${upTo(sql`least(asked.start, m.ends_at)`, sql`m.since`)}), 0) AS spent,
-        json_agg(json_build_array(m.rate_nanos::text, m.since, m.ends_at)) FILTER (WHERE m.ends_at IS NOT NULL) AS ends
+        coalesce(sum(${upTo(sql`least(asked.start, m.stops_at)`, sql`m.since`)}), 0) AS before,
+        coalesce(sum(${upTo(sql`least(greatest(${at}::timestamptz, asked.start), m.stops_at)`, sql`m.since`)}
+          - ${upTo(sql`least(asked.start, m.stops_at)`, sql`m.since`)}), 0) AS spent,
+        json_agg(json_build_array(m.rate_nanos::text, m.since, m.stops_at)) FILTER (WHERE m.stops_at IS NOT NULL) AS ends
       FROM (
-        SELECT meters.*, least((SELECT min(e.at) FROM meter_ends e WHERE e.meter_id = meters.id),
-          CASE kind WHEN 'compute' THEN ${gpusEnd}::timestamptz END) AS ends_at
+        SELECT meters.*, least(ends_at, (SELECT min(e.at) FROM meter_ends e WHERE e.meter_id = meters.id),
+          CASE kind WHEN 'compute' THEN ${gpusEnd}::timestamptz END) AS stops_at
         FROM meters WHERE account_id = ${accountId} AND rate_nanos > 0
         AND (asked.api_key_id IS NULL OR api_key_id = asked.api_key_id)
       ) AS m

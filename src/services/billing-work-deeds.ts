@@ -4,8 +4,8 @@ import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
 import { type Deed, midnightBefore } from '../domain/billing-work.ts'
 import type { Machine } from '../domain/machines.ts'
-import { type AccountBalance, chargeMeters, endCompute } from './billing-meters.ts'
-import { askLimits, freeVolumeOf, idsOf, stoppedFor } from './billing-work-facts.ts'
+import { type AccountBalance, chargeMeters } from './billing-meters.ts'
+import { freeVolumeOf, idsOf, limitedIn, stoppedFor } from './billing-work-facts.ts'
 import { type Locked, lockInstances, writeSteps } from './instances-write.ts'
 import { lockMachine } from './market.ts'
 import { deleteVolume } from './volumes-delete.ts'
@@ -31,9 +31,9 @@ export async function choose(
   if (deed === 'deleteVolumes') return { instanceIds: [], volume: await freeVolumeOf(database, accountId) }
   if (deed !== 'stop') return { instanceIds: [] }
   const condition = stoppedFor(account)
-  const { stops } = await askLimits(database, account)
-  const ids = condition ? await idsOf(database, condition, piece) : []
-  return { instanceIds: [...ids, ...stops.map(({ instanceId }) => instanceId)].slice(0, piece) }
+  const conditions = [...(condition ? [condition] : []), ...(account.isLimited ? [limitedIn(account)] : [])]
+  const either = Prisma.join(conditions, ' OR ', '(', ')')
+  return { instanceIds: conditions.length > 0 ? await idsOf(database, either, piece) : [] }
 }
 
 export type Taken = { instances: Locked[]; volume?: { id: bigint; machine: Machine } | undefined }
@@ -78,20 +78,22 @@ export async function doDeed(
 async function stopForCredit(tx: Transaction, account: AccountBalance, taken: Locked[], at: Date): Promise<number[]> {
   const condition = stoppedFor(account)
   if (!condition) return []
-  const among = sql`i.id = ANY(${taken.map(({ subject }) => String(subject.id))}::bigint[])`
-  return await stop(tx, await idsOf(tx, sql`${among} AND ${condition}`, piece), 'NO_CREDIT', taken, at)
+  return await stop(tx, await idsOf(tx, sql`${among(taken)} AND ${condition}`, piece), 'NO_CREDIT', taken, at)
 }
 
-/** Their GPUs cost nothing from the instants on at which the limits were reached, however late that is seen. */
+/** Their GPUs cost nothing since the limits were reached, however late that is seen. */
 async function stopForLimits(tx: Transaction, account: AccountBalance, taken: Locked[], at: Date): Promise<number[]> {
-  const { stops } = await askLimits(tx, account)
-  const moved: number[] = []
-  for (const { instanceId, reason, until } of stops) {
-    await endCompute(tx, [instanceId], until)
-    moved.push(...(await stop(tx, [instanceId], reason, taken, at)))
-  }
-  return moved
+  if (!account.isLimited) return []
+  return await stop(
+    tx,
+    await idsOf(tx, sql`${among(taken)} AND ${limitedIn(account)}`, piece),
+    'SPEND_LIMIT',
+    taken,
+    at,
+  )
 }
+
+const among = (taken: Locked[]) => sql`i.id = ANY(${taken.map(({ subject }) => String(subject.id))}::bigint[])`
 
 async function stop(
   tx: Transaction,

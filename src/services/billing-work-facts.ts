@@ -5,26 +5,10 @@ import type { Transaction } from '../database/transaction.ts'
 import { standingOf } from '../domain/billing.ts'
 import type { AccountFacts, LimitFacts } from '../domain/billing-work.ts'
 import { finalStatuses } from '../domain/instances.ts'
+import { isStoppedByLimit, limitsDueAt } from './billing-limits-look.ts'
 import type { AccountBalance } from './billing-meters.ts'
 
 const { sql } = Prisma
-
-/** An instance that a limit stops, and whose GPUs cost nothing from that instant on. */
-export type LimitStop = { instanceId: bigint; reason: string; until: Date }
-
-/**
- * Limits on spending are asked here, and nowhere else in a look at an account: before it is taken, to know which instances
- * to take, and again when it is. Nothing is written then; what they have to tell is told by `tellLimits`.
- */
-export async function askLimits(
-  _database: Pick<Transaction, 'rows'>,
-  _account: AccountBalance,
-): Promise<{ stops: LimitStop[]; nextAt: LimitFacts['nextAt'] }> {
-  return { stops: [], nextAt: null }
-}
-
-/** What limits have to tell once nothing is to be stopped for them any more. The account is taken. */
-export async function tellLimits(_tx: Transaction, _account: AccountBalance, _at: Date): Promise<void> {}
 
 export async function factsOf(database: Pick<Transaction, 'rows'>, account: AccountBalance): Promise<AccountFacts> {
   const { accountId, at, creditEndedAt } = account
@@ -49,11 +33,10 @@ export async function factsOf(database: Pick<Transaction, 'rows'>, account: Acco
     boolean,
     boolean,
   ]
-  const { stops, nextAt } = await askLimits(database, account)
   return {
     ...{ at, standing, creditEndedAt, lowCreditHours, debtSince, debtWarnedAt, runs: isRunning, hasEnds, chargedUntil },
     disks: { instances, volumes, held },
-    limits: { reached: stops.length > 0, nextAt },
+    limits: await limitFacts(database, account),
   }
 }
 
@@ -73,6 +56,19 @@ export function stoppedFor({ accountId, creditEndedAt, ...balance }: AccountBala
   return sql`i.account_id = ${accountId} AND i.target_state = 'running' AND i.destroyed_at IS NULL
     AND i.status <> ALL (${finalStatuses}::instance_status[])
     AND (${isOver}::boolean OR i.claimed_at <= ${creditEndedAt}::timestamptz)`
+}
+
+/** Which instances a limit stops that is noted as reached, as a condition on `i`. */
+export function limitedIn({ accountId, at }: AccountBalance): Prisma.Sql {
+  return sql`i.account_id = ${accountId} AND i.target_state = 'running' AND i.destroyed_at IS NULL AND EXISTS (
+    SELECT FROM meters m WHERE m.instance_id = i.id AND m.kind = 'compute' AND ${isStoppedByLimit(at)})`
+}
+
+/** Whoever takes the account notes what is reached by then. */
+async function limitFacts(database: Pick<Transaction, 'rows'>, account: AccountBalance): Promise<LimitFacts> {
+  if (!account.isLimited) return { reached: false, nextAt: null }
+  const reached = (await idsOf(database, limitedIn(account), 1)).length > 0
+  return { reached, nextAt: await limitsDueAt(database, account) }
 }
 
 /** Instances of which each look stops or destroys so many at most. */

@@ -5,7 +5,7 @@ import { type Transaction, transaction } from '../database/transaction.ts'
 import { type AccountFacts, dueDeed, nextLook, notesOf, type Rules } from '../domain/billing-work.ts'
 import { type AccountBalance, lockBalance, readBalance } from './billing-meters.ts'
 import { choose, doDeed, take } from './billing-work-deeds.ts'
-import { factsOf, tellLimits } from './billing-work-facts.ts'
+import { factsOf } from './billing-work-facts.ts'
 import { noticesOf } from './billing-work-notices.ts'
 import type { DataDeps } from './deps.ts'
 import { recordEvents } from './events.ts'
@@ -79,7 +79,6 @@ export function billingServices({ database, now }: DataDeps, rules: Rules) {
   async function conclude(tx: Transaction, accountId: number, at: Date): Promise<void> {
     const account = await readBalance(tx, accountId, at)
     const facts = await note(tx, account, at)
-    if (!facts.limits.reached) await tellLimits(tx, account, at)
     const next = nextLook(facts, rules)
     // Its time may be ahead of ours.
     const dueAt = next !== null && next <= account.at ? at : next

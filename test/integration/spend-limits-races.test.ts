@@ -5,8 +5,8 @@ import { transaction } from '../../src/database/transaction.ts'
 import type { Actor } from '../../src/domain/actor.ts'
 import type { SpendWindow } from '../../src/domain/billing-limits.ts'
 import { DomainError } from '../../src/domain/errors.ts'
-import { enforceLimits } from '../../src/services/billing-limits-stop.ts'
 import { lockBalance } from '../../src/services/billing-meters.ts'
+import { workOnAccount } from '../support/billing.ts'
 import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { listMachines } from '../support/factories.ts'
@@ -179,7 +179,7 @@ describe('what a limit stops', () => {
       ...{ apiKeyId: null, window: 'day', amountNanos: 2_000_000_000n, action: 'stop_running' },
     })
     clock.advance(3 * 3_600_000)
-    const enforce = (gateway: Gateway) => enforceLimits(gateway.database, owner.accountId, clock.now())
+    const enforce = (gateway: Gateway) => workOnAccount({ database: gateway.database, now: clock.now }, owner.accountId)
     const ids = rented.map(({ id }) => id)
     await atOnce([
       ...Array.from({ length: 6 }, () => enforce),
@@ -219,7 +219,7 @@ describe('what a limit stops', () => {
     await transaction(first.database.pool, tx => lockBalance(tx, owner.accountId, clock.now()))
     const target = async () => (await first.sql('SELECT target_state FROM instances WHERE id = $1', [id]))[0]
     expect(await target()).toEqual({ target_state: 'running' })
-    await enforceLimits(gateways[1].database, owner.accountId, clock.now())
+    await workOnAccount({ database: gateways[1].database, now: clock.now }, owner.accountId)
     expect(await target()).toEqual({ target_state: 'stopped' })
   })
 })

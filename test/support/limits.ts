@@ -1,6 +1,6 @@
 import { openDatabase } from '../../src/database/client.ts'
-import { enforceLimits } from '../../src/services/billing-limits-stop.ts'
 import type { TestApp } from './app.ts'
+import { workOnAccount } from './billing.ts'
 
 export const limitFields = 'id apiKeyId window amount used action reachedAt'
 const answer = `... on SetSpendLimitSuccess { spendLimit { ${limitFields} } } ... on NotFoundError { id }
@@ -29,7 +29,7 @@ export function limitsOf(app: TestApp) {
     /** Does for an account what its limits ask for now. */
     async enforce(accountId: number): Promise<Date | null> {
       const database = openDatabase({ url: app.database.url, poolSize: 1, onIdleError: () => {} })
-      return await enforceLimits(database, accountId, app.clock.now()).finally(() => database.close())
+      return await workOnAccount({ database, now: app.clock.now }, accountId).finally(() => database.close())
     },
   }
 }
