@@ -14,6 +14,9 @@ import {
   startCompute,
   stopMeters,
 } from '../../src/services/billing-meters.ts'
+import { lockInstances, writeSteps } from '../../src/services/instances-write.ts'
+import { lockMachine } from '../../src/services/market.ts'
+import { volumesFor } from '../../src/services/volumes-rent.ts'
 import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { listMachines } from '../support/factories.ts'
@@ -353,8 +356,51 @@ describe('when the credit ends', () => {
     )
     clock.advance(10 * hour)
     await on(async () => {})
+    const before = await credit()
     await postAll()
     expect(await meterOf(id)).toMatchObject({ rate: 0n, since: outbid })
+    expect(await credit()).toBe(before)
+  })
+})
+
+describe('who has taken the account', () => {
+  const all = Prisma.sql`true`
+  /** Does something while another transaction has taken what it takes before any account. */
+  async function whileTaken(take: (tx: Transaction) => Promise<unknown>, work: () => Promise<unknown>): Promise<void> {
+    await transaction(gateway.database.pool, async tx => {
+      await take(tx)
+      await work()
+    })
+  }
+
+  it('waits for nobody who has an instance, a volume or a machine', async () => {
+    const id = await rentRunning()
+    const { volume } = await gateway.services.volumes.create(actor, { machineId, sizeGb: 10 })
+    clock.advance(minute)
+    await whileTaken(
+      async tx => {
+        await lockMachine(tx, machineId)
+        await lockInstances(tx, [id])
+        await volumesFor(tx, actor, [volume.id])
+      },
+      () => on((tx, account) => stopMeters(tx, account, all)),
+    )
+    expect(await meterOf(id)).toMatchObject({ rate: 0n })
+  })
+
+  it('and an instance waits for nobody who has its machine, however often it writes it', async () => {
+    const id = await rentRunning()
+    const steps = [{ id, outcome: 'applied', targetState: 'stopped' }] as const
+    await whileTaken(
+      tx => lockMachine(tx, machineId),
+      () =>
+        transaction(gateway.database.pool, async tx => {
+          const locked = await lockInstances(tx, [id])
+          await writeSteps(tx, { reason: 'USER_REQUEST' }, [...steps], locked, clock.now())
+          await tx.rows(Prisma.sql`UPDATE instances SET policy_due_at = NULL WHERE id = ${id}`)
+        }),
+    )
+    expect(await meterOf(id)).toMatchObject({ rate: 0n })
   })
 })
 
