@@ -183,7 +183,7 @@ describe('what the README says of operating', () => {
     const help = run('src/cli.ts', ['help'], env)
     await help.exit
     const commands = [...help.output().matchAll(/^ {2}(\w+ \w+)/gm)].map(([, name]) => name as string)
-    expect(commands).toHaveLength(14)
+    expect(commands).toHaveLength(16)
     expect(commands.filter(name => !chapter.includes(`\`${name}`))).toEqual([])
     const [, csv = ''] = /```csv\n(.*?)```/s.exec(chapter) ?? []
     const path = await file('readme.csv', csv)
