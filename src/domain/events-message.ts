@@ -37,6 +37,9 @@ const sentences: Record<EventType, string | ((facts: Facts, before: Facts) => st
   VOLUME_CREATED: named('The volume', 'made'),
   VOLUME_DELETED: named('The volume', 'deleted'),
   CREDIT_GRANTED: 'Credit was granted.',
+  ACCOUNT_LOW_CREDIT: ({ endsAt }) => `Credit ends at ${endsAt}, if everything goes on as it does.`,
+  ACCOUNT_CREDIT_ENDED: 'Credit has ended: what ran was stopped.',
+  ACCOUNT_DEBT: ({ destroysAt }) => `Credit is below zero: from ${destroysAt} on instances are destroyed, and volumes.`,
   WEBHOOK_CREATED: 'The webhook was made.',
   WEBHOOK_SECRET_ROTATED: 'The webhook was given a new secret.',
   WEBHOOK_TESTED: 'The webhook was tested.',
@@ -48,6 +51,8 @@ const reasons: Record<string, string> = {
   OUTBID: 'Another bids more for them.',
   ON_DEMAND: 'They were rented on demand.',
   RENTAL_ENDED: 'Its machine left the market.',
+  NO_CREDIT: 'The credit of its account ended.',
+  DEBT: 'The credit of its account was below zero for too long.',
 }
 
 function because(reason: string | null): string {

@@ -57,6 +57,8 @@ export const reasonCodes = [
   'HOST_OFFLINE',
   'CONTAINER_LOST',
   'RENTAL_ENDED',
+  'NO_CREDIT',
+  'DEBT',
 ] as const
 
 /** A public port that leads into an instance: what became of the wish. */

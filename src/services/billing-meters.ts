@@ -70,10 +70,13 @@ export async function lockBalance(tx: Transaction, accountId: number, at: Date):
   const balance = await readBalance(tx, accountId, at)
   const { endsAt, isOver } = standingOf(balance)
   if (!isOver || balance.computeRateNanos === 0n) return balance
-  await tx.rows(sql`
-    INSERT INTO meter_ends (meter_id, account_id, at) SELECT id, account_id, ${endsAt}::timestamptz FROM meters
-    WHERE account_id = ${accountId} AND kind = 'compute' AND rate_nanos > 0`)
-  await tx.rows(sql`UPDATE accounts SET credit_ended_at = coalesce(credit_ended_at, ${endsAt}) WHERE id = ${accountId}`)
+  const capped = await tx.rows(sql`
+    INSERT INTO meter_ends (meter_id, account_id, at) SELECT id, account_id, ${endsAt}::timestamptz FROM meters m
+    WHERE account_id = ${accountId} AND kind = 'compute' AND rate_nanos > 0
+    AND NOT EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id AND e.at <= ${endsAt}) RETURNING id`)
+  // All have ended already, and disks alone have used up what was left.
+  if (capped.length === 0) return balance
+  await tx.rows(sql`UPDATE accounts SET credit_ended_at = greatest(credit_ended_at, ${endsAt}) WHERE id = ${accountId}`)
   return await readBalance(tx, accountId, at)
 }
 
@@ -160,12 +163,15 @@ export async function changeRate(
 
 /** From now on an instance's GPUs cost something, unless its account's credit ended and it is about to be stopped. */
 export async function startCompute(tx: Transaction, account: AccountBalance, instanceId: bigint): Promise<void> {
-  if (account.creditEndedAt !== null) return
+  if (standingOf(account).isOver) return
   const running = await chargeMeters(tx, account, computeOf([instanceId]))
   if (running.length > 0) return
+  // What ended before is charged, also where two said that it did.
+  await tx.rows(sql`DELETE FROM meter_ends e USING meters m WHERE m.id = e.meter_id AND ${computeOf([instanceId])}`)
   await tx.rows(sql`
     UPDATE meters m SET rate_nanos = i.compute_nanos, since = greatest(m.since, ${account.at})
-    FROM instances i WHERE i.id = m.instance_id AND ${computeOf([instanceId])}`)
+    FROM instances i WHERE i.id = m.instance_id AND ${computeOf([instanceId])}
+    AND (${account.creditEndedAt}::timestamptz IS NULL OR i.claimed_at > ${account.creditEndedAt})`)
 }
 
 async function setRates(tx: Transaction, ids: bigint[], rateNanos: bigint): Promise<void> {

@@ -48,6 +48,7 @@ export async function writeSteps(
     UPDATE instances SET label = new.label, target_state = new.target_state,
       destroyed_at = CASE WHEN new.destroy THEN ${at}::timestamptz END,
       policy_due_at = CASE WHEN new.destroy THEN NULL ELSE policy_due_at END,
+      target_reason = CASE WHEN instances.target_state <> new.target_state THEN ${cause.reason} ELSE target_reason END,
       claimed_at = CASE WHEN instances.target_state <> new.target_state THEN ${at} ELSE claimed_at END,
       generation = generation + new.moves::int, due_at = CASE WHEN new.moves THEN ${at} ELSE due_at END
     FROM unnest(

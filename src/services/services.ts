@@ -1,3 +1,4 @@
+import type { Rules } from '../domain/billing-work.ts'
 import { accountOperations, accountServices } from './accounts.ts'
 import { accountCreateOperations } from './accounts-create.ts'
 import { creditOperations } from './accounts-credit.ts'
@@ -6,6 +7,7 @@ import { accountListOperations } from './accounts-list.ts'
 import { apiKeyServices } from './api-keys.ts'
 import { identityServices } from './api-keys-identity.ts'
 import { apiKeyOperations } from './api-keys-operations.ts'
+import { billingServices } from './billing-work.ts'
 import type { DataDeps, Deps } from './deps.ts'
 import { historyServices } from './events-history.ts'
 import { outboxServices } from './events-outbox.ts'
@@ -117,6 +119,11 @@ export function createReconciliation(deps: Deps) {
 /** What happens to instances by itself. No face has it. */
 export function createPolicies(deps: DataDeps) {
   return policyServices(deps)
+}
+
+/** What happens to accounts by itself, for their money. No face has it. */
+export function createBilling(deps: DataDeps, rules: Rules) {
+  return billingServices(deps, rules)
 }
 
 /** What is deleted since nobody needs it any more. No face has it. */

@@ -83,6 +83,7 @@ describe('a gateway that starts', () => {
       eventRetentionDays: 90,
       startTimeoutMs: 60_000,
       offlineGraceMs: 60_000,
+      debtGraceMs: 60_000,
     }
     const options = {
       graphiql: false,

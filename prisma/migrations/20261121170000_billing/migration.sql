@@ -27,7 +27,8 @@ ADD COLUMN     "metered_at" TIMESTAMPTZ(3) NOT NULL DEFAULT '1970-01-01 00:00:00
 ALTER TABLE "instances" ADD COLUMN     "destroy_at" TIMESTAMPTZ(3),
 ADD COLUMN     "destroy_stopped_ms" BIGINT,
 ADD COLUMN     "stop_at" TIMESTAMPTZ(3),
-ADD COLUMN     "stop_at_cost_nanos" BIGINT;
+ADD COLUMN     "stop_at_cost_nanos" BIGINT,
+ADD COLUMN     "target_reason" TEXT;
 
 -- CreateTable
 CREATE TABLE "meters" (

@@ -23,6 +23,10 @@ const descriptions: Record<EventType, string> = {
   VOLUME_CREATED: 'A volume was made.',
   VOLUME_DELETED: 'A volume was deleted.',
   CREDIT_GRANTED: 'The operator added credit, or took some.',
+  ACCOUNT_LOW_CREDIT:
+    'Credit ends in 24 hours or less, or in one, if everything goes on as it does. It is told again only after there was more.',
+  ACCOUNT_CREDIT_ENDED: 'Credit has ended, and what ran was stopped.',
+  ACCOUNT_DEBT: 'Credit was below zero for long: this tells what will be destroyed, and when.',
   WEBHOOK_CREATED: 'A webhook was made.',
   WEBHOOK_SECRET_ROTATED: 'A webhook was given a new secret.',
   WEBHOOK_TESTED: 'A webhook was tested.',
