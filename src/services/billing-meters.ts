@@ -26,9 +26,19 @@ export async function readBalance(
   accountId: number,
   at: Date,
 ): Promise<AccountBalance> {
-  const [row] = await database.rows(sql`
-    SELECT ${balanceColumns}, ${endsUntil(at)}, EXISTS (SELECT FROM spend_limits l WHERE l.account_id = a.id) FROM accounts a WHERE a.id = ${accountId}`)
-  return toBalance(row as unknown[], accountId, at)
+  return (await readBalances(database, [accountId], at))[0] as AccountBalance
+}
+
+/** The same of many accounts, in no order. */
+export async function readBalances(
+  database: Pick<Transaction, 'rows'>,
+  accountIds: readonly number[],
+  at: Date,
+): Promise<AccountBalance[]> {
+  const rows = await database.rows(sql`
+    SELECT a.id, ${balanceColumns}, ${endsUntil(at)}, EXISTS (SELECT FROM spend_limits l WHERE l.account_id = a.id)
+    FROM accounts a WHERE a.id = ANY(${accountIds}::int[])`)
+  return rows.map(([id, ...row]) => toBalance(row, id as number, at))
 }
 
 const endsUntil = (at: Date) => sql`(

@@ -94,7 +94,7 @@ export function bidServices(deps: Deps) {
    */
   async function lockLiving(tx: Transaction, machineId: number): Promise<void> {
     await tx.rows(sql`
-      SELECT id FROM instances WHERE machine_id = ${machineId} AND destroyed_at IS NULL ORDER BY id FOR UPDATE`)
+      SELECT id FROM instances WHERE machine_id = ${machineId} AND destroyed_at IS NULL ORDER BY id FOR NO KEY UPDATE`)
   }
 
   async function bidderIn(tx: Transaction, id: bigint): Promise<Bidder | undefined> {

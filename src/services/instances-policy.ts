@@ -26,7 +26,7 @@ export function policyServices({ database, now }: DataDeps) {
         UPDATE instances SET policy_leased_until = ${leasedUntil} WHERE id IN (
           SELECT id FROM instances
           WHERE policy_due_at <= ${at} AND (policy_leased_until IS NULL OR policy_leased_until <= ${at})
-          ORDER BY policy_due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+          ORDER BY policy_due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
         ) RETURNING id`)
       return rows.map(([id]) => ({ instanceId: id as bigint, leasedUntil }))
     },

@@ -20,7 +20,7 @@ export async function lockInstances(tx: Transaction, ids: readonly bigint[], own
   const rows = await tx.rows(sql`
     SELECT id, label, target_state, status, destroyed_at, stop_at, account_id, machine_id FROM instances
     WHERE id = ANY(${ids.map(String)}::bigint[]) AND (${owner ?? null}::int IS NULL OR account_id = ${owner ?? null})
-    ORDER BY id FOR UPDATE`)
+    ORDER BY id FOR NO KEY UPDATE`)
   return rows.map(([id, label, targetState, status, destroyedAt, stopAt, accountId, machineId]) => ({
     subject: { id, label, targetState, status, destroyedAt, stopAt } as Subject,
     accountId: accountId as number,

@@ -111,7 +111,7 @@ async function lockHeirs(tx: Transaction, { instanceId, machineId }: Lease): Pro
   await tx.rows(sql`
     SELECT id FROM instances WHERE id = ${instanceId} OR id IN (
       SELECT holder_id FROM gpus WHERE machine_id = ${machineId} AND occupant_id = ${instanceId}
-    ) ORDER BY id FOR UPDATE`)
+    ) ORDER BY id FOR NO KEY UPDATE`)
 }
 
 /** Frees the GPUs for those who hold them and wait. True when there was something to free. */

@@ -2,6 +2,7 @@ import type { Rules } from '../domain/billing-work.ts'
 import { accountOperations, accountServices } from './accounts.ts'
 import { accountCreateOperations } from './accounts-create.ts'
 import { creditOperations } from './accounts-credit.ts'
+import { accountLedgerOperations } from './accounts-ledger.ts'
 import { accountListOperations } from './accounts-list.ts'
 import { apiKeyServices } from './api-keys.ts'
 import { identityServices } from './api-keys-identity.ts'
@@ -89,6 +90,7 @@ export function createOperations(deps: DataDeps) {
       ...accountCreateOperations(deps),
       ...accountListOperations(deps),
       ...creditOperations(deps),
+      ...accountLedgerOperations(deps),
     },
     apiKeys: apiKeyOperations(deps),
     machines: {

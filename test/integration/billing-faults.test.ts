@@ -5,11 +5,11 @@ import { Prisma } from '../../src/database/generated/client.ts'
 import { transaction } from '../../src/database/transaction.ts'
 import type { Actor } from '../../src/domain/actor.ts'
 import { chargeMeters, endCompute, lockBalance, refundBeyond } from '../../src/services/billing-meters.ts'
-import { brokenLaws } from '../support/billing-laws.ts'
 import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { listMachines } from '../support/factories.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
+import { brokenLaws } from '../support/ledger-laws.ts'
 
 const clock = manualClock()
 let testDatabase: TestDatabase

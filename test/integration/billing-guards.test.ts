@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../support/app.ts'
-import { brokenLaws } from '../support/billing-laws.ts'
+import { brokenLaws } from '../support/ledger-laws.ts'
 import { rentalsOf, someCredit } from '../support/rentals.ts'
 
 let app: TestApp

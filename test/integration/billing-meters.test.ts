@@ -14,6 +14,9 @@ import {
   startCompute,
   stopMeters,
 } from '../../src/services/billing-meters.ts'
+import { lockInstances, writeSteps } from '../../src/services/instances-write.ts'
+import { lockMachine } from '../../src/services/market.ts'
+import { volumesFor } from '../../src/services/volumes-rent.ts'
 import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { listMachines } from '../support/factories.ts'
@@ -105,6 +108,15 @@ async function on(work: (tx: Transaction, account: AccountBalance) => Promise<un
 const postAll = (at?: Date) => on((tx, account) => chargeMeters(tx, account, Prisma.sql`true`), at)
 const balance = () => readBalance(gateway.database, actor.accountId, clock.now())
 const credit = async () => standingOf(await balance()).creditNanos
+
+/** Says that GPUs ended, as the market does that takes no account. */
+async function endLater(id: bigint, at: Date): Promise<void> {
+  await gateway.sql(
+    `INSERT INTO meter_ends (meter_id, account_id, at)
+     SELECT id, account_id, $2 FROM meters WHERE instance_id = $1 AND kind = 'compute'`,
+    [id, at],
+  )
+}
 
 const cost = (rate: bigint, from: Date, to: Date) => (rate * BigInt(to.getTime() - from.getTime())) / 3_600_000n
 
@@ -198,10 +210,7 @@ describe('a bid', () => {
   it('that is changed does not forget that it was outbid by somebody whose clock is ahead', async () => {
     const id = await rentRunning(terms(300_000_000n))
     const end = new Date(clock.now().getTime() + 5_000)
-    await gateway.sql(
-      `INSERT INTO meter_ends (meter_id, account_id, at) SELECT id, account_id, $2 FROM meters WHERE instance_id = $1 AND kind = 'compute'`,
-      [id, end],
-    )
+    await endLater(id, end)
     await gateway.services.instances.changeBid(actor, id, 350_000_000n)
     expect(await meterOf(id)).toMatchObject({ rate: 350_000_000n, ends: [end] })
     clock.advance(hour)
@@ -212,10 +221,7 @@ describe('a bid', () => {
   it('that runs again is not ended by an end that was told late', async () => {
     const id = await rentRunning(terms(300_000_000n))
     await update(id, 'stopped')
-    await gateway.sql(
-      `INSERT INTO meter_ends (meter_id, account_id, at) SELECT id, account_id, $2 FROM meters WHERE instance_id = $1 AND kind = 'compute'`,
-      [id, clock.now()],
-    )
+    await endLater(id, clock.now())
     clock.advance(minute)
     await on((tx, account) => startCompute(tx, account, id))
     expect(await meterOf(id)).toMatchObject({ rate: 300_000_000n, since: clock.now(), ends: null })
@@ -224,12 +230,21 @@ describe('a bid', () => {
   it('leaves no end behind that nobody needs', async () => {
     const id = await rentRunning(terms(300_000_000n))
     await update(id, 'stopped')
-    await gateway.sql(
-      `INSERT INTO meter_ends (meter_id, account_id, at) SELECT id, account_id, $2 FROM meters WHERE instance_id = $1 AND kind = 'compute'`,
-      [id, clock.now()],
-    )
+    const entries = await entriesOf(id)
+    clock.advance(minute)
+    await endLater(id, clock.now())
     await postAll()
     expect(await meterOf(id)).toMatchObject({ rate: 0n, ends: null })
+    expect((await entriesOf(id)).filter(({ kind }) => kind === 'compute')).toEqual(entries)
+  })
+
+  it('that runs again costs something, also where an end is still to come', async () => {
+    const id = await rentRunning(terms(300_000_000n))
+    await update(id, 'stopped')
+    const end = new Date(clock.now().getTime() + 5_000)
+    await endLater(id, end)
+    await on((tx, account) => startCompute(tx, account, id))
+    expect(await meterOf(id)).toMatchObject({ rate: 300_000_000n, since: clock.now() })
   })
 })
 
@@ -282,6 +297,9 @@ describe('what was charged', () => {
     await postAll()
     await postAll(new Date(clock.now().getTime() - hour))
     expect(await entriesOf(id)).toEqual(entries)
+    // Its time does not go back.
+    const past = await readBalance(gateway.database, actor.accountId, new Date(clock.now().getTime() - hour))
+    expect([past.at, standingOf(past)]).toEqual([clock.now(), standingOf(await balance())])
     const early = openGateway({ url: testDatabase.url, now: () => new Date(clock.now().getTime() - hour) })
     await early.services.instances.update(actor, [id], { targetState: 'stopped' })
     await early.close()
@@ -324,6 +342,7 @@ describe('when the credit ends', () => {
     expect(before + 2n * diskRate >= 0n && before + 2n * diskRate <= 2n).toBe(true)
     await gateway.operations.accounts.grantCredit(await emailOf(), { amountNanos: 1_000_000_000n })
     expect(await meterOf(id)).toMatchObject({ ends: [ended] })
+    await on(async () => {})
     expect(await balance()).toMatchObject({ creditEndedAt: ended })
     expect(await credit()).toBe(1_000_000_000n + before)
     // It goes on running until it is stopped for it, and costs nothing.
@@ -347,14 +366,54 @@ describe('when the credit ends', () => {
     await leave(1_000_000n)
     // 0.304 $ an hour of 0.001 $: 11.8 seconds. It was outbid after 5.
     const outbid = new Date(since.getTime() + 5_000)
-    await gateway.sql(
-      `INSERT INTO meter_ends (meter_id, account_id, at) SELECT id, account_id, $2 FROM meters WHERE instance_id = $1 AND kind = 'compute'`,
-      [id, outbid],
-    )
+    await endLater(id, outbid)
     clock.advance(10 * hour)
     await on(async () => {})
+    const before = await credit()
     await postAll()
     expect(await meterOf(id)).toMatchObject({ rate: 0n, since: outbid })
+    expect(await credit()).toBe(before)
+  })
+})
+
+describe('who has taken the account', () => {
+  const all = Prisma.sql`true`
+  /** Does something while another transaction has taken what it takes before any account. */
+  async function whileTaken(take: (tx: Transaction) => Promise<unknown>, work: () => Promise<unknown>): Promise<void> {
+    await transaction(gateway.database.pool, async tx => {
+      await take(tx)
+      await work()
+    })
+  }
+
+  it('waits for nobody who has an instance, a volume or a machine', async () => {
+    const id = await rentRunning()
+    const { volume } = await gateway.services.volumes.create(actor, { machineId, sizeGb: 10 })
+    clock.advance(minute)
+    await whileTaken(
+      async tx => {
+        await lockMachine(tx, machineId)
+        await lockInstances(tx, [id])
+        await volumesFor(tx, actor, [volume.id])
+      },
+      () => on((tx, account) => stopMeters(tx, account, all)),
+    )
+    expect(await meterOf(id)).toMatchObject({ rate: 0n })
+  })
+
+  it('and an instance waits for nobody who has its machine, however often it writes it', async () => {
+    const id = await rentRunning()
+    const steps = [{ id, outcome: 'applied', targetState: 'stopped' }] as const
+    await whileTaken(
+      tx => lockMachine(tx, machineId),
+      () =>
+        transaction(gateway.database.pool, async tx => {
+          const locked = await lockInstances(tx, [id])
+          await writeSteps(tx, { reason: 'USER_REQUEST' }, [...steps], locked, clock.now())
+          await tx.rows(Prisma.sql`UPDATE instances SET policy_due_at = NULL WHERE id = ${id}`)
+        }),
+    )
+    expect(await meterOf(id)).toMatchObject({ rate: 0n })
   })
 })
 

@@ -6,9 +6,9 @@ import { migrate, noFilters, readMigrations } from '../../src/database/migration
 import { withSchemaEngine } from '../../src/database/schema-engine.ts'
 import { standingOf } from '../../src/domain/billing.ts'
 import { readBalance } from '../../src/services/billing-meters.ts'
-import { brokenLaws } from '../support/billing-laws.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
+import { brokenLaws } from '../support/ledger-laws.ts'
 
 const billing = '20261121170000_billing'
 let testDatabase: TestDatabase

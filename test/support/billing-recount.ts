@@ -2,7 +2,7 @@
 
 import { expect } from 'vitest'
 import type { TestApp } from './app.ts'
-import { brokenLaws } from './billing-laws.ts'
+import { brokenLaws } from './ledger-laws.ts'
 
 const partsPerNano = 3_600_000n
 const msOf = (value: unknown) => BigInt((value as Date).getTime())
