@@ -4,7 +4,7 @@ import { type CostMeter, chargedUpTo, costAt, costEnd } from './billing-cost.ts'
 import { type Instance, isFinal, type Reason, wantsGpus } from './instances.ts'
 import { printUsd } from './money.ts'
 
-/** What a renter may arrange: to be stopped then, or at that cost; to be destroyed then, or when stopped for so long. */
+/** What a renter may arrange: a stop at an instant or a cost; destruction at an instant, or when stopped for so long. */
 export type Arrangement = Pick<Instance, 'stopAt' | 'stopAtCostNanos' | 'destroyAt' | 'destroyStoppedMs'>
 
 export const noArrangement: Arrangement = {
@@ -83,7 +83,7 @@ function stops(facts: PolicyFacts): Policy[] {
   ]
 }
 
-/** What is to run stops also where its GPUs cost nothing now, since they were charged up to the last instant paid for. */
+/** What is to run stops also where its GPUs cost nothing now, since they were charged up to the last one paid for. */
 function spent(facts: PolicyFacts, now: Date): Policy[] {
   const { targetState, status } = facts
   const runs = wantsGpus({ targetState, status, destroyed: false })
