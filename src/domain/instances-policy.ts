@@ -4,7 +4,7 @@ import { type CostMeter, chargedUpTo, costAt, costEnd } from './billing-cost.ts'
 import { type Instance, isFinal, type Reason, wantsGpus } from './instances.ts'
 import { printUsd } from './money.ts'
 
-/** What a renter may arrange: to be stopped then, or at that cost; to be destroyed then, or when stopped for so long. */
+/** What a renter may arrange: a stop at an instant or a cost; destruction at an instant, or when stopped for so long. */
 export type Arrangement = Pick<Instance, 'stopAt' | 'stopAtCostNanos' | 'destroyAt' | 'destroyStoppedMs'>
 
 export const noArrangement: Arrangement = {
@@ -46,7 +46,7 @@ export function nextPolicy(facts: PolicyFacts, now: Date): Policy | null {
   if (facts.destroyedAt) return null
   const end = earliest(destructions(facts))
   if (now >= end.at) return end
-  return earliest([end, ...stops(facts), ...announcement(facts)])
+  return earliest([end, ...stops(facts), ...spent(facts, now), ...announcement(facts)])
 }
 
 /** When its meters end by what is arranged: of that nothing is charged beyond, however late it is done. */
@@ -83,6 +83,23 @@ function stops(facts: PolicyFacts): Policy[] {
   ]
 }
 
+/** What is to run stops also where its GPUs cost nothing now, since they were charged up to the last one paid for. */
+function spent(facts: PolicyFacts, now: Date): Policy[] {
+  const { targetState, status } = facts
+  const runs = wantsGpus({ targetState, status, destroyed: false })
+  return runs && isSpent(facts, now) ? [{ at: now, deed: 'stop', code: 'COST_LIMIT' }] : []
+}
+
+/** Whether what it is to cost does not pay for another instant of its GPUs. */
+function isSpent({ stopAtCostNanos, meters, computeNanos }: PolicyFacts, at: Date): boolean {
+  if (stopAtCostNanos === null) return false
+  const running = meters.map(meter =>
+    meter.kind === 'compute' ? { ...chargedUpTo(meter, at), rateNanos: computeNanos, end: null } : meter,
+  )
+  const end = costEnd(running, stopAtCostNanos)
+  return end !== null && end <= at
+}
+
 function announcement({ createdAt, endsAt, announcedAt }: PolicyFacts): Policy[] {
   if (announcedAt) return []
   const announced = endsAt.getTime() - announcedMs
@@ -110,16 +127,11 @@ export function isAboutToGo(facts: PolicyFacts, at: Date): boolean {
 
 export const aboutToGo = 'It is about to be destroyed, as was arranged.'
 
-/** Why an instance may not start by what is arranged for it. What it is to cost must pay for its first instant. */
+/** Why an instance may not start by what is arranged for it. What it may cost must pay for its first instant. */
 export function whyNoStart(facts: PolicyFacts, at: Date): string | undefined {
-  const { stopAtCostNanos, meters, computeNanos } = facts
+  const { stopAtCostNanos, meters } = facts
   if (isAboutToGo(facts, at)) return aboutToGo
-  if (stopAtCostNanos === null) return undefined
-  const running = meters.map(meter =>
-    meter.kind === 'compute' ? { ...chargedUpTo(meter, at), rateNanos: computeNanos, end: null } : meter,
-  )
-  const end = costEnd(running, stopAtCostNanos)
-  if (end === null || end > at) return undefined
+  if (stopAtCostNanos === null || !isSpent(facts, at)) return undefined
   const [cost, limit] = [costAt(meters, at), stopAtCostNanos].map(printUsd)
   return `It has cost ${cost} $, and is to be stopped at ${limit} $: raise its stopAtCost, or take it away, to start it.`
 }

@@ -55,8 +55,9 @@ export async function arrange(
   await tx.rows(sql`
     UPDATE instances SET policy_due_at = ${nextPolicy(facts, at)?.at ?? null}::timestamptz WHERE id = ${instanceId}`)
   await tx.rows(sql`
-    UPDATE meters SET ends_at = CASE kind WHEN 'compute' THEN ${compute}::timestamptz ELSE ${disk}::timestamptz END
-    WHERE instance_id = ${instanceId} AND account_id = ${accountId}`)
+    UPDATE meters SET ends_at = until FROM (VALUES ('compute'::charge_kind, ${compute}::timestamptz), ('disk', ${disk}))
+      AS of(charged, until) WHERE kind = charged AND instance_id = ${instanceId} AND account_id = ${accountId}
+    AND ends_at IS DISTINCT FROM until`)
   tx.announce()
 }
 

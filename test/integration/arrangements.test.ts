@@ -92,6 +92,19 @@ describe('an instant to stop at', () => {
     },
   )
 
+  it('counts in what the account has left before anybody did what was arranged', async () => {
+    const id = await arranged.run()
+    await arranged.set(id, { stopAt: inHours(2).toISOString() })
+    app.clock.advance(30 * hour)
+    const credit = async () => (await app.graphql(key, '{ viewer { credit } }')).data.viewer.credit
+    const before = await credit()
+    await app.idle()
+    expect(await arranged.read(id)).toMatchObject({ targetState: 'STOPPED' })
+    expect(await credit()).toBe(before)
+    // Two hours of GPUs, some seconds before, and 30 hours of disk.
+    expect(Number(before)).toBeGreaterThan(100 - 0.81 - 0.121)
+  })
+
   it('is the last also where its renter stops it before anybody did what was arranged', async () => {
     const id = await arranged.run()
     const stopAt = inHours(2)
@@ -234,6 +247,35 @@ describe('a cost to stop at', () => {
     )
     expect(data.updateInstances.items).toEqual([{ outcome: 'FAILED' }, { outcome: 'APPLIED' }])
     await app.rest(key, 'DELETE', `/instances/${other}/`)
+  })
+
+  it.each(['rented', 'started'])('stops also what waits for its GPUs, by what its disk costs: %s', async how => {
+    const offerId = String(await rentals.newOffer())
+    const terms = (bidPerHour: string) => ({ interruptible: { bidPerHour } })
+    const wish = (targetState: string) => ({
+      offerId,
+      terms: terms('0.3'),
+      spec: { source: { image: 'ubuntu' }, targetState, policy: { stopAtCost: '0.1' } },
+    })
+    const [offer] = await app.sql(`SELECT machine_id FROM offers WHERE id = ${offerId}`)
+    const { machine_id: machineId } = offer as { machine_id: number }
+    const outbid = async () => {
+      const { body } = await app.rest(key, 'POST', '/bundles/', { machine_id: { eq: machineId }, type: 'bid' })
+      const { status } = await app.rest(key, 'PUT', `/asks/${body.offers[0].id}/`, { image: 'ubuntu', price: 0.35 })
+      expect(status).toBe(200)
+      await rentals.settle()
+    }
+    const id = await arranged.rent({}, wish(how === 'rented' ? 'RUNNING' : 'STOPPED'))
+    await outbid()
+    if (how === 'started') {
+      await passHours(1)
+      await arranged.wish(id, 'RUNNING')
+    }
+    await rentals.settle()
+    expect(await arranged.read(id)).toMatchObject({ status: 'SCHEDULING' })
+    await passHours(26)
+    expect(await arranged.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'COST_LIMIT' } })
+    expect(await arranged.charged(id, 'compute')).toMatchObject({ nanos: 0n })
   })
 
   it('comes sooner when the bid is raised, and later when it is lowered', async () => {

@@ -84,6 +84,19 @@ describe('what is arranged for an instance', () => {
     expect(nextPolicy({ ...facts, targetState: 'stopped' }, rented)).toMatchObject({ at: later(100), deed: 'destroy' })
   })
 
+  it('is that it is stopped at once when it is to run, and its cost pays for no instant of that any more', () => {
+    const paid = meters(499_999_999n).map(meter => ({ ...meter, rateNanos: 0n }))
+    const facts = ofHours(100, {
+      ...announced,
+      computeNanos: 400_000_000n,
+      stopAtCostNanos: 1_000_000_000n,
+      meters: paid,
+    })
+    expect(nextPolicy(facts, later(3))).toEqual({ at: later(3), deed: 'stop', code: 'COST_LIMIT' })
+    expect(nextPolicy({ ...facts, targetState: 'stopped' }, later(3))).toMatchObject({ deed: 'destroy' })
+    expect(nextPolicy({ ...facts, stopAtCostNanos: 1_000_001_000n }, later(3))).toMatchObject({ deed: 'destroy' })
+  })
+
   it('is that it is destroyed at an instant, but never later than its rental ends', () => {
     const facts = ofHours(100, { ...announced, destroyAt: later(50) })
     expect(nextPolicy(facts, rented)).toMatchObject({ at: later(50), deed: 'destroy', reason: { code: 'SCHEDULE' } })
