@@ -109,6 +109,14 @@ describe('what an instance costs', () => {
     expect(half.account.runwaySeconds).toBe(1800)
     app.clock.advance(10 * hour)
     const { now, account } = await costs(id)
+    const usage = await app.graphql(
+      key,
+      '{ viewer { usage(groupBy: [INSTANCE]) { buckets { groups { instanceId cost } } } } }',
+    )
+    type Bucket = { groups: { instanceId: string; cost: string }[] }
+    const its = (usage.data.viewer.usage.buckets as Bucket[]).flatMap(({ groups }) => groups)
+    const used = its.filter(({ instanceId }) => instanceId === `ins_${id}`).map(({ cost }) => nanosOf(cost))
+    expect(used.reduce((total, cost) => total + cost, 0n)).toBe(nanosOf(now[0]))
     // To the millisecond, in which both cost some 113 nano-dollars.
     expect(nanosOf(now[0]) - nanosOf(half.now[0]) - compute / 2n - disk * 10n).toBeLessThanOrEqual(1n)
     expect(now.slice(1)).toEqual(['0.004', '0.004'])

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Balance } from '../../src/domain/billing.ts'
-import { type CostMeter, costOf, runwayOf, standingWith } from '../../src/domain/billing-costs.ts'
+import { type Balance, standingOf } from '../../src/domain/billing.ts'
+import { type CostMeter, costOf, runwayOf, runwayWith } from '../../src/domain/billing-costs.ts'
 
 const start = Date.parse('2026-11-21T12:00:00.000Z')
 const hours = (count: number) => new Date(start + count * 3_600_000)
@@ -61,15 +61,16 @@ describe('the runway', () => {
 
   it('with more that costs is what that costs from now on', () => {
     // 6,000 are left of 10,000: for 12 hours at 500.
-    const standing = standingWith(balance, { computeNanos: 90n, diskNanos: 10n })
-    expect(standing).toMatchObject({ creditNanos: 6_000n, burnNanos: 500n, endsAt: hours(22), isOver: false })
-    expect(standingWith(balance, { computeNanos: 0n, diskNanos: 0n }).endsAt).toEqual(hours(25))
-    const over = { ...balance, at: hours(30) }
-    expect(runwayOf(standingWith(over, { computeNanos: 1n, diskNanos: 0n }), over.at)).toBe(0)
+    expect(runwayWith(balance, { computeNanos: 90n, diskNanos: 10n })).toBe(12 * 3_600)
+    expect(runwayWith(balance, { computeNanos: 0n, diskNanos: 100n })).toBe(12 * 3_600)
+    expect(runwayWith(balance, { computeNanos: 0n, diskNanos: 0n })).toBe(15 * 3_600)
+    expect(runwayWith({ ...balance, at: hours(25) }, { computeNanos: 1_000n, diskNanos: 0n })).toBe(0)
+    expect(runwayWith({ ...balance, at: hours(30) }, { computeNanos: 1n, diskNanos: 0n })).toBe(0)
   })
 
   it('of more than a calendar has is none', () => {
     const tiny = { ...balance, computeRateNanos: 1n, computeOrigin: BigInt(start), postedNanos: 10n ** 17n }
-    expect(standingWith(tiny, { computeNanos: 0n, diskNanos: 0n })).toMatchObject({ endsAt: null, isOver: false })
+    expect(runwayWith(tiny, { computeNanos: 0n, diskNanos: 0n })).toBeNull()
+    expect(standingOf(tiny)).toMatchObject({ endsAt: null, isOver: false, burnNanos: 1n })
   })
 })
