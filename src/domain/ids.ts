@@ -8,6 +8,7 @@ export const idPrefixes = {
   LedgerEntry: 'led',
   Machine: 'mch',
   Offer: 'off',
+  SpendLimit: 'lim',
   SshKey: 'ssh',
   Template: 'tpl',
   Volume: 'vol',

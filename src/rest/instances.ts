@@ -42,6 +42,11 @@ const noSuchInstance: Failure = {
     .meta({ id: 'NoSuchInstance', description: 'There is no such instance.' }),
 }
 const noCredit: Failure = { status: 400, error: 'insufficient_credit', when: 'The account has nothing left to spend.' }
+const overLimit: Failure = {
+  status: 400,
+  error: 'spend_limit_exceeded',
+  when: 'A spend limit of the account, or of the key that it counts for, does not allow it.',
+}
 const repeated: Failure[] = [
   { status: 409, error: 'idempotency_in_progress', when: 'The first request with this key has not ended yet.' },
   {
@@ -87,6 +92,7 @@ function rentRoute(method: 'PUT' | 'POST', operationId: string): Route {
         when: 'A virtual machine needs an SSH key that is registered before.',
       },
       noCredit,
+      overLimit,
     ],
     answer: async ({ services, actor, params: { id }, body, idempotencyKey }) => {
       const renting = services.instances.rent(actor, readRent(id, body), idempotencyKey)
@@ -148,6 +154,7 @@ export const instanceRoutes: Route[] = [
     failures: [
       { status: 404, error: 'invalid_args', when: 'None of the instances exists, or none is yours.' },
       noCredit,
+      overLimit,
     ],
     answer: async ({ services, actor, body: { ids = [], state, label } }) => {
       const change = { targetState: state, label }
@@ -170,6 +177,7 @@ export const instanceRoutes: Route[] = [
       noSuchInstance,
       { status: 400, error: 'invalid_state', when: 'It never runs again: destroy it and rent anew.' },
       noCredit,
+      overLimit,
     ],
     answer: async ({ services, actor, params: { id }, body: { state, label } }) => {
       const change = { targetState: state, label }

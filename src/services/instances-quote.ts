@@ -2,8 +2,9 @@ import { transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { runwayWith } from '../domain/billing-costs.ts'
 import { type Forecast, foresee } from '../domain/instances-quote.ts'
-import { decideRent, type RentWish } from '../domain/instances-rent.ts'
+import { decideRent, type RentWish, rateOf } from '../domain/instances-rent.ts'
 import { authorise } from './authorise.ts'
+import { problemsOfLimits } from './billing-limits-refuse.ts'
 import type { AccountBalance } from './billing-meters.ts'
 import type { Deps } from './deps.ts'
 import { factsOf } from './instances-rent-facts.ts'
@@ -25,7 +26,12 @@ export function quoteServices(deps: Deps) {
         const facts = await factsOf(tx, secrets, actor, wish, { lock: false, at })
         const claims = facts.listed ? await claimsOn(tx, [facts.listed.machine.id]) : []
         const forecast = foresee(decideRent(wish, facts, at), wish, facts, claims, at)
-        return { ...forecast, runwaySeconds: runwayAfter(forecast, facts.balance) }
+        const { launch, computeNanos } = forecast
+        const runwaySeconds = runwayAfter(forecast, facts.balance)
+        if (!facts.listed || !launch || computeNanos === undefined) return { ...forecast, runwaySeconds }
+        const rateNanos = rateOf(facts.listed.machine, launch, computeNanos)
+        const over = await problemsOfLimits(tx, facts.balance, [{ apiKeyId: actor.apiKeyId, rateNanos }])
+        return { ...forecast, runwaySeconds, reasons: [...forecast.reasons, ...over] }
       })
       const reasons = decision.reasons.map(async reason =>
         reason.code === 'OFFER_UNAVAILABLE'

@@ -11,6 +11,8 @@ export type Lease = {
   generation: number
   attempts: number
   targetState: TargetState
+  /** Why that was changed last; null while it is as it was rented. */
+  targetReason: string | null
   status: InstanceStatus
   interruptible: boolean
   granted: boolean

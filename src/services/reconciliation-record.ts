@@ -6,6 +6,7 @@ import { type InstanceStatus, isFinal, type Reason } from '../domain/instances.t
 import type { Machine } from '../domain/machines.ts'
 import { computeOf, lockBalance, ofInstances, refundBeyond, startCompute, stopMeters } from './billing-meters.ts'
 import { recordEvents } from './events.ts'
+import { arrange } from './instances-policy-facts.ts'
 import { isHeld, type Lease } from './leases.ts'
 import { changeRoom, lockMachine, relistMarket } from './market.ts'
 import { releaseVolumes } from './volumes-rent.ts'
@@ -75,7 +76,10 @@ async function meter(tx: Transaction, lease: Lease, { status, seenAt }: Finding,
   const isLost = (status === 'offline' || status === 'unknown') && !isFinal(lease.status) && !destroyed
   if (runs === lease.charged && !isLost) return
   const account = await lockBalance(tx, accountId, at)
-  if (runs) return await startCompute(tx, account, instanceId)
+  if (runs) {
+    await startCompute(tx, account, instanceId)
+    return await arrange(tx, account, instanceId, at)
+  }
   if (!isLost) return await stopMeters(tx, account, computeOf([instanceId]))
   const [row] = await tx.rows(sql`SELECT seen_at FROM instances WHERE id = ${instanceId}`)
   // Nobody knows what became of it after it was seen last.
@@ -152,7 +156,8 @@ async function writeStatus(tx: Transaction, lease: Lease, { status, reason }: Fi
   const written = await tx.rows(sql`
     UPDATE instances SET status = ${status}::instance_status, reason_code = ${reason?.code ?? null},
       reason_message = ${reason?.message ?? null}, exit_code = ${reason?.exitCode ?? null},
-      status_changed_at = CASE WHEN status = ${status}::instance_status THEN status_changed_at ELSE ${at} END
+      status_changed_at = CASE WHEN status = ${status}::instance_status THEN status_changed_at ELSE ${at} END,
+      policy_due_at = CASE WHEN destroy_stopped_ms IS NULL THEN policy_due_at ELSE ${at} END
     WHERE id = ${instanceId} AND (status <> ${status}::instance_status OR reason_code IS DISTINCT FROM ${reason?.code ?? null})
     AND destroyed_at IS NULL RETURNING id`)
   if (written.length === 0) return

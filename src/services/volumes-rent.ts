@@ -23,7 +23,7 @@ const attachmentColumns = columnsOf(Prisma.VolumeAttachmentScalarFieldEnum)
  */
 export async function volumesFor(
   tx: Transaction,
-  { accountId }: Actor,
+  { accountId }: Pick<Actor, 'accountId'>,
   ids: bigint[],
   { lock }: { lock: boolean } = { lock: true },
 ): Promise<VolumeFacts[]> {

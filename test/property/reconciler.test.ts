@@ -40,6 +40,7 @@ const facts: fc.Arbitrary<Facts> = fc.record({
   status: fc.constantFrom(...instanceStatuses),
   hasRun: fc.boolean(),
   refused: fc.boolean(),
+  targetReason: fc.constantFrom(null, 'USER_REQUEST', 'NO_CREDIT'),
   sshKeys: fc.option(keys),
 })
 
@@ -351,6 +352,7 @@ describe('an instance that ended', () => {
     status: 'created',
     hasRun: false,
     refused: false,
+    targetReason: null,
     sshKeys: ['a'],
   }
 

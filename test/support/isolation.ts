@@ -108,6 +108,12 @@ export const fieldCases: Record<string, Case> = {
     ...instance('instances.changeBid'),
     ask: graphql(id => `mutation { changeBid(input: { instanceId: "${id}", bidPerHour: "0.3" }) { ${refused} } }`),
   },
+  setInstancePolicy: {
+    ...instance('instances.setPolicy'),
+    ask: graphql(
+      id => `mutation { setInstancePolicy(input: { instanceId: "${id}", stopAtCost: "3" }) { ${refused} } }`,
+    ),
+  },
   destroyInstances: {
     ...instance('instances.destroy'),
     ask: graphql(id => `mutation { destroyInstances(input: { ids: ["${id}"] }) { ${refused} ${update} } }`),
@@ -174,6 +180,13 @@ export const fieldCases: Record<string, Case> = {
   revokeApiKey: {
     ...apiKey('apiKeys.revoke'),
     ask: graphql(id => `mutation { revokeApiKey(input: { id: "${id}" }) { ${refused} } }`),
+  },
+  setSpendLimit: {
+    operation: 'billing.setSpendLimit',
+    of: 'apiKey',
+    ask: graphql(
+      id => `mutation { setSpendLimit(input: { apiKeyId: "${id}", window: DAY, amount: "1" }) { ${refused} } }`,
+    ),
   },
   'subscription instanceChanged': {
     ...instance('instances.watch'),

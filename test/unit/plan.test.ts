@@ -29,7 +29,18 @@ const wishes: Wish[] = targetStates.flatMap(targetState =>
           booleans.flatMap(hasRun =>
             booleans.flatMap(refused =>
               [null, ['a'], ['b']].map(sshKeys => {
-                return { ...noTime, targetState, status, granted, interruptible, destroyed, hasRun, refused, sshKeys }
+                return {
+                  ...noTime,
+                  targetState,
+                  targetReason: null,
+                  status,
+                  granted,
+                  interruptible,
+                  destroyed,
+                  hasRun,
+                  refused,
+                  sshKeys,
+                }
               }),
             ),
           ),
@@ -50,6 +61,7 @@ const aWish = (facts: Partial<Wish> = {}): Wish => ({
   status: 'created',
   hasRun: false,
   refused: false,
+  targetReason: null,
   sshKeys: ['a'],
   ...noTime,
   ...facts,

@@ -7,6 +7,7 @@ import { printId } from '../ids.ts'
 import { loaderOf } from '../loader.ts'
 import { needs } from '../permission.ts'
 import { ApiKey } from './api-keys.ts'
+import { limitsFor, SpendLimit } from './billing-limits.ts'
 import { Node } from './node.ts'
 import { SshKey } from './ssh-keys.ts'
 import { Webhook } from './webhooks.ts'
@@ -52,6 +53,13 @@ export const Account = builder.prismaObject('Account', {
       description: `Its keys that work, the newest first, at most ${maxApiKeys}. ${needs('apiKeys.list')}`,
       complexity: { multiplier: maxApiKeys },
       resolve: (_account, _args, { services, actor }) => services.apiKeys.list(actor),
+    }),
+    spendLimits: t.field({
+      type: [SpendLimit],
+      complexity: { multiplier: 3 },
+      description: `The limits of what it spends as a whole, at most one of each window. ${needs('billing.spendLimits')}`,
+      // Nobody is given another account than his own.
+      resolve: (_account, _args, context) => limitsFor(context, null),
     }),
     webhooks: t.field({
       type: [Webhook],

@@ -7,6 +7,7 @@ import { type NodeType, parseId, typeOfId } from '../ids.ts'
 import { Account, accountById } from './accounts.ts'
 import { ApiKey, apiKeyById } from './api-keys.ts'
 import { LedgerEntry, ledgerEntryById } from './billing-ledger.ts'
+import { SpendLimit, spendLimitById } from './billing-limits.ts'
 import { Event, eventById } from './events.ts'
 import { GpuModel, gpuModelById } from './gpu-models.ts'
 import { Instance, instanceById } from './instances.ts'
@@ -32,6 +33,7 @@ const finders: Record<NodeType, Find<bigint>> = {
   Offer: (context, id) => offerById(context).load(id),
   Volume: (context, id) => volumeById(context).load(id),
   VolumeOffer: small((context, id) => volumeOfferById(context).load(id)),
+  SpendLimit: small((context, id) => spendLimitById(context).load(id)),
   SshKey: small((context, id) => sshKeyById(context).load(id)),
   Template: small((context, id) => templateById(context).load(id)),
   Webhook: small((context, id) => webhookById(context).load(id)),
@@ -50,6 +52,7 @@ const refs = {
   LedgerEntry,
   Machine,
   Offer,
+  SpendLimit,
   SshKey,
   Template,
   Volume,
