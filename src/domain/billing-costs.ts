@@ -28,22 +28,22 @@ function endOf({ kind, end }: CostMeter, { endsAt }: Pick<Standing, 'endsAt'>): 
   return end !== null && end < endsAt ? end : endsAt
 }
 
+/** For how many whole seconds the credit lasts; null while nothing costs anything. */
+export function runwayOf({ endsAt }: Pick<Standing, 'endsAt'>, at: Date): number | null {
+  return endsAt && Math.max(0, Math.floor((endsAt.getTime() - at.getTime()) / 1000))
+}
+
 type Rates = { computeNanos: bigint; diskNanos: bigint }
 
-/** How an account would stand if more began to cost something now. */
-export function standingWith(balance: Balance, { computeNanos, diskNanos }: Rates): Standing {
+/** The same, if more began to cost something now. */
+export function runwayWith(balance: Balance, { computeNanos, diskNanos }: Rates): number | null {
   const begin = BigInt(balance.at.getTime())
-  return standingOf({
+  const standing = standingOf({
     ...balance,
-    meteredAt: balance.at,
     computeRateNanos: balance.computeRateNanos + computeNanos,
     computeOrigin: balance.computeOrigin + computeNanos * begin,
     diskRateNanos: balance.diskRateNanos + diskNanos,
     diskOrigin: balance.diskOrigin + diskNanos * begin,
   })
-}
-
-/** For how many whole seconds the credit lasts; null while nothing costs anything. */
-export function runwayOf({ endsAt }: Pick<Standing, 'endsAt'>, at: Date): number | null {
-  return endsAt && Math.max(0, Math.floor((endsAt.getTime() - at.getTime()) / 1000))
+  return runwayOf(standing, balance.at)
 }

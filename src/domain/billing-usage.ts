@@ -44,6 +44,12 @@ export function countSpans({ from, to, bucket }: Period): number {
   return from < to ? placeOf(new Date(to.getTime() - 1), bucket) - placeOf(from, bucket) + 1 : 0
 }
 
+/** The month of UTC that an instant is in. */
+export function monthOf(instant: Date): Span {
+  const place = placeOf(instant, 'month')
+  return { start: startOf(place, 'month'), end: startOf(place + 1, 'month') }
+}
+
 export function tooManyGroups() {
   const message = `makes more than ${maxGroups} groups. Ask for a shorter period, longer buckets or fewer groups.`
   return invalidInput([{ path: 'groupBy', message }])

@@ -4,6 +4,7 @@ import type { Actor } from '../domain/actor.ts'
 import { standingOf } from '../domain/billing.ts'
 import {
   maxGroups,
+  monthOf,
   type Span,
   spansOf,
   tooManyGroups,
@@ -18,14 +19,20 @@ import type { DataDeps } from './deps.ts'
 
 const { sql } = Prisma
 
+/** Of this month, where it does not say when. */
+type Wish = Partial<Record<'from' | 'to', Date | null | undefined>> & Omit<UsageWish, 'from' | 'to'>
+
 export function usageServices({ database, now }: DataDeps) {
   return {
     /** What things cost in a period, cut into buckets. What is refunded counts where it was charged. */
-    async usage(actor: Actor, { from, to, bucket, groupBy }: UsageWish): Promise<Usage> {
+    async usage(actor: Actor, { bucket, groupBy, ...given }: Wish): Promise<Usage> {
       authorise(actor, 'billing.usage')
+      const at = now()
+      const month = monthOf(at)
+      const [from, to] = [given.from ?? month.start, given.to ?? month.end]
       const spans = spansOf({ from, to, bucket })
       const rows = await snapshot(database.pool, async tx => {
-        const balance = await readBalance(tx, actor.accountId, now())
+        const balance = await readBalance(tx, actor.accountId, at)
         return await tx.rows(usageSql(balance, spans, groupBy))
       })
       if (rows.length > maxGroups) throw tooManyGroups()

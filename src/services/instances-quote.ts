@@ -1,6 +1,6 @@
 import { transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
-import { runwayOf, standingWith } from '../domain/billing-costs.ts'
+import { runwayWith } from '../domain/billing-costs.ts'
 import { type Forecast, foresee } from '../domain/instances-quote.ts'
 import { decideRent, type RentWish, rateOf } from '../domain/instances-rent.ts'
 import { authorise } from './authorise.ts'
@@ -50,5 +50,5 @@ function runwayAfter({ launch, computeNanos, diskNanos, volumesNanos }: Forecast
     computeNanos: launch.targetState === 'running' ? computeNanos : 0n,
     diskNanos: diskNanos + volumesNanos,
   }
-  return runwayOf(standingWith(balance, rates), balance.at)
+  return runwayWith(balance, rates)
 }

@@ -135,6 +135,23 @@ describe('what the README says of the inside of an instance', () => {
   })
 })
 
+describe('what the README says of money', () => {
+  it('can be asked', async () => {
+    const [, money = ''] = /\n## Money\n(.*?)\n## /s.exec(readme) ?? []
+    const asked = [...money.matchAll(/```sh\n(.*?)```/gs)].map(([, commands]) => commands as string)
+    const [define = ''] = /^BERTH=.*?\n}\n/ms.exec(graphql[0] ?? '') ?? []
+    const [standing, ledger, usage] = await paste(define, ...asked)
+    const amount = expect.stringMatching(/^\d+(\.\d{1,9})?$/)
+    const viewer = { credit: amount, burnRate: amount, runwaySeconds: expect.any(Number) }
+    const nodes = expect.arrayContaining([
+      expect.objectContaining({ accruedCost: amount, burnRateWhenStopped: amount }),
+    ])
+    expect(standing).toMatchObject({ data: { viewer, instances: { nodes } } })
+    expect(ledger).toMatchObject({ data: { viewer: { ledger: { nodes: expect.any(Array) } } } })
+    expect(usage).toMatchObject({ data: { viewer: { usage: { cost: amount, buckets: expect.any(Array) } } } })
+  })
+})
+
 /** An answer with its numbers, and what is secret in it, left out. */
 function shape(answer: unknown): string {
   return JSON.stringify(answer)

@@ -48,6 +48,22 @@ async function ranFor(id: number, kind: string): Promise<bigint> {
   return BigInt(app.clock.now().getTime() - (row as { since: Date }).since.getTime())
 }
 
+it('is foreseen by a quote: how long the credit would last', async () => {
+  const quote = async (spec: string) => {
+    const asked = `offerId: "${await rentals.newOffer()}", spec: { source: { image: "ubuntu" } ${spec} }`
+    return (await app.graphql(key, `{ rentQuote(input: { ${asked} }) { runwaySecondsAfter } }`)).data.rentQuote
+      .runwaySecondsAfter
+  }
+  // 100 $ at 0.404 $ an hour.
+  expect(await quote('')).toBe(891_089)
+  expect(await quote('targetState: STOPPED')).toBe(90_000_000)
+  // 20 GB more of disk are 0.01 $ an hour.
+  expect(await quote('volumes: [{ source: { create: { sizeGb: 20 } }, mountPath: "/data" }]')).toBe(869_565)
+  expect(await quote('label: "\u0000"')).toBeNull()
+  await rentals.rent(key, { target_state: 'stopped' })
+  expect(await quote('')).toBe(882_352)
+})
+
 describe('what an instance costs', () => {
   it('is its disk at first, its GPUs too while it runs, and its disk again when it stops', async () => {
     const id = await rentals.rent(key)
@@ -93,6 +109,14 @@ describe('what an instance costs', () => {
     expect(half.account.runwaySeconds).toBe(1800)
     app.clock.advance(10 * hour)
     const { now, account } = await costs(id)
+    const usage = await app.graphql(
+      key,
+      '{ viewer { usage(groupBy: [INSTANCE]) { buckets { groups { instanceId cost } } } } }',
+    )
+    type Bucket = { groups: { instanceId: string; cost: string }[] }
+    const its = (usage.data.viewer.usage.buckets as Bucket[]).flatMap(({ groups }) => groups)
+    const used = its.filter(({ instanceId }) => instanceId === `ins_${id}`).map(({ cost }) => nanosOf(cost))
+    expect(used.reduce((total, cost) => total + cost, 0n)).toBe(nanosOf(now[0]))
     // To the millisecond, in which both cost some 113 nano-dollars.
     expect(nanosOf(now[0]) - nanosOf(half.now[0]) - compute / 2n - disk * 10n).toBeLessThanOrEqual(1n)
     expect(now.slice(1)).toEqual(['0.004', '0.004'])

@@ -122,6 +122,15 @@ describe('usage', () => {
     })
   })
 
+  it('is that of this month when no time is named', async () => {
+    const month = '2026-11-01T00:00:00.000Z'
+    const [day, last] = [await usage('bucket: MONTH'), await usage('from: "2026-10-31T00:00:00Z", bucket: MONTH')]
+    expect(day.buckets).toMatchObject([{ start: month, end: '2026-12-01T00:00:00.000Z' }])
+    expect(last.buckets).toMatchObject([{ end: month }, { start: month, end: '2026-12-01T00:00:00.000Z' }])
+    const { data } = await app.graphql(key, '{ viewer { usage { buckets { start } } } }')
+    expect(data.viewer.usage.buckets).toHaveLength(30)
+  })
+
   it('of a month of hours may be asked, with all that it is told apart by', async () => {
     const args =
       'from: "2026-10-01T00:00:00Z", to: "2026-11-01T00:00:00Z", bucket: HOUR, groupBy: [INSTANCE KIND API_KEY]'

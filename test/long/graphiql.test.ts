@@ -58,6 +58,7 @@ describe('GraphiQL in a browser', () => {
     ['Best', '"source": "TEMPLATE"'],
     ['Bid', '"bidPerHour": "0.45"'],
     ['Volume', '"id": "vol_1"'],
+    ['Costs', '"burnRateWhenStopped": "0.'],
     ['Destroy', '"succeededCount": 2'],
   ])('runs the tab %s as it is', async (tab, expected) => {
     await page.goto(`${gateway.url}/graphql`)
@@ -85,7 +86,7 @@ describe('GraphiQL in a browser', () => {
   it('has the same tabs and still the key when it is loaded again', async () => {
     await page.reload()
     await page.waitForSelector('.graphiql-tab-button')
-    expect(await page.locator('.graphiql-tab-button').allTextContents()).toHaveLength(12)
+    expect(await page.locator('.graphiql-tab-button').allTextContents()).toHaveLength(13)
     expect(await run()).not.toContain('"errors"')
   })
 

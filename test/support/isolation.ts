@@ -63,6 +63,11 @@ export const fieldCases: Record<string, Case> = {
     of: 'instance',
     ask: graphql(id => `{ events(filter: { instanceIds: ["${id}"] }) { nodes { id instance { label } } } }`),
   },
+  'Account.ledger': {
+    operation: 'billing.ledger',
+    of: 'instance',
+    ask: graphql(id => `{ viewer { ledger(filter: { instanceIds: ["${id}"] }) { totalCount nodes { amount } } } }`),
+  },
   node: {
     ...instance('instances.get'),
     ask: graphql(id => `{ node(id: "ins_${id}") { id ... on Instance { label } } }`),

@@ -95,11 +95,14 @@ builder.prismaObjectField('Account', 'usage', t =>
     type: Usage,
     description: `What was spent when, and on what. ${needs('billing.usage')}`,
     args: {
-      from: t.arg({ type: 'DateTime', required: true, description: 'Begin of the period.' }),
+      from: t.arg({
+        type: 'DateTime',
+        description: 'Begin of the period. The begin of this month in UTC, when absent.',
+      }),
       to: t.arg({
         type: 'DateTime',
-        required: true,
-        description: 'Its end. It may be yet to come: what is spent until now is told then.',
+        description:
+          'Its end. The end of this month, when absent. What is spent until now is told of a period that goes on.',
       }),
       bucket: t.arg({
         type: UsageBucketSize,
@@ -114,7 +117,15 @@ builder.prismaObjectField('Account', 'usage', t =>
         description: 'What the costs of each part are told apart by.',
       }),
     },
-    complexity: period => ({ field: 1, multiplier: Math.min(Math.max(countSpans(period), 1), maxBuckets) }),
+    complexity: args => ({ field: 1, multiplier: Math.min(Math.max(mostSpans(args), 1), maxBuckets) }),
     resolve: (_account, wish, { services, actor }) => services.billing.usage(actor, wish),
   }),
 )
+
+type Args = { from?: Date | null | undefined; to?: Date | null | undefined; bucket: 'hour' | 'day' | 'month' }
+
+/** How many there can be, whichever month it is. */
+function mostSpans({ from, to, bucket }: Args): number {
+  if (from && to) return countSpans({ from, to, bucket })
+  return from || to ? maxBuckets : { hour: maxBuckets, day: 31, month: 1 }[bucket]
+}
