@@ -1,4 +1,6 @@
-import { type Balance, chargeUntil, type Meter, type Standing, standingOf } from './billing.ts'
+// What one thing has cost and costs, and when it will have cost so much.
+
+import { chargeUntil, type Meter, parts, type Standing } from './billing.ts'
 
 export type ChargeKind = 'compute' | 'disk'
 /** A meter of an account, with what it cost so far as that is in the ledger. */
@@ -9,7 +11,7 @@ export type Cost = { accruedNanos: bigint; burnNanos: bigint; stoppedNanos: bigi
 
 export function costOf(meters: readonly CostMeter[], account: Pick<Standing, 'endsAt'> & { at: Date }): Cost {
   const { at } = account
-  const parts = meters.map(meter => {
+  const costs = meters.map(meter => {
     const end = endOf(meter, account)
     const rateNanos = end === null || end > at ? meter.rateNanos : 0n
     return {
@@ -18,7 +20,7 @@ export function costOf(meters: readonly CostMeter[], account: Pick<Standing, 'en
       stoppedNanos: meter.kind === 'disk' ? rateNanos : 0n,
     }
   })
-  const sum = (name: keyof Cost) => parts.reduce((total, part) => total + part[name], 0n)
+  const sum = (name: keyof Cost) => costs.reduce((total, cost) => total + cost[name], 0n)
   return { accruedNanos: sum('accruedNanos'), burnNanos: sum('burnNanos'), stoppedNanos: sum('stoppedNanos') }
 }
 
@@ -28,22 +30,42 @@ function endOf({ kind, end }: CostMeter, { endsAt }: Pick<Standing, 'endsAt'>): 
   return end !== null && end < endsAt ? end : endsAt
 }
 
-/** For how many whole seconds the credit lasts; null while nothing costs anything. */
-export function runwayOf({ endsAt }: Pick<Standing, 'endsAt'>, at: Date): number | null {
-  return endsAt && Math.max(0, Math.floor((endsAt.getTime() - at.getTime()) / 1000))
+/** Instants beyond it are never: the last that a database and a calendar agree on. */
+const lastMs = Date.parse('9999-12-31T23:59:59.999Z')
+
+function partsAt({ chargedNanos, carried, rateNanos, since, end }: CostMeter, ms: number): bigint {
+  const until = end === null ? ms : Math.min(ms, end.getTime())
+  return chargedNanos * parts + BigInt(carried) + rateNanos * BigInt(Math.max(0, until - since.getTime()))
 }
 
-type Rates = { computeNanos: bigint; diskNanos: bigint }
+/** What all of them have cost at an instant, to the nano-dollar, as the ledger says when it is posted then. */
+export function costAt(meters: CostMeter[], at: Date): bigint {
+  return meters.reduce((sum, meter) => sum + partsAt(meter, at.getTime()) / parts, 0n)
+}
 
-/** The same, if more began to cost something now. */
-export function runwayWith(balance: Balance, { computeNanos, diskNanos }: Rates): number | null {
-  const begin = BigInt(balance.at.getTime())
-  const standing = standingOf({
-    ...balance,
-    computeRateNanos: balance.computeRateNanos + computeNanos,
-    computeOrigin: balance.computeOrigin + computeNanos * begin,
-    diskRateNanos: balance.diskRateNanos + diskNanos,
-    diskOrigin: balance.diskOrigin + diskNanos * begin,
-  })
-  return runwayOf(standing, balance.at)
+/** The last millisecond at which they have cost no more than that, if everything goes on as it does; null for never. */
+export function costEnd(meters: CostMeter[], limitNanos: bigint): Date | null {
+  const left = (ms: number) => meters.reduce((rest, meter) => rest - partsAt(meter, ms), limitNanos * parts)
+  const instants = meters.flatMap(({ since, end }) => [since.getTime(), ...(end === null ? [] : [end.getTime()])])
+  const [first, ...others] = [...new Set(instants)].sort((a, b) => a - b)
+  if (first === undefined) return null
+  let ms = first
+  if (left(ms) < 0n) return new Date(ms)
+  for (const next of [...others, lastMs]) {
+    const rate = meters.filter(meter => isCounting(meter, ms)).reduce((sum, { rateNanos }) => sum + rateNanos, 0n)
+    const affordable = rate > 0n ? left(ms) / rate : undefined
+    if (affordable !== undefined && affordable < BigInt(next - ms)) return new Date(ms + Number(affordable))
+    ms = next
+  }
+  return null
+}
+
+/** The same meter, charged up to an instant, and going on from there. */
+export function chargedUpTo(meter: CostMeter, at: Date): CostMeter {
+  const all = partsAt(meter, at.getTime())
+  return { ...meter, since: at, chargedNanos: all / parts, carried: Number(all % parts) }
+}
+
+function isCounting({ since, end }: CostMeter, ms: number): boolean {
+  return since.getTime() <= ms && (end === null || end.getTime() > ms)
 }

@@ -1,6 +1,6 @@
 // Arranging what is to happen to an instance, and changing that.
 
-import { costAt } from './billing-cost.ts'
+import { costAt } from './billing-costs.ts'
 import { type Issue, invalidInput } from './errors.ts'
 import { type Arrangement, noArrangement, type PolicyFacts, stoppedSince } from './instances-policy.ts'
 import { printUsd } from './money.ts'

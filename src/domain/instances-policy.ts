@@ -1,6 +1,6 @@
 // What was arranged for an instance and happens by itself, each at an instant that is known before.
 
-import { type CostMeter, chargedUpTo, costAt, costEnd } from './billing-cost.ts'
+import { type CostMeter, chargedUpTo, costAt, costEnd } from './billing-costs.ts'
 import { type Instance, isFinal, type Reason, wantsGpus } from './instances.ts'
 import { printUsd } from './money.ts'
 

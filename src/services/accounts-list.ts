@@ -1,7 +1,7 @@
 import { Prisma } from '../database/generated/client.ts'
 import { type Standing, standingOf } from '../domain/billing.ts'
 import { findAccount } from './accounts.ts'
-import { readBalances } from './billing-meters.ts'
+import { readBalances } from './billing-balance.ts'
 import type { DataDeps } from './deps.ts'
 
 const { sql } = Prisma

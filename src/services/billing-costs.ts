@@ -5,7 +5,8 @@ import { standingOf } from '../domain/billing.ts'
 import { type Cost, type CostMeter, costOf } from '../domain/billing-costs.ts'
 import { waysToAnInstance } from '../domain/permissions.ts'
 import { authoriseAny } from './authorise.ts'
-import { ofInstances, readBalance } from './billing-meters.ts'
+import { readBalance } from './billing-balance.ts'
+import { endOfMeter, ofInstances } from './billing-sql.ts'
 import type { DataDeps } from './deps.ts'
 
 const { sql } = Prisma
@@ -21,7 +22,7 @@ export function costServices({ database, now }: DataDeps) {
         const account = { ...standingOf(balance), at: balance.at }
         const rows = await tx.rows(sql`
           SELECT m.instance_id, m.kind, m.rate_nanos, m.since, m.carried, m.charged_nanos,
-            (SELECT min(e.at) FROM meter_ends e WHERE e.meter_id = m.id)
+            ${endOfMeter}
           FROM meters m WHERE m.account_id = ${accountId} AND ${ofInstances(ids)}`)
         const meters = rows.map(([id, kind, rateNanos, since, carried, chargedNanos, end]) => {
           return { id, kind, rateNanos, since, carried, chargedNanos, end } as CostMeter & { id: bigint }

@@ -4,8 +4,8 @@ import type { Transaction } from '../database/transaction.ts'
 import { type Asked, countedBy, limitProblems } from '../domain/billing-limits.ts'
 import type { DomainError } from '../domain/errors.ts'
 import type { Step } from '../domain/instances-command.ts'
+import { type AccountBalance, lockBalance, readBalance } from './billing-balance.ts'
 import { usedLimits } from './billing-limits-look.ts'
-import { type AccountBalance, lockBalance, readBalance } from './billing-meters.ts'
 import { computeRates } from './billing-spent.ts'
 
 /** The limits against something new that is not there yet. */

@@ -10,8 +10,8 @@ import {
 } from '../domain/billing-limits.ts'
 import { DomainError, notFound } from '../domain/errors.ts'
 import { authorise } from './authorise.ts'
+import { lockBalance, readBalance } from './billing-balance.ts'
 import { findLimits, usedLimits } from './billing-limits-look.ts'
-import { lockBalance, readBalance } from './billing-meters.ts'
 import type { DataDeps } from './deps.ts'
 import { recordEvents } from './events.ts'
 

@@ -4,6 +4,7 @@ import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
 import type { Asked, Spending } from '../domain/billing-limits.ts'
 import { finalStatuses } from '../domain/instances.ts'
+import { endOfMeter } from './billing-sql.ts'
 
 const { sql } = Prisma
 
@@ -40,10 +41,9 @@ export async function spendingIn(
           - ${upTo(sql`least(asked.start, m.stops_at)`, sql`m.since`)}), 0) AS spent,
         json_agg(json_build_array(m.rate_nanos::text, m.since, m.stops_at)) FILTER (WHERE m.stops_at IS NOT NULL) AS ends
       FROM (
-        SELECT meters.*, least(ends_at, (SELECT min(e.at) FROM meter_ends e WHERE e.meter_id = meters.id),
-          CASE kind WHEN 'compute' THEN ${gpusEnd}::timestamptz END) AS stops_at
-        FROM meters WHERE account_id = ${accountId} AND rate_nanos > 0
-        AND (asked.api_key_id IS NULL OR api_key_id = asked.api_key_id)
+        SELECT m.*, least(${endOfMeter}, CASE m.kind WHEN 'compute' THEN ${gpusEnd}::timestamptz END) AS stops_at
+        FROM meters m WHERE m.account_id = ${accountId} AND m.rate_nanos > 0
+        AND (asked.api_key_id IS NULL OR m.api_key_id = asked.api_key_id)
       ) AS m
     ) AS going
     ORDER BY asked.place`)

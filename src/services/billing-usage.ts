@@ -14,7 +14,8 @@ import {
   type UsageWish,
 } from '../domain/billing-usage.ts'
 import { authorise } from './authorise.ts'
-import { type AccountBalance, readBalance } from './billing-meters.ts'
+import { type AccountBalance, readBalance } from './billing-balance.ts'
+import { endOfMeter } from './billing-sql.ts'
 import type { DataDeps } from './deps.ts'
 
 const { sql } = Prisma
@@ -72,7 +73,7 @@ function usageSql(balance: AccountBalance, spans: Span[], groupBy: readonly Usag
       WHERE m.account_id = ${accountId} AND e.period_end > ${from}::timestamptz AND e.period_start < ${to}::timestamptz
       UNION ALL
       SELECT m.kind, m.instance_id, m.volume_id, m.api_key_id, m.rate_nanos, m.carried, m.since,
-        least(${at}::timestamptz, (SELECT min(e.at) FROM meter_ends e WHERE e.meter_id = m.id),
+        least(${at}::timestamptz, ${endOfMeter},
           CASE WHEN m.kind = 'compute' THEN ${endsAt}::timestamptz END)
       FROM meters m WHERE m.account_id = ${accountId} AND m.rate_nanos > 0
     ), borders AS (SELECT ${borders}::timestamptz[] AS all), parts AS (

@@ -5,8 +5,8 @@ import type { Transaction } from '../database/transaction.ts'
 import { standingOf } from '../domain/billing.ts'
 import type { AccountFacts, LimitFacts } from '../domain/billing-work.ts'
 import { finalStatuses } from '../domain/instances.ts'
+import type { AccountBalance } from './billing-balance.ts'
 import { isStoppedByLimit, limitsDueAt } from './billing-limits-look.ts'
-import type { AccountBalance } from './billing-meters.ts'
 
 const { sql } = Prisma
 

@@ -2,7 +2,7 @@ import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
 import { standingOf } from '../domain/billing.ts'
 import type { Notice } from '../domain/billing-work.ts'
-import type { AccountBalance } from './billing-meters.ts'
+import type { AccountBalance } from './billing-balance.ts'
 import type { NewEvent } from './events.ts'
 
 const { sql } = Prisma

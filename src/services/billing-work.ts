@@ -3,7 +3,7 @@
 import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import { type AccountFacts, dueDeed, nextLook, notesOf, type Rules } from '../domain/billing-work.ts'
-import { type AccountBalance, lockBalance, readBalance } from './billing-meters.ts'
+import { type AccountBalance, lockBalance, readBalance } from './billing-balance.ts'
 import { choose, doDeed, take } from './billing-work-deeds.ts'
 import { factsOf } from './billing-work-facts.ts'
 import { noticesOf } from './billing-work-notices.ts'

@@ -2,10 +2,10 @@
 
 import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
-import type { CostMeter } from '../domain/billing-cost.ts'
+import type { CostMeter } from '../domain/billing-costs.ts'
 import type { StartRefusals } from '../domain/instances-command.ts'
 import { chargedUntil, nextPolicy, type PolicyFacts, whyNoStart } from '../domain/instances-policy.ts'
-import type { AccountBalance } from './billing-meters.ts'
+import type { AccountBalance } from './billing-balance.ts'
 
 const { sql } = Prisma
 

@@ -3,7 +3,7 @@
 import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import { nextPolicy, type PolicyFacts } from '../domain/instances-policy.ts'
-import { lockBalance } from './billing-meters.ts'
+import { lockBalance } from './billing-balance.ts'
 import type { DataDeps } from './deps.ts'
 import { recordEvents } from './events.ts'
 import { arrange, policyFactsOf } from './instances-policy-facts.ts'

@@ -5,15 +5,9 @@ import { Prisma } from '../../src/database/generated/client.ts'
 import { type Transaction, transaction } from '../../src/database/transaction.ts'
 import type { Actor } from '../../src/domain/actor.ts'
 import { standingOf } from '../../src/domain/billing.ts'
-import {
-  type AccountBalance,
-  chargeMeters,
-  lockBalance,
-  readBalance,
-  refundBeyond,
-  startCompute,
-  stopMeters,
-} from '../../src/services/billing-meters.ts'
+import { type AccountBalance, lockBalance, readBalance } from '../../src/services/billing-balance.ts'
+import { chargeMeters, startCompute, stopMeters } from '../../src/services/billing-meters.ts'
+import { refundBeyond } from '../../src/services/billing-refunds.ts'
 import { lockInstances, writeSteps } from '../../src/services/instances-write.ts'
 import { lockMachine } from '../../src/services/market.ts'
 import { volumesFor } from '../../src/services/volumes-rent.ts'

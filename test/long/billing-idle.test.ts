@@ -3,7 +3,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { standingOf } from '../../src/domain/billing.ts'
-import { readBalance } from '../../src/services/billing-meters.ts'
+import { readBalance } from '../../src/services/billing-balance.ts'
 import { createBilling } from '../../src/services/services.ts'
 import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { type CostMeter, chargedUpTo, costAt, costEnd } from '../../src/domain/billing-cost.ts'
+import { type CostMeter, chargedUpTo, costAt, costEnd } from '../../src/domain/billing-costs.ts'
 
 const start = Date.parse('2026-11-21T12:00:00.000Z')
 const ms = fc.integer({ min: 0, max: 40 * 86_400_000 })

@@ -3,18 +3,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Prisma } from '../../src/database/generated/client.ts'
 import { type Transaction, transaction } from '../../src/database/transaction.ts'
 import type { Actor } from '../../src/domain/actor.ts'
-import {
-  type AccountBalance,
-  changeRate,
-  chargeMeters,
-  computeOf,
-  endCompute,
-  lockBalance,
-  ofInstances,
-  refundBeyond,
-  startCompute,
-  stopMeters,
-} from '../../src/services/billing-meters.ts'
+import { type AccountBalance, lockBalance } from '../../src/services/billing-balance.ts'
+import { changeRate, chargeMeters, endCompute, startCompute, stopMeters } from '../../src/services/billing-meters.ts'
+import { refundBeyond } from '../../src/services/billing-refunds.ts'
+import { computeOf, ofInstances } from '../../src/services/billing-sql.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { listMachines } from '../support/factories.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'

@@ -1,6 +1,6 @@
 import { Prisma } from '../../src/database/generated/client.ts'
+import { readBalance } from '../../src/services/billing-balance.ts'
 import { limitsDueAt } from '../../src/services/billing-limits-look.ts'
-import { readBalance } from '../../src/services/billing-meters.ts'
 import { billingServices } from '../../src/services/billing-work.ts'
 import type { DataDeps } from '../../src/services/deps.ts'
 

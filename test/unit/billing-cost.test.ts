@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type CostMeter, chargedUpTo, costAt, costEnd } from '../../src/domain/billing-cost.ts'
+import { type CostMeter, chargedUpTo, costAt, costEnd } from '../../src/domain/billing-costs.ts'
 
 const start = new Date('2026-11-21T12:00:00.000Z')
 const later = (ms: number) => new Date(start.getTime() + ms)

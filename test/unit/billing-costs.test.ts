@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Balance, standingOf } from '../../src/domain/billing.ts'
-import { type CostMeter, costOf, runwayOf, runwayWith } from '../../src/domain/billing-costs.ts'
+import { type CostMeter, costOf } from '../../src/domain/billing-costs.ts'
+import { runwayOf, runwayWith } from '../../src/domain/billing-runway.ts'
 
 const start = Date.parse('2026-11-21T12:00:00.000Z')
 const hours = (count: number) => new Date(start + count * 3_600_000)

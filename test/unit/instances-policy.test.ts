@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { CostMeter } from '../../src/domain/billing-cost.ts'
+import type { CostMeter } from '../../src/domain/billing-costs.ts'
 import {
   chargedUntil,
   nextPolicy,

@@ -1,5 +1,5 @@
 import { maxApiKeys } from '../../domain/api-keys.ts'
-import { runwayOf } from '../../domain/billing-costs.ts'
+import { runwayOf } from '../../domain/billing-runway.ts'
 import { maxSshKeys } from '../../domain/ssh-keys.ts'
 import { maxWebhooks } from '../../domain/webhooks.ts'
 import { builder } from '../builder.ts'
