@@ -1,8 +1,7 @@
 // What one thing has cost and costs, and when it will have cost so much.
 
-import { chargeUntil, type Meter, parts, type Standing } from './billing.ts'
+import { type ChargeKind, chargeUntil, type Meter, parts, type Standing } from './billing.ts'
 
-export type ChargeKind = 'compute' | 'disk'
 /** A meter of an account, with what it cost so far as that is in the ledger. */
 export type CostMeter = Meter & { kind: ChargeKind; chargedNanos: bigint }
 

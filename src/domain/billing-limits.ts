@@ -59,7 +59,9 @@ export function windowsOf({ window, createdAt }: SpendLimit, { at, meteredAt }: 
 }
 
 /** What was spent since an instant, and what goes on taking of it: in the terms of a balance. */
-export type Spending = Pick<Balance, 'ends'> & {
+export type Spending = {
+  /** What of it has ended, and is in the sums as if it had not. */
+  ends: Omit<Balance['ends'][number], 'kind'>[]
   from: Date
   /** Charged, less what the meters that go on cost before the instant since they were charged. */
   postedNanos: bigint
@@ -75,7 +77,9 @@ export function reachIn({ amountNanos, createdAt }: SpendLimit, spending: Spendi
   const none = { diskRateNanos: 0n, diskOrigin: 0n }
   // What is not spent of it yet is an account from which the same meters take.
   const left: Balance = {
-    ...{ at, ends, ...none, computeRateNanos: rateNanos, computeOrigin: origin },
+    ...{ at, ...none, computeRateNanos: rateNanos, computeOrigin: origin },
+    // Whatever it is, the limit ends it.
+    ends: ends.map(end => ({ ...end, kind: 'compute' })),
     meteredAt: later(earlier(later(meteredAt, createdAt), at), from),
     postedNanos: amountNanos - postedNanos,
   }

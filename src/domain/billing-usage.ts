@@ -1,4 +1,4 @@
-import type { ChargeKind } from './billing-costs.ts'
+import type { ChargeKind } from './billing.ts'
 import { invalidInput } from './errors.ts'
 
 export type UsageBucketSize = 'hour' | 'day' | 'month'

@@ -57,16 +57,24 @@ export type Balance = {
   computeOrigin: bigint
   diskRateNanos: bigint
   diskOrigin: bigint
-  /** Meters of GPUs that ended, and are in the sums as if they had not. */
-  ends: { rateNanos: bigint; since: Date; at: Date }[]
+  /** Meters that ended, and are in the sums as if they had not. */
+  ends: { kind: ChargeKind; rateNanos: bigint; since: Date; at: Date }[]
 }
+
+export type ChargeKind = 'compute' | 'disk'
 
 /** What there is at that instant, in parts, while everything goes on. */
 function partsAt(balance: Balance, ms: bigint): bigint {
   const { postedNanos, computeRateNanos, computeOrigin, diskRateNanos, diskOrigin, ends } = balance
   const spent = (computeRateNanos + diskRateNanos) * ms - computeOrigin - diskOrigin
-  const beyond = ends.map(({ rateNanos, ...end }) => rateNanos * positive(ms - endMs(end)))
-  return postedNanos * parts - spent + sum(beyond)
+  return postedNanos * parts - spent + sum(ends.map(end => end.rateNanos * positive(ms - endMs(end))))
+}
+
+/** What disks cost from an instant to another, in parts. */
+function diskParts({ diskRateNanos, ends }: Balance, from: bigint, to: bigint): bigint {
+  const ended = ends.filter(({ kind }) => kind === 'disk')
+  const beyond = ended.map(end => end.rateNanos * positive(to - (endMs(end) > from ? endMs(end) : from)))
+  return diskRateNanos * (to - from) - sum(beyond)
 }
 
 const endMs = ({ since, at }: { since: Date; at: Date }) => BigInt(Math.max(since.getTime(), at.getTime()))
@@ -93,9 +101,13 @@ export function creditEnd(balance: Balance): Date | null {
   return null
 }
 
-function rateAt({ computeRateNanos, diskRateNanos, ends }: Balance, ms: bigint): bigint {
-  const ended = ends.filter(end => endMs(end) <= ms).map(({ rateNanos }) => rateNanos)
-  return computeRateNanos + diskRateNanos - sum(ended)
+function rateAt(balance: Balance, ms: bigint): bigint {
+  return rateOf(balance, 'compute', ms) + rateOf(balance, 'disk', ms)
+}
+
+function rateOf({ ends, ...rates }: Balance, kind: ChargeKind, ms: bigint): bigint {
+  const ended = ends.filter(end => end.kind === kind && endMs(end) <= ms)
+  return rates[`${kind}RateNanos`] - sum(ended.map(({ rateNanos }) => rateNanos))
 }
 
 export type Standing = {
@@ -115,10 +127,10 @@ export function standingOf(balance: Balance): Standing {
   const endsAt = creditEnd(balance)
   const end = endsAt === null ? now : BigInt(endsAt.getTime())
   const isOver = endsAt !== null && now >= end
-  const left = isOver ? partsAt(balance, end) - balance.diskRateNanos * (now - end) : partsAt(balance, now)
+  const left = isOver ? partsAt(balance, end) - diskParts(balance, end, now) : partsAt(balance, now)
   return {
     creditNanos: roundedUp(left),
-    burnNanos: isOver ? balance.diskRateNanos : rateAt(balance, now),
+    burnNanos: isOver ? rateOf(balance, 'disk', now) : rateAt(balance, now),
     endsAt,
     isOver,
   }

@@ -3,7 +3,7 @@
 
 import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
-import { type Balance, standingOf } from '../domain/billing.ts'
+import { type Balance, type ChargeKind, standingOf } from '../domain/billing.ts'
 import { noteLimit } from './billing-limits-look.ts'
 
 const { sql } = Prisma
@@ -40,13 +40,15 @@ export async function readBalances(
 }
 
 const endsUntil = (at: Date) => sql`(
-  SELECT json_agg(json_build_array(m.rate_nanos::text, m.since, e.at)) FROM (
+  SELECT json_agg(json_build_array(m.kind, m.rate_nanos::text, m.since, e.at)) FROM (
     SELECT meter_id, min(at) AS at FROM (
       SELECT meter_id, at FROM meter_ends WHERE account_id = a.id
-      UNION ALL SELECT id, ends_at FROM meters WHERE account_id = a.id AND rate_nanos > 0 AND kind = 'compute'
+      UNION ALL SELECT id, ends_at FROM meters WHERE account_id = a.id AND rate_nanos > 0
       AND ends_at <= greatest(${at}::timestamptz, a.metered_at)
     ) all_ends GROUP BY meter_id
   ) e JOIN meters m ON m.id = e.meter_id WHERE m.rate_nanos > 0)`
+
+type EndRow = [kind: ChargeKind, rate: string, since: string, end: string]
 
 function toBalance(row: unknown[], accountId: number, at: Date): AccountBalance {
   const [
@@ -59,14 +61,15 @@ function toBalance(row: unknown[], accountId: number, at: Date): AccountBalance 
     creditEndedAt,
     ends,
     isLimited,
-  ] = row as [Date, bigint, bigint, string, bigint, string, Date | null, [string, string, string][] | null, boolean]
+  ] = row as [Date, bigint, bigint, string, bigint, string, Date | null, EndRow[] | null, boolean]
   return {
     accountId,
     at: at < meteredAt ? meteredAt : at,
     ...{ meteredAt, postedNanos, computeRateNanos, diskRateNanos, creditEndedAt, isLimited },
     computeOrigin: BigInt(computeOrigin),
     diskOrigin: BigInt(diskOrigin),
-    ends: (ends ?? []).map(([rate, since, end]) => ({
+    ends: (ends ?? []).map(([kind, rate, since, end]) => ({
+      kind,
       rateNanos: BigInt(rate),
       since: new Date(since),
       at: new Date(end),

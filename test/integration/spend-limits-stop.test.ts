@@ -189,7 +189,8 @@ describe('a limit of a day that stops', () => {
     await post()
     const before = await charged(id)
     // A gateway that is slow has the account: nobody stops anything for its limits meanwhile.
-    const slow = (until: string) => app.sql(`UPDATE accounts SET billing_leased_until = ${until} WHERE id = ${accountId}`)
+    const slow = (until: string) =>
+      app.sql(`UPDATE accounts SET billing_leased_until = ${until} WHERE id = ${accountId}`)
     await slow("'2027-01-01'")
     await rentals.settle()
     expect(await targetOf(id)).toBe('running')

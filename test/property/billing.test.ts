@@ -75,7 +75,7 @@ function balanceOf(meters: Thing[], postedNanos: bigint, at: number): Balance {
   const rate = ({ rateNanos }: Thing) => rateNanos
   const origin = ({ rateNanos, since, carried }: Thing) => rateNanos * BigInt(start + since) - BigInt(carried)
   const ends = meters.flatMap(({ kind, rateNanos, since, end }) =>
-    kind === 'disk' || end === null ? [] : [{ rateNanos, since: new Date(start + since), at: new Date(start + end) }],
+    end === null ? [] : [{ kind, rateNanos, since: new Date(start + since), at: new Date(start + end) }],
   )
   return {
     at: new Date(at),
@@ -92,7 +92,7 @@ function balanceOf(meters: Thing[], postedNanos: bigint, at: number): Balance {
 /** What is left at an instant, meter by meter, with GPUs that cost nothing from the end of credit on. */
 function leftAt(meters: Thing[], postedNanos: bigint, at: number, over = Infinity): bigint {
   return meters.reduce((left, { kind, rateNanos, since, carried, end }) => {
-    const until = kind === 'disk' ? at : Math.min(at, over, start + (end ?? Infinity))
+    const until = Math.min(at, kind === 'disk' ? Infinity : over, start + (end ?? Infinity))
     return left - rateNanos * BigInt(Math.max(0, until - start - since)) - BigInt(carried)
   }, postedNanos * parts)
 }
@@ -168,7 +168,7 @@ describe('the credit', () => {
 })
 
 function chargeAt({ kind, since, end, ...thing }: Thing, until: number) {
-  const ends = kind === 'compute' && end !== null
+  const ends = end !== null
   const meter = { ...thing, since: new Date(start + since), end: ends ? new Date(start + end) : null }
   const { periodEnd, ms, amountNanos } = chargeUntil(meter, new Date(until))
   const { carried } = charge(thing.rateNanos, ms, thing.carried)

@@ -113,7 +113,7 @@ describe('the end of credit', () => {
 
   it('is later where GPUs end before it', () => {
     // In one hour they cost 0.45 $; the disk alone goes on for the 0.55 $ that are left: 11 hours.
-    const end = { rateNanos: 400_000_000n, since: start, at: later(hour) }
+    const end = { kind: 'compute' as const, rateNanos: 400_000_000n, since: start, at: later(hour) }
     expect(creditEnd(aBalance({ ends: [end] }))).toEqual(later(12 * hour))
     expect(creditEnd(aBalance({ ends: [end], diskRateNanos: 0n, diskOrigin: 0n }))).toBeNull()
     expect(creditEnd(aBalance({ ends: [{ ...end, at: later(8_000_001) }] }))).toEqual(later(8_000_000))
@@ -126,8 +126,8 @@ describe('the end of credit', () => {
   it('is right with several that end one after the other, in whatever order they are told', () => {
     // 0.1 $/h until 1 h, 0.3 $/h until 3 h: 0.1 + 0.9 + 3 * 0.05 = 1.15 of 1.2 $, and the disk for another hour.
     const ends = [
-      { rateNanos: 300_000_000n, since: start, at: later(3 * hour) },
-      { rateNanos: 100_000_000n, since: start, at: later(hour) },
+      { kind: 'compute' as const, rateNanos: 300_000_000n, since: start, at: later(3 * hour) },
+      { kind: 'compute' as const, rateNanos: 100_000_000n, since: start, at: later(hour) },
     ]
     const postedNanos = 1_200_000_000n
     expect(creditEnd(aBalance({ postedNanos, ends }))).toEqual(later(4 * hour))
@@ -137,7 +137,7 @@ describe('the end of credit', () => {
   })
 
   it('is not moved by an end before the meter began: it costs nothing at all', () => {
-    const end = { rateNanos: 400_000_000n, since: start, at: later(-hour) }
+    const end = { kind: 'compute' as const, rateNanos: 400_000_000n, since: start, at: later(-hour) }
     expect(creditEnd(aBalance({ ends: [end] }))).toEqual(later(20 * hour))
     const late = { meteredAt: later(hour), ends: [end], postedNanos: 100_000_000n }
     expect(creditEnd(aBalance(late))).toEqual(later(2 * hour))
@@ -178,8 +178,36 @@ describe('how an account stands', () => {
     expect(standingOf(more)).toEqual({ ...over, creditNanos: -49_999_876n })
   })
 
+  it('counts disks until they ended, before and after the end of the credit', () => {
+    const end = { kind: 'disk' as const, rateNanos: 50_000_000n, since: start, at: later(hour) }
+    const ended = aBalance({ at: later(2 * hour), ends: [end] })
+    // 0.45 $ in the first hour and 0.4 $ after that: 0.55 $ are left for 82.5 minutes.
+    const endsAt = later(hour + 4_950_000)
+    expect(standingOf(ended)).toEqual({ creditNanos: 150_000_000n, burnNanos: 400_000_000n, endsAt, isOver: false })
+    expect(standingOf({ ...ended, at: later(5 * hour) })).toEqual({
+      creditNanos: 0n,
+      burnNanos: 0n,
+      endsAt,
+      isOver: true,
+    })
+    // Another disk goes on.
+    const two = { diskRateNanos: 60_000_000n, diskOrigin: originOf(60_000_000n, start) }
+    const over = standingOf(aBalance({ ...two, at: later(5 * hour), ends: [end] }))
+    expect(over).toMatchObject({ burnNanos: 10_000_000n, isOver: true })
+    // One that ends later costs until then, also beyond the end.
+    const late = { ...end, at: later(3 * hour) }
+    expect(standingOf(aBalance({ at: later(5 * hour), ends: [late] }))).toMatchObject({
+      ...{
+        creditNanos: -(50_000_000n * 2_800_000n) / 3_600_000n,
+        burnNanos: 0n,
+        endsAt: later(8_000_000),
+        isOver: true,
+      },
+    })
+  })
+
   it('counts GPUs until they ended', () => {
-    const end = { rateNanos: 400_000_000n, since: start, at: later(hour) }
+    const end = { kind: 'compute' as const, rateNanos: 400_000_000n, since: start, at: later(hour) }
     const ended = aBalance({ at: later(2 * hour), ends: [end] })
     const [creditNanos, burnNanos, endsAt] = [500_000_000n, 50_000_000n, later(12 * hour)]
     expect(standingOf(ended)).toEqual({ creditNanos, burnNanos, endsAt, isOver: false })

@@ -151,7 +151,7 @@ ALTER TABLE "meters"
 -- One day's charges are found without asking what costs nothing.
 CREATE INDEX "meters_running" ON "meters" ("account_id", "since") WHERE "rate_nanos" > 0;
 -- What should have ended by now is found without asking what goes on.
-CREATE INDEX "meters_ending" ON "meters" ("account_id", "ends_at") WHERE "rate_nanos" > 0 AND "kind" = 'compute';
+CREATE INDEX "meters_ending" ON "meters" ("account_id", "ends_at") WHERE "rate_nanos" > 0;
 CREATE INDEX "accounts_billing_due" ON "accounts" ("billing_due_at") WHERE "billing_due_at" IS NOT NULL;
 CREATE UNIQUE INDEX "spend_limits_one_of_a_kind" ON "spend_limits" ("account_id", coalesce("api_key_id", 0), "window");
 ALTER TABLE "spend_limits" ADD CONSTRAINT "spend_limits_amount" CHECK ("amount_nanos" >= 0);
