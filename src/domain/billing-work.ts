@@ -15,13 +15,13 @@ export type AccountFacts = {
   /** The account's time. */
   at: Date
   standing: Standing
-  /** When its credit ended, until everything that ran then was stopped for it. */
+  /** When its credit ended, until that is told. */
   creditEndedAt: Date | null
   /** So many hours ahead of the end of its credit that was told last: null when there was enough again since. */
   lowCreditHours: number | null
   debtSince: Date | null
   debtWarnedAt: Date | null
-  /** Whether something is to run that must be stopped, since its credit has ended. */
+  /** Whether something is to run that must be stopped, since its credit has ended or a limit was reached. */
   runs: boolean
   /** Whether something ended that is not charged. */
   hasEnds: boolean
@@ -29,15 +29,8 @@ export type AccountFacts = {
   chargedUntil: Date | null
   /** What its debt would destroy: instances first, then volumes, of which some are held by a container yet. */
   disks: { instances: boolean; volumes: boolean; held: boolean }
-  limits: LimitFacts
-}
-
-/** What its limits on spending ask for. */
-export type LimitFacts = {
-  /** Whether something is to be stopped for them now. */
-  reached: boolean
-  /** When to ask them again. */
-  nextAt: Date | null
+  /** When its limits on spending must be asked again. */
+  limitsAt: Date | null
 }
 
 /** For how long an account may have less than nothing. */
@@ -47,8 +40,8 @@ export type Rules = { debtGraceMs: number }
 export type Deed = 'stop' | 'charge' | 'destroyInstances' | 'deleteVolumes'
 
 export function dueDeed(facts: AccountFacts, rules: Rules): Deed | null {
-  const { at, runs, hasEnds, chargedUntil, disks, limits } = facts
-  if (runs || limits.reached) return 'stop'
+  const { at, runs, hasEnds, chargedUntil, disks } = facts
+  if (runs) return 'stop'
   if (hasEnds || (chargedUntil !== null && chargedUntil < midnightBefore(at))) return 'charge'
   const destroysAt = destructionOf(facts, rules)
   if (destroysAt === null || destroysAt > at) return null
@@ -127,9 +120,9 @@ const costs = ({ instances, volumes, held }: AccountFacts['disks']) => instances
 
 /** When the account must be looked at again, if nothing changes: null for never. */
 export function nextLook(facts: AccountFacts, rules: Rules): Date | null {
-  const { at, standing, chargedUntil, disks, limits, lowCreditHours: told } = facts
+  const { at, standing, chargedUntil, disks, limitsAt, lowCreditHours: told } = facts
   if (dueDeed(facts, rules)) return at
-  const instants: (Date | null)[] = [limits.nextAt, warningOf(facts, rules)]
+  const instants: (Date | null)[] = [limitsAt, warningOf(facts, rules)]
   if (chargedUntil !== null) instants.push(after(midnightBefore(chargedUntil), dayMs))
   const destroysAt = destructionOf(facts, rules)
   // What is due by now, and is not a deed, is held.

@@ -1,7 +1,7 @@
 // What was arranged for an instance and happens by itself, each at an instant that is known before.
 
 import { type CostMeter, chargedUpTo, costAt, costEnd } from './billing-costs.ts'
-import { type Instance, isFinal, type Reason, wantsGpus } from './instances.ts'
+import { type Instance, isFinal, type Reason, type WishReason, wantsGpus } from './instances.ts'
 import { printUsd } from './money.ts'
 
 /** What a renter may arrange: a stop at an instant or a cost; destruction at an instant, or when stopped for so long. */
@@ -32,8 +32,10 @@ export type PolicyFacts = Arrangement &
 type Policy = { at: Date } & (
   | { deed: 'announce' | 'lapse' }
   | { deed: 'stop'; code: 'SCHEDULE' | 'COST_LIMIT' }
-  | { deed: 'destroy'; reason: Reason }
+  | { deed: 'destroy'; reason: Ending }
 )
+
+type Ending = Reason & { code: WishReason }
 
 /** So long before it ends that is told; at once, when it is rented for less. */
 export const announcedMs = 24 * 3_600_000
@@ -136,12 +138,12 @@ export function whyNoStart(facts: PolicyFacts, at: Date): string | undefined {
   return `It has cost ${cost} $, and is to be stopped at ${limit} $: raise its stopAtCost, or take it away, to start it.`
 }
 
-const rentalEnded: Reason = {
+const rentalEnded: Ending = {
   code: 'RENTAL_ENDED',
   message: 'Its machine left the market at the instant that was told when it was rented.',
 }
-const toBeDestroyed: Reason = { code: 'SCHEDULE', message: 'It was arranged to be destroyed at this instant.' }
+const toBeDestroyed: Ending = { code: 'SCHEDULE', message: 'It was arranged to be destroyed at this instant.' }
 
-function stoppedTooLong(ms: number): Reason {
+function stoppedTooLong(ms: number): Ending {
   return { code: 'SCHEDULE', message: `It was arranged to be destroyed when it was stopped for ${ms / 1000} seconds.` }
 }

@@ -58,10 +58,17 @@ export const reasonCodes = [
   'CONTAINER_LOST',
   'RENTAL_ENDED',
   'NO_CREDIT',
+  'SPEND_LIMIT',
   'DEBT',
   'SCHEDULE',
   'COST_LIMIT',
 ] as const
+
+/** Why somebody's wish for an instance was written, or one of Berth itself. */
+export type WishReason = Extract<
+  ReasonCode,
+  'USER_REQUEST' | 'NO_CREDIT' | 'SPEND_LIMIT' | 'SCHEDULE' | 'COST_LIMIT' | 'DEBT' | 'RENTAL_ENDED'
+>
 
 /** A public port that leads into an instance: what became of the wish. */
 export type PortBinding = Port

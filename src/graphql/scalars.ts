@@ -29,7 +29,9 @@ builder.scalarType('Usd', {
 function readUsd(text: string | undefined): bigint {
   const nanos = text === undefined ? undefined : parseUsd(text)
   if (nanos === undefined) {
-    throw new GraphQLError('An amount is a decimal in a string with at most nine places, like "0.25".')
+    throw new GraphQLError(
+      'An amount is a decimal in a string, at most 999999999 and with at most nine places, like "0.25".',
+    )
   }
   return nanos
 }

@@ -1,18 +1,20 @@
 // Why an instance is as it is, in words for its renter.
 
-import type { Reason } from '../domain/instances.ts'
+import type { Reason, WishReason } from '../domain/instances.ts'
 
-const asked: Reason = { code: 'USER_REQUEST', message: 'It was asked to stop.' }
-/** What stops an instance that nobody asked to. */
-const unasked: Reason[] = [
-  { code: 'NO_CREDIT', message: 'The credit of its account ended.' },
-  { code: 'SCHEDULE', message: 'It was arranged to stop at this instant.' },
-  { code: 'COST_LIMIT', message: 'It had cost as much as was arranged.' },
-]
+/** What stops an instance. What destroys it is seen of none. */
+const stops: Record<Exclude<WishReason, 'DEBT' | 'RENTAL_ENDED'>, string> = {
+  USER_REQUEST: 'It was asked to stop.',
+  NO_CREDIT: 'The credit of its account ended.',
+  SPEND_LIMIT: 'A limit of what is spent was reached.',
+  SCHEDULE: 'It was arranged to stop at this instant.',
+  COST_LIMIT: 'It had cost as much as was arranged.',
+}
 
-/** Why an instance is to be stopped. */
+/** Why an instance is to be stopped. One that was rented so was asked to. */
 export function stoppedFor(targetReason: string | null): Reason {
-  return unasked.find(({ code }) => code === targetReason) ?? asked
+  const code = targetReason !== null && Object.hasOwn(stops, targetReason) ? targetReason : 'USER_REQUEST'
+  return { code: code as keyof typeof stops, message: stops[code as keyof typeof stops] }
 }
 
 export const outbid: Reason = {

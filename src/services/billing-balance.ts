@@ -4,13 +4,14 @@
 import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
 import { type Balance, type ChargeKind, standingOf } from '../domain/billing.ts'
+import { endAll } from './billing-ends.ts'
 import { noteLimit } from './billing-limits-look.ts'
 
 const { sql } = Prisma
 
 export type AccountBalance = Balance & {
   accountId: number
-  /** When its credit ended, until everything that ran then was stopped for it. */
+  /** When its credit ended, until that is told. */
   creditEndedAt: Date | null
   /** Whether there are limits of what it spends. */
   isLimited: boolean
@@ -88,13 +89,9 @@ export async function lockBalance(tx: Transaction, accountId: number, at: Date):
   let balance = await readBalance(tx, accountId, at)
   while (balance.isLimited && (await noteLimit(tx, balance))) balance = await readBalance(tx, accountId, at)
   const { endsAt, isOver } = standingOf(balance)
-  if (!isOver || balance.computeRateNanos === 0n) return balance
-  const capped = await tx.rows(sql`
-    INSERT INTO meter_ends (meter_id, account_id, at) SELECT id, account_id, ${endsAt}::timestamptz FROM meters m
-    WHERE account_id = ${accountId} AND kind = 'compute' AND rate_nanos > 0
-    AND NOT EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id AND e.at <= ${endsAt}) RETURNING id`)
-  // All have ended already, and disks alone have used up what was left.
-  if (capped.length === 0) return balance
+  if (!isOver || endsAt === null) return balance
+  // Where all have ended already, disks alone have used up what was left.
+  if (!(await endAll(tx, { accountId, apiKeyId: null }, endsAt, 'NO_CREDIT'))) return balance
   await tx.rows(sql`UPDATE accounts SET credit_ended_at = greatest(credit_ended_at, ${endsAt}) WHERE id = ${accountId}`)
   return await readBalance(tx, accountId, at)
 }

@@ -4,7 +4,8 @@ import { Prisma } from '../database/generated/client.ts'
 import { columnsOf, recordsOf, selectList } from '../database/rows.ts'
 import type { Transaction } from '../database/transaction.ts'
 import { type Balance, standingOf } from '../domain/billing.ts'
-import { countedBy, reachIn, type SpendLimit, type UsedLimit, windowAt, windowsOf } from '../domain/billing-limits.ts'
+import { countedBy, reachIn, type SpendLimit, type UsedLimit, windowsOf } from '../domain/billing-limits.ts'
+import { endAll } from './billing-ends.ts'
 import { spendingIn, wishedRates } from './billing-spent.ts'
 import { recordEvents } from './events.ts'
 
@@ -90,25 +91,12 @@ export async function noteLimit(tx: Transaction, account: Account): Promise<bool
   if (!first) return false
   const { limit, usedNanos, reachedAt } = first
   await tx.rows(sql`UPDATE spend_limits SET reached_at = ${reachedAt} WHERE id = ${limit.id}`)
-  if (limit.action === 'stop_running') {
-    await tx.rows(sql`
-      INSERT INTO meter_ends (meter_id, account_id, at) SELECT m.id, m.account_id, ${reachedAt}::timestamptz FROM meters m
-      WHERE m.account_id = ${accountId} AND m.kind = 'compute' AND m.rate_nanos > 0
-      AND (${limit.apiKeyId}::int IS NULL OR m.api_key_id = ${limit.apiKeyId})`)
-  }
+  if (limit.action === 'stop_running')
+    await endAll(tx, { accountId, apiKeyId: limit.apiKeyId }, reachedAt, 'SPEND_LIMIT')
   const { id: spendLimitId, apiKeyId, window, amountNanos, action } = limit
   // Of a day or month it is the amount that is used then.
   const used = window === 'hour' ? { usedNanos: String(usedNanos) } : {}
   const after = { spendLimitId, apiKeyId, window, amountNanos: String(amountNanos), action, ...used, reachedAt }
   await recordEvents(tx, [{ type: 'ACCOUNT_SPEND_LIMIT', accountId, after }], at)
   return true
-}
-
-/** Whether a limit holds that stops an instance `i` with its meter `m`: nothing of it runs, or is charged, from then on. */
-export function isStoppedByLimit(at: Date): Prisma.Sql {
-  return sql`EXISTS (
-    SELECT FROM spend_limits l WHERE l.account_id = m.account_id AND (l.api_key_id IS NULL OR l.api_key_id = m.api_key_id)
-    AND l.action = 'stop_running' AND (l.reached_at >= i.claimed_at OR l.reached_at >= CASE l.window
-      WHEN 'day' THEN ${windowAt('day', at).from}::timestamptz WHEN 'month' THEN ${windowAt('month', at).from}::timestamptz
-      ELSE l.reached_at END))`
 }

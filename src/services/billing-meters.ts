@@ -5,7 +5,6 @@ import { columnsOf, insertAll } from '../database/rows.ts'
 import type { Transaction } from '../database/transaction.ts'
 import { chargeUntil, type Meter, standingOf } from '../domain/billing.ts'
 import type { AccountBalance } from './billing-balance.ts'
-import { isStoppedByLimit } from './billing-limits-look.ts'
 import { computeOf, endOfMeter } from './billing-sql.ts'
 
 const { sql } = Prisma
@@ -95,7 +94,7 @@ export async function changeRate(
   )
 }
 
-/** From now on an instance's GPUs cost something, unless credit ended or a limit was reached and it is about to be stopped. */
+/** From now on an instance's GPUs cost something, unless it is about to be stopped since they ended. */
 export async function startCompute(tx: Transaction, account: AccountBalance, instanceId: bigint): Promise<void> {
   if (standingOf(account).isOver) return
   const running = await chargeMeters(tx, account, computeOf([instanceId]))
@@ -104,8 +103,7 @@ export async function startCompute(tx: Transaction, account: AccountBalance, ins
   await tx.rows(sql`DELETE FROM meter_ends e USING meters m WHERE m.id = e.meter_id AND ${computeOf([instanceId])}`)
   await tx.rows(sql`
     UPDATE meters m SET rate_nanos = i.compute_nanos, since = greatest(m.since, ${account.at})
-    FROM instances i WHERE i.id = m.instance_id AND ${computeOf([instanceId])} AND NOT ${isStoppedByLimit(account.at)}
-    AND (${account.creditEndedAt}::timestamptz IS NULL OR i.claimed_at > ${account.creditEndedAt})`)
+    FROM instances i WHERE i.id = m.instance_id AND ${computeOf([instanceId])} AND m.stop_reason IS NULL`)
 }
 
 async function setRates(tx: Transaction, ids: bigint[], rateNanos: bigint): Promise<void> {

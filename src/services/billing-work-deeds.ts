@@ -6,7 +6,7 @@ import { type Deed, midnightBefore } from '../domain/billing-work.ts'
 import type { Machine } from '../domain/machines.ts'
 import type { AccountBalance } from './billing-balance.ts'
 import { chargeMeters } from './billing-meters.ts'
-import { freeVolumeOf, idsOf, limitedIn, stoppedFor } from './billing-work-facts.ts'
+import { freeVolumeOf, idsOf, marked } from './billing-work-facts.ts'
 import { type Locked, lockInstances, writeSteps } from './instances-write.ts'
 import { lockMachine } from './market.ts'
 import { deleteVolume } from './volumes-delete.ts'
@@ -31,10 +31,7 @@ export async function choose(
   if (deed === 'destroyInstances') return { instanceIds: await idsOf(database, living(accountId), piece) }
   if (deed === 'deleteVolumes') return { instanceIds: [], volume: await freeVolumeOf(database, accountId) }
   if (deed !== 'stop') return { instanceIds: [] }
-  const condition = stoppedFor(account)
-  const conditions = [...(condition ? [condition] : []), ...(account.isLimited ? [limitedIn(account)] : [])]
-  const either = Prisma.join(conditions, ' OR ', '(', ')')
-  return { instanceIds: conditions.length > 0 ? await idsOf(database, either, piece) : [] }
+  return { instanceIds: (await marked(database, accountId, piece)).map(({ id }) => id) }
 }
 
 export type Taken = { instances: Locked[]; volume?: { id: bigint; machine: Machine } | undefined }
@@ -58,10 +55,7 @@ export async function doDeed(
 ): Promise<number[]> {
   switch (deed) {
     case 'stop':
-      return [
-        ...(await stopForCredit(tx, account, instances, at)),
-        ...(await stopForLimits(tx, account, instances, at)),
-      ]
+      return await stop(tx, account, instances, at)
     case 'charge':
       await charge(tx, account)
       return []
@@ -76,35 +70,15 @@ export async function doDeed(
   }
 }
 
-async function stopForCredit(tx: Transaction, account: AccountBalance, taken: Locked[], at: Date): Promise<number[]> {
-  const condition = stoppedFor(account)
-  if (!condition) return []
-  return await stop(tx, await idsOf(tx, sql`${among(taken)} AND ${condition}`, piece), 'NO_CREDIT', taken, at)
-}
-
-/** Their GPUs cost nothing since the limits were reached, however late that is seen. */
-async function stopForLimits(tx: Transaction, account: AccountBalance, taken: Locked[], at: Date): Promise<number[]> {
-  if (!account.isLimited) return []
-  return await stop(
-    tx,
-    await idsOf(tx, sql`${among(taken)} AND ${limitedIn(account)}`, piece),
-    'SPEND_LIMIT',
-    taken,
-    at,
-  )
-}
-
-const among = (taken: Locked[]) => sql`i.id = ANY(${taken.map(({ subject }) => String(subject.id))}::bigint[])`
-
-async function stop(
-  tx: Transaction,
-  ids: readonly bigint[],
-  reason: string,
-  taken: Locked[],
-  at: Date,
-): Promise<number[]> {
-  const steps = ids.map(id => ({ id, outcome: 'applied' as const, targetState: 'stopped' as const }))
-  return await writeSteps(tx, { reason }, steps, taken, at)
+async function stop(tx: Transaction, { accountId }: AccountBalance, taken: Locked[], at: Date): Promise<number[]> {
+  const ids = taken.map(({ subject }) => subject.id)
+  const perReason = Map.groupBy(await marked(tx, accountId, piece, ids), ({ reason }) => reason)
+  const machines: number[] = []
+  for (const [reason, instances] of perReason) {
+    const steps = instances.map(({ id }) => ({ id, outcome: 'applied' as const, targetState: 'stopped' as const }))
+    machines.push(...(await writeSteps(tx, { reason }, steps, taken, at)))
+  }
+  return machines
 }
 
 /** What has ended, and the day before of what goes on. */

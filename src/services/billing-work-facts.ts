@@ -3,21 +3,21 @@
 import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
 import { standingOf } from '../domain/billing.ts'
-import type { AccountFacts, LimitFacts } from '../domain/billing-work.ts'
-import { finalStatuses } from '../domain/instances.ts'
+import type { AccountFacts } from '../domain/billing-work.ts'
+import type { WishReason } from '../domain/instances.ts'
 import type { AccountBalance } from './billing-balance.ts'
-import { isStoppedByLimit, limitsDueAt } from './billing-limits-look.ts'
+import { toBeStopped } from './billing-ends.ts'
+import { limitsDueAt } from './billing-limits-look.ts'
 
 const { sql } = Prisma
 
 export async function factsOf(database: Pick<Transaction, 'rows'>, account: AccountBalance): Promise<AccountFacts> {
   const { accountId, at, creditEndedAt } = account
   const standing = standingOf(account)
-  const stopped = stoppedFor(account)
-  const runs = stopped ? sql`EXISTS (SELECT FROM instances i WHERE ${stopped})` : sql`false`
   // What debt would destroy is asked only of who has some.
   const [row] = await database.rows(sql`
-    SELECT a.low_credit_hours, a.debt_since, a.debt_warned_at, ${runs},
+    SELECT a.low_credit_hours, a.debt_since, a.debt_warned_at,
+      EXISTS (SELECT FROM meters m, instances i WHERE ${toBeStopped(accountId)}),
       EXISTS (SELECT FROM meter_ends e WHERE e.account_id = a.id AND e.at <= ${at}),
       (SELECT min(m.since) FROM meters m WHERE m.account_id = a.id AND m.rate_nanos > 0),
       ${standing.isOver && standing.burnNanos > 0n ? disks : sql`false, false, false`}
@@ -36,7 +36,7 @@ export async function factsOf(database: Pick<Transaction, 'rows'>, account: Acco
   return {
     ...{ at, standing, creditEndedAt, lowCreditHours, debtSince, debtWarnedAt, runs: isRunning, hasEnds, chargedUntil },
     disks: { instances, volumes, held },
-    limits: await limitFacts(database, account),
+    limitsAt: account.isLimited ? await limitsDueAt(database, account) : null,
   }
 }
 
@@ -46,29 +46,18 @@ const disks = sql`
   EXISTS (SELECT FROM volumes v WHERE v.account_id = a.id AND v.deleted_at IS NULL AND NOT ${isHeld}),
   EXISTS (SELECT FROM volumes v WHERE v.account_id = a.id AND v.deleted_at IS NULL AND ${isHeld})`
 
-/**
- * Which instances the end of an account's credit stops, as a condition on `i`: all that are to run, or where there is
- * credit again those that were to when it ended. Undefined where it has not.
- */
-export function stoppedFor({ accountId, creditEndedAt, ...balance }: AccountBalance): Prisma.Sql | undefined {
-  const { isOver } = standingOf(balance)
-  if (!isOver && creditEndedAt === null) return undefined
-  return sql`i.account_id = ${accountId} AND i.target_state = 'running' AND i.destroyed_at IS NULL
-    AND i.status <> ALL (${finalStatuses}::instance_status[])
-    AND (${isOver}::boolean OR i.claimed_at <= ${creditEndedAt}::timestamptz)`
-}
-
-/** Which instances a limit stops that is noted as reached, as a condition on `i`. */
-export function limitedIn({ accountId, at }: AccountBalance): Prisma.Sql {
-  return sql`i.account_id = ${accountId} AND i.target_state = 'running' AND i.destroyed_at IS NULL AND EXISTS (
-    SELECT FROM meters m WHERE m.instance_id = i.id AND m.kind = 'compute' AND ${isStoppedByLimit(at)})`
-}
-
-/** Whoever takes the account notes what is reached by then. */
-async function limitFacts(database: Pick<Transaction, 'rows'>, account: AccountBalance): Promise<LimitFacts> {
-  if (!account.isLimited) return { reached: false, nextAt: null }
-  const reached = (await idsOf(database, limitedIn(account), 1)).length > 0
-  return { reached, nextAt: await limitsDueAt(database, account) }
+/** The instances that are marked to be stopped, with the reason for it; of some alone, if these are named. */
+export async function marked(
+  database: Pick<Transaction, 'rows'>,
+  accountId: number,
+  limit: number,
+  among?: readonly bigint[],
+): Promise<{ id: bigint; reason: WishReason }[]> {
+  const named = among ? sql`i.id = ANY(${among.map(String)}::bigint[])` : sql`true`
+  const rows = await database.rows(sql`
+    SELECT i.id, m.stop_reason FROM meters m, instances i WHERE ${toBeStopped(accountId)} AND ${named}
+    ORDER BY i.id LIMIT ${limit}`)
+  return rows.map(([id, reason]) => ({ id, reason }) as { id: bigint; reason: WishReason })
 }
 
 /** Instances of which each look stops or destroys so many at most. */

@@ -62,7 +62,7 @@ export function commandServices({ database, now }: Deps) {
         all,
         starts ? await startRefusals(tx, ids, at) : undefined,
       )
-      const cause = { apiKeyId: actor.apiKeyId, reason: 'USER_REQUEST' }
+      const cause = { apiKeyId: actor.apiKeyId, reason: 'USER_REQUEST' } as const
       const machines = dryRun ? [] : await writeSteps(tx, cause, steps, locked, at)
       await refuseStarts(tx, actor.accountId, steps, { dryRun, at })
       return { steps, machines }

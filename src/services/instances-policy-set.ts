@@ -3,15 +3,16 @@ import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { DomainError, notFound } from '../domain/errors.ts'
 import type { Instance } from '../domain/instances.ts'
-import { aboutToGo, isAboutToGo } from '../domain/instances-policy.ts'
+import { aboutToGo, isAboutToGo, nextPolicy } from '../domain/instances-policy.ts'
 import { changedParts, changePolicy, type PolicyWish, policyFacts } from '../domain/instances-policy-change.ts'
 import { authorise } from './authorise.ts'
 import { lockBalance } from './billing-balance.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
 import { findInstances } from './instances.ts'
+import { execute } from './instances-policy-deeds.ts'
 import { arrange, policyFactsOf } from './instances-policy-facts.ts'
-import { lockInstances } from './instances-write.ts'
+import { followMarkets, lockInstances } from './instances-write.ts'
 
 const { sql } = Prisma
 
@@ -23,9 +24,30 @@ export function policySetServices(deps: Deps) {
     async setPolicy(actor: Actor, id: bigint, wish: PolicyWish): Promise<Instance> {
       authorise(actor, 'instances.setPolicy', { id: Number(id) })
       const at = now()
-      await transaction(database.pool, tx => setIn(tx, actor, id, wish, at))
+      const machines = await transaction(database.pool, async tx => {
+        const moved = await doWhatCame(tx, actor, id, at)
+        await setIn(tx, actor, id, wish, at)
+        return moved
+      })
+      await followMarkets(database, machines, at)
       return (await findInstances(deps, [sql`i.id = ${id}`], sql`i.id`, 1))[0] as Instance
     },
+  }
+}
+
+/** A stop whose instant has come is done, and not to be taken back. The machines whose market that moves. */
+async function doWhatCame(tx: Transaction, { accountId }: Actor, id: bigint, at: Date): Promise<number[]> {
+  const machines: number[] = []
+  for (;;) {
+    const [locked] = await lockInstances(tx, [id], accountId)
+    if (!locked || locked.subject.destroyedAt) return machines
+    const account = await lockBalance(tx, accountId, at)
+    // Its meters end when it should have been done.
+    await arrange(tx, account, id, at)
+    const facts = (await policyFactsOf(tx, [id])).get(id)
+    const policy = facts && nextPolicy(facts, at)
+    if (!facts || !policy || policy.at > at || policy.deed === 'destroy') return machines
+    machines.push(...(await execute(tx, locked, facts, at)))
   }
 }
 

@@ -5,9 +5,9 @@ import { type Transaction, transaction } from '../database/transaction.ts'
 import { nextPolicy, type PolicyFacts } from '../domain/instances-policy.ts'
 import { lockBalance } from './billing-balance.ts'
 import type { DataDeps } from './deps.ts'
-import { recordEvents } from './events.ts'
+import { execute } from './instances-policy-deeds.ts'
 import { arrange, policyFactsOf } from './instances-policy-facts.ts'
-import { followMarkets, isArranged, type Locked, lapsedEvent, lockInstances, writeSteps } from './instances-write.ts'
+import { followMarkets, isArranged, lockInstances } from './instances-write.ts'
 
 const { sql } = Prisma
 
@@ -62,40 +62,4 @@ async function performIn(tx: Transaction, { instanceId, leasedUntil }: PolicyLea
     await tx.rows(sql`UPDATE instances SET policy_due_at = ${next}::timestamptz WHERE id = ${instanceId}`)
   }
   return moved
-}
-
-/** Does what comes next, if its instant has come. The machines whose market that moves are returned. */
-async function execute(tx: Transaction, locked: Locked, facts: PolicyFacts, at: Date): Promise<number[]> {
-  const policy = nextPolicy(facts, at)
-  if (!policy || policy.at > at) return []
-  const { subject, accountId } = locked
-  const { id } = subject
-  switch (policy.deed) {
-    case 'announce': {
-      await tx.rows(sql`UPDATE instances SET announced_at = ${at} WHERE id = ${id}`)
-      const after = { endsAt: facts.endsAt.toISOString() }
-      await recordEvents(tx, [{ type: 'INSTANCE_ENDING', accountId, instanceId: id, after }], at)
-      return []
-    }
-    case 'lapse':
-      await lapse(tx, locked, at)
-      return []
-    case 'stop': {
-      const reason = policy.code
-      const moved = await writeSteps(tx, { reason }, [{ id, outcome: 'applied', targetState: 'stopped' }], [locked], at)
-      if (reason === 'SCHEDULE') await lapse(tx, locked, at)
-      return moved
-    }
-    case 'destroy': {
-      const { code, message } = policy.reason
-      await tx.rows(sql`UPDATE instances SET reason_code = ${code}, reason_message = ${message} WHERE id = ${id}`)
-      return await writeSteps(tx, { reason: code }, [{ id, outcome: 'applied', destroy: true }], [locked], at)
-    }
-  }
-}
-
-/** What was arranged for an instant is done with: who starts it afterwards has it run. */
-async function lapse(tx: Transaction, { subject: { id, stopAt }, accountId }: Locked, at: Date): Promise<void> {
-  await tx.rows(sql`UPDATE instances SET stop_at = NULL WHERE id = ${id}`)
-  await recordEvents(tx, [lapsedEvent({ accountId, instanceId: id, stopAt })], at)
 }

@@ -3,7 +3,7 @@
 import type { Database } from '../database/client.ts'
 import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
-import type { TargetState } from '../domain/instances.ts'
+import type { TargetState, WishReason } from '../domain/instances.ts'
 import type { Step, Subject } from '../domain/instances-command.ts'
 import { lockBalance } from './billing-balance.ts'
 import { stopMeters } from './billing-meters.ts'
@@ -15,7 +15,7 @@ const { sql } = Prisma
 
 export type Locked = { subject: Subject; accountId: number; machineId: number }
 /** Who is to be named as having done it, and why it was done. Without a key, Berth itself did it. */
-export type Cause = { apiKeyId?: number; reason: string }
+export type Cause = { apiKeyId?: number; reason: WishReason }
 
 /** Takes instances in the order of all who take several; those of one account alone, if that is asked for. */
 export async function lockInstances(tx: Transaction, ids: readonly bigint[], owner?: number): Promise<Locked[]> {
@@ -75,17 +75,26 @@ export async function writeSteps(
 /** For what something is arranged, so that others must decide when it is next. */
 export const isArranged = sql`num_nonnulls(stop_at, stop_at_cost_nanos, destroy_at, destroy_stopped_ms) > 0`
 
-type Written = Locked & { label: string | null; targetState: TargetState; destroy: boolean; lapses: boolean }
+type Written = Locked & {
+  label: string | null
+  targetState: TargetState
+  destroy: boolean
+  moves: boolean
+  lapses: boolean
+}
 
 /** What is stopped costs no GPUs from now on, and what is destroyed nothing. */
 async function stopCharging(tx: Transaction, changes: Written[], at: Date): Promise<void> {
   const ids = (which: Written[]) => which.map(({ subject }) => subject.id)
   const destroyed = changes.filter(({ destroy }) => destroy)
-  const stopped = changes.filter(({ destroy, targetState }) => !destroy && targetState === 'stopped')
+  const stopped = changes.filter(({ destroy, moves, targetState }) => !destroy && moves && targetState === 'stopped')
   const accountIds = [...new Set([...destroyed, ...stopped].map(one => one.accountId))]
   for (const accountId of accountIds.toSorted((a, b) => a - b)) {
     const account = await lockBalance(tx, accountId, at)
-    await stopMeters(tx, account, sql`(${ofInstances(ids(destroyed))} OR ${computeOf(ids(stopped))})`)
+    const which = sql`(${ofInstances(ids(destroyed))} OR ${computeOf(ids(stopped))})`
+    await stopMeters(tx, account, which)
+    // What was ended for money is stopped with that.
+    await tx.rows(sql`UPDATE meters m SET stop_reason = NULL WHERE m.stop_reason IS NOT NULL AND ${which}`)
   }
 }
 

@@ -173,7 +173,7 @@ describe('a search that cannot be answered', () => {
     [
       'a float for money',
       { filter: { pricePerHour: { lt: 0.5 } } },
-      'An amount is a decimal in a string with at most nine places, like "0.25".',
+      'An amount is a decimal in a string, at most 999999999 and with at most nine places, like "0.25".',
     ],
     ['a text for a boolean', { filter: { verified: 'true' } }, 'Boolean cannot represent a non boolean value.'],
     [

@@ -196,9 +196,12 @@ describe('a limit of a day that stops', () => {
     expect(await targetOf(id)).toBe('running')
     await post()
     expect(await charged(id)).toEqual(before)
-    // As soon as it is allowed to go on it costs something again.
+    // What was ended is stopped, also when the limit is set higher meanwhile. Started again it costs something again.
     await limits.set(owner, { window: 'DAY', amount: '5', action: 'STOP_RUNNING' })
     await slow('NULL')
+    await rentals.settle()
+    expect(await targetOf(id)).toBe('stopped')
+    await start(id)
     app.clock.advance(61_000)
     await rentals.settle()
     await post()

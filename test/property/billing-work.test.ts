@@ -28,7 +28,7 @@ const anyFacts: fc.Arbitrary<AccountFacts> = fc.record({
   hasEnds: fc.boolean(),
   chargedUntil: fc.option(past),
   disks: fc.record({ instances: fc.boolean(), volumes: fc.boolean(), held: fc.boolean() }),
-  limits: fc.record({ reached: fc.boolean(), nextAt: fc.option(future) }),
+  limitsAt: fc.option(future),
 })
 
 describe('a look at an account', () => {

@@ -17,7 +17,7 @@ const facts = (some: Partial<AccountFacts> = {}): AccountFacts => ({
   standing: isRich,
   ...{ creditEndedAt: null, lowCreditHours: null, debtSince: null, debtWarnedAt: null },
   ...{ runs: false, hasEnds: false, chargedUntil: null, disks: nothing },
-  limits: { reached: false, nextAt: null },
+  limitsAt: null,
   ...some,
 })
 const told = (some: Partial<AccountFacts>) => notesOf(facts(some), rules)
@@ -32,7 +32,6 @@ describe('what is due for an account', () => {
   it('is that what runs is stopped, before anything is charged or destroyed', () => {
     const most = { standing: owes, runs: true, hasEnds: true, disks: { ...nothing, instances: true } }
     expect(dueDeed(facts(most), rules)).toBe('stop')
-    expect(dueDeed(facts({ limits: { reached: true, nextAt: null }, hasEnds: true }), rules)).toBe('stop')
     expect(nextLook(facts(most), rules)).toEqual(at)
   })
 
@@ -49,7 +48,7 @@ describe('what is due for an account', () => {
   })
 
   it('is what its limits ask for', () => {
-    expect(nextLook(facts({ limits: { reached: false, nextAt: later(3) } }), rules)).toEqual(later(3))
+    expect(nextLook(facts({ limitsAt: later(3) }), rules)).toEqual(later(3))
   })
 })
 

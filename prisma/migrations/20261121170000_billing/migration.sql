@@ -43,6 +43,7 @@ CREATE TABLE "meters" (
     "carried" INTEGER NOT NULL DEFAULT 0,
     "charged_nanos" BIGINT NOT NULL DEFAULT 0,
     "ends_at" TIMESTAMPTZ(3),
+    "stop_reason" TEXT,
 
     CONSTRAINT "meters_pkey" PRIMARY KEY ("id")
 );
@@ -152,6 +153,7 @@ ALTER TABLE "meters"
 CREATE INDEX "meters_running" ON "meters" ("account_id", "since") WHERE "rate_nanos" > 0;
 -- What should have ended by now is found without asking what goes on.
 CREATE INDEX "meters_ending" ON "meters" ("account_id", "ends_at") WHERE "rate_nanos" > 0;
+CREATE INDEX "meters_stopping" ON "meters" ("account_id") WHERE "stop_reason" IS NOT NULL;
 CREATE INDEX "accounts_billing_due" ON "accounts" ("billing_due_at") WHERE "billing_due_at" IS NOT NULL;
 CREATE UNIQUE INDEX "spend_limits_one_of_a_kind" ON "spend_limits" ("account_id", coalesce("api_key_id", 0), "window");
 ALTER TABLE "spend_limits" ADD CONSTRAINT "spend_limits_amount" CHECK ("amount_nanos" >= 0);
