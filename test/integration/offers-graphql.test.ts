@@ -335,7 +335,7 @@ describe('a node', () => {
     [
       'node',
       { id: 'x' },
-      '"x" is not an id; ids look like acc_42, key_42, evt_42, gpu_42, ins_42, mch_42, off_42, ssh_42, tpl_42, vol_42, vof_42, whk_42.',
+      '"x" is not an id; ids look like acc_42, key_42, evt_42, gpu_42, ins_42, led_42, mch_42, off_42, lim_42, ssh_42, tpl_42, vol_42, vof_42, whk_42.',
     ],
     ['node', { id: 'off_' }, '"off_" is not the id of this type; such ids look like off_42.'],
     ['node', { id: 'off_-1' }, '"off_-1" is not the id of this type'],

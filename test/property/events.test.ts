@@ -15,7 +15,7 @@ import { withSession } from '../support/sessions.ts'
 
 // FC_SEED repeats a run, FC_RUNS makes it longer.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
-const numRuns = Number(process.env['FC_RUNS'] ?? 8)
+const numRuns = Number(process.env['FC_RUNS'] ?? 4)
 const timeout = 60_000 + 10_000 * numRuns
 
 const clock = manualClock()

@@ -5,7 +5,7 @@ import { openMarketSite } from '../support/market-site.ts'
 
 // FC_SEED repeats a run, FC_RUNS makes it longer.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
-const numRuns = Number(process.env['FC_RUNS'] ?? 150)
+const numRuns = Number(process.env['FC_RUNS'] ?? 60)
 
 let site: Awaited<ReturnType<typeof openMarketSite>>
 

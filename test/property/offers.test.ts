@@ -12,7 +12,7 @@ import { makeMarket, searchInMemory } from '../support/market.ts'
 
 // FC_SEED repeats a run, FC_RUNS makes it longer.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
-const numRuns = Number(process.env['FC_RUNS'] ?? 400)
+const numRuns = Number(process.env['FC_RUNS'] ?? 200)
 const timeout = 20_000 + 100 * numRuns
 
 const actor: Actor = { accountId: 1, apiKeyId: 1, publicId: '', permissions: null }
