@@ -34,7 +34,8 @@ export async function factsOf(database: Pick<Transaction, 'rows'>, account: Acco
     boolean,
   ]
   return {
-    ...{ at, standing, creditEndedAt, lowCreditHours, debtSince, debtWarnedAt, runs: isRunning, hasEnds, chargedUntil },
+    ...{ accountId, at, standing, creditEndedAt, lowCreditHours, debtSince, debtWarnedAt },
+    ...{ runs: isRunning, hasEnds, chargedUntil },
     disks: { instances, volumes, held },
     limitsAt: account.isLimited ? await limitsDueAt(database, account) : null,
   }
