@@ -34,8 +34,6 @@ export type AccountFacts = {
   chargedUntil: Date | null
   /** What its debt would destroy: instances first, then volumes, of which some are held by a container yet. */
   disks: { instances: boolean; volumes: boolean; held: boolean }
-  /** When its limits on spending must be asked again. */
-  limitsAt: Date | null
 }
 
 /** For how long an account may have less than nothing. */
@@ -130,9 +128,12 @@ function destructionOf({ debtSince, debtWarnedAt, disks }: AccountFacts, { debtG
 
 const costs = ({ instances, volumes, held }: AccountFacts['disks']) => instances || volumes || held
 
-/** When the account must be looked at again, if nothing changes: null for never. */
-export function nextLook(facts: AccountFacts, rules: Rules): Date | null {
-  const { at, standing, disks, limitsAt, lowCreditHours: told } = facts
+/**
+ * When the account must be looked at again, if nothing changes: null for never. `limitsAt` is when its limits on spending
+ * must be.
+ */
+export function nextLook(facts: AccountFacts, rules: Rules, limitsAt: Date | null = null): Date | null {
+  const { at, standing, disks, lowCreditHours: told } = facts
   if (dueDeed(facts, rules)) return at
   const instants: (Date | null)[] = [limitsAt, warningOf(facts, rules), dailyChargeOf(facts)]
   const destroysAt = destructionOf(facts, rules)

@@ -7,7 +7,6 @@ import type { AccountFacts } from '../domain/billing-work.ts'
 import type { WishReason } from '../domain/instances.ts'
 import type { AccountBalance } from './billing-balance.ts'
 import { toBeStopped } from './billing-ends.ts'
-import { limitsDueAt } from './billing-limits-look.ts'
 
 const { sql } = Prisma
 
@@ -37,7 +36,6 @@ export async function factsOf(database: Pick<Transaction, 'rows'>, account: Acco
     ...{ accountId, at, standing, creditEndedAt, lowCreditHours, debtSince, debtWarnedAt },
     ...{ runs: isRunning, hasEnds, chargedUntil },
     disks: { instances, volumes, held },
-    limitsAt: account.isLimited ? await limitsDueAt(database, account) : null,
   }
 }
 

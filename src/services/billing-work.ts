@@ -4,6 +4,7 @@ import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import { type AccountFacts, dueDeed, nextLook, notesOf, type Rules } from '../domain/billing-work.ts'
 import { type AccountBalance, lockBalance, readBalance } from './billing-balance.ts'
+import { limitsDueAt } from './billing-limits-look.ts'
 import { choose, doDeed, take } from './billing-work-deeds.ts'
 import { factsOf } from './billing-work-facts.ts'
 import { noticesOf } from './billing-work-notices.ts'
@@ -79,7 +80,9 @@ export function billingServices({ database, now }: DataDeps, rules: Rules) {
   async function conclude(tx: Transaction, accountId: number, at: Date): Promise<void> {
     const account = await readBalance(tx, accountId, at)
     const facts = await note(tx, account, at)
-    const next = nextLook(facts, rules)
+    const isNothingDue = dueDeed(facts, rules) === null
+    const limitsAt = account.isLimited && isNothingDue ? await limitsDueAt(tx, account) : null
+    const next = nextLook(facts, rules, limitsAt)
     // Its time may be ahead of ours.
     const dueAt = next !== null && next <= account.at ? at : next
     await tx.rows(sql`

@@ -29,15 +29,14 @@ const anyFacts: fc.Arbitrary<AccountFacts> = fc.record({
   hasEnds: fc.boolean(),
   chargedUntil: fc.option(past),
   disks: fc.record({ instances: fc.boolean(), volumes: fc.boolean(), held: fc.boolean() }),
-  limitsAt: fc.option(future),
 })
 
 describe('a look at an account', () => {
   it('is followed by another at once only when something is to be done', () => {
     fc.assert(
-      fc.property(anyFacts, facts => {
+      fc.property(anyFacts, fc.option(future), (facts, limitsAt) => {
         const after = { ...facts, ...notesOf(facts, rules).notes }
-        const next = nextLook(after, rules)
+        const next = nextLook(after, rules, limitsAt)
         if (dueDeed(after, rules) === null) expect(next === null || next > facts.at).toBe(true)
         else expect(next).toEqual(facts.at)
       }),

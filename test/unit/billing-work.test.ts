@@ -19,7 +19,6 @@ const facts = (some: Partial<AccountFacts> = {}): AccountFacts => ({
   standing: isRich,
   ...{ creditEndedAt: null, lowCreditHours: null, debtSince: null, debtWarnedAt: null },
   ...{ runs: false, hasEnds: false, chargedUntil: null, disks: nothing },
-  limitsAt: null,
   ...some,
 })
 const told = (some: Partial<AccountFacts>) => notesOf(facts(some), rules)
@@ -77,7 +76,8 @@ describe('what is due for an account', () => {
   })
 
   it('is what its limits ask for', () => {
-    expect(nextLook(facts({ limitsAt: later(3) }), rules)).toEqual(later(3))
+    expect(nextLook(facts(), rules, later(3))).toEqual(later(3))
+    expect(nextLook(facts({ standing: endsIn(26) }), rules, later(3))).toEqual(later(2))
   })
 })
 
