@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { ensureDemo } from '../prisma/seed.ts'
 import { openDatabase } from './database/client.ts'
+import { createClock } from './database/clock.ts'
 import { settleEpoch } from './database/epoch.ts'
 import { alone, locks } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
@@ -56,6 +57,8 @@ export type AppOptions = {
   demoKeyFile: string | undefined
   log: Logger
   now: () => Date
+  /** Whether the clock must be that of the database for due work to be done. */
+  checkClock?: boolean
   /** Seals what nobody may read from the database. */
   secret: string
   /** How slow the simulated machines are: 1 as real ones, 0 not at all. */
@@ -107,6 +110,7 @@ export function createApp(options: AppOptions): App {
     demoKeyFile,
     log,
     now,
+    checkClock = false,
     secret,
     simulatedDelay,
     eventRetentionDays,
@@ -135,6 +139,12 @@ export function createApp(options: AppOptions): App {
     createLoop({ ...delivery, name: 'webhooks', concurrency: deliveriesAtOnce, log }),
     createHousekeeping({ chores: createChores(deps, eventRetentionDays), now, log }),
   ])
+  const clock = createClock({
+    now,
+    read: async () => (await database.pool.query('SELECT clock_timestamp() AS at')).rows[0].at,
+    log,
+    onChange: isRight => work.hold(!isRight),
+  })
   const operations = createOperations({ database, now })
   const onNews = () => {
     work.wake()
@@ -151,6 +161,7 @@ export function createApp(options: AppOptions): App {
       () => true,
     )
     if (unreachable) return 'the database does not answer'
+    if (!clock.isRight()) return 'the clock is not that of the database'
     // That there is more to do than can be done is no reason: it is so for all gateways, and fewer would not do more.
     return work.isFailing() ? 'due work cannot be looked for' : undefined
   }
@@ -181,14 +192,17 @@ export function createApp(options: AppOptions): App {
         return demoKeyFile === undefined ? undefined : await ensureDemo(services, operations, demoKeyFile)
       })
       demoKey = demo?.apiKey
+      if (checkClock) await clock.check()
       phase = 'ready'
       return demo
     },
     async idle() {
+      if (checkClock) await clock.check()
       await work.idle()
     },
     streams: () => feed.streams(),
     work() {
+      if (checkClock) clock.start()
       work.start()
       signals.start()
     },
@@ -202,6 +216,7 @@ export function createApp(options: AppOptions): App {
       feed.stop()
       sockets.stop()
       delivery.stop()
+      clock.stop()
       await work.stop()
       await signals.stop()
       await database.close()

@@ -4,6 +4,10 @@ import type { Standing } from './billing.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
+/** In the first minutes of a day what the one before cost is charged, each account at an instant of its own. */
+const spreadMs = 600_000
+/** So far from one id to the next: it has no divisor with the spread in common, so each instant is used before any twice. */
+const strideMs = 370_823
 /** So long before is warned that something is destroyed, if the grace is as long. */
 const warnedMs = dayMs
 /** Nobody tells when a container is gone that keeps a volume. */
@@ -12,6 +16,7 @@ const heldMs = 60_000
 const toldHours = [24, 1] as const
 
 export type AccountFacts = {
+  accountId: number
   /** The account's time. */
   at: Date
   standing: Standing
@@ -29,8 +34,6 @@ export type AccountFacts = {
   chargedUntil: Date | null
   /** What its debt would destroy: instances first, then volumes, of which some are held by a container yet. */
   disks: { instances: boolean; volumes: boolean; held: boolean }
-  /** When its limits on spending must be asked again. */
-  limitsAt: Date | null
 }
 
 /** For how long an account may have less than nothing. */
@@ -40,9 +43,10 @@ export type Rules = { debtGraceMs: number }
 export type Deed = 'stop' | 'charge' | 'destroyInstances' | 'deleteVolumes'
 
 export function dueDeed(facts: AccountFacts, rules: Rules): Deed | null {
-  const { at, runs, hasEnds, chargedUntil, disks } = facts
+  const { at, runs, hasEnds, disks } = facts
   if (runs) return 'stop'
-  if (hasEnds || (chargedUntil !== null && chargedUntil < midnightBefore(at))) return 'charge'
+  const chargesAt = dailyChargeOf(facts)
+  if (hasEnds || (chargesAt !== null && chargesAt <= at)) return 'charge'
   const destroysAt = destructionOf(facts, rules)
   if (destroysAt === null || destroysAt > at) return null
   if (disks.instances) return 'destroyInstances'
@@ -52,6 +56,12 @@ export function dueDeed(facts: AccountFacts, rules: Rules): Deed | null {
 /** What is charged every day, is so up to here. */
 export function midnightBefore(at: Date): Date {
   return new Date(Math.floor(at.getTime() / dayMs) * dayMs)
+}
+
+/** When the day before is charged next, up to its midnight; all accounts at once would keep what is urgent waiting. */
+function dailyChargeOf({ accountId, chargedUntil }: AccountFacts): Date | null {
+  if (chargedUntil === null) return null
+  return after(midnightBefore(chargedUntil), dayMs + ((accountId * strideMs) % spreadMs))
 }
 
 /** What is written down of an account, so that it is told once. */
@@ -118,12 +128,14 @@ function destructionOf({ debtSince, debtWarnedAt, disks }: AccountFacts, { debtG
 
 const costs = ({ instances, volumes, held }: AccountFacts['disks']) => instances || volumes || held
 
-/** When the account must be looked at again, if nothing changes: null for never. */
-export function nextLook(facts: AccountFacts, rules: Rules): Date | null {
-  const { at, standing, chargedUntil, disks, limitsAt, lowCreditHours: told } = facts
+/**
+ * When the account must be looked at again, if nothing changes: null for never. `limitsAt` is when its limits on spending
+ * must be.
+ */
+export function nextLook(facts: AccountFacts, rules: Rules, limitsAt: Date | null = null): Date | null {
+  const { at, standing, disks, lowCreditHours: told } = facts
   if (dueDeed(facts, rules)) return at
-  const instants: (Date | null)[] = [limitsAt, warningOf(facts, rules)]
-  if (chargedUntil !== null) instants.push(after(midnightBefore(chargedUntil), dayMs))
+  const instants: (Date | null)[] = [limitsAt, warningOf(facts, rules), dailyChargeOf(facts)]
   const destroysAt = destructionOf(facts, rules)
   // What is due by now, and is not a deed, is held.
   if (destroysAt !== null) instants.push(destroysAt > at || !disks.held ? destroysAt : after(at, heldMs))

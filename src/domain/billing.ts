@@ -90,15 +90,18 @@ const never = BigInt(Date.UTC(10_000, 0))
  */
 export function creditEnd(balance: Balance): Date | null {
   let ms = BigInt(balance.meteredAt.getTime())
-  if (partsAt(balance, ms) < 0n) return balance.meteredAt
-  const steps = [...new Set(balance.ends.map(endMs))].filter(step => step > ms).sort((a, b) => Number(a - b))
-  for (const next of [...steps, undefined]) {
-    const rate = rateAt(balance, ms)
-    const end = rate > 0n ? ms + partsAt(balance, ms) / rate : undefined
-    if (end !== undefined && (next === undefined || end < next)) return end < never ? new Date(Number(end)) : null
-    if (next !== undefined) ms = next
+  let left = partsAt(balance, ms)
+  if (left < 0n) return balance.meteredAt
+  let rate = rateAt(balance, ms)
+  const payable = () => (rate > 0n ? ms + left / rate : never)
+  const steps = balance.ends.map(end => ({ rateNanos: end.rateNanos, ms: endMs(end) })).filter(step => step.ms > ms)
+  for (const step of steps.sort((one, other) => Number(one.ms - other.ms))) {
+    if (payable() < step.ms) break
+    left -= rate * (step.ms - ms)
+    rate -= step.rateNanos
+    ms = step.ms
   }
-  return null
+  return payable() < never ? new Date(Number(payable())) : null
 }
 
 function rateAt(balance: Balance, ms: bigint): bigint {

@@ -10,7 +10,7 @@ export function createBillingLoop({ billing, log }: BillingDeps): Loop {
     name: 'billing',
     claim: limit => billing.claim(limit),
     work: lease => billing.perform(lease),
-    concurrency: 2,
+    concurrency: 4,
     log,
   })
 }

@@ -7,6 +7,8 @@ export type Loop = {
   start(): void
   /** There may be something due now. */
   wake(): void
+  /** While it is held nothing is taken; what is worked on goes on. */
+  hold(isHeld: boolean): void
   /** Ends when nothing is due at this instant. True when something was. */
   idle(): Promise<boolean>
   /** Whether nothing could be looked for in a minute, although it was tried. */
@@ -36,6 +38,7 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
   const hands = new Map<Promise<void>, Item>()
   let timer: NodeJS.Timeout | undefined
   let stopped = false
+  let held = false
   let seeking: Promise<void> | undefined
   let again = false
   let failingSince: number | undefined
@@ -52,7 +55,7 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
     return seeking
   }
 
-  const mayTake = () => again && !stopped && hands.size < concurrency
+  const mayTake = () => again && !stopped && !held && hands.size < concurrency
 
   async function take(): Promise<void> {
     while (mayTake()) {
@@ -99,6 +102,10 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
     wake() {
       if (timer) tick()
     },
+    hold(isHeld) {
+      held = isHeld
+      if (timer) tick()
+    },
     async idle() {
       const before = begun
       do {
@@ -124,6 +131,7 @@ export function createLoops(loops: readonly Loop[]): Loop {
   return {
     start: () => void each(loop => loop.start()),
     wake: () => void each(loop => loop.wake()),
+    hold: isHeld => void each(loop => loop.hold(isHeld)),
     /** What one does may be due work for another. */
     async idle() {
       let worked = false

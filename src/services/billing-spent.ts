@@ -22,44 +22,51 @@ export async function spendingIn(
   gpusEnd: Date | null = null,
 ): Promise<Spending[]> {
   if (windows.length === 0) return []
+  const starts = [...new Set(windows.map(({ from }) => from.getTime()))].map(ms => new Date(ms))
+  // Everything is summed once for each instant at which windows begin, whosever they are. Most charges are whole.
   const rows = await database.rows(sql`
-    SELECT coalesce(posted.nanos, 0) - going.before, going.rate, going.origin, coalesce(posted.nanos, 0) + going.spent, going.ends
-    FROM unnest(${windows.map(({ apiKeyId }) => apiKeyId)}::int[], ${windows.map(({ from }) => from)}::timestamptz[])
-      WITH ORDINALITY AS asked(api_key_id, start, place)
-    CROSS JOIN LATERAL (
-      SELECT sum(${upTo(sql`least(m.period_end, given_back.period_start)`, sql`m.period_start`)}
-        - ${upTo(sql`least(asked.start, given_back.period_start)`, sql`m.period_start`)}) AS nanos
-      FROM meters JOIN ledger_entries m ON m.meter_id = meters.id AND m.kind IN ('compute', 'disk') AND m.period_end > asked.start
+    WITH starts AS (SELECT start FROM unnest(${starts}::timestamptz[]) AS start), posted AS (
+      SELECT start, meters.api_key_id, sum(
+        CASE WHEN m.period_start >= start AND (given_back.id IS NULL OR given_back.period_start >= m.period_end)
+        THEN -m.amount_nanos ELSE ${upTo(sql`least(m.period_end, given_back.period_start)`, sql`m.period_start`)}
+          - ${upTo(sql`least(start, given_back.period_start)`, sql`m.period_start`)} END) AS nanos
+      FROM meters JOIN ledger_entries m ON m.meter_id = meters.id AND m.kind IN ('compute', 'disk')
+      JOIN starts ON m.period_end > start
       LEFT JOIN ledger_entries given_back ON given_back.meter_id = meters.id AND given_back.kind = 'refund'
-      WHERE meters.account_id = ${accountId} AND (asked.api_key_id IS NULL OR meters.api_key_id = asked.api_key_id)
-    ) AS posted
-    CROSS JOIN LATERAL (
-      SELECT coalesce(sum(m.rate_nanos), 0) AS rate,
-        coalesce(sum(m.rate_nanos * extract(epoch FROM m.since) * 1000 - m.carried), 0)::numeric(40) AS origin,
-        coalesce(sum(${upTo(sql`least(asked.start, m.stops_at)`, sql`m.since`)}), 0) AS before,
-        coalesce(sum(${upTo(sql`least(greatest(${at}::timestamptz, asked.start), m.stops_at)`, sql`m.since`)}
-          - ${upTo(sql`least(asked.start, m.stops_at)`, sql`m.since`)}), 0) AS spent,
-        json_agg(json_build_array(m.rate_nanos::text, m.since, m.stops_at)) FILTER (WHERE m.stops_at IS NOT NULL) AS ends
-      FROM (
-        SELECT m.*, least(${endOfMeter}, CASE m.kind WHEN 'compute' THEN ${gpusEnd}::timestamptz END) AS stops_at
-        FROM meters m WHERE m.account_id = ${accountId} AND m.rate_nanos > 0
-        AND (asked.api_key_id IS NULL OR m.api_key_id = asked.api_key_id)
-      ) AS m
-    ) AS going
-    ORDER BY asked.place`)
-  return rows.map((row, place) => {
-    const [postedNanos, rateNanos, origin, spentNanos] = row.slice(0, 4).map(value => BigInt(value as string))
-    const ends = (row[4] as [string, string, string][] | null) ?? []
-    return {
-      from: windows[place]?.from,
-      ...{ postedNanos, rateNanos, origin, spentNanos },
-      ends: ends.map(([rate, since, end]) => ({
-        rateNanos: BigInt(rate),
-        since: new Date(since),
-        at: new Date(end),
-      })),
-    } as Spending
-  })
+      WHERE meters.account_id = ${accountId} GROUP BY start, meters.api_key_id
+    ), going AS (
+      SELECT m.*, least(${endOfMeter}, CASE m.kind WHEN 'compute' THEN ${gpusEnd}::timestamptz END) AS stops_at
+      FROM meters m WHERE m.account_id = ${accountId} AND m.rate_nanos > 0
+    ), running AS (
+      SELECT start, m.api_key_id, sum(m.rate_nanos) AS rate,
+        sum(m.rate_nanos * extract(epoch FROM m.since) * 1000 - m.carried)::numeric(40) AS origin,
+        sum(${upTo(sql`least(start, m.stops_at)`, sql`m.since`)}) AS before,
+        sum(${upTo(sql`least(greatest(${at}::timestamptz, start), m.stops_at)`, sql`m.since`)}) AS until
+      FROM starts, going m GROUP BY start, m.api_key_id
+    ), ended AS (
+      SELECT api_key_id, greatest(since, stops_at) AS at, sum(rate_nanos)::text AS rate FROM going
+      WHERE stops_at IS NOT NULL GROUP BY api_key_id, greatest(since, stops_at)
+    )
+    SELECT start, api_key_id, nanos, 0, 0, nanos, NULL::json FROM posted
+    UNION ALL SELECT start, api_key_id, -before, rate, origin, until - before,
+      (SELECT json_agg(json_build_array(rate, at)) FROM ended WHERE ended.api_key_id IS NOT DISTINCT FROM running.api_key_id)
+    FROM running`)
+  return windows.map(window => sumOf(window, rows as SpentRow[]))
+}
+
+type SpentRow = [Date, number | null, string, string, string, string, [rate: string, at: string][] | null]
+
+/** Of what was spent by key, what counts in a window. */
+function sumOf({ apiKeyId, from }: Window, rows: readonly SpentRow[]): Spending {
+  const counted = rows.filter(
+    ([start, key]) => start.getTime() === from.getTime() && (apiKeyId === null || key === apiKeyId),
+  )
+  const sum = (place: 2 | 3 | 4 | 5) => counted.reduce((total, row) => total + BigInt(row[place]), 0n)
+  const ends = counted.flatMap(row => row[6] ?? []).map(([rate, at]) => ({ rateNanos: BigInt(rate), at: new Date(at) }))
+  return {
+    ...{ from, postedNanos: sum(2), rateNanos: sum(3), origin: sum(4), spentNanos: sum(5) },
+    ends: ends.map(end => ({ ...end, since: end.at })),
+  }
 }
 
 /** What `m` costs from where it begins up to an instant, as `charge` in domain/billing.ts says it. */

@@ -7,7 +7,6 @@ import type { AccountFacts } from '../domain/billing-work.ts'
 import type { WishReason } from '../domain/instances.ts'
 import type { AccountBalance } from './billing-balance.ts'
 import { toBeStopped } from './billing-ends.ts'
-import { limitsDueAt } from './billing-limits-look.ts'
 
 const { sql } = Prisma
 
@@ -34,9 +33,9 @@ export async function factsOf(database: Pick<Transaction, 'rows'>, account: Acco
     boolean,
   ]
   return {
-    ...{ at, standing, creditEndedAt, lowCreditHours, debtSince, debtWarnedAt, runs: isRunning, hasEnds, chargedUntil },
+    ...{ accountId, at, standing, creditEndedAt, lowCreditHours, debtSince, debtWarnedAt },
+    ...{ runs: isRunning, hasEnds, chargedUntil },
     disks: { instances, volumes, held },
-    limitsAt: account.isLimited ? await limitsDueAt(database, account) : null,
   }
 }
 

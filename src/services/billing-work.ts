@@ -2,8 +2,9 @@
 
 import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
-import { type AccountFacts, dueDeed, nextLook, notesOf, type Rules } from '../domain/billing-work.ts'
+import { type AccountFacts, dueDeed, type Notes, nextLook, notesOf, type Rules } from '../domain/billing-work.ts'
 import { type AccountBalance, lockBalance, readBalance } from './billing-balance.ts'
+import { limitsDueAt } from './billing-limits-look.ts'
 import { choose, doDeed, take } from './billing-work-deeds.ts'
 import { factsOf } from './billing-work-facts.ts'
 import { noticesOf } from './billing-work-notices.ts'
@@ -17,6 +18,8 @@ const { sql } = Prisma
 const leaseMs = 30_000
 
 export type AccountLease = { accountId: number; leasedUntil: Date }
+
+type Looked = { account: AccountBalance; facts: AccountFacts }
 
 export function billingServices({ database, now }: DataDeps, rules: Rules) {
   return {
@@ -55,8 +58,9 @@ export function billingServices({ database, now }: DataDeps, rules: Rules) {
         if (!(await isOurs(tx, { accountId, leasedUntil }))) return []
         // Before anything is charged, since the instant at which credit ended is worked out from what is not yet.
         const facts = await note(tx, account, at)
-        const moved = await doDeed(tx, account, dueDeed(facts, rules), taken, at)
-        await conclude(tx, accountId, at)
+        const deed = dueDeed(facts, rules)
+        const moved = await doDeed(tx, account, deed, taken, at)
+        await conclude(tx, deed === null ? { account, facts } : await lookAgain(tx, accountId, at), at)
         return moved
       })
       await followMarkets(database, machines, at)
@@ -68,22 +72,29 @@ export function billingServices({ database, now }: DataDeps, rules: Rules) {
     const facts = await factsOf(tx, account)
     const { notes, notices } = notesOf(facts, rules)
     await recordEvents(tx, await noticesOf(tx, account, notices), at)
-    await tx.rows(sql`
-      UPDATE accounts SET credit_ended_at = ${notes.creditEndedAt}, low_credit_hours = ${notes.lowCreditHours},
-        debt_since = ${notes.debtSince}, debt_warned_at = ${notes.debtWarnedAt}
-      WHERE id = ${account.accountId}`)
+    if (Object.entries(notes).some(([name, value]) => facts[name as keyof Notes]?.valueOf() !== value?.valueOf()))
+      await tx.rows(sql`
+        UPDATE accounts SET credit_ended_at = ${notes.creditEndedAt}, low_credit_hours = ${notes.lowCreditHours},
+          debt_since = ${notes.debtSince}, debt_warned_at = ${notes.debtWarnedAt}
+        WHERE id = ${account.accountId}`)
     return { ...facts, ...notes }
   }
 
-  /** Gives the account back, to be looked at again when something is to be done. */
-  async function conclude(tx: Transaction, accountId: number, at: Date): Promise<void> {
+  /** How an account stands after something was done for it. */
+  async function lookAgain(tx: Transaction, accountId: number, at: Date): Promise<Looked> {
     const account = await readBalance(tx, accountId, at)
-    const facts = await note(tx, account, at)
-    const next = nextLook(facts, rules)
+    return { account, facts: await note(tx, account, at) }
+  }
+
+  /** Gives the account back, to be looked at again when something is to be done. */
+  async function conclude(tx: Transaction, { account, facts }: Looked, at: Date): Promise<void> {
+    const isNothingDue = dueDeed(facts, rules) === null
+    const limitsAt = account.isLimited && isNothingDue ? await limitsDueAt(tx, account) : null
+    const next = nextLook(facts, rules, limitsAt)
     // Its time may be ahead of ours.
     const dueAt = next !== null && next <= account.at ? at : next
     await tx.rows(sql`
-      UPDATE accounts SET billing_leased_until = NULL, billing_due_at = ${dueAt} WHERE id = ${accountId}`)
+      UPDATE accounts SET billing_leased_until = NULL, billing_due_at = ${dueAt} WHERE id = ${account.accountId}`)
   }
 }
 

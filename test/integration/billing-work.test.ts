@@ -4,6 +4,7 @@ import { createBilling } from '../../src/services/services.ts'
 import { hourMs, newAccount, type TestAccount } from '../support/accounts.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
+import { queriesOf } from '../support/queries.ts'
 import { type Rentals, rentalsOf } from '../support/rentals.ts'
 import { volumesOf } from '../support/volumes.ts'
 
@@ -305,6 +306,21 @@ describe('two gateways', () => {
       expect(await account.entries("e.kind = 'compute'")).toHaveLength(1)
       await account.addsUp()
     }
+  })
+
+  it('take few statements for a look at an account for which nothing is to be done', async () => {
+    await app.idle()
+    const account = await newAccount(app, dollar)
+    await account.rentRunning()
+    await app.idle()
+    await app.sql(`UPDATE accounts SET billing_due_at = '${now().toISOString()}' WHERE id = ${account.id}`)
+    const [billing] = gateways.map(billingOf)
+    const lease = (await billing?.claim(10))?.find(({ accountId }) => accountId === account.id)
+    if (!lease) throw new Error('It was not due.')
+    const statements = await queriesOf(async () => await billing?.perform(lease))
+    // Its balance and its facts before it is taken and behind that, taking it in a transaction, and giving it back.
+    expect(statements).toHaveLength(9)
+    expect(await account.row()).toMatchObject({ billing_leased_until: null })
   })
 
   it('do it although one of them died at it, and not once more when it comes back', async () => {

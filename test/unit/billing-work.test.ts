@@ -13,11 +13,12 @@ const endsIn = (hours: number): Standing => ({ ...isRich, burnNanos: 1n, endsAt:
 const owes: Standing = { creditNanos: -5n, burnNanos: 1n, endsAt: later(-1), isOver: true }
 
 const facts = (some: Partial<AccountFacts> = {}): AccountFacts => ({
+  // Of which the day is charged at midnight.
+  accountId: 600_000,
   at,
   standing: isRich,
   ...{ creditEndedAt: null, lowCreditHours: null, debtSince: null, debtWarnedAt: null },
   ...{ runs: false, hasEnds: false, chargedUntil: null, disks: nothing },
-  limitsAt: null,
   ...some,
 })
 const told = (some: Partial<AccountFacts>) => notesOf(facts(some), rules)
@@ -47,8 +48,36 @@ describe('what is due for an account', () => {
     expect(nextLook(facts({ chargedUntil: at }), rules)).toEqual(later(12))
   })
 
+  it('is charged of the day before within ten minutes of midnight, each account at an instant of its own', () => {
+    const midnight = new Date('2026-11-21T00:00:00.000Z')
+    const [first, last] = [midnight.getTime(), midnight.getTime() + 600_000 - 1]
+    const looks = Array.from({ length: 100_000 }, (_, index) => {
+      const evening = facts({ accountId: index + 1, at: later(-13), chargedUntil: later(-20) })
+      return nextLook(evening, rules)?.getTime() as number
+    })
+    expect(looks.filter(look => look < first || look > last)).toEqual([])
+    expect(new Set(looks).size).toBe(looks.length)
+    const perSecond = Map.groupBy(looks, look => Math.floor((look - first) / 1_000))
+    expect(perSecond.size).toBe(600)
+    for (const { length } of perSecond.values()) expect(length).toBeLessThan(200)
+    // No account waits behind others that came about as it did.
+    expect(Math.abs((looks[1] as number) - (looks[0] as number))).toBeGreaterThan(60_000)
+  })
+
+  it('is charged of the day before at its instant, and not before', () => {
+    const look = new Date('2026-11-21T00:06:10.823Z')
+    const evening = { accountId: 1, chargedUntil: later(-20) }
+    const before = facts({ ...evening, at: new Date(look.getTime() - 1) })
+    expect(dueDeed(before, rules)).toBeNull()
+    expect(nextLook(before, rules)).toEqual(look)
+    expect(dueDeed(facts({ ...evening, at: look }), rules)).toBe('charge')
+    const tomorrow = new Date('2026-11-22T00:06:10.823Z')
+    expect(nextLook(facts({ ...evening, chargedUntil: midnightBefore(look) }), rules)).toEqual(tomorrow)
+  })
+
   it('is what its limits ask for', () => {
-    expect(nextLook(facts({ limitsAt: later(3) }), rules)).toEqual(later(3))
+    expect(nextLook(facts(), rules, later(3))).toEqual(later(3))
+    expect(nextLook(facts({ standing: endsIn(26) }), rules, later(3))).toEqual(later(2))
   })
 })
 

@@ -26,6 +26,16 @@ describe('a loop', () => {
     expect(await loop.idle()).toBe(false)
   })
 
+  it('takes nothing while it is held', async () => {
+    const { loop, done } = loopOver(['a'])
+    loop.hold(true)
+    expect(await loop.idle()).toBe(false)
+    expect(done).toEqual([])
+    loop.hold(false)
+    expect(await loop.idle()).toBe(true)
+    expect(done).toEqual(['a'])
+  })
+
   it('never has more in hand than it has hands, and tells the claim what it has', async () => {
     const due = ['a', 'b', 'c', 'd', 'e']
     const [inHand, told] = [new Set<string>(), [] as string[][]]
