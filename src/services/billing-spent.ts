@@ -31,6 +31,7 @@ export async function spendingIn(
         - ${upTo(sql`least(asked.start, given_back.period_start)`, sql`m.period_start`)}) AS nanos
       FROM meters JOIN ledger_entries m ON m.meter_id = meters.id AND m.kind IN ('compute', 'disk') AND m.period_end > asked.start
       LEFT JOIN ledger_entries given_back ON given_back.meter_id = meters.id AND given_back.kind = 'refund'
+        AND m.period_end > given_back.period_start AND m.period_end <= given_back.period_end
       WHERE meters.account_id = ${accountId} AND (asked.api_key_id IS NULL OR meters.api_key_id = asked.api_key_id)
     ) AS posted
     CROSS JOIN LATERAL (
