@@ -41,8 +41,8 @@ export type Truth =
   | { state: 'stopping'; until?: Date }
   /** It stopped because it was told to. */
   | { state: 'stopped'; sshKeys: string[] }
-  /** It ended by itself. */
-  | { state: 'exited'; exitCode: number; sshKeys: string[] }
+  /** It ended by itself: when, if that is known. */
+  | { state: 'exited'; exitCode: number; sshKeys: string[]; endedAt?: Date }
   /** It could not be made or started, and trying again will not help. */
   | { state: 'failed'; code: 'IMAGE_PULL_FAILED' | 'START_FAILED'; message: string }
 

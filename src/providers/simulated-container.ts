@@ -65,7 +65,9 @@ export function make(
 
 export function truthOf({ preparedAt, upAt, downAt, exitCode, endsAt, sshKeys, made }: Container, now: Date): Truth {
   const { fails } = made.script
-  if (exitCode !== null && (endsAt === null || endsAt <= now)) return { state: 'exited', exitCode, sshKeys }
+  if (exitCode !== null && (endsAt === null || endsAt <= now)) {
+    return { state: 'exited', exitCode, sshKeys, ...(endsAt && { endedAt: endsAt }) }
+  }
   if (downAt) return downAt <= now ? { state: 'stopped', sshKeys } : { state: 'stopping', until: downAt }
   if (upAt && upAt > now) return { state: 'starting', until: upAt }
   if (upAt && fails === 'start') {

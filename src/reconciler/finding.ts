@@ -32,6 +32,8 @@ export function findingOf(wish: Wish, truth: Truth, plan: Plan, now: Date): Omit
     reason,
     ran: state === 'running',
     inactive: !isActive(truth),
+    ...((state === 'failed' || state === 'absent') && { endedAt: null }),
+    ...(state === 'exited' && { endedAt: truth.endedAt ?? null }),
     gone: wish.destroyed && state === 'absent',
     answered: state !== 'unreachable',
     unconfirmed: isUnconfirmed(wish, truth, plan),

@@ -7,29 +7,35 @@ import type { AccountBalance } from './billing-balance.ts'
 const { sql } = Prisma
 const entryColumns = columnsOf(Prisma.LedgerEntryScalarFieldEnum)
 
-/** Gives back what was charged beyond an instant for the meters of an instance, which ended then. */
+/** Gives back what was charged beyond an instant for meters that ended then, as far as it was not given back before. */
 export async function refundBeyond(
   tx: Transaction,
   { accountId, at: postedAt }: AccountBalance,
-  instanceId: bigint,
+  which: Prisma.Sql,
   instant: Date,
+  reason: string,
 ): Promise<void> {
   const rows = await tx.rows(sql`
     SELECT e.meter_id, e.period_start, e.period_end, e.rate_nanos, e.carried, -e.amount_nanos
     FROM ledger_entries e JOIN meters m ON m.id = e.meter_id
-    WHERE m.instance_id = ${instanceId} AND e.period_end > ${instant} AND e.kind IN ('compute', 'disk') ORDER BY e.id`)
-  const refunds = new Map<bigint, { amountNanos: bigint; periodEnd: Date }>()
+    WHERE ${which} AND e.period_end > ${instant} AND e.kind IN ('compute', 'disk') AND NOT EXISTS (
+      SELECT FROM ledger_entries r WHERE r.meter_id = m.id AND r.kind = 'refund' AND r.period_end >= e.period_end
+    ) ORDER BY e.id`)
+  const refunds = new Map<bigint, { amountNanos: bigint; periodStart: Date; periodEnd: Date }>()
   for (const [meterId, periodStart, periodEnd, rateNanos, carried, amountNanos] of rows as [
     ...[bigint, Date, Date, bigint, number, bigint],
   ][]) {
     const beyond = chargedBeyond({ periodStart, rateNanos, carried, amountNanos }, instant)
-    refunds.set(meterId, { amountNanos: (refunds.get(meterId)?.amountNanos ?? 0n) + beyond, periodEnd })
+    const before = refunds.get(meterId) ?? {
+      amountNanos: 0n,
+      periodStart: instant > periodStart ? instant : periodStart,
+    }
+    refunds.set(meterId, { ...before, amountNanos: before.amountNanos + beyond, periodEnd })
   }
   const entries = [...refunds]
     .filter(([, { amountNanos }]) => amountNanos > 0n)
     .map(([meterId, refund]) => {
-      const about = { accountId, meterId, kind: 'refund', periodStart: instant, postedAt }
-      return { ...about, ...refund, reason: 'Its machine was not seen any more.' }
+      return { accountId, meterId, kind: 'refund', postedAt, reason, ...refund }
     })
   if (entries.length > 0) await tx.rows(insertAll('ledger_entries', entryColumns, entries))
 }

@@ -33,6 +33,7 @@ export async function spendingIn(
       FROM meters JOIN ledger_entries m ON m.meter_id = meters.id AND m.kind IN ('compute', 'disk')
       JOIN starts ON m.period_end > start
       LEFT JOIN ledger_entries given_back ON given_back.meter_id = meters.id AND given_back.kind = 'refund'
+        AND m.period_end > given_back.period_start AND m.period_end <= given_back.period_end
       WHERE meters.account_id = ${accountId} GROUP BY start, meters.api_key_id
     ), going AS (
       SELECT m.*, least(${endOfMeter}, CASE m.kind WHEN 'compute' THEN ${gpusEnd}::timestamptz END) AS stops_at

@@ -70,6 +70,7 @@ function usageSql(balance: AccountBalance, spans: Span[], groupBy: readonly Usag
         least(e.period_end, r.period_start) AS period_end
       FROM meters m JOIN ledger_entries e ON e.meter_id = m.id AND e.kind IN ('compute', 'disk')
       LEFT JOIN ledger_entries r ON r.meter_id = m.id AND r.kind = 'refund'
+        AND e.period_end > r.period_start AND e.period_end <= r.period_end
       WHERE m.account_id = ${accountId} AND e.period_end > ${from}::timestamptz AND e.period_start < ${to}::timestamptz
       UNION ALL
       SELECT m.kind, m.instance_id, m.volume_id, m.api_key_id, m.rate_nanos, m.carried, m.since,

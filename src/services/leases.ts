@@ -26,6 +26,8 @@ export type Lease = {
   refused: boolean
   /** Since when its machine does not answer; null while it does. */
   unreachableAt: Date | null
+  /** When its machine answered last with how it is, before this. */
+  seenAt: Date | null
   /** Since when its machine does not confirm that it is down. */
   unconfirmedAt: Date | null
   /** The public keys that are to log in; null where they are as they were when it was made. */

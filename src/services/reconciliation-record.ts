@@ -24,6 +24,8 @@ export type Finding = {
   ran: boolean
   /** Its container uses no GPU: whoever waits for them may start. */
   inactive: boolean
+  /** When its container ended by itself: null where that is not known, and left out where it did not. */
+  endedAt?: Date | null
   /** It was destroyed, and its container is gone. */
   gone: boolean
   /** Its machine answered what it was asked last. */
@@ -57,7 +59,8 @@ export async function recordFinding(
   const dueAt = ended ? at : finding.dueAt
   const [current] = await tx.rows(sql`
     UPDATE instances SET leased_until = NULL, attempts = ${finding.failed ? lease.attempts + 1 : 0},
-      seen_at = coalesce(${finding.seenAt}::timestamptz, seen_at),
+      seen_at = CASE WHEN generation = ${lease.generation}
+        THEN coalesce(${finding.seenAt}::timestamptz, seen_at) ELSE seen_at END,
       unreachable_at = CASE WHEN ${finding.answered} THEN NULL ELSE coalesce(unreachable_at, ${at}) END,
       started_at = CASE WHEN ${finding.ran} THEN coalesce(started_at, ${at}) ELSE started_at END,
       due_at = CASE WHEN generation = ${lease.generation} THEN ${dueAt}::timestamptz ELSE due_at END
@@ -73,22 +76,36 @@ export async function recordFinding(
 }
 
 /** Its GPUs cost something while it runs as it is to, and its disk until it is lost. */
-async function meter(tx: Transaction, lease: Lease, { status, seenAt }: Finding, at: Date): Promise<void> {
+async function meter(tx: Transaction, lease: Lease, finding: Finding, at: Date): Promise<void> {
+  const { status, endedAt } = finding
   const { instanceId, accountId, destroyed } = lease
   const runs = status === 'running' && lease.targetState === 'running' && lease.granted && !destroyed
   const isLost = (status === 'offline' || status === 'unknown') && !isFinal(lease.status) && !destroyed
-  if (runs === lease.charged && !isLost) return
+  // Also where others have ended its GPUs since: they may have ended them later.
+  const hasEnded = endedAt !== undefined && lease.status === 'running' && !destroyed
+  if (runs === lease.charged && !isLost && !hasEnded) return
   const account = await lockBalance(tx, accountId, at)
   if (runs) {
     await startCompute(tx, account, instanceId)
     return await arrange(tx, account, instanceId, at)
   }
+  if (hasEnded) {
+    const end = endOf(lease, endedAt ?? null, at)
+    await stopMeters(tx, account, computeOf([instanceId]), end)
+    await refundBeyond(tx, account, computeOf([instanceId]), end, 'Its container had ended.')
+  }
   if (!isLost) return await stopMeters(tx, account, computeOf([instanceId]))
-  const [row] = await tx.rows(sql`SELECT seen_at FROM instances WHERE id = ${instanceId}`)
   // Nobody knows what became of it after it was seen last.
-  const last = status === 'offline' ? ((row?.[0] as Date | null) ?? at) : (seenAt ?? at)
+  const last = finding.seenAt ?? lease.seenAt ?? at
   await stopMeters(tx, account, ofInstances([instanceId]), last)
-  await refundBeyond(tx, account, instanceId, last)
+  await refundBeyond(tx, account, ofInstances([instanceId]), last, 'Its machine was not seen any more.')
+}
+
+/** When what ran had ended: not before it was seen to run, and not later than now, whatever another clock says. */
+function endOf({ seenAt }: Lease, endedAt: Date | null, at: Date): Date {
+  const last = seenAt ?? at
+  if (endedAt === null || endedAt < last) return last
+  return endedAt < at ? endedAt : at
 }
 
 /** A machine that owes an answer for any of its instances is given nothing new, until it has answered for all. */

@@ -39,7 +39,8 @@ export function reconciliationServices({ database, now, secrets }: Deps) {
         SELECT i.id, i.account_id, i.machine_id, i.generation, i.attempts, i.target_state, i.target_reason, i.status, i.interruptible,
           EXISTS (SELECT FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id),
           i.started_at IS NOT NULL, i.destroyed_at IS NOT NULL, i.vm, i.launch ->> 'mode', ${sshKeysOfInstance},
-          coalesce(i.reason_code = 'MACHINE_ERROR', false), ${isCharged}, i.destroyed_at, i.status_changed_at, i.unreachable_at, i.unconfirmed_at
+          coalesce(i.reason_code = 'MACHINE_ERROR', false), ${isCharged},
+          i.destroyed_at, i.status_changed_at, i.unreachable_at, i.unconfirmed_at, i.seen_at
         FROM instances i WHERE i.id = ANY(${taken.map(String)}::bigint[]) AND i.leased_until = ${leasedUntil}`)
       return rows.map(row => {
         const [instanceId, accountId, machineId, generation, attempts, ...standing] = row
@@ -51,11 +52,11 @@ export function reconciliationServices({ database, now, secrets }: Deps) {
           ...[boolean, boolean],
           ...(Date | null)[],
         ]
-        const [destroyedAt, statusChangedAt, unreachableAt, unconfirmedAt] = instants
+        const [destroyedAt, statusChangedAt, unreachableAt, unconfirmedAt, seenAt] = instants
         const sshKeys = takesSshKeys({ vm, mode }) ? keys : null
         const facts = { instanceId, accountId, machineId, leasedUntil, generation, attempts, status }
         const target = { targetState, targetReason }
-        const times = { destroyedAt, statusChangedAt, unreachableAt, unconfirmedAt }
+        const times = { destroyedAt, statusChangedAt, unreachableAt, unconfirmedAt, seenAt }
         return {
           ...facts,
           ...target,

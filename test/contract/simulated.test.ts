@@ -133,7 +133,7 @@ describe('an image that does wrong', () => {
       for (let run = 1; run <= 2; run += 1) {
         await ending.start()
         expect(await ending.after(seconds - 1)).toMatchObject({ state: 'running' })
-        expect(await ending.after(1)).toMatchObject({ state: 'exited', exitCode })
+        expect(await ending.after(1)).toMatchObject({ state: 'exited', exitCode, endedAt: clock.now() })
         expect((await ending.log()).at(-1)).toBe(`It ended by itself, with exit code ${exitCode}.`)
       }
       await ending.start()

@@ -7,6 +7,7 @@ import type { Actor } from '../../src/domain/actor.ts'
 import { lockBalance } from '../../src/services/billing-balance.ts'
 import { chargeMeters, endCompute } from '../../src/services/billing-meters.ts'
 import { refundBeyond } from '../../src/services/billing-refunds.ts'
+import { ofInstances } from '../../src/services/billing-sql.ts'
 import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { listMachines } from '../support/factories.ts'
@@ -93,7 +94,7 @@ const deeds: Record<string, Deed> = {
       await chargeMeters(tx, account, everything)
       const given = await tx.rows(Prisma.sql`
         SELECT FROM ledger_entries WHERE account_id = ${actor.accountId} AND kind = 'refund'`)
-      if (given.length === 0) await refundBeyond(tx, account, id, later(-7_000))
+      if (given.length === 0) await refundBeyond(tx, account, ofInstances([id]), later(-7_000), 'a test')
     }),
 }
 

@@ -8,6 +8,7 @@ import { standingOf } from '../../src/domain/billing.ts'
 import { type AccountBalance, lockBalance, readBalance } from '../../src/services/billing-balance.ts'
 import { chargeMeters, startCompute, stopMeters } from '../../src/services/billing-meters.ts'
 import { refundBeyond } from '../../src/services/billing-refunds.ts'
+import { ofInstances } from '../../src/services/billing-sql.ts'
 import { lockInstances, writeSteps } from '../../src/services/instances-write.ts'
 import { lockMachine } from '../../src/services/market.ts'
 import { volumesFor } from '../../src/services/volumes-rent.ts'
@@ -157,11 +158,12 @@ describe('GPUs', () => {
 
   it('cost nothing any more when the container ended of itself', async () => {
     const id = await rentRunning()
-    await gateway.sql('UPDATE simulated_containers SET exit_code = 1 WHERE instance_id = $1', [id])
+    const ended = new Date(clock.now().getTime() + 35_017)
+    await gateway.sql('UPDATE simulated_containers SET exit_code = 1, ends_at = $2 WHERE instance_id = $1', [id, ended])
     await pass(2 * minute)
-    const [row] = await gateway.sql('SELECT status, status_changed_at FROM instances WHERE id = $1', [id])
+    const [row] = await gateway.sql('SELECT status FROM instances WHERE id = $1', [id])
     expect(row?.['status']).toBe('exited')
-    expect(await meterOf(id)).toMatchObject({ rate: 0n, since: row?.['status_changed_at'] })
+    expect(await meterOf(id)).toMatchObject({ rate: 0n, since: ended })
     expect(await meterOf(id, 'disk')).toMatchObject({ rate: diskRate })
   })
 })
@@ -265,7 +267,7 @@ describe('what was charged', () => {
     expect(await meterOf(id)).toMatchObject({ rate: 0n, charged: cost(gpuRate, since, seen) })
     expect(await meterOf(id, 'disk')).toMatchObject({ rate: 0n, charged: cost(diskRate, made, seen) })
     // Once.
-    await on((tx, account) => refundBeyond(tx, account, id, seen)).catch((error: Error) => {
+    await on((tx, account) => refundBeyond(tx, account, ofInstances([id]), seen, 'a test')).catch((error: Error) => {
       expect(error.message).toMatch(/one_refund|does not go on/)
     })
     expect(await entriesOf(id)).toEqual(entries)
@@ -275,11 +277,36 @@ describe('what was charged', () => {
     expect(await entriesOf(id)).toEqual(entries)
   })
 
+  it('is given back as it is of what runs for the second time when its machine is gone', async () => {
+    const id = await rentRunning()
+    const first = (await meterOf(id)).since
+    clock.advance(hour)
+    const stopped = clock.now()
+    await update(id, 'stopped')
+    await pass(minute)
+    await update(id, 'running')
+    await pass(minute)
+    const [{ since }, { since: made }] = [await meterOf(id), await meterOf(id, 'disk')]
+    await gateway.operations.machines.unplug(machineId)
+    const [row] = await gateway.sql('SELECT seen_at FROM instances WHERE id = $1', [id])
+    const seen = row?.['seen_at'] as Date
+    await pass(2 * minute)
+    await postAll()
+    await pass(5 * minute)
+    const [{ status } = {}] = await gateway.sql('SELECT status FROM instances WHERE id = $1', [id])
+    expect(status).toBe('offline')
+    const whole = cost(gpuRate, first, stopped) + cost(gpuRate, since, seen)
+    expect((await meterOf(id)).charged - whole).toBeLessThanOrEqual(1n)
+    expect((await meterOf(id)).charged - whole).toBeGreaterThanOrEqual(0n)
+    expect(await entriesOf(id)).toContainEqual(expect.objectContaining({ kind: 'refund', start: seen }))
+    expect(made < first).toBe(true)
+  })
+
   it('is nothing to give back where nothing was charged beyond', async () => {
     const id = await rentRunning()
     await postAll()
     const entries = await entriesOf(id)
-    await on((tx, account) => refundBeyond(tx, account, id, clock.now()))
+    await on((tx, account) => refundBeyond(tx, account, ofInstances([id]), clock.now(), 'a test'))
     expect(await entriesOf(id)).toEqual(entries)
   })
 

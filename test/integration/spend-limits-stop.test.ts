@@ -145,7 +145,14 @@ describe('a limit of a day that stops', () => {
     ['is stopped', async (id: number) => void (await stop(id))],
     ['is destroyed', async (id: number) => void (await app.rest(worker, 'DELETE', `/instances/${id}/`))],
     ['is charged at midnight', post],
-    ['is found to have exited', (id: number) => rentals.exit(id)],
+    [
+      'is found to have exited after that',
+      async (id: number) => {
+        const ended = app.clock.now().toISOString()
+        await app.sql(`UPDATE simulated_containers SET exit_code = 1, ends_at = '${ended}' WHERE instance_id = ${id}`)
+        await rentals.settle()
+      },
+    ],
   ])('charges nothing beyond when its instance %s before anybody looks', async (_name, act) => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
     const id = await rentals.rentTo(worker, 'running')

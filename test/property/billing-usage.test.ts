@@ -104,7 +104,7 @@ const inDatabase: Record<
   outbid: async () => {},
   async lose(tx, account, id) {
     await stopMeters(tx, account, ofInstances([id]), seenAt(account.at))
-    await refundBeyond(tx, account, id, seenAt(account.at))
+    await refundBeyond(tx, account, ofInstances([id]), seenAt(account.at), 'a test')
   },
 }
 

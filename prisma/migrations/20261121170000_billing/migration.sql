@@ -170,8 +170,8 @@ ALTER TABLE "ledger_entries"
     num_nulls("meter_id", "period_start", "period_end") = 0 AND "period_start" < "period_end" AND "amount_nanos" > 0)),
   ADD CONSTRAINT "ledger_entries_top_ups" CHECK ("kind" <> 'top_up' OR ("meter_id" IS NULL AND "amount_nanos" > 0)),
   ADD CONSTRAINT "ledger_entries_adjustments" CHECK ("kind" <> 'adjustment' OR ("meter_id" IS NULL AND "amount_nanos" <> 0));
--- What was charged beyond the end is given back once.
-CREATE UNIQUE INDEX "ledger_entries_one_refund" ON "ledger_entries" ("meter_id") WHERE "kind" = 'refund';
+-- What was charged beyond an end is given back once.
+CREATE UNIQUE INDEX "ledger_entries_one_refund" ON "ledger_entries" ("meter_id", "period_end") WHERE "kind" = 'refund';
 
 -- What accounts had before there was a ledger: what they were granted, as far as that is told, and the rest.
 WITH "grants" AS (
