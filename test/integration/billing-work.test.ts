@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { transaction } from '../../src/database/transaction.ts'
 import { createBillingLoop } from '../../src/reconciler/billing.ts'
+import { lockBalance } from '../../src/services/billing-balance.ts'
+import { doDeed, take } from '../../src/services/billing-work-deeds.ts'
 import { createBilling } from '../../src/services/services.ts'
 import { hourMs, newAccount, type TestAccount } from '../support/accounts.ts'
 import { startApp, type TestApp } from '../support/app.ts'
@@ -215,6 +218,33 @@ describe('debt', () => {
     await pass(1000)
     expect(await account.credit()).toBe(credit)
     await account.addsUp()
+  })
+
+  it('deletes no volume that is in an instance by the time that it is taken', async () => {
+    const account = await newAccount(app, dollar)
+    const volumes = volumesOf(app)
+    const instance = await account.rentRunning()
+    const { machine_id: machineId } = await account.instance(instance.id)
+    const volume = await volumes.make(account.key, Number(machineId))
+    const gateway = openGateway({ url: app.database.url, now: app.clock.now })
+    const { database } = gateway
+    const at = now()
+    // Chosen while it was free, and attached before it is taken.
+    const chosen = { instanceIds: [], volume: { id: BigInt(volume), machineId: Number(machineId) } }
+    await volumes.attach(volume, instance.id)
+    const deleteIt = () =>
+      transaction(database.pool, async tx => {
+        const taken = await take(tx, account.id, chosen)
+        await doDeed(tx, await lockBalance(tx, account.id, at), 'deleteVolumes', taken, at)
+      })
+    const isDeleted = async () =>
+      (await app.sql(`SELECT deleted_at IS NOT NULL AS deleted FROM volumes WHERE id = ${volume}`))[0]
+    await deleteIt()
+    expect(await isDeleted()).toEqual({ deleted: false })
+    await app.sql(`UPDATE volume_attachments SET released_at = now() WHERE volume_id = ${volume}`)
+    await deleteIt()
+    expect(await isDeleted()).toEqual({ deleted: true })
+    await gateway.close()
   })
 
   it('is forgotten when there is credit again', async () => {

@@ -10,8 +10,11 @@ const msOf = (value: unknown) => BigInt((value as Date).getTime())
 type Row = Record<string, unknown>
 const nanos = (value: unknown) => BigInt(value as string)
 
+/** For an instant at which something was granted, the earliest that the clock has shown since. */
+export type Earliest = ReadonlyMap<number, number>
+
 /** When nothing is due; what is told is named when a law is broken. */
-export async function checkMoney(app: TestApp, story: string): Promise<void> {
+export async function checkMoney(app: TestApp, story: string, earliest: Earliest): Promise<void> {
   const [accounts, meters, entries, ends, wanting] = (await Promise.all(
     [
       'SELECT * FROM accounts ORDER BY id',
@@ -27,7 +30,7 @@ export async function checkMoney(app: TestApp, story: string): Promise<void> {
     const of = (rows: Row[]) => rows.filter(row => row['account_id'] === account['id'])
     const due = account['billing_due_at'] as Date | null
     expect(due === null || due > app.clock.now(), `${story}: account ${account['id']} is due`).toBe(true)
-    checkCompute(of(entries), of(meters), story)
+    checkCompute(of(entries), of(meters), story, earliest)
     // Who has nothing lets nothing run. The clock may have been put back since something ended.
     if (of(ends).length === 0 && owes(app, account, of(meters))) expect(of(wanting), story).toEqual([])
   }
@@ -36,14 +39,15 @@ export async function checkMoney(app: TestApp, story: string): Promise<void> {
 const carriedOf = (meter: Row) => BigInt(meter['carried'] as number)
 
 /** What an account has at an instant: what it was given until then less what everything cost until then, in parts. */
-function partsAt(entries: Row[], meters: Row[], at: bigint): bigint {
+function partsAt(entries: Row[], meters: Row[], at: bigint, earliest: Earliest): bigint {
   let parts = 0n
   for (const { kind, posted_at, amount_nanos, period_start, period_end, rate_nanos } of entries) {
     if (kind === 'compute' || kind === 'disk') {
       const end = msOf(period_end) < at ? msOf(period_end) : at
       const ms = end - msOf(period_start)
       if (ms > 0n) parts -= nanos(rate_nanos) * ms
-    } else if (msOf(posted_at) <= at) parts += nanos(amount_nanos) * partsPerNano
+    } else if (isGiven(posted_at as Date, nanos(amount_nanos), at, earliest))
+      parts += nanos(amount_nanos) * partsPerNano
   }
   for (const { rate_nanos, since } of meters) {
     if (at > msOf(since)) parts -= nanos(rate_nanos) * (at - msOf(since))
@@ -51,10 +55,16 @@ function partsAt(entries: Row[], meters: Row[], at: bigint): bigint {
   return parts
 }
 
+/** What is taken away at an instant pays until then. Of what is given the clock may be put back behind that instant. */
+function isGiven(postedAt: Date, amount: bigint, at: bigint, earliest: Earliest): boolean {
+  if (amount < 0n) return msOf(postedAt) < at
+  return BigInt(earliest.get(postedAt.getTime()) ?? postedAt.getTime()) <= at
+}
+
 /** No GPU is paid with what is not there: at the end of each charge for one there was something, or nothing was left. */
-function checkCompute(entries: Row[], meters: Row[], story: string): void {
+function checkCompute(entries: Row[], meters: Row[], story: string, earliest: Earliest): void {
   for (const entry of entries.filter(({ kind }) => kind === 'compute')) {
-    const left = partsAt(entries, meters, msOf(entry['period_end']))
+    const left = partsAt(entries, meters, msOf(entry['period_end']), earliest)
     expect(left >= 0n, `${story}: entry ${entry['id']} was charged although there was nothing, but ${left} parts`).toBe(
       true,
     )
