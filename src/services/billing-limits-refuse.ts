@@ -1,12 +1,16 @@
 // Refuses what would exceed a limit. It is decided last: what others began before has been committed or undone by then.
 
+import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
+import type { Actor } from '../domain/actor.ts'
 import { type Asked, countedBy, limitProblems } from '../domain/billing-limits.ts'
-import type { DomainError } from '../domain/errors.ts'
+import { DomainError } from '../domain/errors.ts'
 import type { Step } from '../domain/instances-command.ts'
 import { type AccountBalance, lockBalance, readBalance } from './billing-balance.ts'
 import { usedLimits } from './billing-limits-look.ts'
 import { computeRates } from './billing-spent.ts'
+
+const { sql } = Prisma
 
 /** The limits against something new that is not there yet. */
 export async function problemsOfLimits(
@@ -34,14 +38,32 @@ export async function refuseBeyondLimits(
 /** Refuses a command by which instances are to run from now on: all of it, whichever of them would be too many. */
 export async function refuseStarts(
   tx: Transaction,
-  accountId: number,
+  actor: Actor,
   steps: readonly Step[],
   { dryRun, at }: { dryRun: boolean; at: Date },
 ): Promise<void> {
   const started = steps.filter(step => step.outcome === 'applied' && step.targetState === 'running')
   if (started.length === 0) return
   const ids = started.map(({ id }) => id)
-  if (!dryRun) return await refuseBeyondLimits(tx, await lockBalance(tx, accountId, at), await computeRates(tx, ids))
-  const [problem] = await problemsOfLimits(tx, await readBalance(tx, accountId, at), await computeRates(tx, ids))
+  const account = await (dryRun ? readBalance : lockBalance)(tx, actor.accountId, at)
+  await refuseForeign(tx, account, actor, ids)
+  if (!dryRun) return await refuseBeyondLimits(tx, account, await computeRates(tx, ids))
+  const [problem] = await problemsOfLimits(tx, account, await computeRates(tx, ids))
   if (problem) throw problem
+}
+
+/** A key that has a limit spends more on what it rented alone: what others rented counts for them. */
+export async function refuseForeign(
+  tx: Transaction,
+  { isLimited }: AccountBalance,
+  { accountId, apiKeyId }: Actor,
+  instanceIds: readonly bigint[],
+): Promise<void> {
+  if (!isLimited) return
+  const [foreign] = await tx.rows(sql`
+    SELECT i.id FROM instances i WHERE i.id = ANY(${instanceIds.map(String)}::bigint[]) AND i.api_key_id <> ${apiKeyId}
+    AND EXISTS (SELECT FROM spend_limits l WHERE l.account_id = ${accountId} AND l.api_key_id = ${apiKeyId}) LIMIT 1`)
+  if (!foreign) return
+  const message = 'This key has a spend limit, so it may start, and bid more for, only what it rented itself.'
+  throw new DomainError('FORBIDDEN', message, { missing: [] })
 }

@@ -7,8 +7,8 @@ import { applyBid, type Bidder, checkBid } from '../domain/instances-bid.ts'
 import { bidToWin } from '../domain/market.ts'
 import { needCredit } from './accounts.ts'
 import { authorise, authoriseEach } from './authorise.ts'
-import { lockBalance } from './billing-balance.ts'
-import { refuseBeyondLimits } from './billing-limits-refuse.ts'
+import { type AccountBalance, lockBalance } from './billing-balance.ts'
+import { refuseBeyondLimits, refuseForeign } from './billing-limits-refuse.ts'
 import { changeRate } from './billing-meters.ts'
 import { computeRates } from './billing-spent.ts'
 import type { Deps } from './deps.ts'
@@ -79,14 +79,25 @@ export function bidServices(deps: Deps) {
     const account = await lockBalance(tx, accountId, at)
     await changeRate(tx, account, id, bidNanos)
     await arrange(tx, account, id, at)
-    if (outcome === 'lowered' || bidder.targetState === 'stopped') return true
-    const rateNanos = bidNanos - bidder.computeNanos
+    if (outcome === 'raised') await refuseRaise(tx, account, actor, bidder, bidNanos)
+    return true
+  }
+
+  async function refuseRaise(
+    tx: Transaction,
+    account: AccountBalance,
+    actor: Actor,
+    { id, targetState, computeNanos }: Bidder,
+    bidNanos: bigint,
+  ): Promise<void> {
+    await refuseForeign(tx, account, actor, [id])
+    if (targetState === 'stopped') return
+    const rateNanos = bidNanos - computeNanos
     await refuseBeyondLimits(
       tx,
       account,
       (await computeRates(tx, [id])).map(rate => ({ ...rate, rateNanos })),
     )
-    return true
   }
 
   /**

@@ -64,7 +64,7 @@ export function commandServices({ database, now }: Deps) {
       )
       const cause = { apiKeyId: actor.apiKeyId, reason: 'USER_REQUEST' } as const
       const machines = dryRun ? [] : await writeSteps(tx, cause, steps, locked, at)
-      await refuseStarts(tx, actor.accountId, steps, { dryRun, at })
+      await refuseStarts(tx, actor, steps, { dryRun, at })
       return { steps, machines }
     })
     await followMarkets(database, machines, at)

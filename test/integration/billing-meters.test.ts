@@ -267,9 +267,7 @@ describe('what was charged', () => {
     expect(await meterOf(id)).toMatchObject({ rate: 0n, charged: cost(gpuRate, since, seen) })
     expect(await meterOf(id, 'disk')).toMatchObject({ rate: 0n, charged: cost(diskRate, made, seen) })
     // Once.
-    await on((tx, account) => refundBeyond(tx, account, ofInstances([id]), seen, 'a test')).catch((error: Error) => {
-      expect(error.message).toMatch(/one_refund|does not go on/)
-    })
+    await on((tx, account) => refundBeyond(tx, account, ofInstances([id]), seen, 'a test'))
     expect(await entriesOf(id)).toEqual(entries)
     await destroy(id)
     await pass(hour)
@@ -286,7 +284,7 @@ describe('what was charged', () => {
     await pass(minute)
     await update(id, 'running')
     await pass(minute)
-    const [{ since }, { since: made }] = [await meterOf(id), await meterOf(id, 'disk')]
+    const { since } = await meterOf(id)
     await gateway.operations.machines.unplug(machineId)
     const [row] = await gateway.sql('SELECT seen_at FROM instances WHERE id = $1', [id])
     const seen = row?.['seen_at'] as Date
@@ -295,11 +293,10 @@ describe('what was charged', () => {
     await pass(5 * minute)
     const [{ status } = {}] = await gateway.sql('SELECT status FROM instances WHERE id = $1', [id])
     expect(status).toBe('offline')
-    const whole = cost(gpuRate, first, stopped) + cost(gpuRate, since, seen)
-    expect((await meterOf(id)).charged - whole).toBeLessThanOrEqual(1n)
-    expect((await meterOf(id)).charged - whole).toBeGreaterThanOrEqual(0n)
+    // What was carried from the first time may make a nano-dollar of the second.
+    const beyond = (await meterOf(id)).charged - cost(gpuRate, first, stopped) - cost(gpuRate, since, seen)
+    expect([0n, 1n]).toContain(beyond)
     expect(await entriesOf(id)).toContainEqual(expect.objectContaining({ kind: 'refund', start: seen }))
-    expect(made < first).toBe(true)
   })
 
   it('is nothing to give back where nothing was charged beyond', async () => {

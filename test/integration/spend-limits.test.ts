@@ -175,6 +175,62 @@ describe('a key', () => {
   })
 })
 
+describe('a key that has a limit', () => {
+  const starts = (ids: number[]) => ({ ids: ids.map(String), targetState: 'RUNNING' })
+  const forbidden = {
+    code: 'FORBIDDEN',
+    message: 'This key has a spend limit, so it may start, and bid more for, only what it rented itself.',
+  }
+  const limitWorker = () => limits.set(owner, { window: 'DAY', amount: '50', action: 'NOTIFY', apiKeyId: workerId })
+
+  it('starts what it rented, and nothing else, on both faces and as a whole', async () => {
+    const [own, foreign] = [await rentals.rentTo(worker, 'stopped'), await rentals.rentTo(owner, 'stopped')]
+    await limitWorker()
+    const faces = facesOf(app)
+    const before = await world()
+    const all = starts([own, foreign])
+    expect(await faces.mutate(worker, 'updateInstances', all)).toEqual(forbidden)
+    expect(await faces.mutate(worker, 'updateInstances', { ...all, dryRun: true })).toEqual(forbidden)
+    const one = { id: String(foreign), targetState: 'RUNNING' }
+    expect(await faces.mutate(worker, 'updateInstance', one)).toEqual(forbidden)
+    const answer = { status: 403, body: { success: false, error: 'forbidden', msg: forbidden.message } }
+    expect(await app.rest(worker, 'PUT', `/instances/${foreign}/`, { state: 'running' })).toMatchObject(answer)
+    expect(await app.rest(worker, 'PUT', '/instances/', { ids: [own, foreign], state: 'running' })).toMatchObject(
+      answer,
+    )
+    expect(await world()).toEqual(before)
+    expect(await faces.mutate(worker, 'updateInstances', starts([own]))).toMatchObject({ succeededCount: 1 })
+    // Who has none starts it, also where another key has one.
+    expect(await faces.mutate(owner, 'updateInstances', all)).toMatchObject({ items: [{}, { outcome: 'APPLIED' }] })
+    // What runs already, a label and a stop cost nothing more.
+    expect(await faces.mutate(worker, 'updateInstance', one)).not.toHaveProperty('code')
+    expect(await faces.mutate(worker, 'updateInstance', { id: one.id, label: 'x' })).not.toHaveProperty('code')
+    expect(await faces.mutate(worker, 'updateInstance', { ...one, targetState: 'STOPPED' })).not.toHaveProperty('code')
+  })
+
+  it('bids more for what it rented, and less for all', async () => {
+    const [own, foreign] = [await rest(worker, { price: 0.3 }), await rest(owner, { price: 0.3 })]
+    const bid = async (key: string, { body }: typeof own, bidPerHour: string) => {
+      const input = `{ instanceId: ${body.new_contract}, bidPerHour: "${bidPerHour}" }`
+      const { data, errors } = await app.graphql(
+        key,
+        `mutation { changeBid(input: ${input}) { __typename ... on Error { code message } } }`,
+      )
+      return errors ? { code: errors[0]?.extensions['code'], message: errors[0]?.message } : data.changeBid
+    }
+    await limitWorker()
+    const before = await world()
+    expect(await bid(worker, foreign, '5')).toEqual(forbidden)
+    expect(await world()).toEqual(before)
+    expect(await bid(worker, own, '0.31')).not.toHaveProperty('code')
+    expect(await bid(worker, foreign, '0.29')).not.toHaveProperty('code')
+    expect(await bid(owner, foreign, '0.35')).not.toHaveProperty('code')
+    // Nor while it is stopped, which its start would then pay.
+    await app.rest(worker, 'PUT', `/instances/${foreign.body.new_contract}/`, { state: 'stopped' })
+    expect(await bid(worker, foreign, '0.4')).toEqual(forbidden)
+  })
+})
+
 describe('a limit per hour', () => {
   it('counts what runs, loads, waits or is wished to, and refuses the rest alike on both faces', async () => {
     await limits.set(owner, hourly)
