@@ -11,6 +11,8 @@ type Facts = Record<string, unknown>
 const named = (what: string, became: string) => (facts: Facts) =>
   `${what}${facts['name'] ? ` "${facts['name']}"` : ''} was ${became}.`
 
+const nanos = (fact: unknown) => BigInt(typeof fact === 'string' ? fact : 0)
+
 const sentences: Record<EventType, string | ((facts: Facts, before: Facts) => string)> = {
   INSTANCE_CREATED: 'It was rented.',
   INSTANCE_TARGET_CHANGED: ({ targetState }) => (targetState === 'running' ? 'It is to run.' : 'It is to stop.'),
@@ -43,7 +45,8 @@ const sentences: Record<EventType, string | ((facts: Facts, before: Facts) => st
       : 'A spend limit is reached.',
   SPEND_LIMIT_CHANGED: (_facts, before) =>
     'amountNanos' in before ? 'A spend limit was changed or removed.' : 'A spend limit was set.',
-  CREDIT_GRANTED: 'Credit was granted.',
+  CREDIT_GRANTED: ({ creditNanos }, before) =>
+    nanos(creditNanos) < nanos(before['creditNanos']) ? 'Credit was taken.' : 'Credit was granted.',
   ACCOUNT_LOW_CREDIT: ({ endsAt }) => `Credit ends at ${endsAt}, if everything goes on as it does.`,
   ACCOUNT_CREDIT_ENDED: 'Credit has ended: what ran was stopped.',
   ACCOUNT_DEBT: ({ destroysAt }) => `Credit is below zero: from ${destroysAt} on instances are destroyed, and volumes.`,

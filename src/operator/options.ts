@@ -54,7 +54,7 @@ export function readAmount(option: string, text: string): bigint {
 export function readSigned(option: string, text: string): bigint {
   const nanos = parseUsd(text)
   if (nanos !== undefined) return nanos
-  throw new Error(`--${option} is an amount of dollars with at most nine places, or less than none, not "${text}".`)
+  throw new Error(`--${option} is an amount of dollars with at most nine places, or below 0, not "${text}".`)
 }
 
 export function readWhole(option: string, text: string, most = 9_999_999): number {

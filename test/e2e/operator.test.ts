@@ -66,7 +66,8 @@ describe('an operator', () => {
     expect(await berth(env, ...adjust)).toEqual({ code: 0, errors: '', result })
     const [first, second] = await list('ledger', 'list', '--account', 'ada@example.com')
     expect(first).toMatchObject({ kind: 'top_up', amount: '25.5', balanceAfter: '25.5', idempotencyKey: 't-1' })
-    const nothing = { instanceId: null, volumeId: null, periodStart: null, periodEnd: null, ratePerHour: null }
+    const period = { periodStart: null, periodEnd: null, ratePerHour: null, carried: null }
+    const nothing = { instanceId: null, volumeId: null, ...period }
     expect(second).toMatchObject({
       ...{ kind: 'adjustment', amount: '-0.5', balanceAfter: '25', reason: 'given twice', ...nothing },
     })

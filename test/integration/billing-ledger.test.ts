@@ -78,6 +78,17 @@ describe('the ledger', () => {
     })
   })
 
+  it('tells operators the same of a charge, with what was carried into it', async () => {
+    await charged(3)
+    const { nodes } = await ledger(key, '(filter: {kinds: [COMPUTE]})')
+    const { data } = await app.graphql(key, '{ viewer { id } }')
+    const page = await app.operations.accounts.ledgerPage(Number(data.viewer.id.replace(/\D+/, '')), 0, 100)
+    const charges = page.filter(({ kind }) => kind === 'compute')
+    const carried = charges.map(charge => charge.carried)
+    expect(carried).toEqual(nodes.map((node: { carried: number }) => node.carried).toReversed())
+    expect(new Set(carried).size).toBeGreaterThan(1)
+  })
+
   it('is read in pages from either end, which hold while it grows', async () => {
     await charged(5)
     const all = (await ledger(key)).nodes.map(({ id }: { id: string }) => id)

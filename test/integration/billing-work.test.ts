@@ -343,13 +343,21 @@ describe('two gateways', () => {
     const account = await newAccount(app, dollar)
     await account.rentRunning()
     await app.idle()
-    await app.sql(`UPDATE accounts SET billing_due_at = '${now().toISOString()}' WHERE id = ${account.id}`)
     const [billing] = gateways.map(billingOf)
-    const lease = (await billing?.claim(10))?.find(({ accountId }) => accountId === account.id)
-    if (!lease) throw new Error('It was not due.')
-    const statements = await queriesOf(async () => await billing?.perform(lease))
+    const look = async () => {
+      await app.sql(`UPDATE accounts SET billing_due_at = '${now().toISOString()}' WHERE id = ${account.id}`)
+      const lease = (await billing?.claim(10))?.find(({ accountId }) => accountId === account.id)
+      if (!lease) throw new Error('It was not due.')
+      return await queriesOf(async () => await billing?.perform(lease))
+    }
     // Its balance and its facts before it is taken and behind that, taking it in a transaction, and giving it back.
-    expect(statements).toHaveLength(9)
+    expect(await look()).toHaveLength(9)
+    for (const window of ['DAY', 'MONTH']) {
+      const limit = `{window: ${window}, amount: "100", action: STOP_RUNNING}`
+      await app.graphql(account.key, `mutation { setSpendLimit(input: ${limit}) { __typename } }`)
+    }
+    // What its limits count is summed as it is taken, and as it is given back.
+    expect((await look()).filter(text => text.includes('ledger_entries'))).toHaveLength(2)
     expect(await account.row()).toMatchObject({ billing_leased_until: null })
   })
 

@@ -18,6 +18,13 @@ describe('an event about money', () => {
     expect(messageOf(low)).toBe(`Credit ends at ${endsAt}, if everything goes on as it does.`)
   })
 
+  it('says whether credit was granted or taken, to the nano-dollar', () => {
+    const changed = (before: string, after: string) =>
+      messageOf({ ...event('CREDIT_GRANTED', { creditNanos: after }, 'a mistake'), before: { creditNanos: before } })
+    expect(changed('-9007199254740993', '-9007199254740992')).toBe('Credit was granted.')
+    expect(changed('9007199254740993', '9007199254740992')).toBe('Credit was taken.')
+  })
+
   it('says that it has ended', () => {
     const ended = event('ACCOUNT_CREDIT_ENDED', { endedAt: at.toISOString() })
     expect(payloadOf(ended).after).toEqual({ ...credit, endedAt: at.toISOString() })
