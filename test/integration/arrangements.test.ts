@@ -360,6 +360,22 @@ describe('destruction', () => {
     expect((await arranged.charged(id, 'disk')).until).toEqual(end)
   })
 
+  it('of what ended by itself is charged no disk beyond its instant, however late it is done', async () => {
+    const id = await arranged.run({ destroyWhenStoppedFor: 3_600 })
+    const gateway = openGateway({ url: app.database.url, now: app.clock.now })
+    await app.sql(`UPDATE simulated_containers SET exit_code = 1 WHERE instance_id = ${id}`)
+    app.clock.advance(61_000)
+    // That it ended is seen, and nobody does yet what was arranged.
+    await gateway.idle()
+    await gateway.close()
+    const [row] = await app.sql(`SELECT status, status_changed_at AS at FROM instances WHERE id = ${id}`)
+    const { status, at } = row as { status: string; at: Date }
+    expect(status).toBe('exited')
+    app.clock.advance(10 * 3_600_000)
+    await app.idle()
+    expect((await arranged.charged(id, 'disk')).until).toEqual(new Date(at.getTime() + 3_600_000))
+  })
+
   it('counts anew what was started meanwhile, and not what bids otherwise', async () => {
     const id = await arranged.run({ destroyWhenStoppedFor: 7200 }, { terms: { interruptible: { bidPerHour: '0.3' } } })
     await arranged.wish(id, 'STOPPED')

@@ -1,8 +1,12 @@
 // What was ended for money is stopped, whatever is done before that.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { transaction } from '../../src/database/transaction.ts'
+import { lockBalance } from '../../src/services/billing-balance.ts'
+import { doDeed, take } from '../../src/services/billing-work-deeds.ts'
 import { newAccount, type TestAccount } from '../support/accounts.ts'
 import { startApp, type TestApp } from '../support/app.ts'
+import { openGateway } from '../support/gateways.ts'
 import { creditSql } from '../support/money.ts'
 
 const dollar = 1_000_000_000n
@@ -54,6 +58,25 @@ describe('what a limit ended', () => {
     await app.idle()
     for (const { id } of [one, other]) expect(await account.instance(id)).toMatchObject({ target_state: 'stopped' })
     expect(await account.instance(other.id)).toMatchObject({ target_reason: 'SPEND_LIMIT' })
+  })
+
+  it('is stopped piece by piece, though the first piece keeps the rate again', async () => {
+    const account = await newAccount(app, 100n * dollar)
+    const [one, other] = [await account.rentRunning(), await account.rentRunning()]
+    await mutate(account, limit('HOUR', '0.5'))
+    const gateway = openGateway({ url: app.database.url, now: app.clock.now })
+    const at = app.clock.now()
+    await transaction(gateway.database.pool, async tx => {
+      const taken = await take(tx, account.id, { instanceIds: [BigInt(one.id)] })
+      await doDeed(tx, await lockBalance(tx, account.id, at), 'stop', taken, at)
+    })
+    await gateway.close()
+    expect(await account.instance(one.id)).toMatchObject({ target_state: 'stopped' })
+    expect(await account.instance(other.id)).toMatchObject({ target_state: 'running' })
+    await app.idle()
+    for (const { id } of [one, other]) {
+      expect(await account.instance(id)).toMatchObject({ target_state: 'stopped', target_reason: 'SPEND_LIMIT' })
+    }
   })
 
   it('is stopped also where it waits for its GPUs, and bids anew', async () => {

@@ -277,6 +277,53 @@ describe('debt', () => {
   })
 })
 
+describe('what is due by another clock', () => {
+  const billing = ({ database }: Gateway) => createBilling({ database, now }, { debtGraceMs: 48 * hourMs })
+  let gateway: Gateway
+  beforeAll(() => {
+    gateway = openGateway({ url: app.database.url, now: app.clock.now })
+  })
+  afterAll(() => gateway.close())
+
+  it('is looked at once where an end is ahead, and charged when that has come', async () => {
+    const account = await newAccount(app, 100n * dollar)
+    const instance = await account.rentRunning()
+    const end = new Date(now().getTime() + 10_000)
+    await app.sql(`
+      INSERT INTO meter_ends (meter_id, account_id, at) SELECT id, account_id, '${end.toISOString()}' FROM meters
+        WHERE instance_id = ${instance.id} AND kind = 'compute';
+      UPDATE accounts SET billing_due_at = '${now().toISOString()}' WHERE id = ${account.id}`)
+    const work = billing(gateway)
+    const claimed = async () => (await work.claim(1_000)).find(({ accountId }) => accountId === account.id)
+    const lease = await claimed()
+    if (!lease) throw new Error('It was not due.')
+    await work.perform(lease)
+    expect(await claimed()).toBeUndefined()
+    expect(await account.entries("e.kind = 'compute'")).toEqual([])
+    app.clock.advance(10_000)
+    const again = await claimed()
+    if (!again) throw new Error('It was not due when the end had come.')
+    await work.perform(again)
+    expect(await account.entries("e.kind = 'compute'")).toMatchObject([{ end }])
+  })
+
+  it('is done at once, one after the other, in an account whose time is ahead', async () => {
+    app.clock.advance(24 * hourMs - (now().getTime() % (24 * hourMs)) + 12 * hourMs)
+    await app.idle()
+    const account = await newAccount(app, 6n * dollar)
+    const instance = await account.rentRunning({ price: 0.4 })
+    const midnight = new Date(Math.ceil(now().getTime() / (24 * hourMs)) * 24 * hourMs)
+    app.clock.advance(20 * hourMs)
+    const bid = `mutation { changeBid(input: {instanceId: "${instance.id}", bidPerHour: "0.39"}) { __typename } }`
+    expect((await app.graphql(account.key, bid)).data.changeBid.__typename).toBe('InstanceSuccess')
+    expect((await account.row())['metered_at']).toSatisfy((ahead: Date) => ahead > midnight)
+    app.clock.advance(-15 * hourMs)
+    await app.idle()
+    expect(await account.instance(instance.id)).toMatchObject({ target_reason: 'NO_CREDIT' })
+    expect(await account.entries("e.kind = 'disk'")).toMatchObject([{ end: midnight }])
+  })
+})
+
 describe('every day', () => {
   it('what goes on is charged up to midnight, in pieces, without changing what is left', async () => {
     const account = await newAccount(app, 100n * dollar)

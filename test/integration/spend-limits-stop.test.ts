@@ -189,6 +189,20 @@ describe('a limit of a day that stops', () => {
     expect(Math.abs((await charged(id)).until.getTime() - reached.getTime())).toBeLessThanOrEqual(1)
   })
 
+  it('counts also where another was reached before it, and nobody looked at either', async () => {
+    const id = await rentals.rentTo(worker, 'running')
+    await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
+    await limits.set(owner, { window: 'MONTH', amount: '0.5', action: 'NOTIFY' })
+    const reached = instantOf(1_000_000_000n, await meters())
+    app.clock.advance(9 * hour)
+    await post()
+    expect((await charged(id)).until).toEqual(reached)
+    expect(await eventsOf('ACCOUNT_SPEND_LIMIT')).toMatchObject([
+      { after: { window: 'month' } },
+      { after: { window: 'day', reachedAt: reached.toISOString() } },
+    ])
+  })
+
   it('does not charge again what is seen running before it is stopped', async () => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
     const id = await rentals.rentTo(worker, 'running')
