@@ -102,7 +102,7 @@ export async function startCompute(tx: Transaction, account: AccountBalance, ins
   // What ended before is charged, also where two said that it did.
   await tx.rows(sql`DELETE FROM meter_ends e USING meters m WHERE m.id = e.meter_id AND ${computeOf([instanceId])}`)
   await tx.rows(sql`
-    UPDATE meters m SET rate_nanos = i.compute_nanos, since = greatest(m.since, ${account.at})
+    UPDATE meters m SET rate_nanos = i.compute_nanos, since = ${account.at}
     FROM instances i WHERE i.id = m.instance_id AND ${computeOf([instanceId])} AND m.stop_reason IS NULL`)
 }
 
