@@ -3,7 +3,7 @@
 import { Prisma } from '../database/generated/client.ts'
 import { columnsOf, insertAll } from '../database/rows.ts'
 import type { Transaction } from '../database/transaction.ts'
-import { chargeUntil, type Meter, standingOf } from '../domain/billing.ts'
+import { chargeUntil, type Meter } from '../domain/billing.ts'
 import type { AccountBalance } from './billing-balance.ts'
 import { computeOf, endOfMeter } from './billing-sql.ts'
 
@@ -96,7 +96,6 @@ export async function changeRate(
 
 /** From now on an instance's GPUs cost something, unless it is about to be stopped since they ended. */
 export async function startCompute(tx: Transaction, account: AccountBalance, instanceId: bigint): Promise<void> {
-  if (standingOf(account).isOver) return
   const running = await chargeMeters(tx, account, computeOf([instanceId]))
   if (running.length > 0) return
   // What ended before is charged, also where two said that it did.
