@@ -92,6 +92,6 @@ export async function lockBalance(tx: Transaction, accountId: number, at: Date):
   if (!isOver || endsAt === null) return balance
   // Where all have ended already, disks alone have used up what was left.
   if (!(await endAll(tx, { accountId, apiKeyId: null }, endsAt, 'NO_CREDIT'))) return balance
-  await tx.rows(sql`UPDATE accounts SET credit_ended_at = greatest(credit_ended_at, ${endsAt}) WHERE id = ${accountId}`)
+  await tx.rows(sql`UPDATE accounts SET credit_ended_at = ${endsAt} WHERE id = ${accountId}`)
   return await readBalance(tx, accountId, at)
 }

@@ -3,7 +3,7 @@
 import { Prisma } from '../database/generated/client.ts'
 import { columnsOf, insertAll } from '../database/rows.ts'
 import type { Transaction } from '../database/transaction.ts'
-import { chargeUntil, type Meter, standingOf } from '../domain/billing.ts'
+import { chargeUntil, type Meter } from '../domain/billing.ts'
 import type { AccountBalance } from './billing-balance.ts'
 import { computeOf, endOfMeter } from './billing-sql.ts'
 
@@ -96,13 +96,12 @@ export async function changeRate(
 
 /** From now on an instance's GPUs cost something, unless it is about to be stopped since they ended. */
 export async function startCompute(tx: Transaction, account: AccountBalance, instanceId: bigint): Promise<void> {
-  if (standingOf(account).isOver) return
   const running = await chargeMeters(tx, account, computeOf([instanceId]))
   if (running.length > 0) return
   // What ended before is charged, also where two said that it did.
   await tx.rows(sql`DELETE FROM meter_ends e USING meters m WHERE m.id = e.meter_id AND ${computeOf([instanceId])}`)
   await tx.rows(sql`
-    UPDATE meters m SET rate_nanos = i.compute_nanos, since = greatest(m.since, ${account.at})
+    UPDATE meters m SET rate_nanos = i.compute_nanos, since = ${account.at}
     FROM instances i WHERE i.id = m.instance_id AND ${computeOf([instanceId])} AND m.stop_reason IS NULL`)
 }
 
