@@ -4,6 +4,7 @@ import { Prisma } from '../database/generated/client.ts'
 import { transaction } from '../database/transaction.ts'
 import type { ContainerSpec } from '../domain/containers.ts'
 import type { LaunchConfig } from '../domain/instances.ts'
+import type { Restart } from '../domain/instances-restart.ts'
 import { takesSshKeys } from '../domain/ssh-keys.ts'
 import type { Deps } from './deps.ts'
 import { isHeld, type Lease } from './leases.ts'
@@ -39,23 +40,35 @@ export function reconciliationServices({ database, now, secrets }: Deps) {
         SELECT i.id, i.account_id, i.machine_id, i.generation, i.attempts, i.target_state, i.status, i.interruptible,
           EXISTS (SELECT FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id),
           i.started_at IS NOT NULL, i.destroyed_at IS NOT NULL, i.vm, i.launch ->> 'mode', ${sshKeysOfInstance},
-          coalesce(i.reason_code = 'MACHINE_ERROR', false), ${isCharged}, i.destroyed_at, i.status_changed_at, i.unreachable_at, i.unconfirmed_at
+          coalesce(i.reason_code = 'MACHINE_ERROR', false), ${isCharged}, i.restart, i.destroyed_at, i.status_changed_at, i.unreachable_at, i.unconfirmed_at
         FROM instances i WHERE i.id = ANY(${taken.map(String)}::bigint[]) AND i.leased_until = ${leasedUntil}`)
       return rows.map(row => {
         const [instanceId, accountId, machineId, generation, attempts, targetState, status, interruptible, ...rest] =
           row
-        const [granted, hasRun, destroyed, vm, mode, keys, refused, charged, ...instants] = rest as [
+        const [granted, hasRun, destroyed, vm, mode, keys, refused, charged, restart, ...instants] = rest as [
           ...[boolean, boolean, boolean, boolean],
           LaunchConfig['mode'],
           string[],
           ...[boolean, boolean],
+          Restart | null,
           ...(Date | null)[],
         ]
         const [destroyedAt, statusChangedAt, unreachableAt, unconfirmedAt] = instants
         const sshKeys = takesSshKeys({ vm, mode }) ? keys : null
         const facts = { instanceId, accountId, machineId, leasedUntil, generation, attempts, targetState, status }
         const times = { destroyedAt, statusChangedAt, unreachableAt, unconfirmedAt }
-        return { ...facts, interruptible, granted, charged, hasRun, destroyed, sshKeys, refused, ...times } as Lease
+        return {
+          ...facts,
+          interruptible,
+          granted,
+          charged,
+          hasRun,
+          destroyed,
+          sshKeys,
+          refused,
+          restart,
+          ...times,
+        } as Lease
       })
     },
 

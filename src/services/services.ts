@@ -21,6 +21,7 @@ import { logServices } from './instances-logs.ts'
 import { policyServices } from './instances-policy.ts'
 import { quoteServices } from './instances-quote.ts'
 import { rentServices } from './instances-rent.ts'
+import { restartServices } from './instances-restart.ts'
 import { instanceWatchServices } from './instances-watch.ts'
 import { machineOperations, machineServices } from './machines.ts'
 import { importOperations } from './machines-import.ts'
@@ -58,6 +59,7 @@ export function createServices(deps: Deps) {
       ...bestServices(deps),
       ...commandServices(deps),
       ...bidServices(deps),
+      ...restartServices(deps),
       ...instanceWatchServices(deps),
       ...logServices(deps),
       ...executeServices(deps),

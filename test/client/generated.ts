@@ -111,6 +111,8 @@ export type FloatFilter = {
 export type InstanceAction =
   | 'CHANGE_BID'
   | 'DESTROY'
+  | 'REBOOT'
+  | 'RECYCLE'
   | 'START'
   | 'STOP';
 
@@ -317,6 +319,8 @@ export type PermissionOperation =
   | 'INSTANCES_LIST'
   | 'INSTANCES_LOGS'
   | 'INSTANCES_QUOTE'
+  | 'INSTANCES_REBOOT'
+  | 'INSTANCES_RECYCLE'
   | 'INSTANCES_RENT'
   | 'INSTANCES_UPDATE'
   | 'INSTANCES_WATCH'

@@ -12,6 +12,8 @@ const descriptions: Record<EventType, string> = {
   INSTANCE_DESTROYED: 'An instance was destroyed, and costs nothing from then on.',
   INSTANCE_REMOVED: 'What was left of a destroyed instance on its machine is gone.',
   INSTANCE_BID_CHANGED: 'An instance bids more or less.',
+  INSTANCE_REBOOTED: 'An instance was asked to reboot.',
+  INSTANCE_RECYCLED: 'The container of an instance is to be made anew.',
   INSTANCE_SSH_KEYS_CHANGED: 'An SSH key was added to an instance, or taken from it.',
   TEMPLATE_SAVED: 'A template was made or changed.',
   TEMPLATE_DELETED: 'A template was deleted.',
