@@ -22,6 +22,7 @@ import { policyServices } from './instances-policy.ts'
 import { quoteServices } from './instances-quote.ts'
 import { rentServices } from './instances-rent.ts'
 import { restartServices } from './instances-restart.ts'
+import { instanceSearchServices } from './instances-search.ts'
 import { instanceWatchServices } from './instances-watch.ts'
 import { machineOperations, machineServices } from './machines.ts'
 import { importOperations } from './machines-import.ts'
@@ -54,6 +55,7 @@ export function createServices(deps: Deps) {
     gpuModels: gpuModelServices(deps),
     instances: {
       ...instanceServices(deps),
+      ...instanceSearchServices(deps),
       ...rentServices(deps),
       ...quoteServices(deps),
       ...bestServices(deps),
