@@ -184,7 +184,7 @@ describe('a recycle', () => {
     expect(await rowOf(id)).toMatchObject({ status: 'unknown', reason_code: 'CONTAINER_LOST' })
   })
 
-  it('saves what cannot be pulled from nothing: it is made anew, and ends as it did', async () => {
+  it('of what still pulls its image begins anew', async () => {
     const id = await rentals.rent(key, { image: 'simulated/slow-pull:600' })
     await app.idle()
     expect(await restart(key, 'recycle', { id: `ins_${id}` })).toMatchObject({ instance: { status: 'LOADING' } })
