@@ -26,6 +26,7 @@ const sentences: Record<EventType, string | ((facts: Facts, before: Facts) => st
   INSTANCE_DESTROYED: 'It was destroyed.',
   INSTANCE_REMOVED: 'Nothing of it is left on its machine.',
   INSTANCE_BID_CHANGED: 'Its bid was changed.',
+  INSTANCE_LAUNCH_CHANGED: 'What it is made of the next time was changed.',
   INSTANCE_REBOOTED: 'It was asked to reboot.',
   INSTANCE_RECYCLED: 'Its container is to be made anew.',
   INSTANCE_SSH_KEYS_CHANGED: 'The SSH keys that log in to it were changed.',

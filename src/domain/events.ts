@@ -17,6 +17,7 @@ export const eventTypes = {
   INSTANCE_REMOVED: 'instances.get',
   INSTANCE_BID_CHANGED: 'instances.get',
   INSTANCE_REBOOTED: 'instances.get',
+  INSTANCE_LAUNCH_CHANGED: 'instances.get',
   INSTANCE_RECYCLED: 'instances.get',
   INSTANCE_SSH_KEYS_CHANGED: 'instances.get',
   TEMPLATE_SAVED: 'templates.get',

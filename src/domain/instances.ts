@@ -157,7 +157,8 @@ const refusals: Record<InstanceAction, (instance: PricedStanding) => string | nu
   destroy: () => null,
 }
 
-function neverAgain(status: InstanceStatus): string {
+/** Why what has ended can't be done anything with but destroyed. */
+export function neverAgain(status: InstanceStatus): string {
   return `It is ${status}, from where it never runs again: destroy it and rent anew.`
 }
 

@@ -3,6 +3,7 @@ import { accountRoutes } from './accounts.ts'
 import { instanceRoutes } from './instances.ts'
 import { instanceActionRoutes } from './instances-actions.ts'
 import { instanceListRoutes } from './instances-list.ts'
+import { instanceRelaunchRoutes } from './instances-relaunch.ts'
 import { instanceRestartRoutes } from './instances-restart.ts'
 import { offerRoutes } from './offers.ts'
 import { openapiDocument } from './openapi.ts'
@@ -16,6 +17,7 @@ export const routes: Route[] = [
   ...instanceListRoutes,
   ...instanceActionRoutes,
   ...instanceRestartRoutes,
+  ...instanceRelaunchRoutes,
   route({
     method: 'GET',
     path: '/api/v0/openapi.json',

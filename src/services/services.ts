@@ -20,6 +20,7 @@ import { executeServices } from './instances-execute.ts'
 import { logServices } from './instances-logs.ts'
 import { policyServices } from './instances-policy.ts'
 import { quoteServices } from './instances-quote.ts'
+import { relaunchServices } from './instances-relaunch.ts'
 import { rentServices } from './instances-rent.ts'
 import { restartServices } from './instances-restart.ts'
 import { instanceSearchServices } from './instances-search.ts'
@@ -62,6 +63,7 @@ export function createServices(deps: Deps) {
       ...commandServices(deps),
       ...bidServices(deps),
       ...restartServices(deps),
+      ...relaunchServices(deps),
       ...instanceWatchServices(deps),
       ...logServices(deps),
       ...executeServices(deps),

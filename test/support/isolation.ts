@@ -245,6 +245,10 @@ export const routeCases: Record<string, Case> = {
     ...{ operation: 'instances.changeBid', parameter: 'id', of: 'bid' },
     ask: rest('PUT', '/instances/bid_price/{id}/', () => ({ price: 0.4 })),
   },
+  'PUT /api/v0/instances/update_template/{id}/': {
+    ...instance('instances.changeLaunch'),
+    ask: rest('PUT', '/instances/update_template/{id}/', () => ({ image: 'taken' })),
+  },
   'PUT /api/v0/instances/prepay/{id}/': {
     ...instance('instances.update'),
     ask: rest('PUT', '/instances/prepay/{id}/', () => ({ amount: 10 })),

@@ -12,6 +12,7 @@ const descriptions: Record<EventType, string> = {
   INSTANCE_DESTROYED: 'An instance was destroyed, and costs nothing from then on.',
   INSTANCE_REMOVED: 'What was left of a destroyed instance on its machine is gone.',
   INSTANCE_BID_CHANGED: 'An instance bids more or less.',
+  INSTANCE_LAUNCH_CHANGED: 'What the container of an instance is made of the next time was changed.',
   INSTANCE_REBOOTED: 'An instance was asked to reboot.',
   INSTANCE_RECYCLED: 'The container of an instance is to be made anew.',
   INSTANCE_SSH_KEYS_CHANGED: 'An SSH key was added to an instance, or taken from it.',
