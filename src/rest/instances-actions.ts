@@ -5,7 +5,6 @@ import { nanosOf } from '../domain/money.ts'
 import { RestFailure } from './errors.ts'
 import { done, neverAgain, noCredit, noSuchInstance, instanceParams as params, queued } from './instances-results.ts'
 import { setState } from './instances-state.ts'
-import { notOffered } from './not-offered.ts'
 import { type Route, route } from './route.ts'
 
 /** Some clients start and stop by paths of their own. */
@@ -88,25 +87,6 @@ export const instanceActionRoutes: Route[] = [
       await services.instances.changeBid(actor, id, bid).catch((error: unknown) => Promise.reject(bidRefusal(error)))
       return { success: true as const }
     },
-  }),
-  notOffered({
-    method: 'PUT',
-    path: '/api/v0/instances/prepay/{id}/',
-    operationId: 'prepayInstance',
-    tag: 'Instances',
-    summary: 'Pay for an instance ahead',
-    operation: 'instances.update',
-    instead:
-      'Everything is paid from the credit of the account as it is used, and there are no discounts for deposits: add credit instead.',
-  }),
-  notOffered({
-    method: 'GET',
-    path: '/api/v0/instances/balance/{id}/',
-    operationId: 'getInstanceBalance',
-    tag: 'Instances',
-    summary: 'Get what was paid for an instance ahead',
-    operation: 'instances.get',
-    instead: 'Nothing is paid ahead for one instance: the credit of the account is at /api/v0/users/current/.',
   }),
 ]
 

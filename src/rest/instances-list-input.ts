@@ -27,9 +27,12 @@ export const listQuery = z.object({
   ),
   order_by: text('What to sort by, as JSON: [{"col": "id", "dir": "asc"}]. The oldest come first where all is equal.'),
   limit: z
-    .union([z.string(), z.int()])
+    .string()
     .optional()
-    .describe(`How many at most, up to ${maxPageRows}, which is the default. Nothing or less is ${fewRows}.`),
+    .meta({
+      type: 'integer',
+      description: `How many at most, up to ${maxPageRows}, which is the default. Nothing or less is ${fewRows}.`,
+    }),
   after_token: text('The next_token of the page before.'),
 })
 
@@ -48,7 +51,7 @@ export function readListing(query: z.output<typeof listQuery>): Listing {
   const limit = readLimit(given('limit'), complain)
   const conditions = readFilters(given('select_filters'), complain)
   const order = readOrder(given('order_by'), complain)
-  const after = given('after_token') as string | undefined
+  const after = given('after_token')
   return { search: checkInstanceSearch({ conditions, order }, issues), page: { limit, after }, columns }
 }
 

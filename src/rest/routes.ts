@@ -3,6 +3,7 @@ import { accountRoutes } from './accounts.ts'
 import { instanceRoutes } from './instances.ts'
 import { instanceActionRoutes } from './instances-actions.ts'
 import { instanceListRoutes } from './instances-list.ts'
+import { instancesNotOffered } from './instances-not-offered.ts'
 import { instanceRelaunchRoutes } from './instances-relaunch.ts'
 import { instanceRestartRoutes } from './instances-restart.ts'
 import { offerRoutes } from './offers.ts'
@@ -18,6 +19,7 @@ export const routes: Route[] = [
   ...instanceActionRoutes,
   ...instanceRestartRoutes,
   ...instanceRelaunchRoutes,
+  ...instancesNotOffered,
   route({
     method: 'GET',
     path: '/api/v0/openapi.json',

@@ -164,14 +164,31 @@ describe('a bid', () => {
 
 describe('what is not offered', () => {
   it.each([
+    ['PUT', '/commands/copy_direct/', { client_id: 'me', src_id: '1', dst_id: '2', src_path: '/a', dst_path: '/b' }],
+    ['DELETE', '/commands/copy_direct/', { client_id: 'me', dst_id: '2' }],
+    ['PUT', '/commands/rsync/', { client_id: 'me', src_id: null, dst_id: '2', src_path: '/a', dst_path: '/b' }],
+    ['DELETE', '/commands/rsync', { dst_id: '2' }],
+    ['POST', '/commands/rclone/', { src: '/a', dst: '/b', instance_id: 2, selected: 3, transfer: 'x', flags: null }],
+    ['DELETE', '/commands/rclone/', undefined],
+  ])('%s %s tells of SSH', async (method, path, body) => {
+    expect(answerOf(await app.rest(key, method, path, body))).toEqual({
+      ...{ status: 501, body: { success: false, error: 'not_implemented', msg: expect.stringContaining('SSH') } },
+    })
+  })
+
+  it.each([
     ['PUT', '/instances/prepay/{id}/', { amount: 10 }],
     ['PUT', '/instances/prepay/{id}', {}],
     ['GET', '/instances/balance/{id}/', undefined],
     ['GET', '/instances/balance/{id}?owner=me', undefined],
+    ['POST', '/instances/take_snapshot/{id}/', { id: '1', container_registry: 'docker.io', pause: 'true' }],
   ])('%s %s says so, and what to do instead', async (method, path, body) => {
     const id = await rentals.rent(key)
     expect(answerOf(await app.rest(key, method, path.replace('{id}', String(id)), body))).toEqual({
-      ...{ status: 501, body: { success: false, error: 'not_implemented', msg: expect.stringContaining('credit') } },
+      ...{
+        status: 501,
+        body: { success: false, error: 'not_implemented', msg: expect.stringMatching(/credit|volume/) },
+      },
     })
     expect((await app.rest(key, method, path.replace('{id}', '987654'), body)).status).toBe(404)
   })

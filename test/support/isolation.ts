@@ -253,6 +253,10 @@ export const routeCases: Record<string, Case> = {
     ...instance('instances.update'),
     ask: rest('PUT', '/instances/prepay/{id}/', () => ({ amount: 10 })),
   },
+  'POST /api/v0/instances/take_snapshot/{id}/': {
+    ...instance('instances.execute'),
+    ask: rest('POST', '/instances/take_snapshot/{id}/', () => ({ pause: 'true' })),
+  },
   'GET /api/v0/instances/balance/{id}/': {
     ...instance('instances.get'),
     ask: rest('GET', '/instances/balance/{id}/'),
