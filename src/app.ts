@@ -24,6 +24,7 @@ import { createSockets, type Sockets } from './http/sockets.ts'
 import { consoleOf } from './providers/console.ts'
 import { createSimulated } from './providers/simulated.ts'
 import { type Query, worldIn } from './providers/simulated-world.ts'
+import { createBillingLoop } from './reconciler/billing.ts'
 import { createHousekeeping } from './reconciler/housekeeping.ts'
 import { createInstanceLoop } from './reconciler/instances.ts'
 import { createLoop, createLoops } from './reconciler/loop.ts'
@@ -31,6 +32,7 @@ import { createPolicyLoop } from './reconciler/policies.ts'
 import { createRestFace } from './rest/face.ts'
 import { createSecrets } from './services/secrets.ts'
 import {
+  createBilling,
   createChores,
   createDeliveries,
   createMeasures,
@@ -65,6 +67,8 @@ export type AppOptions = {
   /** How long an instance may take to come up, and its machine not to answer. */
   startTimeoutMs: number
   offlineGraceMs: number
+  /** How long an account may have less than nothing, before what it has is destroyed. */
+  debtGraceMs: number
   /** Whether webhooks may lead into the network that the app stands in, and need no TLS. */
   privateWebhooks?: boolean
   /** Finds the hosts of webhooks. */
@@ -108,6 +112,7 @@ export function createApp(options: AppOptions): App {
     eventRetentionDays,
     startTimeoutMs,
     offlineGraceMs,
+    debtGraceMs,
     privateWebhooks = false,
     resolve,
     sshProxy,
@@ -126,6 +131,7 @@ export function createApp(options: AppOptions): App {
   const work = createLoops([
     createInstanceLoop({ reconciliation: createReconciliation(deps), provider, now, log, limits }),
     createPolicyLoop({ policies: createPolicies(deps), log }),
+    createBillingLoop({ billing: createBilling(deps, { debtGraceMs }), log }),
     createLoop({ ...delivery, name: 'webhooks', concurrency: deliveriesAtOnce, log }),
     createHousekeeping({ chores: createChores(deps, eventRetentionDays), now, log }),
   ])

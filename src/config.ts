@@ -23,6 +23,7 @@ type Config = {
   eventRetentionDays: number
   startTimeoutMs: number
   offlineGraceMs: number
+  debtGraceMs: number
   /** Where the operator's SSH proxy listens; null without one. */
   sshProxy: SshProxy | null
   privateWebhooks: boolean
@@ -39,6 +40,7 @@ const sshProxy = z
   // REST shows the port before it, too.
   .refine(({ port }) => port >= 2 && port <= 65_535)
 const minutes = { must: 'a number of minutes, 1 to 1440', schema: z.coerce.number().min(1).max(1440) }
+const hours = { must: 'a number of hours, 1 to 8760', schema: z.coerce.number().min(1).max(8760) }
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
 
 /** Every setting, and what it must be. The README has the same table. */
@@ -59,6 +61,7 @@ const settings = {
   },
   START_TIMEOUT_MINUTES: minutes,
   OFFLINE_GRACE_MINUTES: minutes,
+  DEBT_GRACE_HOURS: hours,
   SSH_PROXY: { must: 'a host and a port, such as ssh.example.com:2222', schema: sshProxy },
   WEBHOOK_PRIVATE_ADDRESSES: { must: 'true or false', schema: flag },
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
@@ -88,6 +91,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     eventRetentionDays: rest.EVENT_RETENTION_DAYS ?? 90,
     startTimeoutMs: (rest.START_TIMEOUT_MINUTES ?? 30) * 60_000,
     offlineGraceMs: (rest.OFFLINE_GRACE_MINUTES ?? 5) * 60_000,
+    debtGraceMs: (rest.DEBT_GRACE_HOURS ?? 48) * 3_600_000,
     sshProxy: rest.SSH_PROXY ?? null,
     privateWebhooks: rest.WEBHOOK_PRIVATE_ADDRESSES ?? false,
   }

@@ -31,13 +31,18 @@ export async function transaction<T>(pool: pg.Pool, work: (tx: Transaction) => P
   }
 }
 
-async function once<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>): Promise<T> {
+/** Reads with several statements what was so at one instant. */
+export async function snapshot<T>(pool: pg.Pool, read: (tx: Pick<Transaction, 'rows'>) => Promise<T>): Promise<T> {
+  return await once(pool, read, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+}
+
+async function once<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>, begin = 'BEGIN'): Promise<T> {
   const client = await pool.connect()
   let broken = false
   let announced = false
   let result: T
   try {
-    await client.query('BEGIN')
+    await client.query(begin)
     const announce = () => {
       announced = true
     }

@@ -2,7 +2,7 @@
 // nano-dollar, of which there are 3,600,000. What does not make a whole nano-dollar is carried on, so that it makes no
 // difference how often something is charged.
 
-const parts = 3_600_000n
+export const parts = 3_600_000n
 
 export type Charge = { amountNanos: bigint; carried: number }
 
@@ -73,9 +73,12 @@ const endMs = ({ since, at }: { since: Date; at: Date }) => BigInt(Math.max(sinc
 const positive = (value: bigint) => (value > 0n ? value : 0n)
 const sum = (values: bigint[]) => values.reduce((total, value) => total + value, 0n)
 
+/** Dates are written with four digits of the year. */
+const never = BigInt(Date.UTC(10_000, 0))
+
 /**
- * The last millisecond that the account can pay for, if everything goes on as it does; null where it costs nothing. From
- * then on no GPU is charged: that a gateway finds so late is not the renter's to pay.
+ * The last millisecond that the account can pay for, if everything goes on as it does; null where it costs nothing, or so
+ * little that no date says when. From then on no GPU is charged: that a gateway finds so late is not the renter's to pay.
  */
 export function creditEnd(balance: Balance): Date | null {
   let ms = BigInt(balance.meteredAt.getTime())
@@ -84,7 +87,7 @@ export function creditEnd(balance: Balance): Date | null {
   for (const next of [...steps, undefined]) {
     const rate = rateAt(balance, ms)
     const end = rate > 0n ? ms + partsAt(balance, ms) / rate : undefined
-    if (end !== undefined && (next === undefined || end < next)) return new Date(Number(end))
+    if (end !== undefined && (next === undefined || end < next)) return end < never ? new Date(Number(end)) : null
     if (next !== undefined) ms = next
   }
   return null

@@ -1,3 +1,4 @@
+import type { UsedLimit } from './billing-limits.ts'
 import type { Offer } from './offers.ts'
 
 const errorCodes = [
@@ -10,6 +11,7 @@ const errorCodes = [
   'BID_TOO_LOW',
   'PRICE_CHANGED',
   'INSUFFICIENT_CREDIT',
+  'SPEND_LIMIT_EXCEEDED',
   'SSH_KEY_REQUIRED',
   'INVALID_STATE',
   'VOLUME_UNAVAILABLE',
@@ -58,6 +60,9 @@ type Details = {
   currentPriceNanos?: bigint
   /** What is left to spend. */
   availableNanos?: bigint
+  /** The limit that would be exceeded, and what would be spent more per hour. */
+  limit?: UsedLimit
+  askedNanos?: bigint
   /** Why a stream ended that could have gone on. */
   ending?: StreamEnding
   /** The offer that cannot be rented, and the instance of the caller's that used it up. */

@@ -6,20 +6,24 @@ import { printUsd } from './money.ts'
 
 const idTypes: Record<string, IdType> = {
   apiKeyId: 'ApiKey',
+  instanceIds: 'Instance',
   machineId: 'Machine',
   offerId: 'Offer',
+  spendLimitId: 'SpendLimit',
   sshKeyId: 'SshKey',
   templateId: 'Template',
   volumeId: 'Volume',
+  volumeIds: 'Volume',
   webhookId: 'Webhook',
 }
 const amounts: Record<string, string> = {
+  burnNanos: 'burnPerHour',
   computeNanos: 'computePricePerHour',
   creditNanos: 'credit',
   diskNanos: 'pricePerHour',
   minimumBidNanos: 'minimumBidPerHour',
 }
-const enums = ['mode', 'status', 'targetState']
+const enums = ['mode', 'status', 'targetState', 'window', 'action']
 
 /** What only operators know. */
 const untold = ['idempotencyKey']
@@ -38,7 +42,8 @@ export function printFacts(type: EventType, facts: Record<string, unknown>): Rec
 
 function spellingOf(type: EventType, name: string): [string, (value: unknown) => unknown] {
   const idType = idTypes[name]
-  if (idType) return [name, value => printId(idType, String(value))]
+  const printOf = (value: unknown) => printId(idType as IdType, String(value))
+  if (idType) return [name, value => (Array.isArray(value) ? value.map(printOf) : printOf(value))]
   if (name.endsWith('Nanos')) {
     const isBid = type === 'INSTANCE_BID_CHANGED' && name === 'computeNanos'
     return [

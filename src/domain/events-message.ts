@@ -29,6 +29,7 @@ const sentences: Record<EventType, string | ((facts: Facts, before: Facts) => st
   INSTANCE_LAUNCH_CHANGED: 'What it is made of the next time was changed.',
   INSTANCE_REBOOTED: 'It was asked to reboot.',
   INSTANCE_RECYCLED: 'Its container is to be made anew.',
+  INSTANCE_POLICY_CHANGED: 'What is arranged for it was changed.',
   INSTANCE_SSH_KEYS_CHANGED: 'The SSH keys that log in to it were changed.',
   TEMPLATE_SAVED: named('The template', 'saved'),
   TEMPLATE_DELETED: named('The template', 'deleted'),
@@ -39,7 +40,16 @@ const sentences: Record<EventType, string | ((facts: Facts, before: Facts) => st
   API_KEY_REVOKED: named('The API key', 'revoked'),
   VOLUME_CREATED: named('The volume', 'made'),
   VOLUME_DELETED: named('The volume', 'deleted'),
+  ACCOUNT_SPEND_LIMIT: ({ action }) =>
+    action === 'stop_running'
+      ? 'A spend limit is reached, and what it counts is stopped.'
+      : 'A spend limit is reached.',
+  SPEND_LIMIT_CHANGED: (_facts, before) =>
+    'amountNanos' in before ? 'A spend limit was changed or removed.' : 'A spend limit was set.',
   CREDIT_GRANTED: 'Credit was granted.',
+  ACCOUNT_LOW_CREDIT: ({ endsAt }) => `Credit ends at ${endsAt}, if everything goes on as it does.`,
+  ACCOUNT_CREDIT_ENDED: 'Credit has ended: what ran was stopped.',
+  ACCOUNT_DEBT: ({ destroysAt }) => `Credit is below zero: from ${destroysAt} on instances are destroyed, and volumes.`,
   WEBHOOK_CREATED: 'The webhook was made.',
   WEBHOOK_SECRET_ROTATED: 'The webhook was given a new secret.',
   WEBHOOK_TESTED: 'The webhook was tested.',
@@ -50,7 +60,12 @@ const sentences: Record<EventType, string | ((facts: Facts, before: Facts) => st
 const reasons: Record<string, string> = {
   OUTBID: 'Another bids more for them.',
   ON_DEMAND: 'They were rented on demand.',
+  SPEND_LIMIT: 'A spend limit is reached.',
   RENTAL_ENDED: 'Its machine left the market.',
+  NO_CREDIT: 'The credit of its account ended.',
+  DEBT: 'The credit of its account was below zero for too long.',
+  SCHEDULE: 'It was arranged so.',
+  COST_LIMIT: 'It had cost as much as was arranged.',
 }
 
 function because(reason: string | null): string {

@@ -13,6 +13,7 @@ export type BestWish = {
   terms: { interruptible: false; maxPriceNanos: bigint } | { interruptible: true; bidNanos: bigint }
   launch: LaunchWish
   templateHash?: string | undefined
+  policy?: RentWish['policy']
   maxAttempts: number
 }
 
@@ -27,8 +28,8 @@ export function checkAttempts({ maxAttempts: attempts }: BestWish): void {
 export type Attempt = { offerId: bigint; code: ErrorCode | null }
 
 /** Who wants the best now does not want to wait for it. */
-export function attemptWish({ terms, launch, templateHash }: BestWish, offerId: bigint): RentWish {
-  return { offerId, terms, launch, templateHash, cancelUnavailable: true }
+export function attemptWish({ terms, launch, templateHash, policy }: BestWish, offerId: bigint): RentWish {
+  return { offerId, terms, launch, templateHash, policy, cancelUnavailable: true }
 }
 
 /** What is looked for: what the renter asked for, and can be rented on these terms with this launch. */

@@ -19,7 +19,10 @@ function refuse(words: string, message: string): DomainError {
 /** A command to many instances: a change, or their destruction. */
 export type Command = { kind: 'change'; change: Change } | { kind: 'destroy' }
 
-export type Subject = Pick<Instance, 'id' | 'label' | 'targetState' | 'status' | 'destroyedAt'>
+export type Subject = Pick<Instance, 'id' | 'label' | 'targetState' | 'status' | 'destroyedAt' | 'stopAt'>
+
+/** Why instances may not start that could otherwise, by their ids. */
+export type StartRefusals = ReadonlyMap<bigint, string>
 
 /** What a command does to one instance: what is written to it, or why not. */
 export type Step =
@@ -29,23 +32,33 @@ export type Step =
   | { id: bigint; outcome: 'skipped' }
 
 /** One step per id, in the order of the ids. When `all` is asked for and one fails, nothing is done to the others. */
-export function planCommand(ids: readonly bigint[], subjects: Subject[], command: Command, all: boolean): Step[] {
+export function planCommand(
+  ids: readonly bigint[],
+  subjects: Subject[],
+  command: Command,
+  all: boolean,
+  refusals: StartRefusals = new Map(),
+): Step[] {
   const found = new Map(subjects.map(subject => [subject.id, subject]))
-  const steps = ids.map(id => stepFor(id, found.get(id), command))
+  const steps = ids.map(id => stepFor(id, found.get(id), command, refusals.get(id)))
   if (!all || steps.every(({ outcome }) => outcome !== 'failed')) return steps
   return steps.map(step => (step.outcome === 'failed' ? step : { id: step.id, outcome: 'skipped' }))
 }
 
-function stepFor(id: bigint, subject: Subject | undefined, command: Command): Step {
+function stepFor(id: bigint, subject: Subject | undefined, command: Command, noStart: string | undefined): Step {
   if (command.kind === 'destroy') {
     if (!subject) return { id, outcome: 'failed', error: notFound('Instance', id) }
     return subject.destroyedAt ? { id, outcome: 'unchanged' } : { id, outcome: 'applied', destroy: true }
   }
   if (!subject || subject.destroyedAt) return { id, outcome: 'failed', error: notFound('Instance', id) }
   const result = applyChange(subject, command.change)
-  if ('refusal' in result)
-    return { id, outcome: 'failed', error: new DomainError('INVALID_STATE', result.refusal, { instanceId: id }) }
+  if ('refusal' in result) return refused(id, result.refusal)
+  if (result.changes.targetState === 'running' && noStart !== undefined) return refused(id, noStart)
   return Object.keys(result.changes).length === 0
     ? { id, outcome: 'unchanged' }
     : { id, outcome: 'applied', ...result.changes }
+}
+
+function refused(id: bigint, refusal: string): Step {
+  return { id, outcome: 'failed', error: new DomainError('INVALID_STATE', refusal, { instanceId: id }) }
 }

@@ -1,6 +1,7 @@
 import { creditProblem } from './accounts.ts'
 import { DomainError, type Issue, invalidInput } from './errors.ts'
 import { bidTooLow, checkBid } from './instances-bid.ts'
+import { arrangementOf, type PolicyWish, policyIssues, policyWarnings } from './instances-policy-change.ts'
 import type { Launch, LaunchWish } from './launch.ts'
 import { settleLaunch } from './launch-merge.ts'
 import type { Machine } from './machines.ts'
@@ -21,6 +22,8 @@ export type RentWish = {
   launch: LaunchWish
   /** The hash of a template to begin with. */
   templateHash?: string | undefined
+  /** What is to happen to it by itself. */
+  policy?: PolicyWish | undefined
   /** Refuse what could not start at once, instead of letting it wait. */
   cancelUnavailable: boolean
 }
@@ -54,11 +57,18 @@ export function decideRent(wish: RentWish, facts: RentFacts, at: Date): Decision
   const { launch, issues } = settleLaunch(facts.template?.launch, wish.launch)
   const open = facts.listed && isOpen(facts.listed, at) ? facts.listed : undefined
   const mounts = launch ? volumeProblems(facts.volumes, launch, open?.machine.id) : []
+  const arranged = wish.policy ? policyIssues(arrangementOf(wish.policy), undefined, at) : []
   const misplaced = mounts.flatMap(({ details }) => details.issues ?? [])
   const reasons = [
     ...templateReasons(wish, facts),
     ...keyReasons(launch, facts),
-    ...inputReasons(wish, facts, [...issues, ...bidIssues(wish), ...lacksOf(open?.machine, launch), ...misplaced]),
+    ...inputReasons(wish, facts, [
+      ...issues,
+      ...bidIssues(wish),
+      ...arranged,
+      ...lacksOf(open?.machine, launch),
+      ...misplaced,
+    ]),
     // Before what its own instance did to a volume: who repeats a request is told that the offer was his.
     ...(open ? [] : [offerUnavailable(wish)]),
     ...mounts.filter(({ code }) => code !== 'INVALID_INPUT'),
@@ -66,7 +76,8 @@ export function decideRent(wish: RentWish, facts: RentFacts, at: Date): Decision
     ...(open ? priceReasons(wish, open, launch) : []),
   ]
   const computeNanos = wish.terms.interruptible ? wish.terms.bidNanos : facts.listed?.offer.computeNanos
-  return { launch, computeNanos, reasons, warnings: launch ? keyWarnings(launch, facts) : [] }
+  const warnings = [...(launch ? keyWarnings(launch, facts) : []), ...(open ? lateWarnings(wish, open) : [])]
+  return { launch, computeNanos, reasons, warnings }
 }
 
 type Listed = NonNullable<RentFacts['listed']>
@@ -93,6 +104,10 @@ export function sshKeyRequired(): DomainError {
 function keyWarnings({ vm, mode }: Launch, { sshKeys }: RentFacts): string[] {
   if (sshKeys > 0 || !takesSshKeys({ vm, mode })) return []
   return ['The account has no SSH key, so nobody can log in until one is registered and attached.']
+}
+
+function lateWarnings({ policy }: RentWish, { machine }: Listed): string[] {
+  return policy ? policyWarnings(arrangementOf(policy), machine.listedUntil) : []
 }
 
 function inputReasons(wish: RentWish, facts: RentFacts, issues: Issue[]): DomainError[] {
@@ -132,6 +147,12 @@ function priceReasons({ terms }: RentWish, { offer, machine }: Listed, launch: L
 export function storageRates({ storageNanos }: Machine, { diskMb, newVolumes }: Launch) {
   const volumes = newVolumes.map(volume => diskRate(storageNanos, newVolumesMb([volume])))
   return { diskNanos: diskRate(storageNanos, diskMb), volumesNanos: volumes.reduce((sum, rate) => sum + rate, 0n) }
+}
+
+/** What a rental costs per hour from its beginning: its disks, and its GPUs if it is to run. */
+export function rateOf(machine: Machine, launch: Launch, computeNanos: bigint): bigint {
+  const { diskNanos, volumesNanos } = storageRates(machine, launch)
+  return diskNanos + volumesNanos + (launch.targetState === 'running' ? computeNanos : 0n)
 }
 
 /** What the machine lacks for this launch, as far as both are known. */

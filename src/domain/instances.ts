@@ -59,6 +59,10 @@ export const reasonCodes = [
   'HOST_OFFLINE',
   'CONTAINER_LOST',
   'RENTAL_ENDED',
+  'NO_CREDIT',
+  'DEBT',
+  'SCHEDULE',
+  'COST_LIMIT',
 ] as const
 
 /** A public port that leads into an instance: what became of the wish. */
@@ -97,6 +101,11 @@ export type Instance = Block & {
   createdAt: Date
   startedAt: Date | null
   endsAt: Date
+  /** What its renter arranged. */
+  stopAt: Date | null
+  stopAtCostNanos: bigint | null
+  destroyAt: Date | null
+  destroyStoppedMs: bigint | null
   destroyedAt: Date | null
   /** When nothing was left of it on its machine. */
   removedAt: Date | null

@@ -15,6 +15,7 @@ const answers: Record<ErrorCode, { code: string; status?: number }> = {
   BID_TOO_LOW: { code: 'BID_TOO_LOW' },
   PRICE_CHANGED: { code: 'PRICE_CHANGED' },
   INSUFFICIENT_CREDIT: { code: 'INSUFFICIENT_CREDIT' },
+  SPEND_LIMIT_EXCEEDED: { code: 'SPEND_LIMIT_EXCEEDED' },
   SSH_KEY_REQUIRED: { code: 'SSH_KEY_REQUIRED' },
   INVALID_STATE: { code: 'INVALID_STATE' },
   VOLUME_UNAVAILABLE: { code: 'VOLUME_UNAVAILABLE' },

@@ -107,7 +107,44 @@ mutation Volume($storage: ID!) {
     variables: '{ "storage": "vof_1" }',
   },
   {
-    query: `# 12. Destroy: it ends rentals, and their disks with all
+    query: `# 12. Costs: what is left, for how long, and on what it
+# was spent in this month, hour by hour if you like.
+query Costs {
+  viewer {
+    credit
+    burnRate # Per hour, all together.
+    runwaySeconds
+    usage(bucket: MONTH, groupBy: [INSTANCE, KIND]) {
+      cost
+      buckets {
+        groups { instanceId volumeId kind cost }
+      }
+    }
+    ledger(first: 10) {
+      nodes {
+        kind
+        amount
+        balanceAfter
+        instanceId
+        periodStart
+        periodEnd
+        ratePerHour
+      }
+    }
+  }
+  instances(first: 10) {
+    nodes {
+      id
+      accruedCost
+      burnRate
+      burnRateWhenStopped
+    }
+  }
+}
+`,
+  },
+  {
+    query: `# 13. Destroy: it ends rentals, and their disks with all
 # that is on them. Volumes stay.
 mutation Destroy($instances: [ID!]!) {
   destroyInstances(input: { ids: $instances }) {

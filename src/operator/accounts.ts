@@ -21,13 +21,18 @@ export const accountCommands: Record<string, Command> = {
     },
   ),
   'account list': command(
-    { summary: 'Prints all accounts, with how many keys of each work and how many instances it has.', options: {} },
+    {
+      summary:
+        'Prints all accounts: what each has left now, what it costs per hour, how many keys work, how many instances it has.',
+      options: {},
+    },
     () => operations => listAccounts(operations),
   ),
 }
 
 async function* listAccounts({ accounts }: Parameters<ReturnType<Command['read']>>[0]) {
-  for await (const { postedNanos, createdAt, keys, instances, ...account } of everyRow(accounts.page)) {
-    yield { ...account, credit: printUsd(postedNanos), createdAt, keys, instances }
+  for await (const { creditNanos, burnNanos, createdAt, keys, instances, ...account } of everyRow(accounts.page)) {
+    const [credit, burnRate] = [printUsd(creditNanos), printUsd(burnNanos)]
+    yield { ...account, credit, burnRate, createdAt, keys, instances }
   }
 }

@@ -50,6 +50,13 @@ export function readAmount(option: string, text: string): bigint {
   throw new Error(`--${option} is an amount of dollars with at most nine places, not "${text}".`)
 }
 
+/** The same, which may be below zero. */
+export function readSigned(option: string, text: string): bigint {
+  const nanos = parseUsd(text)
+  if (nanos !== undefined) return nanos
+  throw new Error(`--${option} is an amount of dollars with at most nine places, or less than none, not "${text}".`)
+}
+
 export function readWhole(option: string, text: string, most = 9_999_999): number {
   if (/^\d{1,10}$/.test(text) && Number(text) > 0 && Number(text) <= most) return Number(text)
   throw new Error(`--${option} is a whole number from 1 to ${most}, not "${text}".`)

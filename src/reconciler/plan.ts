@@ -3,7 +3,6 @@ import { type InstanceStatus, isFinal, type Reason, type TargetState } from '../
 import type { Restart } from '../domain/instances-restart.ts'
 import { areSameKeys } from '../domain/ssh-keys.ts'
 import {
-  asked,
   exited,
   lost,
   neverUp,
@@ -15,6 +14,7 @@ import {
   restarting,
   started,
   starting,
+  stoppedFor,
   troubled,
   unreachable,
   waiting,
@@ -23,6 +23,8 @@ import {
 /** What is wished of an instance, and what was last written of it. */
 export type Wish = {
   targetState: TargetState
+  /** Why that was changed last; null while it is as it was rented. */
+  targetReason: string | null
   /** Whether the market gave it its GPUs. */
   granted: boolean
   interruptible: boolean
@@ -177,9 +179,9 @@ function planStopped(wish: Wish, truth: Seen): Plan {
       return isMissing(wish) ? end('unknown', lost) : { steps: [], status, reason, settled: true }
     case 'starting':
     case 'running':
-      return { steps: ['stop'], status: 'stopping', reason: reason ?? asked, settled: false }
+      return { steps: ['stop'], status: 'stopping', reason: reason ?? stoppedFor(wish.targetReason), settled: false }
     case 'stopping':
-      return { steps: [], status: 'stopping', reason: reason ?? asked, settled: false }
+      return { steps: [], status: 'stopping', reason: reason ?? stoppedFor(wish.targetReason), settled: false }
     case 'failed':
       return end('exited', truth)
     case 'preparing':
@@ -193,12 +195,14 @@ function planStopped(wish: Wish, truth: Seen): Plan {
 }
 
 /** What an instance is called that does not run and is not to: for want of GPUs, or because nobody wants it to. */
-function rest({ targetState, interruptible, hasRun, status }: Wish): {
+function rest({ targetState, targetReason, interruptible, hasRun, status }: Wish): {
   status: InstanceStatus
   reason: Reason | undefined
 } {
   if (targetState === 'running') return { status: 'scheduling', reason: interruptible && hasRun ? outbid : waiting }
-  return status === 'created' && !hasRun ? { status, reason: undefined } : { status: 'stopped', reason: asked }
+  return status === 'created' && !hasRun
+    ? { status, reason: undefined }
+    : { status: 'stopped', reason: stoppedFor(targetReason) }
 }
 
 function end(status: InstanceStatus, { code, message, exitCode }: Reason): Plan {

@@ -2,7 +2,19 @@
 
 import type { Reason } from '../domain/instances.ts'
 
-export const asked: Reason = { code: 'USER_REQUEST', message: 'It was asked to stop.' }
+const asked: Reason = { code: 'USER_REQUEST', message: 'It was asked to stop.' }
+/** What stops an instance that nobody asked to. */
+const unasked: Reason[] = [
+  { code: 'NO_CREDIT', message: 'The credit of its account ended.' },
+  { code: 'SCHEDULE', message: 'It was arranged to stop at this instant.' },
+  { code: 'COST_LIMIT', message: 'It had cost as much as was arranged.' },
+]
+
+/** Why an instance is to be stopped. */
+export function stoppedFor(targetReason: string | null): Reason {
+  return unasked.find(({ code }) => code === targetReason) ?? asked
+}
+
 export const outbid: Reason = {
   code: 'OUTBID',
   message: 'A higher bid or a rental on demand has its GPUs; it resumes when they are free.',

@@ -13,6 +13,7 @@ const answers: Record<ErrorCode, { status: number; error: string }> = {
   BID_TOO_LOW: { status: 400, error: 'invalid_price' },
   PRICE_CHANGED: { status: 409, error: 'price_changed' },
   INSUFFICIENT_CREDIT: { status: 400, error: 'insufficient_credit' },
+  SPEND_LIMIT_EXCEEDED: { status: 400, error: 'spend_limit_exceeded' },
   SSH_KEY_REQUIRED: { status: 400, error: 'no_ssh_key_for_vm' },
   INVALID_STATE: { status: 400, error: 'invalid_state' },
   VOLUME_UNAVAILABLE: { status: 409, error: 'volume_in_use' },

@@ -3,7 +3,15 @@ import { DomainError, renameIssues } from '../domain/errors.ts'
 import { maxIdsPerCommand } from '../domain/instances-command.ts'
 import { nanosOf } from '../domain/money.ts'
 import { RestFailure } from './errors.ts'
-import { done, neverAgain, noCredit, noSuchInstance, instanceParams as params, queued } from './instances-results.ts'
+import {
+  done,
+  neverAgain,
+  noCredit,
+  noSuchInstance,
+  overLimit,
+  instanceParams as params,
+  queued,
+} from './instances-results.ts'
 import { setState } from './instances-state.ts'
 import { type Route, route } from './route.ts'
 
@@ -19,7 +27,7 @@ function stateRoute(verb: 'start' | 'stop', targetState: 'running' | 'stopped'):
     operation: 'instances.update',
     params,
     result: z.union([done, queued]),
-    failures: [noSuchInstance, ...(verb === 'start' ? [neverAgain, noCredit] : [])],
+    failures: [noSuchInstance, ...(verb === 'start' ? [neverAgain, noCredit, overLimit] : [])],
     answer: async ({ services, actor, params: { id } }) => await setState({ services, actor }, id, { targetState }),
   })
 }
@@ -81,6 +89,7 @@ export const instanceActionRoutes: Route[] = [
       { status: 400, error: 'invalid_price', when: 'The bid is under the least that the host accepts.' },
       { status: 400, error: 'invalid_state', when: 'It never runs again, or no bid wins its GPUs now.' },
       noCredit,
+      overLimit,
     ],
     answer: async ({ services, actor, params: { id }, body: { price } }) => {
       const bid = price === undefined ? undefined : nanosOf(price)

@@ -38,6 +38,11 @@ export const noCredit: Failure = {
   error: 'insufficient_credit',
   when: 'The account has nothing left to spend.',
 }
+export const overLimit: Failure = {
+  status: 400,
+  error: 'spend_limit_exceeded',
+  when: 'A spend limit of the account, or of the key that it counts for, does not allow it.',
+}
 export const neverAgain: Failure = {
   status: 400,
   error: 'invalid_state',

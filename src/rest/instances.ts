@@ -9,6 +9,7 @@ import {
   neverAgain,
   noCredit,
   noSuchInstance,
+  overLimit,
   instanceParams as params,
   queued,
   repeated,
@@ -59,6 +60,7 @@ function rentRoute(method: 'PUT' | 'POST', operationId: string): Route {
         when: 'A virtual machine needs an SSH key that is registered before.',
       },
       noCredit,
+      overLimit,
     ],
     answer: async ({ services, actor, params: { id }, body, idempotencyKey }) => {
       const renting = services.instances.rent(actor, readRent(id, body), idempotencyKey)
@@ -120,6 +122,7 @@ export const instanceRoutes: Route[] = [
     failures: [
       { status: 404, error: 'invalid_args', when: 'None of the instances exists, or none is yours.' },
       noCredit,
+      overLimit,
     ],
     answer: async ({ services, actor, body: { ids = [], state, label } }) => {
       const change = { targetState: state, label }
@@ -138,7 +141,7 @@ export const instanceRoutes: Route[] = [
     params,
     body: updateBody,
     result: z.union([done, queued]),
-    failures: [noSuchInstance, neverAgain, noCredit],
+    failures: [noSuchInstance, neverAgain, noCredit, overLimit],
     answer: async ({ services, actor, params: { id }, body: { state, label } }) =>
       await setState({ services, actor }, id, { targetState: state, label }),
   }),

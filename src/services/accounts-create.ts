@@ -7,7 +7,7 @@ import { findAccount, readEmail } from './accounts.ts'
 import { checkGrant, grantTo } from './accounts-credit.ts'
 import { factsOf } from './api-keys.ts'
 import { makeApiKey, type NewApiKey } from './api-keys-identity.ts'
-import { lockBalance } from './billing-meters.ts'
+import { lockBalance } from './billing-balance.ts'
 import type { DataDeps } from './deps.ts'
 import { recordEvents } from './events.ts'
 

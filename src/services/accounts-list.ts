@@ -1,5 +1,7 @@
 import { Prisma } from '../database/generated/client.ts'
+import { type Standing, standingOf } from '../domain/billing.ts'
 import { findAccount } from './accounts.ts'
+import { readBalances } from './billing-balance.ts'
 import type { DataDeps } from './deps.ts'
 
 const { sql } = Prisma
@@ -9,7 +11,10 @@ type AccountSummary = {
   id: number
   email: string
   name: string
-  postedNanos: bigint
+  /** What it has left now. */
+  creditNanos: bigint
+  /** What it costs per hour now. */
+  burnNanos: bigint
   createdAt: Date
   /** Keys that work. */
   keys: number
@@ -25,15 +30,23 @@ export function accountListOperations({ database, now }: DataDeps) {
 
     /** So many accounts after the one with this id, in the order of ids. */
     async page(after: number, limit: number): Promise<AccountSummary[]> {
+      const at = now()
       const rows = await database.rows(sql`
-        SELECT a.id, a.email, a.name, a.posted_nanos, a.created_at,
+        SELECT a.id, a.email, a.name, a.created_at,
           (SELECT count(*)::int FROM api_keys k WHERE k.account_id = a.id AND k.revoked_at IS NULL
-            AND (k.expires_at IS NULL OR k.expires_at > ${now()})),
+            AND (k.expires_at IS NULL OR k.expires_at > ${at})),
           (SELECT count(*)::int FROM instances i WHERE i.account_id = a.id AND i.destroyed_at IS NULL)
         FROM accounts a WHERE a.id > ${after} ORDER BY a.id LIMIT ${limit}`)
+      const balances = await readBalances(
+        database,
+        rows.map(([id]) => id as number),
+        at,
+      )
+      const standings = new Map(balances.map(balance => [balance.accountId, standingOf(balance)]))
       return rows.map(row => {
-        const [id, email, name, postedNanos, createdAt, keys, instances] = row
-        return { id, email, name, postedNanos, createdAt, keys, instances } as AccountSummary
+        const [id, email, name, createdAt, keys, instances] = row as [number, string, string, Date, number, number]
+        const { creditNanos, burnNanos } = standings.get(id) as Standing
+        return { id, email, name, creditNanos, burnNanos, createdAt, keys, instances }
       })
     },
   }

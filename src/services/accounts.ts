@@ -5,7 +5,7 @@ import type { Actor } from '../domain/actor.ts'
 import { type Standing, standingOf } from '../domain/billing.ts'
 import { DomainError, invalidInput } from '../domain/errors.ts'
 import { authorise } from './authorise.ts'
-import { readBalance } from './billing-meters.ts'
+import { readBalance } from './billing-balance.ts'
 import type { DataDeps } from './deps.ts'
 
 export function accountServices({ database, now }: DataDeps) {

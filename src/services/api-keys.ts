@@ -7,6 +7,7 @@ import { DomainError, invalidInput, notFound } from '../domain/errors.ts'
 import { lacksOf, printLack } from '../domain/permissions-cover.ts'
 import { makeApiKey } from './api-keys-identity.ts'
 import { authorise } from './authorise.ts'
+import { refuseLimited } from './billing-limits.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
 import { once, type Plain } from './idempotency.ts'
@@ -45,6 +46,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'now' | 'secrets'>)
         const at = now()
         if (expiresAt && expiresAt <= at) throw invalidInput([{ path: 'expiresAt', message: 'is in the past.' }])
         await lockKeys(tx, actor, at)
+        await refuseLimited(tx, actor)
         const { row, key } = makeApiKey({ name, permissions, expiresAt })
         const [made] = await tx.rows(sql`
           INSERT INTO api_keys (account_id, name, public_id, secret_hash, permissions, expires_at, created_at)
@@ -68,6 +70,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'now' | 'secrets'>)
       const { result, replayed } = await once(deps, actor, request, async tx => {
         const at = now()
         await lockKeys(tx, actor, at)
+        if (kept.id !== actor.apiKeyId) await refuseLimited(tx, actor)
         const { row, key } = makeApiKey(kept)
         const [made] = await tx.rows(sql`
           UPDATE api_keys SET public_id = ${row.publicId}, secret_hash = ${row.secretHash}, last_used_at = NULL

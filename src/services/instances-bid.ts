@@ -8,10 +8,14 @@ import type { Machine } from '../domain/machines.ts'
 import { bidToWin } from '../domain/market.ts'
 import { needCredit } from './accounts.ts'
 import { authorise, authoriseEach } from './authorise.ts'
-import { changeRate, lockBalance } from './billing-meters.ts'
+import { lockBalance } from './billing-balance.ts'
+import { refuseBeyondLimits } from './billing-limits-refuse.ts'
+import { changeRate } from './billing-meters.ts'
+import { computeRates } from './billing-spent.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
 import { findInstances } from './instances.ts'
+import { arrange } from './instances-policy-facts.ts'
 import { claimsOn, lockMachine, settleMarket } from './market.ts'
 
 const { sql } = Prisma
@@ -73,16 +77,26 @@ export function bidServices(deps: Deps) {
     if (outcome === 'unchanged') return false
     if (outcome === 'raised') await needCredit(tx, actor, at)
 
-    // As of now: who bid as much before comes first.
+    // As of now: who bid as much before comes first. Who is stopped wants nothing, and is stopped for as long as before.
     const written = await tx.rows(sql`
-      UPDATE instances SET compute_nanos = ${bidNanos}, claimed_at = ${at}
+      UPDATE instances SET compute_nanos = ${bidNanos},
+        claimed_at = CASE target_state WHEN 'running' THEN ${at} ELSE claimed_at END
       WHERE id = ${id} AND account_id = ${accountId} AND interruptible AND destroyed_at IS NULL RETURNING id`)
     if (written.length !== 1) throw new Error(`Instance ${id} was changed by somebody who did not wait for its lock.`)
     const [before, after] = [{ computeNanos: String(bidder.computeNanos) }, { computeNanos: String(bidNanos) }]
     const event = { type: 'INSTANCE_BID_CHANGED' as const, accountId, apiKeyId, instanceId: id }
     await recordEvents(tx, [{ ...event, before, after, reason: 'USER_REQUEST' }], at)
     await settleMarket(tx, machine, at)
-    await changeRate(tx, await lockBalance(tx, accountId, at), id, bidNanos)
+    const account = await lockBalance(tx, accountId, at)
+    await changeRate(tx, account, id, bidNanos)
+    await arrange(tx, account, id, at)
+    if (outcome === 'lowered' || bidder.targetState === 'stopped') return true
+    const rateNanos = bidNanos - bidder.computeNanos
+    await refuseBeyondLimits(
+      tx,
+      account,
+      (await computeRates(tx, [id])).map(rate => ({ ...rate, rateNanos })),
+    )
     return true
   }
 
@@ -100,7 +114,7 @@ export function bidServices(deps: Deps) {
    */
   async function lockLiving(tx: Transaction, machineId: number): Promise<void> {
     await tx.rows(sql`
-      SELECT id FROM instances WHERE machine_id = ${machineId} AND destroyed_at IS NULL ORDER BY id FOR UPDATE`)
+      SELECT id FROM instances WHERE machine_id = ${machineId} AND destroyed_at IS NULL ORDER BY id FOR NO KEY UPDATE`)
   }
 
   async function bidderIn(tx: Transaction, id: bigint): Promise<Bidder | undefined> {

@@ -6,7 +6,9 @@ import { type Command, checkIds, planCommand, type Step } from '../domain/instan
 import { checkLabel } from '../domain/launch.ts'
 import { needCredit } from './accounts.ts'
 import { authoriseEach } from './authorise.ts'
+import { refuseStarts } from './billing-limits-refuse.ts'
 import type { Deps } from './deps.ts'
+import { startRefusals } from './instances-policy-facts.ts'
 import { followMarkets, lockInstances, writeSteps } from './instances-write.ts'
 
 export type CommandOptions = {
@@ -52,15 +54,18 @@ export function commandServices({ database, now }: Deps) {
     const { steps, machines } = await transaction(database.pool, async tx => {
       if (command.kind === 'change' && command.change.targetState === 'running') await needCredit(tx, actor, at)
       const locked = await lockInstances(tx, ids, actor.accountId)
+      const starts = command.kind === 'change' && command.change.targetState === 'running'
       const steps = planCommand(
         ids,
         locked.map(({ subject }) => subject),
         command,
         all,
+        starts ? await startRefusals(tx, ids, at) : undefined,
       )
-      if (dryRun) return { steps, machines: [] }
       const cause = { apiKeyId: actor.apiKeyId, reason: 'USER_REQUEST' }
-      return { steps, machines: await writeSteps(tx, cause, steps, locked, at) }
+      const machines = dryRun ? [] : await writeSteps(tx, cause, steps, locked, at)
+      await refuseStarts(tx, actor.accountId, steps, { dryRun, at })
+      return { steps, machines }
     })
     await followMarkets(database, machines, at)
     return steps

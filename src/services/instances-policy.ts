@@ -3,9 +3,11 @@
 import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import { nextPolicy, type PolicyFacts } from '../domain/instances-policy.ts'
+import { lockBalance } from './billing-balance.ts'
 import type { DataDeps } from './deps.ts'
 import { recordEvents } from './events.ts'
-import { followMarkets, type Locked, lockInstances, writeSteps } from './instances-write.ts'
+import { arrange, policyFactsOf } from './instances-policy-facts.ts'
+import { followMarkets, isArranged, type Locked, lapsedEvent, lockInstances, writeSteps } from './instances-write.ts'
 
 const { sql } = Prisma
 
@@ -24,7 +26,7 @@ export function policyServices({ database, now }: DataDeps) {
         UPDATE instances SET policy_leased_until = ${leasedUntil} WHERE id IN (
           SELECT id FROM instances
           WHERE policy_due_at <= ${at} AND (policy_leased_until IS NULL OR policy_leased_until <= ${at})
-          ORDER BY policy_due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+          ORDER BY policy_due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
         ) RETURNING id`)
       return rows.map(([id]) => ({ instanceId: id as bigint, leasedUntil }))
     },
@@ -33,56 +35,67 @@ export function policyServices({ database, now }: DataDeps) {
      * Does what is due, and writes what comes next, in one transaction; the market follows in another. Whoever finds that
      * it was done, or is not due any more, writes what comes next and no more.
      */
-    async perform({ instanceId, leasedUntil }: PolicyLease): Promise<void> {
+    async perform(lease: PolicyLease): Promise<void> {
       const at = now()
-      const machines = await transaction(database.pool, async tx => {
-        const [locked] = await lockInstances(tx, [instanceId])
-        const facts = await factsOf(tx, instanceId, leasedUntil)
-        if (!locked || !facts) return []
-        const moved = await execute(tx, locked, facts, at)
-        const after = await factsOf(tx, instanceId, leasedUntil)
-        await tx.rows(sql`
-          UPDATE instances SET policy_leased_until = NULL, policy_due_at = ${after && nextPolicy(after, at)?.at}
-          WHERE id = ${instanceId}`)
-        return moved
-      })
+      const machines = await transaction(database.pool, tx => performIn(tx, lease, at))
       await followMarkets(database, machines, at)
     },
   }
 }
 
+/** The machines whose market that moves. */
+async function performIn(tx: Transaction, { instanceId, leasedUntil }: PolicyLease, at: Date): Promise<number[]> {
+  const [locked] = await lockInstances(tx, [instanceId])
+  // A lease that ran out may have been taken by another.
+  const [held] = await tx.rows(sql`
+    UPDATE instances SET policy_leased_until = NULL WHERE id = ${instanceId} AND policy_leased_until = ${leasedUntil}
+    RETURNING ${isArranged}`)
+  if (!locked || !held) return []
+  const account = held[0] === true ? await lockBalance(tx, locked.accountId, at) : undefined
+  // Before anything is charged for what is done: it may be late, and its meters end when it should have been done.
+  if (account) await arrange(tx, account, instanceId, at)
+  const facts = async () => (await policyFactsOf(tx, [instanceId])).get(instanceId) as PolicyFacts
+  const moved = await execute(tx, locked, await facts(), at)
+  if (account) await arrange(tx, account, instanceId, at)
+  else {
+    const next = nextPolicy(await facts(), at)?.at ?? null
+    await tx.rows(sql`UPDATE instances SET policy_due_at = ${next}::timestamptz WHERE id = ${instanceId}`)
+  }
+  return moved
+}
+
 /** Does what comes next, if its instant has come. The machines whose market that moves are returned. */
-async function execute(tx: Transaction, { subject, ...rest }: Locked, facts: PolicyFacts, at: Date): Promise<number[]> {
+async function execute(tx: Transaction, locked: Locked, facts: PolicyFacts, at: Date): Promise<number[]> {
   const policy = nextPolicy(facts, at)
   if (!policy || policy.at > at) return []
+  const { subject, accountId } = locked
   const { id } = subject
   switch (policy.deed) {
     case 'announce': {
       await tx.rows(sql`UPDATE instances SET announced_at = ${at} WHERE id = ${id}`)
       const after = { endsAt: facts.endsAt.toISOString() }
-      await recordEvents(tx, [{ type: 'INSTANCE_ENDING', accountId: rest.accountId, instanceId: id, after }], at)
+      await recordEvents(tx, [{ type: 'INSTANCE_ENDING', accountId, instanceId: id, after }], at)
       return []
+    }
+    case 'lapse':
+      await lapse(tx, locked, at)
+      return []
+    case 'stop': {
+      const reason = policy.code
+      const moved = await writeSteps(tx, { reason }, [{ id, outcome: 'applied', targetState: 'stopped' }], [locked], at)
+      if (reason === 'SCHEDULE') await lapse(tx, locked, at)
+      return moved
     }
     case 'destroy': {
       const { code, message } = policy.reason
       await tx.rows(sql`UPDATE instances SET reason_code = ${code}, reason_message = ${message} WHERE id = ${id}`)
-      return await writeSteps(
-        tx,
-        { reason: code },
-        [{ id, outcome: 'applied', destroy: true }],
-        [{ subject, ...rest }],
-        at,
-      )
+      return await writeSteps(tx, { reason: code }, [{ id, outcome: 'applied', destroy: true }], [locked], at)
     }
   }
 }
 
-/** What decides over an instance that is still ours; undefined when its lease ran out and it may have been taken by another. */
-async function factsOf(tx: Transaction, id: bigint, leasedUntil: Date): Promise<PolicyFacts | undefined> {
-  const [row] = await tx.rows(sql`
-    SELECT created_at, ends_at, destroyed_at, announced_at FROM instances
-    WHERE id = ${id} AND policy_leased_until = ${leasedUntil}`)
-  if (!row) return undefined
-  const [createdAt, endsAt, destroyedAt, announcedAt] = row as [Date, Date, Date | null, Date | null]
-  return { createdAt, endsAt, destroyedAt, announcedAt }
+/** What was arranged for an instant is done with: who starts it afterwards has it run. */
+async function lapse(tx: Transaction, { subject: { id, stopAt }, accountId }: Locked, at: Date): Promise<void> {
+  await tx.rows(sql`UPDATE instances SET stop_at = NULL WHERE id = ${id}`)
+  await recordEvents(tx, [lapsedEvent({ accountId, instanceId: id, stopAt })], at)
 }

@@ -76,7 +76,7 @@ export function relaunchServices({ database, now, secrets }: Deps) {
   ): Promise<Relaunchable & { templateHash: string | null }> {
     const [row] = await tx.rows(sql`
       SELECT status, launch, registry_login, secret_env, disk_mb, template_hash FROM instances
-      WHERE id = ${id} AND account_id = ${accountId} AND destroyed_at IS NULL FOR UPDATE`)
+      WHERE id = ${id} AND account_id = ${accountId} AND destroyed_at IS NULL FOR NO KEY UPDATE`)
     if (!row) throw notFound('Instance', id)
     const [status, config, login, secretEnv, diskMb, templateHash] = row as [
       ...[InstanceStatus, LaunchConfig, Buffer | null, Buffer | null, number, string | null],

@@ -4,7 +4,8 @@ import { Prisma } from '../database/generated/client.ts'
 import { columnsOf, insertAll } from '../database/rows.ts'
 import type { Transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
-import { nextPolicy } from '../domain/instances-policy.ts'
+import { nextPolicy, noArrangement } from '../domain/instances-policy.ts'
+import { arrangementOf, changedParts, policyFacts } from '../domain/instances-policy-change.ts'
 import { choosePorts } from '../domain/instances-ports.ts'
 import type { RentedOffer, RentWish } from '../domain/instances-rent.ts'
 import type { Launch } from '../domain/launch.ts'
@@ -72,9 +73,14 @@ async function insert(
   const { diskMb, label, targetState, vm, registry, volumes: _, newVolumes: __, ...settings } = launch
   const { env, secrets: secretEnv } = partSecrets(settings.env)
   const life = { createdAt: at, endsAt: machine.listedUntil, destroyedAt: null, announcedAt: null }
+  const arrangement = arrangementOf(wish.policy ?? {})
+  const wished = { targetState, claimedAt: at, status: 'created' as const, statusChangedAt: at, computeNanos }
   const row = {
     ...life,
-    policyDueAt: nextPolicy(life, at)?.at ?? null,
+    ...arrangement,
+    ...wished,
+    // It costs nothing yet. As soon as it does, that is looked at anew.
+    policyDueAt: nextPolicy({ ...life, ...arrangement, ...wished, meters: [] }, at)?.at ?? null,
     accountId: actor.accountId,
     apiKeyId: actor.apiKeyId,
     machineId: machine.id,
@@ -91,12 +97,8 @@ async function insert(
     idempotencyKey,
     diskMb,
     interruptible: wish.terms.interruptible,
-    computeNanos,
     storageNanos: machine.storageNanos,
     diskNanos: diskRate(machine.storageNanos, diskMb),
-    targetState,
-    claimedAt: at,
-    statusChangedAt: at,
     dueAt: at,
   }
   const [inserted] = await tx.rows(sql`${insertAll('instances', instanceColumns, [row])} RETURNING id`)
@@ -117,10 +119,13 @@ async function takeRoom(tx: Transaction, machine: Machine, instanceId: bigint, l
 }
 
 /** Of what is started only what is no secret. */
-function createdEvent({ accountId, apiKeyId }: Actor, { template, launch, offer, machine, computeNanos }: Agreement) {
+function createdEvent({ accountId, apiKeyId }: Actor, agreement: Agreement) {
+  const { wish, template, launch, offer, machine, computeNanos } = agreement
   const { image, mode, label, diskMb, targetState } = launch
   const [offerId, price] = [String(offer.id), String(computeNanos)]
   const settings = { image, mode, label, diskMb, targetState, templateHash: template?.hash ?? null }
-  const after = { ...settings, offerId, machineId: machine.id, computeNanos: price }
+  const arrangement = arrangementOf(wish.policy ?? {})
+  const arranged = policyFacts(arrangement, changedParts(arrangement, noArrangement))
+  const after = { ...settings, offerId, machineId: machine.id, computeNanos: price, ...arranged }
   return { type: 'INSTANCE_CREATED' as const, accountId, apiKeyId, after, reason: 'USER_REQUEST' }
 }

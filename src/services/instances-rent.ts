@@ -3,14 +3,17 @@ import type { Transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import type { Instance } from '../domain/instances.ts'
 import { whatIsAsked } from '../domain/instances-asked.ts'
-import { decideRent, type RentWish, sshKeyRequired } from '../domain/instances-rent.ts'
+import { decideRent, type RentWish, rateOf, sshKeyRequired } from '../domain/instances-rent.ts'
 import { getsSshKeys } from '../domain/ssh-keys.ts'
 import { instanceApiKey } from './api-keys-identity.ts'
 import { authorise } from './authorise.ts'
-import { lockBalance, openMeters } from './billing-meters.ts'
+import { lockBalance } from './billing-balance.ts'
+import { refuseBeyondLimits } from './billing-limits-refuse.ts'
+import { openMeters } from './billing-meters.ts'
 import type { Deps } from './deps.ts'
 import { once, type Request } from './idempotency.ts'
 import { findInstances } from './instances.ts'
+import { arrange } from './instances-policy-facts.ts'
 import { factsOf } from './instances-rent-facts.ts'
 import { saveRental } from './instances-rent-save.ts'
 import { settleMarket } from './market.ts'
@@ -85,6 +88,9 @@ export async function rentIn(
   if (launch.vm && keys === 0) throw sshKeyRequired()
   const account = await lockBalance(tx, actor.accountId, at)
   await openMeters(tx, account, { apiKeyId: actor.apiKeyId, instanceIds: [instanceId], volumeIds })
+  if (wish.policy) await arrange(tx, account, instanceId, at)
+  const rateNanos = rateOf(listed.machine, launch, computeNanos)
+  await refuseBeyondLimits(tx, account, [{ apiKeyId: actor.apiKeyId, rateNanos }])
   return { instanceId: String(instanceId), warnings }
 }
 

@@ -53,7 +53,7 @@ export async function askRestart(
 ): Promise<void> {
   const [row] = await tx.rows(sql`
     SELECT target_state, status, interruptible, restart FROM instances
-    WHERE id = ${id} AND account_id = ${accountId} AND destroyed_at IS NULL FOR UPDATE`)
+    WHERE id = ${id} AND account_id = ${accountId} AND destroyed_at IS NULL FOR NO KEY UPDATE`)
   if (!row) throw notFound('Instance', id)
   const [targetState, status, interruptible, restart] = row
   const asked = applyRestart({ id, targetState, status, interruptible, restart } as Restartable, kind)

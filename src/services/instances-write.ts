@@ -5,7 +5,9 @@ import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { TargetState } from '../domain/instances.ts'
 import type { Step, Subject } from '../domain/instances-command.ts'
-import { computeOf, lockBalance, ofInstances, stopMeters } from './billing-meters.ts'
+import { lockBalance } from './billing-balance.ts'
+import { stopMeters } from './billing-meters.ts'
+import { computeOf, ofInstances } from './billing-sql.ts'
 import { type NewEvent, recordEvents } from './events.ts'
 import { lockMachine, settleMarket } from './market.ts'
 
@@ -18,11 +20,11 @@ export type Cause = { apiKeyId?: number; reason: string }
 /** Takes instances in the order of all who take several; those of one account alone, if that is asked for. */
 export async function lockInstances(tx: Transaction, ids: readonly bigint[], owner?: number): Promise<Locked[]> {
   const rows = await tx.rows(sql`
-    SELECT id, label, target_state, status, destroyed_at, account_id, machine_id FROM instances
+    SELECT id, label, target_state, status, destroyed_at, stop_at, account_id, machine_id FROM instances
     WHERE id = ANY(${ids.map(String)}::bigint[]) AND (${owner ?? null}::int IS NULL OR account_id = ${owner ?? null})
-    ORDER BY id FOR UPDATE`)
-  return rows.map(([id, label, targetState, status, destroyedAt, accountId, machineId]) => ({
-    subject: { id, label, targetState, status, destroyedAt } as Subject,
+    ORDER BY id FOR NO KEY UPDATE`)
+  return rows.map(([id, label, targetState, status, destroyedAt, stopAt, accountId, machineId]) => ({
+    subject: { id, label, targetState, status, destroyedAt, stopAt } as Subject,
     accountId: accountId as number,
     machineId: machineId as number,
   }))
@@ -41,20 +43,26 @@ export async function writeSteps(
     const step = steps.find(({ id }) => id === subject.id)
     if (step?.outcome !== 'applied') return []
     const { label = subject.label, targetState = subject.targetState, destroy = false } = step
-    return [{ ...one, label, targetState, destroy, moves: destroy || targetState !== subject.targetState }]
+    const starts = !destroy && targetState === 'running' && subject.targetState === 'stopped'
+    const moves = destroy || targetState !== subject.targetState
+    // An instant to stop at that came while it was stopped does not stop it now.
+    const lapses = starts && subject.stopAt !== null && subject.stopAt <= at
+    return [{ ...one, label, targetState, destroy, moves, lapses }]
   })
   const of = <Value>(value: (change: (typeof changes)[number]) => Value) => changes.map(value)
   await tx.rows(sql`
     UPDATE instances SET label = new.label, target_state = new.target_state,
       destroyed_at = CASE WHEN new.destroy THEN ${at}::timestamptz END,
-      policy_due_at = CASE WHEN new.destroy THEN NULL ELSE policy_due_at END,
+      stop_at = CASE WHEN new.lapses THEN NULL ELSE stop_at END,
+      policy_due_at = CASE WHEN new.destroy THEN NULL WHEN new.moves AND ${isArranged} THEN ${at} ELSE policy_due_at END,
+      target_reason = CASE WHEN instances.target_state <> new.target_state THEN ${cause.reason} ELSE target_reason END,
       claimed_at = CASE WHEN instances.target_state <> new.target_state THEN ${at} ELSE claimed_at END,
       generation = generation + new.moves::int, due_at = CASE WHEN new.moves THEN ${at} ELSE due_at END
     FROM unnest(
       ${of(({ subject }) => String(subject.id))}::bigint[], ${of(({ label }) => label)}::text[],
       ${of(({ targetState }) => targetState)}::target_state[], ${of(({ destroy }) => destroy)}::boolean[],
-      ${of(({ moves }) => moves)}::boolean[]
-    ) AS new(id, label, target_state, destroy, moves) WHERE instances.id = new.id`)
+      ${of(({ moves }) => moves)}::boolean[], ${of(({ lapses }) => lapses)}::boolean[]
+    ) AS new(id, label, target_state, destroy, moves, lapses) WHERE instances.id = new.id`)
   await recordEvents(
     tx,
     changes.flatMap(change => eventsOf(cause, change)),
@@ -64,7 +72,10 @@ export async function writeSteps(
   return [...new Set(changes.filter(({ moves }) => moves).map(({ machineId }) => machineId))]
 }
 
-type Written = Locked & { label: string | null; targetState: TargetState; destroy: boolean }
+/** For what something is arranged, so that others must decide when it is next. */
+export const isArranged = sql`num_nonnulls(stop_at, stop_at_cost_nanos, destroy_at, destroy_stopped_ms) > 0`
+
+type Written = Locked & { label: string | null; targetState: TargetState; destroy: boolean; lapses: boolean }
 
 /** What is stopped costs no GPUs from now on, and what is destroyed nothing. */
 async function stopCharging(tx: Transaction, changes: Written[], at: Date): Promise<void> {
@@ -78,7 +89,7 @@ async function stopCharging(tx: Transaction, changes: Written[], at: Date): Prom
   }
 }
 
-function eventsOf(cause: Cause, { subject, accountId, label, targetState, destroy }: Written): NewEvent[] {
+function eventsOf(cause: Cause, { subject, accountId, label, targetState, destroy, lapses }: Written): NewEvent[] {
   const event = { ...cause, accountId, instanceId: subject.id }
   const [oldState, newState] = [{ targetState: subject.targetState }, { targetState }]
   const [oldLabel, newLabel] = [{ label: subject.label }, { label }]
@@ -87,10 +98,24 @@ function eventsOf(cause: Cause, { subject, accountId, label, targetState, destro
     ...(targetState !== subject.targetState
       ? [{ ...event, type: 'INSTANCE_TARGET_CHANGED' as const, before: oldState, after: newState }]
       : []),
+    ...(lapses ? [lapsedEvent({ accountId, instanceId: subject.id, stopAt: subject.stopAt })] : []),
     ...(label !== subject.label
       ? [{ ...event, type: 'INSTANCE_LABEL_CHANGED' as const, before: oldLabel, after: newLabel }]
       : []),
   ]
+}
+
+/** An instant to stop at has come, and is over. */
+export function lapsedEvent({
+  stopAt,
+  ...about
+}: {
+  accountId: number
+  instanceId: bigint
+  stopAt: Date | null
+}): NewEvent {
+  const before = { stopAt: stopAt?.toISOString() ?? null }
+  return { ...about, type: 'INSTANCE_POLICY_CHANGED', before, after: { stopAt: null }, reason: 'SCHEDULE' }
 }
 
 /** Lets each market follow what was written, in a transaction of its own. One that can't does when the instances are looked at. */

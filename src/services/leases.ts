@@ -12,6 +12,8 @@ export type Lease = {
   generation: number
   attempts: number
   targetState: TargetState
+  /** Why that was changed last; null while it is as it was rented. */
+  targetReason: string | null
   status: InstanceStatus
   interruptible: boolean
   granted: boolean
@@ -36,6 +38,6 @@ export type Lease = {
 /** Whether the instance is still ours, and locked now. A lease that ran out may have been taken by another. */
 export async function isHeld(tx: Transaction, { instanceId, leasedUntil }: Lease): Promise<boolean> {
   const rows = await tx.rows(Prisma.sql`
-    SELECT id FROM instances WHERE id = ${instanceId} AND leased_until = ${leasedUntil} FOR UPDATE`)
+    SELECT id FROM instances WHERE id = ${instanceId} AND leased_until = ${leasedUntil} FOR NO KEY UPDATE`)
   return rows.length === 1
 }

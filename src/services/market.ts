@@ -15,7 +15,7 @@ const offerColumns = columnsOf(Prisma.OfferScalarFieldEnum)
  * this first, so that nobody decides on what another is changing.
  */
 export async function lockMachine(tx: Transaction, id: number): Promise<Machine | undefined> {
-  return await findMachine(tx, id, Prisma.sql`FOR UPDATE`)
+  return await findMachine(tx, id, Prisma.sql`FOR NO KEY UPDATE`)
 }
 
 /** A machine as it is now, which may be changing. */
@@ -132,7 +132,7 @@ async function grant(tx: Transaction, machine: Machine, claims: Claim[], granted
 function wakeOf(moved: Claim[], at: Date): Prisma.Sql {
   return Prisma.sql`
     UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id IN (
-      SELECT id FROM instances WHERE id = ANY(${moved.map(({ instanceId }) => String(instanceId))}::bigint[]) ORDER BY id FOR UPDATE
+      SELECT id FROM instances WHERE id = ANY(${moved.map(({ instanceId }) => String(instanceId))}::bigint[]) ORDER BY id FOR NO KEY UPDATE
     ) RETURNING id, account_id`
 }
 

@@ -28,6 +28,7 @@ export function measureServices({ database, now }: DataDeps) {
         database.rows(sql`
           ${due('instances', 'instances', 'due_at', 'leased_until')}
           UNION ALL ${due('policies', 'instances', 'policy_due_at', 'policy_leased_until')}
+          UNION ALL ${due('billing', 'accounts', 'billing_due_at', 'billing_leased_until')}
           UNION ALL ${due('webhooks', 'webhook_deliveries', 'due_at', 'leased_until')}`),
         // By the clock of the database, as is when a transaction began. Those of other databases hold readers back too.
         database.rows(sql`

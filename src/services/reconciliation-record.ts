@@ -5,8 +5,12 @@ import type { Transaction } from '../database/transaction.ts'
 import { type InstanceStatus, isFinal, type Reason } from '../domain/instances.ts'
 import type { Restart } from '../domain/instances-restart.ts'
 import type { Machine } from '../domain/machines.ts'
-import { computeOf, lockBalance, ofInstances, refundBeyond, startCompute, stopMeters } from './billing-meters.ts'
+import { lockBalance } from './billing-balance.ts'
+import { startCompute, stopMeters } from './billing-meters.ts'
+import { refundBeyond } from './billing-refunds.ts'
+import { computeOf, ofInstances } from './billing-sql.ts'
 import { recordEvents } from './events.ts'
+import { arrange } from './instances-policy-facts.ts'
 import { isHeld, type Lease } from './leases.ts'
 import { changeRoom, lockMachine, relistMarket } from './market.ts'
 import { releaseVolumes } from './volumes-rent.ts'
@@ -80,7 +84,10 @@ async function meter(tx: Transaction, lease: Lease, { status, seenAt }: Finding,
   const isLost = (status === 'offline' || status === 'unknown') && !isFinal(lease.status) && !destroyed
   if (runs === lease.charged && !isLost) return
   const account = await lockBalance(tx, accountId, at)
-  if (runs) return await startCompute(tx, account, instanceId)
+  if (runs) {
+    await startCompute(tx, account, instanceId)
+    return await arrange(tx, account, instanceId, at)
+  }
   if (!isLost) return await stopMeters(tx, account, computeOf([instanceId]))
   const [row] = await tx.rows(sql`SELECT seen_at FROM instances WHERE id = ${instanceId}`)
   // Nobody knows what became of it after it was seen last.
@@ -112,7 +119,7 @@ async function lockHeirs(tx: Transaction, { instanceId, machineId }: Lease): Pro
   await tx.rows(sql`
     SELECT id FROM instances WHERE id = ${instanceId} OR id IN (
       SELECT holder_id FROM gpus WHERE machine_id = ${machineId} AND occupant_id = ${instanceId}
-    ) ORDER BY id FOR UPDATE`)
+    ) ORDER BY id FOR NO KEY UPDATE`)
 }
 
 /** Frees the GPUs for those who hold them and wait. True when there was something to free. */
@@ -157,7 +164,8 @@ async function writeStatus(tx: Transaction, lease: Lease, { status, reason }: Fi
   const written = await tx.rows(sql`
     UPDATE instances SET status = ${status}::instance_status, reason_code = ${reason?.code ?? null},
       reason_message = ${reason?.message ?? null}, exit_code = ${reason?.exitCode ?? null},
-      status_changed_at = CASE WHEN status = ${status}::instance_status THEN status_changed_at ELSE ${at} END
+      status_changed_at = CASE WHEN status = ${status}::instance_status THEN status_changed_at ELSE ${at} END,
+      policy_due_at = CASE WHEN destroy_stopped_ms IS NULL THEN policy_due_at ELSE ${at} END
     WHERE id = ${instanceId} AND (status <> ${status}::instance_status OR reason_code IS DISTINCT FROM ${reason?.code ?? null})
     AND destroyed_at IS NULL RETURNING id`)
   if (written.length === 0) return

@@ -49,7 +49,7 @@ export function createTurns(database: Database): (turn: Turn) => Promise<bigint[
         FROM longest WHERE id NOT IN (SELECT id FROM turns)
       ), taken AS MATERIALIZED (
         SELECT i.id, i.account_id, c.step FROM candidates c JOIN instances i ON i.id = c.id AND ${isFree}
-        ORDER BY c.step, c.place, c.since LIMIT ${limit} FOR UPDATE OF i SKIP LOCKED
+        ORDER BY c.step, c.place, c.since LIMIT ${limit} FOR NO KEY UPDATE OF i SKIP LOCKED
       )
       UPDATE instances SET leased_until = ${leasedUntil} FROM taken WHERE instances.id = taken.id
       RETURNING instances.id, taken.account_id, taken.step`)

@@ -37,14 +37,14 @@ export function reconciliationServices({ database, now, secrets }: Deps) {
       // Asked afterwards and at once: a statement that takes rows sees them as they are when it takes them, but
       // everything beside them, such as the GPUs, as it was when it began.
       const rows = await database.rows(sql`
-        SELECT i.id, i.account_id, i.machine_id, i.generation, i.attempts, i.target_state, i.status, i.interruptible,
+        SELECT i.id, i.account_id, i.machine_id, i.generation, i.attempts, i.target_state, i.target_reason, i.status, i.interruptible,
           EXISTS (SELECT FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id),
           i.started_at IS NOT NULL, i.destroyed_at IS NOT NULL, i.vm, i.launch ->> 'mode', ${sshKeysOfInstance},
           coalesce(i.reason_code = 'MACHINE_ERROR', false), ${isCharged}, i.restart, i.destroyed_at, i.status_changed_at, i.unreachable_at, i.unconfirmed_at
         FROM instances i WHERE i.id = ANY(${taken.map(String)}::bigint[]) AND i.leased_until = ${leasedUntil}`)
       return rows.map(row => {
-        const [instanceId, accountId, machineId, generation, attempts, targetState, status, interruptible, ...rest] =
-          row
+        const [instanceId, accountId, machineId, generation, attempts, ...standing] = row
+        const [targetState, targetReason, status, interruptible, ...rest] = standing
         const [granted, hasRun, destroyed, vm, mode, keys, refused, charged, restart, ...instants] = rest as [
           ...[boolean, boolean, boolean, boolean],
           LaunchConfig['mode'],
@@ -55,10 +55,12 @@ export function reconciliationServices({ database, now, secrets }: Deps) {
         ]
         const [destroyedAt, statusChangedAt, unreachableAt, unconfirmedAt] = instants
         const sshKeys = takesSshKeys({ vm, mode }) ? keys : null
-        const facts = { instanceId, accountId, machineId, leasedUntil, generation, attempts, targetState, status }
+        const facts = { instanceId, accountId, machineId, leasedUntil, generation, attempts, status }
+        const target = { targetState, targetReason }
         const times = { destroyedAt, statusChangedAt, unreachableAt, unconfirmedAt }
         return {
           ...facts,
+          ...target,
           interruptible,
           granted,
           charged,

@@ -1,10 +1,17 @@
+import type { Rules } from '../domain/billing-work.ts'
 import { accountOperations, accountServices } from './accounts.ts'
 import { accountCreateOperations } from './accounts-create.ts'
 import { creditOperations } from './accounts-credit.ts'
+import { accountLedgerOperations } from './accounts-ledger.ts'
 import { accountListOperations } from './accounts-list.ts'
 import { apiKeyServices } from './api-keys.ts'
 import { identityServices } from './api-keys-identity.ts'
 import { apiKeyOperations } from './api-keys-operations.ts'
+import { costServices } from './billing-costs.ts'
+import { ledgerServices } from './billing-ledger.ts'
+import { limitServices } from './billing-limits.ts'
+import { usageServices } from './billing-usage.ts'
+import { billingServices } from './billing-work.ts'
 import type { DataDeps, Deps } from './deps.ts'
 import { historyServices } from './events-history.ts'
 import { outboxServices } from './events-outbox.ts'
@@ -19,6 +26,7 @@ import { commandServices } from './instances-command.ts'
 import { executeServices } from './instances-execute.ts'
 import { logServices } from './instances-logs.ts'
 import { policyServices } from './instances-policy.ts'
+import { policySetServices } from './instances-policy-set.ts'
 import { quoteServices } from './instances-quote.ts'
 import { relaunchServices } from './instances-relaunch.ts'
 import { rentServices } from './instances-rent.ts'
@@ -52,6 +60,7 @@ export function createServices(deps: Deps) {
   return {
     accounts: accountServices(deps),
     apiKeys: { ...identityServices(deps), ...apiKeyServices(deps) },
+    billing: { ...costServices(deps), ...ledgerServices(deps), ...usageServices(deps), ...limitServices(deps) },
     events: { ...historyServices(deps), ...watchServices(deps) },
     gpuModels: gpuModelServices(deps),
     instances: {
@@ -64,6 +73,7 @@ export function createServices(deps: Deps) {
       ...bidServices(deps),
       ...restartServices(deps),
       ...relaunchServices(deps),
+      ...policySetServices(deps),
       ...instanceWatchServices(deps),
       ...logServices(deps),
       ...executeServices(deps),
@@ -86,6 +96,7 @@ export function createOperations(deps: DataDeps) {
       ...accountCreateOperations(deps),
       ...accountListOperations(deps),
       ...creditOperations(deps),
+      ...accountLedgerOperations(deps),
     },
     apiKeys: apiKeyOperations(deps),
     machines: {
@@ -121,6 +132,11 @@ export function createReconciliation(deps: Deps) {
 /** What happens to instances by itself. No face has it. */
 export function createPolicies(deps: DataDeps) {
   return policyServices(deps)
+}
+
+/** What happens to accounts by itself, for their money. No face has it. */
+export function createBilling(deps: DataDeps, rules: Rules) {
+  return billingServices(deps, rules)
 }
 
 /** What is deleted since nobody needs it any more. No face has it. */

@@ -63,7 +63,7 @@ export async function lockTakers(tx: Transaction, { accountId }: Actor, ids: rea
   const rows = await tx.rows(sql`
     SELECT id, vm, launch ->> 'mode', status FROM instances
     WHERE id = ANY(${ids.map(String)}::bigint[]) AND account_id = ${accountId} AND destroyed_at IS NULL
-    ORDER BY id FOR UPDATE`)
+    ORDER BY id FOR NO KEY UPDATE`)
   const found = new Map(
     rows.map(([id, vm, mode, status]) => [id, { vm, mode, status } as Parameters<typeof whyNoSshKeys>[0]]),
   )

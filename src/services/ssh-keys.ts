@@ -74,7 +74,7 @@ async function deleteIn(tx: Transaction, actor: Actor, id: number, at: Date): Pr
   const having = sql`
     SELECT id FROM instances WHERE id IN (SELECT instance_id FROM instance_ssh_keys WHERE ssh_key_id = ${String(id)}::bigint)
     AND account_id = ${accountId} AND NOT vm AND destroyed_at IS NULL ORDER BY id`
-  const taken = (await tx.rows(sql`${having} FOR UPDATE`)).map(([instanceId]) => instanceId)
+  const taken = (await tx.rows(sql`${having} FOR NO KEY UPDATE`)).map(([instanceId]) => instanceId)
   const [key] = await tx.rows(sql`
     SELECT name, fingerprint FROM ssh_keys WHERE id = ${String(id)}::bigint AND account_id = ${accountId}
     AND deleted_at IS NULL FOR UPDATE`)

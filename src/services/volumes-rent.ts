@@ -23,7 +23,7 @@ const attachmentColumns = columnsOf(Prisma.VolumeAttachmentScalarFieldEnum)
  */
 export async function volumesFor(
   tx: Transaction,
-  { accountId }: Actor,
+  { accountId }: Pick<Actor, 'accountId'>,
   ids: bigint[],
   { lock }: { lock: boolean } = { lock: true },
 ): Promise<VolumeFacts[]> {
@@ -33,7 +33,7 @@ export async function volumesFor(
     LEFT JOIN volume_attachments a ON a.volume_id = v.id AND a.released_at IS NULL
     LEFT JOIN instances i ON i.id = a.instance_id
     WHERE v.id = ANY(${ids.map(String)}::bigint[]) AND v.account_id = ${accountId} AND v.deleted_at IS NULL
-    ORDER BY v.id ${lock ? sql`FOR UPDATE OF v` : empty}`)
+    ORDER BY v.id ${lock ? sql`FOR NO KEY UPDATE OF v` : empty}`)
   return rows.map(([id, machineId, instanceId, removing]) => ({ id, machineId, instanceId, removing }) as VolumeFacts)
 }
 

@@ -2,16 +2,19 @@ import { Prisma } from '../database/generated/client.ts'
 import { transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { DomainError, invalidInput, notFound } from '../domain/errors.ts'
+import { diskRate } from '../domain/money.ts'
 import { diskMbOf } from '../domain/offers.ts'
 import { agreeVolume, newVolumeIssues, offersStorage, type Volume, volumeInUse } from '../domain/volumes.ts'
 import { needCredit } from './accounts.ts'
 import { authorise } from './authorise.ts'
-import { lockBalance, openMeters, stopMeters } from './billing-meters.ts'
+import { lockBalance } from './billing-balance.ts'
+import { refuseBeyondLimits } from './billing-limits-refuse.ts'
+import { openMeters } from './billing-meters.ts'
 import type { Deps } from './deps.ts'
-import { recordEvents } from './events.ts'
 import { once } from './idempotency.ts'
 import { changeRoom, lockMachine, relistMarket } from './market.ts'
 import { findVolumes } from './volumes.ts'
+import { deleteVolume } from './volumes-delete.ts'
 import { insertVolumes, volumesFor } from './volumes-rent.ts'
 
 const { sql } = Prisma
@@ -53,6 +56,8 @@ export function volumeChangeServices(deps: Deps) {
         await relistMarket(tx, await changeRoom(tx, machine, { diskMb: -sizeMb }), at)
         const account = await lockBalance(tx, actor.accountId, at)
         await openMeters(tx, account, { apiKeyId: actor.apiKeyId, volumeIds: [id as bigint] })
+        const rateNanos = diskRate(machine.storageNanos, sizeMb)
+        await refuseBeyondLimits(tx, account, [{ apiKeyId: actor.apiKeyId, rateNanos }])
         return { id: String(id) }
       })
       // Also when it was deleted since: a repetition is answered as the first request was.
@@ -73,15 +78,7 @@ export function volumeChangeServices(deps: Deps) {
         const [volume] = await volumesFor(tx, actor, [id])
         if (!volume) throw notFound('Volume', id)
         if (volume.instanceId !== null) throw volumeInUse(id, volume.instanceId, volume.removing)
-        const [deleted] = await tx.rows(sql`
-          UPDATE volumes SET deleted_at = ${at} WHERE id = ${id} AND deleted_at IS NULL RETURNING size_mb, name`)
-        const [sizeMb, name] = deleted as [number, string]
-        await relistMarket(tx, await changeRoom(tx, machine, { diskMb: sizeMb }), at)
-        const { accountId, apiKeyId } = actor
-        const before = { volumeId: String(id), name, sizeMb, machineId: machine.id }
-        const event = { type: 'VOLUME_DELETED' as const, accountId, apiKeyId, before, reason: 'USER_REQUEST' }
-        await recordEvents(tx, [event], at)
-        await stopMeters(tx, await lockBalance(tx, accountId, at), sql`m.volume_id = ${id}`)
+        await deleteVolume(tx, { ...actor, reason: 'USER_REQUEST' }, machine, id, at)
       })
     },
   }

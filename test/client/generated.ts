@@ -94,6 +94,7 @@ export type ErrorCode =
   | 'NO_OFFER_RENTED'
   | 'OFFER_UNAVAILABLE'
   | 'PRICE_CHANGED'
+  | 'SPEND_LIMIT_EXCEEDED'
   | 'SSH_KEY_REQUIRED'
   | 'VOLUME_UNAVAILABLE';
 
@@ -120,6 +121,13 @@ export type InstanceKind =
   | 'CONTAINER'
   | 'VM';
 
+export type InstancePolicyInput = {
+  destroyAt?: string | null | undefined;
+  destroyWhenStoppedFor?: number | null | undefined;
+  stopAt?: string | null | undefined;
+  stopAtCost?: string | null | undefined;
+};
+
 export type InstanceSpecInput = {
   diskGb?: number | null | undefined;
   env?: Array<EnvVarInput>;
@@ -130,6 +138,7 @@ export type InstanceSpecInput = {
   langUtf8?: boolean;
   mode?: LaunchModeInput | null | undefined;
   onStart?: string | null | undefined;
+  policy?: InstancePolicyInput | null | undefined;
   ports?: Array<PortMappingInput>;
   pythonUtf8?: boolean;
   registry?: RegistryCredentialInput | null | undefined;
@@ -306,6 +315,10 @@ export type PermissionOperation =
   | 'API_KEYS_LIST'
   | 'API_KEYS_RESET'
   | 'API_KEYS_REVOKE'
+  | 'BILLING_LEDGER'
+  | 'BILLING_SET_SPEND_LIMIT'
+  | 'BILLING_SPEND_LIMITS'
+  | 'BILLING_USAGE'
   | 'EVENTS_LIST'
   | 'EVENTS_WATCH'
   | 'GPU_MODELS_LIST'
@@ -323,6 +336,7 @@ export type PermissionOperation =
   | 'INSTANCES_REBOOT'
   | 'INSTANCES_RECYCLE'
   | 'INSTANCES_RENT'
+  | 'INSTANCES_SET_POLICY'
   | 'INSTANCES_UPDATE'
   | 'INSTANCES_WATCH'
   | 'MACHINES_GET'
@@ -539,6 +553,8 @@ type Refusal_OfferUnavailableError_Fragment = { code: ErrorCode, message: string
 
 type Refusal_PriceChangedError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
 
+type Refusal_SpendLimitExceededError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+
 type Refusal_SshKeyRequiredError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
 
 type Refusal_VolumeUnavailableError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
@@ -554,6 +570,7 @@ export type RefusalFragment =
   | Refusal_NotFoundError_Fragment
   | Refusal_OfferUnavailableError_Fragment
   | Refusal_PriceChangedError_Fragment
+  | Refusal_SpendLimitExceededError_Fragment
   | Refusal_SshKeyRequiredError_Fragment
   | Refusal_VolumeUnavailableError_Fragment
 ;
@@ -586,6 +603,7 @@ export type QuoteQuery = { rentQuote: { rentable: boolean, waits: boolean, price
       | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
       | { __typename: 'OfferUnavailableError', code: ErrorCode, message: string, retryable: boolean }
       | { __typename: 'PriceChangedError', code: ErrorCode, message: string, retryable: boolean }
+      | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retryable: boolean }
       | { __typename: 'SshKeyRequiredError', code: ErrorCode, message: string, retryable: boolean }
       | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retryable: boolean }
     >, launch: { image: string, mode: LaunchMode, onStart: string | null, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } } | null } };
@@ -604,6 +622,7 @@ export type RentMutation = { rentInstance:
     | { __typename: 'OfferUnavailableError', code: ErrorCode, message: string, retryable: boolean, yourInstance: { id: string } | null, alternatives: Array<{ id: string, pricePerHour: string }> }
     | { __typename: 'PriceChangedError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'RentInstanceSuccess', replayed: boolean, warnings: Array<string>, instance: { id: string, status: InstanceStatus, pricePerHour: string } }
+    | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'SshKeyRequiredError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retryable: boolean }
    };
@@ -620,6 +639,7 @@ export type RentBestMutation = { rentBestOffer:
     | { __typename: 'NoOfferRentedError', code: ErrorCode, message: string, retryable: boolean, attempts: Array<{ offerId: string, failure: ErrorCode | null }> }
     | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'RentBestOfferSuccess', attempts: Array<{ offerId: string, failure: ErrorCode | null }>, instance: { id: string, gpuName: string, pricePerHour: string, rentalType: RentalType } }
+    | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'SshKeyRequiredError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retryable: boolean }
    };
@@ -652,6 +672,7 @@ export type ChangeBidMutation = { changeBid:
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
     | { __typename: 'InvalidStateError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retryable: boolean }
    };
 
 export type DestroyMutationVariables = Exact<{
@@ -673,9 +694,11 @@ export type DestroyMutation = { destroyInstances:
           | { code: ErrorCode, message: string, retryable: boolean }
           | { code: ErrorCode, message: string, retryable: boolean }
           | { code: ErrorCode, message: string, retryable: boolean }
+          | { code: ErrorCode, message: string, retryable: boolean }
          | null }> }
     | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retryable: boolean }
    };
 
 export type SaveTemplateMutationVariables = Exact<{
@@ -711,6 +734,7 @@ export type CreateVolumeMutation = { createVolume:
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
     | { __typename: 'OfferUnavailableError', code: ErrorCode, message: string, retryable: boolean, yourInstance: { id: string } | null, alternatives: Array<{ id: string, pricePerHour: string }> }
     | { __typename: 'PriceChangedError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retryable: boolean }
    };
 
 export type DeleteVolumeMutationVariables = Exact<{

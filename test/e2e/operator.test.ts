@@ -45,7 +45,7 @@ async function file(name: string, content: string): Promise<string> {
 
 describe('an operator', () => {
   it('lists accounts, a line of JSON each', async () => {
-    const zero = { name: '', credit: '0', createdAt: expect.any(String), keys: 1, instances: 0 }
+    const zero = { name: '', credit: '0', burnRate: '0', createdAt: expect.any(String), keys: 1, instances: 0 }
     expect(await list('account', 'list')).toEqual([
       { id: 1, email: 'ada@example.com', ...zero },
       { id: 2, email: 'host@example.com', ...zero },
@@ -58,6 +58,18 @@ describe('an operator', () => {
     expect(await berth(env, ...grant, '--reason', 'welcome')).toEqual({ code: 0, errors: '', result })
     expect(await berth(env, ...grant)).toEqual({ code: 0, errors: '', result: { ...result, replayed: true } })
     expect(await list('account', 'list')).toMatchObject([{ credit: '25.5' }, { credit: '0' }])
+  })
+
+  it('adjusts credit for a reason, and reads the ledger', async () => {
+    const adjust = ['credit', 'adjust', '--account', 'ada@example.com', '--amount', '-0.5', '--reason', 'given twice']
+    const result = { account: 'ada@example.com', amount: '-0.5', before: '25.5', after: '25', replayed: false }
+    expect(await berth(env, ...adjust)).toEqual({ code: 0, errors: '', result })
+    const [first, second] = await list('ledger', 'list', '--account', 'ada@example.com')
+    expect(first).toMatchObject({ kind: 'top_up', amount: '25.5', balanceAfter: '25.5', idempotencyKey: 't-1' })
+    const nothing = { instanceId: null, volumeId: null, periodStart: null, periodEnd: null, ratePerHour: null }
+    expect(second).toMatchObject({
+      ...{ kind: 'adjustment', amount: '-0.5', balanceAfter: '25', reason: 'given twice', ...nothing },
+    })
   })
 
   it('lists keys and ends them', async () => {
@@ -171,7 +183,7 @@ describe('what the README says of operating', () => {
     const help = run('src/cli.ts', ['help'], env)
     await help.exit
     const commands = [...help.output().matchAll(/^ {2}(\w+ \w+)/gm)].map(([, name]) => name as string)
-    expect(commands).toHaveLength(14)
+    expect(commands).toHaveLength(16)
     expect(commands.filter(name => !chapter.includes(`\`${name}`))).toEqual([])
     const [, csv = ''] = /```csv\n(.*?)```/s.exec(chapter) ?? []
     const path = await file('readme.csv', csv)

@@ -56,8 +56,8 @@ const rest = async (method: string, path: string, body?: object) => {
 const statusOf = async (id: number) => (await rest('GET', `/instances/${id}/`)).instances.actual_status
 
 describe('what the README says of renting', () => {
-  it('is a walk over REST, and one over GraphQL in ten parts', () => {
-    expect(blocks).toHaveLength(11)
+  it('is a walk over REST, and one over GraphQL in eleven parts', () => {
+    expect(blocks).toHaveLength(12)
   })
 
   it('works over REST', async () => {
@@ -68,7 +68,8 @@ describe('what the README says of renting', () => {
 
   it('works over GraphQL', async () => {
     const answers = await paste(...graphql)
-    const [read, stopped, destroyed, registered, quoted, rented, repeated, best, bid, mounted, ...keys] = answers
+    const [read, stopped, destroyed, registered, quoted, rented, repeated, best, bid, arranged, mounted, ...keys] =
+      answers
     expect(read).toMatchObject({ data: { instance: { actions: expect.any(Array) } } })
     expect(stopped).toMatchObject({ data: { updateInstance: { instance: { status: expect.any(String) } } } })
     expect(destroyed).toEqual({ data: { destroyInstances: { items: [{ outcome: 'APPLIED' }] } } })
@@ -94,6 +95,8 @@ describe('what the README says of renting', () => {
       },
     })
     expect(bid).toMatchObject({ data: { changeBid: { instance: { bidPerHour: '0.25' } } } })
+    const policy = { stopAt: null, stopAtCost: '2.5', destroyAt: null, destroyWhenStoppedFor: 86_400 }
+    expect(arranged).toMatchObject({ data: { setInstancePolicy: { instance: { policy } } } })
     const volumes = [{ mountPath: '/data', volume: { id: 'vol_1', name: 'data', sizeGb: 50 } }]
     expect(mounted).toMatchObject({ data: { rentBestOffer: { instance: { volumes } } } })
     const id = expect.stringMatching(/^key_\d+$/)
@@ -102,14 +105,14 @@ describe('what the README says of renting', () => {
     expect(revoked).toEqual({ data: { revokeApiKey: { revokedId: id } } })
     const pageInfo = { endCursor: expect.any(String) }
     expect(happened).toMatchObject({ data: { events: { nodes: expect.any(Array), pageInfo } } })
-    expect(answers).toHaveLength(13)
+    expect(answers).toHaveLength(14)
   })
 
   it('works again, as what is repeated with its idempotency key happens once', async () => {
     const answers = await paste(...graphql)
     expect(answers[3]).toMatchObject({ data: { registerSshKey: { code: 'CONFLICT' } } })
     expect(answers[7]).toMatchObject({ data: { rentBestOffer: { replayed: true } } })
-    expect(answers).toHaveLength(13)
+    expect(answers).toHaveLength(14)
   })
 })
 
@@ -135,6 +138,31 @@ describe('what the README says of the inside of an instance', () => {
     expect(followed).toMatchObject({ data: { instanceLogs: line } })
     const [rebooted] = await paste(define, `INSTANCE=ins_${id}\n`, anew)
     expect(rebooted).toMatchObject({ data: { rebootInstance: { instance: { status: 'RUNNING' } } } })
+  })
+})
+
+describe('what the README says of money', () => {
+  it('can be asked', async () => {
+    const [, money = ''] = /\n## Money\n(.*?)\n## /s.exec(readme) ?? []
+    const asked = [...money.matchAll(/```sh\n(.*?)```/gs)].map(([, commands]) => commands as string)
+    const [define = ''] = /^BERTH=.*?\n}\n/ms.exec(graphql[0] ?? '') ?? []
+    const [standing, ledger, usage, limited, ...more] = await paste(define, ...asked)
+    const amount = expect.stringMatching(/^\d+(\.\d{1,9})?$/)
+    const viewer = { credit: amount, burnRate: amount, runwaySeconds: expect.any(Number) }
+    const nodes = expect.arrayContaining([
+      expect.objectContaining({ accruedCost: amount, burnRateWhenStopped: amount }),
+    ])
+    expect(standing).toMatchObject({ data: { viewer, instances: { nodes } } })
+    expect(ledger).toMatchObject({ data: { viewer: { ledger: { nodes: expect.any(Array) } } } })
+    expect(usage).toMatchObject({ data: { viewer: { usage: { cost: amount, buckets: expect.any(Array) } } } })
+    const spendLimit = { window: 'DAY', amount: '200', used: amount, action: 'STOP_RUNNING', reachedAt: null }
+    expect(limited).toMatchObject({ data: { setSpendLimit: { spendLimit } } })
+    const [other, read, lifted] = more
+    expect(read).toMatchObject({
+      data: { viewer: { spendLimits: [{ window: 'DAY' }, { window: 'HOUR', amount: '40' }] } },
+    })
+    for (const answer of [other, lifted])
+      expect(answer).toEqual({ data: { setSpendLimit: { __typename: 'SetSpendLimitSuccess' } } })
   })
 })
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../support/app.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
+import { rentalsOf } from '../support/rentals.ts'
 
 let app: TestApp
 let other: Gateway
@@ -138,6 +139,72 @@ describe('credit that is granted', () => {
   })
 })
 
+describe('credit that is adjusted', () => {
+  const adjust = (amountNanos: bigint, more: { idempotencyKey?: string; reason?: string } = {}) =>
+    app.operations.accounts.adjustCredit(email, { amountNanos, reason: 'a mistake', ...more })
+
+  it('is given or taken, below zero as well, and is in the ledger and the history with why', async () => {
+    const { account, apiKey } = await newAccount()
+    const [beforeNanos, afterNanos] = [1_000_000_000n, -500_000_001n]
+    expect(await adjust(-1_500_000_001n)).toEqual({ email, beforeNanos, afterNanos, replayed: false })
+    expect(await creditOf(apiKey)).toBe(-0.500000001)
+    expect(await adjust(3n)).toMatchObject({ afterNanos: -499_999_998n })
+    expect(await grantsOf(account.id)).toMatchObject([
+      { before: { creditNanos: '1000000000' }, after: { creditNanos: '-500000001' }, reason: 'a mistake' },
+      { before: { creditNanos: '-500000001' }, after: { creditNanos: '-499999998' }, reason: 'a mistake' },
+    ])
+    const lines = await app.operations.accounts.ledgerPage(account.id, 0, 10)
+    expect(
+      lines.map(({ kind, amountNanos, balanceAfterNanos, reason }) => [kind, amountNanos, balanceAfterNanos, reason]),
+    ).toEqual([
+      ['top_up', 1_000_000_000n, 1_000_000_000n, null],
+      ['adjustment', -1_500_000_001n, -500_000_001n, 'a mistake'],
+      ['adjustment', 3n, -499_999_998n, 'a mistake'],
+    ])
+    const [, second] = lines
+    expect(await app.operations.accounts.ledgerPage(account.id, lines[0]?.id as number, 1)).toEqual([second])
+  })
+
+  it('is so once for each idempotency key, which no grant shares', async () => {
+    await newAccount()
+    const first = await adjust(-5n, { idempotencyKey: 'ticket 8' })
+    expect(await adjust(-5n, { idempotencyKey: 'ticket 8' })).toEqual({ ...first, replayed: true })
+    await expect(adjust(-6n, { idempotencyKey: 'ticket 8' })).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
+    await adjust(5n, { idempotencyKey: 'ticket 9' })
+    await expect(grant(5n, { idempotencyKey: 'ticket 9' })).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
+  })
+
+  it('is by something, for a reason, and within what can be written', async () => {
+    const { account } = await newAccount()
+    await expect(adjust(0n, { reason: '' })).rejects.toThrow('amount: must not be 0. reason: must not be empty.')
+    const most = 999_999_999_000_000_000n
+    await expect(adjust(most)).rejects.toThrow('amount: would give the account more than 999999999 $.')
+    await expect(adjust(-most - 1_000_000_001n)).rejects.toThrow(
+      'amount: would leave the account less than -999999999 $.',
+    )
+    expect(await grantsOf(account.id)).toEqual([])
+  })
+
+  it('leaves what ran before paid for: GPUs are charged until it is taken, and no longer', async () => {
+    const { apiKey, account } = await newAccount()
+    const { rentTo } = rentalsOf(app)
+    const id = await rentTo(apiKey, 'running')
+    const [meter] = await app.sql(`SELECT since FROM meters WHERE instance_id = ${id} AND kind = 'compute'`)
+    const { since } = meter as { since: Date }
+    const left = since.getTime() + 3_600_000 - app.clock.now().getTime()
+    app.clock.advance(left)
+    const [listed] = await app.operations.accounts.page(account.id - 1, 1)
+    expect(listed).toMatchObject({ burnNanos: 404_000_000n })
+    await adjust(-1_000_000_000n)
+    const [entry] = await app.sql(`SELECT amount_nanos FROM ledger_entries l JOIN meters m ON m.id = l.meter_id
+      WHERE m.instance_id = ${id} AND l.kind = 'compute' ORDER BY l.id LIMIT 1`)
+    expect(entry).toEqual({ amount_nanos: '-400000000' })
+    app.clock.advance(3_600_000)
+    expect(await creditOf(apiKey)).toBeLessThan(-0.4)
+    expect(await creditOf(apiKey)).toBeGreaterThan(-0.42)
+  })
+})
+
 describe('keys', () => {
   it('are listed without their secrets, and end by id or by name', async () => {
     const { account, apiKey } = await newAccount()
@@ -185,7 +252,14 @@ it('accounts are listed in pages, with the keys that work and the instances that
   await operations.createApiKey(email, { permissions: null, name: 'new' })
   await apiKeys.revoke(email, { name: 'old' })
   const [row] = await operations.page(account.id - 1, 5)
-  expect(row).toMatchObject({ id: account.id, email, postedNanos: 1_000_000_000n, keys: 2, instances: 0 })
+  expect(row).toMatchObject({
+    id: account.id,
+    email,
+    creditNanos: 1_000_000_000n,
+    burnNanos: 0n,
+    keys: 2,
+    instances: 0,
+  })
   const all = (await app.sql('SELECT id FROM accounts ORDER BY id')).map(row => (row as { id: number }).id)
   expect((await operations.page(0, 2)).map(({ id }) => id)).toEqual(all.slice(0, 2))
   expect((await operations.page(all[0] as number, 2)).map(({ id }) => id)).toEqual(all.slice(1, 3))

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { schemaDrift } from '../../prisma/drift.ts'
 import { createApp } from '../../src/app.ts'
 import { type Database, openDatabase } from '../../src/database/client.ts'
@@ -10,7 +10,7 @@ import { openServer, withDatabase } from '../../src/database/server.ts'
 import { transaction } from '../../src/database/transaction.ts'
 import { createLog } from '../../src/http/log.ts'
 import { startApp } from '../support/app.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { createDatabase, serverUrl, type TestDatabase } from '../support/database.ts'
 import { listMachines } from '../support/factories.ts'
 
 describe('the migrations', () => {
@@ -53,7 +53,7 @@ describe('the database of DATABASE_URL', () => {
     `The database that DATABASE_URL names cannot be used: ${why}. See that it runs, and that the URL is right.`
 
   it('is tried before anything else', async () => {
-    expect(await open(inject('serverUrl'))).toBeUndefined()
+    expect(await open(serverUrl())).toBeUndefined()
   })
 
   it.each([
@@ -68,7 +68,7 @@ describe('the database of DATABASE_URL', () => {
   })
 
   it('is named when the server has none of that name', async () => {
-    const message = await open(withDatabase(inject('serverUrl'), 'nothing'))
+    const message = await open(withDatabase(serverUrl(), 'nothing'))
     expect(message).toBe(refusal('database "nothing" does not exist'))
   })
 })
@@ -83,6 +83,7 @@ describe('a gateway that starts', () => {
       eventRetentionDays: 90,
       startTimeoutMs: 60_000,
       offlineGraceMs: 60_000,
+      debtGraceMs: 60_000,
     }
     const options = {
       graphiql: false,

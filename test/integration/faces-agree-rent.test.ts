@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../support/app.ts'
 import { codes, type Faces, facesOf, messagesOf } from '../support/faces.ts'
+import { limitsOf } from '../support/limits.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
 
 let app: TestApp
@@ -148,12 +149,15 @@ describe('a wish to rent', () => {
     expect(issues ?? graphql.message).toEqual(issues ? messagesOf(rest.body.msg) : rest.body.msg)
   })
 
-  it.each(['an offer that never was', 'an offer that is gone', 'no credit', 'no permission', 'no key'])(
+  it.each(['an offer that never was', 'an offer that is gone', 'no credit', 'a limit', 'no permission', 'no key'])(
     'with %s is refused alike',
     async name => {
       const offerId = name === 'an offer that never was' ? 987_654_321 : await rentals.newOffer()
+      const limited = await app.newKey(null, someCredit)
+      await limitsOf(app).set(limited, { window: 'DAY', amount: '0' })
       const by = {
         'no credit': await app.newKey(),
+        'a limit': limited,
         'no permission': await app.scopedKey(key, { api: { instance_read: {} } }),
         'no key': undefined,
       }[name]

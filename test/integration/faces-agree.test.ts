@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../support/app.ts'
 import { codes, type Faces, facesOf } from '../support/faces.ts'
+import { limitsOf } from '../support/limits.ts'
 import { creditSql } from '../support/money.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
 
@@ -77,20 +78,24 @@ describe('an update', () => {
     expect(await faces.stateOf(one)).toMatchObject({ status: 'scheduling', reason_code: 'WAITING_FOR_GPUS' })
   })
 
-  it.each(['an id that never was', 'no credit', 'no permission', 'no key'])('with %s is refused alike', async name => {
-    const poor = await app.newKey(null, someCredit)
-    const [one, other] = name === 'an id that never was' ? [987_654, 987_654] : await twins('created', poor)
-    await app.sql(
-      creditSql(0n, `id IN (SELECT account_id FROM instances WHERE id = ${one}) AND ${name === 'no credit'}`),
-    )
-    const reader = await app.scopedKey(poor, { api: { instance_read: {} } })
-    const actor = { 'no permission': reader, 'no key': undefined }[name] ?? (name === 'no key' ? undefined : poor)
-    const rest = await app.rest(actor, 'PUT', `/instances/${one}/`, { state: 'running' })
-    const graphql = await faces.mutate(actor, 'updateInstance', { id: String(other), targetState: 'RUNNING' })
-    expect([graphql.code, graphql.message]).toEqual([codes[rest.body.error], rest.body.msg])
-    expect(rest.status).not.toBe(200)
-    expect(await faces.stateOf(one)).toEqual(await faces.stateOf(other))
-  })
+  it.each(['an id that never was', 'no credit', 'a limit', 'no permission', 'no key'])(
+    'with %s is refused alike',
+    async name => {
+      const poor = await app.newKey(null, someCredit)
+      const [one, other] = name === 'an id that never was' ? [987_654, 987_654] : await twins('created', poor)
+      await app.sql(
+        creditSql(0n, `id IN (SELECT account_id FROM instances WHERE id = ${one}) AND ${name === 'no credit'}`),
+      )
+      if (name === 'a limit') await limitsOf(app).set(poor, { window: 'HOUR', amount: '0.1' })
+      const reader = await app.scopedKey(poor, { api: { instance_read: {} } })
+      const actor = { 'no permission': reader, 'no key': undefined }[name] ?? (name === 'no key' ? undefined : poor)
+      const rest = await app.rest(actor, 'PUT', `/instances/${one}/`, { state: 'running' })
+      const graphql = await faces.mutate(actor, 'updateInstance', { id: String(other), targetState: 'RUNNING' })
+      expect([graphql.code, graphql.message]).toEqual([codes[rest.body.error], rest.body.msg])
+      expect(rest.status).not.toBe(200)
+      expect(await faces.stateOf(one)).toEqual(await faces.stateOf(other))
+    },
+  )
 })
 
 describe('a bulk update', () => {

@@ -47,6 +47,7 @@ async function world(): Promise<unknown> {
     (SELECT count(*) FROM events) AS events, (SELECT json_agg(to_jsonb(g) ORDER BY machine_id, index) FROM gpus g) AS gpus,
     (SELECT json_agg(to_jsonb(t) ORDER BY id) FROM templates t) AS templates,
     (SELECT json_agg(to_jsonb(v) ORDER BY id) FROM volumes v) AS volumes,
+    (SELECT json_agg(to_jsonb(l) ORDER BY id) FROM spend_limits l) AS spend_limits,
     (SELECT json_agg(to_jsonb(k) ORDER BY id) FROM ssh_keys k) AS ssh_keys,
     (SELECT json_agg(to_jsonb(w) ORDER BY id) FROM webhooks w) AS webhooks,
     (SELECT json_agg(to_jsonb(d) ORDER BY id) FROM webhook_deliveries d) AS webhook_deliveries,

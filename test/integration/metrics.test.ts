@@ -33,7 +33,8 @@ describe('/metrics', () => {
     expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
     const text = await response.text()
     expect(text).toContain('berth_http_requests_total{face="rest",status="404"} 1\n')
-    for (const kind of ['instances', 'policies', 'webhooks']) expect(text).toContain(`berth_due_work{kind="${kind}"} `)
+    for (const kind of ['instances', 'policies', 'billing', 'webhooks'])
+      expect(text).toContain(`berth_due_work{kind="${kind}"} `)
     expect(text).toContain('berth_database_up 1\n')
     expect(text).toContain('berth_outbox_lag_seconds ')
     expect(text).toContain('berth_event_loop_delay_max_seconds ')
@@ -76,6 +77,14 @@ describe('due work', () => {
     expect(await dueOf('policies')).toEqual({ kind: 'policies', count: 1, lagSeconds: 7 })
     await app.idle()
     expect(await dueOf('policies')).toMatchObject({ count: 0 })
+  })
+
+  it('of accounts is', async () => {
+    await app.operations.accounts.grantCredit('renter-1@example.com', { amountNanos: 1n })
+    app.clock.advance(9_000)
+    expect(await dueOf('billing')).toEqual({ kind: 'billing', count: 1, lagSeconds: 9 })
+    await app.idle()
+    expect(await dueOf('billing')).toEqual({ kind: 'billing', count: 0, lagSeconds: 0 })
   })
 })
 

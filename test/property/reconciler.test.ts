@@ -41,6 +41,7 @@ const facts: fc.Arbitrary<Facts> = fc.record({
   hasRun: fc.boolean(),
   refused: fc.boolean(),
   restart: fc.constantFrom(null, 'reboot' as const, 'recycle' as const, 'anew' as const),
+  targetReason: fc.constantFrom(null, 'USER_REQUEST', 'NO_CREDIT'),
   sshKeys: fc.option(keys),
 })
 
@@ -373,6 +374,7 @@ describe('an instance that ended', () => {
     hasRun: false,
     refused: false,
     restart: null,
+    targetReason: null,
     sshKeys: ['a'],
   }
 

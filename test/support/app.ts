@@ -59,6 +59,7 @@ export async function startApp({ beside, ...options }: TestAppOptions = {}): Pro
     sshProxy: null,
     startTimeoutMs: 30 * 60_000,
     offlineGraceMs: 5 * 60_000,
+    debtGraceMs: 48 * 3_600_000,
     log: createLog('info', { write: line => void log.push(JSON.parse(line)) }),
     now: clock.now,
     ...options,

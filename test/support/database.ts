@@ -10,13 +10,19 @@ export async function createDatabase({ empty = false } = {}): Promise<TestDataba
   const name = `berth_test_${randomBytes(6).toString('hex')}`
   await onServer(`CREATE DATABASE ${name}${empty ? '' : ` TEMPLATE ${inject('templateName')}`}`)
   return {
-    url: withDatabase(inject('serverUrl'), name),
+    url: withDatabase(serverUrl(), name),
     drop: () => onServer(`DROP DATABASE ${name} WITH (FORCE)`),
   }
 }
 
+/** The server of this worker. */
+export function serverUrl(): string {
+  const urls = inject('serverUrls')
+  return urls[(Number(process.env['VITEST_POOL_ID']) - 1) % urls.length] as string
+}
+
 async function onServer(sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: inject('serverUrl') })
+  const client = new pg.Client({ connectionString: serverUrl() })
   await client.connect()
   await client.query(sql).finally(() => client.end())
 }

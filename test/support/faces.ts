@@ -10,6 +10,7 @@ export const codes: Record<string, string> = {
   no_such_ask: 'OFFER_UNAVAILABLE',
   invalid_price: 'BID_TOO_LOW',
   insufficient_credit: 'INSUFFICIENT_CREDIT',
+  spend_limit_exceeded: 'SPEND_LIMIT_EXCEEDED',
   no_ssh_key_for_vm: 'SSH_KEY_REQUIRED',
   invalid_state: 'INVALID_STATE',
 }

@@ -9,17 +9,35 @@ import { withDatabase } from '../../src/database/server.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The server that tests make their databases on. */
-    serverUrl: string
-    /** A migrated database to clone. */
+    /** The servers that tests make their databases on: one for each worker, or one for all. */
+    serverUrls: string[]
+    /** A migrated database to clone, on each of them. */
     templateName: string
   }
 }
 
-/** Tests run on the server that DATABASE_URL names, or on one of their own that is gone afterwards. */
-export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
-  const server = process.env['DATABASE_URL'] ? givenServer(process.env['DATABASE_URL']) : await ownServer()
+/**
+ * Tests run on the server that DATABASE_URL names, or on servers of their own that are gone afterwards: one for each
+ * worker, since whoever reads events waits for every open transaction of a server.
+ */
+export default async function setup({ provide, config }: TestProject): Promise<() => Promise<void>> {
+  const given = process.env['DATABASE_URL']
+  const servers = given
+    ? [givenServer(given)]
+    : await Promise.all(Array.from({ length: Number(config.maxWorkers) }, ownServer))
   const templateName = `berth_test_template_${process.pid}`
+  const opened = await Promise.all(servers.map(server => withTemplate(server, templateName)))
+  provide(
+    'serverUrls',
+    servers.map(({ url }) => url),
+  )
+  provide('templateName', templateName)
+  return async () => void (await Promise.all(opened.map(stop => stop())))
+}
+
+type Server = { url: string; stop: () => Promise<void> }
+
+async function withTemplate(server: Server, templateName: string): Promise<() => Promise<void>> {
   const admin = new pg.Client({ connectionString: server.url })
   await admin.connect()
   const stop = async () => {
@@ -34,16 +52,14 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
     await stop()
     throw error
   }
-  provide('serverUrl', server.url)
-  provide('templateName', templateName)
   return stop
 }
 
-function givenServer(url: string) {
+function givenServer(url: string): Server {
   return { url, stop: async () => {} }
 }
 
-async function ownServer() {
+async function ownServer(): Promise<Server> {
   const dataDir = await mkdtemp(join(tmpdir(), 'berth-test-'))
   // As root, PostgreSQL runs as another user, who must be able to enter.
   await chmod(dataDir, 0o711)

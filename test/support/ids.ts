@@ -1,11 +1,21 @@
-import { GraphQLID, type GraphQLInputType, type GraphQLObjectType, getNamedType, isInputObjectType } from 'graphql'
+import {
+  GraphQLID,
+  type GraphQLInputType,
+  type GraphQLObjectType,
+  getNamedType,
+  isInputObjectType,
+  isObjectType,
+} from 'graphql'
 import { schema } from '../../src/graphql/schema.ts'
 import { routes } from '../../src/rest/routes.ts'
 
-/** The root fields that are given an id, however deep in their input. */
+/** The fields that are given an id, however deep in their input. Those that are not at the root have their type in front. */
 export function fieldsWithIds(): string[] {
   const asked = [schema.getQueryType(), schema.getMutationType()].flatMap(namesIn)
-  return [...asked, ...namesIn(schema.getSubscriptionType()).map(name => `subscription ${name}`)]
+  const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]
+  const others = Object.values(schema.getTypeMap()).filter(type => isObjectType(type) && !roots.includes(type))
+  const within = others.flatMap(type => namesIn(type as GraphQLObjectType).map(name => `${type.name}.${name}`))
+  return [...asked, ...within, ...namesIn(schema.getSubscriptionType()).map(name => `subscription ${name}`)]
 }
 
 function namesIn(root: GraphQLObjectType | null | undefined): string[] {

@@ -63,6 +63,11 @@ export const fieldCases: Record<string, Case> = {
     of: 'instance',
     ask: graphql(id => `{ events(filter: { instanceIds: ["${id}"] }) { nodes { id instance { label } } } }`),
   },
+  'Account.ledger': {
+    operation: 'billing.ledger',
+    of: 'instance',
+    ask: graphql(id => `{ viewer { ledger(filter: { instanceIds: ["${id}"] }) { totalCount nodes { amount } } } }`),
+  },
   node: {
     ...instance('instances.get'),
     ask: graphql(id => `{ node(id: "ins_${id}") { id ... on Instance { label } } }`),
@@ -110,6 +115,12 @@ export const fieldCases: Record<string, Case> = {
   changeBid: {
     ...instance('instances.changeBid'),
     ask: graphql(id => `mutation { changeBid(input: { instanceId: "${id}", bidPerHour: "0.3" }) { ${refused} } }`),
+  },
+  setInstancePolicy: {
+    ...instance('instances.setPolicy'),
+    ask: graphql(
+      id => `mutation { setInstancePolicy(input: { instanceId: "${id}", stopAtCost: "3" }) { ${refused} } }`,
+    ),
   },
   destroyInstances: {
     ...instance('instances.destroy'),
@@ -177,6 +188,13 @@ export const fieldCases: Record<string, Case> = {
   revokeApiKey: {
     ...apiKey('apiKeys.revoke'),
     ask: graphql(id => `mutation { revokeApiKey(input: { id: "${id}" }) { ${refused} } }`),
+  },
+  setSpendLimit: {
+    operation: 'billing.setSpendLimit',
+    of: 'apiKey',
+    ask: graphql(
+      id => `mutation { setSpendLimit(input: { apiKeyId: "${id}", window: DAY, amount: "1" }) { ${refused} } }`,
+    ),
   },
   'subscription instanceChanged': {
     ...instance('instances.watch'),

@@ -24,6 +24,7 @@ describe('the settings', () => {
       eventRetentionDays: 90,
       startTimeoutMs: 1_800_000,
       offlineGraceMs: 300_000,
+      debtGraceMs: 172_800_000,
       privateWebhooks: false,
     })
   })
@@ -33,8 +34,12 @@ describe('the settings', () => {
   })
 
   it('are in minutes where they say so', () => {
-    const waits = { START_TIMEOUT_MINUTES: '45', OFFLINE_GRACE_MINUTES: '1.5' }
-    expect(parseConfig(waits)).toMatchObject({ startTimeoutMs: 2_700_000, offlineGraceMs: 90_000 })
+    const waits = { START_TIMEOUT_MINUTES: '45', OFFLINE_GRACE_MINUTES: '1.5', DEBT_GRACE_HOURS: '72' }
+    expect(parseConfig(waits)).toMatchObject({
+      startTimeoutMs: 2_700_000,
+      offlineGraceMs: 90_000,
+      debtGraceMs: 259_200_000,
+    })
   })
 
   it('never fill a given database with a demo unless told to', () => {
@@ -76,6 +81,7 @@ describe('the settings', () => {
     ['DATABASE_POOL_SIZE', '1', 'DATABASE_POOL_SIZE must be a number of connections, 2 to 200, not "1".'],
     ['DEMO_MARKET', 'yes', 'DEMO_MARKET must be true or false, not "yes".'],
     ['LOG_LEVEL', 'loud', 'LOG_LEVEL must be one of silent, fatal'],
+    ['DEBT_GRACE_HOURS', '0.5', 'DEBT_GRACE_HOURS must be a number of hours, 1 to 8760, not "0.5".'],
     ['OFFLINE_GRACE_MINUTES', '0.5', 'OFFLINE_GRACE_MINUTES must be a number of minutes, 1 to 1440, not "0.5".'],
     ['START_TIMEOUT_MINUTES', 'long', 'START_TIMEOUT_MINUTES must be a number of minutes'],
     ['EVENT_RETENTION_DAYS', '2', 'EVENT_RETENTION_DAYS must be a number of days, 3 to 3650'],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { everyRow } from '../../src/operator/command.ts'
 import { findCommand, helpFor } from '../../src/operator/commands.ts'
-import { readAmount, readFuture, readGrant, readOptions, readWhole } from '../../src/operator/options.ts'
+import { readAmount, readFuture, readGrant, readOptions, readSigned, readWhole } from '../../src/operator/options.ts'
 
 const table = {
   email: { required: true, meaning: 'whose' },
@@ -35,6 +35,8 @@ describe('options', () => {
     const now = new Date('2026-11-21T12:00:00Z')
     expect(readAmount('amount', '0.5')).toBe(500_000_000n)
     expect(() => readAmount('amount', '-1')).toThrow('--amount is an amount of dollars')
+    expect(readSigned('amount', '-0.5')).toBe(-500_000_000n)
+    expect(() => readSigned('amount', '-x')).toThrow('--amount is an amount of dollars')
     expect(readWhole('seed', '9999999')).toBe(9_999_999)
     for (const text of ['0', '10000000', '1.5', 'x']) expect(() => readWhole('seed', text)).toThrow('--seed is a whole')
     expect(readFuture('expires', '2027-01-31', now)).toEqual(new Date('2027-01-31T00:00:00Z'))
@@ -48,7 +50,9 @@ describe('help', () => {
   it('is given of everything, of a noun, and of a command', () => {
     expect(helpFor(['account', 'list'])).toBeUndefined()
     expect(helpFor(['help'])).toMatch(/^The commands are:\n {2}account create --email … .*\n {2}account list\n {2}key /)
-    expect(helpFor(['credit', '--help'])).toMatch(/^The commands are:\n {2}credit grant [^\n]*$/)
+    expect(helpFor(['credit', '--help'])).toMatch(
+      /^The commands are:\n {2}credit grant [^\n]*\n {2}credit adjust [^\n]*$/,
+    )
     const grant = helpFor(['credit', 'grant', '--help'])
     expect(grant).toContain('Usage:\n  credit grant --account … --amount … [--reason …] [--idempotency-key …]\n')
     expect(grant).toContain('--amount           dollars, above 0')

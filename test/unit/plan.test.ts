@@ -32,7 +32,7 @@ const wishes: Wish[] = targetStates.flatMap(targetState =>
               restarts.flatMap(restart =>
                 (restart ? [['a']] : [null, ['a'], ['b']]).map(sshKeys => {
                   const facts = { targetState, status, granted, interruptible, destroyed, hasRun, refused, restart }
-                  return { ...noTime, ...facts, sshKeys }
+                  return { ...noTime, ...facts, targetReason: null, sshKeys }
                 }),
               ),
             ),
@@ -55,6 +55,7 @@ const aWish = (facts: Partial<Wish> = {}): Wish => ({
   hasRun: false,
   refused: false,
   restart: null,
+  targetReason: null,
   sshKeys: ['a'],
   ...noTime,
   ...facts,

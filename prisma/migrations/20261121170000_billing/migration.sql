@@ -27,7 +27,8 @@ ADD COLUMN     "metered_at" TIMESTAMPTZ(3) NOT NULL DEFAULT '1970-01-01 00:00:00
 ALTER TABLE "instances" ADD COLUMN     "destroy_at" TIMESTAMPTZ(3),
 ADD COLUMN     "destroy_stopped_ms" BIGINT,
 ADD COLUMN     "stop_at" TIMESTAMPTZ(3),
-ADD COLUMN     "stop_at_cost_nanos" BIGINT;
+ADD COLUMN     "stop_at_cost_nanos" BIGINT,
+ADD COLUMN     "target_reason" TEXT;
 
 -- CreateTable
 CREATE TABLE "meters" (
@@ -41,6 +42,7 @@ CREATE TABLE "meters" (
     "since" TIMESTAMPTZ(3) NOT NULL,
     "carried" INTEGER NOT NULL DEFAULT 0,
     "charged_nanos" BIGINT NOT NULL DEFAULT 0,
+    "ends_at" TIMESTAMPTZ(3),
 
     CONSTRAINT "meters_pkey" PRIMARY KEY ("id")
 );
@@ -148,6 +150,8 @@ ALTER TABLE "meters"
   ADD CONSTRAINT "meters_carry_parts" CHECK ("carried" BETWEEN 0 AND 3599999);
 -- One day's charges are found without asking what costs nothing.
 CREATE INDEX "meters_running" ON "meters" ("account_id", "since") WHERE "rate_nanos" > 0;
+-- What should have ended by now is found without asking what goes on.
+CREATE INDEX "meters_ending" ON "meters" ("account_id", "ends_at") WHERE "rate_nanos" > 0 AND "kind" = 'compute';
 CREATE INDEX "accounts_billing_due" ON "accounts" ("billing_due_at") WHERE "billing_due_at" IS NOT NULL;
 CREATE UNIQUE INDEX "spend_limits_one_of_a_kind" ON "spend_limits" ("account_id", coalesce("api_key_id", 0), "window");
 ALTER TABLE "spend_limits" ADD CONSTRAINT "spend_limits_amount" CHECK ("amount_nanos" >= 0);
@@ -221,10 +225,11 @@ CREATE TRIGGER "ledger_entries_stay" BEFORE UPDATE OR DELETE ON "ledger_entries"
 CREATE TRIGGER "ledger_entries_stay_all" BEFORE TRUNCATE ON "ledger_entries" FOR EACH STATEMENT EXECUTE FUNCTION "is_refused"();
 CREATE TRIGGER "meters_stay" BEFORE DELETE ON "meters" FOR EACH ROW EXECUTE FUNCTION "is_refused"();
 CREATE TRIGGER "meters_stay_all" BEFORE TRUNCATE ON "meters" FOR EACH STATEMENT EXECUTE FUNCTION "is_refused"();
--- A meter that costs something moves on by being charged alone; one that costs nothing may begin anew.
+-- A meter is of one thing for ever. While it costs something, it moves on by being charged alone; then it may begin anew.
 CREATE TRIGGER "meters_move_by_charges" BEFORE UPDATE ON "meters" FOR EACH ROW
   WHEN (pg_trigger_depth() = 0 AND (NEW."charged_nanos" <> OLD."charged_nanos" OR NEW."carried" <> OLD."carried"
-    OR NEW."account_id" <> OLD."account_id" OR NEW."kind" <> OLD."kind"
+    OR (NEW."id", NEW."account_id", NEW."api_key_id", NEW."instance_id", NEW."volume_id", NEW."kind")
+      IS DISTINCT FROM (OLD."id", OLD."account_id", OLD."api_key_id", OLD."instance_id", OLD."volume_id", OLD."kind")
     OR NEW."since" < OLD."since" OR (NEW."since" <> OLD."since" AND OLD."rate_nanos" > 0)))
   EXECUTE FUNCTION "is_refused"();
 
@@ -270,12 +275,12 @@ CREATE TRIGGER "accounts_begin_with_nothing" BEFORE INSERT ON "accounts" FOR EAC
   EXECUTE FUNCTION "is_refused"();
 
 -- What is there already costs from now on.
-INSERT INTO "meters" ("account_id", "api_key_id", "instance_id", "kind", "rate_nanos", "since")
+INSERT INTO "meters" ("account_id", "api_key_id", "instance_id", "kind", "rate_nanos", "since", "ends_at")
 SELECT i."account_id", i."api_key_id", i."id", k."kind", CASE k."kind"
     WHEN 'disk' THEN CASE WHEN i."status" IN ('offline', 'unknown') THEN 0 ELSE i."disk_nanos" END
     ELSE CASE WHEN i."status" = 'running' AND i."target_state" = 'running' AND EXISTS (
       SELECT FROM "gpus" g WHERE g."machine_id" = i."machine_id" AND g."holder_id" = i."id") THEN i."compute_nanos" ELSE 0 END
-  END, now()
+  END, now(), i."ends_at"
 FROM "instances" i CROSS JOIN (VALUES ('compute'::"charge_kind"), ('disk')) AS k("kind") WHERE i."destroyed_at" IS NULL
 ORDER BY i."id";
 INSERT INTO "meters" ("account_id", "volume_id", "kind", "rate_nanos", "since")

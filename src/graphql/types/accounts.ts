@@ -1,4 +1,5 @@
 import { maxApiKeys } from '../../domain/api-keys.ts'
+import { runwayOf } from '../../domain/billing-runway.ts'
 import { maxSshKeys } from '../../domain/ssh-keys.ts'
 import { maxWebhooks } from '../../domain/webhooks.ts'
 import { builder } from '../builder.ts'
@@ -6,6 +7,7 @@ import { printId } from '../ids.ts'
 import { loaderOf } from '../loader.ts'
 import { needs } from '../permission.ts'
 import { ApiKey } from './api-keys.ts'
+import { limitsFor, SpendLimit } from './billing-limits.ts'
 import { Node } from './node.ts'
 import { SshKey } from './ssh-keys.ts'
 import { Webhook } from './webhooks.ts'
@@ -21,8 +23,22 @@ export const Account = builder.prismaObject('Account', {
       type: 'Usd',
       description:
         'What is left to spend, at the instant that it is asked. Below zero is what disks have cost since it ended.',
-      resolve: async (_account, _args, context) =>
-        (await standings(context).load(context.actor.accountId))?.creditNanos ?? 0n,
+      resolve: async ({ id }, _args, context) => (await standings(context).load(id))?.creditNanos ?? 0n,
+    }),
+    burnRate: t.field({
+      type: 'Usd',
+      description: 'What everything together costs per hour now.',
+      resolve: async ({ id }, _args, context) => (await standings(context).load(id))?.burnNanos ?? 0n,
+    }),
+    runwaySeconds: t.field({
+      type: 'Float',
+      nullable: true,
+      description:
+        'For how many whole seconds the credit lasts from now on, if everything goes on as it does: 0 when it has ended. Null while nothing costs anything.',
+      resolve: async ({ id }, _args, context) => {
+        const standing = await standings(context).load(id)
+        return standing ? runwayOf(standing, standing.at) : null
+      },
     }),
     sshKeys: t.field({
       type: [SshKey],
@@ -37,6 +53,13 @@ export const Account = builder.prismaObject('Account', {
       description: `Its keys that work, the newest first, at most ${maxApiKeys}. ${needs('apiKeys.list')}`,
       complexity: { multiplier: maxApiKeys },
       resolve: (_account, _args, { services, actor }) => services.apiKeys.list(actor),
+    }),
+    spendLimits: t.field({
+      type: [SpendLimit],
+      complexity: { multiplier: 3 },
+      description: `The limits of what it spends as a whole, at most one of each window. ${needs('billing.spendLimits')}`,
+      // Nobody is given another account than his own.
+      resolve: (_account, _args, context) => limitsFor(context, null),
     }),
     webhooks: t.field({
       type: [Webhook],

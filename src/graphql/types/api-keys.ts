@@ -2,6 +2,8 @@ import { type ApiKey as ApiKeyShape, printPrefix } from '../../domain/api-keys.t
 import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
 import { loaderOf } from '../loader.ts'
+import { needs } from '../permission.ts'
+import { limitsFor, SpendLimit } from './billing-limits.ts'
 import { Node } from './node.ts'
 import { ApiPermission, listPermissions } from './permissions.ts'
 
@@ -21,6 +23,12 @@ export const ApiKey = builder.objectRef<ApiKeyShape>('ApiKey').implement({
       description: 'What it may do: nothing when empty, everything when null.',
       complexity: { multiplier: 2 },
       resolve: ({ permissions }) => permissions && listPermissions(permissions),
+    }),
+    spendLimits: t.field({
+      type: [SpendLimit],
+      complexity: { multiplier: 3 },
+      description: `The limits of what is spent for what it rented and made, at most one of each window. ${needs('billing.spendLimits')}`,
+      resolve: ({ id }, _args, context) => limitsFor(context, id),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
     expiresAt: t.expose('expiresAt', {

@@ -1,8 +1,10 @@
 // Refusals as types, each with its own data.
 
+import type { UsedLimit } from '../../domain/billing-limits.ts'
 import type { ErrorCode } from '../../domain/errors.ts'
 import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
+import { SpendLimit } from './billing-limits.ts'
 import { ErrorCodeEnum, Refusal, type RefusalCode, type Refused, typeNames } from './errors.ts'
 import { Instance, instanceById } from './instances.ts'
 import { Offer } from './offers.ts'
@@ -97,6 +99,23 @@ const InsufficientCreditError = refusal('INSUFFICIENT_CREDIT').implement({
   }),
 })
 
+const SpendLimitExceededError = refusal('SPEND_LIMIT_EXCEEDED').implement({
+  description: 'A limit of what is spent does not allow it.',
+  interfaces: [Refusal],
+  fields: t => ({
+    limit: t.field({
+      type: SpendLimit,
+      description: 'The limit, and what of it is used without what was asked for.',
+      resolve: ({ details }) => details.limit as UsedLimit,
+    }),
+    askedPerHour: t.field({
+      type: 'Usd',
+      description: 'What was asked for would cost so much more per hour.',
+      resolve: ({ details }) => details.askedNanos ?? 0n,
+    }),
+  }),
+})
+
 const SshKeyRequiredError = refusal('SSH_KEY_REQUIRED').implement({
   description: 'A virtual machine needs an SSH key registered before: there is no other way into it.',
   interfaces: [Refusal],
@@ -186,6 +205,7 @@ export const errorTypes = {
   BID_TOO_LOW: BidTooLowError,
   PRICE_CHANGED: PriceChangedError,
   INSUFFICIENT_CREDIT: InsufficientCreditError,
+  SPEND_LIMIT_EXCEEDED: SpendLimitExceededError,
   SSH_KEY_REQUIRED: SshKeyRequiredError,
   INVALID_STATE: InvalidStateError,
   NO_OFFER_RENTED: NoOfferRentedError,

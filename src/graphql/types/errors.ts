@@ -8,6 +8,7 @@ const codes = {
   BID_TOO_LOW: { description: 'The host accepts no bid as low as this.' },
   PRICE_CHANGED: { description: 'The price is higher than the most that was to be paid.' },
   INSUFFICIENT_CREDIT: { description: 'The account has nothing left to spend.' },
+  SPEND_LIMIT_EXCEEDED: { description: 'A limit of what is spent does not allow it.' },
   SSH_KEY_REQUIRED: { description: 'A virtual machine needs an SSH key registered before.' },
   INVALID_STATE: { description: 'The state of the instance does not allow it.' },
   NO_OFFER_RENTED: { description: 'None of the offers that match could be rented.' },
@@ -25,6 +26,7 @@ export const typeNames = {
   BID_TOO_LOW: 'BidTooLowError',
   PRICE_CHANGED: 'PriceChangedError',
   INSUFFICIENT_CREDIT: 'InsufficientCreditError',
+  SPEND_LIMIT_EXCEEDED: 'SpendLimitExceededError',
   SSH_KEY_REQUIRED: 'SshKeyRequiredError',
   INVALID_STATE: 'InvalidStateError',
   NO_OFFER_RENTED: 'NoOfferRentedError',
@@ -42,6 +44,7 @@ export type Refused = Pick<DomainError, 'code' | 'message' | 'details'>
 /** What may pass by itself, or by doing something else first: the same request can succeed then. */
 const retryable: readonly ErrorCode[] = [
   'INSUFFICIENT_CREDIT',
+  'SPEND_LIMIT_EXCEEDED',
   'SSH_KEY_REQUIRED',
   'NO_OFFER_RENTED',
   'VOLUME_UNAVAILABLE',

@@ -78,6 +78,7 @@ const { union: RentBestOfferResult, answer } = resultUnion(
     'INVALID_INPUT',
     'NO_OFFER_RENTED',
     'INSUFFICIENT_CREDIT',
+    'SPEND_LIMIT_EXCEEDED',
     'SSH_KEY_REQUIRED',
     'VOLUME_UNAVAILABLE',
     'NOT_FOUND',

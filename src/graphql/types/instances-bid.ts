@@ -22,7 +22,7 @@ const { union: ChangeBidResult, answer } = resultUnion(
   'ChangeBidResult',
   'The instance, or why its bid stays.',
   InstanceSuccess,
-  ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE', 'BID_TOO_LOW', 'INSUFFICIENT_CREDIT'],
+  ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE', 'BID_TOO_LOW', 'INSUFFICIENT_CREDIT', 'SPEND_LIMIT_EXCEEDED'],
 )
 
 builder.mutationField('changeBid', t =>

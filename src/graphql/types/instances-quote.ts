@@ -1,7 +1,7 @@
 import { type DomainError, renameIssues } from '../../domain/errors.ts'
-import type { Forecast } from '../../domain/instances-quote.ts'
 import { warningsOf } from '../../domain/launch.ts'
 import { defaultDiskMb, type RentalType } from '../../domain/offers.ts'
+import type { Quote } from '../../services/instances-quote.ts'
 import { builder } from '../builder.ts'
 import { needs } from '../permission.ts'
 import { Refusal } from './errors.ts'
@@ -10,7 +10,7 @@ import { LaunchConfig } from './launch.ts'
 import { Offer } from './offers.ts'
 import { refused } from './results.ts'
 
-type Quoted = Forecast & { offerId: bigint; type: RentalType }
+type Quoted = Quote & { offerId: bigint; type: RentalType }
 
 const RentQuote = builder.objectRef<Quoted>('RentQuote').implement({
   description: 'What renting would come to now. Nothing is held: another may be quicker.',
@@ -58,6 +58,12 @@ const RentQuote = builder.objectRef<Quoted>('RentQuote').implement({
       nullable: true,
       description: 'The volumes alone that are made with it. They cost as much until they are deleted.',
       resolve: ({ diskNanos, volumesNanos }) => (diskNanos === undefined ? null : (volumesNanos ?? null)),
+    }),
+    runwaySecondsAfter: t.float({
+      nullable: true,
+      description:
+        'For how many whole seconds the credit would last with it, if it had its GPUs at once and everything went on so. Null where that cannot be said.',
+      resolve: ({ runwaySeconds }) => runwaySeconds,
     }),
     launch: t.field({
       type: LaunchConfig,

@@ -85,6 +85,7 @@ const { union: RentInstanceResult, answer } = resultUnion(
     'BID_TOO_LOW',
     'PRICE_CHANGED',
     'INSUFFICIENT_CREDIT',
+    'SPEND_LIMIT_EXCEEDED',
     'SSH_KEY_REQUIRED',
     'VOLUME_UNAVAILABLE',
     'NOT_FOUND',

@@ -2,6 +2,7 @@ import type { RentWish } from '../../domain/instances-rent.ts'
 import { emptyEnvironment } from '../../domain/launch-env.ts'
 import { maxVolumesPerInstance } from '../../domain/volumes-mount.ts'
 import { builder } from '../builder.ts'
+import { InstancePolicyInput, readNewPolicy } from './instances-policy.ts'
 import { InstanceKind, TargetState } from './instances-status.ts'
 import { launchFields, launchNames, readLaunch } from './launch-input.ts'
 import { readMounts, VolumeMountInput } from './volumes-mount.ts'
@@ -42,6 +43,10 @@ export const InstanceSpecInput = builder.inputType('InstanceSpecInput', {
       defaultValue: [],
       description: `Volumes on the machine of the offer, at most ${maxVolumesPerInstance}.`,
     }),
+    policy: t.field({
+      type: InstancePolicyInput,
+      description: 'What is to happen to it by itself. Nothing when absent.',
+    }),
   }),
 })
 type Spec = typeof InstanceSpecInput.$inferInput
@@ -51,6 +56,9 @@ export const specNames: Record<string, string> = {
   image: 'spec.source.image',
   vm: 'spec.kind',
   newVolumes: 'spec.volumes',
+  ...Object.fromEntries(
+    ['stopAt', 'stopAtCost', 'destroyAt', 'destroyWhenStoppedFor'].map(name => [name, `spec.policy.${name}`]),
+  ),
   ...Object.fromEntries(Object.entries(launchNames).map(([name, path]) => [name, `spec.${path}`])),
   ...Object.fromEntries(
     ['env', 'envFlags', 'ports', 'hostname', 'onStart', 'registry', 'diskGb', 'label', 'volumes'].map(name => [
@@ -67,8 +75,9 @@ export function readSpec({
   label,
   targetState,
   volumes: mounts,
+  policy,
   ...settings
-}: Spec): Pick<RentWish, 'launch' | 'templateHash'> {
+}: Spec): Pick<RentWish, 'launch' | 'templateHash' | 'policy'> {
   const { image, template } = source
   const { unread = [], environment = emptyEnvironment(), ...rest } = readLaunch(settings)
   const { volumes, newVolumes, unread: unreadMounts } = readMounts(mounts)
@@ -82,5 +91,5 @@ export function readSpec({
     label: label ?? undefined,
     targetState,
   }
-  return { launch, templateHash: template?.hashId || undefined }
+  return { launch, templateHash: template?.hashId || undefined, policy: readNewPolicy(policy) }
 }

@@ -20,6 +20,7 @@ const BulkErrorPolicy = builder.enumType('BulkErrorPolicy', {
 const bulk = resultUnion('BulkInstancesResult', 'What became of each, or why nothing was done.', BulkInstancesPayload, [
   'INVALID_INPUT',
   'INSUFFICIENT_CREDIT',
+  'SPEND_LIMIT_EXCEEDED',
 ])
 
 export const InstanceSuccess = builder.objectRef<{ instance: InstanceShape }>('InstanceSuccess').implement({
@@ -32,6 +33,7 @@ export const instanceResult = resultUnion('InstanceResult', 'The instance, or wh
   'NOT_FOUND',
   'INVALID_STATE',
   'INSUFFICIENT_CREDIT',
+  'SPEND_LIMIT_EXCEEDED',
 ])
 
 const ids = { required: true, description: `At most ${maxIdsPerCommand}, counted with duplicates.` } as const

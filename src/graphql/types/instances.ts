@@ -6,6 +6,7 @@ import { loaderOf } from '../loader.ts'
 import { needs } from '../permission.ts'
 import { GpuModel } from './gpu-models.ts'
 import { InstanceConnectionInfo } from './instances-access.ts'
+import { InstancePolicy } from './instances-policy.ts'
 import { ActionAvailability, InstanceKind, InstanceStatus, StatusReason, TargetState } from './instances-status.ts'
 import { LaunchConfig } from './launch.ts'
 import { Machine } from './machines.ts'
@@ -107,6 +108,11 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     diskPricePerHour: t.expose('diskNanos', {
       type: 'Usd',
       description: 'The disk alone, per hour: what it costs while it is stopped.',
+    }),
+    policy: t.field({
+      type: InstancePolicy,
+      description: 'What is arranged for it, and happens by itself.',
+      resolve: instance => instance,
     }),
     connection: t.field({
       type: InstanceConnectionInfo,

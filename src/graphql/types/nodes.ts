@@ -6,6 +6,8 @@ import type { Context } from '../context.ts'
 import { type NodeType, parseId, typeOfId } from '../ids.ts'
 import { Account, accountById } from './accounts.ts'
 import { ApiKey, apiKeyById } from './api-keys.ts'
+import { LedgerEntry, ledgerEntryById } from './billing-ledger.ts'
+import { SpendLimit, spendLimitById } from './billing-limits.ts'
 import { Event, eventById } from './events.ts'
 import { GpuModel, gpuModelById } from './gpu-models.ts'
 import { Instance, instanceById } from './instances.ts'
@@ -26,10 +28,12 @@ const finders: Record<NodeType, Find<bigint>> = {
   Event: (context, id) => eventById(context).load(id),
   GpuModel: small((context, id) => gpuModelById(context).load(id)),
   Instance: (context, id) => instanceById(context).load(id),
+  LedgerEntry: (context, id) => ledgerEntryById(context).load(id),
   Machine: small((context, id) => machineById(context).load(id)),
   Offer: (context, id) => offerById(context).load(id),
   Volume: (context, id) => volumeById(context).load(id),
   VolumeOffer: small((context, id) => volumeOfferById(context).load(id)),
+  SpendLimit: small((context, id) => spendLimitById(context).load(id)),
   SshKey: small((context, id) => sshKeyById(context).load(id)),
   Template: small((context, id) => templateById(context).load(id)),
   Webhook: small((context, id) => webhookById(context).load(id)),
@@ -45,8 +49,10 @@ const refs = {
   Event,
   GpuModel,
   Instance,
+  LedgerEntry,
   Machine,
   Offer,
+  SpendLimit,
   SshKey,
   Template,
   Volume,

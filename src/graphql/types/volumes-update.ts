@@ -35,6 +35,7 @@ const creation = resultUnion('CreateVolumeResult', 'A volume, or why there is no
   'OFFER_UNAVAILABLE',
   'PRICE_CHANGED',
   'INSUFFICIENT_CREDIT',
+  'SPEND_LIMIT_EXCEEDED',
   'IDEMPOTENCY_KEY_REUSED',
   'IDEMPOTENCY_IN_PROGRESS',
 ])

@@ -1,0 +1,74 @@
+import { Prisma } from '../database/generated/client.ts'
+import { columnsOf, recordsOf, selectList } from '../database/rows.ts'
+import type { Actor } from '../domain/actor.ts'
+import {
+  checkLedgerFilter,
+  type LedgerEntry,
+  type LedgerFilter,
+  parseLedgerCursor,
+  printLedgerCursor,
+} from '../domain/billing-ledger.ts'
+import { type PageArguments, type PageOf, pageOf, readPage } from '../domain/pages.ts'
+import { authorise } from './authorise.ts'
+import type { DataDeps } from './deps.ts'
+
+const { sql, join } = Prisma
+const { accountId: _, meterId: __, idempotencyKey: ___, ...readable } = Prisma.LedgerEntryScalarFieldEnum
+const entryColumns = columnsOf(readable)
+const meterColumns = columnsOf({ instanceId: 'instanceId', volumeId: 'volumeId', apiKeyId: 'apiKeyId' })
+const source = sql`ledger_entries e LEFT JOIN meters m ON m.id = e.meter_id`
+
+export function ledgerServices({ database }: DataDeps) {
+  return {
+    /** The account's ledger, the newest entry first. */
+    async ledger(actor: Actor, filter: LedgerFilter, page: PageArguments): Promise<PageOf<LedgerEntry>> {
+      authorise(actor, 'billing.ledger')
+      checkLedgerFilter(filter)
+      const { limit, backward, cursor } = readPage(page)
+      const conditions = [...of(actor), ...filterSql(filter)]
+      if (cursor !== undefined) {
+        const id = String(parseLedgerCursor(cursor))
+        conditions.push(backward ? sql`e.id > ${id}::bigint` : sql`e.id < ${id}::bigint`)
+      }
+      const found = await find(conditions, backward ? sql`e.id ASC` : sql`e.id DESC`, limit + 1)
+      return pageOf(found, { limit, backward, cursor }, ({ id }) => printLedgerCursor(id))
+    },
+
+    async countLedger(actor: Actor, filter: LedgerFilter): Promise<number> {
+      authorise(actor, 'billing.ledger')
+      checkLedgerFilter(filter)
+      const conditions = join([...of(actor), ...filterSql(filter)], ' AND ')
+      const [row] = await database.rows(sql`SELECT count(*)::int FROM ${source} WHERE ${conditions}`)
+      return row?.[0] as number
+    },
+
+    /** Entries of the account by id. Another account's are not found. */
+    async entriesByIds(actor: Actor, ids: readonly bigint[]): Promise<LedgerEntry[]> {
+      authorise(actor, 'billing.ledger')
+      return await find([...of(actor), sql`e.id = ANY(${ids.map(String)}::bigint[])`], sql`e.id`, ids.length)
+    },
+  }
+
+  async function find(conditions: Prisma.Sql[], order: Prisma.Sql, limit: number): Promise<LedgerEntry[]> {
+    const columns = join([selectList('e', entryColumns), selectList('m', meterColumns)])
+    const rows = await database.rows(sql`
+      SELECT ${columns} FROM ${source} WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`)
+    return rows.map(row => {
+      const [entry, meter] = recordsOf(row, entryColumns, meterColumns)
+      return { ...entry, ...meter } as LedgerEntry
+    })
+  }
+}
+
+function of({ accountId }: Actor): Prisma.Sql[] {
+  return [sql`e.account_id = ${accountId}`]
+}
+
+function filterSql({ kinds, instanceIds, from, to }: LedgerFilter): Prisma.Sql[] {
+  return [
+    ...(kinds ? [sql`e.kind = ANY(${[...kinds]}::ledger_kind[])`] : []),
+    ...(instanceIds ? [sql`m.instance_id = ANY(${instanceIds.map(String)}::bigint[])`] : []),
+    ...(from ? [sql`e.posted_at >= ${from}`] : []),
+    ...(to ? [sql`e.posted_at < ${to}`] : []),
+  ]
+}

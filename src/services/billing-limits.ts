@@ -1,0 +1,105 @@
+import { Prisma } from '../database/generated/client.ts'
+import { type Transaction, transaction } from '../database/transaction.ts'
+import type { Actor } from '../domain/actor.ts'
+import {
+  checkLimitAmount,
+  type SpendAction,
+  type SpendLimit,
+  type SpendWindow,
+  type UsedLimit,
+} from '../domain/billing-limits.ts'
+import { DomainError, notFound } from '../domain/errors.ts'
+import { authorise } from './authorise.ts'
+import { lockBalance, readBalance } from './billing-balance.ts'
+import { findLimits, usedLimits } from './billing-limits-look.ts'
+import type { DataDeps } from './deps.ts'
+import { recordEvents } from './events.ts'
+
+const { sql } = Prisma
+
+type LimitWish = {
+  /** The key of which what it spends is limited; null for all that the account spends. */
+  apiKeyId: bigint | null
+  window: SpendWindow
+  /** Null takes the limit away. */
+  amountNanos: bigint | null
+  action: SpendAction
+}
+
+export function limitServices({ database, now }: DataDeps) {
+  return {
+    /** The limits of the account and of its keys, the oldest first, as they are now. */
+    async spendLimits(actor: Actor): Promise<UsedLimit[]> {
+      authorise(actor, 'billing.spendLimits')
+      return await usedLimits(database, await readBalance(database, actor.accountId, now()))
+    },
+
+    /**
+     * Sets, changes or removes a limit: there is one of each window for the account, and for each of its keys, also when
+     * the key does not work any more, since what it rented may. It counts anew what was spent before in its window.
+     */
+    async setSpendLimit(actor: Actor, wish: LimitWish): Promise<UsedLimit | null> {
+      authorise(actor, 'billing.setSpendLimit')
+      const { amountNanos } = wish
+      if (amountNanos !== null) checkLimitAmount(amountNanos)
+      const id = await transaction(database.pool, tx => setIn(tx, actor, wish, now()))
+      const limits = await usedLimits(database, await readBalance(database, actor.accountId, now()))
+      return limits.find(limit => limit.id === id) ?? null
+    },
+  }
+}
+
+/** The id of the limit that there is then. */
+async function setIn(tx: Transaction, actor: Actor, wish: LimitWish, now: Date): Promise<number | undefined> {
+  const { window, amountNanos, action } = wish
+  // What was reached before is noted by the limit that there was then.
+  const { accountId, at } = await lockBalance(tx, actor.accountId, now)
+  await refuseLimited(tx, actor)
+  const apiKeyId = wish.apiKeyId === null ? null : await keyOf(tx, accountId, wish.apiKeyId)
+  if (apiKeyId === actor.apiKeyId)
+    throw new DomainError('FORBIDDEN', 'A key sets no limit for itself.', { missing: [] })
+  const limits = await findLimits(tx, accountId)
+  const before = limits.find(limit => limit.window === window && limit.apiKeyId === apiKeyId)
+  const isSame = before ? before.amountNanos === amountNanos && before.action === action : amountNanos === null
+  if (isSame) return before?.id
+  const event = { type: 'SPEND_LIMIT_CHANGED' as const, accountId, apiKeyId: actor.apiKeyId, reason: 'USER_REQUEST' }
+  const told = before && { before: factsOf(before) }
+  if (before && amountNanos === null) {
+    await tx.rows(sql`DELETE FROM spend_limits WHERE id = ${before.id}`)
+    await recordEvents(tx, [{ ...event, ...told }], at)
+    return undefined
+  }
+  const [row] = await tx.rows(sql`
+    INSERT INTO spend_limits (account_id, api_key_id, "window", amount_nanos, action, created_at)
+    VALUES (${accountId}, ${apiKeyId}, ${window}::spend_window, ${amountNanos}, ${action}::spend_action, ${at})
+    ON CONFLICT (account_id, coalesce(api_key_id, 0), "window") DO UPDATE SET amount_nanos = excluded.amount_nanos,
+      action = excluded.action, created_at = excluded.created_at, reached_at = NULL RETURNING id`)
+  const id = row?.[0] as number
+  const after = factsOf({ id, apiKeyId, window, amountNanos: amountNanos as bigint, action })
+  await recordEvents(tx, [{ ...event, ...told, after }], at)
+  return id
+}
+
+async function keyOf(tx: Transaction, accountId: number, id: bigint): Promise<number> {
+  const [row] = await tx.rows(
+    sql`SELECT id FROM api_keys WHERE id = ${String(id)}::bigint AND account_id = ${accountId}`,
+  )
+  if (!row) throw notFound('ApiKey', id)
+  return row[0] as number
+}
+
+/**
+ * Nobody gets around a limit of his own key: a key that has one sets none, whosever it is, makes no key, and gives none
+ * but itself a new secret. The account must be locked.
+ */
+export async function refuseLimited(tx: Transaction, { accountId, apiKeyId }: Actor): Promise<void> {
+  const [own] = await tx.rows(sql`
+    SELECT id FROM spend_limits WHERE account_id = ${accountId} AND api_key_id = ${apiKeyId} LIMIT 1`)
+  if (!own) return
+  const message = 'This key has a spend limit, so it may not set limits, make keys or reset others.'
+  throw new DomainError('FORBIDDEN', message, { missing: [] })
+}
+
+function factsOf({ id, apiKeyId, window, amountNanos, action }: Omit<SpendLimit, 'createdAt' | 'reachedAt'>) {
+  return { spendLimitId: id, apiKeyId, window, amountNanos: String(amountNanos), action }
+}

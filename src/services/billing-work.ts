@@ -1,0 +1,95 @@
+// Finds the accounts for whose money something is to be done, and does it.
+
+import { Prisma } from '../database/generated/client.ts'
+import { type Transaction, transaction } from '../database/transaction.ts'
+import { type AccountFacts, dueDeed, nextLook, notesOf, type Rules } from '../domain/billing-work.ts'
+import { type AccountBalance, lockBalance, readBalance } from './billing-balance.ts'
+import { choose, doDeed, take } from './billing-work-deeds.ts'
+import { factsOf } from './billing-work-facts.ts'
+import { noticesOf } from './billing-work-notices.ts'
+import type { DataDeps } from './deps.ts'
+import { recordEvents } from './events.ts'
+import { followMarkets } from './instances-write.ts'
+
+const { sql } = Prisma
+
+/** A gateway that dies keeps its accounts from the others for so long. */
+const leaseMs = 30_000
+
+export type AccountLease = { accountId: number; leasedUntil: Date }
+
+export function billingServices({ database, now }: DataDeps, rules: Rules) {
+  return {
+    /**
+     * Takes accounts that are due, or of which something ended that they are not charged for yet. What one gateway takes
+     * no other has. Those that somebody else is changing are left for the next time.
+     */
+    async claim(limit: number): Promise<AccountLease[]> {
+      const at = now()
+      const leasedUntil = new Date(at.getTime() + leaseMs)
+      const free = sql`(billing_leased_until IS NULL OR billing_leased_until <= ${at})`
+      const rows = await database.rows(sql`
+        WITH due AS (
+          SELECT id FROM accounts WHERE billing_due_at <= ${at} AND ${free}
+          ORDER BY billing_due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
+        ), ended AS (
+          SELECT id FROM accounts WHERE id IN (SELECT account_id FROM meter_ends WHERE at <= ${at}) AND ${free}
+          LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
+        )
+        UPDATE accounts SET billing_leased_until = ${leasedUntil}
+        WHERE id IN (SELECT id FROM due UNION SELECT id FROM ended LIMIT ${limit}) RETURNING id`)
+      return rows.map(([id]) => ({ accountId: id as number, leasedUntil }))
+    },
+
+    /**
+     * Does what is due first, tells what is to be told, and writes when to look next, in one transaction; markets follow
+     * in others. What must be taken before the account is chosen before that, so it is asked again what is due then.
+     */
+    async perform({ accountId, leasedUntil }: AccountLease): Promise<void> {
+      const at = now()
+      const seen = await readBalance(database, accountId, at)
+      const chosen = await choose(database, seen, dueDeed(await factsOf(database, seen), rules))
+      const machines = await transaction(database.pool, async tx => {
+        const taken = await take(tx, accountId, chosen)
+        const account = await lockBalance(tx, accountId, at)
+        if (!(await isOurs(tx, { accountId, leasedUntil }))) return []
+        // Before anything is charged, since the instant at which credit ended is worked out from what is not yet.
+        const facts = await note(tx, account, at)
+        const moved = await doDeed(tx, account, dueDeed(facts, rules), taken, at)
+        await conclude(tx, accountId, at)
+        return moved
+      })
+      await followMarkets(database, machines, at)
+    },
+  }
+
+  /** Tells what is to be told of an account, and writes down that it was. */
+  async function note(tx: Transaction, account: AccountBalance, at: Date): Promise<AccountFacts> {
+    const facts = await factsOf(tx, account)
+    const { notes, notices } = notesOf(facts, rules)
+    await recordEvents(tx, await noticesOf(tx, account, notices), at)
+    await tx.rows(sql`
+      UPDATE accounts SET credit_ended_at = ${notes.creditEndedAt}, low_credit_hours = ${notes.lowCreditHours},
+        debt_since = ${notes.debtSince}, debt_warned_at = ${notes.debtWarnedAt}
+      WHERE id = ${account.accountId}`)
+    return { ...facts, ...notes }
+  }
+
+  /** Gives the account back, to be looked at again when something is to be done. */
+  async function conclude(tx: Transaction, accountId: number, at: Date): Promise<void> {
+    const account = await readBalance(tx, accountId, at)
+    const facts = await note(tx, account, at)
+    const next = nextLook(facts, rules)
+    // Its time may be ahead of ours.
+    const dueAt = next !== null && next <= account.at ? at : next
+    await tx.rows(sql`
+      UPDATE accounts SET billing_leased_until = NULL, billing_due_at = ${dueAt} WHERE id = ${accountId}`)
+  }
+}
+
+/** Whether the account is still ours. A lease that ran out may have been taken by another. */
+async function isOurs(tx: Transaction, { accountId, leasedUntil }: AccountLease): Promise<boolean> {
+  const rows = await tx.rows(sql`
+    SELECT FROM accounts WHERE id = ${accountId} AND billing_leased_until = ${leasedUntil}`)
+  return rows.length === 1
+}

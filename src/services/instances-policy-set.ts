@@ -1,0 +1,53 @@
+import { Prisma } from '../database/generated/client.ts'
+import { type Transaction, transaction } from '../database/transaction.ts'
+import type { Actor } from '../domain/actor.ts'
+import { DomainError, notFound } from '../domain/errors.ts'
+import type { Instance } from '../domain/instances.ts'
+import { aboutToGo, isAboutToGo } from '../domain/instances-policy.ts'
+import { changedParts, changePolicy, type PolicyWish, policyFacts } from '../domain/instances-policy-change.ts'
+import { authorise } from './authorise.ts'
+import { lockBalance } from './billing-balance.ts'
+import type { Deps } from './deps.ts'
+import { recordEvents } from './events.ts'
+import { findInstances } from './instances.ts'
+import { arrange, policyFactsOf } from './instances-policy-facts.ts'
+import { lockInstances } from './instances-write.ts'
+
+const { sql } = Prisma
+
+export function policySetServices(deps: Deps) {
+  const { database, now } = deps
+
+  return {
+    /** Arranges what is to happen to an instance by itself, or takes it away. */
+    async setPolicy(actor: Actor, id: bigint, wish: PolicyWish): Promise<Instance> {
+      authorise(actor, 'instances.setPolicy', { id: Number(id) })
+      const at = now()
+      await transaction(database.pool, tx => setIn(tx, actor, id, wish, at))
+      return (await findInstances(deps, [sql`i.id = ${id}`], sql`i.id`, 1))[0] as Instance
+    },
+  }
+}
+
+async function setIn(tx: Transaction, actor: Actor, id: bigint, wish: PolicyWish, at: Date): Promise<void> {
+  const { accountId, apiKeyId } = actor
+  const [locked] = await lockInstances(tx, [id], accountId)
+  if (!locked || locked.subject.destroyedAt) throw notFound('Instance', id)
+  const account = await lockBalance(tx, accountId, at)
+  const before = (await policyFactsOf(tx, [id])).get(id)
+  if (!before) throw notFound('Instance', id)
+  if (isAboutToGo(before, at)) {
+    throw new DomainError('INVALID_STATE', aboutToGo, { instanceId: id })
+  }
+  const after = changePolicy(before, wish, account.at)
+  if (!after) return
+  const { stopAt, stopAtCostNanos, destroyAt, destroyStoppedMs } = after
+  await tx.rows(sql`
+    UPDATE instances SET stop_at = ${stopAt}, stop_at_cost_nanos = ${stopAtCostNanos}, destroy_at = ${destroyAt},
+      destroy_stopped_ms = ${destroyStoppedMs} WHERE id = ${id}`)
+  const parts = changedParts(after, before)
+  const changed = { before: policyFacts(before, parts), after: policyFacts(after, parts), reason: 'USER_REQUEST' }
+  const about = { type: 'INSTANCE_POLICY_CHANGED' as const, accountId, apiKeyId, instanceId: id }
+  await recordEvents(tx, [{ ...about, ...changed }], at)
+  await arrange(tx, account, id, at)
+}

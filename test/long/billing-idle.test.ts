@@ -1,0 +1,106 @@
+// What it costs the database that 100,000 instances run and nothing changes: nothing for each of them.
+
+import pg from 'pg'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { standingOf } from '../../src/domain/billing.ts'
+import { readBalance } from '../../src/services/billing-balance.ts'
+import { createBilling } from '../../src/services/services.ts'
+import { manualClock } from '../support/clock.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { listMachines } from '../support/factories.ts'
+import { type Gateway, openGateway } from '../support/gateways.ts'
+
+const accounts = 100
+const perAccount = 1_000
+const clock = manualClock()
+let testDatabase: TestDatabase
+let gateway: Gateway
+let statements = 0
+
+beforeAll(async () => {
+  testDatabase = await createDatabase()
+  gateway = openGateway({ url: testDatabase.url, now: clock.now })
+  gateway.database.pool.on('connect', client => {
+    const query = client.query.bind(client) as (...args: unknown[]) => unknown
+    const counted = (...args: unknown[]) => {
+      statements += 1
+      return query(...args)
+    }
+    client.query = counted as typeof client.query
+  })
+})
+
+afterAll(async () => {
+  await gateway.close()
+  await testDatabase.drop()
+})
+
+/** All as one that was rented, for accounts with 1,000,000 $ each. */
+async function fill(): Promise<void> {
+  await listMachines(gateway.operations, [{}])
+  const actor = await gateway.newActor()
+  const [offer] = await gateway.sql('SELECT id FROM offers')
+  const { id } = await gateway.rent(actor, BigInt(offer?.['id'] as string))
+  // A client that may take its time, and may copy without an offer for each.
+  const client = new pg.Client({ connectionString: testDatabase.url })
+  await client.connect()
+  const { rows } = await client.query(`
+    SELECT string_agg(quote_ident(column_name), ', ') AS all FROM information_schema.columns
+    WHERE table_name = 'instances' AND column_name NOT IN ('id', 'account_id', 'offer_id', 'due_at', 'status')`)
+  const columns = rows[0].all as string
+  await client.query(`
+    INSERT INTO accounts (email) SELECT 'many-' || n || '@example.com' FROM generate_series(1, ${accounts}) n;
+    INSERT INTO ledger_entries (account_id, kind, amount_nanos, posted_at)
+    SELECT id, 'top_up', 1000000000000000, now() FROM accounts WHERE email LIKE 'many-%';
+    SET session_replication_role = replica;
+    INSERT INTO instances (account_id, offer_id, status, ${columns})
+    SELECT a.id, -row_number() OVER (), 'running', ${columns.replaceAll(/(^|, )/g, '$1i.')} FROM instances i
+    CROSS JOIN accounts a CROSS JOIN generate_series(1, ${perAccount}) n WHERE i.id = ${id} AND a.email LIKE 'many-%';
+    SET session_replication_role = origin;
+    INSERT INTO meters (account_id, instance_id, kind, rate_nanos, since)
+    SELECT i.account_id, i.id, k.kind::charge_kind, CASE k.kind WHEN 'disk' THEN disk_nanos ELSE compute_nanos END,
+      '${clock.now().toISOString()}'
+    FROM instances i JOIN accounts a ON a.id = i.account_id CROSS JOIN (VALUES ('compute'), ('disk')) k(kind)
+    WHERE a.email LIKE 'many-%';
+    UPDATE accounts SET billing_due_at = '${clock.now().toISOString()}';
+    ANALYZE`)
+  await client.end()
+}
+
+it('an hour in which nothing changes takes one statement a poll, and none for an instance', async () => {
+  await fill()
+  const billing = createBilling({ database: gateway.database, now: clock.now }, { debtGraceMs: 48 * 3_600_000 })
+  const work = async () => {
+    let looks = 0
+    for (let leases = await billing.claim(16); leases.length > 0; leases = await billing.claim(16)) {
+      for (const lease of leases) await billing.perform(lease)
+      looks += leases.length
+    }
+    return looks
+  }
+  statements = 0
+  expect(await work()).toBeGreaterThanOrEqual(accounts)
+  const first = statements
+
+  // An hour of a gateway that asks every second.
+  statements = 0
+  let looks = 0
+  const before = performance.now()
+  for (let second = 0; second < 3_600; second += 1) {
+    clock.advance(1_000)
+    looks += await work()
+  }
+  const tookMs = Math.round(performance.now() - before)
+  expect({ statements, looks }).toEqual({ statements: 3_600, looks: 0 })
+  const [count] = await gateway.sql("SELECT count(*)::int AS entries FROM ledger_entries WHERE kind <> 'top_up'")
+  expect(count).toEqual({ entries: 0 })
+
+  // And everybody's credit is exact all the while, in one statement.
+  const [row] = await gateway.sql("SELECT max(id) AS id FROM accounts WHERE email LIKE 'many-%'")
+  statements = 0
+  const balance = await readBalance(gateway.database, row?.['id'] as number, clock.now())
+  expect(statements).toBe(1)
+  const hourly = BigInt(perAccount) * (400_000_000n + 4_000_000n)
+  expect(standingOf(balance)).toMatchObject({ creditNanos: 1_000_000_000_000_000n - hourly, burnNanos: hourly })
+  process.stdout.write(`${JSON.stringify({ instances: accounts * perAccount, first, hour: 3_600, tookMs })}\n`)
+})

@@ -1,0 +1,169 @@
+// One account is charged by many at once. Its ledger adds up to the nano-dollar, whatever they do.
+
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { Prisma } from '../../src/database/generated/client.ts'
+import { transaction } from '../../src/database/transaction.ts'
+import type { Actor } from '../../src/domain/actor.ts'
+import { DomainError } from '../../src/domain/errors.ts'
+import { lockBalance } from '../../src/services/billing-balance.ts'
+import { chargeMeters } from '../../src/services/billing-meters.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { listMachines } from '../support/factories.ts'
+import { type Gateway, openGateway } from '../support/gateways.ts'
+import { brokenLaws } from '../support/ledger-laws.ts'
+
+const writers = 8
+const instances = 100
+const durationMs = Number(process.env['BILLING_MS'] ?? 30_000)
+
+let testDatabase: TestDatabase
+let gateways: Gateway[]
+
+beforeAll(async () => {
+  testDatabase = await createDatabase()
+  gateways = [0, 1].map(() =>
+    openGateway({ url: testDatabase.url, now: () => new Date(), poolSize: 10, delayFactor: 0.01 }),
+  )
+})
+
+afterAll(async () => {
+  for (const gateway of gateways) await gateway.close()
+  await testDatabase.drop()
+})
+
+async function deadlocks(gateway: Gateway): Promise<unknown> {
+  // Each session tells its counts within a second.
+  await new Promise(resolve => setTimeout(resolve, 1_500))
+  const [row] = await gateway.sql('SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()')
+  return row?.['deadlocks']
+}
+
+async function settle({ database }: Gateway, { accountId }: Actor): Promise<void> {
+  await transaction(database.pool, async tx => {
+    await chargeMeters(tx, await lockBalance(tx, accountId, new Date()), Prisma.sql`true`)
+  })
+}
+
+it('its ledger adds up, and nobody deadlocks', async () => {
+  const [first] = gateways as [Gateway, Gateway]
+  const machines = Array.from({ length: instances }, (_, index) => ({ machine: { publicIp: `198.18.1.${index}` } }))
+  await listMachines(first.operations, machines)
+  const [actor, rival] = [await first.newActor(), await first.newActor()]
+  const [row] = await first.sql('SELECT email FROM accounts WHERE id = $1', [actor.accountId])
+  const email = row?.['email'] as string
+  const pick = async (gateway: Gateway, whose: Actor, limit: number) =>
+    (
+      await gateway.sql(
+        'SELECT id FROM instances WHERE account_id = $1 AND destroyed_at IS NULL ORDER BY random() LIMIT $2',
+        [whose.accountId, limit],
+      )
+    ).map(({ id }) => BigInt(id as string))
+  const rentAny = async (gateway: Gateway, whose: Actor, over: bigint) => {
+    const [offer] = await gateway.sql(
+      'SELECT id, min_bid_nanos FROM offers WHERE withdrawn_at IS NULL ORDER BY NOT rentable, random() LIMIT 1',
+    )
+    if (!offer) return
+    const bidNanos = BigInt(offer['min_bid_nanos'] as string) + over
+    await gateway.rent(whose, BigInt(offer['id'] as string), { terms: { interruptible: true, bidNanos } })
+  }
+
+  const done = new Map<string, number>()
+  let granted = 0n
+  let busy = 0
+  const deeds: Record<string, (gateway: Gateway) => Promise<unknown>> = {
+    async 'top up'(gateway) {
+      await gateway.operations.accounts.grantCredit(email, { amountNanos: 1_000_000_007n })
+      granted += 1_000_000_007n
+    },
+    rent: gateway => rentAny(gateway, actor, 0n),
+    'rent more': gateway => rentAny(gateway, actor, 1_000_000n),
+    outbid: gateway => rentAny(gateway, rival, 2_000_000n),
+    async stop(gateway) {
+      await gateway.services.instances.update(actor, await pick(gateway, actor, 6), { targetState: 'stopped' })
+    },
+    async start(gateway) {
+      await gateway.services.instances.update(actor, await pick(gateway, actor, 12), { targetState: 'running' })
+    },
+    async bid(gateway) {
+      const [id] = await pick(gateway, actor, 1)
+      if (id) await gateway.services.instances.changeBid(actor, id, 300_000_000n + BigInt(done.get('bid') ?? 0) * 7n)
+    },
+    async 'bid of the rival'(gateway) {
+      const [id] = await pick(gateway, rival, 1)
+      if (id) await gateway.services.instances.changeBid(rival, id, 310_000_000n + BigInt(done.get('bid') ?? 0) * 11n)
+    },
+    async destroy(gateway) {
+      for (const whose of [actor, rival]) {
+        const living = await pick(gateway, whose, 2 * instances)
+        if (living.length > instances / 2) await gateway.services.instances.destroy(whose, living.slice(0, 3))
+      }
+    },
+    settle: gateway => settle(gateway, actor),
+    'settle the rival': gateway => settle(gateway, rival),
+  }
+
+  for (let count = 0; count < instances; count += 1) await rentAny(first, actor, 0n)
+  const end = Date.now() + durationMs
+  const write = async (index: number) => {
+    const gateway = gateways[index % 2] as Gateway
+    const names = Object.keys(deeds)
+    for (let turn = index; Date.now() < end; turn += 1) {
+      const name = names[turn % names.length] as string
+      const fails = await deeds[name]?.(gateway).then(
+        () => false,
+        (error: unknown) => {
+          if (error instanceof DomainError) return true
+          // Who waited too long for a lock is told so, and nothing was done.
+          if ((error as { code?: string }).code !== '55P03') throw error
+          busy += 1
+          return true
+        },
+      )
+      if (!fails) done.set(name, (done.get(name) ?? 0) + 1)
+    }
+  }
+  const reconcile = async (gateway: Gateway) => {
+    while (Date.now() < end) await gateway.idle()
+  }
+  await Promise.all([...Array.from({ length: writers }, (_, index) => write(index)), ...gateways.map(reconcile)])
+
+  for (const whose of [actor, rival]) {
+    for (let ids = await pick(first, whose, 64); ids.length > 0; ids = await pick(first, whose, 64)) {
+      await first.services.instances.destroy(whose, ids)
+    }
+    await settle(first, whose)
+  }
+  expect(await deadlocks(first)).toBe('0')
+  for (const name of Object.keys(deeds))
+    expect([name, done.get(name) ?? 0]).toEqual([name, expect.toSatisfy(n => n > 10)])
+  for (const { lines } of gateways) expect(lines.filter(({ level }) => (level as number) >= 40)).toEqual([])
+  expect(await brokenLaws(first.sql)).toEqual([])
+
+  // Once more from the beginning, and by other rules: everything that each thing cost, of its whole life.
+  const [sums] = await first.sql(
+    `SELECT sum(amount_nanos) FILTER (WHERE kind = 'top_up') AS given, sum(amount_nanos) AS left, count(*) AS entries,
+      count(*) FILTER (WHERE kind = 'compute') AS compute, (SELECT posted_nanos FROM accounts WHERE id = $1) AS posted
+     FROM ledger_entries WHERE account_id = $1`,
+    [actor.accountId],
+  )
+  expect(sums?.['given']).toBe(String(1_000_000_000_000n + granted))
+  expect(sums?.['posted']).toBe(sums?.['left'])
+  expect(Number(sums?.['compute'])).toBeGreaterThan(instances)
+  expect(
+    await first.sql(`
+      SELECT m.id FROM meters m JOIN instances i ON i.id = m.instance_id CROSS JOIN LATERAL (
+        SELECT min(period_start) AS first, max(period_end) AS last, coalesce(-sum(amount_nanos), 0) AS total
+        FROM ledger_entries WHERE meter_id = m.id AND kind = 'disk') l
+      WHERE m.kind = 'disk' AND (m.rate_nanos <> 0
+        OR l.total <> div(i.disk_nanos * extract(epoch FROM l.last - l.first) * 1000, 3600000)
+        OR abs(extract(epoch FROM l.first - i.created_at)) > 2 OR abs(extract(epoch FROM l.last - i.destroyed_at)) > 2)`),
+  ).toEqual([])
+  expect(
+    await first.sql(`
+      SELECT m.id FROM meters m WHERE kind = 'compute' AND (rate_nanos <> 0
+        OR charged_nanos * 3600000 + carried <> coalesce((
+          SELECT sum(rate_nanos * extract(epoch FROM period_end - period_start) * 1000) FROM ledger_entries WHERE meter_id = m.id), 0))`),
+  ).toEqual([])
+  expect(await first.sql('SELECT FROM meter_ends')).toEqual([])
+  process.stdout.write(`${JSON.stringify({ ...Object.fromEntries(done), busy, ...sums })}\n`)
+})

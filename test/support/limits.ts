@@ -1,0 +1,35 @@
+import { openDatabase } from '../../src/database/client.ts'
+import type { TestApp } from './app.ts'
+import { workOnAccount } from './billing.ts'
+
+export const limitFields = 'id apiKeyId window amount used action reachedAt'
+const answer = `... on SetSpendLimitSuccess { spendLimit { ${limitFields} } } ... on NotFoundError { id }
+  ... on Error { code message } ... on InvalidInputError { issues { path message } }`
+
+/** Limits as those who set them see them, and what the work on accounts does for them. */
+export function limitsOf(app: TestApp) {
+  return {
+    // biome-ignore lint/suspicious/noExplicitAny: whatever the test asks for
+    async set(key: string, input: object): Promise<any> {
+      const query = `mutation ($input: SetSpendLimitInput!) { setSpendLimit(input: $input) { ${answer} } }`
+      const { data, errors } = await app.graphql(key, query, { input })
+      return errors ? errors[0]?.extensions['code'] : (data.setSpendLimit.spendLimit ?? data.setSpendLimit)
+    },
+    /** Those of the account, and of each of its keys by its id. */
+    async read(key: string) {
+      const query = `{ viewer { spendLimits { ${limitFields} } apiKeys { id spendLimits { ${limitFields} } } } }`
+      const { data } = await app.graphql(key, query)
+      return { account: data.viewer.spendLimits, keys: data.viewer.apiKeys }
+    },
+    async accountOf(key: string): Promise<{ accountId: number; apiKeyId: number }> {
+      const [row] = await app.sql(`SELECT account_id, id FROM api_keys WHERE public_id = '${key.split('_')[1]}'`)
+      const { account_id: accountId, id: apiKeyId } = row as { account_id: number; id: number }
+      return { accountId, apiKeyId }
+    },
+    /** Does for an account what its limits ask for now. */
+    async enforce(accountId: number): Promise<Date | null> {
+      const database = openDatabase({ url: app.database.url, poolSize: 1, onIdleError: () => {} })
+      return await workOnAccount({ database, now: app.clock.now }, accountId).finally(() => database.close())
+    },
+  }
+}
