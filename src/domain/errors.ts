@@ -52,6 +52,8 @@ type Details = {
   attempts?: { offerId: bigint; code: ErrorCode | null }[]
   /** What else it is about. */
   subject?: { type: keyof typeof subjects; id: number | bigint }
+  /** It is rented at a price that stays. */
+  onDemand?: true
   /** The least bid that is accepted, per hour. */
   minimumBidNanos?: bigint
   /** What the offer costs now, per hour. */

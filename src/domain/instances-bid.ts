@@ -18,10 +18,20 @@ export type Bidder = Pick<Instance, 'id' | 'targetState' | 'status' | 'interrupt
 /** What a new bid makes of an instance: a higher or a lower one, or what it is already. Refused by throwing. */
 export function applyBid(bidder: Bidder, floorNanos: bigint, bidNanos: bigint): 'raised' | 'lowered' | 'unchanged' {
   const refusal = whyNot('changeBid', { ...bidder, destroyedAt: null })
-  if (refusal) throw new DomainError('INVALID_STATE', refusal, { instanceId: bidder.id })
+  if (refusal) {
+    const about = { instanceId: bidder.id, ...(bidder.interruptible ? {} : { onDemand: true as const }) }
+    throw new DomainError('INVALID_STATE', refusal, about)
+  }
   if (bidNanos === bidder.computeNanos) return 'unchanged'
   if (bidNanos < floorNanos) throw bidTooLow(floorNanos)
   return bidNanos > bidder.computeNanos ? 'raised' : 'lowered'
+}
+
+/** What a bid must be to win; refused where none does. */
+export function winningBid(id: bigint, leastNanos: bigint | undefined): bigint {
+  const most = bidRange.most
+  if (leastNanos !== undefined && leastNanos <= most) return leastNanos < bidRange.least ? bidRange.least : leastNanos
+  throw new DomainError('INVALID_STATE', 'No bid wins its GPUs now.', { instanceId: id })
 }
 
 /** The refusal of a bid under the floor of the host. */

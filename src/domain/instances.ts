@@ -48,6 +48,8 @@ export const reasonCodes = [
   'PULLING',
   'STARTING',
   'STARTED',
+  'REBOOTING',
+  'RECYCLING',
   'MACHINE_ERROR',
   'HOST_UNREACHABLE',
   'IMAGE_PULL_FAILED',
@@ -126,7 +128,7 @@ export type Instance = Block & {
   machine: Machine & { gpuModel: GpuModel }
 }
 
-export const instanceActions = ['start', 'stop', 'changeBid', 'destroy'] as const
+export const instanceActions = ['start', 'stop', 'reboot', 'recycle', 'changeBid', 'destroy'] as const
 type InstanceAction = (typeof instanceActions)[number]
 /** Whether an action can be asked for now; if not, why. */
 type Availability = { action: InstanceAction; available: boolean; reason: string | null }
@@ -142,27 +144,37 @@ export function availabilityOf(instance: PricedStanding): Availability[] {
 }
 
 /** Why an action can't be done, or would change nothing; null where it can. */
-export function whyNot(
-  action: InstanceAction,
-  { targetState, status, destroyedAt, interruptible }: PricedStanding,
-): string | null {
-  if (destroyedAt) return 'It is destroyed.'
-  switch (action) {
-    case 'start':
-      if (isFinal(status)) return neverAgain(status)
-      return targetState === 'running' ? 'It is running, or about to.' : null
-    case 'stop':
-      if (isFinal(status)) return `It is ${status}, and does not run.`
-      return targetState === 'stopped' ? 'It is stopped, or about to be.' : null
-    case 'changeBid':
-      if (!interruptible) return 'It is rented on demand, at a price that stays.'
-      return isFinal(status) ? neverAgain(status) : null
-    case 'destroy':
-      return null
-  }
+export function whyNot(action: InstanceAction, instance: PricedStanding): string | null {
+  return instance.destroyedAt ? 'It is destroyed.' : refusals[action](instance)
 }
 
-function neverAgain(status: InstanceStatus): string {
+const refusals: Record<InstanceAction, (instance: PricedStanding) => string | null> = {
+  start({ status, targetState }) {
+    if (isFinal(status)) return neverAgain(status)
+    return targetState === 'running' ? 'It is running, or about to.' : null
+  },
+  stop({ status, targetState }) {
+    if (isFinal(status)) return `It is ${status}, and does not run.`
+    return targetState === 'stopped' ? 'It is stopped, or about to be.' : null
+  },
+  reboot({ status, targetState }) {
+    if (isFinal(status)) return neverAgain(status)
+    if (status !== 'running') return `It is ${status}: only what runs can be rebooted.`
+    return targetState === 'stopped' ? 'It is about to be stopped.' : null
+  },
+  recycle({ status }) {
+    if (status === 'created') return 'It has no container yet.'
+    return isFinal(status) ? neverAgain(status) : null
+  },
+  changeBid({ status, interruptible }) {
+    if (!interruptible) return 'It is rented on demand, at a price that stays.'
+    return isFinal(status) ? neverAgain(status) : null
+  },
+  destroy: () => null,
+}
+
+/** Why what has ended can't be done anything with but destroyed. */
+export function neverAgain(status: InstanceStatus): string {
   return `It is ${status}, from where it never runs again: destroy it and rent anew.`
 }
 

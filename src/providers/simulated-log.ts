@@ -14,9 +14,9 @@ const maxText = 1_000
 /** What a container printed again and again is kept for a day. */
 const keptMs = 24 * 3_600_000
 
-/** What is printed from now on: what was to be printed is not. */
-export function append(log: Entry[], now: number, entries: NewEntry[]): Entry[] {
-  const last = Math.max(0, ...log.map(({ n }) => n))
+/** What is printed from now on: what was to be printed is not. Numbers go on behind `least`. */
+export function append(log: Entry[], now: number, entries: NewEntry[], least = 0): Entry[] {
+  const last = Math.max(least, ...log.map(({ n }) => n))
   const past = log.filter(({ at }) => at <= now).map(entry => (goesOn(entry, now) ? { ...entry, until: now } : entry))
   const added = entries.map((entry, index) => ({ ...entry, n: last + 1 + index, text: entry.text.slice(0, maxText) }))
   return [...past, ...added].slice(-maxEntries)

@@ -25,7 +25,7 @@ export function wishOf(lease: Lease, now: Date): Wish {
 }
 
 export function findingOf(wish: Wish, truth: Truth, plan: Plan, now: Date): Omit<Finding, 'seenAt'> {
-  const { status, reason } = plan
+  const { status, reason, restart } = plan
   const { state } = truth
   return {
     status,
@@ -38,7 +38,8 @@ export function findingOf(wish: Wish, truth: Truth, plan: Plan, now: Date): Omit
     answered: state !== 'unreachable',
     unconfirmed: isUnconfirmed(wish, truth, plan),
     failed: state === 'unreachable',
-    dueAt: plan.settled ? afterRest(truth, now) : nextLook(truth, now, movingMs),
+    restart,
+    dueAt: plan.settled ? afterRest(truth, now) : restart === undefined ? nextLook(truth, now, movingMs) : now,
   }
 }
 

@@ -1,5 +1,6 @@
 import { isActive, type Truth } from '../domain/containers.ts'
 import { type InstanceStatus, isFinal, type Reason, type TargetState } from '../domain/instances.ts'
+import type { Restart } from '../domain/instances-restart.ts'
 import { areSameKeys } from '../domain/ssh-keys.ts'
 import {
   exited,
@@ -8,6 +9,8 @@ import {
   offline,
   outbid,
   pulling,
+  rebooting,
+  recycling,
   restarting,
   started,
   starting,
@@ -30,6 +33,8 @@ export type Wish = {
   hasRun: boolean
   /** Its machine could not do what it was last told. */
   refused: boolean
+  /** How it is to be started anew; null where it is not. */
+  restart: Restart | null
   /** The public keys that are to log in; null where they stay as they are. */
   sshKeys: string[] | null
   /** For how long its machine has not answered, it has been loading, and it was to be down; 0 where that is not so. */
@@ -46,8 +51,17 @@ export const confirmMs = 5 * 60_000
 
 export type Step = 'ensure' | 'authorise' | 'start' | 'stop' | 'remove'
 
-/** What to do next and what to write. No steps, and `settled`: nothing is to be done until somebody wishes otherwise. */
-export type Plan = { steps: Step[]; status: InstanceStatus; reason?: Reason | undefined; settled: boolean }
+/**
+ * What to do next and what to write. No steps, and `settled`: nothing is to be done until somebody wishes otherwise.
+ * `restart` is what is left of one that was asked for; what was, where it is absent.
+ */
+export type Plan = {
+  steps: Step[]
+  status: InstanceStatus
+  reason?: Reason | undefined
+  settled: boolean
+  restart?: Restart | null
+}
 
 type Seen = Exclude<Truth, { state: 'unreachable' }>
 
@@ -56,7 +70,13 @@ export function plan(wish: Wish, truth: Truth, limits: Limits): Plan {
   if (truth.state === 'unreachable') return planUnseen(wish, limits)
   if (wish.destroyed) return planRemoval(wish, truth)
   if (isFinal(wish.status)) return planFinal(wish, truth)
-  return wish.targetState === 'running' && wish.granted ? planRunning(wish, truth, limits) : planStopped(wish, truth)
+  const planned = planRestart(wish, truth)
+  if (planned) return planned
+  return isToRun(wish) ? planRunning(wish, truth, limits) : planStopped(wish, truth)
+}
+
+function isToRun({ targetState, granted }: Wish): boolean {
+  return targetState === 'running' && granted
 }
 
 /**
@@ -81,6 +101,25 @@ function planFinal({ status }: Wish, { state }: Seen): Plan {
   return { steps: [], status, settled: state !== 'stopping' }
 }
 
+/**
+ * What is to be started anew is down first, and what is to be made anew is gone. That it was is written before anything
+ * starts, so that nothing is done twice when a gateway dies. Undefined where nothing of it is left to be done.
+ */
+function planRestart(wish: Wish, { state }: Seen): Plan | undefined {
+  const recycles = wish.restart === 'recycle'
+  if (!recycles && !(wish.restart === 'reboot' && isToRun(wish))) return undefined
+  const reason = recycles ? recycling : rebooting
+  const going: Plan = { steps: [], status: 'stopping', reason, settled: false }
+  if (state === 'starting' || state === 'running') return { ...going, steps: ['stop'] }
+  if (state === 'stopping') return going
+  if (recycles) {
+    const down: Plan = { ...going, ...(isToRun(wish) ? { status: 'loading' } : rest(wish)) }
+    return state === 'absent' ? { ...down, restart: 'anew' } : { ...down, steps: ['remove'] }
+  }
+  // Still called so: what ended meanwhile by itself ended while it was to be stopped.
+  return state === 'absent' || state === 'failed' ? undefined : { ...going, restart: null }
+}
+
 function planRunning(wish: Wish, truth: Seen, limits: Limits): Plan {
   const late = wish.status === 'loading' && wish.loadingMs >= limits.startTimeoutMs
   const load = (steps: Step[], reason: Reason): Plan => ({ steps, status: 'loading', reason, settled: false })
@@ -91,7 +130,7 @@ function planRunning(wish: Wish, truth: Seen, limits: Limits): Plan {
     (wish.refused ? toLoad : load)(nextToStart(wish, container), starting)
   switch (truth.state) {
     case 'absent':
-      return wish.hasRun ? end('unknown', lost) : toLoad(['ensure'], pulling)
+      return isMissing(wish) ? end('unknown', lost) : toLoad(['ensure'], pulling)
     case 'preparing':
       return toLoad([], pulling)
     case 'starting':
@@ -102,7 +141,8 @@ function planRunning(wish: Wish, truth: Seen, limits: Limits): Plan {
       return toStart(truth)
     case 'running': {
       const known = !hasOtherKeys(wish, truth)
-      return { steps: known ? [] : ['authorise'], status: 'running', reason: started, settled: known }
+      const runs = { steps: known ? [] : ['authorise' as const], status: 'running' as const, reason: started }
+      return { ...runs, settled: known, ...(wish.restart && { restart: null }) }
     }
     case 'stopping':
       return { steps: [], status: 'stopping', reason: restarting, settled: false }
@@ -111,6 +151,11 @@ function planRunning(wish: Wish, truth: Seen, limits: Limits): Plan {
     case 'failed':
       return end('exited', truth)
   }
+}
+
+/** What has run should be there, unless it was removed to be made anew. */
+function isMissing({ hasRun, restart }: Wish): boolean {
+  return hasRun && restart !== 'anew'
 }
 
 /** What ended while it was to be stopped, was stopped: it can start again, also after its machine refused that once. */
@@ -131,7 +176,7 @@ function planStopped(wish: Wish, truth: Seen): Plan {
   const { status, reason } = rest(wish)
   switch (truth.state) {
     case 'absent':
-      return wish.hasRun ? end('unknown', lost) : { steps: [], status, reason, settled: true }
+      return isMissing(wish) ? end('unknown', lost) : { steps: [], status, reason, settled: true }
     case 'starting':
     case 'running':
       return { steps: ['stop'], status: 'stopping', reason: reason ?? stoppedFor(wish.targetReason), settled: false }

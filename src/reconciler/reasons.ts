@@ -29,6 +29,8 @@ export const waiting: Reason = {
 export const pulling: Reason = { code: 'PULLING', message: 'Its image is being pulled.' }
 export const starting: Reason = { code: 'STARTING', message: 'Its container is starting.' }
 export const restarting: Reason = { code: 'STARTING', message: 'It starts again as soon as its container is down.' }
+export const rebooting: Reason = { code: 'REBOOTING', message: 'It was asked to reboot.' }
+export const recycling: Reason = { code: 'RECYCLING', message: 'Its container is made anew, as it was asked to be.' }
 export const started: Reason = { code: 'STARTED', message: 'Its container is up.' }
 export const troubled: Reason = {
   code: 'MACHINE_ERROR',

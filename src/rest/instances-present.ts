@@ -1,5 +1,6 @@
 import { type Instance, isFinal, type PortBinding } from '../domain/instances.ts'
 import { accessOf } from '../domain/instances-access.ts'
+import { shownStatusOf } from '../domain/instances-search.ts'
 import type { LaunchMode } from '../domain/launch.ts'
 import { printPort } from '../domain/launch-env.ts'
 import { usdNumber } from '../domain/money.ts'
@@ -26,7 +27,7 @@ export function instanceRow(instance: Instance): InstanceRow {
   return {
     id: Number(id),
     label,
-    actual_status: statusOf(instance),
+    actual_status: shownStatusOf(instance),
     intended_status: targetState,
     cur_state: held,
     next_state: held,
@@ -92,18 +93,6 @@ export function instanceRow(instance: Instance): InstanceRow {
     duration: (instance.endsAt.getTime() - instance.asOf.getTime()) / 1000,
     uptime_mins: null,
     time_remaining: '',
-  }
-}
-
-/** In the words that clients know: what waits for its GPUs is called as it was before, what stops runs until it has. */
-function statusOf({ status, startedAt }: Instance): InstanceRow['actual_status'] {
-  switch (status) {
-    case 'scheduling':
-      return startedAt ? 'stopped' : 'created'
-    case 'stopping':
-      return 'running'
-    default:
-      return status
   }
 }
 

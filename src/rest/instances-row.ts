@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { shownStatuses } from '../domain/instances-search.ts'
 import { blockRowSchema, hourlySchema } from './machines-row.ts'
 import { boolean, integer, nothing, number, text } from './values.ts'
 
@@ -16,7 +17,7 @@ export const instanceRowSchema = z
     id: integer('The instance.'),
     label: optionalText('What its renter calls it.'),
     actual_status: z
-      .enum(['created', 'loading', 'running', 'stopped', 'exited', 'offline', 'unknown'])
+      .enum(shownStatuses)
       .describe('What was last seen of it. From exited, offline and unknown it never runs again.'),
     intended_status: state('What is wished of it.'),
     cur_state: state('Whether it has its GPUs.'),
@@ -88,3 +89,11 @@ export const instanceRowSchema = z
   .meta({ id: 'Instance', description: 'A rental, with the container on it.' })
 
 export type InstanceRow = z.output<typeof instanceRowSchema>
+
+/** Of a list that selects columns: those, with null for one that does not exist. */
+export const instanceColumnsSchema = instanceRowSchema
+  .partial()
+  .catchall(z.null())
+  .meta({ id: 'InstanceColumns', description: 'The selected columns of an instance. One that does not exist is null.' })
+
+export type InstanceColumns = z.output<typeof instanceColumnsSchema>

@@ -1,60 +1,28 @@
 import { z } from 'zod'
 import { notFound, renameIssues } from '../domain/errors.ts'
-import { isWaiting } from '../domain/instances.ts'
 import type { Step } from '../domain/instances-command.ts'
 import { RestFailure } from './errors.ts'
-import { failureBody } from './failures.ts'
 import { bulkBody, readRent, rentBody, rentNames, updateBody } from './instances-input.ts'
 import { instanceRow } from './instances-present.ts'
+import {
+  done,
+  neverAgain,
+  noCredit,
+  noSuchInstance,
+  overLimit,
+  instanceParams as params,
+  queued,
+  repeated,
+} from './instances-results.ts'
 import { instanceRowSchema } from './instances-row.ts'
-import { type Failure, type Route, route } from './route.ts'
-import { boolean, integer, nothing, pathId, text } from './values.ts'
+import { setState } from './instances-state.ts'
+import { type Route, route } from './route.ts'
+import { boolean, integer, pathId, text } from './values.ts'
 
 const path = '/api/v0/instances/{id}/'
-const params = z.object({ id: pathId('The instance.') })
 /** Enough for most; a list that is longer is read in pages over GraphQL. */
 const maxRows = 5_000
 
-const done = z
-  .object({ success: z.literal(true).describe('Always true.') })
-  .meta({ id: 'Done', description: 'It was done.' })
-
-/** What a start answers that has to wait. It is a success of the request, and clients read it so. */
-const stateChangeQueued = {
-  success: false as const,
-  error: 'resources_unavailable' as const,
-  msg: 'Required resources are currently unavailable, state change queued.',
-}
-const queued = z
-  .object({
-    success: z.literal(false).describe('Always false.'),
-    error: z.literal('resources_unavailable').describe('The GPUs are taken.'),
-    msg: text('That the instance starts when they are free.'),
-  })
-  .meta({ id: 'StateChangeQueued', description: 'It is to run, and waits for its GPUs.' })
-
-const noSuchInstance: Failure = {
-  status: 404,
-  error: 'no_such_instance',
-  when: 'There is no such instance, or it is not yours, or it was destroyed.',
-  body: failureBody
-    .extend({ instances: nothing('Always null, for clients that look at nothing else.') })
-    .meta({ id: 'NoSuchInstance', description: 'There is no such instance.' }),
-}
-const noCredit: Failure = { status: 400, error: 'insufficient_credit', when: 'The account has nothing left to spend.' }
-const overLimit: Failure = {
-  status: 400,
-  error: 'spend_limit_exceeded',
-  when: 'A spend limit of the account, or of the key that it counts for, does not allow it.',
-}
-const repeated: Failure[] = [
-  { status: 409, error: 'idempotency_in_progress', when: 'The first request with this key has not ended yet.' },
-  {
-    status: 422,
-    error: 'idempotency_key_reused',
-    when: 'The key was used for a request that asked for something else.',
-  },
-]
 const noSuchAsk = 'The offer is not on the market any more, or cannot be rented now.'
 
 /** Renting has two methods: PUT is the one of the documentation, and POST does the same. */
@@ -173,20 +141,9 @@ export const instanceRoutes: Route[] = [
     params,
     body: updateBody,
     result: z.union([done, queued]),
-    failures: [
-      noSuchInstance,
-      { status: 400, error: 'invalid_state', when: 'It never runs again: destroy it and rent anew.' },
-      noCredit,
-      overLimit,
-    ],
-    answer: async ({ services, actor, params: { id }, body: { state, label } }) => {
-      const change = { targetState: state, label }
-      const [step] = await services.instances.update(actor, [id], change)
-      if (step?.outcome === 'failed') throw step.error
-      const [instance] = await services.instances.byIds(actor, [id], 'instances.update')
-      const queues = state === 'running' && instance && isWaiting(instance)
-      return queues ? stateChangeQueued : { success: true as const }
-    },
+    failures: [noSuchInstance, neverAgain, noCredit, overLimit],
+    answer: async ({ services, actor, params: { id }, body: { state, label } }) =>
+      await setState({ services, actor }, id, { targetState: state, label }),
   }),
   route({
     method: 'DELETE',

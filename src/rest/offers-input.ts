@@ -17,13 +17,11 @@ import {
 } from '../domain/offers-filter.ts'
 import type { OrderKey } from '../domain/offers-order.ts'
 import type { OfferSearch } from '../services/offers.ts'
+import { type Complain, fromUrl, isAbsent, isObject, parseJson, readColumns } from './columns.ts'
 import { restFields } from './offers-fields.ts'
 
 export const defaultRows = 64
 export const maxRows = 5_000
-export const maxColumns = 100
-/** Far more than the longest column has: a name is repeated in every row. */
-export const maxColumnName = 64
 
 type Search = { search: OfferSearch; limit: number; columns: string[] | undefined }
 
@@ -71,21 +69,8 @@ function givenIn(search: Record<string, unknown>): [string, unknown][] {
   return Object.entries(search).filter(([, value]) => !isAbsent(value))
 }
 
-function isAbsent(value: unknown): boolean {
-  return value === undefined || value === null || (typeof value === 'string' && value.trim() === '')
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-type Complain = (path: string, message: string) => void
-
-const operators = new Map<string, Operator>([
+/** The operators by the names that they have on the wire. */
+export const operators = new Map<string, Exclude<Operator, 'contains'>>([
   ['eq', 'eq'],
   ['neq', 'neq'],
   ['gt', 'gt'],
@@ -127,7 +112,7 @@ function readOperand(name: string, field: OfferField, operator: Operator, operan
 }
 
 /** Values that are written differently on the wire. */
-const spellings: Record<string, (value: string) => string | number | undefined> = {
+export const spellings: Record<string, (value: string) => string | number | undefined> = {
   gpu_name: value => value.replaceAll('_', ' '),
   // "South Korea, KR": the code stands last.
   geolocation: value => value.split(',').at(-1)?.trim(),
@@ -188,31 +173,4 @@ function readLimit(limit: unknown, complain: Complain): number {
   const rows = readNumber(limit) ?? Number.NaN
   if (!Number.isInteger(rows) || rows < 1) complain('limit', 'must be a whole number, at least 1')
   return Math.min(rows, maxRows)
-}
-
-/** The wanted columns, each once. Undefined is every column, and so is a list with "*". */
-function readColumns(given: unknown, complain: Complain): string[] | undefined {
-  if (given === undefined) return undefined
-  const columns = fromUrl(given)
-  if (!Array.isArray(columns) || !columns.every(column => typeof column === 'string')) {
-    complain('select_cols', 'must be a list of column names')
-    return undefined
-  }
-  const distinct = [...new Set(columns)]
-  if (distinct.length > maxColumns) {
-    complain('select_cols', `takes at most ${maxColumns} columns, not ${distinct.length}`)
-  }
-  if (distinct.some(column => column.length > maxColumnName)) {
-    complain('select_cols', `has a name of more than ${maxColumnName} characters`)
-  }
-  return distinct.includes('*') ? undefined : distinct
-}
-
-/** In a URL everything is a text, and lists are JSON. */
-function fromUrl(value: unknown): unknown {
-  return typeof value === 'string' ? parseJson(value) : value
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Actor } from '../domain/actor.ts'
 import type { Services } from '../services/services.ts'
+import { selectColumns } from './columns.ts'
 import { readSearch } from './offers-input.ts'
 import { offerRow } from './offers-present.ts'
 import { type OfferColumns, type OfferRow, offerColumnsSchema, offerRowSchema } from './offers-row.ts'
@@ -71,14 +72,5 @@ type Asked = { services: Services; actor: Actor }
 async function search({ services, actor }: Asked, request: Record<string, unknown>) {
   const { search, limit, columns } = readSearch(request)
   const offers = await services.offers.search(actor, search, limit)
-  return { offers: offers.map(offer => select(offerRow(offer), columns)) }
-}
-
-/** Null stands for a column that does not exist. */
-function select(row: OfferRow, columns: string[] | undefined): OfferRow | OfferColumns {
-  if (!columns) return row
-  const values: Record<string, unknown> = row
-  return Object.fromEntries(
-    columns.map(column => [column, Object.hasOwn(values, column) ? values[column] : null]),
-  ) as OfferColumns
+  return { offers: offers.map(offer => selectColumns<OfferRow, OfferColumns>(offerRow(offer), columns)) }
 }

@@ -1,6 +1,11 @@
 import { z } from 'zod'
 import { accountRoutes } from './accounts.ts'
 import { instanceRoutes } from './instances.ts'
+import { instanceActionRoutes } from './instances-actions.ts'
+import { instanceListRoutes } from './instances-list.ts'
+import { instancesNotOffered } from './instances-not-offered.ts'
+import { instanceRelaunchRoutes } from './instances-relaunch.ts'
+import { instanceRestartRoutes } from './instances-restart.ts'
 import { offerRoutes } from './offers.ts'
 import { openapiDocument } from './openapi.ts'
 import { type Route, route } from './route.ts'
@@ -10,6 +15,11 @@ export const routes: Route[] = [
   ...offerRoutes,
   ...accountRoutes,
   ...instanceRoutes,
+  ...instanceListRoutes,
+  ...instanceActionRoutes,
+  ...instanceRestartRoutes,
+  ...instanceRelaunchRoutes,
+  ...instancesNotOffered,
   route({
     method: 'GET',
     path: '/api/v0/openapi.json',

@@ -3,7 +3,8 @@ import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { invalidInput, notFound } from '../domain/errors.ts'
 import type { Instance } from '../domain/instances.ts'
-import { applyBid, type Bidder, checkBid } from '../domain/instances-bid.ts'
+import { applyBid, type Bidder, checkBid, winningBid } from '../domain/instances-bid.ts'
+import type { Machine } from '../domain/machines.ts'
 import { bidToWin } from '../domain/market.ts'
 import { needCredit } from './accounts.ts'
 import { authorise, authoriseEach } from './authorise.ts'
@@ -23,10 +24,13 @@ export function bidServices(deps: Deps) {
   const { database, now } = deps
 
   return {
-    /** Bids more or less for an instance's GPUs. In the same transaction they go to whom they belong to then. */
-    async changeBid(actor: Actor, id: bigint, bidNanos: bigint): Promise<Instance> {
+    /**
+     * Bids more or less for an instance's GPUs or, where no bid is given, as much as it takes to have them now. In the
+     * same transaction they go to whom they belong to then.
+     */
+    async changeBid(actor: Actor, id: bigint, bidNanos: bigint | undefined): Promise<Instance> {
       authorise(actor, 'instances.changeBid', { id: Number(id) })
-      const issue = checkBid(bidNanos)
+      const issue = bidNanos === undefined ? undefined : checkBid(bidNanos)
       if (issue) throw invalidInput([issue])
       const at = now()
       await transaction(database.pool, tx => changeIn(tx, actor, id, bidNanos, at))
@@ -54,7 +58,13 @@ export function bidServices(deps: Deps) {
   }
 
   /** False where the bid was the same. */
-  async function changeIn(tx: Transaction, actor: Actor, id: bigint, bidNanos: bigint, at: Date): Promise<boolean> {
+  async function changeIn(
+    tx: Transaction,
+    actor: Actor,
+    id: bigint,
+    asked: bigint | undefined,
+    at: Date,
+  ): Promise<boolean> {
     const { accountId, apiKeyId } = actor
     const [seen] = await tx.rows(sql`SELECT machine_id FROM instances WHERE id = ${id} AND account_id = ${accountId}`)
     const machine = seen && (await lockMachine(tx, seen[0] as number))
@@ -62,6 +72,7 @@ export function bidServices(deps: Deps) {
     await lockLiving(tx, machine.id)
     const bidder = await bidderIn(tx, id)
     if (!bidder) throw notFound('Instance', id)
+    const bidNanos = asked ?? (await leastWinning(tx, bidder, machine))
     const outcome = applyBid(bidder, machine.minBidGpuNanos * BigInt(bidder.numGpus), bidNanos)
     if (outcome === 'unchanged') return false
     if (outcome === 'raised') await needCredit(tx, actor, at)
@@ -98,6 +109,14 @@ export function bidServices(deps: Deps) {
       account,
       (await computeRates(tx, [id])).map(rate => ({ ...rate, rateNanos })),
     )
+  }
+
+  /** What wins an instance's GPUs now. Of one that does not bid it is never asked. */
+  async function leastWinning(tx: Transaction, bidder: Bidder, machine: Machine): Promise<bigint> {
+    if (!bidder.interruptible) return bidder.computeNanos
+    const [row] = await tx.rows(sql`SELECT first_gpu FROM instances WHERE id = ${bidder.id}`)
+    const block = { instanceId: bidder.id, firstGpu: row?.[0] as number, numGpus: bidder.numGpus }
+    return winningBid(bidder.id, bidToWin(block, machine, await claimsOn(tx, [machine.id])))
   }
 
   /**

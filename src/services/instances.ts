@@ -34,7 +34,8 @@ const allColumns = join([
   sql`(SELECT json_agg(json_build_object('volumeId', a.volume_id::text, 'mountPath', a.mount_path) ORDER BY a.mount_path)
     FROM volume_attachments a WHERE a.instance_id = i.id AND a.released_at IS NULL AND i.destroyed_at IS NULL)`,
 ])
-const source = sql`instances i JOIN machines m ON m.id = i.machine_id JOIN gpu_models g ON g.id = m.gpu_model_id`
+/** Instances i with their machines m and models of GPUs g. */
+export const instanceSource = sql`instances i JOIN machines m ON m.id = i.machine_id JOIN gpu_models g ON g.id = m.gpu_model_id`
 
 export function instanceServices(deps: Deps) {
   const { database } = deps
@@ -45,14 +46,14 @@ export function instanceServices(deps: Deps) {
     /** All living instances of the account, the newest first. */
     async list(actor: Actor, limit: number): Promise<Instance[]> {
       authorise(actor, 'instances.list')
-      return await find([...living(actor)], sql`i.id DESC`, limit)
+      return await find([...livingInstances(actor)], sql`i.id DESC`, limit)
     },
 
     async page(actor: Actor, { filter, order }: InstanceSearch, page: PageArguments): Promise<PageOf<Instance>> {
       authorise(actor, 'instances.list')
       checkInstanceFilter(filter)
       const { limit, backward, cursor } = readPage(page)
-      const conditions = [...living(actor), ...filterSql(filter)]
+      const conditions = [...livingInstances(actor), ...filterSql(filter)]
       const ascending = (order.direction === 'asc') !== backward
       if (cursor !== undefined) conditions.push(beyond(order, parseInstanceCursor(cursor, order), ascending))
       const direction = raw(ascending ? 'ASC' : 'DESC')
@@ -64,8 +65,8 @@ export function instanceServices(deps: Deps) {
     async count(actor: Actor, { filter }: InstanceSearch): Promise<number> {
       authorise(actor, 'instances.list')
       checkInstanceFilter(filter)
-      const conditions = join([...living(actor), ...filterSql(filter)], ' AND ')
-      const [row] = await database.rows(sql`SELECT count(*)::int FROM ${source} WHERE ${conditions}`)
+      const conditions = join([...livingInstances(actor), ...filterSql(filter)], ' AND ')
+      const [row] = await database.rows(sql`SELECT count(*)::int FROM ${instanceSource} WHERE ${conditions}`)
       return row?.[0] as number
     },
 
@@ -92,12 +93,13 @@ export async function findInstances(
 ): Promise<Instance[]> {
   const at = now()
   const rows = await database.rows(
-    sql`SELECT ${allColumns} FROM ${source} WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`,
+    sql`SELECT ${allColumns} FROM ${instanceSource} WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`,
   )
   return rows.map(row => ({ ...toInstance(row), sshProxy, asOf: at }))
 }
 
-function living({ accountId }: Actor): Prisma.Sql[] {
+/** Those of an account that were not destroyed. */
+export function livingInstances({ accountId }: Actor): Prisma.Sql[] {
   return [sql`i.account_id = ${accountId}`, sql`i.destroyed_at IS NULL`]
 }
 

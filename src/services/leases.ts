@@ -1,6 +1,7 @@
 import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
 import type { InstanceStatus, TargetState } from '../domain/instances.ts'
+import type { Restart } from '../domain/instances-restart.ts'
 
 /** An instance that one gateway looks at, until the lease ends. */
 export type Lease = {
@@ -24,6 +25,8 @@ export type Lease = {
   statusChangedAt: Date
   /** Its machine could not do what it was last told. */
   refused: boolean
+  /** How it is to be started anew; null where it is not. */
+  restart: Restart | null
   /** Since when its machine does not answer; null while it does. */
   unreachableAt: Date | null
   /** When its machine answered last with how it is, before this. */

@@ -3,6 +3,7 @@
 import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
 import { type InstanceStatus, isFinal, type Reason } from '../domain/instances.ts'
+import type { Restart } from '../domain/instances-restart.ts'
 import type { Machine } from '../domain/machines.ts'
 import { lockBalance } from './billing-balance.ts'
 import { startCompute, stopMeters } from './billing-meters.ts'
@@ -36,6 +37,8 @@ export type Finding = {
   unconfirmed: boolean
   /** It could not be looked at, or nothing be done for it. */
   failed: boolean
+  /** What is left of a restart that was asked for; undefined for what was. */
+  restart?: Restart | null | undefined
   /** When to look again; null for when somebody wishes otherwise. */
   dueAt: Date | null
 }
@@ -63,6 +66,8 @@ export async function recordFinding(
         THEN coalesce(${finding.seenAt}::timestamptz, seen_at) ELSE seen_at END,
       unreachable_at = CASE WHEN ${finding.answered} THEN NULL ELSE coalesce(unreachable_at, ${at}) END,
       started_at = CASE WHEN ${finding.ran} THEN coalesce(started_at, ${at}) ELSE started_at END,
+      restart = CASE WHEN generation = ${lease.generation} AND ${finding.restart !== undefined}
+        THEN ${finding.restart ?? null}::restart ELSE restart END,
       due_at = CASE WHEN generation = ${lease.generation} THEN ${dueAt}::timestamptz ELSE due_at END
     WHERE id = ${lease.instanceId} RETURNING generation`)
   // Others may have something to do now, or it has itself.

@@ -4,6 +4,7 @@ import { Prisma } from '../database/generated/client.ts'
 import { transaction } from '../database/transaction.ts'
 import type { ContainerSpec } from '../domain/containers.ts'
 import type { LaunchConfig } from '../domain/instances.ts'
+import type { Restart } from '../domain/instances-restart.ts'
 import { takesSshKeys } from '../domain/ssh-keys.ts'
 import type { Deps } from './deps.ts'
 import { isHeld, type Lease } from './leases.ts'
@@ -39,17 +40,18 @@ export function reconciliationServices({ database, now, secrets }: Deps) {
         SELECT i.id, i.account_id, i.machine_id, i.generation, i.attempts, i.target_state, i.target_reason, i.status, i.interruptible,
           EXISTS (SELECT FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id),
           i.started_at IS NOT NULL, i.destroyed_at IS NOT NULL, i.vm, i.launch ->> 'mode', ${sshKeysOfInstance},
-          coalesce(i.reason_code = 'MACHINE_ERROR', false), ${isCharged},
+          coalesce(i.reason_code = 'MACHINE_ERROR', false), ${isCharged}, i.restart,
           i.destroyed_at, i.status_changed_at, i.unreachable_at, i.unconfirmed_at, i.seen_at
         FROM instances i WHERE i.id = ANY(${taken.map(String)}::bigint[]) AND i.leased_until = ${leasedUntil}`)
       return rows.map(row => {
         const [instanceId, accountId, machineId, generation, attempts, ...standing] = row
         const [targetState, targetReason, status, interruptible, ...rest] = standing
-        const [granted, hasRun, destroyed, vm, mode, keys, refused, charged, ...instants] = rest as [
+        const [granted, hasRun, destroyed, vm, mode, keys, refused, charged, restart, ...instants] = rest as [
           ...[boolean, boolean, boolean, boolean],
           LaunchConfig['mode'],
           string[],
           ...[boolean, boolean],
+          Restart | null,
           ...(Date | null)[],
         ]
         const [destroyedAt, statusChangedAt, unreachableAt, unconfirmedAt, seenAt] = instants
@@ -67,6 +69,7 @@ export function reconciliationServices({ database, now, secrets }: Deps) {
           destroyed,
           sshKeys,
           refused,
+          restart,
           ...times,
         } as Lease
       })

@@ -28,7 +28,10 @@ import { logServices } from './instances-logs.ts'
 import { policyServices } from './instances-policy.ts'
 import { policySetServices } from './instances-policy-set.ts'
 import { quoteServices } from './instances-quote.ts'
+import { relaunchServices } from './instances-relaunch.ts'
 import { rentServices } from './instances-rent.ts'
+import { restartServices } from './instances-restart.ts'
+import { instanceSearchServices } from './instances-search.ts'
 import { instanceWatchServices } from './instances-watch.ts'
 import { machineOperations, machineServices } from './machines.ts'
 import { importOperations } from './machines-import.ts'
@@ -62,11 +65,14 @@ export function createServices(deps: Deps) {
     gpuModels: gpuModelServices(deps),
     instances: {
       ...instanceServices(deps),
+      ...instanceSearchServices(deps),
       ...rentServices(deps),
       ...quoteServices(deps),
       ...bestServices(deps),
       ...commandServices(deps),
       ...bidServices(deps),
+      ...restartServices(deps),
+      ...relaunchServices(deps),
       ...policySetServices(deps),
       ...instanceWatchServices(deps),
       ...logServices(deps),

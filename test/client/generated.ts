@@ -112,6 +112,8 @@ export type FloatFilter = {
 export type InstanceAction =
   | 'CHANGE_BID'
   | 'DESTROY'
+  | 'REBOOT'
+  | 'RECYCLE'
   | 'START'
   | 'STOP';
 
@@ -322,6 +324,7 @@ export type PermissionOperation =
   | 'GPU_MODELS_LIST'
   | 'INSTANCES_ATTACH_SSH_KEY'
   | 'INSTANCES_CHANGE_BID'
+  | 'INSTANCES_CHANGE_LAUNCH'
   | 'INSTANCES_DESTROY'
   | 'INSTANCES_DETACH_SSH_KEY'
   | 'INSTANCES_EVENTS'
@@ -330,6 +333,8 @@ export type PermissionOperation =
   | 'INSTANCES_LIST'
   | 'INSTANCES_LOGS'
   | 'INSTANCES_QUOTE'
+  | 'INSTANCES_REBOOT'
+  | 'INSTANCES_RECYCLE'
   | 'INSTANCES_RENT'
   | 'INSTANCES_SET_POLICY'
   | 'INSTANCES_UPDATE'

@@ -119,7 +119,8 @@ describe('what the README says of renting', () => {
 describe('what the README says of the inside of an instance', () => {
   it('works while it runs', async () => {
     const [, inside = ''] = /\n## Inside an instance\n(.*?)\n## /s.exec(readme) ?? []
-    const [connect = '', log = ''] = [...inside.matchAll(/```sh\n(.*?)```/gs)].map(([, commands]) => commands as string)
+    const blocks = [...inside.matchAll(/```sh\n(.*?)```/gs)].map(([, commands]) => commands as string)
+    const [connect = '', log = '', anew = ''] = blocks
     const [define = ''] = /^BERTH=.*?\n}\n/ms.exec(graphql[0] ?? '') ?? []
     const { offers } = await rest('POST', '/bundles/', { limit: 1 })
     const { new_contract: id } = await rest('PUT', `/asks/${offers[0].id}/`, { image: 'ubuntu', runtype: 'ssh_direct' })
@@ -135,6 +136,8 @@ describe('what the README says of the inside of an instance', () => {
     })
     expect(ran).toMatchObject({ data: { executeCommand: { exitCode: 0, output: expect.stringContaining('GPU 0') } } })
     expect(followed).toMatchObject({ data: { instanceLogs: line } })
+    const [rebooted] = await paste(define, `INSTANCE=ins_${id}\n`, anew)
+    expect(rebooted).toMatchObject({ data: { rebootInstance: { instance: { status: 'RUNNING' } } } })
   })
 })
 

@@ -22,9 +22,9 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 /** Two instances that are alike, one for each face. */
-async function twins(status: string, by = key): Promise<[number, number]> {
-  if (status !== 'destroyed') return [await rentals.rentTo(by, status), await rentals.rentTo(by, status)]
-  const ids: [number, number] = [await rentals.rent(by), await rentals.rent(by)]
+async function twins(status: string, by = key, body = {}): Promise<[number, number]> {
+  if (status !== 'destroyed') return [await rentals.rentTo(by, status, body), await rentals.rentTo(by, status, body)]
+  const ids: [number, number] = [await rentals.rent(by, body), await rentals.rent(by, body)]
   for (const id of ids) await app.rest(by, 'DELETE', `/instances/${id}/`)
   return ids
 }
@@ -172,6 +172,53 @@ describe('destroying', () => {
     const graphql = await faces.mutate(key, 'destroyInstances', { ids: [String(other)] })
     expect(graphql.items).toMatchObject([{ outcome: 'UNCHANGED' }])
     expect([await faces.stateOf(one), await faces.stateOf(other)]).toEqual([before, before])
+  })
+})
+
+describe('destroying many over REST', () => {
+  it('does what destroyInstances does, item by item', async () => {
+    const pairs: [number, number][] = []
+    for (const status of ['running', 'stopped', 'exited', 'destroyed']) pairs.push(await twins(status))
+    const [ones, others] = [pairs.map(([one]) => one), pairs.map(([, other]) => other)]
+    const rest = await app.rest(key, 'DELETE', '/instances/', { instance_ids: [...ones, 987_654] })
+    const graphql = await faces.mutate(key, 'destroyInstances', { ids: [...others, 987_654].map(String) })
+    expect([rest.body, graphql.succeededCount]).toEqual([{ success: true }, 4])
+    await rentals.settle()
+    for (const [one, other] of pairs) expect(await faces.stateOf(one)).toEqual(await faces.stateOf(other))
+  })
+})
+
+describe('starting anew', () => {
+  const statuses = ['running', 'stopped', 'created', 'exited', 'unknown', 'destroyed']
+  const kinds = statuses.flatMap(status => [['reboot', status] as const, ['recycle', status] as const])
+
+  it.each(kinds)('by a %s of what is %s does or refuses the same', async (kind, status) => {
+    const [one, other] = await twins(status)
+    const rest = await app.rest(key, 'PUT', `/instances/${kind}/${one}/`, {})
+    const graphql = await faces.mutate(key, `${kind}Instance`, { id: String(other) })
+    // Clients of REST look at `success`: what cannot be done now is no failure of the request.
+    expect(graphql.code).toBe({ invalid_id: 'INVALID_STATE', ...codes }[rest.body.error as string])
+    expect(rest.body.success).toBe(graphql.code === undefined)
+    expect(await faces.stateOf(one)).toEqual(await faces.stateOf(other))
+    await rentals.settle()
+    expect(await faces.stateOf(one)).toEqual(await faces.stateOf(other))
+  })
+})
+
+describe('a bid', () => {
+  it.each([
+    ['0.4', 'running'],
+    ['0.1', 'running'],
+    ['129', 'running'],
+    ['0.4', 'stopped'],
+    ['0.4', 'exited'],
+    ['0.4', 'destroyed'],
+  ])('of %s $ for what is %s does or refuses the same', async (bid, status) => {
+    const [one, other] = await twins(status, key, { price: 0.3 })
+    const rest = await app.rest(key, 'PUT', `/instances/bid_price/${one}/`, { client_id: 'me', price: Number(bid) })
+    const graphql = await faces.mutate(key, 'changeBid', { instanceId: String(other), bidPerHour: bid })
+    expect(graphql.code).toBe(codes[rest.body.error])
+    expect(await faces.stateOf(one)).toEqual(await faces.stateOf(other))
   })
 })
 

@@ -78,6 +78,23 @@ const gone: Finding = {
   ...calm,
 }
 
+describe('a look that began before a restart was asked for', () => {
+  it.each(['reboot', 'recycle'] as const)('leaves it to be done: a %s', async kind => {
+    const id = await rentWithPorts(0)
+    await idle()
+    const lease = await leaseOf(id)
+    await gateway.services.instances[kind](actor, id)
+    const runs = { ...gone, status: 'running' as const, ran: true, inactive: false, gone: false }
+    await gateway.reconciliation.record(lease, { ...runs, restart: null, dueAt: null })
+    const [row] = await gateway.sql('SELECT restart, due_at FROM instances WHERE id = $1', [id])
+    expect(row).toMatchObject({ restart: kind, due_at: clock.now() })
+    await idle()
+    expect(await gateway.sql('SELECT status, restart FROM instances WHERE id = $1', [id])).toEqual([
+      { status: 'running', restart: null },
+    ])
+  })
+})
+
 describe('a look at an instance that was destroyed', () => {
   it('leaves how it was and why, and tells nobody', async () => {
     const id = await rentWithPorts(0)

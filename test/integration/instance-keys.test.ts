@@ -127,13 +127,8 @@ describe("an instance's own key may do nothing to anything else", () => {
 
   it.each(closed.map(({ method, path }) => [method, path]))('by %s %s', async (method, path) => {
     const [own, other] = [await rentals.rent(owner), await rentals.rent(owner)]
-    const body = method === 'GET' ? undefined : { ids: [other], state: 'stopped' }
-    const answer = await app.rest(
-      keyOf(own),
-      method,
-      path.replace('/api/v0', '').replace(/\{\w+\}/, String(other)),
-      body,
-    )
+    const body = method === 'GET' ? undefined : { ids: [other], instance_ids: [other], state: 'stopped' }
+    const answer = await app.rest(keyOf(own), method, path.replace(/\{\w+\}/, String(other)), body)
     expect(answer).toMatchObject({ status: 403, body: { error: 'forbidden' } })
   })
 })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { maxColumnName, maxColumns } from '../../src/rest/offers-input.ts'
+import { maxColumnName, maxColumns } from '../../src/rest/columns.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { listMachines } from '../support/factories.ts'
 import { queriesOf } from '../support/queries.ts'

@@ -189,6 +189,11 @@ describe('a gateway that', () => {
         }
         await both()
         expect(await read(id)).toMatchObject({ status: 'running', leased_until: null })
+        for (const kind of ['reboot', 'recycle'] as const) {
+          await living().services.instances[kind](actor, id)
+          await both()
+          expect(await read(id)).toMatchObject({ status: 'running', restart: null, leased_until: null })
+        }
         await living().services.instances.update(actor, [id], { targetState: 'stopped' })
         await both()
         expect(await read(id)).toMatchObject({ status: 'stopped' })

@@ -80,11 +80,12 @@ describe('a rental', () => {
     expect(await read(made.id)).toMatchObject({ status: 'STOPPING', statusReason: { code: 'USER_REQUEST' } })
     await rentals.settle()
     expect(await read(made.id)).toMatchObject({ status: 'STOPPED', connection: null })
-    expect(await available()).toEqual(['START', 'DESTROY'])
+    expect(await available()).toEqual(['START', 'RECYCLE', 'DESTROY'])
 
     await bulk('updateInstances', { ids: [made.id], targetState: 'RUNNING' })
     await rentals.settle()
     expect(await read(made.id)).toMatchObject({ status: 'RUNNING', startedAt: running.startedAt })
+    expect(await available()).toEqual(['STOP', 'REBOOT', 'RECYCLE', 'DESTROY'])
 
     await bulk('destroyInstances', { ids: [made.id] })
     expect(await read(made.id)).toMatchObject({ status: 'DESTROYED', terminal: true, connection: null, label: 'first' })

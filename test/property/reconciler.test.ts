@@ -40,6 +40,7 @@ const facts: fc.Arbitrary<Facts> = fc.record({
   status: fc.constantFrom(...instanceStatuses),
   hasRun: fc.boolean(),
   refused: fc.boolean(),
+  restart: fc.constantFrom(null, 'reboot' as const, 'recycle' as const, 'anew' as const),
   targetReason: fc.constantFrom(null, 'USER_REQUEST', 'NO_CREDIT'),
   sshKeys: fc.option(keys),
 })
@@ -124,14 +125,17 @@ async function look(bench: Bench, row: Row): Promise<{ row: Row; truth: Truth; s
   throw new Error('It did not come to rest.')
 }
 
-function writeDown(row: Row, { state }: Truth, { status, reason, settled }: Plan, now: Date) {
+function writeDown(row: Row, { state }: Truth, { status, reason, settled, restart = row.restart }: Plan, now: Date) {
   const unreachableAt = state === 'unreachable' ? (row.unreachableAt ?? now) : null
   const statusChangedAt = status === row.status ? row.statusChangedAt : now
   // What just ended is looked at once more.
   const ended = isFinal(status) && !isFinal(row.status)
   const hasRun = row.hasRun || state === 'running'
   const refused = reason?.code === 'MACHINE_ERROR'
-  return { row: { ...row, status, hasRun, refused, unreachableAt, statusChangedAt }, settled: settled && !ended }
+  return {
+    row: { ...row, status, hasRun, refused, restart, unreachableAt, statusChangedAt },
+    settled: settled && !ended,
+  }
 }
 
 async function arrive(bench: Bench, first: Row) {
@@ -180,6 +184,22 @@ describe('a plan', () => {
     always((wish, _, { steps }) => {
       if (mayRun(wish)) return
       for (const step of ['ensure', 'authorise', 'start'] as const) expect(steps).not.toContain(step)
+    })
+  })
+
+  it('removes only what was destroyed, or is to be made anew', () => {
+    always(({ destroyed, restart }, _, { steps }) => {
+      if (steps.includes('remove')) expect(destroyed || restart === 'recycle').toBe(true)
+    })
+  })
+
+  it('starts nothing as long as it is to be brought down first', () => {
+    always(({ restart }, { state }, { steps }) => {
+      if (restart === 'reboot' || restart === 'recycle') {
+        for (const step of ['ensure', 'start'] as const) {
+          if (steps.includes(step)) expect([restart, state]).toEqual(['reboot', 'absent'])
+        }
+      }
     })
   })
 
@@ -285,6 +305,7 @@ describe('planning and executing', () => {
   function checkEnd(end: Row, truth: Truth, { destroyed, targetState, granted, status, sshKeys }: Row): void {
     const mayRun = !destroyed && !isFinal(status) && targetState === 'running' && granted
     if (mayRun && truth.state === 'running' && sshKeys) expect(truth.sshKeys.toSorted()).toEqual(sshKeys.toSorted())
+    if (truth.state === 'running') expect(end.restart).toBeNull()
     if (destroyed) expect(truth.state).toBe('absent')
     else if (mayRun) expect(truth.state === 'running' || isFinal(end.status)).toBe(true)
     else expect(['absent', 'preparing', 'prepared', 'stopped', 'exited', 'failed']).toContain(truth.state)
@@ -352,6 +373,7 @@ describe('an instance that ended', () => {
     status: 'created',
     hasRun: false,
     refused: false,
+    restart: null,
     targetReason: null,
     sshKeys: ['a'],
   }

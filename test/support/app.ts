@@ -25,6 +25,7 @@ export type TestApp = App & {
   /** Another key of the account that a key belongs to. */
   scopedKey: (key: string, permissions: Permissions) => Promise<string>
   graphql: (key: string | undefined, query: string, variables?: object) => Promise<GraphqlAnswer>
+  /** A path without its version is one of v0. */
   rest: (
     key: string | undefined,
     method: string,
@@ -99,7 +100,7 @@ export async function startApp({ beside, ...options }: TestAppOptions = {}): Pro
       const init = { method, headers: { 'content-type': 'application/json', ...authorization(key), ...headers } }
       const text = typeof body === 'string' ? body : JSON.stringify(body)
       const request = new Request(
-        `http://berth.test/api/v0${path}`,
+        `http://berth.test${path.startsWith('/api/') ? path : `/api/v0${path}`}`,
         body === undefined ? init : { ...init, body: text },
       )
       const response = await fetch(request)

@@ -25,11 +25,15 @@ export function messagesOf(msg: string): string[] {
 
 const refusal = '... on Error { code message } ... on InvalidInputError { issues { path message } }'
 const items = `... on BulkInstancesPayload { succeededCount items { id outcome error { code } } } ${refusal}`
+const restarted = `... on RestartInstanceSuccess { instance { id } } ${refusal}`
 const mutations = {
   rentInstance: `... on RentInstanceSuccess { instance { id } } ${refusal}`,
   updateInstance: `... on InstanceSuccess { instance { id } } ${refusal}`,
   updateInstances: items,
   destroyInstances: items,
+  rebootInstance: restarted,
+  recycleInstance: restarted,
+  changeBid: `... on InstanceSuccess { instance { id } } ${refusal}`,
 }
 
 export type Faces = {
@@ -43,7 +47,8 @@ export type Faces = {
 export function facesOf(app: TestApp): Faces {
   return {
     async mutate(key, field, input) {
-      const type = `${field[0]?.toUpperCase()}${field.slice(1)}Input`
+      const restarts = field === 'rebootInstance' || field === 'recycleInstance'
+      const type = restarts ? 'RestartInstanceInput' : `${field[0]?.toUpperCase()}${field.slice(1)}Input`
       const query = `mutation ($input: ${type}!) { ${field}(input: $input) { ${mutations[field]} } }`
       const { data, errors } = await app.graphql(key, query, { input })
       return errors ? { code: errors[0]?.extensions['code'], message: errors[0]?.message } : data[field]
@@ -51,7 +56,7 @@ export function facesOf(app: TestApp): Faces {
     async stateOf(id) {
       const [row] = await app.sql(`
         SELECT launch, label, disk_mb, vm, interruptible, compute_nanos, disk_nanos, target_state, status, reason_code,
-          destroyed_at, registry_login IS NOT NULL AS has_login,
+          destroyed_at, restart, registry_login IS NOT NULL AS has_login,
           (SELECT json_agg(json_build_array(host_port, container_port, protocol) ORDER BY host_port)
             FROM port_bindings b WHERE b.instance_id = i.id) AS ports,
           (SELECT count(*) FROM gpus g WHERE g.holder_id = i.id) AS gpus,

@@ -13,7 +13,7 @@ export type Case = {
   operation: Operation
   parameter?: 'id' | 'offerId' | 'machineId'
   /** Whose id it is. Offers and machines are everybody's, until they are rented. */
-  of: 'instance' | 'offer' | 'machine' | 'volume' | 'sshKey' | 'apiKey' | 'template' | 'webhook'
+  of: 'instance' | 'bid' | 'offer' | 'machine' | 'volume' | 'sshKey' | 'apiKey' | 'template' | 'webhook'
   ask: (app: TestApp, key: string, id: number) => Promise<{ status: number; [more: string]: unknown }>
 }
 
@@ -103,6 +103,14 @@ export const fieldCases: Record<string, Case> = {
     ask: graphql(
       id => `mutation { updateInstances(input: { ids: ["${id}"], targetState: STOPPED }) { ${refused} ${update} } }`,
     ),
+  },
+  rebootInstance: {
+    ...instance('instances.reboot'),
+    ask: graphql(id => `mutation { rebootInstance(input: { id: "${id}" }) { ${refused} } }`),
+  },
+  recycleInstance: {
+    ...instance('instances.recycle'),
+    ask: graphql(id => `mutation { recycleInstance(input: { id: "${id}" }) { ${refused} } }`),
   },
   changeBid: {
     ...instance('instances.changeBid'),
@@ -237,6 +245,40 @@ export const routeCases: Record<string, Case> = {
     ask: rest('PUT', '/instances/{id}/', () => ({ label: 'taken' })),
   },
   [`DELETE ${path}`]: { ...instance('instances.destroy'), ask: rest('DELETE', '/instances/{id}/') },
+  [`PUT ${path}start/`]: { ...instance('instances.update'), ask: rest('PUT', '/instances/{id}/start') },
+  [`PUT ${path}stop/`]: { ...instance('instances.update'), ask: rest('PUT', '/instances/{id}/stop') },
+  'DELETE /api/v0/instances/': {
+    ...instance('instances.destroy'),
+    ask: rest('DELETE', '/instances/', id => ({ instance_ids: [id] })),
+  },
+  'PUT /api/v0/instances/reboot/{id}/': {
+    ...instance('instances.reboot'),
+    ask: rest('PUT', '/instances/reboot/{id}/'),
+  },
+  'PUT /api/v0/instances/recycle/{id}/': {
+    ...instance('instances.recycle'),
+    ask: rest('PUT', '/instances/recycle/{id}/'),
+  },
+  'PUT /api/v0/instances/bid_price/{id}/': {
+    ...{ operation: 'instances.changeBid', parameter: 'id', of: 'bid' },
+    ask: rest('PUT', '/instances/bid_price/{id}/', () => ({ price: 0.4 })),
+  },
+  'PUT /api/v0/instances/update_template/{id}/': {
+    ...instance('instances.changeLaunch'),
+    ask: rest('PUT', '/instances/update_template/{id}/', () => ({ image: 'taken' })),
+  },
+  'PUT /api/v0/instances/prepay/{id}/': {
+    ...instance('instances.update'),
+    ask: rest('PUT', '/instances/prepay/{id}/', () => ({ amount: 10 })),
+  },
+  'POST /api/v0/instances/take_snapshot/{id}/': {
+    ...instance('instances.execute'),
+    ask: rest('POST', '/instances/take_snapshot/{id}/', () => ({ pause: 'true' })),
+  },
+  'GET /api/v0/instances/balance/{id}/': {
+    ...instance('instances.get'),
+    ask: rest('GET', '/instances/balance/{id}/'),
+  },
   'PUT /api/v0/instances/': {
     ...instance('instances.update'),
     ask: rest('PUT', '/instances/', id => ({ ids: [id], state: 'stopped' })),
@@ -247,6 +289,7 @@ export const routeCases: Record<string, Case> = {
 export function makersOf(app: TestApp, rentals: Rentals): Record<Case['of'], (key: string) => Promise<number>> {
   return {
     apiKey: async key => await idOf(await app.scopedKey(key, { api: {} })),
+    bid: key => rentals.rent(key, { label: 'mine', price: 0.3 }),
     instance: key => rentals.rent(key, { label: 'mine' }),
     machine: newMachine,
     offer: () => rentals.newOffer(),

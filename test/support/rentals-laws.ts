@@ -61,6 +61,11 @@ export async function expectSettled(gateway: Queried, machineId: number): Promis
     'occupants',
   ).toEqual(wanted)
   for (const row of rows) expect([row['id'], row['status']]).toEqual([row['id'], statusOf(row, holds(row['id']))])
+  const restarting = rows.filter(row => row['restart'] !== null && !isFinal(row) && row['destroyed_at'] === null)
+  expect(
+    restarting.filter(row => row['restart'] === 'recycle' || row['status'] === 'running'),
+    'instances that are still to be started anew',
+  ).toEqual([])
   await expectOffers(gateway, machineId, granted)
   await expectEvents(gateway, machineId)
 }

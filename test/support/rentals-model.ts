@@ -13,7 +13,7 @@ import { expectEverythingFree, expectNothingShared, expectSettled } from './rent
 type Deed =
   | { kind: 'rent'; pick: number; bidNanos: bigint | undefined; stopped: boolean; ports: number; diskGb: number }
   | { kind: 'start' | 'stop' | 'destroy'; picks: number[] }
-  | { kind: 'exit' | 'swap' | 'flip'; pick: number }
+  | { kind: 'exit' | 'swap' | 'flip' | 'reboot' | 'recycle'; pick: number }
   | { kind: 'bid'; pick: number; bidNanos: bigint }
   | { kind: 'look' }
 /** What happens at once, at both gateways in turn; and then the clock moves, or everything comes to rest. */
@@ -38,6 +38,10 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
   { weight: 2, arbitrary: picks.map(picks => ({ kind: 'stop' as const, picks })) },
   { weight: 2, arbitrary: picks.map(picks => ({ kind: 'destroy' as const, picks })) },
   { weight: 1, arbitrary: fc.nat(1_000).map(pick => ({ kind: 'exit' as const, pick })) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constantFrom('reboot' as const, 'recycle' as const), pick: fc.nat(1_000) }),
+  },
   { weight: 3, arbitrary: fc.nat(1_000).map(pick => ({ kind: 'swap' as const, pick })) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('bid' as const), pick: fc.nat(1_000), bidNanos: bids }) },
   { weight: 2, arbitrary: fc.nat(1_000).map(pick => ({ kind: 'flip' as const, pick })) },
@@ -146,6 +150,9 @@ async function attempt(gateway: Gateway, actor: Actor, deed: Deed, { offers, ins
       return await gateway.idle()
     case 'swap':
       return await swap(gateway, actor, pickFrom(instances, deed.pick))
+    case 'reboot':
+    case 'recycle':
+      return await gateway.services.instances[deed.kind](actor, pickFrom(instances, deed.pick)[0] ?? 0n)
     case 'bid':
       return await gateway.services.instances.changeBid(actor, pickFrom(instances, deed.pick)[0] ?? 0n, deed.bidNanos)
     case 'flip':

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { availabilityOf, instanceStatuses } from '../../src/domain/instances.ts'
-import { applyBid, type Bidder, checkBid } from '../../src/domain/instances-bid.ts'
+import { applyBid, type Bidder, bidRange, checkBid, winningBid } from '../../src/domain/instances-bid.ts'
 
 const floor = 400_000_000n
 const aBidder = (facts: Partial<Bidder> = {}): Bidder => ({
@@ -49,7 +49,8 @@ describe('a new bid', () => {
     ['that is offline', { status: 'offline' as const }],
     ['that is unknown', { status: 'unknown' as const }],
   ])('is refused to a rental %s, before anything is said of the price', (_, facts) => {
-    const refusal = { code: 'INVALID_STATE', details: { instanceId: 7n } }
+    const onDemand = 'interruptible' in facts ? { onDemand: true } : {}
+    const refusal = { code: 'INVALID_STATE', details: { instanceId: 7n, ...onDemand } }
     expect(() => applyBid(aBidder(facts), floor, 1n)).toThrow(expect.objectContaining(refusal))
   })
 })
@@ -70,4 +71,19 @@ it('says of every instance whether its bid can be changed, as the change itself 
   }
   const destroyed = availabilityOf({ ...aBidder(), destroyedAt: new Date(0) })
   expect(destroyed.every(({ available }) => !available)).toBe(true)
+})
+
+describe('a bid that wins', () => {
+  it.each([
+    [250_000_000n, 250_000_000n],
+    [1n, bidRange.least],
+    [bidRange.most, bidRange.most],
+  ])('is as much as it takes, but never less than a bid can be: %d', (least, bid) => {
+    expect(winningBid(7n, least)).toBe(bid)
+  })
+
+  it.each([undefined, bidRange.most + 1n])('is refused where there is none: %s', least => {
+    const refusal = { code: 'INVALID_STATE', details: { instanceId: 7n } }
+    expect(() => winningBid(7n, least)).toThrow(expect.objectContaining(refusal))
+  })
 })

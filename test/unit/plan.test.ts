@@ -19,6 +19,7 @@ const truths: Truth[] = [
   { state: 'failed', code: 'IMAGE_PULL_FAILED', message: 'There is no such image.' },
 ]
 const booleans = [true, false]
+const restarts = [null, 'reboot', 'recycle', 'anew'] as const
 const noTime = { unreachableMs: 0, loadingMs: 0, stoppingMs: 0 }
 
 const wishes: Wish[] = targetStates.flatMap(targetState =>
@@ -28,20 +29,12 @@ const wishes: Wish[] = targetStates.flatMap(targetState =>
         booleans.flatMap(destroyed =>
           booleans.flatMap(hasRun =>
             booleans.flatMap(refused =>
-              [null, ['a'], ['b']].map(sshKeys => {
-                return {
-                  ...noTime,
-                  targetState,
-                  targetReason: null,
-                  status,
-                  granted,
-                  interruptible,
-                  destroyed,
-                  hasRun,
-                  refused,
-                  sshKeys,
-                }
-              }),
+              restarts.flatMap(restart =>
+                (restart ? [['a']] : [null, ['a'], ['b']]).map(sshKeys => {
+                  const facts = { targetState, status, granted, interruptible, destroyed, hasRun, refused, restart }
+                  return { ...noTime, ...facts, targetReason: null, sshKeys }
+                }),
+              ),
             ),
           ),
         ),
@@ -61,6 +54,7 @@ const aWish = (facts: Partial<Wish> = {}): Wish => ({
   status: 'created',
   hasRun: false,
   refused: false,
+  restart: null,
   targetReason: null,
   sshKeys: ['a'],
   ...noTime,
@@ -69,7 +63,7 @@ const aWish = (facts: Partial<Wish> = {}): Wish => ({
 
 describe('a plan', () => {
   it('is there for everything that can be wished and seen', () => {
-    expect(all).toHaveLength(2 * 9 * 32 * 3 * 10)
+    expect(all).toHaveLength(2 * 9 * 32 * 6 * 10)
     for (const { next } of all) {
       expect(instanceStatuses).toContain(next.status)
       expect(next.steps.length).toBeLessThanOrEqual(1)
@@ -97,9 +91,12 @@ describe('a plan', () => {
     }
   })
 
-  it('removes what was destroyed, and nothing else', () => {
+  it('removes what was destroyed and what is down and to be made anew, and nothing else', () => {
     for (const { wish, truth, next } of all) {
-      expect(next.steps.includes('remove')).toBe(wish.destroyed && !['absent', 'unreachable'].includes(truth.state))
+      const recycles = wish.restart === 'recycle' && !finalStatuses.includes(wish.status)
+      const isUp = ['starting', 'running', 'stopping'].includes(truth.state)
+      const isThere = !['absent', 'unreachable'].includes(truth.state)
+      expect(next.steps.includes('remove')).toBe(isThere && (wish.destroyed || (recycles && !isUp)))
       if (wish.destroyed && truth.state === 'absent') expect(next).toMatchObject({ steps: [], settled: true })
     }
   })
@@ -198,6 +195,71 @@ describe('the keys that log in', () => {
       reason: { code: 'STARTED', message: expect.any(String) },
       settled: false,
     })
+  })
+})
+
+describe('what is to be rebooted', () => {
+  const wish = aWish({ status: 'running', hasRun: true, restart: 'reboot' })
+
+  it.each<[Truth['state'], string[], string]>([
+    ['starting', ['stop'], 'stopping'],
+    ['running', ['stop'], 'stopping'],
+    ['stopping', [], 'stopping'],
+  ])('and is %s is brought down first: %j, and is called %s', (state, steps, status) => {
+    const next = plan(wish, { state, sshKeys: ['a'] } as Truth)
+    expect(next).toEqual({ steps, status, reason: { code: 'REBOOTING', message: expect.any(String) }, settled: false })
+  })
+
+  it.each<[Truth['state']]>([['stopped'], ['exited']])('and is %s is written down as that before it starts', state => {
+    const truth = { state, sshKeys: ['a'], exitCode: 0 } as Truth
+    const next = plan(wish, truth)
+    expect(next).toMatchObject({ steps: [], restart: null, settled: false })
+    expect(plan({ ...wish, status: next.status, restart: null }, truth)).toMatchObject({ steps: ['start'] })
+  })
+
+  it('is lost all the same when its container is gone', () => {
+    expect(plan(wish, { state: 'absent' })).toMatchObject({ status: 'unknown', reason: { code: 'CONTAINER_LOST' } })
+  })
+
+  it.each<[Partial<Wish>]>([[{ targetState: 'stopped' }], [{ granted: false }]])(
+    'is stopped like anything else when it is not to run: %j',
+    facts => {
+      const next = plan({ ...wish, ...facts }, { state: 'running', sshKeys: ['a'] })
+      expect(next).toEqual(plan({ ...wish, ...facts, restart: null }, { state: 'running', sshKeys: ['a'] }))
+    },
+  )
+})
+
+describe('what is to be made anew', () => {
+  const wish = aWish({ status: 'running', hasRun: true, restart: 'recycle' })
+
+  it.each<[Truth['state'], string[], string]>([
+    ['preparing', ['remove'], 'loading'],
+    ['prepared', ['remove'], 'loading'],
+    ['starting', ['stop'], 'stopping'],
+    ['running', ['stop'], 'stopping'],
+    ['stopping', [], 'stopping'],
+    ['stopped', ['remove'], 'loading'],
+    ['exited', ['remove'], 'loading'],
+    ['failed', ['remove'], 'loading'],
+  ])('and is %s: %j, and is called %s', (state, steps, status) => {
+    const next = plan(wish, { state, sshKeys: ['a'] } as Truth)
+    expect(next).toEqual({ steps, status, reason: { code: 'RECYCLING', message: expect.any(String) }, settled: false })
+  })
+
+  it('is made once its old container is gone, which is written down first', () => {
+    expect(plan(wish, { state: 'absent' })).toMatchObject({ steps: [], restart: 'anew', settled: false })
+    expect(plan({ ...wish, restart: 'anew' }, { state: 'absent' })).toMatchObject({ steps: ['ensure'] })
+    const runs = plan({ ...wish, restart: 'anew' }, { state: 'running', sshKeys: ['a'] })
+    expect(runs).toMatchObject({ status: 'running', restart: null, settled: true })
+  })
+
+  it('stays stopped when it is not to run, and is not taken for lost', () => {
+    const stopped = { ...wish, targetState: 'stopped', status: 'stopped' } as const
+    expect(plan(stopped, { state: 'stopped', sshKeys: [] })).toMatchObject({ steps: ['remove'], status: 'stopped' })
+    expect(plan(stopped, { state: 'absent' })).toMatchObject({ restart: 'anew', status: 'stopped' })
+    const gone = plan({ ...stopped, restart: 'anew' }, { state: 'absent' })
+    expect(gone).toMatchObject({ steps: [], status: 'stopped', settled: true })
   })
 })
 

@@ -44,8 +44,10 @@ const InstanceAction = builder.enumType('InstanceAction', {
   values: {
     START: { value: instanceActions[0], description: 'Set its target state to RUNNING.' },
     STOP: { value: instanceActions[1], description: 'Set its target state to STOPPED.' },
-    CHANGE_BID: { value: instanceActions[2], description: 'Bid more or less for its GPUs.' },
-    DESTROY: { value: instanceActions[3], description: 'End the rental.' },
+    REBOOT: { value: instanceActions[2], description: 'Stop its container, and start it again.' },
+    RECYCLE: { value: instanceActions[3], description: 'Make its container anew, and its disk with it.' },
+    CHANGE_BID: { value: instanceActions[4], description: 'Bid more or less for its GPUs.' },
+    DESTROY: { value: instanceActions[5], description: 'End the rental.' },
   },
 })
 

@@ -1,0 +1,22 @@
+import { DomainError } from './errors.ts'
+import { type Instance, whyNot } from './instances.ts'
+
+/** To reboot is to stop and start the same container; to recycle, to make it anew, and its disk with it. */
+export const restartKinds = ['reboot', 'recycle'] as const
+export type RestartKind = (typeof restartKinds)[number]
+
+/** What was asked for, until it is done: `anew` from when the old container is gone until the new one runs. */
+export type Restart = RestartKind | 'anew'
+
+/** An instance that is not destroyed, as far as restarting it is concerned. */
+export type Restartable = Pick<Instance, 'id' | 'targetState' | 'status' | 'interruptible'> & {
+  restart: Restart | null
+}
+
+/** What is asked of its machine, or nothing where that is asked already. Refused by throwing. */
+export function applyRestart(instance: Restartable, kind: RestartKind): RestartKind | undefined {
+  const refusal = whyNot(kind, { ...instance, destroyedAt: null })
+  if (refusal) throw new DomainError('INVALID_STATE', refusal, { instanceId: instance.id })
+  // What is made anew starts anew, too.
+  return instance.restart === kind || instance.restart === 'recycle' ? undefined : kind
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import { notFound } from '../domain/errors.ts'
+import type { WayToAnInstance } from '../domain/permissions.ts'
+import { RestFailure } from './errors.ts'
+import { done, instanceParams, noSuchInstance } from './instances-results.ts'
+import { type Failure, type Route, route } from './route.ts'
+
+type Facts = Pick<Route, 'method' | 'path' | 'operationId' | 'summary'> & {
+  operation: WayToAnInstance
+  /** What to do instead. */
+  instead: string
+}
+
+/** What clients may ask for, and Berth does not do: they are told so, and what to do instead. */
+export function notOffered({ instead, ...facts }: Facts): Route {
+  return route({
+    ...shared(facts, instead),
+    answer: async () => {
+      throw refusal(instead)
+    },
+  })
+}
+
+/** The same of an instance, which the path names. */
+export function notOfferedFor({ instead, ...facts }: Facts): Route {
+  const { failures, ...more } = shared(facts, instead)
+  return route({
+    ...more,
+    params: instanceParams,
+    failures: [...failures, noSuchInstance],
+    answer: async ({ services, actor, params: { id } }) => {
+      const [instance] = await services.instances.byIds(actor, [id], facts.operation)
+      if (!instance || instance.destroyedAt) throw notFound('Instance', id)
+      throw refusal(instead)
+    },
+  })
+}
+
+function shared(facts: Omit<Facts, 'instead'>, instead: string) {
+  const failures: Failure[] = [{ status: 501, error: 'not_implemented', when: `Always. ${instead}` }]
+  return {
+    ...facts,
+    tag: 'Instances' as const,
+    about: `This is not offered. ${instead}`,
+    ...(facts.method === 'GET' ? {} : { documentedBody: z.looseObject({}).describe('It is not read.') }),
+    result: done.describe('Never answered.'),
+    failures,
+  }
+}
+
+function refusal(instead: string): RestFailure {
+  return new RestFailure(501, 'not_implemented', instead)
+}

@@ -1,0 +1,88 @@
+import { Prisma } from '../database/generated/client.ts'
+import { type Transaction, transaction } from '../database/transaction.ts'
+import type { Actor } from '../domain/actor.ts'
+import { DomainError, notFound } from '../domain/errors.ts'
+import type { InstanceStatus, LaunchConfig } from '../domain/instances.ts'
+import { type Relaunchable, relaunch } from '../domain/instances-relaunch.ts'
+import type { LaunchWish } from '../domain/launch.ts'
+import { joinSecrets, partSecrets } from '../domain/launch-env.ts'
+import type { Registry } from '../domain/registry.ts'
+import { authorise } from './authorise.ts'
+import type { Deps } from './deps.ts'
+import { recordEvents } from './events.ts'
+import { askRestart } from './instances-restart.ts'
+import { openJson, sealJson } from './secrets.ts'
+import { visible } from './templates.ts'
+import { templateFor } from './templates-rent.ts'
+
+const { sql, join } = Prisma
+
+export type RelaunchWish = {
+  launch: LaunchWish
+  /** The template to begin with, by its hash or by its id; the hash counts. */
+  templateHash?: string | undefined
+  templateId?: number | undefined
+  /** Make its container anew at once. */
+  recycle: boolean
+}
+
+export function relaunchServices({ database, now, secrets }: Deps) {
+  return {
+    /** Changes what an instance is made of when its container is made the next time. */
+    async changeLaunch(actor: Actor, id: bigint, wish: RelaunchWish): Promise<void> {
+      authorise(actor, 'instances.changeLaunch', { id: Number(id) })
+      if (wish.recycle) authorise(actor, 'instances.recycle', { id: Number(id) })
+      const at = now()
+      await transaction(database.pool, async tx => {
+        const template = await templateOf(tx, actor, wish)
+        const { templateHash, ...kept } = await lock(tx, actor, id)
+        const { launch, registry } = relaunch(kept, template?.launch, wish.launch)
+        const { env, secrets: values } = partSecrets(launch.env)
+        await tx.rows(sql`
+          UPDATE instances SET launch = ${JSON.stringify({ ...launch, env })}::jsonb,
+            registry_login = ${sealJson(secrets, registry)}::bytea, secret_env = ${sealJson(secrets, values)}::bytea,
+            template_id = coalesce(${template?.id ?? null}::int, template_id),
+            template_hash = coalesce(${template?.hash ?? null}, template_hash)
+          WHERE id = ${id}`)
+        const { accountId, apiKeyId } = actor
+        const before = { image: kept.launch.image, templateHash }
+        const after = { image: launch.image, templateHash: template?.hash ?? templateHash }
+        const event = { type: 'INSTANCE_LAUNCH_CHANGED' as const, accountId, apiKeyId, instanceId: id }
+        await recordEvents(tx, [{ ...event, before, after, reason: 'USER_REQUEST' }], at)
+        // What was never made will be made of this.
+        if (wish.recycle && kept.status !== 'created') await askRestart(tx, actor, id, 'recycle', at)
+      })
+    },
+  }
+
+  async function templateOf(tx: Transaction, actor: Actor, { templateHash, templateId }: RelaunchWish) {
+    if (templateHash === undefined && templateId === undefined) return undefined
+    const hash = templateHash ?? (await hashOf(tx, actor, templateId as number))
+    const template = hash === undefined ? undefined : await templateFor(tx, secrets, actor, hash)
+    if (!template) throw new DomainError('NOT_FOUND', 'Template not found.')
+    return template
+  }
+
+  async function hashOf(tx: Transaction, actor: Actor, templateId: number): Promise<string | undefined> {
+    const conditions = join([...visible(actor), sql`t.id = ${templateId}::bigint`], ' AND ')
+    const [row] = await tx.rows(sql`SELECT t.hash_id FROM templates t WHERE ${conditions}`)
+    return row?.[0] as string | undefined
+  }
+
+  async function lock(
+    tx: Transaction,
+    { accountId }: Actor,
+    id: bigint,
+  ): Promise<Relaunchable & { templateHash: string | null }> {
+    const [row] = await tx.rows(sql`
+      SELECT status, launch, registry_login, secret_env, disk_mb, template_hash FROM instances
+      WHERE id = ${id} AND account_id = ${accountId} AND destroyed_at IS NULL FOR NO KEY UPDATE`)
+    if (!row) throw notFound('Instance', id)
+    const [status, config, login, secretEnv, diskMb, templateHash] = row as [
+      ...[InstanceStatus, LaunchConfig, Buffer | null, Buffer | null, number, string | null],
+    ]
+    const values = openJson<Record<string, string>>(secrets, secretEnv) ?? {}
+    const launch = { ...config, env: joinSecrets(config.env, values) }
+    return { id, status, launch, registry: openJson<Registry>(secrets, login) ?? undefined, diskMb, templateHash }
+  }
+}

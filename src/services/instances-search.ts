@@ -1,0 +1,80 @@
+// Instances as clients that name columns of a row search them.
+
+import { Prisma } from '../database/generated/client.ts'
+import type { Actor } from '../domain/actor.ts'
+import type { Instance } from '../domain/instances.ts'
+import { type InstanceSearch, type ShownStatus, totalInstanceOrder } from '../domain/instances-search.ts'
+import { parseSearchCursor, printSearchCursor } from '../domain/instances-search-page.ts'
+import { authorise } from './authorise.ts'
+import type { Deps } from './deps.ts'
+import { findInstances, instanceSource, livingInstances } from './instances.ts'
+import { beyondSql, conditionSql, orderSql, positionSql, shownStatus } from './instances-search-sql.ts'
+
+const { sql, join } = Prisma
+
+/** So many labels are counted, the most frequent ones. */
+const maxLabels = 1_000
+
+export type SearchPage = {
+  instances: Instance[]
+  /** Where the next page begins; null behind the last one. */
+  next: string | null
+  /** How many match in all. */
+  total: number
+  /** How many of all have which label. Those without one are left out. */
+  labels: { label: string; count: number }[]
+}
+
+export type Facet = { status: ShownStatus; verification: string; gpuName: string }
+
+export function instanceSearchServices(deps: Deps) {
+  const { database } = deps
+
+  return {
+    /** A page of the account's living instances that meet all conditions. */
+    async search(
+      actor: Actor,
+      { conditions: asked, order: keys }: InstanceSearch,
+      { limit, after }: { limit: number; after?: string | undefined },
+    ): Promise<SearchPage> {
+      authorise(actor, 'instances.list')
+      const order = totalInstanceOrder(keys)
+      const position = after === undefined ? undefined : parseSearchCursor(after, order)
+      const conditions = [...livingInstances(actor), ...asked.map(conditionSql)]
+      const beyond = position ? [beyondSql(position, order)] : []
+      const rows = await database.rows(sql`
+        SELECT i.id, ${positionSql(order)} FROM ${instanceSource}
+        WHERE ${join([...conditions, ...beyond], ' AND ')} ORDER BY ${orderSql(order)} LIMIT ${limit + 1}`)
+      const page = rows.slice(0, limit)
+      const ids = page.map(([id]) => String(id))
+      const found =
+        ids.length > 0 ? await findInstances(deps, [sql`i.id = ANY(${ids}::bigint[])`], sql`i.id`, limit) : []
+      const byId = new Map(found.map(instance => [String(instance.id), instance]))
+      const [, ...last] = (page.at(-1) ?? []) as [bigint, ...string[]]
+      return {
+        instances: ids.flatMap(id => byId.get(id) ?? []),
+        next: rows.length > limit ? printSearchCursor(last, order) : null,
+        ...(await counted(conditions)),
+      }
+    },
+
+    /** What the account's living instances differ in, each combination once. */
+    async facets(actor: Actor): Promise<Facet[]> {
+      authorise(actor, 'instances.list')
+      const rows = await database.rows(sql`
+        SELECT DISTINCT ${shownStatus}, m.verification::text, g.name FROM ${instanceSource}
+        WHERE ${join(livingInstances(actor), ' AND ')} ORDER BY 1, 2, 3`)
+      return rows.map(([status, verification, gpuName]) => ({ status, verification, gpuName }) as Facet)
+    },
+  }
+
+  async function counted(conditions: Prisma.Sql[]): Promise<Pick<SearchPage, 'total' | 'labels'>> {
+    const rows = await database.rows(sql`
+      SELECT i.label, count(*)::int, (sum(count(*)) OVER ())::int FROM ${instanceSource}
+      WHERE ${join(conditions, ' AND ')} GROUP BY i.label ORDER BY 2 DESC, 1 LIMIT ${maxLabels}`)
+    const labels = rows.flatMap(([label, count]) =>
+      label === null ? [] : [{ label: label as string, count: count as number }],
+    )
+    return { total: (rows[0]?.[2] as number | undefined) ?? 0, labels }
+  }
+}
