@@ -3,21 +3,18 @@ import { notFound, renameIssues } from '../domain/errors.ts'
 import { isWaiting } from '../domain/instances.ts'
 import type { Step } from '../domain/instances-command.ts'
 import { RestFailure } from './errors.ts'
-import { failureBody } from './failures.ts'
+import { failureBody, repeated } from './failures.ts'
 import { bulkBody, readRent, rentBody, rentNames, updateBody } from './instances-input.ts'
 import { instanceRow } from './instances-present.ts'
 import { instanceRowSchema } from './instances-row.ts'
 import { type Failure, type Route, route } from './route.ts'
+import { done } from './success.ts'
 import { boolean, integer, nothing, pathId, text } from './values.ts'
 
 const path = '/api/v0/instances/{id}/'
 const params = z.object({ id: pathId('The instance.') })
 /** Enough for most; a list that is longer is read in pages over GraphQL. */
 const maxRows = 5_000
-
-const done = z
-  .object({ success: z.literal(true).describe('Always true.') })
-  .meta({ id: 'Done', description: 'It was done.' })
 
 /** What a start answers that has to wait. It is a success of the request, and clients read it so. */
 const stateChangeQueued = {
@@ -33,7 +30,7 @@ const queued = z
   })
   .meta({ id: 'StateChangeQueued', description: 'It is to run, and waits for its GPUs.' })
 
-const noSuchInstance: Failure = {
+export const noSuchInstance: Failure = {
   status: 404,
   error: 'no_such_instance',
   when: 'There is no such instance, or it is not yours, or it was destroyed.',
@@ -42,14 +39,6 @@ const noSuchInstance: Failure = {
     .meta({ id: 'NoSuchInstance', description: 'There is no such instance.' }),
 }
 const noCredit: Failure = { status: 400, error: 'insufficient_credit', when: 'The account has nothing left to spend.' }
-const repeated: Failure[] = [
-  { status: 409, error: 'idempotency_in_progress', when: 'The first request with this key has not ended yet.' },
-  {
-    status: 422,
-    error: 'idempotency_key_reused',
-    when: 'The key was used for a request that asked for something else.',
-  },
-]
 const noSuchAsk = 'The offer is not on the market any more, or cannot be rented now.'
 
 /** Renting has two methods: PUT is the one of the documentation, and POST does the same. */

@@ -1,15 +1,23 @@
 import { z } from 'zod'
 import { accountRoutes } from './accounts.ts'
+import { apiKeyRoutes } from './api-keys.ts'
 import { instanceRoutes } from './instances.ts'
+import { instanceSshKeyRoutes } from './instances-ssh-keys.ts'
 import { offerRoutes } from './offers.ts'
 import { openapiDocument } from './openapi.ts'
 import { type Route, route } from './route.ts'
+import { secretVariableRoutes } from './secret-variables.ts'
+import { sshKeyRoutes } from './ssh-keys.ts'
 
 /** Everything that this face serves, and its description is made of. */
 export const routes: Route[] = [
   ...offerRoutes,
   ...accountRoutes,
   ...instanceRoutes,
+  ...instanceSshKeyRoutes,
+  ...sshKeyRoutes,
+  ...apiKeyRoutes,
+  ...secretVariableRoutes,
   route({
     method: 'GET',
     path: '/api/v0/openapi.json',

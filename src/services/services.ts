@@ -31,9 +31,12 @@ import { measureServices } from './measures.ts'
 import { offerServices } from './offers.ts'
 import { offerWatchServices } from './offers-watch.ts'
 import { reconciliationServices } from './reconciliation.ts'
+import { secretVariableServices } from './secret-variables.ts'
 import { sshKeyServices } from './ssh-keys.ts'
+import { admitServices } from './ssh-keys-admit.ts'
 import { attachServices } from './ssh-keys-attach.ts'
 import { registerServices } from './ssh-keys-register.ts'
+import { replaceServices } from './ssh-keys-replace.ts'
 import { templateServices } from './templates.ts'
 import { templateCommands } from './templates-update.ts'
 import { volumeServices } from './volumes.ts'
@@ -64,7 +67,14 @@ export function createServices(deps: Deps) {
     },
     machines: machineServices(deps),
     offers: { ...offerServices(deps), ...offerWatchServices(deps) },
-    sshKeys: { ...sshKeyServices(deps), ...registerServices(deps), ...attachServices(deps) },
+    secretVariables: secretVariableServices(deps),
+    sshKeys: {
+      ...sshKeyServices(deps),
+      ...registerServices(deps),
+      ...attachServices(deps),
+      ...admitServices(deps),
+      ...replaceServices(deps),
+    },
     templates: { ...templateServices(deps), ...templateCommands(deps) },
     volumes: { ...volumeServices(deps), ...volumeChangeServices(deps), ...volumeOfferServices(deps) },
     webhooks: { ...webhookServices(deps), ...webhookCommands(deps) },

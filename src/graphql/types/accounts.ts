@@ -1,4 +1,5 @@
 import { maxApiKeys } from '../../domain/api-keys.ts'
+import { maxSecretVariables } from '../../domain/secret-variables.ts'
 import { maxSshKeys } from '../../domain/ssh-keys.ts'
 import { maxWebhooks } from '../../domain/webhooks.ts'
 import { builder } from '../builder.ts'
@@ -7,6 +8,7 @@ import { loaderOf } from '../loader.ts'
 import { needs } from '../permission.ts'
 import { ApiKey } from './api-keys.ts'
 import { Node } from './node.ts'
+import { SecretVariable } from './secret-variables.ts'
 import { SshKey } from './ssh-keys.ts'
 import { Webhook } from './webhooks.ts'
 
@@ -37,6 +39,12 @@ export const Account = builder.prismaObject('Account', {
       description: `Its keys that work, the newest first, at most ${maxApiKeys}. ${needs('apiKeys.list')}`,
       complexity: { multiplier: maxApiKeys },
       resolve: (_account, _args, { services, actor }) => services.apiKeys.list(actor),
+    }),
+    secretVariables: t.field({
+      type: [SecretVariable],
+      description: `Environment variables that its new rentals get, by name, at most ${maxSecretVariables}. ${needs('secretVariables.list')}`,
+      complexity: { multiplier: maxSecretVariables },
+      resolve: (_account, _args, { services, actor }) => services.secretVariables.list(actor),
     }),
     webhooks: t.field({
       type: [Webhook],
