@@ -37,6 +37,7 @@ export type ChangeBidInput = {
 };
 
 export type ConfigSource =
+  | 'ACCOUNT'
   | 'DEFAULT'
   | 'REQUEST'
   | 'TEMPLATE';
@@ -324,9 +325,13 @@ export type PermissionOperation =
   | 'OFFERS_GET'
   | 'OFFERS_SEARCH'
   | 'OFFERS_WATCH'
+  | 'SECRET_VARIABLES_DELETE'
+  | 'SECRET_VARIABLES_LIST'
+  | 'SECRET_VARIABLES_SET'
   | 'SSH_KEYS_DELETE'
   | 'SSH_KEYS_LIST'
   | 'SSH_KEYS_REGISTER'
+  | 'SSH_KEYS_REPLACE'
   | 'TEMPLATES_DELETE'
   | 'TEMPLATES_GET'
   | 'TEMPLATES_LIST'

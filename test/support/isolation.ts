@@ -47,6 +47,7 @@ const offer = { operation: 'instances.rent', parameter: 'offerId', of: 'offer' }
 const instance = (operation: Operation) => ({ operation, parameter: 'id', of: 'instance' }) as const
 const volume = (operation: Operation) => ({ operation, parameter: 'id', of: 'volume' }) as const
 const template = (operation: Operation) => ({ operation, parameter: 'id', of: 'template' }) as const
+const sshKey = (operation: Operation) => ({ operation, parameter: 'id', of: 'sshKey' }) as const
 const apiKey = (operation: Operation) => ({ operation, parameter: 'id', of: 'apiKey' }) as const
 const webhook = (operation: Operation) => ({ operation, parameter: 'id', of: 'webhook' }) as const
 const update = '... on BulkInstancesPayload { items { outcome instance { id } error { code message } } }'
@@ -209,6 +210,9 @@ export const fieldCases: Record<string, Case> = {
   },
 }
 
+/** The SSH key that the owner has from the beginning: aPublicKey('known'). */
+export const knownKey = 9_000_001
+
 const path = '/api/v0/instances/{id}/'
 export const routeCases: Record<string, Case> = {
   'PUT /api/v0/asks/{id}/': { ...offer, ask: rest('PUT', '/asks/{id}/', () => ({ image: 'ubuntu' })) },
@@ -219,6 +223,29 @@ export const routeCases: Record<string, Case> = {
     ask: rest('PUT', '/instances/{id}/', () => ({ label: 'taken' })),
   },
   [`DELETE ${path}`]: { ...instance('instances.destroy'), ask: rest('DELETE', '/instances/{id}/') },
+  [`GET ${path}ssh/`]: { ...instance('instances.get'), ask: rest('GET', '/instances/{id}/ssh/') },
+  [`POST ${path}ssh/`]: {
+    ...instance('instances.attachSshKey'),
+    ask: rest('POST', '/instances/{id}/ssh/', () => ({ ssh_key: aPublicKey('known') })),
+  },
+  [`DELETE ${path}ssh/{key}/`]: {
+    ...instance('instances.detachSshKey'),
+    ask: rest('DELETE', `/instances/{id}/ssh/${knownKey}/`),
+  },
+  'PUT /api/v0/ssh/{id}/': {
+    ...sshKey('sshKeys.replace'),
+    ask: rest('PUT', '/ssh/{id}/', id => ({ ssh_key: aPublicKey(`instead of ${id}`) })),
+  },
+  'DELETE /api/v0/ssh/{id}/': { ...sshKey('sshKeys.delete'), ask: rest('DELETE', '/ssh/{id}/') },
+  'GET /api/v0/auth/apikeys/{id}/': {
+    operation: 'apiKeys.list',
+    of: 'apiKey',
+    ask: rest('GET', '/auth/apikeys/{id}/'),
+  },
+  'DELETE /api/v0/auth/apikeys/{id}/': {
+    ...apiKey('apiKeys.revoke'),
+    ask: rest('DELETE', '/auth/apikeys/{id}/'),
+  },
   'PUT /api/v0/instances/': {
     ...instance('instances.update'),
     ask: rest('PUT', '/instances/', id => ({ ids: [id], state: 'stopped' })),
