@@ -33,6 +33,7 @@ export type StreamEnding = 'KEY_ENDED' | 'TOO_SLOW' | 'TOO_LONG' | 'GATEWAY_STOP
 const subjects = {
   ApiKey: 'API key',
   Instance: 'Instance',
+  Machine: 'Machine',
   SshKey: 'SSH key',
   Template: 'Template',
   Volume: 'Volume',

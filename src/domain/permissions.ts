@@ -20,6 +20,7 @@ export const operations = {
   'offers.watch': 'misc',
   'gpuModels.list': 'misc',
   'machines.get': 'misc',
+  'machines.hosted': 'machine_read',
   'accounts.viewer': 'user_read',
   'apiKeys.list': 'user_read',
   'apiKeys.create': 'user_write',

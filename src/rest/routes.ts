@@ -3,11 +3,13 @@ import { accountRoutes } from './accounts.ts'
 import { apiKeyRoutes } from './api-keys.ts'
 import { instanceRoutes } from './instances.ts'
 import { instanceSshKeyRoutes } from './instances-ssh-keys.ts'
+import { machineRoutes } from './machines-host.ts'
 import { offerRoutes } from './offers.ts'
 import { openapiDocument } from './openapi.ts'
 import { type Route, route } from './route.ts'
 import { secretVariableRoutes } from './secret-variables.ts'
 import { sshKeyRoutes } from './ssh-keys.ts'
+import { volumeRoutes } from './volumes.ts'
 
 /** Everything that this face serves, and its description is made of. */
 export const routes: Route[] = [
@@ -18,6 +20,8 @@ export const routes: Route[] = [
   ...sshKeyRoutes,
   ...apiKeyRoutes,
   ...secretVariableRoutes,
+  ...volumeRoutes,
+  ...machineRoutes,
   route({
     method: 'GET',
     path: '/api/v0/openapi.json',

@@ -23,6 +23,7 @@ import { quoteServices } from './instances-quote.ts'
 import { rentServices } from './instances-rent.ts'
 import { instanceWatchServices } from './instances-watch.ts'
 import { machineOperations, machineServices } from './machines.ts'
+import { machineHostServices } from './machines-host.ts'
 import { importOperations } from './machines-import.ts'
 import { machineListOperations } from './machines-list.ts'
 import { marketOperations } from './machines-market.ts'
@@ -65,7 +66,7 @@ export function createServices(deps: Deps) {
       ...logServices(deps),
       ...executeServices(deps),
     },
-    machines: machineServices(deps),
+    machines: { ...machineServices(deps), ...machineHostServices(deps) },
     offers: { ...offerServices(deps), ...offerWatchServices(deps) },
     secretVariables: secretVariableServices(deps),
     sshKeys: {

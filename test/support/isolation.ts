@@ -242,6 +242,11 @@ export const routeCases: Record<string, Case> = {
     of: 'apiKey',
     ask: rest('GET', '/auth/apikeys/{id}/'),
   },
+  'GET /api/v0/machines/{id}/': {
+    operation: 'machines.hosted',
+    of: 'machine',
+    ask: rest('GET', '/machines/{id}/'),
+  },
   'DELETE /api/v0/auth/apikeys/{id}/': {
     ...apiKey('apiKeys.revoke'),
     ask: rest('DELETE', '/auth/apikeys/{id}/'),
