@@ -31,6 +31,7 @@ export type Issue = { path: string; message: string }
 export type StreamEnding = 'KEY_ENDED' | 'TOO_SLOW' | 'TOO_LONG' | 'GATEWAY_STOPS'
 
 const subjects = {
+  Account: 'Account',
   ApiKey: 'API key',
   Instance: 'Instance',
   Machine: 'Machine',

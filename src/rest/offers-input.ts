@@ -85,7 +85,7 @@ function parseJson(text: string): unknown {
 
 type Complain = (path: string, message: string) => void
 
-const operators = new Map<string, Operator>([
+export const operators = new Map<string, Operator>([
   ['eq', 'eq'],
   ['neq', 'neq'],
   ['gt', 'gt'],

@@ -9,6 +9,7 @@ import { openapiDocument } from './openapi.ts'
 import { type Route, route } from './route.ts'
 import { secretVariableRoutes } from './secret-variables.ts'
 import { sshKeyRoutes } from './ssh-keys.ts'
+import { templateRoutes } from './templates.ts'
 import { volumeRoutes } from './volumes.ts'
 
 /** Everything that this face serves, and its description is made of. */
@@ -20,6 +21,7 @@ export const routes: Route[] = [
   ...sshKeyRoutes,
   ...apiKeyRoutes,
   ...secretVariableRoutes,
+  ...templateRoutes,
   ...volumeRoutes,
   ...machineRoutes,
   route({

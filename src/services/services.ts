@@ -39,6 +39,8 @@ import { attachServices } from './ssh-keys-attach.ts'
 import { registerServices } from './ssh-keys-register.ts'
 import { replaceServices } from './ssh-keys-replace.ts'
 import { templateServices } from './templates.ts'
+import { templateChangeServices } from './templates-change.ts'
+import { templateSearchServices } from './templates-search.ts'
 import { templateCommands } from './templates-update.ts'
 import { volumeServices } from './volumes.ts'
 import { volumeOfferServices } from './volumes-offers.ts'
@@ -76,7 +78,12 @@ export function createServices(deps: Deps) {
       ...admitServices(deps),
       ...replaceServices(deps),
     },
-    templates: { ...templateServices(deps), ...templateCommands(deps) },
+    templates: {
+      ...templateServices(deps),
+      ...templateSearchServices(deps),
+      ...templateCommands(deps),
+      ...templateChangeServices(deps),
+    },
     volumes: { ...volumeServices(deps), ...volumeChangeServices(deps), ...volumeOfferServices(deps) },
     webhooks: { ...webhookServices(deps), ...webhookCommands(deps) },
   }

@@ -322,6 +322,7 @@ export type PermissionOperation =
   | 'INSTANCES_UPDATE'
   | 'INSTANCES_WATCH'
   | 'MACHINES_GET'
+  | 'MACHINES_HOSTED'
   | 'OFFERS_GET'
   | 'OFFERS_SEARCH'
   | 'OFFERS_WATCH'
@@ -334,6 +335,7 @@ export type PermissionOperation =
   | 'SSH_KEYS_REPLACE'
   | 'TEMPLATES_DELETE'
   | 'TEMPLATES_GET'
+  | 'TEMPLATES_LIBRARY'
   | 'TEMPLATES_LIST'
   | 'TEMPLATES_SAVE'
   | 'VOLUMES_CREATE'
@@ -400,6 +402,7 @@ export type RevokeApiKeyInput = {
 };
 
 export type SaveTemplateInput = {
+  description?: string | null | undefined;
   diskGb?: number | null | undefined;
   env?: Array<EnvVarInput>;
   envFlags?: string | null | undefined;
@@ -414,6 +417,7 @@ export type SaveTemplateInput = {
   ports?: Array<PortMappingInput>;
   public?: boolean;
   pythonUtf8?: boolean;
+  readme?: string | null | undefined;
   registry?: RegistryCredentialInput | null | undefined;
   volumeHint?: VolumeHintInput | null | undefined;
 };

@@ -13,7 +13,7 @@ export type Case = {
   operation: Operation
   parameter?: 'id' | 'offerId' | 'machineId'
   /** Whose id it is. Offers and machines are everybody's, until they are rented. */
-  of: 'instance' | 'offer' | 'machine' | 'volume' | 'sshKey' | 'apiKey' | 'template' | 'webhook'
+  of: 'account' | 'instance' | 'offer' | 'machine' | 'volume' | 'sshKey' | 'apiKey' | 'template' | 'webhook'
   ask: (app: TestApp, key: string, id: number) => Promise<{ status: number; [more: string]: unknown }>
 }
 
@@ -242,6 +242,11 @@ export const routeCases: Record<string, Case> = {
     of: 'apiKey',
     ask: rest('GET', '/auth/apikeys/{id}/'),
   },
+  'GET /api/v0/users/{id}/templates/': {
+    operation: 'templates.library',
+    of: 'account',
+    ask: rest('GET', '/users/{id}/templates/'),
+  },
   'GET /api/v0/machines/{id}/': {
     operation: 'machines.hosted',
     of: 'machine',
@@ -260,6 +265,7 @@ export const routeCases: Record<string, Case> = {
 /** What a case is about, made anew by an account. */
 export function makersOf(app: TestApp, rentals: Rentals): Record<Case['of'], (key: string) => Promise<number>> {
   return {
+    account: async key => (await app.rest(key, 'GET', '/users/current')).body.id,
     apiKey: async key => await idOf(await app.scopedKey(key, { api: {} })),
     instance: key => rentals.rent(key, { label: 'mine' }),
     machine: newMachine,
