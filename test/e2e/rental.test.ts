@@ -56,8 +56,8 @@ const rest = async (method: string, path: string, body?: object) => {
 const statusOf = async (id: number) => (await rest('GET', `/instances/${id}/`)).instances.actual_status
 
 describe('what the README says of renting', () => {
-  it('is a walk over REST, and one over GraphQL in ten parts', () => {
-    expect(blocks).toHaveLength(11)
+  it('is a walk over REST, and one over GraphQL in eleven parts', () => {
+    expect(blocks).toHaveLength(12)
   })
 
   it('works over REST', async () => {
@@ -68,7 +68,8 @@ describe('what the README says of renting', () => {
 
   it('works over GraphQL', async () => {
     const answers = await paste(...graphql)
-    const [read, stopped, destroyed, registered, quoted, rented, repeated, best, bid, mounted, ...keys] = answers
+    const [read, stopped, destroyed, registered, quoted, rented, repeated, best, bid, mounted, secret, ...keys] =
+      answers
     expect(read).toMatchObject({ data: { instance: { actions: expect.any(Array) } } })
     expect(stopped).toMatchObject({ data: { updateInstance: { instance: { status: expect.any(String) } } } })
     expect(destroyed).toEqual({ data: { destroyInstances: { items: [{ outcome: 'APPLIED' }] } } })
@@ -96,20 +97,22 @@ describe('what the README says of renting', () => {
     expect(bid).toMatchObject({ data: { changeBid: { instance: { bidPerHour: '0.25' } } } })
     const volumes = [{ mountPath: '/data', volume: { id: 'vol_1', name: 'data', sizeGb: 50 } }]
     expect(mounted).toMatchObject({ data: { rentBestOffer: { instance: { volumes } } } })
+    const variables = [{ name: 'HF_TOKEN', updatedAt: expect.any(String) }]
+    expect(secret).toEqual({ data: { setSecretVariables: { variables } } })
     const id = expect.stringMatching(/^key_\d+$/)
     const [made, revoked, happened] = keys
     expect(made).toMatchObject({ data: { createApiKey: { secret: expect.stringMatching(/^berth_/), apiKey: { id } } } })
     expect(revoked).toEqual({ data: { revokeApiKey: { revokedId: id } } })
     const pageInfo = { endCursor: expect.any(String) }
     expect(happened).toMatchObject({ data: { events: { nodes: expect.any(Array), pageInfo } } })
-    expect(answers).toHaveLength(13)
+    expect(answers).toHaveLength(14)
   })
 
   it('works again, as what is repeated with its idempotency key happens once', async () => {
     const answers = await paste(...graphql)
     expect(answers[3]).toMatchObject({ data: { registerSshKey: { code: 'CONFLICT' } } })
     expect(answers[7]).toMatchObject({ data: { rentBestOffer: { replayed: true } } })
-    expect(answers).toHaveLength(13)
+    expect(answers).toHaveLength(14)
   })
 })
 
