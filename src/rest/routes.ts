@@ -10,6 +10,7 @@ import { type Route, route } from './route.ts'
 import { secretVariableRoutes } from './secret-variables.ts'
 import { sshKeyRoutes } from './ssh-keys.ts'
 import { templateRoutes } from './templates.ts'
+import { templateListRoutes } from './templates-list.ts'
 import { volumeRoutes } from './volumes.ts'
 
 /** Everything that this face serves, and its description is made of. */
@@ -21,6 +22,7 @@ export const routes: Route[] = [
   ...sshKeyRoutes,
   ...apiKeyRoutes,
   ...secretVariableRoutes,
+  ...templateListRoutes,
   ...templateRoutes,
   ...volumeRoutes,
   ...machineRoutes,

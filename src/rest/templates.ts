@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { Actor } from '../domain/actor.ts'
 import { type DomainError, invalidInput, renameIssues } from '../domain/errors.ts'
-import type { Template } from '../domain/templates.ts'
 import type { Services } from '../services/services.ts'
 import { RestFailure } from './errors.ts'
 import { repeated } from './failures.ts'
@@ -10,12 +9,10 @@ import { type Failure, type Route, route } from './route.ts'
 import { told } from './success.ts'
 import { readTemplate, templateBody, templateNames } from './templates-input.ts'
 import { templateRow } from './templates-present.ts'
-import { type TemplateRow, templateColumnsSchema, templateRowSchema } from './templates-row.ts'
-import { readLimit, readTemplateSearch, templatePageQuery, templateQuery } from './templates-search.ts'
-import { boolean, integer, pathId, text } from './values.ts'
+import { templateRowSchema } from './templates-row.ts'
+import { boolean, text } from './values.ts'
 
 const path = '/api/v0/template/'
-const maxRows = 1_000
 const success = z.literal(true).describe('Always true.')
 const conflict: Failure = { status: 409, error: 'conflict', when: 'Another template of yours is so already.' }
 const noSuchHash: Failure = {
@@ -30,12 +27,6 @@ const noSuchTemplate: Failure = {
   when: 'There is no such template, or it is not yours.',
 }
 
-const found = {
-  success,
-  msg: text('That there are none, where it is so.').optional(),
-  templates_found: integer('How many there are in the list.'),
-  templates: z.array(z.union([templateRowSchema, templateColumnsSchema])).describe('The templates.'),
-}
 const changeBody = templateBody
   .extend({
     hash_id: text('The template, by its hash before the change.').optional(),
@@ -78,54 +69,7 @@ async function change(
   return await saving(changing, ({ code }) => (code === 'NOT_FOUND' ? missing(hash) : undefined))
 }
 
-function rowsOf(actor: Actor, templates: Template[], columns: string[] | undefined) {
-  const rows = templates.map(template => select(templateRow(actor, template), columns))
-  const none = rows.length === 0 ? { msg: 'No templates found' } : {}
-  return { success: true as const, ...none, templates_found: rows.length, templates: rows }
-}
-
-/** Null stands for a column that does not exist. */
-function select(row: TemplateRow, columns: string[] | undefined): TemplateRow | z.output<typeof templateColumnsSchema> {
-  if (!columns) return row
-  const values: Record<string, unknown> = row
-  return Object.fromEntries(
-    columns.map(column => [column, Object.hasOwn(values, column) ? values[column] : null]),
-  ) as z.output<typeof templateColumnsSchema>
-}
-
 export const templateRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path,
-    operationId: 'listTemplates',
-    tag: 'Templates',
-    summary: 'Search templates',
-    about: `The account's own templates and public ones of everybody, at most ${maxRows}.`,
-    operation: 'templates.list',
-    query: templateQuery,
-    result: z.object(found),
-    answer: async ({ services, actor, query }) => {
-      const { search, columns } = readTemplateSearch(query, maxRows)
-      const { templates } = await services.templates.search(actor, search)
-      return rowsOf(actor, templates, columns)
-    },
-  }),
-  route({
-    method: 'GET',
-    path: '/api/v1/template/',
-    operationId: 'listTemplatePages',
-    tag: 'Templates',
-    summary: 'Search templates, in pages',
-    about: "The account's own templates and public ones of everybody.",
-    operation: 'templates.list',
-    query: templatePageQuery,
-    result: z.object({ ...found, next_token: z.string().nullable().describe('For the next page; null on the last.') }),
-    answer: async ({ services, actor, query }) => {
-      const { search, columns } = readTemplateSearch(query, readLimit(query))
-      const { templates, next } = await services.templates.search(actor, search)
-      return { ...rowsOf(actor, templates, columns), next_token: next }
-    },
-  }),
   route({
     method: 'POST',
     path,
@@ -212,22 +156,6 @@ export const templateRoutes: Route[] = [
           : services.templates.delete(actor, id).then(() => id)
       const deleted = await saving(deleting, ({ code }) => (code === 'NOT_FOUND' ? noSuchTemplate : undefined))
       return { success: true as const, msg: `Template ${deleted} Deleted Successfully` }
-    },
-  }),
-  route({
-    method: 'GET',
-    path: '/api/v0/users/{id}/templates/',
-    operationId: 'listLibrary',
-    tag: 'Templates',
-    summary: 'List the templates of the account',
-    about: `Its own templates, the last that was saved first, at most ${maxRows}.`,
-    operation: 'templates.library',
-    params: z.object({ id: pathId('The account that the key belongs to.') }),
-    result: z.object({ success, templates: z.array(templateRowSchema).describe('The templates.') }),
-    failures: [{ status: 404, error: 'not_found', when: 'It is another account, or none.' }],
-    answer: async ({ services, actor, params: { id } }) => {
-      const templates = await services.templates.library(actor, id, maxRows)
-      return { success: true as const, templates: templates.map(template => templateRow(actor, template)) }
     },
   }),
 ]

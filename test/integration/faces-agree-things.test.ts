@@ -91,6 +91,22 @@ describe('SSH keys', () => {
     expect(await agree(wish, left, register)).toBe(code)
   })
 
+  it.each([
+    ['by another', 'new', undefined],
+    ['by itself', 'mine', undefined],
+    ['by one that the account has', 'other', 'CONFLICT'],
+  ])('replace one %s', async (_by, text, code) => {
+    const wish = ({ id }: Own): Wish => ({
+      rest: ['PUT', `/ssh/${id}/`, { ssh_key: aPublicKey(text) }],
+      graphql: ['replaceSshKey', `id: "${id}", publicKey: "${aPublicKey(text)}"`],
+    })
+    const two = async (key: string) => {
+      await register(key, 'other')
+      return await register(key)
+    }
+    expect(await agree(wish, left, two)).toBe(code)
+  })
+
   const attached = `SELECT vm, status, (SELECT count(*) FROM instance_ssh_keys a WHERE a.instance_id = i.id) AS keys
     FROM instances i WHERE account_id = $account`
   const prepare = (body: object) => async (key: string) => {

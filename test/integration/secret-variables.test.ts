@@ -133,7 +133,7 @@ describe('in GraphQL', () => {
     await remove(key, 'TOKEN')
     const { data } = await app.graphql(key, '{ events { nodes { type message changes { field before after } } } }')
     const [name, field] = ['TOKEN', 'name']
-    const [deleted, wasSet] = data.events.nodes
+    const [wasSet, deleted] = data.events.nodes.slice(-2)
     expect([wasSet, deleted]).toMatchObject([
       { type: 'SECRET_VARIABLE_SET', message: `The secret variable "${name}" was set.` },
       { type: 'SECRET_VARIABLE_DELETED', message: `The secret variable "${name}" was deleted.` },
@@ -200,6 +200,12 @@ it('values are readable nowhere in the database or the log', async () => {
     expect(JSON.stringify(rows)).not.toContain(Buffer.from(value).toString('hex'))
   }
   expect(JSON.stringify(app.log)).not.toContain(value)
+})
+
+it.each(["'A-B'", "''", "'1'"])('cannot be called %s in the database', async name => {
+  const writing = app.sql(`INSERT INTO secret_variables (account_id, name, value, created_at, updated_at)
+    SELECT min(id), ${name}, 'x', now(), now() FROM accounts`)
+  await expect(writing).rejects.toThrow('secret_variables_name')
 })
 
 it('two that are set at once are not more than there may be', async () => {

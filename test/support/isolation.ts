@@ -155,6 +155,13 @@ export const fieldCases: Record<string, Case> = {
     of: 'sshKey',
     ask: graphql(id => `mutation { deleteSshKey(input: { id: "${id}" }) { ${refused} } }`),
   },
+  replaceSshKey: {
+    ...sshKey('sshKeys.replace'),
+    ask: graphql(
+      id =>
+        `mutation { replaceSshKey(input: { id: "${id}", publicKey: "${aPublicKey(`in place of ${id}`)}" }) { ${refused} } }`,
+    ),
+  },
   attachSshKey: {
     ...instance('instances.attachSshKey'),
     ask: graphql(id => `mutation { attachSshKey(input: { instanceId: "${id}", sshKeyId: "1" }) { ${refused} } }`),
