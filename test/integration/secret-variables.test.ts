@@ -5,6 +5,7 @@ import { type EnvVar, joinSecrets } from '../../src/domain/launch-env.ts'
 import { createSecrets, openJson } from '../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
+import { untilSomebodyWaits, withSession } from '../support/sessions.ts'
 import { templatesOf } from '../support/templates.ts'
 
 let app: TestApp
@@ -208,12 +209,29 @@ it.each(["'A-B'", "''", "'1'"])('cannot be called %s in the database', async nam
   await expect(writing).rejects.toThrow('secret_variables_name')
 })
 
-it('two that are set at once are not more than there may be', async () => {
+it('there are no more than there may be, though the last comes at the same moment', async () => {
   const key = await newKey()
   await set(
     key,
     Array.from({ length: 15 }, (_, index) => ({ name: `A${index}`, value: 'x' })),
   )
-  const both = await Promise.all(['B', 'C'].map(name => set(key, [{ name, value: 'x' }])))
-  expect(both.map(({ code }) => code).toSorted()).toEqual(['CONFLICT', undefined])
+  const { id } = (await app.rest(key, 'GET', '/users/current')).body
+  const second = await withSession(app.database.url, async session => {
+    await session.query('BEGIN')
+    await session.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [id])
+    await session.query(
+      `INSERT INTO secret_variables SELECT account_id, 'B', value, now(), now() FROM secret_variables
+       WHERE account_id = $1 AND name = 'A0'`,
+      [id],
+    )
+    let isDone = false
+    const setting = set(key, [{ name: 'C', value: 'x' }]).finally(() => {
+      isDone = true
+    })
+    await untilSomebodyWaits(session, () => isDone)
+    await session.query('COMMIT')
+    return await setting
+  })
+  expect(second.code).toBe('CONFLICT')
+  expect(Object.keys(await secretsOf(key))).toHaveLength(16)
 })
