@@ -33,8 +33,10 @@ export type Issue = { path: string; message: string }
 export type StreamEnding = 'KEY_ENDED' | 'TOO_SLOW' | 'TOO_LONG' | 'GATEWAY_STOPS'
 
 const subjects = {
+  Account: 'Account',
   ApiKey: 'API key',
   Instance: 'Instance',
+  Machine: 'Machine',
   SshKey: 'SSH key',
   Template: 'Template',
   Volume: 'Volume',

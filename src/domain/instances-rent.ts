@@ -3,6 +3,7 @@ import { DomainError, type Issue, invalidInput } from './errors.ts'
 import { bidTooLow, checkBid } from './instances-bid.ts'
 import { arrangementOf, type PolicyWish, policyIssues, policyWarnings } from './instances-policy-change.ts'
 import type { Launch, LaunchWish } from './launch.ts'
+import type { EnvVar } from './launch-env.ts'
 import { settleLaunch } from './launch-merge.ts'
 import type { Machine } from './machines.ts'
 import { diskRate, printUsd } from './money.ts'
@@ -34,6 +35,8 @@ export type RentedOffer = Pick<OfferBlock, 'id' | 'computeNanos' | 'minBidNanos'
 /** What is known when a rental is decided. What was not found, or was not asked for, is undefined. */
 export type RentFacts = {
   template: { launch: LaunchWish } | undefined
+  /** Secret variables of the account, which every rental gets. */
+  variables: EnvVar[]
   /** How many SSH keys the account has. */
   sshKeys: number
   /** Those of the account among the volumes that are asked for. */
@@ -54,7 +57,7 @@ export type Decision = {
 }
 
 export function decideRent(wish: RentWish, facts: RentFacts, at: Date): Decision {
-  const { launch, issues } = settleLaunch(facts.template?.launch, wish.launch)
+  const { launch, issues } = settleLaunch(facts.template?.launch, wish.launch, facts.variables)
   const open = facts.listed && isOpen(facts.listed, at) ? facts.listed : undefined
   const mounts = launch ? volumeProblems(facts.volumes, launch, open?.machine.id) : []
   const arranged = wish.policy ? policyIssues(arrangementOf(wish.policy), undefined, at) : []

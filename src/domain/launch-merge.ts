@@ -10,7 +10,7 @@ import {
   type LaunchWish,
   localeVariables,
 } from './launch.ts'
-import { distinct, type Environment, emptyEnvironment, printPort } from './launch-env.ts'
+import { distinct, type Environment, type EnvVar, emptyEnvironment, printPort } from './launch-env.ts'
 import { givenRegistry } from './registry.ts'
 
 const scalars = ['image', 'onStart', 'registry', 'diskGb'] as const
@@ -46,12 +46,21 @@ export function mergeLaunch(
   return { wish, sources: { ...sourcesOf(wish, kept, base, 'template'), ...sourcesOf(wish, own, asked, 'request') } }
 }
 
-/** Settles a request that may begin with a template, or says everything that is wrong with both together. */
+/**
+ * Settles a request that may begin with a template, or says everything that is wrong with both together. Variables of the
+ * account are there where neither says otherwise.
+ */
 export function settleLaunch(
   template: LaunchWish | undefined,
   request: LaunchWish,
+  variables: EnvVar[] = [],
 ): { launch: Launch; issues: [] } | { launch: undefined; issues: Issue[] } {
-  const { wish, sources } = mergeLaunch(template, request)
+  const { wish: merged, sources: said } = mergeLaunch(template, request)
+  const environment = { ...emptyEnvironment(), ...merged.environment }
+  const isSaid = (name: string) => Object.hasOwn(said, `env.${name}`)
+  const added = variables.filter(({ name }) => !isSaid(name))
+  const wish = { ...merged, environment: { ...environment, env: [...added, ...environment.env] } }
+  const sources = { ...Object.fromEntries(added.map(({ name }) => [`env.${name}`, 'account' as const])), ...said }
   const { launch, issues } = checkLaunch(wish)
   return launch ? { launch: { ...launch, sources }, issues } : { launch, issues }
 }

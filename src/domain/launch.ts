@@ -40,7 +40,7 @@ export type LaunchWish = {
   unread?: Issue[] | undefined
 }
 
-export type LaunchSource = 'template' | 'request' | 'default'
+export type LaunchSource = 'account' | 'template' | 'request' | 'default'
 
 /**
  * Where each setting came from, by its path: "image", "mode", "env.NAME", "ports.80:80". What is absent is a default.

@@ -13,6 +13,7 @@ import {
 } from './launch-env.ts'
 import { maxDiskGb } from './offers.ts'
 import { givenRegistry, type Registry } from './registry.ts'
+import { aboutIssues, settleAbout, type TemplateAbout, type TemplateWritten, withTag } from './templates-about.ts'
 import { textProblem } from './texts.ts'
 
 /** Where a volume would be mounted, for a form that asks. It attaches nothing. */
@@ -24,6 +25,8 @@ export type TemplateWish = {
   public: boolean
   launch: Omit<LaunchWish, 'label' | 'targetState' | 'vm' | 'newVolumes'>
   volumeHint?: { mountPath: string; sizeGb?: number | undefined } | undefined
+  about?: Partial<TemplateAbout> | undefined
+  written?: TemplateWritten | undefined
 }
 
 /** What everybody may see who may see the template: no password, and of a secret variable only its name. */
@@ -41,9 +44,11 @@ export type TemplateSettings = {
   registry: Omit<Registry, 'password'> | null
   diskGb: number | null
   volumeHint: VolumeHint | null
+  about?: TemplateAbout | undefined
+  written?: TemplateWritten | undefined
 }
 
-type TemplateSecrets = { registry: Registry | null; env: Record<string, string> | null }
+export type TemplateSecrets = { registry: Registry | null; env: Record<string, string> | null }
 
 export type Template = {
   id: number
@@ -51,6 +56,8 @@ export type Template = {
   name: string
   public: boolean
   settings: TemplateSettings
+  /** How many instances the account that asks has rented with it. */
+  rentals: number
   /** Whether it belongs to the account that asks. Whose else it is nobody is told. */
   mine: boolean
   createdAt: Date
@@ -65,10 +72,12 @@ export function isTemplateHash(text: string): boolean {
 }
 
 /** What is kept of a wish, and what of that is secret; or an error that names everything wrong. */
-export function checkTemplate({ name, public: isPublic, launch: wish, volumeHint }: TemplateWish): {
+export function checkTemplate({ name, public: isPublic, launch: given, volumeHint, ...rest }: TemplateWish): {
   settings: TemplateSettings
   secrets: TemplateSecrets
 } {
+  const { about = {}, written = {} } = rest
+  const wish = { ...given, image: withTag(given.image, written.tag) }
   const { launch, issues: found } = checkLaunch(wish)
   const { env: wishedEnv, ports, volumes } = distinct(wish.environment ?? emptyEnvironment())
   const nameProblem = name === '' ? 'must be given.' : textProblem(name, maxTemplateName)
@@ -77,6 +86,7 @@ export function checkTemplate({ name, public: isPublic, launch: wish, volumeHint
     ...(wish.image ? found : [imageMissing, ...found.filter(({ path }) => path !== 'image')]),
     ...(volumes.length > 0 ? [{ path: 'volumes', message: 'attach to a rental, not to a template.' }] : []),
     ...(volumeHint ? hintIssues(volumeHint) : []),
+    ...aboutIssues(about),
     ...(isPublic ? secretIssues(wishedEnv, givenRegistry(wish.registry)) : []),
   ]
   if (issues.length > 0 || !launch) throw invalidInput(issues)
@@ -85,9 +95,11 @@ export function checkTemplate({ name, public: isPublic, launch: wish, volumeHint
   const { env, secrets } = partSecrets(launch.env)
   const shown = registry && { host: registry.host, username: registry.username }
   const hint = volumeHint ? { mountPath: volumeHint.mountPath, sizeGb: volumeHint.sizeGb ?? null } : null
-  const given = { mode: wish.mode ?? null, diskGb: wish.diskGb ?? null, volumeHint: hint }
+  const open = { mode: wish.mode ?? null, diskGb: wish.diskGb ?? null, volumeHint: hint }
+  // What is secret is in no text of its writer's.
+  const more = settleAbout(about, secrets ? { ...written, envFlags: undefined } : written)
   return {
-    settings: { image, ...given, lab, directory, args, env, ports, hostname, onStart, registry: shown },
+    settings: { image, ...open, lab, directory, args, env, ports, hostname, onStart, registry: shown, ...more },
     secrets: { registry, env: secrets },
   }
 }
@@ -115,7 +127,7 @@ function hintIssues({ mountPath, sizeGb = 1 }: NonNullable<TemplateWish['volumeH
  * template with another password is the same template. Variables and ports have no order.
  */
 export function textToHash(accountId: number, name: string, isPublic: boolean, settings: TemplateSettings): string {
-  const { image, mode, lab, directory, args, hostname, onStart, registry, diskGb, volumeHint } = settings
+  const { image, mode, lab, directory, args, hostname, onStart, registry, diskGb, volumeHint, about } = settings
   const variables = settings.env.map(variable => [variable.name, variable.secret ? null : variable.value])
   return JSON.stringify([
     ...['v1', accountId, name, isPublic, image, mode, lab, directory, args, hostname, onStart, diskGb],
@@ -123,6 +135,7 @@ export function textToHash(accountId: number, name: string, isPublic: boolean, s
     settings.ports.map(printPort).toSorted(),
     registry && [registry.host, registry.username],
     volumeHint && [volumeHint.mountPath, volumeHint.sizeGb],
+    ...(about ? [Object.entries(about).toSorted(([a], [b]) => (a < b ? -1 : 1))] : []),
   ])
 }
 

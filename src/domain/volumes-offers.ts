@@ -42,6 +42,11 @@ const volumeOfferFields = [
 export type VolumeOfferField = (typeof volumeOfferFields)[number]
 export type VolumeOfferCondition = Condition & { field: VolumeOfferField }
 
+/** Whether a condition is on something that storage has, too. */
+export function isOnStorage(condition: Condition): condition is VolumeOfferCondition {
+  return (volumeOfferFields as readonly OfferField[]).includes(condition.field)
+}
+
 export type VolumeOfferOrder = { field: 'price' | 'reliability' | 'freeDisk'; direction: Direction }
 
 /** Where an offer stands in an order: its value, and its machine, so that no two stand in one place. */

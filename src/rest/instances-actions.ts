@@ -4,7 +4,6 @@ import { maxIdsPerCommand } from '../domain/instances-command.ts'
 import { nanosOf } from '../domain/money.ts'
 import { RestFailure } from './errors.ts'
 import {
-  done,
   neverAgain,
   noCredit,
   noSuchInstance,
@@ -14,6 +13,7 @@ import {
 } from './instances-results.ts'
 import { setState } from './instances-state.ts'
 import { type Route, route } from './route.ts'
+import { done } from './success.ts'
 
 /** Some clients start and stop by paths of their own. */
 function stateRoute(verb: 'start' | 'stop', targetState: 'running' | 'stopped'): Route {

@@ -13,7 +13,7 @@ import { defaultMountPath, newMountIssues } from '../domain/volumes-mount.ts'
 import { splitWords } from '../domain/words.ts'
 
 /** The launch modes by all names that they have on the wire. */
-const modes = new Map<string, LaunchMode>([
+export const modes = new Map<string, LaunchMode>([
   ['ssh_direct', 'sshDirect'],
   ['ssh_direc ssh_proxy', 'sshDirect'],
   ['ssh_proxy', 'sshProxy'],

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { renameIssues } from '../domain/errors.ts'
 import { readRent, rentBody, rentNames } from './instances-input.ts'
-import { done, instanceParams, neverAgain, noSuchInstance } from './instances-results.ts'
+import { instanceParams, neverAgain, noSuchInstance } from './instances-results.ts'
 import { type Route, route } from './route.ts'
+import { done } from './success.ts'
 
 const { image, image_login, env, onstart, args, args_str, disk } = rentBody.shape
 

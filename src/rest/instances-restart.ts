@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import { DomainError } from '../domain/errors.ts'
 import type { RestartKind } from '../domain/instances-restart.ts'
-import { done, instanceParams, noSuchInstance, repeated } from './instances-results.ts'
+import { repeated } from './failures.ts'
+import { instanceParams, noSuchInstance } from './instances-results.ts'
 import { type Route, route } from './route.ts'
+import { done } from './success.ts'
 import { text } from './values.ts'
 
 const refused = z

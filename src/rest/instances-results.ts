@@ -7,10 +7,6 @@ import { nothing, pathId, text } from './values.ts'
 
 export const instanceParams = z.object({ id: pathId('The instance.') })
 
-export const done = z
-  .object({ success: z.literal(true).describe('Always true.') })
-  .meta({ id: 'Done', description: 'It was done.' })
-
 /** What a start answers that has to wait. It is a success of the request, and clients read it so. */
 export const stateChangeQueued = {
   success: false as const,
@@ -48,11 +44,3 @@ export const neverAgain: Failure = {
   error: 'invalid_state',
   when: 'It never runs again: destroy it and rent anew.',
 }
-export const repeated: Failure[] = [
-  { status: 409, error: 'idempotency_in_progress', when: 'The first request with this key has not ended yet.' },
-  {
-    status: 422,
-    error: 'idempotency_key_reused',
-    when: 'The key was used for a request that asked for something else.',
-  },
-]

@@ -2,21 +2,21 @@ import { z } from 'zod'
 import { notFound, renameIssues } from '../domain/errors.ts'
 import type { Step } from '../domain/instances-command.ts'
 import { RestFailure } from './errors.ts'
+import { repeated } from './failures.ts'
 import { bulkBody, readRent, rentBody, rentNames, updateBody } from './instances-input.ts'
 import { instanceRow } from './instances-present.ts'
 import {
-  done,
   neverAgain,
   noCredit,
   noSuchInstance,
   overLimit,
   instanceParams as params,
   queued,
-  repeated,
 } from './instances-results.ts'
 import { instanceRowSchema } from './instances-row.ts'
 import { setState } from './instances-state.ts'
 import { type Route, route } from './route.ts'
+import { done } from './success.ts'
 import { boolean, integer, pathId, text } from './values.ts'
 
 const path = '/api/v0/instances/{id}/'

@@ -2,8 +2,9 @@ import { z } from 'zod'
 import { notFound } from '../domain/errors.ts'
 import type { WayToAnInstance } from '../domain/permissions.ts'
 import { RestFailure } from './errors.ts'
-import { done, instanceParams, noSuchInstance } from './instances-results.ts'
+import { instanceParams, noSuchInstance } from './instances-results.ts'
 import { type Failure, type Route, route } from './route.ts'
+import { done } from './success.ts'
 
 type Facts = Pick<Route, 'method' | 'path' | 'operationId' | 'summary'> & {
   operation: WayToAnInstance

@@ -10,7 +10,11 @@ export const tags = {
   Account: 'Who the key belongs to.',
   Instances: 'What is rented, and how to rent it.',
   Interface: 'What describes this interface.',
+  Keys: 'Keys of this interface, keys that log in to instances, and secrets that instances get.',
+  Machines: 'What hosts have on the market.',
   Offers: 'What is on the market, and what it costs.',
+  Templates: 'Settings to begin rentals with.',
+  Volumes: 'Disks that outlive instances.',
 }
 type Tag = keyof typeof tags
 

@@ -1,14 +1,22 @@
 import { z } from 'zod'
 import { accountRoutes } from './accounts.ts'
+import { apiKeyRoutes } from './api-keys.ts'
 import { instanceRoutes } from './instances.ts'
 import { instanceActionRoutes } from './instances-actions.ts'
 import { instanceListRoutes } from './instances-list.ts'
 import { instancesNotOffered } from './instances-not-offered.ts'
 import { instanceRelaunchRoutes } from './instances-relaunch.ts'
 import { instanceRestartRoutes } from './instances-restart.ts'
+import { instanceSshKeyRoutes } from './instances-ssh-keys.ts'
+import { machineRoutes } from './machines-host.ts'
 import { offerRoutes } from './offers.ts'
 import { openapiDocument } from './openapi.ts'
 import { type Route, route } from './route.ts'
+import { secretVariableRoutes } from './secret-variables.ts'
+import { sshKeyRoutes } from './ssh-keys.ts'
+import { templateRoutes } from './templates.ts'
+import { templateListRoutes } from './templates-list.ts'
+import { volumeRoutes } from './volumes.ts'
 
 /** Everything that this face serves, and its description is made of. */
 export const routes: Route[] = [
@@ -20,6 +28,14 @@ export const routes: Route[] = [
   ...instanceRestartRoutes,
   ...instanceRelaunchRoutes,
   ...instancesNotOffered,
+  ...instanceSshKeyRoutes,
+  ...sshKeyRoutes,
+  ...apiKeyRoutes,
+  ...secretVariableRoutes,
+  ...templateListRoutes,
+  ...templateRoutes,
+  ...volumeRoutes,
+  ...machineRoutes,
   route({
     method: 'GET',
     path: '/api/v0/openapi.json',

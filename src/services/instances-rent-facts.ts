@@ -8,6 +8,7 @@ import type { RentedOffer, RentFacts, RentWish } from '../domain/instances-rent.
 import { authorise } from './authorise.ts'
 import { type AccountBalance, readBalance } from './billing-balance.ts'
 import { lockMachine, readMachine } from './market.ts'
+import { secretVariablesOf } from './secret-variables.ts'
 import type { Secrets } from './secrets.ts'
 import { templateFor } from './templates-rent.ts'
 import { volumesFor } from './volumes-rent.ts'
@@ -25,6 +26,7 @@ export async function factsOf(
   { lock, at }: { lock: boolean; at: Date },
 ): Promise<LoadedFacts> {
   const template = templateHash === undefined ? undefined : await templateFor(tx, secrets, actor, templateHash)
+  const variables = await secretVariablesOf(tx, secrets, actor)
   const renter = await renterOf(tx, actor, at)
   const listed = await listedOffer(tx, offerId, lock)
   // A volume outlives the rental that it is made with, so making it is a thing of its own.
@@ -33,7 +35,7 @@ export async function factsOf(
   }
   const volumeIds = (launch.environment?.volumes ?? []).map(({ volumeId }) => volumeId)
   const volumes = volumeIds.length === 0 ? [] : await volumesFor(tx, actor, volumeIds, { lock })
-  return { template, ...renter, listed, volumes }
+  return { template, variables, ...renter, listed, volumes }
 }
 
 async function renterOf(tx: Transaction, { accountId }: Actor, at: Date) {

@@ -34,6 +34,7 @@ import { restartServices } from './instances-restart.ts'
 import { instanceSearchServices } from './instances-search.ts'
 import { instanceWatchServices } from './instances-watch.ts'
 import { machineOperations, machineServices } from './machines.ts'
+import { machineHostServices } from './machines-host.ts'
 import { importOperations } from './machines-import.ts'
 import { machineListOperations } from './machines-list.ts'
 import { marketOperations } from './machines-market.ts'
@@ -42,10 +43,15 @@ import { measureServices } from './measures.ts'
 import { offerServices } from './offers.ts'
 import { offerWatchServices } from './offers-watch.ts'
 import { reconciliationServices } from './reconciliation.ts'
+import { secretVariableServices } from './secret-variables.ts'
 import { sshKeyServices } from './ssh-keys.ts'
+import { admitServices } from './ssh-keys-admit.ts'
 import { attachServices } from './ssh-keys-attach.ts'
 import { registerServices } from './ssh-keys-register.ts'
+import { replaceServices } from './ssh-keys-replace.ts'
 import { templateServices } from './templates.ts'
+import { templateChangeServices } from './templates-change.ts'
+import { templateSearchServices } from './templates-search.ts'
 import { templateCommands } from './templates-update.ts'
 import { volumeServices } from './volumes.ts'
 import { volumeOfferServices } from './volumes-offers.ts'
@@ -78,10 +84,22 @@ export function createServices(deps: Deps) {
       ...logServices(deps),
       ...executeServices(deps),
     },
-    machines: machineServices(deps),
+    machines: { ...machineServices(deps), ...machineHostServices(deps) },
     offers: { ...offerServices(deps), ...offerWatchServices(deps) },
-    sshKeys: { ...sshKeyServices(deps), ...registerServices(deps), ...attachServices(deps) },
-    templates: { ...templateServices(deps), ...templateCommands(deps) },
+    secretVariables: secretVariableServices(deps),
+    sshKeys: {
+      ...sshKeyServices(deps),
+      ...registerServices(deps),
+      ...attachServices(deps),
+      ...admitServices(deps),
+      ...replaceServices(deps),
+    },
+    templates: {
+      ...templateServices(deps),
+      ...templateSearchServices(deps),
+      ...templateCommands(deps),
+      ...templateChangeServices(deps),
+    },
     volumes: { ...volumeServices(deps), ...volumeChangeServices(deps), ...volumeOfferServices(deps) },
     webhooks: { ...webhookServices(deps), ...webhookCommands(deps) },
   }

@@ -75,6 +75,14 @@ export async function lockTakers(tx: Transaction, { accountId }: Actor, ids: rea
   }
 }
 
+/** The containers that a key logs in to, in the order in which they are locked. */
+export function havingKey({ accountId }: Actor, sshKeyId: number): Prisma.Sql {
+  return sql`
+    SELECT id FROM instances
+    WHERE id IN (SELECT instance_id FROM instance_ssh_keys WHERE ssh_key_id = ${String(sshKeyId)}::bigint)
+    AND account_id = ${accountId} AND NOT vm AND destroyed_at IS NULL ORDER BY id`
+}
+
 /** Lets a key into instances that are locked; those that it was not in. */
 export async function attachTo(
   tx: Transaction,

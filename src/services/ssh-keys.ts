@@ -7,7 +7,7 @@ import type { SshKey } from '../domain/ssh-keys.ts'
 import { authorise, authoriseAny } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
-import { wakeInstances } from './ssh-keys-attach.ts'
+import { havingKey, wakeInstances } from './ssh-keys-attach.ts'
 
 const { sql } = Prisma
 
@@ -71,9 +71,7 @@ export function sshKeyServices({ database, now }: Deps) {
  */
 async function deleteIn(tx: Transaction, actor: Actor, id: number, at: Date): Promise<boolean> {
   const { accountId, apiKeyId } = actor
-  const having = sql`
-    SELECT id FROM instances WHERE id IN (SELECT instance_id FROM instance_ssh_keys WHERE ssh_key_id = ${String(id)}::bigint)
-    AND account_id = ${accountId} AND NOT vm AND destroyed_at IS NULL ORDER BY id`
+  const having = havingKey(actor, id)
   const taken = (await tx.rows(sql`${having} FOR NO KEY UPDATE`)).map(([instanceId]) => instanceId)
   const [key] = await tx.rows(sql`
     SELECT name, fingerprint FROM ssh_keys WHERE id = ${String(id)}::bigint AND account_id = ${accountId}

@@ -34,10 +34,12 @@ export function templateCommands(deps: Deps) {
       const row = rowOf(actor, wish, secrets)
       const request = { operation: 'templates.save', input: { id, wish }, idempotencyKey } as const
       const saving = once(deps, actor, request, async tx => {
-        return { id: id === undefined ? await insert(tx, actor, row) : await replace(tx, actor, id, row) }
+        return {
+          id: id === undefined ? await insert(tx, actor, row) : await replaceTemplate(tx, actor, id, row, now()),
+        }
       })
       const { result, replayed } = await saving.catch(async (error: unknown) => {
-        throw isDuplicate(error) ? await conflict(row.hashId) : error
+        throw isDuplicate(error) ? await conflict(database, row.hashId) : error
       })
       // A repetition is answered also when the template is gone since.
       const [template] = await findTemplates(deps, actor, [sql`t.id = ${result.id}`])
@@ -59,7 +61,7 @@ export function templateCommands(deps: Deps) {
     },
   }
 
-  async function insert(tx: Transaction, actor: Actor, row: Row): Promise<number> {
+  async function insert(tx: Transaction, actor: Actor, row: TemplateRow): Promise<number> {
     const at = now()
     const record = { ...row, accountId: actor.accountId, createdAt: at, updatedAt: at }
     const [inserted] = await tx.rows(sql`${insertAll('templates', columns, [record])} RETURNING id`)
@@ -67,35 +69,33 @@ export function templateCommands(deps: Deps) {
     await recordEvents(tx, [{ ...by(actor), type: 'TEMPLATE_SAVED', after: shown(id, row) }], at)
     return id
   }
-
-  async function replace(tx: Transaction, actor: Actor, id: number, row: Row): Promise<number> {
-    const at = now()
-    const settings = JSON.stringify(row.settings)
-    const [old] = await tx.rows(sql`
-      UPDATE templates t SET name = ${row.name}, hash_id = ${row.hashId}, public = ${row.public},
-        settings = ${settings}::jsonb, registry_login = ${row.registryLogin}::bytea, secret_env = ${row.secretEnv}::bytea,
-        updated_at = ${at}
-      FROM (SELECT id, name, hash_id FROM templates
-        WHERE id = ${id}::bigint AND account_id = ${actor.accountId} AND deleted_at IS NULL FOR UPDATE) old
-      WHERE t.id = old.id RETURNING old.name, old.hash_id`)
-    if (!old) throw notFound('Template', id)
-    const before = { templateId: id, name: old[0], hashId: old[1] }
-    await recordEvents(tx, [{ ...by(actor), type: 'TEMPLATE_SAVED', before, after: shown(id, row) }], at)
-    return id
-  }
-
-  /** Only an account's own templates can be equal, since its id is in the hash. */
-  async function conflict(hashId: string): Promise<DomainError> {
-    const [row] = await database.rows(sql`SELECT id FROM templates WHERE hash_id = ${hashId} AND deleted_at IS NULL`)
-    const id = row?.[0] as number | undefined
-    const details = id === undefined ? {} : { subject: { type: 'Template', id } as const }
-    return new DomainError('CONFLICT', 'There is such a template already.', details)
-  }
 }
 
-type Row = ReturnType<typeof rowOf>
+/** In the transaction of a caller who has authorised it. */
+export async function replaceTemplate(
+  tx: Transaction,
+  actor: Actor,
+  id: number,
+  row: TemplateRow,
+  at: Date,
+): Promise<number> {
+  const settings = JSON.stringify(row.settings)
+  const [old] = await tx.rows(sql`
+    UPDATE templates t SET name = ${row.name}, hash_id = ${row.hashId}, public = ${row.public},
+      settings = ${settings}::jsonb, registry_login = ${row.registryLogin}::bytea, secret_env = ${row.secretEnv}::bytea,
+      updated_at = ${at}
+    FROM (SELECT id, name, hash_id FROM templates
+      WHERE id = ${id}::bigint AND account_id = ${actor.accountId} AND deleted_at IS NULL FOR UPDATE) old
+    WHERE t.id = old.id RETURNING old.name, old.hash_id`)
+  if (!old) throw notFound('Template', id)
+  const before = { templateId: id, name: old[0], hashId: old[1] }
+  await recordEvents(tx, [{ ...by(actor), type: 'TEMPLATE_SAVED', before, after: shown(id, row) }], at)
+  return id
+}
 
-function rowOf({ accountId }: Actor, wish: TemplateWish, secrets: Secrets) {
+export type TemplateRow = ReturnType<typeof rowOf>
+
+export function rowOf({ accountId }: Actor, wish: TemplateWish, secrets: Secrets) {
   const { settings, secrets: kept } = checkTemplate(wish)
   const text = textToHash(accountId, wish.name, wish.public, settings)
   return {
@@ -108,8 +108,16 @@ function rowOf({ accountId }: Actor, wish: TemplateWish, secrets: Secrets) {
   }
 }
 
-function shown(id: number, { name, hashId }: Row) {
+function shown(id: number, { name, hashId }: TemplateRow) {
   return { templateId: id, name, hashId }
+}
+
+/** Only an account's own templates can be equal, since its id is in the hash. */
+export async function conflict(database: Deps['database'], hashId: string): Promise<DomainError> {
+  const [row] = await database.rows(sql`SELECT id FROM templates WHERE hash_id = ${hashId} AND deleted_at IS NULL`)
+  const id = row?.[0] as number | undefined
+  const details = id === undefined ? {} : { subject: { type: 'Template', id } as const }
+  return new DomainError('CONFLICT', 'There is such a template already.', details)
 }
 
 function by({ accountId, apiKeyId }: Actor) {

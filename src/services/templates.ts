@@ -59,11 +59,17 @@ export async function findTemplates(
   end = Prisma.empty,
 ): Promise<Template[]> {
   const rows = await database.rows(sql`
-    SELECT t.id, t.hash_id, t.name, t.public, t.settings, t.account_id = ${accountId}, t.created_at, t.updated_at
+    SELECT t.id, t.hash_id, t.name, t.public, t.settings, t.account_id = ${accountId}, t.created_at, t.updated_at,
+      ${rentalsSql(accountId)}
     FROM templates t WHERE ${join(conditions, ' AND ')} ${end}`)
-  return rows.map(([id, hashId, name, isPublic, settings, mine, createdAt, updatedAt]) => {
-    return { id, hashId, name, public: isPublic, settings, mine, createdAt, updatedAt } as Template
+  return rows.map(([id, hashId, name, isPublic, settings, mine, createdAt, updatedAt, rentals]) => {
+    return { id, hashId, name, public: isPublic, settings, mine, createdAt, updatedAt, rentals } as Template
   })
+}
+
+/** How many instances an account has rented with a template. */
+export function rentalsSql(accountId: number): Prisma.Sql {
+  return sql`(SELECT count(*)::int FROM instances i WHERE i.template_id = t.id AND i.account_id = ${accountId})`
 }
 
 /** The templates with which an account can rent. */

@@ -20,7 +20,7 @@ import type { DataDeps } from './deps.ts'
 import { conditionSql } from './offers-filter-sql.ts'
 
 /** Every condition must hold, and a volume of the size must fit. */
-type VolumeOfferSearch = { conditions: VolumeOfferCondition[]; sizeGb: number; order: VolumeOfferOrder }
+export type VolumeOfferSearch = { conditions: VolumeOfferCondition[]; sizeGb: number; order: VolumeOfferOrder }
 
 const { sql, join, raw } = Prisma
 const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
@@ -72,6 +72,16 @@ export function volumeOfferServices({ database, now }: DataDeps) {
   return {
     /** Free disk on the market, in pages. */
     offers: page,
+
+    /** So many of the first, in one list. */
+    async searchOffers(actor: Actor, search: VolumeOfferSearch, limit: number): Promise<VolumeOffer[]> {
+      authorise(actor, 'volumes.search')
+      const { order, sizeGb } = search
+      const at = now()
+      const [sizeMb, direction] = [readSize(sizeGb), raw(order.direction === 'asc' ? 'ASC' : 'DESC')]
+      const by = sql`${orderColumns[order.field].column} ${direction}, m.id ${direction}`
+      return await find(conditionsOf(search, at), by, limit, sizeMb, at)
+    },
 
     async countOffers(actor: Actor, search: VolumeOfferSearch): Promise<number> {
       authorise(actor, 'volumes.search')

@@ -39,6 +39,12 @@ export function volumeServices(deps: DataDeps) {
       return pageOf(found, { limit, backward, cursor }, ({ id }) => printVolumeCursor(id))
     },
 
+    /** So many of the newest, in one list. */
+    async list(actor: Actor, limit: number): Promise<Volume[]> {
+      authorise(actor, 'volumes.list')
+      return await find(living(actor), sql`v.id DESC`, limit)
+    },
+
     async count(actor: Actor): Promise<number> {
       authorise(actor, 'volumes.list')
       const [row] = await database.rows(sql`SELECT count(*)::int FROM volumes v WHERE ${join(living(actor), ' AND ')}`)

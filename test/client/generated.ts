@@ -37,6 +37,7 @@ export type ChangeBidInput = {
 };
 
 export type ConfigSource =
+  | 'ACCOUNT'
   | 'DEFAULT'
   | 'REQUEST'
   | 'TEMPLATE';
@@ -340,14 +341,20 @@ export type PermissionOperation =
   | 'INSTANCES_UPDATE'
   | 'INSTANCES_WATCH'
   | 'MACHINES_GET'
+  | 'MACHINES_HOSTED'
   | 'OFFERS_GET'
   | 'OFFERS_SEARCH'
   | 'OFFERS_WATCH'
+  | 'SECRET_VARIABLES_DELETE'
+  | 'SECRET_VARIABLES_LIST'
+  | 'SECRET_VARIABLES_SET'
   | 'SSH_KEYS_DELETE'
   | 'SSH_KEYS_LIST'
   | 'SSH_KEYS_REGISTER'
+  | 'SSH_KEYS_REPLACE'
   | 'TEMPLATES_DELETE'
   | 'TEMPLATES_GET'
+  | 'TEMPLATES_LIBRARY'
   | 'TEMPLATES_LIST'
   | 'TEMPLATES_SAVE'
   | 'VOLUMES_CREATE'
@@ -414,6 +421,7 @@ export type RevokeApiKeyInput = {
 };
 
 export type SaveTemplateInput = {
+  description?: string | null | undefined;
   diskGb?: number | null | undefined;
   env?: Array<EnvVarInput>;
   envFlags?: string | null | undefined;
@@ -428,6 +436,7 @@ export type SaveTemplateInput = {
   ports?: Array<PortMappingInput>;
   public?: boolean;
   pythonUtf8?: boolean;
+  readme?: string | null | undefined;
   registry?: RegistryCredentialInput | null | undefined;
   volumeHint?: VolumeHintInput | null | undefined;
 };

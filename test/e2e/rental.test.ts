@@ -68,8 +68,21 @@ describe('what the README says of renting', () => {
 
   it('works over GraphQL', async () => {
     const answers = await paste(...graphql)
-    const [read, stopped, destroyed, registered, quoted, rented, repeated, best, bid, arranged, mounted, ...keys] =
-      answers
+    const [
+      read,
+      stopped,
+      destroyed,
+      registered,
+      quoted,
+      rented,
+      repeated,
+      best,
+      bid,
+      arranged,
+      mounted,
+      secret,
+      ...keys
+    ] = answers
     expect(read).toMatchObject({ data: { instance: { actions: expect.any(Array) } } })
     expect(stopped).toMatchObject({ data: { updateInstance: { instance: { status: expect.any(String) } } } })
     expect(destroyed).toEqual({ data: { destroyInstances: { items: [{ outcome: 'APPLIED' }] } } })
@@ -99,6 +112,8 @@ describe('what the README says of renting', () => {
     expect(arranged).toMatchObject({ data: { setInstancePolicy: { instance: { policy } } } })
     const volumes = [{ mountPath: '/data', volume: { id: 'vol_1', name: 'data', sizeGb: 50 } }]
     expect(mounted).toMatchObject({ data: { rentBestOffer: { instance: { volumes } } } })
+    const variables = [{ name: 'HF_TOKEN', updatedAt: expect.any(String) }]
+    expect(secret).toEqual({ data: { setSecretVariables: { variables } } })
     const id = expect.stringMatching(/^key_\d+$/)
     const [made, revoked, happened] = keys
     expect(made).toMatchObject({ data: { createApiKey: { secret: expect.stringMatching(/^berth_/), apiKey: { id } } } })

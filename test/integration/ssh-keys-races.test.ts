@@ -133,6 +133,63 @@ describe('a key that is deleted', () => {
   })
 })
 
+describe('a key that is replaced', () => {
+  const replace = (actor: Actor, id: number, text: string) =>
+    gateway.services.sshKeys.replace(actor, id, aPublicKey(text))
+
+  it('is taken after the containers that have it, as by all who take both', async () => {
+    const { actor, id, sshKeys } = await aRenter(1)
+    const [sshKey] = sshKeys as [number]
+    await gateway.services.sshKeys.attach(actor, id, sshKey)
+    let replacing: Promise<unknown> | undefined
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM instances WHERE id = $1 FOR UPDATE', [id])
+      let isDone = false
+      replacing = replace(actor, sshKey, 'in its place').finally(() => {
+        isDone = true
+      })
+      await untilSomebodyWaits(session, () => isDone)
+      await session.query('SELECT FROM ssh_keys WHERE id = $1 FOR SHARE NOWAIT', [sshKey])
+      await session.query('COMMIT')
+    }).finally(() => replacing)
+    expect(await keysOf(id)).toEqual([sshKey])
+  })
+
+  it('is replaced also in a container that gets it meanwhile', async () => {
+    const renter = await aRenter(1)
+    const [sshKey] = renter.sshKeys as [number]
+    const before = await generationOf(renter.id)
+    let replacing: Promise<unknown> | undefined
+    await withSession(testDatabase.url, session =>
+      give(renter, async () => {
+        let isDone = false
+        replacing = replace(renter.actor, sshKey, 'meanwhile').finally(() => {
+          isDone = true
+        })
+        await untilSomebodyWaits(session, () => isDone)
+      }),
+    )
+    await replacing
+    expect(await generationOf(renter.id)).toBe(before + 1)
+  })
+
+  it('is not, when it is being deleted', async () => {
+    const { actor, sshKeys } = await aRenter(1)
+    const [sshKey] = sshKeys as [number]
+    const replacing = whileDeleting(sshKey, () => replace(actor, sshKey, 'too late'))
+    await expect(replacing).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  it('is not, by one that comes at the same moment', async () => {
+    const { actor, sshKeys } = await aRenter(2)
+    const both = await Promise.allSettled(sshKeys.map(id => replace(actor, id, 'twice')))
+    expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+    const refused = both.find(({ status }) => status === 'rejected') as PromiseRejectedResult
+    expect(refused.reason).toMatchObject({ code: 'CONFLICT', details: { subject: { type: 'SshKey' } } })
+  })
+})
+
 describe('an account', () => {
   it('has no more than 100 keys, though the last comes at the same moment', async () => {
     const { actor } = await aRenter(1)

@@ -13,7 +13,7 @@ export type Case = {
   operation: Operation
   parameter?: 'id' | 'offerId' | 'machineId'
   /** Whose id it is. Offers and machines are everybody's, until they are rented. */
-  of: 'instance' | 'bid' | 'offer' | 'machine' | 'volume' | 'sshKey' | 'apiKey' | 'template' | 'webhook'
+  of: 'account' | 'instance' | 'bid' | 'offer' | 'machine' | 'volume' | 'sshKey' | 'apiKey' | 'template' | 'webhook'
   ask: (app: TestApp, key: string, id: number) => Promise<{ status: number; [more: string]: unknown }>
 }
 
@@ -47,6 +47,7 @@ const offer = { operation: 'instances.rent', parameter: 'offerId', of: 'offer' }
 const instance = (operation: Operation) => ({ operation, parameter: 'id', of: 'instance' }) as const
 const volume = (operation: Operation) => ({ operation, parameter: 'id', of: 'volume' }) as const
 const template = (operation: Operation) => ({ operation, parameter: 'id', of: 'template' }) as const
+const sshKey = (operation: Operation) => ({ operation, parameter: 'id', of: 'sshKey' }) as const
 const apiKey = (operation: Operation) => ({ operation, parameter: 'id', of: 'apiKey' }) as const
 const webhook = (operation: Operation) => ({ operation, parameter: 'id', of: 'webhook' }) as const
 const update = '... on BulkInstancesPayload { items { outcome instance { id } error { code message } } }'
@@ -173,6 +174,13 @@ export const fieldCases: Record<string, Case> = {
     of: 'sshKey',
     ask: graphql(id => `mutation { deleteSshKey(input: { id: "${id}" }) { ${refused} } }`),
   },
+  replaceSshKey: {
+    ...sshKey('sshKeys.replace'),
+    ask: graphql(
+      id =>
+        `mutation { replaceSshKey(input: { id: "${id}", publicKey: "${aPublicKey(`in place of ${id}`)}" }) { ${refused} } }`,
+    ),
+  },
   attachSshKey: {
     ...instance('instances.attachSshKey'),
     ask: graphql(id => `mutation { attachSshKey(input: { instanceId: "${id}", sshKeyId: "1" }) { ${refused} } }`),
@@ -235,6 +243,9 @@ export const fieldCases: Record<string, Case> = {
   },
 }
 
+/** The SSH key that the owner has from the beginning: aPublicKey('known'). */
+export const knownKey = 9_000_001
+
 const path = '/api/v0/instances/{id}/'
 export const routeCases: Record<string, Case> = {
   'PUT /api/v0/asks/{id}/': { ...offer, ask: rest('PUT', '/asks/{id}/', () => ({ image: 'ubuntu' })) },
@@ -279,6 +290,39 @@ export const routeCases: Record<string, Case> = {
     ...instance('instances.get'),
     ask: rest('GET', '/instances/balance/{id}/'),
   },
+  [`GET ${path}ssh/`]: { ...instance('instances.get'), ask: rest('GET', '/instances/{id}/ssh/') },
+  [`POST ${path}ssh/`]: {
+    ...instance('instances.attachSshKey'),
+    ask: rest('POST', '/instances/{id}/ssh/', () => ({ ssh_key: aPublicKey('known') })),
+  },
+  [`DELETE ${path}ssh/{key}/`]: {
+    ...instance('instances.detachSshKey'),
+    ask: rest('DELETE', `/instances/{id}/ssh/${knownKey}/`),
+  },
+  'PUT /api/v0/ssh/{id}/': {
+    ...sshKey('sshKeys.replace'),
+    ask: rest('PUT', '/ssh/{id}/', id => ({ ssh_key: aPublicKey(`instead of ${id}`) })),
+  },
+  'DELETE /api/v0/ssh/{id}/': { ...sshKey('sshKeys.delete'), ask: rest('DELETE', '/ssh/{id}/') },
+  'GET /api/v0/auth/apikeys/{id}/': {
+    operation: 'apiKeys.list',
+    of: 'apiKey',
+    ask: rest('GET', '/auth/apikeys/{id}/'),
+  },
+  'GET /api/v0/users/{id}/templates/': {
+    operation: 'templates.library',
+    of: 'account',
+    ask: rest('GET', '/users/{id}/templates/'),
+  },
+  'GET /api/v0/machines/{id}/': {
+    operation: 'machines.hosted',
+    of: 'machine',
+    ask: rest('GET', '/machines/{id}/'),
+  },
+  'DELETE /api/v0/auth/apikeys/{id}/': {
+    ...apiKey('apiKeys.revoke'),
+    ask: rest('DELETE', '/auth/apikeys/{id}/'),
+  },
   'PUT /api/v0/instances/': {
     ...instance('instances.update'),
     ask: rest('PUT', '/instances/', id => ({ ids: [id], state: 'stopped' })),
@@ -288,6 +332,7 @@ export const routeCases: Record<string, Case> = {
 /** What a case is about, made anew by an account. */
 export function makersOf(app: TestApp, rentals: Rentals): Record<Case['of'], (key: string) => Promise<number>> {
   return {
+    account: async key => (await app.rest(key, 'GET', '/users/current')).body.id,
     apiKey: async key => await idOf(await app.scopedKey(key, { api: {} })),
     bid: key => rentals.rent(key, { label: 'mine', price: 0.3 }),
     instance: key => rentals.rent(key, { label: 'mine' }),

@@ -10,7 +10,7 @@ const offer = {
   ...{ firstGpu: 0, numGpus: 1 },
 }
 const facts: RentFacts = {
-  ...{ template: undefined, sshKeys: 1, volumes: [], availableNanos: 1n },
+  ...{ template: undefined, variables: [], sshKeys: 1, volumes: [], availableNanos: 1n },
   listed: { offer, machine: aListedMachine() },
 }
 const wish: RentWish = {

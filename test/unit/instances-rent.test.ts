@@ -51,7 +51,14 @@ describe('what a machine lacks for a launch', () => {
 })
 
 describe('a renter without an SSH key', () => {
-  const facts: RentFacts = { template: undefined, sshKeys: 0, volumes: [], availableNanos: 1n, listed: undefined }
+  const facts: RentFacts = {
+    template: undefined,
+    variables: [],
+    sshKeys: 0,
+    volumes: [],
+    availableNanos: 1n,
+    listed: undefined,
+  }
   const told = (launch: Partial<LaunchWish>, sshKeys = 0) => {
     const wish: RentWish = {
       offerId: 1n,

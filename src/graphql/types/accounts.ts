@@ -1,5 +1,6 @@
 import { maxApiKeys } from '../../domain/api-keys.ts'
 import { runwayOf } from '../../domain/billing-runway.ts'
+import { maxSecretVariables } from '../../domain/secret-variables.ts'
 import { maxSshKeys } from '../../domain/ssh-keys.ts'
 import { maxWebhooks } from '../../domain/webhooks.ts'
 import { builder } from '../builder.ts'
@@ -9,6 +10,7 @@ import { needs } from '../permission.ts'
 import { ApiKey } from './api-keys.ts'
 import { limitsFor, SpendLimit } from './billing-limits.ts'
 import { Node } from './node.ts'
+import { SecretVariable } from './secret-variables.ts'
 import { SshKey } from './ssh-keys.ts'
 import { Webhook } from './webhooks.ts'
 
@@ -60,6 +62,12 @@ export const Account = builder.prismaObject('Account', {
       description: `The limits of what it spends as a whole, at most one of each window. ${needs('billing.spendLimits')}`,
       // Nobody is given another account than his own.
       resolve: (_account, _args, context) => limitsFor(context, null),
+    }),
+    secretVariables: t.field({
+      type: [SecretVariable],
+      description: `Environment variables that its new rentals get, by name, at most ${maxSecretVariables}. ${needs('secretVariables.list')}`,
+      complexity: { multiplier: maxSecretVariables },
+      resolve: (_account, _args, { services, actor }) => services.secretVariables.list(actor),
     }),
     webhooks: t.field({
       type: [Webhook],

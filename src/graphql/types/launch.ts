@@ -22,6 +22,10 @@ export const PortProtocol = builder.enumType('PortProtocol', {
 const ConfigSource = builder.enumType('ConfigSource', {
   description: 'Where a setting came from.',
   values: {
+    ACCOUNT: {
+      value: 'account',
+      description: 'From the secret variables of the account, and neither the template nor the request said otherwise.',
+    },
     TEMPLATE: { value: 'template', description: 'From the template, and the request did not say otherwise.' },
     REQUEST: { value: 'request', description: 'From the request.' },
     DEFAULT: { value: 'default', description: 'Nobody said anything.' },

@@ -31,6 +31,14 @@ const RegisterSshKeyInput = builder.inputType('RegisterSshKeyInput', {
   }),
 })
 
+const ReplaceSshKeyInput = builder.inputType('ReplaceSshKeyInput', {
+  description: 'Which SSH key is replaced, and by which.',
+  fields: t => ({
+    id: t.id({ required: true, description: 'Such as `ssh_42`, or `42`.' }),
+    publicKey: t.string({ required: true, description: 'The new line: `ssh-ed25519 AAAA… comment`.' }),
+  }),
+})
+
 const DeleteSshKeyInput = builder.inputType('DeleteSshKeyInput', {
   description: 'Which SSH key is deleted.',
   fields: t => ({ id: t.id({ required: true, description: 'Such as `ssh_42`, or `42`.' }) }),
@@ -70,6 +78,17 @@ const registered = resultUnion('RegisterSshKeyResult', 'An SSH key, or why there
   'IDEMPOTENCY_IN_PROGRESS',
 ])
 
+const ReplaceSshKeySuccess = builder.objectRef<{ sshKey: SshKeyShape }>('ReplaceSshKeySuccess').implement({
+  description: 'The SSH key was replaced.',
+  fields: t => ({ sshKey: t.expose('sshKey', { type: SshKey, description: 'What it is now.' }) }),
+})
+
+const replaced = resultUnion('ReplaceSshKeyResult', 'An SSH key, or why it is as it was.', ReplaceSshKeySuccess, [
+  'INVALID_INPUT',
+  'CONFLICT',
+  'NOT_FOUND',
+])
+
 const deleted = resultUnion('DeleteSshKeyResult', 'What was deleted, or why nothing was.', DeleteSuccess, [
   'INVALID_INPUT',
   'NOT_FOUND',
@@ -87,6 +106,17 @@ builder.mutationFields(t => ({
         const instanceIds = input.instanceIds.map((id, index) => parseId('Instance', id, `instanceIds.${index}`))
         const wish = { name: name ?? undefined, publicKey, instanceIds, idempotencyKey }
         return await services.sshKeys.register(actor, wish)
+      }),
+  }),
+  replaceSshKey: t.field({
+    type: replaced.union,
+    description: `Puts another public key in place of one, which keeps its id: containers let the new one in from now on, and the old one no more. A virtual machine keeps the old one. ${needs('sshKeys.replace')}`,
+    complexity: { field: 20 },
+    args: { input: t.arg({ type: ReplaceSshKeyInput, required: true, description: 'Which, and by which.' }) },
+    resolve: (_root, { input }, { services, actor }) =>
+      replaced.answer({}, async () => {
+        const id = Number(parseId('SshKey', input.id))
+        return { sshKey: await services.sshKeys.replace(actor, id, input.publicKey) }
       }),
   }),
   deleteSshKey: t.field({

@@ -27,6 +27,8 @@ const SaveTemplateInput = builder.inputType('SaveTemplateInput', {
       defaultValue: false,
       description: 'Let everybody rent with it. It can hold no secret then.',
     }),
+    description: t.string({ description: 'What it is, in at most 2048 characters.' }),
+    readme: t.string({ description: 'What it is, in at most 50,000 characters.' }),
     image: t.string({ required: true, description: 'A container image.' }),
     ...launchFields(t),
     volumeHint: t.field({ type: VolumeHintInput, description: 'Where a volume would be of use.' }),
@@ -60,17 +62,28 @@ builder.mutationField('saveTemplate', t =>
     args: { input: t.arg({ type: SaveTemplateInput, required: true, description: 'What is wanted.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       save.answer(launchNames, () => {
-        const { id, name, public: isPublic, image, volumeHint, idempotencyKey, ...settings } = input
+        const { id, name, public: isPublic, image, volumeHint, idempotencyKey, ...more } = input
+        const { description, readme, ...settings } = more
         const hint = volumeHint && { mountPath: volumeHint.mountPath, sizeGb: volumeHint.sizeGb ?? undefined }
         const launch = { ...readLaunch(settings), image }
         return services.templates.save(actor, {
           id: id == null ? undefined : Number(parseId('Template', id)),
-          wish: { name, public: isPublic, launch, volumeHint: hint ?? undefined },
+          wish: {
+            name,
+            public: isPublic,
+            launch,
+            volumeHint: hint ?? undefined,
+            about: aboutOf({ description, readme }),
+          },
           idempotencyKey,
         })
       }),
   }),
 )
+
+function aboutOf(texts: { description?: string | null | undefined; readme?: string | null | undefined }) {
+  return { description: texts.description ?? '', readme: texts.readme ?? '' }
+}
 
 const DeleteTemplateInput = builder.inputType('DeleteTemplateInput', {
   description: 'Which template is deleted.',

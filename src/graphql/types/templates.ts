@@ -41,6 +41,14 @@ export const Template = builder.objectRef<TemplateShape>('Template').implement({
     name: t.exposeString('name', { description: 'What its owner calls it.' }),
     public: t.exposeBoolean('public', { description: 'Whether everybody can rent with it.' }),
     mine: t.exposeBoolean('mine', { description: 'Whether it is one of the account, which alone can change it.' }),
+    description: t.string({
+      description: 'What it is, in a few words. May be empty.',
+      resolve: ({ settings }) => settings.about?.description ?? '',
+    }),
+    readme: t.string({
+      description: 'What it is, at length. May be empty.',
+      resolve: ({ settings }) => settings.about?.readme ?? '',
+    }),
     image: t.string({ description: 'The image.', resolve: ({ settings }) => settings.image }),
     mode: t.field({
       type: LaunchMode,

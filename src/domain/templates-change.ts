@@ -1,0 +1,69 @@
+import type { LaunchWish } from './launch.ts'
+import type { Environment } from './launch-env.ts'
+import type { Registry } from './registry.ts'
+import { launchOf, type TemplateSecrets, type TemplateSettings, type TemplateWish } from './templates.ts'
+import { defined, writtenImage } from './templates-about.ts'
+
+/** What a secret is shown as, to those who send back what they were shown. */
+export const mask = '********'
+
+type Parts = Omit<TemplateWish, 'launch'>
+/** What of a template is to be another. What is absent stays as it is. */
+export type TemplatePatch = { [Name in keyof Parts]?: Parts[Name] | undefined } & {
+  launch: Omit<TemplateWish['launch'], 'registry'> & { registry?: Partial<Registry> | undefined }
+}
+
+type Kept = { name: string; public: boolean; settings: TemplateSettings }
+
+/** All that a template is to be, which has been changed in parts. */
+export function changedWish(kept: Kept, secrets: TemplateSecrets, patch: TemplatePatch): TemplateWish {
+  const { settings } = kept
+  const before = launchOf(settings, secrets)
+  const { registry, environment, ...launch } = defined(patch.launch)
+  const isOtherMode = launch.mode !== undefined && launch.mode !== before.mode
+  const { image, tag } = writtenImage(settings.image, settings.written?.tag)
+  const written = {
+    tag: launch.image === undefined ? tag : undefined,
+    envFlags: environment ? undefined : settings.written?.envFlags,
+    args: launch.args || isOtherMode ? undefined : settings.written?.args,
+    ...defined(patch.written ?? {}),
+  }
+  return {
+    name: patch.name ?? kept.name,
+    public: patch.public ?? kept.public,
+    launch: {
+      ...{ ...before, image },
+      // Settings of a mode go with it.
+      ...(isOtherMode ? { lab: undefined, directory: undefined, args: undefined } : {}),
+      ...launch,
+      environment: environment ? unmasked(environment, secrets.env ?? {}) : before.environment,
+      registry: changedRegistry(before.registry, registry),
+    },
+    volumeHint: patch.volumeHint ?? hintOf(settings),
+    about: { ...settings.about, ...defined(patch.about ?? {}) },
+    written,
+  }
+}
+
+/** The password stays with the user and the host that it was given for. */
+function changedRegistry(before: Registry | undefined, patch: Partial<Registry> = {}): LaunchWish['registry'] {
+  const { password, ...given } = defined(patch)
+  const registry = { host: '', username: '', password: '', ...before, ...given }
+  if (password !== undefined && password !== mask) return { ...registry, password }
+  const isSame = registry.host === before?.host && registry.username === before?.username
+  return isSame ? registry : { ...registry, password: '' }
+}
+
+/** A secret that is sent back as it was shown is the one that is kept. */
+function unmasked(environment: Environment, secrets: Record<string, string>): Environment {
+  const env = environment.env.map(variable => {
+    const { name, value } = variable
+    const kept = Object.hasOwn(secrets, name) ? secrets[name] : undefined
+    return value === mask && kept !== undefined ? { name, value: kept, secret: true as const } : variable
+  })
+  return { ...environment, env }
+}
+
+function hintOf({ volumeHint }: TemplateSettings): TemplateWish['volumeHint'] {
+  return volumeHint ? { mountPath: volumeHint.mountPath, sizeGb: volumeHint.sizeGb ?? undefined } : undefined
+}

@@ -1,0 +1,83 @@
+import { z } from 'zod'
+import type { Actor } from '../domain/actor.ts'
+import type { Template } from '../domain/templates.ts'
+import { type Route, route } from './route.ts'
+import { templateRow } from './templates-present.ts'
+import { type TemplateRow, templateColumnsSchema, templateRowSchema } from './templates-row.ts'
+import { readLimit, readTemplateSearch, templatePageQuery, templateQuery } from './templates-search.ts'
+import { integer, pathId, text } from './values.ts'
+
+const maxRows = 1_000
+const success = z.literal(true).describe('Always true.')
+const found = {
+  success,
+  msg: text('That there are none, where it is so.').optional(),
+  templates_found: integer('How many there are in the list.'),
+  templates: z.array(z.union([templateRowSchema, templateColumnsSchema])).describe('The templates.'),
+}
+
+export const templateListRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/v0/template/',
+    operationId: 'listTemplates',
+    tag: 'Templates',
+    summary: 'Search templates',
+    about: `The account's own templates and public ones of everybody, at most ${maxRows}.`,
+    operation: 'templates.list',
+    query: templateQuery,
+    result: z.object(found),
+    answer: async ({ services, actor, query }) => {
+      const { search, columns } = readTemplateSearch(query, maxRows)
+      const { templates } = await services.templates.search(actor, search)
+      return rowsOf(actor, templates, columns)
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/template/',
+    operationId: 'listTemplatePages',
+    tag: 'Templates',
+    summary: 'Search templates, in pages',
+    about: "The account's own templates and public ones of everybody.",
+    operation: 'templates.list',
+    query: templatePageQuery,
+    result: z.object({ ...found, next_token: z.string().nullable().describe('For the next page; null on the last.') }),
+    answer: async ({ services, actor, query }) => {
+      const { search, columns } = readTemplateSearch(query, readLimit(query))
+      const { templates, next } = await services.templates.search(actor, search)
+      return { ...rowsOf(actor, templates, columns), next_token: next }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v0/users/{id}/templates/',
+    operationId: 'listLibrary',
+    tag: 'Templates',
+    summary: 'List the templates of the account',
+    about: `Its own templates, the last that was saved first, at most ${maxRows}.`,
+    operation: 'templates.library',
+    params: z.object({ id: pathId('The account that the key belongs to.') }),
+    result: z.object({ success, templates: z.array(templateRowSchema).describe('The templates.') }),
+    failures: [{ status: 404, error: 'not_found', when: 'It is another account, or none.' }],
+    answer: async ({ services, actor, params: { id } }) => {
+      const templates = await services.templates.library(actor, id, maxRows)
+      return { success: true as const, templates: templates.map(template => templateRow(actor, template)) }
+    },
+  }),
+]
+
+function rowsOf(actor: Actor, templates: Template[], columns: string[] | undefined) {
+  const rows = templates.map(template => select(templateRow(actor, template), columns))
+  const none = rows.length === 0 ? { msg: 'No templates found' } : {}
+  return { success: true as const, ...none, templates_found: rows.length, templates: rows }
+}
+
+/** Null stands for a column that does not exist. */
+function select(row: TemplateRow, columns: string[] | undefined): TemplateRow | z.output<typeof templateColumnsSchema> {
+  if (!columns) return row
+  const values: Record<string, unknown> = row
+  return Object.fromEntries(
+    columns.map(column => [column, Object.hasOwn(values, column) ? values[column] : null]),
+  ) as z.output<typeof templateColumnsSchema>
+}
