@@ -43,7 +43,8 @@ export function openapiDocument(routes: Route[]) {
 }
 
 function operationOf(route: Route, print: Print) {
-  const { operationId, tag, summary, about, operation } = route
+  const { operationId, tag, summary, operation, produces = 'application/json' } = route
+  const about = route.publicSearch ? `${route.about} ${publicSearch}` : route.about
   const body = route.body ?? route.documentedBody
   const parameters = [
     ...parametersOf('path', route.params, print),
@@ -59,11 +60,13 @@ function operationOf(route: Route, print: Print) {
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: requestBodyOf(body, print) }),
     responses: {
-      200: { description: 'It worked.', content: { 'application/json': { schema: print(route.result) } } },
+      200: { description: 'It worked.', content: { [produces]: { schema: print(route.result) } } },
       ...failureResponses(failuresOf(route), print),
     },
   }
 }
+
+const publicSearch = 'It needs no key where the operator sets PUBLIC_SEARCH.'
 
 const idempotencyKey = {
   name: 'Idempotency-Key',

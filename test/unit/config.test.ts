@@ -25,6 +25,7 @@ describe('the settings', () => {
       startTimeoutMs: 1_800_000,
       offlineGraceMs: 300_000,
       privateWebhooks: false,
+      publicSearch: false,
     })
   })
 
