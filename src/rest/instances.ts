@@ -65,6 +65,7 @@ function rentRoute(method: 'PUT' | 'POST', operationId: string): Route {
     params: z.object({ id: pathId('The offer.') }),
     body: rentBody,
     repeatable: true,
+    countsTwice: true,
     result: z.object({
       success: z.literal(true).describe('Always true.'),
       new_contract: integer('The new instance.'),
