@@ -33,7 +33,7 @@ const queued = z
   })
   .meta({ id: 'StateChangeQueued', description: 'It is to run, and waits for its GPUs.' })
 
-const noSuchInstance: Failure = {
+export const noSuchInstance: Failure = {
   status: 404,
   error: 'no_such_instance',
   when: 'There is no such instance, or it is not yours, or it was destroyed.',

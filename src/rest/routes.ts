@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { accountRoutes } from './accounts.ts'
 import { instanceRoutes } from './instances.ts'
+import { resultRoutes } from './instances-results.ts'
 import { offerRoutes } from './offers.ts'
 import { openapiDocument } from './openapi.ts'
 import { type Route, route } from './route.ts'
@@ -10,6 +11,7 @@ export const routes: Route[] = [
   ...offerRoutes,
   ...accountRoutes,
   ...instanceRoutes,
+  ...resultRoutes,
   route({
     method: 'GET',
     path: '/api/v0/openapi.json',

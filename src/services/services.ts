@@ -31,6 +31,7 @@ import { measureServices } from './measures.ts'
 import { offerServices } from './offers.ts'
 import { offerWatchServices } from './offers-watch.ts'
 import { reconciliationServices } from './reconciliation.ts'
+import { resultServices } from './results.ts'
 import { sshKeyServices } from './ssh-keys.ts'
 import { attachServices } from './ssh-keys-attach.ts'
 import { registerServices } from './ssh-keys-register.ts'
@@ -64,6 +65,7 @@ export function createServices(deps: Deps) {
     },
     machines: machineServices(deps),
     offers: { ...offerServices(deps), ...offerWatchServices(deps) },
+    results: resultServices(deps),
     sshKeys: { ...sshKeyServices(deps), ...registerServices(deps), ...attachServices(deps) },
     templates: { ...templateServices(deps), ...templateCommands(deps) },
     volumes: { ...volumeServices(deps), ...volumeChangeServices(deps), ...volumeOfferServices(deps) },

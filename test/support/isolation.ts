@@ -13,7 +13,7 @@ export type Case = {
   operation: Operation
   parameter?: 'id' | 'offerId' | 'machineId'
   /** Whose id it is. Offers and machines are everybody's, until they are rented. */
-  of: 'instance' | 'offer' | 'machine' | 'volume' | 'sshKey' | 'apiKey' | 'template' | 'webhook'
+  of: 'instance' | 'runningInstance' | 'offer' | 'machine' | 'volume' | 'sshKey' | 'apiKey' | 'template' | 'webhook'
   ask: (app: TestApp, key: string, id: number) => Promise<{ status: number; [more: string]: unknown }>
 }
 
@@ -219,6 +219,15 @@ export const routeCases: Record<string, Case> = {
     ask: rest('PUT', '/instances/{id}/', () => ({ label: 'taken' })),
   },
   [`DELETE ${path}`]: { ...instance('instances.destroy'), ask: rest('DELETE', '/instances/{id}/') },
+  'PUT /api/v0/instances/request_logs/{id}/': {
+    ...instance('instances.logs'),
+    ask: rest('PUT', '/instances/request_logs/{id}/', () => ({})),
+  },
+  'PUT /api/v0/instances/command/{id}/': {
+    ...instance('instances.execute'),
+    of: 'runningInstance',
+    ask: rest('PUT', '/instances/command/{id}/', () => ({ command: 'pwd' })),
+  },
   'PUT /api/v0/instances/': {
     ...instance('instances.update'),
     ask: rest('PUT', '/instances/', id => ({ ids: [id], state: 'stopped' })),
@@ -230,6 +239,7 @@ export function makersOf(app: TestApp, rentals: Rentals): Record<Case['of'], (ke
   return {
     apiKey: async key => await idOf(await app.scopedKey(key, { api: {} })),
     instance: key => rentals.rent(key, { label: 'mine' }),
+    runningInstance: key => rentals.rentTo(key, 'running', { label: 'mine' }),
     machine: newMachine,
     offer: () => rentals.newOffer(),
     sshKey: anSshKey,
