@@ -37,12 +37,20 @@ export function failure(status: number, error: string, msg: string, headers?: Re
 export class RestFailure extends Error {
   readonly status: number
   readonly error: string
+  /** What its body has beside what every failure has. */
+  readonly more: object
 
-  constructor(status: number, error: string, msg: string) {
+  constructor(status: number, error: string, msg: string, more: object = {}) {
     super(msg)
     this.status = status
     this.error = error
+    this.more = more
   }
+}
+
+/** A refusal of a part of a request, where the rest was done. */
+export function describe({ code, message }: DomainError): { error: string; msg: string } {
+  return { error: answers[code].error, msg: message }
 }
 
 /** A failure as an answer; undefined for a bug, which nobody may read. */
@@ -50,7 +58,8 @@ export function explain(error: unknown): Response | undefined {
   if (error instanceof BodyRefused) {
     return failure(error.status, error.status === 400 ? 'invalid_args' : 'invalid_request', error.message)
   }
-  if (error instanceof RestFailure) return failure(error.status, error.error, error.message)
+  if (error instanceof RestFailure)
+    return json(error.status, { success: false, error: error.error, msg: error.message, ...error.more })
   if (!(error instanceof DomainError)) return undefined
   const { code, message, details } = error
   if (code === 'NOT_FOUND' && details.subject?.type === 'Instance') {

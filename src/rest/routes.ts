@@ -1,6 +1,9 @@
 import { z } from 'zod'
 import { accountRoutes } from './accounts.ts'
 import { instanceRoutes } from './instances.ts'
+import { launchRoutes } from './instances-launch.ts'
+import { rentRoutes } from './instances-rent.ts'
+import { rentManyRoutes } from './instances-rent-many.ts'
 import { resultRoutes } from './instances-results.ts'
 import { offerRoutes } from './offers.ts'
 import { openapiDocument } from './openapi.ts'
@@ -10,6 +13,9 @@ import { type Route, route } from './route.ts'
 export const routes: Route[] = [
   ...offerRoutes,
   ...accountRoutes,
+  ...rentRoutes,
+  ...launchRoutes,
+  ...rentManyRoutes,
   ...instanceRoutes,
   ...resultRoutes,
   route({

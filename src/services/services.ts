@@ -21,6 +21,7 @@ import { logServices } from './instances-logs.ts'
 import { policyServices } from './instances-policy.ts'
 import { quoteServices } from './instances-quote.ts'
 import { rentServices } from './instances-rent.ts'
+import { rentManyServices } from './instances-rent-many.ts'
 import { instanceWatchServices } from './instances-watch.ts'
 import { machineOperations, machineServices } from './machines.ts'
 import { importOperations } from './machines-import.ts'
@@ -55,6 +56,7 @@ export function createServices(deps: Deps) {
     instances: {
       ...instanceServices(deps),
       ...rentServices(deps),
+      ...rentManyServices(deps),
       ...quoteServices(deps),
       ...bestServices(deps),
       ...commandServices(deps),

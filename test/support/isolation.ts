@@ -213,6 +213,7 @@ const path = '/api/v0/instances/{id}/'
 export const routeCases: Record<string, Case> = {
   'PUT /api/v0/asks/{id}/': { ...offer, ask: rest('PUT', '/asks/{id}/', () => ({ image: 'ubuntu' })) },
   'POST /api/v0/asks/{id}/': { ...offer, ask: rest('POST', '/asks/{id}/', () => ({ image: 'ubuntu' })) },
+  'POST /api/v0/asks/bulk/': { ...offer, ask: rest('POST', '/asks/bulk/', id => ({ ids: [id], image: 'ubuntu' })) },
   [`GET ${path}`]: { ...instance('instances.get'), ask: rest('GET', '/instances/{id}/') },
   [`PUT ${path}`]: {
     ...instance('instances.update'),
