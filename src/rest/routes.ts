@@ -1,18 +1,20 @@
 import { z } from 'zod'
 import { accountRoutes } from './accounts.ts'
+import { eventRoutes } from './events.ts'
 import { instanceRoutes } from './instances.ts'
 import { launchRoutes } from './instances-launch.ts'
 import { rentRoutes } from './instances-rent.ts'
 import { rentManyRoutes } from './instances-rent-many.ts'
-import { resultRoutes } from './instances-results.ts'
 import { offerRoutes } from './offers.ts'
 import { openapiDocument } from './openapi.ts'
+import { resultRoutes } from './results.ts'
 import { type Route, route } from './route.ts'
 
 /** Everything that this face serves, and its description is made of. */
 export const routes: Route[] = [
   ...offerRoutes,
   ...accountRoutes,
+  ...eventRoutes,
   ...rentRoutes,
   ...launchRoutes,
   ...rentManyRoutes,
