@@ -43,8 +43,7 @@ export function openapiDocument(routes: Route[]) {
 }
 
 function operationOf(route: Route, print: Print) {
-  const { operationId, tag, summary, operation, produces = 'application/json' } = route
-  const about = route.publicSearch ? `${route.about} ${publicSearch}` : route.about
+  const { operationId, tag, summary, produces = 'application/json' } = route
   const body = route.body ?? route.documentedBody
   const parameters = [
     ...parametersOf('path', route.params, print),
@@ -55,7 +54,7 @@ function operationOf(route: Route, print: Print) {
     operationId,
     tags: [tag],
     summary,
-    description: operation ? `${about} A scoped key needs ${operations[operation]} (${operation}).` : about,
+    description: descriptionOf(route),
     ...(route.open && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: requestBodyOf(body, print) }),
@@ -66,7 +65,11 @@ function operationOf(route: Route, print: Print) {
   }
 }
 
-const publicSearch = 'It needs no key where the operator sets PUBLIC_SEARCH.'
+/** What a route does, and who may ask for it. */
+export function descriptionOf({ about, operation, publicSearch }: Route): string {
+  const who = operation ? ` A scoped key needs ${operations[operation]} (${operation}).` : ''
+  return `${about}${who}${publicSearch ? ' Where the operator sets PUBLIC_SEARCH, it needs none.' : ''}`
+}
 
 const idempotencyKey = {
   name: 'Idempotency-Key',

@@ -7,6 +7,7 @@ import { rentRoutes } from './instances-rent.ts'
 import { rentManyRoutes } from './instances-rent-many.ts'
 import { offerRoutes } from './offers.ts'
 import { openapiDocument } from './openapi.ts'
+import { apiPage } from './page.ts'
 import { resultRoutes } from './results.ts'
 import { type Route, route } from './route.ts'
 
@@ -31,7 +32,20 @@ export const routes: Route[] = [
     result: z.looseObject({ openapi: z.string().describe('The version of OpenAPI.') }),
     answer: async () => document,
   }),
+  route({
+    method: 'GET',
+    path: '/api/v0/docs/',
+    operationId: 'getPage',
+    tag: 'Interface',
+    summary: 'Read this document',
+    about: 'The same as a page for people. It needs no key.',
+    open: true,
+    produces: 'text/html',
+    result: z.string().describe('The page.'),
+    answer: async () => page,
+  }),
 ]
 
-// After the routes, since it is of all of them, its own too.
+// After the routes, since both are of all of them, their own too.
 const document = openapiDocument(routes)
+const page = apiPage(routes)
