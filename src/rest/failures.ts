@@ -43,6 +43,16 @@ export const sharedFailures = {
   },
 } satisfies Record<string, Failure>
 
+/** Those of a route that may be repeated with a key. */
+export const repeated: Failure[] = [
+  { status: 409, error: 'idempotency_in_progress', when: 'The first request with this key has not ended yet.' },
+  {
+    status: 422,
+    error: 'idempotency_key_reused',
+    when: 'The key was used for a request that asked for something else.',
+  },
+]
+
 /** Everything that can go wrong with a route, its own failures first. */
 export function failuresOf(route: Route): Failure[] {
   const { InvalidArgs, Unauthenticated, Forbidden, TooLarge, Unsupported, ...others } = sharedFailures

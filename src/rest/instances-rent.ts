@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { renameIssues } from '../domain/errors.ts'
+import { repeated } from './failures.ts'
 import { readRent, rentBody, rentNames } from './instances-input.ts'
 import { type Failure, type Route, route } from './route.ts'
 import { integer, pathId, text } from './values.ts'
@@ -19,12 +20,7 @@ export const rentFailures: Failure[] = [
   { status: 404, error: 'no_such_ask', when: noSuchAsk },
   { status: 404, error: 'not_found', when: 'There is no such template or volume, or it is not yours.' },
   { status: 409, error: 'volume_in_use', when: 'The volume is attached to another instance.' },
-  { status: 409, error: 'idempotency_in_progress', when: 'The first request with this key has not ended yet.' },
-  {
-    status: 422,
-    error: 'idempotency_key_reused',
-    when: 'The key was used for a request that asked for something else.',
-  },
+  ...repeated,
   { status: 400, error: 'invalid_price', when: 'The bid is under the least that the host accepts.' },
   { status: 400, error: 'no_ssh_key_for_vm', when: 'A virtual machine needs an SSH key that is registered before.' },
   { status: 400, error: 'insufficient_credit', when: 'The account has nothing left to spend.' },

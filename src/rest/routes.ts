@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { accountRoutes } from './accounts.ts'
+import { copyRoutes } from './copies.ts'
 import { eventRoutes } from './events.ts'
 import { instanceRoutes } from './instances.ts'
 import { launchRoutes } from './instances-launch.ts'
@@ -21,6 +22,7 @@ export const routes: Route[] = [
   ...rentManyRoutes,
   ...instanceRoutes,
   ...resultRoutes,
+  ...copyRoutes,
   route({
     method: 'GET',
     path: '/api/v0/openapi.json',

@@ -229,6 +229,10 @@ export const routeCases: Record<string, Case> = {
     of: 'runningInstance',
     ask: rest('PUT', '/instances/command/{id}/', () => ({ command: 'pwd' })),
   },
+  'POST /api/v0/instances/take_snapshot/{id}/': {
+    ...instance('instances.execute'),
+    ask: rest('POST', '/instances/take_snapshot/{id}/', () => ({ pause: 'true' })),
+  },
   'PUT /api/v0/instances/': {
     ...instance('instances.update'),
     ask: rest('PUT', '/instances/', id => ({ ids: [id], state: 'stopped' })),
