@@ -19,8 +19,8 @@ export function checkOfferIds({ offerIds }: ManyWish): bigint[] {
   return [...new Set(offerIds)]
 }
 
-/** Nobody knows what became of it, and of those after it, which are not tried any more. */
-export function untold(isFirst: boolean): DomainError {
+/** The offer at which the database was lost, and those after it, which are not tried any more. */
+export function lostAt(isFirst: boolean): DomainError {
   const message = isFirst
     ? 'No answer came in time: it may have been rented, or not. Look before you repeat it.'
     : 'It was not tried, since the database does not answer.'

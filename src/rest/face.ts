@@ -45,11 +45,11 @@ async function answer(request: Request, services: Services, options: RestOptions
   const body = request.method === 'GET' ? {} : parseBody(await readBody(request))
   const idempotencyKey = (route.repeatable && request.headers.get('idempotency-key')) || undefined
   const given = { services, actor, idempotencyKey, origin: originOf(request) }
-  const answering = route.answer({ ...given, ...readInput(route, { params, query, body }) })
-  return present(
-    route,
-    await answering.catch((error: unknown) => Promise.reject(doubtOf(route, error, idempotencyKey))),
-  )
+  const input = { ...given, ...readInput(route, { params, query, body }) }
+  const result = await route.answer(input).catch((error: unknown) => {
+    throw doubtOf(route, error, idempotencyKey)
+  })
+  return present(route, result)
 }
 
 /** Who asks; undefined where nobody needs to be known. */

@@ -14,22 +14,16 @@ const asked = {
   msg: text('That it is there.'),
 }
 
+const digits = z.string().regex(/^\d{1,9}$/)
+const trueOrFalse = z.enum(['true', 'false'])
 const logsBody = z.object({
   tail: z
-    .union([
-      z.int(),
-      z
-        .string()
-        .regex(/^\d{1,9}$/)
-        .transform(Number),
-    ])
+    .union([z.int(), digits.transform(Number)])
     .optional()
-    .describe(
-      `How many of the last lines are looked at, from 1 to ${maxLogLines}, which is what is meant when absent.`,
-    ),
+    .describe(`How many of the last lines are looked at: at most ${maxLogLines}, which is meant when absent.`),
   filter: text('Only lines that have this in them.').optional(),
   daemon_logs: z
-    .union([z.boolean(), z.enum(['true', 'false']).transform(value => value === 'true')])
+    .union([z.boolean(), trueOrFalse.transform(value => value === 'true')])
     .optional()
     .describe('Only what the machine tells of the container, and nothing that the container prints.'),
 })

@@ -1,6 +1,6 @@
 import type { Actor } from '../domain/actor.ts'
 import { DomainError } from '../domain/errors.ts'
-import { checkOfferIds, type ManyWish, untold } from '../domain/instances-rent-many.ts'
+import { checkOfferIds, lostAt, type ManyWish } from '../domain/instances-rent-many.ts'
 import { authorise, authoriseAtAll } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { explainFailure } from './failures.ts'
@@ -29,7 +29,7 @@ export function rentManyServices(deps: Deps) {
         if ('error' in outcome && outcome.error.code === 'UNAVAILABLE') {
           // What was rented must be told.
           if (!rented.some(one => 'rental' in one)) throw outcome.error
-          const left = offerIds.slice(index).map((id, place) => ({ offerId: id, error: untold(place === 0) }))
+          const left = offerIds.slice(index).map((id, place) => ({ offerId: id, error: lostAt(place === 0) }))
           return [...rented, ...left]
         }
         rented.push({ offerId, ...outcome })
