@@ -74,6 +74,8 @@ export type AppOptions = {
   debtGraceMs: number
   /** Whether webhooks may lead into the network that the app stands in, and need no TLS. */
   privateWebhooks?: boolean
+  /** Whether everybody may search over REST, also without a key. */
+  publicSearch?: boolean
   /** Finds the hosts of webhooks. */
   resolve?: Resolve
 }
@@ -118,6 +120,7 @@ export function createApp(options: AppOptions): App {
     offlineGraceMs,
     debtGraceMs,
     privateWebhooks = false,
+    publicSearch = false,
     resolve,
     sshProxy,
   } = options
@@ -173,7 +176,7 @@ export function createApp(options: AppOptions): App {
   const graphql = createGraphqlFace(services, database.prisma)
   const sockets = createSockets(graphql.sockets, log)
   const faces = {
-    rest: createRestFace(services),
+    rest: createRestFace(services, { publicSearch }),
     graphql: graphql.answer,
     graphiql: graphiql ? createGraphiql(keyForPage) : undefined,
     metrics: metrics ? createMetrics([requests.read, workMetrics, createProcessMetrics()]) : undefined,

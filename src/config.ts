@@ -27,6 +27,8 @@ type Config = {
   /** Where the operator's SSH proxy listens; null without one. */
   sshProxy: SshProxy | null
   privateWebhooks: boolean
+  /** Whether everybody may search over REST, also without a key. */
+  publicSearch: boolean
 }
 
 const flag = z.enum(['true', 'false']).transform(value => value === 'true')
@@ -64,6 +66,7 @@ const settings = {
   DEBT_GRACE_HOURS: hours,
   SSH_PROXY: { must: 'a host and a port, such as ssh.example.com:2222', schema: sshProxy },
   WEBHOOK_PRIVATE_ADDRESSES: { must: 'true or false', schema: flag },
+  PUBLIC_SEARCH: { must: 'true or false', schema: flag },
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
 } as const
 /** Settings that no message repeats. */
@@ -94,6 +97,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     debtGraceMs: (rest.DEBT_GRACE_HOURS ?? 48) * 3_600_000,
     sshProxy: rest.SSH_PROXY ?? null,
     privateWebhooks: rest.WEBHOOK_PRIVATE_ADDRESSES ?? false,
+    publicSearch: rest.PUBLIC_SEARCH ?? false,
   }
 }
 

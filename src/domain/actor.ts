@@ -9,3 +9,11 @@ export type Actor = { accountId: number; apiKeyId: number; publicId: string; per
 export function isInstanceKey({ publicId }: Actor): boolean {
   return publicId === ''
 }
+
+/** Whoever asks without a key, where the operator lets everybody search. It belongs to no account. */
+export const anybody: Actor = {
+  accountId: 0,
+  apiKeyId: 0,
+  publicId: 'anybody',
+  permissions: { api: { misc: { 'offers.search': {} } } },
+}

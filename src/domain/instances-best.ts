@@ -1,7 +1,7 @@
 // Renting the best offer of a search: which offers are tried, and which failures lead to the next.
 
 import { DomainError, type ErrorCode, invalidInput } from './errors.ts'
-import type { RentWish } from './instances-rent.ts'
+import type { RentalTerms, RentWish } from './instances-rent.ts'
 import type { Launch, LaunchWish } from './launch.ts'
 import type { Condition, OfferFilter } from './offers-filter.ts'
 import type { OrderKey } from './offers-order.ts'
@@ -10,7 +10,7 @@ import { newVolumesMb, type VolumeFacts } from './volumes-mount.ts'
 export type BestWish = {
   filter: OfferFilter
   order: OrderKey[]
-  terms: { interruptible: false; maxPriceNanos: bigint } | { interruptible: true; bidNanos: bigint }
+  terms: RentalTerms
   launch: LaunchWish
   templateHash?: string | undefined
   policy?: RentWish['policy']
@@ -42,7 +42,7 @@ export function searchOf({ filter, order, terms }: BestWish, launch: Launch, vol
     ...filter.conditions,
     { field: 'rentable', operator: 'eq', value: true },
     { field: 'diskGb', operator: 'gte', value: diskMb / 1000 },
-    { field: price, operator: 'lte', value: most },
+    ...(most === undefined ? [] : [{ field: price, operator: 'lte', value: most } as const]),
     // A volume is on one machine for life.
     ...volumes.map(({ machineId }): Condition => ({ field: 'machineId', operator: 'eq', value: machineId })),
     ...(launch.vm ? [{ field: 'vmsEnabled', operator: 'eq', value: true } as const] : []),

@@ -13,6 +13,11 @@ const account = z
     balance: number('What is owed, in $: always 0, since everything is paid ahead.'),
     ssh_key: text('The newest registered SSH key, or "".'),
     can_pay: boolean('Whether the account may rent; always true.'),
+    has_billing: boolean('Whether it needs no other way to pay than its credit; always true.'),
+    email_verified: boolean('Whether mail was received there; always false, since none is sent.'),
+    balance_threshold: number('At which credit it is topped up, in $: always 0, since it is not.'),
+    balance_threshold_enabled: boolean('Whether it is topped up by itself; always false.'),
+    sid: text('A session in a console; always "", since there is none.'),
   })
   .meta({ id: 'Account', description: 'An account.' })
 
@@ -40,6 +45,11 @@ export const accountRoutes: Route[] = [
         balance: 0,
         ssh_key: newest?.publicKey ?? '',
         can_pay: true,
+        has_billing: true,
+        email_verified: false,
+        balance_threshold: 0,
+        balance_threshold_enabled: false,
+        sid: '',
       }
     },
   }),

@@ -1,6 +1,8 @@
 import { DomainError, type ErrorCode } from '../domain/errors.ts'
 import { BodyRefused } from '../http/body.ts'
 import { json } from '../http/json.ts'
+import { explainFailure } from '../services/failures.ts'
+import type { Route } from './route.ts'
 
 /** The one table from refusals to answers: status and the code in `error`. */
 const answers: Record<ErrorCode, { status: number; error: string }> = {
@@ -22,7 +24,7 @@ const answers: Record<ErrorCode, { status: number; error: string }> = {
   IDEMPOTENCY_IN_PROGRESS: { status: 409, error: 'idempotency_in_progress' },
   CONFLICT: { status: 409, error: 'conflict' },
   CURSOR_EXPIRED: { status: 400, error: 'invalid_args' },
-  TOO_MANY_STREAMS: { status: 429, error: 'too_many_requests' },
+  TOO_MANY_STREAMS: { status: 429, error: 'rate_limited' },
   STREAM_ENDED: { status: 503, error: 'unavailable' },
   UNAVAILABLE: { status: 503, error: 'unavailable' },
 }
@@ -36,12 +38,20 @@ export function failure(status: number, error: string, msg: string, headers?: Re
 export class RestFailure extends Error {
   readonly status: number
   readonly error: string
+  /** What its body has beside what every failure has. */
+  readonly more: object
 
-  constructor(status: number, error: string, msg: string) {
+  constructor(status: number, error: string, msg: string, more: object = {}) {
     super(msg)
     this.status = status
     this.error = error
+    this.more = more
   }
+}
+
+/** A refusal of a part of a request, where the rest was done. */
+export function describe({ code, message }: DomainError): { error: string; msg: string } {
+  return { error: answers[code].error, msg: message }
 }
 
 /** A failure as an answer; undefined for a bug, which nobody may read. */
@@ -49,7 +59,8 @@ export function explain(error: unknown): Response | undefined {
   if (error instanceof BodyRefused) {
     return failure(error.status, error.status === 400 ? 'invalid_args' : 'invalid_request', error.message)
   }
-  if (error instanceof RestFailure) return failure(error.status, error.error, error.message)
+  if (error instanceof RestFailure)
+    return json(error.status, { success: false, error: error.error, msg: error.message, ...error.more })
   if (!(error instanceof DomainError)) return undefined
   const { code, message, details } = error
   if (code === 'NOT_FOUND' && details.subject?.type === 'Instance') {
@@ -57,5 +68,22 @@ export function explain(error: unknown): Response | undefined {
   }
   const { status, error: name } = answers[code]
   const gone = details.offer?.cancelled ? 410 : status
-  return failure(gone, name, message, status === 503 ? { 'retry-after': '1' } : {})
+  // Old clients look for `detail`, others wait as Retry-After says.
+  if (status === 429) return json(429, { success: false, error: name, msg: message, detail: message }, retryAfter)
+  return failure(gone, name, message, status === 503 ? retryAfter : {})
+}
+
+const retryAfter = { 'retry-after': '1' }
+
+/**
+ * The failure of a route. What may have been done is not answered with a status that clients repeat by themselves, which
+ * are 429 and all from 500 on.
+ */
+export function doubtOf(route: Pick<Route, 'countsTwice' | 'repeatable'>, error: unknown, key?: string): unknown {
+  const known = explainFailure(error)
+  if (!route.countsTwice || !(known instanceof DomainError) || known.code !== 'UNAVAILABLE') return known
+  const advice = key
+    ? 'Repeat it with the same Idempotency-Key: it happens once.'
+    : `Look whether it did before you repeat it${route.repeatable ? ', or repeat requests with an Idempotency-Key, which happen once' : ''}.`
+  return new RestFailure(409, 'outcome_unknown', `No answer came in time: this may have happened, or not. ${advice}`)
 }

@@ -1,20 +1,25 @@
 import { authenticate } from '../auth/authenticate.ts'
+import { type Actor, anybody } from '../domain/actor.ts'
 import { readBody } from '../http/body.ts'
 import type { Handler } from '../http/context.ts'
-import { json } from '../http/json.ts'
 import { authoriseAtAll } from '../services/authorise.ts'
 import { explainFailure } from '../services/failures.ts'
 import type { Services } from '../services/services.ts'
-import { explain, failure } from './errors.ts'
+import { present } from './answers.ts'
+import { doubtOf, explain, failure } from './errors.ts'
 import { parseBody, readInput } from './input.ts'
-import { findRoutes } from './paths.ts'
+import { findRoutes, originOf } from './paths.ts'
+import type { Route } from './route.ts'
 import { routes } from './routes.ts'
 
+/** `publicSearch`: whether everybody may search, also without a key. */
+export type RestOptions = { publicSearch: boolean }
+
 /** Answers every request under /api/. Whatever goes wrong, the answer is JSON in one shape. */
-export function createRestFace(services: Services): Handler {
+export function createRestFace(services: Services, options: RestOptions): Handler {
   return async (request, { requestId, log }) => {
     try {
-      return await answer(request, services)
+      return await answer(request, services, options)
     } catch (error) {
       const known = explain(explainFailure(error))
       if (known) return known
@@ -24,7 +29,7 @@ export function createRestFace(services: Services): Handler {
   }
 }
 
-async function answer(request: Request, services: Services): Promise<Response> {
+async function answer(request: Request, services: Services, options: RestOptions): Promise<Response> {
   const { pathname, searchParams: query } = new URL(request.url)
   const { routes: atPath, params } = findRoutes(routes, pathname)
   const route = atPath.find(({ method }) => method === request.method)
@@ -36,12 +41,29 @@ async function answer(request: Request, services: Services): Promise<Response> {
     })
   }
   // Who may not ask is told so before anything that was sent is read.
-  const actor = route.open ? undefined : await authenticate(request, services, query.get('api_key'))
-  if (actor && route.operation) authoriseAtAll(actor, route.operation)
+  const actor = await actorOf(request, services, route, query.get('api_key'), options)
   const body = request.method === 'GET' ? {} : parseBody(await readBody(request))
   const idempotencyKey = (route.repeatable && request.headers.get('idempotency-key')) || undefined
-  return json(
-    200,
-    await route.answer({ services, actor, idempotencyKey, ...readInput(route, { params, query, body }) }),
-  )
+  const given = { services, actor, idempotencyKey, origin: originOf(request) }
+  const input = { ...given, ...readInput(route, { params, query, body }) }
+  const result = await route.answer(input).catch((error: unknown) => {
+    throw doubtOf(route, error, idempotencyKey)
+  })
+  return present(route, result)
+}
+
+/** Who asks; undefined where nobody needs to be known. */
+async function actorOf(
+  request: Request,
+  services: Services,
+  { open, operation, publicSearch }: Route,
+  queryKey: string | null,
+  options: RestOptions,
+): Promise<Actor | undefined> {
+  if (open) return undefined
+  const hasKey = request.headers.has('authorization') || queryKey
+  const actor =
+    publicSearch && options.publicSearch && !hasKey ? anybody : await authenticate(request, services, queryKey)
+  if (operation) authoriseAtAll(actor, operation)
+  return actor
 }

@@ -26,6 +26,11 @@ export const sharedFailures = {
   },
   TooLarge: { status: 413, error: 'invalid_request', when: `The body is larger than ${maxBodyBytes} bytes.` },
   Unsupported: { status: 415, error: 'invalid_request', when: 'The body is compressed, or not in UTF-8.' },
+  OutcomeUnknown: {
+    status: 409,
+    error: 'outcome_unknown',
+    when: 'No answer came in time from what it needs: it may have happened, or not. Look before you repeat it.',
+  },
   InternalError: {
     status: 500,
     error: 'internal_error',
@@ -50,13 +55,15 @@ export const repeated: Failure[] = [
 
 /** Everything that can go wrong with a route, its own failures first. */
 export function failuresOf(route: Route): Failure[] {
-  const { InvalidArgs, Unauthenticated, Forbidden, TooLarge, Unsupported, InternalError, Unavailable } = sharedFailures
+  const { InvalidArgs, Unauthenticated, Forbidden, TooLarge, Unsupported, ...others } = sharedFailures
+  const { OutcomeUnknown, InternalError, Unavailable } = others
   const hasBody = route.method !== 'GET'
   return [
     ...(route.failures ?? []),
     ...(hasBody || route.params || route.query ? [InvalidArgs] : []),
     ...(route.open ? [] : [Unauthenticated, Forbidden]),
     ...(hasBody ? [TooLarge, Unsupported] : []),
+    ...(route.countsTwice ? [OutcomeUnknown] : []),
     InternalError,
     Unavailable,
   ]

@@ -112,7 +112,7 @@ export const rentNames: Record<string, string> = {
 }
 
 /** What a request wishes, and everything in it that is not understood. */
-export function readRent(offerId: bigint, body: z.output<typeof rentBody>): RentWish {
+export function readRent(body: z.output<typeof rentBody>): Omit<RentWish, 'offerId'> {
   const issues: Issue[] = []
   const environment = readEnvironment(body, issues)
   const { volumes, newVolumes } = readVolumeInfo(body, issues)
@@ -137,7 +137,7 @@ export function readRent(offerId: bigint, body: z.output<typeof rentBody>): Rent
   const terms: RentWish['terms'] =
     body.price === undefined ? { interruptible: false } : { interruptible: true, bidNanos: nanosOf(body.price) }
   const templateHash = body.template_hash_id || undefined
-  return { offerId, terms, launch, templateHash, cancelUnavailable: body.cancel_unavail ?? false }
+  return { terms, launch, templateHash, cancelUnavailable: body.cancel_unavail ?? false }
 }
 
 function readEnvironment({ env }: z.output<typeof rentBody>, issues: Issue[]): Environment {

@@ -32,6 +32,14 @@ export const instancesNotOffered: Route[] = [
     operation: 'instances.execute',
     instead: 'Berth makes no images: keep what must last on a volume, or build an image elsewhere.',
   }),
+  notOffered({
+    method: 'POST',
+    path: '/api/v0/commands/schedule_job/',
+    operationId: 'scheduleJob',
+    summary: 'Have a request sent later',
+    operation: 'instances.execute',
+    instead: 'Run commands when you want them: with a scheduler of your own, or from within the instance.',
+  }),
   ...(['PUT', 'DELETE'] as const).flatMap(method =>
     (['copy_direct', 'rsync'] as const).map(name =>
       notOffered({

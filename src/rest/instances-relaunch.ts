@@ -37,7 +37,7 @@ export const instanceRelaunchRoutes: Route[] = [
     ],
     answer: async ({ services, actor, params: { id }, body }) => {
       const { template_id: templateId, recycle = false, ...asked } = body
-      const { launch, templateHash } = readRent(0n, asked)
+      const { launch, templateHash } = readRent(asked)
       const changing = services.instances.changeLaunch(actor, id, { launch, templateHash, templateId, recycle })
       await changing.catch((error: unknown) => Promise.reject(renameIssues(error, rentNames)))
       return { success: true as const }

@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { notFound, renameIssues } from '../domain/errors.ts'
+import { notFound } from '../domain/errors.ts'
 import type { Step } from '../domain/instances-command.ts'
 import { RestFailure } from './errors.ts'
-import { repeated } from './failures.ts'
-import { bulkBody, readRent, rentBody, rentNames, updateBody } from './instances-input.ts'
+import { bulkBody, updateBody } from './instances-input.ts'
 import { instanceRow } from './instances-present.ts'
 import {
   neverAgain,
@@ -17,64 +16,13 @@ import { instanceRowSchema } from './instances-row.ts'
 import { setState } from './instances-state.ts'
 import { type Route, route } from './route.ts'
 import { done } from './success.ts'
-import { boolean, integer, pathId, text } from './values.ts'
+import { boolean, integer } from './values.ts'
 
 const path = '/api/v0/instances/{id}/'
 /** Enough for most; a list that is longer is read in pages over GraphQL. */
 const maxRows = 5_000
 
-const noSuchAsk = 'The offer is not on the market any more, or cannot be rented now.'
-
-/** Renting has two methods: PUT is the one of the documentation, and POST does the same. */
-function rentRoute(method: 'PUT' | 'POST', operationId: string): Route {
-  return route({
-    method,
-    path: '/api/v0/asks/{id}/',
-    operationId,
-    tag: 'Instances',
-    summary: 'Rent an offer',
-    about: 'Makes an instance of an offer, whose id is used up by that.',
-    operation: 'instances.rent',
-    params: z.object({ id: pathId('The offer.') }),
-    body: rentBody,
-    repeatable: true,
-    result: z.object({
-      success: z.literal(true).describe('Always true.'),
-      new_contract: integer('The new instance.'),
-      instance_api_key: text('A key that may only start, stop and destroy the instance.'),
-    }),
-    failures: [
-      { status: 404, error: 'no_such_ask', when: noSuchAsk },
-      { status: 410, error: 'no_such_ask', when: `${noSuchAsk} Instead of 404 when cancel_unavail was set.` },
-      { status: 404, error: 'not_found', when: 'There is no such template or volume, or it is not yours.' },
-      {
-        status: 409,
-        error: 'volume_in_use',
-        when: 'The volume is attached to another instance.',
-      },
-      ...repeated,
-      { status: 400, error: 'invalid_price', when: 'The bid is under the least that the host accepts.' },
-      {
-        status: 400,
-        error: 'no_ssh_key_for_vm',
-        when: 'A virtual machine needs an SSH key that is registered before.',
-      },
-      noCredit,
-      overLimit,
-    ],
-    answer: async ({ services, actor, params: { id }, body, idempotencyKey }) => {
-      const renting = services.instances.rent(actor, readRent(id, body), idempotencyKey)
-      const { instance, apiKey } = await renting.catch((error: unknown) =>
-        Promise.reject(renameIssues(error, rentNames)),
-      )
-      return { success: true as const, new_contract: Number(instance.id), instance_api_key: apiKey }
-    },
-  })
-}
-
 export const instanceRoutes: Route[] = [
-  rentRoute('PUT', 'rentOffer'),
-  rentRoute('POST', 'rentOfferByPost'),
   route({
     method: 'GET',
     path: '/api/v0/instances/',

@@ -1,19 +1,20 @@
 import { z } from 'zod'
 import { notFound } from '../domain/errors.ts'
-import type { WayToAnInstance } from '../domain/permissions.ts'
+import type { Operation, WayToAnInstance } from '../domain/permissions.ts'
 import { RestFailure } from './errors.ts'
 import { instanceParams, noSuchInstance } from './instances-results.ts'
 import { type Failure, type Route, route } from './route.ts'
 import { done } from './success.ts'
 
-type Facts = Pick<Route, 'method' | 'path' | 'operationId' | 'summary'> & {
-  operation: WayToAnInstance
+type Facts<Operation> = Pick<Route, 'method' | 'path' | 'operationId' | 'summary'> & {
+  operation: Operation
+  tag?: Route['tag']
   /** What to do instead. */
   instead: string
 }
 
 /** What clients may ask for, and Berth does not do: they are told so, and what to do instead. */
-export function notOffered({ instead, ...facts }: Facts): Route {
+export function notOffered({ instead, ...facts }: Facts<Operation>): Route {
   return route({
     ...shared(facts, instead),
     answer: async () => {
@@ -23,7 +24,7 @@ export function notOffered({ instead, ...facts }: Facts): Route {
 }
 
 /** The same of an instance, which the path names. */
-export function notOfferedFor({ instead, ...facts }: Facts): Route {
+export function notOfferedFor({ instead, ...facts }: Facts<WayToAnInstance>): Route {
   const { failures, ...more } = shared(facts, instead)
   return route({
     ...more,
@@ -37,11 +38,11 @@ export function notOfferedFor({ instead, ...facts }: Facts): Route {
   })
 }
 
-function shared(facts: Omit<Facts, 'instead'>, instead: string) {
+function shared<Asked extends Operation>(facts: Omit<Facts<Asked>, 'instead'>, instead: string) {
   const failures: Failure[] = [{ status: 501, error: 'not_implemented', when: `Always. ${instead}` }]
   return {
-    ...facts,
     tag: 'Instances' as const,
+    ...facts,
     about: `This is not offered. ${instead}`,
     ...(facts.method === 'GET' ? {} : { documentedBody: z.looseObject({}).describe('It is not read.') }),
     result: done.describe('Never answered.'),

@@ -20,6 +20,7 @@ export const offerRoutes: Route[] = [
     summary: 'Search offers',
     about: 'Numbers and booleans may come as strings, null means absent, and fields that are not known are ignored.',
     operation: 'offers.search',
+    publicSearch: true,
     documentedBody: searchSchema.and(z.looseObject({ select_cols: columnsSchema })),
     result: found,
     answer: async ({ body, ...input }) => await search(input, body),
@@ -32,6 +33,7 @@ export const offerRoutes: Route[] = [
     summary: 'Search offers, with the search in the URL',
     about: 'The search is the one of POST. Its plain keys and filters may also be parameters of their own.',
     operation: 'offers.search',
+    publicSearch: true,
     query: z.looseObject({
       q: text('The search as JSON.').optional(),
       select_cols: text('The columns to return, as a list in JSON.').optional(),
@@ -47,6 +49,7 @@ export const offerRoutes: Route[] = [
     summary: 'Search offers, with the search under q',
     about: 'The search is the one of POST /api/v0/bundles/.',
     operation: 'offers.search',
+    publicSearch: true,
     documentedBody: z.looseObject({
       q: searchSchema.optional().describe('The search.'),
       select_cols: columnsSchema,

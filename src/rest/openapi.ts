@@ -43,7 +43,7 @@ export function openapiDocument(routes: Route[]) {
 }
 
 function operationOf(route: Route, print: Print) {
-  const { operationId, tag, summary, about, operation } = route
+  const { operationId, tag, summary, produces = 'application/json' } = route
   const body = route.body ?? route.documentedBody
   const parameters = [
     ...parametersOf('path', route.params, print),
@@ -54,15 +54,21 @@ function operationOf(route: Route, print: Print) {
     operationId,
     tags: [tag],
     summary,
-    description: operation ? `${about} A scoped key needs ${operations[operation]} (${operation}).` : about,
+    description: descriptionOf(route),
     ...(route.open && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: requestBodyOf(body, print) }),
     responses: {
-      200: { description: 'It worked.', content: { 'application/json': { schema: print(route.result) } } },
+      200: { description: 'It worked.', content: { [produces]: { schema: print(route.result) } } },
       ...failureResponses(failuresOf(route), print),
     },
   }
+}
+
+/** What a route does, and who may ask for it. */
+export function descriptionOf({ about, operation, publicSearch }: Route): string {
+  const who = operation ? ` A scoped key needs ${operations[operation]} (${operation}).` : ''
+  return `${about}${who}${publicSearch ? ' Where the operator sets PUBLIC_SEARCH, it needs none.' : ''}`
 }
 
 const idempotencyKey = {

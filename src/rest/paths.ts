@@ -12,6 +12,12 @@ export function findRoutes(routes: Route[], pathname: string): { routes: Route[]
   return { routes: best.map(({ route }) => route), params: best[0]?.params ?? {} }
 }
 
+/** Where the client reached this gateway. A proxy in front that speaks TLS says so; nobody but the client reads it. */
+export function originOf({ url, headers }: Request): string {
+  const { origin, host } = new URL(url)
+  return headers.get('x-forwarded-proto') === 'https' ? `https://${host}` : origin
+}
+
 function matchPath(pattern: string, pathname: string): Record<string, string> | undefined {
   const [expected, given] = [segmentsOf(pattern), segmentsOf(pathname)]
   if (expected.length !== given.length) return undefined

@@ -44,6 +44,12 @@ type Facts<Params, Query, Body, Result> = {
   documentedBody?: z.ZodType
   /** Whether it may be repeated with the header Idempotency-Key, and then happens once. */
   repeatable?: boolean
+  /** Whether it does more when it is done twice. Clients must not be led to repeat it where it may have been done. */
+  countsTwice?: boolean
+  /** Whether it needs no key where the operator opened the search to everybody. Only for what `anybody` may do. */
+  publicSearch?: boolean
+  /** What a 200 is, where it is not JSON: `answer` gives its text. */
+  produces?: 'text/plain' | 'text/html'
   /** What a 200 holds. */
   result: Result
   /** Beside those that every route has; see failures.ts. */
@@ -58,6 +64,8 @@ type Input<Params, Query, Body> = {
   body: z.output<Body>
   /** From the header; undefined where it is absent, or the route is not repeatable. */
   idempotencyKey: string | undefined
+  /** Where the client reached this gateway: https://berth.example.com */
+  origin: string
 }
 
 type Definition<Params, Query, Body, Result> = Facts<Params, Query, Body, Result> &

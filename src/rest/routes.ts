@@ -1,16 +1,22 @@
 import { z } from 'zod'
 import { accountRoutes } from './accounts.ts'
 import { apiKeyRoutes } from './api-keys.ts'
+import { eventRoutes } from './events.ts'
 import { instanceRoutes } from './instances.ts'
 import { instanceActionRoutes } from './instances-actions.ts'
+import { launchRoutes } from './instances-launch.ts'
 import { instanceListRoutes } from './instances-list.ts'
 import { instancesNotOffered } from './instances-not-offered.ts'
 import { instanceRelaunchRoutes } from './instances-relaunch.ts'
+import { rentRoutes } from './instances-rent.ts'
+import { rentManyRoutes } from './instances-rent-many.ts'
 import { instanceRestartRoutes } from './instances-restart.ts'
 import { instanceSshKeyRoutes } from './instances-ssh-keys.ts'
 import { machineRoutes } from './machines-host.ts'
 import { offerRoutes } from './offers.ts'
 import { openapiDocument } from './openapi.ts'
+import { apiPage } from './page.ts'
+import { resultRoutes } from './results.ts'
 import { type Route, route } from './route.ts'
 import { secretVariableRoutes } from './secret-variables.ts'
 import { sshKeyRoutes } from './ssh-keys.ts'
@@ -22,6 +28,10 @@ import { volumeRoutes } from './volumes.ts'
 export const routes: Route[] = [
   ...offerRoutes,
   ...accountRoutes,
+  ...eventRoutes,
+  ...rentRoutes,
+  ...launchRoutes,
+  ...rentManyRoutes,
   ...instanceRoutes,
   ...instanceListRoutes,
   ...instanceActionRoutes,
@@ -36,6 +46,7 @@ export const routes: Route[] = [
   ...templateRoutes,
   ...volumeRoutes,
   ...machineRoutes,
+  ...resultRoutes,
   route({
     method: 'GET',
     path: '/api/v0/openapi.json',
@@ -47,7 +58,20 @@ export const routes: Route[] = [
     result: z.looseObject({ openapi: z.string().describe('The version of OpenAPI.') }),
     answer: async () => document,
   }),
+  route({
+    method: 'GET',
+    path: '/api/v0/docs/',
+    operationId: 'getPage',
+    tag: 'Interface',
+    summary: 'Read this document',
+    about: 'The same as a page for people. It needs no key.',
+    open: true,
+    produces: 'text/html',
+    result: z.string().describe('The page.'),
+    answer: async () => page,
+  }),
 ]
 
-// After the routes, since it is of all of them, its own too.
+// After the routes, since both are of all of them, their own too.
 const document = openapiDocument(routes)
+const page = apiPage(routes)

@@ -3,7 +3,7 @@ import { renameIssues } from '../domain/errors.ts'
 import { volumeGb } from '../domain/volumes.ts'
 import { RestFailure } from './errors.ts'
 import { repeated } from './failures.ts'
-import { notServed } from './not-served.ts'
+import { notOffered } from './not-offered.ts'
 import { reworded } from './rewording.ts'
 import { type Failure, type Route, route } from './route.ts'
 import { done } from './success.ts'
@@ -134,7 +134,7 @@ export const volumeRoutes: Route[] = [
       return { success: true as const }
     },
   }),
-  notServed({
+  notOffered({
     method: 'POST',
     path: '/api/v0/volumes/copy/',
     operationId: 'copyVolume',

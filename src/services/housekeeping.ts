@@ -22,6 +22,16 @@ export function housekeepingServices({ database, now }: DataDeps) {
       )
     },
 
+    /** Results whose links have expired. */
+    async purgeResults(limit: number): Promise<number> {
+      return await unlessAnotherDoes(
+        database,
+        sql`DELETE FROM results WHERE token_hash IN (
+            SELECT token_hash FROM results WHERE expires_at <= ${now()} ORDER BY expires_at LIMIT ${limit}
+          ) RETURNING 1`,
+      )
+    },
+
     /** Simulated containers of what is no more: made by a gateway that was told to before, and was slow. */
     async purgeSimulatedContainers(limit: number): Promise<number> {
       return await unlessAnotherDoes(

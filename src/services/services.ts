@@ -30,6 +30,7 @@ import { policySetServices } from './instances-policy-set.ts'
 import { quoteServices } from './instances-quote.ts'
 import { relaunchServices } from './instances-relaunch.ts'
 import { rentServices } from './instances-rent.ts'
+import { rentManyServices } from './instances-rent-many.ts'
 import { restartServices } from './instances-restart.ts'
 import { instanceSearchServices } from './instances-search.ts'
 import { instanceWatchServices } from './instances-watch.ts'
@@ -43,6 +44,7 @@ import { measureServices } from './measures.ts'
 import { offerServices } from './offers.ts'
 import { offerWatchServices } from './offers-watch.ts'
 import { reconciliationServices } from './reconciliation.ts'
+import { resultServices } from './results.ts'
 import { secretVariableServices } from './secret-variables.ts'
 import { sshKeyServices } from './ssh-keys.ts'
 import { admitServices } from './ssh-keys-admit.ts'
@@ -73,6 +75,7 @@ export function createServices(deps: Deps) {
       ...instanceServices(deps),
       ...instanceSearchServices(deps),
       ...rentServices(deps),
+      ...rentManyServices(deps),
       ...quoteServices(deps),
       ...bestServices(deps),
       ...commandServices(deps),
@@ -100,6 +103,7 @@ export function createServices(deps: Deps) {
       ...templateCommands(deps),
       ...templateChangeServices(deps),
     },
+    results: resultServices(deps),
     volumes: { ...volumeServices(deps), ...volumeChangeServices(deps), ...volumeOfferServices(deps) },
     webhooks: { ...webhookServices(deps), ...webhookCommands(deps) },
   }

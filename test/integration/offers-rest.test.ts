@@ -464,5 +464,10 @@ it('shows the account of the key', async () => {
     balance: 0,
     ssh_key: '',
     can_pay: true,
+    has_billing: true,
+    email_verified: false,
+    balance_threshold: 0,
+    balance_threshold_enabled: false,
+    sid: '',
   })
 })

@@ -13,7 +13,18 @@ export type Case = {
   operation: Operation
   parameter?: 'id' | 'offerId' | 'machineId'
   /** Whose id it is. Offers and machines are everybody's, until they are rented. */
-  of: 'account' | 'instance' | 'bid' | 'offer' | 'machine' | 'volume' | 'sshKey' | 'apiKey' | 'template' | 'webhook'
+  of:
+    | 'account'
+    | 'instance'
+    | 'runningInstance'
+    | 'bid'
+    | 'offer'
+    | 'machine'
+    | 'volume'
+    | 'sshKey'
+    | 'apiKey'
+    | 'template'
+    | 'webhook'
   ask: (app: TestApp, key: string, id: number) => Promise<{ status: number; [more: string]: unknown }>
 }
 
@@ -250,6 +261,7 @@ const path = '/api/v0/instances/{id}/'
 export const routeCases: Record<string, Case> = {
   'PUT /api/v0/asks/{id}/': { ...offer, ask: rest('PUT', '/asks/{id}/', () => ({ image: 'ubuntu' })) },
   'POST /api/v0/asks/{id}/': { ...offer, ask: rest('POST', '/asks/{id}/', () => ({ image: 'ubuntu' })) },
+  'POST /api/v0/asks/bulk/': { ...offer, ask: rest('POST', '/asks/bulk/', id => ({ ids: [id], image: 'ubuntu' })) },
   [`GET ${path}`]: { ...instance('instances.get'), ask: rest('GET', '/instances/{id}/') },
   [`PUT ${path}`]: {
     ...instance('instances.update'),
@@ -281,6 +293,15 @@ export const routeCases: Record<string, Case> = {
   'PUT /api/v0/instances/prepay/{id}/': {
     ...instance('instances.update'),
     ask: rest('PUT', '/instances/prepay/{id}/', () => ({ amount: 10 })),
+  },
+  'PUT /api/v0/instances/request_logs/{id}/': {
+    ...instance('instances.logs'),
+    ask: rest('PUT', '/instances/request_logs/{id}/', () => ({})),
+  },
+  'PUT /api/v0/instances/command/{id}/': {
+    ...instance('instances.execute'),
+    of: 'runningInstance',
+    ask: rest('PUT', '/instances/command/{id}/', () => ({ command: 'pwd' })),
   },
   'POST /api/v0/instances/take_snapshot/{id}/': {
     ...instance('instances.execute'),
@@ -336,6 +357,7 @@ export function makersOf(app: TestApp, rentals: Rentals): Record<Case['of'], (ke
     apiKey: async key => await idOf(await app.scopedKey(key, { api: {} })),
     bid: key => rentals.rent(key, { label: 'mine', price: 0.3 }),
     instance: key => rentals.rent(key, { label: 'mine' }),
+    runningInstance: key => rentals.rentTo(key, 'running', { label: 'mine' }),
     machine: newMachine,
     offer: () => rentals.newOffer(),
     sshKey: anSshKey,

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { createSecrets } from '../../src/services/secrets.ts'
 import { createServices, type Services } from '../../src/services/services.ts'
 
-/** Asking is what makes a key known, and the names of GPU models are for anybody. */
-const open = ['apiKeys.identify', 'gpuModels.names']
+/** Asking is what makes a key known; the names of GPU models are for anybody, and results for who has their link. */
+const open = ['apiKeys.identify', 'gpuModels.names', 'results.read']
 
 // Whoever reaches for the database before the permission finds none.
 const services: Services = createServices({

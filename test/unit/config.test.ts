@@ -26,6 +26,7 @@ describe('the settings', () => {
       offlineGraceMs: 300_000,
       debtGraceMs: 172_800_000,
       privateWebhooks: false,
+      publicSearch: false,
     })
   })
 

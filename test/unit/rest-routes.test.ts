@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { readInput } from '../../src/rest/input.ts'
 import { findRoutes } from '../../src/rest/paths.ts'
 import { route } from '../../src/rest/route.ts'
+import { routes as served } from '../../src/rest/routes.ts'
 import { integer, pathId, text } from '../../src/rest/values.ts'
 
 const at = (method: 'GET' | 'PUT' | 'DELETE', path: string) =>
@@ -44,6 +45,14 @@ describe('a path', () => {
   ])('%s finds its routes and parameters', (pathname, found, params) => {
     expect(find(pathname)).toEqual({ found, params })
   })
+})
+
+it('of every route leads to it with and without its last slash', () => {
+  for (const { method, path } of served)
+    for (const asked of [path.replace(/\/$/, ''), path.replace(/\/?$/, '/')]) {
+      const { routes: found } = findRoutes(served, asked.replaceAll(/\{\w+\}/g, '7'))
+      expect(found.filter(one => one.method === method).map(one => one.path)).toEqual([path])
+    }
 })
 
 describe('a request', () => {

@@ -1,0 +1,28 @@
+import { DomainError } from './errors.ts'
+import type { RentWish } from './instances-rent.ts'
+
+export const maxOffersPerRequest = 64
+
+/** The same for several offers: each is rented for itself. */
+export type ManyWish = Omit<RentWish, 'offerId'> & { offerIds: readonly bigint[] }
+
+/** The offers, each once. They are counted as sent, and refused in the words that clients know. */
+export function checkOfferIds({ offerIds }: ManyWish): bigint[] {
+  const refuse = (words: string, message: string) => {
+    throw new DomainError('INVALID_INPUT', words, { issues: [{ path: 'offerIds', message }] })
+  }
+  if (offerIds.length === 0) refuse('no ask ids provided', 'must name at least one offer.')
+  if (offerIds.length > maxOffersPerRequest) {
+    const message = `must be at most ${maxOffersPerRequest}, not ${offerIds.length}.`
+    refuse(`too many ask ids provided; max is ${maxOffersPerRequest}`, message)
+  }
+  return [...new Set(offerIds)]
+}
+
+/** The offer at which the database was lost, and those after it, which are not tried any more. */
+export function lostAt(isFirst: boolean): DomainError {
+  const message = isFirst
+    ? 'No answer came in time: it may have been rented, or not. Look before you repeat it.'
+    : 'It was not tried, since the database does not answer.'
+  return new DomainError('UNAVAILABLE', message)
+}

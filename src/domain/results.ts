@@ -1,0 +1,34 @@
+// What is asked of an instance and read by a link: a text that lives for minutes.
+
+import type { LogLine } from './containers.ts'
+import { invalidInput } from './errors.ts'
+import { textProblem } from './texts.ts'
+
+export const resultLivesMs = 10 * 60_000
+/** So many of an account live at once. One more, and the oldest goes. */
+export const maxResults = 20
+/** In characters. Of a log that is longer the end is kept. */
+export const maxResult = 1_000_000
+
+const maxNeedle = 512
+
+/** Which lines of a log are wanted: among so many before its end those that have a text in them. */
+export type LogWish = {
+  tail: number
+  containing?: string | undefined
+  /** Only what the machine tells of the container. */
+  fromMachine?: boolean | undefined
+}
+
+export function checkLogWish({ containing = '' }: LogWish): void {
+  const message = textProblem(containing, maxNeedle)
+  if (message) throw invalidInput([{ path: 'containing', message }])
+}
+
+export function printLog(lines: LogLine[], { containing = '', fromMachine }: LogWish): string {
+  return lines
+    .filter(({ text, source }) => text.includes(containing) && (!fromMachine || source === 'machine'))
+    .map(({ text }) => `${text}\n`)
+    .join('')
+    .slice(-maxResult)
+}

@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import { invalidInput, renameIssues } from '../domain/errors.ts'
+import { type BestWish, maxAttempts } from '../domain/instances-best.ts'
+import { readRent, rentBody, rentNames } from './instances-input.ts'
+import { rented, rentFailures } from './instances-rent.ts'
+import { readSearch } from './offers-input.ts'
+import { type Route, route } from './route.ts'
+
+const launchBody = rentBody.extend({
+  q: z
+    .unknown()
+    .refine(q => q !== undefined, 'is required.')
+    .meta({
+      anyOf: [{ $ref: '#/components/schemas/OfferSearch' }, { type: 'string' }],
+      description: 'Which offers will do, and which of them is best. Also as JSON in a text.',
+    }),
+})
+
+export const launchRoutes: Route[] = [
+  route({
+    method: 'PUT',
+    path: '/api/v0/launch_instance/',
+    operationId: 'launchInstance',
+    tag: 'Instances',
+    summary: 'Search and rent',
+    about: `Rents the best offer of a search that can start at once and, when another is quicker, the next: at most as many as the search's limit, and never more than ${maxAttempts}. It needs misc too.`,
+    operation: 'instances.rent',
+    body: launchBody,
+    repeatable: true,
+    countsTwice: true,
+    result: rented,
+    failures: rentFailures,
+    answer: async ({ services, actor, body, idempotencyKey }) => {
+      const renting = services.instances.rentBest(actor, readLaunch(body), idempotencyKey)
+      const { instance, apiKey } = await renting.catch((error: unknown) =>
+        Promise.reject(renameIssues(error, rentNames)),
+      )
+      return { success: true as const, new_contract: Number(instance.id), instance_api_key: apiKey }
+    },
+  }),
+]
+
+function readLaunch({ q, ...body }: z.output<typeof launchBody>): BestWish {
+  const { search, limit } = readSearch({ q })
+  const { terms, launch, templateHash } = readRent(body)
+  if (search.pricing.type === 'interruptible' && !terms.interruptible)
+    throw invalidInput([{ path: 'price', message: 'is required with the type bid: it is what you bid.' }])
+  const { filter, order } = search
+  return { filter, order, terms, launch, templateHash, maxAttempts: Math.min(limit, maxAttempts) }
+}

@@ -1,0 +1,94 @@
+// The database is lost while a rental is committed: nobody knows whether there is one, and no client may repeat it unasked.
+
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { startApp, type TestApp } from '../support/app.ts'
+import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
+
+let app: TestApp
+let rentals: Rentals
+let key: string
+
+beforeAll(async () => {
+  app = await startApp()
+  rentals = rentalsOf(app)
+  key = await app.newKey(null, someCredit)
+  await app.sql(`
+    CREATE TABLE cursed (offer_id bigint);
+    CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      PERFORM pg_terminate_backend(pg_backend_pid()) WHERE EXISTS (SELECT FROM cursed WHERE offer_id = NEW.offer_id);
+      RETURN NULL;
+    END $$;
+    CREATE CONSTRAINT TRIGGER lose AFTER INSERT ON instances DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION lose()`)
+})
+
+afterAll(() => app.close())
+
+/** An offer whose rental is lost with the database. */
+async function cursedOffer(): Promise<number> {
+  const offer = await rentals.newOffer()
+  await app.sql(`INSERT INTO cursed VALUES (${offer})`)
+  return offer
+}
+
+const doubt = {
+  status: 409,
+  body: { success: false, error: 'outcome_unknown', msg: expect.stringMatching(/may have happened, or not\. Look/) },
+}
+
+it.each(['PUT', 'POST'])('a creation by %s says that it may have happened', async method => {
+  const answer = await app.rest(key, method, `/asks/${await cursedOffer()}/`, { image: 'ubuntu' })
+  expect(answer).toMatchObject(doubt)
+  expect(answer.headers.get('retry-after')).toBeNull()
+})
+
+it('a creation with a key says to repeat it with that, which then happens once', async () => {
+  const offer = await cursedOffer()
+  const headers = { 'idempotency-key': randomUUID() }
+  const rent = async () => await app.rest(key, 'PUT', `/asks/${offer}/`, { image: 'ubuntu' }, headers)
+  expect((await rent()).body.msg).toContain('Repeat it with the same Idempotency-Key')
+  await app.sql('DELETE FROM cursed')
+  const again = await rent()
+  expect(again.status).toBe(200)
+  expect((await rent()).body).toEqual(again.body)
+})
+
+it('a launch says so too', async () => {
+  const offer = await cursedOffer()
+  const answer = await app.rest(key, 'PUT', '/launch_instance/', { image: 'ubuntu', q: { id: { eq: offer } } })
+  expect(answer).toMatchObject(doubt)
+})
+
+it('of many offers those are told that were rented, and what is not known, and what was not tried', async () => {
+  const ids = [await rentals.newOffer(), await cursedOffer(), await rentals.newOffer()]
+  const { status, body } = await app.rest(key, 'POST', '/asks/bulk/', { image: 'ubuntu', ids })
+  expect([status, body.results]).toMatchObject([
+    200,
+    [
+      { ask_id: ids[0], success: true, new_contract: expect.any(Number) },
+      { ask_id: ids[1], success: false, error: 'unavailable', msg: expect.stringContaining('may have been rented') },
+      { ask_id: ids[2], success: false, error: 'unavailable', msg: expect.stringContaining('not tried') },
+    ],
+  ])
+})
+
+it('many offers of which the first is lost say that they may have been rented', async () => {
+  const ids = [await cursedOffer(), await rentals.newOffer()]
+  expect(await app.rest(key, 'POST', '/asks/bulk/', { image: 'ubuntu', ids })).toMatchObject(doubt)
+})
+
+it('what can be repeated says that it can', async () => {
+  const id = await rentals.rent(key)
+  await app.sql(`
+    CREATE FUNCTION lose_label() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      PERFORM pg_terminate_backend(pg_backend_pid());
+      RETURN NULL;
+    END $$;
+    CREATE CONSTRAINT TRIGGER lose_label AFTER UPDATE OF label ON instances DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION lose_label()`)
+  const { status, headers } = await app.rest(key, 'PUT', `/instances/${id}/`, { label: 'x' })
+  expect([status, headers.get('retry-after')]).toEqual([503, '1'])
+})
