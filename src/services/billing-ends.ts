@@ -1,6 +1,6 @@
 import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
-import { finalStatuses } from '../domain/instances.ts'
+import { wantsGpus } from './instances-sql.ts'
 
 const { sql } = Prisma
 
@@ -25,15 +25,11 @@ export async function endAll(
     AND NOT EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id AND e.at <= ${at}) RETURNING id`)
   await tx.rows(sql`
     UPDATE meters m SET stop_reason = ${reason} FROM instances i
-    WHERE i.id = m.instance_id AND ${which} AND m.stop_reason IS NULL AND ${isToRun}`)
+    WHERE i.id = m.instance_id AND ${which} AND m.stop_reason IS NULL AND ${wantsGpus}`)
   return ended.length > 0
 }
 
-/** Whether an instance `i` is to run, and may. */
-const isToRun = sql`i.target_state = 'running' AND i.destroyed_at IS NULL
-  AND i.status <> ALL (${finalStatuses}::instance_status[])`
-
 /** Instances of an account, as a condition on `i`, with their meters `m`, that are marked to be stopped. */
 export function toBeStopped(accountId: number): Prisma.Sql {
-  return sql`m.account_id = ${accountId} AND m.instance_id = i.id AND m.stop_reason IS NOT NULL AND ${isToRun}`
+  return sql`m.account_id = ${accountId} AND m.instance_id = i.id AND m.stop_reason IS NOT NULL AND ${wantsGpus}`
 }

@@ -41,9 +41,8 @@ export async function chargeMeters(
   until: Date = at,
 ): Promise<Charged[]> {
   const rows = await tx.rows(sql`
-    SELECT m.id, m.kind, m.rate_nanos, m.since, m.carried,
-      ${endOfMeter}
-    FROM meters m WHERE m.account_id = ${accountId} AND ${which}
+    SELECT m.id, m.kind, m.rate_nanos, m.since, m.carried, ${endOfMeter} FROM meters m
+    WHERE m.account_id = ${accountId} AND ${which}
     AND (m.rate_nanos > 0 OR EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id)) ORDER BY m.id`)
   const meters = rows.map(
     ([id, kind, rateNanos, since, carried, end]) => ({ id, kind, rateNanos, since, carried, end }) as Charged,
@@ -56,11 +55,7 @@ export async function chargeMeters(
   })
   if (entries.length > 0) await tx.rows(insertAll('ledger_entries', entryColumns, entries))
   const ended = meters.filter(({ end }) => end !== null && end <= until)
-  await setRates(
-    tx,
-    ended.map(({ id }) => id),
-    0n,
-  )
+  await setRates(tx, ended, 0n)
   return meters.filter(({ rateNanos, end }) => rateNanos > 0n && (end === null || end > until))
 }
 
@@ -72,11 +67,7 @@ export async function stopMeters(
   until: Date = account.at,
 ): Promise<void> {
   const meters = await chargeMeters(tx, account, which, until)
-  await setRates(
-    tx,
-    meters.map(({ id }) => id),
-    0n,
-  )
+  await setRates(tx, meters, 0n)
 }
 
 /** Charges what an instance's GPUs cost, and goes on at another rate, if they cost anything now. */
@@ -87,11 +78,7 @@ export async function changeRate(
   rateNanos: bigint,
 ): Promise<void> {
   const meters = await chargeMeters(tx, account, computeOf([instanceId]))
-  await setRates(
-    tx,
-    meters.map(({ id }) => id),
-    rateNanos,
-  )
+  await setRates(tx, meters, rateNanos)
 }
 
 /** From now on an instance's GPUs cost something, unless it is about to be stopped since they ended. */
@@ -105,11 +92,12 @@ export async function startCompute(tx: Transaction, account: AccountBalance, ins
     FROM instances i WHERE i.id = m.instance_id AND ${computeOf([instanceId])} AND m.stop_reason IS NULL`)
 }
 
-async function setRates(tx: Transaction, ids: bigint[], rateNanos: bigint): Promise<void> {
-  if (ids.length === 0) return
+async function setRates(tx: Transaction, meters: Pick<Charged, 'id'>[], rateNanos: bigint): Promise<void> {
+  if (meters.length === 0) return
+  const ids = meters.map(({ id }) => String(id))
   // By another gateway's clock one may end a little later than now: at another rate it ends then, too.
-  if (rateNanos === 0n) await tx.rows(sql`DELETE FROM meter_ends WHERE meter_id = ANY(${ids.map(String)}::bigint[])`)
-  await tx.rows(sql`UPDATE meters SET rate_nanos = ${rateNanos} WHERE id = ANY(${ids.map(String)}::bigint[])`)
+  if (rateNanos === 0n) await tx.rows(sql`DELETE FROM meter_ends WHERE meter_id = ANY(${ids}::bigint[])`)
+  await tx.rows(sql`UPDATE meters SET rate_nanos = ${rateNanos} WHERE id = ANY(${ids}::bigint[])`)
 }
 
 /** The GPUs of instances end costing something. Their accounts are not waited for: they are charged afterwards. */

@@ -3,8 +3,8 @@
 import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
 import type { Asked, Spending } from '../domain/billing-limits.ts'
-import { finalStatuses } from '../domain/instances.ts'
 import { endOfMeter } from './billing-sql.ts'
+import { wantsGpus } from './instances-sql.ts'
 
 const { sql } = Prisma
 
@@ -80,8 +80,7 @@ export async function wishedRates(database: Pick<Transaction, 'rows'>, accountId
   const rows = await database.rows(sql`
     SELECT m.api_key_id, sum(CASE m.kind WHEN 'disk' THEN m.rate_nanos ELSE i.compute_nanos END)
     FROM meters m LEFT JOIN instances i ON i.id = m.instance_id
-    WHERE m.account_id = ${accountId} AND CASE m.kind WHEN 'disk' THEN m.rate_nanos > 0 ELSE i.target_state = 'running'
-      AND i.destroyed_at IS NULL AND i.status <> ALL (${finalStatuses}::instance_status[]) END
+    WHERE m.account_id = ${accountId} AND CASE m.kind WHEN 'disk' THEN m.rate_nanos > 0 ELSE ${wantsGpus} END
     GROUP BY m.api_key_id`)
   return rows.map(([apiKeyId, rate]) => ({ apiKeyId: apiKeyId as number | null, rateNanos: BigInt(rate as string) }))
 }

@@ -1,11 +1,11 @@
 import { Prisma } from '../database/generated/client.ts'
 import { columnsOf, insertAll, recordsOf, selectList } from '../database/rows.ts'
 import type { Transaction } from '../database/transaction.ts'
-import { finalStatuses } from '../domain/instances.ts'
 import type { Machine } from '../domain/machines.ts'
 import { assign, bidToWin, type Claim, type Listed, relist } from '../domain/market.ts'
 import { endCompute } from './billing-meters.ts'
 import { type NewEvent, recordEvents } from './events.ts'
+import { wantsGpus } from './instances-sql.ts'
 
 const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
 const offerColumns = columnsOf(Prisma.OfferScalarFieldEnum)
@@ -90,8 +90,7 @@ export async function claimsOn(
   const rows = await database.rows(Prisma.sql`
     SELECT i.id, i.machine_id, i.first_gpu, i.num_gpus, i.interruptible, i.compute_nanos, i.claimed_at,
       EXISTS (SELECT FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id)
-    FROM instances i WHERE i.machine_id = ANY(${machineIds}::int[]) AND i.target_state = 'running'
-    AND i.destroyed_at IS NULL AND i.status <> ALL (${finalStatuses}::instance_status[])`)
+    FROM instances i WHERE i.machine_id = ANY(${machineIds}::int[]) AND ${wantsGpus}`)
   return rows.map(row => {
     const [instanceId, machineId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, holds] = row
     return { instanceId, machineId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, holds } as Claim & {

@@ -5,14 +5,10 @@ import type { Transaction } from '../database/transaction.ts'
 import { type InstanceStatus, isFinal, type Reason } from '../domain/instances.ts'
 import type { Restart } from '../domain/instances-restart.ts'
 import type { Machine } from '../domain/machines.ts'
-import { lockBalance } from './billing-balance.ts'
-import { startCompute, stopMeters } from './billing-meters.ts'
-import { refundBeyond } from './billing-refunds.ts'
-import { computeOf, ofInstances } from './billing-sql.ts'
 import { recordEvents } from './events.ts'
-import { arrange } from './instances-policy-facts.ts'
 import { isHeld, type Lease } from './leases.ts'
 import { changeRoom, lockMachine, relistMarket } from './market.ts'
+import { meter } from './reconciliation-meters.ts'
 import { releaseVolumes } from './volumes-rent.ts'
 
 const { sql } = Prisma
@@ -78,39 +74,6 @@ export async function recordFinding(
   const suspension = await suspend(tx, lease, finding, emptied, at)
   await meter(tx, lease, finding, at)
   return suspension
-}
-
-/** Its GPUs cost something while it runs as it is to, and its disk until it is lost. */
-async function meter(tx: Transaction, lease: Lease, finding: Finding, at: Date): Promise<void> {
-  const { status, endedAt } = finding
-  const { instanceId, accountId, destroyed } = lease
-  const runs = status === 'running' && lease.targetState === 'running' && lease.granted && !destroyed
-  const isLost = (status === 'offline' || status === 'unknown') && !isFinal(lease.status) && !destroyed
-  // Also where others have ended its GPUs since: they may have ended them later.
-  const hasEnded = endedAt !== undefined && lease.status === 'running' && !destroyed
-  if (runs === lease.charged && !isLost && !hasEnded) return
-  const account = await lockBalance(tx, accountId, at)
-  if (runs) {
-    await startCompute(tx, account, instanceId)
-    return await arrange(tx, account, instanceId, at)
-  }
-  if (hasEnded) {
-    const end = endOf(lease, endedAt ?? null, at)
-    await stopMeters(tx, account, computeOf([instanceId]), end)
-    await refundBeyond(tx, account, computeOf([instanceId]), end, 'Its container had ended.')
-  }
-  if (!isLost) return await stopMeters(tx, account, computeOf([instanceId]))
-  // Nobody knows what became of it after it was seen last.
-  const last = finding.seenAt ?? lease.seenAt ?? at
-  await stopMeters(tx, account, ofInstances([instanceId]), last)
-  await refundBeyond(tx, account, ofInstances([instanceId]), last, 'Its machine was not seen any more.')
-}
-
-/** When what ran had ended: not before it was seen to run, and not later than now, whatever another clock says. */
-function endOf({ seenAt }: Lease, endedAt: Date | null, at: Date): Date {
-  const last = seenAt ?? at
-  if (endedAt === null || endedAt < last) return last
-  return endedAt < at ? endedAt : at
 }
 
 /** A machine that owes an answer for any of its instances is given nothing new, until it has answered for all. */

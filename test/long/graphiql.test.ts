@@ -58,7 +58,7 @@ describe('GraphiQL in a browser', () => {
     ['Best', '"source": "TEMPLATE"'],
     ['Bid', '"bidPerHour": "0.45"'],
     ['Volume', '"id": "vol_1"'],
-    ['Costs', '"burnRateWhenStopped": "0.'],
+    ['Costs', '"runwaySeconds": '],
     ['Destroy', '"succeededCount": 2'],
   ])('runs the tab %s as it is', async (tab, expected) => {
     await page.goto(`${gateway.url}/graphql`)
