@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { accountRoutes } from './accounts.ts'
 import { apiKeyRoutes } from './api-keys.ts'
+import { chargeRoutes } from './billing-charges.ts'
+import { invoiceRoutes } from './billing-invoices.ts'
 import { eventRoutes } from './events.ts'
 import { instanceRoutes } from './instances.ts'
 import { instanceActionRoutes } from './instances-actions.ts'
@@ -28,6 +30,8 @@ import { volumeRoutes } from './volumes.ts'
 export const routes: Route[] = [
   ...offerRoutes,
   ...accountRoutes,
+  ...chargeRoutes,
+  ...invoiceRoutes,
   ...eventRoutes,
   ...rentRoutes,
   ...launchRoutes,
