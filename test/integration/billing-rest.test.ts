@@ -99,7 +99,7 @@ describe('charges', () => {
     expect(gpu.start).toBeGreaterThan(begin)
     // $ 0.4 an hour, and 0.004 for 8 GB.
     expect(gpu.amount).toBeCloseTo((0.4 * (seconds() - gpu.start)) / 3600, 8)
-    expect(disk.amount).toBeCloseTo((instance.items[1].amount * 3600) / 3600, 8)
+    expect(disk.amount).toBeCloseTo((0.004 * (seconds() - begin)) / 3600, 8)
     expect(instance.amount).toBeCloseTo(gpu.amount + disk.amount, 9)
     expect(other).toMatchObject({ type: 'volume', source: `volume-${volume}`, metadata: { volume_id: volume } })
     expect(other.items.map(({ type }: { type: string }) => type)).toEqual(['disk'])
@@ -167,7 +167,7 @@ describe('charges', () => {
     expect(await charges({ limit: 1_000_000 })).toMatchObject({ count: 5, total: 5 })
   })
 
-  it('leave out what cost nothing on those days, and what was given back', async () => {
+  it('leave out what cost nothing on those days', async () => {
     await rentals.rent(await app.newKey(null, someCredit))
     const id = await rentals.rentTo(key, 'running')
     await app.rest(key, 'DELETE', `/instances/${id}/`)
@@ -395,6 +395,8 @@ it.each(paths)('%s is the same with and without the last slash', async path => {
 
 it.each(paths)('%s never has what is of another account', async path => {
   const id = await rentals.rentTo(key, 'stopped')
+  await rentals.rent(key)
+  await grant(1_000_000_000n)
   const query = queryOf(path)
   const stranger = await app.newKey()
   const before = JSON.stringify(await ask(path, query))
@@ -402,8 +404,9 @@ it.each(paths)('%s never has what is of another account', async path => {
   const answer = await ask(path, query, stranger)
   expect(answer.results ?? answer.invoices ?? answer).toEqual([])
   expect(answer.total ?? answer.current?.credit ?? 0).toBe(0)
-  const token = { after_token: (await ask(path, { ...query, limit: 1 })).next_token ?? '' }
-  const next = await ask(path, { ...query, ...token }, stranger)
+  const { next_token } = await ask(path, { ...query, limit: 1 })
+  if (/charges|v1/.test(path)) expect(next_token).toEqual(expect.any(String))
+  const next = await ask(path, { ...query, after_token: next_token ?? null }, stranger)
   expect(next.results ?? next.invoices ?? next).toEqual([])
 })
 
