@@ -7,10 +7,10 @@ import { parseCursor, printCursor } from './pages.ts'
 export const chargedThings = ['instance', 'volume'] as const
 export type ChargedThing = (typeof chargedThings)[number]
 
-export type ChargesWish = {
-  /** The period, up to but not with its end. */
-  from: Date
-  to: Date
+/** Up to but not with its end. */
+export type Period = { from: Date; to: Date }
+
+export type ChargesWish = Period & {
   things: readonly ChargedThing[]
   /** Things in the order in which they were rented or made, or the other way round. */
   latestFirst: boolean
@@ -35,7 +35,7 @@ export const maxChargedDays = 744
 
 const dayMs = 86_400_000
 
-export function checkCharges({ from, to }: Pick<ChargesWish, 'from' | 'to'>): void {
+export function checkCharges({ from, to }: Period): void {
   const days = Math.ceil((to.getTime() - from.getTime()) / dayMs)
   if (days > maxChargedDays) {
     throw new DomainError('INVALID_INPUT', `Charges are read for at most ${maxChargedDays} days at once, not ${days}.`)
@@ -43,7 +43,7 @@ export function checkCharges({ from, to }: Pick<ChargesWish, 'from' | 'to'>): vo
 }
 
 /** The days of UTC that a period has a part in, whole. */
-export function wholeDays({ from, to }: { from: Date; to: Date }): { from: Date; to: Date } {
+export function wholeDays({ from, to }: Period): Period {
   const first = Math.floor(from.getTime() / dayMs)
   const last = Math.ceil(to.getTime() / dayMs)
   return { from: new Date(first * dayMs), to: new Date(last * dayMs) }

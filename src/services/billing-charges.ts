@@ -8,6 +8,7 @@ import {
   type ChargesWish,
   checkCharges,
   maxChargedThings,
+  type Period,
   parseChargesCursor,
   printChargesCursor,
   type ThingCharges,
@@ -19,7 +20,6 @@ import type { DataDeps } from './deps.ts'
 
 const { sql, join } = Prisma
 
-type Period = { from: Date; to: Date }
 type Thing = { meterId: bigint; instanceId: bigint | null; volumeId: bigint | null }
 type Account = Parameters<typeof chargedPeriods>[0]
 

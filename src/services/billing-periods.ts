@@ -1,6 +1,7 @@
 // What things cost when: what is charged, less what was given back, and what runs now.
 
 import { Prisma } from '../database/generated/client.ts'
+import type { Period } from '../domain/billing-charges.ts'
 import { endOfMeter } from './billing-sql.ts'
 
 const { sql } = Prisma
@@ -14,7 +15,7 @@ type Account = { accountId: number; at: Date; endsAt: Date | null }
  */
 export function chargedPeriods(
   { accountId, at, endsAt }: Account,
-  { from, to }: { from: Date; to: Date },
+  { from, to }: Period,
   which: Prisma.Sql = sql`true`,
 ): Prisma.Sql {
   // Up to `since` a meter is charged: most that ended long ago have nothing in the period, and their charges are not read.
