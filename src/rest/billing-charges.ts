@@ -9,6 +9,7 @@ import {
   type ThingCharges,
   wholeDays,
 } from '../domain/billing-charges.ts'
+import { DomainError } from '../domain/errors.ts'
 import { usdNumber } from '../domain/money.ts'
 import {
   afterToken,
@@ -92,26 +93,27 @@ export const chargeRoutes: Route[] = [
   }),
 ]
 
+/** In the words that clients of this interface know. */
+const noDays = "Must provide both 'day' gte and lte filters for instance charges"
+
 function readCharges(given: z.output<typeof query>): ChargesWish {
-  return reading(complain => {
+  const { from, to, ...wish } = reading(complain => {
     const { instants, words } = readFilters(given.select_filters, { times: days, words: ['type'] }, complain)
-    const { from, to } = instants
-    if (!from || !to) {
-      complain('select_filters', "Must provide both 'day' gte and lte filters for instance charges")
-    }
     checkInstants(instants, 'select_filters.day', complain)
     if (isGiven(given.format) && !['table', 'tree'].includes(given.format)) {
       complain('format', 'must be one of table, tree')
     }
     const types = words.get('type')
     return {
-      ...wholeDays({ from: from ?? new Date(0), to: to ?? new Date(0) }),
+      ...instants,
       things: types ? chargedThings.filter(thing => types.includes(thing)) : chargedThings,
       latestFirst: readFlag(given.latest_first, 'latest_first', complain),
       limit: readLimit(given.limit, maxChargedThings, complain),
       after: isGiven(given.after_token) ? given.after_token : undefined,
     }
   })
+  if (!from || !to) throw new DomainError('INVALID_INPUT', noDays)
+  return { ...wish, ...wholeDays({ from, to }) }
 }
 
 function chargeRow({ instanceId, volumeId, items }: ThingCharges): z.input<typeof charge> {

@@ -179,7 +179,7 @@ describe('charges', () => {
   })
 
   it.each([
-    [{}, /Must provide both 'day' gte and lte filters for instance charges/],
+    [{}, /^Must provide both 'day' gte and lte filters for instance charges$/],
     [{ select_filters: { day: { gte: 5 } } }, /Must provide both 'day' gte and lte filters/],
     [{ select_filters: 'not json' }, /select_filters: must be an object/],
     [{ select_filters: [] }, /select_filters: must be an object/],
@@ -416,4 +416,61 @@ it.each(paths)('%s needs billing_read', async path => {
   await ask(path, query, await app.scopedKey(key, may))
   const { status, body } = await app.rest(await app.scopedKey(key, mayNot), 'GET', url(path, query))
   expect([status, body.success, body.msg]).toEqual([403, false, expect.stringContaining('billing_read')])
+})
+
+const odd = [
+  ...[
+    '{',
+    '[]',
+    '5',
+    '"x"',
+    'true',
+    '{"__proto__":{"gte":5}}',
+    '{"day":{"__proto__":5}}',
+    '{"constructor":1}',
+    '\0',
+    '\ud800',
+  ],
+  ...[
+    '{"day":{"gte":true}}',
+    '{"when":[1,"2"]}',
+    '{"day":{"gte":1e999,"lte":"1e999"}}',
+    '{"when":{"gt":-1e300,"lt":1e300}}',
+  ],
+  ...[
+    '{"day":{"gte":253402300799,"lte":253402300799}}',
+    '{"type":{"in":[null]}}',
+    '{"type":{"in":["\\ud800","\\u0000"]}}',
+  ],
+  ...[
+    '-1',
+    '1e3',
+    '99999999999999999999',
+    'NaN',
+    '٣',
+    'WyJ2MSIsImNoYXJnZXMgYnkgdGhpbmcgYXNjIiwiOTk5OTk5OTk5OTk5OTk5OTk5Il0',
+  ],
+  ...['[["when","asc"]]', '[{"col":"when","dir":5}]', '[{"col":{}},{}]', `["${'x'.repeat(99)}"]`, '["*",5]'],
+]
+
+it.each(paths)('%s takes or refuses whatever it is asked with', async path => {
+  for (const name of [
+    'select_filters',
+    'select_cols',
+    'order_by',
+    'limit',
+    'after_token',
+    'sdate',
+    'edate',
+    'inc_charges',
+  ])
+    for (const value of odd) {
+      const query = { ...queryOf(path), [name]: value.toWellFormed() }
+      const { status, body } = await app.rest(key, 'GET', url(path, query))
+      expect([name, value, status, body.error]).toEqual([
+        name,
+        value,
+        ...(status === 200 ? [200, undefined] : [400, 'invalid_args']),
+      ])
+    }
 })
