@@ -39,6 +39,8 @@ export type Wire = {
   list: (...machines: Partial<MachineFacts>[]) => Promise<void>
   /** Asks again and again while the machines work, until the answer will do. */
   poll: (ask: () => Promise<WireAnswer>, enough: (answer: WireAnswer) => boolean) => Promise<WireAnswer>
+  /** What is under the link of an answer, for somebody without a key. */
+  linked: (answer: WireAnswer) => Promise<string>
   close: () => Promise<void>
 }
 
@@ -85,6 +87,13 @@ export async function startWire(options: TestAppOptions = {}): Promise<Wire> {
         app.clock.advance(10_000)
       }
       throw new Error(`It never was so: ${(await ask()).text}`)
+    },
+    async linked({ body }) {
+      expect(body).toMatchObject({ success: true, result_url: expect.any(String), msg: expect.any(String) })
+      expect(new URL(body.result_url).origin).toBe(`http://${host}`)
+      const found = await send({ agent: 'anybody' }, 'GET', body.result_url.replace(`http://${host}`, ''))
+      expect(found.status).toBe(200)
+      return found.text
     },
     async close() {
       server.close()

@@ -123,12 +123,12 @@ it('goes through a whole rental', async () => {
   expect((await cli.put(`/instances/recycle/${id}/`, {})).body).toEqual(done)
   await wire.poll(show, ({ body }) => body.instances.actual_status === 'running')
 
-  expect(await textOf(await cli.put(`/instances/request_logs/${id}/`, {}))).toContain('\n')
+  expect(await wire.linked(await cli.put(`/instances/request_logs/${id}/`, {}))).toContain('\n')
   const few = { tail: '10', filter: 'hi', daemon_logs: 'true' }
-  expect(typeof (await textOf(await cli.put(`/instances/request_logs/${id}/`, few)))).toBe('string')
+  expect(typeof (await wire.linked(await cli.put(`/instances/request_logs/${id}/`, few)))).toBe('string')
   const ran = await cli.put(`/instances/command/${id}/`, { command: 'ls -l' })
   expectFields(ran.body, { writeable_path: 'text' })
-  expect((await textOf(ran)).replace(ran.body.writeable_path, '')).toContain('\n')
+  expect((await wire.linked(ran)).replace(ran.body.writeable_path, '')).toContain('\n')
 
   const changed = {
     id,
@@ -250,15 +250,6 @@ function sshUrl(row: any): string {
   const [direct] = row.ports['22/tcp'] ?? []
   if (direct) return `ssh://root@${row.public_ipaddr}:${direct.HostPort}`
   return `ssh://root@${row.ssh_host}:${row.ssh_port + (row.image_runtype.includes('jupyter') ? 1 : 0)}`
-}
-
-/** What is under the link of an answer, asked for without a key until it is there. */
-async function textOf({ body }: WireAnswer): Promise<string> {
-  expectFields(body, { success: 'boolean', result_url: 'words', msg: 'words' })
-  expect(new URL(body.result_url).origin).toBe(wire.origin)
-  const found = await wire.client(manner).get(body.result_url.replace(wire.origin, ''))
-  expect(found.status).toBe(200)
-  return found.text
 }
 
 function printed({ status, body }: WireAnswer): string {
