@@ -23,6 +23,8 @@ export type Manner = {
   bodyHeaders?: Record<string, string>
   /** Whether it says that there is no body, where there is none. */
   saysEmpty?: boolean
+  /** Whether it sends bodies in chunks, without saying how long they are. */
+  chunked?: boolean
 }
 
 type Send = (path: string, body?: object | string) => Promise<WireAnswer>
@@ -105,20 +107,30 @@ export async function startWire(options: TestAppOptions = {}): Promise<Wire> {
 
 /** A request as it is on the wire. A path without a version is one of v0. */
 function bytesOf(host: string, manner: Manner, method: string, path: string, body?: object | string): string {
-  const { agent, key, keyIn = 'header', headers = {}, bodyHeaders = {}, saysEmpty = false } = manner
+  const { agent, key, keyIn = 'header', headers = {}, bodyHeaders = {} } = manner
   const text = typeof body === 'object' ? JSON.stringify(body) : body
   const versioned = path.startsWith('/api/') ? path : `/api/v0${path}`
   const inUrl = key !== undefined && keyIn !== 'header'
   const target = inUrl ? `${versioned}${versioned.includes('?') ? '&' : '?'}api_key=${key}` : versioned
+  const framed = framedOf(manner, text)
   const lines = Object.entries({
     Host: host,
     'User-Agent': agent,
     ...(key !== undefined && keyIn !== 'url' ? { Authorization: `Bearer ${key}` } : {}),
     ...headers,
     ...(text === undefined ? {} : bodyHeaders),
-    ...(text === undefined && !saysEmpty ? {} : { 'Content-Length': Buffer.byteLength(text ?? '') }),
+    ...framed.headers,
   }).map(([name, value]) => `${name}: ${value}\r\n`)
-  return `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n${text ?? ''}`
+  return `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n${framed.body}`
+}
+
+/** A body, and what is said of its length. */
+function framedOf({ saysEmpty, chunked }: Manner, text: string | undefined): { headers: object; body: string } {
+  if (text === undefined) return { headers: saysEmpty ? { 'Content-Length': 0 } : {}, body: '' }
+  const length = Buffer.byteLength(text)
+  if (!chunked) return { headers: { 'Content-Length': length }, body: text }
+  const chunks = length > 0 ? `${length.toString(16)}\r\n${text}\r\n` : ''
+  return { headers: { 'Transfer-Encoding': 'chunked' }, body: `${chunks}0\r\n\r\n` }
 }
 
 /** What is answered to these bytes: all of it, and nothing that would be another answer. */

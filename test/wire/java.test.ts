@@ -30,7 +30,13 @@ const offerFields = {
   ...{ id: 'integer', ask_contract_id: 'integer', bundle_id: 'integer', machine_id: 'integer', host_id: 'integer' },
   ...{ num_gpus: 'integer', gpu_name: 'words', gpu_ram: 'integer', gpu_total_ram: 'integer', cpu_ram: 'integer' },
   ...{ cpu_cores: 'integer', cpu_cores_effective: 'number', compute_cap: 'integer', direct_port_count: 'integer' },
-  ...{ gpu_lanes: 'integer', hosting_type: 'integer', driver_version: 'text', driver_vers: 'integer', has_avx: 'integer' },
+  ...{
+    gpu_lanes: 'integer',
+    hosting_type: 'integer',
+    driver_version: 'text',
+    driver_vers: 'integer',
+    has_avx: 'integer',
+  },
   ...{ dph_total: 'number', dph_base: 'number', reliability: 'number', reliability2: 'number', verification: 'words' },
   ...{ verified: 'boolean or nothing', datacenter: 'boolean or nothing', rentable: 'boolean', rented: 'boolean' },
   ...{ geolocation: 'text or null', external: 'boolean or null', webpage: 'text or null', logo: 'text' },
@@ -41,8 +47,19 @@ const instanceFields = {
   ...{ actual_status: 'text or null', intended_status: 'text', cur_state: 'text', next_state: 'text' },
   ...{ status_msg: 'text or null', label: 'text or null', ssh_idx: 'text', ssh_host: 'text', ssh_port: 'integer' },
   ...{ machine_dir_ssh_port: 'integer', direct_port_start: 'integer', direct_port_end: 'integer' },
-  ...{ gpu_ram: 'integer', gpu_totalram: 'integer', gpu_total_ram: 'integer', cpu_ram: 'integer', cpu_cores: 'integer' },
-  ...{ uptime_mins: 'integer or null', hosting_type: 'integer', time_remaining: 'text', credit_balance: 'number or null' },
+  ...{
+    gpu_ram: 'integer',
+    gpu_totalram: 'integer',
+    gpu_total_ram: 'integer',
+    cpu_ram: 'integer',
+    cpu_cores: 'integer',
+  },
+  ...{
+    uptime_mins: 'integer or null',
+    hosting_type: 'integer',
+    time_remaining: 'text',
+    credit_balance: 'number or null',
+  },
   ...{ credit_discount_max: 'number or null', webpage: 'text or null', logo: 'text', external: 'boolean or null' },
   ...{ start_date: 'number', end_date: 'number', duration: 'number', dph_total: 'number', ports: 'object' },
   ...{ image_uuid: 'text', image_args: 'list of text', image_runtype: 'text', extra_env: [['text']] },
@@ -90,21 +107,28 @@ it('goes through a whole rental', async () => {
 
   const { body: list } = await java.get('/instances/?owner=me')
   expectFields(list, { instances_found: 'integer', instances: [instanceFields] })
-  expect(await wire.linked(await java.put(`/instances/request_logs/${id}/`, { tail: '10', filter: null }))).toContain('\n')
+  expect(await wire.linked(await java.put(`/instances/request_logs/${id}/`, { tail: '10', filter: null }))).toContain(
+    '\n',
+  )
   expect((await java.delete(`/instances/${id}/`)).body).toEqual({ success: true })
   expect(await java.delete(`/instances/${id}/`)).toMatchObject({ status: 404, body: { error: 'no_such_instance' } })
 })
 
-it.each(['GET', 'POST', 'PUT', 'DELETE'] as const)('is answered as if it asked for nothing beside: %s', async method => {
-  const ask = (headers: Record<string, string>) => {
-    const client = wire.client({ ...manner, key, headers })
-    const path = { GET: '/users/current', POST: '/bundles', PUT: '/instances/987654', DELETE: '/instances/987654/' }[method]
-    return client[method.toLowerCase() as 'get'](path, method === 'POST' ? { limit: 1 } : undefined)
-  }
-  const [plain, asked] = [await ask({}), await ask(upgrade)]
-  expect(asked).toMatchObject({ status: plain.status, body: plain.body })
-  expect([200, 400, 404]).toContain(asked.status)
-})
+it.each(['GET', 'POST', 'PUT', 'DELETE'] as const)(
+  'is answered as if it asked for nothing beside: %s',
+  async method => {
+    const ask = (headers: Record<string, string>) => {
+      const client = wire.client({ ...manner, key, headers })
+      const path = { GET: '/users/current', POST: '/bundles', PUT: '/instances/987654', DELETE: '/instances/987654/' }[
+        method
+      ]
+      return client[method.toLowerCase() as 'get'](path, method === 'POST' ? { limit: 1 } : undefined)
+    }
+    const [plain, asked] = [await ask({}), await ask(upgrade)]
+    expect(asked).toMatchObject({ status: plain.status, body: plain.body })
+    expect([200, 400, 404]).toContain(asked.status)
+  },
+)
 
 it('is understood where it asks so and is refused', async () => {
   const nobody = wire.client({ ...manner, key: 'nobody', headers: upgrade })

@@ -41,18 +41,27 @@ it('keeps SSH keys', async () => {
   expectFields(body, { success: 'boolean', key: row })
   const { id } = body.key
   expectFields((await cli.get('/ssh/')).body, [row])
-  expect(await cli.post('/ssh/', { ssh_key: first })).toMatchObject({ status: 400, body: { msg: 'The SSH key already exists on this account' } })
+  expect(await cli.post('/ssh/', { ssh_key: first })).toMatchObject({
+    status: 400,
+    body: { msg: 'The SSH key already exists on this account' },
+  })
   expectFields((await cli.put(`/ssh/${id}/`, { id, ssh_key: second })).body, { success: 'boolean', key: row })
 
   const instance = await rent({ runtype: 'ssh_direc ssh_proxy' })
   const path = `/instances/${instance}/ssh/`
   const already = { success: false, msg: 'SSH key already associated with instance.' }
   expect(await cli.post(path, { ssh_key: second })).toMatchObject({ status: 200, body: already })
-  expect((await cli.post(path, { ssh_key: first })).body).toMatchObject({ success: true, msg: 'SSH key added to instance.' })
+  expect((await cli.post(path, { ssh_key: first })).body).toMatchObject({
+    success: true,
+    msg: 'SSH key added to instance.',
+  })
   const { body: found } = await cli.get(path)
   expectFields(found, { success: 'boolean', ssh_keys: 'words' })
   expectFields(JSON.parse(found.ssh_keys), [row])
-  expect((await cli.delete(`${path}${id}/`, {})).body).toMatchObject({ success: true, msg: 'SSH key removed from instance.' })
+  expect((await cli.delete(`${path}${id}/`, {})).body).toMatchObject({
+    success: true,
+    msg: 'SSH key removed from instance.',
+  })
   expect((await cli.delete(`/ssh/${id}/`, {})).body).toEqual({ success: true })
   expect((await cli.delete(`/ssh/${id}/`, {})).status).toBeGreaterThan(399)
   await cli.delete(`/instances/${instance}/`, {})
@@ -65,12 +74,17 @@ it('keeps API keys', async () => {
   const made = wire.client({ ...manner, key: body.key })
   expect((await made.get('/users/current?owner=me')).status).toBe(200)
   const { body: list } = await cli.get('/auth/apikeys/')
-  expectFields(list, { apikeys: [{ id: 'integer', user_id: 'integer', key: 'null', key_type: 'words', name: 'text', team_id: 'null' }] })
+  expectFields(list, {
+    apikeys: [{ id: 'integer', user_id: 'integer', key: 'null', key_type: 'words', name: 'text', team_id: 'null' }],
+  })
   expectFields((await cli.get(`/auth/apikeys/${body.id}/`)).body, { id: 'integer', name: 'words' })
   const gone = await cli.delete(`/auth/apikeys/${body.id}/`, {})
   expect(gone.text).toBe('"Successfully Deleted API Key"')
   expect((await made.get('/users/current?owner=me')).status).toBe(401)
-  expect(await cli.delete(`/auth/apikeys/${body.id}/`, {})).toMatchObject({ status: 404, body: { msg: 'API Key not found.' } })
+  expect(await cli.delete(`/auth/apikeys/${body.id}/`, {})).toMatchObject({
+    status: 404,
+    body: { msg: 'API Key not found.' },
+  })
   const reset = await cli.put('/commands/reset_apikey/', { client_id: 'me' })
   expectFields(reset.body, { success: 'boolean', key: 'words' })
   expect((await cli.get('/users/current?owner=me')).body.msg).toBe('Invalid user key')
@@ -83,13 +97,23 @@ it('keeps secrets', async () => {
   expectFields((await cli.put('/secrets/', { key: 'TOKEN', value: 'b' })).body, { success: 'boolean', msg: 'words' })
   expect((await cli.get('/secrets/')).body).toEqual({ success: true, secrets: { TOKEN: '********' } })
   expectFields((await cli.delete('/secrets/', { key: 'TOKEN' })).body, { success: 'boolean', msg: 'words' })
-  expect(await cli.delete('/secrets/', { key: 'TOKEN' })).toMatchObject({ status: 400, body: { msg: 'Environment variable not found' } })
+  expect(await cli.delete('/secrets/', { key: 'TOKEN' })).toMatchObject({
+    status: 400,
+    body: { msg: 'Environment variable not found' },
+  })
 })
 
 it('keeps templates', async () => {
   const settings = {
     ...{ name: 'tpl', image: 'ubuntu', tag: '22.04', href: null, repo: null, env: '-e A=1 -p 80:80', onstart: 'true' },
-    ...{ jup_direct: false, ssh_direct: true, use_jupyter_lab: false, runtype: 'ssh', use_ssh: true, jupyter_dir: null },
+    ...{
+      jup_direct: false,
+      ssh_direct: true,
+      use_jupyter_lab: false,
+      runtype: 'ssh',
+      use_ssh: true,
+      jupyter_dir: null,
+    },
     ...{ docker_login_repo: null, extra_filters: { verified: { eq: true } }, recommended_disk_space: '20' },
     ...{ readme: null, readme_visible: true, desc: null, private: true },
   }
@@ -106,17 +130,27 @@ it('keeps templates', async () => {
   expect(updated.hash_id).not.toBe(template.hash_id)
 
   const find = async (select_filters: object) =>
-    (await cli.get(`/template/?${new URLSearchParams({ select_cols: '["*"]', select_filters: JSON.stringify(select_filters) })}`)).body
+    (
+      await cli.get(
+        `/template/?${new URLSearchParams({ select_cols: '["*"]', select_filters: JSON.stringify(select_filters) })}`,
+      )
+    ).body
   expect((await find({ count_created: { lt: '100' }, name: { eq: 'other' } })).templates_found).toBe(1)
   expect((await find({ count_created: { gt: '100' }, name: { eq: 'other' } })).templates).toEqual([])
 
   // With a template, nothing says how it is launched.
   const id = await rent({ image: null, template_hash_id: updated.hash_id, env: { B: '2' }, runtype: null })
   const { instances } = (await cli.get(`/instances/${id}/?owner=me`)).body
-  expect(instances).toMatchObject({ image_uuid: 'ubuntu:22.04', template_id: template.id, template_hash_id: updated.hash_id })
+  expect(instances).toMatchObject({
+    image_uuid: 'ubuntu:22.04',
+    template_id: template.id,
+    template_hash_id: updated.hash_id,
+  })
   expect(Object.fromEntries(instances.extra_env)).toMatchObject({ A: '1', B: '2', '-p 80:80': '1' })
   await cli.delete(`/instances/${id}/`, {})
-  expect((await cli.delete('/template/', { template_id: template.id })).body.msg).toBe(`Template ${template.id} Deleted Successfully`)
+  expect((await cli.delete('/template/', { template_id: template.id })).body.msg).toBe(
+    `Template ${template.id} Deleted Successfully`,
+  )
   expect((await cli.put('/template/', { ...settings, hash_id: updated.hash_id })).body.msg).toContain(updated.hash_id)
 })
 
@@ -127,8 +161,20 @@ it('keeps volumes', async () => {
   })
   expectFields(offers.offers, [
     {
-      ...{ id: 'integer', ask_contract_id: 'integer', disk_space: 'number', storage_cost: 'number', duration: 'number' },
-      ...{ reliability: 'number', machine_id: 'integer', host_id: 'integer', verification: 'words', geolocation: 'words' },
+      ...{
+        id: 'integer',
+        ask_contract_id: 'integer',
+        disk_space: 'number',
+        storage_cost: 'number',
+        duration: 'number',
+      },
+      ...{
+        reliability: 'number',
+        machine_id: 'integer',
+        host_id: 'integer',
+        verification: 'words',
+        geolocation: 'words',
+      },
       ...{ disk_bw: 'number', disk_name: 'text', inet_up: 'number', inet_down: 'number', cuda_max_good: 'number' },
       ...{ cpu_ghz: 'number', driver_version: 'words' },
     },
@@ -140,9 +186,28 @@ it('keeps volumes', async () => {
   expectFields(await list(), {
     volumes: [
       {
-        ...{ id: 'integer', cluster_id: 'null', label: 'words', disk_space: 'number', status: 'words', disk_name: 'text' },
-        ...{ driver_version: 'words', inet_up: 'number', inet_down: 'number', reliability2: 'number', start_date: 'number' },
-        ...{ machine_id: 'integer', verification: 'words', host_id: 'integer', geolocation: 'words', instances: 'list of integer' },
+        ...{
+          id: 'integer',
+          cluster_id: 'null',
+          label: 'words',
+          disk_space: 'number',
+          status: 'words',
+          disk_name: 'text',
+        },
+        ...{
+          driver_version: 'words',
+          inet_up: 'number',
+          inet_down: 'number',
+          reliability2: 'number',
+          start_date: 'number',
+        },
+        ...{
+          machine_id: 'integer',
+          verification: 'words',
+          host_id: 'integer',
+          geolocation: 'words',
+          instances: 'list of integer',
+        },
       },
     ],
   })
@@ -150,23 +215,44 @@ it('keeps volumes', async () => {
   const { body: found } = await cli.post('/bundles/', { machine_id: { eq: ask } })
   expect(found.offers[0]).toMatchObject({ avail_vol_ask_id: ask, avail_vol_size: found.offers[0].disk_space })
   const volume_info = { mount_path: '/data', create_new: false, volume_id: body.id }
-  const { body: created } = await cli.put(`/asks/${found.offers[0].id}/`, { client_id: 'me', image: 'ubuntu', disk: 10, volume_info })
+  const { body: created } = await cli.put(`/asks/${found.offers[0].id}/`, {
+    client_id: 'me',
+    image: 'ubuntu',
+    disk: 10,
+    volume_info,
+  })
   expect((await list()).volumes[0].instances).toEqual([created.new_contract])
   const inUse = await cli.delete(`/volumes/?id=${body.id}`, {})
-  expect(inUse).toMatchObject({ status: 409, body: { error: 'volume in use', msg: 'existing instances use that volume!' } })
+  expect(inUse).toMatchObject({
+    status: 409,
+    body: { error: 'volume in use', msg: 'existing instances use that volume!' },
+  })
   await cli.delete(`/instances/${created.new_contract}/`, {})
-  await wire.poll(() => cli.get('/volumes?owner=me'), ({ body }) => body.volumes[0].instances.length === 0)
+  await wire.poll(
+    () => cli.get('/volumes?owner=me'),
+    ({ body }) => body.volumes[0].instances.length === 0,
+  )
   expect((await cli.delete(`/volumes/?id=${body.id}`, {})).body).toEqual({ success: true })
 
   // One that is made with the instance, and one that is attached by its name.
   const other = offers.offers[1].id
   const { body: both } = await cli.post('/bundles/', { machine_id: { eq: other } })
   const withNew = { mount_path: '/data', create_new: true, volume_id: other, name: 'vol2', size: 20 }
-  const first = await cli.put(`/asks/${both.offers[0].id}/`, { client_id: 'me', image: 'ubuntu', disk: 10, volume_info: withNew })
-  expect((await list()).volumes).toMatchObject([{ label: 'vol2', disk_space: 20, instances: [first.body.new_contract] }])
+  const first = await cli.put(`/asks/${both.offers[0].id}/`, {
+    client_id: 'me',
+    image: 'ubuntu',
+    disk: 10,
+    volume_info: withNew,
+  })
+  expect((await list()).volumes).toMatchObject([
+    { label: 'vol2', disk_space: 20, instances: [first.body.new_contract] },
+  ])
   const [{ id }] = (await list()).volumes
   await cli.delete(`/instances/${first.body.new_contract}/`, {})
-  await wire.poll(() => cli.get('/volumes?owner=me'), ({ body }) => body.volumes[0].instances.length === 0)
+  await wire.poll(
+    () => cli.get('/volumes?owner=me'),
+    ({ body }) => body.volumes[0].instances.length === 0,
+  )
   const { body: again } = await cli.post('/bundles/', { machine_id: { eq: other } })
   const env = { A: '1', [`-v V.${id}:/mnt`]: '1', '-h': 'host' }
   const second = await cli.put(`/asks/${again.offers[0].id}/`, { client_id: 'me', image: 'ubuntu', disk: 10, env })

@@ -60,16 +60,25 @@ describe('the command line of before', () => {
       expectFields(body.instances, [listed])
       return body.instances.find((row: { id: number }) => row.id === id)
     }
-    await wire.poll(() => reads.get(`/instances/${id}/?owner=me`), ({ body }) => body.instances.actual_status === 'running')
+    await wire.poll(
+      () => reads.get(`/instances/${id}/?owner=me`),
+      ({ body }) => body.instances.actual_status === 'running',
+    )
     const row = await show()
     expect(row.actual_status).toBe('running')
     // What it takes for the age of an instance.
     expect(wire.app.clock.now().getTime() / 1000 - row.start_date).toBeGreaterThan(0)
     expect((await old.put(`/instances/${id}/`, { label: 'old' })).body).toEqual({ success: true })
     expect((await old.put(`/instances/${id}/`, { state: 'stopped' })).body).toEqual({ success: true })
-    await wire.poll(() => reads.get(`/instances/${id}/`), ({ body }) => body.instances.actual_status === 'stopped')
+    await wire.poll(
+      () => reads.get(`/instances/${id}/`),
+      ({ body }) => body.instances.actual_status === 'stopped',
+    )
     expect((await old.put(`/instances/${id}/`, { state: 'running' })).body).toEqual({ success: true })
-    await wire.poll(() => reads.get(`/instances/${id}/`), ({ body }) => body.instances.actual_status === 'running')
+    await wire.poll(
+      () => reads.get(`/instances/${id}/`),
+      ({ body }) => body.instances.actual_status === 'running',
+    )
     expect(await wire.linked(await old.put(`/instances/request_logs/${id}/`, { tail: '1000' }))).toContain('\n')
     expect((await old.delete(`/instances/${id}/`, {})).body).toEqual({ success: true })
     expect((await old.delete(`/instances/${id}/`, {})).status).toBe(404)
@@ -87,7 +96,9 @@ describe('the command line of before', () => {
       { ...{ id: 'integer', user_id: 'integer', public_key: 'words', created_at: 'number' }, deleted_at: 'null' },
     ])
     expectFields((await old.get('/secrets/')).body, { success: 'boolean', secrets: 'object' })
-    const { body: templates } = await old.get(`/template/?${new URLSearchParams({ select_cols: '["*"]', select_filters: '{}' })}`)
+    const { body: templates } = await old.get(
+      `/template/?${new URLSearchParams({ select_cols: '["*"]', select_filters: '{}' })}`,
+    )
     expectFields(templates, { templates: 'list' })
   })
 
@@ -102,18 +113,39 @@ describe('a library that takes a message for a failure', () => {
 
   it('goes through a whole rental', async () => {
     const anybody = wire.client({ ...manner })
-    const q = JSON.stringify({ ...search, geolocation: { eq: 'SE' }, gpu_name: { eq: 'RTX_4090' }, num_gpus: { gte: '1' } })
+    const q = JSON.stringify({
+      ...search,
+      geolocation: { eq: 'SE' },
+      gpu_name: { eq: 'RTX_4090' },
+      num_gpus: { gte: '1' },
+    })
     const { body: found } = await anybody.get(`/bundles?${new URLSearchParams({ q })}`)
     expectFields(found.offers, [{ id: 'integer', gpu_name: 'words', dph_total: 'number', geolocation: 'words' }])
     expectFields((await anybody.get('/gpu_names/unique/')).body, { gpu_names: 'list of words' })
-    const { body: created } = await reads.put(`/asks/${found.offers[0].id}/`, { image: 'ubuntu', disk: 10, runtype: 'ssh_direct' })
+    const { body: created } = await reads.put(`/asks/${found.offers[0].id}/`, {
+      image: 'ubuntu',
+      disk: 10,
+      runtype: 'ssh_direct',
+    })
     const path = `/instances/${created.new_contract}/`
-    await wire.poll(() => reads.get(path), ({ body }) => body.instances.actual_status === 'running')
+    await wire.poll(
+      () => reads.get(path),
+      ({ body }) => body.instances.actual_status === 'running',
+    )
     expect(failed(await reads.put(path, { state: 'stopped' }))).toBe(false)
     expect(failed(await reads.put(path, { label: 'k' }))).toBe(false)
-    const { body } = await wire.poll(() => reads.get(path), ({ body }) => body.instances.next_state === 'stopped')
-    expectFields(body.instances, { machine_dir_ssh_port: 'integer', direct_port_start: 'integer', direct_port_end: 'integer' })
-    expect(await wire.linked(await reads.put(`/instances/request_logs/${created.new_contract}/`, { tail: 50 }))).toContain('\n')
+    const { body } = await wire.poll(
+      () => reads.get(path),
+      ({ body }) => body.instances.next_state === 'stopped',
+    )
+    expectFields(body.instances, {
+      machine_dir_ssh_port: 'integer',
+      direct_port_start: 'integer',
+      direct_port_end: 'integer',
+    })
+    expect(
+      await wire.linked(await reads.put(`/instances/request_logs/${created.new_contract}/`, { tail: 50 })),
+    ).toContain('\n')
     expect(failed(await reads.delete(path))).toBe(false)
     expect(failed(await reads.delete(path))).toBe(true)
   })

@@ -25,7 +25,12 @@ afterAll(() => wire.close())
 describe('a catalogue', () => {
   const filters: Record<string, Record<string, string | number | boolean>> = {
     ...{ rentable: { eq: true }, rented: { eq: false }, disk_space: { gte: 100 }, reliability2: { gte: 0.9 } },
-    ...{ inet_down: { gt: 128 }, cuda_max_good: { gte: 12.8 }, compute_cap: { gte: 600 }, direct_port_count: { gte: 1 } },
+    ...{
+      inet_down: { gt: 128 },
+      cuda_max_good: { gte: 12.8 },
+      compute_cap: { gte: 600 },
+      direct_port_count: { gte: 1 },
+    },
     ...{ cpu_cores: { gte: 2 }, cpu_ram: { gte: 8_000 }, gpu_ram: { gte: 16_000, lte: 100_000 }, num_gpus: { gte: 1 } },
     ...{ dph_total: { lte: 10 }, total_flops: { gte: 1 }, score: { gte: 0 } },
   }
@@ -52,14 +57,15 @@ describe('a catalogue', () => {
       expect(offer.min_bid).toBeGreaterThan(0)
       // It compares them once more; nothing can be compared with null.
       for (const [name, conditions] of Object.entries(filters)) {
-        for (const [operator, value] of Object.entries(conditions)) expect(holds(offer[name], operator, value), name).toBe(true)
+        for (const [operator, value] of Object.entries(conditions))
+          expect(holds(offer[name], operator, value), name).toBe(true)
       }
     }
   })
 
   const holds = (value: unknown, operator: string, bound: string | number | boolean) => {
     if (operator === 'eq') return value === bound
-    if (typeof value !== 'number') return false
+    if (typeof value !== 'number' || typeof bound !== 'number') return false
     return { gte: value >= bound, gt: value > bound, lte: value <= bound, lt: value < bound }[operator]
   }
 })
@@ -82,8 +88,12 @@ describe('what fetches prices', () => {
   })
 
   it('asks by another path', async () => {
-    const { body } = await anybody.put('/search/asks/', { q: { ...q, geolocation: { eq: 'KR' }, disable_bundling: true } })
-    expect(body.offers.map(({ geolocation }: { geolocation: string }) => geolocation)).toEqual(Array(3).fill('South Korea, KR'))
+    const { body } = await anybody.put('/search/asks/', {
+      q: { ...q, geolocation: { eq: 'KR' }, disable_bundling: true },
+    })
+    expect(body.offers.map(({ geolocation }: { geolocation: string }) => geolocation)).toEqual(
+      Array(3).fill('South Korea, KR'),
+    )
   })
 
   it('reads the names of GPUs', async () => {

@@ -38,7 +38,9 @@ const listed = {
 const find = async () => (await sky.post('/bundles/', search)).body.offers[0]
 
 async function list() {
-  const { body } = await sky.get('/api/v1/instances/?order_by=%5B%7B%22col%22%3A%20%22id%22%2C%20%22dir%22%3A%20%22asc%22%7D%5D&limit=25')
+  const { body } = await sky.get(
+    '/api/v1/instances/?order_by=%5B%7B%22col%22%3A%20%22id%22%2C%20%22dir%22%3A%20%22asc%22%7D%5D&limit=25',
+  )
   // A key that is not there ends it.
   for (const row of body.instances) expect(Object.keys(row)).toEqual(expect.arrayContaining(['label', 'actual_status']))
   expectFields(body.instances, [listed])
@@ -52,17 +54,32 @@ it('goes through a whole rental', async () => {
   expectFields(offer, { id: 'integer', min_bid: 'number', geolocation: 'words', hosting_type: 'integer' })
   expect([offer.geolocation.slice(-2), offer.hosting_type, offer.dph_base]).toEqual(['US', 1, 0.4])
   const created = await sky.put(`/asks/${offer.id}/`, {
-    ...{ client_id: 'me', image: 'vastai/base:0.0.2', env: '-e A=1 -p 80:80', price: null, disk: 80, label: 'sky-1-head' },
+    ...{
+      client_id: 'me',
+      image: 'vastai/base:0.0.2',
+      env: '-e A=1 -p 80:80',
+      price: null,
+      disk: 80,
+      label: 'sky-1-head',
+    },
     ...{ extra: null, onstart: 'touch ~/.no_auto_tmux', runtype: 'ssh_direc ssh_proxy', force: false, user: null },
   })
   expectFields(created.body, { new_contract: 'integer' })
   const id = created.body.new_contract
   const { body } = await sky.get(`/instances/${id}/`)
   expect(body.instances).toMatchObject({ id, label: 'sky-1-head', image_uuid: 'vastai/base:0.0.2' })
-  expect(body.instances.extra_env).toEqual(expect.arrayContaining([['A', '1'], ['-p 80:80', '1']]))
+  expect(body.instances.extra_env).toEqual(
+    expect.arrayContaining([
+      ['A', '1'],
+      ['-p 80:80', '1'],
+    ]),
+  )
 
   const row = async () => (await list()).find((row: { id: number }) => row.id === id)
-  await wire.poll(() => sky.get(`/instances/${id}/`), ({ body }) => body.instances.actual_status === 'running')
+  await wire.poll(
+    () => sky.get(`/instances/${id}/`),
+    ({ body }) => body.instances.actual_status === 'running',
+  )
   const ready = await row()
   expect(ready.ssh_port).not.toBeNull()
   // It takes the host of one and the port of the other.
@@ -71,14 +88,23 @@ it('goes through a whole rental', async () => {
   expect(typeof ready.local_ipaddrs.trim()).toBe('string')
 
   expect((await sky.put(`/instances/${id}/`, { state: 'stopped' })).body).toEqual({ success: true })
-  await wire.poll(() => sky.get(`/instances/${id}/`), ({ body }) => ['exited', 'stopped'].includes(body.instances.actual_status))
+  await wire.poll(
+    () => sky.get(`/instances/${id}/`),
+    ({ body }) => ['exited', 'stopped'].includes(body.instances.actual_status),
+  )
   expect((await sky.delete(`/instances/${id}/`, {})).body).toEqual({ success: true })
   expect(await list()).toEqual([])
 })
 
 it('bids the least that wins', async () => {
   const offer = await find()
-  const { body } = await sky.put(`/asks/${offer.id}/`, { image: 'ubuntu', disk: 80, env: '', price: offer.min_bid, label: 'spot' })
+  const { body } = await sky.put(`/asks/${offer.id}/`, {
+    image: 'ubuntu',
+    disk: 80,
+    env: '',
+    price: offer.min_bid,
+    label: 'spot',
+  })
   const { body: read } = await sky.get(`/instances/${body.new_contract}/`)
   expect(read.instances).toMatchObject({ is_bid: true, min_bid: offer.min_bid, intended_status: 'running' })
   expect((await list()).map(({ label }: { label: string }) => label)).toEqual(['spot'])

@@ -32,7 +32,13 @@ const offer = {
   ...{ id: 'integer', machine_id: 'integer', host_id: 'integer', num_gpus: 'integer', gpu_name: 'words' },
   ...{ gpu_ram: 'integer', gpu_total_ram: 'integer', cpu_cores: 'integer', cpu_ram: 'integer', disk_space: 'number' },
   ...{ dph_total: 'number', dph_base: 'number', storage_cost: 'number', min_bid: 'number', inet_up: 'number' },
-  ...{ inet_down: 'number', reliability2: 'number', geolocation: 'text', hosting_type: 'integer', verification: 'text' },
+  ...{
+    inet_down: 'number',
+    reliability2: 'number',
+    geolocation: 'text',
+    hosting_type: 'integer',
+    verification: 'text',
+  },
   ...{ static_ip: 'boolean', direct_port_count: 'integer', cuda_max_good: 'number', driver_version: 'text' },
 } satisfies Shape
 const instance = {
@@ -49,7 +55,8 @@ const search = {
   ...{ verified: { eq: true }, external: { eq: false }, rentable: { eq: true }, rented: { eq: false } },
   ...{ hosting_type: { eq: 1 }, geolocation: { in: 'US' }, order: [['dph_total', 'desc']], type: 'on-demand' },
 }
-const find = async (more: object = {}) => (await terraform.post('/bundles/', { ...search, limit: 10, ...more })).body.offers
+const find = async (more: object = {}) =>
+  (await terraform.post('/bundles/', { ...search, limit: 10, ...more })).body.offers
 
 it('creates, updates and destroys an instance', async () => {
   const offers = await find()
@@ -60,7 +67,14 @@ it('creates, updates and destroys an instance', async () => {
   expect(body.offers).toHaveLength(1)
   expect(body.offers[0].storage_total_cost).toBeCloseTo((body.offers[0].storage_cost * 20) / 720)
 
-  const create = { image: 'ubuntu:22.04', disk: 20, label: 'tf', runtype: '', env: { A: '1', '-p 80:80': '1' }, onstart: 'true' }
+  const create = {
+    image: 'ubuntu:22.04',
+    disk: 20,
+    label: 'tf',
+    runtype: '',
+    env: { A: '1', '-p 80:80': '1' },
+    onstart: 'true',
+  }
   const created = await terraform.put(`/asks/${offers[0].id}/`, create)
   expect(errorOf(created)).toBeUndefined()
   expectFields(created.body, { new_contract: 'integer' })
@@ -148,7 +162,13 @@ it('keeps templates', async () => {
   const row = {
     ...{ id: 'integer', hash_id: 'words', name: 'words', image: 'words', tag: 'text', created_at: 'number' },
     ...{ count_created: 'integer', env: 'text', onstart: 'text', ssh_direct: 'boolean', jup_direct: 'boolean' },
-    ...{ use_ssh: 'boolean', use_jupyter_lab: 'boolean', private: 'boolean', readme_visible: 'boolean', readme: 'text' },
+    ...{
+      use_ssh: 'boolean',
+      use_jupyter_lab: 'boolean',
+      private: 'boolean',
+      readme_visible: 'boolean',
+      readme: 'text',
+    },
     ...{ runtype: 'words', desc: 'text', recommended_disk_space: 'number', docker_login_repo: 'text', href: 'text' },
     ...{ repo: 'text', creator_id: 'integer', jupyter_dir: 'text or null', extra_filters: 'text' },
   } satisfies Shape
@@ -156,7 +176,10 @@ it('keeps templates', async () => {
   expectFields(body, { success: 'boolean', template: row })
   expect(body.template).toMatchObject(settings)
   const find = async (hash: string) => {
-    const query = new URLSearchParams({ select_cols: '["*"]', select_filters: JSON.stringify({ hash_id: { eq: hash } }) })
+    const query = new URLSearchParams({
+      select_cols: '["*"]',
+      select_filters: JSON.stringify({ hash_id: { eq: hash } }),
+    })
     return await terraform.get(`/template/?${query}`)
   }
   expectFields((await find(body.template.hash_id)).body.templates, [row])
@@ -171,7 +194,12 @@ it('keeps templates', async () => {
 })
 
 it('keeps volumes', async () => {
-  const asked = { verified: { eq: true }, external: { eq: false }, disk_space: { gte: 1, gt: '10' }, allocated_storage: 1.0 }
+  const asked = {
+    verified: { eq: true },
+    external: { eq: false },
+    disk_space: { gte: 1, gt: '10' },
+    allocated_storage: 1.0,
+  }
   const { body: found } = await terraform.post('/volumes/search/', { ...asked, order: [['score', 'desc']] })
   expectFields(found.offers, [{ id: 'integer', disk_space: 'number', storage_cost: 'number', machine_id: 'integer' }])
   const { body } = await terraform.put('/volumes/', { id: found.offers[0].id, size: 20, name: 'vol1' })
@@ -179,7 +207,12 @@ it('keeps volumes', async () => {
   const { body: list } = await terraform.get('/volumes?owner=me&type=all_volume')
   const [volume] = list.volumes
   expectFields(volume, { id: 'integer', label: 'words', disk_space: 'number', status: 'words', start_date: 'number' })
-  expectFields(volume, { machine_id: 'integer', instances: 'list of integer', verification: 'words', geolocation: 'words' })
+  expectFields(volume, {
+    machine_id: 'integer',
+    instances: 'list of integer',
+    verification: 'words',
+    geolocation: 'words',
+  })
   expect(errorOf(await terraform.delete(`/volumes/?id=${body.id}`, {}))).toBeUndefined()
   expect((await terraform.delete(`/volumes/?id=${body.id}`, {})).status).toBe(404)
 })

@@ -40,7 +40,10 @@ it('goes through a whole rental', async () => {
   const query = new URLSearchParams({ q, num_gpus: '1', order_by: 'dph_total', verified: 'true' })
   const { body: found } = await node.get(`/bundles?${query}`)
   expectFields(found.offers, [offer])
-  expect(found.offers.map(({ verification }: { verification: string }) => verification)).toEqual(['verified', 'verified'])
+  expect(found.offers.map(({ verification }: { verification: string }) => verification)).toEqual([
+    'verified',
+    'verified',
+  ])
   const created = await node.put(`/asks/${found.offers[0].id}`, { image: 'ubuntu', disk_space: 20, env: { _a: '1' } })
   expectFields(created.body, { success: 'boolean', new_contract: 'integer' })
   const id = created.body.new_contract
@@ -60,7 +63,10 @@ it('goes through a whole rental', async () => {
   expect(await wire.linked(await node.put(`/instances/request_logs/${id}`, {}))).toContain('\n')
   // A content type, and nothing of it.
   expect((await node.delete(`/instances/${id}`)).body).toEqual({ success: true })
-  expect(await node.delete(`/instances/${id}`)).toMatchObject({ status: 404, body: { msg: `Instance ${id} not found.` } })
+  expect(await node.delete(`/instances/${id}`)).toMatchObject({
+    status: 404,
+    body: { msg: `Instance ${id} not found.` },
+  })
 })
 
 it('reads its account, with a content type of nothing', async () => {
