@@ -86,7 +86,7 @@ export async function startWire(options: TestAppOptions = {}): Promise<Wire> {
         const answer = await ask()
         if (enough(answer)) return answer
         await app.idle()
-        app.clock.advance(10_000)
+        app.clock.advance(30_000)
       }
       throw new Error(`It never was so: ${(await ask()).text}`)
     },

@@ -15,7 +15,7 @@ const manner = {
 }
 
 beforeAll(async () => {
-  wire = await startWire()
+  wire = await startWire({ sshProxy: { host: 'ssh.example.com', port: 2222 } })
   key = await wire.newKey()
   cli = wire.client({ ...manner, key })
   await wire.list({ numGpus: 2, country: 'KR' }, { numGpus: 1 }, { numGpus: 1 }, { numGpus: 1 })
@@ -110,7 +110,8 @@ it('goes through a whole rental', async () => {
     '8000/tcp': [{ HostIp: 'text', HostPort: 'digits' }],
     '53/udp': [{ HostIp: 'text', HostPort: 'digits' }],
   })
-  expect(sshUrl(row)).toBe(`ssh://root@${row.ssh_host}:${row.ssh_port}`)
+  expect(sshUrl(row)).toBe(`ssh://root@${row.public_ipaddr}:${row.ssh_port}`)
+  expect(row.ssh_host).toBe(row.public_ipaddr)
 
   expect((await cli.put(`/instances/${id}/`, { label: 'other' })).body).toEqual(done)
   expect((await cli.put(`/instances/${id}/`, { state: 'stopped' })).body).toEqual(done)
@@ -197,6 +198,12 @@ it('searches in its other ways', async () => {
     ...{ force: false, cancel_unavail: false, template_hash_id: null, runtype: 'jupyter_proxy ssh_proxy' },
   })
   expectFields(launched.body, { success: 'boolean', new_contract: 'integer' })
+  // A notebook through the proxy: it takes the port for one less than that of SSH.
+  const { body } = await wire.poll(
+    () => cli.get(`/instances/${launched.body.new_contract}/?owner=me`),
+    ({ body }) => body.instances.actual_status === 'running',
+  )
+  expect(sshUrl(body.instances)).toBe('ssh://root@ssh.example.com:2222')
   expect((await cli.delete(`/instances/${launched.body.new_contract}/`, {})).body).toEqual(done)
 })
 

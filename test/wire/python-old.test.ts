@@ -150,13 +150,3 @@ describe('a library that takes a message for a failure', () => {
     expect(failed(await reads.delete(path))).toBe(true)
   })
 })
-
-describe('the SDK of before', () => {
-  it('deletes with a length of nothing and no type', async () => {
-    const sdk = wire.client({ ...manner, key, saysEmpty: true })
-    expectFields((await sdk.post('/bundles/', { ...search, external: null })).body, { offers: 'list' })
-    const id = await create()
-    expect((await sdk.delete(`/instances/${id}/`)).body).toEqual({ success: true })
-    expect((await sdk.delete(`/instances/${id}/`)).status).toBe(404)
-  })
-})

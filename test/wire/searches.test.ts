@@ -70,6 +70,22 @@ describe('a catalogue', () => {
   }
 })
 
+describe('a dashboard', () => {
+  it('reads the machines of a host', async () => {
+    const { apiKey } = await wire.app.operations.accounts.createApiKey('host@example.com', { permissions: null })
+    const host = wire.client({ ...manner, agent: 'Go-http-client/1.1', key: apiKey, keyIn: 'url' })
+    const { body } = await host.get('/machines?owner=me')
+    const fields = {
+      ...{ id: 'integer', machine_id: 'integer', hostname: 'text or null', num_gpus: 'integer', gpu_name: 'words' },
+      ...{ listed: 'boolean', listed_gpu_cost: 'number', min_bid_price: 'number', gpu_occupancy: 'words' },
+      ...{ reliability2: 'number', verification: 'words', public_ipaddr: 'words', current_rentals_running: 'integer' },
+    } satisfies Shape
+    expectFields(body.machines, [fields])
+    expect(body.machines).toHaveLength(68)
+    expectFields((await host.get(`/machines/${body.machines[0].id}`)).body, [fields])
+  })
+})
+
 describe('what fetches prices', () => {
   const q = { verified: { eq: true }, external: { eq: 'false' }, rentable: { eq: true }, order: [['dph_total', 'asc']] }
 
