@@ -222,6 +222,9 @@ it('keeps volumes', async () => {
     volume_info,
   })
   expect((await list()).volumes[0].instances).toEqual([created.new_contract])
+  const { body: shown } = await cli.get(`/instances/${created.new_contract}/?owner=me`)
+  expectFields(shown.instances.volume_info, [{ id: 'integer', avail_space: 'number', total_space: 'number' }])
+  expect(shown.instances.volume_info).toMatchObject([{ id: body.id, total_space: 20 }])
   const inUse = await cli.delete(`/volumes/?id=${body.id}`, {})
   expect(inUse).toMatchObject({
     status: 409,
