@@ -37,7 +37,7 @@ export type Wire = {
   client: (manner: Manner) => Client
   /** A key of a new account that has credit. */
   newKey: () => Promise<string>
-  /** Puts machines on the market, each in a country that no other has, unless it says so. */
+  /** Puts machines on the market. */
   list: (...machines: Partial<MachineFacts>[]) => Promise<void>
   /** Asks again and again while the machines work, until the answer will do. */
   poll: (ask: () => Promise<WireAnswer>, enough: (answer: WireAnswer) => boolean) => Promise<WireAnswer>
