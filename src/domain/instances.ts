@@ -118,7 +118,7 @@ export type Instance = Block & {
   removedAt: Date | null
   portBindings: PortBinding[]
   /** None when it is destroyed, although its container may have them for a moment yet. */
-  volumes: VolumeMount[]
+  volumes: (VolumeMount & { sizeMb: number })[]
   /** Whether it has its GPUs. */
   granted: boolean
   /** Through which SSH goes in the modes for that; null where the operator runs none. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { usdNumber } from '../domain/money.ts'
 import { type Route, route } from './route.ts'
-import { boolean, integer, number, text } from './values.ts'
+import { boolean, integer, nothing, number, text } from './values.ts'
 
 const account = z
   .object({
@@ -17,6 +17,7 @@ const account = z
     email_verified: boolean('Whether mail was received there; always false, since none is sent.'),
     balance_threshold: number('At which credit it is topped up, in $: always 0, since it is not.'),
     balance_threshold_enabled: boolean('Whether it is topped up by itself; always false.'),
+    api_key: nothing('Always null: a key is shown when it is made, and never again.'),
     sid: text('A session in a console; always "", since there is none.'),
   })
   .meta({ id: 'Account', description: 'An account.' })
@@ -49,6 +50,8 @@ export const accountRoutes: Route[] = [
         email_verified: false,
         balance_threshold: 0,
         balance_threshold_enabled: false,
+        // Old clients take it out of what they print, and fail where it is not there.
+        api_key: null,
         sid: '',
       }
     },

@@ -60,7 +60,12 @@ export function instanceRow(instance: Instance): InstanceRow {
     template_id: instance.templateId,
     template_hash_id: instance.templateHash,
     template_name: null,
-    volume_info: [],
+    volume_info: instance.volumes.map(({ volumeId, mountPath, sizeMb }) => ({
+      id: Number(volumeId),
+      mount_path: mountPath,
+      total_space: sizeMb / 1000,
+      avail_space: -1,
+    })),
 
     ports: access ? portsRow(portBindings) : {},
     local_ipaddrs: '',

@@ -11,6 +11,13 @@ const binding = z.object({
   HostPort: z.string().regex(/^\d+$/).describe("The port at the machine's public address, in digits."),
 })
 
+const attached = z.object({
+  id: integer('The volume.'),
+  mount_path: text('Where it is inside.'),
+  total_space: number('Its size, in GB.'),
+  avail_space: integer('Always -1: what is on it is not measured.'),
+})
+
 /** Every column of an instance's row. */
 export const instanceRowSchema = z
   .object({
@@ -49,7 +56,7 @@ export const instanceRowSchema = z
     template_id: z.int().nullable().describe('The template that it began with; null without one.'),
     template_hash_id: optionalText('The hash by which that was named; null without one.'),
     template_name: nothing('Always null.'),
-    volume_info: z.array(z.object({})).length(0).describe('Always empty.'),
+    volume_info: z.array(attached).describe('Its volumes.'),
 
     ports: z
       .record(z.string(), z.array(binding))

@@ -31,8 +31,9 @@ const allColumns = join([
   sql`EXISTS (SELECT FROM gpus h WHERE h.machine_id = i.machine_id AND h.holder_id = i.id)`,
   sql`(SELECT json_agg(json_build_object('hostPort', b.host_port, 'containerPort', b.container_port, 'protocol', b.protocol)
     ORDER BY b.container_port, b.host_port) FROM port_bindings b WHERE b.instance_id = i.id AND b.machine_id = i.machine_id)`,
-  sql`(SELECT json_agg(json_build_object('volumeId', a.volume_id::text, 'mountPath', a.mount_path) ORDER BY a.mount_path)
-    FROM volume_attachments a WHERE a.instance_id = i.id AND a.released_at IS NULL AND i.destroyed_at IS NULL)`,
+  sql`(SELECT json_agg(json_build_object('volumeId', a.volume_id::text, 'mountPath', a.mount_path, 'sizeMb', v.size_mb)
+    ORDER BY a.mount_path) FROM volume_attachments a JOIN volumes v ON v.id = a.volume_id
+    WHERE a.instance_id = i.id AND a.released_at IS NULL AND i.destroyed_at IS NULL)`,
 ])
 /** Instances i with their machines m and models of GPUs g. */
 export const instanceSource = sql`instances i JOIN machines m ON m.id = i.machine_id JOIN gpu_models g ON g.id = m.gpu_model_id`
@@ -134,8 +135,8 @@ function beyond(order: InstanceOrder, { value, id }: InstancePosition, ascending
 
 function toInstance(row: unknown[]): Omit<Instance, 'sshProxy' | 'asOf'> {
   const [instance, machine, gpuModel] = recordsOf(row, instanceColumns, machineColumns, gpuModelColumns)
-  const attached = (row.at(-1) ?? []) as { volumeId: string; mountPath: string }[]
-  const volumes = attached.map(({ volumeId, mountPath }) => ({ volumeId: BigInt(volumeId), mountPath }))
+  const attached = (row.at(-1) ?? []) as { volumeId: string; mountPath: string; sizeMb: number }[]
+  const volumes = attached.map(({ volumeId, ...mount }) => ({ volumeId: BigInt(volumeId), ...mount }))
   const portBindings = (row.at(-2) ?? []) as PortBinding[]
   const granted = row.at(-3) as boolean
   const facts = { ...(machine as Machine), gpuModel: gpuModel as GpuModel }

@@ -469,5 +469,6 @@ it('shows the account of the key', async () => {
     balance_threshold: 0,
     balance_threshold_enabled: false,
     sid: '',
+    api_key: null,
   })
 })

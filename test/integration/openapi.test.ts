@@ -136,7 +136,7 @@ it('says of a route what its schemas and failures say', async () => {
 describe('an answer that the document does not have', () => {
   const failure = { success: false, error: 'auth_error', msg: '' }
   const named = { id: 1, email: '', username: '', fullname: '', ssh_key: '', sid: '', email_verified: false }
-  const money = { credit: 0, balance: 0, balance_threshold: 0, balance_threshold_enabled: false }
+  const money = { credit: 0, balance: 0, balance_threshold: 0, balance_threshold_enabled: false, api_key: null }
   const account = { ...named, ...money, can_pay: true, has_billing: true }
 
   it.each([

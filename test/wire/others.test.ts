@@ -1,0 +1,98 @@
+// Clients of which little is known: what their requests are like, and that they come through a rental.
+
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type Client, type Manner, startWire, type Wire } from '../support/wire.ts'
+import { expectFields } from '../support/wire-fields.ts'
+
+let wire: Wire
+let key: string
+
+beforeAll(async () => {
+  wire = await startWire()
+  key = await wire.newKey()
+  await wire.list({}, {}, {}, {})
+})
+
+afterAll(() => wire.close())
+
+type Ways = {
+  manner: Manner
+  find: (client: Client) => ReturnType<Client['get']>
+  create: object
+  list: string
+  slash: string
+}
+
+const q = { verified: { eq: true }, rentable: { eq: true }, num_gpus: { eq: '1' } }
+const json = { 'Content-Type': 'application/json' }
+
+it.each<[string, Ways]>([
+  [
+    'of .NET, whose bodies come in chunks and with a charset',
+    {
+      manner: { agent: 'dotnet', chunked: true, bodyHeaders: { 'Content-Type': 'application/json; charset=utf-8' } },
+      find: client => client.post('/bundles/', { ...q, type: 'ondemand', limit: 1 }),
+      create: { image: 'ubuntu', disk: 10, label: null, runtype: 'ssh_direct' },
+      list: '/api/v1/instances/?limit=25',
+      slash: '/',
+    },
+  ],
+  [
+    'that shops for prices, and writes arguments as one text',
+    {
+      manner: { agent: 'python-requests/2.31.0', keyIn: 'url', bodyHeaders: json },
+      find: client => client.get(`/bundles?${new URLSearchParams({ q: JSON.stringify(q) })}`),
+      create: { image: 'ubuntu', disk: 10, runtype: 'args', args: "bash -c 'sleep 60'" },
+      list: '/instances/',
+      slash: '/',
+    },
+  ],
+  [
+    'that searches by asks, and compares texts of failures',
+    {
+      manner: { agent: 'Go-http-client/1.1', bodyHeaders: json },
+      find: client => client.put('/search/asks/', { q }),
+      create: { client_id: 'me', image: 'ubuntu', disk: 10, args_str: 'sleep 60', runtype: 'args' },
+      list: '/instances',
+      slash: '',
+    },
+  ],
+  [
+    'that is a shell script',
+    {
+      manner: {
+        agent: 'curl/8.5.0',
+        headers: { Accept: '*/*' },
+        bodyHeaders: { 'Content-Type': 'application/x-www-form-urlencoded' },
+      },
+      find: client => client.post('/bundles/', { ...q, gpu_name: { in: ['RTX_4090'] }, limit: 1 }),
+      create: { image: 'ubuntu', disk: 10, onstart: 'true', runtype: 'ssh' },
+      list: '/instances',
+      slash: '',
+    },
+  ],
+])('one %s', async (_name, { manner, find, create, list, slash }) => {
+  const client = wire.client({ ...manner, key })
+  const found = await find(client)
+  expectFields(found.body.offers, [{ id: 'integer', dph_total: 'number', gpu_name: 'words', num_gpus: 'integer' }])
+  const { body } = await client.put(`/asks/${found.body.offers[0].id}${slash}`, create)
+  expectFields(body, { success: 'boolean', new_contract: 'integer' })
+  const gone = await client.put(`/asks/${found.body.offers[0].id}${slash}`, create)
+  expect([gone.status, gone.body.error]).toEqual([404, 'no_such_ask'])
+  const path = `/instances/${body.new_contract}${slash}`
+  await wire.poll(
+    () => client.get(path),
+    ({ body }) => body.instances.actual_status === 'running',
+  )
+  expect((await client.get(list)).body.instances.map(({ id }: { id: number }) => id)).toEqual([body.new_contract])
+  expect((await client.put(path, { state: 'stopped' })).body).toEqual({ success: true })
+  await wire.poll(
+    () => client.get(path),
+    ({ body }) => body.instances.actual_status === 'stopped',
+  )
+  expect(
+    await wire.linked(await client.put(`/instances/request_logs/${body.new_contract}${slash}`, { tail: '10' })),
+  ).toContain('\n')
+  expect((await client.delete(path)).body).toEqual({ success: true })
+  expect((await client.delete(path)).body).toMatchObject({ error: 'no_such_instance' })
+})

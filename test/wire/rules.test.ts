@@ -1,0 +1,264 @@
+// What all clients of the REST face rely on, rule by rule.
+
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { DomainError } from '../../src/domain/errors.ts'
+import { explain } from '../../src/rest/errors.ts'
+import { aPublicKey } from '../support/ssh-keys.ts'
+import { type Client, type Manner, startWire, type Wire, type WireAnswer } from '../support/wire.ts'
+import { expectFields } from '../support/wire-fields.ts'
+
+let wire: Wire
+let open: Wire
+let key: string
+let client: Client
+
+beforeAll(async () => {
+  wire = await startWire()
+  open = await startWire({ beside: wire.app, publicSearch: true })
+  key = await wire.newKey()
+  client = asking({ key })
+  await wire.list({ numGpus: 4 }, ...Array.from({ length: 90 }, () => ({})))
+})
+
+afterAll(async () => {
+  await open.close()
+  await wire.close()
+})
+
+const asking = (manner: Partial<Manner>) => wire.client({ agent: 'anything', ...manner })
+const offers = async (query: object = {}) =>
+  (await client.post('/bundles/', { num_gpus: { eq: 1 }, gpu_frac: { eq: 1 }, ...query })).body.offers
+
+async function rent(body: object = {}): Promise<number> {
+  const [offer] = await offers({ limit: 1 })
+  const created = await client.put(`/asks/${offer.id}/`, { image: 'ubuntu', ...body })
+  expect(created.status).toBe(200)
+  return created.body.new_contract
+}
+
+/** What every failure is, and nothing more where a client decodes it. */
+const failure = { success: false, error: expect.any(String), msg: expect.any(String) }
+const said = ({ status, body }: WireAnswer) => ({ status, body })
+
+it('1: the content type is application/json, and no charset', async () => {
+  const answers = [
+    client.post('/bundles/', {}),
+    client.put('/search/asks/', {}),
+    client.get('/ssh/'),
+    client.get('/nowhere'),
+  ]
+  for (const { headers } of await Promise.all(answers)) expect(headers['content-type']).toBe('application/json')
+})
+
+it('2: paths end in a slash or not, and lead nowhere else', async () => {
+  const id = await rent()
+  for (const path of [
+    '/users/current',
+    '/volumes',
+    '/machines',
+    '/instances',
+    `/instances/${id}`,
+    '/ssh',
+    '/template',
+    '/secrets',
+  ]) {
+    const [bare, slash] = [await client.get(path), await client.get(`${path}/`)]
+    expect(said(bare)).toEqual(said(slash))
+    expect([bare.status, bare.headers['location']]).toEqual([200, undefined])
+    expect((await client.get(`${path}/?owner=me`)).body).toEqual(bare.body)
+    expect((await client.get(`${path}?owner=me`)).body).toEqual(bare.body)
+  }
+  for (const path of [`/instances/request_logs/${id}`, `/instances/request_logs/${id}/`]) {
+    expect((await client.put(path, {})).body.success).toBe(true)
+  }
+})
+
+it('3: a key is a bearer or stands in the URL, which is logged without it', async () => {
+  for (const keyIn of ['header', 'url', 'both'] as const) {
+    expect((await asking({ key, keyIn }).get('/users/current')).status).toBe(200)
+    expect((await asking({ key: 'nobody', keyIn }).get('/users/current')).body.msg).toBe('Invalid user key')
+  }
+  expect(JSON.stringify(wire.app.log)).not.toContain(key)
+  expect((await asking({}).post('/bundles/', {})).status).toBe(401)
+  expect((await open.client({ agent: 'anything' }).post('/bundles/', { limit: 1 })).body.offers).toHaveLength(1)
+  expect((await open.client({ agent: 'anything' }).get('/users/current')).status).toBe(401)
+})
+
+it('4: every failure is an object in one shape', async () => {
+  const failures = [
+    client.get('/nowhere/'),
+    client.post('/users/current/', {}),
+    client.post('/bundles/', '{'),
+    client.post('/bundles/', '[]'),
+    client.put('/asks/x/', {}),
+    client.put('/asks/1/', `{"image":"${'x'.repeat(2_000_000)}"}`),
+    asking({}).get('/instances/'),
+    client.put('/instances/prepay/987654/', { amount: 1 }),
+  ]
+  for (const { status, body } of await Promise.all(failures)) {
+    expect(status).toBeGreaterThan(399)
+    expect(body).toMatchObject(failure)
+  }
+})
+
+it('5: null is nothing, unknown keys too, and texts are numbers in filters', async () => {
+  const nulls = {
+    label: null,
+    price: null,
+    onstart: null,
+    image_login: null,
+    volume_info: null,
+    runtype: null,
+    env: null,
+  }
+  const extra = {
+    client_id: 'me',
+    extra: null,
+    force: true,
+    user: 'root',
+    create_from: '',
+    apikey_id: 1,
+    entrypoint: 'x',
+  }
+  const id = await rent({ ...nulls, ...extra, ssh_key: 'x', ports: [1], id: 7, owner: 'me' })
+  await client.put(`/instances/${id}/`, { label: 'kept' })
+  expect((await client.put(`/instances/${id}/`, { state: 'stopped', label: null })).body).toEqual({ success: true })
+  expect((await client.get(`/instances/${id}/`)).body.instances).toMatchObject({
+    label: 'kept',
+    is_bid: false,
+    onstart: null,
+  })
+  const texts = {
+    num_gpus: { gte: '4' },
+    reliability: { gt: '0.9' },
+    rentable: { eq: 'true' },
+    external: { eq: 'false' },
+  }
+  expect((await client.post('/bundles/', texts)).body.offers).toHaveLength(1)
+  expect((await client.post('/bundles/', { ...texts, num_gpus: { gte: '5' } })).body.offers).toEqual([])
+})
+
+it('6: there may be no body under a content type, and one where none is read', async () => {
+  const typed = asking({ key, headers: { 'Content-Type': 'application/json' } })
+  const empty = asking({ key, saysEmpty: true })
+  for (const asks of [typed, empty]) {
+    const id = await rent()
+    expect((await asks.get('/users/current')).status).toBe(200)
+    expect((await asks.get('/users/current/', '{"owner":"me"}')).status).toBe(200)
+    expect((await asks.put(`/instances/${id}/stop/`)).body).toEqual({ success: true })
+    expect((await asks.delete(`/instances/${id}/`)).body).toEqual({ success: true })
+  }
+})
+
+it('7: lists are there in both versions, and what they can be filtered by', async () => {
+  await rent()
+  const [v0, v1] = [(await client.get('/instances/')).body, (await client.get('/api/v1/instances/')).body]
+  expectFields(v0, { instances_found: 'integer', instances: [{ id: 'integer' }] })
+  expectFields(v1, {
+    success: 'boolean',
+    total_instances: 'integer',
+    label_counts: 'object',
+    instances_found: 'integer',
+  })
+  expect(v1.next_token).toBeNull()
+  expect(v1.instances.toReversed()).toEqual(v0.instances)
+  const { filters } = (await client.get('/instances/filters/')).body
+  expectFields(filters, [{ actual_status: 'text', verification: 'text', gpu_name: 'text' }])
+})
+
+it('8: an unknown instance is 404, and null', async () => {
+  const msg = 'Instance 987654 not found.'
+  const missing = { status: 404, body: { success: false, error: 'no_such_instance', msg, instances: null } }
+  expect(said(await client.get('/instances/987654/'))).toEqual(missing)
+  expect(said(await client.get('/instances/987654/?owner=me'))).toEqual(missing)
+})
+
+it('9: rows have what clients index', async () => {
+  const { body } = await client.get(`/instances/${await rent({ runtype: 'args' })}/`)
+  expect(Object.keys(body.instances)).toEqual(expect.arrayContaining(['label', 'actual_status']))
+  expect(body.instances).toMatchObject({ extra_env: [], ports: {}, label: null })
+  expectFields(body.instances, {
+    start_date: 'number',
+    gpu_ram: 'integer',
+    cpu_ram: 'integer',
+    gpu_total_ram: 'integer',
+  })
+})
+
+it('10: what was done is {"success":true}, and nothing more', async () => {
+  const id = await rent()
+  const answers = [
+    await client.put(`/instances/${id}/`, { label: 'x' }),
+    await client.put(`/instances/${id}/`, { state: 'stopped' }),
+    await client.put('/instances/', { ids: [id], state: 'stopped' }),
+    await client.put(`/instances/${id}/`, { state: 'running' }),
+    await client.delete(`/instances/${id}/`),
+  ]
+  expect(answers.map(({ text }) => text)).toEqual(Array(5).fill('{"success":true}'))
+})
+
+it('11: a creation tells of the instance, and of an offer that is gone', async () => {
+  const [offer] = await offers({ limit: 1 })
+  const { body } = await client.put(`/asks/${offer.id}/`, { image: 'ubuntu' })
+  expect(Object.keys(body).toSorted()).toEqual(['instance_api_key', 'new_contract', 'success'])
+  expectFields(body, { success: 'boolean', new_contract: 'integer', instance_api_key: 'words' })
+  for (const cancel_unavail of [true, false]) {
+    const gone = await client.put(`/asks/${offer.id}/`, { image: 'ubuntu', cancel_unavail })
+    expect(said(gone)).toEqual({ status: cancel_unavail ? 410 : 404, body: { ...failure, error: 'no_such_ask' } })
+  }
+  expect((await client.put('/asks/987654/', { image: 'ubuntu' })).body.error).toBe('no_such_ask')
+})
+
+it('12: a result is on the host that was asked, for everybody', async () => {
+  expect(await wire.linked(await client.put(`/instances/request_logs/${await rent()}/`, {}))).toBeTypeOf('string')
+  expect(said(await asking({}).get('/results/?token=never'))).toMatchObject({ status: 404, body: failure })
+})
+
+it('13: SSH keys are a list, API keys are in one, and what revokes one says so', async () => {
+  await client.post('/ssh/', { ssh_key: aPublicKey('rules') })
+  expectFields((await client.get('/ssh/')).body, [{ id: 'integer', public_key: 'words' }])
+  const { body } = await client.post('/auth/apikeys/', { name: 'x', permissions: { api: {} } })
+  expectFields((await client.get('/auth/apikeys/')).body, { apikeys: [{ id: 'integer', key: 'null' }] })
+  expect((await client.delete(`/auth/apikeys/${body.id}/`)).text).toBe('"Successfully Deleted API Key"')
+})
+
+it('14: a new volume has its id in three forms', async () => {
+  const { body: found } = await client.post('/volumes/search/', { limit: 1 })
+  const { body } = await client.put('/volumes/', { id: found.offers[0].id, size: 15 })
+  expect(body).toEqual({ success: true, id: expect.any(Number), volume_id: body.id, volume_name: `V.${body.id}` })
+})
+
+it('15: who asks for another version of HTTP is answered in this one', async () => {
+  const headers = {
+    Connection: 'Upgrade, HTTP2-Settings',
+    Upgrade: 'h2c',
+    'HTTP2-Settings': 'AAMAAABkAAQCAAAAAAIAAAAA',
+  }
+  expect((await asking({ key, headers }).post('/bundles/', { limit: 2 })).body.offers).toHaveLength(2)
+})
+
+it('16: destroying again harms nothing', async () => {
+  const [id, other] = [await rent(), await rent()]
+  expect((await client.delete('/instances/', { instance_ids: [id] })).body).toEqual({ success: true })
+  for (let turn = 1; turn <= 5; turn += 1)
+    expect((await client.delete('/instances/', { instance_ids: [id] })).status).toBe(404)
+  expect((await client.get(`/instances/${other}/`)).status).toBe(200)
+})
+
+it('17: what comes too often is told when to come again', async () => {
+  const answer = explain(new DomainError('TOO_MANY_STREAMS', 'Too much.')) as Response
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, expect.stringMatching(/^\d+$/)])
+  expect(await answer.json()).toMatchObject({ ...failure, error: 'rate_limited', detail: 'Too much.' })
+})
+
+it('18: offers are 64 or as many as are wished, at prices that add up', async () => {
+  expect(await offers()).toHaveLength(64)
+  expect((await offers({ limit: 3_000 })).length).toBeGreaterThan(64)
+  for (const allocated_storage of [undefined, 100]) {
+    for (const offer of await offers({ limit: 5, allocated_storage })) {
+      const disk = (offer.storage_cost * (allocated_storage ?? 8)) / 720
+      expect(offer.dph_total).toBeCloseTo(offer.dph_base + disk, 9)
+      expect([offer.reliability2, offer.ask_contract_id]).toEqual([offer.reliability, offer.id])
+    }
+  }
+})

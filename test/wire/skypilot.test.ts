@@ -1,0 +1,112 @@
+// A launcher of clusters, over the Python SDK: it takes the first row of a search, reads at once what it made, and
+// indexes the rows of lists.
+
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { aPublicKey } from '../support/ssh-keys.ts'
+import { type Client, startWire, type Wire } from '../support/wire.ts'
+import { expectFields, type Shape } from '../support/wire-fields.ts'
+
+let wire: Wire
+let sky: Client
+
+const manner = {
+  agent: 'vastai-sdk/0.2.5',
+  headers: { 'Accept-Encoding': 'gzip, deflate', Accept: '*/*', Connection: 'keep-alive' },
+  bodyHeaders: { 'Content-Type': 'application/json' },
+}
+
+beforeAll(async () => {
+  wire = await startWire()
+  sky = wire.client({ ...manner, key: await wire.newKey() })
+  const dear = { gpuNanos: 900_000_000n, country: 'US' }
+  await wire.list({ ...dear }, { country: 'US' }, { country: 'SE' }, { country: 'US', datacenter: false })
+})
+
+afterAll(() => wire.close())
+
+const search = {
+  ...{ chunked: { eq: true }, georegion: { eq: true }, geolocation: { eq: 'US' }, disk_space: { gte: '80' } },
+  ...{ num_gpus: { eq: '1' }, gpu_name: { eq: 'RTX 4090' }, cpu_ram: { gte: 24000.0 } },
+  ...{ datacenter: { eq: true }, hosting_type: { gte: '1' }, rentable: { eq: true }, order: [['score', 'desc']] },
+}
+const listed = {
+  ...{ id: 'integer', label: 'text or null', actual_status: 'text or null', status_msg: 'text or null' },
+  ...{ ssh_port: 'integer or null', ssh_host: 'text or null', local_ipaddrs: 'text', public_ipaddr: 'text' },
+  ...{ ports: 'object', intended_status: 'text' },
+} satisfies Shape
+
+const find = async () => (await sky.post('/bundles/', search)).body.offers[0]
+
+async function list() {
+  const { body } = await sky.get(
+    '/api/v1/instances/?order_by=%5B%7B%22col%22%3A%20%22id%22%2C%20%22dir%22%3A%20%22asc%22%7D%5D&limit=25',
+  )
+  // A key that is not there ends it.
+  for (const row of body.instances) expect(Object.keys(row)).toEqual(expect.arrayContaining(['label', 'actual_status']))
+  expectFields(body.instances, [listed])
+  return body.instances
+}
+
+it('goes through a whole rental', async () => {
+  // Before the boot, or nobody logs in.
+  expectFields((await sky.post('/ssh/', { ssh_key: aPublicKey('sky') })).body, { key: { id: 'integer' } })
+  const offer = await find()
+  expectFields(offer, { id: 'integer', min_bid: 'number', geolocation: 'words', hosting_type: 'integer' })
+  expect([offer.geolocation.slice(-2), offer.hosting_type, offer.dph_base]).toEqual(['US', 1, 0.4])
+  const created = await sky.put(`/asks/${offer.id}/`, {
+    ...{
+      client_id: 'me',
+      image: 'vastai/base:0.0.2',
+      env: '-e A=1 -p 80:80',
+      price: null,
+      disk: 80,
+      label: 'sky-1-head',
+    },
+    ...{ extra: null, onstart: 'touch ~/.no_auto_tmux', runtype: 'ssh_direc ssh_proxy', force: false, user: null },
+  })
+  expectFields(created.body, { new_contract: 'integer' })
+  const id = created.body.new_contract
+  const { body } = await sky.get(`/instances/${id}/`)
+  expect(body.instances).toMatchObject({ id, label: 'sky-1-head', image_uuid: 'vastai/base:0.0.2' })
+  expect(body.instances.extra_env).toEqual(
+    expect.arrayContaining([
+      ['A', '1'],
+      ['-p 80:80', '1'],
+    ]),
+  )
+
+  const row = async () => (await list()).find((row: { id: number }) => row.id === id)
+  await wire.poll(
+    () => sky.get(`/instances/${id}/`),
+    ({ body }) => body.instances.actual_status === 'running',
+  )
+  const ready = await row()
+  expect(ready.ssh_port).not.toBeNull()
+  // It takes the host of one and the port of the other.
+  const port = Number(ready.ports['22/tcp']?.[0].HostPort ?? ready.ssh_port)
+  expect([ready.ssh_host, port]).toEqual([ready.public_ipaddr, ready.ssh_port])
+  expect(typeof ready.local_ipaddrs.trim()).toBe('string')
+
+  expect((await sky.put(`/instances/${id}/`, { state: 'stopped' })).body).toEqual({ success: true })
+  await wire.poll(
+    () => sky.get(`/instances/${id}/`),
+    ({ body }) => ['exited', 'stopped'].includes(body.instances.actual_status),
+  )
+  expect((await sky.delete(`/instances/${id}/`, {})).body).toEqual({ success: true })
+  expect(await list()).toEqual([])
+})
+
+it('bids the least that wins', async () => {
+  const offer = await find()
+  const { body } = await sky.put(`/asks/${offer.id}/`, {
+    image: 'ubuntu',
+    disk: 80,
+    env: '',
+    price: offer.min_bid,
+    label: 'spot',
+  })
+  const { body: read } = await sky.get(`/instances/${body.new_contract}/`)
+  expect(read.instances).toMatchObject({ is_bid: true, min_bid: offer.min_bid, intended_status: 'running' })
+  expect((await list()).map(({ label }: { label: string }) => label)).toEqual(['spot'])
+  await sky.delete(`/instances/${body.new_contract}/`, {})
+})
