@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
-/** Tests that put modules of their own in the place of others, which no other test may get. */
-export const alone = ['test/unit/offers-watch.test.ts']
+/** Tests that no other may share a process with: one replaces modules for all that follow, one measures memory. */
+const alone = ['test/unit/offers-watch.test.ts', 'test/integration/streams-ending.test.ts']
 
 const settings = {
   root: new URL('..', import.meta.url).pathname,
