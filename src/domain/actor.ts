@@ -15,5 +15,5 @@ export const anybody: Actor = {
   accountId: 0,
   apiKeyId: 0,
   publicId: 'anybody',
-  permissions: { api: { misc: { 'offers.search': {} } } },
+  permissions: { api: { misc: { 'offers.search': {}, 'volumes.search': {} } } },
 }

@@ -51,6 +51,7 @@ export const apiKeyRoutes: Route[] = [
         .describe('What it may do. Everything, when absent or null; {"api": {}} is nothing.'),
     }),
     repeatable: true,
+    countsTwice: true,
     result: z.object({
       success,
       id: integer('The key.'),

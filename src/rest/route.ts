@@ -8,6 +8,7 @@ type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 /** The headings that the document sorts routes under. */
 export const tags = {
   Account: 'Who the key belongs to.',
+  Billing: 'What was granted and spent.',
   Instances: 'What is rented, and how to rent it.',
   Interface: 'What describes this interface.',
   Keys: 'Keys of this interface, keys that log in to instances, and secrets that instances get.',

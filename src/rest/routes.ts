@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { accountRoutes } from './accounts.ts'
 import { apiKeyRoutes } from './api-keys.ts'
+import { chargeRoutes } from './billing-charges.ts'
+import { invoiceRoutes } from './billing-invoices.ts'
 import { eventRoutes } from './events.ts'
 import { instanceRoutes } from './instances.ts'
 import { instanceActionRoutes } from './instances-actions.ts'
@@ -32,6 +34,8 @@ let page: string | undefined
 export const routes: Route[] = [
   ...offerRoutes,
   ...accountRoutes,
+  ...chargeRoutes,
+  ...invoiceRoutes,
   ...eventRoutes,
   ...rentRoutes,
   ...launchRoutes,

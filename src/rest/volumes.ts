@@ -59,6 +59,7 @@ export const volumeRoutes: Route[] = [
     summary: 'Search storage',
     about: 'The free disk of machines, of which volumes can be made. Filters that storage has nothing for are ignored.',
     operation: 'volumes.search',
+    publicSearch: true,
     documentedBody: volumeSearchSchema,
     result: z.object({ offers: z.array(volumeOfferRowSchema).describe('The cheapest first.') }),
     answer: async ({ services, actor, body }) => {
@@ -84,6 +85,7 @@ export const volumeRoutes: Route[] = [
       name: text('What it is called: at most 64 letters, digits, _ and -.').optional(),
     }),
     repeatable: true,
+    countsTwice: true,
     result: z.object({
       success: z.literal(true).describe('Always true.'),
       id: integer('The new volume.'),

@@ -1,5 +1,6 @@
 import { Prisma } from '../database/generated/client.ts'
 import { columnsOf, recordsOf, selectList } from '../database/rows.ts'
+import type { Transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import {
   checkLedgerFilter,
@@ -25,19 +26,19 @@ export function ledgerServices({ database }: DataDeps) {
       authorise(actor, 'billing.ledger')
       checkLedgerFilter(filter)
       const { limit, backward, cursor } = readPage(page)
-      const conditions = [...of(actor), ...filterSql(filter)]
+      const conditions = conditionsOf(actor, filter)
       if (cursor !== undefined) {
         const id = String(parseLedgerCursor(cursor))
         conditions.push(backward ? sql`e.id > ${id}::bigint` : sql`e.id < ${id}::bigint`)
       }
-      const found = await find(conditions, backward ? sql`e.id ASC` : sql`e.id DESC`, limit + 1)
+      const found = await findEntries(database, conditions, backward ? sql`e.id ASC` : sql`e.id DESC`, limit + 1)
       return pageOf(found, { limit, backward, cursor }, ({ id }) => printLedgerCursor(id))
     },
 
     async countLedger(actor: Actor, filter: LedgerFilter): Promise<number> {
       authorise(actor, 'billing.ledger')
       checkLedgerFilter(filter)
-      const conditions = join([...of(actor), ...filterSql(filter)], ' AND ')
+      const conditions = join(conditionsOf(actor, filter), ' AND ')
       const [row] = await database.rows(sql`SELECT count(*)::int FROM ${source} WHERE ${conditions}`)
       return row?.[0] as number
     },
@@ -45,27 +46,31 @@ export function ledgerServices({ database }: DataDeps) {
     /** Entries of the account by id. Another account's are not found. */
     async entriesByIds(actor: Actor, ids: readonly bigint[]): Promise<LedgerEntry[]> {
       authorise(actor, 'billing.ledger')
-      return await find([...of(actor), sql`e.id = ANY(${ids.map(String)}::bigint[])`], sql`e.id`, ids.length)
+      const conditions = [...conditionsOf(actor, {}), sql`e.id = ANY(${ids.map(String)}::bigint[])`]
+      return await findEntries(database, conditions, sql`e.id`, ids.length)
     },
   }
-
-  async function find(conditions: Prisma.Sql[], order: Prisma.Sql, limit: number): Promise<LedgerEntry[]> {
-    const columns = join([selectList('e', entryColumns), selectList('m', meterColumns)])
-    const rows = await database.rows(sql`
-      SELECT ${columns} FROM ${source} WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`)
-    return rows.map(row => {
-      const [entry, meter] = recordsOf(row, entryColumns, meterColumns)
-      return { ...entry, ...meter } as LedgerEntry
-    })
-  }
 }
 
-function of({ accountId }: Actor): Prisma.Sql[] {
-  return [sql`e.account_id = ${accountId}`]
+export async function findEntries(
+  database: Pick<Transaction, 'rows'>,
+  conditions: Prisma.Sql[],
+  order: Prisma.Sql,
+  limit: number,
+): Promise<LedgerEntry[]> {
+  const columns = join([selectList('e', entryColumns), selectList('m', meterColumns)])
+  const rows = await database.rows(sql`
+    SELECT ${columns} FROM ${source} WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`)
+  return rows.map(row => {
+    const [entry, meter] = recordsOf(row, entryColumns, meterColumns)
+    return { ...entry, ...meter } as LedgerEntry
+  })
 }
 
-function filterSql({ kinds, instanceIds, from, to }: LedgerFilter): Prisma.Sql[] {
+/** Entries of the account, which they call `e`, for which the filter holds. */
+export function conditionsOf({ accountId }: Actor, { kinds, instanceIds, from, to }: LedgerFilter): Prisma.Sql[] {
   return [
+    sql`e.account_id = ${accountId}`,
     ...(kinds ? [sql`e.kind = ANY(${[...kinds]}::ledger_kind[])`] : []),
     ...(instanceIds ? [sql`m.instance_id = ANY(${instanceIds.map(String)}::bigint[])`] : []),
     ...(from ? [sql`e.posted_at >= ${from}`] : []),

@@ -15,7 +15,7 @@ import {
 } from '../domain/billing-usage.ts'
 import { authorise } from './authorise.ts'
 import { type AccountBalance, readBalance } from './billing-balance.ts'
-import { endOfMeter } from './billing-sql.ts'
+import { chargedPeriods, costUntil } from './billing-periods.ts'
 import type { DataDeps } from './deps.ts'
 
 const { sql } = Prisma
@@ -51,36 +51,19 @@ function totalOf(parts: { costNanos: bigint }[]): bigint {
   return parts.reduce((total, { costNanos }) => total + costNanos, 0n)
 }
 
-/**
- * What is charged, and what runs now up to where it would be charged. Up to an instant a charge comes to its rate times
- * the time until then, with what was carried, in whole nano-dollars: so the parts of one always come to all of it, at
- * whatever instants it is cut. A charge that was refunded ends where the refund begins.
- */
 function usageSql(balance: AccountBalance, spans: Span[], groupBy: readonly UsageDimension[]): Prisma.Sql {
   const { accountId, at } = balance
   const { endsAt } = standingOf(balance)
   const borders = [...spans.map(({ start }) => start), (spans.at(-1) as Span).end]
-  const [from, to] = [borders[0], borders.at(-1)]
+  const [from, to] = [borders[0], borders.at(-1)] as [Date, Date]
   const of = (dimension: UsageDimension, column: Prisma.Sql) => (groupBy.includes(dimension) ? column : sql`NULL`)
-  const upTo = (instant: Prisma.Sql) =>
-    sql`div(rate_nanos * extract(epoch FROM ${instant} - period_start) * 1000 + carried, 3600000)`
   return sql`
-    WITH periods AS (
-      SELECT m.kind, m.instance_id, m.volume_id, m.api_key_id, e.rate_nanos, e.carried, e.period_start,
-        least(e.period_end, r.period_start) AS period_end
-      FROM meters m JOIN ledger_entries e ON e.meter_id = m.id AND e.kind IN ('compute', 'disk')
-      LEFT JOIN ledger_entries r ON r.meter_id = m.id AND r.kind = 'refund'
-        AND e.period_end > r.period_start AND e.period_end <= r.period_end
-      WHERE m.account_id = ${accountId} AND e.period_end > ${from}::timestamptz AND e.period_start < ${to}::timestamptz
-      UNION ALL
-      SELECT m.kind, m.instance_id, m.volume_id, m.api_key_id, m.rate_nanos, m.carried, m.since,
-        least(${at}::timestamptz, ${endOfMeter},
-          CASE WHEN m.kind = 'compute' THEN ${endsAt}::timestamptz END)
-      FROM meters m WHERE m.account_id = ${accountId} AND m.rate_nanos > 0
+    WITH periods AS (${chargedPeriods({ accountId, at, endsAt }, { from, to })}
     ), borders AS (SELECT ${borders}::timestamptz[] AS all), parts AS (
       SELECT place, ${of('kind', sql`kind`)} AS kind, ${of('instance', sql`instance_id`)} AS instance_id,
         ${of('instance', sql`volume_id`)} AS volume_id, ${of('apiKey', sql`api_key_id`)} AS api_key_id,
-        ${upTo(sql`least(period_end, borders.all[place + 1])`)} - ${upTo(sql`greatest(period_start, borders.all[place])`)} AS nanos
+        ${costUntil(sql`least(period_end, borders.all[place + 1])`)}
+          - ${costUntil(sql`greatest(period_start, borders.all[place])`)} AS nanos
       FROM periods, borders, LATERAL generate_series(
         greatest(width_bucket(period_start, borders.all), 1),
         least(width_bucket(period_end, borders.all), ${spans.length})) AS place

@@ -7,9 +7,11 @@ import { accountListOperations } from './accounts-list.ts'
 import { apiKeyServices } from './api-keys.ts'
 import { identityServices } from './api-keys-identity.ts'
 import { apiKeyOperations } from './api-keys-operations.ts'
+import { chargeServices } from './billing-charges.ts'
 import { costServices } from './billing-costs.ts'
 import { ledgerServices } from './billing-ledger.ts'
 import { limitServices } from './billing-limits.ts'
+import { statementServices } from './billing-statement.ts'
 import { usageServices } from './billing-usage.ts'
 import { billingServices } from './billing-work.ts'
 import type { DataDeps, Deps } from './deps.ts'
@@ -68,7 +70,14 @@ export function createServices(deps: Deps) {
   return {
     accounts: accountServices(deps),
     apiKeys: { ...identityServices(deps), ...apiKeyServices(deps) },
-    billing: { ...costServices(deps), ...ledgerServices(deps), ...usageServices(deps), ...limitServices(deps) },
+    billing: {
+      ...costServices(deps),
+      ...ledgerServices(deps),
+      ...statementServices(deps),
+      ...usageServices(deps),
+      ...chargeServices(deps),
+      ...limitServices(deps),
+    },
     events: { ...historyServices(deps), ...watchServices(deps) },
     gpuModels: gpuModelServices(deps),
     instances: {

@@ -56,8 +56,8 @@ const rest = async (method: string, path: string, body?: object) => {
 const statusOf = async (id: number) => (await rest('GET', `/instances/${id}/`)).instances.actual_status
 
 describe('what the README says of renting', () => {
-  it('is a walk over REST, and one over GraphQL in eleven parts', () => {
-    expect(blocks).toHaveLength(12)
+  it('is a walk over REST, and one over GraphQL in twelve parts', () => {
+    expect(blocks).toHaveLength(13)
   })
 
   it('works over REST', async () => {
@@ -120,14 +120,14 @@ describe('what the README says of renting', () => {
     expect(revoked).toEqual({ data: { revokeApiKey: { revokedId: id } } })
     const pageInfo = { endCursor: expect.any(String) }
     expect(happened).toMatchObject({ data: { events: { nodes: expect.any(Array), pageInfo } } })
-    expect(answers).toHaveLength(14)
+    expect(answers).toHaveLength(15)
   })
 
   it('works again, as what is repeated with its idempotency key happens once', async () => {
     const answers = await paste(...graphql)
     expect(answers[3]).toMatchObject({ data: { registerSshKey: { code: 'CONFLICT' } } })
     expect(answers[7]).toMatchObject({ data: { rentBestOffer: { replayed: true } } })
-    expect(answers).toHaveLength(14)
+    expect(answers).toHaveLength(15)
   })
 })
 

@@ -20,11 +20,21 @@ beforeAll(async () => {
       PERFORM pg_terminate_backend(pg_backend_pid()) WHERE EXISTS (SELECT FROM cursed WHERE offer_id = NEW.offer_id);
       RETURN NULL;
     END $$;
+    CREATE FUNCTION lose_all() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      PERFORM pg_terminate_backend(pg_backend_pid());
+      RETURN NULL;
+    END $$;
     CREATE CONSTRAINT TRIGGER lose AFTER INSERT ON instances DEFERRABLE INITIALLY DEFERRED
       FOR EACH ROW EXECUTE FUNCTION lose()`)
 })
 
 afterAll(() => app.close())
+
+async function newMachine(): Promise<number> {
+  const [offer] = await app.sql(`SELECT machine_id AS id FROM offers WHERE id = ${await rentals.newOffer()}`)
+  return (offer as { id: number }).id
+}
 
 /** An offer whose rental is lost with the database. */
 async function cursedOffer(): Promise<number> {
@@ -79,16 +89,24 @@ it('many offers of which the first is lost say that they may have been rented', 
   expect(await app.rest(key, 'POST', '/asks/bulk/', { image: 'ubuntu', ids })).toMatchObject(doubt)
 })
 
+it.each([
+  ['volume', 'volumes', 'PUT', '/volumes/', async () => ({ id: await newMachine() })],
+  ['key', 'api_keys', 'POST', '/auth/apikeys/', async () => ({ name: 'second' })],
+])('making a %s says so too', async (_, table, method, path, bodyOf) => {
+  const body = await bodyOf()
+  await app.sql(`
+    CREATE CONSTRAINT TRIGGER lose AFTER INSERT ON ${table} DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION lose_all()`)
+  const answer = await app.rest(key, method, path, body)
+  await app.sql(`DROP TRIGGER lose ON ${table}`)
+  expect(answer).toMatchObject(doubt)
+})
+
 it('what can be repeated says that it can', async () => {
   const id = await rentals.rent(key)
   await app.sql(`
-    CREATE FUNCTION lose_label() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN
-      PERFORM pg_terminate_backend(pg_backend_pid());
-      RETURN NULL;
-    END $$;
     CREATE CONSTRAINT TRIGGER lose_label AFTER UPDATE OF label ON instances DEFERRABLE INITIALLY DEFERRED
-      FOR EACH ROW EXECUTE FUNCTION lose_label()`)
+      FOR EACH ROW EXECUTE FUNCTION lose_all()`)
   const { status, headers } = await app.rest(key, 'PUT', `/instances/${id}/`, { label: 'x' })
   expect([status, headers.get('retry-after')]).toEqual([503, '1'])
 })

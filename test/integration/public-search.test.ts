@@ -24,6 +24,7 @@ const searches: [method: string, path: string, body: object | undefined][] = [
   ['POST', '/bundles/', { rentable: { eq: true }, rented: { eq: 'false' }, limit: 3000 }],
   ['GET', `/bundles?q=${encodeURIComponent('{"external": {"eq": "false"}}')}`, undefined],
   ['PUT', '/search/asks/', { select_cols: ['*'], q: { num_gpus: { gte: '1' } } }],
+  ['POST', '/volumes/search/', { limit: 3000 }],
 ]
 
 describe('a search without a key', () => {

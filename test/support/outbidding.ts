@@ -67,7 +67,8 @@ export async function outbid({ rounds, lawsEvery }: { rounds: number; lawsEvery:
   expect(row?.['count'], 'how often somebody was outbid').toBeGreaterThan(rounds)
   for (const { lines } of gateways) expect(lines.filter(({ level }) => (level as number) >= 40)).toEqual([])
   for (const gateway of gateways) await gateway.close()
-  expect(await deadlocksIn(database.url)).toBe(0)
+  const deadlocks = await deadlocksIn(database.url)
+  expect(deadlocks, deadlocks > 0 ? await reportsOf(database.url) : '').toBe(0)
   await database.drop()
 }
 
@@ -122,4 +123,16 @@ async function deadlocksIn(url: string): Promise<number> {
       if (rows[0].others === 0) return rows[0].deadlocks
     }
   })
+}
+
+/** What a server of ours logged of deadlocks: who waited for whom, in which statements. */
+async function reportsOf(url: string): Promise<string> {
+  const [log] = await withSession(
+    url,
+    async session => (await session.query("SELECT pg_read_file('server.log', true)")).rows,
+  )
+  const lines = ((log.pg_read_file ?? '') as string).split('\n')
+  return lines
+    .flatMap((line, index) => (line.includes('deadlock detected') ? lines.slice(index, index + 16) : []))
+    .join('\n')
 }
