@@ -1,18 +1,37 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
-export default defineConfig({
+/** Tests that no other may share a process with: one replaces modules for all that follow, one measures memory. */
+const alone = ['test/unit/offers-watch.test.ts', 'test/integration/streams-ending.test.ts']
+
+const settings = {
   root: new URL('..', import.meta.url).pathname,
+  pool: 'forks',
+  testTimeout: 20_000,
+  hookTimeout: 30_000,
+  // Node runs the tests as it runs the program: without a transform in between.
+  experimental: { viteModuleRunner: false },
+} as const
+
+export default defineConfig({
+  root: settings.root,
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/long/**'],
     globalSetup: 'test/support/global-setup.ts',
-    pool: 'forks',
     // Much of a test is waiting for the database, so two get on even where there are few cores.
     maxWorkers: Math.max(2, availableParallelism() - 1),
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
-    // Node runs the tests as it runs the program: without a transform in between.
-    experimental: { viteModuleRunner: false },
+    projects: [
+      {
+        test: {
+          ...settings,
+          name: 'together',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/long/**', ...alone],
+          // The program keeps nothing outside of an app, and reading it takes longer than most tests: a process reads
+          // it once, for all the files that it runs.
+          isolate: false,
+        },
+      },
+      { test: { ...settings, name: 'alone', include: alone } },
+    ],
   },
 })

@@ -26,6 +26,10 @@ import { templateRoutes } from './templates.ts'
 import { templateListRoutes } from './templates-list.ts'
 import { volumeRoutes } from './volumes.ts'
 
+// Made when somebody asks first: few do, and every start would wait for them.
+let document: ReturnType<typeof openapiDocument> | undefined
+let page: string | undefined
+
 /** Everything that this face serves, and its description is made of. */
 export const routes: Route[] = [
   ...offerRoutes,
@@ -60,7 +64,10 @@ export const routes: Route[] = [
     about: 'The OpenAPI document of everything that is served here. It needs no key.',
     open: true,
     result: z.looseObject({ openapi: z.string().describe('The version of OpenAPI.') }),
-    answer: async () => document,
+    answer: async () => {
+      document ??= openapiDocument(routes)
+      return document
+    },
   }),
   route({
     method: 'GET',
@@ -72,10 +79,9 @@ export const routes: Route[] = [
     open: true,
     produces: 'text/html',
     result: z.string().describe('The page.'),
-    answer: async () => page,
+    answer: async () => {
+      page ??= apiPage(routes)
+      return page
+    },
   }),
 ]
-
-// After the routes, since both are of all of them, their own too.
-const document = openapiDocument(routes)
-const page = apiPage(routes)

@@ -3,21 +3,23 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Client, createClient } from 'graphql-ws'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { type Gateway, makeDataDir, startGateway, stop } from '../support/process.ts'
 import { type Subscription, subscribeSse, subscribeWs } from '../support/streams.ts'
 
+let folder: Awaited<ReturnType<typeof makeDataDir>>
 let gateway: Gateway
 let key: string
 let client: Client
-let remove: () => Promise<void>
+
+beforeAll(async () => {
+  folder = await makeDataDir()
+})
 
 beforeEach(async () => {
-  const made = await makeDataDir()
-  remove = made.remove
-  gateway = await startGateway({ BERTH_DATA_DIR: made.dataDir, SIMULATED_DELAY: '0.1' })
-  key = readFileSync(join(made.dataDir, 'demo-key'), 'utf8').trim()
+  gateway = await startGateway({ BERTH_DATA_DIR: folder.dataDir, SIMULATED_DELAY: '0.1' })
+  key = readFileSync(join(folder.dataDir, 'demo-key'), 'utf8').trim()
   const connectionParams = { authorization: `Bearer ${key}` }
   const url = `${gateway.url.replace('http', 'ws')}/graphql`
   client = createClient({ url, connectionParams, webSocketImpl: WebSocket, retryAttempts: 0 })
@@ -26,8 +28,9 @@ beforeEach(async () => {
 afterEach(async () => {
   await client.dispose()
   if (gateway.child.exitCode === null) await stop(gateway)
-  await remove()
 })
+
+afterAll(() => folder.remove())
 
 const transports: [string, (query: string) => Promise<Omit<Subscription, 'status'>>][] = [
   ['Server-Sent Events', query => subscribeSse(fetch, key, query, { url: `${gateway.url}/graphql` })],
@@ -54,6 +57,11 @@ it('does what the README says of subscriptions', async () => {
   const script = command.replaceAll('http://127.0.0.1:4000', gateway.url)
   const { stdout } = await promisify(execFile)('bash', ['-euc', script], { env: { ...process.env, KEY: key } })
   expect(stdout).toMatch(/^data: \{"data":\{"instanceChanged":\{"status":"RUNNING",.*\}\n$/)
+
+  // The others look at instances of their own alone.
+  await ask('mutation { destroyInstances(input: { ids: ["ins_1"] }) { __typename } }')
+  const left = async () => (await ask('{ instances(first: 1) { nodes { id } } }')).instances.nodes
+  await expect.poll(left, { timeout: 10_000 }).toEqual([])
 })
 
 describe.each(transports)('a running gateway, over %s', (_name, subscribe) => {

@@ -178,15 +178,22 @@ describe('a gateway that', () => {
     '%s is made good by another, whenever that was',
     async death => {
       await aMachineWith(1)
+      let fatal = 0
       for (let lastCall = 1, reached = true; reached; lastCall += 1) {
-        const mortal = openMortal(testDatabase.url, clock.now, lastCall, death)
-        const id = await rentGpu(0)
+        reached = false
+        // One dies in each part of a life, at its n-th call.
         const both = async () => {
+          const mortal = openMortal(testDatabase.url, clock.now, lastCall, death)
           await mortal.idle()
           clock.advance(26_000)
           await mortal.idle()
           await idle()
+          await mortal.close()
+          if (!mortal.reached()) return
+          reached = true
+          fatal += 1
         }
+        const id = await rentGpu(0)
         await both()
         expect(await read(id)).toMatchObject({ status: 'running', leased_until: null })
         for (const kind of ['reboot', 'recycle'] as const) {
@@ -202,9 +209,8 @@ describe('a gateway that', () => {
         await both()
         expect(await read(id)).toMatchObject({ removed_at: expect.any(Date), leased_until: null, due_at: null })
         expect(await freeGpus()).toEqual([0])
-        reached = mortal.reached()
-        await mortal.close()
       }
+      expect(fatal, 'how often one died').toBeGreaterThan(20)
       expect(
         await living().sql(
           'SELECT FROM simulated_containers c JOIN instances i ON i.id = c.instance_id WHERE removed_at IS NOT NULL',

@@ -65,6 +65,9 @@ export async function startApp({ beside, ...options }: TestAppOptions = {}): Pro
     ...options,
   })
   await app.start()
+  const pool = new pg.Pool({ connectionString: database.url, application_name: 'test' })
+  // One that a test ends is replaced.
+  pool.on('error', () => {})
   const fetch = documented(app.fetch)
   const emails = new Map<string, string>()
   const addKey = async (email: string, permissions: Permissions) => {
@@ -106,16 +109,10 @@ export async function startApp({ beside, ...options }: TestAppOptions = {}): Pro
       const response = await fetch(request)
       return { status: response.status, headers: response.headers, body: await response.json() }
     },
-    async sql(text) {
-      const client = new pg.Client({ connectionString: database.url })
-      await client.connect()
-      return await client
-        .query(text)
-        .then(({ rows }) => rows)
-        .finally(() => client.end())
-    },
+    sql: async text => (await pool.query(text)).rows,
     async close() {
       await app.stop()
+      await pool.end()
       if (!beside) await database.drop()
     },
   }

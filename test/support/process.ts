@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 
 const root = join(import.meta.dirname, '../..')
+// Tests start the program some hundred times. Read once, it need not be compiled again.
+const NODE_COMPILE_CACHE = join(root, 'node_modules/.cache/compiled')
 
 export type Run = {
   child: ChildProcess
@@ -20,7 +22,7 @@ export function run(program: string, args: string[], env: Record<string, string>
   const { DATABASE_URL: _, ...inherited } = process.env
   const child = spawn(process.execPath, ['--require', './src/require-node-24.cjs', program, ...args], {
     cwd: root,
-    env: { ...inherited, ...env },
+    env: { ...inherited, NODE_COMPILE_CACHE, ...env },
     detached: ownGroup,
   })
   let [output, errors] = ['', '']
