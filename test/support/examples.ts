@@ -1,10 +1,12 @@
 // For every route a request that is answered with success, asked of something that was made for it.
 
+import { randomUUID } from 'node:crypto'
 import { findRoutes } from '../../src/rest/paths.ts'
 import type { Route } from '../../src/rest/route.ts'
 import type { TestApp } from './app.ts'
-import { agreements, type Site } from './faces-table.ts'
+import { type Agreement, agreements, type Site } from './faces-table.ts'
 import { makersOf, routeCases } from './isolation.ts'
+import { aPublicKey } from './ssh-keys.ts'
 
 export type Example = { method: string; path: string; body?: object }
 
@@ -18,6 +20,10 @@ const others: Record<string, (site: Site) => Promise<Example> | Example> = {
   'PUT /api/v0/secrets/': async ({ app, key }) => {
     await app.rest(key, 'POST', '/secrets/', { key: 'A', value: 'x' })
     return { method: 'PUT', path: '/secrets/', body: { key: 'A', value: 'y' } }
+  },
+  'DELETE /api/v0/instances/{id}/ssh/{key}/': async ({ app, rentals, key }) => {
+    const { body } = await app.rest(key, 'POST', '/ssh/', { ssh_key: aPublicKey(randomUUID()) })
+    return { method: 'DELETE', path: `/instances/${await rentals.rent(key)}/ssh/${body.key.id}/` }
   },
   'GET /api/v0/machines/{id}/': async site => {
     const id = await makersOf(site.app, site.rentals).machine(site.key)
@@ -49,14 +55,6 @@ export async function exampleOf(route: Route, site: Site): Promise<Example> {
   const name = `${route.method} ${route.path}`
   const other = others[name]
   if (other) return await other(site)
-  const agreement = route.operation && agreements[route.operation]
-  if (agreement) {
-    const things = (await agreement.prepare?.(site)) ?? {}
-    const [method, path, body] = agreement.rest(things, site)
-    const pathname = path.replace(/\?.*/, '').replace(/^(?!\/api)/, '/api/v0')
-    const isOfThis = method === route.method && findRoutes([route], pathname).routes.length > 0
-    if (isOfThis) return { method, path, ...(body && { body }) }
-  }
   const asked = routeCases[name]
   if (asked) {
     const id = await makersOf(site.app, site.rentals)[asked.of](site.key)
@@ -67,6 +65,16 @@ export async function exampleOf(route: Route, site: Site): Promise<Example> {
     }
     await asked.ask({ ...site.app, rest }, site.key, id)
     return example as Example
+  }
+  const agreement = route.operation && agreements[route.operation]
+  const asksThis = ([method, path]: ReturnType<Agreement['rest']>) => {
+    const pathname = path.replace(/\?.*/, '').replace(/^(?!\/api)/, '/api/v0')
+    return method === route.method && findRoutes([route], pathname).routes.length > 0
+  }
+  // Which of an operation's routes it asks is seen without the things that it asks about.
+  if (agreement && asksThis(agreement.rest({}, site))) {
+    const [method, path, body] = agreement.rest((await agreement.prepare?.(site)) ?? {}, site)
+    return { method, path, ...(body && { body }) }
   }
   return { method: route.method, path: route.path, ...(route.method === 'GET' ? {} : { body: {} }) }
 }

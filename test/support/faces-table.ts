@@ -143,7 +143,7 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
   },
   'instances.changeBid': {
     prepare: site => anInstance(site, { price: 0.3 }),
-    rest: ({ id }) => ['PUT', `/instances/bid_price/${id}/`, { client_id: 'me', price: 0.35 }],
+    rest: ({ id }) => ['PUT', `/instances/bid_price/${id}/`, { price: 0.35 }],
     graphql: ({ id }) => `changeBid(input: { instanceId: "${id}", bidPerHour: "0.35" })`,
   },
   'instances.destroy': {

@@ -4,8 +4,12 @@ import fc, { type Arbitrary } from 'fast-check'
 import type { Route } from '../../src/rest/route.ts'
 import { routes } from '../../src/rest/routes.ts'
 import type { Document, Schema } from './document.ts'
+import type { Example } from './examples.ts'
 import { routeCases } from './isolation.ts'
 import type { Stock } from './stock.ts'
+
+/** What there is: `example` is asked of something that was made for it. */
+export type Source = { document: Document; stock: Stock; example: Example }
 
 export type Sent = {
   method: string
@@ -52,8 +56,6 @@ function valuesOf(schema: Schema, from: Source, spoilt: boolean): Arbitrary<unkn
   const fitting = fittingOf(schema, from, spoilt)
   return spoilt ? fc.oneof({ weight: 8, arbitrary: fitting }, { weight: 1, arbitrary: anything }) : fitting
 }
-
-type Source = { document: Document; stock: Stock }
 
 function fittingOf(schema: Schema, from: Source, spoilt: boolean): Arbitrary<unknown> {
   const { $ref, allOf, anyOf, items, minimum = -2, maximum = 2 ** 31, pattern } = schema
@@ -122,10 +124,15 @@ const broken: (string | Uint8Array<ArrayBuffer>)[] = [
 ]
 
 function bodiesOf(schema: Schema | undefined, from: Source): Arbitrary<Sent['body']> {
-  const written = (spoilt: boolean) => fittingOf(schema ?? {}, from, spoilt).map(value => JSON.stringify(value))
+  const written = (spoilt: boolean) => fittingOf(schema ?? {}, from, spoilt)
+  const alone = fc.constant<unknown>(from.example.body)
+  const beside = fc.tuple(fc.boolean().chain(written), fc.constantFrom('before', 'after')).map(([given, place]) => {
+    const [more, own] = [typeof given === 'object' ? given : {}, from.example.body]
+    return place === 'before' ? { ...more, ...own } : { ...own, ...more }
+  })
   return fc.oneof(
-    { weight: 5, arbitrary: written(false) },
-    { weight: 4, arbitrary: written(true) },
+    { weight: 1, arbitrary: alone.map(body => JSON.stringify(body)) },
+    { weight: 8, arbitrary: fc.oneof(beside, written(false), written(true)).map(body => JSON.stringify(body)) },
     { weight: 1, arbitrary: fc.constantFrom(undefined, ...broken) },
   )
 }
@@ -166,8 +173,17 @@ function targetsOf({ method, path }: Route, from: Source): Arbitrary<string> {
           ({ name, given }) => `${encode(name)}=${encode(typeof given === 'string' ? given : JSON.stringify(given))}`,
         ),
     )
-  return fc.tuple(fc.tuple(...segments), fc.boolean(), query).map(([parts, slash, pairs]) => {
-    const pathname = parts.join('/').replace(/\/$/, '')
+  const own = new URL(from.example.path.replace(/^(?!\/api)/, '/api/v0'), 'http://berth.test')
+  const paths = fc.oneof(
+    fc.constant(own.pathname),
+    fc.tuple(...segments).map(parts => parts.join('/')),
+  )
+  const pairsOf = fc.oneof(
+    { weight: 1, arbitrary: fc.constant(own.search ? [own.search.slice(1)] : []) },
+    { weight: 3, arbitrary: query },
+  )
+  return fc.tuple(paths, fc.boolean(), pairsOf).map(([path, slash, pairs]) => {
+    const pathname = path.replace(/\/$/, '')
     return `${pathname}${slash ? '/' : ''}${pairs.length > 0 ? `?${pairs.join('&')}` : ''}`
   })
 }
