@@ -2,7 +2,6 @@
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -10,6 +9,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createHttpServer } from '../../src/http/server.ts'
 import { findRoutes } from '../../src/rest/paths.ts'
+import type { Route } from '../../src/rest/route.ts'
 import { routes } from '../../src/rest/routes.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import type { Document } from '../support/document.ts'
@@ -20,6 +20,7 @@ import { everyRoute } from '../support/requests.ts'
 
 const version = '2.55.1'
 const hasJava = spawnSync('java', ['-version']).status === 0
+if (!hasJava) process.stdout.write('There is no Java: no contract tests are made.\n')
 
 let app: TestApp
 let rentals: Rentals
@@ -104,68 +105,71 @@ function replacedIn(sent: unknown, from: unknown, to: unknown): unknown {
   return Array.isArray(sent) ? entries.map(([, value]) => value) : Object.fromEntries(entries)
 }
 
-/** Asks every route for what is there, and keeps what was asked and answered as an example. */
+/** Asks every route for what is there, with its key and with none that is known, and keeps what it answers. */
 async function writeExamples(): Promise<void> {
   await mkdir(join(folder, 'examples'))
-  for (const [name, route] of everyRoute) {
+  for (const [name, route] of everyRoute.filter(([name]) => name !== 'DELETE /api/v0/auth/apikeys/{id}/')) {
     // What takes nothing is asked without an example.
     if (route.open && !route.query) continue
     const site = await newSite()
     const example = await exampleOf(route, site)
-    const { pathname, searchParams } = new URL(example.path.replace(/^(?!\/api)/, '/api/v0'), 'http://berth.test')
-    const response = await app.fetch(
-      new Request(`http://berth.test${pathname}?${searchParams}`, {
-        method: example.method,
-        headers: { authorization: `Bearer ${site.key}`, 'content-type': 'application/json' },
-        ...(example.body && { body: JSON.stringify(example.body) }),
-      }),
-    )
-    const text = await response.text()
-    const documented = route.body ?? route.documentedBody
     examples.set(name, { example, site })
-    const written = {
-      'http-request': {
-        method: example.method,
-        path: route.path.endsWith('/') ? pathname.replace(/\/?$/, '/') : pathname,
-        ...(searchParams.size > 0 && { query: Object.fromEntries(searchParams) }),
-        ...(route.open ? {} : { headers: { Authorization: `Bearer ${key}` } }),
-        ...(documented && { body: example.body ?? {} }),
-      },
-      'http-response': {
-        status: response.status,
-        headers: { 'Content-Type': response.headers.get('content-type') },
-        body: readJson(text),
-      },
-    }
-    await writeFile(join(folder, 'examples', `${route.operationId}.json`), JSON.stringify(written))
+    if (!route.open) await writeExample(`${route.operationId}-denied`, route, example, 'nobody', 'nobody')
+    await writeExample(route.operationId, route, example, site.key, key)
   }
+}
+
+/** `asked`: the key that it is asked with; `written`: the one that the program is to ask it with. */
+async function writeExample(name: string, route: Route, example: Example, asked: string, written: string) {
+  const { pathname, searchParams } = new URL(example.path.replace(/^(?!\/api)/, '/api/v0'), 'http://berth.test')
+  const { method, body } = example
+  const request = new Request(`http://berth.test${pathname}?${searchParams}`, {
+    method,
+    headers: { authorization: `Bearer ${asked}`, 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  const response = await app.fetch(request)
+  const sent = {
+    method,
+    path: pathname.replace(/\/?$/, '/'),
+    ...(searchParams.size > 0 && { query: Object.fromEntries(searchParams) }),
+    ...(route.open ? {} : { headers: { Authorization: `Bearer ${written}` } }),
+    ...((route.body ?? route.documentedBody) && { body: body ?? {} }),
+  }
+  const answered = { status: response.status, body: readJson(await response.text()) }
+  const file = JSON.stringify({ 'http-request': sent, 'http-response': answered })
+  await writeFile(join(folder, 'examples', `${name}.json`), file)
+}
+
+/** The document for the program: its examples are ours, and what is not offered is never a success. */
+function simplified(document: Document): unknown {
+  for (const [, route] of everyRoute.filter(([, { failures }]) => failures?.some(({ status }) => status === 501))) {
+    delete document.paths[route.path]?.[route.method.toLowerCase()]?.responses['200']
+  }
+  // What it infers of a description of schemas is wrong, and a text as JSON it takes for one with quotes.
+  delete document.paths['/api/v0/openapi.json']
+  delete document.paths['/api/v0/auth/apikeys/{id}/']?.['delete']
+  return JSON.parse(JSON.stringify(document, (name, value) => (name === 'examples' ? undefined : value)))
 }
 
 it.skipIf(!hasJava)('finds nothing that is not as documented', async () => {
   await writeExamples()
-  const document: Document = (await app.rest(undefined, 'GET', '/openapi.json')).body
-  await writeFile(
-    join(folder, 'openapi.json'),
-    JSON.stringify(document, (name, value) => (name === 'examples' ? undefined : value)),
-  )
+  const { body: document } = await app.rest(undefined, 'GET', '/openapi.json')
+  await writeFile(join(folder, 'openapi.json'), JSON.stringify(simplified(document)))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const args = ['-jar', jar(), 'test', 'openapi.json', '--examples=examples', `--testBaseURL=${url}`, '--timeout=60']
-  const env = {
-    ...process.env,
-    bearer: key,
-    api_key: key,
-    SPECMATIC_GENERATIVE_TESTS: 'true',
-    MAX_TEST_REQUEST_COMBINATIONS: '20',
-  }
-  const child = spawn('java', [...args, '--junitReportDir=report'], { cwd: folder, env })
+  // Without the tests that it makes up by itself: it takes whatever is well formed for something that can be done.
+  const child = spawn('java', args, { cwd: folder, env: { ...process.env, bearer: key, api_key: key } })
   let output = ''
-  for (const stream of [child.stdout, child.stderr])
+  for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', text => {
       output += text
-      appendFileSync('/work/h/spec/out.log', text)
     })
+  }
   await once(child, 'close')
   const [, ran, failed] = /Tests run: (\d+), Successes: \d+, Failures: (\d+)/.exec(output) ?? []
-  process.stdout.write(`${ran} contract tests, ${failed} failed\n`)
-  expect(failed).toBe('0')
+  process.stdout.write(`${ran} contract tests, of which ${failed} failed\n`)
+  const failures = output.split('\n').filter(line => line.includes('has FAILED'))
+  expect([failures, failed]).toEqual([[], '0'])
+  expect(Number(ran)).toBeGreaterThanOrEqual(examples.size)
 })
