@@ -47,7 +47,12 @@ export const apiKeyRoutes: Route[] = [
       permissions: z
         .unknown()
         .optional()
-        .meta({ ...z.toJSONSchema(permissionsSchema, { io: 'input' }), $schema: undefined, id: undefined })
+        .meta({
+          ...z.toJSONSchema(permissionsSchema, { io: 'input' }),
+          $schema: undefined,
+          $defs: undefined,
+          id: undefined,
+        })
         .describe('What it may do. Everything, when absent or null; {"api": {}} is nothing.'),
     }),
     repeatable: true,

@@ -84,6 +84,10 @@ it('names what several operations share once', () => {
   )
 })
 
+it('has all that is named in one place', () => {
+  expect(JSON.stringify(document).includes('"$defs"')).toBe(false)
+})
+
 it('says of a route what its schemas and failures say', async () => {
   const part = route({
     method: 'PUT',

@@ -293,11 +293,16 @@ describe('a request that offers another protocol', () => {
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
   })
 
-  it('has its body read', async () => {
-    const body = JSON.stringify({ limit: 1 })
-    const head = `POST /api/v0/bundles/ HTTP/1.1\r\nHost: a\r\n${h2c}Authorization: Bearer ${renter}\r\n`
+  it.each([
+    ['POST', '/bundles/', { limit: 1 }, /^HTTP\/1.1 200 .*"offers":\[/s],
+    ['PUT', '/search/asks', { q: { limit: 1 } }, /^HTTP\/1.1 200 .*"offers":\[/s],
+    ['PUT', '/secrets/', { key: 'A' }, /^HTTP\/1.1 400 .*Both 'key' and 'value'/s],
+    ['DELETE', '/secrets/', { key: 'NONE' }, /^HTTP\/1.1 400 .*Environment variable not found/s],
+  ])('has its body read: %s %s', async (method, path, wish, expected) => {
+    const body = JSON.stringify(wish)
+    const head = `${method} /api/v0${path} HTTP/1.1\r\nHost: a\r\n${h2c}Authorization: Bearer ${renter}\r\n`
     const answer = await send(`${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
-    expect(answer).toMatch(/^HTTP\/1.1 200 .*"offers":\[/s)
+    expect(answer).toMatch(expected)
   })
 
   it('is followed by others on its connection', async () => {
