@@ -115,6 +115,39 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
     rest: ({ id }) => ['DELETE', `/auth/apikeys/${id}/`],
     graphql: ({ id }) => `revokeApiKey(input: { id: "${id}" })`,
   },
+  'billing.ledger': {
+    reads: true,
+    rest: () => ['GET', '/api/v1/invoices/'],
+    graphql: () => '{ viewer { ledger(first: 25) { nodes { id amount postedAt } } } }',
+    ofRest: ({ results }) => results.map((row: Answer) => [row.metadata.invoice_id, -row.amount, row.end]),
+    ofGraphql: ({ viewer }) =>
+      viewer.ledger.nodes.map((node: Answer) => [plain(node.id), Number(node.amount), seconds(node.postedAt)]),
+  },
+  'billing.usage': {
+    reads: true,
+    // Something that has cost something, on a day of which both are asked.
+    prepare: async site => {
+      const { app } = site
+      await aRunningInstance(site)
+      app.clock.advance(60_000)
+      const now = app.clock.now().getTime()
+      return { id: now - (now % 86_400_000) }
+    },
+    rest: ({ id = 0 }) => {
+      const day = Number(id) / 1000
+      return ['GET', `/charges/?select_filters={"day":{"gte":${day},"lte":${day}}}`]
+    },
+    graphql: ({ id = 0 }) => {
+      const [from, to] = [0, 86_400_000].map(ms => new Date(Number(id) + ms).toISOString())
+      return `{ viewer { usage(from: "${from}", to: "${to}", groupBy: [INSTANCE]) { buckets { groups { instanceId cost } } } } }`
+    },
+    ofRest: ({ results }) => results.map((row: Answer) => [row.source, row.amount]),
+    ofGraphql: ({ viewer }) =>
+      viewer.usage.buckets[0].groups.map((group: Answer) => [
+        `instance-${plain(group.instanceId)}`,
+        Number(group.cost),
+      ]),
+  },
   'events.list': {
     reads: true,
     prepare: anInstance,
