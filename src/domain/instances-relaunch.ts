@@ -3,6 +3,7 @@
 
 import { DomainError, type Issue, invalidInput } from './errors.ts'
 import { type Instance, isFinal, type LaunchConfig, neverAgain } from './instances.ts'
+import type { Restart } from './instances-restart.ts'
 import type { LaunchSources, LaunchWish } from './launch.ts'
 import { emptyEnvironment, printPort } from './launch-env.ts'
 import { settleLaunch } from './launch-merge.ts'
@@ -29,6 +30,14 @@ export function relaunch(kept: Relaunchable, template: LaunchWish | undefined, r
   const { image, mode, lab, directory, args, env, ports, hostname, onStart, registry } = launch
   const sources = template ? launch.sources : sourcesOf(launch.sources, kept.launch.sources)
   return { launch: { image, mode, lab, directory, args, env, ports, hostname, onStart, sources }, registry }
+}
+
+/**
+ * How it starts anew when that is changed. A container that has not run yet may be under way, made of what it was before:
+ * nothing is lost when it is made anew.
+ */
+export function restartFor(recycle: boolean, hasRun: boolean, restart: Restart | null): Restart | null {
+  return recycle || !hasRun || restart === 'anew' ? 'recycle' : restart
 }
 
 function wishOf({ launch, registry, diskMb }: Relaunchable): LaunchWish {

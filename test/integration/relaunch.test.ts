@@ -47,6 +47,25 @@ async function specOf(id: number) {
   return spec
 }
 
+/** Lets another gateway work, to which something happens within the first call of its driver. */
+async function changingWithin(verb: 'ensure' | 'observe', happen: () => Promise<unknown>) {
+  let happened = 0
+  const gateway = openGateway({
+    ...{ url: app.database.url, now: app.clock.now },
+    between: provider => ({
+      ...provider,
+      async [verb](...call: [never, never]) {
+        happened += 1
+        if (happened === 1) await happen()
+        return await provider[verb](...call)
+      },
+    }),
+  })
+  await gateway.idle()
+  await gateway.close()
+  expect(happened).toBeGreaterThan(0)
+}
+
 const lastEvents = async (id: number, count: number) =>
   (await app.sql(
     `SELECT type, before, after FROM events WHERE instance_id = ${id} ORDER BY id DESC LIMIT ${count}`,
@@ -102,6 +121,46 @@ describe('a change of what an instance is made of', () => {
     await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
     await rentals.settle()
     expect(await madeOf(id)).toMatchObject({ image: 'alpine:3' })
+  })
+
+  it.each([[true], [false]])(
+    'takes effect also while its first container is being made of what it was before (recycle: %s)',
+    async recycle => {
+      const id = await rentals.rent(key)
+      await changingWithin('ensure', () => change(id, { image: 'alpine:3', recycle }))
+      await rentals.settle()
+      expect(await madeOf(id)).toMatchObject({ image: 'alpine:3' })
+      const [row] = await app.sql(`SELECT status, restart FROM instances WHERE id = ${id}`)
+      expect(row).toEqual({ status: 'running', restart: null })
+    },
+  )
+
+  it('takes effect also while its container is being made anew of what it was before', async () => {
+    const id = await rentals.rentTo(key, 'running')
+    await app.rest(key, 'PUT', `/instances/recycle/${id}/`, {})
+    await app.idle()
+    app.clock.advance(30_000)
+    await changingWithin('ensure', () => change(id, { image: 'alpine:3' }))
+    await rentals.settle()
+    expect(await madeOf(id)).toMatchObject({ image: 'alpine:3' })
+  })
+
+  it('takes effect the next time where it has just come up', async () => {
+    const id = await rentals.rentTo(key, 'running')
+    const old = await madeOf(id)
+    app.clock.advance(61_000)
+    await changingWithin('observe', () => change(id, { image: 'alpine:3' }))
+    await rentals.settle()
+    expect(await madeOf(id)).toEqual(old)
+  })
+
+  it('begins to pull anew where it has not run yet', async () => {
+    const id = await rentals.rent(key, { image: 'simulated/slow-pull:1200' })
+    await app.idle()
+    expect((await rentals.read(key, id)).actual_status).toBe('loading')
+    expect((await change(id, { image: 'ubuntu' })).body).toEqual({ success: true })
+    await rentals.settle()
+    expect(await rentals.read(key, id)).toMatchObject({ actual_status: 'running', image_uuid: 'ubuntu' })
   })
 
   it('to another template keeps the mode, the ports and the disk, and takes the rest', async () => {
