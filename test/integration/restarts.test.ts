@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { instanceApiKey } from '../../src/services/api-keys-identity.ts'
 import { createSecrets } from '../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../support/app.ts'
+import { openGateway } from '../support/gateways.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
 
 let app: TestApp
@@ -212,6 +213,33 @@ describe('a recycle', () => {
     await rentals.settle()
     expect(await containerOf(id)).toBeUndefined()
     expect((await rowOf(id))['removed_at']).not.toBeNull()
+  })
+})
+
+describe('what its machine does not do', () => {
+  it.each<[Verb, 'stop' | 'remove']>([
+    ['reboot', 'stop'],
+    ['recycle', 'stop'],
+    ['recycle', 'remove'],
+  ])('for a %s (%s) ends the instance, and does not keep its GPUs for ever', async (verb, call) => {
+    const id = await rentals.rentTo(key, 'running')
+    const broken = openGateway({
+      ...{ url: app.database.url, now: app.clock.now },
+      between: provider => ({ ...provider, [call]: () => Promise.reject(new Error('It cannot.')) }),
+    })
+    await restart(key, verb, { id: `ins_${id}` })
+    const work = async (minutes: number) => {
+      for (let minute = 0; minute < minutes; minute += 1) {
+        await broken.idle()
+        app.clock.advance(60_000)
+      }
+    }
+    await work(29)
+    expect(await rowOf(id)).toMatchObject({ reason_code: 'MACHINE_ERROR', holds: expect.anything() })
+    await work(5)
+    await broken.close()
+    expect(await rowOf(id)).toMatchObject({ status: 'exited', reason_code: 'START_TIMEOUT', holds: null })
+    expect(await rateOf(id)).toBe(0)
   })
 })
 

@@ -263,6 +263,35 @@ describe('what is to be made anew', () => {
   })
 })
 
+describe('what is to be started anew and never comes to it', () => {
+  const limitMs = limits.startTimeoutMs
+  const refusedMs = (status: 'loading' | 'stopping', ms: number) =>
+    status === 'loading' ? { status, loadingMs: ms } : { status, stoppingMs: ms }
+
+  it.each<['reboot' | 'recycle' | null, 'loading' | 'stopping', Truth['state']]>([
+    ['reboot', 'stopping', 'running'],
+    ['reboot', 'stopping', 'stopping'],
+    ['recycle', 'stopping', 'running'],
+    ['recycle', 'loading', 'stopped'],
+    ['recycle', 'loading', 'preparing'],
+    [null, 'stopping', 'stopping'],
+  ])('by a %s, and is called %s while it is %s, ends by the limit of what loads', (restart, status, state) => {
+    const truth = { state, sshKeys: ['a'] } as Truth
+    const waits = aWish({ hasRun: true, refused: true, restart })
+    const ended = { steps: [], status: 'exited', reason: { code: 'START_TIMEOUT' } }
+    expect(plan({ ...waits, ...refusedMs(status, limitMs) }, truth)).toMatchObject(ended)
+    expect(plan({ ...waits, ...refusedMs(status, limitMs - 1) }, truth).status).toBe(status)
+  })
+
+  it('goes on when it is down at last, however late', () => {
+    const wish = aWish({ status: 'stopping', hasRun: true, stoppingMs: limitMs })
+    const stopped: Truth = { state: 'stopped', sshKeys: ['a'] }
+    expect(plan({ ...wish, restart: 'reboot' }, stopped)).toMatchObject({ status: 'stopping', restart: null })
+    expect(plan({ ...wish, restart: 'recycle' }, stopped)).toMatchObject({ steps: ['remove'], status: 'loading' })
+    expect(plan(wish, stopped)).toMatchObject({ steps: ['start'], status: 'loading' })
+  })
+})
+
 describe('what is to be stopped', () => {
   const wish = aWish({ targetState: 'stopped', status: 'running', hasRun: true })
 
