@@ -63,6 +63,20 @@ const rateOf = async (id: number) => {
   return Number((row as { rate_nanos: string }).rate_nanos)
 }
 
+/** Asks again at every look of what is not up yet; how it was called then. */
+async function untilItRuns(id: number, ask: () => Promise<void>): Promise<Set<unknown>> {
+  const seen = new Set()
+  for (let looks = 0; looks < 100; looks += 1) {
+    await app.idle()
+    const { status } = await rowOf(id)
+    if (status === 'running') return seen
+    seen.add(status)
+    await ask()
+    app.clock.advance(1_000)
+  }
+  throw new Error('It did not come up again.')
+}
+
 describe('a reboot', () => {
   it('stops and starts the same container, and keeps its GPUs, its ports and its disk', async () => {
     const id = await rentals.rentTo(key, 'running', { runtype: 'ssh_direct', env: { '-p 8000:8000': '1' } })
@@ -102,6 +116,18 @@ describe('a reboot', () => {
     const news = await newsOf(id, events)
     expect(news.filter(line => line.startsWith('REBOOTED'))).toHaveLength(1)
     expect(news.filter(line => line.endsWith('stopping'))).toHaveLength(1)
+  })
+
+  it('is done once also when it is asked for again while it is done', async () => {
+    const id = await rentals.rentTo(key, 'running', { image: 'simulated/slow-start:20' })
+    const events = await countEvents(id)
+    await restart(key, 'reboot', { id: `ins_${id}` })
+    const seen = await untilItRuns(id, async () => {
+      expect(await app.rest(key, 'PUT', `/instances/reboot/${id}/`, {})).toMatchObject({ body: { success: true } })
+      expect(await restart(key, 'reboot', { id: `ins_${id}` })).toMatchObject({ replayed: false })
+    })
+    expect(seen).toEqual(new Set(['stopping', 'loading']))
+    expect((await newsOf(id, events)).filter(line => /REBOOTED|stopping/.test(line))).toHaveLength(2)
   })
 
   it('with an idempotency key is done once also when it is asked for again afterwards', async () => {
@@ -193,6 +219,21 @@ describe('a recycle', () => {
     app.clock.advance(650_000)
     await rentals.settle()
     expect(await rowOf(id)).toMatchObject({ status: 'running', restart: null })
+  })
+
+  it('is done once also when it is asked for again while it is done', async () => {
+    const id = await rentals.rentTo(key, 'running', { image: 'simulated/slow-pull:20' })
+    const events = await countEvents(id)
+    await restart(key, 'recycle', { id: `ins_${id}` })
+    const seen = await untilItRuns(id, async () => {
+      expect(await app.rest(key, 'PUT', `/instances/recycle/${id}/`, {})).toMatchObject({ body: { success: true } })
+      expect(await restart(key, 'recycle', { id: `ins_${id}` })).toMatchObject({ replayed: false })
+      expect(await restart(key, 'reboot', { id: `ins_${id}` })).toMatchObject({ replayed: false })
+    })
+    expect(seen).toEqual(new Set(['stopping', 'loading']))
+    const news = await newsOf(id, events)
+    expect(news.filter(line => /RECYCLED|REBOOTED/.test(line))).toHaveLength(1)
+    expect(news.filter(line => line.includes('PULLING'))).toHaveLength(1)
   })
 
   it('goes on with the log where the old container ended', async () => {
