@@ -46,9 +46,6 @@ export type Wish = {
 /** How long is waited for what may never come: for a container to come up, and for a machine to answer again. */
 export type Limits = { startTimeoutMs: number; offlineGraceMs: number }
 
-/** A stop that is not confirmed for so long speaks against the machine. */
-export const confirmMs = 5 * 60_000
-
 export type Step = 'ensure' | 'authorise' | 'start' | 'stop' | 'remove'
 
 /**
@@ -107,14 +104,15 @@ function planFinal({ status }: Wish, { state }: Seen): Plan {
  */
 function planRestart(wish: Wish, truth: Seen, limits: Limits): Plan | undefined {
   const { restart } = wish
-  const isPending = restart === 'recycle' || (restart === 'reboot' && isToRun(wish))
-  if (!isPending) return undefined
+  if (restart !== 'reboot' && restart !== 'recycle') return undefined
+  // Nothing is left of a reboot of what is to be down: when it is started again, that is all.
+  if (restart === 'reboot' && !isToRun(wish)) return { ...planStopped(wish, truth), restart: null }
   if (isToRun(wish) && (isLate(wish, limits) || (isActive(truth) && isStuck(wish, limits)))) return endLate(limits)
   const reason = restart === 'recycle' ? recycling : rebooting
   const going: Plan = { steps: [], status: 'stopping', reason, settled: false }
   if (truth.state === 'starting' || truth.state === 'running') return { ...going, steps: ['stop'] }
   if (truth.state === 'stopping') return going
-  return restart === 'recycle' ? planAnew(wish, truth, going) : planAgain(truth, going)
+  return restart === 'recycle' ? planAnew(wish, truth, going) : planAgain(wish, truth, going)
 }
 
 function planAnew(wish: Wish, { state }: Seen, going: Plan): Plan {
@@ -122,9 +120,10 @@ function planAnew(wish: Wish, { state }: Seen, going: Plan): Plan {
   return state === 'absent' ? { ...down, restart: 'anew' } : { ...down, steps: ['remove'] }
 }
 
-function planAgain({ state }: Seen, going: Plan): Plan | undefined {
-  // Still called so: what ended meanwhile by itself ended while it was to be stopped.
-  return state === 'absent' || state === 'failed' ? undefined : { ...going, restart: null }
+function planAgain({ status }: Wish, { state }: Seen, going: Plan): Plan | undefined {
+  if (state === 'absent' || state === 'failed') return undefined
+  // Called so, unless it was down before: what ended meanwhile by itself ended while it was to be stopped.
+  return { ...going, status: status === 'running' ? 'stopping' : status, restart: null }
 }
 
 function planRunning(wish: Wish, truth: Seen, limits: Limits): Plan {
@@ -232,15 +231,4 @@ function end(status: InstanceStatus, { code, message, exitCode }: Reason): Plan 
     reason: { code, message, ...(exitCode === undefined ? {} : { exitCode }) },
     settled: true,
   }
-}
-
-/**
- * Whether its machine owes an answer for too long: it may still use GPUs that it is not to use, and nobody knows. Such
- * a machine is given nothing new.
- */
-export function isUnconfirmed(wish: Wish, truth: Truth, { status }: Plan): boolean {
-  const { targetState, granted, destroyed, unreachableMs, stoppingMs } = wish
-  if (targetState === 'running' && granted && !destroyed && !isFinal(status)) return false
-  if (truth.state !== 'unreachable') return isActive(truth) && stoppingMs >= confirmMs
-  return status === 'offline' || unreachableMs >= confirmMs
 }

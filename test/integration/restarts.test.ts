@@ -63,6 +63,14 @@ const rateOf = async (id: number) => {
   return Number((row as { rate_nanos: string }).rate_nanos)
 }
 
+/** Rents on demand what another has by a bid. */
+async function rentOver(id: number): Promise<number> {
+  const [offer] = await app.sql(`SELECT o.id FROM offers o JOIN instances i USING (machine_id, first_gpu, num_gpus)
+    WHERE i.id = ${id} AND o.withdrawn_at IS NULL`)
+  const { body } = await app.rest(key, 'PUT', `/asks/${(offer as { id: number }).id}/`, { image: 'ubuntu' })
+  return body.new_contract
+}
+
 /** Asks again at every look of what is not up yet; how it was called then. */
 async function untilItRuns(id: number, ask: () => Promise<void>): Promise<Set<unknown>> {
   const seen = new Set()
@@ -144,15 +152,28 @@ describe('a reboot', () => {
     expect([await countEvents(id), await containerOf(id)]).toEqual([events, container])
   })
 
-  it('goes on after a stop that came in between, when it is started again', async () => {
-    const id = await rentals.rentTo(key, 'running')
-    await restart(key, 'reboot', { id: `ins_${id}` })
-    await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'stopped' })
+  it.each<['stop' | 'outbid', object]>([
+    ['stop', {}],
+    ['outbid', { price: 0.3 }],
+  ])('is done with a %s that comes in between, and does not come back when it is started again', async (how, body) => {
+    const offerId = await rentals.newOffer()
+    const { body: rented } = await app.rest(key, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu', ...body })
+    const id = rented.new_contract as number
     await rentals.settle()
-    expect(await rowOf(id)).toMatchObject({ status: 'stopped', reason_code: 'USER_REQUEST' })
-    await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
+    await restart(key, 'reboot', { id: `ins_${id}` })
+    const over = how === 'stop' ? id : await rentOver(id)
+    if (how === 'stop') await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'stopped' })
+    await rentals.settle()
+    const status = how === 'stop' ? 'stopped' : 'scheduling'
+    expect(await rowOf(id)).toMatchObject({ status, restart: null })
+    app.clock.advance(3_600_000)
+    await app.idle()
+    const events = await countEvents(id)
+    if (how === 'stop') await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
+    else await app.rest(key, 'DELETE', `/instances/${over}/`)
     await rentals.settle()
     expect(await rowOf(id)).toMatchObject({ status: 'running', restart: null })
+    expect((await newsOf(id, events)).filter(line => /REBOOTING|stopping/.test(line))).toEqual([])
   })
 
   it('revives what ends by itself while it is to be stopped', async () => {

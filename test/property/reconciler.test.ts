@@ -342,6 +342,8 @@ describe('planning and executing', () => {
     const mayRun = !destroyed && !isFinal(status) && targetState === 'running' && granted
     if (mayRun && truth.state === 'running' && sshKeys) expect(truth.sshKeys.toSorted()).toEqual(sshKeys.toSorted())
     if (truth.state === 'running') expect(end.restart).toBeNull()
+    // Of what has come to rest nothing is to be restarted later; what is gone may be made anew when it is started.
+    if (!destroyed && !isFinal(end.status)) expect([null, 'anew']).toContain(end.restart)
     if (destroyed) expect(truth.state).toBe('absent')
     else if (mayRun) expect(truth.state === 'running' || isFinal(end.status)).toBe(true)
     else expect(['absent', 'preparing', 'prepared', 'stopped', 'exited', 'failed']).toContain(truth.state)

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Truth } from '../../src/domain/containers.ts'
 import { finalStatuses, instanceStatuses, targetStates } from '../../src/domain/instances.ts'
-import { confirmMs, isUnconfirmed, type Plan, plan as planWithin, type Wish } from '../../src/reconciler/plan.ts'
+import { confirmMs, isUnconfirmed } from '../../src/reconciler/confirmation.ts'
+import { type Plan, plan as planWithin, type Wish } from '../../src/reconciler/plan.ts'
 
 const limits = { startTimeoutMs: 30 * 60_000, offlineGraceMs: 5 * 60_000 }
 const plan = (wish: Wish, truth: Truth): Plan => planWithin(wish, truth, limits)
@@ -222,12 +223,19 @@ describe('what is to be rebooted', () => {
   })
 
   it.each<[Partial<Wish>]>([[{ targetState: 'stopped' }], [{ granted: false }]])(
-    'is stopped like anything else when it is not to run: %j',
+    'is stopped like anything else when it is not to run, and nothing is left of it: %j',
     facts => {
-      const next = plan({ ...wish, ...facts }, { state: 'running', sshKeys: ['a'] })
-      expect(next).toEqual(plan({ ...wish, ...facts, restart: null }, { state: 'running', sshKeys: ['a'] }))
+      for (const truth of truths.filter(({ state }) => state !== 'unreachable')) {
+        const stopped = plan({ ...wish, ...facts, restart: null }, truth)
+        expect(plan({ ...wish, ...facts }, truth)).toEqual({ ...stopped, restart: null })
+      }
     },
   )
+
+  it.each(['stopped', 'scheduling'] as const)('is not called stopping where it was %s already', status => {
+    const next = plan({ ...wish, status }, { state: 'stopped', sshKeys: ['a'] })
+    expect(next).toMatchObject({ steps: [], status, restart: null, settled: false })
+  })
 })
 
 describe('what is to be made anew', () => {
