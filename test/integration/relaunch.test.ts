@@ -206,6 +206,29 @@ describe('a change of what an instance is made of', () => {
     expect((await specOf(id)).registry).toEqual({ host: 'ghcr.io', username: 'v', password: 'other' })
   })
 
+  it("keeps its account's secret variables with another template, unless that has them itself", async () => {
+    const by = await app.newKey(null, someCredit)
+    for (const name of ['HF_TOKEN', 'MODE'])
+      await app.rest(by, 'POST', '/secrets/', { key: name, value: `quiet ${name}` })
+    const id = await rentals.rent(by, { env: { OWN: '1' } })
+    await app.rest(by, 'DELETE', '/secrets/', { key: 'HF_TOKEN' })
+    const { hash } = await aTemplate(`image: "alpine:3", env: [{ name: "MODE", value: "fast" }]`, by)
+    for (const body of [
+      { template_hash_id: hash },
+      { template_hash_id: hash, env: { B: '2' } },
+      { image: 'alpine:4' },
+    ]) {
+      expect((await change(id, body, by)).status).toBe(200)
+      const { env, sources } = (await specOf(id)).launch
+      expect(env).toContainEqual({ name: 'HF_TOKEN', value: 'quiet HF_TOKEN', secret: true })
+      expect(env).toContainEqual({ name: 'MODE', value: 'fast' })
+      expect(env.map(({ name }) => name)).not.toContain('OWN')
+      expect(sources).toMatchObject({ 'env.HF_TOKEN': 'account', 'env.MODE': 'template' })
+    }
+    const [row] = await app.sql(`SELECT launch::text AS text FROM instances WHERE id = ${id}`)
+    expect((row as { text: string }).text).not.toContain('quiet')
+  })
+
   it('replaces the arguments in the mode for that', async () => {
     const id = await rentals.rent(key, { runtype: 'args', args: ['a'] })
     expect((await change(id, { args: ['b', 'c'] })).status).toBe(200)
