@@ -5,6 +5,7 @@ import type { Lease } from '../../src/services/leases.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { openGateway } from '../support/gateways.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
+import { untilBlocked, withSession } from '../support/sessions.ts'
 
 let app: TestApp
 let rentals: Rentals
@@ -227,6 +228,19 @@ describe('a change of what an instance is made of', () => {
     }
     const [row] = await app.sql(`SELECT launch::text AS text FROM instances WHERE id = ${id}`)
     expect((row as { text: string }).text).not.toContain('quiet')
+  })
+
+  it('loses nothing of what another changes at the same time', async () => {
+    const id = await rentals.rent(key)
+    await withSession(app.database.url, async session => {
+      await session.query('BEGIN')
+      await session.query(`UPDATE instances SET launch = launch || '{"onStart": "echo other"}' WHERE id = ${id}`)
+      const changing = change(id, { image: 'alpine:3' })
+      await untilBlocked(session)
+      await session.query('COMMIT')
+      expect((await changing).status).toBe(200)
+    })
+    expect(await rentals.read(key, id)).toMatchObject({ image_uuid: 'alpine:3', onstart: 'echo other' })
   })
 
   it('replaces the arguments in the mode for that', async () => {

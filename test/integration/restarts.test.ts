@@ -6,6 +6,7 @@ import { createSecrets } from '../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { openGateway } from '../support/gateways.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
+import { untilBlocked, withSession } from '../support/sessions.ts'
 
 let app: TestApp
 let rentals: Rentals
@@ -327,6 +328,20 @@ describe('what cannot be restarted', () => {
     })
     await app.idle()
     expect([await rowOf(id), await countEvents(id)]).toEqual([before, events])
+  })
+
+  it('is what somebody stops at the same time', async () => {
+    const id = await rentals.rentTo(key, 'running')
+    await withSession(app.database.url, async session => {
+      await session.query('BEGIN')
+      await session.query(`UPDATE instances SET target_state = 'stopped' WHERE id = ${id}`)
+      const rebooting = restart(key, 'reboot', { id: `ins_${id}` })
+      await untilBlocked(session)
+      await session.query('COMMIT')
+      const message = expect.stringContaining('about to be stopped')
+      expect(await rebooting).toMatchObject({ code: 'INVALID_STATE', message })
+    })
+    expect(await rowOf(id)).toMatchObject({ status: 'running', restart: null })
   })
 
   it.each<[Verb]>([['reboot'], ['recycle']])('%s of what is not there is not found', async verb => {
