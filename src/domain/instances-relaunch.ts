@@ -3,8 +3,9 @@
 
 import { DomainError, type Issue, invalidInput } from './errors.ts'
 import { type Instance, isFinal, type LaunchConfig, neverAgain } from './instances.ts'
+import type { Restart } from './instances-restart.ts'
 import type { LaunchSources, LaunchWish } from './launch.ts'
-import { emptyEnvironment, printPort } from './launch-env.ts'
+import { type EnvVar, emptyEnvironment, printPort } from './launch-env.ts'
 import { settleLaunch } from './launch-merge.ts'
 import type { Registry } from './registry.ts'
 
@@ -23,12 +24,20 @@ export function relaunch(kept: Relaunchable, template: LaunchWish | undefined, r
   const base = template ? fitted(template, kept) : wishOf(kept)
   const { diskGb, ...asked } = request
   const environment = { ...emptyEnvironment(), ...request.environment, ports: [], volumes: [] }
-  const { launch, issues } = settleLaunch(base, { ...asked, environment })
+  const { launch, issues } = settleLaunch(base, { ...asked, environment }, template ? accountsOwn(kept) : [])
   const found = [...issues, ...staying(kept, request)]
   if (found.length > 0 || !launch) throw invalidInput(found)
   const { image, mode, lab, directory, args, env, ports, hostname, onStart, registry } = launch
   const sources = template ? launch.sources : sourcesOf(launch.sources, kept.launch.sources)
   return { launch: { image, mode, lab, directory, args, env, ports, hostname, onStart, sources }, registry }
+}
+
+/**
+ * How it starts anew when that is changed. A container that has not run yet may be under way, made of what it was before:
+ * nothing is lost when it is made anew.
+ */
+export function restartFor(recycle: boolean, hasRun: boolean, restart: Restart | null): Restart | null {
+  return recycle || !hasRun || restart === 'anew' ? 'recycle' : restart
 }
 
 function wishOf({ launch, registry, diskMb }: Relaunchable): LaunchWish {
@@ -53,6 +62,11 @@ function fitted(template: LaunchWish, kept: Relaunchable): LaunchWish {
     diskGb: kept.diskMb / 1000,
     environment: { ...own, ports, hostname: own.hostname ?? hostname ?? undefined, volumes: [] },
   }
+}
+
+/** Secret variables of its account, which a template does not have, and takes from nobody. */
+function accountsOwn({ launch: { env, sources } }: Relaunchable): EnvVar[] {
+  return env.filter(({ name }) => sources[`env.${name}`] === 'account')
 }
 
 /** What is asked for and cannot be changed any more. */

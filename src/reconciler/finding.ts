@@ -4,7 +4,8 @@ import { isActive, type Truth } from '../domain/containers.ts'
 import { isFinal } from '../domain/instances.ts'
 import type { Lease } from '../services/leases.ts'
 import type { Finding } from '../services/reconciliation-record.ts'
-import { isUnconfirmed, type Limits, type Plan, type Wish } from './plan.ts'
+import { isUnconfirmed } from './confirmation.ts'
+import type { Limits, Plan, Wish } from './plan.ts'
 
 /** How soon to look again at what is changing, when the provider does not say; and at what runs, in case it ends. */
 const movingMs = 2_000

@@ -46,9 +46,6 @@ export type Wish = {
 /** How long is waited for what may never come: for a container to come up, and for a machine to answer again. */
 export type Limits = { startTimeoutMs: number; offlineGraceMs: number }
 
-/** A stop that is not confirmed for so long speaks against the machine. */
-export const confirmMs = 5 * 60_000
-
 export type Step = 'ensure' | 'authorise' | 'start' | 'stop' | 'remove'
 
 /**
@@ -70,7 +67,7 @@ export function plan(wish: Wish, truth: Truth, limits: Limits): Plan {
   if (truth.state === 'unreachable') return planUnseen(wish, limits)
   if (wish.destroyed) return planRemoval(wish, truth)
   if (isFinal(wish.status)) return planFinal(wish, truth)
-  const planned = planRestart(wish, truth)
+  const planned = planRestart(wish, truth, limits)
   if (planned) return planned
   return isToRun(wish) ? planRunning(wish, truth, limits) : planStopped(wish, truth)
 }
@@ -105,26 +102,34 @@ function planFinal({ status }: Wish, { state }: Seen): Plan {
  * What is to be started anew is down first, and what is to be made anew is gone. That it was is written before anything
  * starts, so that nothing is done twice when a gateway dies. Undefined where nothing of it is left to be done.
  */
-function planRestart(wish: Wish, { state }: Seen): Plan | undefined {
-  const recycles = wish.restart === 'recycle'
-  if (!recycles && !(wish.restart === 'reboot' && isToRun(wish))) return undefined
-  const reason = recycles ? recycling : rebooting
+function planRestart(wish: Wish, truth: Seen, limits: Limits): Plan | undefined {
+  const { restart } = wish
+  if (restart !== 'reboot' && restart !== 'recycle') return undefined
+  // Nothing is left of a reboot of what is to be down: when it is started again, that is all.
+  if (restart === 'reboot' && !isToRun(wish)) return { ...planStopped(wish, truth), restart: null }
+  if (isToRun(wish) && (isLate(wish, limits) || (isActive(truth) && isStuck(wish, limits)))) return endLate(limits)
+  const reason = restart === 'recycle' ? recycling : rebooting
   const going: Plan = { steps: [], status: 'stopping', reason, settled: false }
-  if (state === 'starting' || state === 'running') return { ...going, steps: ['stop'] }
-  if (state === 'stopping') return going
-  if (recycles) {
-    const down: Plan = { ...going, ...(isToRun(wish) ? { status: 'loading' } : rest(wish)) }
-    return state === 'absent' ? { ...down, restart: 'anew' } : { ...down, steps: ['remove'] }
-  }
-  // Still called so: what ended meanwhile by itself ended while it was to be stopped.
-  return state === 'absent' || state === 'failed' ? undefined : { ...going, restart: null }
+  if (truth.state === 'starting' || truth.state === 'running') return { ...going, steps: ['stop'] }
+  if (truth.state === 'stopping') return going
+  return restart === 'recycle' ? planAnew(wish, truth, going) : planAgain(wish, truth, going)
+}
+
+function planAnew(wish: Wish, { state }: Seen, going: Plan): Plan {
+  const down: Plan = { ...going, ...(isToRun(wish) ? { status: 'loading' } : rest(wish)) }
+  return state === 'absent' ? { ...down, restart: 'anew' } : { ...down, steps: ['remove'] }
+}
+
+function planAgain({ status }: Wish, { state }: Seen, going: Plan): Plan | undefined {
+  if (state === 'absent' || state === 'failed') return undefined
+  // Called so, unless it was down before: what ended meanwhile by itself ended while it was to be stopped.
+  return { ...going, status: status === 'running' ? 'stopping' : status, restart: null }
 }
 
 function planRunning(wish: Wish, truth: Seen, limits: Limits): Plan {
-  const late = wish.status === 'loading' && wish.loadingMs >= limits.startTimeoutMs
+  const late = isLate(wish, limits)
   const load = (steps: Step[], reason: Reason): Plan => ({ steps, status: 'loading', reason, settled: false })
-  const toLoad = (steps: Step[], reason: Reason) =>
-    late ? end('exited', neverUp(limits.startTimeoutMs)) : load(steps, reason)
+  const toLoad = (steps: Step[], reason: Reason) => (late ? endLate(limits) : load(steps, reason))
   // What can start is tried at least once, also when nobody looked for long.
   const toStart = (container: { sshKeys: string[] }) =>
     (wish.refused ? toLoad : load)(nextToStart(wish, container), starting)
@@ -145,12 +150,26 @@ function planRunning(wish: Wish, truth: Seen, limits: Limits): Plan {
       return { ...runs, settled: known, ...(wish.restart && { restart: null }) }
     }
     case 'stopping':
+      if (isStuck(wish, limits)) return endLate(limits)
       return { steps: [], status: 'stopping', reason: restarting, settled: false }
     case 'exited':
       return endedWhileDown(wish) ? toStart(truth) : end('exited', exited(truth.exitCode))
     case 'failed':
       return end('exited', truth)
   }
+}
+
+/** What is to run has its GPUs meanwhile, for nothing: it does not load for ever, and does not go down for ever. */
+function isLate({ status, loadingMs }: Wish, { startTimeoutMs }: Limits): boolean {
+  return status === 'loading' && loadingMs >= startTimeoutMs
+}
+
+function isStuck({ status, stoppingMs }: Wish, { startTimeoutMs }: Limits): boolean {
+  return status === 'stopping' && stoppingMs >= startTimeoutMs
+}
+
+function endLate({ startTimeoutMs }: Limits): Plan {
+  return end('exited', neverUp(startTimeoutMs))
 }
 
 /** What has run should be there, unless it was removed to be made anew. */
@@ -212,15 +231,4 @@ function end(status: InstanceStatus, { code, message, exitCode }: Reason): Plan 
     reason: { code, message, ...(exitCode === undefined ? {} : { exitCode }) },
     settled: true,
   }
-}
-
-/**
- * Whether its machine owes an answer for too long: it may still use GPUs that it is not to use, and nobody knows. Such
- * a machine is given nothing new.
- */
-export function isUnconfirmed(wish: Wish, truth: Truth, { status }: Plan): boolean {
-  const { targetState, granted, destroyed, unreachableMs, stoppingMs } = wish
-  if (targetState === 'running' && granted && !destroyed && !isFinal(status)) return false
-  if (truth.state !== 'unreachable') return isActive(truth) && stoppingMs >= confirmMs
-  return status === 'offline' || unreachableMs >= confirmMs
 }

@@ -25,10 +25,11 @@ export const instanceRelaunchRoutes: Route[] = [
     tag: 'Instances',
     summary: 'Change what an instance is made of',
     about:
-      'What its container is made of the next time that it is made: at once with recycle, else when it is recycled, and at its first start where it has none yet. Its rows tell so from now on. The launch mode, the ports, the volumes and the size of the disk stay as they were rented, whatever a template says.',
+      'What its container is made of the next time that it is made: at once with recycle, or where it has not run yet, else when it is recycled. Its rows tell so from now on. The launch mode, the ports, the volumes and the size of the disk stay as they were rented, whatever a template says; secret variables of the account stay where the template has none of the same name.',
     operation: 'instances.changeLaunch',
     params: instanceParams,
     body: relaunchBody,
+    countsTwice: true,
     result: done,
     failures: [
       noSuchInstance,

@@ -28,10 +28,11 @@ function restartRoute(kind: RestartKind, summary: string, about: string): Route 
     operationId: `${kind}Instance`,
     tag: 'Instances',
     summary,
-    about: `${about} Asked again before it is done, it is done once.`,
+    about: `${about} Asked again before it runs again, it is done once.`,
     operation: `instances.${kind}`,
     params: instanceParams,
     repeatable: true,
+    countsTwice: true,
     result: z.union([done, refused]),
     failures: [noSuchInstance, ...repeated],
     answer: async ({ services, actor, params: { id }, idempotencyKey }) => {

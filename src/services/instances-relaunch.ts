@@ -3,14 +3,14 @@ import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { DomainError, notFound } from '../domain/errors.ts'
 import type { InstanceStatus, LaunchConfig } from '../domain/instances.ts'
-import { type Relaunchable, relaunch } from '../domain/instances-relaunch.ts'
+import { type Relaunchable, relaunch, restartFor } from '../domain/instances-relaunch.ts'
+import type { Restart } from '../domain/instances-restart.ts'
 import type { LaunchWish } from '../domain/launch.ts'
 import { joinSecrets, partSecrets } from '../domain/launch-env.ts'
 import type { Registry } from '../domain/registry.ts'
 import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
-import { askRestart } from './instances-restart.ts'
 import { openJson, sealJson } from './secrets.ts'
 import { visible } from './templates.ts'
 import { templateFor } from './templates-rent.ts'
@@ -35,22 +35,23 @@ export function relaunchServices({ database, now, secrets }: Deps) {
       const at = now()
       await transaction(database.pool, async tx => {
         const template = await templateOf(tx, actor, wish)
-        const { templateHash, ...kept } = await lock(tx, actor, id)
+        const { templateHash, restart, hasRun, ...kept } = await lock(tx, actor, id)
         const { launch, registry } = relaunch(kept, template?.launch, wish.launch)
         const { env, secrets: values } = partSecrets(launch.env)
         await tx.rows(sql`
           UPDATE instances SET launch = ${JSON.stringify({ ...launch, env })}::jsonb,
             registry_login = ${sealJson(secrets, registry)}::bytea, secret_env = ${sealJson(secrets, values)}::bytea,
             template_id = coalesce(${template?.id ?? null}::int, template_id),
-            template_hash = coalesce(${template?.hash ?? null}, template_hash)
+            template_hash = coalesce(${template?.hash ?? null}, template_hash),
+            restart = ${restartFor(wish.recycle, hasRun, restart)}::restart, generation = generation + 1, due_at = ${at}
           WHERE id = ${id}`)
         const { accountId, apiKeyId } = actor
         const before = { image: kept.launch.image, templateHash }
         const after = { image: launch.image, templateHash: template?.hash ?? templateHash }
-        const event = { type: 'INSTANCE_LAUNCH_CHANGED' as const, accountId, apiKeyId, instanceId: id }
-        await recordEvents(tx, [{ ...event, before, after, reason: 'USER_REQUEST' }], at)
-        // What was never made will be made of this.
-        if (wish.recycle && kept.status !== 'created') await askRestart(tx, actor, id, 'recycle', at)
+        const about = { accountId, apiKeyId, instanceId: id, reason: 'USER_REQUEST' as const }
+        const changed = { type: 'INSTANCE_LAUNCH_CHANGED' as const, ...about, before, after }
+        const recycled = wish.recycle ? [{ type: 'INSTANCE_RECYCLED' as const, ...about }] : []
+        await recordEvents(tx, [changed, ...recycled], at)
       })
     },
   }
@@ -73,16 +74,19 @@ export function relaunchServices({ database, now, secrets }: Deps) {
     tx: Transaction,
     { accountId }: Actor,
     id: bigint,
-  ): Promise<Relaunchable & { templateHash: string | null }> {
+  ): Promise<Relaunchable & { templateHash: string | null; restart: Restart | null; hasRun: boolean }> {
     const [row] = await tx.rows(sql`
-      SELECT status, launch, registry_login, secret_env, disk_mb, template_hash FROM instances
+      SELECT status, launch, registry_login, secret_env, disk_mb, template_hash, restart, started_at IS NOT NULL FROM instances
       WHERE id = ${id} AND account_id = ${accountId} AND destroyed_at IS NULL FOR NO KEY UPDATE`)
     if (!row) throw notFound('Instance', id)
-    const [status, config, login, secretEnv, diskMb, templateHash] = row as [
-      ...[InstanceStatus, LaunchConfig, Buffer | null, Buffer | null, number, string | null],
+    const [status, config, login, secretEnv, diskMb, ...standing] = row as [
+      ...[InstanceStatus, LaunchConfig, Buffer | null, Buffer | null, number],
+      ...[string | null, Restart | null, boolean],
     ]
+    const [templateHash, restart, hasRun] = standing
     const values = openJson<Record<string, string>>(secrets, secretEnv) ?? {}
     const launch = { ...config, env: joinSecrets(config.env, values) }
-    return { id, status, launch, registry: openJson<Registry>(secrets, login) ?? undefined, diskMb, templateHash }
+    const registry = openJson<Registry>(secrets, login) ?? undefined
+    return { id, status, launch, registry, diskMb, templateHash, restart, hasRun }
   }
 }

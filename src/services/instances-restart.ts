@@ -44,7 +44,7 @@ export function restartServices(deps: Deps) {
 }
 
 /** Writes what is asked; the reconciler does it. Nothing of what the market gave is changed, so no machine is taken. */
-export async function askRestart(
+async function askRestart(
   tx: Transaction,
   { accountId, apiKeyId }: Actor,
   id: bigint,
@@ -52,11 +52,11 @@ export async function askRestart(
   at: Date,
 ): Promise<void> {
   const [row] = await tx.rows(sql`
-    SELECT target_state, status, interruptible, restart FROM instances
+    SELECT target_state, status, interruptible, restart, started_at IS NOT NULL FROM instances
     WHERE id = ${id} AND account_id = ${accountId} AND destroyed_at IS NULL FOR NO KEY UPDATE`)
   if (!row) throw notFound('Instance', id)
-  const [targetState, status, interruptible, restart] = row
-  const asked = applyRestart({ id, targetState, status, interruptible, restart } as Restartable, kind)
+  const [targetState, status, interruptible, restart, hasRun] = row
+  const asked = applyRestart({ id, targetState, status, interruptible, restart, hasRun } as Restartable, kind)
   if (!asked) return
   await tx.rows(sql`
     UPDATE instances SET restart = ${asked}::restart, generation = generation + 1, due_at = ${at} WHERE id = ${id}`)

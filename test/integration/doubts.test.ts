@@ -102,6 +102,21 @@ it.each([
   expect(answer).toMatchObject(doubt)
 })
 
+it.each<[string, string, object]>([
+  ['reboot', 'restart', {}],
+  ['recycle', 'restart', {}],
+  ['update_template', 'launch', { image: 'alpine', recycle: true }],
+])('%s says so too', async (verb, column, body) => {
+  const id = await rentals.rentTo(key, 'running')
+  await app.sql(`
+    CREATE CONSTRAINT TRIGGER lose_restart AFTER UPDATE OF ${column} ON instances DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION lose_all()`)
+  const answer = await app.rest(key, 'PUT', `/instances/${verb}/${id}/`, body)
+  await app.sql('DROP TRIGGER lose_restart ON instances')
+  expect(answer).toMatchObject(doubt)
+  expect(answer.headers.get('retry-after')).toBeNull()
+})
+
 it('what can be repeated says that it can', async () => {
   const id = await rentals.rent(key)
   await app.sql(`

@@ -5,6 +5,7 @@ import type { Lease } from '../../src/services/leases.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { openGateway } from '../support/gateways.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
+import { untilBlocked, withSession } from '../support/sessions.ts'
 
 let app: TestApp
 let rentals: Rentals
@@ -45,6 +46,25 @@ async function specOf(id: number) {
   const spec = await gateway.reconciliation.specOf({ instanceId: BigInt(id) } as Lease)
   await gateway.close()
   return spec
+}
+
+/** Lets another gateway work, to which something happens within the first call of its driver. */
+async function changingWithin(verb: 'ensure' | 'observe', happen: () => Promise<unknown>) {
+  let happened = 0
+  const gateway = openGateway({
+    ...{ url: app.database.url, now: app.clock.now },
+    between: provider => ({
+      ...provider,
+      async [verb](...call: [never, never]) {
+        happened += 1
+        if (happened === 1) await happen()
+        return await provider[verb](...call)
+      },
+    }),
+  })
+  await gateway.idle()
+  await gateway.close()
+  expect(happened).toBeGreaterThan(0)
 }
 
 const lastEvents = async (id: number, count: number) =>
@@ -104,6 +124,46 @@ describe('a change of what an instance is made of', () => {
     expect(await madeOf(id)).toMatchObject({ image: 'alpine:3' })
   })
 
+  it.each([[true], [false]])(
+    'takes effect also while its first container is being made of what it was before (recycle: %s)',
+    async recycle => {
+      const id = await rentals.rent(key)
+      await changingWithin('ensure', () => change(id, { image: 'alpine:3', recycle }))
+      await rentals.settle()
+      expect(await madeOf(id)).toMatchObject({ image: 'alpine:3' })
+      const [row] = await app.sql(`SELECT status, restart FROM instances WHERE id = ${id}`)
+      expect(row).toEqual({ status: 'running', restart: null })
+    },
+  )
+
+  it('takes effect also while its container is being made anew of what it was before', async () => {
+    const id = await rentals.rentTo(key, 'running')
+    await app.rest(key, 'PUT', `/instances/recycle/${id}/`, {})
+    await app.idle()
+    app.clock.advance(30_000)
+    await changingWithin('ensure', () => change(id, { image: 'alpine:3' }))
+    await rentals.settle()
+    expect(await madeOf(id)).toMatchObject({ image: 'alpine:3' })
+  })
+
+  it('takes effect the next time where it has just come up', async () => {
+    const id = await rentals.rentTo(key, 'running')
+    const old = await madeOf(id)
+    app.clock.advance(61_000)
+    await changingWithin('observe', () => change(id, { image: 'alpine:3' }))
+    await rentals.settle()
+    expect(await madeOf(id)).toEqual(old)
+  })
+
+  it('begins to pull anew where it has not run yet', async () => {
+    const id = await rentals.rent(key, { image: 'simulated/slow-pull:1200' })
+    await app.idle()
+    expect((await rentals.read(key, id)).actual_status).toBe('loading')
+    expect((await change(id, { image: 'ubuntu' })).body).toEqual({ success: true })
+    await rentals.settle()
+    expect(await rentals.read(key, id)).toMatchObject({ actual_status: 'running', image_uuid: 'ubuntu' })
+  })
+
   it('to another template keeps the mode, the ports and the disk, and takes the rest', async () => {
     const settings = `image: "alpine:3", mode: { jupyter: { direct: true, lab: true } }, diskGb: 50, onStart: "echo t",
       env: [{ name: "T", value: "1" }, { name: "S", value: "quiet", secret: true }], ports: [{ containerPort: 9000, hostPort: 9000 }],
@@ -145,6 +205,42 @@ describe('a change of what an instance is made of', () => {
     expect(registry).toEqual({ host: 'ghcr.io', username: 'u', password: 'quiet' })
     expect((await change(id, { image_login: '-u v -p other ghcr.io' })).status).toBe(200)
     expect((await specOf(id)).registry).toEqual({ host: 'ghcr.io', username: 'v', password: 'other' })
+  })
+
+  it("keeps its account's secret variables with another template, unless that has them itself", async () => {
+    const by = await app.newKey(null, someCredit)
+    for (const name of ['HF_TOKEN', 'MODE'])
+      await app.rest(by, 'POST', '/secrets/', { key: name, value: `quiet ${name}` })
+    const id = await rentals.rent(by, { env: { OWN: '1' } })
+    await app.rest(by, 'DELETE', '/secrets/', { key: 'HF_TOKEN' })
+    const { hash } = await aTemplate(`image: "alpine:3", env: [{ name: "MODE", value: "fast" }]`, by)
+    for (const body of [
+      { template_hash_id: hash },
+      { template_hash_id: hash, env: { B: '2' } },
+      { image: 'alpine:4' },
+    ]) {
+      expect((await change(id, body, by)).status).toBe(200)
+      const { env, sources } = (await specOf(id)).launch
+      expect(env).toContainEqual({ name: 'HF_TOKEN', value: 'quiet HF_TOKEN', secret: true })
+      expect(env).toContainEqual({ name: 'MODE', value: 'fast' })
+      expect(env.map(({ name }) => name)).not.toContain('OWN')
+      expect(sources).toMatchObject({ 'env.HF_TOKEN': 'account', 'env.MODE': 'template' })
+    }
+    const [row] = await app.sql(`SELECT launch::text AS text FROM instances WHERE id = ${id}`)
+    expect((row as { text: string }).text).not.toContain('quiet')
+  })
+
+  it('loses nothing of what another changes at the same time', async () => {
+    const id = await rentals.rent(key)
+    await withSession(app.database.url, async session => {
+      await session.query('BEGIN')
+      await session.query(`UPDATE instances SET launch = launch || '{"onStart": "echo other"}' WHERE id = ${id}`)
+      const changing = change(id, { image: 'alpine:3' })
+      await untilBlocked(session)
+      await session.query('COMMIT')
+      expect((await changing).status).toBe(200)
+    })
+    expect(await rentals.read(key, id)).toMatchObject({ image_uuid: 'alpine:3', onstart: 'echo other' })
   })
 
   it('replaces the arguments in the mode for that', async () => {

@@ -4,7 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { instanceApiKey } from '../../src/services/api-keys-identity.ts'
 import { createSecrets } from '../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../support/app.ts'
+import { openGateway } from '../support/gateways.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
+import { untilBlocked, withSession } from '../support/sessions.ts'
 
 let app: TestApp
 let rentals: Rentals
@@ -62,6 +64,28 @@ const rateOf = async (id: number) => {
   return Number((row as { rate_nanos: string }).rate_nanos)
 }
 
+/** Rents on demand what another has by a bid. */
+async function rentOver(id: number): Promise<number> {
+  const [offer] = await app.sql(`SELECT o.id FROM offers o JOIN instances i USING (machine_id, first_gpu, num_gpus)
+    WHERE i.id = ${id} AND o.withdrawn_at IS NULL`)
+  const { body } = await app.rest(key, 'PUT', `/asks/${(offer as { id: number }).id}/`, { image: 'ubuntu' })
+  return body.new_contract
+}
+
+/** Asks again at every look of what is not up yet; how it was called then. */
+async function untilItRuns(id: number, ask: () => Promise<void>): Promise<Set<unknown>> {
+  const seen = new Set()
+  for (let looks = 0; looks < 100; looks += 1) {
+    await app.idle()
+    const { status } = await rowOf(id)
+    if (status === 'running') return seen
+    seen.add(status)
+    await ask()
+    app.clock.advance(1_000)
+  }
+  throw new Error('It did not come up again.')
+}
+
 describe('a reboot', () => {
   it('stops and starts the same container, and keeps its GPUs, its ports and its disk', async () => {
     const id = await rentals.rentTo(key, 'running', { runtype: 'ssh_direct', env: { '-p 8000:8000': '1' } })
@@ -103,6 +127,18 @@ describe('a reboot', () => {
     expect(news.filter(line => line.endsWith('stopping'))).toHaveLength(1)
   })
 
+  it('is done once also when it is asked for again while it is done', async () => {
+    const id = await rentals.rentTo(key, 'running', { image: 'simulated/slow-start:20' })
+    const events = await countEvents(id)
+    await restart(key, 'reboot', { id: `ins_${id}` })
+    const seen = await untilItRuns(id, async () => {
+      expect(await app.rest(key, 'PUT', `/instances/reboot/${id}/`, {})).toMatchObject({ body: { success: true } })
+      expect(await restart(key, 'reboot', { id: `ins_${id}` })).toMatchObject({ replayed: false })
+    })
+    expect(seen).toEqual(new Set(['stopping', 'loading']))
+    expect((await newsOf(id, events)).filter(line => /REBOOTED|stopping/.test(line))).toHaveLength(2)
+  })
+
   it('with an idempotency key is done once also when it is asked for again afterwards', async () => {
     const id = await rentals.rentTo(key, 'running')
     const input = { id: `ins_${id}`, idempotencyKey: `reboot-${id}` }
@@ -117,15 +153,28 @@ describe('a reboot', () => {
     expect([await countEvents(id), await containerOf(id)]).toEqual([events, container])
   })
 
-  it('goes on after a stop that came in between, when it is started again', async () => {
-    const id = await rentals.rentTo(key, 'running')
-    await restart(key, 'reboot', { id: `ins_${id}` })
-    await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'stopped' })
+  it.each<['stop' | 'outbid', object]>([
+    ['stop', {}],
+    ['outbid', { price: 0.3 }],
+  ])('is done with a %s that comes in between, and does not come back when it is started again', async (how, body) => {
+    const offerId = await rentals.newOffer()
+    const { body: rented } = await app.rest(key, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu', ...body })
+    const id = rented.new_contract as number
     await rentals.settle()
-    expect(await rowOf(id)).toMatchObject({ status: 'stopped', reason_code: 'USER_REQUEST' })
-    await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
+    await restart(key, 'reboot', { id: `ins_${id}` })
+    const over = how === 'stop' ? id : await rentOver(id)
+    if (how === 'stop') await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'stopped' })
+    await rentals.settle()
+    const status = how === 'stop' ? 'stopped' : 'scheduling'
+    expect(await rowOf(id)).toMatchObject({ status, restart: null })
+    app.clock.advance(3_600_000)
+    await app.idle()
+    const events = await countEvents(id)
+    if (how === 'stop') await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
+    else await app.rest(key, 'DELETE', `/instances/${over}/`)
     await rentals.settle()
     expect(await rowOf(id)).toMatchObject({ status: 'running', restart: null })
+    expect((await newsOf(id, events)).filter(line => /REBOOTING|stopping/.test(line))).toEqual([])
   })
 
   it('revives what ends by itself while it is to be stopped', async () => {
@@ -194,6 +243,21 @@ describe('a recycle', () => {
     expect(await rowOf(id)).toMatchObject({ status: 'running', restart: null })
   })
 
+  it('is done once also when it is asked for again while it is done', async () => {
+    const id = await rentals.rentTo(key, 'running', { image: 'simulated/slow-pull:20' })
+    const events = await countEvents(id)
+    await restart(key, 'recycle', { id: `ins_${id}` })
+    const seen = await untilItRuns(id, async () => {
+      expect(await app.rest(key, 'PUT', `/instances/recycle/${id}/`, {})).toMatchObject({ body: { success: true } })
+      expect(await restart(key, 'recycle', { id: `ins_${id}` })).toMatchObject({ replayed: false })
+      expect(await restart(key, 'reboot', { id: `ins_${id}` })).toMatchObject({ replayed: false })
+    })
+    expect(seen).toEqual(new Set(['stopping', 'loading']))
+    const news = await newsOf(id, events)
+    expect(news.filter(line => /RECYCLED|REBOOTED/.test(line))).toHaveLength(1)
+    expect(news.filter(line => line.includes('PULLING'))).toHaveLength(1)
+  })
+
   it('goes on with the log where the old container ended', async () => {
     const id = await rentals.rentTo(key, 'running')
     const logOf = async () =>
@@ -212,6 +276,33 @@ describe('a recycle', () => {
     await rentals.settle()
     expect(await containerOf(id)).toBeUndefined()
     expect((await rowOf(id))['removed_at']).not.toBeNull()
+  })
+})
+
+describe('what its machine does not do', () => {
+  it.each<[Verb, 'stop' | 'remove']>([
+    ['reboot', 'stop'],
+    ['recycle', 'stop'],
+    ['recycle', 'remove'],
+  ])('for a %s (%s) ends the instance, and does not keep its GPUs for ever', async (verb, call) => {
+    const id = await rentals.rentTo(key, 'running')
+    const broken = openGateway({
+      ...{ url: app.database.url, now: app.clock.now },
+      between: provider => ({ ...provider, [call]: () => Promise.reject(new Error('It cannot.')) }),
+    })
+    await restart(key, verb, { id: `ins_${id}` })
+    const work = async (minutes: number) => {
+      for (let minute = 0; minute < minutes; minute += 1) {
+        await broken.idle()
+        app.clock.advance(60_000)
+      }
+    }
+    await work(29)
+    expect(await rowOf(id)).toMatchObject({ reason_code: 'MACHINE_ERROR', holds: expect.anything() })
+    await work(5)
+    await broken.close()
+    expect(await rowOf(id)).toMatchObject({ status: 'exited', reason_code: 'START_TIMEOUT', holds: null })
+    expect(await rateOf(id)).toBe(0)
   })
 })
 
@@ -237,6 +328,20 @@ describe('what cannot be restarted', () => {
     })
     await app.idle()
     expect([await rowOf(id), await countEvents(id)]).toEqual([before, events])
+  })
+
+  it('is what somebody stops at the same time', async () => {
+    const id = await rentals.rentTo(key, 'running')
+    await withSession(app.database.url, async session => {
+      await session.query('BEGIN')
+      await session.query(`UPDATE instances SET target_state = 'stopped' WHERE id = ${id}`)
+      const rebooting = restart(key, 'reboot', { id: `ins_${id}` })
+      await untilBlocked(session)
+      await session.query('COMMIT')
+      const message = expect.stringContaining('about to be stopped')
+      expect(await rebooting).toMatchObject({ code: 'INVALID_STATE', message })
+    })
+    expect(await rowOf(id)).toMatchObject({ status: 'running', restart: null })
   })
 
   it.each<[Verb]>([['reboot'], ['recycle']])('%s of what is not there is not found', async verb => {

@@ -68,7 +68,9 @@ function bench(image = 'ubuntu') {
   const signal = AbortSignal.timeout(60_000)
   const spec = { ...specOf(id), launch: { ...specOf(id).launch, image } }
   let refusals = 0
+  let refused: Verb | undefined
   const tell = async (verb: Verb, sshKeys: string[] | null = []) => {
+    if (verb === refused) throw new Refusal()
     if (refusals > 0) {
       refusals -= 1
       throw new Refusal()
@@ -83,6 +85,10 @@ function bench(image = 'ubuntu') {
     refuse: (count: number) => {
       refusals = count
     },
+    /** Every such step is refused from now on. */
+    refuseEvery: (verb: Verb) => {
+      refused = verb
+    },
   }
 }
 type Bench = ReturnType<typeof bench>
@@ -90,7 +96,8 @@ type Bench = ReturnType<typeof bench>
 function wishOf({ unreachableAt, statusChangedAt, ...facts }: Row, now: Date): Wish {
   const since = (instant: Date | null) => (instant ? now.getTime() - instant.getTime() : 0)
   const loadingMs = since(facts.status === 'loading' ? statusChangedAt : null)
-  return { ...facts, unreachableMs: since(unreachableAt), loadingMs, stoppingMs: 0 }
+  const stoppingMs = since(facts.status === 'stopping' ? statusChangedAt : null)
+  return { ...facts, unreachableMs: since(unreachableAt), loadingMs, stoppingMs }
 }
 
 function rowOf(facts: Facts, { clock }: Bench): Row {
@@ -216,11 +223,13 @@ describe('a plan', () => {
     })
   })
 
-  it('ends by its time limit only what has been loading for so long', () => {
+  it('ends by its time limit only what has been loading or going down for so long', () => {
     always((wish, _, { reason }) => {
       if (reason?.code !== 'START_TIMEOUT') return
-      expect(wish).toMatchObject({ status: 'loading', targetState: 'running', granted: true, destroyed: false })
-      expect(wish.loadingMs).toBeGreaterThanOrEqual(limits.startTimeoutMs)
+      expect(wish).toMatchObject({ targetState: 'running', granted: true, destroyed: false })
+      const { loadingMs, stoppingMs } = wish
+      const ms = { loading: loadingMs, stopping: stoppingMs }[wish.status as string]
+      expect(ms).toBeGreaterThanOrEqual(limits.startTimeoutMs)
     })
   })
 })
@@ -290,6 +299,33 @@ describe('planning and executing', () => {
     timeout,
   )
 
+  it(
+    'runs or ends, and keeps its GPUs for nothing no longer, when its machine refuses something for ever',
+    async () => {
+      const living = instanceStatuses.filter(status => !isFinal(status))
+      const wished = fc.record({
+        facts,
+        status: fc.constantFrom(...living),
+        restart: fc.constantFrom(null, 'reboot' as const, 'recycle' as const, 'anew' as const),
+      })
+      const refused = fc.constantFrom(...verbs)
+      const property = fc.asyncProperty(wished, images, pasts, refused, async (wished, image, past, verb) => {
+        const world = bench(image)
+        await liveThrough(world, past)
+        const { facts, ...others } = wished
+        let row = rowOf({ ...facts, ...others, targetState: 'running', granted: true, destroyed: false }, world)
+        world.refuseEvery(verb)
+        for (let minutes = 0; minutes < 90; minutes += 1) {
+          row = (await look(world, row)).row
+          world.clock.advance(60_000)
+        }
+        expect(row.status === 'running' || isFinal(row.status), JSON.stringify(row)).toBe(true)
+      })
+      await fc.assert(property, { seed, numRuns })
+    },
+    timeout,
+  )
+
   /** Its machine is away for some looks, and comes back. */
   async function lookInVain(world: Bench, row: Row): Promise<Row> {
     world.setOut(machineId, true)
@@ -306,6 +342,8 @@ describe('planning and executing', () => {
     const mayRun = !destroyed && !isFinal(status) && targetState === 'running' && granted
     if (mayRun && truth.state === 'running' && sshKeys) expect(truth.sshKeys.toSorted()).toEqual(sshKeys.toSorted())
     if (truth.state === 'running') expect(end.restart).toBeNull()
+    // Of what has come to rest nothing is to be restarted later; what is gone may be made anew when it is started.
+    if (!destroyed && !isFinal(end.status)) expect([null, 'anew']).toContain(end.restart)
     if (destroyed) expect(truth.state).toBe('absent')
     else if (mayRun) expect(truth.state === 'running' || isFinal(end.status)).toBe(true)
     else expect(['absent', 'preparing', 'prepared', 'stopped', 'exited', 'failed']).toContain(truth.state)

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Truth } from '../../src/domain/containers.ts'
 import { finalStatuses, instanceStatuses, targetStates } from '../../src/domain/instances.ts'
-import { confirmMs, isUnconfirmed, type Plan, plan as planWithin, type Wish } from '../../src/reconciler/plan.ts'
+import { confirmMs, isUnconfirmed } from '../../src/reconciler/confirmation.ts'
+import { type Plan, plan as planWithin, type Wish } from '../../src/reconciler/plan.ts'
 
 const limits = { startTimeoutMs: 30 * 60_000, offlineGraceMs: 5 * 60_000 }
 const plan = (wish: Wish, truth: Truth): Plan => planWithin(wish, truth, limits)
@@ -222,12 +223,19 @@ describe('what is to be rebooted', () => {
   })
 
   it.each<[Partial<Wish>]>([[{ targetState: 'stopped' }], [{ granted: false }]])(
-    'is stopped like anything else when it is not to run: %j',
+    'is stopped like anything else when it is not to run, and nothing is left of it: %j',
     facts => {
-      const next = plan({ ...wish, ...facts }, { state: 'running', sshKeys: ['a'] })
-      expect(next).toEqual(plan({ ...wish, ...facts, restart: null }, { state: 'running', sshKeys: ['a'] }))
+      for (const truth of truths.filter(({ state }) => state !== 'unreachable')) {
+        const stopped = plan({ ...wish, ...facts, restart: null }, truth)
+        expect(plan({ ...wish, ...facts }, truth)).toEqual({ ...stopped, restart: null })
+      }
     },
   )
+
+  it.each(['stopped', 'scheduling'] as const)('is not called stopping where it was %s already', status => {
+    const next = plan({ ...wish, status }, { state: 'stopped', sshKeys: ['a'] })
+    expect(next).toMatchObject({ steps: [], status, restart: null, settled: false })
+  })
 })
 
 describe('what is to be made anew', () => {
@@ -260,6 +268,35 @@ describe('what is to be made anew', () => {
     expect(plan(stopped, { state: 'absent' })).toMatchObject({ restart: 'anew', status: 'stopped' })
     const gone = plan({ ...stopped, restart: 'anew' }, { state: 'absent' })
     expect(gone).toMatchObject({ steps: [], status: 'stopped', settled: true })
+  })
+})
+
+describe('what is to be started anew and never comes to it', () => {
+  const limitMs = limits.startTimeoutMs
+  const refusedMs = (status: 'loading' | 'stopping', ms: number) =>
+    status === 'loading' ? { status, loadingMs: ms } : { status, stoppingMs: ms }
+
+  it.each<['reboot' | 'recycle' | null, 'loading' | 'stopping', Truth['state']]>([
+    ['reboot', 'stopping', 'running'],
+    ['reboot', 'stopping', 'stopping'],
+    ['recycle', 'stopping', 'running'],
+    ['recycle', 'loading', 'stopped'],
+    ['recycle', 'loading', 'preparing'],
+    [null, 'stopping', 'stopping'],
+  ])('by a %s, and is called %s while it is %s, ends by the limit of what loads', (restart, status, state) => {
+    const truth = { state, sshKeys: ['a'] } as Truth
+    const waits = aWish({ hasRun: true, refused: true, restart })
+    const ended = { steps: [], status: 'exited', reason: { code: 'START_TIMEOUT' } }
+    expect(plan({ ...waits, ...refusedMs(status, limitMs) }, truth)).toMatchObject(ended)
+    expect(plan({ ...waits, ...refusedMs(status, limitMs - 1) }, truth).status).toBe(status)
+  })
+
+  it('goes on when it is down at last, however late', () => {
+    const wish = aWish({ status: 'stopping', hasRun: true, stoppingMs: limitMs })
+    const stopped: Truth = { state: 'stopped', sshKeys: ['a'] }
+    expect(plan({ ...wish, restart: 'reboot' }, stopped)).toMatchObject({ status: 'stopping', restart: null })
+    expect(plan({ ...wish, restart: 'recycle' }, stopped)).toMatchObject({ steps: ['remove'], status: 'loading' })
+    expect(plan(wish, stopped)).toMatchObject({ steps: ['start'], status: 'loading' })
   })
 })
 

@@ -33,7 +33,7 @@ const { union: RestartInstanceResult, answer } = resultUnion(
 builder.mutationFields(t => ({
   rebootInstance: t.field({
     type: RestartInstanceResult,
-    description: `Stops the container of a running instance, and starts it again: its GPUs, ports and disk stay its own. While it is down the GPUs cost nothing. Asked again before it is done, it is done once. ${needs('instances.reboot')}`,
+    description: `Stops the container of a running instance, and starts it again: its GPUs, ports and disk stay its own. While it is down the GPUs cost nothing. Asked again before it runs again, it is done once. ${needs('instances.reboot')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: RestartInstanceInput, required: true, description: 'Which.' }) },
     resolve: (_root, { input: { id, idempotencyKey } }, { services, actor }) =>
@@ -41,7 +41,7 @@ builder.mutationFields(t => ({
   }),
   recycleInstance: t.field({
     type: RestartInstanceResult,
-    description: `Makes the container of an instance anew from its image: what is on its disk is lost, volumes stay. Its GPUs and ports stay its own, and it runs or is stopped as before. Asked again before it is done, it is done once. ${needs('instances.recycle')}`,
+    description: `Makes the container of an instance anew from its image: what is on its disk is lost, volumes stay. Its GPUs and ports stay its own, and it runs or is stopped as before. Asked again before it runs again, it is done once. ${needs('instances.recycle')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: RestartInstanceInput, required: true, description: 'Which.' }) },
     resolve: (_root, { input: { id, idempotencyKey } }, { services, actor }) =>

@@ -1,0 +1,17 @@
+import { isActive, type Truth } from '../domain/containers.ts'
+import { isFinal } from '../domain/instances.ts'
+import type { Plan, Wish } from './plan.ts'
+
+/** A stop that is not confirmed for so long speaks against the machine. */
+export const confirmMs = 5 * 60_000
+
+/**
+ * Whether its machine owes an answer for too long: it may still use GPUs that it is not to use, and nobody knows. Such
+ * a machine is given nothing new.
+ */
+export function isUnconfirmed(wish: Wish, truth: Truth, { status }: Plan): boolean {
+  const { targetState, granted, destroyed, unreachableMs, stoppingMs } = wish
+  if (targetState === 'running' && granted && !destroyed && !isFinal(status)) return false
+  if (truth.state !== 'unreachable') return isActive(truth) && stoppingMs >= confirmMs
+  return status === 'offline' || unreachableMs >= confirmMs
+}
