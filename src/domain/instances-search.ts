@@ -123,11 +123,18 @@ export function totalInstanceOrder(order: InstanceOrderKey[]): InstanceOrderKey[
 export const shownStatuses = ['created', 'loading', 'running', 'stopped', 'exited', 'offline', 'unknown'] as const
 export type ShownStatus = (typeof shownStatuses)[number]
 
-/** In those: what waits for its GPUs is called as it was before, and what stops runs until it has. */
-export function shownStatusOf({ status, startedAt }: Pick<Instance, 'status' | 'startedAt'>): ShownStatus {
+/**
+ * In those: what waits for its GPUs is called as it was before. What stops runs until it has; where it is to run again
+ * it loads, so that nobody who waits for that takes it to be up.
+ */
+export function shownStatusOf({
+  status,
+  startedAt,
+  targetState,
+}: Pick<Instance, 'status' | 'startedAt' | 'targetState'>): ShownStatus {
   const shown: Partial<Record<InstanceStatus, ShownStatus>> = {
     scheduling: startedAt ? 'stopped' : 'created',
-    stopping: 'running',
+    stopping: targetState === 'running' ? 'loading' : 'running',
   }
   return shown[status] ?? (status as ShownStatus)
 }

@@ -91,7 +91,7 @@ export function instanceRow(instance: Instance): InstanceRow {
     credit_balance: 0,
     credit_discount_max: 0,
     search: hourlyRow(compute, disk, total),
-    instance: granted ? hourlyRow(compute, disk, total) : hourlyRow(0, disk, disk),
+    instance: granted && instance.status === 'running' ? hourlyRow(compute, disk, total) : hourlyRow(0, disk, disk),
 
     start_date: instance.createdAt.getTime() / 1000,
     end_date: instance.endsAt.getTime() / 1000,

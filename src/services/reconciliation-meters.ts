@@ -10,11 +10,15 @@ import { arrange } from './instances-policy-facts.ts'
 import type { Lease } from './leases.ts'
 import type { Finding } from './reconciliation-record.ts'
 
-/** Its GPUs cost something while it runs as it is to, and its disk until it is lost. */
+/**
+ * Its GPUs cost something while it runs as it is to, also until it is down where it is to start anew; and its disk until
+ * it is lost.
+ */
 export async function meter(tx: Transaction, lease: Lease, finding: Finding, at: Date): Promise<void> {
   const { status, endedAt } = finding
   const { instanceId, accountId, destroyed } = lease
-  const runs = status === 'running' && lease.targetState === 'running' && lease.granted && !destroyed
+  const isUp = status === 'running' || (status === 'stopping' && lease.charged)
+  const runs = isUp && lease.targetState === 'running' && lease.granted && !destroyed
   const isLost = (status === 'offline' || status === 'unknown') && !isFinal(lease.status) && !destroyed
   // Also where others have ended its GPUs since: they may have ended them later.
   const hasEnded = endedAt !== undefined && lease.status === 'running' && !destroyed

@@ -1,4 +1,4 @@
-// What a restart costs: GPUs nothing from when their container is to go down until it runs again, and the disk as ever.
+// What a restart costs: GPUs nothing from when their container is down until it runs again, and the disk as ever.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../support/app.ts'
@@ -24,10 +24,11 @@ async function entriesOf(id: number, kind: 'compute' | 'disk'): Promise<Entry[]>
   return rows as Entry[]
 }
 
-/** When it was seen to be in a status for the last time that it came to be so. */
-async function instantOf(id: number, status: string): Promise<Date> {
-  const [row] = await app.sql(`SELECT max(at) AS at FROM events
-    WHERE instance_id = ${id} AND type = 'INSTANCE_STATUS_CHANGED' AND after->>'status' = '${status}'`)
+/** When it was first seen to be in a status, after another instant. */
+async function instantOf(id: number, status: string, after = new Date(0)): Promise<Date> {
+  const [row] = await app.sql(`SELECT min(at) AS at FROM events
+    WHERE instance_id = ${id} AND type = 'INSTANCE_STATUS_CHANGED' AND after->>'status' = '${status}'
+    AND at >= '${after.toISOString()}'`)
   return (row as { at: Date }).at
 }
 
@@ -39,34 +40,42 @@ async function pass(seconds: number): Promise<void> {
   await app.idle()
 }
 
+const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)
 const ms = ({ period_start, period_end }: Entry) => period_end.getTime() - period_start.getTime()
 
 it.each([
-  ['reboot', 'simulated/slow-stop:40', 40],
-  ['reboot', 'simulated/slow-start:40', 40],
-  ['recycle', 'simulated/slow-pull:40', 40],
-])('a %s of %s is charged for before and after it, and for nothing in between', async (verb, image, downSeconds) => {
-  const id = await rentals.rent(key, { image })
-  await pass(120)
-  const up = await instantOf(id, 'running')
-  await pass(10)
-  expect(await app.rest(key, 'PUT', `/instances/${verb}/${id}/`, {})).toMatchObject({ body: { success: true } })
-  await pass(90)
-  const [down, upAgain] = [await instantOf(id, 'stopping'), await instantOf(id, 'running')]
-  expect(upAgain.getTime() - down.getTime()).toBeGreaterThanOrEqual(downSeconds * 1_000)
-  const [container] = await app.sql(`SELECT up_at FROM simulated_containers WHERE instance_id = ${id}`)
-  expect(upAgain.getTime()).toBeGreaterThanOrEqual((container as { up_at: Date }).up_at.getTime())
-  await app.rest(key, 'DELETE', `/instances/${id}/`)
-  const end = app.clock.now()
-  const compute = await entriesOf(id, 'compute')
-  expect(compute.map(({ period_start, period_end }) => [period_start, period_end])).toEqual([
-    [up, down],
-    [upAgain, end],
-  ])
-  for (const entry of compute) {
-    expect(Number(entry.rate_nanos)).toBeGreaterThan(0)
-    expect(Number(entry.amount_nanos)).toBe(-Math.floor((Number(entry.rate_nanos) * ms(entry)) / 3_600_000))
-  }
-  const [disk, ...others] = await entriesOf(id, 'disk')
-  expect([others, disk?.period_end]).toEqual([[], end])
-})
+  ['reboot', 'simulated/slow-stop:40', 40, 0],
+  ['reboot', 'simulated/slow-start:40', 0, 40],
+  ['recycle', 'simulated/slow-pull:40', 0, 40],
+])(
+  'a %s of %s is charged until it is down and from when it is up',
+  async (verb, image, stoppingSeconds, downSeconds) => {
+    const id = await rentals.rent(key, { image })
+    await pass(120)
+    const up = await instantOf(id, 'running')
+    await pass(10)
+    expect(await app.rest(key, 'PUT', `/instances/${verb}/${id}/`, {})).toMatchObject({ body: { success: true } })
+    await pass(90)
+    const stopping = await instantOf(id, 'stopping', up)
+    const down = await instantOf(id, 'loading', stopping)
+    const upAgain = await instantOf(id, 'running', down)
+    expect(down.getTime() - stopping.getTime()).toBeGreaterThanOrEqual(stoppingSeconds * 1_000)
+    expect(upAgain.getTime() - down.getTime()).toBeGreaterThanOrEqual(downSeconds * 1_000)
+    const [container] = await app.sql(`SELECT up_at FROM simulated_containers WHERE instance_id = ${id}`)
+    expect(upAgain.getTime()).toBeGreaterThanOrEqual((container as { up_at: Date }).up_at.getTime())
+    await app.rest(key, 'DELETE', `/instances/${id}/`)
+    const end = app.clock.now()
+    const compute = await entriesOf(id, 'compute')
+    expect(compute.map(({ period_start, period_end }) => [period_start, period_end])).toEqual([
+      [up, down],
+      [upAgain, end],
+    ])
+    const [rate] = compute.map(({ rate_nanos }) => Number(rate_nanos))
+    expect(rate).toBeGreaterThan(0)
+    // What the first charge left of a nano-dollar is in the second.
+    const [charged, time] = [sum(compute.map(({ amount_nanos }) => Number(amount_nanos))), sum(compute.map(ms))]
+    expect(charged).toBe(-Math.floor(((rate as number) * time) / 3_600_000))
+    const [disk, ...others] = await entriesOf(id, 'disk')
+    expect([others, disk?.period_end]).toEqual([[], end])
+  },
+)
