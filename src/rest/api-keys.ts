@@ -50,6 +50,8 @@ export const apiKeyRoutes: Route[] = [
         .meta({ ...z.toJSONSchema(permissionsSchema, { io: 'input' }), $schema: undefined, id: undefined })
         .describe('What it may do. Everything, when absent or null; {"api": {}} is nothing.'),
     }),
+    // A script whose variable is empty does not mean everything.
+    mayBeEmpty: ['permissions'],
     repeatable: true,
     countsTwice: true,
     result: z.object({

@@ -41,6 +41,8 @@ type Facts<Params, Query, Body, Result> = {
   params?: Params
   query?: Query
   body?: Body
+  /** Fields of the body of which "" says something. Of all others it says nothing, as clients mean it. */
+  mayBeEmpty?: readonly string[]
   /** What the document says of a body that has no schema, since `answer` reads more than a schema would take. */
   documentedBody?: z.ZodType
   /** Whether it may be repeated with the header Idempotency-Key, and then happens once. */
