@@ -216,7 +216,14 @@ describe('an update', () => {
     }
   })
 
-  it.each([{}, { state: null }, { label: '' }, { client_id: 'me' }])('with %j alone is 400', async body => {
+  it('with an empty label alone takes it away, from one and from many', async () => {
+    const ids = [await rentals.rent(key, { label: 'mine' }), await rentals.rent(key, { label: 'mine' })]
+    expect((await app.rest(key, 'PUT', `/instances/${ids[0]}/`, { label: '' })).body).toEqual({ success: true })
+    expect((await app.rest(key, 'PUT', '/instances/', { ids: [ids[1]], label: '' })).body).toEqual({ success: true })
+    for (const id of ids) expect((await rentals.read(key, id)).label).toBeNull()
+  })
+
+  it.each([{}, { state: null }, { label: null }, { client_id: 'me' }])('with %j alone is 400', async body => {
     const id = await rentals.rent(key)
     expect(await app.rest(key, 'PUT', `/instances/${id}/`, body)).toMatchObject({ status: 400 })
   })
