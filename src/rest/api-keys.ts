@@ -111,6 +111,7 @@ export const apiKeyRoutes: Route[] = [
     summary: 'Reset the API key',
     about: 'Gives the key that this is asked with another secret. The old one fails from then on.',
     operation: 'apiKeys.reset',
+    countsTwice: true,
     result: z.object({ success, id: integer('The key.'), key: text(shown) }),
     failures: [noSuchKey],
     answer: async ({ services, actor }) => {

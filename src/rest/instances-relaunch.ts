@@ -29,6 +29,7 @@ export const instanceRelaunchRoutes: Route[] = [
     operation: 'instances.changeLaunch',
     params: instanceParams,
     body: relaunchBody,
+    countsTwice: true,
     result: done,
     failures: [
       noSuchInstance,

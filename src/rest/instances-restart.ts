@@ -32,6 +32,7 @@ function restartRoute(kind: RestartKind, summary: string, about: string): Route 
     operation: `instances.${kind}`,
     params: instanceParams,
     repeatable: true,
+    countsTwice: true,
     result: z.union([done, refused]),
     failures: [noSuchInstance, ...repeated],
     answer: async ({ services, actor, params: { id }, idempotencyKey }) => {
