@@ -123,8 +123,15 @@ export function totalInstanceOrder(order: InstanceOrderKey[]): InstanceOrderKey[
 export const shownStatuses = ['created', 'loading', 'running', 'stopped', 'exited', 'offline', 'unknown'] as const
 export type ShownStatus = (typeof shownStatuses)[number]
 
-/** In those: what waits for its GPUs is called as it was before, and what stops runs until it has. */
-export function shownStatusOf({ status, startedAt }: Pick<Instance, 'status' | 'startedAt'>): ShownStatus {
+/**
+ * In those: what waits for its GPUs is called as it was before, and what stops runs until it has. But who restarts it
+ * waits for it to run, and is not told so of what goes down.
+ */
+export function shownStatusOf(
+  instance: Pick<Instance, 'status' | 'targetState' | 'startedAt' | 'restart'>,
+): ShownStatus {
+  const { status, targetState, startedAt, restart } = instance
+  if (targetState === 'running' && (status === 'stopping' || (status === 'running' && restart))) return 'loading'
   const shown: Partial<Record<InstanceStatus, ShownStatus>> = {
     scheduling: startedAt ? 'stopped' : 'created',
     stopping: 'running',

@@ -28,6 +28,9 @@ const allColumns = join([
   selectList('i', instanceColumns),
   selectList('m', machineColumns),
   selectList('g', gpuModelColumns),
+  sql`EXISTS (
+    SELECT FROM meters c WHERE c.instance_id = i.id AND c.kind = 'compute' AND c.rate_nanos > 0
+    AND NOT EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = c.id))`,
   sql`EXISTS (SELECT FROM gpus h WHERE h.machine_id = i.machine_id AND h.holder_id = i.id)`,
   sql`(SELECT json_agg(json_build_object('hostPort', b.host_port, 'containerPort', b.container_port, 'protocol', b.protocol)
     ORDER BY b.container_port, b.host_port) FROM port_bindings b WHERE b.instance_id = i.id AND b.machine_id = i.machine_id)`,
@@ -138,7 +141,7 @@ function toInstance(row: unknown[]): Omit<Instance, 'sshProxy' | 'asOf'> {
   const attached = (row.at(-1) ?? []) as { volumeId: string; mountPath: string; sizeMb: number }[]
   const volumes = attached.map(({ volumeId, ...mount }) => ({ volumeId: BigInt(volumeId), ...mount }))
   const portBindings = (row.at(-2) ?? []) as PortBinding[]
-  const granted = row.at(-3) as boolean
+  const [charged, granted] = row.slice(-4) as [boolean, boolean]
   const facts = { ...(machine as Machine), gpuModel: gpuModel as GpuModel }
-  return { ...(instance as Instance), portBindings, volumes, granted, machine: facts }
+  return { ...(instance as Instance), portBindings, volumes, granted, charged, machine: facts }
 }

@@ -200,6 +200,21 @@ describe('an answer', () => {
   })
 })
 
+it('a row has what it costs now, also while it waits, loads and reboots', async () => {
+  const id = await rentals.rent(key, { image: 'simulated/slow-stop:60' })
+  const totals = async () => {
+    const { instance, search, storage_total_cost: disk } = await rentals.read(key, id)
+    return [instance.totalHour, instance.totalHour === disk, instance.totalHour === search.totalHour]
+  }
+  expect(await totals()).toMatchObject([expect.any(Number), true, false])
+  await rentals.settle()
+  expect(await totals()).toMatchObject([expect.any(Number), false, true])
+  await app.rest(key, 'PUT', `/instances/reboot/${id}/`, {})
+  await app.idle()
+  const { data } = await app.graphql(key, `{ instance(id: "ins_${id}") { burnRate } }`)
+  expect((await totals())[0]).toBe(Number(data.instance.burnRate))
+})
+
 describe('an update', () => {
   it('with null or "" leaves what it does not name', async () => {
     const id = await rentals.rent(key, { label: 'mine' })

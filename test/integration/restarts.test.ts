@@ -77,7 +77,7 @@ describe('a reboot', () => {
     })
     await app.idle()
     expect(await rowOf(id)).toEqual({ ...before, status: 'stopping', reason_code: 'REBOOTING', restart: 'reboot' })
-    expect(await rentals.read(key, id)).toMatchObject({ actual_status: 'running', intended_status: 'running' })
+    expect(await rentals.read(key, id)).toMatchObject({ actual_status: 'loading', intended_status: 'running' })
     expect(await rateOf(id)).toBe(0)
     await rentals.settle()
     expect(await rowOf(id)).toEqual(before)
