@@ -52,9 +52,7 @@ export const instanceRoutes: Route[] = [
     result: z.object({ instances: instanceRowSchema.describe('The instance.') }),
     failures: [noSuchInstance],
     answer: async ({ services, actor, params: { id } }) => {
-      const [instance] = await services.instances.byIds(actor, [id])
-      if (!instance || instance.destroyedAt) throw notFound('Instance', id)
-      return { instances: instanceRow(instance) }
+      return { instances: instanceRow(await services.instances.living(actor, id)) }
     },
   }),
   route({

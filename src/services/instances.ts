@@ -1,6 +1,7 @@
 import { Prisma } from '../database/generated/client.ts'
 import { columnsOf, recordsOf, selectList } from '../database/rows.ts'
 import type { Actor } from '../domain/actor.ts'
+import { notFound } from '../domain/errors.ts'
 import type { Instance, PortBinding } from '../domain/instances.ts'
 import {
   checkInstanceFilter,
@@ -74,17 +75,26 @@ export function instanceServices(deps: Deps) {
       return row?.[0] as number
     },
 
-    /**
-     * Instances of the account by id, also destroyed ones. Another account's are not found. Who may do something to an
-     * instance may see what became of it, also without the permission to read others.
-     */
-    async byIds(actor: Actor, ids: readonly bigint[], operation: WayToAnInstance = 'instances.get') {
-      // Whether he labels it or starts it, he sees it.
-      const relabels = ids.some(id => isAllowed(actor.permissions, operation, { id: Number(id), relabels: true }))
-      authoriseEach(actor, operation, ids, { relabels })
-      const mine = [sql`i.account_id = ${actor.accountId}`, sql`i.id = ANY(${ids.map(String)}::bigint[])`]
-      return await find(mine, sql`i.id`, ids.length)
+    byIds,
+
+    /** One that was not destroyed. Another account's is not found. */
+    async living(actor: Actor, id: bigint, operation?: WayToAnInstance): Promise<Instance> {
+      const [instance] = await byIds(actor, [id], operation)
+      if (!instance || instance.destroyedAt) throw notFound('Instance', id)
+      return instance
     },
+  }
+
+  /**
+   * Instances of the account by id, also destroyed ones. Another account's are not found. Who may do something to an
+   * instance may see what became of it, also without the permission to read others.
+   */
+  async function byIds(actor: Actor, ids: readonly bigint[], operation: WayToAnInstance = 'instances.get') {
+    // Whether he labels it or starts it, he sees it.
+    const relabels = ids.some(id => isAllowed(actor.permissions, operation, { id: Number(id), relabels: true }))
+    authoriseEach(actor, operation, ids, { relabels })
+    const mine = [sql`i.account_id = ${actor.accountId}`, sql`i.id = ANY(${ids.map(String)}::bigint[])`]
+    return await find(mine, sql`i.id`, ids.length)
   }
 }
 

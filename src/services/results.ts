@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Prisma } from '../database/generated/client.ts'
 import type { Actor } from '../domain/actor.ts'
-import { DomainError, notFound } from '../domain/errors.ts'
+import { DomainError } from '../domain/errors.ts'
 import { checkLogWish, type LogWish, maxResults, printLog, resultLivesMs } from '../domain/results.ts'
 import type { Deps } from './deps.ts'
 import { instanceServices } from './instances.ts'
@@ -12,21 +12,21 @@ const { sql } = Prisma
 
 export function resultServices(deps: Deps) {
   const { database, now, secrets } = deps
-  const { byIds } = instanceServices(deps)
+  const { living } = instanceServices(deps)
   const { logs } = logServices(deps)
   const { execute } = executeServices(deps)
 
   return {
     /** Keeps what an instance has printed, and gives the token that it is read by. */
     async keepLogs(actor: Actor, id: bigint, wish: LogWish): Promise<string> {
-      const [instance] = await byIds(actor, [id], 'instances.logs')
-      if (!instance || instance.destroyedAt) throw notFound('Instance', id)
+      const instance = await living(actor, id, 'instances.logs')
       checkLogWish(wish)
       return await keep(actor, printLog(await logs(actor, instance, wish.tail), wish))
     },
 
     /** Runs a command, and keeps what it prints. */
     async keepOutput(actor: Actor, id: bigint, command: string): Promise<string> {
+      await living(actor, id, 'instances.execute')
       const { output } = await execute(actor, id, command)
       return await keep(actor, output)
     },

@@ -130,6 +130,12 @@ describe('a command', () => {
     expect(await read(body.result_url)).toMatchObject({ status: 200, text: 'one two\n' })
   })
 
+  it('in what was destroyed is not found', async () => {
+    const id = await rentals.rentTo(key, 'running')
+    await app.rest(key, 'DELETE', `/instances/${id}/`)
+    expect(await execute(id, 'ls')).toMatchObject({ status: 404, body: { error: 'no_such_instance', instances: null } })
+  })
+
   it('is refused where it cannot run, and without a command', async () => {
     const id = await rentals.rent(key)
     expect(await execute(id, 'ls')).toMatchObject({ status: 400, body: { error: 'invalid_state' } })
