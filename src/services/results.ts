@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { Prisma } from '../database/generated/client.ts'
 import type { Actor } from '../domain/actor.ts'
 import { DomainError } from '../domain/errors.ts'
-import { checkLogWish, type LogWish, maxResults, printLog, resultLivesMs } from '../domain/results.ts'
+import { checkLogWish, type LogWish, maxResults, maxResultsBytes, printLog, resultLivesMs } from '../domain/results.ts'
 import type { Deps } from './deps.ts'
 import { instanceServices } from './instances.ts'
 import { executeServices } from './instances-execute.ts'
@@ -44,14 +44,18 @@ export function resultServices(deps: Deps) {
   /** Kept in the database, since any gateway may be asked for it. */
   async function keep({ accountId }: Actor, text: string): Promise<string> {
     const token = randomBytes(32).toString('base64url')
+    const sealed = secrets.seal(text)
     const expiresAt = new Date(now().getTime() + resultLivesMs)
     await database.rows(sql`
       WITH crowding AS (
         DELETE FROM results WHERE token_hash IN (
-          SELECT token_hash FROM results WHERE account_id = ${accountId}
-          ORDER BY expires_at DESC, token_hash OFFSET ${maxResults - 1})
+          SELECT token_hash FROM (
+            SELECT token_hash, count(*) OVER newest AS place, sum(length(text)) OVER newest AS bytes
+            FROM results WHERE account_id = ${accountId}
+            WINDOW newest AS (ORDER BY expires_at DESC, token_hash ROWS UNBOUNDED PRECEDING)) AS r
+          WHERE place >= ${maxResults} OR bytes > ${maxResultsBytes - sealed.length})
       ) INSERT INTO results (token_hash, account_id, text, expires_at)
-      VALUES (${hashOf(token)}, ${accountId}, ${secrets.seal(text)}, ${expiresAt})`)
+      VALUES (${hashOf(token)}, ${accountId}, ${sealed}, ${expiresAt})`)
     return token
   }
 

@@ -1,7 +1,7 @@
 // Logs and commands as REST clients ask for them: a link first, and the text under it.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { maxResults } from '../../src/domain/results.ts'
+import { maxResults, maxResultsBytes } from '../../src/domain/results.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { dumpOf } from '../support/dump.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
@@ -184,13 +184,26 @@ describe('a link', () => {
     const theirs = await rentals.rent(other)
     const kept = (await app.rest(other, 'PUT', `/instances/request_logs/${theirs}/`)).body.result_url
     const id = await rentals.rent(key)
-    const urls: string[] = []
-    for (let count = 0; count <= maxResults; count += 1) {
-      urls.push((await askLogs(id)).body.result_url)
+    const ask = async () => {
       app.clock.advance(1)
+      return (await askLogs(id)).body.result_url
     }
-    const statuses = await Promise.all(urls.map(async url => (await read(url)).status))
-    expect(statuses).toEqual([404, ...Array(maxResults).fill(200)])
+    const statuses = async () => await Promise.all(urls.map(async url => (await read(url)).status))
+    const urls = [await ask(), await ask(), await ask()]
+    // As if that many had been asked for since the first.
+    await app.sql(`
+      INSERT INTO results (token_hash, account_id, text, expires_at)
+      SELECT sha256(n::text::bytea), r.account_id, '', r.expires_at FROM generate_series(1, ${maxResults - 3}) n,
+        LATERAL (SELECT account_id, expires_at FROM results ORDER BY expires_at DESC LIMIT 1) r`)
+    expect(await statuses()).toEqual([200, 200, 200])
+    urls.push(await ask())
+    expect(await statuses()).toEqual([404, 200, 200, 200])
+    await app.sql(`
+      UPDATE results SET text = convert_to(repeat('x', ${maxResultsBytes / 2}), 'UTF8') WHERE token_hash IN (
+        SELECT token_hash FROM results WHERE text <> '' ORDER BY expires_at DESC LIMIT 2)`)
+    urls.splice(0, 4, await ask(), await ask())
+    const [row] = await app.sql(`SELECT count(*) FROM results WHERE length(text) = ${maxResultsBytes / 2}`)
+    expect([await statuses(), row]).toEqual([[200, 200], { count: '1' }])
     expect((await read(kept)).status).toBe(200)
   })
 })
