@@ -119,6 +119,13 @@ describe('a log', () => {
   })
 })
 
+it('what is under a link, and the answer that has it, are kept by no cache', async () => {
+  const { headers, body } = await askLogs(await rentals.rent(key))
+  const found = await read(body.result_url)
+  const missing = await read(`${body.result_url}x`)
+  for (const answer of [{ headers }, found, missing]) expect(answer.headers.get('cache-control')).toBe('no-store')
+})
+
 describe('a command', () => {
   it('leaves its output under a link', async () => {
     const id = await rentals.rentTo(key, 'running')
