@@ -89,15 +89,15 @@ export function notFound(type: keyof typeof subjects, id: number | bigint): Doma
   return new DomainError('NOT_FOUND', `${subjects[type]} ${id} not found.`, { subject: { type, id } })
 }
 
-/** The same refusal in the names of a face, which may call a field otherwise. */
+/** The same refusal in the names of a face, which may call a field otherwise. One with no such field keeps its words. */
 export function renameIssues(error: unknown, names: Record<string, string>): unknown {
   if (!(error instanceof DomainError) || error.code !== 'INVALID_INPUT' || !error.details.issues) return error
-  return invalidInput(
-    error.details.issues.map(({ path, message }) => {
-      const [head = '', ...rest] = path.split('.')
-      return { path: [Object.hasOwn(names, head) ? names[head] : head, ...rest].join('.'), message }
-    }),
-  )
+  const renamed = error.details.issues.map(({ path, message }) => {
+    const [head = '', ...rest] = path.split('.')
+    return { path: [Object.hasOwn(names, head) ? names[head] : head, ...rest].join('.'), message }
+  })
+  const isOther = error.details.issues.some(({ path }, index) => path !== renamed[index]?.path)
+  return isOther ? invalidInput(renamed) : error
 }
 
 export function invalidInput(issues: Issue[]): DomainError {

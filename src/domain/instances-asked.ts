@@ -1,7 +1,9 @@
-import type { RentWish } from './instances-rent.ts'
+import type { LaunchWish } from './launch.ts'
+
+type Asked = { launch: LaunchWish } & Record<string, unknown>
 
 /** The same for wishes that ask for the same, however they say it: what is empty or false is absent. */
-export function whatIsAsked({ launch, ...wish }: Pick<RentWish, 'launch'>): Record<string, unknown> {
+export function whatIsAsked({ launch, ...wish }: Asked): Record<string, unknown> {
   const { environment, targetState, ...settings } = launch
   const parts = { ...settings, ...environment, targetState: targetState === 'running' ? undefined : targetState }
   const isAsked = (value: unknown) => value && !(Array.isArray(value) && value.length === 0)

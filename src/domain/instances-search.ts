@@ -124,17 +124,17 @@ export const shownStatuses = ['created', 'loading', 'running', 'stopped', 'exite
 export type ShownStatus = (typeof shownStatuses)[number]
 
 /**
- * In those: what waits for its GPUs is called as it was before. What stops runs until it has; where it is to run again
- * it loads, so that nobody who waits for that takes it to be up.
+ * In those: what waits for its GPUs is called as it was before, and what stops runs until it has. But who restarts it
+ * waits for it to run, and is not told so of what goes down.
  */
-export function shownStatusOf({
-  status,
-  startedAt,
-  targetState,
-}: Pick<Instance, 'status' | 'startedAt' | 'targetState'>): ShownStatus {
+export function shownStatusOf(
+  instance: Pick<Instance, 'status' | 'targetState' | 'startedAt' | 'restart'>,
+): ShownStatus {
+  const { status, targetState, startedAt, restart } = instance
+  if (targetState === 'running' && (status === 'stopping' || (status === 'running' && restart))) return 'loading'
   const shown: Partial<Record<InstanceStatus, ShownStatus>> = {
     scheduling: startedAt ? 'stopped' : 'created',
-    stopping: targetState === 'running' ? 'loading' : 'running',
+    stopping: 'running',
   }
   return shown[status] ?? (status as ShownStatus)
 }

@@ -1,4 +1,5 @@
 import type { SshProxy } from './instances-access.ts'
+import type { Restart } from './instances-restart.ts'
 import type { Launch } from './launch.ts'
 import type { Port, VolumeMount } from './launch-env.ts'
 import type { Block, GpuModel, Machine } from './machines.ts'
@@ -104,6 +105,8 @@ export type Instance = Block & {
   reasonCode: string | null
   reasonMessage: string | null
   exitCode: number | null
+  /** What is left to be done of a restart. */
+  restart: Restart | null
   statusChangedAt: Date
   createdAt: Date
   startedAt: Date | null
@@ -121,6 +124,8 @@ export type Instance = Block & {
   volumes: (VolumeMount & { sizeMb: number })[]
   /** Whether it has its GPUs. */
   granted: boolean
+  /** Whether they cost something now. */
+  charged: boolean
   /** Through which SSH goes in the modes for that; null where the operator runs none. */
   sshProxy: SshProxy | null
   /** When all this was so. */

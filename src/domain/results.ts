@@ -5,9 +5,10 @@ import { invalidInput } from './errors.ts'
 import { textProblem } from './texts.ts'
 
 export const resultLivesMs = 10 * 60_000
-/** So many of an account live at once. One more, and the oldest goes. */
-export const maxResults = 20
-/** In characters. Of a log that is longer the end is kept. */
+/** So many of an account live at once, with so many bytes in all. Beyond that the oldest go. */
+export const maxResults = 1_000
+export const maxResultsBytes = 20_000_000
+/** In UTF-16 code units. Of a log that is longer the last lines are kept. */
 export const maxResult = 1_000_000
 
 const maxNeedle = 512
@@ -26,9 +27,10 @@ export function checkLogWish({ containing = '' }: LogWish): void {
 }
 
 export function printLog(lines: LogLine[], { containing = '', fromMachine }: LogWish): string {
-  return lines
+  const printed = lines
     .filter(({ text, source }) => text.includes(containing) && (!fromMachine || source === 'machine'))
     .map(({ text }) => `${text}\n`)
     .join('')
-    .slice(-maxResult)
+  if (printed.length <= maxResult) return printed
+  return printed.slice(printed.indexOf('\n', printed.length - maxResult - 1) + 1)
 }

@@ -55,6 +55,8 @@ export const apiKeyRoutes: Route[] = [
         })
         .describe('What it may do. Everything, when absent or null; {"api": {}} is nothing.'),
     }),
+    // A script whose variable is empty does not mean everything.
+    mayBeEmpty: ['permissions'],
     repeatable: true,
     countsTwice: true,
     result: z.object({
@@ -114,6 +116,7 @@ export const apiKeyRoutes: Route[] = [
     summary: 'Reset the API key',
     about: 'Gives the key that this is asked with another secret. The old one fails from then on.',
     operation: 'apiKeys.reset',
+    countsTwice: true,
     result: z.object({ success, id: integer('The key.'), key: text(shown) }),
     failures: [noSuchKey],
     answer: async ({ services, actor }) => {

@@ -2,13 +2,14 @@ import type { z } from 'zod'
 import { DomainError, type Issue, invalidInput } from '../domain/errors.ts'
 import type { Route } from './route.ts'
 
+type Facts = Pick<Route, 'params' | 'query' | 'body' | 'mayBeEmpty'>
 type Sent = { params: Record<string, string>; query: URLSearchParams; body: Record<string, unknown> }
 
 /**
  * What a route is given of a request, or an error that names everything that is wrong with it. Null and "" are as good
- * as nothing, as clients send them for what was left out.
+ * as nothing, as clients send them for what was left out, but for "" in what the route says may be empty.
  */
-export function readInput(route: Pick<Route, 'params' | 'query' | 'body'>, { params, query, body }: Sent) {
+export function readInput(route: Facts, { params, query, body }: Sent) {
   const issues: Issue[] = []
   const read = (schema: z.ZodType | undefined, value: Record<string, unknown>): unknown => {
     if (!schema) return value
@@ -16,14 +17,12 @@ export function readInput(route: Pick<Route, 'params' | 'query' | 'body'>, { par
     for (const { path, message } of error?.issues ?? []) issues.push({ path: path.join('.'), message })
     return data
   }
+  const says = (name: string, value: unknown) => value !== null && (value !== '' || route.mayBeEmpty?.includes(name))
   const input = {
     params: read(route.params, params),
     // Of a parameter that is there twice the first counts.
     query: read(route.query, Object.fromEntries([...query].toReversed())),
-    body: read(
-      route.body,
-      Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== '')),
-    ),
+    body: read(route.body, Object.fromEntries(Object.entries(body).filter(([name, value]) => says(name, value)))),
   }
   if (issues.length > 0) throw invalidInput(issues)
   return input

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Issue } from '../domain/errors.ts'
-import { targetStates } from '../domain/instances.ts'
+import { type Change, targetStates } from '../domain/instances.ts'
 import { maxIdsPerCommand } from '../domain/instances-command.ts'
 import type { RentWish } from '../domain/instances-rent.ts'
 import type { LaunchMode, LaunchWish } from '../domain/launch.ts'
@@ -85,8 +85,13 @@ export const rentBody = z
 
 export const updateBody = z.object({
   state: state('What is wished of it.'),
-  label: text('What you call it, at most 256 characters.'),
+  label: text('What you call it, at most 256 characters; "" alone takes that away.'),
 })
+
+/** Who changes a state may send an empty label beside it, and means nothing by that. */
+export function readChange({ state, label }: z.output<typeof updateBody>): Change {
+  return { targetState: state, label: state && label === '' ? undefined : label }
+}
 
 export const bulkBody = updateBody.extend({
   ids: z

@@ -91,7 +91,7 @@ export function instanceRow(instance: Instance): InstanceRow {
     credit_balance: 0,
     credit_discount_max: 0,
     search: hourlyRow(compute, disk, total),
-    instance: granted && instance.status === 'running' ? hourlyRow(compute, disk, total) : hourlyRow(0, disk, disk),
+    instance: instance.charged ? hourlyRow(compute, disk, total) : hourlyRow(0, disk, disk),
 
     start_date: instance.createdAt.getTime() / 1000,
     end_date: instance.endsAt.getTime() / 1000,
@@ -101,10 +101,13 @@ export function instanceRow(instance: Instance): InstanceRow {
   }
 }
 
-function messageOf({ status, reasonCode, reasonMessage, launch }: Instance): string {
-  if (status === 'running' && reasonCode !== 'HOST_UNREACHABLE') return `success, running ${launch.image}`
+function messageOf(instance: Instance): string {
+  const { status, reasonCode, reasonMessage, launch } = instance
+  const shown = shownStatusOf(instance)
+  if (status === 'running' && shown === 'running' && reasonCode !== 'HOST_UNREACHABLE')
+    return `success, running ${launch.image}`
   return (
-    reasonMessage ?? (isFinal(status) ? `The instance is ${status}.` : `The instance is being made ready: ${status}.`)
+    reasonMessage ?? (isFinal(status) ? `The instance is ${status}.` : `The instance is being made ready: ${shown}.`)
   )
 }
 

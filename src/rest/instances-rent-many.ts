@@ -4,7 +4,7 @@ import { targetStates } from '../domain/instances.ts'
 import { maxOffersPerRequest } from '../domain/instances-rent-many.ts'
 import type { Rented } from '../services/instances-rent-many.ts'
 import { describe, RestFailure } from './errors.ts'
-import { failureBody, sharedFailures } from './failures.ts'
+import { failureBody, repeated, sharedFailures } from './failures.ts'
 import { readRent, rentBody, rentNames } from './instances-input.ts'
 import { rentFailures } from './instances-rent.ts'
 import { type Route, route } from './route.ts'
@@ -55,6 +55,7 @@ export const rentManyRoutes: Route[] = [
     }),
     failures: [
       sharedFailures.InvalidArgs,
+      ...repeated,
       ...[sharedFailures.InvalidArgs, ...rentFailures].map(({ error, when }) => {
         return { status: 400, error, when: `${when} It is so for all.`, body: noneRented }
       }),
@@ -63,7 +64,9 @@ export const rentManyRoutes: Route[] = [
       if (!ids) throw new RestFailure(400, 'invalid_args', "error missings offer 'ids' parameter")
       const begun = performance.now()
       const wish = { offerIds: ids.map(BigInt), ...readRent(body) }
-      const outcome = outcomeOf(await services.instances.rentMany(actor, wish, idempotencyKey))
+      const renting = services.instances.rentMany(actor, wish, idempotencyKey)
+      const rented = await renting.catch((error: unknown) => Promise.reject(renameIssues(error, rentNames)))
+      const outcome = outcomeOf(rented)
       return { success: true as const, ...outcome, elapsed: Math.round(performance.now() - begun) / 1000 }
     },
   }),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { notFound, renameIssues } from '../domain/errors.ts'
+import { renameIssues } from '../domain/errors.ts'
 import { RestFailure } from './errors.ts'
 import { noSuchInstance } from './instances-results.ts'
 import { reworded } from './rewording.ts'
@@ -38,8 +38,7 @@ export const instanceSshKeyRoutes: Route[] = [
     result: z.object({ success, ssh_keys: text('A list of SSH keys as JSON in a text.') }),
     failures: [noSuchInstance],
     answer: async ({ services, actor, params: { id } }) => {
-      const [instance] = await services.instances.byIds(actor, [id])
-      if (!instance || instance.destroyedAt) throw notFound('Instance', id)
+      await services.instances.living(actor, id)
       const [found] = await services.sshKeys.ofInstances(actor, [id])
       const rows = found?.sshKeys.map(key => sshKeyRow(actor, key))
       return { success: true as const, ssh_keys: JSON.stringify(rows ?? []) }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { notFound } from '../domain/errors.ts'
 import type { Step } from '../domain/instances-command.ts'
 import { RestFailure } from './errors.ts'
-import { bulkBody, updateBody } from './instances-input.ts'
+import { bulkBody, readChange, updateBody } from './instances-input.ts'
 import { instanceRow } from './instances-present.ts'
 import {
   neverAgain,
@@ -52,9 +52,7 @@ export const instanceRoutes: Route[] = [
     result: z.object({ instances: instanceRowSchema.describe('The instance.') }),
     failures: [noSuchInstance],
     answer: async ({ services, actor, params: { id } }) => {
-      const [instance] = await services.instances.byIds(actor, [id])
-      if (!instance || instance.destroyedAt) throw notFound('Instance', id)
-      return { instances: instanceRow(instance) }
+      return { instances: instanceRow(await services.instances.living(actor, id)) }
     },
   }),
   route({
@@ -66,15 +64,15 @@ export const instanceRoutes: Route[] = [
     about: 'Starts, stops or labels many instances, each for itself.',
     operation: 'instances.update',
     body: bulkBody,
+    mayBeEmpty: ['label'],
     result: z.object({ success: boolean('Whether at least one was updated, or was so already.') }),
     failures: [
       { status: 404, error: 'invalid_args', when: 'None of the instances exists, or none is yours.' },
       noCredit,
       overLimit,
     ],
-    answer: async ({ services, actor, body: { ids = [], state, label } }) => {
-      const change = { targetState: state, label }
-      const steps = await services.instances.update(actor, ids.map(BigInt), change)
+    answer: async ({ services, actor, body: { ids = [], ...change } }) => {
+      const steps = await services.instances.update(actor, ids.map(BigInt), readChange(change))
       return { success: successOf(steps) }
     },
   }),
@@ -88,10 +86,11 @@ export const instanceRoutes: Route[] = [
     operation: 'instances.update',
     params,
     body: updateBody,
+    mayBeEmpty: ['label'],
     result: z.union([done, queued]),
     failures: [noSuchInstance, neverAgain, noCredit, overLimit],
-    answer: async ({ services, actor, params: { id }, body: { state, label } }) =>
-      await setState({ services, actor }, id, { targetState: state, label }),
+    answer: async ({ services, actor, params: { id }, body }) =>
+      await setState({ services, actor }, id, readChange(body)),
   }),
   route({
     method: 'DELETE',

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { notFound } from '../domain/errors.ts'
 import type { Operation, WayToAnInstance } from '../domain/permissions.ts'
 import { RestFailure } from './errors.ts'
 import { instanceParams, noSuchInstance } from './instances-results.ts'
@@ -31,8 +30,7 @@ export function notOfferedFor({ instead, ...facts }: Facts<WayToAnInstance>): Ro
     params: instanceParams,
     failures: [...failures, noSuchInstance],
     answer: async ({ services, actor, params: { id } }) => {
-      const [instance] = await services.instances.byIds(actor, [id], facts.operation)
-      if (!instance || instance.destroyedAt) throw notFound('Instance', id)
+      await services.instances.living(actor, id, facts.operation)
       throw refusal(instead)
     },
   })

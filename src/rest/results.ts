@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { maxLogLines } from '../domain/containers.ts'
 import { renameIssues } from '../domain/errors.ts'
+import { maxResults, maxResultsBytes } from '../domain/results.ts'
 import { noSuchInstance } from './instances-results.ts'
 import { type Route, route } from './route.ts'
 import { pathId, text } from './values.ts'
@@ -10,7 +11,9 @@ const resultsPath = '/api/v0/results/'
 
 const asked = {
   success: z.literal(true).describe('Always true.'),
-  result_url: text('Where the text is, for ten minutes. It needs no key, so keep it to yourself.'),
+  result_url: text(
+    `Where the text is, for ten minutes, or until the account has asked for ${maxResults} others or ${maxResultsBytes / 1e6} MB. It needs no key, so keep it to yourself.`,
+  ),
   msg: text('That it is there.'),
 }
 

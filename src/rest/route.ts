@@ -41,11 +41,16 @@ type Facts<Params, Query, Body, Result> = {
   params?: Params
   query?: Query
   body?: Body
+  /** Fields of the body of which "" says something. Of all others it says nothing, as clients mean it. */
+  mayBeEmpty?: readonly string[]
   /** What the document says of a body that has no schema, since `answer` reads more than a schema would take. */
   documentedBody?: z.ZodType
   /** Whether it may be repeated with the header Idempotency-Key, and then happens once. */
   repeatable?: boolean
-  /** Whether it does more when it is done twice. Clients must not be led to repeat it where it may have been done. */
+  /**
+   * Whether a second time does more than the first, or is refused because of that. Clients must not be led to repeat it
+   * where it may have been done.
+   */
   countsTwice?: boolean
   /** Whether it needs no key where the operator opened the search to everybody. Only for what `anybody` may do. */
   publicSearch?: boolean

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type DomainError, invalidInput, renameIssues } from '../domain/errors.ts'
+import { DomainError, invalidInput, renameIssues } from '../domain/errors.ts'
 import { maxSecretVariables } from '../domain/secret-variables.ts'
 import { reworded } from './rewording.ts'
 import { type Failure, type Route, route } from './route.ts'
@@ -37,7 +37,7 @@ async function saving<Result>(change: Promise<Result>): Promise<Result> {
   )
 }
 
-/** Names are upper case where clients of this interface set them; what they delete is named as it is shown. */
+/** Names are upper case where clients of this interface set them. */
 function readVariable({ key, value }: Sent): { name: string; value: string } {
   if (!key || value === undefined) {
     throw invalidInput([{ path: 'key', message: "Both 'key' and 'value' are required." }])
@@ -108,11 +108,16 @@ export const secretVariableRoutes: Route[] = [
     summary: 'Delete a secret',
     about: 'What is rented already keeps it.',
     operation: 'secretVariables.delete',
-    body: z.object({ key: text('Its name, as the list has it.') }),
+    body: z.object({ key: text('Its name, as the list has it, or as it was set.') }),
     result: told,
     failures: [noSuchVariable],
     answer: async ({ services, actor, body: { key } }) => {
-      await saving(services.secretVariables.delete(actor, key))
+      const named = (name: string) => services.secretVariables.delete(actor, name)
+      const deleting = named(key).catch((error: unknown) => {
+        const isMissing = error instanceof DomainError && error.code === 'NOT_FOUND'
+        return isMissing ? named(key.toUpperCase()) : Promise.reject(error)
+      })
+      await saving(deleting)
       return { success: true as const, msg: 'Environment variable deleted successfully' }
     },
   }),

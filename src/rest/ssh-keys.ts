@@ -58,6 +58,7 @@ export const sshKeyRoutes: Route[] = [
       'Instances that are rented from now on let it in. Into those that are there it comes when it is added to them.',
     operation: 'sshKeys.register',
     body,
+    countsTwice: true,
     result: saved,
     failures: [duplicate, { status: 409, error: 'conflict', when: 'The account has as many keys as it can have.' }],
     answer: async ({ services, actor, body: { ssh_key: publicKey } }) => {

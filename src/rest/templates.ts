@@ -80,6 +80,7 @@ export const templateRoutes: Route[] = [
     operation: 'templates.save',
     body: templateBody,
     repeatable: true,
+    countsTwice: true,
     result: z.object({
       success: boolean('Whether it is a new one; false for one that was there already.'),
       msg: text('What was done, for people.'),
@@ -105,6 +106,7 @@ export const templateRoutes: Route[] = [
     about: 'What is not said stays as it is. The template keeps its id, and has another hash then.',
     operation: 'templates.save',
     body: changeBody,
+    countsTwice: true,
     result: changed,
     failures: [noSuchHash, conflict],
     answer: async ({ body, ...asked }) => {
@@ -126,6 +128,7 @@ export const templateRoutes: Route[] = [
     about: 'The same as in v0, but for its words.',
     operation: 'templates.save',
     body: changeBody,
+    countsTwice: true,
     result: changed,
     failures: [noSuchVersion, conflict],
     answer: async ({ body, ...asked }) => {

@@ -120,10 +120,11 @@ function living({ accountId }: Actor, at: Date): Prisma.Sql {
   return sql`account_id = ${accountId} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${at}::timestamptz)`
 }
 
-/** One at a time changes the keys of an account, and nobody with a key that ended since he asked. */
+/** One at a time changes the keys of an account, and nobody with a key that ended, or was reset, since he asked. */
 async function lockKeys(tx: Transaction, actor: Actor, at: Date): Promise<void> {
   await tx.rows(sql`SELECT FROM accounts WHERE id = ${actor.accountId} FOR NO KEY UPDATE`)
-  const [own] = await tx.rows(sql`SELECT id FROM api_keys WHERE id = ${actor.apiKeyId} AND ${living(actor, at)}`)
+  const [own] = await tx.rows(sql`
+    SELECT id FROM api_keys WHERE id = ${actor.apiKeyId} AND public_id = ${actor.publicId} AND ${living(actor, at)}`)
   if (!own) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
 }
 

@@ -64,6 +64,25 @@ export async function replay<Kept extends Plain>(
   return await find<Kept>(deps, deps.database, accountId, key, hashOf(deps, request))
 }
 
+/**
+ * In the transaction of a part of a request: its key is that of the whole from now on, and refused to another request.
+ * The part is done once under a key of its own, which is `partKey`.
+ */
+export async function joinWhole(tx: Transaction, deps: Needs, { accountId }: Actor, whole: Request): Promise<void> {
+  const key = keyOf(whole)
+  if (key === undefined) return
+  const hash = hashOf(deps, whole)
+  if (await claim(tx, accountId, key, hash, deps.now())) {
+    const nothing = sealJson(deps.secrets, {})
+    await tx.rows(sql`UPDATE idempotency_keys SET result = ${nothing} WHERE account_id = ${accountId} AND key = ${key}`)
+  } else await find(deps, tx, accountId, key, hash)
+}
+
+/** As long for every key, and nobody's own: who could guess it could spoil the part. */
+export function partKey({ secrets }: Needs, { idempotencyKey: key }: Request, part: string): string | undefined {
+  return key ? secrets.digest('idempotency part', `${key} ${part}`).toString('hex') : undefined
+}
+
 function keyOf({ idempotencyKey: key }: Request): string | undefined {
   if (key === undefined || key === null || key === '') return undefined
   const problem = textProblem(key, maxKey)

@@ -11,7 +11,7 @@ import { lockBalance } from './billing-balance.ts'
 import { refuseBeyondLimits } from './billing-limits-refuse.ts'
 import { openMeters } from './billing-meters.ts'
 import type { Deps } from './deps.ts'
-import { once, type Request } from './idempotency.ts'
+import { joinWhole, once, partKey, type Request } from './idempotency.ts'
 import { findInstances } from './instances.ts'
 import { arrange } from './instances-policy-facts.ts'
 import { factsOf } from './instances-rent-facts.ts'
@@ -33,12 +33,19 @@ export function rentServices(deps: Deps) {
   const { now } = deps
 
   return {
-    /** Rents an offer: one transaction, after which the instance exists and the offer's id is used up; or nothing is. */
-    async rent(actor: Actor, wish: RentWish, idempotencyKey?: string): Promise<Rental> {
+    /**
+     * Rents an offer: one transaction, after which the instance exists and the offer's id is used up; or nothing is.
+     * Where that is a part of a request, the key is that of the `whole`.
+     */
+    async rent(actor: Actor, wish: RentWish, idempotencyKey?: string, whole?: Request): Promise<Rental> {
       authorise(actor, 'instances.rent', { offerId: Number(wish.offerId) })
       const at = now()
-      const request = { operation: 'instances.rent', input: whatIsAsked(wish), idempotencyKey } as const
-      const renting = once(deps, actor, request, tx => rentIn(tx, deps, actor, { wish, idempotencyKey }, at))
+      const key = whole ? partKey(deps, whole, String(wish.offerId)) : idempotencyKey
+      const request = { operation: 'instances.rent', input: whatIsAsked(wish), idempotencyKey: key } as const
+      const renting = once(deps, actor, request, async tx => {
+        if (whole) await joinWhole(tx, deps, actor, whole)
+        return await rentIn(tx, deps, actor, { wish, idempotencyKey }, at)
+      })
       const { result, replayed } = await renting.catch(async (error: unknown) => {
         throw error instanceof OfferGone ? await unavailableOffer(deps, actor, wish, error.diskMb, at) : error
       })

@@ -10,7 +10,9 @@ const { sql, join, raw, empty } = Prisma
 
 /** As domain/instances-search.ts says it in `shownStatusOf`. */
 export const shownStatus = sql`(CASE i.status WHEN 'scheduling' THEN CASE WHEN i.started_at IS NULL THEN 'created' ELSE 'stopped' END
-  WHEN 'stopping' THEN CASE i.target_state WHEN 'running' THEN 'loading' ELSE 'running' END ELSE i.status::text END)`
+  WHEN 'stopping' THEN CASE WHEN i.target_state = 'running' THEN 'loading' ELSE 'running' END
+  WHEN 'running' THEN CASE WHEN i.target_state = 'running' AND i.restart IS NOT NULL THEN 'loading' ELSE 'running' END
+  ELSE i.status::text END)`
 
 /** Instants are seconds since 1970. */
 const columns: Record<InstanceField, Prisma.Sql> = {

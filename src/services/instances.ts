@@ -1,6 +1,7 @@
 import { Prisma } from '../database/generated/client.ts'
 import { columnsOf, recordsOf, selectList } from '../database/rows.ts'
 import type { Actor } from '../domain/actor.ts'
+import { notFound } from '../domain/errors.ts'
 import type { Instance, PortBinding } from '../domain/instances.ts'
 import {
   checkInstanceFilter,
@@ -28,6 +29,9 @@ const allColumns = join([
   selectList('i', instanceColumns),
   selectList('m', machineColumns),
   selectList('g', gpuModelColumns),
+  sql`EXISTS (
+    SELECT FROM meters c WHERE c.instance_id = i.id AND c.kind = 'compute' AND c.rate_nanos > 0
+    AND NOT EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = c.id))`,
   sql`EXISTS (SELECT FROM gpus h WHERE h.machine_id = i.machine_id AND h.holder_id = i.id)`,
   sql`(SELECT json_agg(json_build_object('hostPort', b.host_port, 'containerPort', b.container_port, 'protocol', b.protocol)
     ORDER BY b.container_port, b.host_port) FROM port_bindings b WHERE b.instance_id = i.id AND b.machine_id = i.machine_id)`,
@@ -71,17 +75,26 @@ export function instanceServices(deps: Deps) {
       return row?.[0] as number
     },
 
-    /**
-     * Instances of the account by id, also destroyed ones. Another account's are not found. Who may do something to an
-     * instance may see what became of it, also without the permission to read others.
-     */
-    async byIds(actor: Actor, ids: readonly bigint[], operation: WayToAnInstance = 'instances.get') {
-      // Whether he labels it or starts it, he sees it.
-      const relabels = ids.some(id => isAllowed(actor.permissions, operation, { id: Number(id), relabels: true }))
-      authoriseEach(actor, operation, ids, { relabels })
-      const mine = [sql`i.account_id = ${actor.accountId}`, sql`i.id = ANY(${ids.map(String)}::bigint[])`]
-      return await find(mine, sql`i.id`, ids.length)
+    byIds,
+
+    /** One that was not destroyed. Another account's is not found. */
+    async living(actor: Actor, id: bigint, operation?: WayToAnInstance): Promise<Instance> {
+      const [instance] = await byIds(actor, [id], operation)
+      if (!instance || instance.destroyedAt) throw notFound('Instance', id)
+      return instance
     },
+  }
+
+  /**
+   * Instances of the account by id, also destroyed ones. Another account's are not found. Who may do something to an
+   * instance may see what became of it, also without the permission to read others.
+   */
+  async function byIds(actor: Actor, ids: readonly bigint[], operation: WayToAnInstance = 'instances.get') {
+    // Whether he labels it or starts it, he sees it.
+    const relabels = ids.some(id => isAllowed(actor.permissions, operation, { id: Number(id), relabels: true }))
+    authoriseEach(actor, operation, ids, { relabels })
+    const mine = [sql`i.account_id = ${actor.accountId}`, sql`i.id = ANY(${ids.map(String)}::bigint[])`]
+    return await find(mine, sql`i.id`, ids.length)
   }
 }
 
@@ -138,7 +151,7 @@ function toInstance(row: unknown[]): Omit<Instance, 'sshProxy' | 'asOf'> {
   const attached = (row.at(-1) ?? []) as { volumeId: string; mountPath: string; sizeMb: number }[]
   const volumes = attached.map(({ volumeId, ...mount }) => ({ volumeId: BigInt(volumeId), ...mount }))
   const portBindings = (row.at(-2) ?? []) as PortBinding[]
-  const granted = row.at(-3) as boolean
+  const [charged, granted] = row.slice(-4) as [boolean, boolean]
   const facts = { ...(machine as Machine), gpuModel: gpuModel as GpuModel }
-  return { ...(instance as Instance), portBindings, volumes, granted, machine: facts }
+  return { ...(instance as Instance), portBindings, volumes, granted, charged, machine: facts }
 }

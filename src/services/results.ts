@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { Prisma } from '../database/generated/client.ts'
 import type { Actor } from '../domain/actor.ts'
-import { DomainError, notFound } from '../domain/errors.ts'
-import { checkLogWish, type LogWish, maxResults, printLog, resultLivesMs } from '../domain/results.ts'
+import { DomainError } from '../domain/errors.ts'
+import { checkLogWish, type LogWish, maxResults, maxResultsBytes, printLog, resultLivesMs } from '../domain/results.ts'
 import type { Deps } from './deps.ts'
 import { instanceServices } from './instances.ts'
 import { executeServices } from './instances-execute.ts'
@@ -12,21 +12,21 @@ const { sql } = Prisma
 
 export function resultServices(deps: Deps) {
   const { database, now, secrets } = deps
-  const { byIds } = instanceServices(deps)
+  const { living } = instanceServices(deps)
   const { logs } = logServices(deps)
   const { execute } = executeServices(deps)
 
   return {
     /** Keeps what an instance has printed, and gives the token that it is read by. */
     async keepLogs(actor: Actor, id: bigint, wish: LogWish): Promise<string> {
-      const [instance] = await byIds(actor, [id], 'instances.logs')
-      if (!instance || instance.destroyedAt) throw notFound('Instance', id)
+      const instance = await living(actor, id, 'instances.logs')
       checkLogWish(wish)
       return await keep(actor, printLog(await logs(actor, instance, wish.tail), wish))
     },
 
     /** Runs a command, and keeps what it prints. */
     async keepOutput(actor: Actor, id: bigint, command: string): Promise<string> {
+      await living(actor, id, 'instances.execute')
       const { output } = await execute(actor, id, command)
       return await keep(actor, output)
     },
@@ -44,14 +44,18 @@ export function resultServices(deps: Deps) {
   /** Kept in the database, since any gateway may be asked for it. */
   async function keep({ accountId }: Actor, text: string): Promise<string> {
     const token = randomBytes(32).toString('base64url')
+    const sealed = secrets.seal(text)
     const expiresAt = new Date(now().getTime() + resultLivesMs)
     await database.rows(sql`
       WITH crowding AS (
         DELETE FROM results WHERE token_hash IN (
-          SELECT token_hash FROM results WHERE account_id = ${accountId}
-          ORDER BY expires_at DESC, token_hash OFFSET ${maxResults - 1})
+          SELECT token_hash FROM (
+            SELECT token_hash, count(*) OVER newest AS place, sum(length(text)) OVER newest AS bytes
+            FROM results WHERE account_id = ${accountId}
+            WINDOW newest AS (ORDER BY expires_at DESC, token_hash ROWS UNBOUNDED PRECEDING)) AS r
+          WHERE place >= ${maxResults} OR bytes > ${maxResultsBytes - sealed.length})
       ) INSERT INTO results (token_hash, account_id, text, expires_at)
-      VALUES (${hashOf(token)}, ${accountId}, ${secrets.seal(text)}, ${expiresAt})`)
+      VALUES (${hashOf(token)}, ${accountId}, ${sealed}, ${expiresAt})`)
     return token
   }
 

@@ -53,6 +53,7 @@ describe('a key', () => {
     [{ name: 'x'.repeat(257) }, 'name: must have at most 256 characters, not 257.'],
     [{ permissions: {} }, 'permissions: must have the key "api"'],
     [{ permissions: 'all' }, 'permissions: must be an object.'],
+    [{ permissions: '' }, 'permissions: must be an object.'],
     [{ permissions: { api: { everything: {} } } }, 'permissions.api.everything'],
   ])('of %j is refused', async (body, msg) => {
     const answer = await create(body)

@@ -308,6 +308,21 @@ describe('a key that is reset', () => {
     expect([await statusOf(key), await statusOf(secret as string)]).toEqual([401, 403])
   })
 
+  it('by two at once is reset by the first, and the second is not let in', async () => {
+    const key = await app.newKey()
+    const id = await idOf(key)
+    const resets = await withSession(app.database.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM accounts FOR NO KEY UPDATE')
+      const asked = [mutate(key, 'reset', { id }), mutate(key, 'reset', { id }, beside)]
+      await untilSomebodyWaits(session, () => false, 2)
+      await session.query('COMMIT')
+      return await Promise.all(asked)
+    })
+    expect(resets.map(({ code }) => code).toSorted()).toEqual(['UNAUTHENTICATED', undefined])
+    expect(await statusOf(resets.find(({ secret }) => secret)?.secret as string)).toBe(200)
+  })
+
   it('once, is reset once for requests with one idempotency key', async () => {
     const owner = await app.newKey()
     const { id } = await make(owner)

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { routes } from '../../src/rest/routes.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
 
@@ -117,6 +118,17 @@ it.each<[string, string, object]>([
   expect(answer.headers.get('retry-after')).toBeNull()
 })
 
+it('a reset of a key says so too', async () => {
+  const by = await app.newKey()
+  await app.rest(by, 'GET', '/users/current/')
+  await app.sql(`
+    CREATE CONSTRAINT TRIGGER lose AFTER UPDATE OF secret_hash ON api_keys DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION lose_all()`)
+  const answer = await app.rest(by, 'PUT', '/commands/reset_apikey/', {})
+  await app.sql('DROP TRIGGER lose ON api_keys')
+  expect(answer).toMatchObject(doubt)
+})
+
 it('what can be repeated says that it can', async () => {
   const id = await rentals.rent(key)
   await app.sql(`
@@ -124,4 +136,34 @@ it('what can be repeated says that it can', async () => {
       FOR EACH ROW EXECUTE FUNCTION lose_all()`)
   const { status, headers } = await app.rest(key, 'PUT', `/instances/${id}/`, { label: 'x' })
   expect([status, headers.get('retry-after')]).toEqual([503, '1'])
+})
+
+/** Why what changes something may be repeated, though nobody knows whether it was done. */
+const repeatable = new Map(
+  Object.entries({
+    'only reads': ['searchOffers', 'searchAsks', 'searchVolumeOffers'],
+    'makes nothing but another link to read by': ['requestLogs'],
+    'says what is to be, and is so already the second time': [
+      ...['updateInstances', 'updateInstance', 'startInstance', 'stopInstance', 'changeBid'],
+      ...['addSecrets', 'updateSecret', 'replaceSshKey'],
+    ],
+    'is told that it is so already, which clients take for done': ['addInstanceSshKey'],
+    'takes away what is not found the second time, which says that it is done': [
+      ...['destroyInstance', 'destroyInstances', 'removeInstanceSshKey', 'deleteSshKey', 'revokeApiKey'],
+      ...['deleteSecret', 'deleteTemplate', 'deleteVolume'],
+    ],
+  }).flatMap(([reason, operations]) => operations.map(operation => [operation, reason] as const)),
+)
+
+it.each(routes.filter(({ method }) => method !== 'GET').map(route => [route.operationId, route] as const))(
+  '%s says that it may have happened, or may be repeated for a reason',
+  (operation, { countsTwice = false, failures = [] }) => {
+    const isOffered = failures.every(({ error }) => error !== 'not_implemented')
+    expect(isOffered && !countsTwice).toBe(repeatable.has(operation))
+  },
+)
+
+it('only of routes that there are something is said', () => {
+  const known = routes.map(({ operationId }) => operationId)
+  expect([...repeatable.keys()].filter(operation => !known.includes(operation))).toEqual([])
 })

@@ -49,8 +49,13 @@ beforeAll(async () => {
   const { machine_id } = await rentals.read(key, waiting)
   const { body } = await app.rest(key, 'POST', '/bundles/', { machine_id: { eq: machine_id } })
   await app.rest(key, 'PUT', `/asks/${body.offers[0].id}/`, { image: 'ubuntu', label: 'lbl' })
-  await rentals.rent(key, { label: 'gone' }).then(id => app.rest(key, 'DELETE', `/instances/${id}/`))
+  // One goes down to come up again, and another is about to: neither is shown as what runs.
+  const down = await rentals.rentTo(key, 'running', { label: 'reboots' })
+  const up = await rentals.rentTo(key, 'running', { label: 'reboots' })
+  await app.rest(key, 'PUT', `/instances/reboot/${down}/`, {})
   await app.idle()
+  await app.rest(key, 'PUT', `/instances/reboot/${up}/`, {})
+  await rentals.rent(key, { label: 'gone' }).then(id => app.rest(key, 'DELETE', `/instances/${id}/`))
   all = (await app.rest(key, 'GET', '/instances/')).body.instances
 })
 
@@ -62,7 +67,7 @@ describe('the list of v1', () => {
     expect([status, headers.get('content-type')]).toEqual([200, 'application/json'])
     expect(body).toEqual({
       ...{ success: true, total_instances: all.length, instances_found: all.length, next_token: null },
-      label_counts: { lbl: 3, 'Über "x"': 1 },
+      label_counts: { lbl: 3, reboots: 2, 'Über "x"': 1 },
       instances: all.toReversed(),
     })
     const statuses = all.map(({ actual_status }) => actual_status)
@@ -99,6 +104,13 @@ describe('the list of v1', () => {
       expected.map(row => Object.fromEntries(select_cols.map(column => [column, row[column]]))),
     )
     expect(body).toMatchObject({ success: true, instances_found: expected.length, next_token: null })
+  })
+
+  it('finds what restarts under loading, where its rows have it', async () => {
+    const restarting = all.filter(({ label }) => label === 'reboots').map(({ actual_status }) => actual_status)
+    expect(restarting).toEqual(['loading', 'loading'])
+    const { body } = await list({ select_filters: { actual_status: { eq: 'loading' }, label: { eq: 'reboots' } } })
+    expect(body.total_instances).toBe(2)
   })
 
   it('has null for a column that does not exist', async () => {

@@ -200,6 +200,21 @@ describe('an answer', () => {
   })
 })
 
+it('a row has what it costs now, also while it waits, loads and reboots', async () => {
+  const id = await rentals.rent(key, { image: 'simulated/slow-stop:60' })
+  const totals = async () => {
+    const { instance, search, storage_total_cost: disk } = await rentals.read(key, id)
+    return [instance.totalHour, instance.totalHour === disk, instance.totalHour === search.totalHour]
+  }
+  expect(await totals()).toMatchObject([expect.any(Number), true, false])
+  await rentals.settle()
+  expect(await totals()).toMatchObject([expect.any(Number), false, true])
+  await app.rest(key, 'PUT', `/instances/reboot/${id}/`, {})
+  await app.idle()
+  const { data } = await app.graphql(key, `{ instance(id: "ins_${id}") { burnRate } }`)
+  expect((await totals())[0]).toBe(Number(data.instance.burnRate))
+})
+
 describe('an update', () => {
   it('with null or "" leaves what it does not name', async () => {
     const id = await rentals.rent(key, { label: 'mine' })
@@ -216,7 +231,14 @@ describe('an update', () => {
     }
   })
 
-  it.each([{}, { state: null }, { label: '' }, { client_id: 'me' }])('with %j alone is 400', async body => {
+  it('with an empty label alone takes it away, from one and from many', async () => {
+    const ids = [await rentals.rent(key, { label: 'mine' }), await rentals.rent(key, { label: 'mine' })]
+    expect((await app.rest(key, 'PUT', `/instances/${ids[0]}/`, { label: '' })).body).toEqual({ success: true })
+    expect((await app.rest(key, 'PUT', '/instances/', { ids: [ids[1]], label: '' })).body).toEqual({ success: true })
+    for (const id of ids) expect((await rentals.read(key, id)).label).toBeNull()
+  })
+
+  it.each([{}, { state: null }, { label: null }, { client_id: 'me' }])('with %j alone is 400', async body => {
     const id = await rentals.rent(key)
     expect(await app.rest(key, 'PUT', `/instances/${id}/`, body)).toMatchObject({ status: 400 })
   })

@@ -23,7 +23,7 @@ let country = ''
 let tests = 0
 beforeEach(() => {
   tests += 1
-  country = `${String.fromCharCode(65 + tests)}Z`
+  country = String.fromCharCode(65 + (tests % 26), 65 + Math.floor(tests / 26))
 })
 
 /** Lists machines of one GPU at these prices, and gives the ids of their offers. */
@@ -191,6 +191,56 @@ describe('many offers', () => {
     const second = await rentMany({ ids: [one, two], image }, headers)
     expect(second.body.created).toEqual([first.body.created[0], expect.any(Number)])
     expect((await rentMany({ ids: [one, two], image }, headers)).body.created).toEqual(second.body.created)
+  })
+
+  it('are refused with the key of other offers, of other settings and of a single rental, and theirs to all of those', async () => {
+    const [one, two, three, four] = (await market(0.4, 0.4, 0.4, 0.4)) as [number, number, number, number]
+    const headers = { 'idempotency-key': randomUUID() }
+    expect((await rentMany({ ids: [one, two], image }, headers)).body.created).toHaveLength(2)
+    const before = await instancesOf()
+    const reused = { status: 422, body: { error: 'idempotency_key_reused' } }
+    expect(await rentMany({ ids: [three], image }, headers)).toMatchObject(reused)
+    expect(await rentMany({ ids: [one, two, three], image }, headers)).toMatchObject(reused)
+    expect(await rentMany({ ids: [one, two], image: 'debian' }, headers)).toMatchObject(reused)
+    expect(await app.rest(key, 'PUT', `/asks/${three}/`, { image }, headers)).toMatchObject(reused)
+    expect(await instancesOf()).toBe(before)
+    const single = { 'idempotency-key': randomUUID() }
+    expect((await app.rest(key, 'PUT', `/asks/${three}/`, { image }, single)).status).toBe(200)
+    expect(await rentMany({ ids: [four], image }, single)).toMatchObject(reused)
+  })
+
+  it('of which none was rented leave the key to another request', async () => {
+    const [one, two] = (await market(0.4, 0.4)) as [number, number]
+    const headers = { 'idempotency-key': randomUUID() }
+    expect((await rentMany({ ids: [one], image, disk: 1 }, headers)).status).toBe(400)
+    expect((await rentMany({ ids: [one, two], image }, headers)).body.created).toHaveLength(2)
+  })
+
+  it('are rented by one of two requests that come at once with a key for different offers', async () => {
+    const ids = await market(0.4, 0.4, 0.4, 0.4)
+    const headers = { 'idempotency-key': randomUUID() }
+    const parts = [ids.slice(0, 2), ids.slice(2)]
+    const answers = await Promise.all(parts.map(some => rentMany({ ids: some, image }, headers)))
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 422])
+    expect(answers.find(({ status }) => status === 200)?.body.created).toHaveLength(2)
+  })
+
+  it('are found by the key, which may be as long as any other', async () => {
+    const ids = await market(0.4, 0.4)
+    const longest = `${randomUUID()}${'k'.repeat(219)}`
+    const { body } = await rentMany({ ids, image }, { 'idempotency-key': longest })
+    const { data } = await app.graphql(
+      key,
+      'query ($key: String) { instances(filter: { idempotencyKey: $key }) { nodes { id } } }',
+      { key: longest },
+    )
+    const found = data.instances.nodes.map(({ id }: { id: string }) => Number(id.replace('ins_', '')))
+    expect(found.toSorted()).toEqual(body.created)
+    const tooLong = await rentMany({ ids, image }, { 'idempotency-key': `${longest}k` })
+    expect([tooLong.status, tooLong.body.msg]).toEqual([
+      400,
+      'Idempotency-Key: must have at most 255 characters, not 256.',
+    ])
   })
 
   it('are all within the bounds of the key, or none is rented', async () => {

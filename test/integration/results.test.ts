@@ -1,7 +1,7 @@
 // Logs and commands as REST clients ask for them: a link first, and the text under it.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { maxResults } from '../../src/domain/results.ts'
+import { maxResults, maxResultsBytes } from '../../src/domain/results.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { dumpOf } from '../support/dump.ts'
 import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
@@ -119,6 +119,13 @@ describe('a log', () => {
   })
 })
 
+it('what is under a link, and the answer that has it, are kept by no cache', async () => {
+  const { headers, body } = await askLogs(await rentals.rent(key))
+  const found = await read(body.result_url)
+  const missing = await read(`${body.result_url}x`)
+  for (const answer of [{ headers }, found, missing]) expect(answer.headers.get('cache-control')).toBe('no-store')
+})
+
 describe('a command', () => {
   it('leaves its output under a link', async () => {
     const id = await rentals.rentTo(key, 'running')
@@ -128,6 +135,12 @@ describe('a command', () => {
       { success: true, writeable_path: '', result_url: expect.any(String), msg: expect.any(String) },
     ])
     expect(await read(body.result_url)).toMatchObject({ status: 200, text: 'one two\n' })
+  })
+
+  it('in what was destroyed is not found', async () => {
+    const id = await rentals.rentTo(key, 'running')
+    await app.rest(key, 'DELETE', `/instances/${id}/`)
+    expect(await execute(id, 'ls')).toMatchObject({ status: 404, body: { error: 'no_such_instance', instances: null } })
   })
 
   it('is refused where it cannot run, and without a command', async () => {
@@ -178,13 +191,26 @@ describe('a link', () => {
     const theirs = await rentals.rent(other)
     const kept = (await app.rest(other, 'PUT', `/instances/request_logs/${theirs}/`)).body.result_url
     const id = await rentals.rent(key)
-    const urls: string[] = []
-    for (let count = 0; count <= maxResults; count += 1) {
-      urls.push((await askLogs(id)).body.result_url)
+    const ask = async () => {
       app.clock.advance(1)
+      return (await askLogs(id)).body.result_url
     }
-    const statuses = await Promise.all(urls.map(async url => (await read(url)).status))
-    expect(statuses).toEqual([404, ...Array(maxResults).fill(200)])
+    const statuses = async () => await Promise.all(urls.map(async url => (await read(url)).status))
+    const urls = [await ask(), await ask(), await ask()]
+    // As if that many had been asked for since the first.
+    await app.sql(`
+      INSERT INTO results (token_hash, account_id, text, expires_at)
+      SELECT sha256(n::text::bytea), r.account_id, '', r.expires_at FROM generate_series(1, ${maxResults - 3}) n,
+        LATERAL (SELECT account_id, expires_at FROM results ORDER BY expires_at DESC LIMIT 1) r`)
+    expect(await statuses()).toEqual([200, 200, 200])
+    urls.push(await ask())
+    expect(await statuses()).toEqual([404, 200, 200, 200])
+    await app.sql(`
+      UPDATE results SET text = convert_to(repeat('x', ${maxResultsBytes / 2}), 'UTF8') WHERE token_hash IN (
+        SELECT token_hash FROM results WHERE text <> '' ORDER BY expires_at DESC LIMIT 2)`)
+    urls.splice(0, 4, await ask(), await ask())
+    const [row] = await app.sql(`SELECT count(*) FROM results WHERE length(text) = ${maxResultsBytes / 2}`)
+    expect([await statuses(), row]).toEqual([[200, 200], { count: '1' }])
     expect((await read(kept)).status).toBe(200)
   })
 })

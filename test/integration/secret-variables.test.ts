@@ -58,6 +58,13 @@ describe('over REST', () => {
     const deleted = await app.rest(key, 'DELETE', '/secrets/', { key: 'A' })
     expect(deleted.body).toEqual({ success: true, msg: 'Environment variable deleted successfully' })
     expect(Object.keys(await secretsOf(key))).toEqual(['B', 'HF_TOKEN'])
+    // As it was set; one of exactly this name comes first.
+    await set(key, [{ name: 'b', value: 'x' }])
+    for (const left of [['B', 'HF_TOKEN'], ['HF_TOKEN']]) {
+      expect((await app.rest(key, 'DELETE', '/secrets/', { key: 'b' })).status).toBe(200)
+      expect(Object.keys(await secretsOf(key))).toEqual(left)
+    }
+    await post(key, { key: 'B', value: true })
     expect(await started(await rent(key))).toMatchObject({ B: 'true', HF_TOKEN: 'hush hush' })
   })
 

@@ -7,15 +7,15 @@ export async function withSession<T>(url: string, work: (session: pg.Client) => 
   return await work(session).finally(() => session.end())
 }
 
-/** Ends when somebody waits for a lock, or when it is done without. */
-export async function untilSomebodyWaits(session: pg.Client, isDone = () => false): Promise<void> {
+/** Ends when somebody, or so many, wait for a lock, or when it is done without. */
+export async function untilSomebodyWaits(session: pg.Client, isDone = () => false, many = 1): Promise<void> {
   while (!isDone()) {
     // In a transaction the same is seen again and again otherwise.
     await session.query('SELECT pg_stat_clear_snapshot()')
     const { rows } = await session.query(
       "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
     )
-    if (rows.length > 0) return
+    if (rows.length >= many) return
   }
 }
 

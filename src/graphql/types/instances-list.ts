@@ -17,7 +17,7 @@ const InstanceFilter = builder.inputType('InstanceFilter', {
     targetState: t.field({ type: TargetState, description: 'Those of which this is wished.' }),
     gpuName: t.string({ description: 'Those with this GPU, in any case of letters.' }),
     idempotencyKey: t.string({
-      description: 'The one that was rented with this idempotency key, if its answer was lost.',
+      description: 'What was rented with this idempotency key, if the answer was lost.',
     }),
   }),
 })
