@@ -1,5 +1,6 @@
 // Templates as REST clients save, find, change and delete them.
 
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSecrets, openJson } from '../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../support/app.ts'
@@ -284,6 +285,23 @@ describe('a change', () => {
     // A password is not sent to a host that it was not given for.
     const moved = await change({ hash_id: gone.body.hash_id, docker_login_repo: 'evil.example' }, by)
     expect([moved.status, moved.body.error]).toEqual([400, 'invalid_args'])
+  })
+
+  it('is refused where its hash became that of another meanwhile', async () => {
+    const by = await newKey()
+    const [one, other] = [await saved({ name: 'one' }, by), await saved({ name: 'other' }, by)]
+    const client = new pg.Client({ connectionString: app.database.url })
+    await client.connect()
+    // It can be found, and not be locked yet.
+    await client.query('BEGIN; LOCK TABLE templates IN EXCLUSIVE MODE')
+    const changing = change({ hash_id: one.hash_id, desc: 'new' }, by)
+    const waiting = () => app.sql(`SELECT FROM pg_locks WHERE NOT granted AND relation = 'templates'::regclass`)
+    await expect.poll(waiting).toHaveLength(1)
+    await client.query(`UPDATE templates SET name = 'first', hash_id = '${'0'.repeat(32)}' WHERE id = ${one.id}`)
+    await client.query(`UPDATE templates SET hash_id = '${one.hash_id}' WHERE id = ${other.id}; COMMIT`)
+    await client.end()
+    expect(await changing).toMatchObject({ status: 400, body: { error: 'not_found' } })
+    expect(namesOf(await find(by, { select_filters: { private: true } }))).toEqual(['other', 'first'])
   })
 
   it.each([
