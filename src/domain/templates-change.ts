@@ -67,3 +67,20 @@ function unmasked(environment: Environment, secrets: Record<string, string>): En
 function hintOf({ volumeHint }: TemplateSettings): TemplateWish['volumeHint'] {
   return volumeHint ? { mountPath: volumeHint.mountPath, sizeGb: volumeHint.sizeGb ?? undefined } : undefined
 }
+
+/**
+ * A template that somebody writes anew who has no words for some of it: that stays, and so does how REST clients wrote
+ * what is as it was. `after` are the settings of his wish alone.
+ */
+export function withUnsaid(wish: TemplateWish, before: TemplateSettings, after: TemplateSettings): TemplateWish {
+  const isSame = (...names: (keyof TemplateSettings)[]) =>
+    names.every(name => JSON.stringify(before[name]) === JSON.stringify(after[name]))
+  const { tag, envFlags, args } = before.written ?? {}
+  const written = {
+    tag: isSame('image') ? tag : undefined,
+    envFlags: isSame('env', 'ports', 'hostname') ? envFlags : undefined,
+    args: isSame('args') ? args : undefined,
+    ...defined(wish.written ?? {}),
+  }
+  return { ...wish, about: { ...before.about, ...defined(wish.about ?? {}) }, written }
+}

@@ -11,21 +11,21 @@ import {
 } from '../domain/billing-charges.ts'
 import { DomainError } from '../domain/errors.ts'
 import { usdNumber } from '../domain/money.ts'
+import { defaultPageSize } from '../domain/pages.ts'
 import {
   afterToken,
+  type BillField,
   checkInstants,
-  isGiven,
   latestFirst,
   pageLimit,
-  readFilters,
+  readBills,
   readFlag,
-  reading,
-  readLimit,
 } from './billing-input.ts'
+import { isGiven, reading, readLimit } from './columns.ts'
 import { type Route, route } from './route.ts'
 import { integer, nothing, number, text } from './values.ts'
 
-const days = ['day', 'when', 'timestamp']
+const fields: Record<string, BillField> = { day: 'instant', when: 'instant', timestamp: 'instant', type: 'word' }
 
 const query = z.object({
   select_filters: text(
@@ -98,17 +98,16 @@ const noDays = "Must provide both 'day' gte and lte filters for instance charges
 
 function readCharges(given: z.output<typeof query>): ChargesWish {
   const { from, to, ...wish } = reading(complain => {
-    const { instants, words } = readFilters(given.select_filters, { times: days, words: ['type'] }, complain)
+    const { instants, words } = readBills(given.select_filters, fields, complain)
     checkInstants(instants, 'select_filters.day', complain)
     if (isGiven(given.format) && !['table', 'tree'].includes(given.format)) {
       complain('format', 'must be one of table, tree')
     }
-    const types = words.get('type')
     return {
       ...instants,
-      things: types ? chargedThings.filter(thing => types.includes(thing)) : chargedThings,
+      things: chargedThings.filter(thing => words.every(({ words }) => words.includes(thing))),
       latestFirst: readFlag(given.latest_first, 'latest_first', complain),
-      limit: readLimit(given.limit, maxChargedThings, complain),
+      limit: readLimit(given.limit, { otherwise: defaultPageSize, most: maxChargedThings }, complain),
       after: isGiven(given.after_token) ? given.after_token : undefined,
     }
   })

@@ -1,10 +1,10 @@
 // Reads which bills are wanted, as clients write it in a URL: filters as JSON, and instants in seconds since 1970.
 
 import { z } from 'zod'
-import { type Issue, invalidInput } from '../domain/errors.ts'
 import { readBoolean, readNumber, show } from '../domain/offers-filter.ts'
 import { defaultPageSize } from '../domain/pages.ts'
-import { type Complain, fromUrl, isAbsent, isObject } from './columns.ts'
+import { type Complain, isAbsent, isGiven } from './columns.ts'
+import { type Comparison, readFilters } from './filters.ts'
 
 const parameter = (about: string) => z.string().optional().describe(about)
 export const latestFirst = parameter('Whether the latest come first: true or false, which is the default.')
@@ -18,54 +18,31 @@ export const pageLimit = (most: number) =>
 /** From the first instant on, and up to but not with the last; undefined where it is open. */
 export type Instants = { from?: Date | undefined; to?: Date | undefined }
 
-/** Reads a request with everything that is wrong with it told at once. */
-export function reading<Wish>(read: (complain: Complain) => Wish): Wish {
-  const issues: Issue[] = []
-  const wish = read((path, message) => void issues.push({ path, message: `${message}.` }))
-  if (issues.length > 0) throw invalidInput(issues)
-  return wish
+/** What a column of bills is compared as. */
+export type BillField = 'instant' | 'word'
+type Words = { name: string; words: string[] }
+type Bills = { instants: Instants; words: Words[] }
+
+/** Conditions on columns that are instants, and on columns that are one of some words. */
+export function readBills(given: unknown, fields: Record<string, BillField>, complain: Complain): Bills {
+  const read = ({ name, field, operator, operand }: Comparison<BillField>): Instants | Words | string | undefined => {
+    if (field === 'instant') return readInstant(operator, operand)
+    const words = readWords(operator, operand)
+    return typeof words === 'string' ? words : { name, words }
+  }
+  const found = readFilters<BillField, Instants | Words>(given, { fields, read }, complain)
+  return {
+    instants: found.reduce((all: Instants, one) => ('words' in one ? all : within(all, one)), {}),
+    words: found.flatMap(one => ('words' in one ? [one] : [])),
+  }
 }
 
-type Filters = { instants: Instants; words: Map<string, string[]> }
-
-/** Conditions on columns that are instants, and on columns that are one of some words. Null is as good as nothing. */
-export function readFilters(
-  given: string | undefined,
-  { times, words }: { times: readonly string[]; words: readonly string[] },
-  complain: Complain,
-): Filters {
-  const filters = isGiven(given) ? (fromUrl(given) ?? given) : {}
-  const found: Filters = { instants: {}, words: new Map() }
-  if (!isObject(filters)) {
-    complain('select_filters', `must be an object of conditions, like {"${times[0]}": {"gte": 1700000000}}`)
-    return found
-  }
-  for (const [name, value] of Object.entries(filters).filter(([, value]) => value !== null)) {
-    const path = `select_filters.${name}`.slice(0, 100).toWellFormed()
-    const comparisons = comparisonsOf(value)
-    if (times.includes(name)) found.instants = within(found.instants, readInstants(comparisons, path, complain))
-    else if (words.includes(name)) found.words.set(name, readWords(comparisons, path, complain))
-    else complain(path, `is no column to filter by; there are ${[...times, ...words].join(', ')}`)
-  }
-  return found
-}
-
-/** Clients leave out the operator where it is plain. */
-function comparisonsOf(value: unknown): Record<string, unknown> {
-  return isObject(value) ? value : { [Array.isArray(value) ? 'in' : 'eq']: value }
-}
-
-function readInstants(comparisons: Record<string, unknown>, path: string, complain: Complain): Instants {
-  let instants: Instants = {}
-  for (const [word, operand] of Object.entries(comparisons)) {
-    if (isAbsent(operand)) continue
-    const narrow = bounds.get(word)
-    const ms = msOf(operand)
-    if (!narrow) complain(path, `has no operator "${word.slice(0, 60)}"; there are ${[...bounds.keys()].join(', ')}`)
-    else if (ms === undefined) complain(`${path}.${word}`, `${show(operand)} is no number of seconds since 1970`)
-    else instants = within(instants, narrow(ms))
-  }
-  return instants
+function readInstant(operator: string, operand: unknown): Instants | string | undefined {
+  if (isAbsent(operand)) return undefined
+  const ms = msOf(operand)
+  const narrow = bounds.get(operator)
+  if (!narrow) return `does not apply to an instant; there are ${[...bounds.keys()].join(', ')}`
+  return ms === undefined ? `${show(operand)} is no number of seconds since 1970` : narrow(ms)
 }
 
 /** Of milliseconds that need not be whole: the first whole one at which it holds, and the first at which it does no more. */
@@ -85,8 +62,9 @@ export function readPeriod(
 ): Instants {
   const [from, to] = names.map((name, index) => {
     const text = given[name]
-    const operand = isGiven(text) ? text : undefined
-    return readInstants({ [index === 0 ? 'gte' : 'lte']: operand }, name, (_path, message) => complain(name, message))
+    const instants = isGiven(text) ? readInstant(index === 0 ? 'gte' : 'lte', text) : {}
+    if (typeof instants === 'string') complain(name, instants)
+    return typeof instants === 'object' ? instants : {}
   }) as [Instants, Instants]
   return within(from, to)
 }
@@ -114,20 +92,10 @@ export function checkInstants({ from, to }: Instants, path: string, complain: Co
   if (from && to && from >= to) complain(path, 'ends before it begins')
 }
 
-function readWords(comparisons: Record<string, unknown>, path: string, complain: Complain): string[] {
-  return Object.entries(comparisons).flatMap(([word, operand]) => {
-    const operands = word === 'in' && Array.isArray(operand) ? operand : [operand]
-    if (word !== 'in' && word !== 'eq') complain(path, `has no operator "${word.slice(0, 60)}"; there are eq, in`)
-    else if (!operands.every(one => typeof one === 'string')) complain(`${path}.${word}`, 'must be texts')
-    else return operands
-    return []
-  })
-}
-
-export function readLimit(given: string | undefined, most: number, complain: Complain): number {
-  const limit = isGiven(given) ? (readNumber(given) ?? Number.NaN) : defaultPageSize
-  if (!Number.isInteger(limit) || limit < 1) complain('limit', 'must be a whole number, at least 1')
-  return Math.min(limit, most)
+function readWords(operator: string, operand: unknown): string[] | string {
+  if (operator !== 'in' && operator !== 'eq') return 'does not apply to a word; there are eq, in'
+  const words = operator === 'in' && Array.isArray(operand) ? operand : [operand]
+  return words.every(word => typeof word === 'string') ? words : 'must be texts'
 }
 
 export function readFlag(given: string | undefined, path: string, complain: Complain): boolean {
@@ -137,8 +105,3 @@ export function readFlag(given: string | undefined, path: string, complain: Comp
 }
 
 const digits: Record<string, boolean> = { 0: false, 1: true }
-
-/** Clients write "null" for what they leave out. */
-export function isGiven(text: string | undefined): text is string {
-  return !isAbsent(text) && text !== 'null'
-}

@@ -3,25 +3,24 @@
 import { z } from 'zod'
 import type { LedgerFilter, LedgerKind } from '../domain/billing-ledger.ts'
 import { paymentKinds, usageKinds } from '../domain/billing-statement.ts'
-import { maxPageSize, type PageArguments } from '../domain/pages.ts'
+import { defaultPageSize, maxPageSize, type PageArguments } from '../domain/pages.ts'
 import {
   afterToken,
+  type BillField,
   checkInstants,
-  isGiven,
   latestFirst,
   pageLimit,
-  readFilters,
+  readBills,
   readFlag,
-  reading,
-  readLimit,
   readPeriod,
   within,
 } from './billing-input.ts'
-import { type Complain, fromUrl, isObject, readColumns } from './columns.ts'
+import { type Complain, isGiven, readColumns, reading, readLimit } from './columns.ts'
+import { readOrder } from './filters.ts'
 import { text } from './values.ts'
 
-const times = ['when', 'paid_on', 'timestamp']
-const words = ['type', 'service']
+const instants = { when: 'instant', paid_on: 'instant', timestamp: 'instant' } as const
+const fields: Record<string, BillField> = { ...instants, type: 'word', service: 'word' }
 const ofInstants =
   '{"when": {"gte": 1764547200, "lte": 1767139200}}, in seconds since 1970, with gte, gt, lte, lt and eq'
 const filtered = (types: string) =>
@@ -55,51 +54,46 @@ const kindsByWord: Record<string, readonly LedgerKind[]> = {
 }
 
 /** Of these kinds those that all filters name. A service that nobody pays by here names none. */
-function kindsOf(kinds: readonly LedgerKind[], wanted: Map<string, string[]>): LedgerKind[] {
-  const named = [...wanted.values()].map(some =>
-    some.flatMap(word => (Object.hasOwn(kindsByWord, word) ? kindsByWord[word] : [])),
+function kindsOf(kinds: readonly LedgerKind[], wanted: { words: string[] }[]): LedgerKind[] {
+  const named = wanted.map(({ words }) =>
+    words.flatMap(word => (Object.hasOwn(kindsByWord, word) ? kindsByWord[word] : [])),
   )
   return kinds.filter(kind => named.every(some => some.includes(kind)))
 }
 
 export function readList(query: z.output<typeof listQuery>): { filter: LedgerFilter; columns: string[] | undefined } {
   return reading(complain => {
-    const filters = readFilters(query.select_filters, { times, words }, complain)
-    const asked = readPeriod(query, ['sdate', 'edate'], complain)
-    const instants = within(filters.instants, asked)
-    checkInstants(instants, 'edate', complain)
+    const filters = readBills(query.select_filters, fields, complain)
+    const period = within(filters.instants, readPeriod(query, ['sdate', 'edate'], complain))
+    checkInstants(period, 'edate', complain)
     const withCharges = readFlag(query.inc_charges, 'inc_charges', complain)
     // Who filters by the type says by that which are wanted.
     const kinds = kindsOf(
-      withCharges || filters.words.has('type') ? [...paymentKinds, ...usageKinds] : paymentKinds,
+      withCharges || filters.words.some(({ name }) => name === 'type')
+        ? [...paymentKinds, ...usageKinds]
+        : paymentKinds,
       filters.words,
     )
-    const columns = readColumns(isGiven(query.select_cols) ? query.select_cols : undefined, complain)
-    return { filter: { kinds, ...instants }, columns }
+    return { filter: { kinds, ...period }, columns: readColumns(query.select_cols, complain) }
   })
 }
 
 export function readPages(query: z.output<typeof pageQuery>) {
   return reading(complain => {
-    const { instants, words: wanted } = readFilters(query.select_filters, { times, words }, complain)
-    checkInstants(instants, 'select_filters.when', complain)
-    const isLatestFirst = readOrder(query, complain)
-    const limit = readLimit(query.limit, maxPageSize, complain)
+    const { instants: period, words } = readBills(query.select_filters, fields, complain)
+    checkInstants(period, 'select_filters.when', complain)
+    const isLatestFirst = readLatestFirst(query, complain)
+    const limit = readLimit(query.limit, { otherwise: defaultPageSize, most: maxPageSize }, complain)
     const token = isGiven(query.after_token) ? query.after_token : undefined
     // The ledger is read from the newest entry on: the oldest are the end of it.
     const page: PageArguments = isLatestFirst ? { first: limit, after: token } : { last: limit, before: token }
-    return { filter: { kinds: kindsOf(paymentKinds, wanted), ...instants }, page, isLatestFirst }
+    return { filter: { kinds: kindsOf(paymentKinds, words), ...period }, page, isLatestFirst }
   })
 }
 
 /** Everything is in the order in which it was posted, whichever of its instants is named. */
-function readOrder({ order_by, latest_first }: z.output<typeof pageQuery>, complain: Complain): boolean {
+function readLatestFirst({ order_by, latest_first }: z.output<typeof pageQuery>, complain: Complain): boolean {
   const isLatestFirst = readFlag(latest_first, 'latest_first', complain)
-  const order = isGiven(order_by) ? fromUrl(order_by) : []
-  if (Array.isArray(order) && order.length === 0) return isLatestFirst
-  const key: unknown = Array.isArray(order) && order.length === 1 ? order[0] : undefined
-  const { col, dir = 'desc' } = isObject(key) ? key : { col: undefined }
-  if (typeof col === 'string' && times.includes(col) && (dir === 'asc' || dir === 'desc')) return dir === 'desc'
-  complain('order_by', `must be [{"col": "when", "dir": "asc"}], or "desc"; the columns are ${times.join(', ')}`)
-  return isLatestFirst
+  const [key] = readOrder(order_by, { fields: instants, otherwise: 'desc', single: true }, complain)
+  return key ? key.direction === 'desc' : isLatestFirst
 }

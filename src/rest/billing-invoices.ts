@@ -36,13 +36,13 @@ export const invoiceRoutes: Route[] = [
     }),
     answer: async ({ services, actor, query }) => {
       const { filter, page, isLatestFirst } = readPages(query)
-      const { edges, hasNextPage, hasPreviousPage } = await services.billing.ledger(actor, filter, page)
+      const { edges, total, hasNextPage, hasPreviousPage } = await services.billing.countedLedger(actor, filter, page)
       const ordered = isLatestFirst ? edges : edges.toReversed()
       const hasMore = isLatestFirst ? hasNextPage : hasPreviousPage
       return {
         success: true as const,
         count: edges.length,
-        total: await services.billing.countLedger(actor, filter),
+        total,
         results: ordered.map(({ node }) => invoiceRow(node)),
         next_token: (hasMore && ordered.at(-1)?.cursor) || null,
       }

@@ -1,4 +1,8 @@
-// What lists in a URL have in common: JSON in texts, and columns that are selected of rows.
+// What lists in a URL have in common: JSON in texts, how much of a list is wanted, and which columns of its rows.
+
+import { type Issue, invalidInput } from '../domain/errors.ts'
+import { isTooDeep } from '../domain/nesting.ts'
+import { readNumber } from '../domain/offers-filter.ts'
 
 /** Far more than there are, and longer than any: a name is repeated in every row. */
 export const maxColumns = 100
@@ -6,8 +10,25 @@ export const maxColumnName = 64
 
 export type Complain = (path: string, message: string) => void
 
+export function complainTo(issues: Issue[]): Complain {
+  return (path, message) => void issues.push({ path, message: `${message}.` })
+}
+
+/** Reads a request with everything that is wrong with it told at once. */
+export function reading<Wish>(read: (complain: Complain) => Wish): Wish {
+  const issues: Issue[] = []
+  const wish = read(complainTo(issues))
+  if (issues.length > 0) throw invalidInput(issues)
+  return wish
+}
+
 export function isAbsent(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === 'string' && value.trim() === '')
+}
+
+/** Clients write "null" in a URL for what they leave out. */
+export function isGiven<Value>(value: Value): value is NonNullable<Value> {
+  return !isAbsent(value) && value !== 'null'
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
@@ -22,14 +43,15 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** In a URL everything is a text, and lists are JSON. */
+/** In a URL everything is a text, and lists are JSON. Undefined is what nobody means. */
 export function fromUrl(value: unknown): unknown {
-  return typeof value === 'string' ? parseJson(value) : value
+  const read = typeof value === 'string' ? parseJson(value) : value
+  return isTooDeep(read) ? undefined : read
 }
 
 /** The wanted columns, each once. Undefined is every column, and so is a list with "*". */
 export function readColumns(given: unknown, complain: Complain): string[] | undefined {
-  if (given === undefined) return undefined
+  if (!isGiven(given)) return undefined
   const columns = fromUrl(given)
   if (!Array.isArray(columns) || !columns.every(column => typeof column === 'string')) {
     complain('select_cols', 'must be a list of column names')
@@ -43,6 +65,22 @@ export function readColumns(given: unknown, complain: Complain): string[] | unde
     complain('select_cols', `has a name of more than ${maxColumnName} characters`)
   }
   return distinct.includes('*') ? undefined : distinct
+}
+
+type LimitTable = {
+  /** How many there are where nothing is said. */
+  otherwise: number
+  most: number
+  /** What nothing or less means; else it is refused. */
+  few?: number
+}
+
+export function readLimit(given: unknown, { otherwise, most, few }: LimitTable, complain: Complain): number {
+  if (!isGiven(given)) return otherwise
+  const limit = readNumber(given) ?? Number.NaN
+  const isUnderstood = Number.isInteger(limit) && (limit >= 1 || few !== undefined)
+  if (!isUnderstood) complain('limit', `must be a whole number${few === undefined ? ', at least 1' : ''}`)
+  return limit < 1 ? (few ?? 1) : Math.min(limit, most)
 }
 
 /** The selected columns. Null stands for one that does not exist. */

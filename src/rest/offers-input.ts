@@ -6,18 +6,11 @@ import { parseDriverVersion } from '../domain/machines.ts'
 import { isTooDeep, maxLevels } from '../domain/nesting.ts'
 import { defaultDiskMb, diskMbOf, maxDiskGb, type RentalType } from '../domain/offers.ts'
 import { kindOf, type OfferField } from '../domain/offers-fields.ts'
-import {
-  type Condition,
-  checkFilter,
-  holds,
-  type Operator,
-  readBoolean,
-  readCondition,
-  readNumber,
-} from '../domain/offers-filter.ts'
+import { type Condition, checkFilter, holds, readBoolean, readCondition, readNumber } from '../domain/offers-filter.ts'
 import type { OrderKey } from '../domain/offers-order.ts'
 import type { OfferSearch } from '../services/offers.ts'
-import { type Complain, fromUrl, isAbsent, isObject, parseJson, readColumns } from './columns.ts'
+import { type Complain, complainTo, isAbsent, isGiven, isObject, parseJson, readColumns, readLimit } from './columns.ts'
+import { type Comparison, readFilters, readOrder } from './filters.ts'
 import { restFields } from './offers-fields.ts'
 
 export const defaultRows = 64
@@ -36,11 +29,14 @@ export function readSearch(request: Record<string, unknown>): Search {
   }
   const given = new Map([...givenIn(request), ...givenIn(query)])
   const issues: Issue[] = []
-  const complain: Complain = (path, message) => void issues.push({ path, message: `${message}.` })
-  const conditions = [...given].flatMap(([name, value]) => readField(name, value, complain))
+  const complain = complainTo(issues)
+  const table = { fields: restFields, lenient: true, path: '', read: readComparison }
+  const conditions = readFilters<OfferField, Condition>(Object.fromEntries(given), table, complain)
   if (!given.has('rentable')) conditions.push({ field: 'rentable', operator: 'eq', value: true })
   const search = {
-    order: readOrder(given.get('order'), complain),
+    order: isGiven(given.get('order'))
+      ? readOrder(given.get('order'), { fields: orderFields, path: 'order' }, complain)
+      : best,
     pricing: {
       type: readType(given.get('type'), complain),
       diskMb: readDisk(given.get('allocated_storage'), complain),
@@ -48,7 +44,7 @@ export function readSearch(request: Record<string, unknown>): Search {
     // Who asks for one offer by its id wants that one, not the one that stands for its bundle.
     bundled: !readUnbundled(given.get('disable_bundling'), complain) && !conditions.some(({ field }) => field === 'id'),
   }
-  const limit = readLimit(given.get('limit'), complain)
+  const limit = readLimit(given.get('limit'), { otherwise: defaultRows, most: maxRows }, complain)
   const columns = readColumns(given.get('select_cols'), complain)
   return { search: { ...search, filter: checkFilter({ conditions, alternatives: [] }, issues) }, limit, columns }
 }
@@ -69,41 +65,11 @@ function givenIn(search: Record<string, unknown>): [string, unknown][] {
   return Object.entries(search).filter(([, value]) => !isAbsent(value))
 }
 
-/** The operators by the names that they have on the wire. */
-export const operators = new Map<string, Exclude<Operator, 'contains'>>([
-  ['eq', 'eq'],
-  ['neq', 'neq'],
-  ['gt', 'gt'],
-  ['gte', 'gte'],
-  ['lt', 'lt'],
-  ['lte', 'lte'],
-  ['in', 'in'],
-  ['notin', 'nin'],
-  ['nin', 'nin'],
-])
 const anything = ['any', '?', '*']
 
-function readField(name: string, value: unknown, complain: Complain): Condition[] {
-  const field = Object.hasOwn(restFields, name) ? restFields[name] : undefined
-  if (field === undefined) return []
-  const comparisons = isObject(value) ? value : { [Array.isArray(value) ? 'in' : 'eq']: value }
-  return Object.entries(comparisons).flatMap(([word, operand]) => {
-    if (isAbsent(operand) || anything.includes(operand as string)) return []
-    const operator = operators.get(word)
-    if (!operator) {
-      complain(name, `unknown operator "${word}"; there are eq, neq, gt, gte, lt, lte, in, notin`)
-      return []
-    }
-    const condition = readOperand(name, field, operator, operand)
-    if (typeof condition === 'object') return [condition]
-    complain(`${name}.${word}`, condition)
-    return []
-  })
-}
-
-function readOperand(name: string, field: OfferField, operator: Operator, operand: unknown): Condition | string {
-  const written = (value: unknown) => (typeof value === 'string' ? (spellings[name]?.(value) ?? value) : value)
-  const condition = readCondition(field, operator, Array.isArray(operand) ? operand.map(written) : written(operand))
+function readComparison({ name, field, operator, operand }: Comparison<OfferField>): Condition | string | undefined {
+  if (isAbsent(operand) || anything.includes(operand as string)) return undefined
+  const condition = readCondition(field, operator, spelled(name, operand))
   if (typeof condition === 'object' || kindOf(field) !== 'boolean') return condition
   // hosting_type and has_avx are 0 or 1 on the wire, and are compared as numbers.
   const numeric = readCondition('numGpus', operator, operand)
@@ -112,7 +78,7 @@ function readOperand(name: string, field: OfferField, operator: Operator, operan
 }
 
 /** Values that are written differently on the wire. */
-export const spellings: Record<string, (value: string) => string | number | undefined> = {
+const spellings: Record<string, (value: string) => string | number | undefined> = {
   gpu_name: value => value.replaceAll('_', ' '),
   // "South Korea, KR": the code stands last.
   geolocation: value => value.split(',').at(-1)?.trim(),
@@ -120,23 +86,14 @@ export const spellings: Record<string, (value: string) => string | number | unde
   driver_vers: parseDriverVersion,
 }
 
-function readOrder(given: unknown, complain: Complain): OrderKey[] {
-  if (given === undefined) return [{ field: 'score', direction: 'desc' }]
-  const order = fromUrl(given)
-  if (!Array.isArray(order)) {
-    complain('order', 'must be a list of [field, "asc" or "desc"]')
-    return []
-  }
-  return order.flatMap(key => {
-    const [name, word = 'asc'] = Array.isArray(key) ? key : [key]
-    const direction = typeof word === 'string' ? word.toLowerCase() : word
-    const field = typeof name === 'string' && Object.hasOwn(restFields, name) ? restFields[name] : undefined
-    if (field && kindOf(field) !== 'boolean' && (direction === 'asc' || direction === 'desc'))
-      return [{ field, direction }]
-    complain('order', `${JSON.stringify(key)} is not a field to order by with "asc" or "desc"`)
-    return []
-  })
+/** Values of a column as they are kept. */
+export function spelled(name: string, operand: unknown): unknown {
+  const written = (value: unknown) => (typeof value === 'string' ? (spellings[name]?.(value) ?? value) : value)
+  return Array.isArray(operand) ? operand.map(written) : written(operand)
 }
+
+const orderFields = Object.fromEntries(Object.entries(restFields).filter(([, field]) => kindOf(field) !== 'boolean'))
+const best: OrderKey[] = [{ field: 'score', direction: 'desc' }]
 
 const types = new Map<unknown, RentalType>([
   [undefined, 'onDemand'],
@@ -166,11 +123,4 @@ function readUnbundled(disableBundling: unknown, complain: Complain): boolean {
   const unbundled = readBoolean(disableBundling)
   if (unbundled === undefined) complain('disable_bundling', 'must be true or false')
   return unbundled ?? false
-}
-
-function readLimit(limit: unknown, complain: Complain): number {
-  if (limit === undefined) return defaultRows
-  const rows = readNumber(limit) ?? Number.NaN
-  if (!Number.isInteger(rows) || rows < 1) complain('limit', 'must be a whole number, at least 1')
-  return Math.min(rows, maxRows)
 }

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import type { Actor } from '../domain/actor.ts'
 import type { Template } from '../domain/templates.ts'
+import { selectColumns } from './columns.ts'
 import { type Route, route } from './route.ts'
 import { templateRow } from './templates-present.ts'
-import { type TemplateRow, templateColumnsSchema, templateRowSchema } from './templates-row.ts'
-import { readLimit, readTemplateSearch, templatePageQuery, templateQuery } from './templates-search.ts'
+import { type TemplateColumns, type TemplateRow, templateColumnsSchema, templateRowSchema } from './templates-row.ts'
+import { maxPageRows, pageRows, readTemplateSearch, templatePageQuery, templateQuery } from './templates-search.ts'
 import { integer, pathId, text } from './values.ts'
 
 const maxRows = 1_000
@@ -28,7 +29,7 @@ export const templateListRoutes: Route[] = [
     query: templateQuery,
     result: z.object(found),
     answer: async ({ services, actor, query }) => {
-      const { search, columns } = readTemplateSearch(query, maxRows)
+      const { search, columns } = readTemplateSearch(query, { otherwise: maxRows, most: maxRows })
       const { templates } = await services.templates.search(actor, search)
       return rowsOf(actor, templates, columns)
     },
@@ -44,7 +45,7 @@ export const templateListRoutes: Route[] = [
     query: templatePageQuery,
     result: z.object({ ...found, next_token: z.string().nullable().describe('For the next page; null on the last.') }),
     answer: async ({ services, actor, query }) => {
-      const { search, columns } = readTemplateSearch(query, readLimit(query))
+      const { search, columns } = readTemplateSearch(query, { otherwise: pageRows, most: maxPageRows })
       const { templates, next } = await services.templates.search(actor, search)
       return { ...rowsOf(actor, templates, columns), next_token: next }
     },
@@ -68,16 +69,9 @@ export const templateListRoutes: Route[] = [
 ]
 
 function rowsOf(actor: Actor, templates: Template[], columns: string[] | undefined) {
-  const rows = templates.map(template => select(templateRow(actor, template), columns))
+  const rows = templates.map(template =>
+    selectColumns<TemplateRow, TemplateColumns>(templateRow(actor, template), columns),
+  )
   const none = rows.length === 0 ? { msg: 'No templates found' } : {}
   return { success: true as const, ...none, templates_found: rows.length, templates: rows }
-}
-
-/** Null stands for a column that does not exist. */
-function select(row: TemplateRow, columns: string[] | undefined): TemplateRow | z.output<typeof templateColumnsSchema> {
-  if (!columns) return row
-  const values: Record<string, unknown> = row
-  return Object.fromEntries(
-    columns.map(column => [column, Object.hasOwn(values, column) ? values[column] : null]),
-  ) as z.output<typeof templateColumnsSchema>
 }

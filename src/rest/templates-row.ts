@@ -48,3 +48,5 @@ export const templateColumnsSchema = templateRowSchema
   .partial()
   .catchall(z.null())
   .meta({ id: 'TemplateColumns', description: 'The selected columns of a template. One that does not exist is null.' })
+
+export type TemplateColumns = z.output<typeof templateColumnsSchema>

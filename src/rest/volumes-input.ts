@@ -4,18 +4,21 @@ import { z } from 'zod'
 import { volumeGb } from '../domain/volumes.ts'
 import { isOnStorage, type VolumeOfferOrder } from '../domain/volumes-offers.ts'
 import type { VolumeOfferSearch } from '../services/volumes-offers.ts'
+import { reading } from './columns.ts'
+import { readOrder } from './filters.ts'
 import { readSearch } from './offers-input.ts'
 import { searchSchema } from './offers-search.ts'
 import { text } from './values.ts'
 
-const orderFields = new Map<unknown, VolumeOfferOrder['field']>([
-  ['storage_cost', 'price'],
-  ['storage_total_cost', 'price'],
-  ['dph_total', 'price'],
-  ['reliability', 'reliability'],
-  ['reliability2', 'reliability'],
-  ['disk_space', 'freeDisk'],
-])
+const orderFields: Record<string, VolumeOfferOrder['field']> = {
+  storage_cost: 'price',
+  storage_total_cost: 'price',
+  dph_total: 'price',
+  reliability: 'reliability',
+  reliability2: 'reliability',
+  disk_space: 'freeDisk',
+}
+const cheapest: VolumeOfferOrder = { field: 'price', direction: 'asc' }
 
 export const volumeSearchSchema = searchSchema
   .pick({ limit: true, verified: true, geolocation: true, reliability: true, disk_space: true, storage_cost: true })
@@ -24,7 +27,7 @@ export const volumeSearchSchema = searchSchema
       .array(z.array(z.string()).min(1).max(2).describe('[field, "asc" or "desc"]'))
       .optional()
       .describe(
-        `What to sort by: the first of ${[...orderFields.keys()].join(', ')} that is in it. Else the cheapest is first.`,
+        `What to sort by: the first of ${Object.keys(orderFields).join(', ')} that is in it. Else the cheapest is first.`,
       ),
     allocated_storage: z
       .number()
@@ -42,15 +45,8 @@ export function readVolumeSearch(body: Record<string, unknown>): { search: Volum
     condition.field === 'id' ? { ...condition, field: 'machineId' as const } : condition,
   )
   const asked = { conditions: conditions.filter(isOnStorage), sizeGb: search.pricing.diskMb / 1000 }
-  return { search: { ...asked, order: readOrder(order) }, limit }
-}
-
-/** Clients send what they sort offers of GPUs by, which storage may not have. */
-function readOrder(order: unknown): VolumeOfferOrder {
-  for (const key of Array.isArray(order) ? order : []) {
-    const [name, direction] = Array.isArray(key) ? key : [key]
-    const field = orderFields.get(name)
-    if (field) return { field, direction: direction === 'desc' ? 'desc' : 'asc' }
-  }
-  return { field: 'price', direction: 'asc' }
+  // Clients send what they sort offers of GPUs by, which storage may not have.
+  const table = { fields: orderFields, lenient: true, path: 'order' }
+  const [first = cheapest] = reading(complain => readOrder(order, table, complain))
+  return { search: { ...asked, order: first }, limit }
 }

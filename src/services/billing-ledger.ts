@@ -1,6 +1,6 @@
 import { Prisma } from '../database/generated/client.ts'
 import { columnsOf, recordsOf, selectList } from '../database/rows.ts'
-import type { Transaction } from '../database/transaction.ts'
+import { snapshot, type Transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import {
   checkLedgerFilter,
@@ -19,28 +19,31 @@ const entryColumns = columnsOf(readable)
 const meterColumns = columnsOf({ instanceId: 'instanceId', volumeId: 'volumeId', apiKeyId: 'apiKeyId' })
 const source = sql`ledger_entries e LEFT JOIN meters m ON m.id = e.meter_id`
 
+type CountedLedger = PageOf<LedgerEntry> & { total: number }
+
 export function ledgerServices({ database }: DataDeps) {
   return {
     /** The account's ledger, the newest entry first. */
     async ledger(actor: Actor, filter: LedgerFilter, page: PageArguments): Promise<PageOf<LedgerEntry>> {
       authorise(actor, 'billing.ledger')
       checkLedgerFilter(filter)
-      const { limit, backward, cursor } = readPage(page)
-      const conditions = conditionsOf(actor, filter)
-      if (cursor !== undefined) {
-        const id = String(parseLedgerCursor(cursor))
-        conditions.push(backward ? sql`e.id > ${id}::bigint` : sql`e.id < ${id}::bigint`)
-      }
-      const found = await findEntries(database, conditions, backward ? sql`e.id ASC` : sql`e.id DESC`, limit + 1)
-      return pageOf(found, { limit, backward, cursor }, ({ id }) => printLedgerCursor(id))
+      return await readLedger(database, actor, filter, page)
     },
 
     async countLedger(actor: Actor, filter: LedgerFilter): Promise<number> {
       authorise(actor, 'billing.ledger')
       checkLedgerFilter(filter)
-      const conditions = join(conditionsOf(actor, filter), ' AND ')
-      const [row] = await database.rows(sql`SELECT count(*)::int FROM ${source} WHERE ${conditions}`)
-      return row?.[0] as number
+      return await countEntries(database, actor, filter)
+    },
+
+    /** The same page with how many there are on all pages, of one instant. */
+    async countedLedger(actor: Actor, filter: LedgerFilter, page: PageArguments): Promise<CountedLedger> {
+      authorise(actor, 'billing.ledger')
+      checkLedgerFilter(filter)
+      return await snapshot(database.pool, async tx => {
+        const total = await countEntries(tx, actor, filter)
+        return { ...(await readLedger(tx, actor, filter, page)), total }
+      })
     },
 
     /** Entries of the account by id. Another account's are not found. */
@@ -50,6 +53,28 @@ export function ledgerServices({ database }: DataDeps) {
       return await findEntries(database, conditions, sql`e.id`, ids.length)
     },
   }
+}
+
+async function readLedger(
+  database: Pick<Transaction, 'rows'>,
+  actor: Actor,
+  filter: LedgerFilter,
+  page: PageArguments,
+): Promise<PageOf<LedgerEntry>> {
+  const { limit, backward, cursor } = readPage(page)
+  const conditions = conditionsOf(actor, filter)
+  if (cursor !== undefined) {
+    const id = String(parseLedgerCursor(cursor))
+    conditions.push(backward ? sql`e.id > ${id}::bigint` : sql`e.id < ${id}::bigint`)
+  }
+  const found = await findEntries(database, conditions, backward ? sql`e.id ASC` : sql`e.id DESC`, limit + 1)
+  return pageOf(found, { limit, backward, cursor }, ({ id }) => printLedgerCursor(id))
+}
+
+async function countEntries(database: Pick<Transaction, 'rows'>, actor: Actor, filter: LedgerFilter): Promise<number> {
+  const conditions = join(conditionsOf(actor, filter), ' AND ')
+  const [row] = await database.rows(sql`SELECT count(*)::int FROM ${source} WHERE ${conditions}`)
+  return row?.[0] as number
 }
 
 export async function findEntries(

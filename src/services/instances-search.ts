@@ -1,6 +1,7 @@
 // Instances as clients that name columns of a row search them.
 
 import { Prisma } from '../database/generated/client.ts'
+import { snapshot, type Transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import type { Instance } from '../domain/instances.ts'
 import { type InstanceSearch, type ShownStatus, totalInstanceOrder } from '../domain/instances-search.ts'
@@ -42,20 +43,20 @@ export function instanceSearchServices(deps: Deps) {
       const position = after === undefined ? undefined : parseSearchCursor(after, order)
       const conditions = [...livingInstances(actor), ...asked.map(conditionSql)]
       const beyond = position ? [beyondSql(position, order)] : []
-      const rows = await database.rows(sql`
+      const page = sql`
         SELECT i.id, ${positionSql(order)} FROM ${instanceSource}
-        WHERE ${join([...conditions, ...beyond], ' AND ')} ORDER BY ${orderSql(order)} LIMIT ${limit + 1}`)
-      const page = rows.slice(0, limit)
-      const ids = page.map(([id]) => String(id))
-      const found =
-        ids.length > 0 ? await findInstances(deps, [sql`i.id = ANY(${ids}::bigint[])`], sql`i.id`, limit) : []
-      const byId = new Map(found.map(instance => [String(instance.id), instance]))
-      const [, ...last] = (page.at(-1) ?? []) as [bigint, ...string[]]
-      return {
-        instances: ids.flatMap(id => byId.get(id) ?? []),
-        next: rows.length > limit ? printSearchCursor(last, order) : null,
-        ...(await counted(conditions)),
-      }
+        WHERE ${join([...conditions, ...beyond], ' AND ')} ORDER BY ${orderSql(order)} LIMIT ${limit + 1}`
+      return await snapshot(database.pool, async tx => {
+        const rows = await tx.rows(page)
+        const found = rows.slice(0, limit)
+        const ids = found.map(([id]) => String(id))
+        const [, ...last] = (found.at(-1) ?? []) as [bigint, ...string[]]
+        return {
+          instances: await inOrder(tx, ids),
+          next: rows.length > limit ? printSearchCursor(last, order) : null,
+          ...(await counted(tx, conditions)),
+        }
+      })
     },
 
     /** What the account's living instances differ in, each combination once. */
@@ -68,8 +69,19 @@ export function instanceSearchServices(deps: Deps) {
     },
   }
 
-  async function counted(conditions: Prisma.Sql[]): Promise<Pick<SearchPage, 'total' | 'labels'>> {
-    const rows = await database.rows(sql`
+  async function inOrder(tx: Pick<Transaction, 'rows'>, ids: string[]): Promise<Instance[]> {
+    if (ids.length === 0) return []
+    const these = [sql`i.id = ANY(${ids}::bigint[])`]
+    const found = await findInstances({ ...deps, database: tx }, these, sql`i.id`, ids.length)
+    const byId = new Map(found.map(instance => [String(instance.id), instance]))
+    return ids.flatMap(id => byId.get(id) ?? [])
+  }
+
+  async function counted(
+    tx: Pick<Transaction, 'rows'>,
+    conditions: Prisma.Sql[],
+  ): Promise<Pick<SearchPage, 'total' | 'labels'>> {
+    const rows = await tx.rows(sql`
       SELECT i.label, count(*)::int, (sum(count(*)) OVER ())::int FROM ${instanceSource}
       WHERE ${join(conditions, ' AND ')} GROUP BY i.label ORDER BY 2 DESC, 1 LIMIT ${maxLabels}`)
     const labels = rows.flatMap(([label, count]) =>

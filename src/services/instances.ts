@@ -1,5 +1,6 @@
 import { Prisma } from '../database/generated/client.ts'
 import { columnsOf, recordsOf, selectList } from '../database/rows.ts'
+import type { Transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { notFound } from '../domain/errors.ts'
 import type { Instance, PortBinding } from '../domain/instances.ts'
@@ -100,7 +101,7 @@ export function instanceServices(deps: Deps) {
 
 /** For services: whoever asks has been asked for his permission. */
 export async function findInstances(
-  { database, now, sshProxy }: Deps,
+  { database, now, sshProxy }: Omit<Deps, 'database'> & { database: Pick<Transaction, 'rows'> },
   conditions: Prisma.Sql[],
   order: Prisma.Sql,
   limit: number,

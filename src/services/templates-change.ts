@@ -48,7 +48,7 @@ export function templateChangeServices(deps: Deps) {
       authorise(actor, 'templates.save', { id })
       let newHash = hashId
       await transaction(database.pool, async tx => {
-        const row = await changedRow(tx, actor, hashId, patch)
+        const row = await changedRow(tx, actor, { id, hashId }, patch)
         newHash = row.hashId
         await replaceTemplate(tx, actor, id, row, now())
       }).catch(async (error: unknown) => {
@@ -73,11 +73,16 @@ export function templateChangeServices(deps: Deps) {
     return template.id
   }
 
-  async function changedRow(tx: Transaction, actor: Actor, hashId: string, patch: TemplatePatch) {
+  async function changedRow(
+    tx: Transaction,
+    actor: Actor,
+    { id, hashId }: { id: number; hashId: string },
+    patch: TemplatePatch,
+  ) {
     const [row] = await tx.rows(sql`
       SELECT t.name, t.public, t.settings, t.registry_login, t.secret_env FROM templates t
-      WHERE ${Prisma.join(mine(actor, sql`t.hash_id = ${hashId}`), ' AND ')} FOR UPDATE`)
-    // Somebody changed it meanwhile: it has another hash now.
+      WHERE ${Prisma.join(mine(actor, sql`t.id = ${id} AND t.hash_id = ${hashId}`), ' AND ')} FOR UPDATE`)
+    // Somebody changed it meanwhile: it has another hash now, and another template may have this one.
     if (!row) throw noSuchTemplate()
     const [name, isPublic, settings, registryLogin, secretEnv] = row as [
       string,

@@ -13,9 +13,9 @@ import {
 } from '../domain/templates-search.ts'
 import { authorise } from './authorise.ts'
 import type { DataDeps } from './deps.ts'
-import { findTemplates, rentalsSql, visible } from './templates.ts'
+import { findTemplates, rentalsSql, templateColumns, toTemplate, visible } from './templates.ts'
 
-const { sql, raw } = Prisma
+const { sql, join, raw } = Prisma
 
 export function templateSearchServices(deps: DataDeps) {
   return {
@@ -32,13 +32,13 @@ export function templateSearchServices(deps: DataDeps) {
         const { value: last, id } = parseTemplatePosition(after, order)
         all.push(sql`(${value}, t.id) ${beyond} (${last}::${typeOf(order.field)}, ${id}::int)`)
       }
-      const end = sql`ORDER BY ${value} ${direction}, t.id ${direction} LIMIT ${limit + 1}`
-      const found = await findTemplates(deps, actor, all, end)
-      const templates = found.slice(0, limit)
-      const last = found.length > limit ? templates.at(-1) : undefined
-      if (!last) return { templates, next: null }
-      const [row] = await deps.database.rows(sql`SELECT (${value})::text FROM templates t WHERE t.id = ${last.id}`)
-      return { templates, next: printTemplatePosition({ value: row?.[0] as string, id: last.id }, order) }
+      const rows = await deps.database.rows(sql`
+        SELECT ${templateColumns(actor)}, (${value})::text FROM templates t WHERE ${join(all, ' AND ')}
+        ORDER BY ${value} ${direction}, t.id ${direction} LIMIT ${limit + 1}`)
+      const page = rows.slice(0, limit)
+      const last = rows.length > limit ? page.at(-1) : undefined
+      const position = last && { value: last.at(-1) as string, id: last[0] as number }
+      return { templates: page.map(toTemplate), next: position ? printTemplatePosition(position, order) : null }
     },
 
     /** The templates of an account, the last that was changed first. Nobody sees those of another. */

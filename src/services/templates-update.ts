@@ -4,7 +4,14 @@ import { columnsOf, insertAll } from '../database/rows.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { DomainError, notFound } from '../domain/errors.ts'
-import { checkTemplate, type Template, type TemplateWish, textToHash } from '../domain/templates.ts'
+import {
+  checkTemplate,
+  type Template,
+  type TemplateSettings,
+  type TemplateWish,
+  textToHash,
+} from '../domain/templates.ts'
+import { withUnsaid } from '../domain/templates-change.ts'
 import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
@@ -24,7 +31,7 @@ export function templateCommands(deps: Deps) {
   return {
     /**
      * Keeps settings under a new id or, with an id, in place of all that the template had, which keeps its id and gets
-     * another hash. Equal templates of one account are one.
+     * another hash. What its writer has no words for stays then. Equal templates of one account are one.
      */
     async save(
       actor: Actor,
@@ -33,13 +40,15 @@ export function templateCommands(deps: Deps) {
       authorise(actor, 'templates.save', { id })
       const row = rowOf(actor, wish, secrets)
       const request = { operation: 'templates.save', input: { id, wish }, idempotencyKey } as const
+      let { hashId } = row
       const saving = once(deps, actor, request, async tx => {
-        return {
-          id: id === undefined ? await insert(tx, actor, row) : await replaceTemplate(tx, actor, id, row, now()),
-        }
+        if (id === undefined) return { id: await insert(tx, actor, row) }
+        const whole = rowOf(actor, withUnsaid(wish, await lockSettings(tx, actor, id), row.settings), secrets)
+        hashId = whole.hashId
+        return { id: await replaceTemplate(tx, actor, id, whole, now()) }
       })
       const { result, replayed } = await saving.catch(async (error: unknown) => {
-        throw isDuplicate(error) ? await conflict(database, row.hashId) : error
+        throw isDuplicate(error) ? await conflict(database, hashId) : error
       })
       // A repetition is answered also when the template is gone since.
       const [template] = await findTemplates(deps, actor, [sql`t.id = ${result.id}`])
@@ -69,6 +78,13 @@ export function templateCommands(deps: Deps) {
     await recordEvents(tx, [{ ...by(actor), type: 'TEMPLATE_SAVED', after: shown(id, row) }], at)
     return id
   }
+}
+
+async function lockSettings(tx: Transaction, { accountId }: Actor, id: number): Promise<TemplateSettings> {
+  const [row] = await tx.rows(sql`
+    SELECT settings FROM templates WHERE id = ${id}::bigint AND account_id = ${accountId} AND deleted_at IS NULL FOR UPDATE`)
+  if (!row) throw notFound('Template', id)
+  return row[0] as TemplateSettings
 }
 
 /** In the transaction of a caller who has authorised it. */

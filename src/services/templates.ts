@@ -54,17 +54,24 @@ export function templateServices(deps: DataDeps) {
 /** For services: whoever asks has been asked for his permission. No secret is read. */
 export async function findTemplates(
   { database }: DataDeps,
-  { accountId }: Actor,
+  actor: Actor,
   conditions: Prisma.Sql[],
   end = Prisma.empty,
 ): Promise<Template[]> {
   const rows = await database.rows(sql`
-    SELECT t.id, t.hash_id, t.name, t.public, t.settings, t.account_id = ${accountId}, t.created_at, t.updated_at,
-      ${rentalsSql(accountId)}
-    FROM templates t WHERE ${join(conditions, ' AND ')} ${end}`)
-  return rows.map(([id, hashId, name, isPublic, settings, mine, createdAt, updatedAt, rentals]) => {
-    return { id, hashId, name, public: isPublic, settings, mine, createdAt, updatedAt, rentals } as Template
-  })
+    SELECT ${templateColumns(actor)} FROM templates t WHERE ${join(conditions, ' AND ')} ${end}`)
+  return rows.map(toTemplate)
+}
+
+/** Of templates `t`. */
+export function templateColumns({ accountId }: Actor): Prisma.Sql {
+  return sql`t.id, t.hash_id, t.name, t.public, t.settings, t.account_id = ${accountId}, t.created_at, t.updated_at,
+    ${rentalsSql(accountId)}`
+}
+
+export function toTemplate(row: unknown[]): Template {
+  const [id, hashId, name, isPublic, settings, mine, createdAt, updatedAt, rentals] = row
+  return { id, hashId, name, public: isPublic, settings, mine, createdAt, updatedAt, rentals } as Template
 }
 
 /** How many instances an account has rented with a template. */

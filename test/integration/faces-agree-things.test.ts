@@ -189,6 +189,24 @@ describe('templates', () => {
     expect(data.template).toEqual({ id: `tpl_${first.template.id}` })
   })
 
+  it('keep what only REST can say, and how it was written, when they are saved anew', async () => {
+    const key = await newKey()
+    const more = { href: 'https://example.com', repo: 'me/ubuntu', readme_visible: false, tag: '22.04' }
+    const { body: first } = await app.rest(key, 'POST', '/template/', { ...sent, ...more, extra_filters: { a: 1 } })
+    const { id, hash_id: _, ...before } = first.template
+    const save = async (wish: string) => {
+      await mutate(key, 'saveTemplate', `id: "${id}", ${wish}`)
+      const { body } = await app.rest(key, 'GET', `/template/?select_filters={"id":${id}}`)
+      return body.templates[0]
+    }
+    const same = input.replace('"ubuntu"', '"ubuntu:22.04"')
+    expect(await save(same.replace('"D"', '"E"'))).toMatchObject({ ...before, desc: 'E' })
+    // What is written anew is not as it was written before.
+    const { image, tag, env, href } = await save(same.replace('22.04', '24.04').replace('value: "1"', 'value: "2"'))
+    expect([image, tag, env, href]).toEqual(['ubuntu:24.04', '', '-e A=2 -p 80:80', more.href])
+    expect(await save('name: "T", image: "ubuntu"')).toMatchObject({ desc: '', href: more.href, docker_login_repo: '' })
+  })
+
   it.each([
     ['name', { ...sent, name: null }, input.replace('name: "T"', 'name: ""')],
     ['disk', { ...sent, recommended_disk_space: 1 }, input.replace('diskGb: 20', 'diskGb: 1')],

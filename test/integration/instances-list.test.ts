@@ -201,7 +201,7 @@ describe('the limit', () => {
 describe('refused, as a list that is not understood,', () => {
   it.each<[string, Asked]>([
     ['an unknown column to order by', { order_by: [{ col: 'no_such', dir: 'asc' }] }],
-    ['an order that is no list', { order_by: { col: 'id' } }],
+    ['an order that is no list', { order_by: 7 }],
     ['too many columns to order by', { order_by: ['id', 'label', 'dph_total', 'num_gpus', 'machine_id'] }],
     ['an unknown column to filter by', { select_filters: { no_such: { eq: 1 } } }],
     ['an unknown operator', { select_filters: { id: { like: 1 } } }],

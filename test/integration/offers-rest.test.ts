@@ -354,7 +354,7 @@ describe('a search that cannot be answered', () => {
       { allocated_storage: -5 },
       'allocated_storage: must be a number of GB from 0 to 100000.',
     ],
-    ['an order that is none', { order: 'dph_total' }, 'order: must be a list of [field, "asc" or "desc"].'],
+    ['an order that is none', { order: 7 }, 'order: 7 is not a field to order by with "asc" or "desc".'],
     [
       'an unknown field in an order',
       { order: [['beauty', 'asc']] },

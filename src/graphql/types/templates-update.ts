@@ -18,7 +18,7 @@ const VolumeHintInput = builder.inputType('VolumeHintInput', {
 
 const SaveTemplateInput = builder.inputType('SaveTemplateInput', {
   description:
-    'Settings to begin rentals with. With the id of a template they replace all that it has: what is absent is gone, passwords and secret variables too.',
+    'Settings to begin rentals with. With the id of a template they replace all that it has: what is absent is gone, passwords and secret variables too. What only REST clients can say of it stays.',
   fields: t => ({
     id: t.id({ description: 'The template to change, such as `tpl_42`, or `42`. A new one is made when absent.' }),
     name: t.string({ required: true, description: 'What you call it, 1 to 256 characters.' }),
