@@ -5,6 +5,9 @@ import { countCharacters } from './texts.ts'
 /** A variable that every new rental of its account gets. Its value is shown to nobody. */
 export type SecretVariable = { name: string; createdAt: Date; updatedAt: Date }
 
+/** What a secret is shown as, to those who send back what they were shown. */
+export const mask = '********'
+
 export const maxSecretVariables = 16
 /** Of all names and values together: half of what an environment has room for, so that there is some left for rentals. */
 export const maxSecretCharacters = 16_384

@@ -1,11 +1,9 @@
 import type { LaunchWish } from './launch.ts'
 import type { Environment } from './launch-env.ts'
 import type { Registry } from './registry.ts'
+import { mask } from './secret-variables.ts'
 import { launchOf, type TemplateSecrets, type TemplateSettings, type TemplateWish } from './templates.ts'
 import { defined, writtenImage } from './templates-about.ts'
-
-/** What a secret is shown as, to those who send back what they were shown. */
-export const mask = '********'
 
 type Parts = Omit<TemplateWish, 'launch'>
 /** What of a template is to be another. What is absent stays as it is. */

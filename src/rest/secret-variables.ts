@@ -1,13 +1,12 @@
 import { z } from 'zod'
 import { DomainError, invalidInput, renameIssues } from '../domain/errors.ts'
-import { maxSecretVariables } from '../domain/secret-variables.ts'
+import { mask, maxSecretVariables } from '../domain/secret-variables.ts'
 import { reworded } from './rewording.ts'
 import { type Failure, type Route, route } from './route.ts'
 import { told } from './success.ts'
 import { text } from './values.ts'
 
 const path = '/api/v0/secrets/'
-const mask = '********'
 
 const variable = z.object({
   key: text('Its name, which is kept in upper case.').optional(),

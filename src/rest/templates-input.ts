@@ -1,5 +1,7 @@
-import { z } from 'zod'
-import type { Issue } from '../domain/errors.ts'
+// What a request says of a template.
+
+import type { z } from 'zod'
+import { type DomainError, type Issue, renameIssues } from '../domain/errors.ts'
 import type { LaunchMode } from '../domain/launch.ts'
 import type { Environment } from '../domain/launch-env.ts'
 import { readEnvFlags, readEnvObject } from '../domain/launch-env-flags.ts'
@@ -7,64 +9,16 @@ import { isTooDeep, maxLevels } from '../domain/nesting.ts'
 import { defined } from '../domain/templates-about.ts'
 import type { TemplatePatch } from '../domain/templates-change.ts'
 import { splitWords } from '../domain/words.ts'
+import { isObject, parseJson } from './columns.ts'
 import { modes } from './instances-input.ts'
+import { reworded } from './rewording.ts'
+import type { Failure } from './route.ts'
+import type { templateBody } from './templates-body.ts'
 
-const text = (about: string) => z.string().optional().describe(about)
-const flag = (about: string) => z.boolean().optional().describe(about)
-const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/** An object, or a text. Read by hand, since a schema of records leaves out a key that is called __proto__. */
-const objectOrText = (about: string) =>
-  z
-    .unknown()
-    .refine(value => typeof value === 'string' || isObject(value), 'must be an object or a text.')
-    .optional()
-    .meta({ anyOf: [{ type: 'object', additionalProperties: true }, { type: 'string' }], description: about })
-
-export const templateBody = z
-  .object({
-    name: text('What you call it, 1 to 256 characters.'),
-    image: text('A container image.'),
-    tag: text('Its tag, where that does not stand in the image.'),
-    env: objectOrText('Variables and ports as flags of docker, "-e A=1 -p 80:80", or as an object.'),
-    onstart: text('Shell commands that run once it is up, at most 4048 characters.'),
-    runtype: z
-      .enum([...modes.keys()])
-      .optional()
-      .describe('The launch mode. Left to the rental when nothing says so.'),
-    use_ssh: flag('Whether SSH logs in to it, where runtype does not say.'),
-    ssh_direct: flag('Whether SSH has a public port of its own.'),
-    jup_direct: flag('Whether the notebook has a public port of its own.'),
-    use_jupyter_lab: flag('The lab interface instead of the notebook.'),
-    jupyter_dir: text('Where the notebook server starts.'),
-    args_str: text('The arguments of the image, in the launch mode args.'),
-    docker_login_repo: text('A private registry.'),
-    docker_login_user: text('Who pulls.'),
-    docker_login_pass: text('The password, which is kept encrypted and shown to nobody.'),
-    recommended_disk_space: z
-      .union([z.number(), z.string().regex(/^\d{1,6}(\.\d{1,9})?$/)])
-      .optional()
-      .describe('The disk in GB, at least 8. It may be a text.'),
-    extra_filters: objectOrText('A search for offers that suit it.'),
-    private: flag('Whether nobody else can rent with it; true when absent. A public one holds no secret.'),
-    desc: text('What it is, in at most 2048 characters.'),
-    readme: text('What it is, in at most 50,000 characters.'),
-    readme_visible: flag('Whether that is to be shown.'),
-    href: text('A page about it.'),
-    repo: text('A page of its image.'),
-    volume_info: z
-      .looseObject({
-        mount_path: z.string().nullish().describe('The path inside.'),
-        size: z.number().nullish().describe('How large, in GB.'),
-      })
-      .optional()
-      .describe('Where a volume would be of use. It attaches none.'),
-  })
-  .meta({ id: 'TemplateSettings', description: 'Settings to begin rentals with.' })
 type Body = z.output<typeof templateBody>
 
 /** Where a request has what the domain calls otherwise. */
-export const templateNames: Record<string, string> = {
+const templateNames: Record<string, string> = {
   onStart: 'onstart',
   lab: 'use_jupyter_lab',
   directory: 'jupyter_dir',
@@ -81,7 +35,20 @@ export const templateNames: Record<string, string> = {
   idempotencyKey: 'Idempotency-Key',
 }
 
-/** What a request says of a template. */
+/** A change whose refusals name what is in the request, in the words that clients of this interface know. */
+export async function saving<Result>(
+  change: Promise<Result>,
+  words: (refusal: DomainError) => Failure | undefined,
+): Promise<Result> {
+  return await reworded(
+    change.catch((error: unknown) => Promise.reject(renameIssues(error, templateNames))),
+    refusal => {
+      const failure = words(refusal)
+      return failure && [failure.status, failure.error, failure.when]
+    },
+  )
+}
+
 export function readTemplate(body: Body): TemplatePatch {
   const unread: Issue[] = []
   const { volume_info: hint, private: isPrivate } = body
@@ -153,12 +120,4 @@ function readFilter({ extra_filters: filter }: Body, unread: Issue[]): string | 
   const message = isObject(parsed) ? `must have at most ${maxLevels} levels.` : 'must be an object.'
   unread.push({ path: 'searchFilter', message })
   return undefined
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
