@@ -405,6 +405,26 @@ describe('a search', () => {
     expect((await find(by, { select_filters: { id: { eq: id } } })).templates).toHaveLength(1)
   })
 
+  it('tells nobody whose a public template is: not by a filter, an order or a token', async () => {
+    // Numbers that are in a token for no other reason.
+    await app.sql(`SELECT setval(pg_get_serial_sequence('accounts', 'id'), 770077000)`)
+    const [earlier, later] = [await newKey(), await newKey()]
+    const first = await saved({ name: 'of the later', private: false }, later)
+    const second = await saved({ name: 'of the earlier', private: false }, earlier)
+    const these = { id: { in: [first.id, second.id] } }
+    const { body: account } = await app.rest(later, 'GET', '/users/current')
+    const mine = await find(later, { select_filters: { ...these, creator_id: { eq: account.id } } })
+    expect(namesOf(mine)).toEqual(['of the later'])
+    for (const creator_id of [{ eq: account.id }, { gte: account.id }, { neq: 0 }, { in: [account.id] }])
+      expect((await find(by, { select_filters: { ...these, creator_id } })).templates).toEqual([])
+    const order_by = [{ col: 'creator_id', dir: 'asc' }]
+    const page = await find(by, { select_filters: these, order_by, limit: '1' }, v1)
+    expect(namesOf(page)).toEqual(['of the later'])
+    expect(Buffer.from(page.next_token, 'base64url').toString()).not.toContain('770077')
+    const rest = await find(by, { select_filters: these, order_by, after_token: page.next_token }, v1)
+    expect(namesOf(rest)).toEqual(['of the earlier'])
+  })
+
   it.each([
     ['name', ['Abc', 'bcd', 'cde']],
     [[{ col: 'name', dir: 'desc' }], ['cde', 'bcd', 'Abc']],
