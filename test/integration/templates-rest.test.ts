@@ -286,6 +286,15 @@ describe('a change', () => {
     expect([moved.status, moved.body.error]).toEqual([400, 'invalid_args'])
   })
 
+  it('shows flags as they were sent, also beside secrets that are sent back', async () => {
+    const by = await newKey()
+    const { id, hashId } = await templatesOf(app).saved(by, { env: [{ name: 'TOKEN', value: 'hush', secret: true }] })
+    const env = '-p 80:80  --env "TOKEN=********" -e A=1'
+    const { body } = await change({ hash_id: hashId, env }, by)
+    expect(body.template.env).toBe(env)
+    expect(await kept(Number(id.slice('tpl_'.length)))).toMatchObject({ env: { TOKEN: 'hush' } })
+  })
+
   it.each([
     ['', 400, 'not_found', 'Unable to Update Template. None found for given Hash ID: HASH'],
     [v1, 404, 'invalid_template', 'error 404: Template not found'],
