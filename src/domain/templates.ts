@@ -96,8 +96,7 @@ export function checkTemplate({ name, public: isPublic, launch: given, volumeHin
   const shown = registry && { host: registry.host, username: registry.username }
   const hint = volumeHint ? { mountPath: volumeHint.mountPath, sizeGb: volumeHint.sizeGb ?? null } : null
   const open = { mode: wish.mode ?? null, diskGb: wish.diskGb ?? null, volumeHint: hint }
-  // What is secret is in no text of its writer's.
-  const more = settleAbout(about, secrets ? { ...written, envFlags: undefined } : written)
+  const more = settleAbout(about, written)
   return {
     settings: { image, ...open, lab, directory, args, env, ports, hostname, onStart, registry: shown, ...more },
     secrets: { registry, env: secrets },

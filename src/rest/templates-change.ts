@@ -50,6 +50,7 @@ export const templateChangeRoutes: Route[] = [
     about: 'What is not said stays as it is. The template keeps its id, and has another hash then.',
     operation: 'templates.save',
     body: templateChangeBody,
+    countsTwice: true,
     result: changed,
     failures: [noSuchHash, conflict],
     answer: async ({ body, ...asked }) => {
@@ -71,6 +72,7 @@ export const templateChangeRoutes: Route[] = [
     about: 'The same as in v0, but for its words.',
     operation: 'templates.save',
     body: templateChangeBody,
+    countsTwice: true,
     result: changed,
     failures: [noSuchVersion, conflict],
     answer: async ({ body, ...asked }) => {

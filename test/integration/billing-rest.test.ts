@@ -129,6 +129,27 @@ describe('charges', () => {
     expect(await of({ gte: second + 86_400, lte: second + 2 * 86_400 })).toEqual([])
   })
 
+  it('have nothing of what begins as a day ends, or ends as it begins', async () => {
+    app.clock.advance(day - (app.clock.now().getTime() % day))
+    const midnight = seconds()
+    const of = async (at: number) => (await charges({ select_filters: { day: { gte: at, lte: at } } })).results
+    const id = await rentals.rent(key, { target_state: 'stopped' })
+    app.clock.advance(day)
+    expect(await of(midnight - 86_400)).toEqual([])
+    expect(await of(midnight)).toMatchObject([{ start: midnight, end: seconds(), metadata: { instance_id: id } }])
+    expect(await of(seconds())).toEqual([])
+    await app.rest(key, 'DELETE', `/instances/${id}/`)
+    app.clock.advance(hour)
+    expect(await of(midnight + 86_400)).toEqual([])
+  })
+
+  it('are read for 744 days at once, and for no more', async () => {
+    const of = (days: number) =>
+      app.rest(key, 'GET', url('/charges/', { select_filters: { day: { gte: 0, lte: (days - 1) * 86_400 } } }))
+    expect(await of(744)).toMatchObject({ status: 200, body: { success: true, count: 0 } })
+    expect(await of(745)).toMatchObject({ status: 400, body: { msg: expect.stringMatching(/744 days .* not 745/) } })
+  })
+
   it('are of the types that are asked for', async () => {
     const id = await rentals.rent(key)
     const { machine_id } = await rentals.read(key, id)

@@ -187,6 +187,13 @@ describe('every column that can be filtered by', () => {
 })
 
 describe('the limit', () => {
+  let many: string
+
+  beforeAll(async () => {
+    many = await app.newKey(null, someCredit)
+    for (let count = 1; count <= 26; count += 1) await rentals.rent(many, { target_state: 'stopped' })
+  })
+
   it.each([
     [0, 5],
     [-3, 5],
@@ -195,6 +202,12 @@ describe('the limit', () => {
   ])('%s is %s', async (limit, rows) => {
     const { body } = await list({ limit })
     expect(body.instances_found).toBe(Math.min(rows, all.length))
+  })
+
+  it.each([{ limit: 50 }, { limit: 26 }, { limit: 25 }, {}])('is 25 at most: with %j', async asked => {
+    const { body } = await list(asked, many)
+    expect(body).toMatchObject({ instances_found: 25, total_instances: 26, next_token: expect.any(String) })
+    expect(body.instances).toHaveLength(25)
   })
 })
 
@@ -245,6 +258,15 @@ describe('what can be filtered by', () => {
     expect(status).toBe(200)
     expect(new Set(body.filters.map((one: object) => JSON.stringify(one)))).toEqual(distinct)
     expect(body.filters).toHaveLength(distinct.size)
+  })
+
+  it('is nothing of what was destroyed', async () => {
+    const by = await app.newKey(null, someCredit)
+    const filters = async () => (await app.rest(by, 'GET', '/instances/filters/')).body.filters
+    const id = await rentals.rent(by)
+    expect(await filters()).toHaveLength(1)
+    await app.rest(by, 'DELETE', `/instances/${id}/`)
+    expect(await filters()).toEqual([])
   })
 })
 

@@ -238,6 +238,18 @@ describe('an update', () => {
     for (const id of ids) expect((await rentals.read(key, id)).label).toBeNull()
   })
 
+  it('of the label alone is a success also of what waits for its GPUs', async () => {
+    const id = await rentals.rent(key, { target_state: 'stopped' })
+    const { machine_id } = await rentals.read(key, id)
+    const { offers } = (await app.rest(key, 'POST', '/bundles/', { machine_id: { eq: machine_id } })).body
+    expect((await app.rest(key, 'PUT', `/asks/${offers[0].id}/`, { image: 'ubuntu' })).status).toBe(200)
+    const { body } = await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
+    expect(body).toMatchObject({ success: false, error: 'resources_unavailable' })
+    const labelled = await app.rest(key, 'PUT', `/instances/${id}/`, { label: 'patient' })
+    expect([labelled.status, labelled.body]).toEqual([200, { success: true }])
+    expect(await rentals.read(key, id)).toMatchObject({ label: 'patient', intended_status: 'running' })
+  })
+
   it.each([{}, { state: null }, { label: null }, { client_id: 'me' }])('with %j alone is 400', async body => {
     const id = await rentals.rent(key)
     expect(await app.rest(key, 'PUT', `/instances/${id}/`, body)).toMatchObject({ status: 400 })

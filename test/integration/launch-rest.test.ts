@@ -26,12 +26,14 @@ beforeEach(() => {
   country = String.fromCharCode(65 + (tests % 26), 65 + Math.floor(tests / 26))
 })
 
+const priced = (dollars: number) => ({ gpuNanos: BigInt(Math.round(dollars * 1e9)) })
+
 /** Lists machines of one GPU at these prices, and gives the ids of their offers. */
-async function market(...prices: number[]): Promise<number[]> {
-  const machineOf = (dollars: number): Listed => ({
-    machine: { country, numGpus: 1, gpuNanos: BigInt(Math.round(dollars * 1e9)) },
-  })
-  await listMachines(app.operations, prices.map(machineOf))
+const market = (...prices: number[]) => marketOf(...prices.map(priced))
+
+async function marketOf(...machines: Listed['machine'][]): Promise<number[]> {
+  const listed = machines.map(machine => ({ machine: { country, numGpus: 1, ...machine } }))
+  await listMachines(app.operations, listed)
   const rows = await app.sql(
     `SELECT id FROM offers WHERE country = '${country}' AND num_gpus = 1 ORDER BY machine_id, id`,
   )
@@ -87,6 +89,17 @@ describe('a launch', () => {
     await market(0.4)
     const { status, body } = await launch(here({ dph_base: { lte: 0.3 } }))
     expect([status, body.error]).toEqual([404, 'no_such_ask'])
+  })
+
+  it('tries as many offers as the limit of the search says, and no more', async () => {
+    // Without room for a second port, which a search does not know.
+    const [, second] = await marketOf({ ...priced(0.2), firstPort: 20_000, lastPort: 20_000 }, priced(0.3))
+    const ports = { env: { '-p 80:80': '1', '-p 81:81': '1' } }
+    const before = await instancesOf()
+    const { status, body } = await launch(here({ limit: 1 }), ports)
+    expect([status, body.error, await instancesOf()]).toEqual([404, 'no_such_ask', before])
+    const { body: rented } = await launch(here({ limit: 2 }), ports)
+    expect(await offerOf(rented.new_contract)).toBe(second)
   })
 
   it('bids where it has a price', async () => {
@@ -179,6 +192,13 @@ describe('many offers', () => {
     [{ ids: ['x'] }, 'ids.0: must be a number.'],
   ])('as %j are refused', async (body, msg) => {
     expect((await rentMany({ image, ...body })).body).toEqual({ success: false, error: 'invalid_args', msg })
+  })
+
+  it('are 64 at most', async () => {
+    const [one] = (await market(0.4)) as [number]
+    const ids = [one, ...Array.from({ length: 63 }, (_, index) => 987_654_000 + index)]
+    const { status, body } = await rentMany({ ids, image })
+    expect([status, body.created.length, body.failed]).toEqual([200, 1, ids.slice(1)])
   })
 
   it('are rented once where the request is repeated with a key, and those that failed are tried again', async () => {

@@ -53,6 +53,19 @@ it('a host sees its own machines, and what is rented of them', async () => {
   expect((await app.rest(host, 'GET', `/machines/${id}`)).body).toEqual([row])
 })
 
+it('what was destroyed is on a machine no more', async () => {
+  const { offer, id } = await ownMachine()
+  const { body } = await app.rest(renter, 'PUT', `/asks/${offer}/`, { image: 'ubuntu' })
+  const shown = async () => (await app.rest(host, 'GET', `/machines/${id}/`)).body
+  await rentals.settle()
+  expect(await shown()).toMatchObject([{ current_rentals_resident: 1, current_rentals_running: 1, gpu_occupancy: 'D' }])
+  await app.rest(renter, 'DELETE', `/instances/${body.new_contract}/`)
+  const none = { current_rentals_resident: 0, current_rentals_running: 0 }
+  expect(await shown()).toMatchObject([none])
+  await rentals.settle()
+  expect(await shown()).toMatchObject([{ ...none, gpu_occupancy: 'x' }])
+})
+
 it('a machine that left the market is shown, as not listed', async () => {
   const { id } = await ownMachine()
   await app.sql(`UPDATE machines SET drained_at = listed_at, unlisted_at = listed_at WHERE id = ${id}`)

@@ -64,6 +64,24 @@ describe('a log', () => {
     expect(await read(body.result_url)).toEqual(found)
   })
 
+  it('is kept by nobody on the way', async () => {
+    const { body } = await askLogs(await rentals.rent(key))
+    const { headers } = await app.fetch(new Request(body.result_url))
+    expect(headers.get('cache-control')).toBe('no-store')
+  })
+
+  it('needs a key that may read logs, and nothing else', async () => {
+    const [id, other] = [await rentals.rent(key), await rentals.rent(key)]
+    const statusOf = async (by: string, instance: number) =>
+      (await app.rest(by, 'PUT', `/instances/request_logs/${instance}/`, {})).status
+    const scoped = (rule: object) => app.scopedKey(key, { api: { instance_read: rule } })
+    const reader = await scoped({ 'instances.logs': {} })
+    expect([await statusOf(reader, id), await statusOf(reader, other)]).toEqual([200, 200])
+    const bound = await scoped({ 'instances.logs': { constraints: { id: { eq: id } } } })
+    expect([await statusOf(bound, id), await statusOf(bound, other)]).toEqual([200, 403])
+    expect(await statusOf(await scoped({ 'instances.get': {} }), id)).toBe(403)
+  })
+
   it('is under https where a proxy says that the client speaks it', async () => {
     const id = await rentals.rent(key)
     const proxied = { 'x-forwarded-proto': 'https' }

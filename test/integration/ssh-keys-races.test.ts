@@ -174,6 +174,32 @@ describe('a key that is replaced', () => {
     expect(await generationOf(renter.id)).toBe(before + 1)
   })
 
+  it('is replaced in a container that gets it meanwhile, which is waited for without holding the key', async () => {
+    const { actor, id, sshKeys } = await aRenter(1)
+    const [sshKey] = sshKeys as [number]
+    const before = await generationOf(id)
+    await withSession(testDatabase.url, async holder => {
+      await holder.query('BEGIN')
+      await holder.query('SELECT FROM instances WHERE id = $1 FOR NO KEY UPDATE', [id])
+      const { done } = await withSession(testDatabase.url, async giver => {
+        await giver.query('BEGIN')
+        await giver.query('INSERT INTO instance_ssh_keys (instance_id, ssh_key_id) VALUES ($1, $2)', [id, sshKey])
+        await giver.query('SELECT FROM ssh_keys WHERE id = $1 FOR SHARE', [sshKey])
+        const done = replace(actor, sshKey, 'given meanwhile')
+        done.catch(() => {})
+        await untilBlocked(giver)
+        await giver.query('COMMIT')
+        return { done }
+      })
+      // It sees the container now, which somebody else has before it.
+      await untilBlocked(holder)
+      await holder.query('SELECT FROM ssh_keys WHERE id = $1 FOR SHARE NOWAIT', [sshKey])
+      await holder.query('COMMIT')
+      await done
+    })
+    expect(await generationOf(id)).toBe(before + 1)
+  })
+
   it('is not, when it is being deleted', async () => {
     const { actor, sshKeys } = await aRenter(1)
     const [sshKey] = sshKeys as [number]
@@ -234,6 +260,30 @@ describe('a container', () => {
     const attaching = Array.from({ length: 8 }, () => gateway.services.sshKeys.attach(actor, id, sshKeys[0] as number))
     expect((await Promise.all(attaching)).toSorted()).toEqual(['applied', ...Array(7).fill('unchanged')])
     expect(await generationOf(id)).toBe(before + 1)
+  })
+
+  it('is given a new key that somebody else registers at the same moment', async () => {
+    const { actor, id } = await aRenter(0)
+    const publicKey = aPublicKey('new to both')
+    const { sshKey: model } = await gateway.services.sshKeys.register(await gateway.newActor(), { publicKey })
+    const [admitted, registered] = await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      const { rows } = await session.query(
+        `INSERT INTO ssh_keys (account_id, name, public_key, fingerprint, created_at)
+        SELECT $1, name, public_key, fingerprint, created_at FROM ssh_keys WHERE id = $2 RETURNING id`,
+        [actor.accountId, model.id],
+      )
+      let isDone = false
+      const admitting = gateway.services.sshKeys.admit(actor, id, publicKey).finally(() => {
+        isDone = true
+      })
+      admitting.catch(() => {})
+      await untilSomebodyWaits(session, () => isDone)
+      await session.query('COMMIT')
+      return [await admitting, rows[0].id]
+    })
+    expect(admitted).toMatchObject({ sshKey: { id: registered }, outcome: 'applied' })
+    expect(await keysOf(id)).toEqual([registered])
   })
 
   it('loses a key that it gets while that is deleted, and is waited for without holding the key', async () => {

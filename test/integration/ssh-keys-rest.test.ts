@@ -158,6 +158,16 @@ describe('the keys of an instance', () => {
     expect(body.at(-1).public_key).toBe(aPublicKey('nowhere'))
   })
 
+  it('take one that another account has too, each for itself', async () => {
+    const theirs = await register('shared', await app.newKey())
+    const instance = await rentals.rent(key)
+    const { body } = await app.rest(key, 'POST', `/instances/${instance}/ssh/`, { ssh_key: aPublicKey('shared') })
+    expect(body).toMatchObject({ success: true })
+    const { id } = JSON.parse(body.key)
+    expect(id).not.toBe(theirs)
+    expect(await shown(instance)).toContain(id)
+  })
+
   it('take no new key of who may not register one', async () => {
     const instance = await rentals.rent(key)
     const scoped = await app.scopedKey(key, { api: { instance_write: {} } })

@@ -304,6 +304,15 @@ describe('a change', () => {
     expect(namesOf(await find(by, { select_filters: { private: true } }))).toEqual(['other', 'first'])
   })
 
+  it('shows flags as they were sent, also beside secrets that are sent back', async () => {
+    const by = await newKey()
+    const { id, hashId } = await templatesOf(app).saved(by, { env: [{ name: 'TOKEN', value: 'hush', secret: true }] })
+    const env = '-p 80:80  --env "TOKEN=********" -e A=1'
+    const { body } = await change({ hash_id: hashId, env }, by)
+    expect(body.template.env).toBe(env)
+    expect(await kept(Number(id.slice('tpl_'.length)))).toMatchObject({ env: { TOKEN: 'hush' } })
+  })
+
   it.each([
     ['', 400, 'not_found', 'Unable to Update Template. None found for given Hash ID: HASH'],
     [v1, 404, 'invalid_template', 'error 404: Template not found'],
@@ -421,6 +430,26 @@ describe('a search', () => {
     const own = await find(by, { select_filters: { creator_id: { eq: body.id } } })
     expect(namesOf(own)).toEqual(['cde', 'bcd', 'Abc'])
     expect((await find(by, { select_filters: { id: { eq: id } } })).templates).toHaveLength(1)
+  })
+
+  it('tells nobody whose a public template is: not by a filter, an order or a token', async () => {
+    // Numbers that are in a token for no other reason.
+    await app.sql(`SELECT setval(pg_get_serial_sequence('accounts', 'id'), 770077000)`)
+    const [earlier, later] = [await newKey(), await newKey()]
+    const first = await saved({ name: 'of the later', private: false }, later)
+    const second = await saved({ name: 'of the earlier', private: false }, earlier)
+    const these = { id: { in: [first.id, second.id] } }
+    const { body: account } = await app.rest(later, 'GET', '/users/current')
+    const mine = await find(later, { select_filters: { ...these, creator_id: { eq: account.id } } })
+    expect(namesOf(mine)).toEqual(['of the later'])
+    for (const creator_id of [{ eq: account.id }, { gte: account.id }, { neq: 0 }, { in: [account.id] }])
+      expect((await find(by, { select_filters: { ...these, creator_id } })).templates).toEqual([])
+    const order_by = [{ col: 'creator_id', dir: 'asc' }]
+    const page = await find(by, { select_filters: these, order_by, limit: '1' }, v1)
+    expect(namesOf(page)).toEqual(['of the later'])
+    expect(Buffer.from(page.next_token, 'base64url').toString()).not.toContain('770077')
+    const rest = await find(by, { select_filters: these, order_by, after_token: page.next_token }, v1)
+    expect(namesOf(rest)).toEqual(['of the earlier'])
   })
 
   it.each([
