@@ -33,7 +33,8 @@ async function read(url: string, by: TestApp = app) {
   const { status, headers, ...response } = await by
     .fetch(new Request(url))
     .then(async answer => ({ status: answer.status, headers: answer.headers, text: await answer.text() }))
-  return { status, type: headers.get('content-type'), text: response.text }
+  const caching = headers.get('cache-control')
+  return { status, type: headers.get('content-type'), caching, text: response.text }
 }
 
 const linesOf = async (id: number) => {
@@ -117,6 +118,12 @@ describe('a log', () => {
     await app.rest(key, 'DELETE', `/instances/${id}/`)
     expect(await askLogs(id)).toMatchObject({ status: 404, body: { error: 'no_such_instance', instances: null } })
   })
+})
+
+it('what is under a link, and the answer that has it, are kept by no cache', async () => {
+  const { headers, body } = await askLogs(await rentals.rent(key))
+  const [found, missing] = [await read(body.result_url), await read(`${body.result_url}x`)]
+  expect([headers.get('cache-control'), found.caching, missing.caching]).toEqual(Array(3).fill('no-store'))
 })
 
 describe('a command', () => {
