@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { invalidInput, renameIssues } from '../domain/errors.ts'
+import { renameIssues } from '../domain/errors.ts'
 import { type BestWish, maxAttempts } from '../domain/instances-best.ts'
 import { readRent, rentBody, rentNames } from './instances-input.ts'
 import { rented, rentFailures } from './instances-rent.ts'
@@ -43,8 +43,7 @@ export const launchRoutes: Route[] = [
 function readLaunch({ q, ...body }: z.output<typeof launchBody>): BestWish {
   const { search, limit } = readSearch({ q })
   const { terms, launch, templateHash } = readRent(body)
-  if (search.pricing.type === 'interruptible' && !terms.interruptible)
-    throw invalidInput([{ path: 'price', message: 'is required with the type bid: it is what you bid.' }])
-  const { filter, order } = search
-  return { filter, order, terms, launch, templateHash, maxAttempts: Math.min(limit, maxAttempts) }
+  const { filter, order, pricing } = search
+  const attempts = Math.min(limit, maxAttempts)
+  return { filter, order, type: pricing.type, terms, launch, templateHash, maxAttempts: attempts }
 }

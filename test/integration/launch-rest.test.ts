@@ -97,6 +97,12 @@ describe('a launch', () => {
 
   it.each([
     ['without a price for a search of bids', { type: 'bid' }, {}, /^price: is required/],
+    [
+      'with a price beyond the cap of the search',
+      { type: 'bid', dph_total: { lt: 0.05 } },
+      { price: 5 },
+      /^price: is more/,
+    ],
     ['of a search that is not understood', { num_gpus: { near: 1 } }, {}, /^num_gpus: unknown operator/],
     ['without an image', {}, { image: null }, /^image/],
     ['with a small disk', {}, { disk: 1 }, /^disk: /],
