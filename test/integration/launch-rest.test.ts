@@ -188,6 +188,12 @@ describe('many offers', () => {
     expect((await rentMany({ image, ...body })).body).toEqual({ success: false, error: 'invalid_args', msg })
   })
 
+  it('may be 64, counted with duplicates', async () => {
+    const [one] = await market(0.4)
+    const { status, body } = await rentMany({ ids: Array(64).fill(one), image })
+    expect([status, body.results.length]).toEqual([200, 1])
+  })
+
   it('are rented once where the request is repeated with a key, and those that failed are tried again', async () => {
     const [one, two] = await market(0.4, 0.4)
     await app.sql(`UPDATE offers SET rentable = false WHERE id = ${two}`)
