@@ -1,8 +1,9 @@
 // Renting the best offer of a search: which offers are tried, and which failures lead to the next.
 
-import { DomainError, type ErrorCode, invalidInput } from './errors.ts'
+import { DomainError, type ErrorCode, type Issue, invalidInput } from './errors.ts'
 import type { RentalTerms, RentWish } from './instances-rent.ts'
 import type { Launch, LaunchWish } from './launch.ts'
+import type { RentalType } from './offers.ts'
 import type { Condition, OfferFilter } from './offers-filter.ts'
 import type { OrderKey } from './offers-order.ts'
 import { newVolumesMb, type VolumeFacts } from './volumes-mount.ts'
@@ -15,13 +16,34 @@ export type BestWish = {
   templateHash?: string | undefined
   policy?: RentWish['policy']
   maxAttempts: number
+  /** What the search is for, where it says so. */
+  type?: RentalType | undefined
 }
 
 export const maxAttempts = 50
 
-export function checkAttempts({ maxAttempts: attempts }: BestWish): void {
-  if (attempts >= 1 && attempts <= maxAttempts) return
-  throw invalidInput([{ path: 'maxAttempts', message: `must be from 1 to ${maxAttempts}, not ${attempts}.` }])
+/** Everything that is wrong with what is looked for, whatever is found. */
+export function checkBest({ maxAttempts: attempts, type, terms, filter }: BestWish): void {
+  const issues: Issue[] = []
+  if (attempts < 1 || attempts > maxAttempts) {
+    issues.push({ path: 'maxAttempts', message: `must be from 1 to ${maxAttempts}, not ${attempts}.` })
+  }
+  if (type === 'interruptible' && !terms.interruptible) {
+    issues.push({ path: 'bid', message: 'is required where interruptible offers are searched.' })
+  }
+  if (terms.interruptible && filter.conditions.some(condition => isBelow(condition, terms.bidNanos))) {
+    issues.push({ path: 'bid', message: 'is more than the search allows for the price: it is what you pay.' })
+  }
+  if (issues.length > 0) throw invalidInput(issues)
+}
+
+/** Whether a condition keeps the price below what is bid. What is found has the least bid as its price. */
+function isBelow(condition: Condition, bidNanos: bigint): boolean {
+  const { field, operator } = condition
+  if (field !== 'pricePerHour' && field !== 'computePricePerHour') return false
+  const value = 'value' in condition ? condition.value : undefined
+  if (typeof value !== 'bigint') return false
+  return (operator === 'lte' && value < bidNanos) || (operator === 'lt' && value <= bidNanos)
 }
 
 /** An offer that was tried, and why it was not rented; null for the one that was. */

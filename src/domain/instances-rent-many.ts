@@ -26,3 +26,10 @@ export function lostAt(isFirst: boolean): DomainError {
     : 'It was not tried, since the database does not answer.'
   return new DomainError('UNAVAILABLE', message)
 }
+
+/** Nothing rented is a failure: that of all offers, where they agree. */
+export function noneOfThem(errors: readonly DomainError[]): DomainError {
+  const [code = 'INVALID_INPUT', ...others] = new Set(errors.map(error => error.code))
+  const message = [...new Set(errors.map(error => error.message))].join(' ')
+  return new DomainError(others.length === 0 ? code : 'INVALID_INPUT', message)
+}

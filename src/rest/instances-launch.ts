@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import { invalidInput, renameIssues } from '../domain/errors.ts'
 import { type BestWish, maxAttempts } from '../domain/instances-best.ts'
+import { isObject, parseJson } from './columns.ts'
 import { readRent, rentBody, rentNames } from './instances-input.ts'
 import { rented, rentFailures } from './instances-rent.ts'
+import { restFields } from './offers-fields.ts'
 import { readSearch } from './offers-input.ts'
 import { type Route, route } from './route.ts'
 
@@ -41,10 +43,18 @@ export const launchRoutes: Route[] = [
 ]
 
 function readLaunch({ q, ...body }: z.output<typeof launchBody>): BestWish {
+  refuseUnknown(typeof q === 'string' ? parseJson(q) : q)
   const { search, limit } = readSearch({ q })
   const { terms, launch, templateHash } = readRent(body)
-  if (search.pricing.type === 'interruptible' && !terms.interruptible)
-    throw invalidInput([{ path: 'price', message: 'is required with the type bid: it is what you bid.' }])
-  const { filter, order } = search
-  return { filter, order, terms, launch, templateHash, maxAttempts: Math.min(limit, maxAttempts) }
+  const { filter, order, pricing } = search
+  const attempts = Math.min(limit, maxAttempts)
+  return { filter, order, type: pricing.type, terms, launch, templateHash, maxAttempts: attempts }
+}
+
+/** Who only looks sees what a filter that is not known did not do. Who rents pays for it. */
+function refuseUnknown(search: unknown): void {
+  const filters = Object.entries(isObject(search) ? search : {}).filter(([, value]) => isObject(value))
+  const unknown = filters.filter(([name]) => !Object.hasOwn(restFields, name))
+  if (unknown.length === 0) return
+  throw invalidInput(unknown.map(([path]) => ({ path, message: 'is no field of an offer that can be filtered by.' })))
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type DomainError, renameIssues } from '../domain/errors.ts'
 import { targetStates } from '../domain/instances.ts'
-import { maxOffersPerRequest } from '../domain/instances-rent-many.ts'
+import { maxOffersPerRequest, noneOfThem } from '../domain/instances-rent-many.ts'
 import type { Rented } from '../services/instances-rent-many.ts'
 import { describe, RestFailure } from './errors.ts'
 import { failureBody, repeated, sharedFailures } from './failures.ts'
@@ -72,24 +72,24 @@ export const rentManyRoutes: Route[] = [
   }),
 ]
 
-/** Nothing rented is a failure: that of all of them, where they agree. */
 function outcomeOf(rented: Rented[]) {
+  const errors = rented.flatMap(one => ('error' in one ? inWords(one.error) : []))
   const results = rented.map(resultOf)
   const created = results.flatMap(({ new_contract }) => new_contract ?? [])
   const failed = results.filter(({ success }) => !success).map(({ ask_id }) => ask_id)
   const outcome = { results, created, failed }
   if (created.length > 0) return outcome
-  const [error, ...others] = new Set(results.map(({ error }) => error))
-  const msg = [...new Set(results.map(({ msg }) => msg))].join(' ')
-  throw new RestFailure(400, others.length > 0 || !error ? 'invalid_args' : error, msg, outcome)
+  const { error, msg } = describe(noneOfThem(errors))
+  throw new RestFailure(400, error, msg, outcome)
 }
 
 function resultOf({ offerId, ...outcome }: Rented): Result {
   const ask_id = Number(offerId)
-  if ('error' in outcome) {
-    const { error, msg } = describe(renameIssues(outcome.error, rentNames) as DomainError)
-    return { ask_id, success: false, error, msg }
-  }
+  if ('error' in outcome) return { ask_id, success: false, ...describe(inWords(outcome.error)) }
   const { id, targetState } = outcome.rental.instance
   return { ask_id, success: true, new_contract: Number(id), state: targetState }
+}
+
+function inWords(error: DomainError): DomainError {
+  return renameIssues(error, rentNames) as DomainError
 }

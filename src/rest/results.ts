@@ -18,15 +18,18 @@ const asked = {
 }
 
 const digits = z.string().regex(/^\d{1,9}$/)
-const trueOrFalse = z.enum(['true', 'false'])
+const trueOrFalse = z
+  .string()
+  .regex(/^(true|false)$/i)
+  .transform(word => word.toLowerCase() === 'true')
 const logsBody = z.object({
   tail: z
     .union([z.int(), digits.transform(Number)])
     .optional()
-    .describe(`How many of the last lines are looked at: at most ${maxLogLines}, which is meant when absent.`),
+    .describe(`How many of the last lines are looked at: ${maxLogLines} when absent, and no more when it is more.`),
   filter: text('Only lines that have this in them.').optional(),
   daemon_logs: z
-    .union([z.boolean(), trueOrFalse.transform(value => value === 'true')])
+    .union([z.boolean(), trueOrFalse])
     .optional()
     .describe('Only what the machine tells of the container, and nothing that the container prints.'),
 })
@@ -46,7 +49,7 @@ export const resultRoutes: Route[] = [
     failures: [noSuchInstance],
     answer: async ({ services, actor, params: { id }, body, origin }) => {
       const { tail = maxLogLines, filter, daemon_logs } = body
-      const wish = { tail, containing: filter, fromMachine: daemon_logs }
+      const wish = { tail: Math.min(tail, maxLogLines), containing: filter, fromMachine: daemon_logs }
       const token = await services.results
         .keepLogs(actor, id, wish)
         .catch((error: unknown) => Promise.reject(renameIssues(error, { containing: 'filter' })))

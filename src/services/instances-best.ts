@@ -6,7 +6,7 @@ import {
   type Attempt,
   attemptWish,
   type BestWish,
-  checkAttempts,
+  checkBest,
   noneRented,
   reasonToGoOn,
   searchOf,
@@ -33,7 +33,7 @@ export function bestServices(deps: Deps) {
     async rentBest(actor: Actor, wish: BestWish, idempotencyKey?: string): Promise<BestRental> {
       authorise(actor, 'offers.search')
       authoriseAtAll(actor, 'instances.rent')
-      checkAttempts(wish)
+      checkBest(wish)
       const request = { operation: 'instances.rent', input: { best: whatIsAsked(wish) }, idempotencyKey } as const
       const known = await replay<BestResult>(deps, actor, request)
       if (known) return await bestOf(actor, known, true)

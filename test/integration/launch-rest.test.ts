@@ -110,6 +110,13 @@ describe('a launch', () => {
 
   it.each([
     ['without a price for a search of bids', { type: 'bid' }, {}, /^price: is required/],
+    [
+      'with a price beyond the cap of the search',
+      { type: 'bid', dph_total: { lt: 0.05 } },
+      { price: 5 },
+      /^price: is more/,
+    ],
+    ['with a filter that is not known', { dph_totl: { lte: 0.1 } }, {}, /^dph_totl: is no field of an offer/],
     ['of a search that is not understood', { num_gpus: { near: 1 } }, {}, /^num_gpus: unknown operator/],
     ['without an image', {}, { image: null }, /^image/],
     ['with a small disk', {}, { disk: 1 }, /^disk: /],

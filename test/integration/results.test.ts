@@ -92,6 +92,7 @@ describe('a log', () => {
   it.each([
     ['tail as a text', { tail: '2' }, -2],
     ['tail as a number', { tail: 1 }, -1],
+    ['a tail of more than there may be', { tail: '5000', daemon_logs: 'False' }, 0],
     ['what is absent as null and ""', { tail: null, filter: '', daemon_logs: '' }, 0],
   ])('takes %s', async (_name, body, from) => {
     const id = await rentals.rentTo(key, 'running')
@@ -119,7 +120,7 @@ describe('a log', () => {
     expect(told.text).not.toContain(own?.line)
   })
 
-  it.each([{ tail: '0' }, { tail: 1001 }, { tail: 'many' }, { daemon_logs: 'perhaps' }, { filter: 'x'.repeat(513) }])(
+  it.each([{ tail: '0' }, { tail: -1 }, { tail: 'many' }, { daemon_logs: 'perhaps' }, { filter: 'x'.repeat(513) }])(
     'with %j is refused',
     async body => {
       const { status, body: failure } = await askLogs(await rentals.rent(key), body)
