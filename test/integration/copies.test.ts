@@ -23,7 +23,7 @@ it.each([
   const answer = await app.rest(key, method, path, body)
   expect(answer).toMatchObject({
     status: 501,
-    body: { success: false, error: 'not_implemented', msg: expect.stringMatching(/^This is not done here\. .+\.$/) },
+    body: { success: false, error: 'not_implemented', msg: expect.stringMatching(/(SSH|scheduler).+\.$/) },
   })
 })
 
