@@ -17,8 +17,8 @@ export default defineConfig({
   root: settings.root,
   test: {
     globalSetup: 'test/support/global-setup.ts',
-    // Much of a test is waiting for the database, so two get on even where there are few cores.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Much of a test is waiting for the database, so three get on even where there are few cores.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     projects: [
       {
         test: {
