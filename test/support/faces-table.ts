@@ -36,8 +36,10 @@ const seconds = (instant: string) => Date.parse(instant) / 1000
 const anInstance = async ({ rentals, key }: Site, body: object = {}) => ({ id: await rentals.rent(key, body) })
 const aRunningInstance = async ({ rentals, key }: Site) => ({ id: await rentals.rentTo(key, 'running') })
 const anSshKey = async ({ app, key }: Site) => {
-  const { body } = await app.rest(key, 'POST', '/ssh/', { ssh_key: `${aPublicKey('mine')} me@home` })
-  return { id: body.key.id as number }
+  await app.rest(key, 'POST', '/ssh/', { ssh_key: `${aPublicKey('mine')} me@home` })
+  // It may have been there.
+  const { body } = await app.rest(key, 'GET', '/ssh/')
+  return { id: body.at(-1).id as number }
 }
 const anApiKey = async ({ app, key }: Site) => {
   const { body } = await app.rest(key, 'POST', '/auth/apikeys/', { name: 'ci', permissions: { api: { misc: {} } } })
