@@ -11,6 +11,7 @@ import { type Registry, readImageLogin } from '../domain/registry.ts'
 import { volumeGb } from '../domain/volumes.ts'
 import { defaultMountPath, newMountIssues } from '../domain/volumes-mount.ts'
 import { splitWords } from '../domain/words.ts'
+import { isObject } from './columns.ts'
 
 /** The launch modes by all names that they have on the wire. */
 export const modes = new Map<string, LaunchMode>([
@@ -33,7 +34,7 @@ const state = (about: string) => z.enum(targetStates).optional().describe(about)
 
 /** Read by hand, since a schema of records leaves out a variable that is called __proto__. */
 function isEnvironment(env: unknown): env is Record<string, unknown> | string {
-  return typeof env === 'string' || (typeof env === 'object' && env !== null && !Array.isArray(env))
+  return typeof env === 'string' || isObject(env)
 }
 
 export const rentBody = z

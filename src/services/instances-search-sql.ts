@@ -5,6 +5,7 @@ import {
   type InstanceOrderKey,
   kindOf,
 } from '../domain/instances-search.ts'
+import { holdsGpus } from './instances-sql.ts'
 
 const { sql, join, raw, empty } = Prisma
 
@@ -20,8 +21,7 @@ const columns: Record<InstanceField, Prisma.Sql> = {
   label: sql`i.label`,
   shownStatus,
   targetState: sql`i.target_state::text`,
-  held: sql`(CASE WHEN EXISTS (SELECT FROM gpus h WHERE h.machine_id = i.machine_id AND h.holder_id = i.id)
-    THEN 'running' ELSE 'stopped' END)`,
+  held: sql`(CASE WHEN ${holdsGpus} THEN 'running' ELSE 'stopped' END)`,
   interruptible: sql`i.interruptible`,
   image: sql`(i.launch ->> 'image')`,
   templateId: sql`i.template_id`,

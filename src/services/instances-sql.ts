@@ -6,3 +6,12 @@ import { finalStatuses } from '../domain/instances.ts'
 /** Whether an instance wants its GPUs, as domain/instances.ts has it. */
 export const wantsGpus = Prisma.sql`i.target_state = 'running' AND i.destroyed_at IS NULL
   AND i.status <> ALL (${finalStatuses}::instance_status[])`
+
+/** Whether the market gave it its GPUs. */
+export const holdsGpus = Prisma.sql`EXISTS (
+  SELECT FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id)`
+
+/** Whether its GPUs cost something now. */
+export const isCharged = Prisma.sql`EXISTS (
+  SELECT FROM meters m WHERE m.instance_id = i.id AND m.kind = 'compute' AND m.rate_nanos > 0
+  AND NOT EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id))`

@@ -18,6 +18,7 @@ import { type PageArguments, type PageOf, pageOf, readPage } from '../domain/pag
 import { isAllowed, type WayToAnInstance } from '../domain/permissions.ts'
 import { authorise, authoriseEach } from './authorise.ts'
 import type { Deps } from './deps.ts'
+import { holdsGpus, isCharged } from './instances-sql.ts'
 
 type InstanceSearch = { filter: InstanceFilter; order: InstanceOrder }
 
@@ -30,10 +31,8 @@ const allColumns = join([
   selectList('i', instanceColumns),
   selectList('m', machineColumns),
   selectList('g', gpuModelColumns),
-  sql`EXISTS (
-    SELECT FROM meters c WHERE c.instance_id = i.id AND c.kind = 'compute' AND c.rate_nanos > 0
-    AND NOT EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = c.id))`,
-  sql`EXISTS (SELECT FROM gpus h WHERE h.machine_id = i.machine_id AND h.holder_id = i.id)`,
+  isCharged,
+  holdsGpus,
   sql`(SELECT json_agg(json_build_object('hostPort', b.host_port, 'containerPort', b.container_port, 'protocol', b.protocol)
     ORDER BY b.container_port, b.host_port) FROM port_bindings b WHERE b.instance_id = i.id AND b.machine_id = i.machine_id)`,
   sql`(SELECT json_agg(json_build_object('volumeId', a.volume_id::text, 'mountPath', a.mount_path, 'sizeMb', v.size_mb)

@@ -5,7 +5,7 @@ import type { Machine } from '../domain/machines.ts'
 import { assign, bidToWin, type Claim, type Listed, relist } from '../domain/market.ts'
 import { endCompute } from './billing-meters.ts'
 import { type NewEvent, recordEvents } from './events.ts'
-import { wantsGpus } from './instances-sql.ts'
+import { holdsGpus, wantsGpus } from './instances-sql.ts'
 
 const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
 const offerColumns = columnsOf(Prisma.OfferScalarFieldEnum)
@@ -89,7 +89,7 @@ export async function claimsOn(
 ): Promise<(Claim & { machineId: number })[]> {
   const rows = await database.rows(Prisma.sql`
     SELECT i.id, i.machine_id, i.first_gpu, i.num_gpus, i.interruptible, i.compute_nanos, i.claimed_at,
-      EXISTS (SELECT FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id)
+      ${holdsGpus}
     FROM instances i WHERE i.machine_id = ANY(${machineIds}::int[]) AND ${wantsGpus}`)
   return rows.map(row => {
     const [instanceId, machineId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, holds] = row

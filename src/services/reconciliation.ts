@@ -7,6 +7,7 @@ import type { LaunchConfig } from '../domain/instances.ts'
 import type { Restart } from '../domain/instances-restart.ts'
 import { takesSshKeys } from '../domain/ssh-keys.ts'
 import type { Deps } from './deps.ts'
+import { holdsGpus, isCharged } from './instances-sql.ts'
 import { isHeld, type Lease } from './leases.ts'
 import { lockMachine, settleMarket } from './market.ts'
 import { type Finding, recordFinding, type Suspension } from './reconciliation-record.ts'
@@ -14,10 +15,6 @@ import { specOf, sshKeysOfInstance } from './reconciliation-spec.ts'
 import { createTurns } from './reconciliation-turns.ts'
 
 const { sql } = Prisma
-
-const isCharged = sql`EXISTS (
-  SELECT FROM meters m WHERE m.instance_id = i.id AND m.kind = 'compute' AND m.rate_nanos > 0
-  AND NOT EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id))`
 
 /** A gateway that dies keeps its instances from the others for so long. */
 const leaseMs = 30_000
@@ -38,7 +35,7 @@ export function reconciliationServices({ database, now, secrets }: Deps) {
       // everything beside them, such as the GPUs, as it was when it began.
       const rows = await database.rows(sql`
         SELECT i.id, i.account_id, i.machine_id, i.generation, i.attempts, i.target_state, i.target_reason, i.status, i.interruptible,
-          EXISTS (SELECT FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id),
+          ${holdsGpus},
           i.started_at IS NOT NULL, i.destroyed_at IS NOT NULL, i.vm, i.launch ->> 'mode', ${sshKeysOfInstance},
           coalesce(i.reason_code = 'MACHINE_ERROR', false), ${isCharged}, i.restart,
           i.destroyed_at, i.status_changed_at, i.unreachable_at, i.unconfirmed_at, i.seen_at
