@@ -8,6 +8,7 @@ import { DomainError } from '../../src/domain/errors.ts'
 import { lockBalance } from '../../src/services/billing-balance.ts'
 import { chargeMeters } from '../../src/services/billing-meters.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { expectNoDeadlock } from '../support/deadlocks.ts'
 import { listMachines } from '../support/factories.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
 import { brokenLaws } from '../support/ledger-laws.ts'
@@ -30,13 +31,6 @@ afterAll(async () => {
   for (const gateway of gateways) await gateway.close()
   await testDatabase.drop()
 })
-
-async function deadlocks(gateway: Gateway): Promise<unknown> {
-  // Each session tells its counts within a second.
-  await new Promise(resolve => setTimeout(resolve, 1_500))
-  const [row] = await gateway.sql('SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()')
-  return row?.['deadlocks']
-}
 
 async function settle({ database }: Gateway, { accountId }: Actor): Promise<void> {
   await transaction(database.pool, async tx => {
@@ -133,7 +127,7 @@ it('its ledger adds up, and nobody deadlocks', async () => {
     }
     await settle(first, whose)
   }
-  expect(await deadlocks(first)).toBe('0')
+  await expectNoDeadlock(testDatabase.url)
   for (const name of Object.keys(deeds))
     expect([name, done.get(name) ?? 0]).toEqual([name, expect.toSatisfy(n => n > 10)])
   for (const { lines } of gateways) expect(lines.filter(({ level }) => (level as number) >= 40)).toEqual([])

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { DomainError } from '../../src/domain/errors.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { expectNoDeadlock } from '../support/deadlocks.ts'
 import { listMachines } from '../support/factories.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
 
@@ -21,13 +22,6 @@ afterAll(async () => {
   for (const gateway of gateways) await gateway.close()
   await testDatabase.drop()
 })
-
-async function deadlocks(gateway: Gateway): Promise<unknown> {
-  // Each session tells its counts within a second.
-  await new Promise(resolve => setTimeout(resolve, 1_500))
-  const [row] = await gateway.sql('SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()')
-  return row?.['deadlocks']
-}
 
 it('takes locks in one order: eight writers never deadlock', async () => {
   const [first] = gateways as [Gateway, Gateway]
@@ -66,7 +60,7 @@ it('takes locks in one order: eight writers never deadlock', async () => {
   }
 
   await Promise.all([...Array.from({ length: writers }, (_, index) => write(index)), ...gateways.map(reconcile)])
-  expect(await deadlocks(first)).toBe('0')
+  await expectNoDeadlock(testDatabase.url)
   expect(deeds).toBeGreaterThan(200)
   for (const { lines } of gateways) expect(lines.filter(({ level }) => (level as number) >= 40)).toEqual([])
 })

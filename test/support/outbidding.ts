@@ -4,10 +4,10 @@ import { DomainError } from '../../src/domain/errors.ts'
 import type { Block } from '../../src/domain/machines.ts'
 import { manualClock } from './clock.ts'
 import { createDatabase } from './database.ts'
+import { expectNoDeadlock } from './deadlocks.ts'
 import { listMachines } from './factories.ts'
 import { type Gateway, openGateway } from './gateways.ts'
 import { expectNothingShared, expectSettled } from './rentals-laws.ts'
-import { withSession } from './sessions.ts'
 
 /** An account at a gateway of its own, with its rentals machine by machine, in the order in which it bids on them. */
 type Side = { gateway: Gateway; actor: Actor; rentals: { id: bigint; numGpus: number }[][] }
@@ -67,8 +67,7 @@ export async function outbid({ rounds, lawsEvery }: { rounds: number; lawsEvery:
   expect(row?.['count'], 'how often somebody was outbid').toBeGreaterThan(rounds)
   for (const { lines } of gateways) expect(lines.filter(({ level }) => (level as number) >= 40)).toEqual([])
   for (const gateway of gateways) await gateway.close()
-  const deadlocks = await deadlocksIn(database.url)
-  expect(deadlocks, deadlocks > 0 ? await reportsOf(database.url) : '').toBe(0)
+  await expectNoDeadlock(database.url)
   await database.drop()
 }
 
@@ -109,30 +108,4 @@ async function play({ gateway, actor, rentals }: Side, index: number, round: num
     // What is refused is part of life, anything else is not.
     if (result.status === 'rejected' && !(result.reason instanceof DomainError)) throw result.reason
   }
-}
-
-/** How often PostgreSQL had to end a deadlock. A session tells its counts when it ends, so all others must have. */
-async function deadlocksIn(url: string): Promise<number> {
-  return await withSession(url, async session => {
-    for (;;) {
-      const { rows } = await session.query(
-        `SELECT deadlocks::int, (SELECT count(*)::int FROM pg_stat_activity
-          WHERE datname = current_database() AND pid <> pg_backend_pid()) AS others
-          FROM pg_stat_database WHERE datname = current_database()`,
-      )
-      if (rows[0].others === 0) return rows[0].deadlocks
-    }
-  })
-}
-
-/** What a server of ours logged of deadlocks: who waited for whom, in which statements. */
-async function reportsOf(url: string): Promise<string> {
-  const [log] = await withSession(
-    url,
-    async session => (await session.query("SELECT pg_read_file('server.log', true)")).rows,
-  )
-  const lines = ((log.pg_read_file ?? '') as string).split('\n')
-  return lines
-    .flatMap((line, index) => (line.includes('deadlock detected') ? lines.slice(index, index + 16) : []))
-    .join('\n')
 }
