@@ -36,7 +36,7 @@ export const operations = {
   'secretVariables.set': 'user_write',
   'secretVariables.delete': 'user_write',
   'templates.list': 'user_read',
-  'templates.library': 'instance_read',
+  'templates.listOwn': 'instance_read',
   'templates.get': 'user_read',
   'templates.save': 'user_write',
   'templates.delete': 'user_write',

@@ -53,16 +53,16 @@ export const templateListRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/api/v0/users/{id}/templates/',
-    operationId: 'listLibrary',
+    operationId: 'listOwnTemplates',
     tag: 'Templates',
     summary: 'List the templates of the account',
     about: `Its own templates, the last that was saved first, at most ${maxRows}.`,
-    operation: 'templates.library',
+    operation: 'templates.listOwn',
     params: z.object({ id: pathId('The account that the key belongs to.') }),
     result: z.object({ success, templates: z.array(templateRowSchema).describe('The templates.') }),
     failures: [{ status: 404, error: 'not_found', when: 'It is another account, or none.' }],
     answer: async ({ services, actor, params: { id } }) => {
-      const templates = await services.templates.library(actor, id, maxRows)
+      const templates = await services.templates.listOwn(actor, id, maxRows)
       return { success: true as const, templates: templates.map(template => templateRow(actor, template)) }
     },
   }),

@@ -42,8 +42,8 @@ export function templateSearchServices(deps: DataDeps) {
     },
 
     /** The templates of an account, the last that was changed first. Nobody sees those of another. */
-    async library(actor: Actor, accountId: bigint, limit: number): Promise<Template[]> {
-      authorise(actor, 'templates.library')
+    async listOwn(actor: Actor, accountId: bigint, limit: number): Promise<Template[]> {
+      authorise(actor, 'templates.listOwn')
       if (accountId !== BigInt(actor.accountId)) throw notFound('Account', accountId)
       const own = [sql`t.deleted_at IS NULL`, sql`t.account_id = ${actor.accountId}`]
       return await findTemplates(deps, actor, own, sql`ORDER BY t.updated_at DESC, t.id DESC LIMIT ${limit}`)

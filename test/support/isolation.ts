@@ -331,7 +331,7 @@ export const routeCases: Record<string, Case> = {
     ask: rest('GET', '/auth/apikeys/{id}/'),
   },
   'GET /api/v0/users/{id}/templates/': {
-    operation: 'templates.library',
+    operation: 'templates.listOwn',
     of: 'account',
     ask: rest('GET', '/users/{id}/templates/'),
   },
