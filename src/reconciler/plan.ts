@@ -159,7 +159,7 @@ function planRunning(wish: Wish, truth: Seen, limits: Limits): Plan {
   }
 }
 
-/** What is to run has its GPUs meanwhile, for nothing: it does not load for ever, and does not go down for ever. */
+/** What is to run has its GPUs meanwhile, and loads for nothing: neither that nor going down goes on for ever. */
 function isLate({ status, loadingMs }: Wish, { startTimeoutMs }: Limits): boolean {
   return status === 'loading' && loadingMs >= startTimeoutMs
 }
