@@ -1,7 +1,6 @@
 import type { Logger } from 'pino'
 import { ensureDemo } from '../prisma/seed.ts'
 import { openDatabase } from './database/client.ts'
-import { createClock } from './database/clock.ts'
 import { settleEpoch } from './database/epoch.ts'
 import { alone, locks } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
@@ -56,9 +55,8 @@ export type AppOptions = {
   /** The file that keeps the key of the demo account; undefined for no demo market. */
   demoKeyFile: string | undefined
   log: Logger
-  now: () => Date
-  /** Whether the clock must be that of the database for due work to be done. */
-  checkClock?: boolean
+  /** In tests, a clock in place of the database's. */
+  now?: () => Date
   /** Seals what nobody may read from the database. */
   secret: string
   /** How slow the simulated machines are: 1 as real ones, 0 not at all. */
@@ -111,8 +109,6 @@ export function createApp(options: AppOptions): App {
     host,
     demoKeyFile,
     log,
-    now,
-    checkClock = false,
     secret,
     simulatedDelay,
     eventRetentionDays,
@@ -125,12 +121,13 @@ export function createApp(options: AppOptions): App {
     sshProxy,
   } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
-  const database = openDatabase({ url: databaseUrl, poolSize, onIdleError })
-  const feed = createFeed({ outbox: createOutbox({ database, now }), now, log })
+  const database = openDatabase({ url: databaseUrl, poolSize, onIdleError, now: options.now })
+  const { now } = database.clock
+  const feed = createFeed({ outbox: createOutbox({ database }), now, log })
   const query: Query = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
   const provider = createSimulated({ world: worldIn(query), now, delayFactor: simulatedDelay })
   const console = consoleOf(provider, log)
-  const deps = { database, now, secrets: createSecrets(secret), feed, console, sshProxy, privateWebhooks }
+  const deps = { database, secrets: createSecrets(secret), feed, console, sshProxy, privateWebhooks }
   const services = createServices(deps)
   const limits = { startTimeoutMs, offlineGraceMs }
   const send = createSend({ privateWebhooks, resolve })
@@ -142,13 +139,7 @@ export function createApp(options: AppOptions): App {
     createLoop({ ...delivery, name: 'webhooks', concurrency: deliveriesAtOnce, log }),
     createHousekeeping({ chores: createChores(deps, eventRetentionDays), now, log }),
   ])
-  const clock = createClock({
-    now,
-    read: async () => (await database.pool.query('SELECT clock_timestamp() AS at')).rows[0].at,
-    log,
-    onChange: isRight => work.hold(!isRight),
-  })
-  const operations = createOperations({ database, now })
+  const operations = createOperations({ database })
   const onNews = () => {
     work.wake()
     feed.wake()
@@ -164,7 +155,6 @@ export function createApp(options: AppOptions): App {
       () => true,
     )
     if (unreachable) return 'the database does not answer'
-    if (!clock.isRight()) return 'the clock is not that of the database'
     // That there is more to do than can be done is no reason: it is so for all gateways, and fewer would not do more.
     return work.isFailing() ? 'due work cannot be looked for' : undefined
   }
@@ -195,17 +185,14 @@ export function createApp(options: AppOptions): App {
         return demoKeyFile === undefined ? undefined : await ensureDemo(services, operations, demoKeyFile)
       })
       demoKey = demo?.apiKey
-      if (checkClock) await clock.check()
       phase = 'ready'
       return demo
     },
     async idle() {
-      if (checkClock) await clock.check()
       await work.idle()
     },
     streams: () => feed.streams(),
     work() {
-      if (checkClock) clock.start()
       work.start()
       signals.start()
     },
@@ -219,7 +206,6 @@ export function createApp(options: AppOptions): App {
       feed.stop()
       sockets.stop()
       delivery.stop()
-      clock.stop()
       await work.stop()
       await signals.stop()
       await database.close()

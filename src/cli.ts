@@ -43,7 +43,7 @@ async function main(args: string[]): Promise<void> {
   try {
     await alone(server.url, locks.migration, () => migrate(server.url))
     const database = openDatabase({ url: server.url, poolSize: 2, onIdleError: onLost })
-    const operations = createOperations({ database, now: () => new Date() })
+    const operations = createOperations({ database })
     const work = async () => await print(await run(operations))
     const done = lock === undefined ? work() : alone(server.url, locks[lock], work)
     await done.finally(() => database.close())

@@ -53,7 +53,7 @@ async function main(): Promise<void> {
       await server.release()
       throw error
     }))
-  const app = createApp({ ...config, databaseUrl: server.url, log, secret, now: () => new Date(), checkClock: true })
+  const app = createApp({ ...config, databaseUrl: server.url, log, secret })
   const http = createHttpServer(app.fetch, app)
 
   const stop = async () => {

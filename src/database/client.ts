@@ -1,5 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
+import { type Clock, createClock } from './clock.ts'
 import { type Prisma, PrismaClient } from './generated/client.ts'
 import { nameOf, rowsOf } from './rows.ts'
 
@@ -7,12 +8,21 @@ import { nameOf, rowsOf } from './rows.ts'
 export type Database = {
   prisma: PrismaClient
   pool: pg.Pool
+  clock: Clock
+  /** The present instant, as an expression in a statement. */
+  readonly now: Prisma.Sql
   /** Runs a statement of our own, and reads its rows as arrays of values. */
   rows(statement: Prisma.Sql): Promise<unknown[][]>
   close(): Promise<void>
 }
 
-type DatabaseOptions = { url: string; poolSize: number; onIdleError: (error: Error) => void }
+type DatabaseOptions = {
+  url: string
+  poolSize: number
+  onIdleError: (error: Error) => void
+  /** In tests, a clock in place of the database's. */
+  now?: (() => Date) | undefined
+}
 
 /** The server cancels first, then the client gives up: a statement that nobody waits for must not go on running. */
 const timeLimits = {
@@ -23,7 +33,8 @@ const timeLimits = {
   idle_in_transaction_session_timeout: 10_000,
 }
 
-export function openDatabase({ url, poolSize, onIdleError }: DatabaseOptions): Database {
+export function openDatabase({ url, poolSize, onIdleError, now }: DatabaseOptions): Database {
+  const clock = createClock(now)
   const pool = new pg.Pool({
     connectionString: url,
     max: poolSize,
@@ -42,6 +53,10 @@ export function openDatabase({ url, poolSize, onIdleError }: DatabaseOptions): D
   return {
     prisma,
     pool,
+    clock,
+    get now() {
+      return clock.sql
+    },
     rows: statement => rowsOf(pool, statement),
     async close() {
       await prisma.$disconnect()

@@ -1,53 +1,38 @@
-// Whether this gateway's clock is that of the database. What is charged by a clock that is ahead cannot be taken back.
+// The database's clock is the only one that counts: all gateways share it. A gateway's own clock decides nothing.
 
-import type { Logger } from 'pino'
+import { Prisma } from './generated/client.ts'
 
 export type Clock = {
-  check(): Promise<void>
-  /** Compares it every minute from now on. */
-  start(): void
-  stop(): void
-  /** Whether it was right when it was compared last. */
-  isRight(): boolean
+  /** The present instant, as an expression in a statement. */
+  readonly sql: Prisma.Sql
+  /** The present instant between statements: the last reading, and what has passed since. It never runs ahead. */
+  now(): Date
+  /** Takes what the database has just answered, and returns the instant that counts. */
+  read(at: Date): Date
 }
 
-export type ClockOptions = {
-  now: () => Date
-  /** The time of the database. */
-  read: () => Promise<Date>
-  log: Logger
-  onChange: (isRight: boolean) => void
-}
+const { sql } = Prisma
 
-/** Clocks that are set by a network differ by less. */
-const toleranceMs = 30_000
-const everyMs = 60_000
-
-export function createClock({ now, read, log, onChange }: ClockOptions): Clock {
-  let isRight = true
-  let timer: NodeJS.Timeout | undefined
-
-  async function check(): Promise<void> {
-    const before = now().getTime()
-    // A database that does not answer is told of elsewhere.
-    const databaseMs = (await read().catch(() => undefined))?.getTime()
-    if (databaseMs === undefined) return
-    // It was asked at some instant between these two.
-    const aheadMs = Math.max(before - databaseMs, 0) + Math.min(now().getTime() - databaseMs, 0)
-    const wasRight = isRight
-    isRight = Math.abs(aheadMs) <= toleranceMs
-    if (isRight === wasRight) return
-    if (isRight) log.info('The clock is that of the database again, and due work is done.')
-    else log.error({ aheadMs }, 'The clock is not that of the database. No due work is done until it is.')
-    onChange(isRight)
+/** Of the database. Tests give another clock in its place. */
+export function createClock(given?: () => Date): Clock {
+  if (given) {
+    return {
+      get sql() {
+        return sql`${given()}::timestamptz`
+      },
+      now: given,
+      read: given,
+    }
   }
-
+  // Before the first reading there is nothing better than when the process began.
+  let offsetMs = performance.timeOrigin
   return {
-    check,
-    start() {
-      timer = setInterval(check, everyMs)
+    // Stable within a statement, so that an index serves; in whole milliseconds, as columns and dates have them.
+    sql: sql`date_trunc('milliseconds', statement_timestamp())`,
+    now: () => new Date(Math.floor(offsetMs + performance.now())),
+    read(at) {
+      offsetMs = at.getTime() - performance.now()
+      return at
     },
-    stop: () => clearInterval(timer),
-    isRight: () => isRight,
   }
 }

@@ -1,11 +1,23 @@
 import type { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import type { Prisma } from './generated/client.ts'
+import type { Database } from './client.ts'
+import { Prisma } from './generated/client.ts'
 import { rowsOf } from './rows.ts'
 
+const { sql } = Prisma
+
 export type Transaction = {
+  /**
+   * The instant of everything that the transaction writes, by the database's clock: when it began or, once it has locked
+   * a machine, when it had that lock. Each attempt has its own.
+   */
+  readonly at: Date
+  /** The present instant, as an expression in a statement. */
+  readonly now: Prisma.Sql
   rows(statement: Prisma.Sql): Promise<unknown[][]>
+  /** It waited for a lock until this instant. `at` never goes back. */
+  waited(until: Date): void
   /** There is something new to do or to tell: whoever waits for it is woken after the commit. */
   announce(): void
 }
@@ -17,11 +29,15 @@ export const news = 'news'
 const conflicts = new Set(['40001', '40P01'])
 const attempts = 5
 
+type Handle = Pick<Database, 'pool' | 'clock'>
+/** What a snapshot can do. Its `now` stands still at `at`. */
+export type Snapshot = Pick<Transaction, 'at' | 'now' | 'rows'>
+
 /** Runs the work in one transaction. It may run more than once, so it must touch nothing but the database. */
-export async function transaction<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>): Promise<T> {
+export async function transaction<T>(database: Handle, work: (tx: Transaction) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await once(pool, work)
+      return await once(database, 'BEGIN', work)
     } catch (error) {
       const { code } = error as { code?: string }
       if (attempt === attempts || code === undefined || !conflicts.has(code)) throw error
@@ -32,21 +48,35 @@ export async function transaction<T>(pool: pg.Pool, work: (tx: Transaction) => P
 }
 
 /** Reads with several statements what was so at one instant. */
-export async function snapshot<T>(pool: pg.Pool, read: (tx: Pick<Transaction, 'rows'>) => Promise<T>): Promise<T> {
-  return await once(pool, read, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+export async function snapshot<T>(database: Handle, read: (tx: Snapshot) => Promise<T>): Promise<T> {
+  return await once(database, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', async ({ at, rows }) => {
+    return await read({ at, now: sql`${at}::timestamptz`, rows })
+  })
 }
 
-async function once<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>, begin = 'BEGIN'): Promise<T> {
+async function once<T>({ pool, clock }: Handle, begin: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   let broken = false
   let announced = false
   let result: T
   try {
-    await client.query(begin)
-    const announce = () => {
-      announced = true
-    }
-    result = await work({ rows: statement => rowsOf(client, statement), announce })
+    let at = clock.read(await beginAt(client, begin))
+    result = await work({
+      get at() {
+        return at
+      },
+      get now() {
+        return clock.sql
+      },
+      rows: statement => rowsOf(client, statement),
+      waited(until) {
+        const later = clock.read(until)
+        if (later > at) at = later
+      },
+      announce() {
+        announced = true
+      },
+    })
     await client.query('COMMIT')
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {
@@ -59,4 +89,11 @@ async function once<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>, beg
   // Apart from this: whatever a listener does, what was committed was done.
   if (announced) queueMicrotask(() => (pool as EventEmitter).emit(news))
   return result
+}
+
+/** Begins, and reads the database's clock in the same round trip. */
+async function beginAt(client: pg.PoolClient, begin: string): Promise<Date> {
+  const results: unknown = await client.query(`${begin}; SELECT clock_timestamp()`)
+  const [, { rows }] = results as [unknown, pg.QueryResult<{ clock_timestamp: Date }>]
+  return rows[0]?.clock_timestamp as Date
 }

@@ -65,11 +65,11 @@ export function isDelivered(attempt: Attempt): boolean {
 }
 
 /** When a delivery that failed so often is tried again; null when it is given up. */
-export function retryAt(deliveryId: bigint, attempts: number, attempt: Attempt, at: Date): Date | null {
+export function retryAfterMs(deliveryId: bigint, attempts: number, attempt: Attempt): number | null {
   const wait = waits[attempts - 1]
   if (wait === undefined || isDelivered(attempt) || ('responseStatus' in attempt && attempt.responseStatus === gone))
     return null
-  return new Date(at.getTime() + Math.round(wait * (1 + spread(deliveryId, attempts))))
+  return Math.round(wait * (1 + spread(deliveryId, attempts)))
 }
 
 /** Up to a fifth, so that what failed together does not come back together. The same for the same attempt. */

@@ -15,7 +15,7 @@ const { sql } = Prisma
 
 export type NewAccount = { email: string; name?: string; creditNanos?: bigint; keyName?: string }
 
-export function accountCreateOperations({ database, now }: DataDeps) {
+export function accountCreateOperations({ database }: DataDeps) {
   return {
     /**
      * The account, and a key of it with full access. An email address has one account, so whoever repeats this is
@@ -25,8 +25,8 @@ export function accountCreateOperations({ database, now }: DataDeps) {
       const address = readEmail(email)
       const grant = { amountNanos: creditNanos }
       if (creditNanos !== 0n) checkGrant(grant)
-      const at = now()
-      const creating = transaction(database.pool, async tx => {
+      const creating = transaction(database, async tx => {
+        const { at } = tx
         const [row] = await tx.rows(sql`
           INSERT INTO accounts (email, name, created_at) VALUES (${address}, ${name}, ${at})
           ON CONFLICT (email) DO NOTHING RETURNING id`)
@@ -40,9 +40,9 @@ export function accountCreateOperations({ database, now }: DataDeps) {
     },
 
     async createApiKey(email: string, newKey: NewApiKey) {
-      return await transaction(database.pool, async tx => {
+      return await transaction(database, async tx => {
         const account = await findAccount(tx, email)
-        const { id, key } = await insertApiKey(tx, account.id, newKey, now())
+        const { id, key } = await insertApiKey(tx, account.id, newKey, tx.at)
         return { id, account: account.email, apiKey: key }
       })
     },

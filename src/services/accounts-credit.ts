@@ -20,7 +20,7 @@ type Grant = { amountNanos: bigint; reason?: string | undefined; idempotencyKey?
 type Granted = { email: string; beforeNanos: bigint; afterNanos: bigint; replayed: boolean }
 type Kind = 'top_up' | 'adjustment'
 
-export function creditOperations({ database, now }: DataDeps) {
+export function creditOperations({ database }: DataDeps) {
   return {
     /** Adds to what an account can spend. With an idempotency key once and for all, however often it is asked for. */
     async grantCredit(email: string, grant: Grant): Promise<Granted> {
@@ -36,11 +36,10 @@ export function creditOperations({ database, now }: DataDeps) {
   }
 
   async function write(email: string, kind: Kind, grant: Grant): Promise<Granted> {
-    const at = now()
-    return await transaction(database.pool, async tx => {
+    return await transaction(database, async tx => {
       const account = await findAccount(tx, email)
       // Whoever grants to the account waits here for the others, and sees what they granted.
-      const balance = await lockBalance(tx, account.id, at)
+      const balance = await lockBalance(tx, account.id, tx.at)
       const earlier = await find(tx, account.id, kind, grant)
       if (earlier) return { email: account.email, ...earlier, replayed: true }
       // What is taken away now was there until now: GPUs that it paid for are charged first.

@@ -22,7 +22,7 @@ type AccountSummary = {
   instances: number
 }
 
-export function accountListOperations({ database, now }: DataDeps) {
+export function accountListOperations({ database }: DataDeps) {
   return {
     async find(email: string): Promise<{ id: number; email: string }> {
       return await findAccount(database, email)
@@ -30,17 +30,15 @@ export function accountListOperations({ database, now }: DataDeps) {
 
     /** So many accounts after the one with this id, in the order of ids. */
     async page(after: number, limit: number): Promise<AccountSummary[]> {
-      const at = now()
       const rows = await database.rows(sql`
         SELECT a.id, a.email, a.name, a.created_at,
           (SELECT count(*)::int FROM api_keys k WHERE k.account_id = a.id AND k.revoked_at IS NULL
-            AND (k.expires_at IS NULL OR k.expires_at > ${at})),
+            AND (k.expires_at IS NULL OR k.expires_at > ${database.now})),
           (SELECT count(*)::int FROM instances i WHERE i.account_id = a.id AND i.destroyed_at IS NULL)
         FROM accounts a WHERE a.id > ${after} ORDER BY a.id LIMIT ${limit}`)
       const balances = await readBalances(
         database,
         rows.map(([id]) => id as number),
-        at,
       )
       const standings = new Map(balances.map(balance => [balance.accountId, standingOf(balance)]))
       return rows.map(row => {

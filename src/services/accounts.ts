@@ -8,7 +8,7 @@ import { authorise } from './authorise.ts'
 import { readBalance } from './billing-balance.ts'
 import type { DataDeps } from './deps.ts'
 
-export function accountServices({ database, now }: DataDeps) {
+export function accountServices({ database }: DataDeps) {
   return {
     /** The account that the key belongs to. */
     async viewer<Query extends Omit<Prisma.AccountFindUniqueOrThrowArgs, 'where'>>(actor: Actor, query: Query) {
@@ -19,7 +19,7 @@ export function accountServices({ database, now }: DataDeps) {
     /** How its money stands now. */
     async standing(actor: Actor): Promise<Standing & { at: Date }> {
       authorise(actor, 'accounts.viewer')
-      const balance = await readBalance(database, actor.accountId, now())
+      const balance = await readBalance(database, actor.accountId)
       return { ...standingOf(balance), at: balance.at }
     },
   }

@@ -16,18 +16,18 @@ import type { Secrets } from './secrets.ts'
 
 export type NewApiKey = { name?: string; permissions: Permissions | null; expiresAt?: Date | null }
 
-export function identityServices({ database, now, secrets }: Pick<Deps, 'database' | 'now' | 'secrets'>) {
+export function identityServices({ database, secrets }: Pick<Deps, 'database' | 'secrets'>) {
   return {
     /** Who a key stands for. Asked of the database every time: a revoked key must fail at once, on every gateway. */
     async identify(key: string): Promise<Actor | undefined> {
       const parsed = parseApiKey(key)
       if (!parsed) return await identifyInstance(key)
-      const at = now()
+      const { now } = database
       const [row] = await database.rows(Prisma.sql`
-        SELECT id, account_id, secret_hash, permissions, last_used_at < ${at}::timestamptz - interval '1 minute'
+        SELECT id, account_id, secret_hash, permissions, last_used_at < ${now} - interval '1 minute'
         FROM api_keys
         WHERE public_id = ${parsed.publicId} AND revoked_at IS NULL
-        AND (expires_at IS NULL OR expires_at > ${at}::timestamptz)`)
+        AND (expires_at IS NULL OR expires_at > ${now})`)
       if (!row) return undefined
       const [id, accountId, secretHash, permissions, isStale] = row as [
         number,
@@ -37,7 +37,7 @@ export function identityServices({ database, now, secrets }: Pick<Deps, 'databas
         boolean | null,
       ]
       if (!timingSafeEqual(secretHash, hashSecret(parsed.secret))) return undefined
-      if (isStale !== false) await noteUse(id, at)
+      if (isStale !== false) await noteUse(id)
       return { accountId, apiKeyId: id, publicId: parsed.publicId, permissions }
     },
   }
@@ -56,10 +56,11 @@ export function identityServices({ database, now, secrets }: Pick<Deps, 'databas
   }
 
   /** At most once a minute per key, whoever asks first. */
-  async function noteUse(id: number, at: Date): Promise<void> {
+  async function noteUse(id: number): Promise<void> {
+    const { now } = database
     await database.rows(Prisma.sql`
-      UPDATE api_keys SET last_used_at = ${at} WHERE id = ${id}
-      AND (last_used_at IS NULL OR last_used_at < ${at}::timestamptz - interval '1 minute')`)
+      UPDATE api_keys SET last_used_at = ${now} WHERE id = ${id}
+      AND (last_used_at IS NULL OR last_used_at < ${now} - interval '1 minute')`)
   }
 }
 

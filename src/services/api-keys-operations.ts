@@ -19,7 +19,7 @@ type ApiKeySummary = {
   lastUsedAt: Date | null
 }
 
-export function apiKeyOperations({ database, now }: DataDeps) {
+export function apiKeyOperations({ database }: DataDeps) {
   return {
     /** All keys that the account ever had, the oldest first. */
     async list(email: string): Promise<ApiKeySummary[]> {
@@ -36,9 +36,9 @@ export function apiKeyOperations({ database, now }: DataDeps) {
 
     /** Ends the account's key with this id, or its keys of this name. Which these were is returned. */
     async revoke(email: string, which: { id: number } | { name: string }): Promise<number[]> {
-      const at = now()
       const address = email.trim().toLowerCase()
-      return await transaction(database.pool, async tx => {
+      return await transaction(database, async tx => {
+        const { at } = tx
         const rows = await tx.rows(sql`
           UPDATE api_keys k SET revoked_at = ${at} FROM accounts a
           WHERE a.id = k.account_id AND a.email = ${address} AND k.revoked_at IS NULL

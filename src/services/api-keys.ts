@@ -21,8 +21,8 @@ export type ApiKeySecret = { apiKey: ApiKey; secret: string; replayed: boolean }
 
 const columns = sql`id, name, public_id, permissions, created_at, expires_at, last_used_at`
 
-export function apiKeyServices(deps: Pick<Deps, 'database' | 'now' | 'secrets'>) {
-  const { database, now } = deps
+export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
+  const { database } = deps
 
   return {
     /** The account's keys that work, the newest first. */
@@ -43,7 +43,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'now' | 'secrets'>)
       await checkWidth(actor, { permissions, expiresAt })
       const request = { operation: 'apiKeys.create' as const, input: { name, permissions, expiresAt }, idempotencyKey }
       const { result, replayed } = await once(deps, actor, request, async tx => {
-        const at = now()
+        const { at } = tx
         if (expiresAt && expiresAt <= at) throw invalidInput([{ path: 'expiresAt', message: 'is in the past.' }])
         await lockKeys(tx, actor, at)
         await refuseLimited(tx, actor)
@@ -52,7 +52,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'now' | 'secrets'>)
           INSERT INTO api_keys (account_id, name, public_id, secret_hash, permissions, expires_at, created_at)
           SELECT ${actor.accountId}, ${name}, ${row.publicId}, ${row.secretHash},
             ${permissions && JSON.stringify(permissions)}::jsonb, ${expiresAt}, ${at}
-          WHERE (SELECT count(*) FROM api_keys WHERE ${living(actor, at)}) < ${maxApiKeys} RETURNING ${columns}`)
+          WHERE (SELECT count(*) FROM api_keys WHERE ${living(actor, sql`${at}::timestamptz`)}) < ${maxApiKeys} RETURNING ${columns}`)
         if (!made) throw new DomainError('CONFLICT', `An account has at most ${maxApiKeys} API keys. Revoke one first.`)
         return await written(tx, actor, 'API_KEY_CREATED', toApiKey(made), key, at)
       })
@@ -68,13 +68,13 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'now' | 'secrets'>)
       await checkWidth(actor, kept)
       const request = { operation: 'apiKeys.reset' as const, input: { id: kept.id }, idempotencyKey }
       const { result, replayed } = await once(deps, actor, request, async tx => {
-        const at = now()
+        const { at } = tx
         await lockKeys(tx, actor, at)
         if (kept.id !== actor.apiKeyId) await refuseLimited(tx, actor)
         const { row, key } = makeApiKey(kept)
         const [made] = await tx.rows(sql`
           UPDATE api_keys SET public_id = ${row.publicId}, secret_hash = ${row.secretHash}, last_used_at = NULL
-          WHERE id = ${String(id)}::bigint AND ${living(actor, at)} RETURNING ${columns}`)
+          WHERE id = ${String(id)}::bigint AND ${living(actor, sql`${at}::timestamptz`)} RETURNING ${columns}`)
         if (!made) throw notFound('ApiKey', id)
         return await written(tx, actor, 'API_KEY_RESET', toApiKey(made), key, at)
       })
@@ -84,11 +84,11 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'now' | 'secrets'>)
     /** Ends a key, also a wider one or itself. No request that starts after the answer gets in with it. */
     async revoke(actor: Actor, id: bigint): Promise<void> {
       authorise(actor, 'apiKeys.revoke', { id: Number(id) })
-      await transaction(database.pool, async tx => {
-        const at = now()
+      await transaction(database, async tx => {
+        const { at } = tx
         await lockKeys(tx, actor, at)
         const [row] = await tx.rows(sql`
-          UPDATE api_keys SET revoked_at = ${at} WHERE id = ${String(id)}::bigint AND ${living(actor, at)} RETURNING ${columns}`)
+          UPDATE api_keys SET revoked_at = ${at} WHERE id = ${String(id)}::bigint AND ${living(actor, sql`${at}::timestamptz`)} RETURNING ${columns}`)
         if (!row) throw notFound('ApiKey', id)
         const event = { type: 'API_KEY_REVOKED' as const, accountId: actor.accountId, apiKeyId: actor.apiKeyId }
         await recordEvents(tx, [{ ...event, before: factsOf(toApiKey(row)) }], at)
@@ -97,7 +97,7 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'now' | 'secrets'>)
   }
   async function find(actor: Actor, condition: Prisma.Sql): Promise<ApiKey[]> {
     const rows = await database.rows(sql`
-      SELECT ${columns} FROM api_keys WHERE ${living(actor, now())} AND ${condition} ORDER BY id DESC LIMIT ${maxApiKeys}`)
+      SELECT ${columns} FROM api_keys WHERE ${living(actor, database.now)} AND ${condition} ORDER BY id DESC LIMIT ${maxApiKeys}`)
     return rows.map(toApiKey)
   }
 
@@ -116,15 +116,15 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'now' | 'secrets'>)
   }
 }
 
-function living({ accountId }: Actor, at: Date): Prisma.Sql {
-  return sql`account_id = ${accountId} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${at}::timestamptz)`
+function living({ accountId }: Actor, now: Prisma.Sql): Prisma.Sql {
+  return sql`account_id = ${accountId} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`
 }
 
 /** One at a time changes the keys of an account, and nobody with a key that ended, or was reset, since he asked. */
 async function lockKeys(tx: Transaction, actor: Actor, at: Date): Promise<void> {
   await tx.rows(sql`SELECT FROM accounts WHERE id = ${actor.accountId} FOR NO KEY UPDATE`)
   const [own] = await tx.rows(sql`
-    SELECT id FROM api_keys WHERE id = ${actor.apiKeyId} AND public_id = ${actor.publicId} AND ${living(actor, at)}`)
+    SELECT id FROM api_keys WHERE id = ${actor.apiKeyId} AND public_id = ${actor.publicId} AND ${living(actor, sql`${at}::timestamptz`)}`)
   if (!own) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
 }
 

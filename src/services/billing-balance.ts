@@ -19,33 +19,32 @@ export type AccountBalance = Balance & {
 
 const balanceColumns = sql`metered_at, posted_nanos, compute_rate_nanos, compute_origin, disk_rate_nanos, disk_origin, credit_ended_at`
 
-/** An account's money at an instant, as it was last committed. */
-export async function readBalance(
-  database: Pick<Transaction, 'rows'>,
-  accountId: number,
-  at: Date,
-): Promise<AccountBalance> {
+type Reader = Pick<Transaction, 'rows' | 'now'>
+
+/** An account's money as it was last committed, at an instant or, when none is given, now. */
+export async function readBalance(database: Reader, accountId: number, at?: Date): Promise<AccountBalance> {
   return (await readBalances(database, [accountId], at))[0] as AccountBalance
 }
 
 /** The same of many accounts, in no order. */
 export async function readBalances(
-  database: Pick<Transaction, 'rows'>,
+  database: Reader,
   accountIds: readonly number[],
-  at: Date,
+  at?: Date,
 ): Promise<AccountBalance[]> {
+  const instant = at === undefined ? database.now : sql`${at}::timestamptz`
   const rows = await database.rows(sql`
-    SELECT a.id, ${balanceColumns}, ${endsUntil(at)}, EXISTS (SELECT FROM spend_limits l WHERE l.account_id = a.id)
+    SELECT a.id, ${instant}, ${balanceColumns}, ${endsUntil(instant)}, EXISTS (SELECT FROM spend_limits l WHERE l.account_id = a.id)
     FROM accounts a WHERE a.id = ANY(${accountIds}::int[])`)
-  return rows.map(([id, ...row]) => toBalance(row, id as number, at))
+  return rows.map(([id, asked, ...row]) => toBalance(row, id as number, asked as Date))
 }
 
-const endsUntil = (at: Date) => sql`(
+const endsUntil = (instant: Prisma.Sql) => sql`(
   SELECT json_agg(json_build_array(m.kind, m.rate_nanos::text, m.since, e.at)) FROM (
     SELECT meter_id, min(at) AS at FROM (
       SELECT meter_id, at FROM meter_ends WHERE account_id = a.id
       UNION ALL SELECT id, ends_at FROM meters WHERE account_id = a.id AND rate_nanos > 0
-      AND ends_at <= greatest(${at}::timestamptz, a.metered_at)
+      AND ends_at <= greatest(${instant}, a.metered_at)
     ) all_ends GROUP BY meter_id
   ) e JOIN meters m ON m.id = e.meter_id WHERE m.rate_nanos > 0)`
 

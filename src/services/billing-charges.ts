@@ -15,7 +15,7 @@ import { readBalance } from './billing-balance.ts'
 import { chargesStatement } from './billing-charges-sql.ts'
 import type { DataDeps } from './deps.ts'
 
-export function chargeServices({ database, now }: DataDeps) {
+export function chargeServices({ database }: DataDeps) {
   return {
     /** What instances and volumes of the account cost in a period, as the usage says it. */
     async charges(actor: Actor, { limit: asked, after: token, ...wish }: ChargesWish): Promise<ChargesPage> {
@@ -23,8 +23,8 @@ export function chargeServices({ database, now }: DataDeps) {
       checkCharges(wish)
       const limit = Math.min(asked, maxChargedThings)
       const after = token === undefined ? undefined : parseChargesCursor(token, wish.latestFirst)
-      const rows = await snapshot(database.pool, async tx => {
-        const balance = await readBalance(tx, actor.accountId, now())
+      const rows = await snapshot(database, async tx => {
+        const balance = await readBalance(tx, actor.accountId, tx.at)
         const account = { ...balance, endsAt: standingOf(balance).endsAt }
         return await tx.rows(chargesStatement(account, { ...wish, limit: limit + 1, after }))
       })

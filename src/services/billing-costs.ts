@@ -11,14 +11,14 @@ import type { DataDeps } from './deps.ts'
 
 const { sql } = Prisma
 
-export function costServices({ database, now }: DataDeps) {
+export function costServices({ database }: DataDeps) {
   return {
     /** What instances of the account have cost and go on costing, at one instant. Another's are left out. */
     async costs(actor: Actor, ids: readonly bigint[]): Promise<(Cost & { id: bigint })[]> {
       authoriseAny(actor, waysToAnInstance)
       const { accountId } = actor
-      return await snapshot(database.pool, async tx => {
-        const balance = await readBalance(tx, accountId, now())
+      return await snapshot(database, async tx => {
+        const balance = await readBalance(tx, accountId, tx.at)
         const account = { ...standingOf(balance), at: balance.at }
         const rows = await tx.rows(sql`
           SELECT m.instance_id, m.kind, m.rate_nanos, m.since, m.carried, m.charged_nanos,

@@ -40,7 +40,7 @@ export function ledgerServices({ database }: DataDeps) {
     async countedLedger(actor: Actor, filter: LedgerFilter, page: PageArguments): Promise<CountedLedger> {
       authorise(actor, 'billing.ledger')
       checkLedgerFilter(filter)
-      return await snapshot(database.pool, async tx => {
+      return await snapshot(database, async tx => {
         const total = await countEntries(tx, actor, filter)
         return { ...(await readLedger(tx, actor, filter, page)), total }
       })

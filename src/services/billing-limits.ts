@@ -26,12 +26,12 @@ type LimitWish = {
   action: SpendAction
 }
 
-export function limitServices({ database, now }: DataDeps) {
+export function limitServices({ database }: DataDeps) {
   return {
     /** The limits of the account and of its keys, the oldest first, as they are now. */
     async spendLimits(actor: Actor): Promise<UsedLimit[]> {
       authorise(actor, 'billing.spendLimits')
-      return await usedLimits(database, await readBalance(database, actor.accountId, now()))
+      return await usedLimits(database, await readBalance(database, actor.accountId))
     },
 
     /**
@@ -42,18 +42,18 @@ export function limitServices({ database, now }: DataDeps) {
       authorise(actor, 'billing.setSpendLimit')
       const { amountNanos } = wish
       if (amountNanos !== null) checkLimitAmount(amountNanos)
-      const id = await transaction(database.pool, tx => setIn(tx, actor, wish, now()))
-      const limits = await usedLimits(database, await readBalance(database, actor.accountId, now()))
+      const id = await transaction(database, tx => setIn(tx, actor, wish))
+      const limits = await usedLimits(database, await readBalance(database, actor.accountId))
       return limits.find(limit => limit.id === id) ?? null
     },
   }
 }
 
 /** The id of the limit that there is then. */
-async function setIn(tx: Transaction, actor: Actor, wish: LimitWish, now: Date): Promise<number | undefined> {
+async function setIn(tx: Transaction, actor: Actor, wish: LimitWish): Promise<number | undefined> {
   const { window, amountNanos, action } = wish
   // What was reached before is noted by the limit that there was then.
-  const { accountId, at } = await lockBalance(tx, actor.accountId, now)
+  const { accountId, at } = await lockBalance(tx, actor.accountId, tx.at)
   await refuseLimited(tx, actor)
   const apiKeyId = wish.apiKeyId === null ? null : await keyOf(tx, accountId, wish.apiKeyId)
   if (apiKeyId === actor.apiKeyId)

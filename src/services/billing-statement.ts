@@ -9,14 +9,14 @@ import { readBalance } from './billing-balance.ts'
 import { conditionsOf, findEntries } from './billing-ledger.ts'
 import type { DataDeps } from './deps.ts'
 
-export function statementServices({ database, now }: DataDeps) {
+export function statementServices({ database }: DataDeps) {
   return {
     /** The entries of a period in one piece, for clients that know no pages, or a refusal where they are too many. */
     async statement(actor: Actor, filter: LedgerFilter): Promise<Statement> {
       authorise(actor, 'billing.ledger')
       checkLedgerFilter(filter)
-      return await snapshot(database.pool, async tx => {
-        const balance = await readBalance(tx, actor.accountId, now())
+      return await snapshot(database, async tx => {
+        const balance = await readBalance(tx, actor.accountId, tx.at)
         const { creditNanos } = standingOf(balance)
         const conditions = conditionsOf(actor, filter)
         const entries = await findEntries(tx, conditions, Prisma.sql`e.id`, maxStatementEntries + 1)

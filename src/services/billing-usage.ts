@@ -23,18 +23,17 @@ const { sql } = Prisma
 /** Of this month, where it does not say when. */
 type Wish = Partial<Record<'from' | 'to', Date | null | undefined>> & Omit<UsageWish, 'from' | 'to'>
 
-export function usageServices({ database, now }: DataDeps) {
+export function usageServices({ database }: DataDeps) {
   return {
     /** What things cost in a period, cut into buckets. What is refunded counts where it was charged. */
     async usage(actor: Actor, { bucket, groupBy, ...given }: Wish): Promise<Usage> {
       authorise(actor, 'billing.usage')
-      const at = now()
-      const month = monthOf(at)
-      const [from, to] = [given.from ?? month.start, given.to ?? month.end]
-      const spans = spansOf({ from, to, bucket })
-      const rows = await snapshot(database.pool, async tx => {
-        const balance = await readBalance(tx, actor.accountId, at)
-        return await tx.rows(usageSql(balance, spans, groupBy))
+      const { from, to, spans, rows } = await snapshot(database, async tx => {
+        const month = monthOf(tx.at)
+        const [from, to] = [given.from ?? month.start, given.to ?? month.end]
+        const spans = spansOf({ from, to, bucket })
+        const balance = await readBalance(tx, actor.accountId, tx.at)
+        return { from, to, spans, rows: await tx.rows(usageSql(balance, spans, groupBy)) }
       })
       if (rows.length > maxGroups) throw tooManyGroups()
       const places = Map.groupBy(rows, ([place]) => place as number)

@@ -11,37 +11,34 @@ import { noticesOf } from './billing-work-notices.ts'
 import type { DataDeps } from './deps.ts'
 import { recordEvents } from './events.ts'
 import { followMarkets } from './instances-write.ts'
+import { leaseEnd } from './leases.ts'
 
 const { sql } = Prisma
-
-/** A gateway that dies keeps its accounts from the others for so long. */
-const leaseMs = 30_000
 
 export type AccountLease = { accountId: number; leasedUntil: Date }
 
 type Looked = { account: AccountBalance; facts: AccountFacts }
 
-export function billingServices({ database, now }: DataDeps, rules: Rules) {
+export function billingServices({ database }: DataDeps, rules: Rules) {
   return {
     /**
      * Takes accounts that are due, or of which something ended that they are not charged for yet. What one gateway takes
      * no other has. Those that somebody else is changing are left for the next time.
      */
     async claim(limit: number): Promise<AccountLease[]> {
-      const at = now()
-      const leasedUntil = new Date(at.getTime() + leaseMs)
-      const free = sql`(billing_leased_until IS NULL OR billing_leased_until <= ${at})`
+      const { now } = database
+      const free = sql`(billing_leased_until IS NULL OR billing_leased_until <= ${now})`
       const rows = await database.rows(sql`
         WITH due AS (
-          SELECT id FROM accounts WHERE billing_due_at <= ${at} AND ${free}
+          SELECT id FROM accounts WHERE billing_due_at <= ${now} AND ${free}
           ORDER BY billing_due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
         ), ended AS (
-          SELECT id FROM accounts WHERE id IN (SELECT account_id FROM meter_ends WHERE at <= ${at}) AND ${free}
+          SELECT id FROM accounts WHERE id IN (SELECT account_id FROM meter_ends WHERE at <= ${now}) AND ${free}
           LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
         )
-        UPDATE accounts SET billing_leased_until = ${leasedUntil}
-        WHERE id IN (SELECT id FROM due UNION SELECT id FROM ended LIMIT ${limit}) RETURNING id`)
-      return rows.map(([id]) => ({ accountId: id as number, leasedUntil }))
+        UPDATE accounts SET billing_leased_until = ${leaseEnd(now)}
+        WHERE id IN (SELECT id FROM due UNION SELECT id FROM ended LIMIT ${limit}) RETURNING id, billing_leased_until`)
+      return rows.map(([id, leasedUntil]) => ({ accountId: id as number, leasedUntil: leasedUntil as Date }))
     },
 
     /**
@@ -49,11 +46,11 @@ export function billingServices({ database, now }: DataDeps, rules: Rules) {
      * in others. What must be taken before the account is chosen before that, so it is asked again what is due then.
      */
     async perform({ accountId, leasedUntil }: AccountLease): Promise<void> {
-      const at = now()
-      const seen = await readBalance(database, accountId, at)
+      const seen = await readBalance(database, accountId)
       const chosen = await choose(database, seen, dueDeed(await factsOf(database, seen), rules))
-      const machines = await transaction(database.pool, async tx => {
+      const machines = await transaction(database, async tx => {
         const taken = await take(tx, accountId, chosen)
+        const { at } = tx
         const account = await lockBalance(tx, accountId, at)
         if (!(await isOurs(tx, { accountId, leasedUntil }))) return []
         // Before anything is charged, since the instant at which credit ended is worked out from what is not yet.
@@ -63,7 +60,7 @@ export function billingServices({ database, now }: DataDeps, rules: Rules) {
         await conclude(tx, deed === null ? { account, facts } : await lookAgain(tx, accountId, at), at)
         return moved
       })
-      await followMarkets(database, machines, at)
+      await followMarkets(database, machines)
     },
   }
 

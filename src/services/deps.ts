@@ -5,7 +5,7 @@ import type { Feed } from './feed.ts'
 import type { Secrets } from './secrets.ts'
 
 /** What every service is built from. Made once, in app.ts. */
-export type DataDeps = { database: Database; now: () => Date }
+export type DataDeps = { database: Database }
 
 /**
  * What those need beside it that keep secrets, tell what happens, or say how an instance is entered. `privateWebhooks`:

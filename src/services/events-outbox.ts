@@ -12,7 +12,7 @@ const { sql } = Prisma
 export type Outbox = ReturnType<typeof outboxServices>
 
 /** `batch` events are read at a time. */
-export function outboxServices({ database, now }: DataDeps, batch = 500) {
+export function outboxServices({ database }: DataDeps, batch = 500) {
   return {
     /** The place before which nothing more will appear. */
     async here(): Promise<EventCursor> {
@@ -49,10 +49,9 @@ export function outboxServices({ database, now }: DataDeps, batch = 500) {
 
     /** Which of these keys let their bearer in now. */
     async livingKeys(publicIds: string[]): Promise<Set<string>> {
-      const at = now()
       const rows = await database.rows(sql`
         SELECT public_id FROM api_keys WHERE public_id = ANY(${publicIds}::text[]) AND revoked_at IS NULL
-        AND (expires_at IS NULL OR expires_at > ${at}::timestamptz)`)
+        AND (expires_at IS NULL OR expires_at > ${database.now})`)
       return new Set(rows.map(([publicId]) => publicId as string))
     },
   }

@@ -6,15 +6,15 @@ const { sql } = Prisma
 
 const dayMs = 86_400_000
 
-export function retentionServices({ database, now }: DataDeps, retentionDays: number) {
+export function retentionServices({ database }: DataDeps, retentionDays: number) {
   return {
     /**
      * Deletes events that are too old, so many at most, with what webhooks did with them, and answers how many.
      * They go from the front of the order, so that one place divides what is kept from what is not.
      */
     async purge(limit: number): Promise<number> {
-      const oldest = new Date(now().getTime() - retentionDays * dayMs)
-      return await transaction(database.pool, async tx => {
+      return await transaction(database, async tx => {
+        const oldest = new Date(tx.at.getTime() - retentionDays * dayMs)
         // Where another gateway is at it there is nothing to do.
         const [free] = await tx.rows(sql`SELECT id FROM outbox FOR UPDATE SKIP LOCKED`)
         if (!free) return 0

@@ -9,14 +9,14 @@ import { keptSince } from './idempotency.ts'
 
 const { sql } = Prisma
 
-export function housekeepingServices({ database, now }: DataDeps) {
+export function housekeepingServices({ database }: DataDeps) {
   return {
     /** Idempotency keys that have expired. One that a request takes again at this moment is left to it. */
     async purgeIdempotencyKeys(limit: number): Promise<number> {
       return await unlessAnotherDoes(
         database,
         sql`WITH expired AS MATERIALIZED (
-            SELECT account_id, key FROM idempotency_keys WHERE created_at <= ${keptSince(now())}
+            SELECT account_id, key FROM idempotency_keys WHERE created_at <= ${keptSince(database.now)}
             ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
           ) DELETE FROM idempotency_keys k USING expired e WHERE k.account_id = e.account_id AND k.key = e.key RETURNING 1`,
       )
@@ -27,7 +27,7 @@ export function housekeepingServices({ database, now }: DataDeps) {
       return await unlessAnotherDoes(
         database,
         sql`DELETE FROM results WHERE token_hash IN (
-            SELECT token_hash FROM results WHERE expires_at <= ${now()} ORDER BY expires_at LIMIT ${limit}
+            SELECT token_hash FROM results WHERE expires_at <= ${database.now} ORDER BY expires_at LIMIT ${limit}
           ) RETURNING 1`,
       )
     },
@@ -47,7 +47,7 @@ export function housekeepingServices({ database, now }: DataDeps) {
 
 /** How many it deleted; none, where another gateway is at it. */
 async function unlessAnotherDoes(database: Database, deletion: Prisma.Sql): Promise<number> {
-  return await transaction(database.pool, async tx => {
+  return await transaction(database, async tx => {
     const [row] = await tx.rows(sql`SELECT pg_try_advisory_xact_lock(${locks.housekeeping}::bigint)`)
     return row?.[0] === true ? (await tx.rows(deletion)).length : 0
   })

@@ -10,7 +10,6 @@ import { openJson, sealJson } from './secrets.ts'
 const { sql } = Prisma
 
 const maxKey = 255
-const keptMs = 24 * 3_600_000
 /** How long a repetition waits for the first request to end, in milliseconds. */
 const patienceMs = 1_500
 
@@ -21,7 +20,7 @@ type Value = string | number | boolean | null | Value[] | { [name: string]: Valu
 /** A write that must not happen twice: which, and everything that was asked for, as far as it decides what happens. */
 export type Request = { operation: Operation; input: unknown; idempotencyKey?: string | null | undefined }
 
-type Needs = Pick<Deps, 'database' | 'now' | 'secrets'>
+type Needs = Pick<Deps, 'database' | 'secrets'>
 
 /**
  * Does something in one transaction; with an idempotency key, once per account and day. A repetition gets the first
@@ -36,11 +35,10 @@ export async function once<Kept extends Plain>(
 ): Promise<{ result: Kept; replayed: boolean }> {
   const { database, secrets } = deps
   const key = keyOf(request)
-  if (key === undefined) return { result: await transaction(database.pool, work), replayed: false }
-  const at = deps.now()
+  if (key === undefined) return { result: await transaction(database, work), replayed: false }
   const hash = hashOf(deps, request)
-  return await transaction(database.pool, async tx => {
-    if (!(await claim(tx, accountId, key, hash, at))) {
+  return await transaction(database, async tx => {
+    if (!(await claim(tx, accountId, key, hash))) {
       const kept = await find<Kept>(deps, tx, accountId, key, hash)
       // It was there, and is not: it expired just now.
       if (kept === undefined) throw inProgress()
@@ -72,7 +70,7 @@ export async function joinWhole(tx: Transaction, deps: Needs, { accountId }: Act
   const key = keyOf(whole)
   if (key === undefined) return
   const hash = hashOf(deps, whole)
-  if (await claim(tx, accountId, key, hash, deps.now())) {
+  if (await claim(tx, accountId, key, hash)) {
     const nothing = sealJson(deps.secrets, {})
     await tx.rows(sql`UPDATE idempotency_keys SET result = ${nothing} WHERE account_id = ${accountId} AND key = ${key}`)
   } else await find(deps, tx, accountId, key, hash)
@@ -95,14 +93,14 @@ function hashOf({ secrets }: Needs, { operation, input }: Request): Buffer {
 }
 
 /** True for the first, also after one that expired. Another that came first and has not ended is waited for. */
-async function claim(tx: Transaction, accountId: number, key: string, hash: Buffer, at: Date): Promise<boolean> {
+async function claim(tx: Transaction, accountId: number, key: string, hash: Buffer): Promise<boolean> {
   await tx.rows(sql`SELECT set_config('lock_timeout', ${String(patienceMs)}, true)`)
   const claiming = tx.rows(sql`
     INSERT INTO idempotency_keys AS k (account_id, key, input_hash, result, created_at)
-    VALUES (${accountId}, ${key}, ${hash}, '', ${at})
+    VALUES (${accountId}, ${key}, ${hash}, '', ${tx.at})
     ON CONFLICT (account_id, key) DO UPDATE
     SET input_hash = excluded.input_hash, result = excluded.result, created_at = excluded.created_at
-    WHERE k.created_at <= ${keptSince(at)} RETURNING key`)
+    WHERE k.created_at <= ${keptSince(sql`${tx.at}::timestamptz`)} RETURNING key`)
   const claimed = await claiming.catch((error: unknown) => {
     throw (error as { code?: string }).code === '55P03' ? inProgress() : error
   })
@@ -112,15 +110,15 @@ async function claim(tx: Transaction, accountId: number, key: string, hash: Buff
 
 /** What is kept under a key, and has not expired; refused when that was another request. */
 async function find<Kept extends Plain>(
-  { secrets, now }: Needs,
-  from: Pick<Transaction, 'rows'>,
+  { secrets }: Needs,
+  from: Pick<Transaction, 'rows' | 'now'>,
   accountId: number,
   key: string,
   hash: Buffer,
 ): Promise<Kept | undefined> {
   const [row] = await from.rows(sql`
     SELECT input_hash, result FROM idempotency_keys
-    WHERE account_id = ${accountId} AND key = ${key} AND created_at > ${keptSince(now())}`)
+    WHERE account_id = ${accountId} AND key = ${key} AND created_at > ${keptSince(from.now)}`)
   if (!row) return undefined
   const [firstHash, result] = row as [Buffer, Buffer]
   if (firstHash.equals(hash)) return openJson<Kept>(secrets, result) as Kept
@@ -129,8 +127,8 @@ async function find<Kept extends Plain>(
 }
 
 /** Keys that were first used then, or before, have expired. */
-export function keptSince(at: Date): Date {
-  return new Date(at.getTime() - keptMs)
+export function keptSince(now: Prisma.Sql): Prisma.Sql {
+  return sql`${now} - interval '24 hours'`
 }
 
 function inProgress(): DomainError {

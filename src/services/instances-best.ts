@@ -25,7 +25,7 @@ export type BestRental = Rental & { attempts: Attempt[] }
 type BestResult = RentResult & { attempts: { offerId: string; code: Attempt['code'] }[] }
 
 export function bestServices(deps: Deps) {
-  const { database, now, secrets } = deps
+  const { database, secrets } = deps
   const { search } = offerServices(deps)
 
   return {
@@ -57,9 +57,8 @@ export function bestServices(deps: Deps) {
     before: Attempt[],
   ): Promise<{ result: BestResult; replayed: boolean } | { code: ErrorCode }> {
     const { idempotencyKey } = request
-    const at = now()
     const renting = once(deps, actor, request, async (tx): Promise<BestResult> => {
-      const rented = await rentIn(tx, deps, actor, { wish: attemptWish(wish, offerId), idempotencyKey }, at)
+      const rented = await rentIn(tx, deps, actor, { wish: attemptWish(wish, offerId), idempotencyKey })
       const attempts = [...before, { offerId, code: null }].map(tried => ({ ...tried, offerId: String(tried.offerId) }))
       return { ...rented, attempts }
     })
@@ -76,8 +75,9 @@ export function bestServices(deps: Deps) {
   async function soundSearch(actor: Actor, wish: BestWish): Promise<OfferSearch> {
     // No offer has this id: what is decided is everything but the offer.
     const any = attemptWish(wish, 0n)
-    const at = now()
-    const facts = await transaction(database.pool, tx => factsOf(tx, secrets, actor, any, { lock: false, at }))
+    const { facts, at } = await transaction(database, async tx => {
+      return { facts: await factsOf(tx, secrets, actor, any, { lock: false }), at: tx.at }
+    })
     const { launch, reasons } = decideRent(any, facts, at)
     const reason = reasons.find(({ code }) => code !== 'OFFER_UNAVAILABLE')
     if (reason || !launch) throw reason ?? new Error('A launch without a fault is whole.')

@@ -21,7 +21,7 @@ import { claimsOn, lockMachine, settleMarket } from './market.ts'
 const { sql } = Prisma
 
 export function bidServices(deps: Deps) {
-  const { database, now } = deps
+  const { database } = deps
 
   return {
     /**
@@ -32,8 +32,7 @@ export function bidServices(deps: Deps) {
       authorise(actor, 'instances.changeBid', { id: Number(id) })
       const issue = bidNanos === undefined ? undefined : checkBid(bidNanos)
       if (issue) throw invalidInput([issue])
-      const at = now()
-      await transaction(database.pool, tx => changeIn(tx, actor, id, bidNanos, at))
+      await transaction(database, tx => changeIn(tx, actor, id, bidNanos))
       return (await findInstances(deps, [sql`i.id = ${id}`], sql`i.id`, 1))[0] as Instance
     },
 
@@ -58,17 +57,12 @@ export function bidServices(deps: Deps) {
   }
 
   /** False where the bid was the same. */
-  async function changeIn(
-    tx: Transaction,
-    actor: Actor,
-    id: bigint,
-    asked: bigint | undefined,
-    at: Date,
-  ): Promise<boolean> {
+  async function changeIn(tx: Transaction, actor: Actor, id: bigint, asked: bigint | undefined): Promise<boolean> {
     const { accountId, apiKeyId } = actor
     const [seen] = await tx.rows(sql`SELECT machine_id FROM instances WHERE id = ${id} AND account_id = ${accountId}`)
     const machine = seen && (await lockMachine(tx, seen[0] as number))
     if (!machine) throw notFound('Instance', id)
+    const { at } = tx
     await lockLiving(tx, machine.id)
     const bidder = await bidderIn(tx, id)
     if (!bidder) throw notFound('Instance', id)

@@ -18,7 +18,7 @@ export type CommandOptions = {
   dryRun?: boolean
 }
 
-export function commandServices({ database, now }: Deps) {
+export function commandServices({ database }: Deps) {
   return {
     /** Changes the target state or the label of instances, each for itself unless all or none are wanted. */
     async update(actor: Actor, ids: readonly bigint[], change: Change, options: CommandOptions = {}): Promise<Step[]> {
@@ -50,8 +50,8 @@ export function commandServices({ database, now }: Deps) {
     command: Command,
     { all = false, dryRun = false }: CommandOptions,
   ): Promise<Step[]> {
-    const at = now()
-    const { steps, machines } = await transaction(database.pool, async tx => {
+    const { steps, machines } = await transaction(database, async tx => {
+      const { at } = tx
       if (command.kind === 'change' && command.change.targetState === 'running') await needCredit(tx, actor, at)
       const locked = await lockInstances(tx, ids, actor.accountId)
       const starts = command.kind === 'change' && command.change.targetState === 'running'
@@ -67,7 +67,7 @@ export function commandServices({ database, now }: Deps) {
       await refuseStarts(tx, actor, steps, { dryRun, at })
       return { steps, machines }
     })
-    await followMarkets(database, machines, at)
+    await followMarkets(database, machines)
     return steps
   }
 }

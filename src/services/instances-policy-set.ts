@@ -17,19 +17,18 @@ import { followMarkets, lockInstances } from './instances-write.ts'
 const { sql } = Prisma
 
 export function policySetServices(deps: Deps) {
-  const { database, now } = deps
+  const { database } = deps
 
   return {
     /** Arranges what is to happen to an instance by itself, or takes it away. */
     async setPolicy(actor: Actor, id: bigint, wish: PolicyWish): Promise<Instance> {
       authorise(actor, 'instances.setPolicy', { id: Number(id) })
-      const at = now()
-      const machines = await transaction(database.pool, async tx => {
-        const moved = await doWhatCame(tx, actor, id, at)
-        await setIn(tx, actor, id, wish, at)
+      const machines = await transaction(database, async tx => {
+        const moved = await doWhatCame(tx, actor, id, tx.at)
+        await setIn(tx, actor, id, wish, tx.at)
         return moved
       })
-      await followMarkets(database, machines, at)
+      await followMarkets(database, machines)
       return (await findInstances(deps, [sql`i.id = ${id}`], sql`i.id`, 1))[0] as Instance
     },
   }

@@ -8,27 +8,24 @@ import type { DataDeps } from './deps.ts'
 import { execute } from './instances-policy-deeds.ts'
 import { arrange, policyFactsOf } from './instances-policy-facts.ts'
 import { followMarkets, isArranged, lockInstances } from './instances-write.ts'
+import { leaseEnd } from './leases.ts'
 
 const { sql } = Prisma
 
-/** A gateway that dies keeps what it was doing from the others for so long. */
-const leaseMs = 30_000
-
 export type PolicyLease = { instanceId: bigint; leasedUntil: Date }
 
-export function policyServices({ database, now }: DataDeps) {
+export function policyServices({ database }: DataDeps) {
   return {
     /** Takes instances to which something is to happen now, the longest due first. What one gateway takes no other has. */
     async claim(limit: number): Promise<PolicyLease[]> {
-      const at = now()
-      const leasedUntil = new Date(at.getTime() + leaseMs)
+      const { now } = database
       const rows = await database.rows(sql`
-        UPDATE instances SET policy_leased_until = ${leasedUntil} WHERE id IN (
+        UPDATE instances SET policy_leased_until = ${leaseEnd(now)} WHERE id IN (
           SELECT id FROM instances
-          WHERE policy_due_at <= ${at} AND (policy_leased_until IS NULL OR policy_leased_until <= ${at})
+          WHERE policy_due_at <= ${now} AND (policy_leased_until IS NULL OR policy_leased_until <= ${now})
           ORDER BY policy_due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
-        ) RETURNING id`)
-      return rows.map(([id]) => ({ instanceId: id as bigint, leasedUntil }))
+        ) RETURNING id, policy_leased_until`)
+      return rows.map(([instanceId, leasedUntil]) => ({ instanceId, leasedUntil }) as PolicyLease)
     },
 
     /**
@@ -36,9 +33,8 @@ export function policyServices({ database, now }: DataDeps) {
      * it was done, or is not due any more, writes what comes next and no more.
      */
     async perform(lease: PolicyLease): Promise<void> {
-      const at = now()
-      const machines = await transaction(database.pool, tx => performIn(tx, lease, at))
-      await followMarkets(database, machines, at)
+      const machines = await transaction(database, tx => performIn(tx, lease, tx.at))
+      await followMarkets(database, machines)
     },
   }
 }

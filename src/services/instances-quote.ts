@@ -15,15 +15,15 @@ import { unavailableOffer } from './offers-unavailable.ts'
 export type Quote = Forecast & { runwaySeconds: number | null }
 
 export function quoteServices(deps: Deps) {
-  const { database, now, secrets } = deps
+  const { database, secrets } = deps
 
   return {
     /** What renting would come to now, and everything that stands against it. Nothing is done, and nothing is held. */
     async quote(actor: Actor, wish: RentWish): Promise<Quote> {
       authorise(actor, 'instances.quote', { offerId: Number(wish.offerId) })
-      const at = now()
-      const decision = await transaction(database.pool, async tx => {
-        const facts = await factsOf(tx, secrets, actor, wish, { lock: false, at })
+      const decision = await transaction(database, async tx => {
+        const { at } = tx
+        const facts = await factsOf(tx, secrets, actor, wish, { lock: false })
         const claims = facts.listed ? await claimsOn(tx, [facts.listed.machine.id]) : []
         const forecast = foresee(decideRent(wish, facts, at), wish, facts, claims, at)
         const { launch, computeNanos } = forecast
@@ -35,7 +35,7 @@ export function quoteServices(deps: Deps) {
       })
       const reasons = decision.reasons.map(async reason =>
         reason.code === 'OFFER_UNAVAILABLE'
-          ? await unavailableOffer(deps, actor, wish, decision.launch?.diskMb, at)
+          ? await unavailableOffer(deps, actor, wish, decision.launch?.diskMb)
           : reason,
       )
       return { ...decision, reasons: await Promise.all(reasons) }

@@ -26,14 +26,14 @@ export type RelaunchWish = {
   recycle: boolean
 }
 
-export function relaunchServices({ database, now, secrets }: Deps) {
+export function relaunchServices({ database, secrets }: Deps) {
   return {
     /** Changes what an instance is made of when its container is made the next time. */
     async changeLaunch(actor: Actor, id: bigint, wish: RelaunchWish): Promise<void> {
       authorise(actor, 'instances.changeLaunch', { id: Number(id) })
       if (wish.recycle) authorise(actor, 'instances.recycle', { id: Number(id) })
-      const at = now()
-      await transaction(database.pool, async tx => {
+      await transaction(database, async tx => {
+        const { at } = tx
         const template = await templateOf(tx, actor, wish)
         const { templateHash, restart, hasRun, ...kept } = await lock(tx, actor, id)
         const { launch, registry } = relaunch(kept, template?.launch, wish.launch)

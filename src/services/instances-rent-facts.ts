@@ -23,11 +23,11 @@ export async function factsOf(
   secrets: Secrets,
   actor: Actor,
   { offerId, templateHash, launch }: RentWish,
-  { lock, at }: { lock: boolean; at: Date },
+  { lock }: { lock: boolean },
 ): Promise<LoadedFacts> {
   const template = templateHash === undefined ? undefined : await templateFor(tx, secrets, actor, templateHash)
   const variables = await secretVariablesOf(tx, secrets, actor)
-  const renter = await renterOf(tx, actor, at)
+  const renter = await renterOf(tx, actor)
   const listed = await listedOffer(tx, offerId, lock)
   // A volume outlives the rental that it is made with, so making it is a thing of its own.
   for (const { sizeGb } of launch.newVolumes ?? []) {
@@ -38,8 +38,8 @@ export async function factsOf(
   return { template, variables, ...renter, listed, volumes }
 }
 
-async function renterOf(tx: Transaction, { accountId }: Actor, at: Date) {
-  const balance = await readBalance(tx, accountId, at)
+async function renterOf(tx: Transaction, { accountId }: Actor) {
+  const balance = await readBalance(tx, accountId, tx.at)
   const [row] = await tx.rows(sql`
     SELECT count(*)::int FROM ssh_keys k WHERE k.account_id = ${accountId} AND k.deleted_at IS NULL`)
   return { balance, availableNanos: standingOf(balance).creditNanos, sshKeys: row?.[0] as number }

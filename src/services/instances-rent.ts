@@ -30,8 +30,6 @@ export type Rental = {
 }
 
 export function rentServices(deps: Deps) {
-  const { now } = deps
-
   return {
     /**
      * Rents an offer: one transaction, after which the instance exists and the offer's id is used up; or nothing is.
@@ -39,15 +37,14 @@ export function rentServices(deps: Deps) {
      */
     async rent(actor: Actor, wish: RentWish, idempotencyKey?: string, whole?: Request): Promise<Rental> {
       authorise(actor, 'instances.rent', { offerId: Number(wish.offerId) })
-      const at = now()
       const key = whole ? partKey(deps, whole, String(wish.offerId)) : idempotencyKey
       const request = { operation: 'instances.rent', input: whatIsAsked(wish), idempotencyKey: key } as const
       const renting = once(deps, actor, request, async tx => {
         if (whole) await joinWhole(tx, deps, actor, whole)
-        return await rentIn(tx, deps, actor, { wish, idempotencyKey }, at)
+        return await rentIn(tx, deps, actor, { wish, idempotencyKey })
       })
       const { result, replayed } = await renting.catch(async (error: unknown) => {
-        throw error instanceof OfferGone ? await unavailableOffer(deps, actor, wish, error.diskMb, at) : error
+        throw error instanceof OfferGone ? await unavailableOffer(deps, actor, wish, error.diskMb) : error
       })
       return await rentalOf(deps, result, replayed)
     },
@@ -73,9 +70,10 @@ export async function rentIn(
   { secrets }: Deps,
   actor: Actor,
   { wish, idempotencyKey }: { wish: RentWish; idempotencyKey: Request['idempotencyKey'] },
-  at: Date,
 ): Promise<RentResult> {
-  const facts = await factsOf(tx, secrets, actor, wish, { lock: true, at })
+  const facts = await factsOf(tx, secrets, actor, wish, { lock: true })
+  // From here on the machine is locked.
+  const { at } = tx
   const { launch, computeNanos, reasons, warnings } = decideRent(wish, facts, at)
   const [reason] = reasons
   if (reason?.code === 'OFFER_UNAVAILABLE') throw new OfferGone(launch?.diskMb)

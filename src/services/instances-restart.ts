@@ -32,10 +32,9 @@ export function restartServices(deps: Deps) {
   ): Promise<{ instance: Instance; replayed: boolean }> {
     const operation = `instances.${kind}` as const
     authorise(actor, operation, { id: Number(id) })
-    const at = deps.now()
     const request = { operation, input: { id }, idempotencyKey }
     const { replayed } = await once(deps, actor, request, async tx => {
-      await askRestart(tx, actor, id, kind, at)
+      await askRestart(tx, actor, id, kind)
       return {}
     })
     const [instance] = await findInstances(deps, [sql`i.id = ${id}`], sql`i.id`, 1)
@@ -49,8 +48,8 @@ async function askRestart(
   { accountId, apiKeyId }: Actor,
   id: bigint,
   kind: RestartKind,
-  at: Date,
 ): Promise<void> {
+  const { at } = tx
   const [row] = await tx.rows(sql`
     SELECT target_state, status, interruptible, restart, started_at IS NOT NULL FROM instances
     WHERE id = ${id} AND account_id = ${accountId} AND destroyed_at IS NULL FOR NO KEY UPDATE`)

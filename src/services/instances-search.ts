@@ -1,7 +1,7 @@
 // Instances as clients that name columns of a row search them.
 
 import { Prisma } from '../database/generated/client.ts'
-import { snapshot, type Transaction } from '../database/transaction.ts'
+import { type Snapshot, snapshot } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import type { Instance } from '../domain/instances.ts'
 import { type InstanceSearch, type ShownStatus, totalInstanceOrder } from '../domain/instances-search.ts'
@@ -46,7 +46,7 @@ export function instanceSearchServices(deps: Deps) {
       const page = sql`
         SELECT i.id, ${positionSql(order)} FROM ${instanceSource}
         WHERE ${join([...conditions, ...beyond], ' AND ')} ORDER BY ${orderSql(order)} LIMIT ${limit + 1}`
-      return await snapshot(database.pool, async tx => {
+      return await snapshot(database, async tx => {
         const rows = await tx.rows(page)
         const found = rows.slice(0, limit)
         const ids = found.map(([id]) => String(id))
@@ -69,7 +69,7 @@ export function instanceSearchServices(deps: Deps) {
     },
   }
 
-  async function inOrder(tx: Pick<Transaction, 'rows'>, ids: string[]): Promise<Instance[]> {
+  async function inOrder(tx: Snapshot, ids: string[]): Promise<Instance[]> {
     if (ids.length === 0) return []
     const these = [sql`i.id = ANY(${ids}::bigint[])`]
     const found = await findInstances({ ...deps, database: tx }, these, sql`i.id`, ids.length)
@@ -77,10 +77,7 @@ export function instanceSearchServices(deps: Deps) {
     return ids.flatMap(id => byId.get(id) ?? [])
   }
 
-  async function counted(
-    tx: Pick<Transaction, 'rows'>,
-    conditions: Prisma.Sql[],
-  ): Promise<Pick<SearchPage, 'total' | 'labels'>> {
+  async function counted(tx: Snapshot, conditions: Prisma.Sql[]): Promise<Pick<SearchPage, 'total' | 'labels'>> {
     const rows = await tx.rows(sql`
       SELECT i.label, count(*)::int, (sum(count(*)) OVER ())::int FROM ${instanceSource}
       WHERE ${join(conditions, ' AND ')} GROUP BY i.label ORDER BY 2 DESC, 1 LIMIT ${maxLabels}`)

@@ -128,11 +128,11 @@ export function lapsedEvent({
 }
 
 /** Lets each market follow what was written, in a transaction of its own. One that can't does when the instances are looked at. */
-export async function followMarkets(database: Database, machineIds: number[], at: Date): Promise<void> {
+export async function followMarkets(database: Database, machineIds: number[]): Promise<void> {
   for (const id of machineIds) {
-    const settling = transaction(database.pool, async tx => {
+    const settling = transaction(database, async tx => {
       const machine = await lockMachine(tx, id)
-      if (machine) await settleMarket(tx, machine, at)
+      if (machine) await settleMarket(tx, machine, tx.at)
     })
     await settling.catch(() => {})
   }

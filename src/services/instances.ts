@@ -100,16 +100,15 @@ export function instanceServices(deps: Deps) {
 
 /** For services: whoever asks has been asked for his permission. */
 export async function findInstances(
-  { database, now, sshProxy }: Omit<Deps, 'database'> & { database: Pick<Transaction, 'rows'> },
+  { database, sshProxy }: Omit<Deps, 'database'> & { database: Pick<Transaction, 'rows' | 'now'> },
   conditions: Prisma.Sql[],
   order: Prisma.Sql,
   limit: number,
 ): Promise<Instance[]> {
-  const at = now()
-  const rows = await database.rows(
-    sql`SELECT ${allColumns} FROM ${instanceSource} WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`,
-  )
-  return rows.map(row => ({ ...toInstance(row), sshProxy, asOf: at }))
+  const rows = await database.rows(sql`
+    SELECT ${allColumns}, ${database.now} FROM ${instanceSource}
+    WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`)
+  return rows.map(row => ({ ...toInstance(row.slice(0, -1)), sshProxy, asOf: row.at(-1) as Date }))
 }
 
 /** Those of an account that were not destroyed. */

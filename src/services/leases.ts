@@ -3,6 +3,16 @@ import type { Transaction } from '../database/transaction.ts'
 import type { InstanceStatus, TargetState } from '../domain/instances.ts'
 import type { Restart } from '../domain/instances-restart.ts'
 
+const { sql } = Prisma
+
+/** A gateway that dies keeps what it leased from the others for so long. Only the database's clock counts it. */
+export const leaseMs = 30_000
+
+/** When a lease ends that is taken now. */
+export function leaseEnd(now: Prisma.Sql): Prisma.Sql {
+  return sql`${now} + ${leaseMs} * interval '1 millisecond'`
+}
+
 /** An instance that one gateway looks at, until the lease ends. */
 export type Lease = {
   instanceId: bigint
@@ -37,9 +47,10 @@ export type Lease = {
   sshKeys: string[] | null
 }
 
-/** Whether the instance is still ours, and locked now. A lease that ran out may have been taken by another. */
+/** Whether the instance is still ours, and locked now. A lease that ran out may be taken by another at any time. */
 export async function isHeld(tx: Transaction, { instanceId, leasedUntil }: Lease): Promise<boolean> {
-  const rows = await tx.rows(Prisma.sql`
-    SELECT id FROM instances WHERE id = ${instanceId} AND leased_until = ${leasedUntil} FOR NO KEY UPDATE`)
+  const rows = await tx.rows(sql`
+    SELECT id FROM instances WHERE id = ${instanceId} AND leased_until = ${leasedUntil} AND leased_until > ${tx.now}
+    FOR NO KEY UPDATE`)
   return rows.length === 1
 }

@@ -21,11 +21,10 @@ export type HostedMachine = Machine & {
   asOf: Date
 }
 
-export function machineHostServices({ database, now }: DataDeps) {
+export function machineHostServices({ database }: DataDeps) {
   async function find(condition: Prisma.Sql, limit: number): Promise<HostedMachine[]> {
-    const asOf = now()
     const rows = await database.rows(sql`
-      SELECT ${selectList('m', machineColumns)}, ${selectList('g', gpuModelColumns)}, u.gpus, i.resident, i.running
+      SELECT ${selectList('m', machineColumns)}, ${selectList('g', gpuModelColumns)}, u.gpus, i.resident, i.running, ${database.now}
       FROM machines m JOIN gpu_models g ON g.id = m.gpu_model_id
       CROSS JOIN LATERAL (
         SELECT array_agg(CASE WHEN h.id IS NULL THEN 'free' WHEN h.interruptible THEN 'interruptible' ELSE 'onDemand' END
@@ -37,7 +36,7 @@ export function machineHostServices({ database, now }: DataDeps) {
       WHERE ${condition} ORDER BY m.id LIMIT ${limit}`)
     return rows.map(row => {
       const [machine, gpuModel] = recordsOf(row, machineColumns, gpuModelColumns)
-      const [gpus, resident, running] = row.slice(-3)
+      const [gpus, resident, running, asOf] = row.slice(-4)
       return { ...machine, gpuModel, gpus, resident, running, asOf } as unknown as HostedMachine
     })
   }

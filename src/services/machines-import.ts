@@ -18,12 +18,12 @@ const batchSize = 500
 type ImportOptions = { hostEmail: string; rows: ImportRow[]; dryRun?: boolean }
 type Imported = { host: string; machines: number; newGpuModels: string[] }
 
-export function importOperations({ database, now }: DataDeps) {
+export function importOperations({ database }: DataDeps) {
   return {
     /** Puts what a file describes on the market: all of it, or nothing where anything is wrong with it. */
     async import({ hostEmail, rows, dryRun = false }: ImportOptions): Promise<Imported> {
-      const at = now()
-      return await transaction(database.pool, async tx => {
+      return await transaction(database, async tx => {
+        const { at } = tx
         const host = await findAccount(tx, hostEmail)
         await lockAddresses(tx)
         const file = readMachines(rows, await modelsIn(tx), at)

@@ -11,22 +11,22 @@ import { lockMachine, relistMarket } from './market.ts'
 
 const { sql } = Prisma
 
-export function marketOperations({ database, now }: DataDeps) {
+export function marketOperations({ database }: DataDeps) {
   return {
     /** Nothing new is rented on it from now on. */
     async drain(id: number): Promise<void> {
-      const at = now()
-      await transaction(database.pool, async tx => {
+      await transaction(database, async tx => {
         const machine = await takeMachine(tx, id)
+        const { at } = tx
         if (machine.drainedAt === null) await stand(tx, { ...machine, drainedAt: at }, at)
       })
     },
 
     /** It is back on the market, with new offers if it had left. */
     async resume(id: number): Promise<void> {
-      const at = now()
-      await transaction(database.pool, async tx => {
+      await transaction(database, async tx => {
         const machine = await takeMachine(tx, id)
+        const { at } = tx
         if (machine.unlistedAt !== null) await refuseShared(tx, machine)
         if (machine.drainedAt !== null) await stand(tx, { ...machine, drainedAt: null, unlistedAt: null }, at)
       })
@@ -34,9 +34,9 @@ export function marketOperations({ database, now }: DataDeps) {
 
     /** It leaves the market, unless something is left on it. */
     async unlist(id: number): Promise<void> {
-      const at = now()
-      await transaction(database.pool, async tx => {
+      await transaction(database, async tx => {
         const machine = await takeMachine(tx, id)
+        const { at } = tx
         if (machine.unlistedAt !== null) return
         await refuseInUse(tx, machine)
         await tx.rows(sql`

@@ -6,13 +6,13 @@ import type { DataDeps } from './deps.ts'
 
 const { sql } = Prisma
 
-export function outageOperations({ database, now }: DataDeps) {
+export function outageOperations({ database }: DataDeps) {
   return {
     /** It does not answer from now on. What runs on it runs on. */
     async unplug(id: number): Promise<void> {
       const found = await database.rows(sql`
         WITH machine AS (SELECT id FROM machines WHERE id = ${id}), outage AS (
-          INSERT INTO simulated_outages (machine_id, since) SELECT id, ${now()} FROM machine ON CONFLICT DO NOTHING
+          INSERT INTO simulated_outages (machine_id, since) SELECT id, ${database.now} FROM machine ON CONFLICT DO NOTHING
         ) SELECT id FROM machine`)
       if (found.length === 0) throw new DomainError('NOT_FOUND', `There is no machine ${id}.`)
     },

@@ -33,7 +33,7 @@ export function machineServices({ database }: DataDeps) {
   }
 }
 
-export function machineOperations({ database, now }: DataDeps) {
+export function machineOperations({ database }: DataDeps) {
   return {
     async exist(): Promise<boolean> {
       return (await database.prisma.machine.findFirst({ select: { id: true } })) !== null
@@ -51,8 +51,7 @@ export function machineOperations({ database, now }: DataDeps) {
 
     /** Puts machines on the market, with an offer for every block of their GPUs. All of them, or none. */
     async list(machines: NewMachine[]): Promise<void> {
-      const listedAt = now()
-      await transaction(database.pool, tx => listMachines(tx, machines, listedAt))
+      await transaction(database, tx => listMachines(tx, machines, tx.at))
     },
   }
 }

@@ -12,21 +12,23 @@ const offerColumns = columnsOf(Prisma.OfferScalarFieldEnum)
 
 /**
  * Takes a machine for the rest of the transaction. Whatever changes its GPUs, its disk, its ports or its offers does
- * this first, so that nobody decides on what another is changing.
+ * this first, so that nobody decides on what another is changing. The transaction's instant is then that of the lock:
+ * whoever had the machine before wrote earlier instants.
  */
 export async function lockMachine(tx: Transaction, id: number): Promise<Machine | undefined> {
-  return await findMachine(tx, id, Prisma.sql`FOR NO KEY UPDATE`)
+  // The clock is read outside of what locks, or it would be read before the wait.
+  const [row] = await tx.rows(Prisma.sql`
+    WITH locked AS MATERIALIZED (
+      SELECT ${selectList('m', machineColumns)} FROM machines m WHERE id = ${id} FOR NO KEY UPDATE
+    ) SELECT locked.*, clock_timestamp() FROM locked`)
+  if (!row) return undefined
+  tx.waited(row.at(-1) as Date)
+  return recordsOf(row, machineColumns)[0] as Machine
 }
 
 /** A machine as it is now, which may be changing. */
 export async function readMachine(tx: Transaction, id: number): Promise<Machine | undefined> {
-  return await findMachine(tx, id, Prisma.empty)
-}
-
-async function findMachine(tx: Transaction, id: number, lock: Prisma.Sql): Promise<Machine | undefined> {
-  const [row] = await tx.rows(
-    Prisma.sql`SELECT ${selectList('m', machineColumns)} FROM machines m WHERE id = ${id} ${lock}`,
-  )
+  const [row] = await tx.rows(Prisma.sql`SELECT ${selectList('m', machineColumns)} FROM machines m WHERE id = ${id}`)
   return row && (recordsOf(row, machineColumns)[0] as Machine)
 }
 

@@ -16,21 +16,21 @@ export type Measures = {
   eventsWaiting: number
 }
 
-export function measureServices({ database, now }: DataDeps) {
+export function measureServices({ database }: DataDeps) {
   return {
     async measure(): Promise<Measures> {
-      const at = now()
+      const { now } = database
       const due = (kind: string, table: string, dueAt: string, leasedUntil: string) => sql`
-        SELECT ${kind}, count(*)::int, coalesce(extract(epoch FROM ${at}::timestamptz - min(${Prisma.raw(dueAt)})), 0)::float
-        FROM ${Prisma.raw(table)} WHERE ${Prisma.raw(dueAt)} <= ${at}
-        AND (${Prisma.raw(leasedUntil)} IS NULL OR ${Prisma.raw(leasedUntil)} <= ${at})`
+        SELECT ${kind}, count(*)::int, coalesce(extract(epoch FROM ${now} - min(${Prisma.raw(dueAt)})), 0)::float
+        FROM ${Prisma.raw(table)} WHERE ${Prisma.raw(dueAt)} <= ${now}
+        AND (${Prisma.raw(leasedUntil)} IS NULL OR ${Prisma.raw(leasedUntil)} <= ${now})`
       const [kinds, [rest]] = await Promise.all([
         database.rows(sql`
           ${due('instances', 'instances', 'due_at', 'leased_until')}
           UNION ALL ${due('policies', 'instances', 'policy_due_at', 'policy_leased_until')}
           UNION ALL ${due('billing', 'accounts', 'billing_due_at', 'billing_leased_until')}
           UNION ALL ${due('webhooks', 'webhook_deliveries', 'due_at', 'leased_until')}`),
-        // By the clock of the database, as is when a transaction began. Those of other databases hold readers back too.
+        // Transactions of other databases hold readers back too.
         database.rows(sql`
           SELECT (SELECT count(*)::int FROM webhook_deliveries WHERE due_at IS NOT NULL),
             (SELECT coalesce(extract(epoch FROM clock_timestamp() - min(xact_start)), 0)::float FROM pg_stat_activity

@@ -15,14 +15,14 @@ type Column = {
 }
 
 /** What columns depend on beside their row. */
-export type Terms = { pricing: Pricing; now: Date }
+export type Terms = { pricing: Pricing; now: Prisma.Sql }
 
 export function columnOf(field: OfferField, { pricing, now }: Terms): Column {
   switch (field) {
     case 'rentable':
-      return { of: 'offer', sql: sql`(o.rentable AND o.listed_until > ${now}::timestamptz)` }
+      return { of: 'offer', sql: sql`(o.rentable AND o.listed_until > ${now})` }
     case 'availableSeconds':
-      return { of: 'offer', sql: sql`extract(epoch FROM o.listed_until - ${now}::timestamptz)::float8` }
+      return { of: 'offer', sql: sql`extract(epoch FROM o.listed_until - ${now})::float8` }
     case 'pricePerHour':
       return { of: 'offer', sql: totalPrice(pricing) }
     case 'computePricePerHour':

@@ -14,7 +14,7 @@ import { beyond, orderedColumn, orderWithinKind } from './offers-order-sql.ts'
 
 const { sql, join, raw, empty } = Prisma
 
-type Search = { filter: OfferFilter; pricing: Pricing; bundled: boolean; now: Date }
+type Search = { filter: OfferFilter; pricing: Pricing; bundled: boolean; now: Prisma.Sql }
 /** `limit` rows in this order, from the first, or from the one after a position. */
 export type Slice = { keys: OrderKey[]; after: FieldValue[] | undefined; limit: number }
 
@@ -25,7 +25,7 @@ export function searchStatement(search: Search, slice: Slice, columns: Prisma.Sq
     WITH page AS (
       ${isPinned(search) ? fewOffers(search, slice) : fronts(search, slice)} ORDER BY ${order} LIMIT ${slice.limit}
     )
-    SELECT ${columns} FROM page JOIN offers o ON o.id = offer_id
+    SELECT ${columns}, ${search.now} FROM page JOIN offers o ON o.id = offer_id
     JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
     ORDER BY ${order}`
 }

@@ -16,12 +16,11 @@ export async function unavailableOffer(
   actor: Actor,
   { offerId, terms, cancelUnavailable: cancelled }: RentWish,
   diskMb: number | undefined,
-  at: Date,
 ): Promise<DomainError> {
   const [row] = await deps.database.rows(Prisma.sql`
     SELECT g.name, o.num_gpus, (
       SELECT i.id FROM instances i WHERE i.offer_id = o.id AND i.account_id = ${actor.accountId}
-      AND i.created_at > ${at}::timestamptz - interval '24 hours'
+      AND i.created_at > ${deps.database.now} - interval '24 hours'
     ) FROM offers o JOIN gpu_models g ON g.id = o.gpu_model_id WHERE o.id = ${offerId}`)
   const [gpuName, numGpus = 0, yours] = (row ?? []) as [string?, number?, (bigint | null)?]
   const type = terms.interruptible ? ('interruptible' as const) : ('onDemand' as const)

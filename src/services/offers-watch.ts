@@ -26,7 +26,8 @@ const searchesAtOnce = 2
 const machinesAtOnce = 200
 
 export function offerWatchServices(deps: Deps) {
-  const { feed, now } = deps
+  const { feed } = deps
+  const now = () => deps.database.clock.now()
   const search = inTurn(searchesAtOnce)
   const readings = createReadings(offersOf)
   const open = new Set<Seen>()

@@ -25,8 +25,8 @@ const allColumns = Prisma.join([
 ])
 
 export function offerServices(deps: DataDeps) {
-  const { database, now } = deps
-  const find = (search: OfferSearch, slice: Slice, at: Date) => findSlice(deps, search, slice, at)
+  const { database } = deps
+  const find = (search: OfferSearch, slice: Slice) => findSlice(deps, search, slice)
 
   return {
     /** The best offers, at most `limit` of them. */
@@ -37,18 +37,17 @@ export function offerServices(deps: DataDeps) {
 
     async page(actor: Actor, search: OfferSearch, page: PageArguments): Promise<PageOf<Offer>> {
       authorise(actor, 'offers.search')
-      const at = now()
       const { limit, backward, cursor } = readPage(page)
       const keys = totalOrder(search.order)
       const after = cursor === undefined ? undefined : parseOfferCursor(cursor, keys, search.pricing)
       const slice = { keys: backward ? reversed(keys) : keys, after, limit: limit + 1 }
       const cursorOf = (offer: Offer) => printOfferCursor(positionOf(offer, keys), keys, search.pricing)
-      return pageOf(await find(search, slice, at), { limit, backward, cursor }, cursorOf)
+      return pageOf(await find(search, slice), { limit, backward, cursor }, cursorOf)
     },
 
     async count(actor: Actor, search: OfferSearch): Promise<number> {
       authorise(actor, 'offers.search')
-      const [row] = await database.rows(countStatement({ ...search, now: now() }))
+      const [row] = await database.rows(countStatement({ ...search, now: database.now }))
       return row?.[0] as number
     },
 
@@ -70,29 +69,29 @@ export function offerServices(deps: DataDeps) {
     /** Offers by id that are on the market, or that the caller rented. */
     async byIds(actor: Actor, ids: readonly bigint[], pricing: Pricing = defaultPricing): Promise<Offer[]> {
       authorise(actor, 'offers.get')
-      const at = now()
       const rows = await database.rows(Prisma.sql`
-        SELECT ${allColumns} FROM offers o JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
+        SELECT ${allColumns}, ${database.now} FROM offers o JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
         WHERE o.id = ANY(${ids.map(String)}::bigint[]) AND (o.withdrawn_at IS NULL OR EXISTS (
           SELECT FROM instances i WHERE i.offer_id = o.id AND i.account_id = ${actor.accountId}))`)
-      return rows.map(row => toOffer(row, pricing, at))
+      return rows.map(row => toOffer(row, pricing))
     },
   }
 }
 
 /** The first of the offers that match. For services: whoever asks has been asked for his permission. */
 export async function findOffers(deps: DataDeps, search: OfferSearch, limit: number): Promise<Offer[]> {
-  return await findSlice(deps, search, { keys: totalOrder(search.order), after: undefined, limit }, deps.now())
+  return await findSlice(deps, search, { keys: totalOrder(search.order), after: undefined, limit })
 }
 
-async function findSlice({ database }: DataDeps, search: OfferSearch, slice: Slice, at: Date): Promise<Offer[]> {
-  const rows = await database.rows(searchStatement({ ...search, now: at }, slice, allColumns))
-  return rows.map(row => toOffer(row, search.pricing, at))
+async function findSlice({ database }: DataDeps, search: OfferSearch, slice: Slice): Promise<Offer[]> {
+  const rows = await database.rows(searchStatement({ ...search, now: database.now }, slice, allColumns))
+  return rows.map(row => toOffer(row, search.pricing))
 }
 
-function toOffer(row: unknown[], pricing: Pricing, asOf: Date): Offer {
+function toOffer(row: unknown[], pricing: Pricing): Offer {
   const [block, machine, gpuModel] = recordsOf(row, offerColumns, machineColumns, gpuModelColumns)
   const offer = block as OfferBlock
+  const asOf = row.at(-1) as Date
   const facts = { ...(machine as Machine), gpuModel: gpuModel as GpuModel }
   return { ...offer, machine: facts, pricing, price: priceOf(offer, facts.storageNanos, pricing), asOf }
 }

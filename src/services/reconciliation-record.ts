@@ -42,13 +42,9 @@ export type Finding = {
 /** What became of a machine by it: nothing new is rented on it from now on, or can be again. */
 export type Suspension = 'suspended' | 'cleared'
 
-export async function recordFinding(
-  tx: Transaction,
-  lease: Lease,
-  finding: Finding,
-  at: Date,
-): Promise<Suspension | undefined> {
+export async function recordFinding(tx: Transaction, lease: Lease, finding: Finding): Promise<Suspension | undefined> {
   const machine = await lockMachine(tx, lease.machineId)
+  const { at } = tx
   if (finding.inactive) await lockHeirs(tx, lease)
   if (!machine || !(await isHeld(tx, lease))) return undefined
   const vacated = finding.inactive && (await vacate(tx, lease, at))

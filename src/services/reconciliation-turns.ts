@@ -2,26 +2,28 @@
 
 import type { Database } from '../database/client.ts'
 import { Prisma } from '../database/generated/client.ts'
-import type { Lease } from './leases.ts'
+import { type Lease, leaseEnd } from './leases.ts'
 
 const { sql } = Prisma
 
 /** So many of those that are due the longest are compared. When there are more, accounts take turns. */
 const window = 64
 
-export type Turn = { limit: number; busy: readonly Lease[]; at: Date; leasedUntil: Date }
+export type Turn = { limit: number; busy: readonly Lease[] }
+export type Taken = { ids: bigint[]; leasedUntil: Date | undefined }
 
 /**
  * Leases instances that are due. Of the few that are due the longest, accounts with the fewest in hand come first. Where
  * more are due than that, one account may fill them all and those of another be behind them: so before them comes the
  * next instance of each of the next accounts, round and round, but for accounts that have half of the hands already.
  */
-export function createTurns(database: Database): (turn: Turn) => Promise<bigint[]> {
+export function createTurns(database: Database): (turn: Turn) => Promise<Taken> {
   // Each gateway for itself: where it begins makes no difference.
   let lastAccount = 0
 
-  return async function take({ limit, busy, at, leasedUntil }) {
-    const isFree = sql`i.due_at <= ${at} AND (i.leased_until IS NULL OR i.leased_until <= ${at})`
+  return async function take({ limit, busy }) {
+    const { now } = database
+    const isFree = sql`i.due_at <= ${now} AND (i.leased_until IS NULL OR i.leased_until <= ${now})`
     const hands = limit + busy.length
     const rows = await database.rows(sql`
       WITH RECURSIVE longest AS MATERIALIZED (
@@ -51,10 +53,10 @@ export function createTurns(database: Database): (turn: Turn) => Promise<bigint[
         SELECT i.id, i.account_id, c.step FROM candidates c JOIN instances i ON i.id = c.id AND ${isFree}
         ORDER BY c.step, c.place, c.since LIMIT ${limit} FOR NO KEY UPDATE OF i SKIP LOCKED
       )
-      UPDATE instances SET leased_until = ${leasedUntil} FROM taken WHERE instances.id = taken.id
-      RETURNING instances.id, taken.account_id, taken.step`)
+      UPDATE instances SET leased_until = ${leaseEnd(now)} FROM taken WHERE instances.id = taken.id
+      RETURNING instances.id, taken.account_id, taken.step, instances.leased_until`)
     const walked = rows.filter(([, , step]) => step !== null).toSorted(([, , a], [, , b]) => Number(a) - Number(b))
     lastAccount = (walked.at(-1)?.[1] as number | undefined) ?? lastAccount
-    return rows.map(([id]) => id as bigint)
+    return { ids: rows.map(([id]) => id as bigint), leasedUntil: rows[0]?.[3] as Date | undefined }
   }
 }

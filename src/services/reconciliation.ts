@@ -16,10 +16,7 @@ import { createTurns } from './reconciliation-turns.ts'
 
 const { sql } = Prisma
 
-/** A gateway that dies keeps its instances from the others for so long. */
-const leaseMs = 30_000
-
-export function reconciliationServices({ database, now, secrets }: Deps) {
+export function reconciliationServices({ database, secrets }: Deps) {
   const takeTurns = createTurns(database)
   return {
     /**
@@ -27,9 +24,7 @@ export function reconciliationServices({ database, now, secrets }: Deps) {
      * gateway takes no other has.
      */
     async claim(limit: number, busy: readonly Lease[] = []): Promise<Lease[]> {
-      const at = now()
-      const leasedUntil = new Date(at.getTime() + leaseMs)
-      const taken = await takeTurns({ limit, busy, at, leasedUntil })
+      const { ids: taken, leasedUntil } = await takeTurns({ limit, busy })
       if (taken.length === 0) return []
       // Asked afterwards and at once: a statement that takes rows sees them as they are when it takes them, but
       // everything beside them, such as the GPUs, as it was when it began.
@@ -79,7 +74,7 @@ export function reconciliationServices({ database, now, secrets }: Deps) {
      * one of them, or when the market has given them to another since.
      */
     async occupy(lease: Lease): Promise<boolean> {
-      return await transaction(database.pool, async tx => {
+      return await transaction(database, async tx => {
         await lockMachine(tx, lease.machineId)
         if (!(await isHeld(tx, lease))) return false
         const rows = await tx.rows(sql`
@@ -98,9 +93,9 @@ export function reconciliationServices({ database, now, secrets }: Deps) {
      * when that changed what is wished of this instance; it was given back then, to be looked at anew.
      */
     async settle({ instanceId, machineId, leasedUntil, generation }: Lease): Promise<boolean> {
-      await transaction(database.pool, async tx => {
+      await transaction(database, async tx => {
         const machine = await lockMachine(tx, machineId)
-        if (machine) await settleMarket(tx, machine, now())
+        if (machine) await settleMarket(tx, machine, tx.at)
       })
       // On its own, since the market has taken other instances: nobody takes one of a lower id after those.
       const changed = await database.rows(sql`
@@ -111,8 +106,7 @@ export function reconciliationServices({ database, now, secrets }: Deps) {
 
     /** Writes what was seen, and gives the instance back. What was seen under an older wish changes no status. */
     async record(lease: Lease, finding: Finding): Promise<Suspension | undefined> {
-      const at = now()
-      return await transaction(database.pool, tx => recordFinding(tx, lease, finding, at))
+      return await transaction(database, tx => recordFinding(tx, lease, finding))
     },
 
     /** Gives an instance back that could not be looked at, to be looked at later, or as soon as somebody wished since. */

@@ -11,7 +11,7 @@ import { logServices } from './instances-logs.ts'
 const { sql } = Prisma
 
 export function resultServices(deps: Deps) {
-  const { database, now, secrets } = deps
+  const { database, secrets } = deps
   const { living } = instanceServices(deps)
   const { logs } = logServices(deps)
   const { execute } = executeServices(deps)
@@ -34,7 +34,7 @@ export function resultServices(deps: Deps) {
     /** For everybody who has the token, which nobody guesses. */
     async read(token: string): Promise<string> {
       const [row] = await database.rows(
-        sql`SELECT text FROM results WHERE token_hash = ${hashOf(token)} AND expires_at > ${now()}`,
+        sql`SELECT text FROM results WHERE token_hash = ${hashOf(token)} AND expires_at > ${database.now}`,
       )
       if (row) return secrets.open(row[0] as Buffer)
       throw new DomainError('NOT_FOUND', 'There is nothing under this link, or not any more: ask for it again.')
@@ -45,7 +45,6 @@ export function resultServices(deps: Deps) {
   async function keep({ accountId }: Actor, text: string): Promise<string> {
     const token = randomBytes(32).toString('base64url')
     const sealed = secrets.seal(text)
-    const expiresAt = new Date(now().getTime() + resultLivesMs)
     await database.rows(sql`
       WITH crowding AS (
         DELETE FROM results WHERE token_hash IN (
@@ -55,7 +54,7 @@ export function resultServices(deps: Deps) {
             WINDOW newest AS (ORDER BY expires_at DESC, token_hash ROWS UNBOUNDED PRECEDING)) AS r
           WHERE place >= ${maxResults} OR bytes > ${maxResultsBytes - sealed.length})
       ) INSERT INTO results (token_hash, account_id, text, expires_at)
-      VALUES (${hashOf(token)}, ${accountId}, ${sealed}, ${expiresAt})`)
+      VALUES (${hashOf(token)}, ${accountId}, ${sealed}, ${database.now} + ${resultLivesMs} * interval '1 millisecond')`)
     return token
   }
 

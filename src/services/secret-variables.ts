@@ -18,7 +18,7 @@ import type { Secrets } from './secrets.ts'
 const { sql } = Prisma
 const columns = columnsOf(Prisma.SecretVariableScalarFieldEnum)
 
-export function secretVariableServices({ database, now, secrets }: Pick<Deps, 'database' | 'now' | 'secrets'>) {
+export function secretVariableServices({ database, secrets }: Pick<Deps, 'database' | 'secrets'>) {
   return {
     /** The account's variables by name, without their values. */
     async list(actor: Actor): Promise<SecretVariable[]> {
@@ -37,7 +37,7 @@ export function secretVariableServices({ database, now, secrets }: Pick<Deps, 'd
       const names = wished.map(({ name }) => name)
       const issues = secretVariableIssues(wished, [])
       if (issues.length > 0) throw invalidInput(issues)
-      await transaction(database.pool, async tx => {
+      await transaction(database, async tx => {
         // One at a time changes those of an account, so that they can be counted.
         await tx.rows(sql`SELECT FROM accounts WHERE id = ${actor.accountId} FOR NO KEY UPDATE`)
         const kept = await secretVariablesOf(tx, secrets, actor)
@@ -49,7 +49,7 @@ export function secretVariableServices({ database, now, secrets }: Pick<Deps, 'd
           const message = `An account has at most ${maxSecretVariables} secret variables. Delete one first.`
           throw new DomainError('CONFLICT', message)
         }
-        await save(tx, actor, wished, now())
+        await save(tx, actor, wished, tx.at)
       })
       return await find(sql`account_id = ${actor.accountId} AND name = ANY(${names})`)
     },
@@ -60,11 +60,11 @@ export function secretVariableServices({ database, now, secrets }: Pick<Deps, 'd
       // What cannot be a text of the database is no name.
       if (!name.isWellFormed() || name.includes('\0')) throw noSuchVariable()
       const { accountId, apiKeyId } = actor
-      await transaction(database.pool, async tx => {
+      await transaction(database, async tx => {
         const deleted = await tx.rows(sql`
           DELETE FROM secret_variables WHERE account_id = ${accountId} AND name = ${name} RETURNING name`)
         if (deleted.length === 0) throw noSuchVariable()
-        await recordEvents(tx, [{ type: 'SECRET_VARIABLE_DELETED', accountId, apiKeyId, before: { name } }], now())
+        await recordEvents(tx, [{ type: 'SECRET_VARIABLE_DELETED', accountId, apiKeyId, before: { name } }], tx.at)
       })
     },
   }

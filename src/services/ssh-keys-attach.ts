@@ -14,13 +14,13 @@ const { sql } = Prisma
 /** `unchanged` when it was so already. */
 type KeyOutcome = 'applied' | 'unchanged'
 
-export function attachServices({ database, now }: Deps) {
+export function attachServices({ database }: Deps) {
   return {
     /** Lets a key log in to a container, also while that runs. */
     async attach(actor: Actor, instanceId: bigint, sshKeyId: number): Promise<KeyOutcome> {
       authorise(actor, 'instances.attachSshKey', { id: Number(instanceId) })
-      return await change(actor, instanceId, sshKeyId, async (tx, at) => {
-        const attached = await attachTo(tx, actor, [instanceId], sshKeyId, at)
+      return await change(actor, instanceId, sshKeyId, async tx => {
+        const attached = await attachTo(tx, actor, [instanceId], sshKeyId, tx.at)
         return attached.length > 0
       })
     },
@@ -28,10 +28,10 @@ export function attachServices({ database, now }: Deps) {
     /** Lets it log in no more. Who is logged in stays. */
     async detach(actor: Actor, instanceId: bigint, sshKeyId: number): Promise<KeyOutcome> {
       authorise(actor, 'instances.detachSshKey', { id: Number(instanceId) })
-      return await change(actor, instanceId, sshKeyId, async (tx, at) => {
+      return await change(actor, instanceId, sshKeyId, async tx => {
         const rows = await tx.rows(sql`
           DELETE FROM instance_ssh_keys WHERE instance_id = ${instanceId} AND ssh_key_id = ${sshKeyId} RETURNING ssh_key_id`)
-        if (rows.length > 0) await wakeInstances(tx, actor, [instanceId], { before: { sshKeyId } }, at)
+        if (rows.length > 0) await wakeInstances(tx, actor, [instanceId], { before: { sshKeyId } }, tx.at)
         return rows.length > 0
       })
     },
@@ -41,17 +41,16 @@ export function attachServices({ database, now }: Deps) {
     actor: Actor,
     instanceId: bigint,
     sshKeyId: number,
-    work: (tx: Transaction, at: Date) => Promise<boolean>,
+    work: (tx: Transaction) => Promise<boolean>,
   ): Promise<KeyOutcome> {
-    const at = now()
-    const changed = await transaction(database.pool, async tx => {
+    const changed = await transaction(database, async tx => {
       await lockTakers(tx, actor, [instanceId])
       // Held, so that nobody deletes it meanwhile.
       const [key] = await tx.rows(sql`
         SELECT id FROM ssh_keys WHERE id = ${String(sshKeyId)}::bigint AND account_id = ${actor.accountId}
         AND deleted_at IS NULL FOR SHARE`)
       if (!key) throw notFound('SshKey', sshKeyId)
-      return await work(tx, at)
+      return await work(tx)
     })
     return changed ? 'applied' : 'unchanged'
   }

@@ -31,8 +31,6 @@ type NewSshKey = {
 }
 
 export function registerServices(deps: Deps) {
-  const { now } = deps
-
   return {
     /** Adds a key to the account. Who rents from now on is let in by it; what is rented already, only where it is named. */
     async register(actor: Actor, wish: NewSshKey): Promise<{ sshKey: SshKey; replayed: boolean }> {
@@ -42,13 +40,13 @@ export function registerServices(deps: Deps) {
       const { key, name } = readNewKey(wish)
       const instances = [...new Set(instanceIds)].toSorted((a, b) => Number(a - b))
       const input = { name, publicKey: key.publicKey, instances }
-      const at = now()
       const { result, replayed } = await once(
         deps,
         actor,
         { operation: 'sshKeys.register', input, idempotencyKey },
         async tx => {
           // Instances come before keys, as in every transaction that takes both.
+          const { at } = tx
           await lockTakers(tx, actor, instances)
           const registered = await insert(tx, actor, key, name, at)
           await attachTo(tx, actor, instances, registered.id, at)

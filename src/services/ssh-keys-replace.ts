@@ -12,7 +12,7 @@ import { fingerprintOf } from './ssh-keys-register.ts'
 
 const { sql } = Prisma
 
-export function replaceServices({ database, now }: Deps) {
+export function replaceServices({ database }: Deps) {
   return {
     /**
      * Puts another key in place of one, which keeps its id: containers let the new one in from now on, and the old one no
@@ -22,10 +22,9 @@ export function replaceServices({ database, now }: Deps) {
       authorise(actor, 'sshKeys.replace', { id })
       const key = readPublicKey(publicKey)
       if (typeof key === 'string') throw invalidInput([{ path: 'publicKey', message: key }])
-      const at = now()
       const replacing = async () => {
         for (;;) {
-          const replaced = await transaction(database.pool, tx => replaceIn(tx, actor, id, key, at))
+          const replaced = await transaction(database, tx => replaceIn(tx, actor, id, key))
           if (replaced) return replaced
         }
       }
@@ -49,8 +48,8 @@ async function replaceIn(
   actor: Actor,
   id: number,
   { publicKey, comment, blob }: PublicKey,
-  at: Date,
 ): Promise<SshKey | undefined> {
+  const { at } = tx
   const { accountId, apiKeyId } = actor
   const having = havingKey(actor, id)
   const taken = (await tx.rows(sql`${having} FOR NO KEY UPDATE`)).map(([instanceId]) => instanceId)

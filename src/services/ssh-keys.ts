@@ -13,7 +13,7 @@ const { sql } = Prisma
 
 const columns = sql`k.id, k.name, k.public_key, k.fingerprint, k.created_at`
 
-export function sshKeyServices({ database, now }: Deps) {
+export function sshKeyServices({ database }: Deps) {
   const living = async ({ accountId }: Actor, condition: Prisma.Sql, order = sql`k.id`): Promise<SshKey[]> => {
     const rows = await database.rows(sql`
       SELECT ${columns} FROM ssh_keys k
@@ -59,8 +59,7 @@ export function sshKeyServices({ database, now }: Deps) {
      */
     async delete(actor: Actor, id: number): Promise<void> {
       authorise(actor, 'sshKeys.delete', { id })
-      const at = now()
-      while (!(await transaction(database.pool, tx => deleteIn(tx, actor, id, at)))) {}
+      while (!(await transaction(database, tx => deleteIn(tx, actor, id)))) {}
     },
   }
 }
@@ -69,7 +68,8 @@ export function sshKeyServices({ database, now }: Deps) {
  * Deletes the key. Instances come before keys, so when one got it while the key was waited for, nothing is done, and this
  * is false: the caller begins again, and takes that one too.
  */
-async function deleteIn(tx: Transaction, actor: Actor, id: number, at: Date): Promise<boolean> {
+async function deleteIn(tx: Transaction, actor: Actor, id: number): Promise<boolean> {
+  const { at } = tx
   const { accountId, apiKeyId } = actor
   const having = havingKey(actor, id)
   const taken = (await tx.rows(sql`${having} FOR NO KEY UPDATE`)).map(([instanceId]) => instanceId)

@@ -17,7 +17,7 @@ import { conflict, replaceTemplate, rowOf, templateCommands } from './templates-
 const { sql } = Prisma
 
 export function templateChangeServices(deps: Deps) {
-  const { database, now, secrets } = deps
+  const { database, secrets } = deps
   const { save, delete: remove } = templateCommands(deps)
 
   return {
@@ -47,10 +47,10 @@ export function templateChangeServices(deps: Deps) {
       const id = await idOf(actor, hashId)
       authorise(actor, 'templates.save', { id })
       let newHash = hashId
-      await transaction(database.pool, async tx => {
+      await transaction(database, async tx => {
         const row = await changedRow(tx, actor, { id, hashId }, patch)
         newHash = row.hashId
-        await replaceTemplate(tx, actor, id, row, now())
+        await replaceTemplate(tx, actor, id, row, tx.at)
       }).catch(async (error: unknown) => {
         throw isDuplicate(error) ? await conflict(database, newHash) : error
       })

@@ -26,7 +26,7 @@ const { sql } = Prisma
 const columns = columnsOf(Prisma.TemplateScalarFieldEnum)
 
 export function templateCommands(deps: Deps) {
-  const { database, now, secrets } = deps
+  const { database, secrets } = deps
 
   return {
     /**
@@ -45,7 +45,7 @@ export function templateCommands(deps: Deps) {
         if (id === undefined) return { id: await insert(tx, actor, row) }
         const whole = rowOf(actor, withUnsaid(wish, await lockSettings(tx, actor, id), row.settings), secrets)
         hashId = whole.hashId
-        return { id: await replaceTemplate(tx, actor, id, whole, now()) }
+        return { id: await replaceTemplate(tx, actor, id, whole, tx.at) }
       })
       const { result, replayed } = await saving.catch(async (error: unknown) => {
         throw isDuplicate(error) ? await conflict(database, hashId) : error
@@ -57,8 +57,8 @@ export function templateCommands(deps: Deps) {
 
     async delete(actor: Actor, id: number): Promise<void> {
       authorise(actor, 'templates.delete', { id })
-      const at = now()
-      await transaction(database.pool, async tx => {
+      await transaction(database, async tx => {
+        const { at } = tx
         // Nobody can ask for its secrets any more.
         const [row] = await tx.rows(sql`
           UPDATE templates SET deleted_at = ${at}, registry_login = NULL, secret_env = NULL
@@ -71,7 +71,7 @@ export function templateCommands(deps: Deps) {
   }
 
   async function insert(tx: Transaction, actor: Actor, row: TemplateRow): Promise<number> {
-    const at = now()
+    const { at } = tx
     const record = { ...row, accountId: actor.accountId, createdAt: at, updatedAt: at }
     const [inserted] = await tx.rows(sql`${insertAll('templates', columns, [record])} RETURNING id`)
     const id = inserted?.[0] as number

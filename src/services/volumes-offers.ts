@@ -38,33 +38,38 @@ const orderColumns = {
   freeDisk: { column: raw('m.free_disk_mb'), type: raw('bigint') },
 } satisfies Record<VolumeOfferOrder['field'], unknown>
 
-export function volumeOfferServices({ database, now }: DataDeps) {
-  async function find(conditions: Prisma.Sql[], order: Prisma.Sql, limit: number, sizeMb: number, asOf: Date) {
+export function volumeOfferServices({ database }: DataDeps) {
+  async function find(conditions: Prisma.Sql[], order: Prisma.Sql, limit: number, sizeMb: number) {
     const rows = await database.rows(sql`
-      SELECT ${selectList('m', machineColumns)}, ${selectList('g', gpuModelColumns)} FROM ${source}
+      SELECT ${selectList('m', machineColumns)}, ${selectList('g', gpuModelColumns)}, ${database.now} FROM ${source}
       WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`)
     return rows.map((row): VolumeOffer => {
       const [facts, gpuModel] = recordsOf(row, machineColumns, gpuModelColumns)
       const machine = { ...(facts as Machine), gpuModel: gpuModel as GpuModel }
-      return { id: machine.id, machine, sizeMb, priceNanos: diskRate(machine.storageNanos, sizeMb), asOf }
+      return {
+        id: machine.id,
+        machine,
+        sizeMb,
+        priceNanos: diskRate(machine.storageNanos, sizeMb),
+        asOf: row.at(-1) as Date,
+      }
     })
   }
 
   async function page(actor: Actor, search: VolumeOfferSearch, page: PageArguments): Promise<PageOf<VolumeOffer>> {
     authorise(actor, 'volumes.search')
     const { order, sizeGb } = search
-    const at = now()
     const sizeMb = readSize(sizeGb)
     const { limit, backward, cursor } = readPage(page)
     const ascending = (order.direction === 'asc') !== backward
-    const conditions = conditionsOf(search, at)
+    const conditions = conditionsOf(search, database.now)
     const { column, type } = orderColumns[order.field]
     if (cursor !== undefined) {
       const { value, id } = parseVolumeOfferCursor(cursor, order)
       conditions.push(sql`(${column}, m.id) ${raw(ascending ? '>' : '<')} (${value}::${type}, ${id}::int)`)
     }
     const direction = raw(ascending ? 'ASC' : 'DESC')
-    const found = await find(conditions, sql`${column} ${direction}, m.id ${direction}`, limit + 1, sizeMb, at)
+    const found = await find(conditions, sql`${column} ${direction}, m.id ${direction}`, limit + 1, sizeMb)
     const cursorOf = (offer: VolumeOffer) => printVolumeOfferCursor(positionOf(offer, order), order)
     return pageOf(found, { limit, backward, cursor }, cursorOf)
   }
@@ -77,15 +82,14 @@ export function volumeOfferServices({ database, now }: DataDeps) {
     async searchOffers(actor: Actor, search: VolumeOfferSearch, limit: number): Promise<VolumeOffer[]> {
       authorise(actor, 'volumes.search')
       const { order, sizeGb } = search
-      const at = now()
       const [sizeMb, direction] = [readSize(sizeGb), raw(order.direction === 'asc' ? 'ASC' : 'DESC')]
       const by = sql`${orderColumns[order.field].column} ${direction}, m.id ${direction}`
-      return await find(conditionsOf(search, at), by, limit, sizeMb, at)
+      return await find(conditionsOf(search, database.now), by, limit, sizeMb)
     },
 
     async countOffers(actor: Actor, search: VolumeOfferSearch): Promise<number> {
       authorise(actor, 'volumes.search')
-      const conditions = conditionsOf(search, now())
+      const conditions = conditionsOf(search, database.now)
       const [row] = await database.rows(sql`SELECT count(*)::int FROM ${source} WHERE ${join(conditions, ' AND ')}`)
       return row?.[0] as number
     },
@@ -93,9 +97,8 @@ export function volumeOfferServices({ database, now }: DataDeps) {
     /** Storage offers by the ids of their machines, priced for the least volume. Those off the market are not found. */
     async offersByIds(actor: Actor, ids: readonly number[]): Promise<VolumeOffer[]> {
       authorise(actor, 'volumes.search')
-      const at = now()
-      const conditions = [...onTheMarket(volumeGb.least * 1_000, at), sql`m.id = ANY(${[...ids]}::int[])`]
-      return await find(conditions, sql`m.id`, ids.length, volumeGb.least * 1_000, at)
+      const conditions = [...onTheMarket(volumeGb.least * 1_000, database.now), sql`m.id = ANY(${[...ids]}::int[])`]
+      return await find(conditions, sql`m.id`, ids.length, volumeGb.least * 1_000)
     },
   }
 }
@@ -106,12 +109,12 @@ function readSize(sizeGb: number): number {
   return diskMbOf(sizeGb) as number
 }
 
-function conditionsOf({ conditions, sizeGb }: VolumeOfferSearch, at: Date): Prisma.Sql[] {
-  const terms = { pricing: defaultPricing, now: at }
-  return [...onTheMarket(readSize(sizeGb), at), ...conditions.map(condition => conditionSql(condition, terms))]
+function conditionsOf({ conditions, sizeGb }: VolumeOfferSearch, now: Prisma.Sql): Prisma.Sql[] {
+  const terms = { pricing: defaultPricing, now }
+  return [...onTheMarket(readSize(sizeGb), now), ...conditions.map(condition => conditionSql(condition, terms))]
 }
 
 /** As `offersStorage` in domain/volumes.ts says it. */
-function onTheMarket(sizeMb: number, at: Date): Prisma.Sql[] {
-  return [sql`m.listed_until > ${at} AND m.drained_at IS NULL AND m.free_disk_mb >= ${sizeMb}`]
+function onTheMarket(sizeMb: number, now: Prisma.Sql): Prisma.Sql[] {
+  return [sql`m.listed_until > ${now} AND m.drained_at IS NULL AND m.free_disk_mb >= ${sizeMb}`]
 }

@@ -30,7 +30,7 @@ type VolumeWish = {
 }
 
 export function volumeChangeServices(deps: Deps) {
-  const { database, now } = deps
+  const { database } = deps
 
   return {
     /** Makes a volume on a machine, of its free disk. */
@@ -41,11 +41,11 @@ export function volumeChangeServices(deps: Deps) {
       if (issues.length > 0) throw invalidInput(issues)
       const input = { machineId, sizeGb, name: name || undefined, maxPriceNanos }
       const request = { operation: 'volumes.create' as const, input, idempotencyKey }
-      const at = now()
       const { result, replayed } = await once(deps, actor, request, async tx => {
-        await needCredit(tx, actor, at)
+        await needCredit(tx, actor, tx.at)
         // No machine has a larger id.
         const machine = machineId < 2 ** 31 ? await lockMachine(tx, machineId) : undefined
+        const { at } = tx
         if (!machine || !offersStorage(machine, at)) {
           const message = `The storage of machine ${machineId} is not on the market.`
           throw new DomainError('OFFER_UNAVAILABLE', message)
@@ -69,8 +69,7 @@ export function volumeChangeServices(deps: Deps) {
     /** Deletes a volume with all that is in it, and gives its disk back to the machine. */
     async delete(actor: Actor, id: bigint): Promise<void> {
       authorise(actor, 'volumes.delete', { id: Number(id) })
-      const at = now()
-      await transaction(database.pool, async tx => {
+      await transaction(database, async tx => {
         const [seen] = await tx.rows(sql`
           SELECT machine_id FROM volumes WHERE id = ${id} AND account_id = ${actor.accountId} AND deleted_at IS NULL`)
         const machine = seen && (await lockMachine(tx, seen[0] as number))
@@ -78,7 +77,7 @@ export function volumeChangeServices(deps: Deps) {
         const [volume] = await volumesFor(tx, actor, [id])
         if (!volume) throw notFound('Volume', id)
         if (volume.instanceId !== null) throw volumeInUse(id, volume.instanceId, volume.removing)
-        await deleteVolume(tx, { ...actor, reason: 'USER_REQUEST' }, machine, id, at)
+        await deleteVolume(tx, { ...actor, reason: 'USER_REQUEST' }, machine, id, tx.at)
       })
     },
   }

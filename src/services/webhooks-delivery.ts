@@ -5,9 +5,10 @@ import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Event } from '../domain/events.ts'
 import { payloadOf } from '../domain/events-payload.ts'
 import { printId } from '../domain/ids.ts'
-import { type Attempt, isDelivered, retryAt } from '../domain/webhooks.ts'
+import { type Attempt, isDelivered, retryAfterMs } from '../domain/webhooks.ts'
 import type { Deps } from './deps.ts'
 import { eventColumns, toEvent } from './events-sql.ts'
+import { leaseMs } from './leases.ts'
 import { signatureOf } from './webhooks-signature.ts'
 
 const { sql } = Prisma
@@ -30,19 +31,17 @@ export type DeliveryLease = {
 /** What is sent. */
 export type Post = { url: string; headers: Record<string, string>; body: string }
 
-/** A gateway that dies keeps its deliveries from the others for so long. Longer than any attempt takes. */
-const leaseMs = 30_000
 /** So many of one webhook at a time, in all gateways together. */
 const perWebhook = 2
 /** So many of one account, or a few more where gateways count at once. */
 const perAccount = 8
 
-export function deliveryServices({ database, now, secrets }: Pick<Deps, 'database' | 'now' | 'secrets'>) {
+export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 'secrets'>) {
   return {
     /** Takes deliveries that are due, at most one of a webhook. Accounts take turns, and the webhooks of each. */
     async claim(limit: number): Promise<DeliveryLease[]> {
-      const at = now()
-      return await transaction(database.pool, async tx => {
+      return await transaction(database, async tx => {
+        const { at } = tx
         const webhooks = await takeTurns(tx, limit, at)
         return webhooks.length === 0 ? [] : await leaseFirst(tx, webhooks, at)
       })
@@ -57,19 +56,20 @@ export function deliveryServices({ database, now, secrets }: Pick<Deps, 'databas
         'user-agent': 'Berth-Webhooks',
         'berth-event': printId('Event', event.id),
         'berth-delivery': printId('WebhookDelivery', deliveryId),
-        'berth-signature': signatureOf(opened, now(), body),
+        'berth-signature': signatureOf(opened, database.clock.now(), body),
       }
       return { url, headers, body }
     },
 
     /** Writes what came of an attempt. Nothing where the lease ran out and another has it, or its webhook is deleted. */
     async record({ deliveryId, leasedUntil, attempts }: DeliveryLease, attempt: Attempt): Promise<void> {
-      const at = now()
-      const dueAt = retryAt(deliveryId, attempts + 1, attempt, at)
       const { responseStatus, error } = { responseStatus: null, error: null, ...attempt }
+      const { now } = database
+      const retryMs = retryAfterMs(deliveryId, attempts + 1, attempt)
       await database.rows(sql`
-        UPDATE webhook_deliveries SET leased_until = NULL, attempts = ${attempts + 1}, attempted_at = ${at},
-          delivered_at = ${isDelivered(attempt) ? at : null}, due_at = ${dueAt}, response_status = ${responseStatus},
+        UPDATE webhook_deliveries SET leased_until = NULL, attempts = ${attempts + 1}, attempted_at = ${now},
+          delivered_at = CASE WHEN ${isDelivered(attempt)} THEN ${now} END,
+          due_at = ${now} + ${retryMs}::int * interval '1 millisecond', response_status = ${responseStatus},
           error = ${error}
         WHERE id = ${deliveryId} AND leased_until = ${leasedUntil}`)
     },

@@ -28,7 +28,7 @@ type Repeatable = { idempotencyKey?: string | null | undefined }
 export type WebhookSecret = { webhook: Webhook; secret: string; replayed: boolean }
 
 export function webhookCommands(deps: Deps) {
-  const { database, now, secrets, privateWebhooks = false } = deps
+  const { database, secrets, privateWebhooks = false } = deps
 
   return {
     async create(actor: Actor, { idempotencyKey, ...wish }: WebhookWish & Repeatable): Promise<WebhookSecret> {
@@ -38,7 +38,7 @@ export function webhookCommands(deps: Deps) {
       checkReads(actor, types)
       const request = { operation: 'webhooks.create' as const, input: { url, types }, idempotencyKey }
       const { result, replayed } = await once(deps, actor, request, async tx => {
-        const at = now()
+        const { at } = tx
         const { accountId } = actor
         await tx.rows(sql`SELECT FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`)
         const secret = newSecret()
@@ -58,8 +58,8 @@ export function webhookCommands(deps: Deps) {
     /** Sends an event that says nothing, to this webhook alone. */
     async test(actor: Actor, id: number): Promise<WebhookDelivery> {
       authorise(actor, 'webhooks.test', { id })
-      const at = now()
-      return await transaction(database.pool, async tx => {
+      return await transaction(database, async tx => {
+        const { at } = tx
         // Locked, so that what is given up when it is deleted has this with it.
         const [row] = await tx.rows(sql`SELECT w.id FROM webhooks w WHERE ${livingOf(actor, id)} FOR NO KEY UPDATE`)
         if (!row) throw notFound('Webhook', id)
@@ -81,7 +81,7 @@ export function webhookCommands(deps: Deps) {
       checkReads(actor, kept[0] as EventType[])
       const request = { operation: 'webhooks.rotate' as const, input: { id }, idempotencyKey }
       const { result, replayed } = await once(deps, actor, request, async tx => {
-        const at = now()
+        const { at } = tx
         const [secret, until] = [newSecret(), new Date(at.getTime() + oldSecretHours * 3_600_000)]
         const [row] = await tx.rows(sql`
           UPDATE webhooks w SET old_secret = w.secret, old_secret_until = ${until}, secret = ${secrets.seal(secret)}
@@ -97,8 +97,8 @@ export function webhookCommands(deps: Deps) {
     /** Ends a webhook. What has not arrived yet is given up. */
     async delete(actor: Actor, id: number): Promise<void> {
       authorise(actor, 'webhooks.delete', { id })
-      const at = now()
-      await transaction(database.pool, async tx => {
+      await transaction(database, async tx => {
+        const { at } = tx
         const [row] = await tx.rows(sql`
           UPDATE webhooks w SET deleted_at = ${at}, secret = '', old_secret = NULL, old_secret_until = NULL
           WHERE ${livingOf(actor, id)} RETURNING ${webhookColumns}`)

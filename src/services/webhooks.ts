@@ -10,12 +10,12 @@ const { sql } = Prisma
 
 export const webhookColumns = sql`w.id, w.url, w.types, w.created_at, w.old_secret_until`
 
-export function webhookServices({ database, now }: Pick<Deps, 'database' | 'now'>) {
+export function webhookServices({ database }: Pick<Deps, 'database'>) {
   const living = async ({ accountId }: Actor, condition: Prisma.Sql): Promise<Webhook[]> => {
     const rows = await database.rows(sql`
-      SELECT ${webhookColumns} FROM webhooks w
+      SELECT ${webhookColumns}, ${database.now} FROM webhooks w
       WHERE w.account_id = ${accountId} AND w.deleted_at IS NULL AND ${condition} ORDER BY w.id`)
-    return rows.map(row => toWebhook(row, now()))
+    return rows.map(row => toWebhook(row, row.at(-1) as Date))
   }
 
   return {

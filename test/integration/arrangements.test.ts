@@ -43,7 +43,7 @@ async function chargeAll(): Promise<void> {
   const gateway = openGateway({ url: app.database.url, now: app.clock.now })
   const accounts = await app.sql('SELECT DISTINCT account_id AS id FROM meters')
   for (const { id } of accounts as { id: number }[]) {
-    await transaction(gateway.database.pool, async tx => {
+    await transaction(gateway.database, async tx => {
       await chargeMeters(tx, await lockBalance(tx, id, app.clock.now()), Prisma.sql`true`)
     })
   }

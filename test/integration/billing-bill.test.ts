@@ -37,7 +37,7 @@ async function at(time: string): Promise<void> {
 async function daily(): Promise<void> {
   const { data } = await app.graphql(key, '{ viewer { id } }')
   const accountId = Number(data.viewer.id.slice('acc_'.length))
-  await transaction(gateway.database.pool, async tx => {
+  await transaction(gateway.database, async tx => {
     await chargeMeters(tx, await lockBalance(tx, accountId, app.clock.now()), Prisma.sql`true`)
   })
 }

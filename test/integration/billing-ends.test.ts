@@ -66,7 +66,7 @@ describe('what a limit ended', () => {
     await mutate(account, limit('HOUR', '0.5'))
     const gateway = openGateway({ url: app.database.url, now: app.clock.now })
     const at = app.clock.now()
-    await transaction(gateway.database.pool, async tx => {
+    await transaction(gateway.database, async tx => {
       const taken = await take(tx, account.id, { instanceIds: [BigInt(one.id)] })
       await doDeed(tx, await lockBalance(tx, account.id, at), 'stop', taken, at)
     })

@@ -66,18 +66,18 @@ const later = (ms: number) => new Date(clock.now().getTime() + ms)
 
 const deeds: Record<string, Deed> = {
   'all that runs is charged': (by, { actor }) =>
-    transaction(by.database.pool, async tx => {
+    transaction(by.database, async tx => {
       await chargeMeters(tx, await lockBalance(tx, actor.accountId, clock.now()), everything)
     }),
   'GPUs that ended are charged': async (by, { actor, id }) => {
-    await transaction(by.database.pool, async tx => {
+    await transaction(by.database, async tx => {
       const rows = await tx.rows(Prisma.sql`SELECT FROM meter_ends WHERE account_id = ${actor.accountId}`)
       if (rows.length === 0) await endCompute(tx, [id], later(-5_000))
       await chargeMeters(tx, await lockBalance(tx, actor.accountId, clock.now()), everything)
     })
   },
   'the credit has ended': (by, { actor }) =>
-    transaction(by.database.pool, async tx => {
+    transaction(by.database, async tx => {
       // In 3,289 hours.
       const account = await lockBalance(tx, actor.accountId, later(4_000 * 3_600_000))
       await chargeMeters(tx, account, everything)
@@ -89,7 +89,7 @@ const deeds: Record<string, Deed> = {
   'credit is granted': (by, { email }) =>
     by.operations.accounts.grantCredit(email, { amountNanos: 5n, idempotencyKey: 'once' }),
   'what was charged is given back': (by, { actor, id }) =>
-    transaction(by.database.pool, async tx => {
+    transaction(by.database, async tx => {
       const account = await lockBalance(tx, actor.accountId, clock.now())
       await chargeMeters(tx, account, everything)
       const given = await tx.rows(Prisma.sql`

@@ -96,7 +96,7 @@ async function entriesOf(id: bigint) {
 
 /** Works on the account as those do who hold its lock. */
 async function on(work: (tx: Transaction, account: AccountBalance) => Promise<unknown>, at = clock.now()) {
-  await transaction(gateway.database.pool, async tx => {
+  await transaction(gateway.database, async tx => {
     await work(tx, await lockBalance(tx, actor.accountId, at))
   })
 }
@@ -398,7 +398,7 @@ describe('who has taken the account', () => {
   const all = Prisma.sql`true`
   /** Does something while another transaction has taken what it takes before any account. */
   async function whileTaken(take: (tx: Transaction) => Promise<unknown>, work: () => Promise<unknown>): Promise<void> {
-    await transaction(gateway.database.pool, async tx => {
+    await transaction(gateway.database, async tx => {
       await take(tx)
       await work()
     })
@@ -425,7 +425,7 @@ describe('who has taken the account', () => {
     await whileTaken(
       tx => lockMachine(tx, machineId),
       () =>
-        transaction(gateway.database.pool, async tx => {
+        transaction(gateway.database, async tx => {
           const locked = await lockInstances(tx, [id])
           await writeSteps(tx, { reason: 'USER_REQUEST' }, [...steps], locked, clock.now())
           await tx.rows(Prisma.sql`UPDATE instances SET policy_due_at = NULL WHERE id = ${id}`)

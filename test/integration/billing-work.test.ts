@@ -233,7 +233,7 @@ describe('debt', () => {
     const chosen = { instanceIds: [], volume: { id: BigInt(volume), machineId: Number(machineId) } }
     await volumes.attach(volume, instance.id)
     const deleteIt = () =>
-      transaction(database.pool, async tx => {
+      transaction(database, async tx => {
         const taken = await take(tx, account.id, chosen)
         await doDeed(tx, await lockBalance(tx, account.id, at), 'deleteVolumes', taken, at)
       })
@@ -278,7 +278,7 @@ describe('debt', () => {
 })
 
 describe('what is due by another clock', () => {
-  const billing = ({ database }: Gateway) => createBilling({ database, now }, { debtGraceMs: 48 * hourMs })
+  const billing = ({ database }: Gateway) => createBilling({ database }, { debtGraceMs: 48 * hourMs })
   let gateway: Gateway
   beforeAll(() => {
     gateway = openGateway({ url: app.database.url, now: app.clock.now })
@@ -363,7 +363,7 @@ describe('two gateways', () => {
   })
 
   const rules = { debtGraceMs: 48 * hourMs }
-  const billingOf = ({ database }: Pick<Gateway, 'database'>) => createBilling({ database, now: app.clock.now }, rules)
+  const billingOf = ({ database }: Pick<Gateway, 'database'>) => createBilling({ database }, rules)
   const log = { warn: () => {} } as never
 
   it('stop everything once', async () => {

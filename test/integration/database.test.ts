@@ -240,19 +240,19 @@ describe('the database', () => {
     let attempts = 0
     const conflict = Object.assign(new Error('conflict'), { code: '40001' })
     const email = (name: string) => Prisma.sql`INSERT INTO accounts (email) VALUES (${name})`
-    await transaction(database.pool, async tx => {
+    await transaction(database, async tx => {
       attempts += 1
       await tx.rows(email('again@example.com'))
       if (attempts < 3) throw conflict
     })
     expect(attempts).toBe(3)
 
-    const failed = transaction(database.pool, async tx => {
+    const failed = transaction(database, async tx => {
       await tx.rows(email('never@example.com'))
       throw new Error('no')
     })
     await expect(failed).rejects.toThrow('no')
-    await expect(transaction(database.pool, () => Promise.reject(conflict))).rejects.toThrow('conflict')
+    await expect(transaction(database, () => Promise.reject(conflict))).rejects.toThrow('conflict')
     const { rows } = await database.pool.query("SELECT email FROM accounts WHERE email ~ '^(again|never)'")
     expect(rows).toEqual([{ email: 'again@example.com' }])
   })
@@ -267,7 +267,7 @@ describe('the database', () => {
       throw failure
     })
     let attempts = 0
-    const work = transaction(database.pool, async tx => {
+    const work = transaction(database, async tx => {
       attempts += 1
       await tx.rows(Prisma.sql`INSERT INTO accounts (email) VALUES ('told@example.com')`)
       tx.announce()
@@ -285,7 +285,7 @@ describe('the database', () => {
       return 0.5
     })
     const begun: number[] = []
-    const failed = transaction(database.pool, async () => {
+    const failed = transaction(database, async () => {
       begun.push(performance.now())
       throw Object.assign(new Error('conflict'), { code: '40P01' })
     })

@@ -22,7 +22,7 @@ afterAll(async () => {
   await app.close()
 })
 
-const measure = () => createMeasures({ database: gateway.database, now: app.clock.now }).measure()
+const measure = () => createMeasures({ database: gateway.database }).measure()
 const get = (at: TestApp, path: string, method = 'GET') => at.fetch(new Request(`http://berth.test${path}`, { method }))
 
 describe('/metrics', () => {

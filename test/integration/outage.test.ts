@@ -50,7 +50,7 @@ describe.each(['cut', 'freeze'] as const)('while the way to the database is %s',
     expect(Math.max(rest.ms, graphql.ms, ready.ms)).toBeLessThan(10_000)
 
     const opened = openDatabase({ url: proxy.url, poolSize: 2, onIdleError: () => {} })
-    const accounts = accountServices({ database: opened, now: () => new Date() })
+    const accounts = accountServices({ database: opened })
     const viaPrisma = accounts
       .viewer({ accountId: 1, apiKeyId: 1, publicId: '', permissions: null }, {})
       .catch(explainFailure)
@@ -74,17 +74,18 @@ describe('a connection', () => {
   })
 
   it('that is lost between two statements of a transaction fails that transaction, and nothing else', async () => {
-    const { pool, close } = openDatabase({ url: database.url, poolSize: 2, onIdleError: () => {} })
+    const opened = openDatabase({ url: database.url, poolSize: 2, onIdleError: () => {} })
+    const { pool, close } = opened
     const isThere = async (pid: unknown) =>
       (await pool.query('SELECT FROM pg_stat_activity WHERE pid = $1', [pid])).rows.length > 0
-    const lost = transaction(pool, async tx => {
+    const lost = transaction(opened, async tx => {
       const [row] = await tx.rows(Prisma.sql`SELECT pg_backend_pid()`)
       await pool.query('SELECT pg_terminate_backend($1)', [row?.[0]])
       await expect.poll(() => isThere(row?.[0]), { timeout: 5_000 }).toBe(false)
       return await tx.rows(Prisma.sql`SELECT 1`)
     })
     expect(explainFailure(await lost.catch((error: unknown) => error))).toMatchObject({ code: 'UNAVAILABLE' })
-    expect(await transaction(pool, tx => tx.rows(Prisma.sql`SELECT 1`))).toEqual([[1]])
+    expect(await transaction(opened, tx => tx.rows(Prisma.sql`SELECT 1`))).toEqual([[1]])
     await close()
   })
 

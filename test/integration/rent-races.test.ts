@@ -51,15 +51,21 @@ async function rentBeside(offer: Offer, when: 'before' | 'after', statement: Reg
   const noStream = { follow: () => Promise.reject(new Error('no stream is opened')) }
   const deps = {
     database: gateway.database,
-    now: clock.now,
     secrets: createSecrets('a secret of tests'),
     feed: noStream,
     console: { logs: () => Promise.resolve([]), execute: () => Promise.reject(new Error('nothing is run')) },
     sshProxy: null,
   }
   let done = false
-  return await transaction(gateway.database.pool, tx => {
+  return await transaction(gateway.database, tx => {
     const between: Transaction = {
+      get at() {
+        return tx.at
+      },
+      get now() {
+        return tx.now
+      },
+      waited: tx.waited,
       announce: tx.announce,
       async rows(query) {
         const isIt = !done && statement.test(query.text)
@@ -70,7 +76,7 @@ async function rentBeside(offer: Offer, when: 'before' | 'after', statement: Reg
         return rows
       },
     }
-    return rentIn(between, deps, actor, { wish: wishFor(offer), idempotencyKey: null }, clock.now())
+    return rentIn(between, deps, actor, { wish: wishFor(offer), idempotencyKey: null })
   })
 }
 

@@ -48,9 +48,9 @@ describe('the demo key', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'berth-seed-'))
-    database = openDatabase({ url: app.database.url, poolSize: 2, onIdleError: () => {} })
+    database = openDatabase({ url: app.database.url, poolSize: 2, onIdleError: () => {}, now: app.clock.now })
     services = {
-      apiKeys: identityServices({ database, now: app.clock.now, secrets: createSecrets('a secret of tests') }),
+      apiKeys: identityServices({ database, secrets: createSecrets('a secret of tests') }),
     }
   })
 

@@ -179,7 +179,7 @@ describe('what a limit stops', () => {
       ...{ apiKeyId: null, window: 'day', amountNanos: 2_000_000_000n, action: 'stop_running' },
     })
     clock.advance(3 * 3_600_000)
-    const enforce = (gateway: Gateway) => workOnAccount({ database: gateway.database, now: clock.now }, owner.accountId)
+    const enforce = (gateway: Gateway) => workOnAccount({ database: gateway.database }, owner.accountId)
     const ids = rented.map(({ id }) => id)
     await atOnce([
       ...Array.from({ length: 6 }, () => enforce),
@@ -216,10 +216,10 @@ describe('what a limit stops', () => {
       ...{ apiKeyId: null, window: 'hour', amountNanos: 1n, action: 'stop_running' },
     })
     // So far it came: it is noted, and nothing more.
-    await transaction(first.database.pool, tx => lockBalance(tx, owner.accountId, clock.now()))
+    await transaction(first.database, tx => lockBalance(tx, owner.accountId, clock.now()))
     const target = async () => (await first.sql('SELECT target_state FROM instances WHERE id = $1', [id]))[0]
     expect(await target()).toEqual({ target_state: 'running' })
-    await workOnAccount({ database: gateways[1].database, now: clock.now }, owner.accountId)
+    await workOnAccount({ database: gateways[1].database }, owner.accountId)
     expect(await target()).toEqual({ target_state: 'stopped' })
   })
 })

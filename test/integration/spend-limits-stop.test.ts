@@ -46,9 +46,9 @@ const used = async () => (await limits.read(owner)).account[0].used
 
 /** Charges everything of the account that goes on, as happens at midnight. */
 async function post(): Promise<void> {
-  const database = openDatabase({ url: app.database.url, poolSize: 1, onIdleError: () => {} })
+  const database = openDatabase({ url: app.database.url, poolSize: 1, onIdleError: () => {}, now: app.clock.now })
   const at = app.clock.now()
-  await transaction(database.pool, async tx => {
+  await transaction(database, async tx => {
     await chargeMeters(tx, await lockBalance(tx, accountId, at), Prisma.sql`true`)
   }).finally(() => database.close())
 }

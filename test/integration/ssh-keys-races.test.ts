@@ -42,7 +42,7 @@ async function aRenter(keys: number) {
 }
 
 const give = ({ actor, id }: { actor: Actor; id: bigint }, until: () => Promise<void> = async () => {}) =>
-  transaction(gateway.database.pool, async tx => {
+  transaction(gateway.database, async tx => {
     const given = await giveSshKeys(tx, actor.accountId, id)
     await until()
     return given

@@ -88,7 +88,7 @@ describe('secrets of a template', () => {
 describe('a rental', () => {
   const secrets = createSecrets('a secret of tests')
   const find = (actor: Actor, hash: string) =>
-    transaction(gateway.database.pool, (tx: Transaction) => templateFor(tx, secrets, actor, hash))
+    transaction(gateway.database, (tx: Transaction) => templateFor(tx, secrets, actor, hash))
   const save = async (wish: Partial<TemplateWish>, id?: number) => {
     const whole = { name: 'rented', public: false, launch: { image: 'torch' }, ...wish }
     return (await gateway.services.templates.save(owner, { id, wish: whole })).template

@@ -45,7 +45,7 @@ afterAll(async () => {
   await testDatabase.drop()
 })
 
-const work = <Result>(run: Parameters<typeof transaction<Result>>[1]) => transaction(gateway.database.pool, run)
+const work = <Result>(run: Parameters<typeof transaction<Result>>[1]) => transaction(gateway.database, run)
 
 async function newMachine(): Promise<number> {
   await listMachines(gateway.operations, [{ machine: { numGpus: 2 } }])

@@ -70,11 +70,11 @@ async function withDeliveries<T>(
   work: (deliveries: ReturnType<typeof deliveryServices>) => Promise<T>,
   between = async () => {},
 ): Promise<T> {
-  const database = openDatabase({ url: app.database.url, poolSize: 2, onIdleError: () => {} })
+  const database = openDatabase({ url: app.database.url, poolSize: 2, onIdleError: () => {}, now: app.clock.now })
   const secrets = createSecrets('a secret of tests')
   const pool = betweenTurns(database.pool, between)
   try {
-    return await work(deliveryServices({ database: { ...database, pool }, now: app.clock.now, secrets }))
+    return await work(deliveryServices({ database: { ...database, pool }, secrets }))
   } finally {
     await database.close()
   }

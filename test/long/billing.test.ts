@@ -33,7 +33,7 @@ afterAll(async () => {
 })
 
 async function settle({ database }: Gateway, { accountId }: Actor): Promise<void> {
-  await transaction(database.pool, async tx => {
+  await transaction(database, async tx => {
     await chargeMeters(tx, await lockBalance(tx, accountId, new Date()), Prisma.sql`true`)
   })
 }

@@ -60,7 +60,7 @@ afterAll(async () => {
 
 async function fillMarket(): Promise<Renter[]> {
   const database = openDatabase({ url: test.url, poolSize: 2, onIdleError: () => {} })
-  const operations = createOperations({ database, now: () => new Date() })
+  const operations = createOperations({ database })
   await listMachines(
     operations,
     machineIds.map(() => ({ machine: { numGpus: 8 } })),

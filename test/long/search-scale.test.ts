@@ -33,7 +33,7 @@ afterAll(async () => {
 async function makeMarket(machines: number): Promise<Market> {
   const test = await createDatabase()
   const database = openDatabase({ url: test.url, poolSize: 2, onIdleError: () => {} })
-  await seedMarket(createOperations({ database, now: () => new Date() }), { machines })
+  await seedMarket(createOperations({ database }), { machines })
   // A third of it is rented.
   await maintain(test, 'UPDATE offers SET rentable = false WHERE machine_id % 3 = 0', 'VACUUM ANALYZE')
   return { test, database }
@@ -103,7 +103,12 @@ describe(`a search among the offers of ${sizes.join(' and of ')} machines`, () =
 /** Pages that the statement reads in each market, after comparing it with the statement that anybody would write. */
 async function compare(what: string, filter: Comparison[], order: OrderKey[], pricing: Pricing): Promise<number[]> {
   const conditions = filter.map(([field, operator, operand]) => readCondition(field, operator, operand) as Condition)
-  const search = { filter: { conditions, alternatives: [] }, pricing, bundled: true, now }
+  const search = {
+    filter: { conditions, alternatives: [] },
+    pricing,
+    bundled: true,
+    now: Prisma.sql`${now}::timestamptz`,
+  }
   const keys = totalOrder(order)
   const plainOrder = keys.map(
     ({ field, direction }) => Prisma.sql`${columnOf(field, search).sql} ${Prisma.raw(direction)}`,

@@ -68,7 +68,7 @@ async function perform(id: number, accountId: number, command: Command): Promise
       }
       break
     case 'charge':
-      await transaction(gateway.database.pool, async tx => {
+      await transaction(gateway.database, async tx => {
         await chargeMeters(tx, await lockBalance(tx, accountId, app.clock.now()), Prisma.sql`true`)
       })
       break

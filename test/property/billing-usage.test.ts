@@ -146,11 +146,11 @@ async function run(renter: Renter, { does, which, waits, rateNanos }: Command): 
   if (does !== 'post' && renter.lost.has(which)) return
   if (does === 'outbid') {
     // Whoever outbids knows nothing of the account.
-    await transaction(gateway.database.pool, tx => endCompute(tx, [id], asked))
+    await transaction(gateway.database, tx => endCompute(tx, [id], asked))
     return inThought[does](renter, which, now, rateNanos)
   }
   await gateway.sql('UPDATE instances SET compute_nanos = $1 WHERE id = $2', [String(rateNanos), String(id)])
-  const at = await transaction(gateway.database.pool, async tx => {
+  const at = await transaction(gateway.database, async tx => {
     const account = await lockBalance(tx, renter.actor.accountId, asked)
     await inDatabase[does](tx, account, id, rateNanos)
     return account.at.getTime()
@@ -211,7 +211,7 @@ it(
           const its = perInstance.filter(({ instanceId }) => instanceId === id)
           expect(accruedNanos).toBe(its.reduce((total, group) => total + group.costNanos, 0n))
         }
-        await transaction(gateway.database.pool, async tx => {
+        await transaction(gateway.database, async tx => {
           await chargeMeters(tx, await lockBalance(tx, actor.accountId, new Date(at)), sql`true`)
         })
         const [posted] = await gateway.sql(

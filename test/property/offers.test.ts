@@ -24,8 +24,8 @@ let market: Offer[]
 
 beforeAll(async () => {
   testDatabase = await createDatabase()
-  database = openDatabase({ url: testDatabase.url, poolSize: 2, onIdleError: () => {} })
-  offers = offerServices({ database, now: clock.now })
+  database = openDatabase({ url: testDatabase.url, poolSize: 2, onIdleError: () => {}, now: clock.now })
+  offers = offerServices({ database })
   market = await makeMarket(database, clock, seed, 40)
 })
 

@@ -5,13 +5,13 @@ import { billingServices } from '../../src/services/billing-work.ts'
 import type { DataDeps } from '../../src/services/deps.ts'
 
 /** Does what is due for an account's money now, and nothing else; when its limits must be looked at next. */
-export async function workOnAccount({ database, now }: DataDeps, accountId: number): Promise<Date | null> {
-  const work = billingServices({ database, now }, { debtGraceMs: 48 * 3_600_000 })
-  await database.rows(Prisma.sql`UPDATE accounts SET billing_due_at = ${now()} WHERE id = ${accountId}`)
+export async function workOnAccount({ database }: DataDeps, accountId: number): Promise<Date | null> {
+  const work = billingServices({ database }, { debtGraceMs: 48 * 3_600_000 })
+  await database.rows(Prisma.sql`UPDATE accounts SET billing_due_at = ${database.now} WHERE id = ${accountId}`)
   for (;;) {
     const leases = await work.claim(100)
     if (leases.length === 0) break
     for (const lease of leases) await work.perform(lease)
   }
-  return await limitsDueAt(database, await readBalance(database, accountId, now()))
+  return await limitsDueAt(database, await readBalance(database, accountId))
 }

@@ -15,7 +15,8 @@ import { createOperations, createOutbox, createReconciliation, createServices } 
 
 export type GatewayOptions = {
   url: string
-  now: () => Date
+  /** The clock that is given in place of the database's. */
+  now?: () => Date
   /** Puts something between the reconciler and the simulated driver. */
   between?: (provider: Provider) => Provider
   poolSize?: number
@@ -28,28 +29,29 @@ export type GatewayOptions = {
 export type Gateway = ReturnType<typeof openGateway>
 
 /** What a process has between its faces and its database, so that several of them can share one. */
-export function openGateway({ url, now, between, poolSize = 4, delayFactor = 1, eventBatch }: GatewayOptions) {
+export function openGateway({ url, now: given, between, poolSize = 4, delayFactor = 1, eventBatch }: GatewayOptions) {
   const lines: Record<string, unknown>[] = []
   const log = createLog('info', { write: line => void lines.push(JSON.parse(line)) })
-  const database = openDatabase({ url, poolSize, onIdleError: () => {} })
+  const database = openDatabase({ url, poolSize, onIdleError: () => {}, now: given })
+  const { now } = database.clock
   let wakes = 0
   database.pool.on('news' as 'connect', () => {
     wakes += 1
     feed.wake()
   })
-  const feed = createFeed({ outbox: createOutbox({ database, now }, eventBatch), now, log })
+  const feed = createFeed({ outbox: createOutbox({ database }, eventBatch), now, log })
   const query = async (text: string, values: unknown[]) =>
     (await database.pool.query({ text, values, rowMode: 'array' })).rows
   const driver = createSimulated({ world: worldIn(query), now, delayFactor })
   const provider = between ? between(driver) : driver
   const own = { secrets: createSecrets('a secret of tests'), feed, console: consoleOf(provider, log), sshProxy: null }
-  const deps = { database, now, ...own }
+  const deps = { database, ...own }
   const reconciliation = createReconciliation(deps)
   const limits = { startTimeoutMs: 30 * 60_000, offlineGraceMs: 5 * 60_000 }
   const work = { reconciliation, provider, now, log, limits }
   const reconciler = createInstanceLoop(work)
   const services = createServices(deps)
-  const operations = createOperations({ database, now })
+  const operations = createOperations({ database })
   return {
     database,
     feed,

@@ -28,8 +28,8 @@ export function limitsOf(app: TestApp) {
     },
     /** Does for an account what its limits ask for now. */
     async enforce(accountId: number): Promise<Date | null> {
-      const database = openDatabase({ url: app.database.url, poolSize: 1, onIdleError: () => {} })
-      return await workOnAccount({ database, now: app.clock.now }, accountId).finally(() => database.close())
+      const database = openDatabase({ url: app.database.url, poolSize: 1, onIdleError: () => {}, now: app.clock.now })
+      return await workOnAccount({ database }, accountId).finally(() => database.close())
     },
   }
 }

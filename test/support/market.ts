@@ -12,7 +12,7 @@ import { listMachines } from './factories.ts'
 /** Fills a database with a market that follows from the seed, some of it rented and outbid, and reads it row by row. */
 export async function makeMarket(database: Database, clock: ManualClock, seed: number, size: number): Promise<Offer[]> {
   const [machines = []] = fc.sample(fc.array(listed, { minLength: size, maxLength: size }), { numRuns: 1, seed })
-  await listMachines(createOperations({ database, now: clock.now }), machines)
+  await listMachines(createOperations({ database }), machines)
   await database.pool.query('UPDATE offers SET rentable = false WHERE id % 7 = 0')
   await database.pool.query(`
     UPDATE offers SET min_bid_nanos = min_bid_nanos + 1000000, bid_price_nanos = bid_price_nanos + 1000000 WHERE id % 5 = 0`)

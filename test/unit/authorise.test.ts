@@ -8,7 +8,6 @@ const open = ['apiKeys.identify', 'gpuModels.names', 'results.read']
 // Whoever reaches for the database before the permission finds none.
 const services: Services = createServices({
   database: undefined as never,
-  now: () => new Date(),
   secrets: createSecrets('a secret of tests'),
   sshProxy: null,
   console: { logs: () => Promise.reject(), execute: () => Promise.reject() },

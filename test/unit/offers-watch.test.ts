@@ -36,7 +36,7 @@ beforeEach(() => {
     const next = async () => ({ events: [], machineIds: [1] })
     return { from: { xid: 0n, id: 0n }, next, closed: () => false, close }
   }
-  const deps = { feed: { follow }, now: () => new Date(0) }
+  const deps = { feed: { follow }, database: { clock: { now: () => new Date(0) } } }
   const { watch } = offerWatchServices(deps as unknown as Parameters<typeof offerWatchServices>[0])
   another = () => watch(actor, { conditions: [], alternatives: [] }, { type: 'onDemand', diskMb: 0 })
 })
