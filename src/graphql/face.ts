@@ -40,7 +40,8 @@ export function createGraphqlFace(services: Services, prisma: PrismaClient): { a
       const gone = request.signal
       const response = await yoga.fetch(request, { ...context, actor, services, prisma, gone })
       const message = response.body ? undefined : wordless[response.status]
-      return message === undefined ? response : answer(response.status, message, { code: 'BAD_REQUEST' })
+      if (message !== undefined) return answer(response.status, message, { code: 'BAD_REQUEST' })
+      return isStream(response) ? unbuffered(response) : response
     } catch (error) {
       return refuse(error, context)
     }
@@ -50,8 +51,21 @@ export function createGraphqlFace(services: Services, prisma: PrismaClient): { a
 
 /** What it refuses without a word. */
 const wordless: Record<number, string> = {
-  406: 'An answer is application/json, which Accept leaves out.',
+  406: 'Accept must allow application/json, or text/event-stream for a subscription.',
   415: 'The content type of a body must be application/json.',
+}
+
+function isStream({ headers }: Response): boolean {
+  return headers.get('content-type')?.startsWith('text/event-stream') ?? false
+}
+
+/** Tells proxies to pass each event on at once, and to keep none. nginx buffers what does not say so. */
+function unbuffered(response: Response): Response {
+  response.headers.set('x-accel-buffering', 'no')
+  response.headers.set('cache-control', 'no-store, no-transform')
+  // The server knows better: it closes the connection behind the answer where the gateway stops.
+  response.headers.delete('connection')
+  return response
 }
 
 /** The answer to a request that did not become an operation. */

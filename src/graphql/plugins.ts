@@ -81,16 +81,18 @@ export const withStreams: Plugin<Context> = {
   onSubscribe({ args, setSubscribeFn, setResultAndStopExecution }) {
     const { request } = args.contextValue
     // Over a WebSocket there is none.
-    if (request && !acceptsStream(request)) setResultAndStopExecution({ errors: [notAcceptable()] })
+    if (request && !acceptsStream(request)) setResultAndStopExecution({ errors: [streamRefused()] })
     else setSubscribeFn(subscribe)
   },
 }
 
+/** Any wildcard is refused, too: a client that sends its default waits for an end that a stream does not have. */
 function acceptsStream({ headers }: Request): boolean {
-  return /(text\/(event-stream|\*)|\*\/\*)/i.test(headers.get('accept') ?? '*/*')
+  return /text\/event-stream/i.test(headers.get('accept') ?? '')
 }
 
-function notAcceptable(): GraphQLError {
-  const message = 'A subscription is answered in text/event-stream, which Accept leaves out.'
+function streamRefused(): GraphQLError {
+  const message =
+    'A subscription is answered as a stream. Send the header "Accept: text/event-stream", or subscribe over a WebSocket.'
   return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 406 } } })
 }

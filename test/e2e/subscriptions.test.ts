@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Client, createClient } from 'graphql-ws'
@@ -18,7 +20,9 @@ beforeAll(async () => {
 })
 
 beforeEach(async () => {
-  gateway = await startGateway({ BERTH_DATA_DIR: folder.dataDir, SIMULATED_DELAY: '0.1' })
+  // Where this is "test", the server of GraphQL sends comments more often than anybody else would see.
+  const NODE_ENV = 'production'
+  gateway = await startGateway({ BERTH_DATA_DIR: folder.dataDir, SIMULATED_DELAY: '0.1', NODE_ENV })
   key = readFileSync(join(folder.dataDir, 'demo-key'), 'utf8').trim()
   const connectionParams = { authorization: `Bearer ${key}` }
   const url = `${gateway.url.replace('http', 'ws')}/graphql`
@@ -62,6 +66,32 @@ it('does what the README says of subscriptions', async () => {
   await ask('mutation { destroyInstances(input: { ids: ["ins_1"] }) { __typename } }')
   const left = async () => (await ask('{ instances(first: 1) { nodes { id } } }')).instances.nodes
   await expect.poll(left, { timeout: 10_000 }).toEqual([])
+})
+
+it('keeps idle streams alive through proxies, with something to read every 15 seconds', async () => {
+  const { port } = new URL(gateway.url)
+  const query = encodeURIComponent('subscription { events { cursor } }')
+  const head = [`GET /graphql?query=${query} HTTP/1.1`, 'Host: berth', 'Accept: text/event-stream']
+  const sse = connect(Number(port), '127.0.0.1').setEncoding('utf8')
+  const heard: { text: string; at: number }[] = []
+  sse.on('data', text => heard.push({ text: String(text), at: performance.now() }))
+  const start = performance.now()
+  sse.write(`${head.join('\r\n')}\r\nAuthorization: Bearer ${key}\r\n\r\n`)
+  const ws = new WebSocket(`${gateway.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', {
+    headers: { authorization: `Bearer ${key}` },
+  })
+  ws.on('open', () => ws.send('{"type":"connection_init"}'))
+  const pinged = once(ws, 'ping').then(() => performance.now())
+  const comments = () => heard.filter(({ text }) => /(^|\n):\r?\n/.test(text))
+  await expect.poll(comments, { timeout: 16_000 }).toHaveLength(2)
+  const [first, second] = comments()
+  // A proxy passes on nothing of an answer that has no beginning.
+  expect((first?.at ?? 0) - start).toBeLessThan(2_000)
+  expect((second?.at ?? 0) - (first?.at ?? 0)).toBeLessThan(15_000)
+  expect((await pinged) - start).toBeLessThan(15_000)
+  expect(heard[0]?.text.toLowerCase()).toMatch(/^http\/1\.1 200 ok\r\n(.*\r\n)?x-accel-buffering: no\r\n/s)
+  sse.destroy()
+  ws.terminate()
 })
 
 describe.each(transports)('a running gateway, over %s', (_name, subscribe) => {

@@ -93,9 +93,10 @@ describe('a watched instance', () => {
 })
 
 describe('a stream', () => {
-  it('is opened by GET too, and by a client that takes anything', async () => {
+  it('is opened by GET too, and by a client that takes something else beside', async () => {
     const id = await rentals.rent(renter)
-    for (const options of [{ method: 'GET' }, { headers: { accept: '*/*' } }] as SseOptions[]) {
+    const both = { accept: 'application/json, text/event-stream' }
+    for (const options of [{ method: 'GET' }, { headers: both }] as SseOptions[]) {
       const stream = await subscribe(watching(id, 'id'), options)
       expect(await stream.next()).toEqual({ data: { instanceChanged: { id: `ins_${id}` } } })
       await stream.close()
@@ -103,16 +104,48 @@ describe('a stream', () => {
     await allClosed()
   })
 
-  it.each([
-    ['is asked for in JSON', { accept: 'application/json' }],
-    ['is asked for in HTML', { accept: 'text/html' }],
-  ])('is refused when it %s, and stays closed', async (_name, headers) => {
+  describe.each(['GET', 'POST'])('by %s', method => {
+    it.each([
+      ['application/json', 'application/json'],
+      ['application/graphql-response+json', 'application/graphql-response+json'],
+      ['*/*', 'application/json'],
+      [undefined, 'application/json'],
+      ['text/*', 'text/event-stream'],
+      ['text/html', 'application/json'],
+      ['multipart/mixed', 'application/json'],
+    ])('is refused at once, with the header to send, when Accept is %s', async (accept, answeredIn) => {
+      const query = watching(await rentals.rent(renter), 'id')
+      const headers = {
+        authorization: `Bearer ${renter}`,
+        'content-type': 'application/json',
+        ...(accept && { accept }),
+      }
+      const response = await app.fetch(
+        method === 'GET'
+          ? new Request(`http://berth.test/graphql?query=${encodeURIComponent(query)}`, { headers })
+          : new Request('http://berth.test/graphql', { method, headers, body: JSON.stringify({ query }) }),
+      )
+      expect([response.status, response.headers.get('content-type')]).toEqual([
+        406,
+        expect.stringContaining(answeredIn),
+      ])
+      expect(await response.text()).toContain('text/event-stream')
+      expect(app.streams()).toBe(0)
+    })
+  })
+
+  it('tells proxies to pass on each event at once, and to keep none', async () => {
     const id = await rentals.rent(renter)
-    const body = JSON.stringify({ query: watching(id, 'id') })
-    const all = { authorization: `Bearer ${renter}`, 'content-type': 'application/json', ...headers }
-    const response = await app.fetch(new Request('http://berth.test/graphql', { method: 'POST', headers: all, body }))
-    expect([response.status, await response.json()]).toMatchObject([406, { errors: [{ message: expect.any(String) }] }])
-    expect(app.streams()).toBe(0)
+    const url = `http://berth.test/graphql?query=${encodeURIComponent(watching(id, 'id'))}`
+    const headers = { accept: 'text/event-stream', authorization: `Bearer ${renter}` }
+    const closing = new AbortController()
+    const { headers: answered } = await app.fetch(new Request(url, { headers, signal: closing.signal }))
+    expect(Object.fromEntries(answered)).toMatchObject({
+      'x-accel-buffering': 'no',
+      'cache-control': 'no-store, no-transform',
+    })
+    closing.abort()
+    await allClosed()
   })
 
   it('is not left open by HEAD', async () => {
