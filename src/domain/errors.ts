@@ -100,7 +100,12 @@ export function renameIssues(error: unknown, names: Record<string, string>): unk
   return isOther ? invalidInput(renamed) : error
 }
 
-export function invalidInput(issues: Issue[]): DomainError {
-  const message = issues.map(issue => `${issue.path}: ${issue.message}`).join(' ')
-  return new DomainError('INVALID_INPUT', message, { issues })
+/** A request with more problems is told the first of them, and how many more there are. */
+const maxIssues = 50
+
+export function invalidInput(issues: Issue[], most = maxIssues): DomainError {
+  const told = issues.slice(0, most)
+  const rest = issues.length > most ? [`There are ${issues.length - most} more problems.`] : []
+  const message = [...told.map(issue => `${issue.path}: ${issue.message}`), ...rest].join(' ')
+  return new DomainError('INVALID_INPUT', message, { issues: told })
 }

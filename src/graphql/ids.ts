@@ -1,5 +1,6 @@
 import { invalidInput } from '../domain/errors.ts'
 import { type IdType, idPrefixes, printId } from '../domain/ids.ts'
+import { show } from '../domain/offers-filter.ts'
 
 export { printId }
 
@@ -11,7 +12,7 @@ const { WebhookDelivery: _, ...prefixes } = idPrefixes
 export function readId(type: NodeType, id: string): bigint | string {
   const [, prefix, digits] = /^(?:([a-z]+)_)?(\d{1,18})$/.exec(id) ?? []
   if (digits !== undefined && (prefix === undefined || prefix === prefixes[type])) return BigInt(digits)
-  return `"${id}" is not the id of this type; such ids look like ${prefixes[type]}_42`
+  return `${show(id)} is not the id of this type; such ids look like ${prefixes[type]}_42`
 }
 
 /** The integer in an id of a known type, which stands at the path. */
@@ -27,5 +28,5 @@ export function typeOfId(id: string, path = 'id'): NodeType {
   const type = types.find(name => id.startsWith(`${prefixes[name]}_`))
   if (type) return type
   const examples = Object.values(prefixes).map(prefix => `${prefix}_42`)
-  throw invalidInput([{ path, message: `"${id}" is not an id; ids look like ${examples.join(', ')}.` }])
+  throw invalidInput([{ path, message: `${show(id)} is not an id; ids look like ${examples.join(', ')}.` }])
 }

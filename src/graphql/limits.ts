@@ -3,6 +3,7 @@
 
 import {
   type ASTVisitor,
+  type FieldNode,
   type FragmentDefinitionNode,
   GraphQLError,
   Kind,
@@ -18,9 +19,21 @@ export const limits = {
   introspectionDepth: 15,
   fields: 1_000,
   aliases: 30,
+  /** Each row of a list repeats the alias. */
+  aliasCharacters: 64,
+  /** How often an operation may ask for `__schema`. */
+  schemas: 1,
+  /** Fields of the schema that an operation can read, by `repeats`. The query of tools counts 290,000. */
+  schemaFields: 400_000,
   directives: 20,
   mutations: 5,
   errors: 5,
+}
+
+/** How often fields that read the schema repeat what is inside of them, roughly. */
+const repeats: Record<string, number> = {
+  ...{ __type: 10, types: 100, directives: 10, fields: 10, args: 5, inputFields: 10 },
+  ...{ enumValues: 10, possibleTypes: 10, interfaces: 2 },
 }
 
 type Size = {
@@ -29,9 +42,17 @@ type Size = {
   fields: number
   rootFields: number
   aliases: number
+  aliasCharacters: number
   directives: number
+  schemas: number
+  schemaFields: number
+  /** What `schemaFields` is if this is inside of `__schema` or `__type`. */
+  reads: number
 }
-const nothing: Size = { depth: 0, introspectionDepth: 0, fields: 0, rootFields: 0, aliases: 0, directives: 0 }
+const nothing: Size = {
+  ...{ depth: 0, introspectionDepth: 0, fields: 0, rootFields: 0, directives: 0 },
+  ...{ aliases: 0, aliasCharacters: 0, schemas: 0, schemaFields: 0, reads: 0 },
+}
 
 /** Refuses an operation that is too large, with fragments counted as often as they are spread. */
 export function limitsRule(context: ValidationContext): ASTVisitor {
@@ -49,7 +70,10 @@ export function limitsRule(context: ValidationContext): ASTVisitor {
       refuse('levels of introspection', size.introspectionDepth, limits.introspectionDepth)
       refuse('fields', size.fields, limits.fields)
       refuse('aliases', size.aliases, limits.aliases)
+      refuse('characters in an alias', size.aliasCharacters, limits.aliasCharacters)
       refuse('directives', size.directives, limits.directives)
+      refuse('__schema fields', size.schemas, limits.schemas)
+      refuse('fields of the schema', size.schemaFields, limits.schemaFields)
       if (operation.operation === 'mutation') refuse('mutations', size.rootFields, limits.mutations)
       return false
     },
@@ -70,6 +94,10 @@ function sizeOf(operation: OperationDefinitionNode, context: ValidationContext):
       sum.fields += size.fields
       sum.rootFields += size.rootFields
       sum.aliases += size.aliases
+      sum.aliasCharacters = Math.max(sum.aliasCharacters, size.aliasCharacters)
+      sum.schemas += size.schemas
+      sum.schemaFields += size.schemaFields
+      sum.reads += size.reads
       sum.directives += size.directives + (selection.directives?.length ?? 0)
     }
     return sum
@@ -78,18 +106,28 @@ function sizeOf(operation: OperationDefinitionNode, context: ValidationContext):
   function sizeOfSelection(selection: SelectionSetNode['selections'][number]): Size {
     if (selection.kind === Kind.INLINE_FRAGMENT) return sizeOfSelections(selection.selectionSet)
     if (selection.kind === Kind.FRAGMENT_SPREAD) return sizeOfFragment(context.getFragment(selection.name.value))
-    const inner = selection.selectionSet ? sizeOfSelections(selection.selectionSet) : nothing
+    return sizeOfField(selection)
+  }
+
+  function sizeOfField({ name: { value: name }, alias, selectionSet }: FieldNode): Size {
+    const inner = selectionSet ? sizeOfSelections(selectionSet) : nothing
     const depth = inner.depth + 1
     // Tools read the schema deeper than anybody reads data, so this depth has a limit of its own.
-    const depths = selection.name.value.startsWith('__')
+    const depths = name.startsWith('__')
       ? { depth: 0, introspectionDepth: Math.max(depth, inner.introspectionDepth) }
       : { depth, introspectionDepth: inner.introspectionDepth }
+    const reads = 1 + inner.reads * (repeats[name] ?? 1)
+    const [schemas, schemaFields] = name === '__schema' ? [1, reads] : name === '__type' ? [0, reads] : [0, 0]
     return {
       ...depths,
       fields: inner.fields + 1,
       rootFields: 1,
-      aliases: inner.aliases + (selection.alias ? 1 : 0),
+      aliases: inner.aliases + (alias ? 1 : 0),
+      aliasCharacters: Math.max(inner.aliasCharacters, alias?.value.length ?? 0),
       directives: inner.directives,
+      schemas: inner.schemas + schemas,
+      schemaFields: inner.schemaFields + schemaFields,
+      reads,
     }
   }
 

@@ -1,6 +1,7 @@
-import { type ExecutionResult, GraphQLError, parse, validate } from 'graphql'
+import { type ExecutionResult, GraphQLError, getOperationAST, parse, validate } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import { isTooDeep, maxLevels } from '../domain/nesting.ts'
+import { withinSize } from './answer-size.ts'
 import type { Context } from './context.ts'
 import { explainError, quieten, withoutStatus } from './errors.ts'
 import { limits, limitsRule } from './limits.ts'
@@ -68,7 +69,8 @@ export const withExplainedErrors: Plugin<Context> = {
   onExecute({ args }) {
     return {
       onExecuteDone({ result, setResult }) {
-        const { errors, ...rest } = result as ExecutionResult
+        const { operation } = getOperationAST(args.document, args.operationName) ?? {}
+        const { errors, ...rest } = withinSize(result as ExecutionResult, operation === 'mutation')
         if (!errors) return
         const explained = errors.map(error => explainError(error, args.contextValue))
         setResult({ ...rest, errors: rest.data ? explained.map(withoutStatus) : explained })

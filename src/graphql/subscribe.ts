@@ -1,4 +1,5 @@
 import { createSourceEventStream, type ExecutionArgs, type ExecutionResult, execute, GraphQLError } from 'graphql'
+import { withinSize } from './answer-size.ts'
 import type { Context } from './context.ts'
 import { explainError, withoutStatus } from './errors.ts'
 
@@ -21,7 +22,8 @@ function resultsOf(source: AsyncIterator<unknown>, args: ExecutionArgs, context:
   let ended = false
 
   async function resultOf(event: unknown): Promise<ExecutionResult> {
-    const result = await execute({ ...args, rootValue: event, contextValue: { ...context } })
+    const made = await execute({ ...args, rootValue: event, contextValue: { ...context } })
+    const result = withinSize(made, false)
     if (!result.errors) return result
     return { ...result, errors: result.errors.map(error => withoutStatus(explainError(error, context))) }
   }

@@ -15,6 +15,7 @@ import {
   readPeriod,
   within,
 } from './billing-input.ts'
+import { lineSchema } from './billing-row.ts'
 import { type Complain, isGiven, readColumns, reading, readLimit } from './columns.ts'
 import { readOrder } from './filters.ts'
 import { text } from './values.ts'
@@ -74,7 +75,7 @@ export function readList(query: z.output<typeof listQuery>): { filter: LedgerFil
         : paymentKinds,
       filters.words,
     )
-    return { filter: { kinds, ...period }, columns: readColumns(query.select_cols, complain) }
+    return { filter: { kinds, ...period }, columns: readColumns(query.select_cols, lineSchema, complain) }
   })
 }
 

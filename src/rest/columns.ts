@@ -1,12 +1,15 @@
 // What lists in a URL have in common: JSON in texts, how much of a list is wanted, and which columns of its rows.
 
+import type { z } from 'zod'
 import { type Issue, invalidInput } from '../domain/errors.ts'
 import { isTooDeep } from '../domain/nesting.ts'
-import { readNumber } from '../domain/offers-filter.ts'
+import { readNumber, show } from '../domain/offers-filter.ts'
 
-/** Far more than there are, and longer than any: a name is repeated in every row. */
+/** More than any list has. */
 export const maxColumns = 100
-export const maxColumnName = 64
+/** Every row repeats the names that it does not have, so they are few and short. */
+export const maxUnknownColumns = 10
+const plainName = /^\w{1,64}$/
 
 export type Complain = (path: string, message: string) => void
 
@@ -49,8 +52,11 @@ export function fromUrl(value: unknown): unknown {
   return isTooDeep(read) ? undefined : read
 }
 
-/** The wanted columns, each once. Undefined is every column, and so is a list with "*". */
-export function readColumns(given: unknown, complain: Complain): string[] | undefined {
+/**
+ * The selected columns of a list that has the `known` ones, each once. Undefined is every column, and so is a list with "*".
+ * Clients that know newer columns than Berth get null for those.
+ */
+export function readColumns(given: unknown, known: z.ZodObject, complain: Complain): string[] | undefined {
   if (!isGiven(given)) return undefined
   const columns = fromUrl(given)
   if (!Array.isArray(columns) || !columns.every(column => typeof column === 'string')) {
@@ -61,10 +67,15 @@ export function readColumns(given: unknown, complain: Complain): string[] | unde
   if (distinct.length > maxColumns) {
     complain('select_cols', `takes at most ${maxColumns} columns, not ${distinct.length}`)
   }
-  if (distinct.some(column => column.length > maxColumnName)) {
-    complain('select_cols', `has a name of more than ${maxColumnName} characters`)
+  if (distinct.includes('*')) return undefined
+  const unknown = distinct.filter(column => !Object.hasOwn(known.shape, column))
+  const odd = unknown.find(column => !plainName.test(column))
+  if (odd !== undefined) complain('select_cols', `${show(odd)} is not the name of a column`)
+  if (unknown.length > maxUnknownColumns) {
+    const first = unknown.slice(0, 3).map(show).join(', ')
+    complain('select_cols', `takes at most ${maxUnknownColumns} unknown columns, not ${unknown.length}: ${first}, …`)
   }
-  return distinct.includes('*') ? undefined : distinct
+  return distinct
 }
 
 type LimitTable = {

@@ -12,8 +12,8 @@ import {
 import { complainTo, isGiven, readColumns, readLimit } from './columns.ts'
 import { type Comparison, readFilters, readOrder } from './filters.ts'
 import { instanceFields } from './instances-fields.ts'
+import { instanceRowSchema } from './instances-row.ts'
 import { spelled } from './offers-input.ts'
-
 export const maxPageRows = 25
 /** What a limit of nothing or less means. */
 const fewRows = 5
@@ -46,7 +46,7 @@ type Listing = {
 export function readListing(query: z.output<typeof listQuery>): Listing {
   const issues: Issue[] = []
   const complain = complainTo(issues)
-  const columns = readColumns(query.select_cols, complain)
+  const columns = readColumns(query.select_cols, instanceRowSchema, complain)
   const limit = readLimit(query.limit, { otherwise: maxPageRows, most: maxPageRows, few: fewRows }, complain)
   const table = { fields: instanceFields, read: readCondition }
   const conditions = readFilters<InstanceField, InstanceCondition>(query.select_filters, table, complain)

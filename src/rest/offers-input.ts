@@ -6,13 +6,22 @@ import { parseDriverVersion } from '../domain/machines.ts'
 import { isTooDeep, maxLevels } from '../domain/nesting.ts'
 import { defaultDiskMb, diskMbOf, maxDiskGb, type RentalType } from '../domain/offers.ts'
 import { kindOf, type OfferField } from '../domain/offers-fields.ts'
-import { type Condition, checkFilter, holds, readBoolean, readCondition, readNumber } from '../domain/offers-filter.ts'
+import {
+  type Condition,
+  checkFilter,
+  holds,
+  readBoolean,
+  readCondition,
+  readNumber,
+  show,
+} from '../domain/offers-filter.ts'
 import type { OrderKey } from '../domain/offers-order.ts'
 import type { OfferSearch } from '../services/offers.ts'
 import { type Complain, complainTo, isAbsent, isGiven, isObject, parseJson, readColumns, readLimit } from './columns.ts'
 import { type Comparison, readFilters, readOrder } from './filters.ts'
 import { restFields } from './offers-fields.ts'
 
+import { offerRowSchema } from './offers-row.ts'
 export const defaultRows = 64
 export const maxRows = 5_000
 
@@ -45,7 +54,7 @@ export function readSearch(request: Record<string, unknown>): Search {
     bundled: !readUnbundled(given.get('disable_bundling'), complain) && !conditions.some(({ field }) => field === 'id'),
   }
   const limit = readLimit(given.get('limit'), { otherwise: defaultRows, most: maxRows }, complain)
-  const columns = readColumns(given.get('select_cols'), complain)
+  const columns = readColumns(given.get('select_cols'), offerRowSchema, complain)
   return { search: { ...search, filter: checkFilter({ conditions, alternatives: [] }, issues) }, limit, columns }
 }
 
@@ -107,7 +116,7 @@ const types = new Map<unknown, RentalType>([
 
 function readType(type: unknown, complain: Complain): RentalType {
   const known = types.get(type)
-  if (!known) complain('type', `${JSON.stringify(type)} is not one of ondemand, bid, reserved`)
+  if (!known) complain('type', `${show(type)} is not one of ondemand, bid, reserved`)
   return known ?? 'onDemand'
 }
 

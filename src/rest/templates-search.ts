@@ -12,6 +12,7 @@ import {
 } from '../domain/templates-search.ts'
 import { complainTo, isGiven, readColumns, readLimit } from './columns.ts'
 import { type Comparison, readFilters, readOrder } from './filters.ts'
+import { templateRowSchema } from './templates-row.ts'
 import { text } from './values.ts'
 
 const fields: Record<string, TemplateField> = {
@@ -59,7 +60,7 @@ export function readTemplateSearch(
   const complain = complainTo(issues)
   const table = { fields, read: readCondition }
   const found = readFilters<TemplateField, TemplateCondition>(query.select_filters, table, complain)
-  const columns = readColumns(query.select_cols, complain)
+  const columns = readColumns(query.select_cols, templateRowSchema, complain)
   const [order = newest] = readOrder(query.order_by, { fields, single: true }, complain)
   const limit = readLimit(query.limit, rows, complain)
   const after = isGiven(query.after_token) ? query.after_token : undefined

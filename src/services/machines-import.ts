@@ -28,7 +28,8 @@ export function importOperations({ database }: DataDeps) {
         await lockAddresses(tx)
         const file = readMachines(rows, await modelsIn(tx), at)
         const issues = [...file.issues, ...(await sharedWithMarket(tx, file))]
-        if (issues.length > 0) throw invalidInput(inOrder(issues))
+        // An operator corrects a whole file at once.
+        if (issues.length > 0) throw invalidInput(inOrder(issues), issues.length)
         if (!dryRun) await list(tx, file, host.id, at)
         const newGpuModels = file.newModels.map(({ name }) => name)
         return { host: host.email, machines: file.machines.length, newGpuModels }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { maxColumnName, maxColumns } from '../../src/rest/columns.ts'
+import { maxColumns, maxUnknownColumns } from '../../src/rest/columns.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { listMachines } from '../support/factories.ts'
 import { queriesOf } from '../support/queries.ts'
@@ -219,8 +219,8 @@ describe('a search', () => {
   it.each([
     ['any order, each once', ['num_gpus', 'id', 'id'], ['num_gpus', 'id']],
     ['names that every object has', ['constructor', 'toString', '__proto__'], ['constructor', 'toString', '__proto__']],
-    ['the longest name', ['x'.repeat(maxColumnName)], ['x'.repeat(maxColumnName)]],
-    ['as many as there may be', columnNames(maxColumns), columnNames(maxColumns)],
+    ['the longest unknown name', ['x'.repeat(64)], ['x'.repeat(64)]],
+    ['as many unknown ones as there may be', columnNames(maxUnknownColumns), columnNames(maxUnknownColumns)],
     ['one name many times', Array(maxColumns + 1).fill('id'), ['id']],
     ['none', [], []],
   ])('selects columns: %s', async (_what, select_cols, expected) => {
@@ -387,9 +387,15 @@ describe('a search that cannot be answered', () => {
       'select_cols: takes at most 100 columns, not 101.',
     ],
     [
-      'too long a column',
-      { select_cols: ['x'.repeat(maxColumnName + 1)] },
-      'select_cols: has a name of more than 64 characters.',
+      'too many unknown columns',
+      { select_cols: ['id', ...columnNames(maxUnknownColumns + 1)] },
+      `select_cols: takes at most ${maxUnknownColumns} unknown columns, not 11: "column0", "column1", "column2", ….`,
+    ],
+    ['too long a column', { select_cols: ['x'.repeat(65)] }, `select_cols: "${'x'.repeat(59)}… is not the name`],
+    [
+      'a column of control characters',
+      { select_cols: ['\u0001'] },
+      'select_cols: "\\u0001" is not the name of a column.',
     ],
   ])('says so of %s', async (_what, body, msg) => {
     const answer = await app.rest(key, 'POST', '/bundles/', body)

@@ -24,6 +24,23 @@ describe('an operation', () => {
     expect(problems(aliases(limits.aliases + 1))).toEqual(['The operation has 31 aliases; at most 30 are allowed.'])
   })
 
+  it('may have an alias of 64 characters, and not of 65', () => {
+    expect(problems(`{ ${'x'.repeat(64)}: b }`)).toEqual([])
+    expect(problems(`{ a { ${'x'.repeat(65)}: b } }`)).toEqual([
+      'The operation has 65 characters in an alias; at most 64 are allowed.',
+    ])
+  })
+
+  it('may read the schema once, and no more of it than tools do', () => {
+    const { schemaFields } = limits
+    expect(problems('{ s: __schema { types { name } } t: __schema { types { name } } }')).toEqual([
+      'The operation has 2 __schema fields; at most 1 are allowed.',
+    ])
+    const explosion = '{ __schema { types { fields { args { type { inputFields { type { fields { name } } } } } } } } }'
+    expect(problems(explosion)).toHaveLength(1)
+    expect(problems(explosion)[0]).toMatch(`fields of the schema; at most ${schemaFields} are allowed.`)
+  })
+
   it('may have 20 directives, and not 21', () => {
     const directives = (count: number) => `{ ${many(count, () => 'b @include(if: true)')} }`
     expect(problems(directives(limits.directives))).toEqual([])
