@@ -121,7 +121,8 @@ export function createApp(options: AppOptions): App {
     sshProxy,
   } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
-  const database = openDatabase({ url: databaseUrl, poolSize, onIdleError, now: options.now })
+  const onNewEpoch = () => log.warn('The database failed over to another server: cursors of events have expired.')
+  const database = openDatabase({ url: databaseUrl, poolSize, onIdleError, onNewEpoch, now: options.now })
   const { now } = database.clock
   const feed = createFeed({ outbox: createOutbox({ database }), now, log })
   const query: Query = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
@@ -151,10 +152,10 @@ export function createApp(options: AppOptions): App {
   const whyNotReady = async () => {
     if (phase !== 'ready') return phase
     const unreachable = await database.pool.query('SELECT 1').then(
-      () => false,
-      () => true,
+      () => undefined,
+      ({ code }) => (code === '25006' ? 'the database is a standby' : 'the database does not answer'),
     )
-    if (unreachable) return 'the database does not answer'
+    if (unreachable) return unreachable
     // That there is more to do than can be done is no reason: it is so for all gateways, and fewer would not do more.
     return work.isFailing() ? 'due work cannot be looked for' : undefined
   }

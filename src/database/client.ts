@@ -1,6 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import { type Clock, createClock } from './clock.ts'
+import { checkEpoch } from './epoch.ts'
 import { type Prisma, PrismaClient } from './generated/client.ts'
 import { nameOf, rowsOf } from './rows.ts'
 
@@ -20,6 +21,8 @@ type DatabaseOptions = {
   url: string
   poolSize: number
   onIdleError: (error: Error) => void
+  /** A connection found the database on another line of history, and has raised the epoch of cursors. */
+  onNewEpoch?: () => void
   /** In tests, a clock in place of the database's. */
   now?: (() => Date) | undefined
 }
@@ -33,7 +36,7 @@ const timeLimits = {
   idle_in_transaction_session_timeout: 10_000,
 }
 
-export function openDatabase({ url, poolSize, onIdleError, now }: DatabaseOptions): Database {
+export function openDatabase({ url, poolSize, onIdleError, onNewEpoch, now }: DatabaseOptions): Database {
   const clock = createClock(now)
   const pool = new pg.Pool({
     connectionString: url,
@@ -43,6 +46,10 @@ export function openDatabase({ url, poolSize, onIdleError, now }: DatabaseOption
     application_name: 'berth',
     // Compiling a search costs more than running it.
     options: '-c jit=off',
+    // The pool waits for it, and gives the connection out only when it succeeds.
+    onConnect: async client => {
+      if (await checkEpoch(client)) onNewEpoch?.()
+    },
     ...timeLimits,
   })
   pool.on('error', onIdleError)

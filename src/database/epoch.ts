@@ -1,60 +1,80 @@
-// Which cluster a database is in. The order of events is that of its transactions, so a place in it means something only
-// there: not in a cluster that a copy was restored to, and not in one that lost its last transactions to a failover. A
-// gateway that starts sees that by the cluster. One that runs sees a failover only where it finds itself ahead of the
-// horizon (`events/feed.ts`). In a cluster that is past that place already, cursors expire when the next gateway starts.
+// Which line of history a database is on. Events are ordered by transaction id, so a cursor is good on one line only: not
+// on another server that a copy was restored to, and not on a standby that was promoted without the last transactions.
+// The line is compared at start and on each new connection, so nothing is read on a new line with the old epoch.
 
 import pg from 'pg'
+import { isStandby, readLine } from './epoch-line.ts'
 
-/** The caller holds the lock of migrations. Tells whether this cluster is another than the one before. */
+/** At start, with the lock of migrations. Returns whether the epoch was raised. */
 export async function settleEpoch(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, application_name: 'berth epoch' })
   await client.connect()
   try {
-    await client.query('BEGIN')
-    const isNew = await settle(client)
-    await client.query('COMMIT')
-    return isNew
+    return await raiseEpoch(client, await readLine(client))
   } finally {
     await client.end()
   }
 }
 
-async function settle(client: pg.Client): Promise<boolean> {
-  const cluster = await clusterOf(client)
-  const { rows } = await client.query('SELECT cluster FROM outbox FOR UPDATE')
-  const known: string = rows[0].cluster
-  const moved = await moveStrays(client)
-  const isNew = moved || (known !== '' && cluster !== '' && cluster !== known)
-  if (isNew) await client.query('UPDATE outbox SET epoch = epoch + 1')
-  await client.query("UPDATE outbox SET cluster = $1 WHERE $1 NOT IN (cluster, '')", [cluster])
-  return isNew
+/**
+ * On a new connection of a gateway that runs. Refuses a standby, and raises the epoch if this is another line than the
+ * database was on. Returns whether it did.
+ */
+export async function checkEpoch(client: pg.ClientBase): Promise<boolean> {
+  const line = await readLine(client)
+  if (line.standby) throw isStandby()
+  const { rows } = await client.query('SELECT cluster FROM outbox').catch((error: { code?: string }) => {
+    // The schema is not there yet: the start settles it.
+    if (error.code === '42P01') return { rows: [] }
+    throw error
+  })
+  const known: string = rows[0]?.cluster ?? ''
+  return differs(known, line.name) && (await raiseEpoch(client, line))
 }
 
-/** The server, the line of its history, and the database there. Empty where the role may not ask. */
-async function clusterOf(client: pg.Client): Promise<string> {
-  await client.query('SAVEPOINT asking')
-  const { rows } = await client
-    .query(
-      `SELECT concat_ws('/', s.system_identifier, c.timeline_id, d.oid) AS cluster
-      FROM pg_control_system() s, pg_control_checkpoint() c, pg_database d WHERE d.datname = current_database()`,
-    )
-    .catch(async () => {
-      await client.query('ROLLBACK TO asking')
-      return { rows: [{ cluster: '' }] }
-    })
-  return rows[0].cluster
+/** The first that comes locks the row and raises the epoch. Those who waited for it find the new line there. */
+async function raiseEpoch(client: pg.ClientBase, { name }: { name: string }): Promise<boolean> {
+  await client.query('BEGIN')
+  try {
+    // Moving strays may take long, and connections wait for the lock meanwhile: no event may be read before that.
+    await client.query('SET LOCAL statement_timeout = 0')
+    const { rows } = await client.query('SELECT cluster FROM outbox FOR UPDATE')
+    const known: string = rows[0].cluster
+    const moved = await moveStrays(client)
+    const isNew = moved || differs(known, name)
+    if (isNew) await client.query('UPDATE outbox SET epoch = epoch + 1')
+    // A role that may not ask for the server does not erase what another role found.
+    const isBetter = differs(known, name) || known === '' || known.startsWith('/')
+    if (isBetter && name !== known) await client.query('UPDATE outbox SET cluster = $1', [name])
+    await client.query('COMMIT')
+    return isNew
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {})
+    throw error
+  }
+}
+
+/** Parts that are empty are not known. */
+function differs(known: string, name: string): boolean {
+  if (known === '' || name === '') return false
+  const parts = name.split('/')
+  return known.split('/').some((part, index) => part !== '' && parts[index] !== '' && part !== parts[index])
 }
 
 /**
- * Transactions that this cluster has yet to make wrote what came from a dump of another. All of that came first, so it goes
- * to the beginning, in the order of ids, which is the only one that is left.
+ * A dump brings events with transaction ids of the server it came from, some of which this server has yet to assign. All of
+ * them go to the beginning, in the order of their own ids, which is the only order that is left.
  */
-async function moveStrays(client: pg.Client): Promise<boolean> {
+async function moveStrays(client: pg.ClientBase): Promise<boolean> {
   const next = 'pg_snapshot_xmax(pg_current_snapshot())'
   const { rows } = await client.query(`SELECT FROM events WHERE xid >= ${next} LIMIT 1`)
   await client.query(`UPDATE machines SET offers_xid = '0' WHERE offers_xid >= ${next}`)
   if (rows.length === 0) return false
-  await client.query("UPDATE events SET xid = '0' WHERE xid <> '0'")
+  const text = "UPDATE events SET xid = '0' WHERE xid <> '0'"
+  await client.query({ text, query_timeout: longestMoveMs } as pg.QueryConfig)
   await client.query("UPDATE outbox SET purged_xid = '0', purged_id = 0")
   return true
 }
+
+/** Connections of the pool give up on other queries within seconds. */
+const longestMoveMs = 600_000

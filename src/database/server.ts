@@ -24,12 +24,15 @@ export function placeOf(url: string | undefined, { dataDir }: Pick<EmbeddedOptio
 
 /** What fails later cannot say which setting is wrong. */
 async function tryOut(url: string): Promise<void> {
+  let standby: boolean
   try {
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 })
     // Unheard, the event would end the process.
     client.on('error', () => {})
     await client.connect()
+    const { rows } = await client.query('SELECT pg_is_in_recovery() AS standby')
     await client.end()
+    standby = rows[0].standby
   } catch (error) {
     // When every address of a host refuses, the error of all of them has no words.
     const { message, code } = error as NodeJS.ErrnoException
@@ -37,6 +40,10 @@ async function tryOut(url: string): Promise<void> {
       `The database that DATABASE_URL names cannot be used: ${message || code}. See that it runs, and that the URL is right.`,
     )
   }
+  if (standby)
+    throw new Error(
+      'The database that DATABASE_URL names is a standby, which takes no changes. Name the primary instead.',
+    )
 }
 
 /** A database on the same server, made for this work and dropped after it. */

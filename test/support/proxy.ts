@@ -7,12 +7,14 @@ export type FaultyProxy = {
   cut: () => void
   freeze: () => void
   heal: () => void
+  /** From now on it leads to another server. Connections to the one before are cut. */
+  switchTo: (databaseUrl: string) => void
   close: () => void
 }
 
 /** Stands between the app and its database, and fails on command. */
 export async function startProxy(databaseUrl: string): Promise<FaultyProxy> {
-  const { hostname, port } = new URL(databaseUrl)
+  let target = new URL(databaseUrl)
   const sockets = new Set<Socket>()
   let state: 'open' | 'cut' | 'frozen' = 'open'
   const server = createServer(client => {
@@ -20,7 +22,7 @@ export async function startProxy(databaseUrl: string): Promise<FaultyProxy> {
     client.on('error', () => {})
     if (state === 'cut') return void client.destroy()
     if (state === 'frozen') return
-    const upstream = connect(Number(port), hostname)
+    const upstream = connect(Number(target.port), target.hostname)
     sockets.add(upstream)
     upstream.on('error', () => client.destroy())
     client.on('data', data => state === 'open' && upstream.write(data))
@@ -47,6 +49,11 @@ export async function startProxy(databaseUrl: string): Promise<FaultyProxy> {
       state = 'frozen'
     },
     heal: () => {
+      state = 'open'
+      destroyAll()
+    },
+    switchTo: otherUrl => {
+      target = new URL(otherUrl)
       state = 'open'
       destroyAll()
     },

@@ -1,0 +1,33 @@
+import type pg from 'pg'
+
+/** The server, its timeline and the database, as `server/timeline/database`. Parts that the role may not read are empty. */
+export type Line = { name: string; standby: boolean }
+
+/** The control file has the timeline of the last checkpoint, which is minutes late after a promotion. The WAL has it at once. */
+const timeline = `CASE WHEN pg_is_in_recovery() THEN ''
+  ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint::text END`
+const server = '(SELECT system_identifier::text FROM pg_control_system())'
+
+/** From the most to the least: some roles may not ask for the server, and some services have no timeline. */
+const names = [`concat_ws('/', ${server}, ${timeline}, d.oid)`, `concat_ws('/', '', ${timeline}, d.oid)`, `''`]
+const notAllowed = ['42501', '0A000']
+
+export async function readLine(client: pg.ClientBase): Promise<Line> {
+  for (const name of names) {
+    try {
+      const { rows } = await client.query(
+        `SELECT pg_is_in_recovery() AS standby, ${name} AS name FROM pg_database d WHERE datname = current_database()`,
+      )
+      return rows[0]
+    } catch (error) {
+      const { code = '' } = error as { code?: string }
+      if (!notAllowed.includes(code)) throw error
+    }
+  }
+  throw new Error('The database does not say whether it is a standby.')
+}
+
+/** With the code of PostgreSQL for a write on a standby. */
+export function isStandby(): Error {
+  return Object.assign(new Error('The database is a standby, which takes no changes.'), { code: '25006' })
+}
