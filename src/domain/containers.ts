@@ -8,6 +8,7 @@ export type ContainerSpec = {
   machineId: number
   gpus: number[]
   diskMb: number
+  /** Its mode is a direct one where it has the public ports for that. */
   launch: LaunchConfig
   ports: PortBinding[]
   volumes: VolumeMount[]

@@ -16,59 +16,55 @@ export type Access = {
   ssh: Login | null
   notebookUrl: string | null
 }
-export type Login = { host: string; port: number; user: string; command: string }
+export type Login = {
+  host: string
+  port: number
+  user: string
+  command: string
+  /** Whether the host is the SSH proxy, and not the machine. */
+  proxied: boolean
+}
 
-/** How SSH is had in a mode. In args mode whatever listens there is the image's own. */
-const ways: Record<LaunchMode, 'direct' | 'proxy' | null> = {
-  sshDirect: 'direct',
-  jupyterDirect: 'direct',
-  sshProxy: 'proxy',
-  jupyterProxy: 'proxy',
-  args: null,
+/** What listens in a mode. In args mode whatever listens is the image's own. */
+const services: Record<LaunchMode, { ssh: boolean; notebook: boolean; proxied: boolean }> = {
+  sshDirect: { ssh: true, notebook: false, proxied: false },
+  sshProxy: { ssh: true, notebook: false, proxied: true },
+  jupyterDirect: { ssh: true, notebook: true, proxied: false },
+  jupyterProxy: { ssh: true, notebook: true, proxied: true },
+  args: { ssh: false, notebook: false, proxied: false },
 }
 
 /** How an instance is reached now. Null unless it runs: before and after, nothing answers. */
 export function accessOf(instance: Instance): Access | null {
   const { status, destroyedAt, machine, portBindings } = instance
   if (status !== 'running' || destroyedAt) return null
-  return { host: machine.publicIp, ports: portBindings, ssh: loginOf(instance), notebookUrl: notebookUrlOf(instance) }
+  const ssh = loginOf(instance)
+  return { host: machine.publicIp, ports: portBindings, ssh, notebookUrl: notebookUrlOf(instance, ssh) }
 }
 
-function loginOf(instance: Instance): Login | null {
-  const { id, launch, machine, sshProxy } = instance
-  switch (ways[launch.mode]) {
-    case 'direct': {
-      const port = publicPortOf(instance, sshPort)
-      return port === undefined ? null : login({ host: machine.publicIp, port, user: 'root' })
-    }
-    case 'proxy': {
-      // The notebook listens inside alone, so whoever logs in takes it along.
-      const tunnel = launch.mode === 'jupyterProxy' ? `-L ${notebookPort}:127.0.0.1:${notebookPort} ` : ''
-      return sshProxy && login({ ...sshProxy, user: printId('Instance', id) }, tunnel)
-    }
-    case null:
-      return null
+/** A public port comes first, in every mode: it works whether or not there is a proxy. */
+function loginOf({ id, launch, machine, portBindings, sshProxy }: Instance): Login | null {
+  const { ssh, notebook, proxied } = services[launch.mode]
+  if (!ssh) return null
+  // A notebook without a public port listens inside alone, so the login brings it along.
+  const isInside = notebook && publicPortOf(portBindings, notebookPort) === undefined
+  const tunnel = isInside ? `-L ${notebookPort}:127.0.0.1:${notebookPort} ` : ''
+  const login = ({ host, port, user }: SshProxy & { user: string }, isProxy: boolean): Login => {
+    return { host, port, user, command: `ssh ${tunnel}-p ${port} ${user}@${host}`, proxied: isProxy }
   }
+  const port = publicPortOf(portBindings, sshPort)
+  if (port !== undefined) return login({ host: machine.publicIp, port, user: 'root' }, false)
+  return proxied && sshProxy ? login({ ...sshProxy, user: printId('Instance', id) }, true) : null
 }
 
-function login({ host, port, user }: Omit<Login, 'command'>, options = ''): Login {
-  return { host, port, user, command: `ssh ${options}-p ${port} ${user}@${host}` }
+function notebookUrlOf({ launch, machine, portBindings }: Instance, ssh: Login | null): string | null {
+  if (!services[launch.mode].notebook) return null
+  const port = publicPortOf(portBindings, notebookPort)
+  if (port !== undefined) return `http://${machine.publicIp}:${port}/`
+  return ssh && `http://127.0.0.1:${notebookPort}/`
 }
 
-function notebookUrlOf(instance: Instance): string | null {
-  const { launch, machine, sshProxy } = instance
-  switch (launch.mode) {
-    case 'jupyterDirect': {
-      const port = publicPortOf(instance, notebookPort)
-      return port === undefined ? null : `http://${machine.publicIp}:${port}/`
-    }
-    case 'jupyterProxy':
-      return sshProxy && `http://127.0.0.1:${notebookPort}/`
-    default:
-      return null
-  }
-}
-
-function publicPortOf({ portBindings }: Instance, inside: number): number | undefined {
-  return portBindings.find(({ containerPort, protocol }) => containerPort === inside && protocol === 'tcp')?.hostPort
+/** The public port that leads to a port inside. */
+export function publicPortOf(bindings: PortBinding[], inside: number): number | undefined {
+  return bindings.find(({ containerPort, protocol }) => containerPort === inside && protocol === 'tcp')?.hostPort
 }

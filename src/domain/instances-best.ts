@@ -3,6 +3,7 @@
 import { DomainError, type ErrorCode, type Issue, invalidInput } from './errors.ts'
 import type { RentalTerms, RentWish } from './instances-rent.ts'
 import type { Launch, LaunchWish } from './launch.ts'
+import type { Port } from './launch-env.ts'
 import type { RentalType } from './offers.ts'
 import type { Condition, OfferFilter } from './offers-filter.ts'
 import type { OrderKey } from './offers-order.ts'
@@ -55,7 +56,11 @@ export function attemptWish({ terms, launch, templateHash, policy }: BestWish, o
 }
 
 /** What is looked for: what the renter asked for, and can be rented on these terms with this launch. */
-export function searchOf({ filter, order, terms }: BestWish, launch: Launch, volumes: VolumeFacts[]) {
+export function searchOf(
+  { filter, order, terms }: BestWish,
+  { launch, ports }: { launch: Launch; ports: Port[] },
+  volumes: VolumeFacts[],
+) {
   const diskMb = launch.diskMb + newVolumesMb(launch.newVolumes)
   const [price, most] = terms.interruptible
     ? (['minimumBidPerHour', terms.bidNanos] as const)
@@ -67,6 +72,7 @@ export function searchOf({ filter, order, terms }: BestWish, launch: Launch, vol
     ...(most === undefined ? [] : [{ field: price, operator: 'lte', value: most } as const]),
     // A volume is on one machine for life.
     ...volumes.map(({ machineId }): Condition => ({ field: 'machineId', operator: 'eq', value: machineId })),
+    ...(ports.length > 0 ? [{ field: 'directPorts', operator: 'gte', value: ports.length } as const] : []),
     ...(launch.vm ? [{ field: 'vmsEnabled', operator: 'eq', value: true } as const] : []),
   ]
   const type = terms.interruptible ? ('interruptible' as const) : ('onDemand' as const)

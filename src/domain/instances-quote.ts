@@ -13,7 +13,7 @@ export type Forecast = Decision & {
 
 /** What a rental would be that is only asked about. Its GPUs are granted in thought, beside those who want them now. */
 export function foresee(
-  { launch, computeNanos, reasons, warnings }: Decision,
+  { launch, ports, computeNanos, reasons, warnings }: Decision,
   wish: RentWish,
   { listed }: RentFacts,
   claims: Claim[],
@@ -22,7 +22,7 @@ export function foresee(
   const rates = launch && listed ? storageRates(listed.machine, launch) : undefined
   const prices = { computeNanos, diskNanos: rates?.diskNanos, volumesNanos: rates?.volumesNanos }
   if (!listed || computeNanos === undefined || launch?.targetState === 'stopped') {
-    return { launch, ...prices, waits: false, reasons, warnings }
+    return { launch, ports, ...prices, waits: false, reasons, warnings }
   }
   const { firstGpu, numGpus } = listed.offer
   // The newest has the highest id.
@@ -32,5 +32,5 @@ export function foresee(
   const waits = !assign([...claims, claim]).includes(claim)
   const isGone = reasons.some(({ code }) => code === 'OFFER_UNAVAILABLE')
   const gone = waits && wish.cancelUnavailable && !isGone ? [offerUnavailable(wish)] : []
-  return { launch, ...prices, waits, reasons: [...reasons, ...gone], warnings }
+  return { launch, ports, ...prices, waits, reasons: [...reasons, ...gone], warnings }
 }

@@ -2,8 +2,9 @@ import { creditProblem } from './accounts.ts'
 import { DomainError, type Issue, invalidInput } from './errors.ts'
 import { bidTooLow, checkBid } from './instances-bid.ts'
 import { arrangementOf, type PolicyWish, policyIssues, policyWarnings } from './instances-policy-change.ts'
-import type { Launch, LaunchWish } from './launch.ts'
-import type { EnvVar } from './launch-env.ts'
+import { portsToBind, proxyWarnings } from './instances-ports.ts'
+import { type Launch, type LaunchWish, portIssues } from './launch.ts'
+import type { EnvVar, Port } from './launch-env.ts'
 import { settleLaunch } from './launch-merge.ts'
 import type { Machine } from './machines.ts'
 import { diskRate, printUsd } from './money.ts'
@@ -44,11 +45,15 @@ export type RentFacts = {
   availableNanos: bigint
   /** The offer with its machine, while it is on the market. */
   listed: { offer: RentedOffer; machine: Machine } | undefined
+  /** Whether the operator runs an SSH proxy. */
+  hasProxy: boolean
 }
 
 /** What a rental would be, as far as that can be said, and every reason against it. */
 export type Decision = {
   launch: Launch | undefined
+  /** The public ports that it is given. */
+  ports: Port[]
   /** What the GPUs cost per hour. */
   computeNanos: bigint | undefined
   /** None when it can be rented. What the renter can mend comes before what he can't. */
@@ -58,6 +63,7 @@ export type Decision = {
 
 export function decideRent(wish: RentWish, facts: RentFacts, at: Date): Decision {
   const { launch, issues } = settleLaunch(facts.template?.launch, wish.launch, facts.variables)
+  const ports = launch ? portsToBind(launch, facts.hasProxy) : []
   const open = facts.listed && isOpen(facts.listed, at) ? facts.listed : undefined
   const mounts = launch ? volumeProblems(facts.volumes, launch, open?.machine.id) : []
   const arranged = wish.policy ? policyIssues(arrangementOf(wish.policy), undefined, at) : []
@@ -69,7 +75,8 @@ export function decideRent(wish: RentWish, facts: RentFacts, at: Date): Decision
       ...issues,
       ...bidIssues(wish),
       ...arranged,
-      ...lacksOf(open?.machine, launch),
+      ...portIssues(ports),
+      ...lacksOf(open?.machine, launch, ports),
       ...misplaced,
     ]),
     // Before what its own instance did to a volume: who repeats a request is told that the offer was his.
@@ -79,8 +86,11 @@ export function decideRent(wish: RentWish, facts: RentFacts, at: Date): Decision
     ...(open ? priceReasons(wish, open, launch) : []),
   ]
   const computeNanos = wish.terms.interruptible ? wish.terms.bidNanos : facts.listed?.offer.computeNanos
-  const warnings = [...(launch ? keyWarnings(launch, facts) : []), ...(open ? lateWarnings(wish, open) : [])]
-  return { launch, computeNanos, reasons, warnings }
+  const warnings = [
+    ...(launch ? [...proxyWarnings(launch, facts.hasProxy), ...keyWarnings(launch, facts)] : []),
+    ...(open ? lateWarnings(wish, open) : []),
+  ]
+  return { launch, ports, computeNanos, reasons, warnings }
 }
 
 type Listed = NonNullable<RentFacts['listed']>
@@ -159,7 +169,7 @@ export function rateOf(machine: Machine, launch: Launch, computeNanos: bigint): 
 }
 
 /** What the machine lacks for this launch, as far as both are known. */
-export function lacksOf(machine: Machine | undefined, launch: Launch | undefined): Issue[] {
+export function lacksOf(machine: Machine | undefined, launch: Launch | undefined, ports: Port[]): Issue[] {
   if (!machine || !launch) return []
   const issues: Issue[] = []
   const free = machine.freeDiskMb
@@ -169,8 +179,9 @@ export function lacksOf(machine: Machine | undefined, launch: Launch | undefined
     const left = (free - launch.diskMb) / 1000
     issues.push({ path: 'newVolumes', message: `must have at most ${left} GB in all, what this machine has free.` })
   }
-  if (launch.ports.length > machine.freePorts) {
-    issues.push({ path: 'ports', message: `must be at most ${machine.freePorts}, what this machine has free.` })
+  if (ports.length > machine.freePorts) {
+    const message = `must be at most ${machine.freePorts}, what this machine has free, not ${ports.length} with those for SSH and the notebook.`
+    issues.push({ path: 'ports', message })
   }
   if (launch.vm && !machine.vmsEnabled) issues.push({ path: 'vm', message: 'is not offered by this machine.' })
   return issues

@@ -102,10 +102,7 @@ export function checkLaunch(
   issues.push(...Object.entries(problems).flatMap(([path, message]) => (message ? [{ path, message }] : [])))
   issues.push(...checkEnvironment({ env, ports: wishedPorts, hostname: hostname ?? undefined, volumes }))
   issues.push(...mountIssues({ volumes, newVolumes }))
-  if (ports.length > maxPorts) {
-    const message = `must have at most ${maxPorts} ports, with those of the mode, not ${ports.length}.`
-    issues.push({ path: 'ports', message })
-  }
+  issues.push(...portIssues(ports))
   const diskMb = diskMbOf(diskGb)
   if (issues.length > 0 || diskMb === undefined) return { launch: undefined, issues }
 
@@ -115,7 +112,12 @@ export function checkLaunch(
   return { launch, issues: [] }
 }
 
-/** Ports that the mode needs, in the container. Through the proxy none is needed. */
+export function portIssues({ length }: Port[]): Issue[] {
+  const message = `must have at most ${maxPorts} ports, with those of the mode, not ${length}.`
+  return length > maxPorts ? [{ path: 'ports', message }] : []
+}
+
+/** Ports that the mode needs, in the container. Through a proxy it needs none. */
 export function provisionedPorts(mode: LaunchMode): number[] {
   return { sshDirect: [22], jupyterDirect: [8080, 22], sshProxy: [], jupyterProxy: [], args: [] }[mode]
 }

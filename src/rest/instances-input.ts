@@ -47,7 +47,9 @@ export const rentBody = z
     runtype: z
       .enum([...modes.keys()])
       .optional()
-      .describe('The launch mode; ssh_proxy when absent.'),
+      .describe(
+        'The launch mode; ssh_proxy when absent. Without an SSH proxy, the proxy modes get public ports instead.',
+      ),
     target_state: state('Whether it is to run at once; running when absent.'),
     price: amount('A bid for the GPUs in $/h, which makes the rental interruptible. On demand when absent.'),
     env: z

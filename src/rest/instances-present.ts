@@ -1,5 +1,5 @@
 import { type Instance, isFinal, type PortBinding } from '../domain/instances.ts'
-import { accessOf } from '../domain/instances-access.ts'
+import { accessOf, type Login } from '../domain/instances-access.ts'
 import { shownStatusOf } from '../domain/instances-search.ts'
 import type { LaunchMode } from '../domain/launch.ts'
 import { printPort } from '../domain/launch-env.ts'
@@ -70,7 +70,7 @@ export function instanceRow(instance: Instance): InstanceRow {
     ports: access ? portsRow(portBindings) : {},
     local_ipaddrs: '',
     ssh_host: access?.ssh?.host ?? null,
-    ssh_port: access?.ssh ? access.ssh.port - beforeSsh(launch.mode) : null,
+    ssh_port: access?.ssh ? access.ssh.port - beforeSsh(launch.mode, access.ssh) : null,
     ssh_user: access?.ssh?.user ?? null,
     ssh_idx: '',
     machine_dir_ssh_port: -1,
@@ -111,9 +111,9 @@ function messageOf(instance: Instance): string {
   )
 }
 
-/** Clients of this API add one to the port where notebooks go through a proxy: there, the notebook comes first. */
-function beforeSsh(mode: LaunchMode): number {
-  return mode === 'jupyterProxy' ? 1 : 0
+/** Clients of this API add one to the proxy's port in notebook modes: there, the notebook comes first. */
+function beforeSsh(mode: LaunchMode, { proxied }: Login): number {
+  return mode === 'jupyterProxy' && proxied ? 1 : 0
 }
 
 /** By port inside, as docker prints them. */

@@ -63,12 +63,12 @@ export const instanceRowSchema = z
       .describe('By port inside, such as "22/tcp": where it is reached while it runs.'),
     local_ipaddrs: text('Addresses inside its machine.'),
     ssh_host: optionalText(
-      'Where SSH answers while it runs: its machine or, in the modes through a proxy, that; null where there is none.',
+      'Where SSH answers while it runs: its machine or, without a public port for SSH, the proxy; null where there is none.',
     ),
     ssh_port: z
       .int()
       .nullable()
-      .describe('The port for that. In the mode jupyter_proxy one less: clients add one there.'),
+      .describe('The port for that. At a proxy, in the mode jupyter_proxy, one less: clients add one there.'),
     ssh_user: optionalText('Whom to log in as: "root" or, at a proxy, "ins_" and the id.'),
     ssh_idx: text('Always "".'),
     machine_dir_ssh_port: integer('Always -1.'),

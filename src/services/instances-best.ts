@@ -25,7 +25,7 @@ export type BestRental = Rental & { attempts: Attempt[] }
 type BestResult = RentResult & { attempts: { offerId: string; code: Attempt['code'] }[] }
 
 export function bestServices(deps: Deps) {
-  const { database, secrets } = deps
+  const { database } = deps
   const { search } = offerServices(deps)
 
   return {
@@ -76,12 +76,12 @@ export function bestServices(deps: Deps) {
     // No offer has this id: what is decided is everything but the offer.
     const any = attemptWish(wish, 0n)
     const { facts, at } = await transaction(database, async tx => {
-      return { facts: await factsOf(tx, secrets, actor, any, { lock: false }), at: tx.at }
+      return { facts: await factsOf(tx, deps, actor, any, { lock: false }), at: tx.at }
     })
-    const { launch, reasons } = decideRent(any, facts, at)
+    const { launch, ports, reasons } = decideRent(any, facts, at)
     const reason = reasons.find(({ code }) => code !== 'OFFER_UNAVAILABLE')
     if (reason || !launch) throw reason ?? new Error('A launch without a fault is whole.')
-    return searchOf(wish, launch, facts.volumes)
+    return searchOf(wish, { launch, ports }, facts.volumes)
   }
 
   async function bestOf(actor: Actor, { attempts, ...result }: BestResult, replayed: boolean): Promise<BestRental> {

@@ -15,7 +15,7 @@ import { unavailableOffer } from './offers-unavailable.ts'
 export type Quote = Forecast & { runwaySeconds: number | null }
 
 export function quoteServices(deps: Deps) {
-  const { database, secrets } = deps
+  const { database } = deps
 
   return {
     /** What renting would come to now, and everything that stands against it. Nothing is done, and nothing is held. */
@@ -23,7 +23,7 @@ export function quoteServices(deps: Deps) {
       authorise(actor, 'instances.quote', { offerId: Number(wish.offerId) })
       const decision = await transaction(database, async tx => {
         const { at } = tx
-        const facts = await factsOf(tx, secrets, actor, wish, { lock: false })
+        const facts = await factsOf(tx, deps, actor, wish, { lock: false })
         const claims = facts.listed ? await claimsOn(tx, [facts.listed.machine.id]) : []
         const forecast = foresee(decideRent(wish, facts, at), wish, facts, claims, at)
         const { launch, computeNanos } = forecast

@@ -7,9 +7,9 @@ import { standingOf } from '../domain/billing.ts'
 import type { RentedOffer, RentFacts, RentWish } from '../domain/instances-rent.ts'
 import { authorise } from './authorise.ts'
 import { type AccountBalance, readBalance } from './billing-balance.ts'
+import type { Deps } from './deps.ts'
 import { lockMachine, readMachine } from './market.ts'
 import { secretVariablesOf } from './secret-variables.ts'
-import type { Secrets } from './secrets.ts'
 import { templateFor } from './templates-rent.ts'
 import { volumesFor } from './volumes-rent.ts'
 
@@ -20,7 +20,7 @@ type LoadedFacts = RentFacts & { template: Awaited<ReturnType<typeof templateFor
 /** Everything that decides a rental. With `lock`, nobody changes the machine, its offers or the volumes meanwhile. */
 export async function factsOf(
   tx: Transaction,
-  secrets: Secrets,
+  { secrets, sshProxy }: Pick<Deps, 'secrets' | 'sshProxy'>,
   actor: Actor,
   { offerId, templateHash, launch }: RentWish,
   { lock }: { lock: boolean },
@@ -35,7 +35,7 @@ export async function factsOf(
   }
   const volumeIds = (launch.environment?.volumes ?? []).map(({ volumeId }) => volumeId)
   const volumes = volumeIds.length === 0 ? [] : await volumesFor(tx, actor, volumeIds, { lock })
-  return { template, variables, ...renter, listed, volumes }
+  return { template, variables, ...renter, listed, volumes, hasProxy: sshProxy !== null }
 }
 
 async function renterOf(tx: Transaction, { accountId }: Actor) {

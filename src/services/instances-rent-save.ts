@@ -9,7 +9,7 @@ import { arrangementOf, changedParts, policyFacts } from '../domain/instances-po
 import { choosePorts } from '../domain/instances-ports.ts'
 import type { RentedOffer, RentWish } from '../domain/instances-rent.ts'
 import type { Launch } from '../domain/launch.ts'
-import { partSecrets } from '../domain/launch-env.ts'
+import { type Port, partSecrets } from '../domain/launch-env.ts'
 import type { Machine } from '../domain/machines.ts'
 import { diskRate } from '../domain/money.ts'
 import { newVolumesMb } from '../domain/volumes-mount.ts'
@@ -27,6 +27,8 @@ type Agreement = {
   wish: RentWish
   template: { id: number; hash: string } | undefined
   launch: Launch
+  /** The public ports that it is given. */
+  ports: Port[]
   offer: RentedOffer
   machine: Machine
   computeNanos: bigint
@@ -44,10 +46,10 @@ export async function saveRental(
   agreement: Agreement,
   at: Date,
 ): Promise<{ instanceId: bigint; volumeIds: bigint[]; left: Machine }> {
-  const { launch, offer, machine } = agreement
+  const { offer, machine, launch } = agreement
   await useUp(tx, offer.id, at)
   const instanceId = await insert(tx, secrets, actor, agreement, at)
-  const left = await takeRoom(tx, machine, instanceId, launch)
+  const left = await takeRoom(tx, instanceId, agreement)
   const made = launch.newVolumes.length > 0 ? await makeVolumes(tx, actor, machine, launch.newVolumes, at) : []
   const mounts = [...launch.volumes, ...made]
   const instance = { id: instanceId, machineId: machine.id, accountId: actor.accountId }
@@ -106,9 +108,8 @@ async function insert(
 }
 
 /** Disk and public ports are the instance's until its container is gone; volumes stay until they are deleted. */
-async function takeRoom(tx: Transaction, machine: Machine, instanceId: bigint, launch: Launch): Promise<Machine> {
-  const { diskMb, ports } = launch
-  const taken = { diskMb: -(diskMb + newVolumesMb(launch.newVolumes)), ports: -ports.length }
+async function takeRoom(tx: Transaction, instanceId: bigint, { machine, launch, ports }: Agreement): Promise<Machine> {
+  const taken = { diskMb: -(launch.diskMb + newVolumesMb(launch.newVolumes)), ports: -ports.length }
   const left = await changeRoom(tx, machine, taken)
   if (ports.length === 0) return left
   const bound = await tx.rows(sql`SELECT host_port FROM port_bindings WHERE machine_id = ${machine.id}`)

@@ -67,22 +67,22 @@ export type RentResult = { instanceId: string; warnings: string[] }
 /** Rents in a transaction of the caller's, or throws the first reason against it. */
 export async function rentIn(
   tx: Transaction,
-  { secrets }: Deps,
+  deps: Deps,
   actor: Actor,
   { wish, idempotencyKey }: { wish: RentWish; idempotencyKey: Request['idempotencyKey'] },
 ): Promise<RentResult> {
-  const facts = await factsOf(tx, secrets, actor, wish, { lock: true })
+  const facts = await factsOf(tx, deps, actor, wish, { lock: true })
   // From here on the machine is locked.
   const { at } = tx
-  const { launch, computeNanos, reasons, warnings } = decideRent(wish, facts, at)
+  const { launch, ports, computeNanos, reasons, warnings } = decideRent(wish, facts, at)
   const [reason] = reasons
   if (reason?.code === 'OFFER_UNAVAILABLE') throw new OfferGone(launch?.diskMb)
   if (reason) throw reason
   const { listed, template } = facts
   if (!launch || !listed || computeNanos === undefined)
     throw new Error('A rental without a reason against it is whole.')
-  const agreement = { wish, template, launch, ...listed, computeNanos, idempotencyKey: idempotencyKey ?? null }
-  const { instanceId, volumeIds, left } = await saveRental(tx, secrets, actor, agreement, at)
+  const agreement = { wish, template, launch, ports, ...listed, computeNanos, idempotencyKey: idempotencyKey ?? null }
+  const { instanceId, volumeIds, left } = await saveRental(tx, deps.secrets, actor, agreement, at)
   const granted = await settleMarket(tx, left, at)
   // Its offer may have been rentable because the market has not followed a wish of another yet.
   const waits = launch.targetState === 'running' && granted.every(claim => claim.instanceId !== instanceId)

@@ -4,6 +4,7 @@ import type { Database } from '../database/client.ts'
 import { Prisma } from '../database/generated/client.ts'
 import type { ContainerSpec } from '../domain/containers.ts'
 import type { LaunchConfig, PortBinding } from '../domain/instances.ts'
+import { servedMode } from '../domain/instances-ports.ts'
 import { joinSecrets } from '../domain/launch-env.ts'
 import type { Registry } from '../domain/registry.ts'
 import { instanceApiKey } from './api-keys-identity.ts'
@@ -39,7 +40,7 @@ export async function specOf(database: Database, secrets: Secrets, instanceId: b
     machineId,
     gpus,
     diskMb,
-    launch: { ...config, env: joinSecrets(config.env, values) },
+    launch: { ...config, mode: servedMode(config.mode, ports ?? []), env: joinSecrets(config.env, values) },
     ports: ports ?? [],
     volumes: (attached ?? []).map(({ volumeId, mountPath }) => ({ volumeId: BigInt(volumeId), mountPath })),
     registry: openJson<Registry>(secrets, login) ?? undefined,

@@ -9,12 +9,14 @@ import { subscribeSse } from '../support/streams.ts'
 let plain: TestApp
 let proxied: TestApp
 let rentals: Rentals
+let throughProxy: Rentals
 let key: string
 
 beforeAll(async () => {
   plain = await startApp()
   proxied = await startApp({ beside: plain, sshProxy: { host: 'ssh.example.com', port: 2222 } })
   rentals = rentalsOf(plain)
+  throughProxy = rentalsOf(proxied)
   key = await plain.newKey(null, someCredit)
 })
 
@@ -57,7 +59,7 @@ describe('a running instance', () => {
   })
 
   it('in ssh_proxy is logged in to at the proxy, by its id', async () => {
-    const id = await rentals.rentTo(key, 'running', { runtype: 'ssh_proxy' })
+    const id = await throughProxy.rentTo(key, 'running', { runtype: 'ssh_proxy' })
     expect(await connectionOf(proxied, id)).toEqual({
       ...{ host: address, ports: [], ...proxyLogin(id), notebookUrl: null },
       sshCommand: `ssh -p 2222 ins_${id}@ssh.example.com`,
@@ -65,15 +67,91 @@ describe('a running instance', () => {
   })
 
   it('in jupyter_proxy has its notebook on the computer that logs in', async () => {
-    const id = await rentals.rentTo(key, 'running', { runtype: 'jupyter_proxy' })
+    const id = await throughProxy.rentTo(key, 'running', { runtype: 'jupyter_proxy' })
     expect(await connectionOf(proxied, id)).toEqual({
       ...{ host: address, ports: [], ...proxyLogin(id), notebookUrl: 'http://127.0.0.1:8080/' },
       sshCommand: `ssh -L 8080:127.0.0.1:8080 -p 2222 ins_${id}@ssh.example.com`,
     })
   })
 
-  it.each(['ssh_proxy', 'jupyter_proxy'])('in %s is not reached where there is no proxy', async runtype => {
-    const id = await rentals.rentTo(key, 'running', { runtype })
+  describe('rented where there is no proxy', () => {
+    it.each([
+      ['ssh_proxy', { runtype: 'ssh_proxy' }, 'SSH_PROXY', [22]],
+      ['no runtype', {}, 'SSH_PROXY', [22]],
+      ['ssh', { runtype: 'ssh' }, 'SSH_PROXY', [22]],
+      ['jupyter_proxy', { runtype: 'jupyter_proxy' }, 'JUPYTER_PROXY', [22, 8080]],
+      ['jupyter', { runtype: 'jupyter' }, 'JUPYTER_PROXY', [22, 8080]],
+    ])('with %s is reached on public ports, over REST and GraphQL, also when a proxy is set later', async (...row) => {
+      const [, body, mode, inside] = row
+      const id = await rentals.rentTo(key, 'running', body)
+      for (const app of [plain, proxied]) {
+        const { ports, ...connection } = await connectionOf(app, id)
+        expect(ports.map((port: { containerPort: number }) => port.containerPort)).toEqual(inside)
+        const [ssh, notebook] = ports.map((port: { hostPort: number }) => port.hostPort)
+        expect(connection).toEqual({
+          ...{ host: address, sshHost: address, sshPort: ssh, sshUser: 'root' },
+          sshCommand: `ssh -p ${ssh} root@${address}`,
+          notebookUrl: notebook ? `http://${address}:${notebook}/` : null,
+        })
+        const { body: read } = await app.rest(key, 'GET', `/instances/${id}/`)
+        expect(read.instances).toMatchObject({ image_runtype: mode.toLowerCase(), ssh_host: address, ssh_port: ssh })
+        const { data } = await app.graphql(key, `{ instance(id: ${id}) { launch { mode } } }`)
+        expect(data.instance.launch.mode).toBe(mode)
+      }
+    })
+
+    it('says in its log that it listens on the ports it has', async () => {
+      const id = await rentals.rentTo(key, 'running', { runtype: 'jupyter' })
+      const { data } = await plain.graphql(key, `{ instance(id: ${id}) { logs(tail: 20) { line } } }`)
+      expect(data.instance.logs.map(({ line }: { line: string }) => line)).toContain(
+        'The notebook listens on port 8080, SSH on port 22',
+      )
+    })
+
+    it('is refused on a machine without a free port, over both faces and in a quote, and is not where a proxy is', async () => {
+      const noPort = { firstPort: 20_000, lastPort: 20_000 }
+      const offer = await rentals.newOffer({ ...noPort, numGpus: 2 })
+      const [half] = (await plain.sql(
+        `SELECT id FROM offers WHERE num_gpus = 1 AND machine_id = (SELECT machine_id FROM offers WHERE id = ${offer}) ORDER BY id`,
+      )) as { id: string }[]
+      const taken = await plain.rest(key, 'PUT', `/asks/${half?.id}/`, { image: 'ubuntu' })
+      expect(taken.status).toBe(200)
+      const [left] = (await plain.sql(
+        `SELECT id FROM offers WHERE withdrawn_at IS NULL AND rentable AND machine_id = (SELECT machine_id FROM offers WHERE id = ${offer})`,
+      )) as { id: string }[]
+      const wish = `input: { offerId: "${left?.id}", spec: { source: { image: "ubuntu" } } }`
+      const refusal = { issues: [{ path: 'spec.ports', message: expect.stringContaining('at most 0') }] }
+      const quote = `{ rentQuote(${wish}) { rentable warnings blockers { ... on InvalidInputError { issues { path message } } } } }`
+      const quoted = (await plain.graphql(key, quote)).data.rentQuote
+      expect(quoted).toMatchObject({ rentable: false, blockers: [refusal] })
+      expect(quoted.warnings).toContainEqual(expect.stringContaining('no SSH proxy'))
+      const rent = `mutation { rentInstance(${wish}) { ... on InvalidInputError { issues { path message } } } }`
+      expect((await plain.graphql(key, rent)).data.rentInstance).toEqual(refusal)
+      const rest = await plain.rest(key, 'PUT', `/asks/${left?.id}/`, { image: 'ubuntu' })
+      expect(rest).toMatchObject({
+        status: 400,
+        body: { error: 'invalid_args', msg: expect.stringContaining('at most 0') },
+      })
+      expect((await proxied.graphql(key, quote)).data.rentQuote).toMatchObject({ rentable: true, blockers: [] })
+    })
+
+    it('is warned of in the answer and in the quote, and not where a proxy is', async () => {
+      const wishOf = (offer: number) => `input: { offerId: "${offer}", spec: { source: { image: "ubuntu" } } }`
+      const isWarned = async (app: TestApp) => {
+        const wish = wishOf(await rentals.newOffer())
+        const { rentQuote } = (await app.graphql(key, `{ rentQuote(${wish}) { warnings } }`)).data
+        const query = `mutation { rentInstance(${wish}) { ... on RentInstanceSuccess { warnings } } }`
+        const { rentInstance } = (await app.graphql(key, query)).data
+        return [rentQuote, rentInstance].map(({ warnings }) => warnings.join().includes('no SSH proxy'))
+      }
+      expect(await isWarned(plain)).toEqual([true, true])
+      expect(await isWarned(proxied)).toEqual([false, false])
+    })
+  })
+
+  it('keeps its way through the proxy, and has none where the proxy is taken away', async () => {
+    const id = await throughProxy.rentTo(key, 'running', { runtype: 'ssh_proxy' })
+    expect(await connectionOf(proxied, id)).toMatchObject(proxyLogin(id))
     expect(await connectionOf(plain, id)).toEqual({ host: address, ports: [], ...nowhere })
   })
 
@@ -86,14 +164,17 @@ describe('a running instance', () => {
 })
 
 it.each([
-  ['ssh_direct', 0],
-  ['ssh_proxy', 0],
-  ['jupyter_direct', 0],
+  ['ssh_direct', 'without a proxy', 0],
+  ['ssh_proxy', 'without a proxy', 0],
+  ['ssh_proxy', 'with a proxy', 0],
+  ['jupyter_direct', 'with a proxy', 0],
+  ['jupyter_proxy', 'without a proxy', 0],
   // Clients of that face add one to it.
-  ['jupyter_proxy', 1],
-  ['args', 0],
-])('in %s a row says the same as GraphQL', async (runtype, before) => {
-  const id = await rentals.rentTo(key, 'running', { runtype, env: { '-p 53:53/udp': '1' } })
+  ['jupyter_proxy', 'with a proxy', 1],
+  ['args', 'without a proxy', 0],
+])('in %s, rented %s, a row says the same as GraphQL', async (runtype, where, before) => {
+  const renting = where === 'with a proxy' ? throughProxy : rentals
+  const id = await renting.rentTo(key, 'running', { runtype, env: { '-p 53:53/udp': '1' } })
   for (const app of [plain, proxied]) {
     const connection = await connectionOf(app, id)
     const { body } = await app.rest(key, 'GET', `/instances/${id}/`)

@@ -99,15 +99,10 @@ describe('the best offer', () => {
     expect(await best({ terms })).toMatchObject({ code: 'NO_OFFER_RENTED' })
   })
 
-  it('is the next one when a machine lacks something that the search does not know', async () => {
-    const [first, second] = await market(priced(0.2, { firstPort: 20_000, lastPort: 20_000 }), priced(0.3))
+  it('is one of a machine that has the public ports which are wanted', async () => {
+    const [, second] = await market(priced(0.2, { firstPort: 20_000, lastPort: 20_000 }), priced(0.3))
     const spec = { source: { image: 'ubuntu' }, ports: [{ containerPort: 80 }, { containerPort: 81 }] }
-    expect(await best({ spec })).toMatchObject({
-      attempts: [
-        { offerId: first, failure: 'INVALID_INPUT' },
-        { offerId: second, failure: null },
-      ],
-    })
+    expect(await best({ spec })).toMatchObject({ attempts: [{ offerId: second, failure: null }] })
   })
 
   it('is one of a machine with virtual machines where one is wanted', async () => {
@@ -237,4 +232,10 @@ describe('no offer is tried', () => {
       expect(errors?.[0]?.extensions['code']).toBe('FORBIDDEN')
     }
   })
+})
+
+it('does not try a machine that lacks the public ports which the launch needs', async () => {
+  const [, dear] = await market(priced(0.1, { lastPort: 20_000 }), priced(0.2))
+  const rented = await best({ spec: { source: { image: 'ubuntu' }, mode: { jupyter: {} } } })
+  expect(rented).toMatchObject({ attempts: [{ offerId: dear, failure: null }], instance: { offer: { id: dear } } })
 })

@@ -34,7 +34,7 @@ describe('what is read', () => {
         expect(errors).toBeUndefined()
         found = data.instances.nodes
       })
-      expect(found.map(({ connection }) => connection.ports.length)).toEqual(Array(rows).fill(1))
+      expect(found.map(({ connection }) => connection.ports.length)).toEqual(Array(rows).fill(2))
       expect(found.every(({ minimumBidPerHour }) => minimumBidPerHour === '0.2')).toBe(true)
       return statements.length
     }

@@ -92,13 +92,15 @@ describe('a launch', () => {
   })
 
   it('tries as many offers as the limit of the search says, and no more', async () => {
-    // Without room for a second port, which a search does not know.
-    const [, second] = await marketOf({ ...priced(0.2), firstPort: 20_000, lastPort: 20_000 }, priced(0.3))
-    const ports = { env: { '-p 80:80': '1', '-p 81:81': '1' } }
+    const [first, second] = await market(0.2, 0.3)
+    // Its host asks for more than the market shows yet.
+    await app.sql(`UPDATE machines SET min_bid_gpu_nanos = 200000000
+      WHERE id = (SELECT machine_id FROM offers WHERE id = ${first})`)
+    const bid = { price: 0.18 }
     const before = await instancesOf()
-    const { status, body } = await launch(here({ limit: 1 }), ports)
+    const { status, body } = await launch(here({ type: 'bid', limit: 1 }), bid)
     expect([status, body.error, await instancesOf()]).toEqual([404, 'no_such_ask', before])
-    const { body: rented } = await launch(here({ limit: 2 }), ports)
+    const { body: rented } = await launch(here({ type: 'bid', limit: 2 }), bid)
     expect(await offerOf(rented.new_contract)).toBe(second)
   })
 

@@ -129,7 +129,7 @@ describe('a machine that does not answer', () => {
     await unplug()
     await destroy(id)
     await pass(20 * minute)
-    const kept = { holder_id: null, occupant_id: String(id), free_disk_mb: 892_000, free_ports: 98 }
+    const kept = { holder_id: null, occupant_id: String(id), free_disk_mb: 892_000, free_ports: 97 }
     expect(await machine()).toMatchObject({ ...kept, suspended: true, rentable: false })
     expect(await read(id)).toMatchObject({ removed_at: null })
     await plug()

@@ -152,7 +152,7 @@ it('waits for nobody who holds the machine or a volume', async () => {
 it('warns of an instance that nobody can log in to', async () => {
   const offer = await rentals.newOffer()
   const { warnings } = await ask(key, 'rentQuote', offer)
-  expect(warnings).toEqual([expect.stringContaining('no SSH key')])
+  expect(warnings).toEqual([expect.stringContaining('no SSH proxy'), expect.stringContaining('no SSH key')])
   expect((await ask(key, 'rentInstance', offer)).warnings).toEqual(warnings)
 })
 
@@ -167,9 +167,9 @@ it('counts no SSH key that was deleted', async () => {
   const register = `mutation { registerSshKey(input: { publicKey: "${aPublicKey('quoted')}" }) {
     ... on RegisterSshKeySuccess { sshKey { id } } } }`
   const { id } = (await app.graphql(renter, register)).data.registerSshKey.sshKey
-  expect(await keyed()).toEqual([0])
+  expect(await keyed()).toEqual([1])
   await app.graphql(renter, `mutation { deleteSshKey(input: { id: "${id}" }) { __typename } }`)
-  expect(await keyed()).toEqual([1, 'SSH_KEY_REQUIRED'])
+  expect(await keyed()).toEqual([2, 'SSH_KEY_REQUIRED'])
 })
 
 it('needs instance_read, and tells nobody of what is not his', async () => {

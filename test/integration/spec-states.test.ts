@@ -19,7 +19,17 @@ afterAll(() => app.close())
 const put = (id: number, body: object) => app.rest(key, 'PUT', `/instances/${id}/`, body)
 const statusOf = async (id: number) => (await rentals.read(key, id)).actual_status
 
-describe('Runtype', () => {
+describe('Runtype, where there is an SSH proxy', () => {
+  let proxied: TestApp
+  let behindProxy: Rentals
+
+  beforeAll(async () => {
+    proxied = await startApp({ beside: app, sshProxy: { host: 'ssh.example.com', port: 2222 } })
+    behindProxy = rentalsOf(proxied)
+  })
+
+  afterAll(() => proxied.close())
+
   it.each([
     ['ssh_direct', ['22/tcp'], 'ssh_direct'],
     ['ssh_proxy', [], 'ssh_proxy'],
@@ -29,6 +39,18 @@ describe('Runtype', () => {
     ['jupyter', [], 'jupyter_proxy'],
     ['args', [], 'args'],
   ])('%s provisions the ports %j, and is shown as %s', async (runtype, ports, shown) => {
+    const row = await behindProxy.read(key, await behindProxy.rentTo(key, 'running', { runtype }))
+    expect([Object.keys(row.ports).sort(), row.image_runtype]).toEqual([ports, shown])
+  })
+})
+
+describe('Runtype', () => {
+  it.each([
+    ['ssh_proxy', ['22/tcp'], 'ssh_proxy'],
+    ['ssh', ['22/tcp'], 'ssh_proxy'],
+    ['jupyter_proxy', ['22/tcp', '8080/tcp'], 'jupyter_proxy'],
+    ['jupyter', ['22/tcp', '8080/tcp'], 'jupyter_proxy'],
+  ])('%s provisions the ports %j without an SSH proxy, and is shown as %s', async (runtype, ports, shown) => {
     const row = await rentals.read(key, await rentals.rentTo(key, 'running', { runtype }))
     expect([Object.keys(row.ports).sort(), row.image_runtype]).toEqual([ports, shown])
   })

@@ -12,6 +12,7 @@ const offer = {
 const facts: RentFacts = {
   ...{ template: undefined, variables: [], sshKeys: 1, volumes: [], availableNanos: 1n },
   listed: { offer, machine: aListedMachine() },
+  hasProxy: true,
 }
 const wish: RentWish = {
   ...{ offerId: 1n, terms: { interruptible: true, bidNanos: 300_000_000n } },

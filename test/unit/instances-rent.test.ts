@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { decideRent, lacksOf, type RentFacts, type RentWish } from '../../src/domain/instances-rent.ts'
 import { checkLaunch, type Launch, type LaunchWish } from '../../src/domain/launch.ts'
+import { emptyEnvironment } from '../../src/domain/launch-env.ts'
 import { aListedMachine } from '../support/claims.ts'
 
 function aLaunch(facts: Partial<Launch>): Launch {
@@ -15,7 +16,8 @@ const made = (...sizes: number[]) => sizes.map((sizeGb, index) => ({ name: undef
 
 describe('what a machine lacks for a launch', () => {
   const machine = { ...aListedMachine(), freeDiskMb: 20_500, freePorts: 3 }
-  const pathsOf = (facts: Partial<Launch>) => lacksOf(machine, aLaunch(facts)).map(({ path }) => path)
+  const lackedBy = (launch: Launch) => lacksOf(machine, launch, launch.ports)
+  const pathsOf = (facts: Partial<Launch>) => lackedBy(aLaunch(facts)).map(({ path }) => path)
 
   it.each<[string, Partial<Launch>, Partial<Launch>]>([
     ['ports', { ports: portsUpTo(3) }, { ports: portsUpTo(4) }],
@@ -35,18 +37,18 @@ describe('what a machine lacks for a launch', () => {
   })
 
   it('is said with what is left for volumes beside the disk', () => {
-    expect(lacksOf(machine, aLaunch({ diskMb: 15_250, newVolumes: made(5.251) }))).toEqual([
+    expect(lackedBy(aLaunch({ diskMb: 15_250, newVolumes: made(5.251) }))).toEqual([
       { path: 'newVolumes', message: 'must have at most 5.25 GB in all, what this machine has free.' },
     ])
   })
 
   it('is a virtual machine where none is offered', () => {
     expect(pathsOf({ vm: true })).toEqual(['vm'])
-    expect(lacksOf({ ...machine, vmsEnabled: true }, aLaunch({ vm: true }))).toEqual([])
+    expect(lacksOf({ ...machine, vmsEnabled: true }, aLaunch({ vm: true }), [])).toEqual([])
   })
 
   it('is no port where none is free and none is wanted', () => {
-    expect(lacksOf({ ...machine, freePorts: 0 }, aLaunch({ ports: [] }))).toEqual([])
+    expect(lacksOf({ ...machine, freePorts: 0 }, aLaunch({ ports: [] }), [])).toEqual([])
   })
 })
 
@@ -58,6 +60,7 @@ describe('a renter without an SSH key', () => {
     volumes: [],
     availableNanos: 1n,
     listed: undefined,
+    hasProxy: true,
   }
   const told = (launch: Partial<LaunchWish>, sshKeys = 0) => {
     const wish: RentWish = {
@@ -77,5 +80,36 @@ describe('a renter without an SSH key', () => {
   ])('%s', (_what, launch, warnings, refused) => {
     expect(told(launch)).toEqual({ warnings, refused })
     expect(told(launch, 1)).toEqual({ warnings: 0, refused: false })
+  })
+})
+
+describe('a rental where there is no SSH proxy', () => {
+  const facts: RentFacts = {
+    ...{ template: undefined, variables: [], sshKeys: 1, volumes: [], availableNanos: 1n },
+    ...{ listed: undefined, hasProxy: false },
+  }
+  const decided = (launch: Partial<LaunchWish>) => {
+    const terms = { interruptible: false } as const
+    const wish: RentWish = { offerId: 1n, terms, launch: { image: 'ubuntu', ...launch }, cancelUnavailable: false }
+    return decideRent(wish, facts, new Date(0))
+  }
+
+  it('keeps the mode that was asked for, gets a public port for SSH, and is warned', () => {
+    const { launch, ports, warnings } = decided({})
+    expect([launch?.mode, launch?.ports]).toEqual(['sshProxy', []])
+    expect(ports).toEqual([{ hostPort: 22, containerPort: 22, protocol: 'tcp' }])
+    expect(warnings).toEqual(['This service has no SSH proxy: SSH gets a public port of the machine instead.'])
+  })
+
+  it('is refused where that is more ports than an instance may have', () => {
+    const ports = portsUpTo(164).slice(100)
+    const issuesOf = (asked: typeof ports) =>
+      decided({ environment: { ...emptyEnvironment(), ports: asked } }).reasons.flatMap(
+        reason => reason.details.issues ?? [],
+      )
+    expect(issuesOf(ports)).toEqual([
+      { path: 'ports', message: 'must have at most 64 ports, with those of the mode, not 65.' },
+    ])
+    expect(issuesOf(ports.slice(1))).toEqual([])
   })
 })

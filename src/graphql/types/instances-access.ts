@@ -12,7 +12,7 @@ const PortBinding = builder.objectRef<PortBindingShape>('PortBinding').implement
   }),
 })
 
-const noSsh = 'Null in the mode `ARGS`, and through a proxy where the operator runs none.'
+const noSsh = 'Null in the mode `ARGS`, and for an instance without a public port whose proxy is gone.'
 
 export const InstanceConnectionInfo = builder.objectRef<Access>('InstanceConnectionInfo').implement({
   description: 'How a running instance is reached.',
@@ -21,7 +21,7 @@ export const InstanceConnectionInfo = builder.objectRef<Access>('InstanceConnect
     ports: t.expose('ports', { type: [PortBinding], description: 'All public ports that lead into it.' }),
     sshHost: t.string({
       nullable: true,
-      description: `Where SSH answers: the machine or, in the modes through a proxy, that. ${noSsh}`,
+      description: `Where SSH answers: the machine or, for an instance without a public port for SSH, the proxy. ${noSsh}`,
       resolve: ({ ssh }) => ssh?.host,
     }),
     sshPort: t.int({
@@ -36,13 +36,13 @@ export const InstanceConnectionInfo = builder.objectRef<Access>('InstanceConnect
     }),
     sshCommand: t.string({
       nullable: true,
-      description: `The command line that logs in. In the mode \`JUPYTER_PROXY\` it also brings the notebook to this computer. ${noSsh}`,
+      description: `The command line that logs in. It also brings a notebook to this computer that has no public port. ${noSsh}`,
       resolve: ({ ssh }) => ssh?.command,
     }),
     notebookUrl: t.exposeString('notebookUrl', {
       nullable: true,
       description:
-        'Where the notebook is. In the mode `JUPYTER_PROXY` it is there while `sshCommand` runs. Null in modes without a notebook, and through a proxy where the operator runs none.',
+        'Where the notebook is. On `127.0.0.1` it is there while `sshCommand` runs. Null in modes without a notebook, and for an instance without a public port whose proxy is gone.',
     }),
   }),
 })

@@ -2,7 +2,7 @@ import type { LaunchWish } from '../../domain/launch.ts'
 import { splitWords } from '../../domain/words.ts'
 import { builder } from '../builder.ts'
 
-const direct = 'On public ports of its own instead of through the proxy.'
+const direct = 'On public ports of its own instead of through the proxy. Without a proxy it is always so.'
 
 const SshLaunchInput = builder.inputType('SshLaunchInput', {
   description: 'SSH.',

@@ -7,9 +7,15 @@ export const LaunchMode = builder.enumType('LaunchMode', {
   description: 'How an instance is entered, and what starts in it.',
   values: {
     SSH_DIRECT: { value: 'sshDirect', description: 'SSH on a public port of its own.' },
-    SSH_PROXY: { value: 'sshProxy', description: 'SSH through the proxy; no public port.' },
+    SSH_PROXY: {
+      value: 'sshProxy',
+      description: 'SSH through the proxy. Where the operator runs none, SSH on a public port.',
+    },
     JUPYTER_DIRECT: { value: 'jupyterDirect', description: 'A notebook and SSH on public ports of their own.' },
-    JUPYTER_PROXY: { value: 'jupyterProxy', description: 'A notebook and SSH through the proxy.' },
+    JUPYTER_PROXY: {
+      value: 'jupyterProxy',
+      description: 'A notebook and SSH through the proxy. Where the operator runs none, both on public ports.',
+    },
     ARGS: { value: 'args', description: "The image's own entrypoint, with arguments. Neither SSH nor notebook." },
   } as const satisfies Record<string, { value: Mode; description: string }>,
 })
@@ -109,7 +115,8 @@ export const LaunchConfig = builder.objectRef<Launched>('LaunchConfig').implemen
     }),
     ports: t.field({
       type: [PortMapping],
-      description: 'The public ports that were wished, with those of the mode. `connection` has what was given.',
+      description:
+        'The public ports that were asked for, with those of the mode. `connection` has all that were given.',
       resolve: ({ launch: { ports, sources } }) =>
         ports.map(port => ({ ...port, source: sources[`ports.${printPort(port)}`] ?? 'default' })),
     }),
