@@ -37,6 +37,7 @@ const subjects = {
   ApiKey: 'API key',
   Instance: 'Instance',
   Machine: 'Machine',
+  SpendLimit: 'Spend limit',
   SshKey: 'SSH key',
   Template: 'Template',
   Volume: 'Volume',

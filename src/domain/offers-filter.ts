@@ -26,6 +26,8 @@ export type Condition = { field: OfferField } & (Comparison | Membership)
 export type OfferFilter = { conditions: Condition[]; alternatives: OfferFilter[] }
 
 const maxConditions = 50
+/** Said of a field in a filter by which something is rented. A search takes it for a field that is not there. */
+export const comparesWithNothing = 'compares with nothing. Give a value, or leave the field out.'
 export const maxOperands = 200
 const maxNesting = 3
 

@@ -24,6 +24,7 @@ export const operations = {
   'accounts.viewer': 'user_read',
   'billing.spendLimits': 'billing_read',
   'billing.setSpendLimit': 'billing_write',
+  'billing.deleteSpendLimit': 'billing_write',
   'apiKeys.list': 'user_read',
   'apiKeys.create': 'user_write',
   'apiKeys.reset': 'user_write',
@@ -77,6 +78,7 @@ export type Operation = keyof typeof operations
 const one = { id: 'number' } as const
 /** What a service asks an operation with, which is what a constraint can bound. The others are asked with nothing. */
 export const parameters = {
+  'billing.deleteSpendLimit': one,
   'apiKeys.reset': one,
   'apiKeys.revoke': one,
   'sshKeys.replace': one,

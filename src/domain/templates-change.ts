@@ -1,5 +1,6 @@
+import type { Issue } from './errors.ts'
 import type { LaunchWish } from './launch.ts'
-import type { Environment } from './launch-env.ts'
+import { type Environment, envPath } from './launch-env.ts'
 import type { Registry } from './registry.ts'
 import { mask } from './secret-variables.ts'
 import { launchOf, type TemplateSecrets, type TemplateSettings, type TemplateWish } from './templates.ts'
@@ -81,4 +82,15 @@ export function withUnsaid(wish: TemplateWish, before: TemplateSettings, after: 
     ...defined(wish.written ?? {}),
   }
   return { ...wish, about: { ...before.about, ...defined(wish.about ?? {}) }, written }
+}
+
+/** Secrets that a template would lose because its new settings leave them out. Nobody can read them back. */
+export function lostSecrets(before: TemplateSettings, after: TemplateSettings): Issue[] {
+  const kept = new Set(after.env.map(({ name }) => name))
+  const lost = before.env.filter(({ name, secret }) => secret && !kept.has(name)).map(({ name }) => envPath(name))
+  const paths = [...(before.registry && !after.registry ? ['registry'] : []), ...lost]
+  return paths.map(path => ({
+    path,
+    message: 'is a secret of the template. Give it again, or set dropSecrets to true.',
+  }))
 }

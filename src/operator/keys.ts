@@ -43,6 +43,8 @@ export const keyCommands: Record<string, Command> = {
     },
     ({ account, id, name }) => {
       if ((id === undefined) === (name === undefined)) throw new Error('Give either --id or --name.')
+      // Keys without a name are many. A script whose variable is empty does not mean all of them.
+      if (name === '') throw new Error('--name is empty. Revoke a key without a name by its --id.')
       const which = id === undefined ? { name: name ?? '' } : { id: readId('id', id) }
       return async ({ accounts, apiKeys }) => {
         const { email } = await accounts.find(account)

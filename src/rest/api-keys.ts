@@ -5,7 +5,7 @@ import { RestFailure } from './errors.ts'
 import { repeated } from './failures.ts'
 import { reworded } from './rewording.ts'
 import { type Failure, type Route, route } from './route.ts'
-import { integer, number, pathId, text } from './values.ts'
+import { boolean, integer, number, pathId, text } from './values.ts'
 
 const path = '/api/v0/auth/apikeys/{id}/'
 const params = z.object({ id: pathId('The API key.') })
@@ -53,9 +53,10 @@ export const apiKeyRoutes: Route[] = [
           $defs: undefined,
           id: undefined,
         })
-        .describe('What it may do. Everything, when absent or null; {"api": {}} is nothing.'),
+        .describe('What it may do; {"api": {}} is nothing. Required without full_access, and refused beside it.'),
+      full_access: boolean('Let it do everything, also what operations to come will do.').optional(),
     }),
-    // A script whose variable is empty does not mean everything.
+    // An empty text is not read as "nothing was said": the answer tells what is wrong with it.
     mayBeEmpty: ['permissions'],
     repeatable: true,
     countsTwice: true,
@@ -68,8 +69,8 @@ export const apiKeyRoutes: Route[] = [
       created_at: number('When it was made, in seconds since 1970.'),
     }),
     failures: [{ status: 409, error: 'conflict', when: 'The account has as many keys as it can have.' }, ...repeated],
-    answer: async ({ services, actor, body: { name, permissions }, idempotencyKey }) => {
-      const { apiKey, secret } = await services.apiKeys.create(actor, { name, permissions, idempotencyKey })
+    answer: async ({ services, actor, body: { name, permissions, full_access: fullAccess }, idempotencyKey }) => {
+      const { apiKey, secret } = await services.apiKeys.create(actor, { name, permissions, fullAccess, idempotencyKey })
       const { id, permissions: granted, createdAt } = apiKey
       const facts = { id, name: apiKey.name, permissions: granted, created_at: createdAt.getTime() / 1000 }
       return { success: true as const, key: secret, ...facts }

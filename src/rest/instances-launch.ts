@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { invalidInput, renameIssues } from '../domain/errors.ts'
 import { type BestWish, maxAttempts } from '../domain/instances-best.ts'
-import { isObject, parseJson } from './columns.ts'
+import { comparesWithNothing } from '../domain/offers-filter.ts'
+import { isAbsent, isObject, parseJson } from './columns.ts'
 import { readRent, rentBody, rentNames } from './instances-input.ts'
 import { rented, rentFailures } from './instances-rent.ts'
 import { restFields } from './offers-fields.ts'
@@ -43,7 +44,7 @@ export const launchRoutes: Route[] = [
 ]
 
 function readLaunch({ q, ...body }: z.output<typeof launchBody>): BestWish {
-  refuseUnknown(typeof q === 'string' ? parseJson(q) : q)
+  checkFilters(typeof q === 'string' ? parseJson(q) : q)
   const { search, limit } = readSearch({ q })
   const { terms, launch, templateHash } = readRent(body)
   const { filter, order, pricing } = search
@@ -51,10 +52,13 @@ function readLaunch({ q, ...body }: z.output<typeof launchBody>): BestWish {
   return { filter, order, type: pricing.type, terms, launch, templateHash, maxAttempts: attempts }
 }
 
-/** Who only looks sees what a filter that is not known did not do. Who rents pays for it. */
-function refuseUnknown(search: unknown): void {
+/** A search ignores filters that are unknown or empty. Renting by one would pay for an offer that was not meant. */
+function checkFilters(search: unknown): void {
   const filters = Object.entries(isObject(search) ? search : {}).filter(([, value]) => isObject(value))
-  const unknown = filters.filter(([name]) => !Object.hasOwn(restFields, name))
-  if (unknown.length === 0) return
-  throw invalidInput(unknown.map(([path]) => ({ path, message: 'is no field of an offer that can be filtered by.' })))
+  const issues = filters.flatMap(([path, comparisons]) => {
+    if (!Object.hasOwn(restFields, path)) return [{ path, message: 'is no field of an offer that can be filtered by.' }]
+    const isEmpty = Object.values(comparisons as object).every(isAbsent)
+    return isEmpty ? [{ path, message: comparesWithNothing }] : []
+  })
+  if (issues.length > 0) throw invalidInput(issues)
 }

@@ -21,8 +21,7 @@ type LimitWish = {
   /** The key of which what it spends is limited; null for all that the account spends. */
   apiKeyId: bigint | null
   window: SpendWindow
-  /** Null takes the limit away. */
-  amountNanos: bigint | null
+  amountNanos: bigint
   action: SpendAction
 }
 
@@ -35,22 +34,30 @@ export function limitServices({ database }: DataDeps) {
     },
 
     /**
-     * Sets, changes or removes a limit: there is one of each window for the account, and for each of its keys, also when
-     * the key does not work any more, since what it rented may. It counts anew what was spent before in its window.
+     * Sets or changes a limit. The account, and each of its keys, has one limit per window. A key that was revoked can
+     * be limited too, since what it rented may still run. What was spent before in the window counts anew.
      */
-    async setSpendLimit(actor: Actor, wish: LimitWish): Promise<UsedLimit | null> {
+    async setSpendLimit(actor: Actor, wish: LimitWish): Promise<UsedLimit> {
       authorise(actor, 'billing.setSpendLimit')
-      const { amountNanos } = wish
-      if (amountNanos !== null) checkLimitAmount(amountNanos)
+      checkLimitAmount(wish.amountNanos)
       const id = await transaction(database, tx => setIn(tx, actor, wish))
       const limits = await usedLimits(database, await readBalance(database, actor.accountId))
-      return limits.find(limit => limit.id === id) ?? null
+      const limit = limits.find(one => one.id === id)
+      if (!limit)
+        throw new DomainError('CONFLICT', 'Another request deleted this limit at the same time. Set it again.')
+      return limit
+    },
+
+    /** Removes a limit. Nothing else does: a limit that is set anew keeps an amount. */
+    async deleteSpendLimit(actor: Actor, id: bigint): Promise<void> {
+      authorise(actor, 'billing.deleteSpendLimit', { id: Number(id) })
+      await transaction(database, tx => deleteIn(tx, actor, id))
     },
   }
 }
 
-/** The id of the limit that there is then. */
-async function setIn(tx: Transaction, actor: Actor, wish: LimitWish): Promise<number | undefined> {
+/** The id of the limit. */
+async function setIn(tx: Transaction, actor: Actor, wish: LimitWish): Promise<number> {
   const { window, amountNanos, action } = wish
   // What was reached before is noted by the limit that there was then.
   const { accountId, at } = await lockBalance(tx, actor.accountId, tx.at)
@@ -60,24 +67,30 @@ async function setIn(tx: Transaction, actor: Actor, wish: LimitWish): Promise<nu
     throw new DomainError('FORBIDDEN', 'A key sets no limit for itself.', { missing: [] })
   const limits = await findLimits(tx, accountId)
   const before = limits.find(limit => limit.window === window && limit.apiKeyId === apiKeyId)
-  const isSame = before ? before.amountNanos === amountNanos && before.action === action : amountNanos === null
-  if (isSame) return before?.id
-  const event = { type: 'SPEND_LIMIT_CHANGED' as const, accountId, apiKeyId: actor.apiKeyId, reason: 'USER_REQUEST' }
-  const told = before && { before: factsOf(before) }
-  if (before && amountNanos === null) {
-    await tx.rows(sql`DELETE FROM spend_limits WHERE id = ${before.id}`)
-    await recordEvents(tx, [{ ...event, ...told }], at)
-    return undefined
-  }
+  if (before && before.amountNanos === amountNanos && before.action === action) return before.id
   const [row] = await tx.rows(sql`
     INSERT INTO spend_limits (account_id, api_key_id, "window", amount_nanos, action, created_at)
     VALUES (${accountId}, ${apiKeyId}, ${window}::spend_window, ${amountNanos}, ${action}::spend_action, ${at})
     ON CONFLICT (account_id, coalesce(api_key_id, 0), "window") DO UPDATE SET amount_nanos = excluded.amount_nanos,
       action = excluded.action, created_at = excluded.created_at, reached_at = NULL RETURNING id`)
   const id = row?.[0] as number
-  const after = factsOf({ id, apiKeyId, window, amountNanos: amountNanos as bigint, action })
-  await recordEvents(tx, [{ ...event, ...told, after }], at)
+  const after = factsOf({ id, apiKeyId, window, amountNanos, action })
+  await recordEvents(tx, [{ ...changeBy(actor), ...(before && { before: factsOf(before) }), after }], at)
   return id
+}
+
+async function deleteIn(tx: Transaction, actor: Actor, id: bigint): Promise<void> {
+  // What was reached before is noted by the limit that there was then.
+  const { accountId, at } = await lockBalance(tx, actor.accountId, tx.at)
+  await refuseLimited(tx, actor)
+  const limit = (await findLimits(tx, accountId)).find(one => BigInt(one.id) === id)
+  if (!limit) throw notFound('SpendLimit', id)
+  await tx.rows(sql`DELETE FROM spend_limits WHERE id = ${limit.id}`)
+  await recordEvents(tx, [{ ...changeBy(actor), before: factsOf(limit) }], at)
+}
+
+function changeBy({ accountId, apiKeyId }: Actor) {
+  return { type: 'SPEND_LIMIT_CHANGED' as const, accountId, apiKeyId, reason: 'USER_REQUEST' }
 }
 
 async function keyOf(tx: Transaction, accountId: number, id: bigint): Promise<number> {

@@ -3,7 +3,7 @@ import { Prisma } from '../database/generated/client.ts'
 import { columnsOf, insertAll } from '../database/rows.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
-import { DomainError, notFound } from '../domain/errors.ts'
+import { DomainError, invalidInput, notFound } from '../domain/errors.ts'
 import {
   checkTemplate,
   type Template,
@@ -11,7 +11,7 @@ import {
   type TemplateWish,
   textToHash,
 } from '../domain/templates.ts'
-import { withUnsaid } from '../domain/templates-change.ts'
+import { lostSecrets, withUnsaid } from '../domain/templates-change.ts'
 import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
@@ -20,7 +20,13 @@ import { once } from './idempotency.ts'
 import { type Secrets, sealJson } from './secrets.ts'
 import { findTemplates } from './templates.ts'
 
-type SaveTemplate = { id?: number | undefined; wish: TemplateWish; idempotencyKey?: string | null | undefined }
+type SaveTemplate = {
+  id?: number | undefined
+  wish: TemplateWish
+  /** Whether the template may lose secrets that the wish leaves out. */
+  dropSecrets?: boolean | undefined
+  idempotencyKey?: string | null | undefined
+}
 
 const { sql } = Prisma
 const columns = columnsOf(Prisma.TemplateScalarFieldEnum)
@@ -35,16 +41,23 @@ export function templateCommands(deps: Deps) {
      */
     async save(
       actor: Actor,
-      { id, wish, idempotencyKey }: SaveTemplate,
+      { id, wish, dropSecrets = false, idempotencyKey }: SaveTemplate,
     ): Promise<{ template: Template; replayed: boolean }> {
       authorise(actor, 'templates.save', { id })
       const row = rowOf(actor, wish, secrets)
-      const request = { operation: 'templates.save', input: { id, wish }, idempotencyKey } as const
+      const request = {
+        operation: 'templates.save',
+        input: { id, wish, dropSecrets: dropSecrets || undefined },
+        idempotencyKey,
+      } as const
       let { hashId } = row
       const saving = once(deps, actor, request, async tx => {
         if (id === undefined) return { id: await insert(tx, actor, row) }
-        const whole = rowOf(actor, withUnsaid(wish, await lockSettings(tx, actor, id), row.settings), secrets)
+        const before = await lockSettings(tx, actor, id)
+        const whole = rowOf(actor, withUnsaid(wish, before, row.settings), secrets)
         hashId = whole.hashId
+        const lost = dropSecrets ? [] : lostSecrets(before, whole.settings)
+        if (lost.length > 0) throw invalidInput(lost)
         return { id: await replaceTemplate(tx, actor, id, whole, tx.at) }
       })
       const { result, replayed } = await saving.catch(async (error: unknown) => {

@@ -54,6 +54,7 @@ export type ConstraintValueInput =
 
 export type CreateApiKeyInput = {
   expiresAt?: string | null | undefined;
+  fullAccess?: boolean;
   idempotencyKey?: string | null | undefined;
   name?: string | null | undefined;
   permissions?: Array<ApiPermissionInput> | null | undefined;
@@ -316,6 +317,7 @@ export type PermissionOperation =
   | 'API_KEYS_LIST'
   | 'API_KEYS_RESET'
   | 'API_KEYS_REVOKE'
+  | 'BILLING_DELETE_SPEND_LIMIT'
   | 'BILLING_LEDGER'
   | 'BILLING_SET_SPEND_LIMIT'
   | 'BILLING_SPEND_LIMITS'
@@ -392,7 +394,7 @@ export type RegistryCredentialInput = {
 };
 
 export type RentBestOfferInput = {
-  filter?: OfferFilter | null | undefined;
+  filter: OfferFilter;
   idempotencyKey?: string | null | undefined;
   maxAttempts?: number;
   orderBy?: Array<OfferOrder>;
@@ -423,6 +425,7 @@ export type RevokeApiKeyInput = {
 export type SaveTemplateInput = {
   description?: string | null | undefined;
   diskGb?: number | null | undefined;
+  dropSecrets?: boolean;
   env?: Array<EnvVarInput>;
   envFlags?: string | null | undefined;
   hostname?: string | null | undefined;

@@ -36,14 +36,14 @@ describe('a key', () => {
     expect(JSON.stringify(list)).not.toContain(body.key.split('_')[2])
   })
 
-  it.each([[{ name: 'all' }], [{ name: 'all', permissions: null }], [{}]])('of %j may do everything', async body => {
-    const { body: made } = await create(body)
+  it('with full_access may do everything', async () => {
+    const { body: made } = await create({ name: 'all', full_access: true, permissions: null })
     expect([made.permissions, await works(made.key)]).toEqual([null, true])
   })
 
   it('may do no more than the one that made it', async () => {
     const { body: narrow } = await create({ name: 'narrow', permissions })
-    const { status, body } = await create({ name: 'wide' }, narrow.key)
+    const { status, body } = await create({ name: 'wide', full_access: true }, narrow.key)
     expect([status, body.error]).toEqual([403, 'forbidden'])
     expect((await create({ name: 'same', permissions }, narrow.key)).status).toBe(200)
   })
@@ -54,6 +54,10 @@ describe('a key', () => {
     [{ permissions: {} }, 'permissions: must have the key "api"'],
     [{ permissions: 'all' }, 'permissions: must be an object.'],
     [{ permissions: '' }, 'permissions: must be an object.'],
+    [{}, 'permissions: are required.'],
+    [{ permissions: null }, 'permissions: are required.'],
+    [{ full_access: false }, 'permissions: are required.'],
+    [{ permissions: { api: {} }, full_access: true }, 'permissions: cannot be given beside full access.'],
     [{ permissions: { api: { everything: {} } } }, 'permissions.api.everything'],
   ])('of %j is refused', async (body, msg) => {
     const answer = await create(body)
@@ -63,16 +67,16 @@ describe('a key', () => {
 
   it('is made once for one Idempotency-Key', async () => {
     const [one, other] = [
-      await create({ name: 'once' }, key, { 'idempotency-key': 'k1' }),
-      await create({ name: 'once' }, key, { 'idempotency-key': 'k1' }),
+      await create({ name: 'once', permissions }, key, { 'idempotency-key': 'k1' }),
+      await create({ name: 'once', permissions }, key, { 'idempotency-key': 'k1' }),
     ]
     expect(other.body).toEqual(one.body)
-    const { status, body } = await create({ name: 'twice' }, key, { 'idempotency-key': 'k1' })
+    const { status, body } = await create({ name: 'twice', permissions }, key, { 'idempotency-key': 'k1' })
     expect([status, body.error]).toEqual([422, 'idempotency_key_reused'])
   })
 
   it('is deleted, which is answered with a text', async () => {
-    const { body: made } = await create({ name: 'deleted' })
+    const { body: made } = await create({ name: 'deleted', full_access: true })
     const { status, body } = await app.rest(key, 'DELETE', `/auth/apikeys/${made.id}/`, {})
     expect([status, body, await works(made.key)]).toEqual([200, 'Successfully Deleted API Key', false])
     for (const method of ['GET', 'DELETE']) {
@@ -83,7 +87,7 @@ describe('a key', () => {
   })
 
   it('resets itself, and no other', async () => {
-    const [one, other] = [await create({ name: 'one' }), await create({ name: 'other' })]
+    const [one, other] = [await create({ name: 'one', permissions }), await create({ name: 'other', permissions })]
     const { status, body } = await app.rest(one.body.key, 'PUT', '/commands/reset_apikey/', { client_id: 'me' })
     expect([status, body]).toEqual([200, { success: true, id: one.body.id, key: expect.stringMatching(/^berth_/) }])
     expect([await works(one.body.key), await works(body.key), await works(other.body.key)]).toEqual([false, true, true])

@@ -42,7 +42,9 @@ async function mutate(key: string, name: 'create' | 'reset' | 'revoke', input: o
   const success = name === 'revoke' ? 'revokedId' : `apiKey { ${keyFields} } secret replayed`
   const query = `mutation ($input: ${type}Input!) {
     ${name}ApiKey(input: $input) { ... on ${type}Success { ${success} } ${refusal} } }`
-  const { data, errors } = await at.graphql(key, query, { input })
+  const { permissions = null } = input as { permissions?: unknown }
+  const said = name === 'create' && permissions === null ? { fullAccess: true, ...input } : input
+  const { data, errors } = await at.graphql(key, query, { input: said })
   if (errors) {
     const { code, missing } = errors[0]?.extensions ?? {}
     return { code: code as string, message: errors[0]?.message as string, missing }

@@ -522,7 +522,7 @@ describe('arranging', () => {
     await rentals.newOffer()
     const { data } = await app.graphql(
       key,
-      `mutation { rentBestOffer(input: { terms: { onDemand: { maxPricePerHour: "1" } },
+      `mutation { rentBestOffer(input: { filter: {}, terms: { onDemand: { maxPricePerHour: "1" } },
         spec: { source: { image: "ubuntu" }, policy: { stopAtCost: "3" } } }) {
         ... on RentBestOfferSuccess { instance { policy { stopAtCost } } } ... on Error { message } } }`,
     )

@@ -60,6 +60,19 @@ async function best(input: object = {}, by = key) {
   return data.rentBestOffer
 }
 
+it('refuses a filter whose variable was forgotten, and rents nothing', async () => {
+  await market(priced(0.2))
+  const [before] = await app.sql('SELECT count(*) FROM instances')
+  for (const filter of [{ gpuName: {} }, { numGpus: { gte: null } }, { or: [{ gpuName: { eq: null } }] }]) {
+    const path = expect.stringMatching(/^filter\.(gpuName|numGpus|or\.0\.gpuName)$/)
+    expect(await best({ filter })).toMatchObject({ code: 'INVALID_INPUT', issues: [{ path }] })
+  }
+  const absent = `mutation ($filter: OfferFilter) { rentBestOffer(input: { filter: $filter,
+    terms: { onDemand: { maxPricePerHour: "9" } }, spec: { source: { image: "u" } } }) { __typename } }`
+  expect((await app.graphql(key, absent)).errors?.[0]?.message).toContain('OfferFilter!')
+  expect(await app.sql('SELECT count(*) FROM instances')).toEqual([before])
+})
+
 const rented = (offerId: string) => ({ attempts: [{ offerId, failure: null }], instance: { offer: { id: offerId } } })
 
 describe('the best offer', () => {
@@ -227,7 +240,7 @@ describe('no offer is tried', () => {
     for (const api of [{ instance_write: {} }, { misc: {} }]) {
       const { errors } = await app.graphql(
         await app.scopedKey(key, { api }),
-        `mutation { rentBestOffer(input: { terms: { onDemand: { maxPricePerHour: "1" } }, spec: { source: { image: "u" } } }) { __typename } }`,
+        `mutation { rentBestOffer(input: { filter: {}, terms: { onDemand: { maxPricePerHour: "1" } }, spec: { source: { image: "u" } } }) { __typename } }`,
       )
       expect(errors?.[0]?.extensions['code']).toBe('FORBIDDEN')
     }

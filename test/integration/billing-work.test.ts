@@ -400,7 +400,7 @@ describe('two gateways', () => {
     // Its balance and its facts before it is taken and behind that, taking it in a transaction, and giving it back.
     expect(await look()).toHaveLength(9)
     for (const window of ['DAY', 'MONTH']) {
-      const limit = `{window: ${window}, amount: "100", action: STOP_RUNNING}`
+      const limit = `{target: {account: true}, window: ${window}, amount: "100", action: STOP_RUNNING}`
       await app.graphql(account.key, `mutation { setSpendLimit(input: ${limit}) { __typename } }`)
     }
     // What its limits count is summed as it is taken, and as it is given back.

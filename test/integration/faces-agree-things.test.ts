@@ -139,7 +139,14 @@ describe('API keys', () => {
   const left = `SELECT name, permissions, revoked_at IS NULL AS there FROM api_keys WHERE account_id = $account ORDER BY id`
 
   it.each([
-    ['all', {}, '', undefined],
+    ['all', { full_access: true }, ', fullAccess: true', undefined],
+    ['what was not said', {}, '', 'INVALID_INPUT'],
+    [
+      'all and a part',
+      { full_access: true, permissions: { api: {} } },
+      ', fullAccess: true, permissions: []',
+      'INVALID_INPUT',
+    ],
     ['nothing', { permissions: { api: {} } }, ', permissions: []', undefined],
     ['a part', { permissions: { api: { misc: {} } } }, ', permissions: [{ category: MISC }]', undefined],
   ])('are made for %s', async (_what, body, permissions, code) => {
@@ -158,7 +165,9 @@ describe('API keys', () => {
       rest: ['DELETE', `/auth/apikeys/${which(own)}/`],
       graphql: ['revokeApiKey', `id: "${which(own)}"`],
     })
-    const made = async (key: string) => ({ id: (await app.rest(key, 'POST', '/auth/apikeys/', {})).body.id })
+    const made = async (key: string) => ({
+      id: (await app.rest(key, 'POST', '/auth/apikeys/', { full_access: true })).body.id,
+    })
     expect(await agree(wish, left, made)).toBe(code)
   })
 })
@@ -204,7 +213,11 @@ describe('templates', () => {
     // What is written anew is not as it was written before.
     const { image, tag, env, href } = await save(same.replace('22.04', '24.04').replace('value: "1"', 'value: "2"'))
     expect([image, tag, env, href]).toEqual(['ubuntu:24.04', '', '-e A=2 -p 80:80', more.href])
-    expect(await save('name: "T", image: "ubuntu"')).toMatchObject({ desc: '', href: more.href, docker_login_repo: '' })
+    expect(await save('name: "T", image: "ubuntu", dropSecrets: true')).toMatchObject({
+      desc: '',
+      href: more.href,
+      docker_login_repo: '',
+    })
   })
 
   it.each([

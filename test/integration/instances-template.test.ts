@@ -139,7 +139,7 @@ describe('a rental that begins with a template', () => {
       owner,
       `mutation ($input: RentBestOfferInput!) { rentBestOffer(input: $input) {
         ... on RentBestOfferSuccess { instance { templateHash launch { image onStart } } } } }`,
-      { input: { terms: { onDemand: { maxPricePerHour: '10' } }, spec } },
+      { input: { filter: {}, terms: { onDemand: { maxPricePerHour: '10' } }, spec } },
     )
     const { instance } = data.rentBestOffer
     expect(instance).toEqual({ templateHash: hashId, launch: { image: 'torch', onStart: 'go' } })

@@ -85,6 +85,21 @@ describe('a launch', () => {
     expect(await offerOf(body.new_contract)).toBe(offer)
   })
 
+  it.each([[{ gpu_name: {} }], [{ gpu_name: { eq: null } }], [{ num_gpus: { gte: '' } }]])(
+    'refuses %j, whose value a script forgot',
+    async forgotten => {
+      await market(0.4)
+      const before = await instancesOf()
+      const { status, body } = await launch(here(forgotten))
+      expect([status, body.error, body.msg]).toEqual([
+        400,
+        'invalid_args',
+        expect.stringContaining('compares with nothing'),
+      ])
+      expect(await instancesOf()).toBe(before)
+    },
+  )
+
   it('rents nothing that costs more than the search allows', async () => {
     await market(0.4)
     const { status, body } = await launch(here({ dph_base: { lte: 0.3 } }))

@@ -36,7 +36,7 @@ const limit = (actor: Actor, amountNanos: bigint, apiKeyId: bigint | null = null
 /** An account, and another key of it. */
 async function renter(): Promise<{ owner: Actor; worker: Actor }> {
   const owner = await first.newActor()
-  const { apiKey } = await first.services.apiKeys.create(owner, {})
+  const { apiKey } = await first.services.apiKeys.create(owner, { fullAccess: true })
   return { owner, worker: { ...owner, apiKeyId: apiKey.id, publicId: apiKey.publicId } }
 }
 
@@ -153,7 +153,7 @@ describe('a limit that is set while something is asked for', () => {
       await session.query('BEGIN')
       await session.query('UPDATE accounts SET billing_due_at = NULL WHERE id = $1', [owner.accountId])
       const setting = limit(worker, 9_000_000_000n)
-      const making = gateways[1].services.apiKeys.create(worker, {})
+      const making = gateways[1].services.apiKeys.create(worker, { fullAccess: true })
       await untilBlocked(session)
       await session.query(
         `INSERT INTO spend_limits (account_id, api_key_id, "window", amount_nanos, action, created_at)

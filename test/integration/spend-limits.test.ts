@@ -63,7 +63,7 @@ const over = {
 }
 
 describe('a limit', () => {
-  it('is set, changed, read and removed, and each change is told', async () => {
+  it('is set, changed, read and deleted, and each change is told', async () => {
     const made = await limits.set(owner, hourly)
     const id = expect.stringMatching(/^lim_\d+$/)
     const none = { apiKeyId: null, reachedAt: null, used: '0' }
@@ -79,8 +79,8 @@ describe('a limit', () => {
     expect(keys.find((key: { id: string }) => key.id === workerId).spendLimits).toEqual([{ id, ...none, ...ofWorker }])
     const { data } = await app.graphql(owner, `{ node(id: "${made.id}") { ... on SpendLimit { amount } } }`)
     expect(data.node).toEqual({ amount: '2.5' })
-    expect(await limits.set(owner, { window: 'HOUR', action: 'NOTIFY' })).toEqual({ spendLimit: null })
-    expect(await limits.set(owner, { window: 'HOUR' })).toEqual({ spendLimit: null })
+    expect(await limits.remove(owner, made.id)).toBe(made.id)
+    expect(await limits.remove(owner, made.id)).toMatchObject({ code: 'NOT_FOUND' })
     expect((await limits.read(owner)).account).toEqual([])
     const facts = { spendLimitId: expect.any(Number), apiKeyId: null, window: 'hour' }
     const [one, other] = [
@@ -117,10 +117,29 @@ describe('a limit', () => {
     expect((await limits.read(owner)).account).toEqual([])
   })
 
-  it('of a key that was revoked holds for what it rented, and can be removed', async () => {
+  it('stays when the variables of its amount or its target were forgotten', async () => {
+    await limits.set(owner, hourly)
     await limits.set(owner, { ...hourly, apiKeyId: workerId })
+    const before = await world()
+    const forgotten = [
+      'mutation ($amount: Usd) { setSpendLimit(input: {target: {account: true}, window: HOUR, amount: $amount}) { __typename } }',
+      'mutation { setSpendLimit(input: {target: {account: true}, window: HOUR}) { __typename } }',
+      'mutation { setSpendLimit(input: {target: {account: true}, window: HOUR, amount: null}) { __typename } }',
+      'mutation ($key: ID) { setSpendLimit(input: {target: {apiKeyId: $key}, window: HOUR, amount: "9"}) { __typename } }',
+      'mutation { setSpendLimit(input: {target: {}, window: HOUR, amount: "9"}) { __typename } }',
+      'mutation { setSpendLimit(input: {window: HOUR, amount: "9"}) { __typename } }',
+      'mutation { deleteSpendLimit(input: {}) { __typename } }',
+      'mutation ($id: ID) { deleteSpendLimit(input: {id: $id}) { __typename } }',
+    ]
+    for (const query of forgotten) expect([query, (await app.graphql(owner, query)).errors?.length]).toEqual([query, 1])
+    const { code } = await limits.set(owner, { target: { account: false }, window: 'HOUR', amount: '9' })
+    expect([code, await world()]).toEqual(['INVALID_INPUT', before])
+  })
+
+  it('of a key that was revoked holds for what it rented, and can be deleted', async () => {
+    const { id } = await limits.set(owner, { ...hourly, apiKeyId: workerId })
     await app.graphql(owner, `mutation { revokeApiKey(input: { id: "${workerId}" }) { __typename } }`)
-    expect(await limits.set(owner, { apiKeyId: workerId, window: 'HOUR' })).toEqual({ spendLimit: null })
+    expect(await limits.remove(owner, id)).toBe(id)
     expect(await app.sql(`SELECT FROM spend_limits WHERE api_key_id = ${workerId.slice(4)}`)).toEqual([])
   })
 })
@@ -135,6 +154,8 @@ describe('a key', () => {
     const node = `{ node(id: "${made.id}") { id } }`
     expect(await limits.set(reader, hourly)).toBe('FORBIDDEN')
     expect((await app.graphql(reader, node)).data.node).toEqual({ id: made.id })
+    expect(await limits.remove(reader, made.id)).toBe('FORBIDDEN')
+    expect(await limits.remove(await app.newKey(), made.id)).toMatchObject({ code: 'NOT_FOUND' })
     expect((await app.graphql(writer, node)).errors?.[0]?.extensions).toMatchObject({ missing: ['billing_read'] })
     expect((await app.graphql(await app.newKey(), node)).data.node).toBe(null)
   })
@@ -148,14 +169,17 @@ describe('a key', () => {
   it.each(['its own', 'the account', 'another key'])('that has one does not change that of %s', async whose => {
     const limited = await app.scopedKey(owner, { api: all })
     const ownId = `key_${(await limits.accountOf(limited)).apiKeyId}`
-    const apiKeyId = { 'its own': ownId, 'the account': null, 'another key': workerId }[whose]
-    await limits.set(owner, { ...hourly, apiKeyId })
+    const apiKeyId: string | null | undefined = { 'its own': ownId, 'the account': null, 'another key': workerId }[
+      whose
+    ]
+    const { id } = await limits.set(owner, { ...hourly, apiKeyId })
     // Of any window: it need not be the one that is to be changed.
     await limits.set(owner, { window: 'MONTH', amount: '50', action: 'NOTIFY', apiKeyId: ownId })
     const before = await world()
-    for (const amount of [null, '0.5', '2']) {
+    for (const amount of ['0.5', '2']) {
       expect(await limits.set(limited, { window: 'HOUR', amount, apiKeyId })).toBe('FORBIDDEN')
     }
+    expect(await limits.remove(limited, id)).toBe('FORBIDDEN')
     expect(await world()).toEqual(before)
   })
 
@@ -382,7 +406,7 @@ describe('a limit per hour', () => {
     await rentals.newOffer()
     const { data } = await app.graphql(
       owner,
-      `mutation { rentBestOffer(input: { terms: { onDemand: { maxPricePerHour: "1" } }, spec: { source: { image: "ubuntu" } } }) {
+      `mutation { rentBestOffer(input: { filter: {}, terms: { onDemand: { maxPricePerHour: "1" } }, spec: { source: { image: "ubuntu" } } }) {
         ... on Error { code } } }`,
     )
     expect(data.rentBestOffer).toEqual({ code: 'SPEND_LIMIT_EXCEEDED' })

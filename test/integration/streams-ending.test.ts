@@ -97,7 +97,7 @@ describe.each(transports)('a stream over %s', transport => {
     const expiresAt = new Date(first.app.clock.now().getTime() + 60_000).toISOString()
     const { data } = await first.app.graphql(
       renter,
-      `mutation { createApiKey(input: { name: "short", expiresAt: "${expiresAt}" }) {
+      `mutation { createApiKey(input: { name: "short", fullAccess: true, expiresAt: "${expiresAt}" }) {
         ... on CreateApiKeySuccess { secret } } }`,
     )
     const stream = await opened(first, data.createApiKey.secret)

@@ -86,7 +86,7 @@ describe('a template that is saved', () => {
   it('keeps its id when it is changed, gets another hash, and is found by the old one no more', async () => {
     const first = await templates.saved(owner, { ...everything, name: 'changing' })
     app.clock.advance(5_000)
-    const second = await templates.saved(owner, { id: first.id, name: 'changing' })
+    const second = await templates.saved(owner, { id: first.id, dropSecrets: true, name: 'changing' })
     expect(second).toMatchObject({
       id: first.id,
       createdAt: first['createdAt'],
@@ -118,6 +118,21 @@ describe('a template that is saved', () => {
     expect(again.hashId).toBe(first.hashId)
     const [after] = await app.sql(`SELECT registry_login FROM templates WHERE id = ${number(first.id)}`)
     expect(after).not.toEqual(before)
+  })
+
+  it('keeps its secrets when a change leaves them out, unless it says that they go', async () => {
+    const secret = { name: 'TOKEN', value: 'hidden', secret: true }
+    const [login, variable] = [{ registry: everything.registry }, { env: [secret] }]
+    const { id } = await templates.saved(owner, { name: 'secretive', ...login, ...variable })
+    const lost = async (input: object) => {
+      const { code, issues } = await templates.save(owner, { id, name: 'secretive', image: 'other', ...input })
+      return [code, ...(issues ?? []).map(({ path }: { path: string }) => path)]
+    }
+    expect(await lost({})).toEqual(['INVALID_INPUT', 'registry', 'env.TOKEN'])
+    expect(await lost({ ...login, env: [] })).toEqual(['INVALID_INPUT', 'env.TOKEN'])
+    expect(await lost({ ...variable, registry: null })).toEqual(['INVALID_INPUT', 'registry'])
+    expect((await templates.find(owner, { id, hashId: 'f'.repeat(32) }))[1]).toMatchObject({ image: 'torch' })
+    expect(await lost({ dropSecrets: true })).toEqual([undefined])
   })
 
   it('is gone when it is deleted, with its secrets, and may be made again', async () => {

@@ -149,7 +149,7 @@ describe('a key', () => {
     const { owner, narrow } = await scoped({ user_read: { 'webhooks.list': {} } })
     const { id } = await webhooks.create(owner, receiver.url, ['API_KEY_CREATED', 'WEBHOOK_CREATED'])
     await webhooks.create(owner, url)
-    const mutation = 'mutation { createApiKey(input: { name: "seen" }) { __typename } }'
+    const mutation = 'mutation { createApiKey(input: { name: "seen", fullAccess: true }) { __typename } }'
     expect((await app.graphql(owner, mutation)).data.createApiKey.__typename).toBe('CreateApiKeySuccess')
     const typesOf = async (key: string) => (await webhooks.deliveries(key, id)).map(({ event }) => event.type)
     expect(await typesOf(owner)).toEqual(['API_KEY_CREATED', 'WEBHOOK_CREATED', 'WEBHOOK_CREATED'])
@@ -224,7 +224,9 @@ it('an event costs an account without webhooks no statement more', async () => {
   await webhooks.create(some, url, ['API_KEY_CREATED'])
   const statements = async (key: string) => {
     await app.graphql(key, '{ viewer { id } }')
-    return (await queriesOf(() => app.graphql(key, 'mutation { createApiKey(input: {}) { __typename } }'))).length
+    return (
+      await queriesOf(() => app.graphql(key, 'mutation { createApiKey(input: { fullAccess: true }) { __typename } }'))
+    ).length
   }
   expect(await statements(none)).toBe(await statements(some))
 })

@@ -23,6 +23,7 @@ export type Case = {
     | 'volume'
     | 'sshKey'
     | 'apiKey'
+    | 'spendLimit'
     | 'template'
     | 'webhook'
   ask: (app: TestApp, key: string, id: number) => Promise<{ status: number; [more: string]: unknown }>
@@ -212,8 +213,15 @@ export const fieldCases: Record<string, Case> = {
     operation: 'billing.setSpendLimit',
     of: 'apiKey',
     ask: graphql(
-      id => `mutation { setSpendLimit(input: { apiKeyId: "${id}", window: DAY, amount: "1" }) { ${refused} } }`,
+      id =>
+        `mutation { setSpendLimit(input: { target: { apiKeyId: "${id}" }, window: DAY, amount: "1" }) { ${refused} } }`,
     ),
+  },
+  deleteSpendLimit: {
+    operation: 'billing.deleteSpendLimit',
+    parameter: 'id',
+    of: 'spendLimit',
+    ask: graphql(id => `mutation { deleteSpendLimit(input: { id: "${id}" }) { ${refused} } }`),
   },
   'subscription instanceChanged': {
     ...instance('instances.watch'),
@@ -360,6 +368,7 @@ export function makersOf(app: TestApp, rentals: Rentals): Record<Case['of'], (ke
     runningInstance: key => rentals.rentTo(key, 'running', { label: 'mine' }),
     machine: newMachine,
     offer: () => rentals.newOffer(),
+    spendLimit: aSpendLimit,
     sshKey: anSshKey,
     template: aTemplate,
     volume: async key => await newVolume(key, await newMachine()),
@@ -398,6 +407,16 @@ export function makersOf(app: TestApp, rentals: Rentals): Record<Case['of'], (ke
       ... on CreateWebhookSuccess { webhook { id } } } }`,
     )
     return Number(data.createWebhook.webhook.id.slice('whk_'.length))
+  }
+
+  async function aSpendLimit(key: string): Promise<number> {
+    const apiKeyId = await idOf(await app.scopedKey(key, { api: {} }))
+    const { data } = await app.graphql(
+      key,
+      `mutation { setSpendLimit(input: { target: { apiKeyId: "${apiKeyId}" }, window: DAY, amount: "1" }) {
+      ... on SetSpendLimitSuccess { spendLimit { id } } } }`,
+    )
+    return Number(data.setSpendLimit.spendLimit.id.slice('lim_'.length))
   }
 
   async function anSshKey(key: string): Promise<number> {

@@ -6,14 +6,25 @@ export const limitFields = 'id apiKeyId window amount used action reachedAt'
 const answer = `... on SetSpendLimitSuccess { spendLimit { ${limitFields} } } ... on NotFoundError { id }
   ... on Error { code message } ... on InvalidInputError { issues { path message } }`
 
+type Wish = { apiKeyId?: string | null | undefined; [name: string]: unknown }
+
 /** Limits as those who set them see them, and what the work on accounts does for them. */
 export function limitsOf(app: TestApp) {
   return {
+    /** Of the account where no key is named. */
     // biome-ignore lint/suspicious/noExplicitAny: whatever the test asks for
-    async set(key: string, input: object): Promise<any> {
+    async set(key: string, { apiKeyId, ...wish }: Wish): Promise<any> {
       const query = `mutation ($input: SetSpendLimitInput!) { setSpendLimit(input: $input) { ${answer} } }`
+      const input = { target: targetOf(apiKeyId), ...wish }
       const { data, errors } = await app.graphql(key, query, { input })
       return errors ? errors[0]?.extensions['code'] : (data.setSpendLimit.spendLimit ?? data.setSpendLimit)
+    },
+    // biome-ignore lint/suspicious/noExplicitAny: whatever the test asks for
+    async remove(key: string, id: string): Promise<any> {
+      const query = `mutation ($input: DeleteSpendLimitInput!) { deleteSpendLimit(input: $input) {
+        ... on DeleteSuccess { deletedId } ... on Error { code message } } }`
+      const { data, errors } = await app.graphql(key, query, { input: { id } })
+      return errors ? errors[0]?.extensions['code'] : (data.deleteSpendLimit.deletedId ?? data.deleteSpendLimit)
     },
     /** Those of the account, and of each of its keys by its id. */
     async read(key: string) {
@@ -32,4 +43,8 @@ export function limitsOf(app: TestApp) {
       return await workOnAccount({ database }, accountId).finally(() => database.close())
     },
   }
+}
+
+export function targetOf(apiKeyId: string | null | undefined): object {
+  return apiKeyId == null ? { account: true } : { apiKeyId }
 }

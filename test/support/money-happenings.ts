@@ -3,7 +3,7 @@
 import type { TestAccount } from './accounts.ts'
 import type { TestApp } from './app.ts'
 import type { Chance } from './chance.ts'
-import { limitsOf } from './limits.ts'
+import { limitsOf, targetOf } from './limits.ts'
 import { volumesOf } from './volumes.ts'
 
 /** An account, and a second key of it. */
@@ -33,12 +33,17 @@ export function moneyHappenings(app: TestApp, chance: Chance, machines: readonly
       instanceId: String(await instanceOf(renter)),
       ...policy,
     })
-  const limit = async (renter: Renter, amount: string | null) => {
+  const limit = async (renter: Renter, amount: string) => {
     // A key that is limited itself sets none.
-    const apiKeyId = chance.often(0.5) ? null : String((await limits.accountOf(renter.other)).apiKeyId)
+    const target = targetOf(chance.often(0.5) ? null : String((await limits.accountOf(renter.other)).apiKeyId))
     const action = chance.pick(['BLOCK_NEW', 'STOP_RUNNING', 'STOP_RUNNING', 'NOTIFY'])
     const window = chance.pick(['HOUR', 'DAY', 'MONTH'])
-    await mutate(renter, 'setSpendLimit', 'SetSpendLimitInput', { apiKeyId, action, window, amount })
+    await mutate(renter, 'setSpendLimit', 'SetSpendLimitInput', { target, action, window, amount })
+  }
+  const unlimit = async (renter: Renter) => {
+    const { accountId } = await limits.accountOf(renter.key)
+    const [id] = await ids(`SELECT id FROM spend_limits WHERE account_id = ${accountId} ORDER BY id`)
+    if (id !== undefined) await mutate(renter, 'deleteSpendLimit', 'DeleteSpendLimitInput', { id: String(id) })
   }
 
   return {
@@ -83,7 +88,7 @@ export function moneyHappenings(app: TestApp, chance: Chance, machines: readonly
       await arrange(renter, { destroyWhenStoppedFor: chance.often(0.7) ? chance.between(60, 7_200) : null }),
     'is limited': async renter => await limit(renter, cents(300)),
     'is hardly limited': async renter => await limit(renter, '1000'),
-    'is not limited': async renter => await limit(renter, null),
+    'is not limited': unlimit,
     waits: async () => await app.idle(),
   }
 }

@@ -37,7 +37,7 @@ function required<Input extends GraphQLArgument | GraphQLInputField>(inputs: rea
 const oneOfTwo: Record<string, string> = { template: 'id' }
 
 const samples: Record<string, string> = {
-  Boolean: 'false',
+  Boolean: 'true',
   DateTime: '"2027-01-01T00:00:00Z"',
   Float: '1',
   Int: '1',

@@ -63,6 +63,8 @@ describe('help', () => {
     expect(() => findCommand(['machine', 'explode'])).toThrow(/^The commands are:\n {2}machine import/)
     expect(() => findCommand(['machine', 'drain'])).toThrow('Missing: --id.\nUsage:\n  machine drain --id …')
     expect(() => findCommand(['key', 'revoke', '--account', 'a@b.c'])).toThrow('Give either --id or --name.')
+    const unnamed = ['key', 'revoke', '--account', 'a@b.c', '--name', '']
+    expect(() => findCommand(unnamed)).toThrow('--name is empty. Revoke a key without a name by its --id.')
     expect(() => findCommand(['toString', 'call'])).toThrow('The commands are:\n  account create')
   })
 })

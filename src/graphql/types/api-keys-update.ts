@@ -18,7 +18,12 @@ const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
     name: t.string({ description: `What you call it, at most ${maxApiKeyName} characters.` }),
     permissions: t.field({
       type: [ApiPermissionInput],
-      description: 'What it may do: nothing when empty, everything when absent.',
+      description: 'What it may do; nothing when empty. Required without `fullAccess`, and refused beside it.',
+    }),
+    fullAccess: t.boolean({
+      required: true,
+      defaultValue: false,
+      description: 'Let it do everything, also what operations to come will do.',
     }),
     expiresAt: t.field({
       type: 'DateTime',

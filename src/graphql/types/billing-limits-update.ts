@@ -1,17 +1,27 @@
 import { maxLimitNanos, type UsedLimit } from '../../domain/billing-limits.ts'
+import { invalidInput } from '../../domain/errors.ts'
 import { printUsd } from '../../domain/money.ts'
 import { builder } from '../builder.ts'
 import { parseId } from '../ids.ts'
 import { needs } from '../permission.ts'
 import { SpendLimit, SpendLimitAction, SpendLimitWindow } from './billing-limits.ts'
+import { DeleteSuccess } from './deletion.ts'
 import { resultUnion } from './results.ts'
+
+// Neither is a default: a variable that a script forgot would limit the account instead of a key.
+const SpendLimitTargetInput = builder.inputType('SpendLimitTargetInput', {
+  description: 'Whose spending is limited.',
+  isOneOf: true,
+  fields: t => ({
+    apiKeyId: t.id({ description: 'What this key rents and makes, such as `key_42`, or `42`.' }),
+    account: t.boolean({ description: 'With `true`, everything that the account spends.' }),
+  }),
+})
 
 const SetSpendLimitInput = builder.inputType('SetSpendLimitInput', {
   description: 'Whose spending is limited, for how long, and how much may be spent.',
   fields: t => ({
-    apiKeyId: t.id({
-      description: 'The key that is limited, such as `key_42`, or `42`. The account as a whole, when absent.',
-    }),
+    target: t.field({ type: SpendLimitTargetInput, required: true, description: 'Whose spending is limited.' }),
     window: t.field({
       type: SpendLimitWindow,
       required: true,
@@ -19,7 +29,8 @@ const SetSpendLimitInput = builder.inputType('SetSpendLimitInput', {
     }),
     amount: t.field({
       type: 'Usd',
-      description: `From 0 to ${printUsd(maxLimitNanos)}. The limit is removed, when absent.`,
+      required: true,
+      description: `From 0 to ${printUsd(maxLimitNanos)}. Only \`deleteSpendLimit\` removes a limit.`,
     }),
     action: t.field({
       type: SpendLimitAction,
@@ -30,36 +41,59 @@ const SetSpendLimitInput = builder.inputType('SetSpendLimitInput', {
   }),
 })
 
-const SetSpendLimitSuccess = builder.objectRef<{ spendLimit: UsedLimit | null }>('SetSpendLimitSuccess').implement({
-  description: 'It was done.',
+const DeleteSpendLimitInput = builder.inputType('DeleteSpendLimitInput', {
+  description: 'Which limit is removed.',
+  fields: t => ({ id: t.id({ required: true, description: 'Such as `lim_42`, or `42`.' }) }),
+})
+
+const SetSpendLimitSuccess = builder.objectRef<{ spendLimit: UsedLimit }>('SetSpendLimitSuccess').implement({
+  description: 'The limit was set.',
   fields: t => ({
-    spendLimit: t.expose('spendLimit', {
-      type: SpendLimit,
-      nullable: true,
-      description: 'The limit as it is now. Null when there is none any more.',
-    }),
+    spendLimit: t.expose('spendLimit', { type: SpendLimit, description: 'The limit as it is now.' }),
   }),
 })
 
-const { union: SetSpendLimitResult, answer } = resultUnion(
-  'SetSpendLimitResult',
-  'The limit, or why it stays as it was.',
-  SetSpendLimitSuccess,
-  ['INVALID_INPUT', 'NOT_FOUND'],
-)
+const set = resultUnion('SetSpendLimitResult', 'The limit, or why it stays as it was.', SetSpendLimitSuccess, [
+  'INVALID_INPUT',
+  'NOT_FOUND',
+  'CONFLICT',
+])
 
-builder.mutationField('setSpendLimit', t =>
-  t.field({
-    type: SetSpendLimitResult,
-    description: `Sets, changes or removes a limit of what is spent. A key sets none for itself, and one that has a limit sets none at all, makes no keys and resets no other. ${needs('billing.setSpendLimit')}`,
+const remove = resultUnion('DeleteSpendLimitResult', 'What was deleted, or why nothing was.', DeleteSuccess, [
+  'INVALID_INPUT',
+  'NOT_FOUND',
+])
+
+builder.mutationFields(t => ({
+  setSpendLimit: t.field({
+    type: set.union,
+    description: `Sets or changes a limit of what is spent. A key cannot set its own limit. A key with a limit cannot set or delete limits, create keys, or reset any key but itself. ${needs('billing.setSpendLimit')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: SetSpendLimitInput, required: true, description: 'Which, and how much.' }) },
     resolve: (_root, { input }, { services, actor }) =>
-      answer({}, async () => {
-        const { window, amount, action } = input
-        const apiKeyId = input.apiKeyId == null ? null : parseId('ApiKey', input.apiKeyId, 'apiKeyId')
-        const wish = { apiKeyId, window, amountNanos: amount ?? null, action }
+      set.answer({}, async () => {
+        const { target, window, amount, action } = input
+        const wish = { apiKeyId: readTarget(target), window, amountNanos: amount, action }
         return { spendLimit: await services.billing.setSpendLimit(actor, wish) }
       }),
   }),
-)
+  deleteSpendLimit: t.field({
+    type: remove.union,
+    description: `Removes a limit of what is spent. A key with a limit cannot. ${needs('billing.deleteSpendLimit')}`,
+    complexity: { field: 20 },
+    args: { input: t.arg({ type: DeleteSpendLimitInput, required: true, description: 'Which.' }) },
+    resolve: (_root, { input }, { services, actor }) =>
+      remove.answer({}, async () => {
+        const id = parseId('SpendLimit', input.id)
+        await services.billing.deleteSpendLimit(actor, id)
+        return { type: 'SpendLimit' as const, deletedId: id }
+      }),
+  }),
+}))
+
+/** The key, or null for the account. */
+function readTarget({ apiKeyId, account }: typeof SpendLimitTargetInput.$inferInput): bigint | null {
+  if (apiKeyId != null) return parseId('ApiKey', apiKeyId, 'target.apiKeyId')
+  if (account !== true) throw invalidInput([{ path: 'target.account', message: 'must be true.' }])
+  return null
+}

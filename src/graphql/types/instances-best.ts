@@ -34,7 +34,11 @@ const BestTermsInput = builder.inputType('BestTermsInput', {
 const RentBestOfferInput = builder.inputType('RentBestOfferInput', {
   description: 'What is looked for, for how much, and what runs on it.',
   fields: t => ({
-    filter: t.field({ type: OfferFilter, description: 'Which offers will do. Any, when absent.' }),
+    filter: t.field({
+      type: OfferFilter,
+      required: true,
+      description: 'Which offers will do. `{}` is any; a field that compares with nothing is refused.',
+    }),
     orderBy: t.field({
       type: [OfferOrder],
       required: true,
@@ -97,7 +101,7 @@ builder.mutationField('rentBestOffer', t =>
       answer({ ...specNames, bid: 'terms.interruptible.bidPerHour', order: 'orderBy' }, async () => {
         const { filter, orderBy, terms, spec, maxAttempts } = input
         const wish = {
-          filter: readFilter(filter ?? {}),
+          filter: readFilter(filter, { complete: true }),
           order: orderBy,
           terms: readTerms(terms),
           ...readSpec(spec),

@@ -4,6 +4,7 @@ import type { OfferField } from '../../domain/offers-fields.ts'
 import {
   type Condition,
   checkFilter,
+  comparesWithNothing,
   type OfferFilter as Filter,
   type Operator,
   readCondition,
@@ -90,10 +91,13 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
   }),
 })
 
-/** The filter in the words of the domain, or an error that names everything that is wrong with it. */
-export function readFilter(input: FilterInput): Filter {
+/**
+ * The filter in the words of the domain, or an error that names everything that is wrong with it. A `complete` one is
+ * refused where a field compares with nothing: a variable was forgotten, and what is found will cost money.
+ */
+export function readFilter(input: FilterInput, { complete = false } = {}): Filter {
   const issues: Issue[] = []
-  const filter = readLevel(input, 'filter', issues)
+  const filter = readLevel(input, 'filter', issues, complete)
   if (input.rentable === undefined) filter.conditions.push({ field: 'rentable', operator: 'eq', value: true })
   return checkFilter(filter, issues)
 }
@@ -104,17 +108,22 @@ export function readConditions(input: object): Condition[] {
   return checkFilter(readLevel(input, 'filter', issues), issues).conditions
 }
 
-function readLevel({ or, ...fields }: FilterInput, path: string, issues: Issue[]): Filter {
+function readLevel({ or, ...fields }: FilterInput, path: string, issues: Issue[], complete = false): Filter {
   const conditions: Condition[] = []
   for (const [field, input] of Object.entries(fields) as [OfferField, unknown][]) {
-    for (const { operator, operand, place } of comparisonsOf(input, `${path}.${field}`)) {
+    const comparisons = comparisonsOf(input, `${path}.${field}`)
+    if (complete && input && comparisons.length === 0)
+      issues.push({ path: `${path}.${field}`, message: comparesWithNothing })
+    for (const { operator, operand, place } of comparisons) {
       const condition = readComparison(field, operator, operand)
       if (typeof condition === 'string') issues.push({ path: place, message: `${condition}.` })
       else conditions.push(condition)
     }
   }
   if (or?.length === 0) issues.push({ path: `${path}.or`, message: 'must have at least one alternative.' })
-  const alternatives = (or ?? []).map((alternative, index) => readLevel(alternative, `${path}.or.${index}`, issues))
+  const alternatives = (or ?? []).map((alternative, index) =>
+    readLevel(alternative, `${path}.or.${index}`, issues, complete),
+  )
   return { conditions, alternatives }
 }
 
@@ -126,7 +135,7 @@ function comparisonsOf(input: unknown, place: string): Comparison[] {
   if (Array.isArray(input)) return [{ operator: 'in', operand: input, place }]
   if (typeof input !== 'object') return [{ operator: 'eq', operand: input, place }]
   return Object.entries(input)
-    .filter(([, operand]) => operand !== null)
+    .filter(([, operand]) => operand !== null && operand !== undefined)
     .map(([operator, operand]) => ({ operator: operator as Operator, operand, place: `${place}.${operator}` }))
 }
 

@@ -18,7 +18,7 @@ const VolumeHintInput = builder.inputType('VolumeHintInput', {
 
 const SaveTemplateInput = builder.inputType('SaveTemplateInput', {
   description:
-    'Settings to begin rentals with. With the id of a template they replace all that it has: what is absent is gone, passwords and secret variables too. What only REST clients can say of it stays.',
+    'Settings to begin rentals with. With the id of a template they replace all that it has: what is absent is gone. Secrets go only with `dropSecrets`. What only REST clients can say of it stays.',
   fields: t => ({
     id: t.id({ description: 'The template to change, such as `tpl_42`, or `42`. A new one is made when absent.' }),
     name: t.string({ required: true, description: 'What you call it, 1 to 256 characters.' }),
@@ -32,6 +32,11 @@ const SaveTemplateInput = builder.inputType('SaveTemplateInput', {
     image: t.string({ required: true, description: 'A container image.' }),
     ...launchFields(t),
     volumeHint: t.field({ type: VolumeHintInput, description: 'Where a volume would be of use.' }),
+    dropSecrets: t.boolean({
+      required: true,
+      defaultValue: false,
+      description: 'Let the template lose the registry login and the secret variables that this leaves out.',
+    }),
     idempotencyKey: t.string(idempotencyKey),
   }),
 })
@@ -62,7 +67,7 @@ builder.mutationField('saveTemplate', t =>
     args: { input: t.arg({ type: SaveTemplateInput, required: true, description: 'What is wanted.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       save.answer(launchNames, () => {
-        const { id, name, public: isPublic, image, volumeHint, idempotencyKey, ...more } = input
+        const { id, name, public: isPublic, image, volumeHint, dropSecrets, idempotencyKey, ...more } = input
         const { description, readme, ...settings } = more
         const hint = volumeHint && { mountPath: volumeHint.mountPath, sizeGb: volumeHint.sizeGb ?? undefined }
         const launch = { ...readLaunch(settings), image }
@@ -75,6 +80,7 @@ builder.mutationField('saveTemplate', t =>
             volumeHint: hint ?? undefined,
             about: aboutOf({ description, readme }),
           },
+          dropSecrets,
           idempotencyKey,
         })
       }),
