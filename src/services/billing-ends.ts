@@ -25,7 +25,7 @@ export async function endAll(
     AND NOT EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id AND e.at <= ${at}) RETURNING id`)
   await tx.rows(sql`
     UPDATE meters m SET stop_reason = ${reason} FROM instances i
-    WHERE i.id = m.instance_id AND ${which} AND m.stop_reason IS NULL AND ${wantsGpus}`)
+    WHERE i.account_id = ${accountId} AND m.instance_id = i.id AND ${which} AND m.stop_reason IS NULL AND ${wantsGpus}`)
   return ended.length > 0
 }
 

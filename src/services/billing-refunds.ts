@@ -18,9 +18,10 @@ export async function refundBeyond(
   const rows = await tx.rows(sql`
     SELECT e.meter_id, e.period_start, e.period_end, e.rate_nanos, e.carried, -e.amount_nanos
     FROM ledger_entries e JOIN meters m ON m.id = e.meter_id
-    WHERE ${which} AND e.period_end > ${instant} AND e.kind IN ('compute', 'disk') AND NOT EXISTS (
-      SELECT FROM ledger_entries r WHERE r.meter_id = m.id AND r.kind = 'refund' AND r.period_end >= e.period_end
-    ) ORDER BY e.id`)
+    WHERE ${which} AND e.period_end > ${instant} AND e.kind IN ('compute', 'disk')
+    AND coalesce(e.period_end > (
+      SELECT max(r.period_end) FROM ledger_entries r WHERE r.meter_id = e.meter_id AND r.kind = 'refund'
+    ), true) ORDER BY e.id`)
   const refunds = new Map<bigint, { amountNanos: bigint; periodStart: Date; periodEnd: Date }>()
   for (const [meterId, periodStart, periodEnd, rateNanos, carried, amountNanos] of rows as [
     ...[bigint, Date, Date, bigint, number, bigint],

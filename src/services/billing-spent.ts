@@ -23,18 +23,23 @@ export async function spendingIn(
 ): Promise<Spending[]> {
   if (windows.length === 0) return []
   const starts = [...new Set(windows.map(({ from }) => from.getTime()))].map(ms => new Date(ms))
-  // Everything is summed once for each instant at which windows begin, whosever they are. Most charges are whole.
+  // Each start of a window is summed once, for all keys. A meter is charged up to its `since`, so those that ended before
+  // a window are not read.
   const rows = await database.rows(sql`
     WITH starts AS (SELECT start FROM unnest(${starts}::timestamptz[]) AS start), posted AS (
-      SELECT start, meters.api_key_id, sum(
-        CASE WHEN m.period_start >= start AND (given_back.id IS NULL OR given_back.period_start >= m.period_end)
-        THEN -m.amount_nanos ELSE ${upTo(sql`least(m.period_end, given_back.period_start)`, sql`m.period_start`)}
-          - ${upTo(sql`least(start, given_back.period_start)`, sql`m.period_start`)} END) AS nanos
-      FROM meters JOIN ledger_entries m ON m.meter_id = meters.id AND m.kind IN ('compute', 'disk')
-      JOIN starts ON m.period_end > start
-      LEFT JOIN ledger_entries given_back ON given_back.meter_id = meters.id AND given_back.kind = 'refund'
-        AND m.period_end > given_back.period_start AND m.period_end <= given_back.period_end
-      WHERE meters.account_id = ${accountId} GROUP BY start, meters.api_key_id
+      SELECT start, meters.api_key_id, coalesce(sum(charged.nanos), 0) AS nanos
+      FROM starts JOIN meters ON meters.account_id = ${accountId} AND meters.since > start
+      CROSS JOIN LATERAL (
+        SELECT sum(CASE WHEN m.period_start >= start AND coalesce(given_back.period_start >= m.period_end, true)
+          THEN -m.amount_nanos ELSE ${upTo(sql`least(m.period_end, given_back.period_start)`, sql`m.period_start`)}
+            - ${upTo(sql`least(start, given_back.period_start)`, sql`m.period_start`)} END) AS nanos
+        FROM ledger_entries m LEFT JOIN LATERAL (
+          SELECT r.period_start FROM ledger_entries r WHERE r.meter_id = m.meter_id AND r.kind = 'refund'
+          AND m.period_end > r.period_start AND m.period_end <= r.period_end LIMIT 1
+        ) given_back ON true
+        WHERE m.meter_id = meters.id AND m.kind IN ('compute', 'disk') AND m.period_end > start
+      ) charged
+      GROUP BY start, meters.api_key_id
     ), going AS (
       SELECT m.*, least(${endOfMeter}, CASE m.kind WHEN 'compute' THEN ${gpusEnd}::timestamptz END) AS stops_at
       FROM meters m WHERE m.account_id = ${accountId} AND m.rate_nanos > 0
@@ -78,10 +83,15 @@ function upTo(instant: Prisma.Sql, beginning: Prisma.Sql): Prisma.Sql {
 /** What everything costs per hour that the account wishes to run, whether it does yet or not, and all disks; by key. */
 export async function wishedRates(database: Pick<Transaction, 'rows'>, accountId: number): Promise<Asked[]> {
   const rows = await database.rows(sql`
-    SELECT m.api_key_id, sum(CASE m.kind WHEN 'disk' THEN m.rate_nanos ELSE i.compute_nanos END)
-    FROM meters m LEFT JOIN instances i ON i.id = m.instance_id
-    WHERE m.account_id = ${accountId} AND CASE m.kind WHEN 'disk' THEN m.rate_nanos > 0 ELSE ${wantsGpus} END
-    GROUP BY m.api_key_id`)
+    SELECT api_key_id, sum(rate) FROM (
+      SELECT m.api_key_id, m.rate_nanos AS rate FROM meters m
+      WHERE m.account_id = ${accountId} AND m.kind = 'disk' AND m.rate_nanos > 0
+      UNION ALL
+      SELECT m.api_key_id, i.compute_nanos FROM instances i CROSS JOIN LATERAL (
+        SELECT api_key_id FROM meters WHERE instance_id = i.id AND kind = 'compute' LIMIT 1
+      ) m
+      WHERE i.account_id = ${accountId} AND ${wantsGpus}
+    ) wished GROUP BY api_key_id`)
   return rows.map(([apiKeyId, rate]) => ({ apiKeyId: apiKeyId as number | null, rateNanos: BigInt(rate as string) }))
 }
 

@@ -33,11 +33,12 @@ export function billingServices({ database }: DataDeps, rules: Rules) {
           SELECT id FROM accounts WHERE billing_due_at <= ${now} AND ${free}
           ORDER BY billing_due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
         ), ended AS (
-          SELECT id FROM accounts WHERE id IN (SELECT account_id FROM meter_ends WHERE at <= ${now}) AND ${free}
+          SELECT id FROM accounts
+          WHERE id = ANY(ARRAY(SELECT DISTINCT account_id FROM meter_ends WHERE at <= ${now})) AND ${free}
           LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
         )
         UPDATE accounts SET billing_leased_until = ${leaseEnd(now)}
-        WHERE id IN (SELECT id FROM due UNION SELECT id FROM ended LIMIT ${limit}) RETURNING id, billing_leased_until`)
+        WHERE id = ANY(ARRAY(SELECT id FROM due UNION SELECT id FROM ended LIMIT ${limit})) RETURNING id, billing_leased_until`)
       return rows.map(([id, leasedUntil]) => ({ accountId: id as number, leasedUntil: leasedUntil as Date }))
     },
 

@@ -25,7 +25,7 @@ export function retentionServices({ database }: DataDeps, retentionDays: number)
               ORDER BY xid, id LIMIT ${limit}
             ) first
           ), gone AS (
-            DELETE FROM events e USING front f WHERE e.id = f.id AND f.goes
+            DELETE FROM events WHERE id = ANY(ARRAY(SELECT id FROM front WHERE goes))
           ), last AS (
             SELECT xid, id FROM front WHERE goes ORDER BY xid DESC, id DESC LIMIT 1
           ), noted AS (

@@ -20,11 +20,11 @@ export function policyServices({ database }: DataDeps) {
     async claim(limit: number): Promise<PolicyLease[]> {
       const { now } = database
       const rows = await database.rows(sql`
-        UPDATE instances SET policy_leased_until = ${leaseEnd(now)} WHERE id IN (
+        UPDATE instances SET policy_leased_until = ${leaseEnd(now)} WHERE id = ANY(ARRAY(
           SELECT id FROM instances
           WHERE policy_due_at <= ${now} AND (policy_leased_until IS NULL OR policy_leased_until <= ${now})
           ORDER BY policy_due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
-        ) RETURNING id, policy_leased_until`)
+        )) RETURNING id, policy_leased_until`)
       return rows.map(([instanceId, leasedUntil]) => ({ instanceId, leasedUntil }) as PolicyLease)
     },
 

@@ -7,11 +7,14 @@ import { finalStatuses } from '../domain/instances.ts'
 export const wantsGpus = Prisma.sql`i.target_state = 'running' AND i.destroyed_at IS NULL
   AND i.status <> ALL (${finalStatuses}::instance_status[])`
 
+// For EXISTS, PostgreSQL may read all GPUs or meters into a hash table first. A scalar subquery is an index lookup in
+// every plan.
+
 /** Whether the market gave it its GPUs. */
-export const holdsGpus = Prisma.sql`EXISTS (
-  SELECT FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id)`
+export const holdsGpus = Prisma.sql`((
+  SELECT 1 FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id LIMIT 1) IS NOT NULL)`
 
 /** Whether its GPUs cost something now. */
-export const isCharged = Prisma.sql`EXISTS (
-  SELECT FROM meters m WHERE m.instance_id = i.id AND m.kind = 'compute' AND m.rate_nanos > 0
-  AND NOT EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id))`
+export const isCharged = Prisma.sql`((
+  SELECT 1 FROM meters m WHERE m.instance_id = i.id AND m.kind = 'compute' AND m.rate_nanos > 0
+  AND (SELECT min(e.id) FROM meter_ends e WHERE e.meter_id = m.id) IS NULL LIMIT 1) IS NOT NULL)`

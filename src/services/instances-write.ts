@@ -94,7 +94,8 @@ async function stopCharging(tx: Transaction, changes: Written[], at: Date): Prom
     const which = sql`(${ofInstances(ids(destroyed))} OR ${computeOf(ids(stopped))})`
     await stopMeters(tx, account, which)
     // What was ended for money is stopped with that.
-    await tx.rows(sql`UPDATE meters m SET stop_reason = NULL WHERE m.stop_reason IS NOT NULL AND ${which}`)
+    await tx.rows(sql`
+      UPDATE meters m SET stop_reason = NULL WHERE m.account_id = ${accountId} AND m.stop_reason IS NOT NULL AND ${which}`)
   }
 }
 

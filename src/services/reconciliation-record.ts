@@ -82,7 +82,8 @@ async function suspend(
 ): Promise<Suspension | undefined> {
   if (unconfirmed === (before !== null)) return undefined
   await tx.rows(sql`UPDATE instances SET unconfirmed_at = ${unconfirmed ? at : null} WHERE id = ${instanceId}`)
-  const [row] = await tx.rows(sql`SELECT min(unconfirmed_at) FROM instances WHERE machine_id = ${machine.id}`)
+  const [row] = await tx.rows(sql`
+    SELECT min(unconfirmed_at) FROM instances WHERE machine_id = ${machine.id} AND unconfirmed_at IS NOT NULL`)
   const unconfirmedAt = row?.[0] as Date | null
   if ((unconfirmedAt === null) === (machine.unconfirmedAt === null)) return undefined
   await tx.rows(sql`UPDATE machines SET unconfirmed_at = ${unconfirmedAt} WHERE id = ${machine.id}`)
@@ -90,12 +91,16 @@ async function suspend(
   return unconfirmedAt === null ? 'cleared' : 'suspended'
 }
 
-/** Takes the instance and those that wait for the GPUs that it leaves, in the order of all who take several. */
+/**
+ * Locks the instance and those that wait for its GPUs, in order of id like every transaction that locks several. The ids
+ * come as an array: with OR, or with IN, PostgreSQL would read every instance ever made.
+ */
 async function lockHeirs(tx: Transaction, { instanceId, machineId }: Lease): Promise<void> {
   await tx.rows(sql`
-    SELECT id FROM instances WHERE id = ${instanceId} OR id IN (
+    SELECT id FROM instances WHERE id = ANY(ARRAY(
       SELECT holder_id FROM gpus WHERE machine_id = ${machineId} AND occupant_id = ${instanceId}
-    ) ORDER BY id FOR NO KEY UPDATE`)
+      UNION ALL SELECT ${instanceId}::bigint
+    )) ORDER BY id FOR NO KEY UPDATE`)
 }
 
 /** Frees the GPUs for those who hold them and wait. True when there was something to free. */

@@ -34,7 +34,7 @@ export type TestApp = App & {
     headers?: Record<string, string>,
   ) => Promise<RestAnswer>
   /** Does to the database what no service does. */
-  sql: (text: string) => Promise<unknown[]>
+  sql: (text: string, values?: unknown[]) => Promise<unknown[]>
   close: () => Promise<void>
 }
 
@@ -109,7 +109,7 @@ export async function startApp({ beside, ...options }: TestAppOptions = {}): Pro
       const response = await fetch(request)
       return { status: response.status, headers: response.headers, body: await response.json() }
     },
-    sql: async text => (await pool.query(text)).rows,
+    sql: async (text, values) => (await pool.query(text, values)).rows,
     async close() {
       await app.stop()
       await pool.end()

@@ -1,17 +1,22 @@
 import pg from 'pg'
 
-const heard: string[] = []
+/** A statement as it was sent. One with a name is prepared once per connection. */
+export type Statement = { text: string; name: string | undefined; values: unknown[] }
+
+const heard: Statement[] = []
 
 let meanwhile: { statement: RegExp; work: () => Promise<unknown> } | undefined
 
-type Query = string | { text?: string }
+type Query = string | Config
+
+type Config = { text?: string; name?: string; values?: unknown[] }
 
 /** Every statement of this process goes through here, Prisma's and our own. */
 const { query } = pg.Client.prototype
 pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
-  const [statement] = args as [Query]
-  const text = typeof statement === 'string' ? statement : statement.text
-  if (text) heard.push(text)
+  const [statement, given] = args as [Query, unknown]
+  const { text, name, values = given } = typeof statement === 'string' ? { text: statement } : (statement as Config)
+  if (text) heard.push({ text, name: name || undefined, values: Array.isArray(values) ? values : [] })
   const send = (...all: unknown[]) => (query as (...all: unknown[]) => unknown).apply(this, all)
   if (!text || !meanwhile?.statement.test(text)) return send(...args)
   const { work } = meanwhile
@@ -22,8 +27,13 @@ pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
   return send(...args.slice(0, -1), (...result: unknown[]) => void work().finally(() => answered(...result)))
 } as typeof query
 
-/** The statements that the work sends to the database. */
+/** The texts of the statements that the work sends to the database. */
 export async function queriesOf(work: () => Promise<unknown>): Promise<string[]> {
+  return (await statementsOf(work)).map(({ text }) => text)
+}
+
+/** The statements that the work sends to the database, with their names and values. */
+export async function statementsOf(work: () => Promise<unknown>): Promise<Statement[]> {
   const start = heard.length
   await work()
   return heard.slice(start)
