@@ -254,7 +254,12 @@ describe('the server', () => {
   it.each([
     ['application/xml', {}, 415, 'The content type of a body must be application/json.'],
     ['', {}, 415, 'The content type of a body must be application/json.'],
-    ['application/json', { accept: 'text/html' }, 406, 'An answer is application/json, which Accept leaves out.'],
+    [
+      'application/json',
+      { accept: 'text/html' },
+      406,
+      'Accept must allow application/json, or text/event-stream for a subscription.',
+    ],
   ])('refuses %o with %o in JSON', async (type, headers, status, message) => {
     const answer = await send({ body: ask, headers: { 'content-type': type, ...headers } })
     expect(await answer.json()).toEqual({ errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] })
