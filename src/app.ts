@@ -94,7 +94,9 @@ export type App = {
   streams(): number
   /** Looks for due work by itself from now on. */
   work(): void
-  /** From now on the app is not ready; what runs goes on. */
+  /** From now on `/ready` answers 503. Everything is served as before. */
+  retire(): void
+  /** Retires, ends all streams, and starts no more due work. Requests that run go on. */
   drain(): void
   stop(): Promise<void>
 }
@@ -149,6 +151,9 @@ export function createApp(options: AppOptions): App {
   let phase: 'starting' | 'ready' | 'stopping' = 'starting'
   let demoKey: string | undefined
 
+  const retire = () => {
+    phase = 'stopping'
+  }
   const whyNotReady = async () => {
     if (phase !== 'ready') return phase
     const unreachable = await database.pool.query('SELECT 1').then(
@@ -197,8 +202,9 @@ export function createApp(options: AppOptions): App {
       work.start()
       signals.start()
     },
+    retire,
     drain: () => {
-      phase = 'stopping'
+      retire()
       feed.stop()
       sockets.stop()
       void work.stop()

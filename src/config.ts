@@ -24,6 +24,8 @@ type Config = {
   startTimeoutMs: number
   offlineGraceMs: number
   debtGraceMs: number
+  /** How long requests are still served after SIGTERM, while `/ready` answers 503. */
+  drainMs: number
   /** Where the operator's SSH proxy listens; null without one. */
   sshProxy: SshProxy | null
   privateWebhooks: boolean
@@ -42,6 +44,7 @@ const sshProxy = z
   // REST shows the port before it, too.
   .refine(({ port }) => port >= 2 && port <= 65_535)
 const minutes = { must: 'a number of minutes, 1 to 1440', schema: z.coerce.number().min(1).max(1440) }
+const drain = { must: 'a number of seconds, 0 to 300', schema: z.coerce.number().min(0).max(300) }
 const hours = { must: 'a number of hours, 1 to 8760', schema: z.coerce.number().min(1).max(8760) }
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
 
@@ -64,6 +67,7 @@ const settings = {
   START_TIMEOUT_MINUTES: minutes,
   OFFLINE_GRACE_MINUTES: minutes,
   DEBT_GRACE_HOURS: hours,
+  DRAIN_SECONDS: drain,
   SSH_PROXY: { must: 'a host and a port, such as ssh.example.com:2222', schema: sshProxy },
   WEBHOOK_PRIVATE_ADDRESSES: { must: 'true or false', schema: flag },
   PUBLIC_SEARCH: { must: 'true or false', schema: flag },
@@ -95,10 +99,16 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     startTimeoutMs: (rest.START_TIMEOUT_MINUTES ?? 30) * 60_000,
     offlineGraceMs: (rest.OFFLINE_GRACE_MINUTES ?? 5) * 60_000,
     debtGraceMs: (rest.DEBT_GRACE_HOURS ?? 48) * 3_600_000,
+    drainMs: drainMsOf(rest),
     sshProxy: rest.SSH_PROXY ?? null,
     privateWebhooks: rest.WEBHOOK_PRIVATE_ADDRESSES ?? false,
     publicSearch: rest.PUBLIC_SEARCH ?? false,
   }
+}
+
+/** A gateway with a database of its own is alone: no other could take its requests. */
+function drainMsOf({ DRAIN_SECONDS, DATABASE_URL }: Settings): number {
+  return (DRAIN_SECONDS ?? (DATABASE_URL === undefined ? 0 : 5)) * 1_000
 }
 
 function readSettings(env: Record<string, string | undefined>): Settings {

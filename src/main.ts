@@ -8,12 +8,14 @@ import { openServer } from './database/server.ts'
 import { listen, tryAddress } from './http/listen.ts'
 import { createLog } from './http/log.ts'
 import { createHttpServer } from './http/server.ts'
+import { createShutdown } from './http/shutdown.ts'
 import { keepSecret } from './services/secrets.ts'
+import { listenForStop } from './stop-signals.ts'
 
 const secretMissing =
   'BERTH_SECRET must be set beside DATABASE_URL, to the same text on every gateway: it keeps the secrets in the database.'
 
-/** From the signal to the end, whatever hangs. */
+/** From the end of the drain time to the end, whatever hangs. */
 const deadlineMs = 4_500
 /** Requests that run get this long of it to finish. */
 const graceMs = 3_000
@@ -30,16 +32,17 @@ try {
 process.exit()
 
 async function main(): Promise<void> {
-  const stopping = new AbortController()
-  const signalled = once(stopping.signal, 'abort')
-  // A terminal sends the signal to npm and to us, and npm passes it on: the second must not cut the first short.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort())
+  const signals = listenForStop()
+  const signalled = once(signals.asked, 'abort')
   const config = parseConfig(process.env)
   if (config.databaseUrl !== undefined && config.secret === undefined) throw new Error(secretMissing)
-  const { host, port, dataDir, databaseUrl, demoKeyFile, graphiql, logLevel } = config
+  const { host, port, dataDir, databaseUrl, demoKeyFile, graphiql, logLevel, drainMs } = config
   // Standard output is for people, standard error for the log.
   const log = createLog(logLevel, process.stderr)
-  void signalled.then(async () => {
+  let isServing = false
+  // Only a gateway that serves has anything to drain.
+  const drained = signalled.then(() => signals.wait(isServing ? drainMs : 0))
+  void drained.then(async () => {
     await sleep(deadlineMs, undefined, { ref: false })
     log.warn('Something did not stop in time, and is left as it is.')
     process.exit()
@@ -55,18 +58,15 @@ async function main(): Promise<void> {
     }))
   const app = createApp({ ...config, databaseUrl: server.url, log, secret })
   const http = createHttpServer(app.fetch, app)
+  const shutdown = createShutdown(http)
 
   const stop = async () => {
+    app.retire()
+    shutdown.announce()
+    if (isServing) await drained
+    const closed = shutdown.close(graceMs)
     app.drain()
-    if (http.listening) {
-      const closed = once(http, 'close')
-      http.close()
-      // A stream that is ended leaves a connection that its client may keep.
-      const closing = setInterval(() => http.closeIdleConnections(), 50)
-      await Promise.race([closed, sleep(graceMs)])
-      clearInterval(closing)
-      http.closeAllConnections()
-    }
+    await closed
     await Promise.race([app.stop(), sleep(disconnectMs)])
     await server.release()
   }
@@ -76,12 +76,13 @@ async function main(): Promise<void> {
       process.exitCode = 1
     })
   // Making the database took a while, and filling it takes longer.
-  if (stopping.signal.aborted) return await stopAndTell()
+  if (signals.asked.aborted) return await stopAndTell()
   try {
     const demo = await app.start()
     await listen(http, port, host)
     app.work()
     greet(http.address() as AddressInfo, { graphiql, demo, demoKeyFile })
+    isServing = true
   } catch (error) {
     await stopAndTell()
     throw error

@@ -22,7 +22,8 @@ export function run(program: string, args: string[], env: Record<string, string>
   const { DATABASE_URL: _, ...inherited } = process.env
   const child = spawn(process.execPath, ['--require', './src/require-node-24.cjs', program, ...args], {
     cwd: root,
-    env: { ...inherited, NODE_COMPILE_CACHE, ...env },
+    // No balancer waits for most tests.
+    env: { ...inherited, NODE_COMPILE_CACHE, DRAIN_SECONDS: '0', ...env },
     detached: ownGroup,
   })
   let [output, errors] = ['', '']

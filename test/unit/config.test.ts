@@ -25,6 +25,7 @@ describe('the settings', () => {
       startTimeoutMs: 1_800_000,
       offlineGraceMs: 300_000,
       debtGraceMs: 172_800_000,
+      drainMs: 0,
       privateWebhooks: false,
       publicSearch: false,
     })
@@ -41,6 +42,12 @@ describe('the settings', () => {
       offlineGraceMs: 90_000,
       debtGraceMs: 259_200_000,
     })
+  })
+
+  it('drain for a moment where other gateways can take over', () => {
+    expect(parseConfig({ DATABASE_URL })).toMatchObject({ drainMs: 5_000 })
+    expect(parseConfig({ DATABASE_URL, DRAIN_SECONDS: '0' })).toMatchObject({ drainMs: 0 })
+    expect(parseConfig({ DRAIN_SECONDS: '12.5' })).toMatchObject({ drainMs: 12_500 })
   })
 
   it('never fill a given database with a demo unless told to', () => {

@@ -1,0 +1,40 @@
+import { once } from 'node:events'
+import type { Server, ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export type Shutdown = {
+  /** From now on each answer closes its connection. Connections and requests are still accepted. */
+  announce(): void
+  /** Accepts no more connections, and resolves when the requests that run are answered, or cut off after `graceMs`. */
+  close(graceMs: number): Promise<void>
+}
+
+/**
+ * Ends a server in two steps, so that no client loses a request: connections that are kept alive end behind an answer,
+ * never between a request and its answer.
+ */
+export function createShutdown(server: Server): Shutdown {
+  const unanswered = new Set<ServerResponse>()
+  let isAnnounced = false
+  server.prependListener('request', (_request, response) => {
+    if (isAnnounced) response.shouldKeepAlive = false
+    unanswered.add(response)
+    response.once('close', () => unanswered.delete(response))
+  })
+  return {
+    announce() {
+      isAnnounced = true
+      for (const response of unanswered) response.shouldKeepAlive = false
+    },
+    async close(graceMs) {
+      if (!server.listening) return
+      const closed = once(server, 'close')
+      server.close()
+      // A client may keep the connection of a stream that has ended.
+      const closing = setInterval(() => server.closeIdleConnections(), 50)
+      await Promise.race([closed, sleep(graceMs)])
+      clearInterval(closing)
+      server.closeAllConnections()
+    },
+  }
+}

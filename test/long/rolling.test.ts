@@ -1,0 +1,8 @@
+import { expect, it } from 'vitest'
+import { rollGateways } from '../support/rolling.ts'
+
+it('loses no request behind a balancer over twelve rolling restarts', async () => {
+  const { answered, lost } = await rollGateways(12)
+  expect(lost).toEqual([])
+  expect(answered).toBeGreaterThan(1_000)
+})

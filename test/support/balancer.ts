@@ -1,0 +1,55 @@
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Gateway } from './process.ts'
+
+export type Call = { method: string; path: string; headers: Record<string, string>; body?: string }
+type Backend = { url: string; agent: Agent; isReady: boolean }
+
+/**
+ * Passes requests on to gateways in turn, as a balancer does: it asks each for `/ready` every 200 ms, keeps connections
+ * alive, and repeats nothing.
+ */
+export function createBalancer(pollMs = 200) {
+  const backends = new Map<string, Backend>()
+  const polling = new AbortController()
+  let turn = 0
+
+  async function send({ url, agent }: Backend, { method, path, headers, body }: Call): Promise<number> {
+    const outgoing = request(`${url}${path}`, { method, headers, agent })
+    outgoing.end(body)
+    const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
+    incoming.resume()
+    await once(incoming, 'end')
+    return incoming.statusCode ?? 0
+  }
+
+  async function poll(backend: Backend): Promise<void> {
+    while (!polling.signal.aborted && backends.has(backend.url)) {
+      // A probe's connection is its own.
+      const probe = { ...backend, agent: new Agent() }
+      const status = await send(probe, { method: 'GET', path: '/ready', headers: {} }).catch(() => 0)
+      backend.isReady = status === 200
+      await sleep(pollMs)
+    }
+    backend.agent.destroy()
+  }
+
+  return {
+    add({ url }: Gateway): void {
+      const backend = { url, agent: new Agent({ keepAlive: true }), isReady: false }
+      backends.set(url, backend)
+      void poll(backend)
+    },
+    remove: ({ url }: Gateway): boolean => backends.delete(url),
+    ready: (): string[] => [...backends.values()].filter(({ isReady }) => isReady).map(({ url }) => url),
+    /** The status of the answer. Rejects when the connection is refused or reset. */
+    send(call: Call): Promise<number> {
+      const ready = [...backends.values()].filter(({ isReady }) => isReady)
+      turn += 1
+      const backend = ready[turn % ready.length]
+      return backend ? send(backend, call) : Promise.reject(new Error('No gateway is ready.'))
+    },
+    close: () => polling.abort(),
+  }
+}
