@@ -31,6 +31,7 @@ import { createLoop, createLoops } from './reconciler/loop.ts'
 import { createPolicyLoop } from './reconciler/policies.ts'
 import { createRestFace } from './rest/face.ts'
 import { createSecrets } from './services/secrets.ts'
+import { createSecretCheck } from './services/secrets-check.ts'
 import {
   createBilling,
   createChores,
@@ -184,7 +185,9 @@ export function createApp(options: AppOptions): App {
     operations,
     async start() {
       const demo = await alone(databaseUrl, locks.migration, async () => {
-        const applied = await migrate(databaseUrl)
+        const secretCheck = createSecretCheck(deps)
+        const applied = await migrate(databaseUrl, secretCheck.verify)
+        await secretCheck.keep()
         if (applied.length > 0) log.info({ applied }, 'The database was migrated.')
         if (await settleEpoch(databaseUrl))
           log.warn('The database is in another cluster than before: cursors of events have expired.')

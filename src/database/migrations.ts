@@ -27,9 +27,10 @@ export async function readMigrations(): Promise<MigrationList> {
   }
 }
 
-/** Names of the migrations that the database lacks. */
+/** Names of the migrations that the database lacks. Throws when it has some that this version lacks. */
 export async function pendingMigrations(client: pg.ClientBase | pg.Pool): Promise<string[]> {
   const { migrationDirectories } = await readMigrations()
+  const known = migrationDirectories.map(({ path }) => path)
   const applied = await client
     .query(
       'SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL',
@@ -38,15 +39,28 @@ export async function pendingMigrations(client: pg.ClientBase | pg.Pool): Promis
       if (error.code === '42P01') return { rows: [] }
       throw error
     })
-  const names = new Set(applied.rows.map(({ name }) => name))
-  return migrationDirectories.map(({ path }) => path).filter(path => !names.has(path))
+  const names: string[] = applied.rows.map(({ name }) => name)
+  const newest = names
+    .filter(name => !known.includes(name))
+    .sort()
+    .at(-1)
+  if (newest !== undefined) throw new Error(newerSchema(newest))
+  return known.filter(name => !names.includes(name))
 }
 
-/** Applies what is missing. The caller holds the lock: the engine itself takes none. */
-export async function migrate(url: string): Promise<string[]> {
+function newerSchema(newest: string): string {
+  return `A newer version of Berth migrated the database: this version does not know its migration ${newest}. Upgrade Berth here.`
+}
+
+/**
+ * Applies what is missing. The caller holds the lock: the engine itself takes none. `check` runs before anything is
+ * written, and may refuse.
+ */
+export async function migrate(url: string, check = async () => {}): Promise<string[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   const pending = await pendingMigrations(client).finally(() => client.end())
+  await check()
   // Loading the engine takes longer than all else at start, so it is left alone when there is nothing to do.
   if (pending.length === 0) return []
   const migrationsList = await readMigrations()
