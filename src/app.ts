@@ -5,6 +5,7 @@ import { settleEpoch } from './database/epoch.ts'
 import { alone, locks } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
 import { createSignals } from './database/signals.ts'
+import { watchWrites } from './database/writable.ts'
 import type { SshProxy } from './domain/instances-access.ts'
 import { createFeed } from './events/feed.ts'
 import { createDeliveryWork } from './events/webhooks.ts'
@@ -143,6 +144,7 @@ export function createApp(options: AppOptions): App {
     createLoop({ ...delivery, name: 'webhooks', concurrency: deliveriesAtOnce, log }),
     createHousekeeping({ chores: createChores(deps, eventRetentionDays), now, log }),
   ])
+  const writes = watchWrites({ pool: database.pool, log, onChange: isFailing => work.hold(isFailing) })
   const operations = createOperations({ database })
   const onNews = () => {
     work.wake()
@@ -162,6 +164,7 @@ export function createApp(options: AppOptions): App {
       ({ code }) => (code === '25006' ? 'the database is a standby' : 'the database does not answer'),
     )
     if (unreachable) return unreachable
+    if (writes.isFailing()) return 'the database takes no writes'
     // That there is more to do than can be done is no reason: it is so for all gateways, and fewer would not do more.
     return work.isFailing() ? 'due work cannot be looked for' : undefined
   }
@@ -216,6 +219,7 @@ export function createApp(options: AppOptions): App {
       feed.stop()
       sockets.stop()
       delivery.stop()
+      writes.stop()
       await work.stop()
       await signals.stop()
       await database.close()

@@ -1,9 +1,12 @@
+import type { EventEmitter } from 'node:events'
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import { type Clock, createClock } from './clock.ts'
 import { checkEpoch } from './epoch.ts'
+import { meaningOf } from './failure-codes.ts'
 import { type Prisma, PrismaClient } from './generated/client.ts'
 import { nameOf, rowsOf } from './rows.ts'
+import { refusal } from './transaction.ts'
 
 /** One pool, read and written by Prisma and by SQL of our own. */
 export type Database = {
@@ -64,7 +67,14 @@ export function openDatabase({ url, poolSize, onIdleError, onNewEpoch, now }: Da
     get now() {
       return clock.sql
     },
-    rows: statement => rowsOf(pool, statement),
+    async rows(statement) {
+      try {
+        return await rowsOf(pool, statement)
+      } catch (error) {
+        if (meaningOf(error) === 'refused') (pool as EventEmitter).emit(refusal, error)
+        throw error
+      }
+    },
     async close() {
       await prisma.$disconnect()
       await pool.end()

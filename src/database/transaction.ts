@@ -2,6 +2,7 @@ import type { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Database } from './client.ts'
+import { meaningOf } from './failure-codes.ts'
 import { Prisma } from './generated/client.ts'
 import { rowsOf } from './rows.ts'
 
@@ -24,6 +25,14 @@ export type Transaction = {
 
 /** What a pool emits after a commit that announced something. */
 export const news = 'news'
+/** What a pool emits when the server refused a transaction that may succeed later. */
+export const refusal = 'refusal'
+
+/** Failures of which the server said that it undid the whole transaction. */
+const undone = new WeakSet<object>()
+export function isUndone(failure: object): boolean {
+  return undone.has(failure)
+}
 
 /** Serialisation failures and deadlocks: PostgreSQL undid everything, and the same work may succeed next time. */
 const conflicts = new Set(['40001', '40P01'])
@@ -40,7 +49,10 @@ export async function transaction<T>(database: Handle, work: (tx: Transaction) =
       return await once(database, 'BEGIN', work)
     } catch (error) {
       const { code } = error as { code?: string }
-      if (attempt === attempts || code === undefined || !conflicts.has(code)) throw error
+      if (attempt === attempts || code === undefined || !conflicts.has(code)) {
+        if (meaningOf(error) === 'refused') undone.add(error as object)
+        throw error
+      }
     }
     // Those that met would meet again if all of them came back at once.
     await sleep(Math.random() * 10 * 2 ** attempt)
@@ -79,9 +91,13 @@ async function once<T>({ pool, clock }: Handle, begin: string, work: (tx: Transa
     })
     await client.query('COMMIT')
   } catch (error) {
+    const refused = meaningOf(error) === 'refused'
+    // The next connection may lead to a server that can: the one that was promoted.
+    broken = refused
     await client.query('ROLLBACK').catch(() => {
       broken = true
     })
+    if (refused) (pool as EventEmitter).emit(refusal, error)
     throw error
   } finally {
     client.release(broken)

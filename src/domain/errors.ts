@@ -66,6 +66,8 @@ type Details = {
   /** The limit that would be exceeded, and what would be spent more per hour. */
   limit?: UsedLimit
   askedNanos?: bigint
+  /** Nothing of it was done, which is certain. */
+  undone?: true
   /** Why a stream ended that could have gone on. */
   ending?: StreamEnding
   /** The offer that cannot be rented, and the instance of the caller's that used it up. */

@@ -58,10 +58,15 @@ export function explainError(error: GraphQLError, { requestId, log }: Context): 
   const known = explainFailure(originalError)
   if (known instanceof DomainError) {
     const { extensions, status } = describe(known)
-    return restate(error, known.message, status === undefined ? extensions : { ...extensions, http: { status } })
+    return restate(error, known.message, status === undefined ? extensions : { ...extensions, http: httpOf(status) })
   }
   log.error({ err: originalError, path: error.path }, 'A GraphQL field failed.')
   return restate(error, 'Unexpected error.', { code: 'INTERNAL_SERVER_ERROR', requestId })
+}
+
+/** The status and the headers of an answer that has nothing but a refusal. */
+export function httpOf(status: number): { status: number; headers: Record<string, string> } {
+  return { status, headers: status === 503 ? { 'retry-after': '1' } : {} }
 }
 
 /** What GraphQL says of an operation that it does not run. */

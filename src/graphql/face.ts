@@ -9,7 +9,7 @@ import type { SocketFace } from '../http/sockets.ts'
 import { explainFailure } from '../services/failures.ts'
 import type { Services } from '../services/services.ts'
 import type { Context } from './context.ts'
-import { describe } from './errors.ts'
+import { describe, httpOf } from './errors.ts'
 import { withExplainedErrors, withinLimits, withQuietReaders, withStreams } from './plugins.ts'
 import { schema } from './schema.ts'
 import { createSocketFace } from './websocket.ts'
@@ -74,12 +74,17 @@ function refuse(error: unknown, { requestId, log }: RequestContext): Response {
   if (known instanceof BodyRefused) return answer(known.status, known.message, { code: 'BAD_REQUEST' })
   if (known instanceof DomainError) {
     const { extensions, status = 400 } = describe(known)
-    return answer(status, known.message, extensions)
+    return answer(status, known.message, extensions, httpOf(status).headers)
   }
   log.error({ err: error }, 'A GraphQL request failed.')
   return answer(500, 'Unexpected error.', { code: 'INTERNAL_SERVER_ERROR', requestId })
 }
 
-function answer(status: number, message: string, extensions: Record<string, unknown>): Response {
-  return json(status, { errors: [{ message, extensions }] })
+function answer(
+  status: number,
+  message: string,
+  extensions: Record<string, unknown>,
+  headers: Record<string, string> = {},
+): Response {
+  return json(status, { errors: [{ message, extensions }] }, headers)
 }

@@ -76,12 +76,13 @@ export function explain(error: unknown): Response | undefined {
 const retryAfter = { 'retry-after': '1' }
 
 /**
- * The failure of a route. What may have been done is not answered with a status that clients repeat by themselves, which
- * are 429 and all from 500 on.
+ * The failure of a route. Old clients repeat requests on 429 and from 500 on. If a request that must not run twice may
+ * already have run, it answers 409 instead.
  */
 export function doubtOf(route: Pick<Route, 'countsTwice' | 'repeatable'>, error: unknown, key?: string): unknown {
   const known = explainFailure(error)
   if (!route.countsTwice || !(known instanceof DomainError) || known.code !== 'UNAVAILABLE') return known
+  if (known.details.undone) return known
   const advice = key
     ? 'Repeat it with the same Idempotency-Key: it happens once.'
     : `Look whether it did before you repeat it${route.repeatable ? ', or repeat requests with an Idempotency-Key, which happen once' : ''}.`

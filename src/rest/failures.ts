@@ -39,7 +39,7 @@ export const sharedFailures = {
   Unavailable: {
     status: 503,
     error: 'unavailable',
-    when: 'The database does not answer. Try again after the seconds in Retry-After.',
+    when: 'The database does not answer, or cannot do this now. Try again after the seconds in Retry-After.',
   },
 } satisfies Record<string, Failure>
 

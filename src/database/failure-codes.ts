@@ -1,0 +1,75 @@
+// What codes of failures mean. A failure that can pass is told as such; everything else is a bug or needs an operator.
+
+/**
+ * `unanswered`: the database was not reached, did not answer in time, or could not end the transaction.
+ * `refused`: the server answered that it cannot do it now, and undid the transaction.
+ * `unstorable`: a value in the request fits no column, so the row that it names cannot exist.
+ */
+export type FailureMeaning = 'unanswered' | 'refused' | 'unstorable'
+
+/** PostgreSQL's classes, by the first two characters of a SQLSTATE. */
+const classes: Record<string, FailureMeaning> = {
+  // The connection failed, or its pooler says so.
+  '08': 'unanswered',
+  // The key or the name of the database is wrong for now, as while a backup is restored or a password is changed.
+  '28': 'unanswered',
+  '3D': 'unanswered',
+  // No room on the disk, no memory, no connections, a limit that the operator set.
+  '53': 'refused',
+  // The server is stopped, restarted or promoted, or an operator or a time limit canceled the statement.
+  '57': 'unanswered',
+}
+
+/** Codes that mean something else than their class, or whose class means nothing. */
+const codes: Record<string, FailureMeaning | undefined> = {
+  // A value is too large for its column, or has a character that no text may have.
+  ...{ '22003': 'unstorable', '22021': 'unstorable' },
+  // A standby: the server that could write is another one since a failover.
+  '25006': 'refused',
+  // A transaction that waited for the gateway too long, or lasted too long.
+  ...{ '25P03': 'unanswered', '25P04': 'unanswered' },
+  // Conflicts that are left after the retries, and a connection lost amid a statement. Not 40002: a constraint failed.
+  ...{ '40001': 'unanswered', '40003': 'unanswered', '40P01': 'unanswered' },
+  // A lock was not to be had in time.
+  '55P03': 'unanswered',
+  // No connection is free for this role.
+  '53300': 'unanswered',
+  // The disk or the operating system failed. Not 58P01 and 58P02: a file that is gone does not come back.
+  ...{ '58000': 'refused', '58030': 'refused' },
+  // Prisma: not reached, late, closed, no connection free, transaction not begun or too long, a conflict, too many connections.
+  ...{ P1001: 'unanswered', P1002: 'unanswered', P1008: 'unanswered', P1017: 'unanswered' },
+  ...{ P2024: 'unanswered', P2028: 'unanswered', P2034: 'unanswered', P2037: 'unanswered' },
+  P2020: 'unstorable',
+  // The socket below them.
+  ...{ ECONNREFUSED: 'unanswered', ECONNRESET: 'unanswered', ECONNABORTED: 'unanswered', EPIPE: 'unanswered' },
+  ...{ ETIMEDOUT: 'unanswered', ENOTFOUND: 'unanswered', EAI_AGAIN: 'unanswered', EHOSTUNREACH: 'unanswered' },
+  ...{ ENETUNREACH: 'unanswered', ENETDOWN: 'unanswered', EHOSTDOWN: 'unanswered', EADDRNOTAVAIL: 'unanswered' },
+  // The gateway has no file descriptor left for a connection.
+  ...{ EMFILE: 'unanswered', ENFILE: 'unanswered' },
+}
+
+/** The driver gives these no code. */
+const lostConnection =
+  /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end)/
+
+/** What a failure of the database means; undefined for one that does not pass, which is logged and masked. */
+export function meaningOf(error: unknown): FailureMeaning | undefined {
+  const meanings = codesOf(error).map(meaningOfCode)
+  // Prisma gives every failure of a statement one code: the driver's, further in, says more.
+  const told = meanings.find(meaning => meaning === 'refused') ?? meanings.find(meaning => meaning !== undefined)
+  return told ?? (error instanceof Error && lostConnection.test(error.message) ? 'unanswered' : undefined)
+}
+
+export function meaningOfCode(code: string): FailureMeaning | undefined {
+  if (Object.hasOwn(codes, code)) return codes[code]
+  return /^[0-9A-Z]{5}$/.test(code) ? classes[code.slice(0, 2)] : undefined
+}
+
+/** Prisma wraps the driver's error, and the driver PostgreSQL's: the telling code may be in any of them. */
+export function codesOf(error: unknown, depth = 0): string[] {
+  if (typeof error !== 'object' || error === null || depth > 4) return []
+  const { code, originalCode, cause, meta } = error as Record<string, unknown>
+  const inner = (meta as { driverAdapterError?: unknown } | undefined)?.driverAdapterError
+  const own = [code, originalCode].filter(value => typeof value === 'string')
+  return [...own, ...codesOf(cause, depth + 1), ...codesOf(inner, depth + 1)]
+}
