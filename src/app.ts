@@ -5,6 +5,7 @@ import { settleEpoch } from './database/epoch.ts'
 import { alone, locks } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
 import { createSignals } from './database/signals.ts'
+import { transaction } from './database/transaction.ts'
 import { watchWrites } from './database/writable.ts'
 import type { SshProxy } from './domain/instances-access.ts'
 import { createFeed } from './events/feed.ts'
@@ -80,6 +81,8 @@ export type AppOptions = {
   resolve?: Resolve
 }
 
+/** Clocks that are set by a network differ by less. */
+const clockWarningMs = 30_000
 /** Requests to webhooks that are on their way at once. They mostly wait. */
 const deliveriesAtOnce = 32
 
@@ -138,7 +141,7 @@ export function createApp(options: AppOptions): App {
   const send = createSend({ privateWebhooks, resolve })
   const delivery = createDeliveryWork({ deliveries: createDeliveries(deps), send, log })
   const work = createLoops([
-    createInstanceLoop({ reconciliation: createReconciliation(deps), provider, now, log, limits }),
+    createInstanceLoop({ reconciliation: createReconciliation(deps), provider, clock: database.clock, log, limits }),
     createPolicyLoop({ policies: createPolicies(deps), log }),
     createBillingLoop({ billing: createBilling(deps, { debtGraceMs }), log }),
     createLoop({ ...delivery, name: 'webhooks', concurrency: deliveriesAtOnce, log }),
@@ -168,6 +171,13 @@ export function createApp(options: AppOptions): App {
     // That there is more to do than can be done is no reason: it is so for all gateways, and fewer would not do more.
     return work.isFailing() ? 'due work cannot be looked for' : undefined
   }
+  /** Nothing is estimated before the first reading. */
+  const readClock = async () => {
+    await transaction(database, () => Promise.resolve())
+    const aheadMs = database.clock.aheadMs()
+    if (Math.abs(aheadMs) > clockWarningMs)
+      log.warn({ aheadMs }, "The machine's clock is not the database's. Only the times in this log are wrong by that.")
+  }
   // The Host header is the client's to write, so a key is given away only where no other machine can ask.
   const keyForPage = () => (isLoopback(host) ? demoKey : undefined)
   const requests = createRequestMetrics()
@@ -179,7 +189,9 @@ export function createApp(options: AppOptions): App {
     rest: createRestFace(services, { publicSearch }),
     graphql: graphql.answer,
     graphiql: graphiql ? createGraphiql(keyForPage) : undefined,
-    metrics: metrics ? createMetrics([requests.read, workMetrics, createProcessMetrics()]) : undefined,
+    metrics: metrics
+      ? createMetrics([requests.read, workMetrics, createProcessMetrics(database.clock.aheadMs)])
+      : undefined,
   }
 
   return {
@@ -197,12 +209,11 @@ export function createApp(options: AppOptions): App {
         return demoKeyFile === undefined ? undefined : await ensureDemo(services, operations, demoKeyFile)
       })
       demoKey = demo?.apiKey
+      await readClock()
       phase = 'ready'
       return demo
     },
-    async idle() {
-      await work.idle()
-    },
+    idle: async () => void (await work.idle()),
     streams: () => feed.streams(),
     work() {
       work.start()

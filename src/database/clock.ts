@@ -5,10 +5,17 @@ import { Prisma } from './generated/client.ts'
 export type Clock = {
   /** The present instant, as an expression in a statement. */
   readonly sql: Prisma.Sql
-  /** The present instant between statements: the last reading, and what has passed since. It never runs ahead. */
+  /** The present instant between statements, from the last reading and what has passed since. It is never ahead. */
   now(): Date
-  /** Takes what the database has just answered, and returns the instant that counts. */
-  read(at: Date): Date
+  /** The same, but never behind: for what must end in time. */
+  latest(): Date
+  /**
+   * Takes what the database answered, and returns the instant that counts. With `askedMs`, of performance.now(), it is a
+   * reading to estimate from: then it was asked, and answered at once.
+   */
+  read(at: Date, askedMs?: number): Date
+  /** How far the process's own clock is ahead. */
+  aheadMs(): number
 }
 
 const { sql } = Prisma
@@ -21,18 +28,26 @@ export function createClock(given?: () => Date): Clock {
         return sql`${given()}::timestamptz`
       },
       now: given,
+      latest: given,
       read: given,
+      aheadMs: () => 0,
     }
   }
-  // Before the first reading there is nothing better than when the process began.
-  let offsetMs = performance.timeOrigin
+  // Before the first reading nothing better is known than when the process began.
+  let [leastMs, mostMs] = [performance.timeOrigin, performance.timeOrigin]
+  const nowMs = () => Math.floor(leastMs + performance.now())
   return {
     // Stable within a statement, so that an index serves; in whole milliseconds, as columns and dates have them.
     sql: sql`date_trunc('milliseconds', statement_timestamp())`,
-    now: () => new Date(Math.floor(offsetMs + performance.now())),
-    read(at) {
-      offsetMs = at.getTime() - performance.now()
+    now: () => new Date(nowMs()),
+    latest: () => new Date(Math.ceil(mostMs + performance.now())),
+    read(at, askedMs) {
+      if (askedMs === undefined) return at
+      // It was read between the question and the answer. A date has lost what was less than a millisecond.
+      leastMs = at.getTime() - performance.now()
+      mostMs = at.getTime() + 1 - askedMs
       return at
     },
+    aheadMs: () => Date.now() - nowMs(),
   }
 }

@@ -17,7 +17,7 @@ export type Transaction = {
   /** The present instant, as an expression in a statement. */
   readonly now: Prisma.Sql
   rows(statement: Prisma.Sql): Promise<unknown[][]>
-  /** It waited for a lock until this instant. `at` never goes back. */
+  /** It had to wait for a lock, and got it at this instant. `at` never goes back. */
   waited(until: Date): void
   /** There is something new to do or to tell: whoever waits for it is woken after the commit. */
   announce(): void
@@ -72,7 +72,8 @@ async function once<T>({ pool, clock }: Handle, begin: string, work: (tx: Transa
   let announced = false
   let result: T
   try {
-    let at = clock.read(await beginAt(client, begin))
+    const askedMs = performance.now()
+    let at = clock.read(await beginAt(client, begin), askedMs)
     result = await work({
       get at() {
         return at

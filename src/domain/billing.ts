@@ -48,7 +48,7 @@ export function chargedBeyond(
  * origins, which are the sums of rate times `since` in ms less what is carried. So it costs nothing that time passes.
  */
 export type Balance = {
-  /** The instant that is asked for, but never one before `meteredAt`: its time does not go back. */
+  /** The instant that is asked for, but never one before `meteredAt`: an account's time does not go back. */
   at: Date
   /** No meter begins later. */
   meteredAt: Date

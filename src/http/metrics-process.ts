@@ -1,8 +1,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { gauge, type Source } from './metrics.ts'
 
-/** What the process itself uses, and how long it kept others waiting since it was asked before. */
-export function createProcessMetrics(): Source {
+/** What the process itself uses, how wrong its clock is, and how long it kept others waiting since it was asked before. */
+export function createProcessMetrics(clockAheadMs: () => number): Source {
   const delay = monitorEventLoopDelay({ resolution: 10 })
   delay.enable()
   const seconds = (nanos: number) => (Number.isFinite(nanos) ? nanos / 1e9 : 0)
@@ -18,6 +18,7 @@ export function createProcessMetrics(): Source {
         seconds(delay.percentile(99)),
       ),
       gauge('berth_event_loop_delay_max_seconds', 'How late it did what was due, at worst.', seconds(delay.max)),
+      gauge('berth_clock_ahead_seconds', "How far its clock is ahead of the database's.", clockAheadMs() / 1_000),
       gauge('process_start_time_seconds', 'When it started.', performance.timeOrigin / 1_000),
     ]
     delay.reset()

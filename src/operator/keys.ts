@@ -1,6 +1,6 @@
 import { DomainError } from '../domain/errors.ts'
 import { type Command, command } from './command.ts'
-import { readFuture, readGrant, readId } from './options.ts'
+import { readGrant, readId, readInstant } from './options.ts'
 
 export const keyCommands: Record<string, Command> = {
   'key create': command(
@@ -15,7 +15,7 @@ export const keyCommands: Record<string, Command> = {
     },
     ({ account: email, name = '', permissions: grant, expires }) => {
       const permissions = grant === undefined ? null : readGrant('permissions', grant)
-      const expiresAt = expires === undefined ? null : readFuture('expires', expires, new Date())
+      const expiresAt = expires === undefined ? null : readInstant('expires', expires)
       return async ({ accounts }) => {
         const { id, account, apiKey } = await accounts.createApiKey(email, { name, permissions, expiresAt })
         return { id, account, permissions, expiresAt, apiKey }

@@ -5,6 +5,7 @@
 // late is found by the next look, which there is for every container, and put right there.
 
 import type { Logger } from 'pino'
+import type { Clock } from '../database/clock.ts'
 import type { Truth } from '../domain/containers.ts'
 import { wantsGpus } from '../domain/instances.ts'
 import type { Provider } from '../providers/provider.ts'
@@ -20,7 +21,7 @@ export type Reconciliation = ReturnType<typeof reconciliationServices>
 export type Deps = {
   reconciliation: Reconciliation
   provider: Provider
-  now: () => Date
+  clock: Pick<Clock, 'now' | 'latest'>
   log: Logger
   limits: Limits
 }
@@ -30,30 +31,30 @@ const maxTurns = 10
 const waitingMs = 10_000
 
 export async function reconcile(deps: Deps, lease: Lease): Promise<void> {
-  const { reconciliation, log, now, limits } = deps
+  const { reconciliation, log, clock, limits } = deps
   try {
     if (wantsGpus(lease) !== lease.granted && (await reconciliation.settle(lease))) return
     await look(deps, lease)
   } catch (error) {
     const { instanceId, attempts } = lease
     log.warn({ err: error, instanceId: String(instanceId), attempts }, 'An instance could not be looked at.')
-    await reconciliation.postpone(lease, backOff(lease, wishOf(lease, now()), limits, now()))
+    await reconciliation.postpone(lease, backOff(lease, wishOf(lease, clock.now()), limits, clock.now()))
   }
 }
 
 async function look(deps: Deps, lease: Lease): Promise<void> {
-  const { limits, now } = deps
-  let wish = wishOf(lease, now())
+  const { limits, clock } = deps
+  let wish = wishOf(lease, clock.now())
   let last: Step | undefined
   let started = false
   let seenAt: Date | null = null
   /** Where it was told to start, its GPUs stay its own until another look: what begins may not be seen at once. */
   const find = (truth: Truth, next: Plan): Finding => {
-    const finding = findingOf(wish, truth, next, now())
+    const finding = findingOf(wish, truth, next, clock.now())
     return { ...finding, seenAt, inactive: finding.inactive && !started }
   }
   for (let turn = 1; turn <= maxTurns; turn += 1) {
-    const askedAt = now()
+    const askedAt = clock.now()
     const truth = await see(deps, lease)
     if (truth.state !== 'unreachable') seenAt = askedAt
     const next = plan(wish, truth, limits)
@@ -71,7 +72,7 @@ async function look(deps: Deps, lease: Lease): Promise<void> {
         break
       case 'waiting': {
         const rest = { steps: [], status: 'scheduling' as const, reason: waiting, settled: false }
-        return await write(deps, lease, { ...find(truth, rest), dueAt: after(now(), waitingMs) })
+        return await write(deps, lease, { ...find(truth, rest), dueAt: after(clock.now(), waitingMs) })
       }
       case 'unreachable': {
         const unseen: Truth = { state: 'unreachable' }
@@ -88,11 +89,11 @@ async function look(deps: Deps, lease: Lease): Promise<void> {
   throw new Error(`Instance ${lease.instanceId} did not come to rest in ${maxTurns} turns.`)
 }
 
-async function write({ reconciliation, limits, log, now }: Deps, lease: Lease, finding: Finding): Promise<void> {
+async function write({ reconciliation, limits, log, clock }: Deps, lease: Lease, finding: Finding): Promise<void> {
   const { instanceId, machineId, unreachableAt } = lease
   const about = { instanceId: String(instanceId), machineId }
   if (!finding.answered && unreachableAt === null) log.warn(about, 'A machine does not answer.')
-  const dueAt = finding.failed ? backOff(lease, wishOf(lease, now()), limits, now()) : finding.dueAt
+  const dueAt = finding.failed ? backOff(lease, wishOf(lease, clock.now()), limits, clock.now()) : finding.dueAt
   const machine = await reconciliation.record(lease, { ...finding, dueAt })
   if (machine === 'suspended')
     log.warn(about, 'A machine does not confirm that a container is down: nothing new is rented on it.')

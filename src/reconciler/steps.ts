@@ -58,8 +58,8 @@ function isUnreachable(error: unknown): boolean {
 }
 
 /** A call ends before the lease does: after that, another gateway may be acting on the instance. */
-function timeLimit({ now }: Deps, { instanceId, leasedUntil }: Lease): AbortSignal {
-  const leftMs = leasedUntil.getTime() - now().getTime()
+function timeLimit({ clock }: Deps, { instanceId, leasedUntil }: Lease): AbortSignal {
+  const leftMs = leasedUntil.getTime() - clock.latest().getTime()
   if (leftMs <= 0) throw new Error(`The lease of instance ${instanceId} ran out while it was looked at.`)
   return AbortSignal.timeout(Math.min(leftMs, providerTimeoutMs))
 }

@@ -2,7 +2,7 @@
 
 import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
-import { DomainError, renameIssues } from '../domain/errors.ts'
+import { DomainError, invalidInput, renameIssues } from '../domain/errors.ts'
 import { findAccount, readEmail } from './accounts.ts'
 import { checkGrant, grantTo } from './accounts-credit.ts'
 import { factsOf } from './api-keys.ts'
@@ -41,6 +41,8 @@ export function accountCreateOperations({ database }: DataDeps) {
 
     async createApiKey(email: string, newKey: NewApiKey) {
       return await transaction(database, async tx => {
+        const { expiresAt } = newKey
+        if (expiresAt && expiresAt <= tx.at) throw invalidInput([{ path: 'expires', message: 'is in the past.' }])
         const account = await findAccount(tx, email)
         const { id, key } = await insertApiKey(tx, account.id, newKey, tx.at)
         return { id, account: account.email, apiKey: key }

@@ -95,7 +95,7 @@ export async function startCompute(tx: Transaction, account: AccountBalance, ins
 async function setRates(tx: Transaction, meters: Pick<Charged, 'id'>[], rateNanos: bigint): Promise<void> {
   if (meters.length === 0) return
   const ids = meters.map(({ id }) => String(id))
-  // By another gateway's clock one may end a little later than now: at another rate it ends then, too.
+  // Whoever began later may have ended one at a later instant: at another rate it ends then, too.
   if (rateNanos === 0n) await tx.rows(sql`DELETE FROM meter_ends WHERE meter_id = ANY(${ids}::bigint[])`)
   await tx.rows(sql`UPDATE meters SET rate_nanos = ${rateNanos} WHERE id = ANY(${ids}::bigint[])`)
 }

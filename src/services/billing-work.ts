@@ -89,7 +89,7 @@ export function billingServices({ database }: DataDeps, rules: Rules) {
     const isNothingDue = dueDeed(facts, rules) === null
     const limitsAt = account.isLimited && isNothingDue ? await limitsDueAt(tx, account) : null
     const next = nextLook(facts, rules, limitsAt)
-    // Its time may be ahead of ours.
+    // Others may have charged it since this transaction began.
     const dueAt = next !== null && next <= account.at ? at : next
     await tx.rows(sql`
       UPDATE accounts SET billing_leased_until = NULL, billing_due_at = ${dueAt} WHERE id = ${account.accountId}`)

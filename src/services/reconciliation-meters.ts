@@ -41,7 +41,7 @@ export async function meter(tx: Transaction, lease: Lease, finding: Finding, at:
   await refundBeyond(tx, account, ofInstances([instanceId]), last, 'Its machine was not seen any more.')
 }
 
-/** When what ran had ended: not before it was seen to run, and not later than now, whatever another clock says. */
+/** When what ran had ended: not before it was seen to run, and not later than now, whatever its machine's clock says. */
 function endOf({ seenAt }: Lease, endedAt: Date | null, at: Date): Date {
   const last = seenAt ?? at
   if (endedAt === null || endedAt < last) return last

@@ -18,7 +18,7 @@ describe('the text of metrics', () => {
   it('has every part in the format', async () => {
     const requests = createRequestMetrics()
     requests.observe('/graphql', 200, 12)
-    const text = printMetrics([...requests.read(), ...(await createProcessMetrics()())])
+    const text = printMetrics([...requests.read(), ...(await createProcessMetrics(() => 1_500)())])
     for (const line of text.trimEnd().split('\n')) {
       expect(line).toMatch(/^(# (HELP|TYPE) [a-z_0-9]+ .+|[a-z_0-9]+(\{([a-z]+="[^"]*",?)+\})? [0-9.e+-]+)$/)
     }
