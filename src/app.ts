@@ -59,7 +59,7 @@ export type AppOptions = {
   demoKeyFile: string | undefined
   log: Logger
   /** In tests, a clock in place of the database's. */
-  now?: () => Date
+  now?: (() => Date) | undefined
   /** Seals what nobody may read from the database. */
   secret: string
   /** How slow the simulated machines are: 1 as real ones, 0 not at all. */

@@ -5,7 +5,6 @@
 // late is found by the next look, which there is for every container, and put right there.
 
 import type { Logger } from 'pino'
-import type { Clock } from '../database/clock.ts'
 import type { Truth } from '../domain/containers.ts'
 import { wantsGpus } from '../domain/instances.ts'
 import type { Provider } from '../providers/provider.ts'
@@ -21,7 +20,8 @@ export type Reconciliation = ReturnType<typeof reconciliationServices>
 export type Deps = {
   reconciliation: Reconciliation
   provider: Provider
-  clock: Pick<Clock, 'now' | 'latest'>
+  /** The present instant: never ahead for what is written, never behind for what must end in time. */
+  clock: { now(): Date; latest(): Date }
   log: Logger
   limits: Limits
 }

@@ -25,6 +25,14 @@ const laws: Record<string, string> = {
   'no instant is charged twice': `
     SELECT a.id FROM ledger_entries a JOIN ledger_entries b ON b.meter_id = a.meter_id AND b.id > a.id
     WHERE a.kind IN ('compute', 'disk') AND b.kind IN ('compute', 'disk') AND b.period_start < a.period_end`,
+  'no GPU is charged to two instances at one instant': `
+    WITH charges AS (
+      SELECT e.id, e.meter_id, e.period_start, e.period_end, i.machine_id, i.first_gpu, i.first_gpu + i.num_gpus AS end_gpu
+      FROM ledger_entries e JOIN meters m ON m.id = e.meter_id JOIN instances i ON i.id = m.instance_id
+      WHERE e.kind = 'compute' AND e.period_start < e.period_end
+    ) SELECT a.id, b.id AS other FROM charges a JOIN charges b ON a.machine_id = b.machine_id AND a.meter_id < b.meter_id
+    WHERE a.first_gpu < b.end_gpu AND b.first_gpu < a.end_gpu
+    AND a.period_start < b.period_end AND b.period_start < a.period_end`,
   'no part of a nano-dollar is lost': `
     SELECT l.meter_id FROM (
       SELECT meter_id, carried, kind, mod(rate_nanos * extract(epoch FROM period_end - period_start) * 1000 + carried, 3600000) AS rest,

@@ -1,0 +1,208 @@
+// Gateways whose own clocks are wrong, on a database whose clock is right. The clock of this process is theirs.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type Database, openDatabase } from '../../src/database/client.ts'
+import { Prisma } from '../../src/database/generated/client.ts'
+import { type Transaction, transaction } from '../../src/database/transaction.ts'
+import { lockMachine } from '../../src/services/market.ts'
+import { hourMs, newAccount } from '../support/accounts.ts'
+import { startApp, type TestApp } from '../support/app.ts'
+import { instantsAhead } from '../support/clock-laws.ts'
+import { type Gateway, openGateway } from '../support/gateways.ts'
+import { brokenLaws } from '../support/ledger-laws.ts'
+import { queriesOf } from '../support/queries.ts'
+import { rentalsOf } from '../support/rentals.ts'
+import { untilBlocked, withSession } from '../support/sessions.ts'
+
+const minuteMs = 60_000
+/** 10 $. */
+const creditNanos = 10_000_000_000n
+
+let app: TestApp
+let database: Database
+
+beforeAll(async () => {
+  app = await startApp({ now: undefined, simulatedDelay: 0 })
+  database = openDatabase({ url: app.database.url, poolSize: 4, onIdleError: () => {} })
+})
+
+afterAll(async () => {
+  await database.close()
+  await app.close()
+})
+
+beforeEach(() => vi.useFakeTimers({ toFake: ['Date'], now: Date.now() }))
+afterEach(() => void vi.useRealTimers())
+
+const jump = (ms: number) => vi.setSystemTime(Date.now() + ms)
+const one = async <Row>(text: string) => (await app.sql(text))[0] as Row
+const databaseTime = async () => (await one<{ at: Date }>('SELECT clock_timestamp() AS at')).at
+
+async function expectNothingAhead(): Promise<void> {
+  expect(await instantsAhead(app.sql)).toEqual([])
+  expect(await brokenLaws(app.sql)).toEqual([])
+}
+
+describe.each([
+  ['5 minutes ahead', 5 * minuteMs],
+  ['5 minutes behind', -5 * minuteMs],
+])('a gateway that is %s', (_, offMs) => {
+  const stop = (key: string, id: number) => app.rest(key, 'PUT', `/instances/${id}/`, { state: 'stopped' })
+
+  it('charges a stop up to the instant at which it was asked', async () => {
+    const account = await newAccount(app, creditNanos)
+    const { id, since } = await account.rentRunning()
+    await sleep(300)
+    jump(offMs)
+    const before = await databaseTime()
+    await stop(account.key, id)
+    const after = await databaseTime()
+    const [charge] = await account.entries("e.kind = 'compute'")
+    expect(charge?.start).toEqual(since)
+    expect(charge?.end?.getTime()).toBeGreaterThanOrEqual(before.getTime() - 1)
+    expect(charge?.end?.getTime()).toBeLessThanOrEqual(after.getTime())
+    await expectNothingAhead()
+  })
+
+  it('has the rentals after a stop cost what they should', async () => {
+    const account = await newAccount(app, creditNanos)
+    const first = await account.rentRunning()
+    jump(offMs)
+    await stop(account.key, first.id)
+    jump(-offMs)
+    const { id, since } = await account.rentRunning()
+    await sleep(300)
+    await stop(account.key, id)
+    const charges = await account.entries(`e.kind = 'compute' AND m.instance_id = ${id}`)
+    const [charge] = charges
+    const ms = (charge?.end?.getTime() ?? 0) - since.getTime()
+    expect(charges).toHaveLength(1)
+    expect(ms).toBeGreaterThanOrEqual(290)
+    expect(charge?.amount).toBe((-BigInt(ms) * (charge?.rate ?? 0n)) / BigInt(hourMs))
+    await expectNothingAhead()
+  })
+
+  it('says what an account has by the time of the database', async () => {
+    const account = await newAccount(app, creditNanos)
+    const { id } = await account.rentRunning()
+    jump(offMs)
+    const before = await databaseTime()
+    const instance = await rentalsOf(app).read(account.key, id)
+    const readAt = (instance.end_date - instance.duration) * 1_000
+    const { viewer } = (await app.graphql(account.key, '{ viewer { runwaySeconds } }')).data
+    const after = await databaseTime()
+    expect(readAt).toBeGreaterThanOrEqual(before.getTime() - 1)
+    expect(readAt).toBeLessThanOrEqual(after.getTime() + 1)
+    const { rate } = await one<{ rate: string }>(
+      `SELECT sum(rate_nanos) AS rate FROM meters WHERE account_id = ${account.id}`,
+    )
+    const runwaySeconds = (3_600 * Number(creditNanos)) / Number(rate)
+    expect(Math.abs(viewer.runwaySeconds - runwaySeconds)).toBeLessThan(minuteMs / 1_000)
+  })
+
+  it('is ready, does due work and writes nothing ahead of the database', async () => {
+    const account = await newAccount(app, creditNanos)
+    const rentals = rentalsOf(app)
+    jump(offMs)
+    expect((await app.fetch(new Request('http://berth.test/ready'))).status).toBe(200)
+    const id = await rentals.rent(account.key)
+    await rentals.settle()
+    expect((await rentals.read(account.key, id)).actual_status).toBe('running')
+    await app.rest(account.key, 'DELETE', `/instances/${id}/`)
+    await rentals.settle()
+    expect((await account.instance(id))['removed_at']).toBeInstanceOf(Date)
+    await expectNothingAhead()
+  })
+
+  it('lets a key in until it expires by the clock of the database', async () => {
+    const account = await newAccount(app, 0n)
+    const expiring = async (interval: string) => {
+      await app.sql(
+        `UPDATE api_keys SET expires_at = clock_timestamp() + interval '${interval}' WHERE account_id = ${account.id}`,
+      )
+      return (await app.rest(account.key, 'GET', '/users/current/')).status
+    }
+    jump(offMs)
+    expect([await expiring('1 minute'), await expiring('-1 minute')]).toEqual([200, 401])
+  })
+})
+
+describe('leases', () => {
+  let [right, wrong]: Gateway[] = []
+  const open = () => openGateway({ url: app.database.url, delayFactor: 0 })
+
+  beforeAll(() => {
+    ;[right, wrong] = [open(), open()]
+  })
+  afterAll(async () => {
+    await right?.close()
+    await wrong?.close()
+  })
+
+  it('that live are taken by nobody, however far a gateway is ahead', async () => {
+    const account = await newAccount(app, creditNanos)
+    const id = BigInt(await rentalsOf(app).rent(account.key))
+    const taken = (gateway: Gateway | undefined) => gateway?.reconciliation.claim(100)
+    const [lease] = (await taken(right)) ?? []
+    expect(lease?.instanceId).toBe(id)
+    jump(5 * minuteMs)
+    expect(await taken(wrong)).toEqual([])
+    expect(await one(`SELECT leased_until FROM instances WHERE id = ${id}`)).toEqual({
+      leased_until: lease?.leasedUntil,
+    })
+    await app.sql(`UPDATE instances SET leased_until = clock_timestamp() WHERE id = ${id}`)
+    expect((await taken(wrong))?.map(({ instanceId }) => instanceId)).toEqual([id])
+    await app.sql(`UPDATE instances SET leased_until = NULL WHERE id = ${id}`)
+  })
+
+  it('that ran out hold nothing, also while nobody else has taken the instance', async () => {
+    const account = await newAccount(app, creditNanos)
+    const id = await rentalsOf(app).rent(account.key)
+    const [lease] = (await right?.reconciliation.claim(100)) ?? []
+    const late = { ...lease, leasedUntil: new Date(await databaseTime()) } as NonNullable<typeof lease>
+    await app.sql(`UPDATE instances SET leased_until = '${late.leasedUntil.toISOString()}' WHERE id = ${id}`)
+    expect(await right?.reconciliation.occupy(late)).toBe(false)
+    await app.sql(`UPDATE instances SET leased_until = NULL WHERE id = ${id}`)
+    await app.idle()
+  })
+})
+
+describe('a transaction', () => {
+  it('reads the clock of the database without another round trip', async () => {
+    const statements = await queriesOf(() => transaction(database, tx => tx.rows(Prisma.sql`SELECT 1`)))
+    expect(statements).toEqual(['BEGIN; SELECT clock_timestamp()', 'SELECT 1', 'COMMIT'])
+  })
+
+  it('that is done again has another instant', async () => {
+    const instants: number[] = []
+    await transaction(database, async tx => {
+      instants.push(tx.at.getTime())
+      await tx.rows(Prisma.sql`SELECT pg_sleep(0.01)`)
+      if (instants.length < 3) throw Object.assign(new Error('conflict'), { code: '40001' })
+    })
+    expect(instants).toHaveLength(3)
+    expect(instants).toEqual([...new Set(instants)].toSorted((a, b) => a - b))
+  })
+
+  it('that waited for a machine writes after whoever had it before', async () => {
+    await rentalsOf(app).newOffer()
+    const { id } = await one<{ id: number }>('SELECT max(id) AS id FROM machines')
+    const wait = async (tx: Transaction) => {
+      const began = tx.at
+      await lockMachine(tx, id)
+      return { began, at: tx.at }
+    }
+    await withSession(app.database.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM machines WHERE id = $1 FOR NO KEY UPDATE', [id])
+      const waiting = transaction(database, wait)
+      await untilBlocked(session)
+      const { rows } = await session.query('SELECT clock_timestamp() AS at')
+      await session.query('COMMIT')
+      const { began, at } = await waiting
+      expect(began.getTime()).toBeLessThanOrEqual(rows[0].at.getTime())
+      expect(at.getTime()).toBeGreaterThanOrEqual(rows[0].at.getTime())
+    })
+  })
+})
