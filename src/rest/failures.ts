@@ -49,7 +49,7 @@ export const repeated: Failure[] = [
   {
     status: 422,
     error: 'idempotency_key_reused',
-    when: 'The key was used for a request that asked for something else.',
+    when: 'The idempotency key was used for another request, or by another API key.',
   },
 ]
 

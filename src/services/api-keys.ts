@@ -42,11 +42,9 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
       const { name, permissions, expiresAt } = readApiKeyWish(wish)
       await checkWidth(actor, { permissions, expiresAt })
       const request = { operation: 'apiKeys.create' as const, input: { name, permissions, expiresAt }, idempotencyKey }
-      const { result, replayed } = await once(deps, actor, request, async tx => {
+      const make = async (tx: Transaction) => {
         const { at } = tx
         if (expiresAt && expiresAt <= at) throw invalidInput([{ path: 'expiresAt', message: 'is in the past.' }])
-        await lockKeys(tx, actor, at)
-        await refuseLimited(tx, actor)
         const { row, key } = makeApiKey({ name, permissions, expiresAt })
         const [made] = await tx.rows(sql`
           INSERT INTO api_keys (account_id, name, public_id, secret_hash, permissions, expires_at, created_at)
@@ -55,7 +53,12 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
           WHERE (SELECT count(*) FROM api_keys WHERE ${living(actor, sql`${at}::timestamptz`)}) < ${maxApiKeys} RETURNING ${columns}`)
         if (!made) throw new DomainError('CONFLICT', `An account has at most ${maxApiKeys} API keys. Revoke one first.`)
         return await written(tx, actor, 'API_KEY_CREATED', toApiKey(made), key, at)
-      })
+      }
+      const permit = async (tx: Transaction) => {
+        await lockKeys(tx, actor, tx.at)
+        await refuseLimited(tx, actor)
+      }
+      const { result, replayed } = await once(deps, actor, request, make, permit)
       return { ...fromPlain(result), replayed }
     },
 
@@ -67,17 +70,20 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
       // Whoever resets a key has it: its secret is in the answer.
       await checkWidth(actor, kept)
       const request = { operation: 'apiKeys.reset' as const, input: { id: kept.id }, idempotencyKey }
-      const { result, replayed } = await once(deps, actor, request, async tx => {
+      const renew = async (tx: Transaction) => {
         const { at } = tx
-        await lockKeys(tx, actor, at)
-        if (kept.id !== actor.apiKeyId) await refuseLimited(tx, actor)
         const { row, key } = makeApiKey(kept)
         const [made] = await tx.rows(sql`
           UPDATE api_keys SET public_id = ${row.publicId}, secret_hash = ${row.secretHash}, last_used_at = NULL
           WHERE id = ${String(id)}::bigint AND ${living(actor, sql`${at}::timestamptz`)} RETURNING ${columns}`)
         if (!made) throw notFound('ApiKey', id)
         return await written(tx, actor, 'API_KEY_RESET', toApiKey(made), key, at)
-      })
+      }
+      const permit = async (tx: Transaction) => {
+        await lockKeys(tx, actor, tx.at)
+        if (kept.id !== actor.apiKeyId) await refuseLimited(tx, actor)
+      }
+      const { result, replayed } = await once(deps, actor, request, renew, permit)
       return { ...fromPlain(result), replayed }
     },
 

@@ -23,23 +23,34 @@ export type Request = { operation: Operation; input: unknown; idempotencyKey?: s
 type Needs = Pick<Deps, 'database' | 'secrets'>
 
 /**
- * Does something in one transaction; with an idempotency key, once per account and day. A repetition gets the first
- * result, as long as it asks for the same; nothing is kept of what failed. Whoever calls it has authorised the request,
- * since a repetition is answered without doing anything.
+ * Does something in one transaction; with an idempotency key, once per account and day. The API key that asked first
+ * gets the same result again when it repeats the same request. Any other request meets a conflict. Nothing is kept of
+ * what failed. The caller authorises the request before. `permit` refuses what needs a lock to know; it runs before
+ * the work and before a result is given again.
  */
 export async function once<Kept extends Plain>(
   deps: Needs,
-  { accountId }: Actor,
+  actor: Actor,
   request: Request,
   work: (tx: Transaction) => Promise<Kept>,
+  permit: (tx: Transaction) => Promise<void> = async () => {},
 ): Promise<{ result: Kept; replayed: boolean }> {
   const { database, secrets } = deps
+  const { accountId } = actor
   const key = keyOf(request)
-  if (key === undefined) return { result: await transaction(database, work), replayed: false }
+  if (key === undefined) {
+    const doing = async (tx: Transaction) => {
+      await permit(tx)
+      return await work(tx)
+    }
+    return { result: await transaction(database, doing), replayed: false }
+  }
   const hash = hashOf(deps, request)
   return await transaction(database, async tx => {
-    if (!(await claim(tx, accountId, key, hash))) {
-      const kept = await find<Kept>(deps, tx, accountId, key, hash)
+    const isFirst = await claim(tx, actor, key, hash)
+    await permit(tx)
+    if (!isFirst) {
+      const kept = await find<Kept>(deps, tx, actor, key, hash)
       // It was there, and is not: it expired just now.
       if (kept === undefined) throw inProgress()
       return { result: kept, replayed: true }
@@ -54,26 +65,28 @@ export async function once<Kept extends Plain>(
 /** What the same request came to before; undefined for the first, and where it may be running still. */
 export async function replay<Kept extends Plain>(
   deps: Needs,
-  { accountId }: Actor,
+  actor: Actor,
   request: Request,
 ): Promise<Kept | undefined> {
   const key = keyOf(request)
   if (key === undefined) return undefined
-  return await find<Kept>(deps, deps.database, accountId, key, hashOf(deps, request))
+  return await find<Kept>(deps, deps.database, actor, key, hashOf(deps, request))
 }
 
 /**
  * In the transaction of a part of a request: its key is that of the whole from now on, and refused to another request.
  * The part is done once under a key of its own, which is `partKey`.
  */
-export async function joinWhole(tx: Transaction, deps: Needs, { accountId }: Actor, whole: Request): Promise<void> {
+export async function joinWhole(tx: Transaction, deps: Needs, actor: Actor, whole: Request): Promise<void> {
   const key = keyOf(whole)
   if (key === undefined) return
   const hash = hashOf(deps, whole)
-  if (await claim(tx, accountId, key, hash)) {
+  if (await claim(tx, actor, key, hash)) {
     const nothing = sealJson(deps.secrets, {})
-    await tx.rows(sql`UPDATE idempotency_keys SET result = ${nothing} WHERE account_id = ${accountId} AND key = ${key}`)
-  } else await find(deps, tx, accountId, key, hash)
+    await tx.rows(
+      sql`UPDATE idempotency_keys SET result = ${nothing} WHERE account_id = ${actor.accountId} AND key = ${key}`,
+    )
+  } else await find(deps, tx, actor, key, hash)
 }
 
 /** As long for every key, and nobody's own: who could guess it could spoil the part. */
@@ -93,13 +106,14 @@ function hashOf({ secrets }: Needs, { operation, input }: Request): Buffer {
 }
 
 /** True for the first, also after one that expired. Another that came first and has not ended is waited for. */
-async function claim(tx: Transaction, accountId: number, key: string, hash: Buffer): Promise<boolean> {
+async function claim(tx: Transaction, actor: Actor, key: string, hash: Buffer): Promise<boolean> {
+  const { accountId, apiKeyId } = actor
   await tx.rows(sql`SELECT set_config('lock_timeout', ${String(patienceMs)}, true)`)
   const claiming = tx.rows(sql`
-    INSERT INTO idempotency_keys AS k (account_id, key, input_hash, result, created_at)
-    VALUES (${accountId}, ${key}, ${hash}, '', ${tx.at})
+    INSERT INTO idempotency_keys AS k (account_id, key, api_key_id, input_hash, result, created_at)
+    VALUES (${accountId}, ${key}, ${apiKeyId}, ${hash}, '', ${tx.at})
     ON CONFLICT (account_id, key) DO UPDATE
-    SET input_hash = excluded.input_hash, result = excluded.result, created_at = excluded.created_at
+    SET api_key_id = excluded.api_key_id, input_hash = excluded.input_hash, result = excluded.result, created_at = excluded.created_at
     WHERE k.created_at <= ${keptSince(sql`${tx.at}::timestamptz`)} RETURNING key`)
   const claimed = await claiming.catch((error: unknown) => {
     throw (error as { code?: string }).code === '55P03' ? inProgress() : error
@@ -108,21 +122,28 @@ async function claim(tx: Transaction, accountId: number, key: string, hash: Buff
   return claimed.length === 1
 }
 
-/** What is kept under a key, and has not expired; refused when that was another request. */
+/**
+ * What is kept under a key, and has not expired. It is refused to another request, and in the same words to another API
+ * key, which learns nothing of the first. An API key that ended since it asked gets nothing either.
+ */
 async function find<Kept extends Plain>(
   { secrets }: Needs,
   from: Pick<Transaction, 'rows' | 'now'>,
-  accountId: number,
+  { accountId, apiKeyId, publicId }: Actor,
   key: string,
   hash: Buffer,
 ): Promise<Kept | undefined> {
   const [row] = await from.rows(sql`
-    SELECT input_hash, result FROM idempotency_keys
-    WHERE account_id = ${accountId} AND key = ${key} AND created_at > ${keptSince(from.now)}`)
+    SELECT i.api_key_id, i.input_hash, i.result, EXISTS (SELECT FROM api_keys k WHERE k.id = ${apiKeyId}
+      AND k.public_id = ${publicId} AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${from.now}))
+    FROM idempotency_keys i
+    WHERE i.account_id = ${accountId} AND i.key = ${key} AND i.created_at > ${keptSince(from.now)}`)
   if (!row) return undefined
-  const [firstHash, result] = row as [Buffer, Buffer]
-  if (firstHash.equals(hash)) return openJson<Kept>(secrets, result) as Kept
-  const message = 'This idempotency key was used in the last 24 hours for a request that asked for something else.'
+  const [askedBy, firstHash, result, works] = row as [number | null, Buffer, Buffer, boolean]
+  if (!works) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
+  if (askedBy === apiKeyId && firstHash.equals(hash)) return openJson<Kept>(secrets, result) as Kept
+  const message =
+    'This idempotency key was used in the last 24 hours for another request. Send a new request with a key of its own.'
   throw new DomainError('IDEMPOTENCY_KEY_REUSED', message)
 }
 

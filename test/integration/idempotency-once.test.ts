@@ -77,6 +77,16 @@ describe('a key that was used', () => {
     expect(await known()).toBe('IDEMPOTENCY_KEY_REUSED')
   })
 
+  it.each([
+    ['is revoked', 'revoked_at = $2'],
+    ['has expired', 'expires_at = $2'],
+    ['has another secret', `public_id = 'another' || $2::timestamptz::text`],
+  ])('gives nothing to an API key that %s while it asks again', async (_what, change) => {
+    expect(await ask({})).toBe('first')
+    await gateway.sql(`UPDATE api_keys SET ${change} WHERE id = $1`, [actor.apiKeyId, clock.now()])
+    expect(await ask({})).toBe('UNAUTHENTICATED')
+  })
+
   it('is free after a day, however many others have expired too', async () => {
     const { accountId } = actor
     await gateway.sql(

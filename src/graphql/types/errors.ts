@@ -14,7 +14,7 @@ const codes = {
   NO_OFFER_RENTED: { description: 'None of the offers that match could be rented.' },
   VOLUME_UNAVAILABLE: { description: 'The volume is attached to an instance.' },
   CONFLICT: { description: 'There is one already, or as many as there may be.' },
-  IDEMPOTENCY_KEY_REUSED: { description: 'The idempotency key was used for a request that asked for something else.' },
+  IDEMPOTENCY_KEY_REUSED: { description: 'The idempotency key was used for another request, or by another API key.' },
   IDEMPOTENCY_IN_PROGRESS: { description: 'The first request with the idempotency key has not ended yet.' },
 } as const satisfies Partial<Record<ErrorCode, { description: string }>>
 export type RefusalCode = keyof typeof codes

@@ -1,7 +1,7 @@
 /** The same in every input that makes something. */
 export const idempotencyKey = {
   description:
-    'A text of yours that names this request, at most 255 characters. Repeated with it within 24 hours, the same request does nothing and gets the first answer again.',
+    'A text of yours that names this request, at most 255 characters. Repeated with it and the same API key within 24 hours, the same request does nothing and gets the first answer again.',
 } as const
 
 /** The same in every answer of what was made. */
