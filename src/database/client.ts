@@ -5,7 +5,7 @@ import { type Clock, createClock } from './clock.ts'
 import { checkEpoch } from './epoch.ts'
 import { meaningOf } from './failure-codes.ts'
 import { type Prisma, PrismaClient } from './generated/client.ts'
-import { nameOf, rowsOf } from './rows.ts'
+import { rowsOf } from './rows.ts'
 import { refusal } from './transaction.ts'
 
 /** One pool, read and written by Prisma and by SQL of our own. */
@@ -58,7 +58,8 @@ export function openDatabase({ url, poolSize, onIdleError, onNewEpoch, now }: Da
   pool.on('error', onIdleError)
   // One that is lost amid a transaction, between two statements, fails the next of them. Unheard, it would end the process.
   pool.on('connect', client => client.on('error', () => {}))
-  const adapter = new PrismaPg(pool, { statementNameGenerator: ({ sql }) => nameOf(sql) })
+  // Without names: Prisma's statements have the columns that a GraphQL query selects, and a parameter for each id.
+  const adapter = new PrismaPg(pool)
   const prisma = new PrismaClient({ adapter, transactionOptions: { maxWait: 1_000, timeout: 6_000 } })
   return {
     prisma,

@@ -2,8 +2,10 @@ import pg from 'pg'
 import { Prisma } from './generated/client.ts'
 
 /** Runs a statement of our own and reads its rows as arrays of values, which is what costs least. */
-export async function rowsOf(client: pg.Pool | pg.ClientBase, { text, values }: Prisma.Sql): Promise<unknown[][]> {
-  const result = await client.query<unknown[]>({ name: nameOf(text), text, values, rowMode: 'array', types })
+export async function rowsOf(client: pg.Pool | pg.ClientBase, statement: Prisma.Sql): Promise<unknown[][]> {
+  const { text, values } = statement
+  const name = dynamic.has(statement) ? '' : nameOf(text)
+  const result = await client.query<unknown[]>({ name, text, values, rowMode: 'array', types })
   return result.rows
 }
 
@@ -14,12 +16,22 @@ const types: pg.CustomTypesConfig = {
 }
 
 const names = new Map<string, string>()
+const dynamic = new WeakSet<Prisma.Sql>()
 
-/** Named statements are planned once per connection. The server keeps each, so there may be only so many. */
-export function nameOf(text: string): string {
-  const name = names.get(text) ?? (names.size < 200 ? `s${names.size}` : '')
-  if (name) names.set(text, name)
+/** A connection plans a named statement once, and keeps it until it closes. The same text always has the same name. */
+function nameOf(text: string): string {
+  const name = names.get(text) ?? `s${names.size}`
+  names.set(text, name)
   return name
+}
+
+/**
+ * A statement whose text depends on what a caller filters or sorts by. There is no end of such texts, and the server would
+ * keep each of them on every connection: so they get no name, and are planned for their values.
+ */
+export function unnamed(statement: Prisma.Sql): Prisma.Sql {
+  dynamic.add(statement)
+  return statement
 }
 
 /** The columns of a model, for a statement of our own that reads or writes whole rows. */

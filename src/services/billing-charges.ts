@@ -1,3 +1,4 @@
+import { unnamed } from '../database/rows.ts'
 import { snapshot } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { standingOf } from '../domain/billing.ts'
@@ -26,7 +27,7 @@ export function chargeServices({ database }: DataDeps) {
       const rows = await snapshot(database, async tx => {
         const balance = await readBalance(tx, actor.accountId, tx.at)
         const account = { ...balance, endsAt: standingOf(balance).endsAt }
-        return await tx.rows(chargesStatement(account, { ...wish, limit: limit + 1, after }))
+        return await tx.rows(unnamed(chargesStatement(account, { ...wish, limit: limit + 1, after })))
       })
       const [[total]] = rows as [[number]]
       const found = [...Map.groupBy(rows, ([, diskId]) => diskId as bigint | null)]

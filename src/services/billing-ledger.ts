@@ -1,5 +1,5 @@
 import { Prisma } from '../database/generated/client.ts'
-import { columnsOf, recordsOf, selectList } from '../database/rows.ts'
+import { columnsOf, recordsOf, selectList, unnamed } from '../database/rows.ts'
 import { snapshot, type Transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import {
@@ -73,7 +73,7 @@ async function readLedger(
 
 async function countEntries(database: Pick<Transaction, 'rows'>, actor: Actor, filter: LedgerFilter): Promise<number> {
   const conditions = join(conditionsOf(actor, filter), ' AND ')
-  const [row] = await database.rows(sql`SELECT count(*)::int FROM ${source} WHERE ${conditions}`)
+  const [row] = await database.rows(unnamed(sql`SELECT count(*)::int FROM ${source} WHERE ${conditions}`))
   return row?.[0] as number
 }
 
@@ -84,8 +84,9 @@ export async function findEntries(
   limit: number,
 ): Promise<LedgerEntry[]> {
   const columns = join([selectList('e', entryColumns), selectList('m', meterColumns)])
-  const rows = await database.rows(sql`
-    SELECT ${columns} FROM ${source} WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`)
+  const statement = sql`
+    SELECT ${columns} FROM ${source} WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`
+  const rows = await database.rows(unnamed(statement))
   return rows.map(row => {
     const [entry, meter] = recordsOf(row, entryColumns, meterColumns)
     return { ...entry, ...meter } as LedgerEntry

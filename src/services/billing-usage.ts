@@ -1,4 +1,5 @@
 import { Prisma } from '../database/generated/client.ts'
+import { unnamed } from '../database/rows.ts'
 import { snapshot } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { standingOf } from '../domain/billing.ts'
@@ -33,7 +34,7 @@ export function usageServices({ database }: DataDeps) {
         const [from, to] = [given.from ?? month.start, given.to ?? month.end]
         const spans = spansOf({ from, to, bucket })
         const balance = await readBalance(tx, actor.accountId, tx.at)
-        return { from, to, spans, rows: await tx.rows(usageSql(balance, spans, groupBy)) }
+        return { from, to, spans, rows: await tx.rows(unnamed(usageSql(balance, spans, groupBy))) }
       })
       if (rows.length > maxGroups) throw tooManyGroups()
       const places = Map.groupBy(rows, ([place]) => place as number)

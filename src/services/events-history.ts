@@ -2,6 +2,7 @@
 // last cursor leaves nothing out wherever it is read on from.
 
 import { Prisma } from '../database/generated/client.ts'
+import { unnamed } from '../database/rows.ts'
 import type { Actor } from '../domain/actor.ts'
 import { checkEventFilter, type Event, type EventFilter } from '../domain/events.ts'
 import { checkKept, orNewest, parseEventCursor, printEventCursor } from '../domain/events-page.ts'
@@ -49,7 +50,8 @@ export function historyServices({ database }: DataDeps) {
     async byIds(actor: Actor, ids: readonly bigint[]): Promise<Event[]> {
       authorise(actor, 'events.list')
       const conditions = join([...of(actor), sql`e.id = ANY(${ids.map(String)}::bigint[])`], ' AND ')
-      return (await database.rows(sql`SELECT ${eventColumns} FROM events e WHERE ${conditions}`)).map(toEvent)
+      const statement = sql`SELECT ${eventColumns} FROM events e WHERE ${conditions}`
+      return (await database.rows(unnamed(statement))).map(toEvent)
     },
   }
 
@@ -63,14 +65,15 @@ export function historyServices({ database }: DataDeps) {
     const place = cursor === undefined ? undefined : parseEventCursor(cursor)
     const [direction, beyond] = backward ? [raw('DESC'), raw('<')] : [raw('ASC'), raw('>')]
     const all = [...conditions, ...(place ? [sql`(e.xid, e.id) ${beyond} ${placeSql(place)}`] : [])]
-    const rows = await database.rows(sql`
+    const statement = sql`
       WITH kept AS MATERIALIZED (${keptNow})
       SELECT k.epoch, k.purged_xid, k.purged_id, k.xmin::text, g.id, e.*
       FROM kept k CROSS JOIN ${groups} AS g(id) LEFT JOIN LATERAL (
         SELECT ${eventColumns} FROM events e
         WHERE e.xid < k.xmin AND (e.xid, e.id) > (k.purged_xid::xid8, k.purged_id) AND ${join(all, ' AND ')}
         ORDER BY e.xid ${direction}, e.id ${direction} LIMIT ${limit + 1}
-      ) e ON true`)
+      ) e ON true`
+    const rows = await database.rows(unnamed(statement))
     const kept = toKept(rows[0])
     if (place) checkKept(place, kept)
     const horizon = printEventCursor({ xid: BigInt(rows[0]?.[3] as string), id: 0n }, kept.epoch)

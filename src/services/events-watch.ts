@@ -1,6 +1,7 @@
 // Events as they happen, from a place in their order on.
 
 import { Prisma } from '../database/generated/client.ts'
+import { unnamed } from '../database/rows.ts'
 import type { Actor } from '../domain/actor.ts'
 import {
   checkEventFilter,
@@ -57,12 +58,13 @@ export function watchServices({ database, feed }: Deps) {
   ): AsyncGenerator<Event> {
     const wanted = join([sql`e.account_id = ${accountId}`, readableSql(permissions), ...filterSql(filter)], ' AND ')
     for (let place = after; ; ) {
-      const rows = await database.rows(sql`
+      const statement = sql`
         SELECT k.*, e.* FROM (${keptNow}) k LEFT JOIN LATERAL (
           SELECT ${eventColumns} FROM events e WHERE ${wanted}
           AND (e.xid, e.id) > ${placeSql(place)} AND (e.xid, e.id) <= ${placeSql(upTo)}
           ORDER BY e.xid, e.id LIMIT ${batch}
-        ) e ON true`)
+        ) e ON true`
+      const rows = await database.rows(unnamed(statement))
       // Between two readings some may have gone.
       checkKept(place, toKept(rows[0]))
       const events = rows.filter(([, , , , xid]) => xid !== null).map(row => toEvent(row.slice(4)))

@@ -1,6 +1,7 @@
 // Instances as clients that name columns of a row search them.
 
 import { Prisma } from '../database/generated/client.ts'
+import { unnamed } from '../database/rows.ts'
 import { type Snapshot, snapshot } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import type { Instance } from '../domain/instances.ts'
@@ -47,7 +48,7 @@ export function instanceSearchServices(deps: Deps) {
         SELECT i.id, ${positionSql(order)} FROM ${instanceSource}
         WHERE ${join([...conditions, ...beyond], ' AND ')} ORDER BY ${orderSql(order)} LIMIT ${limit + 1}`
       return await snapshot(database, async tx => {
-        const rows = await tx.rows(page)
+        const rows = await tx.rows(unnamed(page))
         const found = rows.slice(0, limit)
         const ids = found.map(([id]) => String(id))
         const [, ...last] = (found.at(-1) ?? []) as [bigint, ...string[]]
@@ -78,9 +79,10 @@ export function instanceSearchServices(deps: Deps) {
   }
 
   async function counted(tx: Snapshot, conditions: Prisma.Sql[]): Promise<Pick<SearchPage, 'total' | 'labels'>> {
-    const rows = await tx.rows(sql`
+    const statement = sql`
       SELECT i.label, count(*)::int, (sum(count(*)) OVER ())::int FROM ${instanceSource}
-      WHERE ${join(conditions, ' AND ')} GROUP BY i.label ORDER BY 2 DESC, 1 LIMIT ${maxLabels}`)
+      WHERE ${join(conditions, ' AND ')} GROUP BY i.label ORDER BY 2 DESC, 1 LIMIT ${maxLabels}`
+    const rows = await tx.rows(unnamed(statement))
     const labels = rows.flatMap(([label, count]) =>
       label === null ? [] : [{ label: label as string, count: count as number }],
     )

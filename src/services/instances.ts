@@ -1,5 +1,5 @@
 import { Prisma } from '../database/generated/client.ts'
-import { columnsOf, recordsOf, selectList } from '../database/rows.ts'
+import { columnsOf, recordsOf, selectList, unnamed } from '../database/rows.ts'
 import type { Transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { notFound } from '../domain/errors.ts'
@@ -44,8 +44,8 @@ export const instanceSource = sql`instances i JOIN machines m ON m.id = i.machin
 
 export function instanceServices(deps: Deps) {
   const { database } = deps
-  const find = (conditions: Prisma.Sql[], order: Prisma.Sql, limit: number) =>
-    findInstances(deps, conditions, order, limit)
+  const find = (conditions: Prisma.Sql[], order: Prisma.Sql, limit: number, options?: FindOptions) =>
+    findInstances(deps, conditions, order, limit, options)
 
   return {
     /** All living instances of the account, the newest first. */
@@ -64,14 +64,14 @@ export function instanceServices(deps: Deps) {
       const direction = raw(ascending ? 'ASC' : 'DESC')
       const keys = sql`${orderColumn(order)} ${direction}, i.id ${direction}`
       const cursorOf = (instance: Instance) => printInstanceCursor(positionOf(instance, order), order)
-      return pageOf(await find(conditions, keys, limit + 1), { limit, backward, cursor }, cursorOf)
+      return pageOf(await find(conditions, keys, limit + 1, { filtered: true }), { limit, backward, cursor }, cursorOf)
     },
 
     async count(actor: Actor, { filter }: InstanceSearch): Promise<number> {
       authorise(actor, 'instances.list')
       checkInstanceFilter(filter)
       const conditions = join([...livingInstances(actor), ...filterSql(filter)], ' AND ')
-      const [row] = await database.rows(sql`SELECT count(*)::int FROM ${instanceSource} WHERE ${conditions}`)
+      const [row] = await database.rows(unnamed(sql`SELECT count(*)::int FROM ${instanceSource} WHERE ${conditions}`))
       return row?.[0] as number
     },
 
@@ -98,16 +98,21 @@ export function instanceServices(deps: Deps) {
   }
 }
 
+/** Whether conditions or order depend on what the caller filters or sorts by. */
+type FindOptions = { filtered?: boolean }
+
 /** For services: whoever asks has been asked for his permission. */
 export async function findInstances(
   { database, sshProxy }: Omit<Deps, 'database'> & { database: Pick<Transaction, 'rows' | 'now'> },
   conditions: Prisma.Sql[],
   order: Prisma.Sql,
   limit: number,
+  { filtered = false }: FindOptions = {},
 ): Promise<Instance[]> {
-  const rows = await database.rows(sql`
+  const statement = sql`
     SELECT ${allColumns}, ${database.now} FROM ${instanceSource}
-    WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`)
+    WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`
+  const rows = await database.rows(filtered ? unnamed(statement) : statement)
   return rows.map(row => ({ ...toInstance(row.slice(0, -1)), sshProxy, asOf: row.at(-1) as Date }))
 }
 

@@ -1,5 +1,5 @@
 import { Prisma } from '../database/generated/client.ts'
-import { columnsOf, recordsOf, selectList } from '../database/rows.ts'
+import { columnsOf, recordsOf, selectList, unnamed } from '../database/rows.ts'
 import type { Actor } from '../domain/actor.ts'
 import type { GpuModel, Machine } from '../domain/machines.ts'
 import { defaultPricing, type Offer, type OfferBlock, type Pricing, priceOf } from '../domain/offers.ts'
@@ -47,7 +47,7 @@ export function offerServices(deps: DataDeps) {
 
     async count(actor: Actor, search: OfferSearch): Promise<number> {
       authorise(actor, 'offers.search')
-      const [row] = await database.rows(countStatement({ ...search, now: database.now }))
+      const [row] = await database.rows(unnamed(countStatement({ ...search, now: database.now })))
       return row?.[0] as number
     },
 
@@ -84,7 +84,7 @@ export async function findOffers(deps: DataDeps, search: OfferSearch, limit: num
 }
 
 async function findSlice({ database }: DataDeps, search: OfferSearch, slice: Slice): Promise<Offer[]> {
-  const rows = await database.rows(searchStatement({ ...search, now: database.now }, slice, allColumns))
+  const rows = await database.rows(unnamed(searchStatement({ ...search, now: database.now }, slice, allColumns)))
   return rows.map(row => toOffer(row, search.pricing))
 }
 

@@ -1,4 +1,5 @@
 import { Prisma } from '../database/generated/client.ts'
+import { unnamed } from '../database/rows.ts'
 import type { Actor } from '../domain/actor.ts'
 import { notFound } from '../domain/errors.ts'
 import { defaultDiskMb } from '../domain/offers.ts'
@@ -32,9 +33,10 @@ export function templateSearchServices(deps: DataDeps) {
         const { value: last, id } = parseTemplatePosition(after, order)
         all.push(sql`(${value}, t.id) ${beyond} (${last}::${typeOf(order.field)}, ${id}::int)`)
       }
-      const rows = await deps.database.rows(sql`
+      const statement = sql`
         SELECT ${templateColumns(actor)}, (${value})::text FROM templates t WHERE ${join(all, ' AND ')}
-        ORDER BY ${value} ${direction}, t.id ${direction} LIMIT ${limit + 1}`)
+        ORDER BY ${value} ${direction}, t.id ${direction} LIMIT ${limit + 1}`
+      const rows = await deps.database.rows(unnamed(statement))
       const page = rows.slice(0, limit)
       const last = rows.length > limit ? page.at(-1) : undefined
       const position = last && { value: last.at(-1) as string, id: last[0] as number }

@@ -1,4 +1,5 @@
 import { Prisma } from '../database/generated/client.ts'
+import { unnamed } from '../database/rows.ts'
 import type { Actor } from '../domain/actor.ts'
 import { type PageArguments, type PageOf, pageOf, readPage } from '../domain/pages.ts'
 import { isTemplateHash, type Template } from '../domain/templates.ts'
@@ -33,7 +34,7 @@ export function templateServices(deps: DataDeps) {
       authorise(actor, 'templates.list')
       checkTemplateFilter(filter)
       const conditions = join(matching(actor, filter), ' AND ')
-      const [row] = await deps.database.rows(sql`SELECT count(*)::int FROM templates t WHERE ${conditions}`)
+      const [row] = await deps.database.rows(unnamed(sql`SELECT count(*)::int FROM templates t WHERE ${conditions}`))
       return row?.[0] as number
     },
 
@@ -58,8 +59,9 @@ export async function findTemplates(
   conditions: Prisma.Sql[],
   end = Prisma.empty,
 ): Promise<Template[]> {
-  const rows = await database.rows(sql`
-    SELECT ${templateColumns(actor)} FROM templates t WHERE ${join(conditions, ' AND ')} ${end}`)
+  const statement = sql`
+    SELECT ${templateColumns(actor)} FROM templates t WHERE ${join(conditions, ' AND ')} ${end}`
+  const rows = await database.rows(unnamed(statement))
   return rows.map(toTemplate)
 }
 

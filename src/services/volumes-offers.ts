@@ -1,5 +1,5 @@
 import { Prisma } from '../database/generated/client.ts'
-import { columnsOf, recordsOf, selectList } from '../database/rows.ts'
+import { columnsOf, recordsOf, selectList, unnamed } from '../database/rows.ts'
 import type { Actor } from '../domain/actor.ts'
 import { invalidInput } from '../domain/errors.ts'
 import type { GpuModel, Machine } from '../domain/machines.ts'
@@ -40,9 +40,10 @@ const orderColumns = {
 
 export function volumeOfferServices({ database }: DataDeps) {
   async function find(conditions: Prisma.Sql[], order: Prisma.Sql, limit: number, sizeMb: number) {
-    const rows = await database.rows(sql`
+    const statement = sql`
       SELECT ${selectList('m', machineColumns)}, ${selectList('g', gpuModelColumns)}, ${database.now} FROM ${source}
-      WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`)
+      WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`
+    const rows = await database.rows(unnamed(statement))
     return rows.map((row): VolumeOffer => {
       const [facts, gpuModel] = recordsOf(row, machineColumns, gpuModelColumns)
       const machine = { ...(facts as Machine), gpuModel: gpuModel as GpuModel }
@@ -90,7 +91,8 @@ export function volumeOfferServices({ database }: DataDeps) {
     async countOffers(actor: Actor, search: VolumeOfferSearch): Promise<number> {
       authorise(actor, 'volumes.search')
       const conditions = conditionsOf(search, database.now)
-      const [row] = await database.rows(sql`SELECT count(*)::int FROM ${source} WHERE ${join(conditions, ' AND ')}`)
+      const statement = sql`SELECT count(*)::int FROM ${source} WHERE ${join(conditions, ' AND ')}`
+      const [row] = await database.rows(unnamed(statement))
       return row?.[0] as number
     },
 
