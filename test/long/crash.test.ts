@@ -1,4 +1,4 @@
-// Two gateways of which one at a time is killed, while renters and readers go on.
+// Two gateways of which one at a time is killed, while renters and readers go on, and whose own clocks are wrong.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openDatabase } from '../../src/database/client.ts'
 import { createOperations } from '../../src/services/services.ts'
 import { type Chance, chanceOf } from '../support/chance.ts'
+import { instantsAhead } from '../support/clock-laws.ts'
 import {
   expectAllTold,
   expectDeedsOnce,
@@ -18,10 +19,12 @@ import {
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { listMachines } from '../support/factories.ts'
 import { type CrashingFleet, startCrashingFleet } from '../support/fleet-crashing.ts'
+import { brokenLaws } from '../support/ledger-laws.ts'
 import { type Reader, startReader, type Transport } from '../support/readers.ts'
 import { expectNothingShared, expectSettled } from '../support/rentals-laws.ts'
 import { createRenters, type Renter } from '../support/renters.ts'
 import { aPublicKey } from '../support/ssh-keys.ts'
+import { type WrongClocks, wrongClocks } from '../support/wrong-clocks.ts'
 
 // CRASH_SEED repeats what is tried, though not how it interleaves; CRASH_RENTALS makes it shorter or longer.
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31)
@@ -39,6 +42,7 @@ const loseConnections = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 let test: TestDatabase
 let pool: pg.Pool
 let fleet: CrashingFleet
+let clocks: WrongClocks | undefined
 let renters: Renter[]
 
 const sql = async (text: string, values: unknown[] = []) => (await pool.query(text, values)).rows
@@ -49,13 +53,15 @@ beforeAll(async () => {
   renters = await fillMarket()
   const env = { DATABASE_URL: test.url, DATABASE_POOL_SIZE: '6', BERTH_SECRET: 'a secret of these tests' }
   const quick = { DEMO_MARKET: 'false', GRAPHIQL: 'false', SIMULATED_DELAY: '0.03', LOG_LEVEL: 'warn' }
-  fleet = await startCrashingFleet({ ...env, ...quick }, 2)
+  clocks = await wrongClocks()
+  fleet = await startCrashingFleet({ ...env, ...quick }, 2, place => clocks?.env(place) ?? {})
 })
 
 afterAll(async () => {
   await fleet?.killAll()
   await pool?.end()
   await test?.drop()
+  await clocks?.remove()
 })
 
 async function fillMarket(): Promise<Renter[]> {
@@ -76,6 +82,7 @@ async function fillMarket(): Promise<Renter[]> {
 
 it(`loses nothing when gateways are killed ${kills} times during ${rentals} rentals`, async () => {
   process.stdout.write(`CRASH_SEED=${seed} CRASH_RENTALS=${rentals}\n`)
+  if (!clocks) process.stdout.write('There is no libfaketime: the clocks of the gateways are right in this run.\n')
   const began = Date.now()
   const chance = chanceOf(seed)
   const driver = createRenters({ renters, pick: fleet.pick, sql })
@@ -87,7 +94,7 @@ it(`loses nothing when gateways are killed ${kills} times during ${rentals} rent
     }
   }
   await startReaders(['sse', 'websocket'])
-  let [killed, cuts] = [0, 0]
+  let [killed, cuts, jumps] = [0, 0, 0]
   let failed = false
   const isOver = () => failed || (killed >= kills && driver.figures.rentals >= rentals)
   const storm = async (own: Chance) => {
@@ -102,13 +109,26 @@ it(`loses nothing when gateways are killed ${kills} times during ${rentals} rent
       await sql(loseConnections)
     }
   }
+  const mislead = async (own: Chance) => {
+    for (; clocks && !isOver(); jumps += 1) {
+      await sleep(own.between(300, 2_500))
+      await clocks.jump(own)
+    }
+  }
   const watch = async () => {
     for (; !isOver(); await sleep(100))
       for (const machineId of machineIds) await expectNothingShared({ sql }, machineId, new Date())
   }
   const crowd = renters.flatMap(renter => [1, 2, 3].map(() => driver.rage(chance.branch(), renter, isOver)))
   const late = sleep(3_000).then(() => startReaders(['websocket']))
-  await Promise.all([storm(chance.branch()), cut(chance.branch()), watch(), late, ...crowd]).catch(error => {
+  await Promise.all([
+    storm(chance.branch()),
+    cut(chance.branch()),
+    mislead(chance.branch()),
+    watch(),
+    late,
+    ...crowd,
+  ]).catch(error => {
     failed = true
     throw error
   })
@@ -131,6 +151,7 @@ it(`loses nothing when gateways are killed ${kills} times during ${rentals} rent
     ...driver.figures,
     killed,
     cuts,
+    jumps,
     events,
     readers: readers.length,
     resumed,
@@ -148,6 +169,8 @@ it(`loses nothing when gateways are killed ${kills} times during ${rentals} rent
   await expectRentalsOnce(sql, driver.deeds)
   await expectDeedsOnce(sql, driver.deeds)
   await expectHistoriesWhole(sql)
+  expect(await instantsAhead(sql)).toEqual([])
+  expect(await brokenLaws(sql)).toEqual([])
   for (const reader of readers) await expectAllTold(sql, reader)
   expect(fleet.logged(50)).toEqual([])
 })

@@ -5,19 +5,23 @@ import { type Gateway, startGateway, stop } from './process.ts'
 
 export type CrashingFleet = Awaited<ReturnType<typeof startCrashingFleet>>
 
-export async function startCrashingFleet(env: Record<string, string>, size: number) {
+type Env = Record<string, string>
+
+/** `own` are the settings that only one of the gateways has, and who is started in its place. */
+export async function startCrashingFleet(env: Env, size: number, own: (place: number) => Env = () => ({})) {
   const all: Gateway[] = []
-  const living = new Set<Gateway>()
+  const living = new Map<Gateway, number>()
   /** Of those that nobody killed. */
   const deaths: string[] = []
-  const start = async () => {
-    const gateway = await startGateway(env)
+  const start = async (place: number) => {
+    const gateway = await startGateway({ ...env, ...own(place) })
     all.push(gateway)
     void gateway.exit.then(code => living.has(gateway) && deaths.push(`${code}: ${gateway.errors()}`))
     return gateway
   }
   const startAll = async () => {
-    for (const gateway of await Promise.all(Array.from({ length: size }, start))) living.add(gateway)
+    const gateways = await Promise.all(Array.from({ length: size }, (_, place) => start(place)))
+    for (const [place, gateway] of gateways.entries()) living.set(gateway, place)
   }
   await startAll()
 
@@ -31,24 +35,25 @@ export async function startCrashingFleet(env: Record<string, string>, size: numb
     /** One that lives, as far as anybody knows. */
     async pick(chance: Chance): Promise<string> {
       if (deaths.length > 0) throw new Error(`A gateway died by itself: ${deaths[0]}`)
-      const gateway = chance.pick([...living])
+      const gateway = chance.pick([...living.keys()])
       if (!gateway) throw new Error('No gateway lives.')
       return gateway.url
     },
     /** Kills one, and starts another in its place. */
     async replace(chance: Chance): Promise<void> {
-      await kill(chance.pick([...living]) as Gateway)
-      living.add(await start())
+      const [gateway, place] = chance.pick([...living]) as [Gateway, number]
+      await kill(gateway)
+      living.set(await start(place), place)
     },
     /** Kills all at once; nothing is done until they are started again. */
     async replaceAll(meanwhile: () => Promise<void>): Promise<void> {
-      await Promise.all([...living].map(kill))
+      await Promise.all([...living.keys()].map(kill))
       await meanwhile()
       await startAll()
     },
     /** Ends all as supervisors do; their exit codes. */
     async stop(): Promise<(number | null)[]> {
-      const gateways = [...living]
+      const gateways = [...living.keys()]
       living.clear()
       return await Promise.all(gateways.map(stop))
     },
@@ -63,6 +68,6 @@ export async function startCrashingFleet(env: Record<string, string>, size: numb
           .filter(line => line.level >= level),
       ),
     /** For a test that failed amid it. */
-    killAll: () => Promise.all([...living].map(kill)),
+    killAll: () => Promise.all([...living.keys()].map(kill)),
   }
 }
