@@ -3,8 +3,9 @@
 import { randomBytes } from 'node:crypto'
 import { chown, link, readFile, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
-import { join } from 'node:path'
-import { makeDataDir } from './data-dir.ts'
+import { dirname, join } from 'node:path'
+import { asSentence, causeIn, causeInLog, checkCluster, logOf, refusal, sizeOfLog } from './cluster-check.ts'
+import { makeDataDir, usable } from './data-dir.ts'
 import { canReach, type Engine, findEngine, runProgram } from './engine.ts'
 import { makeWhole } from './unfinished.ts'
 
@@ -13,23 +14,33 @@ export type Cluster = { engine: Engine; folder: string; password: string }
 /** The folder's cluster, made when there is none. */
 export async function findCluster(dataDir: string): Promise<Cluster> {
   await makeDataDir(dataDir)
+  return await usable(dataDir, () => findIn(dataDir))
+}
+
+async function findIn(dataDir: string): Promise<Cluster> {
   const engine = await findEngine(dataDir)
   if (!(await canReach(dataDir, engine.runAs))) {
     const advice = 'Set BERTH_DATA_DIR to a folder that it can enter, or DATABASE_URL to a server of your own.'
     throw new Error(`PostgreSQL runs as the user "postgres", who cannot enter the data folder ${dataDir}. ${advice}`)
   }
-  const cluster = {
-    engine,
-    folder: join(dataDir, 'postgres'),
-    password: await password(join(dataDir, 'postgres-password')),
-  }
+  const folder = join(dataDir, 'postgres')
+  await checkCluster({ engine, folder })
+  const cluster = { engine, folder, password: await password(passwordFileOf(folder)) }
   const fill = (unfinished: string) => initialise(cluster, unfinished)
   await makeWhole({ folder: cluster.folder, mark: 'PG_VERSION', fill })
   return cluster
 }
 
+export function passwordFileOf(folder: string): string {
+  return `${folder}-password`
+}
+
 /** Written once and never changed, so that two processes that start together use the same. */
 async function password(file: string): Promise<string> {
+  const kept = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+  })
+  if (kept !== undefined) return kept
   const fresh = `${file}.${randomBytes(6).toString('hex')}`
   await writeFile(fresh, randomBytes(24).toString('base64url'), { mode: 0o600 })
   await link(fresh, file)
@@ -52,6 +63,9 @@ async function initialise({ engine, password }: Cluster, folder: string): Promis
   const access = ['--username=berth', '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
   try {
     await runProgram(engine.initdb, ['-D', folder, ...locale, ...access], engine.runAs)
+  } catch (error) {
+    const { message } = error as Error
+    throw new Error(`PostgreSQL cannot make its files in ${dirname(folder)}. ${causeIn(message) ?? message}`)
   } finally {
     await rm(passwordFile, { force: true })
   }
@@ -63,13 +77,22 @@ export async function lastPort({ folder }: Cluster): Promise<number | undefined>
   return Number(pidFile.split('\n')[3]) || undefined
 }
 
-/** Starts the server, apart from this process, so that a signal to the terminal does not reach it. */
+/**
+ * Starts the server, apart from this process, so that a signal to the terminal does not reach it. pg_ctl waits until the
+ * server takes connections or ends.
+ */
 export async function startServer(cluster: Cluster): Promise<void> {
   const { engine, folder } = cluster
-  const port = await freePort(await lastPort(cluster))
-  const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=''`
-  const log = join(folder, 'server.log')
-  await runProgram(engine.ctl, ['start', '--wait', '--silent', '-D', folder, '-l', log, '-o', settings], engine.runAs)
+  const since = await sizeOfLog(folder)
+  try {
+    const port = await freePort(await lastPort(cluster))
+    const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=''`
+    const log = ['-l', logOf(folder), '-o', settings]
+    await runProgram(engine.ctl, ['start', '--wait', '--silent', '-D', folder, ...log], engine.runAs)
+  } catch (error) {
+    const { message } = error as Error
+    throw refusal(folder, (await causeInLog(folder, since)) ?? causeIn(message) ?? asSentence(message))
+  }
 }
 
 export async function stopServer({ engine, folder }: Cluster): Promise<void> {

@@ -6,9 +6,19 @@ export async function makeDataDir(dataDir: string): Promise<void> {
   try {
     await makeFolder(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700)
   } catch (error) {
-    const { message } = error as Error
-    throw new Error(`The data folder ${dataDir} cannot be used: ${message}. Set BERTH_DATA_DIR to another folder.`)
+    throw unusable(dataDir, error as Error)
   }
+}
+
+/** Files of it that cannot be read or written are told as the folder's fault. Other errors pass. */
+export async function usable<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
+  return await work().catch((error: NodeJS.ErrnoException) => {
+    throw error.syscall && error.path?.startsWith(dataDir) ? unusable(dataDir, error) : error
+  })
+}
+
+function unusable(dataDir: string, { message }: Error): Error {
+  return new Error(`The data folder ${dataDir} cannot be used: ${message}. Set BERTH_DATA_DIR to another folder.`)
 }
 
 /** Level by level: where a folder cannot hold others, such as /proc, Node's own recursion never ends. */

@@ -6,7 +6,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { type Cluster, findCluster, lastPort, startServer, stopServer } from './cluster.ts'
+import { type Cluster, findCluster, lastPort, passwordFileOf, startServer, stopServer } from './cluster.ts'
+import { asSentence, refusal } from './cluster-check.ts'
+import { holderOf } from './cluster-holder.ts'
 import { locks } from './locks.ts'
 
 export type Embedded = { url: string; release(): Promise<void> }
@@ -39,9 +41,12 @@ export async function openEmbedded({ dataDir, role, onLost }: EmbeddedOptions): 
   }
 }
 
+/** A server that runs may recover, or stop for somebody else. One that ends at each start will not get better. */
+const patienceMs = { running: 30_000, ending: 2_000 }
+
 /** A connection that marks the server as in use. Starting it, and waiting while others start or stop it, is included. */
 async function connect(cluster: Cluster, name: string): Promise<pg.Client> {
-  const giveUpAt = Date.now() + 30_000
+  const since = new Map<Trouble['state'], number>()
   for (;;) {
     const port = await lastPort(cluster)
     const client = new pg.Client({
@@ -57,15 +62,40 @@ async function connect(cluster: Cluster, name: string): Promise<pg.Client> {
       await client.connect()
       await client.query('SELECT pg_advisory_lock_shared($1)', [locks.serverInUse])
       return client
-    } catch (refusal) {
+    } catch (error) {
       client.end().catch(() => {})
-      const failure = await startServer(cluster).then(
-        () => undefined,
-        (error: Error) => error,
-      )
-      if (failure && Date.now() > giveUpAt) throw new Error(`${failure.message}\n${(refusal as Error).message}`)
+      const { state, cause } = await overcome(cluster, error as Error)
+      const first = since.get(state) ?? Date.now()
+      if (Date.now() - first > patienceMs[state]) throw cause
+      since.set(state, first)
       await sleep(50)
     }
+  }
+}
+
+type Trouble = { state: keyof typeof patienceMs; cause: Error }
+
+/** Starts the server unless it runs. Returns what may pass, and throws what will not. */
+async function overcome(cluster: Cluster, refused: Error): Promise<Trouble> {
+  const { folder } = cluster
+  const before = await holderOf(folder)
+  if (before?.isServer) {
+    const { code } = refused as { code?: string }
+    if (code === '28P01') throw refusal(folder, `It does not take the password in ${passwordFileOf(folder)}.`)
+    const cause = `It runs as process ${before.pid}, and takes no connections: ${asSentence(refused.message)}`
+    return { state: 'running', cause: refusal(folder, cause) }
+  }
+  try {
+    await startServer(cluster)
+    return { state: 'running', cause: refusal(folder, asSentence(refused.message)) }
+  } catch (error) {
+    const cause = error as Error
+    const holder = await holderOf(folder)
+    // Another process started it in the meantime, or the last queries of a server that was killed still run.
+    if (holder?.isServer || cause.message.includes('shared memory block')) return { state: 'running', cause }
+    if (!holder || holder.pid !== before?.pid) return { state: 'ending', cause }
+    const stale = `Its server ended without removing postmaster.pid, which now names process ${holder.pid} (${holder.command}).`
+    throw refusal(folder, `${stale} Remove that file and start again.`)
   }
 }
 

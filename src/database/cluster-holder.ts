@@ -1,0 +1,40 @@
+// Whom postmaster.pid names: the folder's server, or a process that got the id of a server that crashed.
+
+import { execFile } from 'node:child_process'
+import { readFile, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+type Holder = { pid: number; isServer: boolean; command: string }
+
+/** The living process that the folder's pid file names; undefined when there is none. */
+export async function holderOf(folder: string): Promise<Holder | undefined> {
+  const file = await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(() => '')
+  const pid = Number(file.split('\n')[0])
+  if (!(pid > 0) || !isAlive(pid)) return undefined
+  return { pid, ...(await commandOf(pid, folder)) }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+async function commandOf(pid: number, folder: string): Promise<Omit<Holder, 'pid'>> {
+  const parts = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined)
+  if (parts === undefined) return await listedCommand(pid)
+  const words = parts.split('\0').filter(word => word !== '')
+  const at = words.indexOf('-D')
+  const its = at < 0 ? undefined : await realpath(words[at + 1] ?? '').catch(() => undefined)
+  return { isServer: its !== undefined && its === (await realpath(folder)), command: words.join(' ') }
+}
+
+/** Where there is no /proc. Nobody is told to remove the file of what may be the server. */
+async function listedCommand(pid: number): Promise<Omit<Holder, 'pid'>> {
+  const listed = await promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => undefined)
+  const command = listed?.stdout.trim() ?? ''
+  return { isServer: command === '' || command.includes('postgres'), command }
+}
