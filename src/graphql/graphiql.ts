@@ -1,36 +1,82 @@
 import { parseApiKey } from '../domain/api-keys.ts'
+import { answerAsset } from '../http/asset.ts'
 import type { Handler } from '../http/context.ts'
+import { json } from '../http/json.ts'
 import { isLoopback } from '../http/loopback.ts'
+import { loadAssets } from './graphiql-assets.ts'
 import { tabs } from './graphiql-tabs.ts'
 
 /**
  * The page for trying things out. All of it is served from here, so it works without a network. The key, if there is one
  * to give away, is filled in only for a browser on this machine.
  */
-export function createGraphiql(apiKey: () => string | undefined): Handler {
-  return async request => {
-    // Loaded when first asked for: it is larger than everything else together.
-    const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql')
-    const key = (isFromHere(request) && apiKey()) || 'YOUR_API_KEY'
-    const headers = JSON.stringify({ Authorization: `Bearer ${key}` }, null, 2)
-    const page = renderGraphiQL({
+export function createGraphiql(apiKey: () => string | undefined): { page: Handler; file: Handler } {
+  return {
+    page: async request => {
+      const { folder } = await loadAssets()
+      const key = (isFromHere(request) && apiKey()) || 'YOUR_API_KEY'
+      return new Response(pageWith(folder, key), {
+        headers: {
+          'content-type': 'text/html; charset=utf-8',
+          'cache-control': 'no-store',
+          'content-security-policy': security,
+        },
+      })
+    },
+    file: async (request, { path }) => {
+      const { byPath } = await loadAssets()
+      const asset = byPath.get(path)
+      if (!asset) return json(404, { success: false, error: 'not_found', msg: `There is no ${path} here.` })
+      return await answerAsset(request, asset, { 'cache-control': 'public, max-age=31536000, immutable' })
+    },
+  }
+}
+
+/** Its editor writes styles into the page, and its fonts and pictures stand in its style sheet. */
+const security = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "worker-src 'self'",
+  "connect-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+function pageWith(folder: string, key: string): string {
+  const headers = JSON.stringify({ Authorization: `Bearer ${key}` }, null, 2)
+  const settings = {
+    publicId: parseApiKey(key)?.publicId ?? '',
+    options: {
       title: 'Berth',
       defaultTabs: tabs.map(tab => ({ ...tab, headers })),
       defaultHeaders: headers,
       shouldPersistHeaders: true,
-      defaultEditorToolsVisibility: 'headers',
+      // The headers are filled in. Variables are for the reader to edit.
+      defaultEditorToolsVisibility: 'variables',
       schemaDescription: true,
       subscriptionsProtocol: 'SSE',
-    })
-    return new Response(page.replace('<div id="root">', `${stillTabs}${restoreTabs(key)}$&`), {
-      headers: {
-        'content-type': 'text/html; charset=utf-8',
-        'cache-control': 'no-store',
-        'content-security-policy':
-          "default-src 'self' 'unsafe-inline' 'unsafe-eval' blob: data:; frame-ancestors 'none'",
-      },
-    })
+    },
   }
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>Berth</title>
+<link rel="icon" href="${folder}/favicon.ico">
+<link rel="stylesheet" href="${folder}/graphiql.css">
+</head>
+<body class="no-focus-outline">
+<noscript>GraphiQL needs JavaScript.</noscript>
+<div id="root"></div>
+<script type="application/json" id="berth">${JSON.stringify(settings).replaceAll('<', '\\u003c')}</script>
+<script src="${folder}/graphiql.js"></script>
+</body>
+</html>
+`
 }
 
 /**
@@ -40,26 +86,4 @@ export function createGraphiql(apiKey: () => string | undefined): Handler {
 function isFromHere({ url, headers }: Request): boolean {
   const isForwarded = [...headers.keys()].some(name => /^(forwarded|via|x-real-ip|x-forwarded-.*)$/.test(name))
   return !isForwarded && isLoopback(new URL(url).hostname)
-}
-
-/**
- * On a first visit GraphiQL moves a tab from under the pointer that presses it, and the click goes beside. Tabs can still
- * be dragged to another place; they only do not follow the pointer there.
- */
-const stillTabs = '<style>.graphiql-tab { transform: none !important }</style>'
-
-/**
- * Runs before GraphiQL. The browser keeps its tabs with their headers: after a new start on new data the key in them is
- * nobody's, so they go. And GraphiQL adds an empty tab unless what it worked on last is one of its tabs.
- */
-function restoreTabs(key: string): string {
-  const publicId = JSON.stringify(parseApiKey(key)?.publicId ?? '')
-  return `<script>
-    if (localStorage.getItem('berth') !== ${publicId}) localStorage.clear()
-    localStorage.setItem('berth', ${publicId})
-    const { tabs = [], activeTabIndex } = JSON.parse(localStorage.getItem('graphiql:tabState') ?? '{}')
-    for (const part of ['query', 'variables', 'headers']) {
-      if (tabs.length > 0) localStorage.setItem('graphiql:' + part, tabs[activeTabIndex]?.[part] ?? '')
-    }
-  </script>`
 }

@@ -5,7 +5,7 @@ import { json } from './json.ts'
 type Faces = {
   rest: Handler
   graphql: Handler
-  graphiql: Handler | undefined
+  graphiql: { page: Handler; file: Handler } | undefined
   /** Only where operators alone may ask. */
   metrics: (() => Promise<Response>) | undefined
 }
@@ -15,20 +15,24 @@ export function createRouter(
   { rest, graphql, graphiql, metrics }: Faces,
   whyNotReady: () => Promise<string | undefined>,
 ): Handler {
-  const pages: Record<string, () => Response | Promise<Response>> = {
+  const pages: Record<string, (...asked: Parameters<Handler>) => Response | Promise<Response>> = {
     '/health': health,
     '/ready': () => readiness(whyNotReady),
     ...(metrics ? { '/metrics': metrics } : {}),
     ...(graphiql ? { '/': () => new Response(null, { status: 302, headers: { location: '/graphql' } }) } : {}),
   }
+  const pageAt = (path: string) => {
+    if (path.startsWith('/graphiql/')) return graphiql?.file
+    return Object.hasOwn(pages, path) ? pages[path] : undefined
+  }
   return answeringHead(async (request, context) => {
     const { path } = context
     if (path.startsWith('/api/')) return await rest(request, context)
     if (path === '/graphql' || path === '/graphql/')
-      return await (graphiql && wantsPage(request) ? graphiql : graphql)(request, context)
-    const page = Object.hasOwn(pages, path) ? pages[path] : undefined
+      return await (graphiql && wantsPage(request) ? graphiql.page : graphql)(request, context)
+    const page = pageAt(path)
     if (!page) return json(404, { success: false, error: 'not_found', msg: `There is no ${path} here.` })
-    if (request.method === 'GET') return await page()
+    if (request.method === 'GET') return await page(request, context)
     const msg = `${request.method} does not work on ${path}; GET, HEAD does.`
     return json(405, { success: false, error: 'method_not_allowed', msg }, { allow: 'GET, HEAD' })
   })

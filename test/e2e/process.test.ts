@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -78,6 +79,36 @@ describe('a gateway on a new folder', () => {
     const rebound = await page('evil.example.com')
     expect(rebound).toContain('200')
     expect(rebound).not.toContain(key)
+  })
+
+  it('answers others at once while sixty ask for the page and the bundle of GraphiQL', async () => {
+    // As it comes: unpacking it would hold this process.
+    const get = async (path: string, headers: Record<string, string>) => {
+      const asked = request(`${gateway.url}${path}`, {
+        agent: false,
+        headers: { ...headers, 'accept-encoding': 'gzip' },
+      })
+      const [response] = (await once(asked.end(), 'response')) as [IncomingMessage]
+      const chunks: Buffer[] = []
+      for await (const chunk of response) chunks.push(chunk as Buffer)
+      return Buffer.concat(chunks)
+    }
+    const getPage = async () => String(await get('/graphql', { accept: 'text/html' }))
+    const [, script = ''] = /<script src="([^"]+)"/.exec(await getPage()) ?? []
+    let crowd = 60
+    const done = Array.from({ length: crowd }, async () => {
+      const [page, bundle] = await Promise.all([getPage(), get(script, {})])
+      crowd -= 1
+      return [page.length < 25_000, bundle.length < 3_000_000]
+    })
+    const waits: number[] = []
+    while (crowd > 0) {
+      const start = performance.now()
+      await get('/health', {})
+      waits.push(performance.now() - start)
+    }
+    expect(new Set((await Promise.all(done)).flat())).toEqual(new Set([true]))
+    expect(Math.max(...waits)).toBeLessThan(2_000)
   })
 
   it('refuses a second one on its folder, and names itself', async () => {

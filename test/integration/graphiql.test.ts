@@ -4,6 +4,7 @@ import { get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createHttpServer } from '../../src/http/server.ts'
 import { startApp, type TestApp } from '../support/app.ts'
@@ -80,6 +81,70 @@ async function keyOverSocket({ fetch }: TestApp, address: string, more: Record<s
 
 it('shows in no frame, and is kept by no cache', async () => {
   const { headers } = await browse(local, 'http://127.0.0.1/graphql')
-  expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
+  const policy = headers.get('content-security-policy') ?? ''
+  expect(policy).toContain("frame-ancestors 'none'")
+  expect(policy).toContain("script-src 'self';")
   expect(headers.get('cache-control')).toBe('no-store')
+})
+
+describe('the files of GraphiQL', () => {
+  const page = async () => await (await browse(local, 'http://127.0.0.1/graphql')).text()
+  const paths = (text: string) => [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path as string)
+  const scriptPath = async () => paths(await page()).find(path => path.endsWith('.js')) as string
+  const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+    local.fetch(new Request(`http://127.0.0.1${path}`, { method, headers }))
+
+  it('are not in the page, which is small', async () => {
+    const text = await page()
+    expect(text.length).toBeLessThan(25_000)
+    expect(paths(text).map(path => path.replace(/[0-9a-f]{16}/, 'HASH'))).toEqual([
+      '/graphiql/HASH/favicon.ico',
+      '/graphiql/HASH/graphiql.css',
+      '/graphiql/HASH/graphiql.js',
+    ])
+  })
+
+  it('are kept by everybody for good, and not sent again', async () => {
+    const script = await scriptPath()
+    const names = ['graphiql.js', 'graphiql.css', 'favicon.ico', 'editorWorkerService.js', 'json.js', 'graphql.js']
+    for (const name of names) {
+      const path = script.replace('graphiql.js', name)
+      const { status, headers } = await get(path)
+      expect([name, status, headers.get('cache-control'), headers.get('vary')]).toEqual([
+        name,
+        200,
+        'public, max-age=31536000, immutable',
+        'Accept-Encoding',
+      ])
+      const again = await get(path, { 'if-none-match': headers.get('etag') ?? '' })
+      expect([again.status, await again.text()]).toEqual([304, ''])
+    }
+  })
+
+  it.each([
+    ['br', brotliDecompressSync],
+    ['gzip', gunzipSync],
+  ] as const)('are compressed with %s', async (encoding, decompress) => {
+    const path = await scriptPath()
+    const whole = Buffer.from(await (await get(path)).arrayBuffer())
+    const packed = await get(path, { 'accept-encoding': encoding })
+    const bytes = Buffer.from(await packed.arrayBuffer())
+    expect(packed.headers.get('content-encoding')).toBe(encoding)
+    expect(packed.headers.get('content-length')).toBe(String(bytes.length))
+    expect(bytes.length).toBeLessThan(whole.length / 3)
+    expect(decompress(bytes).equals(whole)).toBe(true)
+  })
+
+  it('are described by HEAD, and nothing else works on them', async () => {
+    const path = await scriptPath()
+    const [head, whole] = [await get(path, {}, 'HEAD'), await get(path)]
+    expect(Object.fromEntries(head.headers)).toEqual({
+      ...Object.fromEntries(whole.headers),
+      'x-request-id': expect.any(String),
+    })
+    expect(await head.text()).toBe('')
+    expect((await get(path, {}, 'DELETE')).status).toBe(405)
+    expect((await get(`${path}x`)).status).toBe(404)
+    expect((await get('/graphiql/')).status).toBe(404)
+  })
 })

@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+
+/** A file that is the same for everybody. Each encoding of it is made when it is first asked for, and kept. */
+export type Asset = { type: string; tag: string; bytesIn(encoding: Encoding): Promise<Uint8Array> }
+
+type Encoding = keyof typeof encoders
+/** The best first. Higher qualities of Brotli take much longer and save little. */
+const encoders = {
+  br: (bytes: Uint8Array) => brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
+  gzip: (bytes: Uint8Array) => zip(bytes),
+  identity: async (bytes: Uint8Array) => bytes,
+} satisfies Record<string, (bytes: Uint8Array) => Promise<Uint8Array>>
+// Both compress on other threads.
+const brotli = promisify(brotliCompress)
+const zip = promisify<Uint8Array, Uint8Array>(gzip)
+
+/** What is handed to the network at once, so that a client that does not read holds no copy of the file. */
+const sliceBytes = 65_536
+
+export function createAsset(bytes: Uint8Array, type: string): Asset {
+  const made = new Map<Encoding, Promise<Uint8Array>>()
+  return {
+    type,
+    // Weak: it stands for the file in every encoding.
+    tag: `W/"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`,
+    bytesIn(encoding) {
+      const known = made.get(encoding) ?? encoders[encoding](bytes)
+      made.set(encoding, known)
+      return known
+    },
+  }
+}
+
+/** Answers with the file, or with 304 to a client that has it. */
+export async function answerAsset(
+  { headers: asked }: Request,
+  { type, tag, bytesIn }: Asset,
+  more: Record<string, string>,
+): Promise<Response> {
+  const headers = { ...more, 'content-type': type, etag: tag, vary: 'Accept-Encoding' }
+  if (isKnown(asked.get('if-none-match'), tag)) return new Response(null, { status: 304, headers })
+  const encoding = encodingFor(asked.get('accept-encoding'))
+  const bytes = await bytesIn(encoding)
+  const described = encoding === 'identity' ? {} : { 'content-encoding': encoding }
+  return new Response(sliced(bytes), {
+    headers: { ...headers, ...described, 'content-length': String(bytes.byteLength) },
+  })
+}
+
+function isKnown(ifNoneMatch: string | null, tag: string): boolean {
+  const opaque = (text: string) => text.trim().replace(/^W\//, '')
+  return ifNoneMatch?.split(',').some(text => text.trim() === '*' || opaque(text) === opaque(tag)) ?? false
+}
+
+/** The best encoding that the client names and does not forbid by a weight of 0. */
+export function encodingFor(acceptEncoding: string | null): Encoding {
+  const named = (acceptEncoding ?? '')
+    .toLowerCase()
+    .split(',')
+    .filter(part => !/;\s*q=0(\.0*)?\s*$/.test(part))
+    .map(part => part.replace(/;.*/s, '').trim())
+  return (['br', 'gzip'] as const).find(encoding => named.includes(encoding)) ?? 'identity'
+}
+
+function sliced(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  let start = 0
+  return new ReadableStream({
+    pull(controller) {
+      if (start >= bytes.byteLength) return controller.close()
+      controller.enqueue(bytes.subarray(start, start + sliceBytes))
+      start += sliceBytes
+    },
+  })
+}
