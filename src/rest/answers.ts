@@ -1,3 +1,4 @@
+import { type Asset, answerAsset, createAsset } from '../http/asset.ts'
 import { json } from '../http/json.ts'
 import type { Route } from './route.ts'
 
@@ -9,11 +10,28 @@ const security =
 export function present({ produces }: Pick<Route, 'produces'>, result: unknown): Response {
   if (!produces) return json(200, result)
   return new Response(String(result), {
-    headers: {
-      // Clients take a text without a charset for Latin-1.
-      'content-type': `${produces}; charset=utf-8`,
-      'cache-control': 'no-store',
-      'content-security-policy': security,
-    },
+    headers: { ...headersOf(produces), 'cache-control': 'no-store' },
   })
+}
+
+const assets = new WeakMap<Route, Asset>()
+
+/** The success of a fixed route. `answer` is called once; then its text is kept, compressed too. */
+export async function presentFixed(route: Route, request: Request, answer: () => Promise<unknown>): Promise<Response> {
+  const { produces } = route
+  const { 'content-type': type, ...headers } = produces ? headersOf(produces) : { 'content-type': 'application/json' }
+  const asset = assets.get(route) ?? createAsset(await bytesOf(route, answer), type)
+  assets.set(route, asset)
+  // Another version of the gateway may answer next: whoever keeps it asks whether it is still right.
+  return await answerAsset(request, asset, { ...headers, 'cache-control': 'public, no-cache' })
+}
+
+async function bytesOf({ produces }: Route, answer: () => Promise<unknown>): Promise<Uint8Array> {
+  const result = await answer()
+  return Buffer.from(produces ? String(result) : JSON.stringify(result))
+}
+
+function headersOf(produces: NonNullable<Route['produces']>) {
+  // Clients take a text without a charset for Latin-1.
+  return { 'content-type': `${produces}; charset=utf-8`, 'content-security-policy': security }
 }

@@ -5,7 +5,7 @@ import type { Handler } from '../http/context.ts'
 import { authoriseAtAll } from '../services/authorise.ts'
 import { explainFailure } from '../services/failures.ts'
 import type { Services } from '../services/services.ts'
-import { present } from './answers.ts'
+import { present, presentFixed } from './answers.ts'
 import { doubtOf, explain, failure } from './errors.ts'
 import { parseBody, readInput } from './input.ts'
 import { findRoutes, originOf } from './paths.ts'
@@ -46,6 +46,7 @@ async function answer(request: Request, services: Services, options: RestOptions
   const idempotencyKey = (route.repeatable && request.headers.get('idempotency-key')) || undefined
   const given = { services, actor, idempotencyKey, origin: originOf(request) }
   const input = { ...given, ...readInput(route, { params, query, body }) }
+  if (route.isFixed) return await presentFixed(route, request, () => route.answer(input))
   const result = await route.answer(input).catch((error: unknown) => {
     throw doubtOf(route, error, idempotencyKey)
   })

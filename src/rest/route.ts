@@ -54,6 +54,8 @@ type Facts<Params, Query, Body, Result> = {
   countsTwice?: boolean
   /** Whether it needs no key where the operator opened the search to everybody. Only for what `anybody` may do. */
   publicSearch?: boolean
+  /** Whether `answer` gives the same to everybody for as long as the process lives. It is called once. */
+  isFixed?: boolean
   /** What a 200 is, where it is not JSON: `answer` gives its text. */
   produces?: 'text/plain' | 'text/html'
   /** What a 200 holds. */

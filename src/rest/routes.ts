@@ -26,10 +26,6 @@ import { templateRoutes } from './templates.ts'
 import { templateListRoutes } from './templates-list.ts'
 import { volumeRoutes } from './volumes.ts'
 
-// Made when somebody asks first: few do, and every start would wait for them.
-let document: ReturnType<typeof openapiDocument> | undefined
-let page: string | undefined
-
 /** Everything that this face serves, and its description is made of. */
 export const routes: Route[] = [
   ...offerRoutes,
@@ -64,10 +60,8 @@ export const routes: Route[] = [
     about: 'The OpenAPI document of everything that is served here. It needs no key.',
     open: true,
     result: z.looseObject({ openapi: z.string().describe('The version of OpenAPI.') }),
-    answer: async () => {
-      document ??= openapiDocument(routes)
-      return document
-    },
+    isFixed: true,
+    answer: async () => openapiDocument(routes),
   }),
   route({
     method: 'GET',
@@ -79,9 +73,7 @@ export const routes: Route[] = [
     open: true,
     produces: 'text/html',
     result: z.string().describe('The page.'),
-    answer: async () => {
-      page ??= apiPage(routes)
-      return page
-    },
+    isFixed: true,
+    answer: async () => apiPage(routes),
   }),
 ]

@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib'
 import core, { type RulesetDefinition } from '@stoplight/spectral-core'
 import rulesets from '@stoplight/spectral-rulesets'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -29,6 +30,20 @@ beforeAll(async () => {
 })
 
 afterAll(() => app.close())
+
+it.each(['openapi.json', 'docs/'])('is compressed, and not sent again to who has it: %s', async name => {
+  const ask = (headers: Record<string, string>) =>
+    app.fetch(new Request(`http://berth.test/api/v0/${name}`, { headers }))
+  const whole = await ask({})
+  const packed = await ask({ 'accept-encoding': 'gzip' })
+  const [text, bytes] = [await whole.text(), Buffer.from(await packed.arrayBuffer())]
+  expect(packed.headers.get('content-encoding')).toBe('gzip')
+  expect(gunzipSync(bytes).toString()).toBe(text)
+  expect(bytes.length).toBeLessThan(text.length / 5)
+  expect(whole.headers.get('cache-control')).toBe('public, no-cache')
+  const known = await ask({ 'if-none-match': whole.headers.get('etag') ?? '' })
+  expect([known.status, await known.text()]).toEqual([304, ''])
+})
 
 it('is served to anybody, with and without the last slash', async () => {
   const { status, headers, body } = await app.rest(undefined, 'GET', '/openapi.json/')

@@ -72,6 +72,14 @@ describe('GraphiQL in a browser', () => {
     expect(answer.replace(/"statusReason": \{[^}]*\}/g, '')).not.toContain('"code"')
   })
 
+  it('shows the variables of a tab, to be edited, with the key behind Headers', async () => {
+    await page.goto(`${gateway.url}/graphql`)
+    await page.click('.graphiql-tab-button:has-text("Rent")')
+    await page.waitForSelector('.graphiql-editor-tool .view-lines:visible:has-text("off_1")', { timeout: 5_000 })
+    await page.click('.graphiql-editor-tools button:has-text("Headers")')
+    await page.waitForSelector('.graphiql-editor-tool .view-lines:visible:has-text("berth_")', { timeout: 5_000 })
+  })
+
   it('shows another tab at one click, also on a first visit', async () => {
     const visitor = await browser.newContext()
     const first = await visitor.newPage()
