@@ -99,7 +99,7 @@ describe('another secret', () => {
       'a secret variable',
       'mutation { setSecretVariables(input: { variables: [{ name: "A", value: "b" }] }) { __typename } }',
     ],
-    ['a kept answer', 'mutation { createApiKey(input: { name: "a", idempotencyKey: "once" }) { __typename } }'],
+    ['a kept answer', 'mutation { createApiKey(input: { fullAccess: true, idempotencyKey: "once" }) { __typename } }'],
   ])('is refused by what an older version sealed: %s', async (_what, mutation) => {
     await unseal()
     const { data } = await app.graphql(await app.newKey(), mutation)
