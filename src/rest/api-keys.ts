@@ -99,13 +99,21 @@ export const apiKeyRoutes: Route[] = [
     operationId: 'revokeApiKey',
     tag: 'Keys',
     summary: 'Revoke an API key',
-    about: 'Every request that begins after the answer is refused with it.',
+    about:
+      'Every request that begins after the answer is refused with it, and with the keys of the instances that it rented.',
     operation: 'apiKeys.revoke',
     params,
+    query: z.object({
+      keep_instance_keys: z
+        .enum(['true', 'false'])
+        .optional()
+        .describe('With true, the instances that it rented use their own keys on.'),
+    }),
     result: z.literal('Successfully Deleted API Key'),
     failures: [noSuchKey],
-    answer: async ({ services, actor, params: { id } }) => {
-      await reworded(services.apiKeys.revoke(actor, id), missing)
+    answer: async ({ services, actor, params: { id }, query }) => {
+      const keepInstanceKeys = query.keep_instance_keys === 'true'
+      await reworded(services.apiKeys.revoke(actor, id, { keepInstanceKeys }), missing)
       return 'Successfully Deleted API Key' as const
     },
   }),

@@ -34,13 +34,20 @@ export function apiKeyOperations({ database }: DataDeps) {
       })
     },
 
-    /** Ends the account's key with this id, or its keys of this name. Which these were is returned. */
-    async revoke(email: string, which: { id: number } | { name: string }): Promise<number[]> {
+    /**
+     * Ends the account's key with this id, or its keys of this name, and the keys of the instances that these rented
+     * unless they are kept. Which API keys these were is returned.
+     */
+    async revoke(
+      email: string,
+      which: { id: number } | { name: string },
+      { keepInstanceKeys = false } = {},
+    ): Promise<number[]> {
       const address = email.trim().toLowerCase()
       return await transaction(database, async tx => {
         const { at } = tx
         const rows = await tx.rows(sql`
-          UPDATE api_keys k SET revoked_at = ${at} FROM accounts a
+          UPDATE api_keys k SET keep_instance_keys = ${keepInstanceKeys}, revoked_at = ${at} FROM accounts a
           WHERE a.id = k.account_id AND a.email = ${address} AND k.revoked_at IS NULL
           ${'id' in which ? sql`AND k.id = ${which.id}` : empty}
           ${'name' in which ? sql`AND k.name = ${which.name}` : empty} RETURNING k.id, k.name, k.account_id`)

@@ -87,14 +87,18 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
       return { ...fromPlain(result), replayed }
     },
 
-    /** Ends a key, also a wider one or itself. No request that starts after the answer gets in with it. */
-    async revoke(actor: Actor, id: bigint): Promise<void> {
+    /**
+     * Ends a key, also a wider one or itself, and the keys of the instances that it rented unless these are kept. No
+     * request that starts after the answer gets in with any of them.
+     */
+    async revoke(actor: Actor, id: bigint, { keepInstanceKeys = false } = {}): Promise<void> {
       authorise(actor, 'apiKeys.revoke', { id: Number(id) })
       await transaction(database, async tx => {
         const { at } = tx
         await lockKeys(tx, actor, at)
         const [row] = await tx.rows(sql`
-          UPDATE api_keys SET revoked_at = ${at} WHERE id = ${String(id)}::bigint AND ${living(actor, sql`${at}::timestamptz`)} RETURNING ${columns}`)
+          UPDATE api_keys SET revoked_at = ${at}, keep_instance_keys = ${keepInstanceKeys}
+          WHERE id = ${String(id)}::bigint AND ${living(actor, sql`${at}::timestamptz`)} RETURNING ${columns}`)
         if (!row) throw notFound('ApiKey', id)
         const event = { type: 'API_KEY_REVOKED' as const, accountId: actor.accountId, apiKeyId: actor.apiKeyId }
         await recordEvents(tx, [{ ...event, before: factsOf(toApiKey(row)) }], at)

@@ -420,6 +420,7 @@ export type RentalType =
 
 export type RevokeApiKeyInput = {
   id: string;
+  keepInstanceKeys?: boolean;
 };
 
 export type SaveTemplateInput = {

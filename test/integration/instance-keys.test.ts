@@ -77,11 +77,70 @@ describe("an instance's own key", () => {
     expect([spec.apiKey, await statusOf(spec.apiKey)]).toEqual([keyOf(id), 403])
   })
 
-  it('is not refused because the key that rented it has ended', async () => {
-    const renting = await app.scopedKey(owner, { api: { instance_write: {} } })
-    const id = await rentals.rent(renting)
-    await app.sql(`UPDATE api_keys SET revoked_at = now() WHERE public_id = '${renting.split('_')[1]}'`)
-    expect((await app.rest(keyOf(id), 'PUT', `/instances/${id}/`, { state: 'stopped' })).status).toBe(200)
+  describe('when the API key that rented the instance', () => {
+    const rentedBy = async (expiresAt?: string) => {
+      const { data } = await app.graphql(
+        owner,
+        `mutation ($at: DateTime) { createApiKey(input: { fullAccess: true, expiresAt: $at }) {
+          ... on CreateApiKeySuccess { secret apiKey { id } } } }`,
+        { at: expiresAt },
+      )
+      const { secret, apiKey } = data.createApiKey
+      return { id: await rentals.rent(secret), apiKey: apiKey.id as string, secret: secret as string }
+    }
+    const asks = async (id: number, at = app) => {
+      const statuses: number[] = []
+      for (const state of ['stopped', 'running'])
+        statuses.push((await at.rest(keyOf(id), 'PUT', `/instances/${id}/`, { state })).status)
+      return statuses
+    }
+    const digits = (apiKey: string) => apiKey.replace('key_', '')
+    const email = async () => (await app.rest(owner, 'GET', '/users/current/')).body.email
+    const overGraphql = (apiKey: string, input: string) =>
+      app.graphql(owner, `mutation { revokeApiKey(input: { id: "${apiKey}"${input} }) { __typename } }`)
+    const overRest = (apiKey: string, query: string) =>
+      app.rest(owner, 'DELETE', `/auth/apikeys/${digits(apiKey)}/${query}`)
+    const byOperator = async (apiKey: string, options?: { keepInstanceKeys: boolean }) =>
+      await app.operations.apiKeys.revoke(await email(), { id: Number(digits(apiKey)) }, options)
+
+    it.each<[string, (apiKey: string) => Promise<unknown>]>([
+      ['over GraphQL', apiKey => overGraphql(apiKey, '')],
+      ['over REST', apiKey => overRest(apiKey, '')],
+      ['over REST with "false"', apiKey => overRest(apiKey, '?keep_instance_keys=false')],
+      ['by an operator', apiKey => byOperator(apiKey)],
+    ])('is revoked %s, ends on every gateway', async (_what, revoke) => {
+      const beside = await startApp({ beside: app })
+      const { id, apiKey } = await rentedBy()
+      expect(await asks(id, beside)).toEqual([200, 200])
+      await revoke(apiKey)
+      for (const gateway of [app, beside]) expect(await asks(id, gateway)).toEqual([401, 401])
+      expect(JSON.stringify(await app.graphql(keyOf(id), destroy(id)))).toContain('"UNAUTHENTICATED"')
+      expect((await rentals.read(owner, id)).intended_status).toBe('running')
+      await beside.close()
+    })
+
+    it.each<[string, (apiKey: string) => Promise<unknown>]>([
+      ['over GraphQL', apiKey => overGraphql(apiKey, ', keepInstanceKeys: true')],
+      ['over REST', apiKey => overRest(apiKey, '?keep_instance_keys=true')],
+      ['by an operator', apiKey => byOperator(apiKey, { keepInstanceKeys: true })],
+    ])('is revoked %s and instance keys are kept, works on', async (_what, revoke) => {
+      const { id, apiKey, secret } = await rentedBy()
+      await revoke(apiKey)
+      expect([await statusOf(secret), await asks(id)]).toEqual([401, [200, 200]])
+    })
+
+    it('expires, ends', async () => {
+      const { id } = await rentedBy(new Date(app.clock.now().getTime() + 60_000).toISOString())
+      expect(await asks(id)).toEqual([200, 200])
+      app.clock.advance(60_000)
+      expect(await asks(id)).toEqual([401, 401])
+    })
+
+    it('gets a new secret, works on', async () => {
+      const { id, secret } = await rentedBy()
+      await app.rest(secret, 'PUT', '/commands/reset_apikey/', {})
+      expect([await statusOf(secret), await asks(id)]).toEqual([401, [200, 200]])
+    })
   })
 
   it('names the key that rented it in the history of what it does', async () => {

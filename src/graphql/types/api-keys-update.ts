@@ -40,7 +40,14 @@ const ResetApiKeyInput = builder.inputType('ResetApiKeyInput', {
 
 const RevokeApiKeyInput = builder.inputType('RevokeApiKeyInput', {
   description: 'Which key is revoked.',
-  fields: t => ({ id: t.id(id) }),
+  fields: t => ({
+    id: t.id(id),
+    keepInstanceKeys: t.boolean({
+      required: true,
+      defaultValue: false,
+      description: 'Let the instances that it rented use their own keys on. They end with it otherwise.',
+    }),
+  }),
 })
 
 function success(name: string, description: string) {
@@ -93,7 +100,7 @@ builder.mutationFields(t => ({
   }),
   resetApiKey: t.field({
     type: resetting.union,
-    description: `Gives a key a new secret, which ends the old one at once. Only for a key that may do no more, and lives no longer, than the one of this request. ${needs('apiKeys.reset')}`,
+    description: `Gives a key a new secret, which ends the old one at once. The keys of the instances that it rented stay. Only for a key that may do no more, and lives no longer, than the one of this request. ${needs('apiKeys.reset')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: ResetApiKeyInput, required: true, description: 'Which.' }) },
     resolve: (_root, { input }, { services, actor }) =>
@@ -101,13 +108,13 @@ builder.mutationFields(t => ({
   }),
   revokeApiKey: t.field({
     type: revocation.union,
-    description: `Ends a key, also the one of this request. No request that is sent after the answer gets in with it. ${needs('apiKeys.revoke')}`,
+    description: `Ends a key, also the one of this request, and the keys of the instances that it rented. No request that is sent after the answer gets in with any of them. ${needs('apiKeys.revoke')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: RevokeApiKeyInput, required: true, description: 'Which.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       revocation.answer({}, async () => {
         const key = parseId('ApiKey', input.id)
-        await services.apiKeys.revoke(actor, key)
+        await services.apiKeys.revoke(actor, key, { keepInstanceKeys: input.keepInstanceKeys })
         return { revokedId: printId('ApiKey', key) }
       }),
   }),
