@@ -170,6 +170,8 @@ describe('leases', () => {
 
 describe('a transaction', () => {
   it('reads the clock of the database without another round trip', async () => {
+    // A new connection asks for more.
+    await transaction(database, tx => tx.rows(Prisma.sql`SELECT 1`))
     const statements = await queriesOf(() => transaction(database, tx => tx.rows(Prisma.sql`SELECT 1`)))
     expect(statements).toEqual(['BEGIN; SELECT clock_timestamp()', 'SELECT 1', 'COMMIT'])
   })
@@ -204,5 +206,51 @@ describe('a transaction', () => {
       expect(began.getTime()).toBeLessThanOrEqual(rows[0].at.getTime())
       expect(at.getTime()).toBeGreaterThanOrEqual(rows[0].at.getTime())
     })
+  })
+
+  it('that waited for a machine charges none of its GPUs twice', async () => {
+    const [first, second] = [await newAccount(app, creditNanos), await newAccount(app, creditNanos)]
+    const rentals = rentalsOf(app)
+    const offerId = await rentals.newOffer()
+    const bid = await app.rest(first.key, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu', price: 1 })
+    const outbidId = bid.body.new_contract as number
+    await rentals.settle()
+    const { machine } = await one<{ machine: number }>(
+      `SELECT machine_id AS machine FROM instances WHERE id = ${outbidId}`,
+    )
+    const offer = await one<{ id: string }>(
+      `SELECT id FROM offers WHERE machine_id = ${machine} AND withdrawn_at IS NULL AND rentable`,
+    )
+    const { freedAt, rented } = await withSession(app.database.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM machines WHERE id = $1 FOR NO KEY UPDATE', [machine])
+      const renting = app.rest(second.key, 'PUT', `/asks/${offer.id}/`, { image: 'ubuntu' })
+      await untilBlocked(session)
+      await sleep(200)
+      const { rows } = await session.query('SELECT clock_timestamp() AS at')
+      await session.query('COMMIT')
+      return { freedAt: rows[0].at as Date, rented: await renting }
+    })
+    expect([bid.status, rented.status]).toEqual([200, 200])
+    await expect
+      .poll(async () => {
+        await app.sql('UPDATE instances SET due_at = clock_timestamp() WHERE destroyed_at IS NULL')
+        await app.idle()
+        return (await rentals.read(second.key, rented.body.new_contract)).actual_status
+      })
+      .toBe('running')
+    await app.rest(second.key, 'PUT', `/instances/${rented.body.new_contract}/`, { state: 'stopped' })
+    const [[lost], [won]] = [await first.entries("e.kind = 'compute'"), await second.entries("e.kind = 'compute'")]
+    expect(lost?.end?.getTime()).toBeGreaterThanOrEqual(freedAt.getTime())
+    expect(won?.start?.getTime()).toBeGreaterThanOrEqual(lost?.end?.getTime() as number)
+    await expectNothingAhead()
+  })
+
+  it('finds what is due by an index, since its clock stands still within a statement', async () => {
+    const plan = await transaction(database, async tx => {
+      await tx.rows(Prisma.sql`SET LOCAL enable_seqscan = off`)
+      return await tx.rows(Prisma.sql`EXPLAIN SELECT id FROM instances WHERE due_at <= ${tx.now}`)
+    })
+    expect(plan.flat().join(' ')).toMatch(/Index Cond: \(due_at <= date_trunc/)
   })
 })
