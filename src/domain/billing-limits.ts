@@ -1,6 +1,6 @@
 // Limits of what is spent: so much in a day or a month, which begin at midnight UTC, or so much per hour at any instant.
 
-import { type Balance, standingOf } from './billing.ts'
+import { type Balance, type MeterEnd, standingOf } from './billing.ts'
 import { DomainError, invalidInput } from './errors.ts'
 import { printUsd } from './money.ts'
 
@@ -61,7 +61,7 @@ export function windowsOf({ window, createdAt }: SpendLimit, { at, meteredAt }: 
 /** What was spent since an instant, and what goes on taking of it: in the terms of a balance. */
 export type Spending = {
   /** What of it has ended, and is in the sums as if it had not. */
-  ends: Omit<Balance['ends'][number], 'kind'>[]
+  ends: Omit<MeterEnd, 'kind' | 'carried'>[]
   from: Date
   /** Charged, less what the meters that go on cost before the instant since they were charged. */
   postedNanos: bigint
@@ -79,7 +79,7 @@ export function reachIn({ amountNanos, createdAt }: SpendLimit, spending: Spendi
   const left: Balance = {
     ...{ at, ...none, computeRateNanos: rateNanos, computeOrigin: origin },
     // Whatever it is, the limit ends it.
-    ends: ends.map(end => ({ ...end, kind: 'compute' })),
+    ends: ends.map(end => ({ ...end, kind: 'compute', carried: 0 })),
     meteredAt: later(earlier(later(meteredAt, createdAt), at), from),
     postedNanos: amountNanos - postedNanos,
   }

@@ -44,8 +44,9 @@ export function chargedBeyond(
 }
 
 /**
- * What an account has, and what takes of it: the sum of its ledger and, of all its meters together, the rates and the
- * origins, which are the sums of rate times `since` in ms less what is carried. So it costs nothing that time passes.
+ * What an account has, and what takes of it: the sum of its ledger and, of all its running meters together, the rates and
+ * the origins, which are the sums of rate times `since` in ms less what is carried. So it costs nothing that time passes.
+ * A meter that has ended takes whole nano-dollars, so an account in which nothing runs has exactly the sum of its ledger.
  */
 export type Balance = {
   /** The instant that is asked for, but never one before `meteredAt`: an account's time does not go back. */
@@ -58,23 +59,35 @@ export type Balance = {
   diskRateNanos: bigint
   diskOrigin: bigint
   /** Meters that ended, and are in the sums as if they had not. */
-  ends: { kind: ChargeKind; rateNanos: bigint; since: Date; at: Date }[]
+  ends: MeterEnd[]
 }
 
+export type MeterEnd = { kind: ChargeKind; rateNanos: bigint; since: Date; carried: number; at: Date }
 export type ChargeKind = 'compute' | 'disk'
 
 /** What there is at that instant, in parts, while everything goes on. */
 function partsAt(balance: Balance, ms: bigint): bigint {
   const { postedNanos, computeRateNanos, computeOrigin, diskRateNanos, diskOrigin, ends } = balance
   const spent = (computeRateNanos + diskRateNanos) * ms - computeOrigin - diskOrigin
-  return postedNanos * parts - spent + sum(ends.map(end => end.rateNanos * positive(ms - endMs(end))))
+  const beyond = sum(ends.map(end => end.rateNanos * positive(ms - endMs(end))))
+  return postedNanos * parts - spent + beyond + remaindersOf(ends.filter(end => endMs(end) <= ms))
 }
 
-/** What disks cost from an instant to another, in parts. */
+/** What ended meters leave over of a nano-dollar each. Nobody is charged for it. */
+function remaindersOf(ends: readonly MeterEnd[]): bigint {
+  const remainders = ends.map(end => {
+    const ms = Number(endMs(end)) - end.since.getTime()
+    return BigInt(charge(end.rateNanos, ms, end.carried).carried)
+  })
+  return sum(remainders)
+}
+
+/** What disks cost from one instant to another, in parts. */
 function diskParts({ diskRateNanos, ends }: Balance, from: bigint, to: bigint): bigint {
   const ended = ends.filter(({ kind }) => kind === 'disk')
   const beyond = ended.map(end => end.rateNanos * positive(to - (endMs(end) > from ? endMs(end) : from)))
-  return diskRateNanos * (to - from) - sum(beyond)
+  const dropped = remaindersOf(ended.filter(end => endMs(end) > from && endMs(end) <= to))
+  return diskRateNanos * (to - from) - sum(beyond) - dropped
 }
 
 const endMs = ({ since, at }: { since: Date; at: Date }) => BigInt(Math.max(since.getTime(), at.getTime()))
@@ -94,12 +107,16 @@ export function creditEnd(balance: Balance): Date | null {
   if (left < 0n) return balance.meteredAt
   let rate = rateAt(balance, ms)
   const payable = () => (rate > 0n ? ms + left / rate : never)
-  const steps = balance.ends.map(end => ({ rateNanos: end.rateNanos, ms: endMs(end) })).filter(step => step.ms > ms)
-  for (const step of steps.sort((one, other) => Number(one.ms - other.ms))) {
-    if (payable() < step.ms) break
-    left -= rate * (step.ms - ms)
-    rate -= step.rateNanos
-    ms = step.ms
+  const steps = Map.groupBy(
+    balance.ends.filter(end => endMs(end) > ms),
+    end => endMs(end),
+  )
+  for (const [next, ends] of [...steps].sort(([one], [other]) => Number(one - other))) {
+    const leftThen = left - rate * (next - ms) + remaindersOf(ends)
+    if (payable() < next - 1n || leftThen < 0n) break
+    left = leftThen
+    rate -= sum(ends.map(({ rateNanos }) => rateNanos))
+    ms = next
   }
   return payable() < never ? new Date(Number(payable())) : null
 }

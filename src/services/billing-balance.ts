@@ -40,7 +40,7 @@ export async function readBalances(
 }
 
 const endsUntil = (instant: Prisma.Sql) => sql`(
-  SELECT json_agg(json_build_array(m.kind, m.rate_nanos::text, m.since, e.at)) FROM (
+  SELECT json_agg(json_build_array(m.kind, m.rate_nanos::text, m.since, m.carried, e.at)) FROM (
     SELECT meter_id, min(at) AS at FROM (
       SELECT meter_id, at FROM meter_ends WHERE account_id = a.id
       UNION ALL SELECT id, ends_at FROM meters WHERE account_id = a.id AND rate_nanos > 0
@@ -48,7 +48,7 @@ const endsUntil = (instant: Prisma.Sql) => sql`(
     ) all_ends GROUP BY meter_id
   ) e JOIN meters m ON m.id = e.meter_id WHERE m.rate_nanos > 0)`
 
-type EndRow = [kind: ChargeKind, rate: string, since: string, end: string]
+type EndRow = [kind: ChargeKind, rate: string, since: string, carried: number, end: string]
 
 function toBalance(row: unknown[], accountId: number, at: Date): AccountBalance {
   const [
@@ -68,8 +68,9 @@ function toBalance(row: unknown[], accountId: number, at: Date): AccountBalance 
     ...{ meteredAt, postedNanos, computeRateNanos, diskRateNanos, creditEndedAt, isLimited },
     computeOrigin: BigInt(computeOrigin),
     diskOrigin: BigInt(diskOrigin),
-    ends: (ends ?? []).map(([kind, rate, since, end]) => ({
+    ends: (ends ?? []).map(([kind, rate, since, carried, end]) => ({
       kind,
+      carried,
       rateNanos: BigInt(rate),
       since: new Date(since),
       at: new Date(end),

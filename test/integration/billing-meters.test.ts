@@ -362,7 +362,9 @@ describe('when the credit ends', () => {
     expect(await meterOf(id)).toMatchObject({ ends: [ended] })
     await on(async () => {})
     expect(await balance()).toMatchObject({ creditEndedAt: ended })
-    expect(await credit()).toBe(1_000_000_000n + before)
+    // From when the end is noted, the part of a nano-dollar that its GPUs left over then is not charged.
+    const dropped = (await credit()) - (1_000_000_000n + before)
+    expect([0n, 1n]).toContain(dropped)
     // It goes on running until it is stopped for it, and costs nothing.
     await on((tx, account) => startCompute(tx, account, id))
     await pass(minute)

@@ -74,8 +74,8 @@ function balanceOf(meters: Thing[], postedNanos: bigint, at: number): Balance {
     meters.filter(meter => meter.kind === kind).reduce((total, meter) => total + value(meter), 0n)
   const rate = ({ rateNanos }: Thing) => rateNanos
   const origin = ({ rateNanos, since, carried }: Thing) => rateNanos * BigInt(start + since) - BigInt(carried)
-  const ends = meters.flatMap(({ kind, rateNanos, since, end }) =>
-    end === null ? [] : [{ kind, rateNanos, since: new Date(start + since), at: new Date(start + end) }],
+  const ends = meters.flatMap(({ kind, rateNanos, since, carried, end }) =>
+    end === null ? [] : [{ kind, rateNanos, carried, since: new Date(start + since), at: new Date(start + end) }],
   )
   return {
     at: new Date(at),
@@ -89,11 +89,17 @@ function balanceOf(meters: Thing[], postedNanos: bigint, at: number): Balance {
   }
 }
 
-/** What is left at an instant, meter by meter, with GPUs that cost nothing from the end of credit on. */
-function leftAt(meters: Thing[], postedNanos: bigint, at: number, over = Infinity): bigint {
+/**
+ * What is left at an instant, meter by meter, with GPUs that cost nothing from the end of credit on. Meters that have ended
+ * by another instant have cost whole nano-dollars.
+ */
+function leftAt(meters: Thing[], postedNanos: bigint, at: number, over = Infinity, ended = at): bigint {
   return meters.reduce((left, { kind, rateNanos, since, carried, end }) => {
-    const until = Math.min(at, kind === 'disk' ? Infinity : over, start + (end ?? Infinity))
-    return left - rateNanos * BigInt(Math.max(0, until - start - since)) - BigInt(carried)
+    const last = kind === 'disk' ? Infinity : over
+    const until = Math.min(at, last, start + (end ?? Infinity))
+    const cost = rateNanos * BigInt(Math.max(0, until - start - since)) + BigInt(carried)
+    const hasEnded = end !== null && start + Math.max(since, end) <= Math.min(ended, last)
+    return left - (hasEnded ? cost - (cost % parts) : cost)
   }, postedNanos * parts)
 }
 
@@ -130,7 +136,7 @@ describe('the credit', () => {
         // Towards what is left: nobody is told that a nano-dollar is spent of which only a part is.
         expect(creditNanos * parts - left < parts && creditNanos * parts >= left).toBe(true)
         expect(isOver).toBe(endsAt !== null && endsAt.getTime() <= at)
-        const next = leftAt(meters, postedNanos, at + 1, over)
+        const next = leftAt(meters, postedNanos, at + 1, over, at)
         expect(left - next).toBe(burnNanos)
       })
       fc.assert(property, options)

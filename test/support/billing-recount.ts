@@ -36,23 +36,39 @@ export async function checkMoney(app: TestApp, story: string, earliest: Earliest
   }
 }
 
-const carriedOf = (meter: Row) => BigInt(meter['carried'] as number)
+/** What a meter carries counts while it runs. */
+const carriedOf = (meter: Row) => (nanos(meter['rate_nanos']) > 0n ? BigInt(meter['carried'] as number) : 0n)
 
-/** What an account has at an instant: what it was given until then less what everything cost until then, in parts. */
+/**
+ * What an account has at an instant: what it was given until then less what everything cost until then, in parts. Of a
+ * meter that does not run then, whole nano-dollars are charged.
+ */
 function partsAt(entries: Row[], meters: Row[], at: bigint, earliest: Earliest): bigint {
-  let parts = 0n
-  for (const { kind, posted_at, amount_nanos, period_start, period_end, rate_nanos } of entries) {
-    if (kind === 'compute' || kind === 'disk') {
-      const end = msOf(period_end) < at ? msOf(period_end) : at
-      const ms = end - msOf(period_start)
-      if (ms > 0n) parts -= nanos(rate_nanos) * ms
-    } else if (isGiven(posted_at as Date, nanos(amount_nanos), at, earliest))
-      parts += nanos(amount_nanos) * partsPerNano
-  }
-  for (const { rate_nanos, since } of meters) {
-    if (at > msOf(since)) parts -= nanos(rate_nanos) * (at - msOf(since))
-  }
-  return parts
+  const given = entries.filter(
+    ({ kind, posted_at, amount_nanos }) =>
+      kind !== 'compute' && kind !== 'disk' && isGiven(posted_at as Date, nanos(amount_nanos), at, earliest),
+  )
+  const charges = Map.groupBy(
+    entries.filter(({ kind }) => kind === 'compute' || kind === 'disk'),
+    entry => entry['meter_id'],
+  )
+  const costs = meters.map(meter => costAt(charges.get(meter['id']) ?? [], meter, at))
+  const sum = (values: bigint[]) => values.reduce((total, value) => total + value, 0n)
+  return sum(given.map(({ amount_nanos }) => nanos(amount_nanos))) * partsPerNano - sum(costs)
+}
+
+/** What a meter has cost until an instant, in parts. */
+function costAt(charges: Row[], { rate_nanos, since }: Row, at: bigint): bigint {
+  const running = { period_start: since, period_end: null, rate_nanos }
+  const periods = [...charges, ...(nanos(rate_nanos) > 0n ? [running] : [])].filter(
+    ({ period_start }) => msOf(period_start) < at,
+  )
+  const endOf = ({ period_end }: Row) => (period_end === null || msOf(period_end) > at ? at : msOf(period_end))
+  const all = periods.reduce(
+    (sum, one) => sum + nanos(one['rate_nanos']) * (endOf(one) - msOf(one['period_start'])),
+    0n,
+  )
+  return periods.some(one => endOf(one) === at) ? all : all - (all % partsPerNano)
 }
 
 /** What is taken away at an instant pays until then. Of what is given the clock may be put back behind that instant. */

@@ -14,11 +14,15 @@ const laws: Record<string, string> = {
         coalesce(sum(rate_nanos) FILTER (WHERE kind = 'disk'), 0) AS disk_rate,
         coalesce(sum(origin) FILTER (WHERE kind = 'compute'), 0) AS compute,
         coalesce(sum(origin) FILTER (WHERE kind = 'disk'), 0) AS disk, max(since) AS latest
-      FROM (SELECT *, rate_nanos * extract(epoch FROM since) * 1000 - carried AS origin FROM meters) m
-      WHERE m.account_id = a.id
+      FROM (
+        SELECT *, CASE WHEN rate_nanos > 0 THEN rate_nanos * extract(epoch FROM since) * 1000 - carried ELSE 0 END AS origin
+        FROM meters
+      ) m WHERE m.account_id = a.id
     ) m ON true
     WHERE (a.compute_rate_nanos, a.disk_rate_nanos, a.compute_origin, a.disk_origin)
       IS DISTINCT FROM (m.compute_rate, m.disk_rate, m.compute, m.disk) OR a.metered_at < m.latest`,
+  'an account in which nothing runs has what its ledger says': `
+    SELECT id FROM accounts WHERE (compute_rate_nanos, disk_rate_nanos) = (0, 0) AND (compute_origin, disk_origin) <> (0, 0)`,
   'a meter has cost what the ledger says': `
     SELECT m.id FROM meters m
     WHERE charged_nanos <> (SELECT -coalesce(sum(amount_nanos), 0) FROM ledger_entries WHERE meter_id = m.id)`,

@@ -113,7 +113,7 @@ describe('the end of credit', () => {
 
   it('is later where GPUs end before it', () => {
     // In one hour they cost 0.45 $; the disk alone goes on for the 0.55 $ that are left: 11 hours.
-    const end = { kind: 'compute' as const, rateNanos: 400_000_000n, since: start, at: later(hour) }
+    const end = { kind: 'compute' as const, rateNanos: 400_000_000n, since: start, carried: 0, at: later(hour) }
     expect(creditEnd(aBalance({ ends: [end] }))).toEqual(later(12 * hour))
     expect(creditEnd(aBalance({ ends: [end], diskRateNanos: 0n, diskOrigin: 0n }))).toBeNull()
     expect(creditEnd(aBalance({ ends: [{ ...end, at: later(8_000_001) }] }))).toEqual(later(8_000_000))
@@ -123,11 +123,19 @@ describe('the end of credit', () => {
     expect(creditEnd(aBalance({ ends: [{ ...end, at: later(8_000_000) }] }))).toEqual(later(8_000_000))
   })
 
+  it('never comes where only a part of the last nano-dollar is used, and what used it has ended', () => {
+    const end = { kind: 'compute' as const, rateNanos: 1n, since: start, carried: 3_599_998, at: later(1) }
+    const computeOrigin = originOf(1n, start, 3_599_998n)
+    const balance = aBalance({ ...nothing, postedNanos: 1n, computeRateNanos: 1n, computeOrigin, ends: [end] })
+    expect(standingOf({ ...balance, at: start }).creditNanos).toBe(1n)
+    expect(standingOf({ ...balance, at: later(hour) })).toMatchObject({ creditNanos: 1n, endsAt: null, burnNanos: 0n })
+  })
+
   it('is right with several that end one after the other, in whatever order they are told', () => {
     // 0.1 $/h until 1 h, 0.3 $/h until 3 h: 0.1 + 0.9 + 3 * 0.05 = 1.15 of 1.2 $, and the disk for another hour.
     const ends = [
-      { kind: 'compute' as const, rateNanos: 300_000_000n, since: start, at: later(3 * hour) },
-      { kind: 'compute' as const, rateNanos: 100_000_000n, since: start, at: later(hour) },
+      { kind: 'compute' as const, rateNanos: 300_000_000n, since: start, carried: 0, at: later(3 * hour) },
+      { kind: 'compute' as const, rateNanos: 100_000_000n, since: start, carried: 0, at: later(hour) },
     ]
     const postedNanos = 1_200_000_000n
     expect(creditEnd(aBalance({ postedNanos, ends }))).toEqual(later(4 * hour))
@@ -137,7 +145,7 @@ describe('the end of credit', () => {
   })
 
   it('is not moved by an end before the meter began: it costs nothing at all', () => {
-    const end = { kind: 'compute' as const, rateNanos: 400_000_000n, since: start, at: later(-hour) }
+    const end = { kind: 'compute' as const, rateNanos: 400_000_000n, since: start, carried: 0, at: later(-hour) }
     expect(creditEnd(aBalance({ ends: [end] }))).toEqual(later(20 * hour))
     const late = { meteredAt: later(hour), ends: [end], postedNanos: 100_000_000n }
     expect(creditEnd(aBalance(late))).toEqual(later(2 * hour))
@@ -179,7 +187,7 @@ describe('how an account stands', () => {
   })
 
   it('counts disks until they ended, before and after the end of the credit', () => {
-    const end = { kind: 'disk' as const, rateNanos: 50_000_000n, since: start, at: later(hour) }
+    const end = { kind: 'disk' as const, rateNanos: 50_000_000n, since: start, carried: 0, at: later(hour) }
     const ended = aBalance({ at: later(2 * hour), ends: [end] })
     // 0.45 $ in the first hour and 0.4 $ after that: 0.55 $ are left for 82.5 minutes.
     const endsAt = later(hour + 4_950_000)
@@ -207,7 +215,7 @@ describe('how an account stands', () => {
   })
 
   it('counts GPUs until they ended', () => {
-    const end = { kind: 'compute' as const, rateNanos: 400_000_000n, since: start, at: later(hour) }
+    const end = { kind: 'compute' as const, rateNanos: 400_000_000n, since: start, carried: 0, at: later(hour) }
     const ended = aBalance({ at: later(2 * hour), ends: [end] })
     const [creditNanos, burnNanos, endsAt] = [500_000_000n, 50_000_000n, later(12 * hour)]
     expect(standingOf(ended)).toEqual({ creditNanos, burnNanos, endsAt, isOver: false })
