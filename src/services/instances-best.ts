@@ -86,7 +86,7 @@ export function bestServices(deps: Deps) {
 
   async function bestOf(actor: Actor, { attempts, ...result }: BestResult, replayed: boolean): Promise<BestRental> {
     const tried = attempts.map(({ offerId, code }) => ({ offerId: BigInt(offerId), code }))
-    // Another key of the account may have rented it, an offer that this one may not.
+    // The key may have been bound to other offers since it asked first.
     authorise(actor, 'instances.rent', { offerId: Number(tried.at(-1)?.offerId) })
     return { ...(await rentalOf(deps, result, replayed)), attempts: tried }
   }
