@@ -9,6 +9,7 @@ import { longestStreamMs, type StreamLimits, streamEnded, streamLimits, tooManyS
 import type { Outbox } from '../services/events-outbox.ts'
 import type { Feed, Following, Interest, News } from '../services/feed.ts'
 import { createFollower, type Follower } from './follower.ts'
+import { createPace } from './pace.ts'
 
 export type LiveFeed = Feed & {
   /** Something may have happened. */
@@ -31,6 +32,7 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
   const followers = new Set<Follower>()
   /** Up to where was read for those who are told. */
   let position: EventCursor | undefined
+  const pace = createPace()
   let reading = false
   let again = false
   let failing = false
@@ -131,7 +133,11 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
     async follow(actor: Actor, interest: Interest): Promise<Following> {
       if (stopped) throw streamEnded('GATEWAY_STOPS')
       checkRoom(actor)
-      const follower = createFollower(actor, interest, now().getTime(), () => void followers.delete(follower))
+      const follower = createFollower(actor, interest, {
+        since: now().getTime(),
+        turn: () => pace(actor.accountId),
+        onClose: () => void followers.delete(follower),
+      })
       followers.add(follower)
       wake()
       return await follower.following

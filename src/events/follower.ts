@@ -20,7 +20,11 @@ export type Follower = {
 
 const nothing = () => false
 
-export function createFollower(actor: Actor, interest: Interest, since: number, onClose: () => void): Follower {
+export function createFollower(
+  actor: Actor,
+  interest: Interest,
+  { since, turn, onClose }: { since: number; turn: () => Promise<void>; onClose: () => void },
+): Follower {
   const { promise: following, resolve: letIn, reject } = Promise.withResolvers<Following>()
   let events: Event[] = []
   let machineIds = new Set<number>()
@@ -72,7 +76,7 @@ export function createFollower(actor: Actor, interest: Interest, since: number, 
     admitted: () => admitted,
     admit(from) {
       admitted = true
-      letIn({ from, next, closed: () => closed, close: () => close() })
+      letIn({ from, next, turn, closed: () => closed, close: () => close() })
     },
     refuse: close,
     tell(told, changed) {

@@ -26,6 +26,8 @@ export type Following = {
   from: Position
   /** Waits for something new, or so long. Undefined once it is closed; throws when Berth ends the stream. */
   next(timeoutMs?: number): Promise<News | undefined>
+  /** Waits until it is this stream's turn to work, on the share of the event loop that streams have. */
+  turn(): Promise<void>
   closed(): boolean
   close(): void
 }
@@ -43,11 +45,21 @@ export function streamOf<Item>(following: Following, items: AsyncGenerator<Item>
     following.close()
   }
 
+  /** The reader makes a result of an item in the turn of the stream. */
+  async function untilTurn(): Promise<void> {
+    await following.turn()
+    // Berth ended the stream meanwhile: this throws why.
+    if (!over && following.closed()) await following.next()
+  }
+
   return {
     async next() {
       if (over) return ended
       try {
-        const item = following.closed() ? await following.next().then(() => ended) : await items.next()
+        const isClosed = following.closed()
+        const item = isClosed ? await following.next().then(() => ended) : await items.next()
+        if (!item.done) await untilTurn()
+        if (over) return ended
         if (item.done) close()
         return item
       } catch (error) {

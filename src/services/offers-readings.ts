@@ -3,14 +3,21 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Offer, type Pricing, priceOf } from '../domain/offers.ts'
+import { matches, type OfferFilter } from '../domain/offers-filter.ts'
 import { factsOf } from '../domain/offers-watch.ts'
 
 /** Enough of an offer to see that it is another now. Streams that remember the same share it. */
 export type Memory = { machineId: number; listedUntil: Date; print: string }
 export type Found = { offer: Offer; memory: Memory }
 
-/** Reads the offers of machines, whatever their price is asked for, as they are after the call. */
-export type Readings = (machineIds: number[], pricing: Pricing) => Promise<Found[]>
+/** Which offers a stream follows, and at which prices. Streams with equal names share what is found for them. */
+export type View = { filter: OfferFilter; pricing: Pricing; name: string }
+export function viewOf(filter: OfferFilter, pricing: Pricing): View {
+  return { filter, pricing, name: JSON.stringify([filter, pricing], withBigInts) }
+}
+
+/** Reads the offers of machines that a view shows, as they are after the call. */
+export type Readings = (machineIds: number[], view: View) => Promise<Found[]>
 
 /** So long it is waited for others that ask. */
 const gatherMs = 25
@@ -47,34 +54,42 @@ export function createReadings(read: (machineIds: number[]) => Promise<Offer[]>)
     }
   }
 
-  return async (machineIds, pricing) => {
+  return async (machineIds, view) => {
     const answers = machineIds.map(ask)
     if (!reading) void readAll()
-    return (await Promise.all(answers)).flatMap(machine => machine(pricing))
+    return (await Promise.all(answers)).flatMap(machine => machine(view))
   }
 }
 
-/** The offers of a machine, priced once for all who ask the same. */
-function machineOf(offers: Offer[]): (pricing: Pricing) => Found[] {
-  const memories = offers.map(memoryOf)
-  const priced = new Map<string, Found[]>()
-  return pricing => {
-    const terms = `${pricing.type} ${pricing.diskMb}`
-    const found =
-      priced.get(terms) ??
-      offers.map((offer, index) => {
-        const price = priceOf(offer, offer.machine.storageNanos, pricing)
-        return { offer: { ...offer, pricing, price }, memory: memories[index] as Memory }
-      })
-    priced.set(terms, found)
+/** The offers of a machine, priced and filtered once for all streams with the same view. */
+function machineOf(offers: Offer[]): (view: View) => Found[] {
+  const memories = memoriesOf(offers)
+  const byView = new Map<string, Found[]>()
+  return ({ filter, pricing, name }) => {
+    const known = byView.get(name)
+    if (known) return known
+    const priced = offers.map((offer, index) => {
+      const price = priceOf(offer, offer.machine.storageNanos, pricing)
+      return { offer: { ...offer, pricing, price }, memory: memories[index] as Memory }
+    })
+    const found = priced.filter(({ offer }) => matches(offer, filter))
+    byView.set(name, found)
     return found
   }
 }
 
-export function memoryOf(offer: Offer): Memory {
-  const { machineId, machine } = offer
-  const facts = JSON.stringify(factsOf(offer), (_key, value) => (typeof value === 'bigint' ? String(value) : value))
-  return { machineId, listedUntil: machine.listedUntil, print: createHash('sha1').update(facts).digest('base64') }
+/** What is remembered of the offers of one machine. Its own facts, which are most of them, are printed once. */
+function memoriesOf(offers: Offer[]): Memory[] {
+  const [first] = offers
+  const machinePrint = first && createHash('sha1').update(JSON.stringify(first.machine, withBigInts)).digest('base64')
+  return offers.map(offer => {
+    const { machineId, machine } = offer
+    return { machineId, listedUntil: machine.listedUntil, print: `${machinePrint} ${factsOf(offer).join(' ')}` }
+  })
+}
+
+function withBigInts(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? `${value}n` : value
 }
 
 /** Does so much at once at most; the rest waits for its turn. */

@@ -3,18 +3,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Actor } from '../domain/actor.ts'
 import { defaultPricing, type Offer, type Pricing } from '../domain/offers.ts'
-import { type Condition, matches, type OfferFilter } from '../domain/offers-filter.ts'
-import { dependsOnTime, maxRemembered, maxWatched, type OfferChange, tooManyWatched } from '../domain/offers-watch.ts'
+import type { Condition, OfferFilter } from '../domain/offers-filter.ts'
+import {
+  dependsOnTime,
+  maxRemembered,
+  maxRememberedPerAccount,
+  maxWatched,
+  type OfferChange,
+  tooManyWatched,
+} from '../domain/offers-watch.ts'
 import { tooManyStreams } from '../domain/streams.ts'
 import { authorise } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { type Following, streamOf } from './feed.ts'
-import { findOffers } from './offers.ts'
-import { createReadings, type Found, inTurn, type Memory, memoryOf } from './offers-readings.ts'
-
-type Wanted = { filter: OfferFilter; pricing: Pricing }
-/** What a stream remembers of the offers that match. */
-type Seen = Map<bigint, Memory>
+import { findMachinesOfOffers, findOffers } from './offers.ts'
+import { createReadings, inTurn, type View, viewOf } from './offers-readings.ts'
+import { compare, createSeen, endedBy, type Seen } from './offers-seen.ts'
 
 /** What happens faster is told at once, in its outcome. */
 const quietMs = 250
@@ -22,8 +26,10 @@ const quietMs = 250
 const tickMs = 60_000
 /** So many searches of streams at once: requests wait for the same connections. */
 const searchesAtOnce = 2
-/** So many machines are compared at a time, which bounds what a stream holds of them. */
-const machinesAtOnce = 200
+/** A stream compares this many machines at a time while it opens, when nothing is told of them. */
+const machinesAtOpening = 200
+/** And this many later: what it tells late was read just before. */
+const machinesAtOnce = 25
 
 export function offerWatchServices(deps: Deps) {
   const { feed } = deps
@@ -36,14 +42,16 @@ export function offerWatchServices(deps: Deps) {
     /** What becomes from now on of the offers that match: of each for itself, also of those that a bundle hides. */
     async watch(actor: Actor, filter: OfferFilter, pricing: Pricing): Promise<AsyncIterableIterator<OfferChange>> {
       authorise(actor, 'offers.watch')
-      const seen: Seen = new Map()
+      const seen = createSeen(actor.accountId)
+      const view = viewOf(filter, pricing)
       // Followed before it is searched, so that nothing changes in between.
       const following = remembering(await feed.follow(actor, { market: true }), seen)
       try {
         const at = now()
-        for (const { offer, memory } of await find({ filter, pricing })) seen.set(offer.id, memory)
-        checkRoom()
-        return streamOf(following, changes(following, { filter, pricing }, seen, at))
+        // What is there at the beginning is remembered, and not told.
+        const pieces = piecesOf(await machinesWith(view), machinesAtOpening)
+        for await (const _ of differences(following, view, seen, pieces));
+        return streamOf(following, changes(following, view, seen, at))
       } catch (error) {
         following.close()
         throw error
@@ -63,39 +71,50 @@ export function offerWatchServices(deps: Deps) {
     }
   }
 
-  function checkRoom(): void {
-    if ([...open].reduce((sum, { size }) => sum + size, 0) <= maxRemembered) return
-    throw tooManyStreams('This gateway follows as many offers as it can.')
+  function checkRoom({ accountId }: Seen): void {
+    const sizeOf = (all: Seen[]) => all.reduce((sum, { size }) => sum + size, 0)
+    if (sizeOf([...open]) > maxRemembered) throw tooManyStreams('This gateway follows as many offers as it can.')
+    const own = [...open].filter(seen => seen.accountId === accountId)
+    if (sizeOf(own) <= maxRememberedPerAccount) return
+    const message = `The streams of an account follow at most ${maxRememberedPerAccount} offers together. Close one, or follow fewer offers.`
+    throw tooManyStreams(message)
   }
 
-  async function* changes({ next }: Following, wanted: Wanted, seen: Seen, since: Date): AsyncGenerator<OfferChange> {
-    let [looked, lookedAtAll] = [since, since]
-    for (let news = await next(tickMs); news; news = await next(tickMs)) {
-      const [at, remembered] = [now(), seen.size]
-      const all = dependsOnTime(wanted.filter) && at.getTime() - lookedAtAll.getTime() >= tickMs
-      const over = [...seen.values()].filter(({ listedUntil }) => listedUntil > looked && listedUntil <= at)
-      const machineIds = new Set([...news.machineIds, ...over.map(({ machineId }) => machineId)])
-      if (all) yield* compare(seen, await find(wanted))
-      else for (const some of piecesOf(machineIds)) yield* compare(seen, await findOf(some, wanted), new Set(some))
-      if (seen.size > remembered) checkRoom()
-      if (all) lookedAtAll = at
-      looked = at
+  async function* changes(following: Following, view: View, seen: Seen, since: Date): AsyncGenerator<OfferChange> {
+    let lookedAtAll = since
+    for (let news = await following.next(tickMs); news; news = await following.next(tickMs)) {
+      const at = now()
+      const machineIds = new Set([...news.machineIds, ...endedBy(seen, at)])
+      if (dependsOnTime(view.filter) && at.getTime() - lookedAtAll.getTime() >= tickMs) {
+        for (const id of [...(await machinesWith(view)), ...seen.machines.keys()]) machineIds.add(id)
+        lookedAtAll = at
+      }
+      yield* differences(following, view, seen, piecesOf(machineIds, machinesAtOnce))
       await sleep(quietMs)
     }
   }
 
-  /** All offers that match. */
-  async function find({ filter, pricing }: Wanted): Promise<Found[]> {
-    const wanted = { filter, pricing, order: [], bundled: false }
-    const offers = await search(() => findOffers(deps, wanted, maxWatched + 1))
-    if (offers.length > maxWatched) throw tooManyWatched()
-    return offers.map(offer => ({ offer, memory: memoryOf(offer) }))
+  /** What is otherwise than was seen, a piece of the machines at a time. */
+  async function* differences(
+    { turn }: Following,
+    view: View,
+    seen: Seen,
+    pieces: number[][],
+  ): AsyncGenerator<OfferChange> {
+    for (const some of pieces) {
+      const [found, remembered] = [await readings(some, view), seen.size]
+      await turn()
+      yield* compare(seen, found, some)
+      if (seen.size > remembered) checkRoom(seen)
+    }
   }
 
-  /** The offers of these machines that match: filtered here, since all streams read the same ones. */
-  async function findOf(machineIds: number[], { filter, pricing }: Wanted): Promise<Found[]> {
-    const found = await readings(machineIds, pricing)
-    return found.filter(({ offer }) => matches(offer, filter))
+  /** The machines with offers that match. Refused when too many offers do. */
+  async function machinesWith({ filter, pricing }: View): Promise<Set<number>> {
+    const wanted = { filter, pricing, order: [], bundled: false }
+    const machineIds = await search(() => findMachinesOfOffers(deps, wanted, maxWatched + 1))
+    if (machineIds.length > maxWatched) throw tooManyWatched()
+    return new Set(machineIds)
   }
 
   async function offersOf(machineIds: number[]): Promise<Offer[]> {
@@ -106,25 +125,8 @@ export function offerWatchServices(deps: Deps) {
 }
 
 /** In one order, so that streams which are behind alike ask for the same ones. */
-function piecesOf(machineIds: Set<number>): number[][] {
+function piecesOf(machineIds: Set<number>, size: number): number[][] {
   const all = [...machineIds].toSorted((one, other) => one - other)
-  const starts = Array.from({ length: Math.ceil(all.length / machinesAtOnce) }, (_, index) => index * machinesAtOnce)
-  return starts.map(start => all.slice(start, start + machinesAtOnce))
-}
-
-/** Tells what is otherwise than was seen, and remembers it as it is. */
-function* compare(seen: Seen, found: Found[], machineIds?: Set<number>): Generator<OfferChange> {
-  const ids = new Set(found.map(({ offer }) => offer.id))
-  for (const [offerId, { machineId }] of seen) {
-    if (ids.has(offerId) || machineIds?.has(machineId) === false) continue
-    seen.delete(offerId)
-    yield { kind: 'removed', offerId, offer: null }
-  }
-  for (const { offer, memory } of found) {
-    const before = seen.get(offer.id)
-    if (before?.print === memory.print) continue
-    seen.set(offer.id, memory)
-    if (seen.size > maxWatched) throw tooManyWatched()
-    yield { kind: before ? 'updated' : 'added', offerId: offer.id, offer }
-  }
+  const starts = Array.from({ length: Math.ceil(all.length / size) }, (_, index) => index * size)
+  return starts.map(start => all.slice(start, start + size))
 }

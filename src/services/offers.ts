@@ -83,6 +83,17 @@ export async function findOffers(deps: DataDeps, search: OfferSearch, limit: num
   return await findSlice(deps, search, { keys: totalOrder(search.order), after: undefined, limit })
 }
 
+/** The machine of each of the first offers that match. */
+export async function findMachinesOfOffers(
+  { database }: DataDeps,
+  search: OfferSearch,
+  limit: number,
+): Promise<number[]> {
+  const slice = { keys: totalOrder(search.order), after: undefined, limit }
+  const rows = await database.rows(searchStatement({ ...search, now: database.now }, slice, Prisma.raw('o.machine_id')))
+  return rows.map(([machineId]) => machineId as number)
+}
+
 async function findSlice({ database }: DataDeps, search: OfferSearch, slice: Slice): Promise<Offer[]> {
   const rows = await database.rows(unnamed(searchStatement({ ...search, now: database.now }, slice, allColumns)))
   return rows.map(row => toOffer(row, search.pricing))

@@ -1,5 +1,6 @@
 // What changes on the market, told to those who follow it.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maxWatched } from '../../src/domain/offers-watch.ts'
 import { startApp, type TestApp } from '../support/app.ts'
@@ -156,7 +157,7 @@ describe('a followed part of the market', () => {
 })
 
 describe('many followed parts of the market', () => {
-  it('are searched once each, and what changes is read once for all of them', async () => {
+  it('are searched once each, and what changes is read and compared once for all of them', async () => {
     const { machineId, offerIds } = await newMachine({ numGpus: 2 })
     const pricings = ['INTERRUPTIBLE', 'ON_DEMAND']
     const args = Array.from({ length: 20 }, (_, index) => {
@@ -168,7 +169,8 @@ describe('many followed parts of the market', () => {
     const opened = await queriesOf(async () => {
       for (const each of args) streams.push(await watch(each))
     })
-    expect(opened.filter(isSearch)).toHaveLength(20)
+    // One for the machines, and one for what they offer.
+    expect(opened.filter(isSearch)).toHaveLength(40)
     const sent = await queriesOf(async () => {
       await app.sql(`UPDATE machines SET city = 'Boden' WHERE id = ${machineId}`)
       const changes = await Promise.all(streams.map(stream => take(stream, 2)))
@@ -179,6 +181,45 @@ describe('many followed parts of the market', () => {
     expect(searches).toBeGreaterThan(0)
     expect(searches).toBeLessThan(4)
     for (const stream of streams) await stream.close()
+  })
+})
+
+describe('32 wide streams of one key on a busy market', () => {
+  it('do not slow the requests and streams of others', async () => {
+    const name = 'GPU of the busy'
+    await listMachines(app.operations, Array(60).fill({ model: { name }, machine: { numGpus: 8 } }))
+    const other = await app.newKey(null, someCredit)
+    const { machineId, offerIds } = await newMachine()
+    const narrow = await watch(ofMachine(machineId), other)
+    const wide = Array.from({ length: 32 }, (_, gb) => `filter: { gpuName: { eq: "${name}" }, diskGb: { gte: ${gb} } }`)
+    const streams = await Promise.all(wide.map(args => watch(args)))
+    let told = 0
+    const reading = streams.map(async stream => {
+      while (await stream.next()) told += 1
+    })
+    const waits: number[] = []
+    for (let round = 0; round < 12; round += 1) {
+      await app.sql(`UPDATE machines SET city = 'City ${round}'`)
+      await sleep(250)
+      const start = performance.now()
+      expect((await app.rest(other, 'GET', '/users/current/')).status).toBe(200)
+      waits.push(performance.now() - start)
+    }
+    const start = performance.now()
+    await app.operations.machines.drain(machineId)
+    const seen: string[] = []
+    while (!seen.includes(`REMOVED ${offerIds[0]}`))
+      seen.push(...(await take(narrow, 1)).map(({ kind, offerId }) => `${kind} ${offerId}`))
+    const toldMs = performance.now() - start
+    for (const stream of [narrow, ...streams]) await stream.close()
+    await Promise.all(reading.map(each => each.catch(() => {})))
+    expect(told).toBeGreaterThan(100)
+    const [median = 0, worst = 0] = [waits.toSorted((a, b) => a - b)[6], Math.max(...waits)]
+    process.stdout.write(
+      `a request waited ${Math.round(median)} ms, ${Math.round(worst)} at most; ${told} changes told\n`,
+    )
+    expect(median).toBeLessThan(500)
+    expect(toldMs).toBeLessThan(5_000)
   })
 })
 

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { defaultPricing, type Offer } from '../../src/domain/offers.ts'
-import { createReadings, inTurn } from '../../src/services/offers-readings.ts'
+import type { OfferFilter } from '../../src/domain/offers-filter.ts'
+import { createReadings, inTurn, viewOf } from '../../src/services/offers-readings.ts'
+
+const all: OfferFilter = { conditions: [], alternatives: [] }
 
 /** A reading that is answered by hand, with one offer for each machine. */
 function readingsOf() {
@@ -15,21 +18,33 @@ function readingsOf() {
     const rates = { computeNanos: 1n, minBidNanos: 2n, numGpus: 1 }
     return machineIds.map(machineId => ({ id: BigInt(asked.length), machineId, machine, ...rates }) as unknown as Offer)
   })
-  const ask = (...machineIds: number[]) => readings(machineIds, defaultPricing)
+  const ask = (...machineIds: number[]) => readings(machineIds, viewOf(all, defaultPricing))
   return { asked, answers, readings, ask }
 }
 
 describe('the offers of machines that changed', () => {
   it('are read once for all who ask at about the same time', async () => {
     const { asked, answers, ask, readings } = readingsOf()
-    const all = [ask(1), ask(1, 2), ask(2), ask(3), readings([3], { type: 'interruptible', diskMb: 0 })]
+    const asking = [ask(1), ask(1, 2), ask(2), ask(3), readings([3], viewOf(all, { type: 'interruptible', diskMb: 0 }))]
     await expect.poll(() => asked).toEqual([[1, 2, 3]])
     answers[0]?.resolve()
-    const found = await Promise.all(all)
+    const found = await Promise.all(asking)
     expect(found.map(each => each.map(({ offer }) => offer.machineId))).toEqual([[1], [1, 2], [2], [3], [3]])
     expect(found.slice(3).map(([one]) => one?.offer.price.totalNanos)).toEqual([1n, 2n])
     expect(found[0]?.[0]?.memory).toBe(found[1]?.[0]?.memory)
     expect(asked).toHaveLength(1)
+  })
+
+  it('are priced and filtered once for all streams that follow the same', async () => {
+    const { answers, readings } = readingsOf()
+    const filter: OfferFilter = { conditions: [{ field: 'machineId', operator: 'eq', value: 1 }], alternatives: [] }
+    const views = [filter, filter, all].map(each => viewOf(each, defaultPricing))
+    const asking = views.map(view => readings([1, 2], view))
+    await expect.poll(() => answers.length).toBe(1)
+    answers[0]?.resolve()
+    const [one = [], same = [], other = []] = await Promise.all(asking)
+    expect([one, same, other].map(({ length }) => length)).toEqual([1, 1, 2])
+    expect(one[0]).toBe(same[0])
   })
 
   it('are read anew for who asks during a reading, and when it is over', async () => {

@@ -3,12 +3,14 @@ import type { Actor } from '../../src/domain/actor.ts'
 import type { Offer } from '../../src/domain/offers.ts'
 import { offerWatchServices } from '../../src/services/offers-watch.ts'
 
-const limits = vi.hoisted(() => ({ maxRemembered: 25, maxWatched: 20 }))
+const limits = vi.hoisted(() => ({ maxRemembered: 35, maxRememberedPerAccount: 25, maxWatched: 20 }))
 vi.mock('../../src/domain/offers-watch.ts', async original => ({ ...(await original<object>()), ...limits }))
 const findOffers = vi.hoisted(() => vi.fn<() => Promise<Offer[]>>())
-vi.mock('../../src/services/offers.ts', () => ({ findOffers }))
+const findMachinesOfOffers = vi.hoisted(() => vi.fn<() => Promise<number[]>>())
+vi.mock('../../src/services/offers.ts', () => ({ findOffers, findMachinesOfOffers }))
 
 const actor: Actor = { accountId: 1, apiKeyId: 1, publicId: '', permissions: null }
+const [second, third] = [2, 3].map(accountId => ({ ...actor, accountId })) as [Actor, Actor]
 const refused = { code: 'TOO_MANY_STREAMS' }
 const offers = (count: number) =>
   Array.from(
@@ -19,14 +21,15 @@ const offers = (count: number) =>
         machineId: 1,
         computeNanos: 0n,
         numGpus: 1,
-        machine: { storageNanos: 0n },
+        machine: { storageNanos: 0n, listedUntil: new Date(1) },
       }) as unknown as Offer,
   )
 let open: number
-let another: () => Promise<AsyncIterableIterator<unknown>>
+let another: (by?: Actor) => Promise<AsyncIterableIterator<unknown>>
 
 beforeEach(() => {
   findOffers.mockReset().mockResolvedValue(offers(10))
+  findMachinesOfOffers.mockReset().mockResolvedValue(Array(10).fill(1))
   open = 0
   const follow = async () => {
     open += 1
@@ -34,20 +37,26 @@ beforeEach(() => {
       open -= 1
     }
     const next = async () => ({ events: [], machineIds: [1] })
-    return { from: { xid: 0n, id: 0n }, next, closed: () => false, close }
+    return { from: { xid: 0n, id: 0n }, next, turn: async () => {}, closed: () => false, close }
   }
   const deps = { feed: { follow }, database: { clock: { now: () => new Date(0) } } }
   const { watch } = offerWatchServices(deps as unknown as Parameters<typeof offerWatchServices>[0])
-  another = () => watch(actor, { conditions: [], alternatives: [] }, { type: 'onDemand', diskMb: 0 })
+  another = (by = actor) => watch(by, { conditions: [], alternatives: [] }, { type: 'onDemand', diskMb: 0 })
 })
 
-it('streams that remember too many offers together are refused, until one is closed', async () => {
+it('streams of an account that remember too many offers together are refused, until one is closed', async () => {
   const [first] = [await another(), await another()]
   await expect(another()).rejects.toMatchObject(refused)
   expect(open).toBe(2)
+  await another(second)
   await first.return?.()
   await another()
-  await expect(another()).rejects.toMatchObject(refused)
+})
+
+it('streams of a gateway that remember too many offers together are refused', async () => {
+  for (const by of [actor, second, third]) await another(by)
+  await expect(another(third)).rejects.toMatchObject({ ...refused, message: expect.stringContaining('gateway') })
+  expect(open).toBe(3)
 })
 
 it('a stream that comes to remember too many beside the others ends', async () => {
@@ -63,9 +72,9 @@ it('a stream that comes to remember too many beside the others ends', async () =
 })
 
 it('streams that are opened search two at a time', async () => {
-  const searches: PromiseWithResolvers<Offer[]>[] = []
-  findOffers.mockImplementation(() => {
-    const search = Promise.withResolvers<Offer[]>()
+  const searches: PromiseWithResolvers<number[]>[] = []
+  findMachinesOfOffers.mockImplementation(() => {
+    const search = Promise.withResolvers<number[]>()
     searches.push(search)
     return search.promise
   })

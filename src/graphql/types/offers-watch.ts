@@ -1,5 +1,5 @@
 import type { OfferChange as OfferChangeShape } from '../../domain/offers-watch.ts'
-import { maxWatched } from '../../domain/offers-watch.ts'
+import { maxRememberedPerAccount, maxWatched } from '../../domain/offers-watch.ts'
 import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
 import { needs } from '../permission.ts'
@@ -32,7 +32,7 @@ const OfferChange = builder.objectRef<OfferChangeShape>('OfferChange').implement
 builder.subscriptionField('offerChanges', t =>
   t.field({
     type: OfferChange,
-    description: `What changes of the offers that match, from now on. Each is told for itself, also those of equal blocks of which a search shows one. What changes faster than it is told is told in its outcome. At most ${maxWatched} offers may match. ${needs('offers.watch')}`,
+    description: `What changes of the offers that match, from now on. Each is told for itself, also those of equal blocks of which a search shows one. What changes faster than it is told is told in its outcome. At most ${maxWatched} offers may match, and the streams of an account follow at most ${maxRememberedPerAccount} together. ${needs('offers.watch')}`,
     args: {
       filter: t.arg({
         type: OfferFilter,
