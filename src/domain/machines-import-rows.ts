@@ -40,8 +40,14 @@ export type Import = {
   issues: RowIssue[]
 }
 
-/** Reads what a file says of machines, beside the GPU models that are known. */
-export function readMachines(rows: ImportRow[], known: ReadonlyMap<string, NewModel>, at: Date): Import {
+/** GPU models by their names. */
+type Models = ReadonlyMap<string, NewModel>
+
+/**
+ * Reads what a file says of machines, beside the GPU models that are known. The catalogue has facts of common models: a
+ * file that names a new one need not repeat them, and may say otherwise.
+ */
+export function readMachines(rows: ImportRow[], known: Models, at: Date, catalogue: Models = new Map()): Import {
   const models = new Map(known)
   const result: Import = { machines: [], newModels: [], addresses: [], issues: [] }
   for (const [row, given] of rows.entries()) {
@@ -51,7 +57,7 @@ export function readMachines(rows: ImportRow[], known: ReadonlyMap<string, NewMo
       continue
     }
     const { values, issues } = readValues(fields)
-    const { model, issues: modelIssues } = readModel(values, models)
+    const { model, issues: modelIssues } = readModel(values, models, catalogue)
     if (model && !models.has(model.name)) {
       models.set(model.name, model)
       result.newModels.push(model)
@@ -106,10 +112,11 @@ function readValues(fields: Record<string, unknown>): { values: ImportValues; is
   return { values, issues }
 }
 
-/** The model of a line: a known one, which the line may not contradict, or a new one, of which it must say everything. */
+/** The model of a line: a known one, which the line may not contradict, or a new one, of which everything must be known. */
 function readModel(
   values: ImportValues,
-  models: ReadonlyMap<string, NewModel>,
+  models: Models,
+  catalogue: Models,
 ): { model: NewModel | undefined; issues: Issue[] } {
   const { gpuModel: name, gpuArchitecture: architecture, gpuRamMb: ramMb, gpuTflops: tflops } = values
   const { gpuMemoryBandwidthGbps: memoryBandwidthGbps, gpuMaxPowerWatts: maxPowerWatts } = values
@@ -119,10 +126,12 @@ function readModel(
   const model = models.get(name)
   const said = Object.entries(facts) as [keyof typeof facts, string | number | undefined][]
   if (!model) {
-    const missing = said.filter(([, value]) => value === undefined)
+    const common = catalogue.get(name)
+    const whole = said.map(([fact, value]) => [fact, value ?? common?.[fact]] as const)
+    const missing = whole.filter(([, value]) => value === undefined)
     const message = `is missing, since the GPU model "${name}" is not known yet.`
     const issues = missing.map(([fact]) => ({ path: columnOf(fact), message }))
-    return { model: missing.length > 0 ? undefined : ({ name, ...facts } as NewModel), issues }
+    return { model: missing.length > 0 ? undefined : ({ name, ...Object.fromEntries(whole) } as NewModel), issues }
   }
   const wrong = said.filter(([fact, value]) => value !== undefined && value !== model[fact])
   const message = `differs from what is known of the GPU model "${name}".`

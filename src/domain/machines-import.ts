@@ -25,7 +25,7 @@ const ipv4 = like(/^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/, '
 const country = like(/^[A-Z]{2}$/, 'two capital letters, as in ISO 3166')
 const price = usd(1n, 1_000_000_000_000n)
 const unitPrice = usd(0n, 10_000_000_000n)
-const ofUnknown = 'only for a GPU model that is not known yet'
+const ofUnknown = 'only for a GPU model that Berth does not know'
 
 export const machineColumns = {
   gpuModel: { kind: text(64), meaning: 'GPU model, by its name in the trade' },

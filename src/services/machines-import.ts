@@ -15,18 +15,24 @@ const modelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)
 /** How many machines are written in one statement. */
 const batchSize = 500
 
-type ImportOptions = { hostEmail: string; rows: ImportRow[]; dryRun?: boolean }
+type ImportOptions = {
+  hostEmail: string
+  rows: ImportRow[]
+  /** Facts of common GPU models, for those that the database does not have. */
+  catalogue?: NewModel[]
+  dryRun?: boolean
+}
 type Imported = { host: string; machines: number; newGpuModels: string[] }
 
 export function importOperations({ database }: DataDeps) {
   return {
     /** Puts what a file describes on the market: all of it, or nothing where anything is wrong with it. */
-    async import({ hostEmail, rows, dryRun = false }: ImportOptions): Promise<Imported> {
+    async import({ hostEmail, rows, catalogue = [], dryRun = false }: ImportOptions): Promise<Imported> {
       return await transaction(database, async tx => {
         const { at } = tx
         const host = await findAccount(tx, hostEmail)
         await lockAddresses(tx)
-        const file = readMachines(rows, await modelsIn(tx), at)
+        const file = readMachines(rows, await modelsIn(tx), at, byName(catalogue))
         const issues = [...file.issues, ...(await sharedWithMarket(tx, file))]
         // An operator corrects a whole file at once.
         if (issues.length > 0) throw invalidInput(inOrder(issues), issues.length)
@@ -41,6 +47,10 @@ export function importOperations({ database }: DataDeps) {
 async function modelsIn(tx: Transaction): Promise<Map<string, NewModel>> {
   const rows = await tx.rows(sql`SELECT ${selectList('g', modelColumns)} FROM gpu_models g`)
   const models = rows.map(row => recordsOf(row, modelColumns)[0] as NewModel)
+  return byName(models)
+}
+
+function byName(models: NewModel[]): Map<string, NewModel> {
   return new Map(models.map(model => [model.name, model]))
 }
 

@@ -191,4 +191,19 @@ describe('what the README says of operating', () => {
     const { code, result, errors } = await berth(env, 'machine', 'import', '--file', path, '--host', 'host@example.com')
     expect([code, errors, result.machines]).toEqual([0, '', 2])
   })
+
+  it('shows a file that can be imported into a new database, which knows no GPU model', async () => {
+    const [, csv = ''] = /```csv\n(.*?)```/s.exec(readme) ?? []
+    const empty = await createDatabase()
+    try {
+      const own = { ...env, DATABASE_URL: empty.url }
+      await berth(own, 'account', 'create', '--email', 'host@example.com')
+      const path = await file('readme-first.csv', csv)
+      const imported = await berth(own, 'machine', 'import', '--file', path, '--host', 'host@example.com')
+      expect([imported.code, imported.errors]).toEqual([0, ''])
+      expect(imported.result).toMatchObject({ machines: 2, newGpuModels: ['RTX 4090'] })
+    } finally {
+      await empty.drop()
+    }
+  })
 })

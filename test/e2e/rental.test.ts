@@ -12,7 +12,7 @@ const [, chapter = ''] = /\n## Rent\n(.*?)\n## /s.exec(readme) ?? []
 const blocks = [...chapter.matchAll(/```sh\n(.*?)```/gs)].map(([, commands]) => commands as string)
 const [overRest = '', ...graphql] = blocks
 /** The answer to renting that it shows. */
-const [, shown = ''] = /^# (\{.*\})$/m.exec(overRest) ?? []
+const [, shown = ''] = /```json\n(\{.*\})\n```/.exec(chapter) ?? []
 
 /** Where the reader's SSH key is: in `.ssh`, as the README has it. */
 let home: string

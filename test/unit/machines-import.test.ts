@@ -137,6 +137,13 @@ describe('a GPU model that nobody knew', () => {
     ])
   })
 
+  it('takes the facts that its file leaves out from the catalogue of common models', () => {
+    const common = new Map([['RTX 3090', aGpuModel({ name: 'RTX 3090', ramMb: 24_576, tflops: 35.6 })]])
+    const importOf = (line: object) => readMachines(aFile({ gpuModel: 'RTX 3090', ...line }), known, now, common)
+    expect(importOf({})).toMatchObject({ issues: [], newModels: [{ name: 'RTX 3090', ramMb: 24_576, tflops: 35.6 }] })
+    expect(importOf({ gpuTflops: '40' })).toMatchObject({ issues: [], newModels: [{ ramMb: 24_576, tflops: 40 }] })
+  })
+
   it('is refused with facts missing, and when two lines differ', () => {
     const { gpuTflops: _, gpuRamMb: __, ...some } = newModel
     const unknown = 'is missing, since the GPU model "RTX 9090" is not known yet.'
