@@ -3,7 +3,7 @@ import { DomainError, type Issue, invalidInput } from './errors.ts'
 import { bidTooLow, checkBid } from './instances-bid.ts'
 import { arrangementOf, type PolicyWish, policyIssues, policyWarnings } from './instances-policy-change.ts'
 import { portsToBind, proxyWarnings } from './instances-ports.ts'
-import { type Launch, type LaunchWish, portIssues } from './launch.ts'
+import type { Launch, LaunchWish } from './launch.ts'
 import type { EnvVar, Port } from './launch-env.ts'
 import { settleLaunch } from './launch-merge.ts'
 import type { Machine } from './machines.ts'
@@ -75,7 +75,6 @@ export function decideRent(wish: RentWish, facts: RentFacts, at: Date): Decision
       ...issues,
       ...bidIssues(wish),
       ...arranged,
-      ...portIssues(ports),
       ...lacksOf(open?.machine, launch, ports),
       ...misplaced,
     ]),

@@ -102,7 +102,10 @@ export function checkLaunch(
   issues.push(...Object.entries(problems).flatMap(([path, message]) => (message ? [{ path, message }] : [])))
   issues.push(...checkEnvironment({ env, ports: wishedPorts, hostname: hostname ?? undefined, volumes }))
   issues.push(...mountIssues({ volumes, newVolumes }))
-  issues.push(...portIssues(ports))
+  if (ports.length > maxPorts) {
+    const message = `must have at most ${maxPorts} ports, with those of the mode, not ${ports.length}.`
+    issues.push({ path: 'ports', message })
+  }
   const diskMb = diskMbOf(diskGb)
   if (issues.length > 0 || diskMb === undefined) return { launch: undefined, issues }
 
@@ -110,11 +113,6 @@ export function checkLaunch(
   const rest = { onStart: onStart || null, registry, diskMb, label: label || null, targetState, vm }
   const launch = { ...settled, ...rest, volumes, newVolumes }
   return { launch, issues: [] }
-}
-
-export function portIssues({ length }: Port[]): Issue[] {
-  const message = `must have at most ${maxPorts} ports, with those of the mode, not ${length}.`
-  return length > maxPorts ? [{ path: 'ports', message }] : []
 }
 
 /** Ports that the mode needs, in the container. Through a proxy it needs none. */

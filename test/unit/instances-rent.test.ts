@@ -101,15 +101,9 @@ describe('a rental where there is no SSH proxy', () => {
     expect(warnings).toEqual(['This service has no SSH proxy: SSH gets a public port of the machine instead.'])
   })
 
-  it('is refused where that is more ports than an instance may have', () => {
-    const ports = portsUpTo(164).slice(100)
-    const issuesOf = (asked: typeof ports) =>
-      decided({ environment: { ...emptyEnvironment(), ports: asked } }).reasons.flatMap(
-        reason => reason.details.issues ?? [],
-      )
-    expect(issuesOf(ports)).toEqual([
-      { path: 'ports', message: 'must have at most 64 ports, with those of the mode, not 65.' },
-    ])
-    expect(issuesOf(ports.slice(1))).toEqual([])
+  it('may ask for as many ports as elsewhere, and gets that for SSH beside them', () => {
+    const environment = { ...emptyEnvironment(), ports: portsUpTo(164).slice(100) }
+    const { ports, reasons } = decided({ environment })
+    expect([ports.length, reasons.map(({ code }) => code)]).toEqual([65, ['OFFER_UNAVAILABLE']])
   })
 })
