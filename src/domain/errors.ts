@@ -1,7 +1,7 @@
 import type { UsedLimit } from './billing-limits.ts'
 import type { Offer } from './offers.ts'
 
-const errorCodes = [
+export const errorCodes = [
   'UNAUTHENTICATED',
   'FORBIDDEN',
   'NOT_FOUND',
@@ -25,6 +25,43 @@ const errorCodes = [
   'UNAVAILABLE',
 ] as const
 export type ErrorCode = (typeof errorCodes)[number]
+
+/**
+ * Whether the same request may succeed when it is repeated, and nobody has done anything else. Others must be changed
+ * first, or need credit, a key or a state that a repetition does not bring.
+ */
+const retryable: Record<ErrorCode, boolean> = {
+  UNAUTHENTICATED: false,
+  FORBIDDEN: false,
+  NOT_FOUND: false,
+  INVALID_INPUT: false,
+  INVALID_CURSOR: false,
+  // A search finds what there is instead.
+  OFFER_UNAVAILABLE: false,
+  BID_TOO_LOW: false,
+  PRICE_CHANGED: false,
+  INSUFFICIENT_CREDIT: false,
+  SPEND_LIMIT_EXCEEDED: false,
+  SSH_KEY_REQUIRED: false,
+  INVALID_STATE: false,
+  // The instance that has it may be on its way out.
+  VOLUME_UNAVAILABLE: true,
+  // Another offer may come to match.
+  NO_OFFER_RENTED: true,
+  IDEMPOTENCY_KEY_REUSED: false,
+  // The first request ends within seconds, and is answered again then.
+  IDEMPOTENCY_IN_PROGRESS: true,
+  CONFLICT: false,
+  CURSOR_EXPIRED: false,
+  // A stream of the key may end.
+  TOO_MANY_STREAMS: true,
+  STREAM_ENDED: true,
+  UNAVAILABLE: true,
+}
+
+export function isRetryable(code: ErrorCode): boolean {
+  return retryable[code]
+}
 
 /** One thing wrong with an input, and where. The message reads on from the path, and does not repeat it. */
 export type Issue = { path: string; message: string }

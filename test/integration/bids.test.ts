@@ -282,7 +282,7 @@ describe('a new bid is refused', () => {
     const [row] = await app.sql(`SELECT account_id FROM instances WHERE id = ${id}`)
     await app.sql(creditSql(0n, `id = ${(row as { account_id: number }).account_id}`))
     expect(await changeBid(key, id, '0.26')).toMatchObject({
-      ...{ code: 'INSUFFICIENT_CREDIT', message: 'You lack credit.', available: '0', retryable: true },
+      ...{ code: 'INSUFFICIENT_CREDIT', message: 'You lack credit.', available: '0', retryable: false },
     })
     expect(await changeBid(key, id, '0.25')).toMatchObject({ instance: { bidPerHour: '0.25' } })
     expect(await changeBid(key, id, '0.24')).toMatchObject({ instance: { bidPerHour: '0.24' } })

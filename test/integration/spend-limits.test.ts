@@ -275,7 +275,7 @@ describe('a limit per hour', () => {
         __typename: 'SpendLimitExceededError',
         code: 'SPEND_LIMIT_EXCEEDED',
         message: over.body.msg,
-        retryable: true,
+        retryable: false,
       },
       askedPerHour: '0.404',
       limit: { window: 'HOUR', amount: '1', used: '0.808', action: 'BLOCK_NEW', apiKeyId: null },

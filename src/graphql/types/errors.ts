@@ -1,4 +1,4 @@
-import type { DomainError, ErrorCode } from '../../domain/errors.ts'
+import { type DomainError, type ErrorCode, isRetryable } from '../../domain/errors.ts'
 import { builder } from '../builder.ts'
 
 const codes = {
@@ -41,16 +41,6 @@ export const ErrorCodeEnum = builder.enumType('ErrorCode', { description: 'What 
 /** A refusal as a value, since whatever is an Error fails the field that it is returned from. */
 export type Refused = Pick<DomainError, 'code' | 'message' | 'details'>
 
-/** What may pass by itself, or by doing something else first: the same request can succeed then. */
-const retryable: readonly ErrorCode[] = [
-  'INSUFFICIENT_CREDIT',
-  'SPEND_LIMIT_EXCEEDED',
-  'SSH_KEY_REQUIRED',
-  'NO_OFFER_RENTED',
-  'VOLUME_UNAVAILABLE',
-  'IDEMPOTENCY_IN_PROGRESS',
-]
-
 export const Refusal = builder.interfaceRef<Refused>('Error').implement({
   description: 'Why something was not done. Nothing of it was.',
   fields: t => ({
@@ -61,8 +51,9 @@ export const Refusal = builder.interfaceRef<Refused>('Error').implement({
     }),
     message: t.exposeString('message', { description: 'For people.' }),
     retryable: t.boolean({
-      description: 'Whether the same request can succeed later, once something else has been done.',
-      resolve: ({ code }) => retryable.includes(code),
+      description:
+        'Whether the same request may succeed by itself when it is repeated later. Where it is false, change something first: the request, or what the message names.',
+      resolve: ({ code }) => isRetryable(code),
     }),
   }),
 })
