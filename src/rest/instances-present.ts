@@ -64,7 +64,8 @@ export function instanceRow(instance: Instance): InstanceRow {
       id: Number(volumeId),
       mount_path: mountPath,
       total_space: sizeMb / 1000,
-      avail_space: -1,
+      // Nothing that runs here writes, so all of it is free.
+      avail_space: sizeMb / 1000,
     })),
 
     ports: access ? portsRow(portBindings) : {},
@@ -106,9 +107,11 @@ function messageOf(instance: Instance): string {
   const shown = shownStatusOf(instance)
   if (status === 'running' && shown === 'running' && reasonCode !== 'HOST_UNREACHABLE')
     return `success, running ${launch.image}`
-  return (
-    reasonMessage ?? (isFinal(status) ? `The instance is ${status}.` : `The instance is being made ready: ${shown}.`)
-  )
+  if (reasonMessage !== null) return reasonMessage
+  if (isFinal(status)) return `The instance is ${status}.`
+  return instance.targetState === 'stopped'
+    ? 'The instance was not started yet.'
+    : `The instance is being made ready: ${shown}.`
 }
 
 /** Clients of this API add one to the proxy's port in notebook modes: there, the notebook comes first. */

@@ -15,7 +15,7 @@ const attached = z.object({
   id: integer('The volume.'),
   mount_path: text('Where it is inside.'),
   total_space: number('Its size, in GB.'),
-  avail_space: integer('Always -1: what is on it is not measured.'),
+  avail_space: number('What of that is free, in GB: all of it, since simulated machines write nothing.'),
 })
 
 /** Every column of an instance's row. */

@@ -99,11 +99,10 @@ async function charge(tx: Transaction, account: AccountBalance): Promise<void> {
   await chargeMeters(tx, account, sql`m.id IN (${first})`, midnight)
 }
 
+const indebted = 'Its account was in debt for longer than the grace period.'
+
 async function destroy(tx: Transaction, taken: Locked[], at: Date): Promise<number[]> {
   const ids = taken.filter(({ subject }) => !subject.destroyedAt).map(({ subject }) => subject.id)
-  await tx.rows(sql`
-    UPDATE instances SET reason_code = 'DEBT', reason_message = ${'Its account had less than nothing for too long.'}
-    WHERE id = ANY(${ids.map(String)}::bigint[])`)
   const steps = ids.map(id => ({ id, outcome: 'applied' as const, destroy: true as const }))
-  return await writeSteps(tx, { reason: 'DEBT' }, steps, taken, at)
+  return await writeSteps(tx, { reason: 'DEBT', message: indebted }, steps, taken, at)
 }

@@ -30,8 +30,7 @@ export async function execute(tx: Transaction, locked: Locked, facts: PolicyFact
     }
     case 'destroy': {
       const { code, message } = policy.reason
-      await tx.rows(sql`UPDATE instances SET reason_code = ${code}, reason_message = ${message} WHERE id = ${id}`)
-      return await writeSteps(tx, { reason: code }, [{ id, outcome: 'applied', destroy: true }], [locked], at)
+      return await writeSteps(tx, { reason: code, message }, [{ id, outcome: 'applied', destroy: true }], [locked], at)
     }
   }
 }

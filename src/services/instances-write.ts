@@ -3,8 +3,9 @@
 import type { Database } from '../database/client.ts'
 import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
-import type { TargetState, WishReason } from '../domain/instances.ts'
+import type { TargetState } from '../domain/instances.ts'
 import type { Step, Subject } from '../domain/instances-command.ts'
+import { type Cause, destroyedFor } from '../domain/instances-destroyed.ts'
 import { lockBalance } from './billing-balance.ts'
 import { stopMeters } from './billing-meters.ts'
 import { computeOf, ofInstances } from './billing-sql.ts'
@@ -14,8 +15,6 @@ import { lockMachine, settleMarket } from './market.ts'
 const { sql } = Prisma
 
 export type Locked = { subject: Subject; accountId: number; machineId: number }
-/** Who is to be named as having done it, and why it was done. Without a key, Berth itself did it. */
-export type Cause = { apiKeyId?: number; reason: WishReason }
 
 /** Takes instances in the order of all who take several; those of one account alone, if that is asked for. */
 export async function lockInstances(tx: Transaction, ids: readonly bigint[], owner?: number): Promise<Locked[]> {
@@ -50,9 +49,12 @@ export async function writeSteps(
     return [{ ...one, label, targetState, destroy, moves, lapses }]
   })
   const of = <Value>(value: (change: (typeof changes)[number]) => Value) => changes.map(value)
+  const gone = destroyedFor(cause)
   await tx.rows(sql`
     UPDATE instances SET label = new.label, target_state = new.target_state,
       destroyed_at = CASE WHEN new.destroy THEN ${at}::timestamptz END,
+      reason_code = CASE WHEN new.destroy THEN ${gone.code} ELSE reason_code END,
+      reason_message = CASE WHEN new.destroy THEN ${gone.message} ELSE reason_message END,
       stop_at = CASE WHEN new.lapses THEN NULL ELSE stop_at END,
       policy_due_at = CASE WHEN new.destroy THEN NULL WHEN new.moves AND ${isArranged} THEN ${at} ELSE policy_due_at END,
       target_reason = CASE WHEN instances.target_state <> new.target_state THEN ${cause.reason} ELSE target_reason END,
@@ -99,8 +101,12 @@ async function stopCharging(tx: Transaction, changes: Written[], at: Date): Prom
   }
 }
 
-function eventsOf(cause: Cause, { subject, accountId, label, targetState, destroy, lapses }: Written): NewEvent[] {
-  const event = { ...cause, accountId, instanceId: subject.id }
+function eventsOf(
+  { apiKeyId, reason }: Cause,
+  { subject, accountId, label, targetState, destroy, lapses }: Written,
+): NewEvent[] {
+  const about = apiKeyId === undefined ? { reason } : { apiKeyId, reason }
+  const event = { ...about, accountId, instanceId: subject.id }
   const [oldState, newState] = [{ targetState: subject.targetState }, { targetState }]
   const [oldLabel, newLabel] = [{ label: subject.label }, { label }]
   return [

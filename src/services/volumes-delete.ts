@@ -1,10 +1,11 @@
 import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
+import type { Cause } from '../domain/instances-destroyed.ts'
 import type { Machine } from '../domain/machines.ts'
 import { lockBalance } from './billing-balance.ts'
 import { stopMeters } from './billing-meters.ts'
 import { recordEvents } from './events.ts'
-import type { Cause } from './instances-write.ts'
+
 import { changeRoom, relistMarket } from './market.ts'
 
 const { sql } = Prisma

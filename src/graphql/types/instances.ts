@@ -35,7 +35,7 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     statusReason: t.field({
       type: StatusReason,
       nullable: true,
-      description: 'Why its status is what it is. Null for what was only just rented.',
+      description: 'Why its status is what it is. Null while nothing was started.',
       resolve: ({ reasonCode: code, reasonMessage: message, exitCode }) =>
         code === null || message === null ? null : { code, message, exitCode },
     }),
