@@ -101,8 +101,9 @@ type Greeting = {
 function greet({ address, family, port }: AddressInfo, { graphiql, demo, demoKeyFile }: Greeting): void {
   const host = address === '::' || address === '0.0.0.0' ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
   const lines = [`GraphQL   http://${host}:${port}/graphql${graphiql ? '  (GraphiQL in a browser)' : ''}`]
-  lines.push(`REST      http://${host}:${port}/api/v0/`)
+  lines.push(`REST      http://${host}:${port}/api/v0/`, `Docs      http://${host}:${port}/api/v0/docs/`)
   if (demo?.isNew) lines.push(`Demo key  ${demo.apiKey}`, `          (shown once, kept in ${demoKeyFile})`)
   else if (demo) lines.push(`Demo key  in ${demoKeyFile}`)
+  if (demo) lines.push(`Shell     KEY=$(cat '${demoKeyFile}')`)
   process.stdout.write(`Berth is ready.\n\n${lines.map(line => `  ${line}\n`).join('')}\n`)
 }

@@ -27,7 +27,8 @@ export function createRouter(
   }
   return answeringHead(async (request, context) => {
     const { path } = context
-    if (path.startsWith('/api/')) return await rest(request, context)
+    // Clients of the REST face join a base and a path with two slashes.
+    if (/^\/+api\//.test(path)) return await rest(request, context)
     if (path === '/graphql' || path === '/graphql/')
       return await (graphiql && wantsPage(request) ? graphiql.page : graphql)(request, context)
     const page = pageAt(path)

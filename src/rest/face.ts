@@ -8,9 +8,11 @@ import type { Services } from '../services/services.ts'
 import { present, presentFixed } from './answers.ts'
 import { doubtOf, explain, failure } from './errors.ts'
 import { parseBody, readInput } from './input.ts'
+import { isOffered } from './not-offered.ts'
 import { findRoutes, originOf } from './paths.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes.ts'
+import { insteadOf } from './unserved.ts'
 
 /** `publicSearch`: whether everybody may search, also without a key. */
 export type RestOptions = { publicSearch: boolean }
@@ -34,8 +36,14 @@ async function answer(request: Request, services: Services, options: RestOptions
   const { routes: atPath, params } = findRoutes(routes, pathname)
   const route = atPath.find(({ method }) => method === request.method)
   if (!route) {
-    if (atPath.length === 0) return failure(404, 'not_found', `There is no ${pathname} here.`)
-    const allow = atPath.map(({ method }) => method).join(', ')
+    if (atPath.length === 0) {
+      const instead = insteadOf(pathname)
+      return failure(404, 'not_found', `There is no ${pathname} here.${instead ? ` ${instead}` : ''}`)
+    }
+    const offered = atPath.filter(isOffered)
+    // A path at which no method does anything.
+    if (offered.length === 0) return failure(404, 'not_found', `There is no ${pathname} here. ${atPath[0]?.about}`)
+    const allow = offered.map(({ method }) => method).join(', ')
     return failure(405, 'method_not_allowed', `${request.method} does not work on ${pathname}; ${allow} does.`, {
       allow,
     })

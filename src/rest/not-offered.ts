@@ -48,6 +48,11 @@ function shared<Asked extends Operation>(facts: Omit<Facts<Asked>, 'instead'>, i
   }
 }
 
+/** Whether a route does something: some only say what to do instead. */
+export function isOffered({ failures = [] }: Pick<Route, 'failures'>): boolean {
+  return !failures.some(({ status }) => status === 501)
+}
+
 function refusal(instead: string): RestFailure {
   return new RestFailure(501, 'not_implemented', instead)
 }

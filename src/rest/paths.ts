@@ -1,4 +1,5 @@
 import type { Route } from './route.ts'
+import { insteadOf } from './unserved.ts'
 
 /** The routes at a path, one per method, and the values of the path's parameters. */
 export function findRoutes(routes: Route[], pathname: string): { routes: Route[]; params: Record<string, string> } {
@@ -9,7 +10,23 @@ export function findRoutes(routes: Route[], pathname: string): { routes: Route[]
   // What is written out wins over a parameter: /instances/filters/ is not the instance "filters".
   const fewest = Math.min(...matches.map(({ params }) => Object.keys(params).length))
   const best = matches.filter(({ params }) => Object.keys(params).length === fewest)
+  const isReserved =
+    insteadOf(pathname) !== undefined || best.some(({ route }) => hasWordForId(routes, route.path, pathname))
+  if (isReserved) return { routes: [], params: {} }
   return { routes: best.map(({ route }) => route), params: best[0]?.params ?? {} }
+}
+
+/** Whether a word stands in the place of an id with which another path goes on, as in /instances/reboot/. */
+function hasWordForId(routes: Route[], pattern: string, pathname: string): boolean {
+  const given = segmentsOf(pathname)
+  return segmentsOf(pattern).some((segment, index) => {
+    if (!segment.startsWith('{')) return false
+    const start = given.slice(0, index + 1)
+    return routes.some(({ path }) => {
+      const words = segmentsOf(path).slice(0, index + 1)
+      return words.length > index && words.every((word, place) => word === start[place])
+    })
+  })
 }
 
 /** Where the client reached this gateway. A proxy in front that speaks TLS says so; nobody but the client reads it. */
@@ -31,9 +48,11 @@ function matchPath(pattern: string, pathname: string): Record<string, string> | 
   return params
 }
 
-/** Clients write paths with and without the last slash, and would lose the body or the key in a redirect. */
+/** Clients write paths with and without the last slash, or with two, and would lose the body or the key in a redirect. */
 function segmentsOf(path: string): string[] {
-  return path.replace(/\/$/, '').split('/')
+  // An id that is missing at the end must not make a path that of the list.
+  const [, whole = path, missing = ''] = /^(.*?)(\/\/+)?$/.exec(path) ?? []
+  return [...whole.split('/').filter(segment => segment !== ''), ...(missing ? [''] : [])]
 }
 
 function decode(segment: string): string {

@@ -53,6 +53,27 @@ export const routes: Route[] = [
   ...resultRoutes,
   route({
     method: 'GET',
+    path: '/api/v0/',
+    operationId: 'getIndex',
+    tag: 'Interface',
+    summary: 'Find the documentation',
+    about: 'Where this interface is described. It needs no key.',
+    open: true,
+    result: z.object({
+      success: z.literal(true).describe('Always true.'),
+      documentation: z.string().describe('The page for people.'),
+      openapi: z.string().describe('The OpenAPI document.'),
+      graphql: z.string().describe('Where GraphQL is served.'),
+    }),
+    answer: async ({ origin }) => ({
+      success: true as const,
+      documentation: `${origin}/api/v0/docs/`,
+      openapi: `${origin}/api/v0/openapi.json`,
+      graphql: `${origin}/graphql`,
+    }),
+  }),
+  route({
+    method: 'GET',
     path: '/api/v0/openapi.json',
     operationId: 'getOpenapi',
     tag: 'Interface',
