@@ -13,6 +13,9 @@ const demoCreditNanos = 100_000_000_000n
 /** Machines of one batch are listed together or not at all. The demo market is one batch. */
 const batchSize = 500
 
+/** Facts of common GPU models, for files that name one and say nothing of it. */
+export const commonModels = demoModels.map(({ facts }) => facts)
+
 type Keys = { apiKeys: Pick<Services['apiKeys'], 'identify'> }
 export type MarketSize = { machines: number; seed?: number }
 

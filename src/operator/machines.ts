@@ -1,4 +1,4 @@
-import { demoModels } from '../../prisma/gpu-models.ts'
+import { commonModels } from '../../prisma/seed.ts'
 import { printUsd } from '../domain/money.ts'
 import type { MachineSummary } from '../services/machines-list.ts'
 import type { Operations } from '../services/services.ts'
@@ -7,7 +7,6 @@ import { formatOf, readFile } from './machines-file.ts'
 import { columnsHelp } from './machines-help.ts'
 import { readId } from './options.ts'
 
-const catalogue = demoModels.map(({ facts }) => facts)
 const id = { id: { required: true, meaning: 'of the machine, as "machine list" prints it' } } as const
 
 export const machineCommands: Record<string, Command> = {
@@ -24,7 +23,10 @@ export const machineCommands: Record<string, Command> = {
     },
     ({ file, host: hostEmail, format, 'dry-run': dryRun }) => {
       const rows = readFile(file, formatOf(file, format))
-      return async ({ machines }) => ({ ...(await machines.import({ hostEmail, rows, catalogue, dryRun })), dryRun })
+      return async ({ machines }) => ({
+        ...(await machines.import({ hostEmail, rows, catalogue: commonModels, dryRun })),
+        dryRun,
+      })
     },
   ),
   'machine list': command(
