@@ -7,6 +7,7 @@ import { migrate } from './database/migrations.ts'
 import { createSignals } from './database/signals.ts'
 import { transaction } from './database/transaction.ts'
 import { watchWrites } from './database/writable.ts'
+import type { Quotas } from './domain/accounts-quotas.ts'
 import type { SshProxy } from './domain/instances-access.ts'
 import { createFeed } from './events/feed.ts'
 import { createDeliveryWork } from './events/webhooks.ts'
@@ -73,6 +74,10 @@ export type AppOptions = {
   offlineGraceMs: number
   /** How long an account may have less than nothing, before what it has is destroyed. */
   debtGraceMs: number
+  /** For how long credit must pay everything when something is added. */
+  minimumRunwayMs: number
+  /** How much an account may have, unless an operator says otherwise. */
+  quotas: Quotas
   /** Whether webhooks may lead into the network that the app stands in, and need no TLS. */
   privateWebhooks?: boolean
   /** Whether everybody may search over REST, also without a key. */
@@ -122,6 +127,8 @@ export function createApp(options: AppOptions): App {
     startTimeoutMs,
     offlineGraceMs,
     debtGraceMs,
+    minimumRunwayMs,
+    quotas,
     privateWebhooks = false,
     publicSearch = false,
     resolve,
@@ -135,7 +142,8 @@ export function createApp(options: AppOptions): App {
   const query: Query = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
   const provider = createSimulated({ world: worldIn(query), now, delayFactor: simulatedDelay })
   const console = consoleOf(provider, log)
-  const deps = { database, secrets: createSecrets(secret), feed, console, sshProxy, privateWebhooks }
+  const admission = { minimumRunwayMs, debtGraceMs, quotas }
+  const deps = { database, secrets: createSecrets(secret), feed, console, sshProxy, privateWebhooks, admission }
   const services = createServices(deps)
   const limits = { startTimeoutMs, offlineGraceMs }
   const send = createSend({ privateWebhooks, resolve })

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
+import type { Quotas } from './domain/accounts-quotas.ts'
 import type { SshProxy } from './domain/instances-access.ts'
 import { triedForDays } from './domain/webhooks.ts'
 import { isLoopback } from './http/loopback.ts'
@@ -26,6 +27,8 @@ type Config = {
   debtGraceMs: number
   /** How long requests are still served after SIGTERM, while `/ready` answers 503. */
   drainMs: number
+  minimumRunwayMs: number
+  quotas: Quotas
   /** Where the operator's SSH proxy listens; null without one. */
   sshProxy: SshProxy | null
   privateWebhooks: boolean
@@ -46,6 +49,7 @@ const sshProxy = z
 const minutes = { must: 'a number of minutes, 1 to 1440', schema: z.coerce.number().min(1).max(1440) }
 const drain = { must: 'a number of seconds, 0 to 300', schema: z.coerce.number().min(0).max(300) }
 const hours = { must: 'a number of hours, 1 to 8760', schema: z.coerce.number().min(1).max(8760) }
+const count = { must: 'a whole number, 0 to 1000000000', schema: z.coerce.number().int().min(0).max(1_000_000_000) }
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
 
 /** Every setting, and what it must be. The README has the same table. */
@@ -68,6 +72,11 @@ const settings = {
   OFFLINE_GRACE_MINUTES: minutes,
   DEBT_GRACE_HOURS: hours,
   DRAIN_SECONDS: drain,
+  MINIMUM_RUNWAY_HOURS: hours,
+  MAX_INSTANCES: count,
+  MAX_LOADING: count,
+  MAX_DISK_GB: count,
+  MAX_VOLUMES: count,
   SSH_PROXY: { must: 'a host and a port, such as ssh.example.com:2222', schema: sshProxy },
   WEBHOOK_PRIVATE_ADDRESSES: { must: 'true or false', schema: flag },
   PUBLIC_SEARCH: { must: 'true or false', schema: flag },
@@ -98,8 +107,10 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     eventRetentionDays: rest.EVENT_RETENTION_DAYS ?? 90,
     startTimeoutMs: (rest.START_TIMEOUT_MINUTES ?? 30) * 60_000,
     offlineGraceMs: (rest.OFFLINE_GRACE_MINUTES ?? 5) * 60_000,
-    debtGraceMs: (rest.DEBT_GRACE_HOURS ?? 48) * 3_600_000,
+    debtGraceMs: hoursMs(rest.DEBT_GRACE_HOURS, 48),
     drainMs: drainMsOf(rest),
+    minimumRunwayMs: hoursMs(rest.MINIMUM_RUNWAY_HOURS, 1),
+    quotas: quotasOf(rest),
     sshProxy: rest.SSH_PROXY ?? null,
     privateWebhooks: rest.WEBHOOK_PRIVATE_ADDRESSES ?? false,
     publicSearch: rest.PUBLIC_SEARCH ?? false,
@@ -109,6 +120,19 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
 /** A gateway with a database of its own is alone: no other could take its requests. */
 function drainMsOf({ DRAIN_SECONDS, DATABASE_URL }: Settings): number {
   return (DRAIN_SECONDS ?? (DATABASE_URL === undefined ? 0 : 5)) * 1_000
+}
+
+function hoursMs(given: number | undefined, otherwise: number): number {
+  return (given ?? otherwise) * 3_600_000
+}
+
+function quotasOf({ MAX_INSTANCES, MAX_LOADING, MAX_DISK_GB, MAX_VOLUMES }: Settings): Quotas {
+  return {
+    instances: MAX_INSTANCES ?? 1_000,
+    loading: MAX_LOADING ?? 64,
+    diskGb: MAX_DISK_GB ?? 100_000,
+    volumes: MAX_VOLUMES ?? 500,
+  }
 }
 
 function readSettings(env: Record<string, string | undefined>): Settings {

@@ -130,6 +130,11 @@ function rateOf({ ends, ...rates }: Balance, kind: ChargeKind, ms: bigint): bigi
   return rates[`${kind}RateNanos`] - sum(ended.map(({ rateNanos }) => rateNanos))
 }
 
+/** What all disks and volumes cost per hour now. */
+export function diskRateOf(balance: Balance): bigint {
+  return rateOf(balance, 'disk', BigInt(balance.at.getTime()))
+}
+
 export type Standing = {
   /** What is left, to the nano-dollar. Below zero is what disks cost since it ended. */
   creditNanos: bigint

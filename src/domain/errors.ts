@@ -1,3 +1,4 @@
+import type { ExceededQuota } from './accounts-quotas.ts'
 import type { UsedLimit } from './billing-limits.ts'
 import type { Offer } from './offers.ts'
 
@@ -12,6 +13,8 @@ export const errorCodes = [
   'PRICE_CHANGED',
   'INSUFFICIENT_CREDIT',
   'SPEND_LIMIT_EXCEEDED',
+  'QUOTA_EXCEEDED',
+  'START_BACKOFF',
   'SSH_KEY_REQUIRED',
   'INVALID_STATE',
   'VOLUME_UNAVAILABLE',
@@ -42,6 +45,9 @@ const retryable: Record<ErrorCode, boolean> = {
   PRICE_CHANGED: false,
   INSUFFICIENT_CREDIT: false,
   SPEND_LIMIT_EXCEEDED: false,
+  QUOTA_EXCEEDED: false,
+  // It names the instant.
+  START_BACKOFF: true,
   SSH_KEY_REQUIRED: false,
   INVALID_STATE: false,
   // The instance that has it may be on its way out.
@@ -100,6 +106,12 @@ type Details = {
   currentPriceNanos?: bigint
   /** What is left to spend. */
   availableNanos?: bigint
+  /** The credit that the account needs with what was asked for. */
+  neededNanos?: bigint
+  /** The quota that would be exceeded. */
+  quota?: ExceededQuota
+  /** When the same request can succeed. */
+  retryAfter?: Date
   /** The limit that would be exceeded, and what would be spent more per hour. */
   limit?: UsedLimit
   askedNanos?: bigint

@@ -53,6 +53,7 @@ const sentences: Record<EventType, string | ((facts: Facts, before: Facts) => st
     'amountNanos' in before ? 'A spend limit was changed or removed.' : 'A spend limit was set.',
   CREDIT_GRANTED: ({ creditNanos }, before) =>
     nanos(creditNanos) < nanos(before['creditNanos']) ? 'Credit was taken.' : 'Credit was granted.',
+  ACCOUNT_QUOTAS_CHANGED: 'The operator changed how much the account may have.',
   ACCOUNT_LOW_CREDIT: ({ endsAt }) => `Credit ends at ${endsAt}, if everything goes on as it does.`,
   ACCOUNT_CREDIT_ENDED: 'Credit has ended: what ran was stopped.',
   ACCOUNT_DEBT: ({ destroysAt }) => `Credit is below zero: from ${destroysAt} on instances are destroyed, and volumes.`,

@@ -36,6 +36,7 @@ export const eventTypes = {
   ACCOUNT_SPEND_LIMIT: 'billing.spendLimits',
   SPEND_LIMIT_CHANGED: 'billing.spendLimits',
   CREDIT_GRANTED: 'accounts.viewer',
+  ACCOUNT_QUOTAS_CHANGED: 'accounts.viewer',
   ACCOUNT_LOW_CREDIT: 'accounts.viewer',
   ACCOUNT_CREDIT_ENDED: 'accounts.viewer',
   ACCOUNT_DEBT: 'accounts.viewer',

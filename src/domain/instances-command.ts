@@ -21,8 +21,8 @@ export type Command = { kind: 'change'; change: Change } | { kind: 'destroy' }
 
 export type Subject = Pick<Instance, 'id' | 'label' | 'targetState' | 'status' | 'destroyedAt' | 'stopAt'>
 
-/** Why instances may not start that could otherwise, by their ids. */
-export type StartRefusals = ReadonlyMap<bigint, string>
+/** Why instances may not start that could otherwise, by their ids. A text is about their state. */
+export type StartRefusals = ReadonlyMap<bigint, string | DomainError>
 
 /** What a command does to one instance: what is written to it, or why not. */
 export type Step =
@@ -45,7 +45,12 @@ export function planCommand(
   return steps.map(step => (step.outcome === 'failed' ? step : { id: step.id, outcome: 'skipped' }))
 }
 
-function stepFor(id: bigint, subject: Subject | undefined, command: Command, noStart: string | undefined): Step {
+function stepFor(
+  id: bigint,
+  subject: Subject | undefined,
+  command: Command,
+  noStart: string | DomainError | undefined,
+): Step {
   if (command.kind === 'destroy') {
     if (!subject) return { id, outcome: 'failed', error: notFound('Instance', id) }
     return subject.destroyedAt ? { id, outcome: 'unchanged' } : { id, outcome: 'applied', destroy: true }
@@ -53,7 +58,9 @@ function stepFor(id: bigint, subject: Subject | undefined, command: Command, noS
   if (!subject || subject.destroyedAt) return { id, outcome: 'failed', error: notFound('Instance', id) }
   const result = applyChange(subject, command.change)
   if ('refusal' in result) return refused(id, result.refusal)
-  if (result.changes.targetState === 'running' && noStart !== undefined) return refused(id, noStart)
+  if (result.changes.targetState === 'running' && noStart !== undefined) {
+    return typeof noStart === 'string' ? refused(id, noStart) : { id, outcome: 'failed', error: noStart }
+  }
   return Object.keys(result.changes).length === 0
     ? { id, outcome: 'unchanged' }
     : { id, outcome: 'applied', ...result.changes }

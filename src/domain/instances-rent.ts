@@ -1,4 +1,5 @@
 import { creditProblem } from './accounts.ts'
+import type { Holdings } from './billing-admission.ts'
 import { DomainError, type Issue, invalidInput } from './errors.ts'
 import { bidTooLow, checkBid } from './instances-bid.ts'
 import { arrangementOf, type PolicyWish, policyIssues, policyWarnings } from './instances-policy-change.ts'
@@ -165,6 +166,20 @@ export function storageRates({ storageNanos }: Machine, { diskMb, newVolumes }: 
 export function rateOf(machine: Machine, launch: Launch, computeNanos: bigint): bigint {
   const { diskNanos, volumesNanos } = storageRates(machine, launch)
   return diskNanos + volumesNanos + (launch.targetState === 'running' ? computeNanos : 0n)
+}
+
+/** What a rental adds to what its account holds. GPUs count from its beginning, although they cost only when it runs. */
+export function additionOf(machine: Machine, launch: Launch, computeNanos: bigint): Holdings {
+  const { diskNanos, volumesNanos } = storageRates(machine, launch)
+  const runs = launch.targetState === 'running'
+  return {
+    computeNanos: runs ? computeNanos : 0n,
+    diskNanos: diskNanos + volumesNanos,
+    instances: 1,
+    loading: runs ? 1 : 0,
+    diskMb: launch.diskMb + newVolumesMb(launch.newVolumes),
+    volumes: launch.newVolumes.length,
+  }
 }
 
 /** What the machine lacks for this launch, as far as both are known. */

@@ -16,6 +16,8 @@ const answers: Record<ErrorCode, { code: string; status?: number }> = {
   PRICE_CHANGED: { code: 'PRICE_CHANGED' },
   INSUFFICIENT_CREDIT: { code: 'INSUFFICIENT_CREDIT' },
   SPEND_LIMIT_EXCEEDED: { code: 'SPEND_LIMIT_EXCEEDED' },
+  QUOTA_EXCEEDED: { code: 'QUOTA_EXCEEDED' },
+  START_BACKOFF: { code: 'START_BACKOFF' },
   SSH_KEY_REQUIRED: { code: 'SSH_KEY_REQUIRED' },
   INVALID_STATE: { code: 'INVALID_STATE' },
   VOLUME_UNAVAILABLE: { code: 'VOLUME_UNAVAILABLE' },

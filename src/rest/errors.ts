@@ -1,4 +1,5 @@
 import { DomainError, type ErrorCode } from '../domain/errors.ts'
+import { usdNumber } from '../domain/money.ts'
 import { BodyRefused } from '../http/body.ts'
 import { json } from '../http/json.ts'
 import { explainFailure } from '../services/failures.ts'
@@ -16,6 +17,9 @@ const answers: Record<ErrorCode, { status: number; error: string }> = {
   PRICE_CHANGED: { status: 409, error: 'price_changed' },
   INSUFFICIENT_CREDIT: { status: 400, error: 'insufficient_credit' },
   SPEND_LIMIT_EXCEEDED: { status: 400, error: 'spend_limit_exceeded' },
+  QUOTA_EXCEEDED: { status: 400, error: 'quota_exceeded' },
+  // Not 429: clients repeat that by themselves.
+  START_BACKOFF: { status: 409, error: 'start_backoff' },
   SSH_KEY_REQUIRED: { status: 400, error: 'no_ssh_key_for_vm' },
   INVALID_STATE: { status: 400, error: 'invalid_state' },
   VOLUME_UNAVAILABLE: { status: 409, error: 'volume_in_use' },
@@ -70,8 +74,21 @@ export function explain(error: unknown): Response | undefined {
   const gone = details.offer?.cancelled ? 410 : status
   // Old clients look for `detail`, others wait as Retry-After says.
   if (status === 429) return json(429, { success: false, error: name, msg: message, detail: message }, retryAfter)
-  return failure(gone, name, message, status === 503 ? retryAfter : {})
+  if (status === 503) return failure(gone, name, message, retryAfter)
+  return json(gone, { success: false, error: name, msg: message, ...figuresOf(error) })
 }
+
+/** What some refusals tell beside what every failure has. */
+function figuresOf({ details: { neededNanos, availableNanos, quota, retryAfter } }: DomainError): object {
+  if (neededNanos !== undefined && availableNanos !== undefined) {
+    return { needed: usdNumber(neededNanos), available: usdNumber(availableNanos) }
+  }
+  if (quota) return { quota: quotaWords[quota.name], limit: quota.limit, used: quota.used, asked: quota.asked }
+  return retryAfter ? { retry_after: retryAfter.getTime() / 1000 } : {}
+}
+
+/** The names of quotas on this face. */
+export const quotaWords = { instances: 'instances', loading: 'loading', diskGb: 'disk_gb', volumes: 'volumes' } as const
 
 const retryAfter = { 'retry-after': '1' }
 

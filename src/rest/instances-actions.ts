@@ -4,10 +4,12 @@ import { maxIdsPerCommand } from '../domain/instances-command.ts'
 import { nanosOf } from '../domain/money.ts'
 import { RestFailure } from './errors.ts'
 import {
+  backoff,
   neverAgain,
   noCredit,
   noSuchInstance,
   overLimit,
+  overQuota,
   instanceParams as params,
   queued,
 } from './instances-results.ts'
@@ -27,7 +29,7 @@ function stateRoute(verb: 'start' | 'stop', targetState: 'running' | 'stopped'):
     operation: 'instances.update',
     params,
     result: z.union([done, queued]),
-    failures: [noSuchInstance, ...(verb === 'start' ? [neverAgain, noCredit, overLimit] : [])],
+    failures: [noSuchInstance, ...(verb === 'start' ? [neverAgain, noCredit, overLimit, overQuota, backoff] : [])],
     answer: async ({ services, actor, params: { id } }) => await setState({ services, actor }, id, { targetState }),
   })
 }
@@ -90,6 +92,8 @@ export const instanceActionRoutes: Route[] = [
       { status: 400, error: 'invalid_state', when: 'It never runs again, or no bid wins its GPUs now.' },
       noCredit,
       overLimit,
+      overQuota,
+      backoff,
     ],
     answer: async ({ services, actor, params: { id }, body: { price } }) => {
       const bid = price === undefined ? undefined : nanosOf(price)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { renameIssues } from '../domain/errors.ts'
 import { readRent, rentBody, rentNames } from './instances-input.ts'
-import { instanceParams, neverAgain, noSuchInstance } from './instances-results.ts'
+import { backoff, instanceParams, neverAgain, noCredit, noSuchInstance, overQuota } from './instances-results.ts'
 import { type Route, route } from './route.ts'
 import { done } from './success.ts'
 
@@ -35,6 +35,9 @@ export const instanceRelaunchRoutes: Route[] = [
       noSuchInstance,
       { status: 404, error: 'not_found', when: 'There is no such template, or it is not yours.' },
       neverAgain,
+      noCredit,
+      overQuota,
+      backoff,
     ],
     answer: async ({ services, actor, params: { id }, body }) => {
       const { template_id: templateId, recycle = false, ...asked } = body

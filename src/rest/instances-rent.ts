@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { renameIssues } from '../domain/errors.ts'
 import { repeated } from './failures.ts'
 import { readRent, rentBody, rentNames } from './instances-input.ts'
-import { noCredit, overLimit } from './instances-results.ts'
+import { backoff, noCredit, overLimit, overQuota } from './instances-results.ts'
 import { type Failure, type Route, route } from './route.ts'
 import { integer, pathId, text } from './values.ts'
 
@@ -26,6 +26,8 @@ export const rentFailures: Failure[] = [
   { status: 400, error: 'no_ssh_key_for_vm', when: 'A virtual machine needs an SSH key that is registered before.' },
   noCredit,
   overLimit,
+  overQuota,
+  backoff,
 ]
 
 /** Renting has two methods: PUT is the one of the documentation, and POST does the same. */

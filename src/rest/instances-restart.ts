@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { DomainError } from '../domain/errors.ts'
 import type { RestartKind } from '../domain/instances-restart.ts'
 import { repeated } from './failures.ts'
-import { instanceParams, noSuchInstance } from './instances-results.ts'
+import { backoff, instanceParams, noCredit, noSuchInstance, overQuota } from './instances-results.ts'
 import { type Route, route } from './route.ts'
 import { done } from './success.ts'
 import { text } from './values.ts'
@@ -34,7 +34,7 @@ function restartRoute(kind: RestartKind, summary: string, about: string): Route 
     repeatable: true,
     countsTwice: true,
     result: z.union([done, refused]),
-    failures: [noSuchInstance, ...repeated],
+    failures: [noSuchInstance, ...(kind === 'recycle' ? [noCredit, overQuota, backoff] : []), ...repeated],
     answer: async ({ services, actor, params: { id }, idempotencyKey }) => {
       try {
         await services.instances[kind](actor, id, idempotencyKey)

@@ -1,9 +1,10 @@
 // What the routes of instances answer alike.
 
 import { z } from 'zod'
+import { quotaWords } from './errors.ts'
 import { failureBody } from './failures.ts'
 import type { Failure } from './route.ts'
-import { nothing, pathId, text } from './values.ts'
+import { nothing, number, pathId, text } from './values.ts'
 
 export const instanceParams = z.object({ id: pathId('The instance.') })
 
@@ -32,7 +33,34 @@ export const noSuchInstance: Failure = {
 export const noCredit: Failure = {
   status: 400,
   error: 'insufficient_credit',
-  when: 'The account has nothing left to spend.',
+  when: 'The account has less credit than this needs: everything for a minimum time, and then its disks through the grace period.',
+  body: failureBody
+    .extend({
+      needed: number('The credit that it needs, in $. Absent when the account has none at all.').optional(),
+      available: number('The credit that the account has, in $.').optional(),
+    })
+    .meta({ id: 'InsufficientCredit', description: 'The account has less credit than this needs.' }),
+}
+export const overQuota: Failure = {
+  status: 400,
+  error: 'quota_exceeded',
+  when: 'The account may not have more of something. Its operator can raise the quota.',
+  body: failureBody
+    .extend({
+      quota: z.enum(Object.values(quotaWords)).describe('Of what.'),
+      limit: number('The most that the account may have.'),
+      used: number('What it has, without what was asked for.'),
+      asked: number('What was asked for.'),
+    })
+    .meta({ id: 'QuotaExceeded', description: 'The account may not have more of something.' }),
+}
+export const backoff: Failure = {
+  status: 409,
+  error: 'start_backoff',
+  when: 'Too many starts in a row failed, or were given up before they ran. The next one must wait.',
+  body: failureBody
+    .extend({ retry_after: number('When the next one may start, in seconds since 1970.') })
+    .meta({ id: 'StartBackoff', description: 'The next start must wait.' }),
 }
 export const overLimit: Failure = {
   status: 400,

@@ -1,14 +1,16 @@
 import { z } from 'zod'
-import { notFound } from '../domain/errors.ts'
+import { type ErrorCode, notFound } from '../domain/errors.ts'
 import type { Step } from '../domain/instances-command.ts'
 import { RestFailure } from './errors.ts'
 import { bulkBody, readChange, updateBody } from './instances-input.ts'
 import { instanceRow } from './instances-present.ts'
 import {
+  backoff,
   neverAgain,
   noCredit,
   noSuchInstance,
   overLimit,
+  overQuota,
   instanceParams as params,
   queued,
 } from './instances-results.ts'
@@ -70,6 +72,8 @@ export const instanceRoutes: Route[] = [
       { status: 404, error: 'invalid_args', when: 'None of the instances exists, or none is yours.' },
       noCredit,
       overLimit,
+      overQuota,
+      backoff,
     ],
     answer: async ({ services, actor, body: { ids = [], ...change } }) => {
       const steps = await services.instances.update(actor, ids.map(BigInt), readChange(change))
@@ -88,7 +92,7 @@ export const instanceRoutes: Route[] = [
     body: updateBody,
     mayBeEmpty: ['label'],
     result: z.union([done, queued]),
-    failures: [noSuchInstance, neverAgain, noCredit, overLimit],
+    failures: [noSuchInstance, neverAgain, noCredit, overLimit, overQuota, backoff],
     answer: async ({ services, actor, params: { id }, body }) =>
       await setState({ services, actor }, id, readChange(body)),
   }),
@@ -112,10 +116,16 @@ export const instanceRoutes: Route[] = [
   }),
 ]
 
+const accountCodes: readonly ErrorCode[] = ['INSUFFICIENT_CREDIT', 'QUOTA_EXCEEDED', 'START_BACKOFF']
+
 /** The answer of a bulk update: nothing found is a failure, nothing done is not. */
 function successOf(steps: Step[]): boolean {
   if (steps.every(step => step.outcome === 'failed' && step.error.code === 'NOT_FOUND')) {
     throw new RestFailure(404, 'invalid_args', 'Invalid instance ID list ids.')
   }
-  return steps.some(({ outcome }) => outcome === 'applied' || outcome === 'unchanged')
+  if (steps.some(({ outcome }) => outcome === 'applied' || outcome === 'unchanged')) return true
+  // When the account may not start any of them, that is the answer, as it is for a single instance.
+  const refusal = steps.find(step => step.outcome === 'failed' && accountCodes.includes(step.error.code))
+  if (refusal?.outcome === 'failed') throw refusal.error
+  return false
 }

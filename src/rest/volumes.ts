@@ -3,6 +3,7 @@ import { renameIssues } from '../domain/errors.ts'
 import { volumeGb } from '../domain/volumes.ts'
 import { RestFailure } from './errors.ts'
 import { repeated } from './failures.ts'
+import { noCredit, overLimit, overQuota } from './instances-results.ts'
 import { notOffered } from './not-offered.ts'
 import { reworded } from './rewording.ts'
 import { type Failure, type Route, route } from './route.ts'
@@ -94,7 +95,9 @@ export const volumeRoutes: Route[] = [
     }),
     failures: [
       { status: 404, error: 'no_such_ask', when: 'The storage of this machine is not on the market.' },
-      { status: 400, error: 'insufficient_credit', when: 'The account has nothing left to spend.' },
+      noCredit,
+      overLimit,
+      overQuota,
       ...repeated,
     ],
     answer: async ({

@@ -1,4 +1,5 @@
 import type { Database } from '../database/client.ts'
+import type { AdmissionRules } from '../domain/billing-admission.ts'
 import type { SshProxy } from '../domain/instances-access.ts'
 import type { Console } from './console.ts'
 import type { Feed } from './feed.ts'
@@ -9,12 +10,13 @@ export type DataDeps = { database: Database }
 
 /**
  * What those need beside it that keep secrets, tell what happens, or say how an instance is entered. `privateWebhooks`:
- * events may be sent into the network that Berth stands in.
+ * events may be sent into the network that Berth stands in. `admission`: what decides whether an account may have more.
  */
 export type Deps = DataDeps & {
   secrets: Secrets
   feed: Feed
   console: Console
   sshProxy: SshProxy | null
+  admission: AdmissionRules
   privateWebhooks?: boolean | undefined
 }

@@ -8,6 +8,7 @@ import type { Machine } from '../domain/machines.ts'
 import { bidToWin } from '../domain/market.ts'
 import { needCredit } from './accounts.ts'
 import { authorise, authoriseEach } from './authorise.ts'
+import { refuseAddition } from './billing-admission.ts'
 import { type AccountBalance, lockBalance } from './billing-balance.ts'
 import { refuseBeyondLimits, refuseForeign } from './billing-limits-refuse.ts'
 import { changeRate } from './billing-meters.ts'
@@ -80,11 +81,14 @@ export function bidServices(deps: Deps) {
     const [before, after] = [{ computeNanos: String(bidder.computeNanos) }, { computeNanos: String(bidNanos) }]
     const event = { type: 'INSTANCE_BID_CHANGED' as const, accountId, apiKeyId, instanceId: id }
     await recordEvents(tx, [{ ...event, before, after, reason: 'USER_REQUEST' }], at)
-    await settleMarket(tx, machine, at)
+    const granted = await settleMarket(tx, machine, at)
     const account = await lockBalance(tx, accountId, at)
     await changeRate(tx, account, id, bidNanos)
     await arrange(tx, account, id, at)
-    if (outcome === 'raised') await refuseRaise(tx, account, actor, bidder, bidNanos)
+    if (outcome === 'raised') {
+      const isGranted = granted.some(({ instanceId }) => instanceId === id)
+      await refuseRaise(tx, account, actor, { ...bidder, isGranted }, bidNanos)
+    }
     return true
   }
 
@@ -92,12 +96,14 @@ export function bidServices(deps: Deps) {
     tx: Transaction,
     account: AccountBalance,
     actor: Actor,
-    { id, targetState, computeNanos }: Bidder,
+    { id, targetState, status, computeNanos, isGranted }: Bidder & { isGranted: boolean },
     bidNanos: bigint,
   ): Promise<void> {
     await refuseForeign(tx, account, actor, [id])
     if (targetState === 'stopped') return
     const rateNanos = bidNanos - computeNanos
+    const loading = isGranted && status !== 'running' ? 1 : 0
+    await refuseAddition(tx, deps.admission, account, { computeNanos: rateNanos, loading })
     await refuseBeyondLimits(
       tx,
       account,

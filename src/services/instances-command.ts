@@ -8,6 +8,7 @@ import { needCredit } from './accounts.ts'
 import { authoriseEach } from './authorise.ts'
 import { refuseStarts } from './billing-limits-refuse.ts'
 import type { Deps } from './deps.ts'
+import { unaffordableStarts } from './instances-admission.ts'
 import { startRefusals } from './instances-policy-facts.ts'
 import { followMarkets, lockInstances, writeSteps } from './instances-write.ts'
 
@@ -18,7 +19,7 @@ export type CommandOptions = {
   dryRun?: boolean
 }
 
-export function commandServices({ database }: Deps) {
+export function commandServices({ database, admission }: Deps) {
   return {
     /** Changes the target state or the label of instances, each for itself unless all or none are wanted. */
     async update(actor: Actor, ids: readonly bigint[], change: Change, options: CommandOptions = {}): Promise<Step[]> {
@@ -55,13 +56,11 @@ export function commandServices({ database }: Deps) {
       if (command.kind === 'change' && command.change.targetState === 'running') await needCredit(tx, actor, at)
       const locked = await lockInstances(tx, ids, actor.accountId)
       const starts = command.kind === 'change' && command.change.targetState === 'running'
-      const steps = planCommand(
-        ids,
-        locked.map(({ subject }) => subject),
-        command,
-        all,
-        starts ? await startRefusals(tx, ids, at) : undefined,
-      )
+      const subjects = locked.map(({ subject }) => subject)
+      const refusals = starts ? await startRefusals(tx, ids, at) : undefined
+      const possible = planCommand(ids, subjects, command, false, refusals)
+      const tooMuch = await unaffordableStarts(tx, admission, actor, possible, { dryRun, at })
+      const steps = planCommand(ids, subjects, command, all, new Map([...(refusals ?? []), ...tooMuch]))
       const cause = { apiKeyId: actor.apiKeyId, reason: 'USER_REQUEST' } as const
       const machines = dryRun ? [] : await writeSteps(tx, cause, steps, locked, at)
       await refuseStarts(tx, actor, steps, { dryRun, at })

@@ -2,8 +2,9 @@ import { transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { runwayWith } from '../domain/billing-runway.ts'
 import { type Forecast, foresee } from '../domain/instances-quote.ts'
-import { decideRent, type RentWish, rateOf } from '../domain/instances-rent.ts'
+import { additionOf, decideRent, type RentWish, rateOf } from '../domain/instances-rent.ts'
 import { authorise } from './authorise.ts'
+import { withProblemsOfAddition } from './billing-admission.ts'
 import type { AccountBalance } from './billing-balance.ts'
 import { problemsOfLimits } from './billing-limits-refuse.ts'
 import type { Deps } from './deps.ts'
@@ -30,8 +31,10 @@ export function quoteServices(deps: Deps) {
         const runwaySeconds = runwayAfter(forecast, facts.balance)
         if (!facts.listed || !launch || computeNanos === undefined) return { ...forecast, runwaySeconds }
         const rateNanos = rateOf(facts.listed.machine, launch, computeNanos)
+        const added = additionOf(facts.listed.machine, launch, computeNanos)
+        const reasons = await withProblemsOfAddition(tx, deps.admission, facts.balance, added, forecast.reasons)
         const over = await problemsOfLimits(tx, facts.balance, [{ apiKeyId: actor.apiKeyId, rateNanos }])
-        return { ...forecast, runwaySeconds, reasons: [...forecast.reasons, ...over] }
+        return { ...forecast, runwaySeconds, reasons: [...reasons, ...over] }
       })
       const reasons = decision.reasons.map(async reason =>
         reason.code === 'OFFER_UNAVAILABLE'

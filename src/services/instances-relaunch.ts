@@ -2,15 +2,17 @@ import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { DomainError, notFound } from '../domain/errors.ts'
-import type { InstanceStatus, LaunchConfig } from '../domain/instances.ts'
+import type { InstanceStatus, LaunchConfig, TargetState } from '../domain/instances.ts'
 import { type Relaunchable, relaunch, restartFor } from '../domain/instances-relaunch.ts'
 import type { Restart } from '../domain/instances-restart.ts'
 import type { LaunchWish } from '../domain/launch.ts'
 import { joinSecrets, partSecrets } from '../domain/launch-env.ts'
 import type { Registry } from '../domain/registry.ts'
 import { authorise } from './authorise.ts'
+import { lockBalance } from './billing-balance.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
+import { admitRestart } from './instances-admission.ts'
 import { openJson, sealJson } from './secrets.ts'
 import { visible } from './templates.ts'
 import { templateFor } from './templates-rent.ts'
@@ -26,7 +28,7 @@ export type RelaunchWish = {
   recycle: boolean
 }
 
-export function relaunchServices({ database, secrets }: Deps) {
+export function relaunchServices({ database, secrets, admission }: Deps) {
   return {
     /** Changes what an instance is made of when its container is made the next time. */
     async changeLaunch(actor: Actor, id: bigint, wish: RelaunchWish): Promise<void> {
@@ -35,15 +37,20 @@ export function relaunchServices({ database, secrets }: Deps) {
       await transaction(database, async tx => {
         const { at } = tx
         const template = await templateOf(tx, actor, wish)
-        const { templateHash, restart, hasRun, ...kept } = await lock(tx, actor, id)
+        const { templateHash, restart, hasRun, targetState, ...kept } = await lock(tx, actor, id)
         const { launch, registry } = relaunch(kept, template?.launch, wish.launch)
         const { env, secrets: values } = partSecrets(launch.env)
+        const restartNow = restartFor(wish.recycle, hasRun, restart)
+        if (restartNow === 'recycle') {
+          const account = await lockBalance(tx, actor.accountId, at)
+          await admitRestart(tx, admission, account, { id, status: kept.status, targetState })
+        }
         await tx.rows(sql`
           UPDATE instances SET launch = ${JSON.stringify({ ...launch, env })}::jsonb,
             registry_login = ${sealJson(secrets, registry)}::bytea, secret_env = ${sealJson(secrets, values)}::bytea,
             template_id = coalesce(${template?.id ?? null}::int, template_id),
             template_hash = coalesce(${template?.hash ?? null}, template_hash),
-            restart = ${restartFor(wish.recycle, hasRun, restart)}::restart, generation = generation + 1, due_at = ${at}
+            restart = ${restartNow}::restart, generation = generation + 1, due_at = ${at}
           WHERE id = ${id}`)
         const { accountId, apiKeyId } = actor
         const before = { image: kept.launch.image, templateHash }
@@ -74,19 +81,21 @@ export function relaunchServices({ database, secrets }: Deps) {
     tx: Transaction,
     { accountId }: Actor,
     id: bigint,
-  ): Promise<Relaunchable & { templateHash: string | null; restart: Restart | null; hasRun: boolean }> {
+  ): Promise<
+    Relaunchable & { templateHash: string | null; restart: Restart | null; hasRun: boolean; targetState: TargetState }
+  > {
     const [row] = await tx.rows(sql`
-      SELECT status, launch, registry_login, secret_env, disk_mb, template_hash, restart, started_at IS NOT NULL FROM instances
+      SELECT status, launch, registry_login, secret_env, disk_mb, template_hash, restart, started_at IS NOT NULL, target_state FROM instances
       WHERE id = ${id} AND account_id = ${accountId} AND destroyed_at IS NULL FOR NO KEY UPDATE`)
     if (!row) throw notFound('Instance', id)
     const [status, config, login, secretEnv, diskMb, ...standing] = row as [
       ...[InstanceStatus, LaunchConfig, Buffer | null, Buffer | null, number],
-      ...[string | null, Restart | null, boolean],
+      ...[string | null, Restart | null, boolean, TargetState],
     ]
-    const [templateHash, restart, hasRun] = standing
+    const [templateHash, restart, hasRun, targetState] = standing
     const values = openJson<Record<string, string>>(secrets, secretEnv) ?? {}
     const launch = { ...config, env: joinSecrets(config.env, values) }
     const registry = openJson<Registry>(secrets, login) ?? undefined
-    return { id, status, launch, registry, diskMb, templateHash, restart, hasRun }
+    return { id, status, launch, registry, diskMb, templateHash, restart, hasRun, targetState }
   }
 }

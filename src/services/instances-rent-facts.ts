@@ -15,7 +15,7 @@ import { volumesFor } from './volumes-rent.ts'
 
 const { sql } = Prisma
 
-type LoadedFacts = RentFacts & { template: Awaited<ReturnType<typeof templateFor>>; balance: AccountBalance }
+export type LoadedFacts = RentFacts & { template: Awaited<ReturnType<typeof templateFor>>; balance: AccountBalance }
 
 /** Everything that decides a rental. With `lock`, nobody changes the machine, its offers or the volumes meanwhile. */
 export async function factsOf(

@@ -3,10 +3,18 @@ import type { Transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import type { Instance } from '../domain/instances.ts'
 import { whatIsAsked } from '../domain/instances-asked.ts'
-import { decideRent, type RentWish, rateOf, sshKeyRequired } from '../domain/instances-rent.ts'
+import {
+  additionOf,
+  type Decision,
+  decideRent,
+  type RentWish,
+  rateOf,
+  sshKeyRequired,
+} from '../domain/instances-rent.ts'
 import { getsSshKeys } from '../domain/ssh-keys.ts'
 import { instanceApiKey } from './api-keys-identity.ts'
 import { authorise } from './authorise.ts'
+import { refuseAddition, withProblemsOfAddition } from './billing-admission.ts'
 import { lockBalance } from './billing-balance.ts'
 import { refuseBeyondLimits } from './billing-limits-refuse.ts'
 import { openMeters } from './billing-meters.ts'
@@ -14,7 +22,7 @@ import type { Deps } from './deps.ts'
 import { joinWhole, once, partKey, type Request } from './idempotency.ts'
 import { findInstances } from './instances.ts'
 import { arrange } from './instances-policy-facts.ts'
-import { factsOf } from './instances-rent-facts.ts'
+import { factsOf, type LoadedFacts } from './instances-rent-facts.ts'
 import { saveRental } from './instances-rent-save.ts'
 import { settleMarket } from './market.ts'
 import { unavailableOffer } from './offers-unavailable.ts'
@@ -74,10 +82,9 @@ export async function rentIn(
   const facts = await factsOf(tx, deps, actor, wish, { lock: true })
   // From here on the machine is locked.
   const { at } = tx
-  const { launch, ports, computeNanos, reasons, warnings } = decideRent(wish, facts, at)
-  const [reason] = reasons
-  if (reason?.code === 'OFFER_UNAVAILABLE') throw new OfferGone(launch?.diskMb)
-  if (reason) throw reason
+  const decision = decideRent(wish, facts, at)
+  await refuseRental(tx, deps, facts, decision)
+  const { launch, ports, computeNanos, warnings } = decision
   const { listed, template } = facts
   if (!launch || !listed || computeNanos === undefined)
     throw new Error('A rental without a reason against it is whole.')
@@ -92,11 +99,30 @@ export async function rentIn(
   // They were counted before the machine was locked, and may have been deleted since.
   if (launch.vm && keys === 0) throw sshKeyRequired()
   const account = await lockBalance(tx, actor.accountId, at)
+  await refuseAddition(tx, deps.admission, account, additionOf(listed.machine, launch, computeNanos))
   await openMeters(tx, account, { apiKeyId: actor.apiKeyId, instanceIds: [instanceId], volumeIds })
   if (wish.policy) await arrange(tx, account, instanceId, at)
   const rateNanos = rateOf(listed.machine, launch, computeNanos)
   await refuseBeyondLimits(tx, account, [{ apiKeyId: actor.apiKeyId, rateNanos }])
   return { instanceId: String(instanceId), warnings }
+}
+
+/** Throws the first reason against a rental. Without credit it tells how much is needed. */
+async function refuseRental(
+  tx: Transaction,
+  deps: Deps,
+  { listed, balance }: LoadedFacts,
+  { launch, computeNanos = 0n, reasons }: Decision,
+): Promise<void> {
+  const [reason] = reasons
+  if (reason?.code === 'OFFER_UNAVAILABLE') throw new OfferGone(launch?.diskMb)
+  if (reason?.code !== 'INSUFFICIENT_CREDIT' || !listed || !launch) {
+    if (reason) throw reason
+    return
+  }
+  const added = additionOf(listed.machine, launch, computeNanos)
+  const [told] = await withProblemsOfAddition(tx, deps.admission, balance, added, [reason])
+  throw told
 }
 
 export async function rentalOf(deps: Deps, result: RentResult, replayed: boolean): Promise<Rental> {

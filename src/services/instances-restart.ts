@@ -5,10 +5,12 @@ import { notFound } from '../domain/errors.ts'
 import type { Instance } from '../domain/instances.ts'
 import { applyRestart, type Restartable, type RestartKind } from '../domain/instances-restart.ts'
 import { authorise } from './authorise.ts'
+import { lockBalance } from './billing-balance.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
 import { once } from './idempotency.ts'
 import { findInstances } from './instances.ts'
+import { admitRestart } from './instances-admission.ts'
 
 const { sql } = Prisma
 
@@ -34,7 +36,7 @@ export function restartServices(deps: Deps) {
     authorise(actor, operation, { id: Number(id) })
     const request = { operation, input: { id }, idempotencyKey }
     const { replayed } = await once(deps, actor, request, async tx => {
-      await askRestart(tx, actor, id, kind)
+      await askRestart(tx, deps, actor, id, kind)
       return {}
     })
     const [instance] = await findInstances(deps, [sql`i.id = ${id}`], sql`i.id`, 1)
@@ -45,6 +47,7 @@ export function restartServices(deps: Deps) {
 /** Writes what is asked; the reconciler does it. Nothing of what the market gave is changed, so no machine is taken. */
 async function askRestart(
   tx: Transaction,
+  { admission }: Deps,
   { accountId, apiKeyId }: Actor,
   id: bigint,
   kind: RestartKind,
@@ -57,6 +60,10 @@ async function askRestart(
   const [targetState, status, interruptible, restart, hasRun] = row
   const asked = applyRestart({ id, targetState, status, interruptible, restart, hasRun } as Restartable, kind)
   if (!asked) return
+  if (asked === 'recycle') {
+    const account = await lockBalance(tx, accountId, at)
+    await admitRestart(tx, admission, account, { id, targetState, status } as Restartable)
+  }
   await tx.rows(sql`
     UPDATE instances SET restart = ${asked}::restart, generation = generation + 1, due_at = ${at} WHERE id = ${id}`)
   await recordEvents(tx, [{ type: events[kind], accountId, apiKeyId, instanceId: id, reason: 'USER_REQUEST' }], at)

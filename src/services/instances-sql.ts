@@ -18,3 +18,6 @@ export const holdsGpus = Prisma.sql`((
 export const isCharged = Prisma.sql`((
   SELECT 1 FROM meters m WHERE m.instance_id = i.id AND m.kind = 'compute' AND m.rate_nanos > 0
   AND (SELECT min(e.id) FROM meter_ends e WHERE e.meter_id = m.id) IS NULL LIMIT 1) IS NOT NULL)`
+
+/** Whether it holds its GPUs, or is about to ask for them, and does not run yet. What waits for GPUs does not count. */
+export const isLoading = Prisma.sql`${wantsGpus} AND i.status <> 'running' AND (i.status <> 'scheduling' OR ${holdsGpus})`

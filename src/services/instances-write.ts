@@ -4,12 +4,14 @@ import type { Database } from '../database/client.ts'
 import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { TargetState } from '../domain/instances.ts'
+import { isStarting } from '../domain/instances-backoff.ts'
 import type { Step, Subject } from '../domain/instances-command.ts'
 import { type Cause, destroyedFor } from '../domain/instances-destroyed.ts'
 import { lockBalance } from './billing-balance.ts'
 import { stopMeters } from './billing-meters.ts'
 import { computeOf, ofInstances } from './billing-sql.ts'
 import { type NewEvent, recordEvents } from './events.ts'
+import { countFailedStart, someHoldGpus } from './instances-backoff.ts'
 import { lockMachine, settleMarket } from './market.ts'
 
 const { sql } = Prisma
@@ -70,7 +72,7 @@ export async function writeSteps(
     changes.flatMap(change => eventsOf(cause, change)),
     at,
   )
-  await stopCharging(tx, changes, at)
+  await stopCharging(tx, cause, changes, at)
   return [...new Set(changes.filter(({ moves }) => moves).map(({ machineId }) => machineId))]
 }
 
@@ -86,7 +88,7 @@ type Written = Locked & {
 }
 
 /** What is stopped costs no GPUs from now on, and what is destroyed nothing. */
-async function stopCharging(tx: Transaction, changes: Written[], at: Date): Promise<void> {
+async function stopCharging(tx: Transaction, cause: Cause, changes: Written[], at: Date): Promise<void> {
   const ids = (which: Written[]) => which.map(({ subject }) => subject.id)
   const destroyed = changes.filter(({ destroy }) => destroy)
   const stopped = changes.filter(({ destroy, moves, targetState }) => !destroy && moves && targetState === 'stopped')
@@ -95,6 +97,9 @@ async function stopCharging(tx: Transaction, changes: Written[], at: Date): Prom
     const account = await lockBalance(tx, accountId, at)
     const which = sql`(${ofInstances(ids(destroyed))} OR ${computeOf(ids(stopped))})`
     await stopMeters(tx, account, which)
+    const givenUp = [...destroyed, ...stopped].filter(one => one.accountId === accountId && isStarting(one.subject))
+    // Its machine ended the rental, not its renter.
+    if (cause.reason !== 'RENTAL_ENDED' && (await someHoldGpus(tx, ids(givenUp)))) await countFailedStart(tx, account)
     // What was ended for money is stopped with that.
     await tx.rows(sql`
       UPDATE meters m SET stop_reason = NULL WHERE m.account_id = ${accountId} AND m.stop_reason IS NOT NULL AND ${which}`)

@@ -6,6 +6,7 @@ import { lockBalance } from './billing-balance.ts'
 import { startCompute, stopMeters } from './billing-meters.ts'
 import { refundBeyond } from './billing-refunds.ts'
 import { computeOf, ofInstances } from './billing-sql.ts'
+import { forgetFailedStarts } from './instances-backoff.ts'
 import { arrange } from './instances-policy-facts.ts'
 import type { Lease } from './leases.ts'
 import type { Finding } from './reconciliation-record.ts'
@@ -26,6 +27,7 @@ export async function meter(tx: Transaction, lease: Lease, finding: Finding, at:
   const account = await lockBalance(tx, accountId, at)
   if (runs) {
     await startCompute(tx, account, instanceId)
+    await forgetFailedStarts(tx, account)
     return await arrange(tx, account, instanceId, at)
   }
   const compute = computeOf([instanceId])

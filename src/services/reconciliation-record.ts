@@ -5,7 +5,9 @@ import type { Transaction } from '../database/transaction.ts'
 import { type InstanceStatus, isFinal, type Reason } from '../domain/instances.ts'
 import type { Restart } from '../domain/instances-restart.ts'
 import type { Machine } from '../domain/machines.ts'
+import { lockBalance } from './billing-balance.ts'
 import { recordEvents } from './events.ts'
+import { countFailedStart, hasFailedToStart } from './instances-backoff.ts'
 import { isHeld, type Lease } from './leases.ts'
 import { changeRoom, lockMachine, relistMarket } from './market.ts'
 import { meter } from './reconciliation-meters.ts'
@@ -69,6 +71,7 @@ export async function recordFinding(tx: Transaction, lease: Lease, finding: Find
   if (!isFinal(lease.status)) await writeStatus(tx, lease, finding, at)
   const suspension = await suspend(tx, lease, finding, emptied, at)
   await meter(tx, lease, finding, at)
+  if (hasFailedToStart(lease, finding)) await countFailedStart(tx, await lockBalance(tx, lease.accountId, at))
   return suspension
 }
 

@@ -7,6 +7,7 @@ import { diskMbOf } from '../domain/offers.ts'
 import { agreeVolume, newVolumeIssues, offersStorage, type Volume, volumeInUse } from '../domain/volumes.ts'
 import { needCredit } from './accounts.ts'
 import { authorise } from './authorise.ts'
+import { refuseAddition } from './billing-admission.ts'
 import { lockBalance } from './billing-balance.ts'
 import { refuseBeyondLimits } from './billing-limits-refuse.ts'
 import { openMeters } from './billing-meters.ts'
@@ -55,9 +56,10 @@ export function volumeChangeServices(deps: Deps) {
         const [id] = await insertVolumes(tx, actor, machine, [{ name, sizeGb }], at)
         await relistMarket(tx, await changeRoom(tx, machine, { diskMb: -sizeMb }), at)
         const account = await lockBalance(tx, actor.accountId, at)
+        const diskNanos = diskRate(machine.storageNanos, sizeMb)
+        await refuseAddition(tx, deps.admission, account, { diskNanos, diskMb: sizeMb, volumes: 1 })
         await openMeters(tx, account, { apiKeyId: actor.apiKeyId, volumeIds: [id as bigint] })
-        const rateNanos = diskRate(machine.storageNanos, sizeMb)
-        await refuseBeyondLimits(tx, account, [{ apiKeyId: actor.apiKeyId, rateNanos }])
+        await refuseBeyondLimits(tx, account, [{ apiKeyId: actor.apiKeyId, rateNanos: diskNanos }])
         return { id: String(id) }
       })
       // Also when it was deleted since: a repetition is answered as the first request was.

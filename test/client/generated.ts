@@ -96,8 +96,10 @@ export type ErrorCode =
   | 'NO_OFFER_RENTED'
   | 'OFFER_UNAVAILABLE'
   | 'PRICE_CHANGED'
+  | 'QUOTA_EXCEEDED'
   | 'SPEND_LIMIT_EXCEEDED'
   | 'SSH_KEY_REQUIRED'
+  | 'START_BACKOFF'
   | 'VOLUME_UNAVAILABLE';
 
 export type FloatFilter = {
@@ -566,9 +568,13 @@ type Refusal_OfferUnavailableError_Fragment = { code: ErrorCode, message: string
 
 type Refusal_PriceChangedError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
 
+type Refusal_QuotaExceededError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+
 type Refusal_SpendLimitExceededError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
 
 type Refusal_SshKeyRequiredError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
+
+type Refusal_StartBackoffError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
 
 type Refusal_VolumeUnavailableError_Fragment = { code: ErrorCode, message: string, retryable: boolean };
 
@@ -583,8 +589,10 @@ export type RefusalFragment =
   | Refusal_NotFoundError_Fragment
   | Refusal_OfferUnavailableError_Fragment
   | Refusal_PriceChangedError_Fragment
+  | Refusal_QuotaExceededError_Fragment
   | Refusal_SpendLimitExceededError_Fragment
   | Refusal_SshKeyRequiredError_Fragment
+  | Refusal_StartBackoffError_Fragment
   | Refusal_VolumeUnavailableError_Fragment
 ;
 
@@ -616,8 +624,10 @@ export type QuoteQuery = { rentQuote: { rentable: boolean, waits: boolean, price
       | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
       | { __typename: 'OfferUnavailableError', code: ErrorCode, message: string, retryable: boolean }
       | { __typename: 'PriceChangedError', code: ErrorCode, message: string, retryable: boolean }
+      | { __typename: 'QuotaExceededError', code: ErrorCode, message: string, retryable: boolean }
       | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retryable: boolean }
       | { __typename: 'SshKeyRequiredError', code: ErrorCode, message: string, retryable: boolean }
+      | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retryable: boolean }
       | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retryable: boolean }
     >, launch: { image: string, mode: LaunchMode, onStart: string | null, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } } | null } };
 
@@ -634,9 +644,11 @@ export type RentMutation = { rentInstance:
     | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'OfferUnavailableError', code: ErrorCode, message: string, retryable: boolean, yourInstance: { id: string } | null, alternatives: Array<{ id: string, pricePerHour: string }> }
     | { __typename: 'PriceChangedError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'QuotaExceededError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'RentInstanceSuccess', replayed: boolean, warnings: Array<string>, instance: { id: string, status: InstanceStatus, pricePerHour: string } }
     | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'SshKeyRequiredError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retryable: boolean }
    };
 
@@ -651,9 +663,11 @@ export type RentBestMutation = { rentBestOffer:
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
     | { __typename: 'NoOfferRentedError', code: ErrorCode, message: string, retryable: boolean, attempts: Array<{ offerId: string, failure: ErrorCode | null }> }
     | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'QuotaExceededError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'RentBestOfferSuccess', attempts: Array<{ offerId: string, failure: ErrorCode | null }>, instance: { id: string, gpuName: string, pricePerHour: string, rentalType: RentalType } }
     | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'SshKeyRequiredError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retryable: boolean }
    };
 
@@ -685,7 +699,9 @@ export type ChangeBidMutation = { changeBid:
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
     | { __typename: 'InvalidStateError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'NotFoundError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'QuotaExceededError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retryable: boolean }
    };
 
 export type DestroyMutationVariables = Exact<{
@@ -695,6 +711,8 @@ export type DestroyMutationVariables = Exact<{
 
 export type DestroyMutation = { destroyInstances:
     | { __typename: 'BulkInstancesPayload', succeededCount: number, items: Array<{ id: string, outcome: BulkItemOutcome, error:
+          | { code: ErrorCode, message: string, retryable: boolean }
+          | { code: ErrorCode, message: string, retryable: boolean }
           | { code: ErrorCode, message: string, retryable: boolean }
           | { code: ErrorCode, message: string, retryable: boolean }
           | { code: ErrorCode, message: string, retryable: boolean }
@@ -747,6 +765,7 @@ export type CreateVolumeMutation = { createVolume:
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
     | { __typename: 'OfferUnavailableError', code: ErrorCode, message: string, retryable: boolean, yourInstance: { id: string } | null, alternatives: Array<{ id: string, pricePerHour: string }> }
     | { __typename: 'PriceChangedError', code: ErrorCode, message: string, retryable: boolean }
+    | { __typename: 'QuotaExceededError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'SpendLimitExceededError', code: ErrorCode, message: string, retryable: boolean }
    };
 

@@ -13,7 +13,7 @@ let rival: string
 beforeAll(async () => {
   app = await startApp()
   rentals = rentalsOf(app)
-  renter = await app.newKey(null, someCredit)
+  renter = await app.newKey(null, { creditNanos: 1_000_000_000_000n })
   rival = await app.newKey(null, someCredit)
 })
 

@@ -152,11 +152,12 @@ describe('what was arranged to stop', () => {
 
 describe('a disk that has ended', () => {
   it('takes nothing of the credit, also before its instance is destroyed', async () => {
-    const account = await newAccount(app, 3n * dollar)
+    const account = await newAccount(app, 60n * dollar)
     const [one, other] = [
       await account.rentRunning(),
       await account.rentRunning({ disk: 60 }, { storageNanos: 10n * dollar }),
     ]
+    await app.sql(creditSql(3n * dollar, `id = ${account.id}`))
     const destroyAt = new Date(app.clock.now().getTime() + 60 * minute).toISOString()
     await mutate(
       account,

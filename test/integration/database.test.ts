@@ -9,6 +9,7 @@ import { migrate, pendingMigrations } from '../../src/database/migrations.ts'
 import { openServer, withDatabase } from '../../src/database/server.ts'
 import { transaction } from '../../src/database/transaction.ts'
 import { createLog } from '../../src/http/log.ts'
+import { defaultAdmission } from '../support/admission.ts'
 import { startApp } from '../support/app.ts'
 import { createDatabase, serverUrl, type TestDatabase } from '../support/database.ts'
 import { listMachines } from '../support/factories.ts'
@@ -83,7 +84,7 @@ describe('a gateway that starts', () => {
       eventRetentionDays: 90,
       startTimeoutMs: 60_000,
       offlineGraceMs: 60_000,
-      debtGraceMs: 60_000,
+      ...defaultAdmission,
     }
     const options = {
       graphiql: false,

@@ -7,7 +7,7 @@ import type { Lease } from '../../src/services/leases.ts'
 import { createSecrets } from '../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { openGateway } from '../support/gateways.ts'
-import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
+import { muchCredit, type Rentals, rentalsOf } from '../support/rentals.ts'
 import { sampleOperations } from '../support/samples.ts'
 
 let app: TestApp
@@ -17,7 +17,7 @@ let owner: string
 beforeAll(async () => {
   app = await startApp()
   rentals = rentalsOf(app)
-  owner = await app.newKey(null, someCredit)
+  owner = await app.newKey(null, muchCredit)
 })
 
 afterAll(() => app.close())

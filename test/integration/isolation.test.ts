@@ -5,7 +5,7 @@ import { type Operation, operations, permissionCategories } from '../../src/doma
 import { startApp, type TestApp } from '../support/app.ts'
 import { fieldsWithIds, routesWithIds } from '../support/ids.ts'
 import { fieldCases, knownKey, makersOf, routeCases } from '../support/isolation.ts'
-import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
+import { muchCredit, type Rentals, rentalsOf } from '../support/rentals.ts'
 import { aPublicKey } from '../support/ssh-keys.ts'
 
 let app: TestApp
@@ -26,8 +26,8 @@ beforeAll(async () => {
   await app.sql('ALTER SEQUENCE webhooks_id_seq RESTART 6500001')
   rentals = rentalsOf(app)
   make = makersOf(app, rentals)
-  owner = await app.newKey(null, someCredit)
-  stranger = await app.newKey(null, someCredit)
+  owner = await app.newKey(null, muchCredit)
+  stranger = await app.newKey(null, muchCredit)
   const { body } = await app.rest(owner, 'POST', '/ssh/', { ssh_key: aPublicKey('known') })
   expect(body.key.id).toBe(knownKey)
 })

@@ -105,7 +105,7 @@ it('agrees with what renting says, for each reason alone', async () => {
     [key, free, { terms: { onDemand: { maxPricePerHour: '0.1' } } }],
     [key, free, { terms: { interruptible: { bidPerHour: '0.001' } } }],
     [key, free, { spec: { source: { image: 'ubuntu' }, kind: 'VM' } }],
-    [key, free, { spec: { source: { image: 'ubuntu' }, diskGb: 99_000 } }],
+    [key, free, { spec: { source: { image: 'ubuntu' }, diskGb: 901 } }],
     [key, free, { spec: { source: { template: { hashId: '0'.repeat(32) } } } }],
   ]
   for (const [by, offer, input] of cases) {

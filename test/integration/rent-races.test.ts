@@ -6,6 +6,7 @@ import type { Actor } from '../../src/domain/actor.ts'
 import type { RentWish } from '../../src/domain/instances-rent.ts'
 import { OfferGone, rentIn } from '../../src/services/instances-rent.ts'
 import { createSecrets } from '../../src/services/secrets.ts'
+import { defaultAdmission } from '../support/admission.ts'
 import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { listMachines } from '../support/factories.ts'
@@ -55,6 +56,7 @@ async function rentBeside(offer: Offer, when: 'before' | 'after', statement: Reg
     feed: noStream,
     console: { logs: () => Promise.resolve([]), execute: () => Promise.reject(new Error('nothing is run')) },
     sshProxy: null,
+    admission: defaultAdmission,
   }
   let done = false
   return await transaction(gateway.database, tx => {

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../support/app.ts'
 import { creditSql } from '../support/money.ts'
-import { type Rentals, rentalsOf, someCredit } from '../support/rentals.ts'
+import { muchCredit, type Rentals, rentalsOf } from '../support/rentals.ts'
 
 let app: TestApp
 let rentals: Rentals
@@ -12,7 +12,7 @@ let key: string
 beforeAll(async () => {
   app = await startApp()
   rentals = rentalsOf(app)
-  key = await app.newKey(null, someCredit)
+  key = await app.newKey(null, muchCredit)
 })
 
 afterAll(() => app.close())
@@ -42,7 +42,7 @@ describe('Errors, bulk update', () => {
   })
 
   it('400 insufficient_credit "You lack credit." for billing problems', async () => {
-    const poor = await app.newKey(null, someCredit)
+    const poor = await app.newKey(null, muchCredit)
     const id = await rentals.rent(poor, { target_state: 'stopped' })
     await app.sql(creditSql(0n, `id = (SELECT account_id FROM instances WHERE id = ${id})`))
     const { status, body } = await bulk({ ids: [id], state: 'running' }, poor)
@@ -55,7 +55,7 @@ describe('Errors, bulk update', () => {
   it('404 invalid_args "Invalid instance ID list ids." when no listed instance matches', async () => {
     const destroyed = await rentals.rent(key)
     await app.rest(key, 'DELETE', `/instances/${destroyed}/`)
-    const foreign = await rentals.rent(await app.newKey(null, someCredit))
+    const foreign = await rentals.rent(await app.newKey(null, muchCredit))
     for (const ids of [[987_654], [destroyed], [foreign], [987_654, destroyed, foreign]]) {
       const { status, body } = await bulk({ ids, state: 'stopped' })
       expect([status, body]).toEqual(failure(404, 'invalid_args', 'Invalid instance ID list ids.'))
@@ -87,7 +87,7 @@ describe('Errors of a creation', () => {
 
   it('404 no_such_ask for an offer that is gone or never was, 410 with cancel_unavail', async () => {
     const used = await rentals.newOffer()
-    await app.rest(await app.newKey(null, someCredit), 'PUT', `/asks/${used}/`, { image: 'ubuntu' })
+    await app.rest(await app.newKey(null, muchCredit), 'PUT', `/asks/${used}/`, { image: 'ubuntu' })
     for (const id of [used, 987_654_321]) {
       const [plain, atOnce] = await Promise.all(
         [false, true].map(cancel_unavail => app.rest(key, 'PUT', `/asks/${id}/`, { image: 'ubuntu', cancel_unavail })),

@@ -276,6 +276,7 @@ describe('a limit of a day that stops', () => {
     expect(await ended()).toEqual([])
     // The other way round: what is left ends before the limit of the next day.
     advanceTo('2026-11-22T00:00:00.000Z')
+    await app.sql(creditSql(3_000_000_000n, `id = ${accountId}`))
     await start(id)
     await rentals.settle()
     await post()

@@ -12,6 +12,7 @@ import { expectNoDeadlock } from '../support/deadlocks.ts'
 import { listMachines } from '../support/factories.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
 import { brokenLaws } from '../support/ledger-laws.ts'
+import { withoutQuotasSql } from '../support/unbounded.ts'
 
 const writers = 8
 const instances = 100
@@ -43,6 +44,7 @@ it('its ledger adds up, and nobody deadlocks', async () => {
   const machines = Array.from({ length: instances }, (_, index) => ({ machine: { publicIp: `198.18.1.${index}` } }))
   await listMachines(first.operations, machines)
   const [actor, rival] = [await first.newActor(), await first.newActor()]
+  for (const { accountId } of [actor, rival]) await first.sql(withoutQuotasSql(accountId))
   const [row] = await first.sql('SELECT email FROM accounts WHERE id = $1', [actor.accountId])
   const email = row?.['email'] as string
   const pick = async (gateway: Gateway, whose: Actor, limit: number) =>

@@ -24,6 +24,7 @@ import { type Reader, startReader, type Transport } from '../support/readers.ts'
 import { expectNothingShared, expectSettled } from '../support/rentals-laws.ts'
 import { createRenters, type Renter } from '../support/renters.ts'
 import { aPublicKey } from '../support/ssh-keys.ts'
+import { withoutQuotasSql } from '../support/unbounded.ts'
 import { type WrongClocks, wrongClocks } from '../support/wrong-clocks.ts'
 
 // CRASH_SEED repeats what is tried, though not how it interleaves; CRASH_RENTALS makes it shorter or longer.
@@ -76,6 +77,7 @@ async function fillMarket(): Promise<Renter[]> {
     const { account, apiKey } = await operations.accounts.create({ email, creditNanos: 1_000_000_000_000n })
     made.push({ accountId: account.id, apiKey })
   }
+  for (const { accountId } of made) await database.pool.query(withoutQuotasSql(accountId))
   await database.close()
   return made
 }

@@ -4,6 +4,7 @@ import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { expectNoDeadlock } from '../support/deadlocks.ts'
 import { listMachines } from '../support/factories.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
+import { unboundedSql } from '../support/unbounded.ts'
 
 const writers = 8
 const durationMs = 8_000
@@ -27,6 +28,7 @@ it('takes locks in one order: eight writers never deadlock', async () => {
   const [first] = gateways as [Gateway, Gateway]
   await listMachines(first.operations, [{ machine: { numGpus: 8 } }])
   const actor = await first.newActor()
+  await first.sql(unboundedSql(actor.accountId))
   const end = Date.now() + durationMs
   let deeds = 0
 

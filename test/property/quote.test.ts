@@ -4,6 +4,7 @@ import type { Actor } from '../../src/domain/actor.ts'
 import { DomainError } from '../../src/domain/errors.ts'
 import type { RentWish } from '../../src/domain/instances-rent.ts'
 import { emptyEnvironment } from '../../src/domain/launch-env.ts'
+import { wideAdmission } from '../support/admission.ts'
 import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { listMachines } from '../support/factories.ts'
@@ -21,7 +22,7 @@ let machines = 0
 
 beforeAll(async () => {
   database = await createDatabase()
-  gateway = openGateway({ url: database.url, now: manualClock().now })
+  gateway = openGateway({ url: database.url, now: manualClock().now, admission: wideAdmission })
   rich = await gateway.newActor()
   poor = await gateway.newActor()
   await gateway.sql(creditSql(0n, `id = ${poor.accountId}`))

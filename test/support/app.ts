@@ -2,6 +2,7 @@ import pg from 'pg'
 import { type App, type AppOptions, createApp } from '../../src/app.ts'
 import type { Permissions } from '../../src/domain/permissions.ts'
 import { createLog } from '../../src/http/log.ts'
+import { wideAdmission } from './admission.ts'
 import { type ManualClock, manualClock } from './clock.ts'
 import { createDatabase, type TestDatabase } from './database.ts'
 import { documented } from './documented.ts'
@@ -59,7 +60,7 @@ export async function startApp({ beside, ...options }: TestAppOptions = {}): Pro
     sshProxy: null,
     startTimeoutMs: 30 * 60_000,
     offlineGraceMs: 5 * 60_000,
-    debtGraceMs: 48 * 3_600_000,
+    ...wideAdmission,
     log: createLog('info', { write: line => void log.push(JSON.parse(line)) }),
     now: clock.now,
     ...options,

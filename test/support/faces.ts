@@ -11,6 +11,8 @@ export const codes: Record<string, string> = {
   invalid_price: 'BID_TOO_LOW',
   insufficient_credit: 'INSUFFICIENT_CREDIT',
   spend_limit_exceeded: 'SPEND_LIMIT_EXCEEDED',
+  quota_exceeded: 'QUOTA_EXCEEDED',
+  start_backoff: 'START_BACKOFF',
   no_ssh_key_for_vm: 'SSH_KEY_REQUIRED',
   invalid_state: 'INVALID_STATE',
 }

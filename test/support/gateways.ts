@@ -1,5 +1,6 @@
 import { openDatabase } from '../../src/database/client.ts'
 import type { Actor } from '../../src/domain/actor.ts'
+import type { AdmissionRules } from '../../src/domain/billing-admission.ts'
 import type { RentalTerms } from '../../src/domain/instances-rent.ts'
 import type { LaunchWish } from '../../src/domain/launch.ts'
 import { createFeed } from '../../src/events/feed.ts'
@@ -12,6 +13,7 @@ import { createInstanceLoop } from '../../src/reconciler/instances.ts'
 import { reconcile } from '../../src/reconciler/reconcile.ts'
 import { createSecrets } from '../../src/services/secrets.ts'
 import { createOperations, createOutbox, createReconciliation, createServices } from '../../src/services/services.ts'
+import { wideAdmission } from './admission.ts'
 
 export type GatewayOptions = {
   url: string
@@ -24,12 +26,22 @@ export type GatewayOptions = {
   delayFactor?: number
   /** How many events its feed reads at a time. */
   eventBatch?: number
+  /** What an account may have. */
+  admission?: AdmissionRules
 }
 
 export type Gateway = ReturnType<typeof openGateway>
 
 /** What a process has between its faces and its database, so that several of them can share one. */
-export function openGateway({ url, now: given, between, poolSize = 4, delayFactor = 1, eventBatch }: GatewayOptions) {
+export function openGateway({
+  url,
+  now: given,
+  between,
+  poolSize = 4,
+  delayFactor = 1,
+  eventBatch,
+  admission = wideAdmission,
+}: GatewayOptions) {
   const lines: Record<string, unknown>[] = []
   const log = createLog('info', { write: line => void lines.push(JSON.parse(line)) })
   const database = openDatabase({ url, poolSize, onIdleError: () => {}, now: given })
@@ -45,7 +57,7 @@ export function openGateway({ url, now: given, between, poolSize = 4, delayFacto
   const driver = createSimulated({ world: worldIn(query), now, delayFactor })
   const provider = between ? between(driver) : driver
   const own = { secrets: createSecrets('a secret of tests'), feed, console: consoleOf(provider, log), sshProxy: null }
-  const deps = { database, ...own }
+  const deps = { database, admission, ...own }
   const reconciliation = createReconciliation(deps)
   const limits = { startTimeoutMs: 30 * 60_000, offlineGraceMs: 5 * 60_000 }
   const work = { reconciliation, provider, clock: database.clock, log, limits }

@@ -8,6 +8,7 @@ import { createDatabase } from './database.ts'
 import { listMachines } from './factories.ts'
 import { type Gateway, openGateway } from './gateways.ts'
 import { aMarketModel, bidOf, type MarketDeed } from './market-model.ts'
+import { unboundedSql } from './unbounded.ts'
 
 type Model = ReturnType<typeof aMarketModel>
 
@@ -17,6 +18,7 @@ export async function openMarketSite() {
   const database = await createDatabase()
   const gateway = openGateway({ url: database.url, now: clock.now })
   const actor = await gateway.newActor()
+  await gateway.sql(unboundedSql(actor.accountId))
   let machineId = 0
 
   return {

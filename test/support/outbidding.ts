@@ -8,6 +8,7 @@ import { expectNoDeadlock } from './deadlocks.ts'
 import { listMachines } from './factories.ts'
 import { type Gateway, openGateway } from './gateways.ts'
 import { expectNothingShared, expectSettled } from './rentals-laws.ts'
+import { unboundedSql } from './unbounded.ts'
 
 /** An account at a gateway of its own, with its rentals machine by machine, in the order in which it bids on them. */
 type Side = { gateway: Gateway; actor: Actor; rentals: { id: bigint; numGpus: number }[][] }
@@ -73,6 +74,7 @@ export async function outbid({ rounds, lawsEvery }: { rounds: number; lawsEvery:
 
 async function sideOf(gateway: Gateway, wanted: Block[]): Promise<Side> {
   const actor = await gateway.newActor()
+  await gateway.sql(unboundedSql(actor.accountId))
   const rent = async (machineId: number, { firstGpu, numGpus }: Block) => {
     const [offer] = await gateway.sql(
       'SELECT id FROM offers WHERE machine_id = $1 AND first_gpu = $2 AND num_gpus = $3 AND withdrawn_at IS NULL',

@@ -8,6 +8,7 @@ import { createDatabase } from './database.ts'
 import { listMachines } from './factories.ts'
 import { type Gateway, openGateway } from './gateways.ts'
 import { expectEverythingFree, expectNothingShared, expectSettled } from './rentals-laws.ts'
+import { unboundedSql } from './unbounded.ts'
 
 /** What somebody does. Picks are taken modulo what there is to pick from. */
 type Deed =
@@ -68,6 +69,7 @@ export async function openSite() {
   const gateways = [0, 1].map(() => openGateway({ url: database.url, now: clock.now }))
   const [first] = gateways as [Gateway, Gateway]
   const actor = await first.newActor()
+  await first.sql(unboundedSql(actor.accountId))
   let machineId = 0
 
   return {

@@ -4,6 +4,8 @@ import { type Listed, listMachines } from './factories.ts'
 
 /** What a renter of the tests has to spend: 100 $. */
 export const someCredit = { creditNanos: 100_000_000_000n }
+/** One that rents a lot, or at high prices: 10,000 $. */
+export const muchCredit = { creditNanos: 10_000_000_000_000n }
 
 export type Rentals = {
   /** Lists a machine, and gives the id of the offer of all its GPUs. */

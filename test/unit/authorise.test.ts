@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createSecrets } from '../../src/services/secrets.ts'
 import { createServices, type Services } from '../../src/services/services.ts'
+import { defaultAdmission } from '../support/admission.ts'
 
 /** Asking is what makes a key known; the names of GPU models are for anybody, and results for who has their link. */
 const open = ['apiKeys.identify', 'gpuModels.names', 'results.read']
@@ -10,6 +11,7 @@ const services: Services = createServices({
   database: undefined as never,
   secrets: createSecrets('a secret of tests'),
   sshProxy: null,
+  admission: defaultAdmission,
   console: { logs: () => Promise.reject(), execute: () => Promise.reject() },
   feed: { follow: () => Promise.reject(new Error('no stream is opened')) },
 })

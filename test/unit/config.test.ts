@@ -26,6 +26,8 @@ describe('the settings', () => {
       offlineGraceMs: 300_000,
       debtGraceMs: 172_800_000,
       drainMs: 0,
+      minimumRunwayMs: 3_600_000,
+      quotas: { instances: 1_000, loading: 64, diskGb: 100_000, volumes: 500 },
       privateWebhooks: false,
       publicSearch: false,
     })

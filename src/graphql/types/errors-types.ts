@@ -1,11 +1,15 @@
 // Refusals as types, each with its own data.
 
-import type { UsedLimit } from '../../domain/billing-limits.ts'
 import type { ErrorCode } from '../../domain/errors.ts'
 import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
-import { SpendLimit } from './billing-limits.ts'
 import { ErrorCodeEnum, Refusal, type RefusalCode, type Refused, typeNames } from './errors.ts'
+import {
+  InsufficientCreditError,
+  QuotaExceededError,
+  SpendLimitExceededError,
+  StartBackoffError,
+} from './errors-accounts.ts'
 import { Instance, instanceById } from './instances.ts'
 import { Offer } from './offers.ts'
 import { Volume, volumeById } from './volumes.ts'
@@ -83,35 +87,6 @@ const PriceChangedError = refusal('PRICE_CHANGED').implement({
       type: 'Usd',
       description: 'What is asked for costs this now: GPUs with their disks, or a volume.',
       resolve: ({ details }) => details.currentPriceNanos ?? 0n,
-    }),
-  }),
-})
-
-const InsufficientCreditError = refusal('INSUFFICIENT_CREDIT').implement({
-  description: 'The account has nothing left to spend.',
-  interfaces: [Refusal],
-  fields: t => ({
-    available: t.field({
-      type: 'Usd',
-      description: 'What is left.',
-      resolve: ({ details }) => details.availableNanos ?? 0n,
-    }),
-  }),
-})
-
-const SpendLimitExceededError = refusal('SPEND_LIMIT_EXCEEDED').implement({
-  description: 'A limit of what is spent does not allow it.',
-  interfaces: [Refusal],
-  fields: t => ({
-    limit: t.field({
-      type: SpendLimit,
-      description: 'The limit, and what of it is used without what was asked for.',
-      resolve: ({ details }) => details.limit as UsedLimit,
-    }),
-    askedPerHour: t.field({
-      type: 'Usd',
-      description: 'What was asked for would cost so much more per hour.',
-      resolve: ({ details }) => details.askedNanos ?? 0n,
     }),
   }),
 })
@@ -206,6 +181,8 @@ export const errorTypes = {
   PRICE_CHANGED: PriceChangedError,
   INSUFFICIENT_CREDIT: InsufficientCreditError,
   SPEND_LIMIT_EXCEEDED: SpendLimitExceededError,
+  QUOTA_EXCEEDED: QuotaExceededError,
+  START_BACKOFF: StartBackoffError,
   SSH_KEY_REQUIRED: SshKeyRequiredError,
   INVALID_STATE: InvalidStateError,
   NO_OFFER_RENTED: NoOfferRentedError,

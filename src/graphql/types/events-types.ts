@@ -32,6 +32,7 @@ const descriptions: Record<EventType, string> = {
   ACCOUNT_SPEND_LIMIT: 'A spend limit of the account or of one of its keys was reached.',
   SPEND_LIMIT_CHANGED: 'A spend limit was set, changed or removed.',
   CREDIT_GRANTED: 'The operator added credit, or took some.',
+  ACCOUNT_QUOTAS_CHANGED: 'The operator changed how much the account may have.',
   ACCOUNT_LOW_CREDIT:
     'Credit ends in 24 hours or less, or in one, if everything goes on as it does. It is told again only after there was more.',
   ACCOUNT_CREDIT_ENDED: 'Credit has ended, and what ran was stopped.',

@@ -83,6 +83,8 @@ const { union: RentBestOfferResult, answer } = resultUnion(
     'NO_OFFER_RENTED',
     'INSUFFICIENT_CREDIT',
     'SPEND_LIMIT_EXCEEDED',
+    'QUOTA_EXCEEDED',
+    'START_BACKOFF',
     'SSH_KEY_REQUIRED',
     'VOLUME_UNAVAILABLE',
     'NOT_FOUND',

@@ -22,7 +22,16 @@ const { union: ChangeBidResult, answer } = resultUnion(
   'ChangeBidResult',
   'The instance, or why its bid stays.',
   InstanceSuccess,
-  ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE', 'BID_TOO_LOW', 'INSUFFICIENT_CREDIT', 'SPEND_LIMIT_EXCEEDED'],
+  [
+    'INVALID_INPUT',
+    'NOT_FOUND',
+    'INVALID_STATE',
+    'BID_TOO_LOW',
+    'INSUFFICIENT_CREDIT',
+    'SPEND_LIMIT_EXCEEDED',
+    'QUOTA_EXCEEDED',
+    'START_BACKOFF',
+  ],
 )
 
 builder.mutationField('changeBid', t =>

@@ -86,6 +86,8 @@ const { union: RentInstanceResult, answer } = resultUnion(
     'PRICE_CHANGED',
     'INSUFFICIENT_CREDIT',
     'SPEND_LIMIT_EXCEEDED',
+    'QUOTA_EXCEEDED',
+    'START_BACKOFF',
     'SSH_KEY_REQUIRED',
     'VOLUME_UNAVAILABLE',
     'NOT_FOUND',

@@ -27,7 +27,16 @@ const { union: RestartInstanceResult, answer } = resultUnion(
   'RestartInstanceResult',
   'The instance, or why it goes on as it is.',
   RestartInstanceSuccess,
-  ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
+  [
+    'INVALID_INPUT',
+    'NOT_FOUND',
+    'INVALID_STATE',
+    'INSUFFICIENT_CREDIT',
+    'QUOTA_EXCEEDED',
+    'START_BACKOFF',
+    'IDEMPOTENCY_KEY_REUSED',
+    'IDEMPOTENCY_IN_PROGRESS',
+  ],
 )
 
 builder.mutationFields(t => ({

@@ -34,6 +34,8 @@ export const instanceResult = resultUnion('InstanceResult', 'The instance, or wh
   'INVALID_STATE',
   'INSUFFICIENT_CREDIT',
   'SPEND_LIMIT_EXCEEDED',
+  'QUOTA_EXCEEDED',
+  'START_BACKOFF',
 ])
 
 const ids = { required: true, description: `At most ${maxIdsPerCommand}, counted with duplicates.` } as const

@@ -36,6 +36,7 @@ const creation = resultUnion('CreateVolumeResult', 'A volume, or why there is no
   'PRICE_CHANGED',
   'INSUFFICIENT_CREDIT',
   'SPEND_LIMIT_EXCEEDED',
+  'QUOTA_EXCEEDED',
   'IDEMPOTENCY_KEY_REUSED',
   'IDEMPOTENCY_IN_PROGRESS',
 ])
