@@ -1,6 +1,6 @@
 import { printUsd } from '../domain/money.ts'
 import { type Command, command, everyRow } from './command.ts'
-import { readAmount } from './options.ts'
+import { readAmount, readQuota } from './options.ts'
 
 export const accountCommands: Record<string, Command> = {
   'account create': command(
@@ -23,10 +23,33 @@ export const accountCommands: Record<string, Command> = {
   'account list': command(
     {
       summary:
-        'Prints all accounts: what each has left now, what it costs per hour, how many keys work, how many instances it has.',
+        'Prints all accounts: what each has left now, what it costs per hour, how many keys work, how many instances it has, and the numbers that `account limit` set.',
       options: {},
     },
     () => operations => listAccounts(operations),
+  ),
+  'account limit': command(
+    {
+      summary: 'Sets how much an account may have. "default" gives a number back to its setting.',
+      options: {
+        account: { required: true, meaning: 'its email address' },
+        instances: { meaning: 'instances that are not destroyed' },
+        loading: { meaning: 'instances that hold GPUs and do not run yet' },
+        'disk-gb': { meaning: 'GB of disks and volumes' },
+        volumes: { meaning: 'volumes' },
+      },
+    },
+    ({ account, instances, loading, 'disk-gb': diskGb, volumes }) => {
+      const given = { instances, loading, 'disk-gb': diskGb, volumes }
+      const changes = Object.entries(given).flatMap(([option, text]) =>
+        text === undefined ? [] : [[option === 'disk-gb' ? 'diskGb' : option, readQuota(option, text)] as const],
+      )
+      if (changes.length === 0) throw new Error('Give at least one of --instances, --loading, --disk-gb, --volumes.')
+      return async ({ accounts }) => {
+        const { email, quotas } = await accounts.setQuotas(account, Object.fromEntries(changes))
+        return { account: email, ...quotas }
+      }
+    },
   ),
 }
 

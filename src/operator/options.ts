@@ -62,6 +62,13 @@ export function readWhole(option: string, text: string, most = 9_999_999): numbe
   throw new Error(`--${option} is a whole number from 1 to ${most}, not "${text}".`)
 }
 
+/** A number that may be 0; null for "default", which is the setting's. */
+export function readQuota(option: string, text: string): number | null {
+  if (text === 'default') return null
+  if (/^\d{1,10}$/.test(text) && Number(text) <= 1_000_000_000) return Number(text)
+  throw new Error(`--${option} is a whole number from 0 to 1000000000, or "default", not "${text}".`)
+}
+
 export function readId(option: string, text: string): number {
   return readWhole(option, text, 2_147_483_647)
 }

@@ -1,6 +1,8 @@
 import { Prisma } from '../database/generated/client.ts'
+import type { OwnQuotas } from '../domain/accounts-quotas.ts'
 import { type Standing, standingOf } from '../domain/billing.ts'
 import { findAccount } from './accounts.ts'
+import { type OwnQuotaRow, ownQuotas } from './accounts-quotas.ts'
 import { readBalances } from './billing-balance.ts'
 import type { DataDeps } from './deps.ts'
 
@@ -20,7 +22,11 @@ type AccountSummary = {
   keys: number
   /** Instances that are not destroyed. */
   instances: number
+  /** What an operator allows it; null where the setting counts. */
+  quotas: OwnQuotas
 }
+
+type AccountRow = [...[number, string, string, Date, number, number], ...OwnQuotaRow]
 
 export function accountListOperations({ database }: DataDeps) {
   return {
@@ -34,7 +40,8 @@ export function accountListOperations({ database }: DataDeps) {
         SELECT a.id, a.email, a.name, a.created_at,
           (SELECT count(*)::int FROM api_keys k WHERE k.account_id = a.id AND k.revoked_at IS NULL
             AND (k.expires_at IS NULL OR k.expires_at > ${database.now})),
-          (SELECT count(*)::int FROM instances i WHERE i.account_id = a.id AND i.destroyed_at IS NULL)
+          (SELECT count(*)::int FROM instances i WHERE i.account_id = a.id AND i.destroyed_at IS NULL),
+          a.max_instances, a.max_loading, a.max_disk_gb, a.max_volumes
         FROM accounts a WHERE a.id > ${after} ORDER BY a.id LIMIT ${limit}`)
       const balances = await readBalances(
         database,
@@ -42,9 +49,10 @@ export function accountListOperations({ database }: DataDeps) {
       )
       const standings = new Map(balances.map(balance => [balance.accountId, standingOf(balance)]))
       return rows.map(row => {
-        const [id, email, name, createdAt, keys, instances] = row as [number, string, string, Date, number, number]
+        const [id, email, name, createdAt, keys, held, ...own] = row as AccountRow
+        const quotas = ownQuotas(own)
         const { creditNanos, burnNanos } = standings.get(id) as Standing
-        return { id, email, name, creditNanos, burnNanos, createdAt, keys, instances }
+        return { id, email, name, creditNanos, burnNanos, createdAt, keys, instances: held, quotas }
       })
     },
   }

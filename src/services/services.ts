@@ -4,6 +4,7 @@ import { accountCreateOperations } from './accounts-create.ts'
 import { creditOperations } from './accounts-credit.ts'
 import { accountLedgerOperations } from './accounts-ledger.ts'
 import { accountListOperations } from './accounts-list.ts'
+import { quotaOperations } from './accounts-quotas.ts'
 import { apiKeyServices } from './api-keys.ts'
 import { identityServices } from './api-keys-identity.ts'
 import { apiKeyOperations } from './api-keys-operations.ts'
@@ -127,6 +128,7 @@ export function createOperations(deps: DataDeps) {
       ...accountCreateOperations(deps),
       ...accountListOperations(deps),
       ...creditOperations(deps),
+      ...quotaOperations(deps),
       ...accountLedgerOperations(deps),
     },
     apiKeys: apiKeyOperations(deps),

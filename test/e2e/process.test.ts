@@ -182,7 +182,7 @@ describe('a gateway on a new folder', () => {
   it.each([
     [
       ['help'],
-      /^The commands are:\n {2}account create --email … .*\n {2}account list\n {2}key create .*\n {2}market generate .*\n$/s,
+      /^The commands are:\n {2}account create --email … .*\n {2}account list\n {2}account limit .*\n {2}key create .*\n {2}market generate .*\n$/s,
     ],
     [['key', 'create', '--help'], /^Makes a key .*\n\nUsage:\n {2}key create --account … .*\n\n {2}--account .*\n$/s],
   ])('helps an operator who asks with %j', async (args, expected) => {

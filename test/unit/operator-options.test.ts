@@ -48,7 +48,9 @@ describe('options', () => {
 describe('help', () => {
   it('is given of everything, of a noun, and of a command', () => {
     expect(helpFor(['account', 'list'])).toBeUndefined()
-    expect(helpFor(['help'])).toMatch(/^The commands are:\n {2}account create --email … .*\n {2}account list\n {2}key /)
+    expect(helpFor(['help'])).toMatch(
+      /^The commands are:\n {2}account create --email … .*\n {2}account list\n {2}account limit .*\n {2}key /,
+    )
     expect(helpFor(['credit', '--help'])).toMatch(
       /^The commands are:\n {2}credit grant [^\n]*\n {2}credit adjust [^\n]*$/,
     )
