@@ -153,7 +153,8 @@ describe('a WebSocket', () => {
     say(ask('1', query, more))
     await expect.poll(() => heard.length).toBeGreaterThan(0)
     const [{ payload }] = heard as [{ payload: unknown }]
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const accept = query.startsWith('subscription') ? 'text/event-stream' : 'application/json'
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', accept }
     const body = JSON.stringify({ query, ...more })
     const response = await fetch(`${server.url}/graphql`, { method: 'POST', headers, body })
     const text = (await response.text()).replace(/^[^{]*/, '').replace(/\n.*$/s, '')
