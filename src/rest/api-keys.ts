@@ -5,7 +5,7 @@ import { RestFailure } from './errors.ts'
 import { repeated } from './failures.ts'
 import { reworded } from './rewording.ts'
 import { type Failure, type Route, route } from './route.ts'
-import { boolean, integer, number, pathId, text } from './values.ts'
+import { integer, number, pathId, text } from './values.ts'
 
 const path = '/api/v0/auth/apikeys/{id}/'
 const params = z.object({ id: pathId('The API key.') })
@@ -53,8 +53,9 @@ export const apiKeyRoutes: Route[] = [
           $defs: undefined,
           id: undefined,
         })
-        .describe('What it may do; {"api": {}} is nothing. Required without full_access, and refused beside it.'),
-      full_access: boolean('Let it do everything, also what operations to come will do.').optional(),
+        .describe(
+          'What it may do. Everything, when absent or null, as clients of this API expect; {"api": {}} is nothing.',
+        ),
     }),
     // An empty text is not read as "nothing was said": the answer tells what is wrong with it.
     mayBeEmpty: ['permissions'],
@@ -69,7 +70,9 @@ export const apiKeyRoutes: Route[] = [
       created_at: number('When it was made, in seconds since 1970.'),
     }),
     failures: [{ status: 409, error: 'conflict', when: 'The account has as many keys as it can have.' }, ...repeated],
-    answer: async ({ services, actor, body: { name, permissions, full_access: fullAccess }, idempotencyKey }) => {
+    answer: async ({ services, actor, body: { name, permissions }, idempotencyKey }) => {
+      // GraphQL asks for full access in so many words. Here its clients say it by leaving permissions out.
+      const fullAccess = permissions === undefined || permissions === null
       const { apiKey, secret } = await services.apiKeys.create(actor, { name, permissions, fullAccess, idempotencyKey })
       const { id, permissions: granted, createdAt } = apiKey
       const facts = { id, name: apiKey.name, permissions: granted, created_at: createdAt.getTime() / 1000 }

@@ -126,6 +126,18 @@ describe('a new key', () => {
     expect(await statusOf(secret)).toBe(403)
   })
 
+  it.each([
+    ['without permissions', '', 'are required'],
+    ['with permissions beside full access', 'fullAccess: true, permissions: []', 'cannot be given beside full access'],
+  ])('is refused over GraphQL %s', async (_how, said, problem) => {
+    const { data } = await app.graphql(
+      await app.newKey(),
+      `mutation { createApiKey(input: { name: "x", ${said} }) { __typename ${refusal} } }`,
+    )
+    const issues = [{ path: 'permissions', message: expect.stringContaining(problem) }]
+    expect(data.createApiKey).toMatchObject({ code: 'INVALID_INPUT', issues })
+  })
+
   it('fails from the instant that it expires, and is in no list then', async () => {
     const owner = await app.newKey()
     const { id, secret } = await make(owner, { expiresAt: inMs(1_000) })

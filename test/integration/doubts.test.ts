@@ -92,7 +92,7 @@ it('many offers of which the first is lost say that they may have been rented', 
 
 it.each([
   ['volume', 'volumes', 'PUT', '/volumes/', async () => ({ id: await newMachine() })],
-  ['key', 'api_keys', 'POST', '/auth/apikeys/', async () => ({ name: 'second', full_access: true })],
+  ['key', 'api_keys', 'POST', '/auth/apikeys/', async () => ({ name: 'second' })],
 ])('making a %s says so too', async (_, table, method, path, bodyOf) => {
   const body = await bodyOf()
   await app.sql(`

@@ -20,7 +20,7 @@ afterAll(() => app.close())
 beforeEach(async () => {
   const owner = await app.newKey(null, someCredit)
   site = { app, rentals: rentalsOf(app), owner }
-  const { body } = await app.rest(owner, 'POST', '/auth/apikeys/', { name: 'other', full_access: true })
+  const { body } = await app.rest(owner, 'POST', '/auth/apikeys/', { name: 'other' })
   other = body.key
 })
 

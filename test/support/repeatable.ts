@@ -42,7 +42,7 @@ const url = 'https://hooks.invalid/'
 const body = { image: 'ubuntu' }
 
 const anApiKey: Prepare = async ({ app, owner }) => {
-  const { body } = await app.rest(owner, 'POST', '/auth/apikeys/', { name: 'other', full_access: true })
+  const { body } = await app.rest(owner, 'POST', '/auth/apikeys/', { name: 'other' })
   return body.id
 }
 const aWebhook: Prepare = async ({ app, owner }) => {
@@ -71,7 +71,7 @@ export const repeatableCases: Record<string, RepeatableCase> = {
   },
   saveTemplate: { graphql: () => 'name: "repeated", image: "ubuntu"' },
   'POST /api/v0/auth/apikeys/': {
-    rest: () => ['/auth/apikeys/', { full_access: true }],
+    rest: () => ['/auth/apikeys/', {}],
     hasSecret: true,
     refusesLimited: true,
   },
