@@ -45,7 +45,8 @@ async function file(name: string, content: string): Promise<string> {
 
 describe('an operator', () => {
   it('lists accounts, a line of JSON each', async () => {
-    const zero = { name: '', credit: '0', burnRate: '0', createdAt: expect.any(String), keys: 1, instances: 0 }
+    const quotas = { instances: null, loading: null, diskGb: null, volumes: null }
+    const zero = { name: '', credit: '0', burnRate: '0', createdAt: expect.any(String), keys: 1, instances: 0, quotas }
     expect(await list('account', 'list')).toEqual([
       { id: 1, email: 'ada@example.com', ...zero },
       { id: 2, email: 'host@example.com', ...zero },
@@ -184,7 +185,7 @@ describe('what the README says of operating', () => {
     const help = run('src/cli.ts', ['help'], env)
     await help.exit
     const commands = [...help.output().matchAll(/^ {2}(\w+ \w+)/gm)].map(([, name]) => name as string)
-    expect(commands).toHaveLength(16)
+    expect(commands).toHaveLength(17)
     expect(commands.filter(name => !chapter.includes(`\`${name}`))).toEqual([])
     const [, csv = ''] = /```csv\n(.*?)```/s.exec(chapter) ?? []
     const path = await file('readme.csv', csv)
