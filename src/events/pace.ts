@@ -1,6 +1,6 @@
 // Lets streams work in turns, on a share of the event loop: however much they have to tell, requests are answered beside.
 
-import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Waits until it is the owner's turn. The owner works from then on until it waits for something else. */
 export type Pace = (owner: number) => Promise<void>
@@ -21,8 +21,7 @@ export function createPace(): Pace {
     while (waiting.size > 0) {
       const start = performance.now()
       grantNext()
-      // What was granted works before this goes on.
-      await nextIteration()
+      await untilItWaits()
       workedMs += performance.now() - start
       if (workedMs < sliceMs) continue
       await sleep(Math.min(workedMs * pausePerMs, maxPauseMs))
@@ -47,4 +46,9 @@ export function createPace(): Pace {
     if (!isRunning) void run()
     return promise
   }
+}
+
+/** Node runs a tick once no promise can go on: what was granted has worked, and what others do is not counted with it. */
+async function untilItWaits(): Promise<void> {
+  await new Promise<void>(resolve => process.nextTick(resolve))
 }

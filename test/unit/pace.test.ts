@@ -27,6 +27,30 @@ it('leaves most of the event loop to others, however much is to be done', async 
   expect(share).toBeLessThan(0.45)
 })
 
+it('counts what others do beside as no work of streams', async () => {
+  const pace = createPace()
+  let worked = 0
+  let over = false
+  const request = () => {
+    workFor(5)
+    if (!over) setTimeout(request, 1)
+  }
+  request()
+  const all = Array.from({ length: 8 }, async () => {
+    while (!over) {
+      await pace(1)
+      workFor(1)
+      worked += 1
+    }
+  })
+  const start = performance.now()
+  await sleep(1_000)
+  over = true
+  const share = worked / (performance.now() - start)
+  await Promise.all(all)
+  expect(share).toBeGreaterThan(0.1)
+})
+
 it('serves owners in turn, so that one with many streams delays no other', async () => {
   const pace = createPace()
   const served: number[] = []
