@@ -175,7 +175,7 @@ export function createApp(options: AppOptions): App {
       ({ code }) => (code === '25006' ? 'the database is a standby' : 'the database does not answer'),
     )
     if (unreachable) return unreachable
-    if (writes.isFailing()) return 'the database takes no writes'
+    if (await writes.isFailing()) return 'the database takes no writes'
     // That there is more to do than can be done is no reason: it is so for all gateways, and fewer would not do more.
     return work.isFailing() ? 'due work cannot be looked for' : undefined
   }

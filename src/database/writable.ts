@@ -1,5 +1,5 @@
-// Whether the database takes writes. Nothing is written to find that out while they succeed: a write that the server
-// refuses is noticed, and from then on a small one is tried until it succeeds.
+// Whether the database takes writes. Nothing is written to find that out while they succeed: where the server refuses one,
+// a small write of its own kind is tried. While that fails it is tried again and again.
 
 import type { EventEmitter } from 'node:events'
 import type pg from 'pg'
@@ -7,34 +7,58 @@ import type { Logger } from 'pino'
 import { meaningOf } from './failure-codes.ts'
 import { refusal } from './transaction.ts'
 
-export type Writable = { isFailing(): boolean; stop(): void }
+export type Writable = {
+  /** Waits for the trial that a refused write began. */
+  isFailing(): Promise<boolean>
+  stop(): void
+}
 export type WritableOptions = { pool: pg.Pool; log: Logger; onChange: (isFailing: boolean) => void; everyMs?: number }
 
-/** It takes room on the disk, reaches the log of the server, and leaves nothing behind. */
+/** It takes room on the disk, reaches the log of the server, needs no right but to migrate, and leaves nothing behind. */
 const trial = `
   BEGIN;
-  CREATE TEMP TABLE berth_trial ON COMMIT DROP AS SELECT repeat(md5(i::text), 50) AS filler FROM generate_series(1, 100) AS i;
+  CREATE TABLE berth_trial AS SELECT repeat(md5(i::text), 50) AS filler FROM generate_series(1, 100) AS i;
+  DROP TABLE berth_trial;
   COMMIT`
+
+/** A write that is refused while others succeed is logged so often at most. */
+const quietMs = 60_000
 
 export function watchWrites({ pool, log, onChange, everyMs = 1_000 }: WritableOptions): Writable {
   let failing = false
   let stopped = false
+  let trying: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
+  let toldAt = Number.NEGATIVE_INFINITY
 
   const onRefusal = (error: unknown) => {
     if (failing || stopped) return
-    failing = true
-    log.error({ err: error }, 'The database takes no writes. It is tried until it does, and due work waits.')
-    onChange(true)
-    void tryOut()
+    trying ??= tryOnce(error).finally(() => {
+      trying = undefined
+    })
   }
   pool.on(refusal as 'error', onRefusal)
 
-  async function tryOut(): Promise<void> {
-    const still = await attempt()
+  /** One refused write may be the fault of its table or of its size. */
+  async function tryOnce(error: unknown): Promise<void> {
+    const fails = await attempt()
     if (stopped) return
-    if (still) {
-      timer = setTimeout(tryOut, everyMs)
+    if (fails) {
+      failing = true
+      log.error({ err: error }, 'The database takes no writes. It is tried until it does, and due work waits.')
+      onChange(true)
+      timer = setTimeout(tryAgain, everyMs)
+    } else if (performance.now() - toldAt > quietMs) {
+      toldAt = performance.now()
+      log.warn({ err: error }, 'The database refused to do something, and takes other writes.')
+    }
+  }
+
+  async function tryAgain(): Promise<void> {
+    const fails = await attempt()
+    if (stopped) return
+    if (fails) {
+      timer = setTimeout(tryAgain, everyMs)
       return
     }
     failing = false
@@ -42,7 +66,7 @@ export function watchWrites({ pool, log, onChange, everyMs = 1_000 }: WritableOp
     onChange(false)
   }
 
-  /** Whether writes still fail. A database that is not reached is told of elsewhere, and tried again here. */
+  /** Whether writes fail. A database that is not reached is told of elsewhere, and tried again here. */
   async function attempt(): Promise<boolean> {
     const client = await pool.connect().catch(() => undefined)
     if (!client) return true
@@ -52,12 +76,15 @@ export function watchWrites({ pool, log, onChange, everyMs = 1_000 }: WritableOp
     })
     // The connection may lead to a standby, and be in a transaction that failed.
     client.release(failure !== undefined)
-    // A role that may make no such table is told nothing by this.
+    // A role that may make no table is told nothing by this.
     return failure !== undefined && meaningOf(failure) !== undefined
   }
 
   return {
-    isFailing: () => failing,
+    async isFailing() {
+      await trying
+      return failing
+    },
     stop() {
       stopped = true
       clearTimeout(timer)

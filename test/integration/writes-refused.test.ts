@@ -1,13 +1,17 @@
 // The database is there and refuses to write: its disk is full, it is a standby, or it fails below.
 
 import { execFileSync } from 'node:child_process'
+import type { EventEmitter } from 'node:events'
 import { mkdtempSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { withDatabase } from '../../src/database/server.ts'
+import { refusal } from '../../src/database/transaction.ts'
+import { watchWrites } from '../../src/database/writable.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { manualClock } from '../support/clock.ts'
 import { serverUrl, type TestDatabase } from '../support/database.ts'
@@ -89,6 +93,21 @@ describe('a server that refuses to write', () => {
     },
   )
 
+  it('is ready, and fills no log, where it refuses writes to one table alone', async () => {
+    const raised = `BEGIN RAISE EXCEPTION 'it fails' USING ERRCODE = '53100'; END`
+    await app.sql(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ ${raised} $$`)
+    await app.sql('CREATE TRIGGER fail BEFORE INSERT ON instances FOR EACH ROW EXECUTE FUNCTION fail()')
+    const offer = await rentals.newOffer()
+    const before = app.log.length
+    for (const _ of Array(10)) {
+      expect((await rent(offer)).status).toBe(503)
+      expect((await ready())[0]).toBe(200)
+    }
+    await app.sql('DROP FUNCTION fail CASCADE')
+    const told = app.log.slice(before).filter(({ msg }) => msg !== 'request')
+    expect(told.length).toBeLessThan(2)
+  })
+
   it('writes nothing to find out while writes succeed', async () => {
     const xid = async () =>
       ((await app.sql('SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xid')) as [{ xid: string }])[0].xid
@@ -133,6 +152,7 @@ describe.runIf(mounted)('a disk that is full', () => {
     await app.close()
     await onServer(`DROP DATABASE ${name} WITH (FORCE)`)
     await onServer(`DROP TABLESPACE ${name}`)
+    await onServer(`DROP ROLE IF EXISTS ${name}`)
     execFileSync('umount', [folder])
     rmSync(folder, { recursive: true })
   })
@@ -146,6 +166,27 @@ describe.runIf(mounted)('a disk that is full', () => {
     const url = withDatabase(serverUrl(), name)
     for (const table of ['instances', 'events', 'gpus']) await onServer(`VACUUM FULL ${table}`, url).catch(() => {})
     await expectRecovery(offer, async () => rmSync(filler))
+  })
+
+  it('is noticed by a role that may make no temporary table', async () => {
+    const connectionString = withDatabase(serverUrl(), name)
+    await onServer(`CREATE ROLE ${name}`)
+    await onServer(`REVOKE TEMPORARY ON DATABASE ${name} FROM PUBLIC`)
+    await onServer(`GRANT CREATE ON SCHEMA public TO ${name}`, connectionString)
+    const pool = new pg.Pool({ connectionString, options: `-c role=${name}` })
+    const writes = watchWrites({ pool, log: pino({ enabled: false }), onChange: () => {}, everyMs: 100 })
+    const isFailing = async () => {
+      ;(pool as EventEmitter).emit(refusal, new Error('it was refused'))
+      return await writes.isFailing()
+    }
+    expect(await isFailing()).toBe(false)
+    const { bavail, bsize } = statfsSync(folder)
+    writeFileSync(join(folder, 'filler'), Buffer.alloc(bavail * bsize))
+    expect(await isFailing()).toBe(true)
+    rmSync(join(folder, 'filler'))
+    await expect.poll(writes.isFailing).toBe(false)
+    writes.stop()
+    await pool.end()
   })
 })
 
