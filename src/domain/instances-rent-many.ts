@@ -19,12 +19,18 @@ export function checkOfferIds({ offerIds }: ManyWish): bigint[] {
   return [...new Set(offerIds)]
 }
 
-/** The offer at which the database was lost, and those after it, which are not tried any more. */
-export function lostAt(isFirst: boolean): DomainError {
-  const message = isFirst
-    ? 'No answer came in time: it may have been rented, or not. Look before you repeat it.'
-    : 'It was not tried, since the database does not answer.'
-  return new DomainError('UNAVAILABLE', message)
+/** What became of the offer at which the database failed. */
+export function lostAt(failure: DomainError): DomainError {
+  if (failure.details.undone) return failure
+  return new DomainError(
+    'UNAVAILABLE',
+    'No answer came in time: it may have been rented, or not. Look before you repeat it.',
+  )
+}
+
+/** What became of the offers after it, which are not tried any more. */
+export function lostBefore(): DomainError {
+  return new DomainError('UNAVAILABLE', 'It was not tried, since the database does not answer.')
 }
 
 /** Nothing rented is a failure: that of all offers, where they agree. */

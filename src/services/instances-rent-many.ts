@@ -1,7 +1,7 @@
 import type { Actor } from '../domain/actor.ts'
 import { DomainError } from '../domain/errors.ts'
 import { whatIsAsked } from '../domain/instances-asked.ts'
-import { checkOfferIds, lostAt, type ManyWish } from '../domain/instances-rent-many.ts'
+import { checkOfferIds, lostAt, lostBefore, type ManyWish } from '../domain/instances-rent-many.ts'
 import { authorise, authoriseAtAll } from './authorise.ts'
 import type { Deps } from './deps.ts'
 import { explainFailure } from './failures.ts'
@@ -34,8 +34,8 @@ export function rentManyServices(deps: Deps) {
         if ('error' in outcome && outcome.error.code === 'UNAVAILABLE') {
           // What was rented must be told.
           if (!rented.some(one => 'rental' in one)) throw outcome.error
-          const left = offerIds.slice(index).map((id, place) => ({ offerId: id, error: lostAt(place === 0) }))
-          return [...rented, ...left]
+          const left = offerIds.slice(index + 1).map(id => ({ offerId: id, error: lostBefore() }))
+          return [...rented, { offerId, error: lostAt(outcome.error) }, ...left]
         }
         rented.push({ offerId, ...outcome })
       }

@@ -93,6 +93,18 @@ describe('a server that refuses to write', () => {
     },
   )
 
+  it('is in no doubt about the offer of many at which it refused, nor about those after it', async () => {
+    const ids = [await rentals.newOffer(), await rentals.newOffer(), await rentals.newOffer()]
+    const which = `IF NEW.offer_id = ${ids[1]} THEN RAISE EXCEPTION 'it fails' USING ERRCODE = '53100'; END IF`
+    await app.sql(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${which}; RETURN NEW; END $$`)
+    await app.sql('CREATE TRIGGER fail BEFORE INSERT ON instances FOR EACH ROW EXECUTE FUNCTION fail()')
+    const { status, body } = await app.rest(key, 'POST', '/asks/bulk/', { image: 'ubuntu', ids })
+    await app.sql('DROP FUNCTION fail CASCADE')
+    const msgs = [undefined, expect.stringMatching('cannot do this now'), expect.stringMatching('not tried')]
+    expect([status, body.results]).toEqual([200, msgs.map(msg => expect.objectContaining(msg ? { msg } : {}))])
+    expect(body.created).toHaveLength(1)
+  })
+
   it('is ready, and fills no log, where it refuses writes to one table alone', async () => {
     const raised = `BEGIN RAISE EXCEPTION 'it fails' USING ERRCODE = '53100'; END`
     await app.sql(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ ${raised} $$`)
