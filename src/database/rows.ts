@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { Prisma } from './generated/client.ts'
 
@@ -18,9 +19,12 @@ const types: pg.CustomTypesConfig = {
 const names = new Map<string, string>()
 const dynamic = new WeakSet<Prisma.Sql>()
 
-/** A connection plans a named statement once, and keeps it until it closes. The same text always has the same name. */
+/**
+ * A connection plans a named statement once, and keeps it until it closes. The name comes from the text alone: where a
+ * pooler gives a gateway the connection of another, no name may stand for another statement there.
+ */
 function nameOf(text: string): string {
-  const name = names.get(text) ?? `s${names.size}`
+  const name = names.get(text) ?? createHash('sha256').update(text).digest('base64url')
   names.set(text, name)
   return name
 }

@@ -1,5 +1,6 @@
 // Which statements are prepared. A connection keeps those until it closes, so there may only be so many.
 
+import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../support/app.ts'
 import { type Statement, statementsOf } from '../support/queries.ts'
@@ -89,3 +90,17 @@ it('names no statement of a search, and every statement of a rental after 500 sh
   expect(written.length).toBeGreaterThan(30)
   expect(written.filter(({ name }) => name === undefined).map(({ text }) => text)).toEqual([])
 }, 120_000)
+
+it('gives a statement the same name in every process, whatever came before it', () => {
+  const program = (texts: string[]) => `
+    import { rowsOf } from './src/database/rows.ts'
+    const named = []
+    const query = async ({ name, text }) => named.push([text, name]) && { rows: [] }
+    for (const text of ${JSON.stringify(texts)}) await rowsOf({ query }, { text, values: [] })
+    console.log(JSON.stringify(Object.fromEntries(named)))`
+  const namesIn = (...texts: string[]) =>
+    JSON.parse(execFileSync(process.execPath, ['--input-type=module', '--eval', program(texts)], { encoding: 'utf8' }))
+  const names = namesIn('SELECT 1', 'SELECT 2')
+  expect(new Set(Object.values(names)).size).toBe(2)
+  expect(namesIn('SELECT 2', 'SELECT 1')).toEqual(names)
+})
