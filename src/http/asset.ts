@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 
@@ -67,7 +68,9 @@ export function encodingFor(acceptEncoding: string | null): Encoding {
 function sliced(bytes: Uint8Array): ReadableStream<Uint8Array> {
   let start = 0
   return new ReadableStream({
-    pull(controller) {
+    async pull(controller) {
+      // While the network takes slices, nothing else would make the sender wait, and so let others have their turn.
+      await nextTurn()
       if (start >= bytes.byteLength) return controller.close()
       controller.enqueue(bytes.subarray(start, start + sliceBytes))
       start += sliceBytes

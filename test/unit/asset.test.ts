@@ -34,6 +34,14 @@ describe('a file', () => {
     expect(await response.text()).toBe('x'.repeat(200_000))
   })
 
+  it('lets others have their turn while it is sent', async () => {
+    const response = await ask({})
+    let hadTurn = false
+    setImmediate(() => (hadTurn = true))
+    await response.arrayBuffer()
+    expect(hadTurn).toBe(true)
+  })
+
   it('is compressed once', async () => {
     expect(await asset.bytesIn('gzip')).toBe(await asset.bytesIn('gzip'))
   })
