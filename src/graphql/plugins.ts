@@ -1,6 +1,7 @@
 import { type ExecutionResult, GraphQLError, getOperationAST, parse, validate } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import { isTooDeep, maxLevels } from '../domain/nesting.ts'
+import { namesIn } from '../http/accept.ts'
 import { withinSize } from './answer-size.ts'
 import type { Context } from './context.ts'
 import { explainError, quieten, withoutStatus } from './errors.ts'
@@ -90,7 +91,7 @@ export const withStreams: Plugin<Context> = {
 
 /** Any wildcard is refused, too: a client that sends its default waits for an end that a stream does not have. */
 function acceptsStream({ headers }: Request): boolean {
-  return /text\/event-stream/i.test(headers.get('accept') ?? '')
+  return namesIn(headers.get('accept')).includes('text/event-stream')
 }
 
 function streamRefused(): GraphQLError {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
+import { namesIn } from './accept.ts'
 
 /** A file that is the same for everybody. Each encoding of it is made when it is first asked for, and kept. */
 export type Asset = { type: string; tag: string; bytesIn(encoding: Encoding): Promise<Uint8Array> }
@@ -57,11 +58,7 @@ function isKnown(ifNoneMatch: string | null, tag: string): boolean {
 
 /** The best encoding that the client names and does not forbid by a weight of 0. */
 export function encodingFor(acceptEncoding: string | null): Encoding {
-  const named = (acceptEncoding ?? '')
-    .toLowerCase()
-    .split(',')
-    .filter(part => !/;\s*q=0(\.0*)?\s*$/.test(part))
-    .map(part => part.replace(/;.*/s, '').trim())
+  const named = namesIn(acceptEncoding)
   return (['br', 'gzip'] as const).find(encoding => named.includes(encoding)) ?? 'identity'
 }
 

@@ -1,3 +1,4 @@
+import { namesIn } from './accept.ts'
 import type { Handler } from './context.ts'
 import { health, readiness } from './health.ts'
 import { json } from './json.ts'
@@ -55,5 +56,5 @@ function answeringHead(handler: Handler): Handler {
 
 /** A browser that opens the address. The page keeps its query in the URL, to be reloaded and passed on. */
 function wantsPage({ method, headers }: Request): boolean {
-  return method === 'GET' && (headers.get('accept')?.includes('text/html') ?? false)
+  return method === 'GET' && namesIn(headers.get('accept')).includes('text/html')
 }

@@ -113,6 +113,7 @@ describe('a stream', () => {
       ['text/*', 'text/event-stream'],
       ['text/html', 'application/json'],
       ['multipart/mixed', 'application/json'],
+      ['application/json, text/event-stream;q=0', 'application/json'],
     ])('is refused at once, with the header to send, when Accept is %s', async (accept, answeredIn) => {
       const query = watching(await rentals.rent(renter), 'id')
       const headers = {
