@@ -4,7 +4,7 @@ import { Prisma } from '../database/generated/client.ts'
 import type { Transaction } from '../database/transaction.ts'
 import { afterFailure, hasNotRun } from '../domain/instances-backoff.ts'
 import type { AccountBalance } from './billing-balance.ts'
-import { holdsGpus } from './instances-sql.ts'
+import { gaveWayToOwn, holdsGpus } from './instances-sql.ts'
 import type { Lease } from './leases.ts'
 import type { Finding } from './reconciliation-record.ts'
 
@@ -24,15 +24,27 @@ export async function forgetFailedStarts(tx: Transaction, { accountId }: Account
     UPDATE accounts SET start_failures = 0, start_failed_at = NULL WHERE id = ${accountId} AND start_failures > 0`)
 }
 
-/** Whether one of these instances, which are starting, holds its GPUs. What waits for them holds nothing. */
+/**
+ * Whether one of these instances, which are starting, holds its GPUs, or held them until another one of its account took
+ * them. What waits for GPUs holds nothing.
+ */
 export async function someHoldGpus(tx: Transaction, ids: readonly bigint[]): Promise<boolean> {
   if (ids.length === 0) return false
   const rows = await tx.rows(sql`
-    SELECT i.id FROM instances i WHERE i.id = ANY(${ids.map(String)}::bigint[]) AND ${holdsGpus} LIMIT 1`)
+    SELECT i.id FROM instances i WHERE i.id = ANY(${ids.map(String)}::bigint[])
+    AND (${holdsGpus} OR (i.status = 'loading' AND ${gaveWayToOwn})) LIMIT 1`)
   return rows.length > 0
 }
 
-/** Whether an instance ended by itself before it ran: its image, its container or its time to start failed. */
-export function hasFailedToStart(lease: Lease, finding: Finding): boolean {
-  return hasNotRun(lease) && !lease.destroyed && !lease.charged && !finding.ran && finding.status === 'exited'
+/**
+ * Whether what was seen is a failed start: an instance ended by itself before it ran, or lost its GPUs while it loaded to
+ * another one of its account. Somebody else's bid is no failure.
+ */
+export async function hasFailedToStart(tx: Transaction, lease: Lease, finding: Finding): Promise<boolean> {
+  if (lease.destroyed || lease.charged || finding.ran || !hasNotRun(lease)) return false
+  if (finding.status === 'exited') return true
+  if (lease.status !== 'loading' || lease.granted || finding.status === 'loading') return false
+  const rows = await tx.rows(sql`
+    SELECT i.id FROM instances i WHERE i.id = ${lease.instanceId} AND ${gaveWayToOwn}`)
+  return rows.length > 0
 }

@@ -5,7 +5,7 @@ import { invalidInput, notFound } from '../domain/errors.ts'
 import type { Instance } from '../domain/instances.ts'
 import { applyBid, type Bidder, checkBid, winningBid } from '../domain/instances-bid.ts'
 import type { Machine } from '../domain/machines.ts'
-import { bidToWin } from '../domain/market.ts'
+import { bidToWin, type Claim } from '../domain/market.ts'
 import { needCredit } from './accounts.ts'
 import { authorise, authoriseEach } from './authorise.ts'
 import { refuseAddition } from './billing-admission.ts'
@@ -85,25 +85,31 @@ export function bidServices(deps: Deps) {
     const account = await lockBalance(tx, accountId, at)
     await changeRate(tx, account, id, bidNanos)
     await arrange(tx, account, id, at)
-    if (outcome === 'raised') {
-      const isGranted = granted.some(({ instanceId }) => instanceId === id)
-      await refuseRaise(tx, account, actor, { ...bidder, isGranted }, bidNanos)
-    }
+    await refuseStarted(tx, account, granted)
+    if (outcome === 'raised') await refuseRaise(tx, account, actor, bidder, bidNanos)
     return true
+  }
+
+  /** Refuses a bid that gives GPUs to an instance of the account that may not start now, also to another one. */
+  async function refuseStarted(tx: Transaction, account: AccountBalance, granted: Claim[]): Promise<void> {
+    const ids = granted.filter(({ holds }) => !holds).map(({ instanceId }) => String(instanceId))
+    if (ids.length === 0) return
+    const own = await tx.rows(sql`
+      SELECT id FROM instances WHERE id = ANY(${ids}::bigint[]) AND account_id = ${account.accountId} AND status <> 'running'`)
+    if (own.length > 0) await refuseAddition(tx, deps.admission, account, { loading: own.length })
   }
 
   async function refuseRaise(
     tx: Transaction,
     account: AccountBalance,
     actor: Actor,
-    { id, targetState, status, computeNanos, isGranted }: Bidder & { isGranted: boolean },
+    { id, targetState, computeNanos }: Bidder,
     bidNanos: bigint,
   ): Promise<void> {
     await refuseForeign(tx, account, actor, [id])
     if (targetState === 'stopped') return
     const rateNanos = bidNanos - computeNanos
-    const loading = isGranted && status !== 'running' ? 1 : 0
-    await refuseAddition(tx, deps.admission, account, { computeNanos: rateNanos, loading })
+    await refuseAddition(tx, deps.admission, account, { computeNanos: rateNanos })
     await refuseBeyondLimits(
       tx,
       account,

@@ -21,3 +21,9 @@ export const isCharged = Prisma.sql`((
 
 /** Whether it holds its GPUs, or is about to ask for them, and does not run yet. What waits for GPUs does not count. */
 export const isLoading = Prisma.sql`${wantsGpus} AND i.status <> 'running' AND (i.status <> 'scheduling' OR ${holdsGpus})`
+
+/** Whether another instance of its account has GPUs that it was rented with. */
+export const gaveWayToOwn = Prisma.sql`((
+  SELECT 1 FROM gpus g JOIN instances rival ON rival.id = g.holder_id
+  WHERE g.machine_id = i.machine_id AND g.index >= i.first_gpu AND g.index < i.first_gpu + i.num_gpus
+  AND rival.id <> i.id AND rival.account_id = i.account_id LIMIT 1) IS NOT NULL)`

@@ -71,7 +71,9 @@ export async function recordFinding(tx: Transaction, lease: Lease, finding: Find
   if (!isFinal(lease.status)) await writeStatus(tx, lease, finding, at)
   const suspension = await suspend(tx, lease, finding, emptied, at)
   await meter(tx, lease, finding, at)
-  if (hasFailedToStart(lease, finding)) await countFailedStart(tx, await lockBalance(tx, lease.accountId, at))
+  if (await hasFailedToStart(tx, lease, finding)) {
+    await countFailedStart(tx, await lockBalance(tx, lease.accountId, at))
+  }
   return suspension
 }
 

@@ -139,6 +139,70 @@ describe('an account whose instances fail to start', () => {
   })
 })
 
+describe('an account whose own bids take turns with the GPUs of a machine', () => {
+  const bid = (id: number, price: number) => app.rest(key, 'PUT', `/instances/bid_price/${id}/`, { price })
+  const countOf = async () => {
+    const rows = await app.sql('SELECT start_failures AS failures FROM accounts ORDER BY id DESC LIMIT 1')
+    return (rows as { failures: number }[])[0]?.failures
+  }
+
+  async function outbid(id: number, price: number, rival = key): Promise<number> {
+    const { machine_id } = await rentals.read(key, id)
+    const filter = { machine_id: { eq: machine_id }, type: 'bid', order: [['num_gpus', 'desc']] }
+    const { body } = await app.rest(rival, 'POST', '/bundles/', filter)
+    const rented = await app.rest(rival, 'PUT', `/asks/${body.offers[0].id}/`, { image: slow, price })
+    expect(rented).toMatchObject({ status: 200 })
+    return rented.body.new_contract
+  }
+
+  async function aLoadingBid() {
+    const id = await rentals.rent(key, { image: slow, price: 0.3 })
+    await rentals.settle()
+    return id
+  }
+
+  it.each([
+    ['at once', async () => {}],
+    ['after a while', () => rentals.settle()],
+  ])('waits when it outbids what loads, and gives that up %s', async (_when, pause) => {
+    let id = await aLoadingBid()
+    for (let time = 0; time <= freeFailures; time += 1) {
+      const next = await outbid(id, 0.4 + time / 100)
+      await pause()
+      await app.rest(key, 'DELETE', `/instances/${id}/`)
+      await rentals.settle()
+      id = next
+    }
+    expect(await countOf()).toBe(freeFailures + 1)
+  })
+
+  it('may not hand the GPUs on by a lower bid while it must wait', async () => {
+    const one = await aLoadingBid()
+    const other = await outbid(one, 0.302)
+    await app.idle()
+    const answers: unknown[] = []
+    for (let time = 0; time < freeFailures; time += 1) {
+      answers.push((await bid(time % 2 ? one : other, 0.299 - time / 1000)).status)
+      await app.idle()
+    }
+    expect([answers, await countOf()]).toEqual([Array(freeFailures).fill(200), freeFailures + 1])
+    const refused = await bid(one, 0.25)
+    expect(refused).toMatchObject({ status: 409, body: { error: 'start_backoff' } })
+    expect(await bid(other, 0.25)).toMatchObject({ status: 200 })
+  })
+
+  it('counts nothing when somebody else outbids it', async () => {
+    const id = await aLoadingBid()
+    await outbid(id, 0.4, await app.newKey(null, someCredit))
+    await rentals.settle()
+    await app.rest(key, 'DELETE', `/instances/${id}/`)
+    expect(await app.sql('SELECT start_failures AS failures FROM accounts ORDER BY id DESC LIMIT 2')).toEqual([
+      { failures: 0 },
+      { failures: 0 },
+    ])
+  })
+})
+
 it('counts nothing that gave up before it was begun, or held no GPUs', async () => {
   for (let time = 0; time <= freeFailures; time += 1) {
     const id = await rentals.rent(key, { image: slow })
