@@ -15,6 +15,8 @@ export type Access = {
   ports: PortBinding[]
   ssh: Login | null
   notebookUrl: string | null
+  /** Why it cannot be logged in to, and what to do. Null where it can, and in a mode without SSH. */
+  warning: string | null
 }
 export type Login = {
   host: string
@@ -39,8 +41,12 @@ export function accessOf(instance: Instance): Access | null {
   const { status, destroyedAt, machine, portBindings } = instance
   if (status !== 'running' || destroyedAt) return null
   const ssh = loginOf(instance)
-  return { host: machine.publicIp, ports: portBindings, ssh, notebookUrl: notebookUrlOf(instance, ssh) }
+  const warning = ssh || !services[instance.launch.mode].ssh ? null : unreachable
+  return { host: machine.publicIp, ports: portBindings, ssh, notebookUrl: notebookUrlOf(instance, ssh), warning }
 }
+
+const unreachable =
+  'There is no SSH proxy any more, and no public port for SSH. Recycle the instance to get one, where its machine has ports free.'
 
 /** A public port comes first, in every mode: it works whether or not there is a proxy. */
 function loginOf({ id, launch, machine, portBindings, sshProxy }: Instance): Login | null {

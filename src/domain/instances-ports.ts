@@ -6,10 +6,15 @@ import type { Machine } from './machines.ts'
 /** Without an SSH proxy, a mode that goes through one gets the ports of its direct counterpart. */
 const direct: Partial<Record<LaunchMode, LaunchMode>> = { sshProxy: 'sshDirect', jupyterProxy: 'jupyterDirect' }
 
-/** The ports that a launch is given: its own and, where there is no SSH proxy, those that its mode needs without one. */
-export function portsToBind({ mode, ports }: Pick<Launch, 'mode' | 'ports'>, hasProxy: boolean): Port[] {
+/** The ports that a mode lacks beside those that there are: none with an SSH proxy, or in a mode that needs none. */
+export function missingPorts({ mode, ports }: Pick<Launch, 'mode' | 'ports'>, hasProxy: boolean): Port[] {
   const way = direct[mode]
-  return hasProxy || !way ? ports : [...addedPorts(way, ports), ...ports]
+  return hasProxy || !way ? [] : addedPorts(way, ports)
+}
+
+/** The ports that a launch is given: its own and, where there is no SSH proxy, those that its mode needs without one. */
+export function portsToBind(launch: Pick<Launch, 'mode' | 'ports'>, hasProxy: boolean): Port[] {
+  return [...missingPorts(launch, hasProxy), ...launch.ports]
 }
 
 /** How a container serves its mode: where the public ports of the direct counterpart are bound, it listens there. */

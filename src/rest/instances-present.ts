@@ -106,7 +106,7 @@ function messageOf(instance: Instance): string {
   const { status, reasonCode, reasonMessage, launch } = instance
   const shown = shownStatusOf(instance)
   if (status === 'running' && shown === 'running' && reasonCode !== 'HOST_UNREACHABLE')
-    return `success, running ${launch.image}`
+    return [`success, running ${launch.image}`, accessOf(instance)?.warning].filter(Boolean).join('. ')
   if (reasonMessage !== null) return reasonMessage
   if (isFinal(status)) return `The instance is ${status}.`
   return instance.targetState === 'stopped'

@@ -13,6 +13,7 @@ import { lockBalance } from './billing-balance.ts'
 import type { Deps } from './deps.ts'
 import { recordEvents } from './events.ts'
 import { admitRestart } from './instances-admission.ts'
+import { bindMissingPorts, lockMissingPorts } from './instances-ports.ts'
 import { openJson, sealJson } from './secrets.ts'
 import { visible } from './templates.ts'
 import { templateFor } from './templates-rent.ts'
@@ -28,20 +29,24 @@ export type RelaunchWish = {
   recycle: boolean
 }
 
-export function relaunchServices({ database, secrets, admission }: Deps) {
+export function relaunchServices(deps: Deps) {
+  const { database, secrets, admission } = deps
+
   return {
     /** Changes what an instance is made of when its container is made the next time. */
     async changeLaunch(actor: Actor, id: bigint, wish: RelaunchWish): Promise<void> {
       authorise(actor, 'instances.changeLaunch', { id: Number(id) })
       if (wish.recycle) authorise(actor, 'instances.recycle', { id: Number(id) })
       await transaction(database, async tx => {
-        const { at } = tx
         const template = await templateOf(tx, actor, wish)
+        const missing = await lockMissingPorts(tx, deps, actor.accountId, id)
+        const { at } = tx
         const { templateHash, restart, hasRun, targetState, ...kept } = await lock(tx, actor, id)
         const { launch, registry } = relaunch(kept, template?.launch, wish.launch)
         const { env, secrets: values } = partSecrets(launch.env)
         const restartNow = restartFor(wish.recycle, hasRun, restart)
         if (restartNow === 'recycle') {
+          if (missing) await bindMissingPorts(tx, missing, id)
           const account = await lockBalance(tx, actor.accountId, at)
           await admitRestart(tx, admission, account, { id, status: kept.status, targetState })
         }

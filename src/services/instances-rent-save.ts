@@ -6,7 +6,6 @@ import type { Transaction } from '../database/transaction.ts'
 import type { Actor } from '../domain/actor.ts'
 import { nextPolicy, noArrangement } from '../domain/instances-policy.ts'
 import { arrangementOf, changedParts, policyFacts } from '../domain/instances-policy-change.ts'
-import { choosePorts } from '../domain/instances-ports.ts'
 import type { RentedOffer, RentWish } from '../domain/instances-rent.ts'
 import type { Launch } from '../domain/launch.ts'
 import { type Port, partSecrets } from '../domain/launch-env.ts'
@@ -14,13 +13,13 @@ import type { Machine } from '../domain/machines.ts'
 import { diskRate } from '../domain/money.ts'
 import { newVolumesMb } from '../domain/volumes-mount.ts'
 import { recordEvents } from './events.ts'
+import { bindPorts } from './instances-ports.ts'
 import { changeRoom } from './market.ts'
 import { type Secrets, sealJson } from './secrets.ts'
 import { attachVolumes, makeVolumes } from './volumes-rent.ts'
 
 const { sql } = Prisma
 const instanceColumns = columnsOf(Prisma.InstanceScalarFieldEnum)
-const bindingColumns = columnsOf(Prisma.PortBindingScalarFieldEnum)
 
 /** A rental that nothing stands against. */
 type Agreement = {
@@ -111,11 +110,7 @@ async function insert(
 async function takeRoom(tx: Transaction, instanceId: bigint, { machine, launch, ports }: Agreement): Promise<Machine> {
   const taken = { diskMb: -(launch.diskMb + newVolumesMb(launch.newVolumes)), ports: -ports.length }
   const left = await changeRoom(tx, machine, taken)
-  if (ports.length === 0) return left
-  const bound = await tx.rows(sql`SELECT host_port FROM port_bindings WHERE machine_id = ${machine.id}`)
-  const bindings = choosePorts(machine, new Set(bound.map(([port]) => port as number)), ports)
-  const rows = bindings.map(binding => ({ ...binding, machineId: machine.id, instanceId }))
-  await tx.rows(insertAll('port_bindings', bindingColumns, rows))
+  if (ports.length > 0) await bindPorts(tx, machine, instanceId, ports)
   return left
 }
 

@@ -11,6 +11,7 @@ import { recordEvents } from './events.ts'
 import { once } from './idempotency.ts'
 import { findInstances } from './instances.ts'
 import { admitRestart } from './instances-admission.ts'
+import { bindMissingPorts, lockMissingPorts } from './instances-ports.ts'
 
 const { sql } = Prisma
 
@@ -44,14 +45,15 @@ export function restartServices(deps: Deps) {
   }
 }
 
-/** Writes what is asked; the reconciler does it. Nothing of what the market gave is changed, so no machine is taken. */
+/** Writes what is asked; the reconciler does it. A container that is made anew gets the ports that it lacks for SSH. */
 async function askRestart(
   tx: Transaction,
-  { admission }: Deps,
+  deps: Deps,
   { accountId, apiKeyId }: Actor,
   id: bigint,
   kind: RestartKind,
 ): Promise<void> {
+  const missing = kind === 'recycle' ? await lockMissingPorts(tx, deps, accountId, id) : undefined
   const { at } = tx
   const [row] = await tx.rows(sql`
     SELECT target_state, status, interruptible, restart, started_at IS NOT NULL FROM instances
@@ -60,9 +62,10 @@ async function askRestart(
   const [targetState, status, interruptible, restart, hasRun] = row
   const asked = applyRestart({ id, targetState, status, interruptible, restart, hasRun } as Restartable, kind)
   if (!asked) return
+  if (missing) await bindMissingPorts(tx, missing, id)
   if (asked === 'recycle') {
     const account = await lockBalance(tx, accountId, at)
-    await admitRestart(tx, admission, account, { id, targetState, status } as Restartable)
+    await admitRestart(tx, deps.admission, account, { id, targetState, status } as Restartable)
   }
   await tx.rows(sql`
     UPDATE instances SET restart = ${asked}::restart, generation = generation + 1, due_at = ${at} WHERE id = ${id}`)

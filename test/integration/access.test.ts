@@ -155,6 +155,83 @@ describe('a running instance', () => {
     expect(await connectionOf(plain, id)).toEqual({ host: address, ports: [], ...nowhere })
   })
 
+  describe('that has neither a proxy nor a public port any more', () => {
+    const lonely = async (runtype: string, machine: object = {}) => {
+      const id = await throughProxy.rent(key, { runtype }, machine)
+      await rentals.settle()
+      return id
+    }
+    const warned = 'There is no SSH proxy any more'
+    const warningOf = async (id: number) =>
+      (await plain.graphql(key, `{ instance(id: ${id}) { connection { warning } } }`)).data.instance.connection.warning
+    const freePorts = async (id: number) => {
+      const [row] = await plain.sql(
+        `SELECT free_ports FROM machines WHERE id = (SELECT machine_id FROM instances WHERE id = ${id})`,
+      )
+      return (row as { free_ports: number }).free_ports
+    }
+
+    it('says over both faces what to do, and not where there is a proxy', async () => {
+      const id = await lonely('ssh')
+      expect(await warningOf(id)).toContain(warned)
+      const { status_msg } = await rentals.read(key, id)
+      expect(status_msg).toMatch(/^success, running ubuntu\. There is no SSH proxy any more/)
+      expect((await throughProxy.read(key, id)).status_msg).toBe('success, running ubuntu')
+    })
+
+    it.each([
+      ['ssh', [22]],
+      ['jupyter', [22, 8080]],
+    ])('in the mode %s gets the ports %j when it is recycled, once', async (runtype, inside) => {
+      const id = await lonely(runtype)
+      const before = await freePorts(id)
+      const recycle = () => plain.rest(key, 'PUT', `/instances/recycle/${id}/`, {})
+      expect((await Promise.all([recycle(), recycle(), recycle()])).map(({ status }) => status)).toEqual([
+        200, 200, 200,
+      ])
+      await rentals.settle()
+      const { sshHost, ports } = await connectionOf(plain, id)
+      const given = ports.map(({ containerPort }: { containerPort: number }) => containerPort)
+      expect([sshHost, given]).toEqual([address, inside])
+      expect(before - (await freePorts(id))).toBe(inside.length)
+      expect(await warningOf(id)).toBeNull()
+      expect((await rentals.read(key, id)).status_msg).toBe('success, running ubuntu')
+      await recycle()
+      await rentals.settle()
+      expect((await connectionOf(plain, id)).ports).toEqual(ports)
+      await plain.rest(key, 'DELETE', `/instances/${id}/`)
+      await rentals.settle()
+      expect(await freePorts(id)).toBe(before)
+    })
+
+    it('gets them with another template only when its container is made anew', async () => {
+      const id = await lonely('ssh')
+      const change = (recycle: boolean) =>
+        plain.rest(key, 'PUT', `/instances/update_template/${id}/`, { image: 'debian', recycle })
+      expect((await change(false)).status).toBe(200)
+      await rentals.settle()
+      expect(await connectionOf(plain, id)).toMatchObject(nowhere)
+      expect((await change(true)).status).toBe(200)
+      await rentals.settle()
+      expect(await connectionOf(plain, id)).toMatchObject({ sshHost: address, sshUser: 'root' })
+    })
+
+    it('keeps its proxy when it is recycled where there is one', async () => {
+      const id = await lonely('ssh')
+      expect((await proxied.rest(key, 'PUT', `/instances/recycle/${id}/`, {})).status).toBe(200)
+      await rentals.settle()
+      expect(await connectionOf(proxied, id)).toMatchObject(proxyLogin(id))
+    })
+
+    it('is recycled without them where its machine has none free', async () => {
+      const id = await lonely('jupyter', { firstPort: 20_000, lastPort: 20_000 })
+      expect((await plain.rest(key, 'PUT', `/instances/recycle/${id}/`, {})).status).toBe(200)
+      await rentals.settle()
+      expect(await connectionOf(plain, id)).toEqual({ host: address, ports: [], ...nowhere })
+      expect(await warningOf(id)).toContain(warned)
+    })
+  })
+
   it('in args has its ports, and neither SSH nor a notebook even behind 22 and 8080', async () => {
     const env = { '-p 2222:22': '1', '-p 8080:8080': '1' }
     const id = await rentals.rentTo(key, 'running', { runtype: 'args', env })

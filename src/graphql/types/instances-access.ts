@@ -12,7 +12,7 @@ const PortBinding = builder.objectRef<PortBindingShape>('PortBinding').implement
   }),
 })
 
-const noSsh = 'Null in the mode `ARGS`, and for an instance without a public port whose proxy is gone.'
+const noSsh = 'Null in the mode `ARGS`, and for an instance without a public port whose proxy is gone: see `warning`.'
 
 export const InstanceConnectionInfo = builder.objectRef<Access>('InstanceConnectionInfo').implement({
   description: 'How a running instance is reached.',
@@ -38,6 +38,11 @@ export const InstanceConnectionInfo = builder.objectRef<Access>('InstanceConnect
       nullable: true,
       description: `The command line that logs in. It also brings a notebook to this computer that has no public port. ${noSsh}`,
       resolve: ({ ssh }) => ssh?.command,
+    }),
+    warning: t.exposeString('warning', {
+      nullable: true,
+      description:
+        'Why it cannot be logged in to, and what to do: `recycleInstance` gives it public ports. Null where it can be, and in the mode `ARGS`.',
     }),
     notebookUrl: t.exposeString('notebookUrl', {
       nullable: true,

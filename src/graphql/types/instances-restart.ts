@@ -50,7 +50,7 @@ builder.mutationFields(t => ({
   }),
   recycleInstance: t.field({
     type: RestartInstanceResult,
-    description: `Makes the container of an instance anew from its image: what is on its disk is lost, volumes stay. Its GPUs and ports stay its own, and it runs or is stopped as before. Asked again before it runs again, it is done once. ${needs('instances.recycle')}`,
+    description: `Makes the container of an instance anew from its image: what is on its disk is lost, volumes stay. Its GPUs and ports stay its own, what it lacks for SSH without a proxy is added, and it runs or is stopped as before. Asked again before it runs again, it is done once. ${needs('instances.recycle')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: RestartInstanceInput, required: true, description: 'Which.' }) },
     resolve: (_root, { input: { id, idempotencyKey } }, { services, actor }) =>
