@@ -5,14 +5,21 @@ import { readFile, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-type Holder = { pid: number; isServer: boolean; command: string }
+type Holder = {
+  pid: number
+  isServer: boolean
+  /** Empty where nobody can tell: of a process that ends, and of the kernel's own. */
+  command: string
+  /** It has ended, and its parent has yet to take notice: until then PostgreSQL takes it for alive. */
+  isZombie: boolean
+}
 
 /** The living process that the folder's pid file names; undefined when there is none. */
 export async function holderOf(folder: string): Promise<Holder | undefined> {
   const file = await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(() => '')
   const pid = Number(file.split('\n')[0])
   if (!(pid > 0) || !isAlive(pid)) return undefined
-  return { pid, ...(await commandOf(pid, folder)) }
+  return { pid, ...(await commandOf(pid, folder)), isZombie: await isZombie(pid) }
 }
 
 function isAlive(pid: number): boolean {
@@ -23,7 +30,9 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function commandOf(pid: number, folder: string): Promise<Omit<Holder, 'pid'>> {
+type Command = Pick<Holder, 'isServer' | 'command'>
+
+async function commandOf(pid: number, folder: string): Promise<Command> {
   const parts = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined)
   if (parts === undefined) return await listedCommand(pid)
   const words = parts.split('\0').filter(word => word !== '')
@@ -32,8 +41,14 @@ async function commandOf(pid: number, folder: string): Promise<Omit<Holder, 'pid
   return { isServer: its !== undefined && its === (await realpath(folder)), command: words.join(' ') }
 }
 
+async function isZombie(pid: number): Promise<boolean> {
+  const facts = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  // The state follows the name, which may hold anything.
+  return /^ [ZX]/.test(facts.slice(facts.lastIndexOf(')') + 1))
+}
+
 /** Where there is no /proc. Nobody is told to remove the file of what may be the server. */
-async function listedCommand(pid: number): Promise<Omit<Holder, 'pid'>> {
+async function listedCommand(pid: number): Promise<Command> {
   const listed = await promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => undefined)
   const command = listed?.stdout.trim() ?? ''
   return { isServer: command === '' || command.includes('postgres'), command }

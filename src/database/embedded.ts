@@ -41,8 +41,8 @@ export async function openEmbedded({ dataDir, role, onLost }: EmbeddedOptions): 
   }
 }
 
-/** A server that runs may recover, or stop for somebody else. One that ends at each start will not get better. */
-const patienceMs = { running: 30_000, ending: 2_000 }
+/** A server that runs or was killed may change by itself. One that ends at each start will not get better. */
+const patienceMs = { changing: 30_000, ending: 2_000 }
 
 /** A connection that marks the server as in use. Starting it, and waiting while others start or stop it, is included. */
 async function connect(cluster: Cluster, name: string): Promise<pg.Client> {
@@ -81,19 +81,21 @@ async function overcome(cluster: Cluster, refused: Error): Promise<Trouble> {
   const before = await holderOf(folder)
   if (before?.isServer) {
     const { code } = refused as { code?: string }
-    if (code === '28P01') throw refusal(folder, `It does not take the password in ${passwordFileOf(folder)}.`)
+    if (code === '28P01' || refused.message.includes('client password'))
+      throw refusal(folder, `It does not take the password in ${passwordFileOf(folder)}.`)
     const cause = `It runs as process ${before.pid}, and takes no connections: ${asSentence(refused.message)}`
-    return { state: 'running', cause: refusal(folder, cause) }
+    return { state: 'changing', cause: refusal(folder, cause) }
   }
   try {
     await startServer(cluster)
-    return { state: 'running', cause: refusal(folder, asSentence(refused.message)) }
+    return { state: 'changing', cause: refusal(folder, asSentence(refused.message)) }
   } catch (error) {
     const cause = error as Error
     const holder = await holderOf(folder)
-    // Another process started it in the meantime, or the last queries of a server that was killed still run.
-    if (holder?.isServer || cause.message.includes('shared memory block')) return { state: 'running', cause }
-    if (!holder || holder.pid !== before?.pid) return { state: 'ending', cause }
+    // Another process started it in the meantime, or the server was killed, and it or its last queries still end.
+    if (holder?.isServer || holder?.isZombie || cause.message.includes('shared memory block'))
+      return { state: 'changing', cause }
+    if (!holder?.command || holder.pid !== before?.pid) return { state: 'ending', cause }
     const stale = `Its server ended without removing postmaster.pid, which now names process ${holder.pid} (${holder.command}).`
     throw refusal(folder, `${stale} Remove that file and start again.`)
   }

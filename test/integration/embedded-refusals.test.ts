@@ -1,6 +1,7 @@
 // A data folder that PostgreSQL cannot use is told within seconds, with the cause and the paths to look at.
 
 import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { chmod, chown, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -87,6 +88,23 @@ describe('a data folder', () => {
     expect(message).toBeUndefined()
   })
 
+  it('with the pid file of a server that was just killed is used when its parent has taken notice', async () => {
+    // The second `sleep` takes the place of the shell, and never asks how the first one ended.
+    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], {
+      ...user,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const [printed] = await once(parent.stdout, 'data')
+    const pid = Number(printed)
+    await expect.poll(() => readFile(`/proc/${pid}/stat`, 'utf8')).toContain(') Z ')
+    // Longer than a server may end at each start.
+    setTimeout(() => parent.kill(), 3_000)
+    const { message } = await refusalOf(folder =>
+      writeFile(join(folder, 'postmaster.pid'), `${pid}\n${folder}\n1\n1\n`),
+    )
+    expect(message).toBeUndefined()
+  })
+
   it.each([
     [
       'a control file that is damaged',
@@ -124,11 +142,13 @@ describe('a data folder', () => {
     const opened = await openEmbedded({ dataDir, role: 'command', onLost: () => {} })
     const file = join(dataDir, 'postgres-password')
     const password = await readFile(file)
-    await writeFile(file, 'another')
-    const start = performance.now()
-    const second = openEmbedded({ dataDir, role: 'command', onLost: () => {} })
-    await expect(second).rejects.toThrow(`It does not take the password in ${file}.`)
-    expect(performance.now() - start).toBeLessThan(5_000)
+    for (const wrong of ['another', '']) {
+      await writeFile(file, wrong)
+      const start = performance.now()
+      const second = openEmbedded({ dataDir, role: 'command', onLost: () => {} })
+      await expect(second).rejects.toThrow(`It does not take the password in ${file}.`)
+      expect(performance.now() - start).toBeLessThan(5_000)
+    }
     await writeFile(file, password)
     await opened.release()
   })
