@@ -71,10 +71,10 @@ export const withExplainedErrors: Plugin<Context> = {
     return {
       onExecuteDone({ result, setResult }) {
         const { operation } = getOperationAST(args.document, args.operationName) ?? {}
-        const { errors, ...rest } = withinSize(result as ExecutionResult, operation === 'mutation')
-        if (!errors) return
-        const explained = errors.map(error => explainError(error, args.contextValue))
-        setResult({ ...rest, errors: rest.data ? explained.map(withoutStatus) : explained })
+        const { errors, ...rest } = result as ExecutionResult
+        const explained = errors?.map(error => explainError(error, args.contextValue))
+        const told = rest.data ? explained?.map(withoutStatus) : explained
+        setResult(withinSize(told ? { ...rest, errors: told } : rest, operation === 'mutation'))
       },
     }
   },

@@ -22,10 +22,9 @@ function resultsOf(source: AsyncIterator<unknown>, args: ExecutionArgs, context:
   let ended = false
 
   async function resultOf(event: unknown): Promise<ExecutionResult> {
-    const made = await execute({ ...args, rootValue: event, contextValue: { ...context } })
-    const result = withinSize(made, false)
-    if (!result.errors) return result
-    return { ...result, errors: result.errors.map(error => withoutStatus(explainError(error, context))) }
+    const { errors, ...rest } = await execute({ ...args, rootValue: event, contextValue: { ...context } })
+    const told = errors?.map(error => withoutStatus(explainError(error, context)))
+    return withinSize(told ? { ...rest, errors: told } : rest, false)
   }
 
   function lastOf(error: unknown): ExecutionResult {

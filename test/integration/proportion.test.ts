@@ -1,8 +1,8 @@
 // What comes back is in proportion to what was asked.
 
-import { getIntrospectionQuery } from 'graphql'
+import { GraphQLError, getIntrospectionQuery } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { maxAnswerBytes } from '../../src/graphql/answer-size.ts'
+import { maxAnswerBytes, withinSize } from '../../src/graphql/answer-size.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { listMachines } from '../support/factories.ts'
 
@@ -104,5 +104,45 @@ describe('GraphQL', () => {
     const large = await app.graphql(key, asking(30))
     expect(large).toMatchObject({ data: null, errors: [{ extensions: { code: 'ANSWER_TOO_LARGE' } }] })
     expect(large.errors?.[0]?.message).toContain(String(maxAnswerBytes))
+  })
+
+  it('refuses an answer whose errors are too many', () => {
+    const errors = numbered(600, index => new GraphQLError('x'.repeat(10_000), { path: ['nodes', index] }))
+    expect(withinSize({ data: {}, errors }, false)).toMatchObject({
+      ...{ data: null, errors: [{ extensions: { code: 'ANSWER_TOO_LARGE' } }] },
+    })
+    expect(withinSize({ data: {}, errors: errors.slice(0, 10) }, false).errors).toHaveLength(10)
+  })
+
+  it('says that what mutations did stays done where their answer is too large', () => {
+    const messageOf = (happened: boolean) =>
+      withinSize({ data: { text: 'x'.repeat(maxAnswerBytes) } }, happened).errors?.[0]?.message
+    expect(messageOf(true)).toContain('stays done: look before you repeat it')
+    expect(messageOf(false)).not.toContain('stays done')
+  })
+
+  it('counts what JSON writes in more bytes', () => {
+    const isTooLarge = (text: string) => withinSize({ data: { text } }, false).data === null
+    expect(isTooLarge('x'.repeat(maxAnswerBytes - 100))).toBe(false)
+    for (const [letter, bytes] of [
+      ['"', 2],
+      ['\\', 2],
+      ['\n', 2],
+      ['\u0001', 6],
+      ['\ud800', 6],
+      ['é', 2],
+      ['漢', 3],
+    ] as const) {
+      expect(isTooLarge(letter.repeat(maxAnswerBytes / bytes - 100))).toBe(false)
+      expect(isTooLarge(letter.repeat(maxAnswerBytes / bytes))).toBe(true)
+    }
+  })
+
+  it('reads no more of the schema for a short query than a few times what tools read', async () => {
+    const { errors } = await app.graphql(powerless, standard)
+    expect(errors).toBeUndefined()
+    const nine = numbered(9, index => `d${index}: description`).join(' ')
+    const query = `{ __schema { types { interfaces { possibleTypes { interfaces { possibleTypes { ${nine} } } } } } } }`
+    expect(await codes(query)).toBe(refused)
   })
 })
