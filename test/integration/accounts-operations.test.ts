@@ -247,7 +247,8 @@ describe('keys', () => {
 it('accounts are listed in pages, with the keys that work and the instances that are not destroyed', async () => {
   const { account } = await newAccount()
   const { accounts: operations, apiKeys } = app.operations
-  await operations.createApiKey(email, { permissions: null, expiresAt: app.clock.now() })
+  await operations.createApiKey(email, { permissions: null, expiresAt: new Date(app.clock.now().getTime() + 1) })
+  app.clock.advance(1)
   await operations.createApiKey(email, { permissions: null, name: 'old' })
   await operations.createApiKey(email, { permissions: null, name: 'new' })
   await apiKeys.revoke(email, { name: 'old' })
