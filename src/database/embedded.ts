@@ -65,8 +65,8 @@ async function connect(cluster: Cluster, name: string): Promise<pg.Client> {
     } catch (error) {
       client.end().catch(() => {})
       const { state, cause } = await overcome(cluster, error as Error)
-      const first = since.get(state) ?? Date.now()
-      if (Date.now() - first > patienceMs[state]) throw cause
+      const first = since.get(state) ?? performance.now()
+      if (performance.now() - first > patienceMs[state]) throw cause
       since.set(state, first)
       await sleep(50)
     }

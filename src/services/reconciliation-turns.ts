@@ -22,7 +22,8 @@ export function createTurns(database: Database): (turn: Turn) => Promise<Taken> 
   let lastAccount = 0
 
   return async function take({ limit, busy }) {
-    const { now } = database
+    const { now, clock } = database
+    const askedMs = performance.now()
     const isFree = sql`i.due_at <= ${now} AND (i.leased_until IS NULL OR i.leased_until <= ${now})`
     const hands = limit + busy.length
     const rows = await database.rows(sql`
@@ -54,7 +55,9 @@ export function createTurns(database: Database): (turn: Turn) => Promise<Taken> 
         ORDER BY c.step, c.place, c.since LIMIT ${limit} FOR NO KEY UPDATE OF i SKIP LOCKED
       )
       UPDATE instances SET leased_until = ${leaseEnd(now)} FROM taken WHERE instances.id = taken.id
-      RETURNING instances.id, taken.account_id, taken.step, instances.leased_until`)
+      RETURNING instances.id, taken.account_id, taken.step, instances.leased_until, ${now}`)
+    // The looks estimate from this: the machine of this gateway may have been suspended since it read the clock last.
+    if (rows[0]) clock.read(rows[0][4] as Date, askedMs)
     const walked = rows.filter(([, , step]) => step !== null).toSorted(([, , a], [, , b]) => Number(a) - Number(b))
     lastAccount = (walked.at(-1)?.[1] as number | undefined) ?? lastAccount
     return { ids: rows.map(([id]) => id as bigint), leasedUntil: rows[0]?.[3] as Date | undefined }

@@ -168,6 +168,27 @@ describe('leases', () => {
   })
 })
 
+describe('a gateway whose machine was suspended', () => {
+  it('looks at instances at the instant of the database, from the first look on', async () => {
+    const gateway = openGateway({ url: app.database.url, delayFactor: 0 })
+    const account = await newAccount(app, creditNanos)
+    const { id } = await account.rentRunning()
+    await transaction(gateway.database, () => Promise.resolve())
+    // Neither clock of the process went on while it was suspended.
+    vi.useFakeTimers({ toFake: ['Date', 'performance'], now: Date.now() })
+    await sleep(1_000)
+    const resumedAt = await databaseTime()
+    await app.sql(`UPDATE instances SET due_at = clock_timestamp() WHERE id = ${id}`)
+    const [lease] = await gateway.reconciliation.claim(1)
+    if (!lease) throw new Error('Nothing is due.')
+    await gateway.look(lease)
+    const seenAt = (await account.instance(id))['seen_at'] as Date
+    expect(seenAt.getTime()).toBeGreaterThanOrEqual(resumedAt.getTime())
+    await expectNothingAhead()
+    await gateway.close()
+  })
+})
+
 describe('a transaction', () => {
   it('reads the clock of the database without another round trip', async () => {
     // A new connection asks for more.
