@@ -1,6 +1,7 @@
 // Up to when GPUs are charged whose containers end by themselves, however late that is seen.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Provider } from '../../src/providers/provider.ts'
 import { hourMs, newAccount, type TestAccount } from '../support/accounts.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
@@ -52,6 +53,21 @@ async function cost(id: number, ...periods: [Date, Date][]): Promise<void> {
   expect([rate, Math.abs(Number(charged) - exact) <= periods.length - 1]).toEqual(['0', true])
   await account.addsUp()
 }
+
+it('is no later than when that is seen, where the clock of the machine is ahead', async () => {
+  const { since } = await running()
+  const ahead = later(app.clock.now(), 5 * minuteMs)
+  const between = (provider: Provider): Provider => ({
+    ...provider,
+    observe: async () => ({ state: 'exited', exitCode: 1, sshKeys: [], endedAt: ahead }),
+  })
+  const other = openGateway({ url: app.database.url, now: app.clock.now, between })
+  app.clock.advance(2 * minuteMs)
+  await other.idle()
+  await other.close()
+  const [charge] = await account.entries("e.kind = 'compute'")
+  expect([charge?.start, charge?.end]).toEqual([since, app.clock.now()])
+})
 
 it('is when they ended, where the provider knows that, and what was posted beyond is given back', async () => {
   const { id, since } = await running()

@@ -159,8 +159,10 @@ describe('leases', () => {
   it('that ran out hold nothing, also while nobody else has taken the instance', async () => {
     const account = await newAccount(app, creditNanos)
     const id = await rentalsOf(app).rent(account.key)
-    const [lease] = (await right?.reconciliation.claim(100)) ?? []
-    const late = { ...lease, leasedUntil: new Date(await databaseTime()) } as NonNullable<typeof lease>
+    const leases = (await right?.reconciliation.claim(100)) ?? []
+    const lease = leases.find(({ instanceId }) => instanceId === BigInt(id)) as (typeof leases)[number]
+    expect(await right?.reconciliation.occupy(lease)).toBe(true)
+    const late = { ...lease, leasedUntil: await databaseTime() }
     await app.sql(`UPDATE instances SET leased_until = '${late.leasedUntil.toISOString()}' WHERE id = ${id}`)
     expect(await right?.reconciliation.occupy(late)).toBe(false)
     await app.sql(`UPDATE instances SET leased_until = NULL WHERE id = ${id}`)
@@ -206,6 +208,15 @@ describe('a transaction', () => {
     })
     expect(instants).toHaveLength(3)
     expect(instants).toEqual([...new Set(instants)].toSorted((a, b) => a - b))
+  })
+
+  it('never goes back to an earlier instant, not even where the clock of the database does', async () => {
+    const [began, at] = await transaction(database, async tx => {
+      const began = tx.at
+      tx.waited(new Date(began.getTime() - 2 * minuteMs))
+      return [began, tx.at]
+    })
+    expect(at).toEqual(began)
   })
 
   it('that waited for a machine writes after whoever had it before', async () => {

@@ -131,6 +131,14 @@ describe('the end of credit', () => {
     expect(standingOf({ ...balance, at: later(hour) })).toMatchObject({ creditNanos: 1n, endsAt: null, burnNanos: 0n })
   })
 
+  it('never comes where the millisecond in which it would come is the last one, and what it leaves over pays for it', () => {
+    // 2 parts are left of a nano-dollar, and 5 are used: that makes one, and the 3 that are left over are not charged.
+    const end = { kind: 'compute' as const, rateNanos: 5n, since: start, carried: 3_599_998, at: later(1) }
+    const computeOrigin = originOf(5n, start, 3_599_998n)
+    const balance = aBalance({ ...nothing, postedNanos: 1n, computeRateNanos: 5n, computeOrigin, ends: [end] })
+    expect(standingOf({ ...balance, at: later(hour) })).toMatchObject({ creditNanos: 0n, endsAt: null, isOver: false })
+  })
+
   it('is right with several that end one after the other, in whatever order they are told', () => {
     // 0.1 $/h until 1 h, 0.3 $/h until 3 h: 0.1 + 0.9 + 3 * 0.05 = 1.15 of 1.2 $, and the disk for another hour.
     const ends = [
