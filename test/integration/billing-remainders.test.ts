@@ -62,12 +62,12 @@ describe('an account in which nothing runs', () => {
   })
 
   it('has it too when its credit has ended', async () => {
-    const account = await newAccount(app, 1_000_000_007n)
+    const account = await newAccount(app, 10_000_000_007n)
     const { newMachine, make, remove } = volumesOf(app)
     const volume = await make(account.key, await newMachine(odd), 13)
     const ids = []
     for (let count = 1; count <= 4; count += 1) ids.push((await account.rentRunning({}, odd)).id)
-    app.clock.advance(4 * 3_600_000 + 7)
+    app.clock.advance(12 * 3_600_000 + 7)
     await rentals.settle()
     for (const id of ids) expect(await account.instance(id)).toMatchObject({ target_state: 'stopped' })
     expect(await account.told('ACCOUNT_CREDIT_ENDED')).toHaveLength(1)

@@ -3,6 +3,7 @@ import { alone, locks } from '../../src/database/locks.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { aFile, newModel } from '../support/fleets.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
+import { someCredit } from '../support/rentals.ts'
 import { withSession } from '../support/sessions.ts'
 
 let app: TestApp
@@ -13,7 +14,7 @@ const hostEmail = 'host@example.com'
 beforeAll(async () => {
   app = await startApp()
   other = openGateway({ url: app.database.url, now: app.clock.now })
-  key = await app.newKey(null, { creditNanos: 1_000_000_000n })
+  key = await app.newKey(null, someCredit)
   await app.operations.accounts.create({ email: hostEmail })
   // Somebody's machine, with a model that is known from then on.
   await importFrom(app, { ...newModel, gpuModel: 'RTX 4090', publicIp: '198.51.100.1' })
