@@ -20,7 +20,8 @@ export function createHousekeeping({ chores, now, log }: HousekeepingDeps): Loop
     name: 'housekeeping',
     async claim() {
       const at = now().getTime()
-      if (at - last < everyMs) return []
+      // The clock may have been put back: nobody waits for it to come round again.
+      if (Math.abs(at - last) < everyMs) return []
       last = at
       return [chores]
     },

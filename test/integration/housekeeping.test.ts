@@ -116,6 +116,15 @@ describe('the chores', () => {
     expect(await loop.idle()).toBe(true)
   })
 
+  it('go on where the clock of the database is put back', async () => {
+    const clock = manualClock()
+    const loop = createHousekeeping({ chores: {}, now: clock.now, log: pino({ level: 'silent' }) })
+    expect(await loop.idle()).toBe(true)
+    clock.advance(-3_600_000)
+    expect(await loop.idle()).toBe(true)
+    expect(await loop.idle()).toBe(false)
+  })
+
   it('end with the piece at hand when the gateway stops', async () => {
     let pieces = 0
     const endless = async (limit: number) => {
