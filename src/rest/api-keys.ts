@@ -110,7 +110,7 @@ export const apiKeyRoutes: Route[] = [
       keep_instance_keys: z
         .enum(['true', 'false'])
         .optional()
-        .describe('With true, the instances that it rented use their own keys on.'),
+        .describe('With true, the instances that it rented use their own keys until it would have expired.'),
     }),
     result: z.literal('Successfully Deleted API Key'),
     failures: [noSuchKey],

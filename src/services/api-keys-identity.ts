@@ -43,9 +43,10 @@ export function identityServices({ database, secrets }: Pick<Deps, 'database' | 
   }
 
   /**
-   * An instance that asks for itself. Its key ends when the instance is destroyed, or when the API key that rented it is
-   * revoked or expires, unless the revocation kept instance keys. A reset of the API key keeps them too: it rented the
-   * instance all the same. What the instance does counts as done by the API key.
+   * An instance that asks for itself. Its key ends when the instance is destroyed, and when the API key that rented it is
+   * revoked, unless the revocation kept instance keys. It always ends when that API key would have expired: nothing that
+   * a key makes lives longer than the key was given. A reset of the API key keeps instance keys: it rented the instance
+   * all the same. What the instance does counts as done by the API key.
    */
   async function identifyInstance(key: string): Promise<Actor | undefined> {
     const parsed = parseInstanceKey(key)
@@ -54,8 +55,8 @@ export function identityServices({ database, secrets }: Pick<Deps, 'database' | 
     if (!timingSafeEqual(Buffer.from(proof), Buffer.from(proofOf(secrets, instanceId)))) return undefined
     const [row] = await database.rows(Prisma.sql`
       SELECT i.account_id, i.api_key_id FROM instances i JOIN api_keys k ON k.id = i.api_key_id
-      WHERE i.id = ${String(instanceId)}::bigint AND i.destroyed_at IS NULL AND (k.keep_instance_keys
-        OR (k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${database.now})))`)
+      WHERE i.id = ${String(instanceId)}::bigint AND i.destroyed_at IS NULL
+        AND (k.revoked_at IS NULL OR k.keep_instance_keys) AND (k.expires_at IS NULL OR k.expires_at > ${database.now})`)
     if (!row) return undefined
     const [accountId, apiKeyId] = row as [number, number]
     return { accountId, apiKeyId, publicId: '', permissions: instancePermissions(instanceId) }

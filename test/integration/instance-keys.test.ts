@@ -136,6 +136,15 @@ describe("an instance's own key", () => {
       expect(await asks(id)).toEqual([401, 401])
     })
 
+    it('revokes itself and keeps instance keys, ends when that API key would have expired', async () => {
+      const { id, apiKey, secret } = await rentedBy(new Date(app.clock.now().getTime() + 60_000).toISOString())
+      const path = `/auth/apikeys/${digits(apiKey)}/?keep_instance_keys=true`
+      expect((await app.rest(secret, 'DELETE', path)).status).toBe(200)
+      expect(await asks(id)).toEqual([200, 200])
+      app.clock.advance(60_000)
+      expect(await asks(id)).toEqual([401, 401])
+    })
+
     it('gets a new secret, works on', async () => {
       const { id, secret } = await rentedBy()
       await app.rest(secret, 'PUT', '/commands/reset_apikey/', {})

@@ -45,7 +45,8 @@ const RevokeApiKeyInput = builder.inputType('RevokeApiKeyInput', {
     keepInstanceKeys: t.boolean({
       required: true,
       defaultValue: false,
-      description: 'Let the instances that it rented use their own keys on. They end with it otherwise.',
+      description:
+        'Let the instances that it rented use their own keys until it would have expired. They end with it otherwise.',
     }),
   }),
 })
