@@ -203,6 +203,18 @@ describe('an account whose own bids take turns with the GPUs of a machine', () =
   })
 })
 
+it('counts nothing that its machine ended while it loaded', async () => {
+  const listedUntil = new Date(app.clock.now().getTime() + 60_000)
+  const id = await rentals.rent(key, { image: slow }, { listedUntil })
+  await app.idle()
+  expect((await rentals.read(key, id)).actual_status).toBe('loading')
+  app.clock.advance(61_000)
+  await app.idle()
+  const [row] = await app.sql(`SELECT a.start_failures AS failures, i.destroyed_at IS NOT NULL AS ended
+    FROM instances i JOIN accounts a ON a.id = i.account_id WHERE i.id = ${id}`)
+  expect(row).toEqual({ failures: 0, ended: true })
+})
+
 it('counts nothing that gave up before it was begun, or held no GPUs', async () => {
   for (let time = 0; time <= freeFailures; time += 1) {
     const id = await rentals.rent(key, { image: slow })
