@@ -1,5 +1,6 @@
 import { printId } from './ids.ts'
 import type { Instance, PortBinding } from './instances.ts'
+import { servedMode } from './instances-ports.ts'
 import type { LaunchMode } from './launch.ts'
 
 const sshPort = 22
@@ -52,8 +53,8 @@ const unreachable =
 function loginOf({ id, launch, machine, portBindings, sshProxy }: Instance): Login | null {
   const { ssh, notebook, proxied } = services[launch.mode]
   if (!ssh) return null
-  // A notebook without a public port listens inside alone, so the login brings it along.
-  const isInside = notebook && publicPortOf(portBindings, notebookPort) === undefined
+  // A notebook that is not served directly listens inside alone, so the login brings it along.
+  const isInside = notebook && servedMode(launch.mode, portBindings) !== 'jupyterDirect'
   const tunnel = isInside ? `-L ${notebookPort}:127.0.0.1:${notebookPort} ` : ''
   const login = ({ host, port, user }: SshProxy & { user: string }, isProxy: boolean): Login => {
     return { host, port, user, command: `ssh ${tunnel}-p ${port} ${user}@${host}`, proxied: isProxy }
@@ -66,7 +67,8 @@ function loginOf({ id, launch, machine, portBindings, sshProxy }: Instance): Log
 function notebookUrlOf({ launch, machine, portBindings }: Instance, ssh: Login | null): string | null {
   if (!services[launch.mode].notebook) return null
   const port = publicPortOf(portBindings, notebookPort)
-  if (port !== undefined) return `http://${machine.publicIp}:${port}/`
+  if (port !== undefined && servedMode(launch.mode, portBindings) === 'jupyterDirect')
+    return `http://${machine.publicIp}:${port}/`
   return ssh && `http://127.0.0.1:${notebookPort}/`
 }
 

@@ -5,7 +5,6 @@ import type { Machine } from '../domain/machines.ts'
 import { lockBalance } from './billing-balance.ts'
 import { stopMeters } from './billing-meters.ts'
 import { recordEvents } from './events.ts'
-
 import { changeRoom, relistMarket } from './market.ts'
 
 const { sql } = Prisma

@@ -74,6 +74,14 @@ describe('a running instance', () => {
     })
   })
 
+  it('in jupyter_proxy has its notebook there also when port 8080 is public: the notebook listens inside alone', async () => {
+    const id = await throughProxy.rentTo(key, 'running', { runtype: 'jupyter', env: { '-p 8080:8080': '1' } })
+    expect(await connectionOf(proxied, id)).toMatchObject({
+      ...{ sshHost: 'ssh.example.com', notebookUrl: 'http://127.0.0.1:8080/' },
+      sshCommand: expect.stringContaining('-L 8080:127.0.0.1:8080 '),
+    })
+  })
+
   describe('rented where there is no proxy', () => {
     it.each([
       ['ssh_proxy', { runtype: 'ssh_proxy' }, 'SSH_PROXY', [22]],
