@@ -43,7 +43,8 @@ async function answer(request: Request, services: Services, options: RestOptions
     const offered = atPath.filter(isOffered)
     // A path at which no method does anything.
     if (offered.length === 0) return failure(404, 'not_found', `There is no ${pathname} here. ${atPath[0]?.about}`)
-    const allow = offered.map(({ method }) => method).join(', ')
+    // Whatever answers GET answers HEAD.
+    const allow = offered.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ')
     return failure(405, 'method_not_allowed', `${request.method} does not work on ${pathname}; ${allow} does.`, {
       allow,
     })

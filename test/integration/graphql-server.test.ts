@@ -363,10 +363,10 @@ describe('REST around its routes', () => {
       body: {
         success: false,
         error: 'method_not_allowed',
-        msg: 'DELETE does not work on /api/v0/bundles/; POST, GET does.',
+        msg: 'DELETE does not work on /api/v0/bundles/; POST, GET, HEAD does.',
       },
     })
-    expect(wrong.headers.get('allow')).toBe('POST, GET')
+    expect(wrong.headers.get('allow')).toBe('POST, GET, HEAD')
   })
 
   it('answers HEAD as GET, without the body', async () => {

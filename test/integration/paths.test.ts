@@ -69,8 +69,8 @@ describe('a word in the place of an id', () => {
 describe('a method that does not work', () => {
   it.each(['PUT', 'DELETE'])('%s is told of those that do, and of none that answers 501', async method => {
     const { status, allow, text } = await ask(method, '/api/v0/charges/')
-    expect([status, allow]).toEqual([405, 'GET'])
-    expect(JSON.parse(text).msg).toBe(`${method} does not work on /api/v0/charges/; GET does.`)
+    expect([status, allow]).toEqual([405, 'GET, HEAD'])
+    expect(JSON.parse(text).msg).toBe(`${method} does not work on /api/v0/charges/; GET, HEAD does.`)
   })
 
   it.each([
