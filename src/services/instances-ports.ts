@@ -7,7 +7,7 @@ import type { LaunchMode } from '../domain/launch.ts'
 import type { Port } from '../domain/launch-env.ts'
 import type { Machine } from '../domain/machines.ts'
 import type { Deps } from './deps.ts'
-import { changeRoom, lockMachine, relistMarket } from './market.ts'
+import { changeRoom, lockMachine } from './market.ts'
 
 const { sql } = Prisma
 const bindingColumns = columnsOf(Prisma.PortBindingScalarFieldEnum)
@@ -58,7 +58,6 @@ export async function bindMissingPorts(
   { machine, ports }: MissingPorts,
   instanceId: bigint,
 ): Promise<void> {
-  const left = await changeRoom(tx, machine, { diskMb: 0, ports: -ports.length })
+  await changeRoom(tx, machine, { diskMb: 0, ports: -ports.length })
   await bindPorts(tx, machine, instanceId, ports)
-  await relistMarket(tx, left, tx.at)
 }
