@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { ensureDemo } from '../prisma/seed.ts'
+import { again } from './database/again.ts'
 import { openDatabase } from './database/client.ts'
 import { settleEpoch } from './database/epoch.ts'
 import { alone, locks } from './database/locks.ts'
@@ -209,15 +210,15 @@ export function createApp(options: AppOptions): App {
     async start() {
       const demo = await alone(databaseUrl, locks.migration, async () => {
         const secretCheck = createSecretCheck(deps)
-        const applied = await migrate(databaseUrl, secretCheck.verify)
-        await secretCheck.keep()
+        const applied = await migrate(databaseUrl, () => again(secretCheck.verify))
+        await again(secretCheck.keep)
         if (applied.length > 0) log.info({ applied }, 'The database was migrated.')
         if (await settleEpoch(databaseUrl))
           log.warn('The database is in another cluster than before: cursors of events have expired.')
         return demoKeyFile === undefined ? undefined : await ensureDemo(services, operations, demoKeyFile)
       })
       demoKey = demo?.apiKey
-      await readClock()
+      await again(readClock)
       phase = 'ready'
       return demo
     },
