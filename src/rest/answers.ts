@@ -14,16 +14,16 @@ export function present({ produces }: Pick<Route, 'produces'>, result: unknown):
   })
 }
 
-const assets = new WeakMap<Route, Asset>()
+const assets = new WeakMap<Route, Promise<Asset>>()
 
 /** The success of a fixed route. `answer` is called once; then its text is kept, compressed too. */
 export async function presentFixed(route: Route, request: Request, answer: () => Promise<unknown>): Promise<Response> {
   const { produces } = route
   const { 'content-type': type, ...headers } = produces ? headersOf(produces) : { 'content-type': 'application/json' }
-  const asset = assets.get(route) ?? createAsset(await bytesOf(route, answer), type)
+  const asset = assets.get(route) ?? bytesOf(route, answer).then(bytes => createAsset(bytes, type))
   assets.set(route, asset)
   // Another version of the gateway may answer next: whoever keeps it asks whether it is still right.
-  return await answerAsset(request, asset, { ...headers, 'cache-control': 'public, no-cache' })
+  return await answerAsset(request, await asset, { ...headers, 'cache-control': 'public, no-cache' })
 }
 
 async function bytesOf({ produces }: Route, answer: () => Promise<unknown>): Promise<Uint8Array> {
