@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeDataDir, startGateway } from '../support/process.ts'
@@ -32,12 +34,18 @@ describe('a gateway with a long time to drain', () => {
     // npm passes on what it got, too.
     gateway.child.kill('SIGTERM')
     await expect.poll(() => ask('/ready')).toEqual([503, 'close'])
+    const query = encodeURIComponent('subscription { events { cursor } }')
+    const apiKey = readFileSync(join(dataDir, 'demo-key'), 'utf8').trim()
+    const headers = { accept: 'text/event-stream', authorization: `Bearer ${apiKey}` }
+    const stream = await fetch(`${gateway.url}/graphql?query=${query}`, { headers })
+    expect([stream.status, stream.headers.get('connection')]).toEqual([200, 'close'])
     await sleep(600)
     expect(await ask('/health')).toEqual([200, 'close'])
     gateway.child.kill('SIGTERM')
     const start = performance.now()
     expect(await gateway.exit).toBe(0)
     expect(performance.now() - start).toBeLessThan(5_000)
+    expect(await stream.text()).toContain('STREAM_ENDED')
   })
 
   it('does not wait at a terminal', async () => {

@@ -4,7 +4,9 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, chown, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findCluster } from '../../src/database/cluster.ts'
 import { openEmbedded } from '../../src/database/embedded.ts'
@@ -90,18 +92,37 @@ describe('a data folder', () => {
 
   it('with the pid file of a server that was just killed is used when its parent has taken notice', async () => {
     // The second `sleep` takes the place of the shell, and never asks how the first one ended.
-    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], {
+    const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], {
       ...user,
       stdio: ['ignore', 'pipe', 'ignore'],
     })
     const [printed] = await once(parent.stdout, 'data')
     const pid = Number(printed)
-    await expect.poll(() => readFile(`/proc/${pid}/stat`, 'utf8')).toContain(') Z ')
+    const factsOf = (id: number | undefined) => readFile(`/proc/${id}/stat`, 'utf8')
+    await expect.poll(() => factsOf(parent.pid), { timeout: 5_000 }).toContain('(sleep)')
+    process.kill(pid)
+    await expect.poll(() => factsOf(pid), { timeout: 5_000 }).toContain(') Z ')
     // Longer than a server may end at each start.
     setTimeout(() => parent.kill(), 3_000)
     const { message } = await refusalOf(folder =>
       writeFile(join(folder, 'postmaster.pid'), `${pid}\n${folder}\n1\n1\n`),
     )
+    expect(message).toBeUndefined()
+  })
+
+  it('whose server was killed under a query is used when the query has ended', async () => {
+    const { message } = await refusalOf(async (folder, dataDir) => {
+      const { url } = await openEmbedded({ dataDir, role: 'command', onLost: () => {} })
+      const client = new pg.Client({ connectionString: url })
+      client.on('error', () => {})
+      await client.connect()
+      // Busy for longer than a server may end at each start.
+      const busy = "DO $$ BEGIN WHILE clock_timestamp() < now() + '5 s' LOOP END LOOP; END $$"
+      client.query(busy).catch(() => {})
+      await sleep(500)
+      const [server] = (await readFile(join(folder, 'postmaster.pid'), 'utf8')).split('\n')
+      process.kill(Number(server), 'SIGKILL')
+    })
     expect(message).toBeUndefined()
   })
 

@@ -111,6 +111,18 @@ describe('another secret', () => {
     expect(await kept()).toHaveLength(1)
   })
 
+  it('is told from the right one where gateways with two secrets sealed', async () => {
+    await unseal()
+    const mutation =
+      'mutation { setSecretVariables(input: { variables: [{ name: "A", value: "b" }, { name: "C", value: "d" }] }) { __typename } }'
+    await app.graphql(await app.newKey(), mutation)
+    const sealed = createSecrets('a third secret of tests').seal('b').toString('hex')
+    await app.sql(`UPDATE secret_variables SET value = '\\x${sealed}' WHERE name = 'A'`)
+    await forget()
+    expect(await start(wrong)).toBe(message)
+    expect(await start(right)).toBeUndefined()
+  })
+
   it('is taken where nothing was ever sealed, and then is the only one', async () => {
     await unseal()
     await forget()
