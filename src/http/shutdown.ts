@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { Server, ServerResponse } from 'node:http'
+import { Server as NetServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export type Shutdown = {
@@ -29,9 +30,12 @@ export function createShutdown(server: Server): Shutdown {
     async close(graceMs) {
       if (!server.listening) return
       const closed = once(server, 'close')
-      server.close()
-      // A client may keep the connection of a stream that has ended.
-      const closing = setInterval(() => server.closeIdleConnections(), 50)
+      // Node's HTTP server takes a connection for idle while an answer that was written whole is still being sent. It
+      // would cut that off, here and when it closes itself.
+      NetServer.prototype.close.call(server)
+      const isSending = () => [...unanswered].some(({ writableEnded }) => writableEnded)
+      // Connections from before are idle, and a client may keep that of a stream that has ended.
+      const closing = setInterval(() => isSending() || server.closeIdleConnections(), 50)
       await Promise.race([closed, sleep(graceMs)])
       clearInterval(closing)
       server.closeAllConnections()
