@@ -1,8 +1,8 @@
 // A market that does not exist, and could. The same seed gives the same machines, so that documentation, tests and
 // benches can rely on them.
 
-import { parseDriverVersion } from '../src/domain/machines.ts'
-import type { NewMachine } from '../src/services/machines.ts'
+import { parseDriverVersion } from '../src/domain/machines/machines.ts'
+import type { NewMachine } from '../src/services/machines/machines.ts'
 import { type Dice, dice } from './dice.ts'
 import { type DemoModel, demoModels } from './gpu-models.ts'
 

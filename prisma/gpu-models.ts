@@ -1,7 +1,7 @@
 // The GPU models of the demo market, as the trade names them. Memory, bandwidth, TFLOPS (FP32), power and compute
 // capability are the vendors'; performance and price are typical of a market like this one, not quotes.
 
-import type { NewGpuModel } from '../src/services/machines.ts'
+import type { NewGpuModel } from '../src/services/machines/machines.ts'
 
 type Row = [
   name: string,

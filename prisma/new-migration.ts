@@ -3,7 +3,7 @@
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import { parseConfig } from '../src/config.ts'
-import { openServer, withScratchDatabase } from '../src/database/server.ts'
+import { openServer, withScratchDatabase } from '../src/database/embedded/server.ts'
 import { schemaDrift } from './drift.ts'
 
 const name = process.argv[2]

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
-import { makeDataDir } from '../src/database/data-dir.ts'
+import { makeDataDir } from '../src/database/embedded/data-dir.ts'
 import { DomainError } from '../src/domain/errors.ts'
 import type { Operations, Services } from '../src/services/services.ts'
 import { type DemoMachine, demoHostCount, demoMachines } from './demo-market.ts'

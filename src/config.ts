@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
-import type { Quotas } from './domain/accounts-quotas.ts'
-import type { SshProxy } from './domain/instances-access.ts'
-import { triedForDays } from './domain/webhooks.ts'
+import type { Quotas } from './domain/accounts/quotas.ts'
+import type { SshProxy } from './domain/instances/access.ts'
+import { triedForDays } from './domain/webhooks/webhooks.ts'
 import { isLoopback } from './http/loopback.ts'
 
 type Config = {

@@ -38,11 +38,32 @@ const reasons: Record<string, string> = {
   prisma: 'What fills a database asks operations, as an operator does, and knows no face.',
 }
 
+/** What a layer is divided into. A noun is named alike in every layer, so a feature is found whole in folders of one name. */
+const nouns = [
+  ...['accounts', 'billing', 'events', 'instances', 'launch'],
+  ...['machines', 'offers', 'templates', 'volumes', 'webhooks'],
+]
+const rooms: Record<string, string[]> = {
+  'src/domain': nouns,
+  'src/services': [...nouns, 'reconciliation'],
+  'src/graphql': [...nouns, 'errors', 'graphiql', 'inputs', 'nodes'],
+  'src/rest': [...nouns, 'openapi'],
+  'src/database': ['embedded', 'generated'],
+  'test/unit': [...nouns, 'graphql', 'operator', 'process', 'rest'],
+  'test/property': [...nouns, 'rest'],
+  'test/integration': [...nouns, 'database', 'faces', 'graphql', 'rest'],
+  'test/support': [...nouns, 'crashes', 'database', 'faces', 'processes', 'rest'],
+}
+const mostFiles = 20
+
 type File = { location: string; path: string; folder: string; text: string; imports: string[] }
 
-const files: File[] = ['src', 'prisma']
+const locations = ['src', 'prisma', 'test']
   .flatMap(base => readdirSync(join(root, base), { recursive: true, encoding: 'utf8' }).map(path => join(base, path)))
   .filter(path => path.endsWith('.ts') && !path.includes('generated'))
+
+const files: File[] = locations
+  .filter(location => !location.startsWith('test/'))
   .map(location => {
     const text = readFileSync(join(root, location), 'utf8')
     const imports = [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(([, name]) => name as string)
@@ -84,7 +105,7 @@ describe('the arrows', () => {
     const broken = files
       .filter(({ folder, path }) => folder !== '' && !processes.includes(path))
       .flatMap(file => file.imports.map(name => ({ file, target: targetOf(file, name) })))
-      .filter(({ target }) => /^(app|main|cli|config)\.ts$/.test(target))
+      .filter(({ target }) => /^(app|main|cli|config).ts$/.test(target))
       .map(({ file, target }) => `${file.location} imports ${target}: what it needs is passed to it.`)
     expect(broken).toEqual([])
   })
@@ -113,12 +134,49 @@ it('ids are spelt with what they are of in one place', () => {
 
 it('only config.ts and the processes read the environment', () => {
   const readers = files.filter(({ text }) => /process\.env/.test(text)).map(({ path }) => path)
-  expect(readers.toSorted()).toEqual(['database/engine.ts', ...processes, 'prisma/prisma.config.ts'].toSorted())
+  expect(readers.toSorted()).toEqual(
+    ['database/embedded/engine.ts', ...processes, 'prisma/prisma.config.ts'].toSorted(),
+  )
+})
+
+describe('the rooms', () => {
+  it.each(Object.keys(rooms))('of %s are the ones that it is divided into', layer => {
+    const wrong = locations
+      .filter(location => location.startsWith(`${layer}/`))
+      .map(location => ({
+        location,
+        room: location
+          .slice(layer.length + 1)
+          .split('/')
+          .slice(0, -1)[0],
+      }))
+      .filter(({ room }) => room !== undefined && !rooms[layer]?.includes(room))
+      .map(
+        ({ location, room }) => `${location}: ${layer} has no room "${room}". Use one of ${rooms[layer]?.join(', ')}.`,
+      )
+    expect(wrong).toEqual([])
+  })
+
+  it('have files that do not repeat the name of their room', () => {
+    const repeating = locations.filter(location => {
+      const [file = '', folder = ''] = location.split('/').toReversed()
+      return file.startsWith(`${folder}-`)
+    })
+    expect(repeating.map(location => `${location}: its folder says the first word already.`)).toEqual([])
+  })
+
+  it(`have at most ${mostFiles} files`, () => {
+    const crowded = Map.groupBy(locations, location => dirname(location))
+    const wrong = [...crowded].filter(([, inside]) => inside.length > mostFiles).map(([folder]) => folder)
+    expect(wrong.map(folder => `${folder}: more than ${mostFiles} files. Divide it by what is done there.`)).toEqual([])
+  })
 })
 
 it('no file is a place where everything goes', () => {
   const vague = /(^|\/)(utils?|helpers?|common|shared|misc|index)(\.ts|\/)/
   expect(files.filter(({ path }) => vague.test(path)).map(({ path }) => path)).toEqual([])
+  const lengths = files.map(({ text }) => text.split('\n').length - 1).toSorted((a, b) => a - b)
+  expect(lengths[Math.floor(lengths.length / 2)]).toBeLessThanOrEqual(70)
   const long = files.filter(({ text }) => text.split('\n').length > 250).map(({ path }) => path)
   expect(long).toEqual([])
 })

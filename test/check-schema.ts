@@ -3,7 +3,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { breakingChanges } from './support/schema-diff.ts'
+import { breakingChanges } from './support/faces/schema-diff.ts'
 
 const current = readFileSync(new URL('../schema.graphql', import.meta.url), 'utf8')
 const tag = git('describe', '--tags', '--abbrev=0', '--match', 'v*')?.trim()

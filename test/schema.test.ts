@@ -12,7 +12,7 @@ import { describe, expect, it } from 'vitest'
 import { printedSchema } from '../src/graphql/print.ts'
 import { schema } from '../src/graphql/schema.ts'
 import { generateClient } from './client/generate.ts'
-import { breakingChanges } from './support/schema-diff.ts'
+import { breakingChanges } from './support/faces/schema-diff.ts'
 
 describe('the schema', () => {
   it('is the committed one; npm run schema writes it anew', async () => {

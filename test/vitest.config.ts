@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 /** Tests that no other may share a process with: one replaces modules for all that follow, one measures memory. */
-const alone = ['test/unit/offers-watch.test.ts', 'test/integration/streams-ending.test.ts']
+const alone = ['test/unit/offers/watch.test.ts', 'test/integration/events/streams-ending.test.ts']
 
 const settings = {
   root: new URL('..', import.meta.url).pathname,

@@ -1,4 +1,4 @@
-import type { Permissions } from './permissions.ts'
+import type { Permissions } from './accounts/permissions/permissions.ts'
 
 /**
  * Who asks: an account, through one of its keys. Null permissions are full access. The public id is that of the secret

@@ -1,6 +1,6 @@
-import type { ExceededQuota } from './accounts-quotas.ts'
-import type { UsedLimit } from './billing-limits.ts'
-import type { Offer } from './offers.ts'
+import type { ExceededQuota } from './accounts/quotas.ts'
+import type { UsedLimit } from './billing/limits.ts'
+import type { Offer } from './offers/offers.ts'
 
 export const errorCodes = [
   'UNAUTHENTICATED',

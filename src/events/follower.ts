@@ -1,6 +1,6 @@
 import type { Actor } from '../domain/actor.ts'
 import type { StreamEnding } from '../domain/errors.ts'
-import type { Event, Position } from '../domain/events.ts'
+import type { Event, Position } from '../domain/events/events.ts'
 import { maxEventsBehind, streamEnded } from '../domain/streams.ts'
 import type { Following, Interest, News } from '../services/feed.ts'
 

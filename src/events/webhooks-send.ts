@@ -3,9 +3,9 @@
 import http from 'node:http'
 import https from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
-import type { Attempt } from '../domain/webhooks.ts'
-import { isPublicAddress, literalAddress } from '../services/webhooks-address.ts'
-import type { Post } from '../services/webhooks-delivery.ts'
+import type { Attempt } from '../domain/webhooks/webhooks.ts'
+import { isPublicAddress, literalAddress } from '../services/webhooks/address.ts'
+import type { Post } from '../services/webhooks/delivery.ts'
 import { type Address, type Resolve, resolveAny, resolvePublic } from './webhooks-resolve.ts'
 
 export type SendOptions = {

@@ -2,7 +2,7 @@
 // tell by the event's id.
 
 import type { Logger } from 'pino'
-import type { Deliveries, DeliveryLease } from '../services/webhooks-delivery.ts'
+import type { Deliveries, DeliveryLease } from '../services/webhooks/delivery.ts'
 import type { Send } from './webhooks-send.ts'
 
 export type DeliveryWork = {

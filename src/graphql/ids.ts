@@ -1,6 +1,6 @@
 import { invalidInput } from '../domain/errors.ts'
 import { type IdType, idPrefixes, printId } from '../domain/ids.ts'
-import { show } from '../domain/offers-filter.ts'
+import { show } from '../domain/offers/filter.ts'
 
 export { printId }
 

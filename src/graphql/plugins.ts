@@ -4,10 +4,10 @@ import { isTooDeep, maxLevels } from '../domain/nesting.ts'
 import { namesIn } from '../http/accept.ts'
 import { withinSize } from './answer-size.ts'
 import type { Context } from './context.ts'
-import { explainError, quieten, withoutStatus } from './errors.ts'
+import { explainError, quieten, withoutStatus } from './errors/errors.ts'
 import { limits, limitsRule } from './limits.ts'
-import { unconditionalSubscriptions } from './roots.ts'
 import { subscribe } from './subscribe.ts'
+import { unconditionalSubscriptions } from './subscription-rule.ts'
 
 export const withinLimits: Plugin = {
   /** GraphQL follows variables as deep as they go, which is deeper than the stack. */

@@ -1,7 +1,7 @@
 import { createSourceEventStream, type ExecutionArgs, type ExecutionResult, execute, GraphQLError } from 'graphql'
 import { withinSize } from './answer-size.ts'
 import type { Context } from './context.ts'
-import { explainError, withoutStatus } from './errors.ts'
+import { explainError, withoutStatus } from './errors/errors.ts'
 
 export type Results = AsyncIterableIterator<ExecutionResult, undefined>
 

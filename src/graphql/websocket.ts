@@ -12,7 +12,7 @@ import type { Channel, SocketContext, SocketFace } from '../http/sockets.ts'
 import { explainFailure } from '../services/failures.ts'
 import type { Services } from '../services/services.ts'
 import type { Context } from './context.ts'
-import { explainError, withoutStatus } from './errors.ts'
+import { explainError, withoutStatus } from './errors/errors.ts'
 import { checkVariables } from './plugins.ts'
 
 export const linkLimits = { initMs: 3_000, operations: 64, linksPerKey: 32, linksPerAccount: 128 }

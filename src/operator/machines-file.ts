@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { CsvError, parse } from 'csv-parse/sync'
 import { invalidInput } from '../domain/errors.ts'
-import { checkColumns, type ImportRow } from '../domain/machines-import-rows.ts'
+import { checkColumns, type ImportRow } from '../domain/machines/import-rows.ts'
 
 const formats = ['csv', 'json'] as const
 type Format = (typeof formats)[number]

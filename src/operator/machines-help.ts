@@ -1,4 +1,4 @@
-import { importColumns, requiredColumns } from '../domain/machines-import.ts'
+import { importColumns, requiredColumns } from '../domain/machines/import.ts'
 import { printUsd } from '../domain/money.ts'
 
 /** The columns of an import, from the table that reads them. */

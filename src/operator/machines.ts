@@ -1,6 +1,6 @@
 import { commonModels } from '../../prisma/seed.ts'
 import { printUsd } from '../domain/money.ts'
-import type { MachineSummary } from '../services/machines-list.ts'
+import type { MachineSummary } from '../services/machines/list.ts'
 import type { Operations } from '../services/services.ts'
 import { type Command, command, everyRow } from './command.ts'
 import { formatOf, readFile } from './machines-file.ts'

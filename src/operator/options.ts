@@ -1,11 +1,11 @@
 // What an operator can say behind a command: read by name, and refused by name.
 
 import { parseArgs } from 'node:util'
+import type { Permissions } from '../domain/accounts/permissions/permissions.ts'
+import { readPermissions } from '../domain/accounts/permissions/read.ts'
 import { invalidInput } from '../domain/errors.ts'
-import { instant } from '../domain/machines-import-kinds.ts'
+import { instant } from '../domain/machines/import-kinds.ts'
 import { parseUsd } from '../domain/money.ts'
-import type { Permissions } from '../domain/permissions.ts'
-import { readPermissions } from '../domain/permissions-read.ts'
 
 type Option = { meaning: string; required?: boolean; flag?: boolean }
 export type OptionTable = Record<string, Option>

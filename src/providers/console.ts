@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Execution } from '../domain/containers.ts'
+import type { Execution } from '../domain/instances/containers.ts'
 import { ContainerNotRunning, type Provider } from './provider.ts'
 
 /**

@@ -1,4 +1,11 @@
-import type { Authorisation, ContainerSpec, Execution, LogLine, LogRange, Truth } from '../domain/containers.ts'
+import type {
+  Authorisation,
+  ContainerSpec,
+  Execution,
+  LogLine,
+  LogRange,
+  Truth,
+} from '../domain/instances/containers.ts'
 
 /**
  * Runs containers somewhere. Every call may be repeated, with the same end; what it asks for has begun when it returns,

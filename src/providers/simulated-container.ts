@@ -1,7 +1,7 @@
 // A container that does not exist: instants that say when it will be ready, up and down. Nothing happens by itself, so
 // everybody who reads it at the same time sees the same.
 
-import type { ContainerSpec, Truth } from '../domain/containers.ts'
+import type { ContainerSpec, Truth } from '../domain/instances/containers.ts'
 import { append, type Entry, type NewEntry, pullEntries } from './simulated-log.ts'
 import { type Script, scriptOf } from './simulated-script.ts'
 import { outputOf } from './simulated-shell.ts'

@@ -2,8 +2,8 @@
 // never came to be, because something else happened first, is taken out again.
 
 import { createHash } from 'node:crypto'
-import type { LogLine, LogRange, LogSource } from '../domain/containers.ts'
-import { maxLogLines } from '../domain/containers.ts'
+import type { LogLine, LogRange, LogSource } from '../domain/instances/containers.ts'
+import { maxLogLines } from '../domain/instances/containers.ts'
 
 /** Numbers are never used twice, so that a cursor means one line for good. Instants are milliseconds. */
 export type Entry = { n: number; at: number; text: string; source: LogSource; everyMs?: number; until?: number | null }

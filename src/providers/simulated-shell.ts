@@ -1,7 +1,7 @@
 // A shell that knows a few commands, in a container that does not exist.
 
-import { type Execution, maxRead } from '../domain/containers.ts'
-import { splitWords } from '../domain/words.ts'
+import { type Execution, maxRead } from '../domain/instances/containers.ts'
+import { splitWords } from '../domain/launch/shell-words.ts'
 import type { Made } from './simulated-container.ts'
 
 /** A longer command line is refused once its variables are filled in, as by a real shell. */

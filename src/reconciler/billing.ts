@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { AccountLease, billingServices } from '../services/billing-work.ts'
+import type { AccountLease, billingServices } from '../services/billing/due/due.ts'
 import { createLoop, type Loop } from './loop.ts'
 
 export type BillingDeps = { billing: ReturnType<typeof billingServices>; log: Logger }

@@ -1,4 +1,4 @@
-import type { Lease } from '../services/leases.ts'
+import type { Lease } from '../services/reconciliation/leases.ts'
 import { createLoop, type Loop } from './loop.ts'
 import { type Deps, reconcile } from './reconcile.ts'
 

@@ -1,7 +1,7 @@
-import { isActive, type Truth } from '../domain/containers.ts'
-import { type InstanceStatus, isFinal, type Reason, type TargetState } from '../domain/instances.ts'
-import type { Restart } from '../domain/instances-restart.ts'
-import { areSameKeys } from '../domain/ssh-keys.ts'
+import { areSameKeys } from '../domain/accounts/ssh-keys.ts'
+import { isActive, type Truth } from '../domain/instances/containers.ts'
+import { type InstanceStatus, isFinal, type Reason, type TargetState } from '../domain/instances/instances.ts'
+import type { Restart } from '../domain/instances/restart.ts'
 import {
   exited,
   lost,

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { PolicyLease, policyServices } from '../services/instances-policy.ts'
+import type { PolicyLease, policyServices } from '../services/instances/policy/policy.ts'
 import { createLoop, type Loop } from './loop.ts'
 
 export type PolicyDeps = { policies: ReturnType<typeof policyServices>; log: Logger }

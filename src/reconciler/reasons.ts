@@ -1,6 +1,6 @@
 // Why an instance is as it is, in words for its renter.
 
-import type { Reason, WishReason } from '../domain/instances.ts'
+import type { Reason, WishReason } from '../domain/instances/instances.ts'
 
 /** What stops an instance. What destroys it is seen of none. */
 const stops: Record<Exclude<WishReason, 'DEBT' | 'RENTAL_ENDED'>, string> = {

@@ -5,12 +5,12 @@
 // late is found by the next look, which there is for every container, and put right there.
 
 import type { Logger } from 'pino'
-import type { Truth } from '../domain/containers.ts'
-import { wantsGpus } from '../domain/instances.ts'
+import type { Truth } from '../domain/instances/containers.ts'
+import { wantsGpus } from '../domain/instances/instances.ts'
 import type { Provider } from '../providers/provider.ts'
-import type { Lease } from '../services/leases.ts'
-import type { reconciliationServices } from '../services/reconciliation.ts'
-import type { Finding } from '../services/reconciliation-record.ts'
+import type { Lease } from '../services/reconciliation/leases.ts'
+import type { reconciliationServices } from '../services/reconciliation/reconciliation.ts'
+import type { Finding } from '../services/reconciliation/record.ts'
 import { after, backOff, findingOf, wishOf } from './finding.ts'
 import { type Limits, type Plan, plan, type Step } from './plan.ts'
 import { troubled, waiting } from './reasons.ts'

@@ -1,8 +1,8 @@
 // What each step of a plan is, and what becomes of it.
 
-import type { Truth } from '../domain/containers.ts'
+import type { Truth } from '../domain/instances/containers.ts'
 import { MachineUnreachable } from '../providers/provider.ts'
-import type { Lease } from '../services/leases.ts'
+import type { Lease } from '../services/reconciliation/leases.ts'
 import type { Step } from './plan.ts'
 import type { Deps } from './reconcile.ts'
 

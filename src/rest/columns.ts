@@ -3,7 +3,7 @@
 import type { z } from 'zod'
 import { type Issue, invalidInput } from '../domain/errors.ts'
 import { isTooDeep } from '../domain/nesting.ts'
-import { readNumber, show } from '../domain/offers-filter.ts'
+import { readNumber, show } from '../domain/offers/filter.ts'
 
 /** More than any list has. */
 export const maxColumns = 100

@@ -1,8 +1,8 @@
 // Filters and orders of lists, as clients write them: as JSON in a URL, or as they are in a body. Lists differ in their
 // columns, and in what a comparison with one means.
 
-import { type Operator, show } from '../domain/offers-filter.ts'
-import type { Direction } from '../domain/offers-order.ts'
+import { type Operator, show } from '../domain/offers/filter.ts'
+import type { Direction } from '../domain/offers/order.ts'
 import { type Complain, fromUrl, isGiven, isObject } from './columns.ts'
 
 type Columns<Field> = {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { Operation, WayToAnInstance } from '../domain/permissions.ts'
+import type { Operation, WayToAnInstance } from '../domain/accounts/permissions/permissions.ts'
 import { RestFailure } from './errors.ts'
-import { instanceParams, noSuchInstance } from './instances-results.ts'
+import { instanceParams, noSuchInstance } from './instances/answers.ts'
 import { type Failure, type Route, route } from './route.ts'
 import { done } from './success.ts'
 

@@ -1,10 +1,10 @@
 // The document as a page for people. It is all in one piece: no script, and nothing from elsewhere.
 
 import { failureBody, failuresOf } from './failures.ts'
-import { html, type Markup } from './markup.ts'
-import { descriptionOf } from './openapi.ts'
-import { type JsonSchema, schemaPrinter } from './openapi-schemas.ts'
-import { phrase, shape } from './page-schemas.ts'
+import { html, type Markup } from './openapi/markup.ts'
+import { descriptionOf } from './openapi/openapi.ts'
+import { phrase, shape } from './openapi/page-schemas.ts'
+import { type JsonSchema, schemaPrinter } from './openapi/schemas.ts'
 import { type Failure, type Route, tags } from './route.ts'
 
 type Print = (schema: NonNullable<Route['query']>) => JsonSchema

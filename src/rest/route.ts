@@ -1,6 +1,6 @@
 import type { z } from 'zod'
+import type { Operation } from '../domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../domain/actor.ts'
-import type { Operation } from '../domain/permissions.ts'
 import type { Services } from '../services/services.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'

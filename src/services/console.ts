@@ -1,7 +1,7 @@
 // The port to what runs in containers: what they print, and commands in them.
 
-import type { Execution, LogLine, LogRange } from '../domain/containers.ts'
 import { DomainError } from '../domain/errors.ts'
+import type { Execution, LogLine, LogRange } from '../domain/instances/containers.ts'
 
 export type Console = {
   /** What a container printed, the oldest line first. Nothing where there is none. */

@@ -1,7 +1,7 @@
 // The port through which streams learn what happens. Each gateway reads the events once, for all that follow them there.
 
 import type { Actor } from '../domain/actor.ts'
-import type { Event, Position } from '../domain/events.ts'
+import type { Event, Position } from '../domain/events/events.ts'
 
 export type Feed = {
   /** Follows what happens from now on. Refused where there are too many streams, of a key or of all. */

@@ -1,5 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type ContainerSpec, type LogLine, type LogRange, maxLogLines, maxRead } from '../../src/domain/containers.ts'
+import {
+  type ContainerSpec,
+  type LogLine,
+  type LogRange,
+  maxLogLines,
+  maxRead,
+} from '../../src/domain/instances/containers.ts'
 import { ContainerNotRunning, MachineUnreachable, type Provider } from '../../src/providers/provider.ts'
 
 /** What a driver must be given to be tried. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSimulated } from '../../src/providers/simulated.ts'
 import { type Query, worldIn } from '../../src/providers/simulated-world.ts'
 import { manualClock } from '../support/clock.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { createDatabase, type TestDatabase } from '../support/database/database.ts'
 import { keepsThePort, specOf } from './provider.ts'
 
 const clock = manualClock()

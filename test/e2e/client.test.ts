@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as client from '../client/generated.ts'
+import { aPublicKey } from '../support/accounts/ssh-keys.ts'
 import { clientOf, only } from '../support/ask.ts'
-import { berth, type Gateway, makeDataDir, startGateway, stop } from '../support/process.ts'
-import { aPublicKey } from '../support/ssh-keys.ts'
+import { berth, type Gateway, makeDataDir, startGateway, stop } from '../support/processes/process.ts'
 
 type Ask = ReturnType<typeof clientOf>
 type Rental = client.RentInstanceInput

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
-import { aLine, printCsv } from '../support/fleets.ts'
-import { berth, makeDataDir, run } from '../support/process.ts'
+import { createDatabase, type TestDatabase } from '../support/database/database.ts'
+import { aLine, printCsv } from '../support/machines/fleets.ts'
+import { berth, makeDataDir, run } from '../support/processes/process.ts'
 
 let database: TestDatabase
 let folder: Awaited<ReturnType<typeof makeDataDir>>

@@ -5,8 +5,8 @@ import { type IncomingMessage, request } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createDatabase } from '../support/database.ts'
-import { berth, type Gateway, makeDataDir, run, startGateway, stop } from '../support/process.ts'
+import { createDatabase } from '../support/database/database.ts'
+import { berth, type Gateway, makeDataDir, run, startGateway, stop } from '../support/processes/process.ts'
 
 let dataDir: string
 let remove: () => Promise<void>

@@ -3,8 +3,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Gateway, makeDataDir, startGateway, stop } from '../support/process.ts'
-import { aPublicKey } from '../support/ssh-keys.ts'
+import { aPublicKey } from '../support/accounts/ssh-keys.ts'
+import { type Gateway, makeDataDir, startGateway, stop } from '../support/processes/process.ts'
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 /** The commands that the README has under "Rent". */

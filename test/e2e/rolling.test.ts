@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { makeDataDir, startGateway } from '../support/process.ts'
-import { rollGateways } from '../support/rolling.ts'
+import { makeDataDir, startGateway } from '../support/processes/process.ts'
+import { rollGateways } from '../support/processes/rolling.ts'
 
 it('loses no request behind a balancer over two rolling restarts', { timeout: 60_000 }, async () => {
   const { answered, lost } = await rollGateways(2)

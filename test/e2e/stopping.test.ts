@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createDatabase } from '../support/database.ts'
-import { makeDataDir, run, startGateway, stop } from '../support/process.ts'
-import { startProxy } from '../support/proxy.ts'
+import { createDatabase } from '../support/database/database.ts'
+import { startProxy } from '../support/database/proxy.ts'
+import { makeDataDir, run, startGateway, stop } from '../support/processes/process.ts'
 
 // With a database of somebody's own, the gateways share a secret.
 const BERTH_SECRET = 'a secret of these tests'

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { type Client, createClient } from 'graphql-ws'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { type Gateway, makeDataDir, startGateway, stop } from '../support/process.ts'
+import { type Gateway, makeDataDir, startGateway, stop } from '../support/processes/process.ts'
 import { type Subscription, subscribeSse, subscribeWs } from '../support/streams.ts'
 
 let folder: Awaited<ReturnType<typeof makeDataDir>>

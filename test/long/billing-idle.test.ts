@@ -2,11 +2,11 @@
 
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { standingOf } from '../../src/domain/billing.ts'
-import { readBalance } from '../../src/services/billing-balance.ts'
+import { standingOf } from '../../src/domain/billing/billing.ts'
+import { readBalance } from '../../src/services/billing/balance.ts'
 import { createBilling } from '../../src/services/services.ts'
 import { manualClock } from '../support/clock.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { createDatabase, type TestDatabase } from '../support/database/database.ts'
 import { listMachines } from '../support/factories.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
 

@@ -5,8 +5,11 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openDatabase } from '../../src/database/client.ts'
 import { createOperations } from '../../src/services/services.ts'
-import { type Chance, chanceOf } from '../support/chance.ts'
+import { aPublicKey } from '../support/accounts/ssh-keys.ts'
+import { withoutQuotasSql } from '../support/accounts/unbounded.ts'
+import { brokenLaws } from '../support/billing/ledger-laws.ts'
 import { instantsAhead } from '../support/clock-laws.ts'
+import { type CrashingFleet, startCrashingFleet } from '../support/crashes/fleet.ts'
 import {
   expectAllTold,
   expectDeedsOnce,
@@ -15,17 +18,14 @@ import {
   expectRentalsOnce,
   expectWorldAsWished,
   unrestIn,
-} from '../support/crash-laws.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
+} from '../support/crashes/laws.ts'
+import { createDatabase, type TestDatabase } from '../support/database/database.ts'
+import { type Reader, startReader, type Transport } from '../support/events/readers.ts'
 import { listMachines } from '../support/factories.ts'
-import { type CrashingFleet, startCrashingFleet } from '../support/fleet-crashing.ts'
-import { brokenLaws } from '../support/ledger-laws.ts'
-import { type Reader, startReader, type Transport } from '../support/readers.ts'
-import { expectNothingShared, expectSettled } from '../support/rentals-laws.ts'
-import { createRenters, type Renter } from '../support/renters.ts'
-import { aPublicKey } from '../support/ssh-keys.ts'
-import { withoutQuotasSql } from '../support/unbounded.ts'
-import { type WrongClocks, wrongClocks } from '../support/wrong-clocks.ts'
+import { expectNothingShared, expectSettled } from '../support/instances/rentals-laws.ts'
+import { createRenters, type Renter } from '../support/instances/renters.ts'
+import { type WrongClocks, wrongClocks } from '../support/processes/wrong-clocks.ts'
+import { type Chance, chanceOf } from '../support/seeded-random.ts'
 
 // CRASH_SEED repeats what is tried, though not how it interleaves; CRASH_RENTALS makes it shorter or longer.
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31)

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Gateway, makeDataDir, startGateway } from '../support/process.ts'
+import { type Gateway, makeDataDir, startGateway } from '../support/processes/process.ts'
 
 const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 const quiet = [

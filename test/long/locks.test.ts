@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { DomainError } from '../../src/domain/errors.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
-import { expectNoDeadlock } from '../support/deadlocks.ts'
+import { unboundedSql } from '../support/accounts/unbounded.ts'
+import { createDatabase, type TestDatabase } from '../support/database/database.ts'
+import { expectNoDeadlock } from '../support/database/deadlocks.ts'
 import { listMachines } from '../support/factories.ts'
 import { type Gateway, openGateway } from '../support/gateways.ts'
-import { unboundedSql } from '../support/unbounded.ts'
 
 const writers = 8
 const durationMs = 8_000

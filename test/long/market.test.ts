@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, it } from 'vitest'
-import { marketHistories } from '../support/market-model.ts'
-import { openMarketSite } from '../support/market-site.ts'
+import { marketHistories } from '../support/machines/market-model.ts'
+import { openMarketSite } from '../support/machines/market-site.ts'
 
 // FC_SEED repeats a run, FC_RUNS makes it longer.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, it } from 'vitest'
-import { histories, openSite, type Site } from '../support/rentals-model.ts'
+import { histories, openSite, type Site } from '../support/instances/rentals-model.ts'
 
 // FC_SEED repeats what is tried, though not how it interleaves; FC_RUNS makes it longer.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)

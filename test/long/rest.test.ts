@@ -1,3 +1,3 @@
-import { askEveryRoute } from '../support/rest-fuzz.ts'
+import { askEveryRoute } from '../support/rest/fuzz.ts'
 
 askEveryRoute({ runs: 200 })

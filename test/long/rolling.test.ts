@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { rollGateways } from '../support/rolling.ts'
+import { rollGateways } from '../support/processes/rolling.ts'
 
 it('loses no request behind a balancer over twelve rolling restarts', async () => {
   const { answered, lost } = await rollGateways(12)

@@ -4,8 +4,8 @@ import { type Client, createClient } from 'graphql-ws'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { startApp, type TestApp } from '../support/app.ts'
+import { rentalsOf, someCredit } from '../support/instances/rentals.ts'
 import { heldBytes } from '../support/memory.ts'
-import { rentalsOf, someCredit } from '../support/rentals.ts'
 import { askAlone, listenFor, type Subscription, subscribeSse, subscribeWs } from '../support/streams.ts'
 
 const [renters, streamsEach, rounds] = [40, 25, 10]

@@ -1,11 +1,11 @@
 import pg from 'pg'
 import { type App, type AppOptions, createApp } from '../../src/app.ts'
-import type { Permissions } from '../../src/domain/permissions.ts'
+import type { Permissions } from '../../src/domain/accounts/permissions/permissions.ts'
 import { createLog } from '../../src/http/log.ts'
-import { wideAdmission } from './admission.ts'
+import { wideAdmission } from './billing/admission.ts'
 import { type ManualClock, manualClock } from './clock.ts'
-import { createDatabase, type TestDatabase } from './database.ts'
-import { documented } from './documented.ts'
+import { createDatabase, type TestDatabase } from './database/database.ts'
+import { documented } from './rest/documented.ts'
 
 export type GraphqlAnswer = {
   status: number

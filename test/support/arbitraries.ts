@@ -1,9 +1,9 @@
 import fc from 'fast-check'
-import type { Offer, Pricing } from '../../src/domain/offers.ts'
-import { rentalTypes } from '../../src/domain/offers.ts'
-import { fieldOf, kindOf, type OfferField, offerFields } from '../../src/domain/offers-fields.ts'
-import { type Condition, type OfferFilter, operatorsOf, readCondition } from '../../src/domain/offers-filter.ts'
-import type { OrderKey } from '../../src/domain/offers-order.ts'
+import { fieldOf, kindOf, type OfferField, offerFields } from '../../src/domain/offers/fields.ts'
+import { type Condition, type OfferFilter, operatorsOf, readCondition } from '../../src/domain/offers/filter.ts'
+import type { Offer, Pricing } from '../../src/domain/offers/offers.ts'
+import { rentalTypes } from '../../src/domain/offers/offers.ts'
+import type { OrderKey } from '../../src/domain/offers/order.ts'
 import type { Listed } from './factories.ts'
 
 const models = [

@@ -1,4 +1,4 @@
-import type { NewGpuModel, NewMachine } from '../../src/services/machines.ts'
+import type { NewGpuModel, NewMachine } from '../../src/services/machines/machines.ts'
 import type { Operations } from '../../src/services/services.ts'
 
 /** A GPU model that is valid as it is. */

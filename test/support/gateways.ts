@@ -1,8 +1,8 @@
 import { openDatabase } from '../../src/database/client.ts'
 import type { Actor } from '../../src/domain/actor.ts'
-import type { AdmissionRules } from '../../src/domain/billing-admission.ts'
-import type { RentalTerms } from '../../src/domain/instances-rent.ts'
-import type { LaunchWish } from '../../src/domain/launch.ts'
+import type { AdmissionRules } from '../../src/domain/billing/admission.ts'
+import type { RentalTerms } from '../../src/domain/instances/rent/rent.ts'
+import type { LaunchWish } from '../../src/domain/launch/launch.ts'
 import { createFeed } from '../../src/events/feed.ts'
 import { createLog } from '../../src/http/log.ts'
 import { consoleOf } from '../../src/providers/console.ts'
@@ -13,7 +13,7 @@ import { createInstanceLoop } from '../../src/reconciler/instances.ts'
 import { reconcile } from '../../src/reconciler/reconcile.ts'
 import { createSecrets } from '../../src/services/secrets.ts'
 import { createOperations, createOutbox, createReconciliation, createServices } from '../../src/services/services.ts'
-import { wideAdmission } from './admission.ts'
+import { wideAdmission } from './billing/admission.ts'
 
 export type GatewayOptions = {
   url: string

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
-import { openEmbedded } from '../../src/database/embedded.ts'
+import { openEmbedded } from '../../src/database/embedded/embedded.ts'
+import { withDatabase } from '../../src/database/embedded/server.ts'
 import { migrate } from '../../src/database/migrations.ts'
-import { withDatabase } from '../../src/database/server.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {

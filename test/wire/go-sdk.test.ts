@@ -1,8 +1,8 @@
 // The Go SDK: typed numbers, pages, and errors that it tells apart by status, code and text.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Client, startWire, type Wire, type WireAnswer } from '../support/wire.ts'
-import { expectFields, type Shape } from '../support/wire-fields.ts'
+import { type Client, startWire, type Wire, type WireAnswer } from '../support/rest/wire.ts'
+import { expectFields, type Shape } from '../support/rest/wire-fields.ts'
 
 let wire: Wire
 let key: string

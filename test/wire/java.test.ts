@@ -2,8 +2,8 @@
 // everything that could be said is sent with null for what is not.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Client, startWire, type Wire } from '../support/wire.ts'
-import { expectFields, type Shape } from '../support/wire-fields.ts'
+import { type Client, startWire, type Wire } from '../support/rest/wire.ts'
+import { expectFields, type Shape } from '../support/rest/wire-fields.ts'
 
 let wire: Wire
 let key: string

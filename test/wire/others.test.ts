@@ -1,8 +1,8 @@
 // Clients of which little is known: what their requests are like, and that they come through a rental.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Client, type Manner, startWire, type Wire } from '../support/wire.ts'
-import { expectFields } from '../support/wire-fields.ts'
+import { type Client, type Manner, startWire, type Wire } from '../support/rest/wire.ts'
+import { expectFields } from '../support/rest/wire-fields.ts'
 
 let wire: Wire
 let key: string

@@ -1,9 +1,9 @@
 // What the Python command line does beside rentals: keys, secrets, templates and volumes.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { aPublicKey } from '../support/ssh-keys.ts'
-import { type Client, startWire, type Wire } from '../support/wire.ts'
-import { expectFields, type Shape } from '../support/wire-fields.ts'
+import { aPublicKey } from '../support/accounts/ssh-keys.ts'
+import { type Client, startWire, type Wire } from '../support/rest/wire.ts'
+import { expectFields, type Shape } from '../support/rest/wire-fields.ts'
 
 let wire: Wire
 let key: string

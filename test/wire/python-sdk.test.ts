@@ -1,8 +1,8 @@
 // The Python SDK: the key in a header, a length of nothing where it has nothing to say, and many offers at once.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Client, startWire, type Wire } from '../support/wire.ts'
-import { expectFields } from '../support/wire-fields.ts'
+import { type Client, startWire, type Wire } from '../support/rest/wire.ts'
+import { expectFields } from '../support/rest/wire-fields.ts'
 
 let wire: Wire
 let sdk: Client

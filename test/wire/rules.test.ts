@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { DomainError } from '../../src/domain/errors.ts'
 import { explain } from '../../src/rest/errors.ts'
-import { aPublicKey } from '../support/ssh-keys.ts'
-import { type Client, type Manner, startWire, type Wire, type WireAnswer } from '../support/wire.ts'
-import { expectFields } from '../support/wire-fields.ts'
+import { aPublicKey } from '../support/accounts/ssh-keys.ts'
+import { type Client, type Manner, startWire, type Wire, type WireAnswer } from '../support/rest/wire.ts'
+import { expectFields } from '../support/rest/wire-fields.ts'
 
 let wire: Wire
 let open: Wire

@@ -1,8 +1,8 @@
 // Clients that only search, most of them without a key: a catalogue of offers, a dashboard, and what fetches prices.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, startWire, type Wire } from '../support/wire.ts'
-import { expectFields, type Shape } from '../support/wire-fields.ts'
+import { type Client, startWire, type Wire } from '../support/rest/wire.ts'
+import { expectFields, type Shape } from '../support/rest/wire-fields.ts'
 
 let wire: Wire
 let anybody: Client

@@ -2,9 +2,9 @@
 // indexes the rows of lists.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { aPublicKey } from '../support/ssh-keys.ts'
-import { type Client, startWire, type Wire } from '../support/wire.ts'
-import { expectFields, type Shape } from '../support/wire-fields.ts'
+import { aPublicKey } from '../support/accounts/ssh-keys.ts'
+import { type Client, startWire, type Wire } from '../support/rest/wire.ts'
+import { expectFields, type Shape } from '../support/rest/wire-fields.ts'
 
 let wire: Wire
 let sky: Client

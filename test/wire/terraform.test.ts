@@ -1,9 +1,9 @@
 // Terraform: it reads into typed structures, waits for states, and knows a thing is gone by 404 alone.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { aPublicKey } from '../support/ssh-keys.ts'
-import { type Client, startWire, type Wire, type WireAnswer } from '../support/wire.ts'
-import { expectFields, type Shape } from '../support/wire-fields.ts'
+import { aPublicKey } from '../support/accounts/ssh-keys.ts'
+import { type Client, startWire, type Wire, type WireAnswer } from '../support/rest/wire.ts'
+import { expectFields, type Shape } from '../support/rest/wire-fields.ts'
 
 let wire: Wire
 let terraform: Client

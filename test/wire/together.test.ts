@@ -1,7 +1,7 @@
 // Many clients on one account: what one does, each of the others sees in its own way.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Client, startWire, type Wire } from '../support/wire.ts'
+import { type Client, startWire, type Wire } from '../support/rest/wire.ts'
 
 let wire: Wire
 let clients: Record<'cli' | 'old' | 'go' | 'java' | 'node' | 'terraform', Client>

@@ -1,0 +1,112 @@
+// A PostgreSQL server's files in a data folder, and starting and stopping it.
+
+import { randomBytes } from 'node:crypto'
+import { chown, link, readFile, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import { makeWhole } from '../unfinished.ts'
+import { asSentence, causeIn, causeInLog, checkCluster, logOf, refusal, sizeOfLog } from './cluster-check.ts'
+import { makeDataDir, usable } from './data-dir.ts'
+import { canReach, type Engine, findEngine, runProgram } from './engine.ts'
+
+export type Cluster = { engine: Engine; folder: string; password: string }
+
+/** The folder's cluster, made when there is none. */
+export async function findCluster(dataDir: string): Promise<Cluster> {
+  await makeDataDir(dataDir)
+  return await usable(dataDir, () => findIn(dataDir))
+}
+
+async function findIn(dataDir: string): Promise<Cluster> {
+  const engine = await findEngine(dataDir)
+  if (!(await canReach(dataDir, engine.runAs))) {
+    const advice = 'Set BERTH_DATA_DIR to a folder that it can enter, or DATABASE_URL to a server of your own.'
+    throw new Error(`PostgreSQL runs as the user "postgres", who cannot enter the data folder ${dataDir}. ${advice}`)
+  }
+  const folder = join(dataDir, 'postgres')
+  await checkCluster({ engine, folder })
+  const cluster = { engine, folder, password: await password(passwordFileOf(folder)) }
+  const fill = (unfinished: string) => initialise(cluster, unfinished)
+  await makeWhole({ folder: cluster.folder, mark: 'PG_VERSION', fill })
+  return cluster
+}
+
+export function passwordFileOf(folder: string): string {
+  return `${folder}-password`
+}
+
+/** Written once and never changed, so that two processes that start together use the same. */
+async function password(file: string): Promise<string> {
+  const kept = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+  })
+  if (kept !== undefined) return kept
+  const fresh = `${file}.${randomBytes(6).toString('hex')}`
+  await writeFile(fresh, randomBytes(24).toString('base64url'), { mode: 0o600 })
+  await link(fresh, file)
+    .catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+    .finally(() => rm(fresh))
+  return await readFile(file, 'utf8')
+}
+
+async function initialise({ engine, password }: Cluster, folder: string): Promise<void> {
+  const passwordFile = `${folder}.password`
+  await writeFile(passwordFile, password, { mode: 0o600 })
+  const { uid, gid } = engine.runAs
+  if (uid !== undefined && gid !== undefined) {
+    await chown(folder, uid, gid)
+    await chown(passwordFile, uid, gid)
+  }
+  const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
+  const access = ['--username=berth', '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
+  try {
+    await runProgram(engine.initdb, ['-D', folder, ...locale, ...access], engine.runAs)
+  } catch (error) {
+    const { message } = error as Error
+    throw new Error(`PostgreSQL cannot make its files in ${dirname(folder)}. ${causeIn(message) ?? message}`)
+  } finally {
+    await rm(passwordFile, { force: true })
+  }
+}
+
+/** The port of the server that runs, or ran until it crashed. */
+export async function lastPort({ folder }: Cluster): Promise<number | undefined> {
+  const pidFile = await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(() => '')
+  return Number(pidFile.split('\n')[3]) || undefined
+}
+
+/**
+ * Starts the server, apart from this process, so that a signal to the terminal does not reach it. pg_ctl waits until the
+ * server takes connections or ends.
+ */
+export async function startServer(cluster: Cluster): Promise<void> {
+  const { engine, folder } = cluster
+  const since = await sizeOfLog(folder)
+  try {
+    const port = await freePort(await lastPort(cluster))
+    const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=''`
+    const log = ['-l', logOf(folder), '-o', settings]
+    await runProgram(engine.ctl, ['start', '--wait', '--silent', '-D', folder, ...log], engine.runAs)
+  } catch (error) {
+    const { message } = error as Error
+    throw refusal(folder, (await causeInLog(folder, since)) ?? causeIn(message) ?? asSentence(message))
+  }
+}
+
+export async function stopServer({ engine, folder }: Cluster): Promise<void> {
+  await runProgram(engine.ctl, ['stop', '--wait', '--silent', '--mode=fast', '-D', folder], engine.runAs)
+}
+
+/** The preferred port if nothing listens on it: connections of before a crash find the server there again. */
+function freePort(preferred = 0): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', error => (preferred ? resolve(freePort()) : reject(error)))
+    probe.listen(preferred, '127.0.0.1', () => {
+      const { port } = probe.address() as AddressInfo
+      probe.close(() => resolve(port))
+    })
+  })
+}

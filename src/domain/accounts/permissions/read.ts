@@ -1,0 +1,98 @@
+import type { Issue } from '../../errors.ts'
+import {
+  comparisons,
+  type Operation,
+  operations,
+  type PermissionCategory,
+  type Permissions,
+  parameters,
+  permissionCategories,
+} from './permissions.ts'
+
+/** Whoever has so much wrong has not read the first of it. */
+const maxIssues = 50
+/** Names of the sender's own invention are repeated up to here. */
+const maxName = 64
+
+/** Reads permissions that somebody wrote by hand, and says everything that is wrong with them. */
+export function readPermissions(input: unknown): { permissions: Permissions | null; issues: Issue[] } {
+  if (input === null || input === undefined) return { permissions: null, issues: [] }
+  const issues: Issue[] = []
+  const complain = (path: string, message: string) => {
+    if (issues.length < maxIssues) issues.push({ path, message })
+  }
+  const entries = (path: string, value: unknown): [string, unknown][] => {
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return Object.entries(value)
+    complain(path, 'must be an object.')
+    return []
+  }
+
+  const top = entries('permissions', input)
+  for (const [key] of top) {
+    if (key !== 'api') complain('permissions', `has the unknown key "${shown(key)}"; the only one is "api".`)
+  }
+  // Whoever leaves it out may mean everything or nothing.
+  if (issues.length === 0 && top.length === 0)
+    complain('permissions', 'must have the key "api", with categories in it: {"api": {}} allows nothing.')
+  for (const [key, api] of top) if (key === 'api') readCategories(api)
+  return { permissions: input as Permissions, issues }
+
+  function readCategories(api: unknown) {
+    for (const [category, grant] of entries('permissions.api', api)) {
+      const path = `permissions.api.${shown(category)}`
+      if (!permissionCategories.some(known => known === category)) {
+        complain(path, `unknown category; there are ${permissionCategories.join(', ')}.`)
+        continue
+      }
+      for (const [operation, rule] of entries(path, grant)) {
+        readRule(`${path}.${shown(operation)}`, category as PermissionCategory, operation, rule)
+      }
+    }
+  }
+
+  function readRule(path: string, category: PermissionCategory, operation: string, rule: unknown) {
+    const known = operationsOf(category)
+    if (!known.some(name => name === operation)) {
+      complain(path, `unknown operation; this category has ${known.join(', ') || 'none'}.`)
+      return
+    }
+    for (const [key, constraints] of entries(path, rule)) {
+      if (key !== 'constraints') complain(path, `has the unknown key "${shown(key)}"; the only one is "constraints".`)
+      else
+        for (const [parameter, constraint] of entries(`${path}.constraints`, constraints))
+          readConstraint(`${path}.constraints.${shown(parameter)}`, operation as Operation, parameter, constraint)
+    }
+  }
+
+  function readConstraint(path: string, operation: Operation, parameter: string, constraint: unknown) {
+    const known = parametersOf(operation)
+    const type = known.get(parameter)
+    if (!type) {
+      complain(path, `unknown parameter; this operation has ${[...known.keys()].join(', ') || 'none'}.`)
+      return
+    }
+    const bounds = entries(path, constraint)
+    if (bounds.length === 0) complain(path, `must bound the parameter with ${comparisons.join(', ')}.`)
+    for (const [comparison, bound] of bounds) readBound(path, type, comparison, bound)
+  }
+
+  function readBound(path: string, type: string, comparison: string, bound: unknown) {
+    if (!comparisons.some(known => known === comparison)) {
+      complain(path, `unknown comparison "${shown(comparison)}"; there are ${comparisons.join(', ')}.`)
+    } else if (typeof bound !== type || (type === 'number' && !Number.isFinite(bound))) {
+      complain(`${path}.${comparison}`, type === 'number' ? 'must be a finite number.' : 'must be true or false.')
+    }
+  }
+}
+
+function parametersOf(operation: Operation): Map<string, string> {
+  return new Map(Object.entries((parameters as Partial<Record<Operation, object>>)[operation] ?? {}))
+}
+
+function operationsOf(category: PermissionCategory): Operation[] {
+  return (Object.keys(operations) as Operation[]).filter(name => operations[name] === category)
+}
+
+function shown(name: string): string {
+  return name.length > maxName ? `${name.slice(0, maxName)}…` : name
+}

@@ -1,0 +1,70 @@
+// Whether an account may have more: its credit, its quotas, and its failed starts decide together.
+
+import { type Quotas, quotaProblems, type Usage } from '../accounts/quotas.ts'
+import type { DomainError } from '../errors.ts'
+import { backoffProblem, type StartFailures } from '../instances/backoff.ts'
+import { type ReserveRates, type ReserveRules, reserveProblem } from './reserve.ts'
+
+export type AdmissionRules = ReserveRules & { quotas: Quotas }
+
+/** What an account has, or what is added to it. */
+export type Holdings = ReserveRates & Usage
+
+/** An account as far as additions are concerned. `quotas` are its own where an operator set some. */
+export type Admission = {
+  at: Date
+  creditNanos: bigint
+  held: Holdings
+  quotas: Quotas
+  failures: StartFailures
+}
+
+const nothing: Holdings = { computeNanos: 0n, diskNanos: 0n, instances: 0, loading: 0, diskMb: 0, volumes: 0 }
+
+export function holdings(some: Partial<Holdings>): Holdings {
+  return { ...nothing, ...some }
+}
+
+export function addHoldings(one: Holdings, other: Holdings): Holdings {
+  return combine(one, other, 1)
+}
+
+export function withoutHoldings(all: Holdings, part: Holdings): Holdings {
+  return combine(all, part, -1)
+}
+
+function combine(one: Holdings, other: Holdings, sign: 1 | -1): Holdings {
+  return {
+    computeNanos: one.computeNanos + BigInt(sign) * other.computeNanos,
+    diskNanos: one.diskNanos + BigInt(sign) * other.diskNanos,
+    instances: one.instances + sign * other.instances,
+    loading: one.loading + sign * other.loading,
+    diskMb: one.diskMb + sign * other.diskMb,
+    volumes: one.volumes + sign * other.volumes,
+  }
+}
+
+/** Every reason against an addition to what the account holds. */
+export function admissionProblems(admission: Admission, added: Holdings, rules: AdmissionRules): DomainError[] {
+  const { at, creditNanos, held, quotas, failures } = admission
+  const credit = reserveProblem(creditNanos, addHoldings(held, added), rules)
+  const backoff = added.loading > 0 ? backoffProblem(failures, at) : undefined
+  return [...(credit ? [credit] : []), ...quotaProblems(held, added, quotas), ...(backoff ? [backoff] : [])]
+}
+
+/** Starts in their order, each beside those before it that are admitted: the reasons against the others, by their ids. */
+export function refusedStarts(
+  admission: Admission,
+  starts: readonly { id: bigint; computeNanos: bigint }[],
+  rules: AdmissionRules,
+): Map<bigint, DomainError> {
+  const refused = new Map<bigint, DomainError>()
+  let { held } = admission
+  for (const { id, computeNanos } of starts) {
+    const added = holdings({ computeNanos, loading: 1 })
+    const [problem] = admissionProblems({ ...admission, held }, added, rules)
+    if (problem) refused.set(id, problem)
+    else held = addHoldings(held, added)
+  }
+  return refused
+}

@@ -1,0 +1,112 @@
+// What changed, as everybody reads it who may: in a history, in a stream, in a webhook.
+
+import { isAllowed, type Operation } from '../accounts/permissions/permissions.ts'
+import type { Actor } from '../actor.ts'
+import { invalidInput } from '../errors.ts'
+
+/** Every type of event, and the operation that a key must be allowed to read it. */
+export const eventTypes = {
+  INSTANCE_CREATED: 'instances.get',
+  INSTANCE_TARGET_CHANGED: 'instances.get',
+  INSTANCE_LABEL_CHANGED: 'instances.get',
+  INSTANCE_GRANTED: 'instances.get',
+  INSTANCE_OUTBID: 'instances.get',
+  INSTANCE_STATUS_CHANGED: 'instances.get',
+  INSTANCE_ENDING: 'instances.get',
+  INSTANCE_DESTROYED: 'instances.get',
+  INSTANCE_REMOVED: 'instances.get',
+  INSTANCE_BID_CHANGED: 'instances.get',
+  INSTANCE_REBOOTED: 'instances.get',
+  INSTANCE_LAUNCH_CHANGED: 'instances.get',
+  INSTANCE_RECYCLED: 'instances.get',
+  INSTANCE_POLICY_CHANGED: 'instances.get',
+  INSTANCE_SSH_KEYS_CHANGED: 'instances.get',
+  TEMPLATE_SAVED: 'templates.get',
+  TEMPLATE_DELETED: 'templates.get',
+  SSH_KEY_REGISTERED: 'sshKeys.list',
+  SSH_KEY_REPLACED: 'sshKeys.list',
+  SSH_KEY_DELETED: 'sshKeys.list',
+  SECRET_VARIABLE_SET: 'secretVariables.list',
+  SECRET_VARIABLE_DELETED: 'secretVariables.list',
+  API_KEY_CREATED: 'apiKeys.list',
+  API_KEY_RESET: 'apiKeys.list',
+  API_KEY_REVOKED: 'apiKeys.list',
+  VOLUME_CREATED: 'volumes.get',
+  VOLUME_DELETED: 'volumes.get',
+  ACCOUNT_SPEND_LIMIT: 'billing.spendLimits',
+  SPEND_LIMIT_CHANGED: 'billing.spendLimits',
+  CREDIT_GRANTED: 'accounts.viewer',
+  ACCOUNT_QUOTAS_CHANGED: 'accounts.viewer',
+  ACCOUNT_LOW_CREDIT: 'accounts.viewer',
+  ACCOUNT_CREDIT_ENDED: 'accounts.viewer',
+  ACCOUNT_DEBT: 'accounts.viewer',
+  WEBHOOK_CREATED: 'webhooks.list',
+  WEBHOOK_SECRET_ROTATED: 'webhooks.list',
+  WEBHOOK_TESTED: 'webhooks.list',
+  WEBHOOK_DELETED: 'webhooks.list',
+} as const satisfies Record<string, Operation>
+export type EventType = keyof typeof eventTypes
+
+/** One thing that changed. Without a key, Berth itself did it. */
+export type Event = Position & {
+  type: EventType
+  accountId: number
+  instanceId: bigint | null
+  apiKeyId: number | null
+  before: Record<string, unknown> | null
+  after: Record<string, unknown> | null
+  reason: string | null
+  at: Date
+}
+
+/**
+ * A place in the order of events: that of transactions, and of ids within one. Ids alone are given before commits, so
+ * one may appear behind another that was read.
+ */
+export type Position = { xid: bigint; id: bigint }
+
+export function isAfter(one: Position, other: Position): boolean {
+  return one.xid === other.xid ? one.id > other.id : one.xid > other.xid
+}
+
+/** Which events are asked for: an absent part asks for all. */
+export type EventFilter = { types?: readonly EventType[] | undefined; instanceIds?: readonly bigint[] | undefined }
+
+export const maxInstancesPerFilter = 100
+
+export function checkEventFilter({ instanceIds = [] }: EventFilter): void {
+  if (instanceIds.length <= maxInstancesPerFilter) return
+  const message = `takes at most ${maxInstancesPerFilter} ids, not ${instanceIds.length}.`
+  throw invalidInput([{ path: 'filter.instanceIds', message }])
+}
+
+export function isAskedFor(event: Event, { types, instanceIds }: EventFilter): boolean {
+  if (types && !types.includes(event.type)) return false
+  return !instanceIds || (event.instanceId !== null && instanceIds.includes(event.instanceId))
+}
+
+/** Whether somebody may read an event: it is of the account's own, about something that the key may read. */
+export function mayRead({ accountId, permissions }: Pick<Actor, 'accountId' | 'permissions'>, event: Event): boolean {
+  const { type } = event
+  // Gateways of a newer version may write types that this one cannot show.
+  if (event.accountId !== accountId || !isEventType(type)) return false
+  return isAllowed(permissions, eventTypes[type], subjectOf(event))
+}
+
+export function isEventType(type: string): type is EventType {
+  return Object.hasOwn(eventTypes, type)
+}
+
+/** What the event is about, as a constraint bounds it. */
+function subjectOf({ type, instanceId, before, after }: Event): { id: number | undefined } {
+  if (instanceId !== null) return { id: Number(instanceId) }
+  const name = subjectName(type)
+  const facts = { ...before, ...after }
+  return { id: name === undefined || facts[name] === undefined ? undefined : Number(facts[name]) }
+}
+
+/** Where an event names what it is about, if that is no instance and can be bounded. */
+export function subjectName(type: EventType): 'templateId' | 'volumeId' | undefined {
+  if (type.startsWith('TEMPLATE_')) return 'templateId'
+  return type.startsWith('VOLUME_') ? 'volumeId' : undefined
+}

@@ -1,0 +1,57 @@
+// What events say of things, in the names, ids and units of the GraphQL face.
+
+import { type IdType, printId } from '../ids.ts'
+import { printUsd } from '../money.ts'
+import type { EventType } from './events.ts'
+
+const idTypes: Record<string, IdType> = {
+  apiKeyId: 'ApiKey',
+  instanceIds: 'Instance',
+  machineId: 'Machine',
+  offerId: 'Offer',
+  spendLimitId: 'SpendLimit',
+  sshKeyId: 'SshKey',
+  templateId: 'Template',
+  volumeId: 'Volume',
+  volumeIds: 'Volume',
+  webhookId: 'Webhook',
+}
+const amounts: Record<string, string> = {
+  burnNanos: 'burnPerHour',
+  computeNanos: 'computePricePerHour',
+  creditNanos: 'credit',
+  diskNanos: 'pricePerHour',
+  minimumBidNanos: 'minimumBidPerHour',
+}
+const enums = ['mode', 'status', 'targetState', 'window', 'action']
+
+/** What only operators know. */
+const untold = ['idempotencyKey']
+
+/** What an event says of before or after: money as decimals in texts, sizes in GB, ids and enums as in GraphQL. */
+export function printFacts(type: EventType, facts: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(facts)
+      .filter(([name]) => !untold.includes(name))
+      .map(([name, value]) => {
+        const [shown, print] = spellingOf(type, name)
+        return [shown, value === null ? null : print(value)]
+      }),
+  )
+}
+
+function spellingOf(type: EventType, name: string): [string, (value: unknown) => unknown] {
+  const idType = idTypes[name]
+  const printOf = (value: unknown) => printId(idType as IdType, String(value))
+  if (idType) return [name, value => (Array.isArray(value) ? value.map(printOf) : printOf(value))]
+  if (name.endsWith('Nanos')) {
+    const isBid = type === 'INSTANCE_BID_CHANGED' && name === 'computeNanos'
+    return [
+      isBid ? 'bidPerHour' : (amounts[name] ?? name.slice(0, -'Nanos'.length)),
+      value => printUsd(BigInt(String(value))),
+    ]
+  }
+  if (name.endsWith('Mb')) return [`${name.slice(0, -2)}Gb`, value => Number(value) / 1000]
+  if (enums.includes(name)) return [name, value => String(value).replace(/[A-Z]/g, '_$&').toUpperCase()]
+  return [name, value => value]
+}

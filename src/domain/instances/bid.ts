@@ -1,0 +1,41 @@
+import { DomainError, type Issue } from '../errors.ts'
+import { printUsd } from '../money.ts'
+import { type Instance, whyNot } from './instances.ts'
+
+/** Per hour, 0.001 $ to 128 $. */
+export const bidRange = { least: 1_000_000n, most: 128_000_000_000n }
+
+/** What is wrong with a bid, whatever it is for. */
+export function checkBid(bidNanos: bigint): Issue | undefined {
+  if (bidNanos >= bidRange.least && bidNanos <= bidRange.most) return undefined
+  const [least, most, bid] = [bidRange.least, bidRange.most, bidNanos].map(printUsd)
+  return { path: 'bid', message: `must be from ${least} to ${most} dollars an hour, not ${bid}.` }
+}
+
+/** An instance that is not destroyed, as far as its bid is concerned. */
+export type Bidder = Pick<Instance, 'id' | 'targetState' | 'status' | 'interruptible' | 'computeNanos' | 'numGpus'>
+
+/** What a new bid makes of an instance: a higher or a lower one, or what it is already. Refused by throwing. */
+export function applyBid(bidder: Bidder, floorNanos: bigint, bidNanos: bigint): 'raised' | 'lowered' | 'unchanged' {
+  const refusal = whyNot('changeBid', { ...bidder, destroyedAt: null })
+  if (refusal) {
+    const about = { instanceId: bidder.id, ...(bidder.interruptible ? {} : { onDemand: true as const }) }
+    throw new DomainError('INVALID_STATE', refusal, about)
+  }
+  if (bidNanos === bidder.computeNanos) return 'unchanged'
+  if (bidNanos < floorNanos) throw bidTooLow(floorNanos)
+  return bidNanos > bidder.computeNanos ? 'raised' : 'lowered'
+}
+
+/** What a bid must be to win; refused where none does. */
+export function winningBid(id: bigint, leastNanos: bigint | undefined): bigint {
+  const most = bidRange.most
+  if (leastNanos !== undefined && leastNanos <= most) return leastNanos < bidRange.least ? bidRange.least : leastNanos
+  throw new DomainError('INVALID_STATE', 'No bid wins its GPUs now.', { instanceId: id })
+}
+
+/** The refusal of a bid under the floor of the host. */
+export function bidTooLow(floorNanos: bigint): DomainError {
+  const message = `The host accepts no bid under ${printUsd(floorNanos)} $ an hour for these GPUs.`
+  return new DomainError('BID_TOO_LOW', message, { minimumBidNanos: floorNanos })
+}

@@ -1,0 +1,68 @@
+import { DomainError, invalidInput } from '../errors.ts'
+import type { Direction } from '../offers/order.ts'
+import { parseCursor, printCursor } from '../pages.ts'
+import { textProblem } from '../texts.ts'
+import type { Instance, InstanceStatus, TargetState } from './instances.ts'
+
+export const maxIdsPerFilter = 100
+
+/** Every part that is given must hold. */
+export type InstanceFilter = {
+  ids?: bigint[] | undefined
+  label?: string | undefined
+  status?: InstanceStatus[] | undefined
+  targetState?: TargetState | undefined
+  gpuName?: string | undefined
+  idempotencyKey?: string | undefined
+}
+
+/** Refuses a filter that costs too much, or that no row can match because no row can hold it. */
+export function checkInstanceFilter({ ids = [], label = '', gpuName = '', idempotencyKey = '' }: InstanceFilter): void {
+  const issues = [
+    ...(ids.length > maxIdsPerFilter
+      ? [{ path: 'filter.ids', message: `takes at most ${maxIdsPerFilter} ids, not ${ids.length}.` }]
+      : []),
+    ...Object.entries({ label, gpuName, idempotencyKey }).flatMap(([name, text]) => {
+      const message = textProblem(text)
+      return message ? [{ path: `filter.${name}`, message }] : []
+    }),
+  ]
+  if (issues.length > 0) throw invalidInput(issues)
+}
+
+export type InstanceOrder = { field: 'createdAt' | 'pricePerHour' | 'label'; direction: Direction }
+
+/** Where an instance stands in an order: its value, as text, and its id, so that no two stand in one place. */
+export type InstancePosition = { value: string; id: bigint }
+
+export function positionOf(instance: Instance, { field }: InstanceOrder): InstancePosition {
+  const { id, computeNanos, diskNanos, label } = instance
+  const values = {
+    // Ids are given in the order of creation.
+    createdAt: () => String(id),
+    pricePerHour: () => String(computeNanos + diskNanos),
+    label: () => label ?? '',
+  }
+  return { value: values[field](), id }
+}
+
+const scopeOf = ({ field, direction }: InstanceOrder) => `instances by ${field} ${direction}`
+
+export function printInstanceCursor({ value, id }: InstancePosition, order: InstanceOrder): string {
+  return printCursor(scopeOf(order), [value, String(id)])
+}
+
+const formats: Record<InstanceOrder['field'], RegExp> = {
+  createdAt: /^\d{1,18}$/,
+  pricePerHour: /^\d{1,18}$/,
+  label: /^[^\0]*$/,
+}
+
+export function parseInstanceCursor(cursor: string, order: InstanceOrder): InstancePosition {
+  const [value, id, ...rest] = parseCursor(cursor, scopeOf(order))
+  if (typeof value === 'string' && typeof id === 'string' && rest.length === 0) {
+    if (formats[order.field].test(value) && value.isWellFormed() && /^\d{1,18}$/.test(id))
+      return { value, id: BigInt(id) }
+  }
+  throw new DomainError('INVALID_CURSOR', 'This is not a cursor of this list.')
+}

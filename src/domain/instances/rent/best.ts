@@ -1,0 +1,95 @@
+// Renting the best offer of a search: which offers are tried, and which failures lead to the next.
+
+import { DomainError, type ErrorCode, type Issue, invalidInput } from '../../errors.ts'
+import type { Port } from '../../launch/env.ts'
+import type { Launch, LaunchWish } from '../../launch/launch.ts'
+import type { Condition, OfferFilter } from '../../offers/filter.ts'
+import type { RentalType } from '../../offers/offers.ts'
+import type { OrderKey } from '../../offers/order.ts'
+import { newVolumesMb, type VolumeFacts } from '../../volumes/mount.ts'
+import type { RentalTerms, RentWish } from './rent.ts'
+
+export type BestWish = {
+  filter: OfferFilter
+  order: OrderKey[]
+  terms: RentalTerms
+  launch: LaunchWish
+  templateHash?: string | undefined
+  policy?: RentWish['policy']
+  maxAttempts: number
+  /** What the search is for, where it says so. */
+  type?: RentalType | undefined
+}
+
+export const maxAttempts = 50
+
+/** Everything that is wrong with what is looked for, whatever is found. */
+export function checkBest({ maxAttempts: attempts, type, terms, filter }: BestWish): void {
+  const issues: Issue[] = []
+  if (attempts < 1 || attempts > maxAttempts) {
+    issues.push({ path: 'maxAttempts', message: `must be from 1 to ${maxAttempts}, not ${attempts}.` })
+  }
+  if (type === 'interruptible' && !terms.interruptible) {
+    issues.push({ path: 'bid', message: 'is required where interruptible offers are searched.' })
+  }
+  if (terms.interruptible && filter.conditions.some(condition => isBelow(condition, terms.bidNanos))) {
+    issues.push({ path: 'bid', message: 'is more than the search allows for the price: it is what you pay.' })
+  }
+  if (issues.length > 0) throw invalidInput(issues)
+}
+
+/** Whether a condition keeps the price below what is bid. What is found has the least bid as its price. */
+function isBelow(condition: Condition, bidNanos: bigint): boolean {
+  const { field, operator } = condition
+  if (field !== 'pricePerHour' && field !== 'computePricePerHour') return false
+  const value = 'value' in condition ? condition.value : undefined
+  if (typeof value !== 'bigint') return false
+  return (operator === 'lte' && value < bidNanos) || (operator === 'lt' && value <= bidNanos)
+}
+
+/** An offer that was tried, and why it was not rented; null for the one that was. */
+export type Attempt = { offerId: bigint; code: ErrorCode | null }
+
+/** Who wants the best now does not want to wait for it. */
+export function attemptWish({ terms, launch, templateHash, policy }: BestWish, offerId: bigint): RentWish {
+  return { offerId, terms, launch, templateHash, policy, cancelUnavailable: true }
+}
+
+/** What is looked for: what the renter asked for, and can be rented on these terms with this launch. */
+export function searchOf(
+  { filter, order, terms }: BestWish,
+  { launch, ports }: { launch: Launch; ports: Port[] },
+  volumes: VolumeFacts[],
+) {
+  const diskMb = launch.diskMb + newVolumesMb(launch.newVolumes)
+  const [price, most] = terms.interruptible
+    ? (['minimumBidPerHour', terms.bidNanos] as const)
+    : (['pricePerHour', terms.maxPriceNanos] as const)
+  const conditions: Condition[] = [
+    ...filter.conditions,
+    { field: 'rentable', operator: 'eq', value: true },
+    { field: 'diskGb', operator: 'gte', value: diskMb / 1000 },
+    ...(most === undefined ? [] : [{ field: price, operator: 'lte', value: most } as const]),
+    // A volume is on one machine for life.
+    ...volumes.map(({ machineId }): Condition => ({ field: 'machineId', operator: 'eq', value: machineId })),
+    ...(ports.length > 0 ? [{ field: 'directPorts', operator: 'gte', value: ports.length } as const] : []),
+    ...(launch.vm ? [{ field: 'vmsEnabled', operator: 'eq', value: true } as const] : []),
+  ]
+  const type = terms.interruptible ? ('interruptible' as const) : ('onDemand' as const)
+  // What is made with it is part of what it may cost.
+  const pricing = { type, diskMb }
+  return { filter: { ...filter, conditions }, order, pricing, bundled: true }
+}
+
+/** Why the next offer is to be tried; undefined for what would stand against every offer. */
+export function reasonToGoOn(error: unknown): ErrorCode | undefined {
+  // The wish is known to be sound, so what is invalid about it now is that the machine lacks something.
+  const passing: ErrorCode[] = ['OFFER_UNAVAILABLE', 'PRICE_CHANGED', 'BID_TOO_LOW', 'INVALID_INPUT']
+  return error instanceof DomainError && passing.includes(error.code) ? error.code : undefined
+}
+
+export function noneRented(attempts: Attempt[]): DomainError {
+  const message =
+    attempts.length === 0 ? 'No offer that can be rented matches.' : 'None of the offers that match could be rented.'
+  return new DomainError('NO_OFFER_RENTED', message, { attempts })
+}

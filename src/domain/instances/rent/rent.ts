@@ -1,0 +1,202 @@
+import { creditProblem } from '../../accounts/accounts.ts'
+import { takesSshKeys } from '../../accounts/ssh-keys.ts'
+import type { Holdings } from '../../billing/admission.ts'
+import { DomainError, type Issue, invalidInput } from '../../errors.ts'
+import type { EnvVar, Port } from '../../launch/env.ts'
+import type { Launch, LaunchWish } from '../../launch/launch.ts'
+import { settleLaunch } from '../../launch/merge.ts'
+import type { Machine } from '../../machines/machines.ts'
+import { diskRate, printUsd } from '../../money.ts'
+import { isRentable, type OfferBlock } from '../../offers/offers.ts'
+import { isTemplateHash } from '../../templates/templates.ts'
+import { newVolumesMb, type VolumeFacts, volumeProblems } from '../../volumes/mount.ts'
+import { bidTooLow, checkBid } from '../bid.ts'
+import { arrangementOf, type PolicyWish, policyIssues, policyWarnings } from '../policy/change.ts'
+import { portsToBind, proxyWarnings } from '../ports.ts'
+
+/** How the price is agreed: the host's, at most so much if the renter says so, or a bid for the whole block. */
+export type RentalTerms =
+  | { interruptible: false; maxPriceNanos?: bigint | undefined }
+  | { interruptible: true; bidNanos: bigint }
+
+export type RentWish = {
+  offerId: bigint
+  terms: RentalTerms
+  launch: LaunchWish
+  /** The hash of a template to begin with. */
+  templateHash?: string | undefined
+  /** What is to happen to it by itself. */
+  policy?: PolicyWish | undefined
+  /** Refuse what could not start at once, instead of letting it wait. */
+  cancelUnavailable: boolean
+}
+
+/** An offer as the renting transaction finds it. */
+export type RentedOffer = Pick<OfferBlock, 'id' | 'computeNanos' | 'minBidNanos' | 'rentable' | 'numGpus' | 'firstGpu'>
+
+/** What is known when a rental is decided. What was not found, or was not asked for, is undefined. */
+export type RentFacts = {
+  template: { launch: LaunchWish } | undefined
+  /** Secret variables of the account, which every rental gets. */
+  variables: EnvVar[]
+  /** How many SSH keys the account has. */
+  sshKeys: number
+  /** Those of the account among the volumes that are asked for. */
+  volumes: VolumeFacts[]
+  availableNanos: bigint
+  /** The offer with its machine, while it is on the market. */
+  listed: { offer: RentedOffer; machine: Machine } | undefined
+  /** Whether the operator runs an SSH proxy. */
+  hasProxy: boolean
+}
+
+/** What a rental would be, as far as that can be said, and every reason against it. */
+export type Decision = {
+  launch: Launch | undefined
+  /** The public ports that it is given. */
+  ports: Port[]
+  /** What the GPUs cost per hour. */
+  computeNanos: bigint | undefined
+  /** None when it can be rented. What the renter can mend comes before what he can't. */
+  reasons: DomainError[]
+  warnings: string[]
+}
+
+export function decideRent(wish: RentWish, facts: RentFacts, at: Date): Decision {
+  const { launch, issues } = settleLaunch(facts.template?.launch, wish.launch, facts.variables)
+  const ports = launch ? portsToBind(launch, facts.hasProxy) : []
+  const open = facts.listed && isOpen(facts.listed, at) ? facts.listed : undefined
+  const mounts = launch ? volumeProblems(facts.volumes, launch, open?.machine.id) : []
+  const arranged = wish.policy ? policyIssues(arrangementOf(wish.policy), undefined, at) : []
+  const misplaced = mounts.flatMap(({ details }) => details.issues ?? [])
+  const reasons = [
+    ...templateReasons(wish, facts),
+    ...keyReasons(launch, facts),
+    ...inputReasons(wish, facts, [
+      ...issues,
+      ...bidIssues(wish),
+      ...arranged,
+      ...lacksOf(open?.machine, launch, ports),
+      ...misplaced,
+    ]),
+    // Before what its own instance did to a volume: who repeats a request is told that the offer was his.
+    ...(open ? [] : [offerUnavailable(wish)]),
+    ...mounts.filter(({ code }) => code !== 'INVALID_INPUT'),
+    ...creditReasons(facts),
+    ...(open ? priceReasons(wish, open, launch) : []),
+  ]
+  const computeNanos = wish.terms.interruptible ? wish.terms.bidNanos : facts.listed?.offer.computeNanos
+  const warnings = [
+    ...(launch ? [...proxyWarnings(launch, facts.hasProxy), ...keyWarnings(launch, facts)] : []),
+    ...(open ? lateWarnings(wish, open) : []),
+  ]
+  return { launch, ports, computeNanos, reasons, warnings }
+}
+
+type Listed = NonNullable<RentFacts['listed']>
+
+function isOpen({ offer, machine }: Listed, at: Date): boolean {
+  return isRentable({ ...offer, machine, asOf: at })
+}
+
+function templateReasons({ templateHash }: RentWish, { template }: RentFacts): DomainError[] {
+  if (templateHash === undefined || template) return []
+  const which = isTemplateHash(templateHash) ? templateHash : 'with a hash that is not of 32 hex digits'
+  return [new DomainError('NOT_FOUND', `Template ${which} not found.`)]
+}
+
+function keyReasons(launch: Launch | undefined, { sshKeys }: RentFacts): DomainError[] {
+  return launch?.vm && sshKeys === 0 ? [sshKeyRequired()] : []
+}
+
+export function sshKeyRequired(): DomainError {
+  const message = 'A virtual machine needs an SSH key that is registered before: there is no other way into it.'
+  return new DomainError('SSH_KEY_REQUIRED', message)
+}
+
+function keyWarnings({ vm, mode }: Launch, { sshKeys }: RentFacts): string[] {
+  if (sshKeys > 0 || !takesSshKeys({ vm, mode })) return []
+  return ['The account has no SSH key, so nobody can log in until one is registered and attached.']
+}
+
+function lateWarnings({ policy }: RentWish, { machine }: Listed): string[] {
+  return policy ? policyWarnings(arrangementOf(policy), machine.listedUntil) : []
+}
+
+function inputReasons(wish: RentWish, facts: RentFacts, issues: Issue[]): DomainError[] {
+  // Without its template half of the settings are missing, and nothing true can be said of them.
+  return issues.length === 0 || templateReasons(wish, facts).length > 0 ? [] : [invalidInput(issues)]
+}
+
+function bidIssues({ terms }: RentWish): Issue[] {
+  const issue = terms.interruptible ? checkBid(terms.bidNanos) : undefined
+  return issue ? [issue] : []
+}
+
+export function offerUnavailable({ offerId }: RentWish): DomainError {
+  return new DomainError('OFFER_UNAVAILABLE', `Offer ${offerId} is not available.`)
+}
+
+function creditReasons({ availableNanos }: RentFacts): DomainError[] {
+  const problem = creditProblem(availableNanos)
+  return problem ? [problem] : []
+}
+
+function priceReasons({ terms }: RentWish, { offer, machine }: Listed, launch: Launch | undefined): DomainError[] {
+  if (terms.interruptible) {
+    const floor = machine.minBidGpuNanos * BigInt(offer.numGpus)
+    return terms.bidNanos < floor ? [bidTooLow(floor)] : []
+  }
+  const { maxPriceNanos: most } = terms
+  if (!launch || most === undefined) return []
+  const { diskNanos, volumesNanos } = storageRates(machine, launch)
+  const total = offer.computeNanos + diskNanos + volumesNanos
+  if (total <= most) return []
+  const message = `This costs ${printUsd(total)} $ an hour, more than ${printUsd(most)} $.`
+  return [new DomainError('PRICE_CHANGED', message, { currentPriceNanos: total })]
+}
+
+/** What a launch takes of a machine's disk costs per hour. Each volume is charged, and rounded, for itself. */
+export function storageRates({ storageNanos }: Machine, { diskMb, newVolumes }: Launch) {
+  const volumes = newVolumes.map(volume => diskRate(storageNanos, newVolumesMb([volume])))
+  return { diskNanos: diskRate(storageNanos, diskMb), volumesNanos: volumes.reduce((sum, rate) => sum + rate, 0n) }
+}
+
+/** What a rental costs per hour from its beginning: its disks, and its GPUs if it is to run. */
+export function rateOf(machine: Machine, launch: Launch, computeNanos: bigint): bigint {
+  const { diskNanos, volumesNanos } = storageRates(machine, launch)
+  return diskNanos + volumesNanos + (launch.targetState === 'running' ? computeNanos : 0n)
+}
+
+/** What a rental adds to what its account holds. GPUs count from its beginning, although they cost only when it runs. */
+export function additionOf(machine: Machine, launch: Launch, computeNanos: bigint): Holdings {
+  const { diskNanos, volumesNanos } = storageRates(machine, launch)
+  const runs = launch.targetState === 'running'
+  return {
+    computeNanos: runs ? computeNanos : 0n,
+    diskNanos: diskNanos + volumesNanos,
+    instances: 1,
+    loading: runs ? 1 : 0,
+    diskMb: launch.diskMb + newVolumesMb(launch.newVolumes),
+    volumes: launch.newVolumes.length,
+  }
+}
+
+/** What the machine lacks for this launch, as far as both are known. */
+export function lacksOf(machine: Machine | undefined, launch: Launch | undefined, ports: Port[]): Issue[] {
+  if (!machine || !launch) return []
+  const issues: Issue[] = []
+  const free = machine.freeDiskMb
+  if (launch.diskMb > free) {
+    issues.push({ path: 'diskGb', message: `must be at most ${free / 1000}, what this machine has free.` })
+  } else if (launch.diskMb + newVolumesMb(launch.newVolumes) > free) {
+    const left = (free - launch.diskMb) / 1000
+    issues.push({ path: 'newVolumes', message: `must have at most ${left} GB in all, what this machine has free.` })
+  }
+  if (ports.length > machine.freePorts) {
+    const message = `must be at most ${machine.freePorts}, what this machine has free, not ${ports.length} with those for SSH and the notebook.`
+    issues.push({ path: 'ports', message })
+  }
+  if (launch.vm && !machine.vmsEnabled) issues.push({ path: 'vm', message: 'is not offered by this machine.' })
+  return issues
+}

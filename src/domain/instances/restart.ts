@@ -1,0 +1,31 @@
+import { DomainError } from '../errors.ts'
+import { type Instance, isFinal, whyNot } from './instances.ts'
+
+/** To reboot is to stop and start the same container; to recycle, to make it anew, and its disk with it. */
+export const restartKinds = ['reboot', 'recycle'] as const
+export type RestartKind = (typeof restartKinds)[number]
+
+/** What was asked for, until it is done: `anew` from when the old container is gone until the new one runs. */
+export type Restart = RestartKind | 'anew'
+
+/** An instance that is not destroyed, as far as restarting it is concerned. */
+export type Restartable = Pick<Instance, 'id' | 'targetState' | 'status' | 'interruptible'> & {
+  restart: Restart | null
+  hasRun: boolean
+}
+
+/** What is asked of its machine, or nothing where that is under way. Refused by throwing. */
+export function applyRestart(instance: Restartable, kind: RestartKind): RestartKind | undefined {
+  if (!isFinal(instance.status) && isUnderWay[kind](instance)) return undefined
+  const refusal = whyNot(kind, { ...instance, destroyedAt: null })
+  if (refusal) throw new DomainError('INVALID_STATE', refusal, { instanceId: instance.id })
+  return kind
+}
+
+/** Whoever asks again, since no answer came, gets what he asked for once. */
+const isUnderWay: Record<RestartKind, (instance: Restartable) => boolean> = {
+  // What is made anew starts anew, too, and so does what goes down or comes up after it ran.
+  reboot: ({ targetState, status, hasRun, restart }) =>
+    targetState === 'running' && hasRun && (restart !== null || status === 'stopping' || status === 'loading'),
+  recycle: ({ restart }) => restart === 'recycle' || restart === 'anew',
+}

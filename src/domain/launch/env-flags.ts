@@ -1,0 +1,135 @@
+// REST clients write an environment as an object whose keys are names or flags, or as one string of flags in the manner
+// of docker. Both are read into one shape, with everything wrong at once; what is wrong is left out of it.
+
+import type { Issue } from '../errors.ts'
+import { textProblem } from '../texts.ts'
+import { type FlagNames, readFlags, splitFlag, unknownFlag } from './docker-flags.ts'
+import {
+  distinct,
+  type Environment,
+  type EnvVar,
+  emptyEnvironment,
+  envPath,
+  hostnameProblem,
+  portProblem,
+  printPort,
+  printVolume,
+  variableProblem,
+  volumeProblem,
+} from './env.ts'
+import { printWords, splitWords } from './shell-words.ts'
+
+type Reading = { environment: Environment; issues: Issue[] }
+type Kind = 'variable' | 'port' | 'hostname' | 'volume'
+
+const flagNames: FlagNames<Kind> = new Map([
+  ['-e', 'variable'],
+  ['--env', 'variable'],
+  ['-p', 'port'],
+  ['--publish', 'port'],
+  ['-h', 'hostname'],
+  ['--hostname', 'hostname'],
+  ['-v', 'volume'],
+  ['--volume', 'volume'],
+])
+
+/** Adds what a flag says to an environment, or says what is wrong with it. */
+const add: Record<Kind, (operand: string, environment: Environment) => string | undefined> = {
+  variable: (operand, { env }) => {
+    const [, name, value] = /^([^=]*)=(.*)$/su.exec(operand) ?? []
+    if (name === undefined || value === undefined) return 'must be NAME=VALUE.'
+    return addVariable({ name, value }, env)
+  },
+  port: (operand, { ports }) => {
+    const [, host, container, protocol] = /^(\d{1,5}):(\d{1,5})(?:\/(tcp|udp))?$/i.exec(operand) ?? []
+    if (host === undefined) return 'must be HOST:CONTAINER, HOST:CONTAINER/tcp or HOST:CONTAINER/udp.'
+    const kind = protocol?.toLowerCase() === 'udp' ? 'udp' : 'tcp'
+    const port = { hostPort: Number(host), containerPort: Number(container), protocol: kind } as const
+    const problem = portProblem(port)
+    if (!problem) ports.push(port)
+    return problem
+  },
+  hostname: (hostname, environment) => {
+    const problem = hostname === '' ? undefined : hostnameProblem(hostname)
+    if (!problem) environment.hostname = hostname || environment.hostname
+    return problem
+  },
+  volume: (operand, { volumes }) => {
+    const [, id, mountPath = ''] = /^V\.(\d{1,19}):(.*)$/su.exec(operand) ?? []
+    if (id === undefined) return 'must be V.ID:/PATH.'
+    const volume = { volumeId: BigInt(id), mountPath }
+    const problem = volumeProblem(volume)
+    if (!problem) volumes.push(volume)
+    return problem
+  },
+}
+
+function addVariable(variable: EnvVar, env: EnvVar[]): string | undefined {
+  const problem = variableProblem(variable)
+  if (!problem) env.push(variable)
+  return problem
+}
+
+/** Reads {"NAME": "value", "-p 80:80": "1", "-h": "name"}. Null is absent, as is a flag that is false or "". */
+export function readEnvObject(object: Record<string, unknown>): Reading {
+  const environment = emptyEnvironment()
+  const issues = Object.entries(object).flatMap(([key, value]) => {
+    if (value === null || value === undefined) return []
+    const message = key.startsWith('-') ? addFlag(key, value, environment) : addPlain(key, value, environment)
+    return message ? [{ path: envPath(key), message }] : []
+  })
+  return { environment: distinct(environment), issues }
+}
+
+function addPlain(name: string, value: unknown, { env }: Environment): string | undefined {
+  const text = textOf(value)
+  return text === undefined ? 'must be a text.' : addVariable({ name, value: text }, env)
+}
+
+function addFlag(key: string, value: unknown, environment: Environment): string | undefined {
+  // In a key, blanks part a flag from what it takes, as "=" does, and count only in a variable's value.
+  const { spelling, value: operand } = splitFlag(key.replace(/^(--[^=\s]+|-[^-\s])\s+(?=\S)/u, '$1='))
+  const kind = flagNames.get(spelling)
+  const text = textOf(value)
+  if (kind === undefined) return unknownFlag(flagNames)
+  if (value === false || text === '') return undefined
+  if (operand !== undefined && text !== '1' && text !== 'true') return 'must have the value "1".'
+  const taken = operand ?? text
+  if (taken === undefined) return 'must be a text.'
+  return add[kind](kind === 'variable' ? taken : taken.trim(), environment)
+}
+
+/** Clients send numbers and booleans as they are. */
+function textOf(value: unknown): string | undefined {
+  const plain = ['string', 'boolean', 'bigint'].includes(typeof value) || Number.isFinite(value)
+  return plain ? String(value) : undefined
+}
+
+/** Reads "-e NAME=value -p 80:80/udp -h name -v V.5:/data", also with the long names of the flags. */
+export function readEnvFlags(text: string): Reading {
+  const environment = emptyEnvironment()
+  const words = textProblem(text) ?? splitWords(text)
+  if (typeof words === 'string') return { environment, issues: [{ path: 'env', message: words }] }
+  const { flags, others, problems } = readFlags(words, flagNames)
+  const stray = 'that belongs to no flag; blanks in a value need quotes.'
+  const found = [
+    ...problems,
+    ...others.map(({ at }) => ({ at, message: `has a word at character ${at} ${stray}` })),
+    ...flags.flatMap(({ name, spelling, value, at }) => {
+      const problem = add[name](value, environment)
+      return problem ? [{ at, message: `has ${spelling} at character ${at}, which ${problem}` }] : []
+    }),
+  ]
+  const issues = found.toSorted((a, b) => a.at - b.at).map(({ message }) => ({ path: 'env', message }))
+  return { environment: distinct(environment), issues }
+}
+
+/** The flags that are read as this environment. */
+export function printEnvFlags({ env, ports, hostname, volumes }: Environment): string {
+  return printWords([
+    ...env.flatMap(({ name, value }) => ['-e', `${name}=${value}`]),
+    ...ports.flatMap(port => ['-p', printPort(port)]),
+    ...(hostname === undefined ? [] : ['-h', hostname]),
+    ...volumes.flatMap(volume => ['-v', printVolume(volume)]),
+  ])
+}

@@ -1,0 +1,130 @@
+import type { Issue } from '../errors.ts'
+import { countCharacters, hasControls, textProblem } from '../texts.ts'
+
+/** A secret value is kept apart from the rest, encrypted, and shown to nobody. */
+export type EnvVar = { name: string; value: string; secret?: true | undefined }
+/** The host port is a wish: a machine has a range of public ports, and gives one of those. */
+export type Port = { hostPort: number; containerPort: number; protocol: 'tcp' | 'udp' }
+export type VolumeMount = { volumeId: bigint; mountPath: string }
+/** A volume that is made with the rental, on its machine. */
+export type NewVolumeMount = {
+  name: string | undefined
+  sizeGb: number
+  mountPath: string
+  /** The storage offer that REST clients name beside the offer. It must be of the same machine. */
+  volumeOfferId?: bigint | undefined
+}
+
+/** What surrounds a container, as its renter wishes it. */
+export type Environment = { env: EnvVar[]; ports: Port[]; hostname: string | undefined; volumes: VolumeMount[] }
+
+const maxVariableName = 256
+/** Characters of all names and values together. */
+const maxVariables = 32_768
+/** The longest path that Linux takes. */
+export const maxPath = 4_096
+const maxHostname = 63
+const maxVolumeId = 2n ** 63n - 1n
+
+export function emptyEnvironment(): Environment {
+  return { env: [], ports: [], hostname: undefined, volumes: [] }
+}
+
+/** Of two values of a variable the later counts; a port or a volume that is given twice counts once. */
+export function distinct({ env, ports, hostname, volumes }: Environment): Environment {
+  return {
+    env: [...new Map(env.map(variable => [variable.name, variable])).values()],
+    ports: [...new Map(ports.map(port => [printPort(port), port])).values()],
+    hostname: hostname || undefined,
+    volumes: [...new Map(volumes.map(volume => [printVolume(volume), volume])).values()],
+  }
+}
+
+export function printPort({ hostPort, containerPort, protocol }: Port): string {
+  return `${hostPort}:${containerPort}${protocol === 'tcp' ? '' : `/${protocol}`}`
+}
+
+export function printVolume({ volumeId, mountPath }: VolumeMount): string {
+  return `V.${volumeId}:${mountPath}`
+}
+
+/** Everything that is wrong with an environment, however it was read. */
+export function checkEnvironment({ env, ports, hostname, volumes }: Environment): Issue[] {
+  const issues = [
+    ...env.flatMap(variable => issueAt(envPath(variable.name), variableProblem(variable))),
+    ...ports.flatMap((port, index) => issueAt(`ports.${index}`, portProblem(port))),
+    ...issueAt('hostname', hostname && hostnameProblem(hostname)),
+    ...volumes.flatMap((volume, index) => issueAt(`volumes.${index}`, volumeProblem(volume))),
+  ]
+  const characters = env.reduce((sum, { name, value }) => sum + countCharacters(name) + countCharacters(value), 0)
+  if (characters > maxVariables) {
+    const message = `must have at most ${maxVariables} characters in all names and values, not ${characters}.`
+    issues.push({ path: 'env', message })
+  }
+  return issues
+}
+
+function issueAt(path: string, message: string | undefined): Issue[] {
+  return message ? [{ path, message }] : []
+}
+
+/** Where in the env something is wrong. Values stay out of it: they may be secret. */
+export function envPath(key: string): string {
+  const name = key.replace(/=.*/su, '')
+  return `env.${name.length > 60 ? `${name.slice(0, 60)}…` : name}`.toWellFormed()
+}
+
+export function variableProblem({ name, value, secret }: EnvVar): string | undefined {
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+    return 'must be named with letters, digits and _ alone, and not start with a digit.'
+  }
+  if (name.length > maxVariableName) {
+    return `must have a name of at most ${maxVariableName} characters, not ${name.length}.`
+  }
+  // Whoever saves again what he was shown would save nothing in its place.
+  if (secret && value === '') return 'must have a value, since it is secret.'
+  return textProblem(value)
+}
+
+export function portProblem({ hostPort, containerPort }: Port): string | undefined {
+  const valid = [hostPort, containerPort].every(port => Number.isInteger(port) && port >= 1 && port <= 65_535)
+  return valid ? undefined : 'must be of ports from 1 to 65535.'
+}
+
+export function hostnameProblem(hostname: string): string | undefined {
+  if (hostname.length > maxHostname)
+    return `must be a name of at most ${maxHostname} characters, not ${hostname.length}.`
+  return /^[a-z0-9][a-z0-9._-]*$/i.test(hostname)
+    ? undefined
+    : 'must be a name of letters, digits, -, _ and . that starts with a letter or a digit.'
+}
+
+export function volumeProblem({ volumeId, mountPath }: VolumeMount): string | undefined {
+  if (volumeId < 1n || volumeId > maxVolumeId) return 'must name a volume by its id.'
+  return mountPathProblem(mountPath)
+}
+
+export function mountPathProblem(mountPath: string): string | undefined {
+  // A colon would begin an option, such as :ro, and none is understood. Nothing can be mounted over the root.
+  if (!/^\/[^:]*$/.test(mountPath)) return 'must be mounted on an absolute path without a colon.'
+  const segments = mountPath.split('/').filter(segment => segment !== '')
+  if (segments.length === 0 || segments.includes('.') || segments.includes('..')) {
+    return 'must be mounted below the root, on a path without . and .. in it.'
+  }
+  const problem = textProblem(mountPath, maxPath)
+  return problem ?? (hasControls(mountPath) ? 'must be mounted on a path without control characters.' : undefined)
+}
+
+/** What may be written where others read, and what must be kept apart: the values of secret variables by name. */
+export function partSecrets(env: EnvVar[]): { env: EnvVar[]; secrets: Record<string, string> | null } {
+  const secrets = env.filter(({ secret }) => secret).map(({ name, value }) => [name, value])
+  return {
+    env: env.map(variable => (variable.secret ? { ...variable, value: '' } : variable)),
+    secrets: secrets.length === 0 ? null : Object.fromEntries(secrets),
+  }
+}
+
+export function joinSecrets(env: EnvVar[], secrets: Record<string, string>): EnvVar[] {
+  const kept = (name: string) => (Object.hasOwn(secrets, name) ? secrets[name] : undefined) ?? ''
+  return env.map(variable => (variable.secret ? { ...variable, value: kept(variable.name) } : variable))
+}

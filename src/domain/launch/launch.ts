@@ -1,0 +1,178 @@
+import type { Issue } from '../errors.ts'
+import type { TargetState } from '../instances/instances.ts'
+import { defaultDiskMb, diskMbOf, maxDiskGb } from '../offers/offers.ts'
+import { countCharacters, textProblem } from '../texts.ts'
+import { mountIssues } from '../volumes/mount.ts'
+import {
+  checkEnvironment,
+  distinct,
+  type Environment,
+  type EnvVar,
+  emptyEnvironment,
+  maxPath,
+  type NewVolumeMount,
+  type Port,
+  type VolumeMount,
+} from './env.ts'
+import { givenRegistry, type Registry, registryProblem } from './registry.ts'
+
+export const launchModes = ['sshDirect', 'sshProxy', 'jupyterDirect', 'jupyterProxy', 'args'] as const
+export type LaunchMode = (typeof launchModes)[number]
+
+/** What a renter asks for, as a face read it: undefined is absent, nothing has been checked. */
+export type LaunchWish = {
+  image?: string | undefined
+  mode?: LaunchMode | undefined
+  lab?: boolean | undefined
+  directory?: string | undefined
+  args?: string[] | undefined
+  environment?: Environment | undefined
+  newVolumes?: NewVolumeMount[] | undefined
+  onStart?: string | undefined
+  pythonUtf8?: boolean | undefined
+  langUtf8?: boolean | undefined
+  registry?: Registry | undefined
+  diskGb?: number | undefined
+  label?: string | undefined
+  targetState?: TargetState | undefined
+  vm?: boolean | undefined
+  /** What the face did not understand, and left out of the rest. */
+  unread?: Issue[] | undefined
+}
+
+export type LaunchSource = 'account' | 'template' | 'request' | 'default'
+
+/**
+ * Where each setting came from, by its path: "image", "mode", "env.NAME", "ports.80:80". What is absent is a default.
+ */
+export type LaunchSources = Record<string, Exclude<LaunchSource, 'default'>>
+
+/** Settled settings: what will be started. */
+export type Launch = {
+  image: string
+  mode: LaunchMode
+  lab: boolean
+  directory: string | null
+  args: string[]
+  env: EnvVar[]
+  ports: Port[]
+  hostname: string | null
+  onStart: string | null
+  registry: Registry | null
+  diskMb: number
+  label: string | null
+  targetState: TargetState
+  vm: boolean
+  volumes: VolumeMount[]
+  newVolumes: NewVolumeMount[]
+  sources: LaunchSources
+}
+
+/** The same, where nobody has said yet where it came from. */
+type LaunchSettings = Omit<Launch, 'sources'>
+
+const maxImage = 1_024
+const maxOnStart = 4_048
+const maxLabel = 256
+const maxArgs = 32_768
+export const maxPorts = 64
+const minDiskGb = defaultDiskMb / 1_000
+
+/** Settles what a renter asks for, or says everything that is wrong with it. */
+export function checkLaunch(
+  wish: LaunchWish,
+): { launch: LaunchSettings; issues: [] } | { launch: undefined; issues: Issue[] } {
+  const { image = '', mode = 'sshProxy', lab = false, directory = '', args = [], onStart = '', label = '' } = wish
+  const { diskGb = minDiskGb, targetState = 'running', vm = false, newVolumes = [], unread = [] } = wish
+  const { env, ports: wishedPorts, hostname = null, volumes } = distinct(wish.environment ?? emptyEnvironment())
+  const ports = [...addedPorts(mode, wishedPorts), ...wishedPorts]
+  const registry = givenRegistry(wish.registry)
+
+  const problems: Record<string, string | undefined> = {
+    image: imageProblem(image),
+    lab: lab && !isNotebook(mode) ? 'belongs to notebook modes.' : undefined,
+    directory: directory && !isNotebook(mode) ? 'belongs to notebook modes.' : textProblem(directory, maxPath),
+    args: argsProblem(args, mode),
+    onStart: textProblem(onStart, maxOnStart),
+    registry: registry ? registryProblem(registry) : undefined,
+    diskGb: diskProblem(diskGb),
+    label: checkLabel(label)?.message,
+  }
+  const issues = [...unread]
+  issues.push(...Object.entries(problems).flatMap(([path, message]) => (message ? [{ path, message }] : [])))
+  issues.push(...checkEnvironment({ env, ports: wishedPorts, hostname: hostname ?? undefined, volumes }))
+  issues.push(...mountIssues({ volumes, newVolumes }))
+  if (ports.length > maxPorts) {
+    const message = `must have at most ${maxPorts} ports, with those of the mode, not ${ports.length}.`
+    issues.push({ path: 'ports', message })
+  }
+  const diskMb = diskMbOf(diskGb)
+  if (issues.length > 0 || diskMb === undefined) return { launch: undefined, issues }
+
+  const settled = { image, mode, lab, directory: directory || null, args, env: withLocale(env, wish), ports, hostname }
+  const rest = { onStart: onStart || null, registry, diskMb, label: label || null, targetState, vm }
+  const launch = { ...settled, ...rest, volumes, newVolumes }
+  return { launch, issues: [] }
+}
+
+/** Ports that the mode needs, in the container. Through a proxy it needs none. */
+export function provisionedPorts(mode: LaunchMode): number[] {
+  return { sshDirect: [22], jupyterDirect: [8080, 22], sshProxy: [], jupyterProxy: [], args: [] }[mode]
+}
+
+/** The ports that a mode adds: one that is also asked for is one port, and keeps the host port that is asked for. */
+export function addedPorts(mode: LaunchMode, wished: Port[]): Port[] {
+  const isWished = (port: number) =>
+    wished.some(({ containerPort, protocol }) => containerPort === port && protocol === 'tcp')
+  const added = provisionedPorts(mode).filter(port => !isWished(port))
+  return added.map(port => ({ hostPort: port, containerPort: port, protocol: 'tcp' as const }))
+}
+
+/** The variables that each flag of a locale sets. They are defaults: what the env sets stands. */
+export const localeVariables = {
+  pythonUtf8: [{ name: 'PYTHONUTF8', value: '1' }],
+  langUtf8: [
+    { name: 'LANG', value: 'C.UTF-8' },
+    { name: 'LC_ALL', value: 'C.UTF-8' },
+  ],
+} as const satisfies Partial<Record<keyof LaunchWish, EnvVar[]>>
+
+function withLocale(env: EnvVar[], { pythonUtf8, langUtf8 }: LaunchWish): EnvVar[] {
+  const locale = [...(pythonUtf8 ? localeVariables.pythonUtf8 : []), ...(langUtf8 ? localeVariables.langUtf8 : [])]
+  return [...env, ...locale.filter(({ name }) => !env.some(variable => variable.name === name))]
+}
+
+/** What a renter should know of a launch that is possible, but perhaps not meant. */
+export function warningsOf({ mode, onStart }: Pick<Launch, 'mode' | 'onStart'>): string[] {
+  return mode === 'args' && onStart !== null
+    ? ['onStart is kept but not run: in args mode the image starts as it was built to.']
+    : []
+}
+
+function isNotebook(mode: LaunchMode): boolean {
+  return mode === 'jupyterDirect' || mode === 'jupyterProxy'
+}
+
+function imageProblem(image: string): string | undefined {
+  if (image === '') return 'must be given, unless a template has one.'
+  // An image is handed to programs as an argument, and must not be read as an option of theirs.
+  if (/\s/.test(image) || image.startsWith('-')) return 'must be the name of an image, without blanks.'
+  return textProblem(image, maxImage)
+}
+
+function argsProblem(args: string[], mode: LaunchMode): string | undefined {
+  if (args.length > 0 && mode !== 'args') return 'can be given in args mode only.'
+  const characters = args.reduce((sum, arg) => sum + countCharacters(arg), 0)
+  if (characters > maxArgs) return `must have at most ${maxArgs} characters in all, not ${characters}.`
+  return textProblem(args.join(' '))
+}
+
+function diskProblem(diskGb: number): string | undefined {
+  const valid = diskGb >= minDiskGb && diskGb <= maxDiskGb
+  return valid ? undefined : `must be a number of GB from ${minDiskGb} to ${maxDiskGb}, not ${diskGb}.`
+}
+
+export function checkLabel(label: string): Issue | undefined {
+  const message = textProblem(label, maxLabel)
+  return message ? { path: 'label', message } : undefined
+}

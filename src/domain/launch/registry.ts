@@ -1,0 +1,47 @@
+import { textProblem } from '../texts.ts'
+import { type FlagNames, readFlags } from './docker-flags.ts'
+import { splitWords } from './shell-words.ts'
+
+/** Who pulls a private image, and from where. The password is a secret, and no message repeats a word of it. */
+export type Registry = { host: string; username: string; password: string }
+
+const maxRegistryHost = 256
+const maxUsername = 256
+/** Clouds hand out whole documents as passwords of their registries. */
+const maxPassword = 4_096
+
+const flagNames: FlagNames<'username' | 'password'> = new Map([
+  ['-u', 'username'],
+  ['--username', 'username'],
+  ['-p', 'password'],
+  ['--password', 'password'],
+])
+
+/** Reads "-u USER -p PASSWORD HOST", or says what is wrong with it. */
+export function readImageLogin(text: string): Registry | string {
+  const words = textProblem(text) ?? splitWords(text)
+  if (typeof words === 'string') return words
+  const { flags, others, problems } = readFlags(words, flagNames)
+  // What looks like a flag may be half a password.
+  if (problems.length > 0)
+    return 'must be -u USER -p PASSWORD HOST; a value with blanks or a leading dash needs quotes or "=".'
+  if (others.length > 1) return `must name one registry host, not ${others.length}; a value with blanks needs quotes.`
+  const last = (name: 'username' | 'password') => flags.findLast(flag => flag.name === name)?.value ?? ''
+  const registry = { host: others[0]?.text ?? '', username: last('username'), password: last('password') }
+  return registryProblem(registry) ?? registry
+}
+
+/** Credentials of which every part is empty are none. */
+export function givenRegistry(registry: Registry | undefined): Registry | null {
+  return registry && Object.values(registry).some(text => text !== '') ? registry : null
+}
+
+export function registryProblem({ host, username, password }: Registry): string | undefined {
+  if (!host || !username || !password) return 'must name a user, a password and a registry host.'
+  if (/\s/.test(host) || host.startsWith('-')) return 'must name a registry host without blanks.'
+  const problems = { host: textProblem(host, maxRegistryHost), username: textProblem(username, maxUsername) }
+  if (problems.host) return `has a host that ${problems.host}`
+  if (problems.username) return `has a username that ${problems.username}`
+  const problem = textProblem(password, maxPassword)
+  return problem ? `has a password that ${problem}` : undefined
+}

@@ -1,0 +1,104 @@
+import { usdNumber } from '../money.ts'
+import { isRentable, type Offer } from './offers.ts'
+
+/** How a field compares. Money is exact; text ignores case; the rest are floats and booleans. */
+export type FieldKind = 'number' | 'usd' | 'text' | 'boolean'
+export type FieldValue = number | bigint | string | boolean
+
+type Field<Kind extends FieldKind, Value extends FieldValue> = { kind: Kind; of: (offer: Offer) => Value }
+
+const number = (of: (offer: Offer) => number): Field<'number', number> => ({ kind: 'number', of })
+const usd = (of: (offer: Offer) => bigint): Field<'usd', bigint> => ({ kind: 'usd', of })
+const text = (of: (offer: Offer) => string): Field<'text', string> => ({ kind: 'text', of })
+const boolean = (of: (offer: Offer) => boolean): Field<'boolean', boolean> => ({ kind: 'boolean', of })
+
+/** All that a search can filter and order by. Both faces and the search statement are made from this list. */
+export const offerFields = {
+  id: number(offer => Number(offer.id)),
+  machineId: number(offer => offer.machineId),
+  hostId: number(offer => offer.machine.hostId),
+
+  gpuName: text(offer => offer.machine.gpuModel.name),
+  gpuArchitecture: text(offer => offer.machine.gpuModel.architecture),
+  gpuRamMb: number(offer => offer.machine.gpuModel.ramMb),
+  gpuTotalRamMb: number(offer => offer.machine.gpuModel.ramMb * offer.numGpus),
+  gpuMemoryBandwidthGbps: number(offer => offer.machine.gpuModel.memoryBandwidthGbps),
+  gpuMaxPowerWatts: number(offer => offer.machine.gpuModel.maxPowerWatts),
+  computeCapability: number(offer => offer.machine.gpuModel.computeCapability),
+  numGpus: number(offer => offer.numGpus),
+  gpuFraction: number(offer => offer.numGpus / offer.machine.numGpus),
+  gpuMaxTempCelsius: number(offer => offer.machine.gpuMaxTempCelsius),
+  gpuDisplayActive: boolean(offer => offer.machine.gpuDisplayActive),
+  nvlinkGbps: number(offer => offer.machine.nvlinkGbps),
+
+  tflops: number(offer => tflopsOf(offer)),
+  tflopsPerDollar: number(offer => tflopsOf(offer) / usdNumber(offer.price.totalNanos)),
+  dlperf: number(offer => offer.dlperf),
+  dlperfPerDollar: number(offer => offer.dlperf / usdNumber(offer.price.totalNanos)),
+  score: number(offer => offer.score),
+
+  pciGeneration: number(offer => offer.machine.pciGeneration),
+  pcieGbps: number(offer => offer.machine.pcieGbps),
+  cudaVersion: number(offer => offer.machine.cudaVersion),
+  driverVersion: number(offer => offer.machine.driverVersion),
+  cpuArch: text(offer => offer.machine.cpuArch),
+  cpuCores: number(offer => offer.machine.cpuCores),
+  cpuCoresEffective: number(offer => cpuCoresEffectiveOf(offer)),
+  cpuGhz: number(offer => offer.machine.cpuGhz),
+  cpuRamMb: number(offer => offer.machine.cpuRamMb),
+  hasAvx: boolean(offer => offer.machine.hasAvx),
+  motherboard: text(offer => offer.machine.motherboard),
+  osVersion: number(offer => offer.machine.osVersion),
+
+  diskGb: number(offer => offer.machine.freeDiskMb / 1000),
+  diskMbps: number(offer => offer.machine.diskMbps),
+  downloadMbps: number(offer => offer.machine.downloadMbps),
+  uploadMbps: number(offer => offer.machine.uploadMbps),
+  directPorts: number(offer => offer.machine.freePorts),
+  staticIp: boolean(offer => offer.machine.staticIp),
+
+  country: text(offer => offer.machine.country),
+  datacenter: boolean(offer => offer.machine.datacenter),
+  vmsEnabled: boolean(offer => offer.machine.vmsEnabled),
+  verification: text(offer => offer.machine.verification),
+  verified: boolean(offer => offer.machine.verification === 'verified'),
+  reliability: number(offer => offer.machine.reliability),
+  rentable: boolean(offer => isRentable(offer)),
+  // By the caller, that is. An id is used up by renting, so no offer that is on the market is rented.
+  rented: boolean(() => false),
+  // All machines are listed here; none is passed on from another market.
+  external: boolean(() => false),
+  listedUntil: number(offer => offer.machine.listedUntil.getTime() / 1000),
+  availableSeconds: number(offer => availableSecondsOf(offer)),
+
+  pricePerHour: usd(offer => offer.price.totalNanos),
+  computePricePerHour: usd(offer => offer.price.computeNanos),
+  pricePerGpuHour: usd(offer => offer.price.perGpuNanos),
+  minimumBidPerHour: usd(offer => offer.minBidNanos),
+  storagePerGbMonth: usd(offer => offer.machine.storageNanos),
+  downloadPerGb: usd(offer => offer.machine.downloadNanos),
+  uploadPerGb: usd(offer => offer.machine.uploadNanos),
+} as const satisfies Record<string, Field<FieldKind, FieldValue>>
+
+export type OfferField = keyof typeof offerFields
+
+export function kindOf(field: OfferField): FieldKind {
+  return offerFields[field].kind
+}
+
+export function fieldOf(offer: Offer, field: OfferField): FieldValue {
+  return offerFields[field].of(offer)
+}
+
+export function availableSecondsOf(offer: Offer): number {
+  return (offer.machine.listedUntil.getTime() - offer.asOf.getTime()) / 1000
+}
+
+/** The cores that belong to this share of the machine's GPUs. */
+export function cpuCoresEffectiveOf({ machine, numGpus }: Pick<Offer, 'machine' | 'numGpus'>): number {
+  return (machine.cpuCores * numGpus) / machine.numGpus
+}
+
+export function tflopsOf(offer: Offer): number {
+  return offer.machine.gpuModel.tflops * offer.numGpus
+}

@@ -1,0 +1,39 @@
+import { invalidInput } from '../errors.ts'
+import { type FieldValue, fieldOf, type OfferField } from './fields.ts'
+import type { Offer } from './offers.ts'
+
+export type Direction = 'asc' | 'desc'
+export type OrderKey = { field: OfferField; direction: Direction }
+
+export const maxOrderKeys = 4
+
+/** The order asked for, then the cheapest first, then the oldest: so that no two offers are equal. */
+export function totalOrder(keys: OrderKey[]): OrderKey[] {
+  if (keys.length > maxOrderKeys) {
+    throw invalidInput([{ path: 'order', message: `has at most ${maxOrderKeys} keys, not ${keys.length}.` }])
+  }
+  const asked = keys.filter((key, index) => keys.findIndex(({ field }) => field === key.field) === index)
+  const ties: OrderKey[] = [
+    { field: 'pricePerHour', direction: 'asc' },
+    { field: 'id', direction: 'asc' },
+  ]
+  return [...asked, ...ties.filter(tie => !asked.some(({ field }) => field === tie.field))]
+}
+
+/** Where an offer stands in an order: one value per key. */
+export function positionOf(offer: Offer, keys: OrderKey[]): FieldValue[] {
+  return keys.map(({ field }) => fieldOf(offer, field))
+}
+
+export function comparePositions(a: FieldValue[], b: FieldValue[], keys: OrderKey[]): number {
+  for (const [index, { direction }] of keys.entries()) {
+    const [left, right] = [a[index], b[index]]
+    if (left === undefined || right === undefined || left === right) continue
+    return left < right === (direction === 'asc') ? -1 : 1
+  }
+  return 0
+}
+
+export function reversed(keys: OrderKey[]): OrderKey[] {
+  return keys.map(({ field, direction }) => ({ field, direction: direction === 'asc' ? 'desc' : 'asc' }))
+}

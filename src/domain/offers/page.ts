@@ -1,0 +1,35 @@
+import { DomainError } from '../errors.ts'
+import { parseCursor, printCursor } from '../pages.ts'
+import { type FieldValue, kindOf } from './fields.ts'
+import type { Pricing } from './offers.ts'
+import type { OrderKey } from './order.ts'
+
+/** Prices are part of positions, so a cursor holds only for the pricing that it was made with. */
+function scopeOf(keys: OrderKey[], pricing: Pricing): string {
+  return `${keys.map(({ field, direction }) => `${field} ${direction}`).join(', ')} at ${pricing.type} ${pricing.diskMb}`
+}
+
+export function printOfferCursor(position: FieldValue[], keys: OrderKey[], pricing: Pricing): string {
+  const values = position.map(value => (typeof value === 'number' ? value : String(value)))
+  return printCursor(scopeOf(keys, pricing), values)
+}
+
+export function parseOfferCursor(cursor: string, keys: OrderKey[], pricing: Pricing): FieldValue[] {
+  const values = parseCursor(cursor, scopeOf(keys, pricing))
+  const position = keys.map(({ field }, index) => readValue(kindOf(field), values[index]))
+  if (position.length === values.length && position.every(value => value !== undefined)) return position
+  throw new DomainError('INVALID_CURSOR', 'This is not a cursor of this list.')
+}
+
+function readValue(kind: ReturnType<typeof kindOf>, value: unknown): FieldValue | undefined {
+  switch (kind) {
+    case 'number':
+      return typeof value === 'number' && Number.isFinite(value) ? value : undefined
+    case 'usd':
+      return typeof value === 'string' && /^-?\d{1,18}$/.test(value) ? BigInt(value) : undefined
+    case 'text':
+      return typeof value === 'string' && value.isWellFormed() && !value.includes('\0') ? value : undefined
+    case 'boolean':
+      return undefined
+  }
+}

@@ -1,0 +1,23 @@
+import { DomainError, invalidInput } from '../errors.ts'
+import { parseCursor, printCursor } from '../pages.ts'
+import { textProblem } from '../texts.ts'
+
+/** Every part that is given must hold. The name is found anywhere in a name, in any case of letters. */
+export type TemplateFilter = { mine?: boolean | undefined; name?: string | undefined; public?: boolean | undefined }
+
+export function checkTemplateFilter({ name = '' }: TemplateFilter): void {
+  const message = textProblem(name)
+  if (message) throw invalidInput([{ path: 'filter.name', message }])
+}
+
+const scope = 'templates by id desc'
+
+export function printTemplateCursor(id: number): string {
+  return printCursor(scope, [id])
+}
+
+export function parseTemplateCursor(cursor: string): number {
+  const [id, ...rest] = parseCursor(cursor, scope)
+  if (Number.isInteger(id) && rest.length === 0 && Math.abs(id as number) < 2 ** 31) return id as number
+  throw new DomainError('INVALID_CURSOR', 'This is not a cursor of this list.')
+}

@@ -1,0 +1,72 @@
+import { DomainError } from '../errors.ts'
+import type { GpuModel, Machine } from '../machines/machines.ts'
+import type { OfferField } from '../offers/fields.ts'
+import type { Condition } from '../offers/filter.ts'
+import type { Direction } from '../offers/order.ts'
+import { parseCursor, printCursor } from '../pages.ts'
+
+/**
+ * The free disk of a machine, priced for a volume of some size. It is no thing of its own: its id is the machine's.
+ */
+export type VolumeOffer = {
+  id: number
+  machine: Machine & { gpuModel: GpuModel }
+  sizeMb: number
+  /** Per hour. */
+  priceNanos: bigint
+  asOf: Date
+}
+
+/** What a search for storage can ask of a machine: what searches for GPUs call the same. */
+const volumeOfferFields = [
+  'machineId',
+  'hostId',
+  'gpuName',
+  'country',
+  'datacenter',
+  'verification',
+  'verified',
+  'reliability',
+  'storagePerGbMonth',
+  'diskGb',
+  'diskMbps',
+  'downloadMbps',
+  'uploadMbps',
+  'staticIp',
+  'cpuGhz',
+  'cudaVersion',
+  'driverVersion',
+  'availableSeconds',
+  'external',
+] as const satisfies OfferField[]
+export type VolumeOfferField = (typeof volumeOfferFields)[number]
+export type VolumeOfferCondition = Condition & { field: VolumeOfferField }
+
+/** Whether a condition is on something that storage has, too. */
+export function isOnStorage(condition: Condition): condition is VolumeOfferCondition {
+  return (volumeOfferFields as readonly OfferField[]).includes(condition.field)
+}
+
+export type VolumeOfferOrder = { field: 'price' | 'reliability' | 'freeDisk'; direction: Direction }
+
+/** Where an offer stands in an order: its value, and its machine, so that no two stand in one place. */
+type VolumeOfferPosition = { value: string; id: number }
+
+export function positionOf({ id, machine }: VolumeOffer, { field }: VolumeOfferOrder): VolumeOfferPosition {
+  const values = { price: machine.storageNanos, reliability: machine.reliability, freeDisk: machine.freeDiskMb }
+  return { value: String(values[field]), id }
+}
+
+const scopeOf = ({ field, direction }: VolumeOfferOrder) => `storage by ${field} ${direction}`
+
+export function printVolumeOfferCursor({ value, id }: VolumeOfferPosition, order: VolumeOfferOrder): string {
+  return printCursor(scopeOf(order), [value, id])
+}
+
+export function parseVolumeOfferCursor(cursor: string, order: VolumeOfferOrder): VolumeOfferPosition {
+  const [value, id, ...rest] = parseCursor(cursor, scopeOf(order))
+  const isId = typeof id === 'number' && Number.isInteger(id) && id >= 0 && id < 2 ** 31
+  const format = order.field === 'reliability' ? /^\d{1,18}(\.\d{1,18})?(e-\d{1,3})?$/ : /^\d{1,18}$/
+  if (typeof value === 'string' && format.test(value) && isId && rest.length === 0) return { value, id }
+  throw new DomainError('INVALID_CURSOR', 'This is not a cursor of this list.')
+}

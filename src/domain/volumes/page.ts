@@ -1,0 +1,15 @@
+import { DomainError } from '../errors.ts'
+import { parseCursor, printCursor } from '../pages.ts'
+
+/** Volumes are listed by age, and ids are given in that order. */
+const scope = 'volumes by id desc'
+
+export function printVolumeCursor(id: bigint): string {
+  return printCursor(scope, [String(id)])
+}
+
+export function parseVolumeCursor(cursor: string): bigint {
+  const [id, ...rest] = parseCursor(cursor, scope)
+  if (typeof id === 'string' && /^\d{1,18}$/.test(id) && rest.length === 0) return BigInt(id)
+  throw new DomainError('INVALID_CURSOR', 'This is not a cursor of this list.')
+}

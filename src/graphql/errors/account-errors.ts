@@ -1,0 +1,91 @@
+// Refusals for what an account has, spends, or failed to start: each with its own data.
+
+import type { ExceededQuota } from '../../domain/accounts/quotas.ts'
+import type { UsedLimit } from '../../domain/billing/limits.ts'
+import { SpendLimit } from '../billing/limits.ts'
+import { builder } from '../builder.ts'
+import { Refusal, type RefusalCode, type Refused, typeNames } from './error-types.ts'
+
+const refusal = (code: RefusalCode) => builder.objectRef<Refused>(typeNames[code])
+
+export const InsufficientCreditError = refusal('INSUFFICIENT_CREDIT').implement({
+  description:
+    'The account has less credit than this needs. Credit must pay everything for a minimum time, and disks through the grace period after that.',
+  interfaces: [Refusal],
+  fields: t => ({
+    available: t.field({
+      type: 'Usd',
+      description: 'The credit that is left.',
+      resolve: ({ details }) => details.availableNanos ?? 0n,
+    }),
+    needed: t.field({
+      type: 'Usd',
+      nullable: true,
+      description: 'The credit that the account needs with what was asked for. Null when it has none at all.',
+      resolve: ({ details }) => details.neededNanos ?? null,
+    }),
+  }),
+})
+
+export const SpendLimitExceededError = refusal('SPEND_LIMIT_EXCEEDED').implement({
+  description: 'A limit of what is spent does not allow it.',
+  interfaces: [Refusal],
+  fields: t => ({
+    limit: t.field({
+      type: SpendLimit,
+      description: 'The limit, and what of it is used without what was asked for.',
+      resolve: ({ details }) => details.limit as UsedLimit,
+    }),
+    askedPerHour: t.field({
+      type: 'Usd',
+      description: 'What was asked for would cost so much more per hour.',
+      resolve: ({ details }) => details.askedNanos ?? 0n,
+    }),
+  }),
+})
+
+const QuotaName = builder.enumType('QuotaName', {
+  description: 'What an account may have a number of.',
+  values: {
+    INSTANCES: { value: 'instances', description: 'Instances that are not destroyed.' },
+    LOADING: { value: 'loading', description: 'Instances that hold their GPUs and do not run yet.' },
+    DISK_GB: { value: 'diskGb', description: 'GB of disks and volumes.' },
+    VOLUMES: { value: 'volumes', description: 'Volumes.' },
+  } as const,
+})
+
+export const QuotaExceededError = refusal('QUOTA_EXCEEDED').implement({
+  description: 'The account may not have more of something. Its operator can raise the quota.',
+  interfaces: [Refusal],
+  fields: t => ({
+    quota: t.field({
+      type: QuotaName,
+      description: 'Of what.',
+      resolve: ({ details }) => (details.quota as ExceededQuota).name,
+    }),
+    maximum: t.float({
+      description: 'The most that the account may have.',
+      resolve: ({ details }) => (details.quota as ExceededQuota).limit,
+    }),
+    used: t.float({
+      description: 'What it has, without what was asked for.',
+      resolve: ({ details }) => (details.quota as ExceededQuota).used,
+    }),
+    asked: t.float({
+      description: 'What was asked for.',
+      resolve: ({ details }) => (details.quota as ExceededQuota).asked,
+    }),
+  }),
+})
+
+export const StartBackoffError = refusal('START_BACKOFF').implement({
+  description: 'Too many starts in a row failed, or were given up before they ran. The next one must wait.',
+  interfaces: [Refusal],
+  fields: t => ({
+    retryAfter: t.field({
+      type: 'DateTime',
+      description: 'When the next one may start.',
+      resolve: ({ details }) => details.retryAfter as Date,
+    }),
+  }),
+})

@@ -1,0 +1,29 @@
+// Runs in a worker. GraphiQL's package is one module with megabytes of text: reading it takes half a second, which is not
+// to hold the requests of others.
+
+import { createHash } from 'node:crypto'
+import { parentPort } from 'node:worker_threads'
+import { beforeGraphiql, renderGraphiql, styles } from './browser.ts'
+
+export type Bundle = { hash: string; files: Record<string, { type: string; bytes: Uint8Array }> }
+
+/** What the package's module exports. Its entry would put all of it into each page. */
+type Parts = Record<'js' | 'css' | 'favicon' | 'editorWorkerService' | 'jsonWorker' | 'graphqlWorker', string>
+
+const module = new URL('graphiql.js', import.meta.resolve('@graphql-yoga/render-graphiql'))
+const parts: Parts = await import(module.href)
+const script = 'text/javascript; charset=utf-8'
+const text = (type: string, content: string) => ({ type, bytes: Buffer.from(content) })
+const files: Bundle['files'] = {
+  'graphiql.js': text(script, `${beforeGraphiql}\n${parts.js};\n${renderGraphiql}`),
+  'graphiql.css': text('text/css; charset=utf-8', `${parts.css}\n${styles}`),
+  // The names that its editor asks for.
+  'editorWorkerService.js': text(script, parts.editorWorkerService),
+  'json.js': text(script, parts.jsonWorker),
+  'graphql.js': text(script, parts.graphqlWorker),
+  'favicon.ico': { type: 'image/x-icon', bytes: Buffer.from(parts.favicon.replace(/^[^,]*,/, ''), 'base64') },
+}
+const hash = createHash('sha256')
+for (const [name, { bytes }] of Object.entries(files)) hash.update(name).update(bytes)
+const bundle: Bundle = { hash: hash.digest('hex').slice(0, 16), files }
+parentPort?.postMessage(bundle)

@@ -1,0 +1,89 @@
+import { parseApiKey } from '../../domain/accounts/api-keys.ts'
+import { answerAsset } from '../../http/asset.ts'
+import type { Handler } from '../../http/context.ts'
+import { json } from '../../http/json.ts'
+import { isLoopback } from '../../http/loopback.ts'
+import { loadAssets } from './assets.ts'
+import { tabs } from './tabs.ts'
+
+/**
+ * The page for trying things out. All of it is served from here, so it works without a network. The key, if there is one
+ * to give away, is filled in only for a browser on this machine.
+ */
+export function createGraphiql(apiKey: () => string | undefined): { page: Handler; file: Handler } {
+  return {
+    page: async request => {
+      const { folder } = await loadAssets()
+      const key = (isFromHere(request) && apiKey()) || 'YOUR_API_KEY'
+      return new Response(pageWith(folder, key), {
+        headers: {
+          'content-type': 'text/html; charset=utf-8',
+          'cache-control': 'no-store',
+          'content-security-policy': security,
+        },
+      })
+    },
+    file: async (request, { path }) => {
+      const { byPath } = await loadAssets()
+      const asset = byPath.get(path)
+      if (!asset) return json(404, { success: false, error: 'not_found', msg: `There is no ${path} here.` })
+      return await answerAsset(request, asset, { 'cache-control': 'public, max-age=31536000, immutable' })
+    },
+  }
+}
+
+/** Its editor writes styles into the page, and its fonts and pictures stand in its style sheet. */
+const security = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "worker-src 'self'",
+  "connect-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+function pageWith(folder: string, key: string): string {
+  const headers = JSON.stringify({ Authorization: `Bearer ${key}` }, null, 2)
+  const settings = {
+    publicId: parseApiKey(key)?.publicId ?? '',
+    options: {
+      title: 'Berth',
+      defaultTabs: tabs.map(tab => ({ ...tab, headers })),
+      defaultHeaders: headers,
+      shouldPersistHeaders: true,
+      // The headers are filled in. Variables are for the reader to edit.
+      defaultEditorToolsVisibility: 'variables',
+      schemaDescription: true,
+      subscriptionsProtocol: 'SSE',
+    },
+  }
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>Berth</title>
+<link rel="icon" href="${folder}/favicon.ico">
+<link rel="stylesheet" href="${folder}/graphiql.css">
+</head>
+<body class="no-focus-outline">
+<noscript>GraphiQL needs JavaScript.</noscript>
+<div id="root"></div>
+<script type="application/json" id="berth">${JSON.stringify(settings).replaceAll('<', '\\u003c')}</script>
+<script src="${folder}/graphiql.js"></script>
+</body>
+</html>
+`
+}
+
+/**
+ * A page elsewhere that makes its own name point here sends that name, and must not read the key. A proxy on this machine
+ * may write our own name into the Host header; that somebody else asks shows in what it adds.
+ */
+function isFromHere({ url, headers }: Request): boolean {
+  const isForwarded = [...headers.keys()].some(name => /^(forwarded|via|x-real-ip|x-forwarded-.*)$/.test(name))
+  return !isForwarded && isLoopback(new URL(url).hostname)
+}

@@ -1,0 +1,71 @@
+import { maxIdsPerCommand, type Step } from '../../domain/instances/command.ts'
+import type { Instance as InstanceShape } from '../../domain/instances/instances.ts'
+import { builder } from '../builder.ts'
+import type { Context } from '../context.ts'
+import { Refusal } from '../errors/error-types.ts'
+import { refused } from '../errors/result-union.ts'
+import { printId } from '../ids.ts'
+import { Instance } from './instances.ts'
+
+const BulkItemOutcome = builder.enumType('BulkItemOutcome', {
+  description: 'What became of one of many.',
+  values: {
+    APPLIED: { value: 'applied', description: 'It was done.' },
+    UNCHANGED: { value: 'unchanged', description: 'It was so already.' },
+    FAILED: { value: 'failed', description: 'It could not be done.' },
+    SKIPPED: { value: 'skipped', description: 'It was not done, because another one could not be.' },
+  } as const,
+})
+
+type Item = Step & { index: number; instance: InstanceShape | null }
+
+const BulkInstanceItem = builder.objectRef<Item>('BulkInstanceItem').implement({
+  description: 'What became of one instance.',
+  fields: t => ({
+    index: t.exposeInt('index', { description: 'Where in the ids it stood, from 0.' }),
+    id: t.id({ description: 'Its id.', resolve: ({ id }) => printId('Instance', id) }),
+    outcome: t.expose('outcome', { type: BulkItemOutcome, description: 'What became of it.' }),
+    instance: t.expose('instance', {
+      type: Instance,
+      nullable: true,
+      description: 'The instance as it is now. Null when there is none of yours with this id.',
+    }),
+    error: t.field({
+      type: Refusal,
+      nullable: true,
+      description: 'Why it could not be done.',
+      resolve: step => (step.outcome === 'failed' ? refused(step.error) : null),
+    }),
+  }),
+})
+
+export const BulkInstancesPayload = builder.objectRef<{ items: Item[] }>('BulkInstancesPayload').implement({
+  description: 'What became of each.',
+  fields: t => ({
+    items: t.expose('items', {
+      type: [BulkInstanceItem],
+      description: 'One per id, in the order of the ids.',
+      complexity: { multiplier: maxIdsPerCommand },
+    }),
+    succeededCount: t.int({
+      description: 'How many are now as they were to be.',
+      resolve: ({ items }) => items.filter(({ outcome }) => outcome === 'applied' || outcome === 'unchanged').length,
+    }),
+    failedCount: t.int({
+      description: 'How many are not.',
+      resolve: ({ items }) => items.filter(({ outcome }) => outcome === 'failed' || outcome === 'skipped').length,
+    }),
+  }),
+})
+
+/** The steps with their instances as they are now. */
+export async function itemsOf(
+  context: Context,
+  steps: Step[],
+  operation: 'instances.update' | 'instances.destroy',
+): Promise<Item[]> {
+  const { services, actor } = context
+  const instances = await services.instances.byIds(actor, [...new Set(steps.map(({ id }) => id))], operation)
+  const found = new Map(instances.map(instance => [instance.id, instance]))
+  return steps.map((step, index) => ({ ...step, index, instance: found.get(step.id) ?? null }))
+}

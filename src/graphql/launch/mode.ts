@@ -1,0 +1,56 @@
+import type { LaunchWish } from '../../domain/launch/launch.ts'
+import { splitWords } from '../../domain/launch/shell-words.ts'
+import { builder } from '../builder.ts'
+
+const direct = 'On public ports of its own instead of through the proxy. Without a proxy it is always so.'
+
+const SshLaunchInput = builder.inputType('SshLaunchInput', {
+  description: 'SSH.',
+  fields: t => ({ direct: t.boolean({ required: true, defaultValue: false, description: direct }) }),
+})
+
+const JupyterLaunchInput = builder.inputType('JupyterLaunchInput', {
+  description: 'A notebook server, and SSH.',
+  fields: t => ({
+    direct: t.boolean({ required: true, defaultValue: false, description: direct }),
+    lab: t.boolean({ required: true, defaultValue: false, description: 'JupyterLab instead of the classic notebook.' }),
+    directory: t.string({ description: 'Where the notebook server starts.' }),
+  }),
+})
+
+const ArgsLaunchInput = builder.inputType('ArgsLaunchInput', {
+  description: "The image's own entrypoint. Neither SSH nor notebook.",
+  fields: t => ({
+    argsString: t.string({
+      description: 'Replaces the arguments that the image has. Split as a shell does, and nothing is expanded.',
+    }),
+  }),
+})
+
+export const LaunchModeInput = builder.inputType('LaunchModeInput', {
+  description: 'How an instance is entered, and what starts in it.',
+  isOneOf: true,
+  fields: t => ({
+    ssh: t.field({ type: SshLaunchInput, description: 'SSH.' }),
+    jupyter: t.field({ type: JupyterLaunchInput, description: 'A notebook server, and SSH.' }),
+    args: t.field({ type: ArgsLaunchInput, description: "The image's own entrypoint." }),
+  }),
+})
+type Mode = typeof LaunchModeInput.$inferInput
+
+export function readMode(
+  mode: Mode | null | undefined,
+): Pick<LaunchWish, 'mode' | 'lab' | 'directory' | 'args' | 'unread'> {
+  if (mode?.jupyter) {
+    const { direct, lab, directory } = mode.jupyter
+    return { mode: direct ? 'jupyterDirect' : 'jupyterProxy', lab, directory: directory ?? undefined }
+  }
+  if (mode?.args) return { mode: 'args', ...readArgs(mode.args.argsString ?? '') }
+  return mode ? { mode: mode.ssh?.direct ? 'sshDirect' : 'sshProxy' } : {}
+}
+
+function readArgs(text: string): Pick<LaunchWish, 'args' | 'unread'> {
+  const words = splitWords(text)
+  if (typeof words === 'string') return { unread: [{ path: 'args', message: words }] }
+  return { args: words.map(word => word.text) }
+}

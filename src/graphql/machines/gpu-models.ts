@@ -1,0 +1,36 @@
+import { maxPageSize } from '../../domain/pages.ts'
+import { builder } from '../builder.ts'
+import { printId } from '../ids.ts'
+import { loaderOf } from '../loader.ts'
+import { Node } from '../nodes/node.ts'
+import { needs } from '../permission.ts'
+
+export const GpuModel = builder.prismaObject('GpuModel', {
+  description: 'A GPU model as the trade names it, with the facts that all of its cards share.',
+  interfaces: [Node],
+  fields: t => ({
+    id: t.id({ description: 'Starts with `gpu_`.', resolve: ({ id }) => printId('GpuModel', id) }),
+    name: t.exposeString('name', { description: 'Such as "RTX 4090" or "H100 SXM".' }),
+    architecture: t.exposeString('architecture', { description: '`nvidia` or `amd`.' }),
+    gpuRamMb: t.exposeInt('ramMb', { description: 'Memory of one GPU in MB.' }),
+    memoryBandwidthGbps: t.exposeFloat('memoryBandwidthGbps', { description: 'Memory bandwidth of one GPU in GB/s.' }),
+    tflops: t.exposeFloat('tflops', { description: 'Single precision TFLOPS of one GPU.' }),
+    maxPowerWatts: t.exposeFloat('maxPowerWatts', { description: 'Power limit of one GPU in watts.' }),
+    computeCapability: t.exposeInt('computeCapability', {
+      description: 'CUDA compute capability times 100: 890 is 8.9. 0 where CUDA does not run.',
+    }),
+  }),
+})
+
+export const gpuModelById = loaderOf((context, ids: readonly number[]) =>
+  context.services.gpuModels.byIds(context.actor, ids),
+)
+
+builder.queryField('gpuModels', t =>
+  t.prismaField({
+    type: ['GpuModel'],
+    description: `All GPU models, by name. ${needs('gpuModels.list')}`,
+    complexity: { multiplier: maxPageSize },
+    resolve: (query, _root, _args, { services, actor }) => services.gpuModels.list(actor, query),
+  }),
+)

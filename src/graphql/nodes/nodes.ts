@@ -1,0 +1,91 @@
+import { brandWithType } from '@pothos/core'
+import { invalidInput } from '../../domain/errors.ts'
+import { maxPageSize } from '../../domain/pages.ts'
+import { Account, accountById } from '../accounts/accounts.ts'
+import { ApiKey, apiKeyById } from '../accounts/api-keys.ts'
+import { SshKey, sshKeyById } from '../accounts/ssh-keys.ts'
+import { LedgerEntry, ledgerEntryById } from '../billing/ledger.ts'
+import { SpendLimit, spendLimitById } from '../billing/limits.ts'
+import { builder } from '../builder.ts'
+import type { Context } from '../context.ts'
+import { Event, eventById } from '../events/events.ts'
+import { type NodeType, parseId, typeOfId } from '../ids.ts'
+import { Instance, instanceById } from '../instances/instances.ts'
+import { GpuModel, gpuModelById } from '../machines/gpu-models.ts'
+import { Machine, machineById } from '../machines/machines.ts'
+import { Offer, offerById } from '../offers/offers.ts'
+import { Template, templateById } from '../templates/templates.ts'
+import { VolumeOffer, volumeOfferById } from '../volumes/offers.ts'
+import { Volume, volumeById } from '../volumes/volumes.ts'
+import { Webhook, webhookById } from '../webhooks/webhooks.ts'
+import { Node } from './node.ts'
+
+type Find<Id> = (context: Context, id: Id) => Promise<object | null>
+
+const finders: Record<NodeType, Find<bigint>> = {
+  Account: small((context, id) => accountById(context).load(id)),
+  ApiKey: small((context, id) => apiKeyById(context).load(id)),
+  Event: (context, id) => eventById(context).load(id),
+  GpuModel: small((context, id) => gpuModelById(context).load(id)),
+  Instance: (context, id) => instanceById(context).load(id),
+  LedgerEntry: (context, id) => ledgerEntryById(context).load(id),
+  Machine: small((context, id) => machineById(context).load(id)),
+  Offer: (context, id) => offerById(context).load(id),
+  Volume: (context, id) => volumeById(context).load(id),
+  VolumeOffer: small((context, id) => volumeOfferById(context).load(id)),
+  SpendLimit: small((context, id) => spendLimitById(context).load(id)),
+  SshKey: small((context, id) => sshKeyById(context).load(id)),
+  Template: small((context, id) => templateById(context).load(id)),
+  Webhook: small((context, id) => webhookById(context).load(id)),
+}
+
+/** Ids of four bytes: nothing has a larger one, and the database would not take it. */
+function small(find: Find<number>): Find<bigint> {
+  return async (context, id) => (id < 2n ** 31n ? await find(context, Number(id)) : null)
+}
+const refs = {
+  Account,
+  ApiKey,
+  Event,
+  GpuModel,
+  Instance,
+  LedgerEntry,
+  Machine,
+  Offer,
+  SpendLimit,
+  SshKey,
+  Template,
+  Volume,
+  VolumeOffer,
+  Webhook,
+}
+
+async function findNode(id: string, path: string, context: Context): Promise<object | null> {
+  const type = typeOfId(id, path)
+  const node = await finders[type](context, parseId(type, id, path))
+  if (node) brandWithType(node, refs[type])
+  return node
+}
+
+builder.queryFields(t => ({
+  node: t.field({
+    type: Node,
+    nullable: true,
+    description: 'Anything by its id. Null when there is no such thing, or none that this key may see.',
+    args: { id: t.arg.id({ required: true, description: 'Any id that this API gave out.' }) },
+    resolve: (_root, { id }, context) => findNode(id, 'id', context),
+  }),
+  nodes: t.field({
+    type: [Node],
+    nullable: { list: false, items: true },
+    description: 'Several things by their ids, in the order of the ids, with null for each that is not found.',
+    args: { ids: t.arg.idList({ required: true, description: `At most ${maxPageSize} ids.` }) },
+    complexity: ({ ids }) => ({ field: 1, multiplier: ids.length }),
+    resolve: (_root, { ids }, context) => {
+      if (ids.length > maxPageSize) {
+        throw invalidInput([{ path: 'ids', message: `takes at most ${maxPageSize} ids, not ${ids.length}.` }])
+      }
+      return ids.map((id, index) => findNode(id, `ids.${index}`, context))
+    },
+  }),
+}))

@@ -1,0 +1,75 @@
+import type { Issue } from '../../domain/errors.ts'
+import { type NewVolumeMount, type VolumeMount, volumeProblem } from '../../domain/launch/env.ts'
+import { defaultMountPath, newMountIssues } from '../../domain/volumes/mount.ts'
+import { volumeGb } from '../../domain/volumes/volumes.ts'
+import { builder } from '../builder.ts'
+import { readId } from '../ids.ts'
+
+const NewVolumeInput = builder.inputType('NewVolumeInput', {
+  description: 'A volume that is made with the rental, on the machine of the offer.',
+  fields: t => ({
+    name: t.string({ description: 'At most 64 letters, digits, _ and -. `volume` when absent.' }),
+    sizeGb: t.float({ required: true, description: `Its size in GB, at least ${volumeGb.least}.` }),
+  }),
+})
+
+const VolumeSourceInput = builder.inputType('VolumeSourceInput', {
+  description: 'Which volume.',
+  isOneOf: true,
+  fields: t => ({
+    volumeId: t.id({ description: 'One of yours, such as `vol_42`, or `42`. No other instance may have it.' }),
+    create: t.field({ type: NewVolumeInput, description: 'A new one. It stays when the instance is destroyed.' }),
+  }),
+})
+
+export const VolumeMountInput = builder.inputType('VolumeMountInput', {
+  description: 'A volume in an instance.',
+  fields: t => ({
+    source: t.field({ type: VolumeSourceInput, required: true, description: 'Which volume.' }),
+    mountPath: t.string({
+      required: true,
+      defaultValue: defaultMountPath,
+      description: 'Where it is in the instance: an absolute path, and none below that of another volume.',
+    }),
+  }),
+})
+
+type Input = typeof VolumeMountInput.$inferInput
+type Mounts = { volumes: VolumeMount[]; newVolumes: NewVolumeMount[]; unread: Issue[] }
+
+/** What is asked for, as far as it is in order, and what is wrong with the rest. */
+export function readMounts(inputs: Input[]): Mounts {
+  const mounts: Mounts = { volumes: [], newVolumes: [], unread: [] }
+  for (const [index, { source, mountPath }] of inputs.entries()) {
+    const path = `volumes.${index}`
+    if (source.create) readNew(source.create, mountPath, path, mounts)
+    else readExisting(String(source.volumeId), mountPath, path, mounts)
+  }
+  return mounts
+}
+
+function readNew(
+  { name, sizeGb }: typeof NewVolumeInput.$inferInput,
+  mountPath: string,
+  path: string,
+  { newVolumes, unread }: Mounts,
+): void {
+  const mount = { name: name ?? undefined, sizeGb, mountPath }
+  const issues = newMountIssues(mount).map(issue => {
+    const place = issue.path === 'mountPath' ? 'mountPath' : `source.create.${issue.path}`
+    return { path: `${path}.${place}`, message: issue.message }
+  })
+  unread.push(...issues)
+  if (issues.length === 0) newVolumes.push(mount)
+}
+
+function readExisting(id: string, mountPath: string, path: string, { volumes, unread }: Mounts): void {
+  const volumeId = readId('Volume', id)
+  if (typeof volumeId === 'string') {
+    unread.push({ path: `${path}.source.volumeId`, message: `${volumeId}.` })
+    return
+  }
+  const message = volumeProblem({ volumeId, mountPath })
+  if (message) unread.push({ path, message })
+  else volumes.push({ volumeId, mountPath })
+}

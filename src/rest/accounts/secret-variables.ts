@@ -1,0 +1,123 @@
+import { z } from 'zod'
+import { mask, maxSecretVariables } from '../../domain/accounts/secret-variables.ts'
+import { DomainError, invalidInput, renameIssues } from '../../domain/errors.ts'
+import { reworded } from '../rewording.ts'
+import { type Failure, type Route, route } from '../route.ts'
+import { told } from '../success.ts'
+import { text } from '../values.ts'
+
+const path = '/api/v0/secrets/'
+
+const variable = z.object({
+  key: text('Its name, which is kept in upper case.').optional(),
+  value: z
+    .union([z.string(), z.number(), z.boolean()])
+    .optional()
+    .describe('Its value, which is kept encrypted and shown to nobody.'),
+})
+type Sent = z.output<typeof variable>
+
+const noSuchVariable: Failure = { status: 400, error: 'not_found', when: 'Environment variable not found' }
+const tooMany: Failure = {
+  status: 400,
+  error: 'limit_reached',
+  when: `User has reached the limit of ${maxSecretVariables} environment variables.`,
+}
+
+function known({ code }: DomainError): [number, string, string] | undefined {
+  const failure = { NOT_FOUND: noSuchVariable, CONFLICT: tooMany }[code as string]
+  return failure && [failure.status, failure.error, failure.when]
+}
+
+async function saving<Result>(change: Promise<Result>): Promise<Result> {
+  return await reworded(
+    change.catch((error: unknown) => Promise.reject(renameIssues(error, { env: 'key' }))),
+    known,
+  )
+}
+
+/** Names are upper case where clients of this interface set them. */
+function readVariable({ key, value }: Sent): { name: string; value: string } {
+  if (!key || value === undefined) {
+    throw invalidInput([{ path: 'key', message: "Both 'key' and 'value' are required." }])
+  }
+  return { name: key.toUpperCase(), value: String(value) }
+}
+
+export const secretVariableRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path,
+    operationId: 'listSecrets',
+    tag: 'Keys',
+    summary: 'List the secrets',
+    about:
+      'Environment variables that every new instance of the account gets, unless its request or its template has one of the same name. Their values are masked.',
+    operation: 'secretVariables.list',
+    result: z.object({
+      success: z.literal(true).describe('Always true.'),
+      secrets: z.record(z.string(), z.literal(mask)).describe('A mask for each name.'),
+    }),
+    answer: async ({ services, actor }) => {
+      const variables = await services.secretVariables.list(actor)
+      const secrets = Object.fromEntries(variables.map(({ name }) => [name, mask] as const))
+      return { success: true as const, secrets }
+    },
+  }),
+  route({
+    method: 'POST',
+    path,
+    operationId: 'addSecrets',
+    tag: 'Keys',
+    summary: 'Set secrets',
+    about: 'Sets one or more environment variables, in place of those of the same names. All of them, or none.',
+    operation: 'secretVariables.set',
+    body: variable.extend({
+      env_vars: z.array(variable).optional().describe('Many at once. What stands beside them is set too.'),
+    }),
+    result: told,
+    failures: [tooMany],
+    answer: async ({ services, actor, body: { env_vars: many, ...one } }) => {
+      const sent = many && one.key === undefined && one.value === undefined ? many : [...(many ?? []), one]
+      await saving(services.secretVariables.set(actor, sent.map(readVariable)))
+      return { success: true as const, msg: 'Environment variables processed successfully' }
+    },
+  }),
+  route({
+    method: 'PUT',
+    path,
+    operationId: 'updateSecret',
+    tag: 'Keys',
+    summary: 'Change a secret',
+    about: 'Sets an environment variable that is there. What is rented already stays as it is.',
+    operation: 'secretVariables.set',
+    body: variable,
+    result: told,
+    failures: [noSuchVariable],
+    answer: async ({ services, actor, body }) => {
+      await saving(services.secretVariables.set(actor, [readVariable(body)], { known: true }))
+      return { success: true as const, msg: 'Environment variable updated successfully' }
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path,
+    operationId: 'deleteSecret',
+    tag: 'Keys',
+    summary: 'Delete a secret',
+    about: 'What is rented already keeps it.',
+    operation: 'secretVariables.delete',
+    body: z.object({ key: text('Its name, as the list has it, or as it was set.') }),
+    result: told,
+    failures: [noSuchVariable],
+    answer: async ({ services, actor, body: { key } }) => {
+      const named = (name: string) => services.secretVariables.delete(actor, name)
+      const deleting = named(key).catch((error: unknown) => {
+        const isMissing = error instanceof DomainError && error.code === 'NOT_FOUND'
+        return isMissing ? named(key.toUpperCase()) : Promise.reject(error)
+      })
+      await saving(deleting)
+      return { success: true as const, msg: 'Environment variable deleted successfully' }
+    },
+  }),
+]

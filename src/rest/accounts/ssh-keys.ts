@@ -1,0 +1,103 @@
+import { z } from 'zod'
+import type { DomainError } from '../../domain/errors.ts'
+import { renameIssues } from '../../domain/errors.ts'
+import { reworded } from '../rewording.ts'
+import { type Failure, type Route, route } from '../route.ts'
+import { done } from '../success.ts'
+import { pathId, text } from '../values.ts'
+import { sshKeyRow, sshKeyRowSchema } from './ssh-keys-row.ts'
+
+const path = '/api/v0/ssh/{id}/'
+const params = z.object({ id: pathId('The SSH key.') })
+const body = z.object({ ssh_key: text('One line of a .pub file. Never a private key.') })
+const saved = z.object({
+  success: z.literal(true).describe('Always true.'),
+  key: sshKeyRowSchema.describe('The key.'),
+})
+
+const duplicate: Failure = { status: 400, error: 'duplicate', when: 'The SSH key already exists on this account' }
+const noSuchKey: Failure = { status: 404, error: 'not_found', when: 'The SSH key does not exist on this account' }
+
+export const sshKeyNames = { publicKey: 'ssh_key' }
+
+function known({ code, details }: DomainError): [number, string, string] | undefined {
+  if (code === 'NOT_FOUND' && details.subject?.type === 'SshKey') return [404, 'not_found', noSuchKey.when]
+  return code === 'CONFLICT' && details.subject ? [400, 'duplicate', duplicate.when] : undefined
+}
+
+/** A change of keys, with its refusals in the names and words of this face. */
+async function saving<Result>(change: Promise<Result>): Promise<Result> {
+  return await reworded(
+    change.catch((error: unknown) => Promise.reject(renameIssues(error, sshKeyNames))),
+    known,
+  )
+}
+
+export const sshKeyRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/v0/ssh/',
+    operationId: 'listSshKeys',
+    tag: 'Keys',
+    summary: 'List the SSH keys',
+    about: "The account's SSH keys, the oldest first.",
+    operation: 'sshKeys.list',
+    result: z.array(sshKeyRowSchema),
+    answer: async ({ services, actor }) => {
+      const keys = await services.sshKeys.list(actor)
+      return keys.map(key => sshKeyRow(actor, key))
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/v0/ssh/',
+    operationId: 'registerSshKey',
+    tag: 'Keys',
+    summary: 'Register an SSH key',
+    about:
+      'Instances that are rented from now on let it in. Into those that are there it comes when it is added to them.',
+    operation: 'sshKeys.register',
+    body,
+    countsTwice: true,
+    result: saved,
+    failures: [duplicate, { status: 409, error: 'conflict', when: 'The account has as many keys as it can have.' }],
+    answer: async ({ services, actor, body: { ssh_key: publicKey } }) => {
+      const { sshKey } = await saving(services.sshKeys.register(actor, { publicKey }))
+      return { success: true as const, key: sshKeyRow(actor, sshKey) }
+    },
+  }),
+  route({
+    method: 'PUT',
+    path,
+    operationId: 'replaceSshKey',
+    tag: 'Keys',
+    summary: 'Replace an SSH key',
+    about:
+      'Puts another key in place of one: containers let that in from now on, and the old one no more. A virtual machine keeps the old one.',
+    operation: 'sshKeys.replace',
+    params,
+    body,
+    result: saved,
+    failures: [duplicate, noSuchKey],
+    answer: async ({ services, actor, params: { id }, body: { ssh_key: publicKey } }) => {
+      const sshKey = await saving(services.sshKeys.replace(actor, Number(id), publicKey))
+      return { success: true as const, key: sshKeyRow(actor, sshKey) }
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path,
+    operationId: 'deleteSshKey',
+    tag: 'Keys',
+    summary: 'Delete an SSH key',
+    about: 'Takes it out of all containers. A virtual machine keeps it.',
+    operation: 'sshKeys.delete',
+    params,
+    result: done,
+    failures: [noSuchKey],
+    answer: async ({ services, actor, params: { id } }) => {
+      await saving(services.sshKeys.delete(actor, Number(id)))
+      return { success: true as const }
+    },
+  }),
+]

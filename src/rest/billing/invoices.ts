@@ -1,0 +1,95 @@
+import { z } from 'zod'
+import { maxStatementEntries } from '../../domain/billing/statement.ts'
+import { usdNumber } from '../../domain/money.ts'
+import { selectColumns } from '../columns.ts'
+import { type Route, route } from '../route.ts'
+import { integer, number } from '../values.ts'
+import { listQuery, pageQuery, readList, readPages, statementQuery } from './invoices-input.ts'
+import {
+  invoiceRow,
+  invoiceSchema,
+  type Line,
+  type LineColumns,
+  lineColumnsSchema,
+  lineRow,
+  lineSchema,
+} from './row.ts'
+
+const inOnePiece = `The oldest come first. More than ${maxStatementEntries} are not given at once.`
+
+export const invoiceRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/v1/invoices/',
+    operationId: 'listInvoicePages',
+    tag: 'Billing',
+    summary: 'List payments in pages',
+    about: 'What the account was granted or given back, and what was put right, in the order in which it was posted.',
+    operation: 'billing.ledger',
+    query: pageQuery,
+    result: z.object({
+      success: z.literal(true).describe('Always true.'),
+      count: integer('How many are on this page.'),
+      total: integer('How many there are on all pages.'),
+      results: z.array(invoiceSchema).describe('Those of this page.'),
+      next_token: z.string().nullable().describe('What leads to the next page; null on the last one.'),
+    }),
+    answer: async ({ services, actor, query }) => {
+      const { filter, page, isLatestFirst } = readPages(query)
+      const { edges, total, hasNextPage, hasPreviousPage } = await services.billing.countedLedger(actor, filter, page)
+      const ordered = isLatestFirst ? edges : edges.toReversed()
+      const hasMore = isLatestFirst ? hasNextPage : hasPreviousPage
+      return {
+        success: true as const,
+        count: edges.length,
+        total,
+        results: ordered.map(({ node }) => invoiceRow(node)),
+        next_token: (hasMore && ordered.at(-1)?.cursor) || null,
+      }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v0/invoices/',
+    operationId: 'listInvoices',
+    tag: 'Billing',
+    summary: 'List payments and charges',
+    about: `What was posted to the account. ${inOnePiece}`,
+    operation: 'billing.ledger',
+    query: listQuery,
+    result: z.array(z.union([lineSchema, lineColumnsSchema])),
+    answer: async ({ services, actor, query }) => {
+      const { filter, columns } = readList(query)
+      const { entries } = await services.billing.statement(actor, filter)
+      return entries.map(entry => selectColumns<Line, LineColumns>(lineRow(entry), columns))
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v0/users/me/invoices/',
+    operationId: 'getStatement',
+    tag: 'Billing',
+    summary: 'Get a statement of the account',
+    about: `What was posted to the account, and how it stands now. ${inOnePiece}`,
+    operation: 'billing.ledger',
+    query: statementQuery,
+    result: z.object({
+      invoices: z.array(lineSchema).describe('What was posted in that period.'),
+      current: z
+        .object({
+          charges: number('What was spent that is not posted yet, in $.'),
+          service_fee: number('Always 0.'),
+          total: number('Both together.'),
+          credit: number('What is left to spend, in $, without those charges.'),
+        })
+        .describe('How the account stands now, whatever the period is.'),
+    }),
+    answer: async ({ services, actor, query }) => {
+      const { filter } = readList(query)
+      const { entries, creditNanos, accruedNanos } = await services.billing.statement(actor, filter)
+      const charges = usdNumber(accruedNanos)
+      const current = { charges, service_fee: 0, total: charges, credit: usdNumber(creditNanos) }
+      return { invoices: entries.map(lineRow), current }
+    },
+  }),
+]

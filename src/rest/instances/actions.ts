@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import { DomainError, renameIssues } from '../../domain/errors.ts'
+import { maxIdsPerCommand } from '../../domain/instances/command.ts'
+import { nanosOf } from '../../domain/money.ts'
+import { RestFailure } from '../errors.ts'
+import { type Route, route } from '../route.ts'
+import { done } from '../success.ts'
+import {
+  backoff,
+  neverAgain,
+  noCredit,
+  noSuchInstance,
+  overLimit,
+  overQuota,
+  instanceParams as params,
+  queued,
+} from './answers.ts'
+import { setState } from './state.ts'
+
+/** Some clients start and stop by paths of their own. */
+function stateRoute(verb: 'start' | 'stop', targetState: 'running' | 'stopped'): Route {
+  return route({
+    method: 'PUT',
+    path: `/api/v0/instances/{id}/${verb}/`,
+    operationId: `${verb}Instance`,
+    tag: 'Instances',
+    summary: verb === 'start' ? 'Start an instance' : 'Stop an instance',
+    about: `The same as an update with the state ${targetState}.`,
+    operation: 'instances.update',
+    params,
+    result: z.union([done, queued]),
+    failures: [noSuchInstance, ...(verb === 'start' ? [neverAgain, noCredit, overLimit, overQuota, backoff] : [])],
+    answer: async ({ services, actor, params: { id } }) => await setState({ services, actor }, id, { targetState }),
+  })
+}
+
+const destroyBody = z.object({
+  instance_ids: z
+    .array(z.int().min(0))
+    .optional()
+    .describe(`The instances: at least one, at most ${maxIdsPerCommand}, counted with duplicates.`),
+})
+
+const priceBody = z.object({
+  price: z
+    .number()
+    .optional()
+    .describe('The bid for all of its GPUs, in $/h. When absent, the least that wins them now.'),
+})
+
+export const instanceActionRoutes: Route[] = [
+  stateRoute('start', 'running'),
+  stateRoute('stop', 'stopped'),
+  route({
+    method: 'DELETE',
+    path: '/api/v0/instances/',
+    operationId: 'destroyInstances',
+    tag: 'Instances',
+    summary: 'Destroy many instances',
+    about: 'Ends rentals, those that there are: their charges at once, and their disks for good.',
+    operation: 'instances.destroy',
+    body: destroyBody,
+    result: done,
+    failures: [
+      {
+        status: 404,
+        error: 'instances_not_found',
+        when: 'None of the instances exists, or none is yours, or all were destroyed before.',
+      },
+    ],
+    answer: async ({ services, actor, body: { instance_ids: ids = [] } }) => {
+      if (ids.length === 0) throw new RestFailure(400, 'invalid_args', 'instance_ids array is required')
+      const steps = await services.instances.destroy(actor, ids.map(BigInt))
+      if (steps.some(({ outcome }) => outcome === 'applied')) return { success: true as const }
+      throw new RestFailure(404, 'instances_not_found', `Instances ${ids.join(', ')} not found.`)
+    },
+  }),
+  route({
+    method: 'PUT',
+    path: '/api/v0/instances/bid_price/{id}/',
+    operationId: 'changeBid',
+    tag: 'Instances',
+    summary: 'Change the bid of an instance',
+    about: 'Bids more or less for the GPUs of an instance: it may win or lose them at once.',
+    operation: 'instances.changeBid',
+    params,
+    body: priceBody,
+    result: done,
+    failures: [
+      noSuchInstance,
+      { status: 400, error: 'invalid_price', when: 'The bid is under the least that the host accepts.' },
+      { status: 400, error: 'invalid_state', when: 'It never runs again, or no bid wins its GPUs now.' },
+      noCredit,
+      overLimit,
+      overQuota,
+      backoff,
+    ],
+    answer: async ({ services, actor, params: { id }, body: { price } }) => {
+      const bid = price === undefined ? undefined : nanosOf(price)
+      await services.instances.changeBid(actor, id, bid).catch((error: unknown) => Promise.reject(bidRefusal(error)))
+      return { success: true as const }
+    },
+  }),
+]
+
+/** In the words that clients know. */
+function bidRefusal(error: unknown): unknown {
+  if (error instanceof DomainError && error.details.onDemand) {
+    return new RestFailure(400, 'invalid_args', "Can't change price of on-demand contract.")
+  }
+  return renameIssues(error, { bid: 'price' })
+}

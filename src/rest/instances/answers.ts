@@ -1,0 +1,74 @@
+// What the routes of instances answer alike.
+
+import { z } from 'zod'
+import { quotaWords } from '../errors.ts'
+import { failureBody } from '../failures.ts'
+import type { Failure } from '../route.ts'
+import { nothing, number, pathId, text } from '../values.ts'
+
+export const instanceParams = z.object({ id: pathId('The instance.') })
+
+/** What a start answers that has to wait. It is a success of the request, and clients read it so. */
+export const stateChangeQueued = {
+  success: false as const,
+  error: 'resources_unavailable' as const,
+  msg: 'Required resources are currently unavailable, state change queued.',
+}
+export const queued = z
+  .object({
+    success: z.literal(false).describe('Always false.'),
+    error: z.literal('resources_unavailable').describe('The GPUs are taken.'),
+    msg: text('That the instance starts when they are free.'),
+  })
+  .meta({ id: 'StateChangeQueued', description: 'It is to run, and waits for its GPUs.' })
+
+export const noSuchInstance: Failure = {
+  status: 404,
+  error: 'no_such_instance',
+  when: 'There is no such instance, or it is not yours, or it was destroyed.',
+  body: failureBody
+    .extend({ instances: nothing('Always null, for clients that look at nothing else.') })
+    .meta({ id: 'NoSuchInstance', description: 'There is no such instance.' }),
+}
+export const noCredit: Failure = {
+  status: 400,
+  error: 'insufficient_credit',
+  when: 'The account has less credit than this needs: everything for a minimum time, and then its disks through the grace period.',
+  body: failureBody
+    .extend({
+      needed: number('The credit that it needs, in $. Absent when the account has none at all.').optional(),
+      available: number('The credit that the account has, in $.').optional(),
+    })
+    .meta({ id: 'InsufficientCredit', description: 'The account has less credit than this needs.' }),
+}
+export const overQuota: Failure = {
+  status: 400,
+  error: 'quota_exceeded',
+  when: 'The account may not have more of something. Its operator can raise the quota.',
+  body: failureBody
+    .extend({
+      quota: z.enum(Object.values(quotaWords)).describe('Of what.'),
+      limit: number('The most that the account may have.'),
+      used: number('What it has, without what was asked for.'),
+      asked: number('What was asked for.'),
+    })
+    .meta({ id: 'QuotaExceeded', description: 'The account may not have more of something.' }),
+}
+export const backoff: Failure = {
+  status: 409,
+  error: 'start_backoff',
+  when: 'Too many starts in a row failed, or were given up before they ran. The next one must wait.',
+  body: failureBody
+    .extend({ retry_after: number('When the next one may start, in seconds since 1970.') })
+    .meta({ id: 'StartBackoff', description: 'The next start must wait.' }),
+}
+export const overLimit: Failure = {
+  status: 400,
+  error: 'spend_limit_exceeded',
+  when: 'A spend limit of the account, or of the key that it counts for, does not allow it.',
+}
+export const neverAgain: Failure = {
+  status: 400,
+  error: 'invalid_state',
+  when: 'It never runs again: destroy it and rent anew.',
+}

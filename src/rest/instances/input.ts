@@ -1,0 +1,195 @@
+import { z } from 'zod'
+import type { Issue } from '../../domain/errors.ts'
+import { maxIdsPerCommand } from '../../domain/instances/command.ts'
+import { type Change, targetStates } from '../../domain/instances/instances.ts'
+import type { RentWish } from '../../domain/instances/rent/rent.ts'
+import { type Environment, type NewVolumeMount, type VolumeMount, volumeProblem } from '../../domain/launch/env.ts'
+import { readEnvFlags, readEnvObject } from '../../domain/launch/env-flags.ts'
+import type { LaunchMode, LaunchWish } from '../../domain/launch/launch.ts'
+import { type Registry, readImageLogin } from '../../domain/launch/registry.ts'
+import { splitWords } from '../../domain/launch/shell-words.ts'
+import { nanosOf } from '../../domain/money.ts'
+import { defaultMountPath, newMountIssues } from '../../domain/volumes/mount.ts'
+import { volumeGb } from '../../domain/volumes/volumes.ts'
+import { isObject } from '../columns.ts'
+
+/** The launch modes by all names that they have on the wire. */
+export const modes = new Map<string, LaunchMode>([
+  ['ssh_direct', 'sshDirect'],
+  ['ssh_direc ssh_proxy', 'sshDirect'],
+  ['ssh_proxy', 'sshProxy'],
+  ['ssh', 'sshProxy'],
+  ['jupyter_direct', 'jupyterDirect'],
+  ['jupyter_direc ssh_direc ssh_proxy', 'jupyterDirect'],
+  ['jupyter_proxy', 'jupyterProxy'],
+  ['jupyter_proxy ssh_proxy', 'jupyterProxy'],
+  ['jupyter', 'jupyterProxy'],
+  ['args', 'args'],
+])
+
+const text = (about: string) => z.string().optional().describe(about)
+const flag = (about: string) => z.boolean().optional().describe(about)
+const amount = (about: string) => z.number().optional().describe(about)
+const state = (about: string) => z.enum(targetStates).optional().describe(about)
+
+/** Read by hand, since a schema of records leaves out a variable that is called __proto__. */
+function isEnvironment(env: unknown): env is Record<string, unknown> | string {
+  return typeof env === 'string' || isObject(env)
+}
+
+export const rentBody = z
+  .object({
+    image: text('The container image. Required without a template.'),
+    template_hash_id: text('The template to begin with.'),
+    label: text('What you call it, at most 256 characters.'),
+    disk: amount('Its disk in GB, at least 8; 8 when absent.'),
+    disk_space: amount('Another name for disk.'),
+    runtype: z
+      .enum([...modes.keys()])
+      .optional()
+      .describe(
+        'The launch mode; ssh_proxy when absent. Without an SSH proxy, the proxy modes get public ports instead.',
+      ),
+    target_state: state('Whether it is to run at once; running when absent.'),
+    price: amount('A bid for the GPUs in $/h, which makes the rental interruptible. On demand when absent.'),
+    env: z
+      .unknown()
+      .refine(isEnvironment, 'must be an object or a text.')
+      .optional()
+      .meta({
+        anyOf: [{ type: 'object', additionalProperties: true }, { type: 'string' }],
+        description: 'Variables, and ports as "-p HOST:CONTAINER": "1". Also as one string of flags.',
+      }),
+    onstart: text('Shell commands that run once it is up, at most 4048 characters.'),
+    args_str: text('Replaces the arguments of the image, in the launch mode args.'),
+    args: z
+      .union([z.array(z.string()), z.string()])
+      .optional()
+      .describe('The same, also as a list.'),
+    use_jupyter_lab: flag('The lab interface instead of the notebook.'),
+    jupyter_dir: text('Where the notebook server starts.'),
+    python_utf8: flag('Sets PYTHONUTF8 to 1.'),
+    lang_utf8: flag('Sets LANG and LC_ALL to C.UTF-8.'),
+    image_login: text('Credentials of a private registry: "-u USER -p PASSWORD HOST".'),
+    cancel_unavail: flag('Refuse what cannot start at once, instead of letting it wait.'),
+    vm: flag('A virtual machine instead of a container.'),
+    volume_info: z
+      .object({
+        create_new: z.boolean().nullish().describe('Make a new volume with the rental.'),
+        volume_id: z.int().nullish().describe('A volume of yours or, with create_new, storage on the same machine.'),
+        mount_path: z.string().nullish().describe(`Where it is mounted; ${defaultMountPath} when absent.`),
+        name: z.string().nullish().describe('What a new one is called.'),
+        size: z.number().nullish().describe(`The size of a new one in GB; ${volumeGb.default} when absent.`),
+      })
+      .optional()
+      .describe('A volume to attach. It must be on the machine of the offer.'),
+  })
+  .meta({ id: 'RentRequest', description: 'What is to run on an offer. Only an image or a template is required.' })
+
+export const updateBody = z.object({
+  state: state('What is wished of it.'),
+  label: text('What you call it, at most 256 characters; "" alone takes that away.'),
+})
+
+/** Who changes a state may send an empty label beside it, and means nothing by that. */
+export function readChange({ state, label }: z.output<typeof updateBody>): Change {
+  return { targetState: state, label: state && label === '' ? undefined : label }
+}
+
+export const bulkBody = updateBody.extend({
+  ids: z
+    .array(z.int().min(0))
+    .optional()
+    .describe(`The instances: at least one, at most ${maxIdsPerCommand}, counted with duplicates.`),
+})
+
+/** Where a request has what the domain calls otherwise. */
+export const rentNames: Record<string, string> = {
+  onStart: 'onstart',
+  diskGb: 'disk',
+  lab: 'use_jupyter_lab',
+  directory: 'jupyter_dir',
+  args: 'args_str',
+  registry: 'image_login',
+  bid: 'price',
+  ports: 'env',
+  hostname: 'env',
+  volumes: 'volume_info',
+  newVolumes: 'volume_info',
+  idempotencyKey: 'Idempotency-Key',
+}
+
+/** What a request wishes, and everything in it that is not understood. */
+export function readRent(body: z.output<typeof rentBody>): Omit<RentWish, 'offerId'> {
+  const issues: Issue[] = []
+  const environment = readEnvironment(body, issues)
+  const { volumes, newVolumes } = readVolumeInfo(body, issues)
+  const launch: LaunchWish = {
+    image: body.image,
+    mode: modes.get(body.runtype ?? ''),
+    lab: body.use_jupyter_lab,
+    directory: body.jupyter_dir,
+    args: readArgs(body, issues),
+    environment: { ...environment, volumes: [...environment.volumes, ...volumes] },
+    newVolumes,
+    onStart: body.onstart,
+    pythonUtf8: body.python_utf8,
+    langUtf8: body.lang_utf8,
+    registry: readRegistry(body, issues),
+    diskGb: body.disk ?? body.disk_space,
+    label: body.label,
+    targetState: body.target_state,
+    vm: body.vm,
+    unread: issues,
+  }
+  const terms: RentWish['terms'] =
+    body.price === undefined ? { interruptible: false } : { interruptible: true, bidNanos: nanosOf(body.price) }
+  const templateHash = body.template_hash_id || undefined
+  return { terms, launch, templateHash, cancelUnavailable: body.cancel_unavail ?? false }
+}
+
+function readEnvironment({ env }: z.output<typeof rentBody>, issues: Issue[]): Environment {
+  const read = typeof env === 'object' ? readEnvObject(env as Record<string, unknown>) : readEnvFlags(String(env ?? ''))
+  issues.push(...read.issues)
+  return read.environment
+}
+
+type Mounts = { volumes: VolumeMount[]; newVolumes: NewVolumeMount[] }
+
+/** At most one volume. What is wrong with it is left out of the rest. */
+function readVolumeInfo({ volume_info }: z.output<typeof rentBody>, issues: Issue[]): Mounts {
+  const none: Mounts = { volumes: [], newVolumes: [] }
+  const { create_new, volume_id, mount_path, name, size } = volume_info ?? {}
+  const [volumeId, mountPath] = [volume_id == null ? undefined : BigInt(volume_id), mount_path || defaultMountPath]
+  if (create_new) {
+    const mount = { name: name || undefined, sizeGb: size ?? volumeGb.default, mountPath, volumeOfferId: volumeId }
+    const found = newMountIssues(mount)
+    issues.push(...found.map(({ path, message }) => ({ path: `volume_info.${newVolumeNames[path] ?? path}`, message })))
+    return found.length > 0 ? none : { ...none, newVolumes: [mount] }
+  }
+  if (volumeId === undefined) {
+    if (mount_path) issues.push({ path: 'volume_info.volume_id', message: 'is required.' })
+    return none
+  }
+  const message = volumeProblem({ volumeId, mountPath })
+  if (message) issues.push({ path: 'volume_info', message })
+  return message ? none : { ...none, volumes: [{ volumeId, mountPath }] }
+}
+
+const newVolumeNames: Record<string, string> = { sizeGb: 'size', mountPath: 'mount_path' }
+
+function readArgs({ args_str, args }: z.output<typeof rentBody>, issues: Issue[]): string[] | undefined {
+  if (Array.isArray(args)) return args
+  const words = splitWords(args_str || args || '')
+  if (typeof words !== 'string') return words.map(word => word.text)
+  issues.push({ path: 'args_str', message: words })
+  return undefined
+}
+
+function readRegistry({ image_login }: z.output<typeof rentBody>, issues: Issue[]): Registry | undefined {
+  if (!image_login) return undefined
+  const registry = readImageLogin(image_login)
+  if (typeof registry === 'object') return registry
+  issues.push({ path: 'image_login', message: registry })
+  return undefined
+}

@@ -1,0 +1,131 @@
+import { z } from 'zod'
+import { type ErrorCode, notFound } from '../../domain/errors.ts'
+import type { Step } from '../../domain/instances/command.ts'
+import { RestFailure } from '../errors.ts'
+import { type Route, route } from '../route.ts'
+import { done } from '../success.ts'
+import { boolean, integer } from '../values.ts'
+import {
+  backoff,
+  neverAgain,
+  noCredit,
+  noSuchInstance,
+  overLimit,
+  overQuota,
+  instanceParams as params,
+  queued,
+} from './answers.ts'
+import { bulkBody, readChange, updateBody } from './input.ts'
+import { instanceRow } from './present.ts'
+import { instanceRowSchema } from './row.ts'
+import { setState } from './state.ts'
+
+const path = '/api/v0/instances/{id}/'
+/** Enough for most; a list that is longer is read in pages over GraphQL. */
+const maxRows = 5_000
+
+export const instanceRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/v0/instances/',
+    operationId: 'listInstances',
+    tag: 'Instances',
+    summary: 'List the instances',
+    about: `The account's instances that were not destroyed, the newest first, at most ${maxRows}.`,
+    operation: 'instances.list',
+    result: z.object({
+      instances_found: integer('How many there are in the list.'),
+      instances: z.array(instanceRowSchema).describe('The instances.'),
+    }),
+    answer: async ({ services, actor }) => {
+      const instances = await services.instances.list(actor, maxRows)
+      return { instances_found: instances.length, instances: instances.map(instanceRow) }
+    },
+  }),
+  route({
+    method: 'GET',
+    path,
+    operationId: 'getInstance',
+    tag: 'Instances',
+    summary: 'Get an instance',
+    about: 'One instance, as long as it was not destroyed.',
+    operation: 'instances.get',
+    params,
+    result: z.object({ instances: instanceRowSchema.describe('The instance.') }),
+    failures: [noSuchInstance],
+    answer: async ({ services, actor, params: { id } }) => {
+      return { instances: instanceRow(await services.instances.living(actor, id)) }
+    },
+  }),
+  route({
+    method: 'PUT',
+    path: '/api/v0/instances/',
+    operationId: 'updateInstances',
+    tag: 'Instances',
+    summary: 'Update many instances',
+    about: 'Starts, stops or labels many instances, each for itself.',
+    operation: 'instances.update',
+    body: bulkBody,
+    mayBeEmpty: ['label'],
+    result: z.object({ success: boolean('Whether at least one was updated, or was so already.') }),
+    failures: [
+      { status: 404, error: 'invalid_args', when: 'None of the instances exists, or none is yours.' },
+      noCredit,
+      overLimit,
+      overQuota,
+      backoff,
+    ],
+    answer: async ({ services, actor, body: { ids = [], ...change } }) => {
+      const steps = await services.instances.update(actor, ids.map(BigInt), readChange(change))
+      return { success: successOf(steps) }
+    },
+  }),
+  route({
+    method: 'PUT',
+    path,
+    operationId: 'updateInstance',
+    tag: 'Instances',
+    summary: 'Update an instance',
+    about: 'Starts, stops or labels an instance.',
+    operation: 'instances.update',
+    params,
+    body: updateBody,
+    mayBeEmpty: ['label'],
+    result: z.union([done, queued]),
+    failures: [noSuchInstance, neverAgain, noCredit, overLimit, overQuota, backoff],
+    answer: async ({ services, actor, params: { id }, body }) =>
+      await setState({ services, actor }, id, readChange(body)),
+  }),
+  route({
+    method: 'DELETE',
+    path,
+    operationId: 'destroyInstance',
+    tag: 'Instances',
+    summary: 'Destroy an instance',
+    about: 'Ends the rental: its charges at once, and its disk for good.',
+    operation: 'instances.destroy',
+    params,
+    result: done,
+    failures: [noSuchInstance],
+    answer: async ({ services, actor, params: { id } }) => {
+      const [step] = await services.instances.destroy(actor, [id])
+      if (step?.outcome === 'failed') throw step.error
+      if (step?.outcome !== 'applied') throw notFound('Instance', id)
+      return { success: true as const }
+    },
+  }),
+]
+
+const accountCodes: readonly ErrorCode[] = ['INSUFFICIENT_CREDIT', 'QUOTA_EXCEEDED', 'START_BACKOFF']
+
+/** The answer of a bulk update: nothing found is a failure, nothing done is not. */
+function successOf(steps: Step[]): boolean {
+  if (steps.every(step => step.outcome === 'failed' && step.error.code === 'NOT_FOUND')) {
+    throw new RestFailure(404, 'invalid_args', 'Invalid instance ID list ids.')
+  }
+  if (steps.some(({ outcome }) => outcome === 'applied' || outcome === 'unchanged')) return true
+  // When the account may not start any of them, that is the answer, as it is for a single instance.
+  const refusal = steps.find(step => step.outcome === 'failed' && accountCodes.includes(step.error.code))
+  if (refusal?.outcome === 'failed') throw refusal.error
+  return false
+}

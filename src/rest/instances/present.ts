@@ -1,0 +1,127 @@
+import { accessOf, type Login } from '../../domain/instances/access.ts'
+import { type Instance, isFinal, type PortBinding } from '../../domain/instances/instances.ts'
+import { shownStatusOf } from '../../domain/instances/search/search.ts'
+import { printPort } from '../../domain/launch/env.ts'
+import type { LaunchMode } from '../../domain/launch/launch.ts'
+import { usdNumber } from '../../domain/money.ts'
+import { scoreOf } from '../../domain/offers/offers.ts'
+import { blockRow, hourlyRow } from '../machines/present.ts'
+import type { InstanceRow } from './row.ts'
+
+const runtypes: Record<LaunchMode, string> = {
+  sshDirect: 'ssh_direct',
+  sshProxy: 'ssh_proxy',
+  jupyterDirect: 'jupyter_direct',
+  jupyterProxy: 'jupyter_proxy',
+  args: 'args',
+}
+
+/** An instance as a row: every field that clients of this API read, with the type and unit that they expect. */
+export function instanceRow(instance: Instance): InstanceRow {
+  const { id, label, machine, launch, granted, targetState, portBindings } = instance
+  const [compute, disk] = [usdNumber(instance.computeNanos), usdNumber(instance.diskNanos)]
+  const total = usdNumber(instance.computeNanos + instance.diskNanos)
+  const held = granted ? 'running' : 'stopped'
+  const access = accessOf(instance)
+  const block = blockRow(instance)
+  return {
+    id: Number(id),
+    label,
+    actual_status: shownStatusOf(instance),
+    intended_status: targetState,
+    cur_state: held,
+    next_state: held,
+    status_msg: messageOf(instance),
+    ...block,
+    disk_space: instance.diskMb / 1000,
+    bundle_id: machine.id * 100 + instance.numGpus,
+    external: null,
+    webpage: null,
+    logo: '',
+    gpu_totalram: block.gpu_total_ram,
+    gpu_util: null,
+    gpu_temp: null,
+    cpu_util: 0,
+    mem_limit: null,
+    mem_usage: null,
+    vmem_usage: null,
+    disk_usage: -1,
+    disk_util: -1,
+
+    image_uuid: launch.image,
+    image_args: launch.args,
+    image_runtype: runtypes[launch.mode],
+    extra_env: [
+      ...launch.env.map(({ name, value, secret }) => [name, secret ? '' : value]),
+      ...launch.ports.map(port => [`-p ${printPort(port)}`, '1']),
+    ],
+    onstart: launch.onStart,
+    jupyter_token: null,
+    template_id: instance.templateId,
+    template_hash_id: instance.templateHash,
+    template_name: null,
+    volume_info: instance.volumes.map(({ volumeId, mountPath, sizeMb }) => ({
+      id: Number(volumeId),
+      mount_path: mountPath,
+      total_space: sizeMb / 1000,
+      // Nothing that runs here writes, so all of it is free.
+      avail_space: sizeMb / 1000,
+    })),
+
+    ports: access ? portsRow(portBindings) : {},
+    local_ipaddrs: '',
+    ssh_host: access?.ssh?.host ?? null,
+    ssh_port: access?.ssh ? access.ssh.port - beforeSsh(launch.mode, access.ssh) : null,
+    ssh_user: access?.ssh?.user ?? null,
+    ssh_idx: '',
+    machine_dir_ssh_port: -1,
+    direct_port_start: -1,
+    direct_port_end: -1,
+
+    is_bid: instance.interruptible,
+    min_bid: compute,
+    dph_base: compute,
+    dph_total: total,
+    storage_cost: usdNumber(instance.storageNanos),
+    storage_total_cost: disk,
+    score: scoreOf(
+      machine.dlperfPerGpu * instance.numGpus,
+      instance.computeNanos + instance.diskNanos,
+      machine.reliability,
+    ),
+    credit_balance: 0,
+    credit_discount_max: 0,
+    search: hourlyRow(compute, disk, total),
+    instance: instance.charged ? hourlyRow(compute, disk, total) : hourlyRow(0, disk, disk),
+
+    start_date: instance.createdAt.getTime() / 1000,
+    end_date: instance.endsAt.getTime() / 1000,
+    duration: (instance.endsAt.getTime() - instance.asOf.getTime()) / 1000,
+    uptime_mins: null,
+    time_remaining: '',
+  }
+}
+
+function messageOf(instance: Instance): string {
+  const { status, reasonCode, reasonMessage, launch } = instance
+  const shown = shownStatusOf(instance)
+  if (status === 'running' && shown === 'running' && reasonCode !== 'HOST_UNREACHABLE')
+    return [`success, running ${launch.image}`, accessOf(instance)?.warning].filter(Boolean).join('. ')
+  if (reasonMessage !== null) return reasonMessage
+  if (isFinal(status)) return `The instance is ${status}.`
+  return instance.targetState === 'stopped'
+    ? 'The instance was not started yet.'
+    : `The instance is being made ready: ${shown}.`
+}
+
+/** Clients of this API add one to the proxy's port in notebook modes: there, the notebook comes first. */
+function beforeSsh(mode: LaunchMode, { proxied }: Login): number {
+  return mode === 'jupyterProxy' && proxied ? 1 : 0
+}
+
+/** By port inside, as docker prints them. */
+function portsRow(bindings: PortBinding[]): InstanceRow['ports'] {
+  const byPort = Map.groupBy(bindings, ({ containerPort, protocol }) => `${containerPort}/${protocol}`)
+  const row = ({ hostPort }: PortBinding) => ({ HostIp: '0.0.0.0', HostPort: String(hostPort) })
+  return Object.fromEntries([...byPort].map(([port, all]) => [port, all.map(row)]))
+}

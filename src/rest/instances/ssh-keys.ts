@@ -1,0 +1,111 @@
+import { z } from 'zod'
+import { renameIssues } from '../../domain/errors.ts'
+import { sshKeyNames } from '../accounts/ssh-keys.ts'
+import { sshKeyRow } from '../accounts/ssh-keys-row.ts'
+import { RestFailure } from '../errors.ts'
+import { reworded } from '../rewording.ts'
+import { type Failure, type Route, route } from '../route.ts'
+import { told } from '../success.ts'
+import { pathId, text } from '../values.ts'
+import { noSuchInstance } from './answers.ts'
+
+const path = '/api/v0/instances/{id}/ssh/'
+const params = z.object({ id: pathId('The instance.') })
+const success = z.literal(true).describe('Always true.')
+const keyless: Failure = {
+  status: 400,
+  error: 'invalid_state',
+  when: 'Nobody logs in to it with another key: it is a virtual machine, or in args mode, or never runs again.',
+}
+
+/** Clients read it so, though nothing failed: the key is there. */
+const alreadyThere = {
+  success: false as const,
+  error: 'already_associated' as const,
+  msg: 'SSH key already associated with instance.',
+}
+
+export const instanceSshKeyRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path,
+    operationId: 'listInstanceSshKeys',
+    tag: 'Instances',
+    summary: 'List the SSH keys of an instance',
+    about: 'Those that log in to it.',
+    operation: 'instances.get',
+    params,
+    result: z.object({ success, ssh_keys: text('A list of SSH keys as JSON in a text.') }),
+    failures: [noSuchInstance],
+    answer: async ({ services, actor, params: { id } }) => {
+      await services.instances.living(actor, id)
+      const [found] = await services.sshKeys.ofInstances(actor, [id])
+      const rows = found?.sshKeys.map(key => sshKeyRow(actor, key))
+      return { success: true as const, ssh_keys: JSON.stringify(rows ?? []) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path,
+    operationId: 'addInstanceSshKey',
+    tag: 'Instances',
+    summary: 'Add an SSH key to an instance',
+    about:
+      'Lets a key log in to a container, also while that runs. One that the account has not registered is registered by that, which needs user_write (sshKeys.register) too.',
+    operation: 'instances.attachSshKey',
+    params,
+    body: z.object({ ssh_key: text('One line of a .pub file.').optional() }),
+    result: z.union([
+      z.object({ success, msg: text('That it was added.'), key: text('The key as JSON in a text.') }),
+      z.object({
+        success: z.literal(false).describe('Always false.'),
+        error: z.literal('already_associated').describe('It was there before.'),
+        msg: text('That it was there before.'),
+      }),
+    ]),
+    failures: [
+      noSuchInstance,
+      { status: 400, error: 'no_ssh_key', when: 'No ssh key provided to add to instance.' },
+      { status: 409, error: 'conflict', when: 'The account has as many keys as it can have.' },
+      { status: 404, error: 'not_found', when: 'The key was deleted meanwhile.' },
+      keyless,
+    ],
+    answer: async ({ services, actor, params: { id }, body: { ssh_key: publicKey = '' } }) => {
+      const admitting = services.sshKeys.admit(actor, id, publicKey)
+      const { sshKey, outcome } = await reworded(
+        admitting.catch((error: unknown) => Promise.reject(renameIssues(error, sshKeyNames))),
+        ({ code }) =>
+          code === 'INVALID_INPUT' && publicKey === ''
+            ? [400, 'no_ssh_key', 'No ssh key provided to add to instance.']
+            : undefined,
+      )
+      if (outcome === 'unchanged') return alreadyThere
+      const key = JSON.stringify(sshKeyRow(actor, sshKey))
+      return { success: true as const, msg: 'SSH key added to instance.', key }
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: `${path}{key}/`,
+    operationId: 'removeInstanceSshKey',
+    tag: 'Instances',
+    summary: 'Take an SSH key from an instance',
+    about: 'It logs in to the container no more. Who is logged in stays so.',
+    operation: 'instances.detachSshKey',
+    params: params.extend({ key: pathId('The SSH key.') }),
+    result: told,
+    failures: [
+      noSuchInstance,
+      { status: 404, error: 'no_such_ssh_key', when: 'There is no such key, or it did not log in to the instance.' },
+      keyless,
+    ],
+    answer: async ({ services, actor, params: { id, key } }) => {
+      const missing = [404, 'no_such_ssh_key', 'SSH key not found.'] as [number, string, string]
+      const outcome = await reworded(services.sshKeys.detach(actor, id, Number(key)), ({ code, details }) =>
+        code === 'NOT_FOUND' && details.subject?.type === 'SshKey' ? missing : undefined,
+      )
+      if (outcome === 'unchanged') throw new RestFailure(...missing)
+      return { success: true as const, msg: 'SSH key removed from instance.' }
+    },
+  }),
+]

@@ -1,0 +1,77 @@
+import type { z } from 'zod'
+import { type Block, type GpuModel, type Machine, printDriverVersion } from '../../domain/machines/machines.ts'
+import { usdNumber } from '../../domain/money.ts'
+import { cpuCoresEffectiveOf } from '../../domain/offers/fields.ts'
+import type { blockRowSchema } from './row.ts'
+
+/** What rows of offers and of instances say of their GPUs and their machine. */
+export function blockRow(
+  block: Block & { machine: Machine & { gpuModel: GpuModel } },
+): z.output<typeof blockRowSchema> {
+  const { machine, numGpus, firstGpu } = block
+  const { gpuModel } = machine
+  return {
+    machine_id: machine.id,
+    host_id: machine.hostId,
+    hostname: null,
+    cluster_id: null,
+    gpu_name: gpuModel.name,
+    gpu_arch: gpuModel.architecture,
+    num_gpus: numGpus,
+    gpu_ids: Array.from({ length: numGpus }, (_, index) => firstGpu + index),
+    gpu_frac: numGpus / machine.numGpus,
+    gpu_ram: gpuModel.ramMb,
+    gpu_total_ram: gpuModel.ramMb * numGpus,
+    gpu_mem_bw: gpuModel.memoryBandwidthGbps,
+    gpu_max_power: gpuModel.maxPowerWatts,
+    gpu_max_temp: machine.gpuMaxTempCelsius,
+    gpu_lanes: machine.gpuLanes,
+    gpu_display_active: machine.gpuDisplayActive,
+    compute_cap: gpuModel.computeCapability,
+    bw_nvlink: machine.nvlinkGbps,
+    pci_gen: machine.pciGeneration,
+    pcie_bw: machine.pcieGbps,
+    cuda_max_good: machine.cudaVersion,
+    driver_version: printDriverVersion(machine.driverVersion, gpuModel.architecture),
+    driver_vers: machine.driverVersion,
+
+    cpu_name: machine.cpuName,
+    cpu_arch: machine.cpuArch,
+    cpu_cores: machine.cpuCores,
+    cpu_cores_effective: cpuCoresEffectiveOf(block),
+    cpu_ghz: machine.cpuGhz,
+    cpu_ram: machine.cpuRamMb,
+    has_avx: Number(machine.hasAvx),
+    mobo_name: machine.motherboard,
+    os_version: machine.osVersion.toFixed(2),
+
+    disk_name: machine.diskName,
+    disk_space: machine.freeDiskMb / 1000,
+    disk_bw: machine.diskMbps,
+
+    inet_down: machine.downloadMbps,
+    inet_up: machine.uploadMbps,
+    inet_down_cost: usdNumber(machine.downloadNanos),
+    inet_up_cost: usdNumber(machine.uploadNanos),
+    internet_down_cost_per_tb: usdNumber(machine.downloadNanos * 1000n),
+    internet_up_cost_per_tb: usdNumber(machine.uploadNanos * 1000n),
+    public_ipaddr: machine.publicIp,
+    static_ip: machine.staticIp,
+    direct_port_count: machine.freePorts,
+
+    geolocation: `${machine.city}, ${machine.country}`,
+    geolocode: Number.parseInt(machine.country, 36),
+    hosting_type: Number(machine.datacenter),
+    vms_enabled: machine.vmsEnabled,
+    verification: machine.verification,
+    vericode: Number(machine.verification === 'verified'),
+    reliability: machine.reliability,
+    reliability2: machine.reliability,
+    reliability_mult: machine.reliability,
+  }
+}
+
+/** An hourly price in parts. */
+export function hourlyRow(gpuCostPerHour: number, diskHour: number, totalHour: number) {
+  return { gpuCostPerHour, diskHour, totalHour, discountTotalHour: 0, discountedTotalPerHour: totalHour }
+}

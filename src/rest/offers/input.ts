@@ -1,0 +1,144 @@
+// Reads a search as REST clients write it: an object of filters, {field: {operator: value}}, beside plain keys. Null
+// and an empty text mean absent, unknown fields are ignored, and numbers and booleans may come as strings.
+
+import { DomainError, type Issue, invalidInput } from '../../domain/errors.ts'
+import { parseDriverVersion } from '../../domain/machines/machines.ts'
+import { isTooDeep, maxLevels } from '../../domain/nesting.ts'
+import { kindOf, type OfferField } from '../../domain/offers/fields.ts'
+import {
+  type Condition,
+  checkFilter,
+  holds,
+  readBoolean,
+  readCondition,
+  readNumber,
+  show,
+} from '../../domain/offers/filter.ts'
+import { defaultDiskMb, diskMbOf, maxDiskGb, type RentalType } from '../../domain/offers/offers.ts'
+import type { OrderKey } from '../../domain/offers/order.ts'
+import type { OfferSearch } from '../../services/offers/offers.ts'
+import {
+  type Complain,
+  complainTo,
+  isAbsent,
+  isGiven,
+  isObject,
+  parseJson,
+  readColumns,
+  readLimit,
+} from '../columns.ts'
+import { type Comparison, readFilters, readOrder } from '../filters.ts'
+import { restFields } from './fields.ts'
+
+import { offerRowSchema } from './row.ts'
+export const defaultRows = 64
+export const maxRows = 5_000
+
+type Search = { search: OfferSearch; limit: number; columns: string[] | undefined }
+
+/**
+ * The search in a request, or an error that names everything that is wrong with it. The search is the request itself or
+ * stands under q, as an object or as JSON; then q wins over what stands beside it.
+ */
+export function readSearch(request: Record<string, unknown>): Search {
+  const query = readQuery(request['q'])
+  if (isTooDeep(request) || isTooDeep(query)) {
+    throw new DomainError('INVALID_INPUT', `Invalid query: it has too many levels; at most ${maxLevels} are allowed`)
+  }
+  const given = new Map([...givenIn(request), ...givenIn(query)])
+  const issues: Issue[] = []
+  const complain = complainTo(issues)
+  const table = { fields: restFields, lenient: true, path: '', read: readComparison }
+  const conditions = readFilters<OfferField, Condition>(Object.fromEntries(given), table, complain)
+  if (!given.has('rentable')) conditions.push({ field: 'rentable', operator: 'eq', value: true })
+  const search = {
+    order: isGiven(given.get('order'))
+      ? readOrder(given.get('order'), { fields: orderFields, path: 'order' }, complain)
+      : best,
+    pricing: {
+      type: readType(given.get('type'), complain),
+      diskMb: readDisk(given.get('allocated_storage'), complain),
+    },
+    // Who asks for one offer by its id wants that one, not the one that stands for its bundle.
+    bundled: !readUnbundled(given.get('disable_bundling'), complain) && !conditions.some(({ field }) => field === 'id'),
+  }
+  const limit = readLimit(given.get('limit'), { otherwise: defaultRows, most: maxRows }, complain)
+  const columns = readColumns(given.get('select_cols'), offerRowSchema, complain)
+  return { search: { ...search, filter: checkFilter({ conditions, alternatives: [] }, issues) }, limit, columns }
+}
+
+function readQuery(q: unknown): Record<string, unknown> {
+  if (isAbsent(q)) return {}
+  const query = typeof q === 'string' ? parseJson(q) : q
+  if (query === undefined) {
+    const message = 'is not JSON; a search is an object of conditions, like {"num_gpus": {"gte": 2}}.'
+    throw invalidInput([{ path: 'q', message }])
+  }
+  if (isAbsent(query)) return {}
+  if (!isObject(query)) throw new DomainError('INVALID_INPUT', 'Invalid query: must be dict of conditions')
+  return query
+}
+
+function givenIn(search: Record<string, unknown>): [string, unknown][] {
+  return Object.entries(search).filter(([, value]) => !isAbsent(value))
+}
+
+const anything = ['any', '?', '*']
+
+function readComparison({ name, field, operator, operand }: Comparison<OfferField>): Condition | string | undefined {
+  if (isAbsent(operand) || anything.includes(operand as string)) return undefined
+  const condition = readCondition(field, operator, spelled(name, operand))
+  if (typeof condition === 'object' || kindOf(field) !== 'boolean') return condition
+  // hosting_type and has_avx are 0 or 1 on the wire, and are compared as numbers.
+  const numeric = readCondition('numGpus', operator, operand)
+  if (typeof numeric === 'string') return condition
+  return { field, operator: 'in', values: [false, true].filter(value => holds(Number(value), numeric)) }
+}
+
+/** Values that are written differently on the wire. */
+const spellings: Record<string, (value: string) => string | number | undefined> = {
+  gpu_name: value => value.replaceAll('_', ' '),
+  // "South Korea, KR": the code stands last.
+  geolocation: value => value.split(',').at(-1)?.trim(),
+  driver_version: parseDriverVersion,
+  driver_vers: parseDriverVersion,
+}
+
+/** Values of a column as they are kept. */
+export function spelled(name: string, operand: unknown): unknown {
+  const written = (value: unknown) => (typeof value === 'string' ? (spellings[name]?.(value) ?? value) : value)
+  return Array.isArray(operand) ? operand.map(written) : written(operand)
+}
+
+const orderFields = Object.fromEntries(Object.entries(restFields).filter(([, field]) => kindOf(field) !== 'boolean'))
+const best: OrderKey[] = [{ field: 'score', direction: 'desc' }]
+
+const types = new Map<unknown, RentalType>([
+  [undefined, 'onDemand'],
+  ['ondemand', 'onDemand'],
+  ['on-demand', 'onDemand'],
+  // A reserved rental is an on-demand one that is paid ahead.
+  ['reserved', 'onDemand'],
+  ['bid', 'interruptible'],
+  ['interruptible', 'interruptible'],
+])
+
+function readType(type: unknown, complain: Complain): RentalType {
+  const known = types.get(type)
+  if (!known) complain('type', `${show(type)} is not one of ondemand, bid, reserved`)
+  return known ?? 'onDemand'
+}
+
+function readDisk(allocatedStorage: unknown, complain: Complain): number {
+  if (allocatedStorage === undefined) return defaultDiskMb
+  const diskMb = diskMbOf(readNumber(allocatedStorage) ?? Number.NaN)
+  if (diskMb === undefined) complain('allocated_storage', `must be a number of GB from 0 to ${maxDiskGb}`)
+  return diskMb ?? defaultDiskMb
+}
+
+function readUnbundled(disableBundling: unknown, complain: Complain): boolean {
+  if (disableBundling === undefined) return false
+  const unbundled = readBoolean(disableBundling)
+  if (unbundled === undefined) complain('disable_bundling', 'must be true or false')
+  return unbundled ?? false
+}

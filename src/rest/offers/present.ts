@@ -1,0 +1,54 @@
+import { usdNumber } from '../../domain/money.ts'
+import { availableSecondsOf, offerFields, tflopsOf } from '../../domain/offers/fields.ts'
+import { isRentable, type Offer } from '../../domain/offers/offers.ts'
+import { blockRow, hourlyRow } from '../machines/present.ts'
+import type { OfferRow } from './row.ts'
+
+/** An offer as a row: every field that clients of this API read, with the type and unit that they expect. */
+export function offerRow(offer: Offer): OfferRow {
+  const { id, machine, price, pricing, numGpus } = offer
+  const { gpuModel } = machine
+  const dollars = usdNumber(price.totalNanos)
+  const compute = usdNumber(price.computeNanos)
+  const disk = usdNumber(price.diskNanos)
+  return {
+    id: Number(id),
+    ask_contract_id: Number(id),
+    bundle_id: machine.id * 100 + numGpus,
+    bundled_results: null,
+    ...blockRow(offer),
+    external: null,
+    resource_type: 'gpu',
+    webpage: null,
+    logo: '',
+
+    total_flops: tflopsOf(offer),
+    flops_per_dphtotal: tflopsOf(offer) / dollars,
+    dlperf: offer.dlperf,
+    dlperf_per_dphtotal: offer.dlperf / dollars,
+    score: offer.score,
+
+    rentable: isRentable(offer),
+    rented: offerFields.rented.of(offer),
+    is_bid: pricing.type === 'interruptible',
+    start_date: offer.listedAt.getTime() / 1000,
+    end_date: machine.listedUntil.getTime() / 1000,
+    duration: availableSecondsOf(offer),
+    time_remaining: '',
+    time_remaining_isbid: '',
+
+    dph_base: compute,
+    dph_total: dollars,
+    discounted_dph_total: dollars,
+    credit_discount_max: 0,
+    min_bid: usdNumber(offer.minBidNanos),
+    storage_cost: usdNumber(machine.storageNanos),
+    storage_total_cost: disk,
+    avail_vol_ask_id: machine.id,
+    avail_vol_size: machine.freeDiskMb / 1000,
+    avail_vol_dph: disk,
+    vram_costperhour: (compute * 1024) / (gpuModel.ramMb * numGpus),
+    search: hourlyRow(compute, disk, dollars),
+    instance: hourlyRow(0, disk, disk),
+  }
+}

@@ -1,0 +1,125 @@
+import type { z } from 'zod'
+import { operations } from '../../domain/accounts/permissions/permissions.ts'
+import { failureBody, failuresOf, sharedFailures } from '../failures.ts'
+import { type Failure, type Route, tags } from '../route.ts'
+import { type JsonSchema, schemaPrinter } from './schemas.ts'
+
+type Print = ReturnType<typeof schemaPrinter>['print']
+
+/** The OpenAPI document of these routes. */
+export function openapiDocument(routes: Route[]) {
+  const { print, components: schemas } = schemaPrinter()
+  const paths = [...Map.groupBy(routes, ({ path }) => path)].map(([path, atPath]) => {
+    const methods = atPath.map(route => [route.method.toLowerCase(), operationOf(route, print)])
+    return [path, Object.fromEntries(methods)]
+  })
+  const responses = Object.entries(sharedFailures).map(([name, failure]) => [name, failureOf([failure], print)])
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Berth',
+      version: '1.0.0',
+      description: 'Rents GPU machines. Every path works with and without its last slash, and every failure is JSON.',
+      license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
+    },
+    servers: [{ url: '/', description: 'This gateway.' }],
+    security: [{ bearer: [] }, { api_key: [] }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    paths: Object.fromEntries(paths),
+    components: {
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'An API key.' },
+        api_key: {
+          type: 'apiKey',
+          in: 'query',
+          name: 'api_key',
+          description: 'An API key, for clients that cannot send the header. URLs end up in the logs of proxies.',
+        },
+      },
+      responses: Object.fromEntries(responses),
+      schemas,
+    },
+  }
+}
+
+function operationOf(route: Route, print: Print) {
+  const { operationId, tag, summary, produces = 'application/json' } = route
+  const body = route.body ?? route.documentedBody
+  const parameters = [
+    ...parametersOf('path', route.params, print),
+    ...parametersOf('query', route.query, print),
+    ...(route.repeatable ? [idempotencyKey] : []),
+  ]
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    description: descriptionOf(route),
+    ...(route.open && { security: [] }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: requestBodyOf(body, print) }),
+    responses: {
+      200: { description: 'It worked.', content: { [produces]: { schema: print(route.result) } } },
+      ...failureResponses(failuresOf(route), print),
+    },
+  }
+}
+
+/** What a route does, and who may ask for it. */
+export function descriptionOf({ about, operation, publicSearch }: Route): string {
+  const who = operation ? ` A scoped key needs ${operations[operation]} (${operation}).` : ''
+  return `${about}${who}${publicSearch ? ' Where the operator sets PUBLIC_SEARCH, it needs none.' : ''}`
+}
+
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'A text of yours that names this request, at most 255 characters. Repeated with it within 24 hours, the same request does nothing and gets the first answer again.',
+  schema: { type: 'string', maxLength: 255 },
+}
+
+function requestBodyOf(schema: z.ZodType, print: Print) {
+  // An empty body is {}: it may be left out where that will do.
+  const required = !schema.safeParse({}).success
+  return { required, content: { 'application/json': { schema: print(schema) } } }
+}
+
+function parametersOf(place: 'path' | 'query', schema: Route['params'], print: Print) {
+  const { properties = {}, required = [] }: JsonSchema = schema ? print(schema) : {}
+  return Object.entries(properties).map(([name, { description, ...type }]) => ({
+    name,
+    in: place,
+    required: required.includes(name),
+    description,
+    schema: type,
+  }))
+}
+
+function failureResponses(failures: Failure[], print: Print) {
+  const byStatus = Map.groupBy(failures, ({ status }) => status)
+  return Object.fromEntries(
+    [...byStatus].map(([status, together]) => {
+      const shared = Object.entries(sharedFailures).find(([, failure]) => failure === together[0])
+      return [status, shared ? { $ref: `#/components/responses/${shared[0]}` } : failureOf(together, print)]
+    }),
+  )
+}
+
+/** Failures of one status as one answer, which tells them apart by their codes. */
+function failureOf(failures: Failure[], print: Print) {
+  const examples = failures
+    .filter(({ body }) => !body)
+    .map(({ error, when }) => [error, { value: { success: false, error, msg: when } }])
+  const bodies = [...new Set(failures.map(({ body = failureBody }) => body))].map(print)
+  return {
+    description: failures.map(({ error, when }) => `${error}: ${when}`).join('\n\n'),
+    content: {
+      'application/json': {
+        schema: bodies.length === 1 ? bodies[0] : { anyOf: bodies },
+        examples: Object.fromEntries(examples),
+      },
+    },
+  }
+}

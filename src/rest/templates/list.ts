@@ -1,0 +1,77 @@
+import { z } from 'zod'
+import type { Actor } from '../../domain/actor.ts'
+import type { Template } from '../../domain/templates/templates.ts'
+import { selectColumns } from '../columns.ts'
+import { type Route, route } from '../route.ts'
+import { integer, pathId, text } from '../values.ts'
+import { templateRow } from './present.ts'
+import { type TemplateColumns, type TemplateRow, templateColumnsSchema, templateRowSchema } from './row.ts'
+import { maxPageRows, pageRows, readTemplateSearch, templatePageQuery, templateQuery } from './search.ts'
+
+const maxRows = 1_000
+const success = z.literal(true).describe('Always true.')
+const found = {
+  success,
+  msg: text('That there are none, where it is so.').optional(),
+  templates_found: integer('How many there are in the list.'),
+  templates: z.array(z.union([templateRowSchema, templateColumnsSchema])).describe('The templates.'),
+}
+
+export const templateListRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/v0/template/',
+    operationId: 'listTemplates',
+    tag: 'Templates',
+    summary: 'Search templates',
+    about: `The account's own templates and public ones of everybody, at most ${maxRows}.`,
+    operation: 'templates.list',
+    query: templateQuery,
+    result: z.object(found),
+    answer: async ({ services, actor, query }) => {
+      const { search, columns } = readTemplateSearch(query, { otherwise: maxRows, most: maxRows })
+      const { templates } = await services.templates.search(actor, search)
+      return rowsOf(actor, templates, columns)
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/template/',
+    operationId: 'listTemplatePages',
+    tag: 'Templates',
+    summary: 'Search templates, in pages',
+    about: "The account's own templates and public ones of everybody.",
+    operation: 'templates.list',
+    query: templatePageQuery,
+    result: z.object({ ...found, next_token: z.string().nullable().describe('For the next page; null on the last.') }),
+    answer: async ({ services, actor, query }) => {
+      const { search, columns } = readTemplateSearch(query, { otherwise: pageRows, most: maxPageRows })
+      const { templates, next } = await services.templates.search(actor, search)
+      return { ...rowsOf(actor, templates, columns), next_token: next }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v0/users/{id}/templates/',
+    operationId: 'listOwnTemplates',
+    tag: 'Templates',
+    summary: 'List the templates of the account',
+    about: `Its own templates, the last that was saved first, at most ${maxRows}.`,
+    operation: 'templates.listOwn',
+    params: z.object({ id: pathId('The account that the key belongs to.') }),
+    result: z.object({ success, templates: z.array(templateRowSchema).describe('The templates.') }),
+    failures: [{ status: 404, error: 'not_found', when: 'It is another account, or none.' }],
+    answer: async ({ services, actor, params: { id } }) => {
+      const templates = await services.templates.listOwn(actor, id, maxRows)
+      return { success: true as const, templates: templates.map(template => templateRow(actor, template)) }
+    },
+  }),
+]
+
+function rowsOf(actor: Actor, templates: Template[], columns: string[] | undefined) {
+  const rows = templates.map(template =>
+    selectColumns<TemplateRow, TemplateColumns>(templateRow(actor, template), columns),
+  )
+  const none = rows.length === 0 ? { msg: 'No templates found' } : {}
+  return { success: true as const, ...none, templates_found: rows.length, templates: rows }
+}

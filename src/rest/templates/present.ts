@@ -1,0 +1,65 @@
+import { mask } from '../../domain/accounts/secret-variables.ts'
+import type { Actor } from '../../domain/actor.ts'
+import { printEnvFlags } from '../../domain/launch/env-flags.ts'
+import type { LaunchMode } from '../../domain/launch/launch.ts'
+import { printWords } from '../../domain/launch/shell-words.ts'
+import { defaultDiskMb } from '../../domain/offers/offers.ts'
+import { nothingAbout, writtenImage } from '../../domain/templates/about.ts'
+import type { Template, TemplateSettings } from '../../domain/templates/templates.ts'
+import type { TemplateRow } from './row.ts'
+
+const runtypes: Record<LaunchMode, TemplateRow['runtype']> = {
+  sshDirect: 'ssh',
+  sshProxy: 'ssh',
+  jupyterDirect: 'jupyter',
+  jupyterProxy: 'jupyter',
+  args: 'args',
+}
+
+/** A template as a row: every field that clients of this interface read. */
+export function templateRow({ accountId }: Actor, template: Template): TemplateRow {
+  const { id, hashId, name, settings, mine, rentals, createdAt, updatedAt } = template
+  const { registry, volumeHint, about = nothingAbout } = settings
+  const { image, tag = '' } = writtenImage(settings.image, settings.written?.tag)
+  const mode = settings.mode ?? 'sshProxy'
+  return {
+    id,
+    hash_id: hashId,
+    creator_id: mine ? accountId : null,
+    name,
+    image,
+    tag,
+    env: envOf(settings),
+    onstart: settings.onStart ?? '',
+    runtype: runtypes[mode],
+    use_ssh: mode !== 'args',
+    // A direct notebook comes with direct SSH.
+    ssh_direct: mode === 'sshDirect' || mode === 'jupyterDirect',
+    jup_direct: mode === 'jupyterDirect',
+    use_jupyter_lab: settings.lab,
+    jupyter_dir: settings.directory,
+    args_str: settings.written?.args ?? (settings.args.length > 0 ? printWords(settings.args) : null),
+    docker_login_repo: registry?.host ?? '',
+    docker_login_user: registry?.username ?? '',
+    docker_login_pass: registry ? mask : '',
+    recommended_disk_space: settings.diskGb ?? defaultDiskMb / 1000,
+    recommended: false,
+    extra_filters: about.searchFilter,
+    private: !template.public,
+    desc: about.description,
+    readme: about.readme,
+    readme_visible: about.readmeVisible,
+    href: about.href,
+    repo: about.repository,
+    volume_info: volumeHint && { mount_path: volumeHint.mountPath, size: volumeHint.sizeGb },
+    count_created: rentals,
+    created_at: createdAt.getTime() / 1000,
+    updated_at: updatedAt.getTime() / 1000,
+  }
+}
+
+function envOf({ env, ports, hostname, written }: TemplateSettings): string {
+  if (written?.envFlags) return written.envFlags
+  const shown = env.map(({ name, value, secret }) => ({ name, value: secret ? mask : value }))
+  return printEnvFlags({ env: shown, ports, hostname: hostname ?? undefined, volumes: [] })
+}

@@ -1,0 +1,69 @@
+import type { z } from 'zod'
+import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
+import { usdNumber } from '../../domain/money.ts'
+import type { VolumeOffer } from '../../domain/volumes/offers.ts'
+import type { Volume } from '../../domain/volumes/volumes.ts'
+import { blockRow } from '../machines/present.ts'
+import type { volumeOfferRowSchema, volumeRowSchema } from './row.ts'
+
+/** What both rows say of the machine. */
+function placeRow(machine: Machine & { gpuModel: GpuModel }) {
+  const row = blockRow({ machine, firstGpu: 0, numGpus: machine.numGpus })
+  return {
+    machine_id: row.machine_id,
+    host_id: row.host_id,
+    cluster_id: row.cluster_id,
+    disk_name: row.disk_name,
+    disk_bw: row.disk_bw,
+    driver_version: row.driver_version,
+    verification: row.verification,
+    geolocation: row.geolocation,
+    inet_up: row.inet_up,
+    inet_down: row.inet_down,
+    reliability: row.reliability,
+    reliability2: row.reliability2,
+    hosting_type: row.hosting_type,
+  }
+}
+
+export function volumeRow(volume: Volume): z.output<typeof volumeRowSchema> {
+  const { id, name, sizeMb, attachment, createdAt, storageNanos, diskNanos, machine } = volume
+  return {
+    id: Number(id),
+    label: name,
+    disk_space: sizeMb / 1000,
+    status: attachment ? 'attached' : 'available',
+    instances: attachment ? [Number(attachment.instanceId)] : [],
+    mount_path: attachment?.mountPath ?? null,
+    start_date: createdAt.getTime() / 1000,
+    storage_cost: usdNumber(storageNanos),
+    storage_total_cost: usdNumber(diskNanos),
+    ...placeRow(machine),
+  }
+}
+
+export function volumeOfferRow({ id, machine, sizeMb, priceNanos, asOf }: VolumeOffer) {
+  const row = blockRow({ machine, firstGpu: 0, numGpus: machine.numGpus })
+  const price = usdNumber(priceNanos)
+  return {
+    id,
+    ask_contract_id: id,
+    bundle_id: id,
+    disk_space: machine.freeDiskMb / 1000,
+    allocated_storage: sizeMb / 1000,
+    storage_cost: usdNumber(machine.storageNanos),
+    storage_total_cost: price,
+    dph_total: price,
+    duration: (machine.listedUntil.getTime() - asOf.getTime()) / 1000,
+    end_date: machine.listedUntil.getTime() / 1000,
+    ...placeRow(machine),
+    inet_up_cost: row.inet_up_cost,
+    inet_down_cost: row.inet_down_cost,
+    cpu_arch: row.cpu_arch,
+    cpu_ghz: row.cpu_ghz,
+    cuda_max_good: row.cuda_max_good,
+    public_ipaddr: row.public_ipaddr,
+    static_ip: row.static_ip,
+    external: null,
+  } satisfies z.output<typeof volumeOfferRowSchema>
+}

@@ -1,0 +1,151 @@
+import { z } from 'zod'
+import { renameIssues } from '../../domain/errors.ts'
+import { volumeGb } from '../../domain/volumes/volumes.ts'
+import { RestFailure } from '../errors.ts'
+import { repeated } from '../failures.ts'
+import { noCredit, overLimit, overQuota } from '../instances/answers.ts'
+import { notOffered } from '../not-offered.ts'
+import { reworded } from '../rewording.ts'
+import { type Failure, type Route, route } from '../route.ts'
+import { done } from '../success.ts'
+import { integer, text } from '../values.ts'
+import { readVolumeSearch, volumeSearchSchema } from './input.ts'
+import { volumeOfferRow, volumeRow } from './present.ts'
+import { volumeOfferRowSchema, volumeRowSchema } from './row.ts'
+
+const path = '/api/v0/volumes/'
+const maxRows = 5_000
+const types = ['local_volume', 'network_volume', 'all_volume']
+
+const invalidId: Failure = { status: 400, error: 'invalid id', when: 'id must refer to a valid volume id' }
+const noSuchVolume: Failure = { status: 404, error: 'invalid id', when: 'could not find a listed volume matching id' }
+const inUse: Failure = { status: 409, error: 'volume in use', when: 'existing instances use that volume!' }
+
+const words = ({ status, error, when }: Failure): [number, string, string] => [status, error, when]
+
+/** Its number, alone or behind "V.", as its name has it. */
+function readId(id: string | number | undefined): bigint {
+  const [, digits] = /^(?:V\.)?(\d{1,18})$/.exec(String(id)) ?? []
+  if (digits === undefined) throw new RestFailure(...words(invalidId))
+  return BigInt(digits)
+}
+
+export const volumeRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path,
+    operationId: 'listVolumes',
+    tag: 'Volumes',
+    summary: 'List the volumes',
+    about: `The account's volumes, the newest first, at most ${maxRows}.`,
+    operation: 'volumes.list',
+    query: z.object({
+      type: text(`One of ${types.join(', ')}. All volumes are local: of network_volume there is none.`).optional(),
+    }),
+    result: z.object({ volumes: z.array(volumeRowSchema).describe('The volumes.') }),
+    answer: async ({ services, actor, query: { type } }) => {
+      if (type && !types.includes(type)) {
+        const listed = types.map(name => `'${name}'`).join(', ')
+        throw new RestFailure(400, 'invalid_args', `type must be unspecified or one of: [${listed}]`)
+      }
+      const volumes = await services.volumes.list(actor, type === 'network_volume' ? 0 : maxRows)
+      return { volumes: volumes.map(volumeRow) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/v0/volumes/search/',
+    operationId: 'searchVolumeOffers',
+    tag: 'Volumes',
+    summary: 'Search storage',
+    about: 'The free disk of machines, of which volumes can be made. Filters that storage has nothing for are ignored.',
+    operation: 'volumes.search',
+    publicSearch: true,
+    documentedBody: volumeSearchSchema,
+    result: z.object({ offers: z.array(volumeOfferRowSchema).describe('The cheapest first.') }),
+    answer: async ({ services, actor, body }) => {
+      const { search, limit } = readVolumeSearch(body)
+      const searching = services.volumes.searchOffers(actor, search, limit)
+      const offers = await searching.catch((error: unknown) =>
+        Promise.reject(renameIssues(error, { sizeGb: 'allocated_storage' })),
+      )
+      return { offers: offers.map(volumeOfferRow) }
+    },
+  }),
+  route({
+    method: 'PUT',
+    path,
+    operationId: 'createVolume',
+    tag: 'Volumes',
+    summary: 'Make a volume',
+    about: 'Takes a part of the free disk of a machine, which costs from then on until it is deleted.',
+    operation: 'volumes.create',
+    body: z.object({
+      id: integer('The offer of storage that it is made of.').min(0),
+      size: z.number().optional().describe(`Its size in GB; ${volumeGb.default} when absent.`),
+      name: text('What it is called: at most 64 letters, digits, _ and -.').optional(),
+    }),
+    repeatable: true,
+    countsTwice: true,
+    result: z.object({
+      success: z.literal(true).describe('Always true.'),
+      id: integer('The new volume.'),
+      volume_id: integer('The same as id.'),
+      volume_name: text('The same, as "V.42".'),
+    }),
+    failures: [
+      { status: 404, error: 'no_such_ask', when: 'The storage of this machine is not on the market.' },
+      noCredit,
+      overLimit,
+      overQuota,
+      ...repeated,
+    ],
+    answer: async ({
+      services,
+      actor,
+      body: { id: machineId, size: sizeGb = volumeGb.default, name },
+      idempotencyKey,
+    }) => {
+      const making = services.volumes.create(actor, { machineId, sizeGb, name, idempotencyKey })
+      const { volume } = await making.catch((error: unknown) =>
+        Promise.reject(renameIssues(error, { sizeGb: 'size', idempotencyKey: 'Idempotency-Key' })),
+      )
+      const id = Number(volume.id)
+      return { success: true as const, id, volume_id: id, volume_name: `V.${id}` }
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path,
+    operationId: 'deleteVolume',
+    tag: 'Volumes',
+    summary: 'Delete a volume',
+    about: 'Deletes it with all that is in it. Its id stands in the URL or in the body.',
+    operation: 'volumes.delete',
+    query: z.object({ id: text('The volume.').optional() }),
+    body: z.object({
+      id: z
+        .union([z.int().min(0), z.string()])
+        .optional()
+        .describe('The volume.'),
+    }),
+    result: done,
+    failures: [invalidId, noSuchVolume, inUse],
+    answer: async ({ services, actor, query, body }) => {
+      await reworded(services.volumes.delete(actor, readId(query.id || body.id)), ({ code }) => {
+        if (code === 'NOT_FOUND') return words(noSuchVolume)
+        return code === 'VOLUME_UNAVAILABLE' ? words(inUse) : undefined
+      })
+      return { success: true as const }
+    },
+  }),
+  notOffered({
+    method: 'POST',
+    path: '/api/v0/volumes/copy/',
+    operationId: 'copyVolume',
+    tag: 'Volumes',
+    summary: 'Copy a volume',
+    operation: 'volumes.create',
+    instead: 'Attach both volumes to an instance of their machine, and copy inside.',
+  }),
+]

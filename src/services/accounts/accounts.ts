@@ -1,0 +1,64 @@
+import { Prisma } from '../../database/generated/client.ts'
+import type { Transaction } from '../../database/transaction.ts'
+import { creditProblem } from '../../domain/accounts/accounts.ts'
+import type { Actor } from '../../domain/actor.ts'
+import { type Standing, standingOf } from '../../domain/billing/billing.ts'
+import { DomainError, invalidInput } from '../../domain/errors.ts'
+import { authorise } from '../authorize.ts'
+import { readBalance } from '../billing/balance.ts'
+import type { DataDeps } from '../deps.ts'
+
+export function accountServices({ database }: DataDeps) {
+  return {
+    /** The account that the key belongs to. */
+    async viewer<Query extends Omit<Prisma.AccountFindUniqueOrThrowArgs, 'where'>>(actor: Actor, query: Query) {
+      authorise(actor, 'accounts.viewer')
+      return await database.prisma.account.findUniqueOrThrow({ ...query, where: { id: actor.accountId } })
+    },
+
+    /** How its money stands now. */
+    async standing(actor: Actor): Promise<Standing & { at: Date }> {
+      authorise(actor, 'accounts.viewer')
+      const balance = await readBalance(database, actor.accountId)
+      return { ...standingOf(balance), at: balance.at }
+    },
+  }
+}
+
+/** What operators do. There is no actor: whoever can reach the database may do it. */
+export function accountOperations({ database }: DataDeps) {
+  return {
+    /** The ids of these hosts, in their order. Those that do not exist are made, without a key. */
+    async saveHosts(emails: string[]): Promise<number[]> {
+      await database.prisma.account.createMany({ data: emails.map(email => ({ email })), skipDuplicates: true })
+      const rows = await database.rows(Prisma.sql`
+        SELECT id FROM unnest(${emails}::text[]) WITH ORDINALITY AS wanted(email, place)
+        JOIN accounts USING (email) ORDER BY place`)
+      return rows.map(([id]) => id as number)
+    },
+  }
+}
+
+/** Refuses what costs money when nothing is left to spend. */
+export async function needCredit(tx: Transaction, { accountId }: Actor, at: Date): Promise<void> {
+  const problem = creditProblem(standingOf(await readBalance(tx, accountId, at)).creditNanos)
+  if (problem) throw problem
+}
+
+/** The account that an operator means. */
+export async function findAccount(
+  tx: Pick<Transaction, 'rows'>,
+  email: string,
+): Promise<{ id: number; email: string }> {
+  const address = readEmail(email)
+  const [row] = await tx.rows(Prisma.sql`SELECT id FROM accounts WHERE email = ${address}`)
+  if (!row) throw new DomainError('NOT_FOUND', `There is no account with the email address ${address}.`)
+  return { id: row[0] as number, email: address }
+}
+
+export function readEmail(email: string): string {
+  const address = email.trim().toLowerCase()
+  if (/^[^\s@]+@[^\s@]+$/.test(address) && address.length <= 254 && address.isWellFormed()) return address
+  const message = address.length <= 254 ? `"${address}" is not an email address.` : 'has more than 254 characters.'
+  throw invalidInput([{ path: 'email', message }])
+}

@@ -1,0 +1,105 @@
+import { createHash, randomInt, timingSafeEqual } from 'node:crypto'
+import { Prisma } from '../../../database/generated/client.ts'
+import {
+  instancePermissions,
+  parseApiKey,
+  parseInstanceKey,
+  printApiKey,
+  printInstanceKey,
+  publicIdLength,
+  secretLength,
+} from '../../../domain/accounts/api-keys.ts'
+import type { Permissions } from '../../../domain/accounts/permissions/permissions.ts'
+import type { Actor } from '../../../domain/actor.ts'
+import type { Deps } from '../../deps.ts'
+import type { Secrets } from '../../secrets.ts'
+
+export type NewApiKey = { name?: string; permissions: Permissions | null; expiresAt?: Date | null }
+
+export function identityServices({ database, secrets }: Pick<Deps, 'database' | 'secrets'>) {
+  return {
+    /** Who a key stands for. Asked of the database every time: a revoked key must fail at once, on every gateway. */
+    async identify(key: string): Promise<Actor | undefined> {
+      const parsed = parseApiKey(key)
+      if (!parsed) return await identifyInstance(key)
+      const { now } = database
+      const [row] = await database.rows(Prisma.sql`
+        SELECT id, account_id, secret_hash, permissions, last_used_at < ${now} - interval '1 minute'
+        FROM api_keys
+        WHERE public_id = ${parsed.publicId} AND revoked_at IS NULL
+        AND (expires_at IS NULL OR expires_at > ${now})`)
+      if (!row) return undefined
+      const [id, accountId, secretHash, permissions, isStale] = row as [
+        number,
+        number,
+        Buffer,
+        Permissions | null,
+        boolean | null,
+      ]
+      if (!timingSafeEqual(secretHash, hashSecret(parsed.secret))) return undefined
+      if (isStale !== false) await noteUse(id)
+      return { accountId, apiKeyId: id, publicId: parsed.publicId, permissions }
+    },
+  }
+
+  /**
+   * An instance that asks for itself. Its key ends when the instance is destroyed, and when the API key that rented it is
+   * revoked, unless the revocation kept instance keys. It always ends when that API key would have expired: nothing that
+   * a key makes lives longer than the key was given. A reset of the API key keeps instance keys: it rented the instance
+   * all the same. What the instance does counts as done by the API key.
+   */
+  async function identifyInstance(key: string): Promise<Actor | undefined> {
+    const parsed = parseInstanceKey(key)
+    if (!parsed) return undefined
+    const { instanceId, proof } = parsed
+    if (!timingSafeEqual(Buffer.from(proof), Buffer.from(proofOf(secrets, instanceId)))) return undefined
+    const [row] = await database.rows(Prisma.sql`
+      SELECT i.account_id, i.api_key_id FROM instances i JOIN api_keys k ON k.id = i.api_key_id
+      WHERE i.id = ${String(instanceId)}::bigint AND i.destroyed_at IS NULL
+        AND (k.revoked_at IS NULL OR k.keep_instance_keys) AND (k.expires_at IS NULL OR k.expires_at > ${database.now})`)
+    if (!row) return undefined
+    const [accountId, apiKeyId] = row as [number, number]
+    return { accountId, apiKeyId, publicId: '', permissions: instancePermissions(instanceId) }
+  }
+
+  /** At most once a minute per key, whoever asks first. */
+  async function noteUse(id: number): Promise<void> {
+    const { now } = database
+    await database.rows(Prisma.sql`
+      UPDATE api_keys SET last_used_at = ${now} WHERE id = ${id}
+      AND (last_used_at IS NULL OR last_used_at < ${now} - interval '1 minute')`)
+  }
+}
+
+/** The key with which an instance may start, stop and destroy itself. */
+export function instanceApiKey(secrets: Secrets, instanceId: bigint): string {
+  return printInstanceKey(instanceId, proofOf(secrets, instanceId))
+}
+
+function proofOf(secrets: Secrets, instanceId: bigint): string {
+  return secrets.digest('instance key', String(instanceId)).toString('hex')
+}
+
+/** The row to store, and the key to show once. */
+export function makeApiKey({ name = '', permissions, expiresAt = null }: NewApiKey) {
+  const [publicId, secret] = [randomText(publicIdLength), randomText(secretLength)]
+  const row = {
+    name,
+    publicId,
+    secretHash: Uint8Array.from(hashSecret(secret)),
+    permissions: permissions ?? Prisma.DbNull,
+    expiresAt,
+  }
+  return { row, key: printApiKey(publicId, secret) }
+}
+
+/** The secret has 238 random bits, so a plain hash keeps it as safe as a slow one would. */
+function hashSecret(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest()
+}
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+function randomText(length: number): string {
+  return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
+}

@@ -1,0 +1,66 @@
+// What operators make. There is no actor, so its events name no key that did it.
+
+import { Prisma } from '../../database/generated/client.ts'
+import { type Transaction, transaction } from '../../database/transaction.ts'
+import { DomainError, invalidInput, renameIssues } from '../../domain/errors.ts'
+import { lockBalance } from '../billing/balance.ts'
+import type { DataDeps } from '../deps.ts'
+import { recordEvents } from '../events/events.ts'
+import { findAccount, readEmail } from './accounts.ts'
+import { factsOf } from './api-keys/api-keys.ts'
+import { makeApiKey, type NewApiKey } from './api-keys/identity.ts'
+import { checkGrant, grantTo } from './credit.ts'
+
+const { sql } = Prisma
+
+export type NewAccount = { email: string; name?: string; creditNanos?: bigint; keyName?: string }
+
+export function accountCreateOperations({ database }: DataDeps) {
+  return {
+    /**
+     * The account, and a key of it with full access. An email address has one account, so whoever repeats this is
+     * refused, and grants no credit again.
+     */
+    async create({ email, name = '', creditNanos = 0n, keyName = 'default' }: NewAccount) {
+      const address = readEmail(email)
+      const grant = { amountNanos: creditNanos }
+      if (creditNanos !== 0n) checkGrant(grant)
+      const creating = transaction(database, async tx => {
+        const { at } = tx
+        const [row] = await tx.rows(sql`
+          INSERT INTO accounts (email, name, created_at) VALUES (${address}, ${name}, ${at})
+          ON CONFLICT (email) DO NOTHING RETURNING id`)
+        if (!row) throw new DomainError('CONFLICT', `There is an account with the email address ${address} already.`)
+        const id = row[0] as number
+        if (creditNanos !== 0n) await grantTo(tx, await lockBalance(tx, id, at), grant)
+        const { key } = await insertApiKey(tx, id, { name: keyName, permissions: null }, at)
+        return { account: { id, email: address, name, postedNanos: creditNanos, createdAt: at }, apiKey: key }
+      })
+      return await creating.catch((error: unknown) => Promise.reject(renameIssues(error, { amount: 'credit' })))
+    },
+
+    async createApiKey(email: string, newKey: NewApiKey) {
+      return await transaction(database, async tx => {
+        const { expiresAt } = newKey
+        if (expiresAt && expiresAt <= tx.at) throw invalidInput([{ path: 'expires', message: 'is in the past.' }])
+        const account = await findAccount(tx, email)
+        const { id, key } = await insertApiKey(tx, account.id, newKey, tx.at)
+        return { id, account: account.email, apiKey: key }
+      })
+    },
+  }
+}
+
+async function insertApiKey(tx: Transaction, accountId: number, newKey: NewApiKey, at: Date) {
+  const { row, key } = makeApiKey(newKey)
+  const { name, publicId, secretHash, expiresAt } = row
+  const { permissions } = newKey
+  const [inserted] = await tx.rows(sql`
+    INSERT INTO api_keys (account_id, name, public_id, secret_hash, permissions, expires_at, created_at)
+    VALUES (${accountId}, ${name}, ${publicId}, ${secretHash}, ${permissions && JSON.stringify(permissions)}::jsonb,
+      ${expiresAt}, ${at}) RETURNING id`)
+  const id = inserted?.[0] as number
+  const after = factsOf({ id, name, permissions, expiresAt })
+  await recordEvents(tx, [{ type: 'API_KEY_CREATED', accountId, after }], at)
+  return { id, key }
+}

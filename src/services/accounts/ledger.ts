@@ -1,0 +1,45 @@
+// An account's ledger as operators see it.
+
+import { Prisma } from '../../database/generated/client.ts'
+import type { DataDeps } from '../deps.ts'
+
+const { sql } = Prisma
+
+type Line = {
+  id: number
+  kind: string
+  amountNanos: bigint
+  balanceAfterNanos: bigint
+  instanceId: number | null
+  volumeId: number | null
+  periodStart: Date | null
+  periodEnd: Date | null
+  /** Per hour, in that period. */
+  rateNanos: bigint | null
+  /** What was left of the charge before it, in 1/3,600,000 of a nano-dollar. */
+  carried: number | null
+  reason: string | null
+  idempotencyKey: string | null
+  postedAt: Date
+}
+
+export function accountLedgerOperations({ database }: DataDeps) {
+  return {
+    /** So many entries after the one with this id, in the order in which they count. */
+    async ledgerPage(accountId: number, after: number, limit: number): Promise<Line[]> {
+      const rows = await database.rows(sql`
+        SELECT l.id, l.kind, l.amount_nanos, l.balance_after_nanos, m.instance_id, m.volume_id, l.period_start, l.period_end,
+          l.rate_nanos, l.carried, l.reason, l.idempotency_key, l.posted_at
+        FROM ledger_entries l LEFT JOIN meters m ON m.id = l.meter_id
+        WHERE l.account_id = ${accountId} AND l.id > ${after} ORDER BY l.id LIMIT ${limit}`)
+      return rows.map(row => {
+        const [id, kind, amountNanos, balanceAfterNanos, instance, volume, periodStart, periodEnd, rateNanos, ...rest] =
+          row
+        const [instanceId, volumeId] = [instance, volume].map(value => (value === null ? null : Number(value)))
+        const [carried, reason, idempotencyKey, postedAt] = rest
+        const about = { id: Number(id), kind, amountNanos, balanceAfterNanos, instanceId, volumeId }
+        return { ...about, periodStart, periodEnd, rateNanos, carried, reason, idempotencyKey, postedAt } as Line
+      })
+    },
+  }
+}

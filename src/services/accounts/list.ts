@@ -1,0 +1,59 @@
+import { Prisma } from '../../database/generated/client.ts'
+import type { OwnQuotas } from '../../domain/accounts/quotas.ts'
+import { type Standing, standingOf } from '../../domain/billing/billing.ts'
+import { readBalances } from '../billing/balance.ts'
+import type { DataDeps } from '../deps.ts'
+import { findAccount } from './accounts.ts'
+import { type OwnQuotaRow, ownQuotas } from './quotas.ts'
+
+const { sql } = Prisma
+
+/** An account as operators see it. */
+type AccountSummary = {
+  id: number
+  email: string
+  name: string
+  /** What it has left now. */
+  creditNanos: bigint
+  /** What it costs per hour now. */
+  burnNanos: bigint
+  createdAt: Date
+  /** Keys that work. */
+  keys: number
+  /** Instances that are not destroyed. */
+  instances: number
+  /** What an operator allows it; null where the setting counts. */
+  quotas: OwnQuotas
+}
+
+type AccountRow = [...[number, string, string, Date, number, number], ...OwnQuotaRow]
+
+export function accountListOperations({ database }: DataDeps) {
+  return {
+    async find(email: string): Promise<{ id: number; email: string }> {
+      return await findAccount(database, email)
+    },
+
+    /** So many accounts after the one with this id, in the order of ids. */
+    async page(after: number, limit: number): Promise<AccountSummary[]> {
+      const rows = await database.rows(sql`
+        SELECT a.id, a.email, a.name, a.created_at,
+          (SELECT count(*)::int FROM api_keys k WHERE k.account_id = a.id AND k.revoked_at IS NULL
+            AND (k.expires_at IS NULL OR k.expires_at > ${database.now})),
+          (SELECT count(*)::int FROM instances i WHERE i.account_id = a.id AND i.destroyed_at IS NULL),
+          a.max_instances, a.max_loading, a.max_disk_gb, a.max_volumes
+        FROM accounts a WHERE a.id > ${after} ORDER BY a.id LIMIT ${limit}`)
+      const balances = await readBalances(
+        database,
+        rows.map(([id]) => id as number),
+      )
+      const standings = new Map(balances.map(balance => [balance.accountId, standingOf(balance)]))
+      return rows.map(row => {
+        const [id, email, name, createdAt, keys, held, ...own] = row as AccountRow
+        const quotas = ownQuotas(own)
+        const { creditNanos, burnNanos } = standings.get(id) as Standing
+        return { id, email, name, creditNanos, burnNanos, createdAt, keys, instances: held, quotas }
+      })
+    },
+  }
+}

@@ -1,0 +1,119 @@
+// Which keys log in to a container that was rented before.
+
+import { Prisma } from '../../../database/generated/client.ts'
+import { type Transaction, transaction } from '../../../database/transaction.ts'
+import { whyNoSshKeys } from '../../../domain/accounts/ssh-keys.ts'
+import type { Actor } from '../../../domain/actor.ts'
+import { DomainError, notFound } from '../../../domain/errors.ts'
+import { authorise } from '../../authorize.ts'
+import type { Deps } from '../../deps.ts'
+import { recordEvents } from '../../events/events.ts'
+
+const { sql } = Prisma
+
+/** `unchanged` when it was so already. */
+type KeyOutcome = 'applied' | 'unchanged'
+
+export function attachServices({ database }: Deps) {
+  return {
+    /** Lets a key log in to a container, also while that runs. */
+    async attach(actor: Actor, instanceId: bigint, sshKeyId: number): Promise<KeyOutcome> {
+      authorise(actor, 'instances.attachSshKey', { id: Number(instanceId) })
+      return await change(actor, instanceId, sshKeyId, async tx => {
+        const attached = await attachTo(tx, actor, [instanceId], sshKeyId, tx.at)
+        return attached.length > 0
+      })
+    },
+
+    /** Lets it log in no more. Who is logged in stays. */
+    async detach(actor: Actor, instanceId: bigint, sshKeyId: number): Promise<KeyOutcome> {
+      authorise(actor, 'instances.detachSshKey', { id: Number(instanceId) })
+      return await change(actor, instanceId, sshKeyId, async tx => {
+        const rows = await tx.rows(sql`
+          DELETE FROM instance_ssh_keys WHERE instance_id = ${instanceId} AND ssh_key_id = ${sshKeyId} RETURNING ssh_key_id`)
+        if (rows.length > 0) await wakeInstances(tx, actor, [instanceId], { before: { sshKeyId } }, tx.at)
+        return rows.length > 0
+      })
+    },
+  }
+
+  async function change(
+    actor: Actor,
+    instanceId: bigint,
+    sshKeyId: number,
+    work: (tx: Transaction) => Promise<boolean>,
+  ): Promise<KeyOutcome> {
+    const changed = await transaction(database, async tx => {
+      await lockTakers(tx, actor, [instanceId])
+      // Held, so that nobody deletes it meanwhile.
+      const [key] = await tx.rows(sql`
+        SELECT id FROM ssh_keys WHERE id = ${String(sshKeyId)}::bigint AND account_id = ${actor.accountId}
+        AND deleted_at IS NULL FOR SHARE`)
+      if (!key) throw notFound('SshKey', sshKeyId)
+      return await work(tx)
+    })
+    return changed ? 'applied' : 'unchanged'
+  }
+}
+
+/** Takes the instances, all of which must be containers that somebody can log in to, now or later. */
+export async function lockTakers(tx: Transaction, { accountId }: Actor, ids: readonly bigint[]): Promise<void> {
+  if (ids.length === 0) return
+  const rows = await tx.rows(sql`
+    SELECT id, vm, launch ->> 'mode', status FROM instances
+    WHERE id = ANY(${ids.map(String)}::bigint[]) AND account_id = ${accountId} AND destroyed_at IS NULL
+    ORDER BY id FOR NO KEY UPDATE`)
+  const found = new Map(
+    rows.map(([id, vm, mode, status]) => [id, { vm, mode, status } as Parameters<typeof whyNoSshKeys>[0]]),
+  )
+  for (const id of ids) {
+    const instance = found.get(id)
+    if (!instance) throw notFound('Instance', id)
+    const refusal = whyNoSshKeys(instance)
+    if (refusal) throw new DomainError('INVALID_STATE', refusal, { instanceId: id })
+  }
+}
+
+/** The containers that a key logs in to, in the order in which they are locked. */
+export function havingKey({ accountId }: Actor, sshKeyId: number): Prisma.Sql {
+  return sql`
+    SELECT id FROM instances
+    WHERE id IN (SELECT instance_id FROM instance_ssh_keys WHERE ssh_key_id = ${String(sshKeyId)}::bigint)
+    AND account_id = ${accountId} AND NOT vm AND destroyed_at IS NULL ORDER BY id`
+}
+
+/** Lets a key into instances that are locked; those that it was not in. */
+export async function attachTo(
+  tx: Transaction,
+  actor: Actor,
+  ids: readonly bigint[],
+  sshKeyId: number,
+  at: Date,
+): Promise<bigint[]> {
+  if (ids.length === 0) return []
+  const rows = await tx.rows(sql`
+    INSERT INTO instance_ssh_keys (instance_id, ssh_key_id) SELECT id, ${sshKeyId} FROM unnest(${ids.map(String)}::bigint[]) AS t(id)
+    ON CONFLICT DO NOTHING RETURNING instance_id`)
+  const attached = rows.map(([id]) => id as bigint)
+  await wakeInstances(tx, actor, attached, { after: { sshKeyId } }, at)
+  return attached
+}
+
+/** Whoever looks at the instances from now on finds other keys to be let in. */
+export async function wakeInstances(
+  tx: Transaction,
+  { accountId, apiKeyId }: Actor,
+  ids: readonly bigint[],
+  change: { before: { sshKeyId: number } } | { after: { sshKeyId: number } },
+  at: Date,
+): Promise<void> {
+  if (ids.length === 0) return
+  await tx.rows(sql`
+    UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id = ANY(${ids.map(String)}::bigint[])`)
+  const event = { type: 'INSTANCE_SSH_KEYS_CHANGED' as const, accountId, apiKeyId, reason: 'USER_REQUEST', ...change }
+  await recordEvents(
+    tx,
+    ids.map(instanceId => ({ ...event, instanceId })),
+    at,
+  )
+}

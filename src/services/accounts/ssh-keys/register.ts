@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto'
+import { Prisma } from '../../../database/generated/client.ts'
+import type { Transaction } from '../../../database/transaction.ts'
+import {
+  maxSshKeys,
+  type PublicKey,
+  readPublicKey,
+  type SshKey,
+  sshKeyName,
+  sshKeyNameProblem,
+} from '../../../domain/accounts/ssh-keys.ts'
+import type { Actor } from '../../../domain/actor.ts'
+import { DomainError, type Issue, invalidInput } from '../../../domain/errors.ts'
+import { maxIdsPerCommand } from '../../../domain/instances/command.ts'
+import { authorise, authoriseEach } from '../../authorize.ts'
+import type { Deps } from '../../deps.ts'
+import { recordEvents } from '../../events/events.ts'
+import { once, type Plain } from '../../idempotency.ts'
+import { attachTo, lockTakers } from './attach.ts'
+
+const { sql } = Prisma
+
+type NewSshKey = {
+  /** The comment of the key, when absent. */
+  name?: string | undefined
+  /** One line of a .pub file. */
+  publicKey: string
+  /** Containers that the key comes into at once. */
+  instanceIds?: readonly bigint[] | undefined
+  idempotencyKey?: string | null | undefined
+}
+
+export function registerServices(deps: Deps) {
+  return {
+    /** Adds a key to the account. Who rents from now on is let in by it; what is rented already, only where it is named. */
+    async register(actor: Actor, wish: NewSshKey): Promise<{ sshKey: SshKey; replayed: boolean }> {
+      authorise(actor, 'sshKeys.register')
+      const { idempotencyKey, instanceIds = [] } = wish
+      if (instanceIds.length > 0) authoriseEach(actor, 'instances.attachSshKey', instanceIds)
+      const { key, name } = readNewKey(wish)
+      const instances = [...new Set(instanceIds)].toSorted((a, b) => Number(a - b))
+      const input = { name, publicKey: key.publicKey, instances }
+      const { result, replayed } = await once(
+        deps,
+        actor,
+        { operation: 'sshKeys.register', input, idempotencyKey },
+        async tx => {
+          // Instances come before keys, as in every transaction that takes both.
+          const { at } = tx
+          await lockTakers(tx, actor, instances)
+          const registered = await insert(tx, actor, key, name, at)
+          await attachTo(tx, actor, instances, registered.id, at)
+          return registered
+        },
+      )
+      return { sshKey: { ...result, createdAt: new Date(result.createdAt) }, replayed }
+    },
+  }
+
+  /** The decisive step: the account has each key once. Whoever registers for the same account waits until this is done. */
+  async function insert(tx: Transaction, actor: Actor, key: PublicKey, name: string, at: Date): Promise<Registered> {
+    const { accountId, apiKeyId } = actor
+    const { publicKey, blob } = key
+    const fingerprint = fingerprintOf(blob)
+    await tx.rows(sql`SELECT id FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`)
+    const [inserted] = await tx.rows(sql`
+      INSERT INTO ssh_keys (account_id, name, public_key, fingerprint, created_at)
+      VALUES (${accountId}, ${name}, ${publicKey}, ${fingerprint}, ${at})
+      ON CONFLICT (account_id, fingerprint) WHERE deleted_at IS NULL DO NOTHING RETURNING id`)
+    const [count] = await tx.rows(sql`
+      SELECT count(*)::int, min(id) FILTER (WHERE fingerprint = ${fingerprint}) FROM ssh_keys
+      WHERE account_id = ${accountId} AND deleted_at IS NULL`)
+    const [total, known] = count as [number, number]
+    if (!inserted) {
+      const subject = { type: 'SshKey', id: known } as const
+      throw new DomainError('CONFLICT', 'This SSH key is registered already.', { subject })
+    }
+    if (total > maxSshKeys) {
+      throw new DomainError('CONFLICT', `An account has at most ${maxSshKeys} SSH keys. Delete one first.`)
+    }
+    const id = inserted[0] as number
+    const after = { sshKeyId: id, name, fingerprint }
+    await recordEvents(tx, [{ type: 'SSH_KEY_REGISTERED', accountId, apiKeyId, after }], at)
+    return { id, name, publicKey, fingerprint, createdAt: at.toISOString() }
+  }
+}
+
+/** As it is kept for who repeats the request. */
+type Registered = Plain & { id: number; name: string; publicKey: string; fingerprint: string; createdAt: string }
+
+/** As ssh-keygen prints it. */
+export function fingerprintOf(blob: Uint8Array): string {
+  return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`
+}
+
+/** What was sent, read, or everything that is wrong with it. */
+function readNewKey({ name, publicKey, instanceIds = [] }: NewSshKey): { key: PublicKey; name: string } {
+  const issues: Issue[] = []
+  const key = readPublicKey(publicKey)
+  if (typeof key === 'string') issues.push({ path: 'publicKey', message: key })
+  const problem = name === undefined ? undefined : sshKeyNameProblem(name)
+  if (problem) issues.push({ path: 'name', message: problem })
+  if (instanceIds.length > maxIdsPerCommand) {
+    issues.push({ path: 'instanceIds', message: `must be at most ${maxIdsPerCommand}, not ${instanceIds.length}.` })
+  }
+  if (issues.length > 0 || typeof key === 'string') throw invalidInput(issues)
+  return { key, name: sshKeyName(name, key.comment) }
+}

@@ -1,0 +1,97 @@
+// What decides whether an account may have more. Requests that add something ask under the account's lock, so that of
+// two that are made at once the second sees what the first one added.
+
+import { Prisma } from '../../database/generated/client.ts'
+import type { Transaction } from '../../database/transaction.ts'
+import { quotasOf } from '../../domain/accounts/quotas.ts'
+import {
+  type Admission,
+  type AdmissionRules,
+  admissionProblems,
+  type Holdings,
+  holdings,
+  withoutHoldings,
+} from '../../domain/billing/admission.ts'
+import { diskRateOf, standingOf } from '../../domain/billing/billing.ts'
+import type { DomainError } from '../../domain/errors.ts'
+import { isLoading, wantsGpus } from '../instances/sql.ts'
+import type { AccountBalance } from './balance.ts'
+
+const { sql } = Prisma
+
+type Database = Pick<Transaction, 'rows'>
+type AdmissionRow = [
+  ...[number | null, number | null, number | null, number | null, number, Date | null],
+  ...[number, number, string, string, number, string],
+]
+
+/** How an account stands. Of `account`, what it had before this transaction opened meters. */
+export async function readAdmission(
+  database: Database,
+  account: AccountBalance,
+  rules: AdmissionRules,
+): Promise<Admission> {
+  // An instance that is marked to be stopped, because credit or a limit ended, costs no GPUs any more.
+  const goesOn = sql`i.id <> ALL (ARRAY(
+    SELECT m.instance_id FROM meters m WHERE m.account_id = ${account.accountId} AND m.stop_reason IS NOT NULL))`
+  const [row] = await database.rows(sql`
+    SELECT a.max_instances, a.max_loading, a.max_disk_gb, a.max_volumes, a.start_failures, a.start_failed_at,
+      held.instances, held.loading, held.disk_mb, held.compute_nanos, kept.volumes, kept.size_mb
+    FROM accounts a CROSS JOIN LATERAL (
+      SELECT count(*)::int AS instances, count(*) FILTER (WHERE ${isLoading} AND ${goesOn})::int AS loading,
+        coalesce(sum(i.disk_mb), 0)::text AS disk_mb,
+        coalesce(sum(i.compute_nanos) FILTER (WHERE ${wantsGpus} AND ${goesOn}), 0)::text AS compute_nanos
+      FROM instances i WHERE i.account_id = a.id AND i.destroyed_at IS NULL
+    ) AS held CROSS JOIN LATERAL (
+      SELECT count(*)::int AS volumes, coalesce(sum(v.size_mb), 0)::text AS size_mb
+      FROM volumes v WHERE v.account_id = a.id AND v.deleted_at IS NULL
+    ) AS kept WHERE a.id = ${account.accountId}`)
+  const [maxInstances, maxLoading, maxDiskGb, maxVolumes, count, lastAt, ...held] = row as AdmissionRow
+  const [instances, loading, diskMb, computeNanos, volumes, volumesMb] = held
+  const own = { instances: maxInstances, loading: maxLoading, diskGb: maxDiskGb, volumes: maxVolumes }
+  return {
+    at: account.at,
+    creditNanos: standingOf(account).creditNanos,
+    held: {
+      ...{ instances, loading, volumes },
+      diskMb: Number(diskMb) + Number(volumesMb),
+      computeNanos: BigInt(computeNanos),
+      diskNanos: diskRateOf(account),
+    },
+    quotas: quotasOf(own, rules.quotas),
+    failures: { count, lastAt },
+  }
+}
+
+/** The reasons against an addition that is not written, after others. One that says how much credit it needs replaces one that does not. */
+export async function withProblemsOfAddition(
+  database: Database,
+  rules: AdmissionRules,
+  account: AccountBalance,
+  added: Holdings,
+  others: readonly DomainError[],
+): Promise<DomainError[]> {
+  const problems = admissionProblems(await readAdmission(database, account, rules), added, rules)
+  const known = others.map(other => problems.find(({ code }) => code === other.code) ?? other)
+  return [...known, ...problems.filter(({ code }) => others.every(other => other.code !== code))]
+}
+
+/**
+ * Refuses an addition to a locked account. `isWritten`: this transaction has written its rows, but `account` was read
+ * before it opened meters.
+ */
+export async function refuseAddition(
+  tx: Transaction,
+  rules: AdmissionRules,
+  account: AccountBalance,
+  some: Partial<Holdings>,
+  { isWritten = true }: { isWritten?: boolean } = {},
+): Promise<void> {
+  const added = holdings(some)
+  const admission = await readAdmission(tx, account, rules)
+  // The disks' rate is the account's, which does not count what is written yet.
+  const written = { ...added, diskNanos: 0n }
+  const held = isWritten ? withoutHoldings(admission.held, written) : admission.held
+  const [problem] = admissionProblems({ ...admission, held }, added, rules)
+  if (problem) throw problem
+}

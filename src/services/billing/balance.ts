@@ -1,0 +1,97 @@
+// What an account has, and what takes of it. Whoever changes that takes the account first, after all machines and
+// instances that the transaction takes, and no other account.
+
+import { Prisma } from '../../database/generated/client.ts'
+import type { Transaction } from '../../database/transaction.ts'
+import { type Balance, type ChargeKind, standingOf } from '../../domain/billing/billing.ts'
+import { endAll } from './ends.ts'
+import { noteLimit } from './limits/look.ts'
+
+const { sql } = Prisma
+
+export type AccountBalance = Balance & {
+  accountId: number
+  /** When its credit ended, until that is told. */
+  creditEndedAt: Date | null
+  /** Whether there are limits of what it spends. */
+  isLimited: boolean
+}
+
+const balanceColumns = sql`metered_at, posted_nanos, compute_rate_nanos, compute_origin, disk_rate_nanos, disk_origin, credit_ended_at`
+
+type Reader = Pick<Transaction, 'rows' | 'now'>
+
+/** An account's money as it was last committed, at an instant or, when none is given, now. */
+export async function readBalance(database: Reader, accountId: number, at?: Date): Promise<AccountBalance> {
+  return (await readBalances(database, [accountId], at))[0] as AccountBalance
+}
+
+/** The same of many accounts, in no order. */
+export async function readBalances(
+  database: Reader,
+  accountIds: readonly number[],
+  at?: Date,
+): Promise<AccountBalance[]> {
+  const instant = at === undefined ? database.now : sql`${at}::timestamptz`
+  const rows = await database.rows(sql`
+    SELECT a.id, ${instant}, ${balanceColumns}, ${endsUntil(instant)}, EXISTS (SELECT FROM spend_limits l WHERE l.account_id = a.id)
+    FROM accounts a WHERE a.id = ANY(${accountIds}::int[])`)
+  return rows.map(([id, asked, ...row]) => toBalance(row, id as number, asked as Date))
+}
+
+const endsUntil = (instant: Prisma.Sql) => sql`(
+  SELECT json_agg(json_build_array(m.kind, m.rate_nanos::text, m.since, m.carried, e.at)) FROM (
+    SELECT meter_id, min(at) AS at FROM (
+      SELECT meter_id, at FROM meter_ends WHERE account_id = a.id
+      UNION ALL SELECT id, ends_at FROM meters WHERE account_id = a.id AND rate_nanos > 0
+      AND ends_at <= greatest(${instant}, a.metered_at)
+    ) all_ends GROUP BY meter_id
+  ) e JOIN meters m ON m.id = e.meter_id WHERE m.rate_nanos > 0)`
+
+type EndRow = [kind: ChargeKind, rate: string, since: string, carried: number, end: string]
+
+function toBalance(row: unknown[], accountId: number, at: Date): AccountBalance {
+  const [
+    meteredAt,
+    postedNanos,
+    computeRateNanos,
+    computeOrigin,
+    diskRateNanos,
+    diskOrigin,
+    creditEndedAt,
+    ends,
+    isLimited,
+  ] = row as [Date, bigint, bigint, string, bigint, string, Date | null, EndRow[] | null, boolean]
+  return {
+    accountId,
+    at: at < meteredAt ? meteredAt : at,
+    ...{ meteredAt, postedNanos, computeRateNanos, diskRateNanos, creditEndedAt, isLimited },
+    computeOrigin: BigInt(computeOrigin),
+    diskOrigin: BigInt(diskOrigin),
+    ends: (ends ?? []).map(([kind, rate, since, carried, end]) => ({
+      kind,
+      carried,
+      rateNanos: BigInt(rate),
+      since: new Date(since),
+      at: new Date(end),
+    })),
+  }
+}
+
+/**
+ * Takes an account for the rest of the transaction. If its credit has ended meanwhile, or a limit that stops them was
+ * reached, its GPUs are charged up to then, whatever is done to it now. It is due to be looked at, since something will have changed.
+ */
+export async function lockBalance(tx: Transaction, accountId: number, at: Date): Promise<AccountBalance> {
+  await tx.rows(sql`UPDATE accounts SET billing_due_at = least(billing_due_at, ${at}) WHERE id = ${accountId}`)
+  tx.announce()
+  // Asked now, since what ended was written by others before it was taken.
+  let balance = await readBalance(tx, accountId, at)
+  while (balance.isLimited && (await noteLimit(tx, balance))) balance = await readBalance(tx, accountId, at)
+  const { endsAt, isOver } = standingOf(balance)
+  if (!isOver || endsAt === null) return balance
+  // Where all have ended already, disks alone have used up what was left.
+  if (!(await endAll(tx, { accountId, apiKeyId: null }, endsAt, 'NO_CREDIT'))) return balance
+  await tx.rows(sql`UPDATE accounts SET credit_ended_at = ${endsAt} WHERE id = ${accountId}`)
+  return await readBalance(tx, accountId, at)
+}

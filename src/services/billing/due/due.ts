@@ -1,0 +1,104 @@
+// Finds the accounts for whose money something is to be done, and does it.
+
+import { Prisma } from '../../../database/generated/client.ts'
+import { type Transaction, transaction } from '../../../database/transaction.ts'
+import { type AccountFacts, dueDeed, type Notes, nextLook, notesOf, type Rules } from '../../../domain/billing/work.ts'
+import type { DataDeps } from '../../deps.ts'
+import { recordEvents } from '../../events/events.ts'
+import { followMarkets } from '../../instances/write.ts'
+import { leaseEnd } from '../../reconciliation/leases.ts'
+import { type AccountBalance, lockBalance, readBalance } from '../balance.ts'
+import { limitsDueAt } from '../limits/look.ts'
+import { choose, doDeed, take } from './deeds.ts'
+import { factsOf } from './facts.ts'
+import { noticesOf } from './notices.ts'
+
+const { sql } = Prisma
+
+export type AccountLease = { accountId: number; leasedUntil: Date }
+
+type Looked = { account: AccountBalance; facts: AccountFacts }
+
+export function billingServices({ database }: DataDeps, rules: Rules) {
+  return {
+    /**
+     * Takes accounts that are due, or of which something ended that they are not charged for yet. What one gateway takes
+     * no other has. Those that somebody else is changing are left for the next time.
+     */
+    async claim(limit: number): Promise<AccountLease[]> {
+      const { now } = database
+      const free = sql`(billing_leased_until IS NULL OR billing_leased_until <= ${now})`
+      const rows = await database.rows(sql`
+        WITH due AS (
+          SELECT id FROM accounts WHERE billing_due_at <= ${now} AND ${free}
+          ORDER BY billing_due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
+        ), ended AS (
+          SELECT id FROM accounts
+          WHERE id = ANY(ARRAY(SELECT DISTINCT account_id FROM meter_ends WHERE at <= ${now})) AND ${free}
+          LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
+        )
+        UPDATE accounts SET billing_leased_until = ${leaseEnd(now)}
+        WHERE id = ANY(ARRAY(SELECT id FROM due UNION SELECT id FROM ended LIMIT ${limit})) RETURNING id, billing_leased_until`)
+      return rows.map(([id, leasedUntil]) => ({ accountId: id as number, leasedUntil: leasedUntil as Date }))
+    },
+
+    /**
+     * Does what is due first, tells what is to be told, and writes when to look next, in one transaction; markets follow
+     * in others. What must be taken before the account is chosen before that, so it is asked again what is due then.
+     */
+    async perform({ accountId, leasedUntil }: AccountLease): Promise<void> {
+      const seen = await readBalance(database, accountId)
+      const chosen = await choose(database, seen, dueDeed(await factsOf(database, seen), rules))
+      const machines = await transaction(database, async tx => {
+        const taken = await take(tx, accountId, chosen)
+        const { at } = tx
+        const account = await lockBalance(tx, accountId, at)
+        if (!(await isOurs(tx, { accountId, leasedUntil }))) return []
+        // Before anything is charged, since the instant at which credit ended is worked out from what is not yet.
+        const facts = await note(tx, account, at)
+        const deed = dueDeed(facts, rules)
+        const moved = await doDeed(tx, account, deed, taken, at)
+        await conclude(tx, deed === null ? { account, facts } : await lookAgain(tx, accountId, at), at)
+        return moved
+      })
+      await followMarkets(database, machines)
+    },
+  }
+
+  /** Tells what is to be told of an account, and writes down that it was. */
+  async function note(tx: Transaction, account: AccountBalance, at: Date): Promise<AccountFacts> {
+    const facts = await factsOf(tx, account)
+    const { notes, notices } = notesOf(facts, rules)
+    await recordEvents(tx, await noticesOf(tx, account, notices), at)
+    if (Object.entries(notes).some(([name, value]) => facts[name as keyof Notes]?.valueOf() !== value?.valueOf()))
+      await tx.rows(sql`
+        UPDATE accounts SET credit_ended_at = ${notes.creditEndedAt}, low_credit_hours = ${notes.lowCreditHours},
+          debt_since = ${notes.debtSince}, debt_warned_at = ${notes.debtWarnedAt}
+        WHERE id = ${account.accountId}`)
+    return { ...facts, ...notes }
+  }
+
+  /** How an account stands after something was done for it. */
+  async function lookAgain(tx: Transaction, accountId: number, at: Date): Promise<Looked> {
+    const account = await readBalance(tx, accountId, at)
+    return { account, facts: await note(tx, account, at) }
+  }
+
+  /** Gives the account back, to be looked at again when something is to be done. */
+  async function conclude(tx: Transaction, { account, facts }: Looked, at: Date): Promise<void> {
+    const isNothingDue = dueDeed(facts, rules) === null
+    const limitsAt = account.isLimited && isNothingDue ? await limitsDueAt(tx, account) : null
+    const next = nextLook(facts, rules, limitsAt)
+    // Others may have charged it since this transaction began.
+    const dueAt = next !== null && next <= account.at ? at : next
+    await tx.rows(sql`
+      UPDATE accounts SET billing_leased_until = NULL, billing_due_at = ${dueAt} WHERE id = ${account.accountId}`)
+  }
+}
+
+/** Whether the account is still ours. A lease that ran out may have been taken by another. */
+async function isOurs(tx: Transaction, { accountId, leasedUntil }: AccountLease): Promise<boolean> {
+  const rows = await tx.rows(sql`
+    SELECT FROM accounts WHERE id = ${accountId} AND billing_leased_until = ${leasedUntil}`)
+  return rows.length === 1
+}

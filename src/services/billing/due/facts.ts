@@ -1,0 +1,81 @@
+// What decides over what is to be done for an account's money.
+
+import { Prisma } from '../../../database/generated/client.ts'
+import type { Transaction } from '../../../database/transaction.ts'
+import { standingOf } from '../../../domain/billing/billing.ts'
+import type { AccountFacts } from '../../../domain/billing/work.ts'
+import type { WishReason } from '../../../domain/instances/instances.ts'
+import type { AccountBalance } from '../balance.ts'
+import { toBeStopped } from '../ends.ts'
+
+const { sql } = Prisma
+
+export async function factsOf(database: Pick<Transaction, 'rows'>, account: AccountBalance): Promise<AccountFacts> {
+  const { accountId, at, creditEndedAt } = account
+  const standing = standingOf(account)
+  // What debt would destroy is asked only of who has some.
+  const [row] = await database.rows(sql`
+    SELECT a.low_credit_hours, a.debt_since, a.debt_warned_at,
+      EXISTS (SELECT FROM meters m, instances i WHERE ${toBeStopped(accountId)}),
+      EXISTS (SELECT FROM meter_ends e WHERE e.account_id = a.id AND e.at <= ${at}),
+      (SELECT min(m.since) FROM meters m WHERE m.account_id = a.id AND m.rate_nanos > 0),
+      ${standing.isOver && standing.burnNanos > 0n ? disks : sql`false, false, false`}
+    FROM accounts a WHERE a.id = ${accountId}`)
+  const [lowCreditHours, debtSince, debtWarnedAt, isRunning, hasEnds, chargedUntil, instances, volumes, held] = row as [
+    number | null,
+    Date | null,
+    Date | null,
+    boolean,
+    boolean,
+    Date | null,
+    boolean,
+    boolean,
+    boolean,
+  ]
+  return {
+    ...{ accountId, at, standing, creditEndedAt, lowCreditHours, debtSince, debtWarnedAt },
+    ...{ runs: isRunning, hasEnds, chargedUntil },
+    disks: { instances, volumes, held },
+  }
+}
+
+const isHeld = sql`EXISTS (SELECT FROM volume_attachments t WHERE t.volume_id = v.id AND t.released_at IS NULL)`
+const disks = sql`
+  EXISTS (SELECT FROM instances i WHERE i.account_id = a.id AND i.destroyed_at IS NULL),
+  EXISTS (SELECT FROM volumes v WHERE v.account_id = a.id AND v.deleted_at IS NULL AND NOT ${isHeld}),
+  EXISTS (SELECT FROM volumes v WHERE v.account_id = a.id AND v.deleted_at IS NULL AND ${isHeld})`
+
+/** The instances that are marked to be stopped, with the reason for it; of some alone, if these are named. */
+export async function marked(
+  database: Pick<Transaction, 'rows'>,
+  accountId: number,
+  limit: number,
+  among?: readonly bigint[],
+): Promise<{ id: bigint; reason: WishReason }[]> {
+  const named = among ? sql`i.id = ANY(${among.map(String)}::bigint[])` : sql`true`
+  const rows = await database.rows(sql`
+    SELECT i.id, m.stop_reason FROM meters m, instances i WHERE ${toBeStopped(accountId)} AND ${named}
+    ORDER BY i.id LIMIT ${limit}`)
+  return rows.map(([id, reason]) => ({ id, reason }) as { id: bigint; reason: WishReason })
+}
+
+/** Instances of which each look stops or destroys so many at most. */
+export async function idsOf(
+  database: Pick<Transaction, 'rows'>,
+  condition: Prisma.Sql,
+  limit: number,
+): Promise<bigint[]> {
+  const rows = await database.rows(sql`SELECT i.id FROM instances i WHERE ${condition} ORDER BY i.id LIMIT ${limit}`)
+  return rows.map(([id]) => id as bigint)
+}
+
+/** A volume that is in nothing, with its machine. */
+export async function freeVolumeOf(
+  database: Pick<Transaction, 'rows'>,
+  accountId: number,
+): Promise<{ id: bigint; machineId: number } | undefined> {
+  const [row] = await database.rows(sql`
+    SELECT v.id, v.machine_id FROM volumes v
+    WHERE v.account_id = ${accountId} AND v.deleted_at IS NULL AND NOT ${isHeld} ORDER BY v.id LIMIT 1`)
+  return row && { id: row[0] as bigint, machineId: row[1] as number }
+}

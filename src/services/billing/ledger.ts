@@ -1,0 +1,105 @@
+import { Prisma } from '../../database/generated/client.ts'
+import { columnsOf, recordsOf, selectList, unnamed } from '../../database/rows.ts'
+import { snapshot, type Transaction } from '../../database/transaction.ts'
+import type { Actor } from '../../domain/actor.ts'
+import {
+  checkLedgerFilter,
+  type LedgerEntry,
+  type LedgerFilter,
+  parseLedgerCursor,
+  printLedgerCursor,
+} from '../../domain/billing/ledger.ts'
+import { type PageArguments, type PageOf, pageOf, readPage } from '../../domain/pages.ts'
+import { authorise } from '../authorize.ts'
+import type { DataDeps } from '../deps.ts'
+
+const { sql, join } = Prisma
+const { accountId: _, meterId: __, idempotencyKey: ___, ...readable } = Prisma.LedgerEntryScalarFieldEnum
+const entryColumns = columnsOf(readable)
+const meterColumns = columnsOf({ instanceId: 'instanceId', volumeId: 'volumeId', apiKeyId: 'apiKeyId' })
+const source = sql`ledger_entries e LEFT JOIN meters m ON m.id = e.meter_id`
+
+type CountedLedger = PageOf<LedgerEntry> & { total: number }
+
+export function ledgerServices({ database }: DataDeps) {
+  return {
+    /** The account's ledger, the newest entry first. */
+    async ledger(actor: Actor, filter: LedgerFilter, page: PageArguments): Promise<PageOf<LedgerEntry>> {
+      authorise(actor, 'billing.ledger')
+      checkLedgerFilter(filter)
+      return await readLedger(database, actor, filter, page)
+    },
+
+    async countLedger(actor: Actor, filter: LedgerFilter): Promise<number> {
+      authorise(actor, 'billing.ledger')
+      checkLedgerFilter(filter)
+      return await countEntries(database, actor, filter)
+    },
+
+    /** The same page with how many there are on all pages, of one instant. */
+    async countedLedger(actor: Actor, filter: LedgerFilter, page: PageArguments): Promise<CountedLedger> {
+      authorise(actor, 'billing.ledger')
+      checkLedgerFilter(filter)
+      return await snapshot(database, async tx => {
+        const total = await countEntries(tx, actor, filter)
+        return { ...(await readLedger(tx, actor, filter, page)), total }
+      })
+    },
+
+    /** Entries of the account by id. Another account's are not found. */
+    async entriesByIds(actor: Actor, ids: readonly bigint[]): Promise<LedgerEntry[]> {
+      authorise(actor, 'billing.ledger')
+      const conditions = [...conditionsOf(actor, {}), sql`e.id = ANY(${ids.map(String)}::bigint[])`]
+      return await findEntries(database, conditions, sql`e.id`, ids.length)
+    },
+  }
+}
+
+async function readLedger(
+  database: Pick<Transaction, 'rows'>,
+  actor: Actor,
+  filter: LedgerFilter,
+  page: PageArguments,
+): Promise<PageOf<LedgerEntry>> {
+  const { limit, backward, cursor } = readPage(page)
+  const conditions = conditionsOf(actor, filter)
+  if (cursor !== undefined) {
+    const id = String(parseLedgerCursor(cursor))
+    conditions.push(backward ? sql`e.id > ${id}::bigint` : sql`e.id < ${id}::bigint`)
+  }
+  const found = await findEntries(database, conditions, backward ? sql`e.id ASC` : sql`e.id DESC`, limit + 1)
+  return pageOf(found, { limit, backward, cursor }, ({ id }) => printLedgerCursor(id))
+}
+
+async function countEntries(database: Pick<Transaction, 'rows'>, actor: Actor, filter: LedgerFilter): Promise<number> {
+  const conditions = join(conditionsOf(actor, filter), ' AND ')
+  const [row] = await database.rows(unnamed(sql`SELECT count(*)::int FROM ${source} WHERE ${conditions}`))
+  return row?.[0] as number
+}
+
+export async function findEntries(
+  database: Pick<Transaction, 'rows'>,
+  conditions: Prisma.Sql[],
+  order: Prisma.Sql,
+  limit: number,
+): Promise<LedgerEntry[]> {
+  const columns = join([selectList('e', entryColumns), selectList('m', meterColumns)])
+  const statement = sql`
+    SELECT ${columns} FROM ${source} WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`
+  const rows = await database.rows(unnamed(statement))
+  return rows.map(row => {
+    const [entry, meter] = recordsOf(row, entryColumns, meterColumns)
+    return { ...entry, ...meter } as LedgerEntry
+  })
+}
+
+/** Entries of the account, which they call `e`, for which the filter holds. */
+export function conditionsOf({ accountId }: Actor, { kinds, instanceIds, from, to }: LedgerFilter): Prisma.Sql[] {
+  return [
+    sql`e.account_id = ${accountId}`,
+    ...(kinds ? [sql`e.kind = ANY(${[...kinds]}::ledger_kind[])`] : []),
+    ...(instanceIds ? [sql`m.instance_id = ANY(${instanceIds.map(String)}::bigint[])`] : []),
+    ...(from ? [sql`e.posted_at >= ${from}`] : []),
+    ...(to ? [sql`e.posted_at < ${to}`] : []),
+  ]
+}

@@ -1,0 +1,118 @@
+import { Prisma } from '../../../database/generated/client.ts'
+import { type Transaction, transaction } from '../../../database/transaction.ts'
+import type { Actor } from '../../../domain/actor.ts'
+import {
+  checkLimitAmount,
+  type SpendAction,
+  type SpendLimit,
+  type SpendWindow,
+  type UsedLimit,
+} from '../../../domain/billing/limits.ts'
+import { DomainError, notFound } from '../../../domain/errors.ts'
+import { authorise } from '../../authorize.ts'
+import type { DataDeps } from '../../deps.ts'
+import { recordEvents } from '../../events/events.ts'
+import { lockBalance, readBalance } from '../balance.ts'
+import { findLimits, usedLimits } from './look.ts'
+
+const { sql } = Prisma
+
+type LimitWish = {
+  /** The key of which what it spends is limited; null for all that the account spends. */
+  apiKeyId: bigint | null
+  window: SpendWindow
+  amountNanos: bigint
+  action: SpendAction
+}
+
+export function limitServices({ database }: DataDeps) {
+  return {
+    /** The limits of the account and of its keys, the oldest first, as they are now. */
+    async spendLimits(actor: Actor): Promise<UsedLimit[]> {
+      authorise(actor, 'billing.spendLimits')
+      return await usedLimits(database, await readBalance(database, actor.accountId))
+    },
+
+    /**
+     * Sets or changes a limit. The account, and each of its keys, has one limit per window. A key that was revoked can
+     * be limited too, since what it rented may still run. What was spent before in the window counts anew.
+     */
+    async setSpendLimit(actor: Actor, wish: LimitWish): Promise<UsedLimit> {
+      authorise(actor, 'billing.setSpendLimit')
+      checkLimitAmount(wish.amountNanos)
+      const id = await transaction(database, tx => setIn(tx, actor, wish))
+      const limits = await usedLimits(database, await readBalance(database, actor.accountId))
+      const limit = limits.find(one => one.id === id)
+      if (!limit)
+        throw new DomainError('CONFLICT', 'Another request deleted this limit at the same time. Set it again.')
+      return limit
+    },
+
+    /** Removes a limit. Nothing else does: a limit that is set anew keeps an amount. */
+    async deleteSpendLimit(actor: Actor, id: bigint): Promise<void> {
+      authorise(actor, 'billing.deleteSpendLimit', { id: Number(id) })
+      await transaction(database, tx => deleteIn(tx, actor, id))
+    },
+  }
+}
+
+/** The id of the limit. */
+async function setIn(tx: Transaction, actor: Actor, wish: LimitWish): Promise<number> {
+  const { window, amountNanos, action } = wish
+  // What was reached before is noted by the limit that there was then.
+  const { accountId, at } = await lockBalance(tx, actor.accountId, tx.at)
+  await refuseLimited(tx, actor)
+  const apiKeyId = wish.apiKeyId === null ? null : await keyOf(tx, accountId, wish.apiKeyId)
+  if (apiKeyId === actor.apiKeyId)
+    throw new DomainError('FORBIDDEN', 'A key sets no limit for itself.', { missing: [] })
+  const limits = await findLimits(tx, accountId)
+  const before = limits.find(limit => limit.window === window && limit.apiKeyId === apiKeyId)
+  if (before && before.amountNanos === amountNanos && before.action === action) return before.id
+  const [row] = await tx.rows(sql`
+    INSERT INTO spend_limits (account_id, api_key_id, "window", amount_nanos, action, created_at)
+    VALUES (${accountId}, ${apiKeyId}, ${window}::spend_window, ${amountNanos}, ${action}::spend_action, ${at})
+    ON CONFLICT (account_id, coalesce(api_key_id, 0), "window") DO UPDATE SET amount_nanos = excluded.amount_nanos,
+      action = excluded.action, created_at = excluded.created_at, reached_at = NULL RETURNING id`)
+  const id = row?.[0] as number
+  const after = factsOf({ id, apiKeyId, window, amountNanos, action })
+  await recordEvents(tx, [{ ...changeBy(actor), ...(before && { before: factsOf(before) }), after }], at)
+  return id
+}
+
+async function deleteIn(tx: Transaction, actor: Actor, id: bigint): Promise<void> {
+  // What was reached before is noted by the limit that there was then.
+  const { accountId, at } = await lockBalance(tx, actor.accountId, tx.at)
+  await refuseLimited(tx, actor)
+  const limit = (await findLimits(tx, accountId)).find(one => BigInt(one.id) === id)
+  if (!limit) throw notFound('SpendLimit', id)
+  await tx.rows(sql`DELETE FROM spend_limits WHERE id = ${limit.id}`)
+  await recordEvents(tx, [{ ...changeBy(actor), before: factsOf(limit) }], at)
+}
+
+function changeBy({ accountId, apiKeyId }: Actor) {
+  return { type: 'SPEND_LIMIT_CHANGED' as const, accountId, apiKeyId, reason: 'USER_REQUEST' }
+}
+
+async function keyOf(tx: Transaction, accountId: number, id: bigint): Promise<number> {
+  const [row] = await tx.rows(
+    sql`SELECT id FROM api_keys WHERE id = ${String(id)}::bigint AND account_id = ${accountId}`,
+  )
+  if (!row) throw notFound('ApiKey', id)
+  return row[0] as number
+}
+
+/**
+ * Nobody gets around a limit of his own key: a key that has one sets none, whosever it is, makes no key, and gives none
+ * but itself a new secret. The account must be locked.
+ */
+export async function refuseLimited(tx: Transaction, { accountId, apiKeyId }: Actor): Promise<void> {
+  const [own] = await tx.rows(sql`
+    SELECT id FROM spend_limits WHERE account_id = ${accountId} AND api_key_id = ${apiKeyId} LIMIT 1`)
+  if (!own) return
+  const message = 'This key has a spend limit, so it may not set limits, make keys or reset others.'
+  throw new DomainError('FORBIDDEN', message, { missing: [] })
+}
+
+function factsOf({ id, apiKeyId, window, amountNanos, action }: Omit<SpendLimit, 'createdAt' | 'reachedAt'>) {
+  return { spendLimitId: id, apiKeyId, window, amountNanos: String(amountNanos), action }
+}

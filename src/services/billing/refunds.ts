@@ -1,0 +1,42 @@
+import { Prisma } from '../../database/generated/client.ts'
+import { columnsOf, insertAll } from '../../database/rows.ts'
+import type { Transaction } from '../../database/transaction.ts'
+import { chargedBeyond } from '../../domain/billing/billing.ts'
+import type { AccountBalance } from './balance.ts'
+
+const { sql } = Prisma
+const entryColumns = columnsOf(Prisma.LedgerEntryScalarFieldEnum)
+
+/** Gives back what was charged beyond an instant for meters that ended then, as far as it was not given back before. */
+export async function refundBeyond(
+  tx: Transaction,
+  { accountId, at: postedAt }: AccountBalance,
+  which: Prisma.Sql,
+  instant: Date,
+  reason: string,
+): Promise<void> {
+  const rows = await tx.rows(sql`
+    SELECT e.meter_id, e.period_start, e.period_end, e.rate_nanos, e.carried, -e.amount_nanos
+    FROM ledger_entries e JOIN meters m ON m.id = e.meter_id
+    WHERE ${which} AND e.period_end > ${instant} AND e.kind IN ('compute', 'disk')
+    AND coalesce(e.period_end > (
+      SELECT max(r.period_end) FROM ledger_entries r WHERE r.meter_id = e.meter_id AND r.kind = 'refund'
+    ), true) ORDER BY e.id`)
+  const refunds = new Map<bigint, { amountNanos: bigint; periodStart: Date; periodEnd: Date }>()
+  for (const [meterId, periodStart, periodEnd, rateNanos, carried, amountNanos] of rows as [
+    ...[bigint, Date, Date, bigint, number, bigint],
+  ][]) {
+    const beyond = chargedBeyond({ periodStart, rateNanos, carried, amountNanos }, instant)
+    const before = refunds.get(meterId) ?? {
+      amountNanos: 0n,
+      periodStart: instant > periodStart ? instant : periodStart,
+    }
+    refunds.set(meterId, { ...before, amountNanos: before.amountNanos + beyond, periodEnd })
+  }
+  const entries = [...refunds]
+    .filter(([, { amountNanos }]) => amountNanos > 0n)
+    .map(([meterId, refund]) => {
+      return { accountId, meterId, kind: 'refund', postedAt, reason, ...refund }
+    })
+  if (entries.length > 0) await tx.rows(insertAll('ledger_entries', entryColumns, entries))
+}

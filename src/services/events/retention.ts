@@ -1,0 +1,39 @@
+import { Prisma } from '../../database/generated/client.ts'
+import { transaction } from '../../database/transaction.ts'
+import type { DataDeps } from '../deps.ts'
+
+const { sql } = Prisma
+
+const dayMs = 86_400_000
+
+export function retentionServices({ database }: DataDeps, retentionDays: number) {
+  return {
+    /**
+     * Deletes events that are too old, so many at most, with what webhooks did with them, and answers how many.
+     * They go from the front of the order, so that one place divides what is kept from what is not.
+     */
+    async purge(limit: number): Promise<number> {
+      return await transaction(database, async tx => {
+        const oldest = new Date(tx.at.getTime() - retentionDays * dayMs)
+        // Where another gateway is at it there is nothing to do.
+        const [free] = await tx.rows(sql`SELECT id FROM outbox FOR UPDATE SKIP LOCKED`)
+        if (!free) return 0
+        const [row] = await tx.rows(sql`
+          WITH front AS MATERIALIZED (
+            SELECT xid, id, bool_and(at < ${oldest}::timestamptz) OVER (ORDER BY xid, id) AS goes FROM (
+              SELECT xid, id, at FROM events WHERE xid < pg_snapshot_xmin(pg_current_snapshot())
+              ORDER BY xid, id LIMIT ${limit}
+            ) first
+          ), gone AS (
+            DELETE FROM events WHERE id = ANY(ARRAY(SELECT id FROM front WHERE goes))
+          ), last AS (
+            SELECT xid, id FROM front WHERE goes ORDER BY xid DESC, id DESC LIMIT 1
+          ), noted AS (
+            UPDATE outbox SET purged_xid = l.xid, purged_id = l.id FROM last l
+          )
+          SELECT count(*)::int FROM front WHERE goes`)
+        return row?.[0] as number
+      })
+    },
+  }
+}

@@ -1,0 +1,80 @@
+import { Prisma } from '../../database/generated/client.ts'
+import {
+  type Constraint,
+  constraintsOf,
+  type Operation,
+  type Permissions,
+} from '../../domain/accounts/permissions/permissions.ts'
+import {
+  type Event,
+  type EventFilter,
+  type EventType,
+  eventTypes,
+  type Position,
+  subjectName,
+} from '../../domain/events/events.ts'
+import type { Kept } from '../../domain/events/page.ts'
+
+const { sql, join } = Prisma
+
+export const eventColumns = sql`e.xid::text, e.id, e.type, e.account_id, e.instance_id, e.api_key_id, e.before, e.after, e.reason, e.at`
+
+export function toEvent(row: unknown[]): Event {
+  const [xid, id, type, accountId, instanceId, apiKeyId, before, after, reason, at] = row
+  return { xid: BigInt(xid as string), id, type, accountId, instanceId, apiKeyId, before, after, reason, at } as Event
+}
+
+/** Which events there are at this instant, all of them below the horizon: nothing more appears there. */
+export const keptNow = sql`SELECT epoch, purged_xid::text, purged_id, pg_snapshot_xmin(pg_current_snapshot()) AS xmin FROM outbox`
+
+export function toKept(row: unknown[] | undefined): Kept {
+  const [epoch, xid, id] = row as [number, string, bigint]
+  return { epoch, purged: { xid: BigInt(xid), id } }
+}
+
+export function placeSql({ xid, id }: Position): Prisma.Sql {
+  return sql`(${String(xid)}::xid8, ${String(id)}::bigint)`
+}
+
+/** What `isAskedFor` holds for. */
+export function filterSql({ types, instanceIds }: EventFilter): Prisma.Sql[] {
+  return [
+    ...(types ? [sql`e.type = ANY(${types}::text[])`] : []),
+    ...(instanceIds ? [sql`e.instance_id = ANY(${instanceIds.map(String)}::bigint[])`] : []),
+  ]
+}
+
+export const isKnownSql = sql`e.type = ANY(${Object.keys(eventTypes)}::text[])`
+
+/** What `mayRead` holds for, so that no page is short of what was read in vain. */
+export function readableSql(permissions: Permissions | null): Prisma.Sql {
+  if (permissions === null) return isKnownSql
+  const byOperation = Map.groupBy(Object.entries(eventTypes) as [EventType, Operation][], ([, operation]) => operation)
+  const conditions = [...byOperation].map(([operation, entries]) => {
+    const types = entries.map(([type]) => type)
+    return sql`(e.type = ANY(${types}::text[]) AND ${boundSql(permissions, operation, types)})`
+  })
+  return sql`(${join(conditions, ' OR ')})`
+}
+
+function boundSql(permissions: Permissions, operation: Operation, [type]: EventType[]): Prisma.Sql {
+  const constraints = constraintsOf(permissions, operation)
+  if (constraints === undefined) return sql`false`
+  const name = type && subjectName(type)
+  const named = name ? sql`coalesce(e.after->>${name}, e.before->>${name})` : sql`NULL`
+  const subject = sql`coalesce(e.instance_id::float8, ${named}::float8)`
+  const bounds = Object.entries(constraints).flatMap(([parameter, constraint]) =>
+    (['eq', 'lte', 'gte'] as const).flatMap(comparison => comparedSql(subject, parameter, comparison, constraint)),
+  )
+  return bounds.length > 0 ? join(bounds, ' AND ') : sql`true`
+}
+
+const signs = { eq: sql`=`, lte: sql`<=`, gte: sql`>=` }
+
+function comparedSql(subject: Prisma.Sql, parameter: string, comparison: keyof typeof signs, constraint: Constraint) {
+  const bound = constraint[comparison]
+  if (bound === undefined) return []
+  // An event has nothing but an id that could be within bounds, and that is a number.
+  if (parameter !== 'id' || typeof bound !== 'number') return [sql`false`]
+  return [sql`${subject} ${signs[comparison]} ${bound}::float8`]
+}

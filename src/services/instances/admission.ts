@@ -1,0 +1,49 @@
+// Asks for instances that start, or are made anew, what their account may have.
+
+import { Prisma } from '../../database/generated/client.ts'
+import type { Transaction } from '../../database/transaction.ts'
+import type { Actor } from '../../domain/actor.ts'
+import { type AdmissionRules, refusedStarts } from '../../domain/billing/admission.ts'
+import type { DomainError } from '../../domain/errors.ts'
+import { isStarting } from '../../domain/instances/backoff.ts'
+import type { Step } from '../../domain/instances/command.ts'
+import type { Instance } from '../../domain/instances/instances.ts'
+import { readAdmission, refuseAddition } from '../billing/admission.ts'
+import { type AccountBalance, lockBalance, readBalance } from '../billing/balance.ts'
+import { countFailedStart, someHoldGpus } from './backoff.ts'
+
+const { sql } = Prisma
+
+/** The steps that would start more than the account may have, and why. Earlier ids come first. */
+export async function unaffordableStarts(
+  tx: Transaction,
+  rules: AdmissionRules,
+  { accountId }: Actor,
+  steps: readonly Step[],
+  { dryRun, at }: { dryRun: boolean; at: Date },
+): Promise<Map<bigint, DomainError>> {
+  const started = steps.filter(step => step.outcome === 'applied' && step.targetState === 'running')
+  if (started.length === 0) return new Map()
+  const ids = [...new Set(started.map(({ id }) => id))]
+  const account = await (dryRun ? readBalance : lockBalance)(tx, accountId, at)
+  const rows = await tx.rows(sql`
+    SELECT id, compute_nanos FROM instances WHERE id = ANY(${ids.map(String)}::bigint[])`)
+  const rates = new Map(rows.map(([id, computeNanos]) => [id as bigint, computeNanos as bigint]))
+  const starts = ids.map(id => ({ id, computeNanos: rates.get(id) ?? 0n }))
+  return refusedStarts(await readAdmission(tx, account, rules), starts, rules)
+}
+
+/**
+ * Asks for an instance whose container is made anew while it holds its GPUs: they cost nothing until it runs. One that
+ * had not run yet is a failed start.
+ */
+export async function admitRestart(
+  tx: Transaction,
+  rules: AdmissionRules,
+  account: AccountBalance,
+  instance: Pick<Instance, 'id' | 'targetState' | 'status'>,
+): Promise<void> {
+  if (instance.targetState === 'stopped') return
+  await refuseAddition(tx, rules, account, { loading: 1 }, { isWritten: instance.status !== 'running' })
+  if (isStarting(instance) && (await someHoldGpus(tx, [instance.id]))) await countFailedStart(tx, account)
+}

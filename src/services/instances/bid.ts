@@ -1,0 +1,145 @@
+import { Prisma } from '../../database/generated/client.ts'
+import { type Transaction, transaction } from '../../database/transaction.ts'
+import type { Actor } from '../../domain/actor.ts'
+import { invalidInput, notFound } from '../../domain/errors.ts'
+import { applyBid, type Bidder, checkBid, winningBid } from '../../domain/instances/bid.ts'
+import type { Instance } from '../../domain/instances/instances.ts'
+import type { Machine } from '../../domain/machines/machines.ts'
+import { bidToWin, type Claim } from '../../domain/machines/market.ts'
+import { needCredit } from '../accounts/accounts.ts'
+import { authorise, authoriseEach } from '../authorize.ts'
+import { refuseAddition } from '../billing/admission.ts'
+import { type AccountBalance, lockBalance } from '../billing/balance.ts'
+import { refuseBeyondLimits, refuseForeign } from '../billing/limits/refuse.ts'
+import { changeRate } from '../billing/meters.ts'
+import { computeRates } from '../billing/spent.ts'
+import type { Deps } from '../deps.ts'
+import { recordEvents } from '../events/events.ts'
+import { claimsOn, lockMachine, settleMarket } from '../machines/market.ts'
+import { arrange } from './policy/facts.ts'
+import { findInstances } from './read.ts'
+
+const { sql } = Prisma
+
+export function bidServices(deps: Deps) {
+  const { database } = deps
+
+  return {
+    /**
+     * Bids more or less for an instance's GPUs or, where no bid is given, as much as it takes to have them now. In the
+     * same transaction they go to whom they belong to then.
+     */
+    async changeBid(actor: Actor, id: bigint, bidNanos: bigint | undefined): Promise<Instance> {
+      authorise(actor, 'instances.changeBid', { id: Number(id) })
+      const issue = bidNanos === undefined ? undefined : checkBid(bidNanos)
+      if (issue) throw invalidInput([issue])
+      await transaction(database, tx => changeIn(tx, actor, id, bidNanos))
+      return (await findInstances(deps, [sql`i.id = ${id}`], sql`i.id`, 1))[0] as Instance
+    },
+
+    /**
+     * The bids with which the account's instances have their GPUs, against all others who want them now. Those that no
+     * bid helps are left out.
+     */
+    async minimumBids(actor: Actor, ids: readonly bigint[]): Promise<{ id: bigint; minimumBidNanos: bigint }[]> {
+      authoriseEach(actor, 'instances.get', ids)
+      const rows = await database.rows(sql`
+        SELECT i.id, i.machine_id, i.first_gpu, i.num_gpus, m.min_bid_gpu_nanos
+        FROM instances i JOIN machines m ON m.id = i.machine_id
+        WHERE i.id = ANY(${ids.map(String)}::bigint[]) AND i.account_id = ${actor.accountId}`)
+      const claims = await claimsOn(database, [...new Set(rows.map(([, machineId]) => machineId as number))])
+      return rows.flatMap(row => {
+        const [id, machineId, firstGpu, numGpus, minBidGpuNanos] = row as [bigint, number, number, number, bigint]
+        const others = claims.filter(claim => claim.machineId === machineId)
+        const minimumBidNanos = bidToWin({ instanceId: id, firstGpu, numGpus }, { minBidGpuNanos }, others)
+        return minimumBidNanos === undefined ? [] : [{ id, minimumBidNanos }]
+      })
+    },
+  }
+
+  /** False where the bid was the same. */
+  async function changeIn(tx: Transaction, actor: Actor, id: bigint, asked: bigint | undefined): Promise<boolean> {
+    const { accountId, apiKeyId } = actor
+    const [seen] = await tx.rows(sql`SELECT machine_id FROM instances WHERE id = ${id} AND account_id = ${accountId}`)
+    const machine = seen && (await lockMachine(tx, seen[0] as number))
+    if (!machine) throw notFound('Instance', id)
+    const { at } = tx
+    await lockLiving(tx, machine.id)
+    const bidder = await bidderIn(tx, id)
+    if (!bidder) throw notFound('Instance', id)
+    const bidNanos = asked ?? (await leastWinning(tx, bidder, machine))
+    const outcome = applyBid(bidder, machine.minBidGpuNanos * BigInt(bidder.numGpus), bidNanos)
+    if (outcome === 'unchanged') return false
+    if (outcome === 'raised') await needCredit(tx, actor, at)
+
+    // As of now: who bid as much before comes first. Who is stopped wants nothing, and is stopped for as long as before.
+    const written = await tx.rows(sql`
+      UPDATE instances SET compute_nanos = ${bidNanos},
+        claimed_at = CASE target_state WHEN 'running' THEN ${at} ELSE claimed_at END
+      WHERE id = ${id} AND account_id = ${accountId} AND interruptible AND destroyed_at IS NULL RETURNING id`)
+    if (written.length !== 1) throw new Error(`Instance ${id} was changed by somebody who did not wait for its lock.`)
+    const [before, after] = [{ computeNanos: String(bidder.computeNanos) }, { computeNanos: String(bidNanos) }]
+    const event = { type: 'INSTANCE_BID_CHANGED' as const, accountId, apiKeyId, instanceId: id }
+    await recordEvents(tx, [{ ...event, before, after, reason: 'USER_REQUEST' }], at)
+    const granted = await settleMarket(tx, machine, at)
+    const account = await lockBalance(tx, accountId, at)
+    await changeRate(tx, account, id, bidNanos)
+    await arrange(tx, account, id, at)
+    await refuseStarted(tx, account, granted)
+    if (outcome === 'raised') await refuseRaise(tx, account, actor, bidder, bidNanos)
+    return true
+  }
+
+  /** Refuses a bid that gives GPUs to an instance of the account that may not start now, also to another one. */
+  async function refuseStarted(tx: Transaction, account: AccountBalance, granted: Claim[]): Promise<void> {
+    const ids = granted.filter(({ holds }) => !holds).map(({ instanceId }) => String(instanceId))
+    if (ids.length === 0) return
+    const own = await tx.rows(sql`
+      SELECT id FROM instances WHERE id = ANY(${ids}::bigint[]) AND account_id = ${account.accountId} AND status <> 'running'`)
+    if (own.length > 0) await refuseAddition(tx, deps.admission, account, { loading: own.length })
+  }
+
+  async function refuseRaise(
+    tx: Transaction,
+    account: AccountBalance,
+    actor: Actor,
+    { id, targetState, computeNanos }: Bidder,
+    bidNanos: bigint,
+  ): Promise<void> {
+    await refuseForeign(tx, account, actor, [id])
+    if (targetState === 'stopped') return
+    const rateNanos = bidNanos - computeNanos
+    await refuseAddition(tx, deps.admission, account, { computeNanos: rateNanos })
+    await refuseBeyondLimits(
+      tx,
+      account,
+      (await computeRates(tx, [id])).map(rate => ({ ...rate, rateNanos })),
+    )
+  }
+
+  /** What wins an instance's GPUs now. Of one that does not bid it is never asked. */
+  async function leastWinning(tx: Transaction, bidder: Bidder, machine: Machine): Promise<bigint> {
+    if (!bidder.interruptible) return bidder.computeNanos
+    const [row] = await tx.rows(sql`SELECT first_gpu FROM instances WHERE id = ${bidder.id}`)
+    const block = { instanceId: bidder.id, firstGpu: row?.[0] as number, numGpus: bidder.numGpus }
+    return winningBid(bidder.id, bidToWin(block, machine, await claimsOn(tx, [machine.id])))
+  }
+
+  /**
+   * Takes all instances that the market may move, in the order of all who take several: to take one, and then those
+   * whose GPUs it wins, would be out of order. No other is rented there while the machine is locked.
+   */
+  async function lockLiving(tx: Transaction, machineId: number): Promise<void> {
+    await tx.rows(sql`
+      SELECT id FROM instances WHERE machine_id = ${machineId} AND destroyed_at IS NULL ORDER BY id FOR NO KEY UPDATE`)
+  }
+
+  async function bidderIn(tx: Transaction, id: bigint): Promise<Bidder | undefined> {
+    const [row] = await tx.rows(sql`
+      SELECT target_state, status, interruptible, compute_nanos, num_gpus FROM instances
+      WHERE id = ${id} AND destroyed_at IS NULL`)
+    if (!row) return undefined
+    const [targetState, status, interruptible, computeNanos, numGpus] = row
+    return { id, targetState, status, interruptible, computeNanos, numGpus } as Bidder
+  }
+}

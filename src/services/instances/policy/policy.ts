@@ -1,0 +1,61 @@
+// Finds the instances for which an arranged instant has come, and does what was arranged.
+
+import { Prisma } from '../../../database/generated/client.ts'
+import { type Transaction, transaction } from '../../../database/transaction.ts'
+import { nextPolicy, type PolicyFacts } from '../../../domain/instances/policy/policy.ts'
+import { lockBalance } from '../../billing/balance.ts'
+import type { DataDeps } from '../../deps.ts'
+import { leaseEnd } from '../../reconciliation/leases.ts'
+import { followMarkets, isArranged, lockInstances } from '../write.ts'
+import { execute } from './deeds.ts'
+import { arrange, policyFactsOf } from './facts.ts'
+
+const { sql } = Prisma
+
+export type PolicyLease = { instanceId: bigint; leasedUntil: Date }
+
+export function policyServices({ database }: DataDeps) {
+  return {
+    /** Takes instances to which something is to happen now, the longest due first. What one gateway takes no other has. */
+    async claim(limit: number): Promise<PolicyLease[]> {
+      const { now } = database
+      const rows = await database.rows(sql`
+        UPDATE instances SET policy_leased_until = ${leaseEnd(now)} WHERE id = ANY(ARRAY(
+          SELECT id FROM instances
+          WHERE policy_due_at <= ${now} AND (policy_leased_until IS NULL OR policy_leased_until <= ${now})
+          ORDER BY policy_due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
+        )) RETURNING id, policy_leased_until`)
+      return rows.map(([instanceId, leasedUntil]) => ({ instanceId, leasedUntil }) as PolicyLease)
+    },
+
+    /**
+     * Does what is due, and writes what comes next, in one transaction; the market follows in another. Whoever finds that
+     * it was done, or is not due any more, writes what comes next and no more.
+     */
+    async perform(lease: PolicyLease): Promise<void> {
+      const machines = await transaction(database, tx => performIn(tx, lease, tx.at))
+      await followMarkets(database, machines)
+    },
+  }
+}
+
+/** The machines whose market that moves. */
+async function performIn(tx: Transaction, { instanceId, leasedUntil }: PolicyLease, at: Date): Promise<number[]> {
+  const [locked] = await lockInstances(tx, [instanceId])
+  // A lease that ran out may have been taken by another.
+  const [held] = await tx.rows(sql`
+    UPDATE instances SET policy_leased_until = NULL WHERE id = ${instanceId} AND policy_leased_until = ${leasedUntil}
+    RETURNING ${isArranged}`)
+  if (!locked || !held) return []
+  const account = held[0] === true ? await lockBalance(tx, locked.accountId, at) : undefined
+  // Before anything is charged for what is done: it may be late, and its meters end when it should have been done.
+  if (account) await arrange(tx, account, instanceId, at)
+  const facts = async () => (await policyFactsOf(tx, [instanceId])).get(instanceId) as PolicyFacts
+  const moved = await execute(tx, locked, await facts(), at)
+  if (account) await arrange(tx, account, instanceId, at)
+  else {
+    const next = nextPolicy(await facts(), at)?.at ?? null
+    await tx.rows(sql`UPDATE instances SET policy_due_at = ${next}::timestamptz WHERE id = ${instanceId}`)
+  }
+  return moved
+}

@@ -1,0 +1,63 @@
+import { Prisma } from '../../database/generated/client.ts'
+import { columnsOf, insertAll } from '../../database/rows.ts'
+import type { Transaction } from '../../database/transaction.ts'
+import type { PortBinding } from '../../domain/instances/instances.ts'
+import { choosePorts, missingPorts } from '../../domain/instances/ports.ts'
+import type { Port } from '../../domain/launch/env.ts'
+import type { LaunchMode } from '../../domain/launch/launch.ts'
+import type { Machine } from '../../domain/machines/machines.ts'
+import type { Deps } from '../deps.ts'
+import { changeRoom, lockMachine } from '../machines/market.ts'
+
+const { sql } = Prisma
+const bindingColumns = columnsOf(Prisma.PortBindingScalarFieldEnum)
+
+/** Gives an instance public ports of its machine, which must be locked and have as many free. */
+export async function bindPorts(tx: Transaction, machine: Machine, instanceId: bigint, ports: Port[]): Promise<void> {
+  const bound = await tx.rows(sql`SELECT host_port FROM port_bindings WHERE machine_id = ${machine.id}`)
+  const bindings = choosePorts(machine, new Set(bound.map(([port]) => port as number)), ports)
+  const rows = bindings.map(binding => ({ ...binding, machineId: machine.id, instanceId }))
+  await tx.rows(insertAll('port_bindings', bindingColumns, rows))
+}
+
+/** What an instance lacks to be logged in to. Its machine is locked, since that is done before the instance is. */
+export type MissingPorts = { machine: Machine; ports: Port[] }
+
+/**
+ * The public ports without which an instance cannot be logged in to: it was rented while there was an SSH proxy, or
+ * before such ports were given. Undefined where it lacks none, or its machine has not as many.
+ */
+export async function lockMissingPorts(
+  tx: Transaction,
+  { sshProxy }: Pick<Deps, 'sshProxy'>,
+  accountId: number,
+  instanceId: bigint,
+): Promise<MissingPorts | undefined> {
+  const missing = async () => {
+    const [row] = await tx.rows(sql`
+      SELECT machine_id, launch->>'mode', (
+        SELECT coalesce(
+          json_agg(json_build_object('hostPort', host_port, 'containerPort', container_port, 'protocol', protocol)), '[]')
+        FROM port_bindings b WHERE b.instance_id = i.id
+      ) FROM instances i WHERE id = ${instanceId} AND account_id = ${accountId} AND destroyed_at IS NULL`)
+    if (!row) return undefined
+    const [machineId, mode, ports] = row as [number, LaunchMode, PortBinding[]]
+    const lacking = missingPorts({ mode, ports }, sshProxy !== null)
+    return lacking.length > 0 ? { machineId, ports: lacking } : undefined
+  }
+  const seen = await missing()
+  const machine = seen && (await lockMachine(tx, seen.machineId))
+  // Another request may have bound them before the machine was locked.
+  const found = machine && (await missing())
+  return found && found.ports.length <= machine.freePorts ? { machine, ports: found.ports } : undefined
+}
+
+/** Gives an instance, whose container is made anew, the ports that it lacks. */
+export async function bindMissingPorts(
+  tx: Transaction,
+  { machine, ports }: MissingPorts,
+  instanceId: bigint,
+): Promise<void> {
+  await changeRoom(tx, machine, { diskMb: 0, ports: -ports.length })
+  await bindPorts(tx, machine, instanceId, ports)
+}

@@ -1,0 +1,63 @@
+// What is looked up before a rental is decided, in the order in which locks are taken.
+
+import { Prisma } from '../../../database/generated/client.ts'
+import type { Transaction } from '../../../database/transaction.ts'
+import type { Actor } from '../../../domain/actor.ts'
+import { standingOf } from '../../../domain/billing/billing.ts'
+import type { RentedOffer, RentFacts, RentWish } from '../../../domain/instances/rent/rent.ts'
+import { secretVariablesOf } from '../../accounts/secret-variables.ts'
+import { authorise } from '../../authorize.ts'
+import { type AccountBalance, readBalance } from '../../billing/balance.ts'
+import type { Deps } from '../../deps.ts'
+import { lockMachine, readMachine } from '../../machines/market.ts'
+import { templateFor } from '../../templates/rent.ts'
+import { volumesFor } from '../../volumes/rent.ts'
+
+const { sql } = Prisma
+
+export type LoadedFacts = RentFacts & { template: Awaited<ReturnType<typeof templateFor>>; balance: AccountBalance }
+
+/** Everything that decides a rental. With `lock`, nobody changes the machine, its offers or the volumes meanwhile. */
+export async function factsOf(
+  tx: Transaction,
+  { secrets, sshProxy }: Pick<Deps, 'secrets' | 'sshProxy'>,
+  actor: Actor,
+  { offerId, templateHash, launch }: RentWish,
+  { lock }: { lock: boolean },
+): Promise<LoadedFacts> {
+  const template = templateHash === undefined ? undefined : await templateFor(tx, secrets, actor, templateHash)
+  const variables = await secretVariablesOf(tx, secrets, actor)
+  const renter = await renterOf(tx, actor)
+  const listed = await listedOffer(tx, offerId, lock)
+  // A volume outlives the rental that it is made with, so making it is a thing of its own.
+  for (const { sizeGb } of launch.newVolumes ?? []) {
+    authorise(actor, 'volumes.create', { machineId: listed?.machine.id, sizeGb })
+  }
+  const volumeIds = (launch.environment?.volumes ?? []).map(({ volumeId }) => volumeId)
+  const volumes = volumeIds.length === 0 ? [] : await volumesFor(tx, actor, volumeIds, { lock })
+  return { template, variables, ...renter, listed, volumes, hasProxy: sshProxy !== null }
+}
+
+async function renterOf(tx: Transaction, { accountId }: Actor) {
+  const balance = await readBalance(tx, accountId, tx.at)
+  const [row] = await tx.rows(sql`
+    SELECT count(*)::int FROM ssh_keys k WHERE k.account_id = ${accountId} AND k.deleted_at IS NULL`)
+  return { balance, availableNanos: standingOf(balance).creditNanos, sshKeys: row?.[0] as number }
+}
+
+async function listedOffer(tx: Transaction, offerId: bigint, lock: boolean): Promise<RentFacts['listed']> {
+  // Asked without a lock first: of many who want one offer, all but the first need not stand in line for it.
+  const [seen] = await tx.rows(
+    sql`SELECT machine_id, rentable FROM offers WHERE id = ${offerId} AND withdrawn_at IS NULL`,
+  )
+  if (!seen) return undefined
+  const [machineId, rentable] = seen as [number, boolean]
+  const machine = await (lock && rentable ? lockMachine : readMachine)(tx, machineId)
+  const [row] = await tx.rows(sql`
+    SELECT id, compute_nanos, min_bid_nanos, rentable, first_gpu, num_gpus FROM offers WHERE id = ${offerId} AND withdrawn_at IS NULL`)
+  if (!machine || !row) return undefined
+  const [id, computeNanos, minBidNanos, isRentable, firstGpu, numGpus] = row
+  // What was not rentable before the machine was locked is not rented in this transaction.
+  const offer = { id, computeNanos, minBidNanos, rentable: rentable && isRentable, firstGpu, numGpus } as RentedOffer
+  return { offer, machine }
+}

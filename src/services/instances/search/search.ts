@@ -1,0 +1,91 @@
+// Instances as clients that name columns of a row search them.
+
+import { Prisma } from '../../../database/generated/client.ts'
+import { unnamed } from '../../../database/rows.ts'
+import { type Snapshot, snapshot } from '../../../database/transaction.ts'
+import type { Actor } from '../../../domain/actor.ts'
+import type { Instance } from '../../../domain/instances/instances.ts'
+import { parseSearchCursor, printSearchCursor } from '../../../domain/instances/search/page.ts'
+import { type InstanceSearch, type ShownStatus, totalInstanceOrder } from '../../../domain/instances/search/search.ts'
+import { authorise } from '../../authorize.ts'
+import type { Deps } from '../../deps.ts'
+import { findInstances, instanceSource, livingInstances } from '../read.ts'
+import { beyondSql, conditionSql, orderSql, positionSql, shownStatus } from './sql.ts'
+
+const { sql, join } = Prisma
+
+/** So many labels are counted, the most frequent ones. */
+const maxLabels = 1_000
+
+export type SearchPage = {
+  instances: Instance[]
+  /** Where the next page begins; null behind the last one. */
+  next: string | null
+  /** How many match in all. */
+  total: number
+  /** How many of all have which label. Those without one are left out. */
+  labels: { label: string; count: number }[]
+}
+
+export type Facet = { status: ShownStatus; verification: string; gpuName: string }
+
+export function instanceSearchServices(deps: Deps) {
+  const { database } = deps
+
+  return {
+    /** A page of the account's living instances that meet all conditions. */
+    async search(
+      actor: Actor,
+      { conditions: asked, order: keys }: InstanceSearch,
+      { limit, after }: { limit: number; after?: string | undefined },
+    ): Promise<SearchPage> {
+      authorise(actor, 'instances.list')
+      const order = totalInstanceOrder(keys)
+      const position = after === undefined ? undefined : parseSearchCursor(after, order)
+      const conditions = [...livingInstances(actor), ...asked.map(conditionSql)]
+      const beyond = position ? [beyondSql(position, order)] : []
+      const page = sql`
+        SELECT i.id, ${positionSql(order)} FROM ${instanceSource}
+        WHERE ${join([...conditions, ...beyond], ' AND ')} ORDER BY ${orderSql(order)} LIMIT ${limit + 1}`
+      return await snapshot(database, async tx => {
+        const rows = await tx.rows(unnamed(page))
+        const found = rows.slice(0, limit)
+        const ids = found.map(([id]) => String(id))
+        const [, ...last] = (found.at(-1) ?? []) as [bigint, ...string[]]
+        return {
+          instances: await inOrder(tx, ids),
+          next: rows.length > limit ? printSearchCursor(last, order) : null,
+          ...(await counted(tx, conditions)),
+        }
+      })
+    },
+
+    /** What the account's living instances differ in, each combination once. */
+    async facets(actor: Actor): Promise<Facet[]> {
+      authorise(actor, 'instances.list')
+      const rows = await database.rows(sql`
+        SELECT DISTINCT ${shownStatus}, m.verification::text, g.name FROM ${instanceSource}
+        WHERE ${join(livingInstances(actor), ' AND ')} ORDER BY 1, 2, 3`)
+      return rows.map(([status, verification, gpuName]) => ({ status, verification, gpuName }) as Facet)
+    },
+  }
+
+  async function inOrder(tx: Snapshot, ids: string[]): Promise<Instance[]> {
+    if (ids.length === 0) return []
+    const these = [sql`i.id = ANY(${ids}::bigint[])`]
+    const found = await findInstances({ ...deps, database: tx }, these, sql`i.id`, ids.length)
+    const byId = new Map(found.map(instance => [String(instance.id), instance]))
+    return ids.flatMap(id => byId.get(id) ?? [])
+  }
+
+  async function counted(tx: Snapshot, conditions: Prisma.Sql[]): Promise<Pick<SearchPage, 'total' | 'labels'>> {
+    const statement = sql`
+      SELECT i.label, count(*)::int, (sum(count(*)) OVER ())::int FROM ${instanceSource}
+      WHERE ${join(conditions, ' AND ')} GROUP BY i.label ORDER BY 2 DESC, 1 LIMIT ${maxLabels}`
+    const rows = await tx.rows(unnamed(statement))
+    const labels = rows.flatMap(([label, count]) =>
+      label === null ? [] : [{ label: label as string, count: count as number }],
+    )
+    return { total: (rows[0]?.[2] as number | undefined) ?? 0, labels }
+  }
+}

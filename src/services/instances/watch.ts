@@ -1,0 +1,45 @@
+// An instance as it changes.
+
+import type { Actor } from '../../domain/actor.ts'
+import { notFound } from '../../domain/errors.ts'
+import type { Event } from '../../domain/events/events.ts'
+import type { Instance } from '../../domain/instances/instances.ts'
+import { authorise } from '../authorize.ts'
+import type { Deps } from '../deps.ts'
+import { type Following, streamOf } from '../feed.ts'
+import { instanceServices } from './read.ts'
+
+export function instanceWatchServices(deps: Deps) {
+  const { byIds } = instanceServices(deps)
+
+  return {
+    /**
+     * The instance as it is, and as it is after whatever happens to it, until nothing is left of it. What happens while
+     * nobody reads is seen at once, in its outcome.
+     */
+    async watch(actor: Actor, id: bigint): Promise<AsyncIterableIterator<Instance>> {
+      authorise(actor, 'instances.watch', { id: Number(id) })
+      const wakes = (event: Event) => event.instanceId === id
+      // Followed before it is read, so that nothing happens in between.
+      const following = await deps.feed.follow(actor, { wakes })
+      try {
+        return streamOf(following, states(actor, await read(actor, id), following))
+      } catch (error) {
+        following.close()
+        throw error
+      }
+    },
+  }
+
+  async function* states(actor: Actor, first: Instance, { next }: Following): AsyncGenerator<Instance> {
+    yield first
+    for (let instance = first; !instance.removedAt && (await next()); yield instance)
+      instance = await read(actor, instance.id)
+  }
+
+  async function read(actor: Actor, id: bigint): Promise<Instance> {
+    const [instance] = await byIds(actor, [id], 'instances.watch')
+    if (!instance) throw notFound('Instance', id)
+    return instance
+  }
+}

@@ -1,0 +1,32 @@
+import { Prisma } from '../../database/generated/client.ts'
+import { locks } from '../../database/locks.ts'
+import type { Transaction } from '../../database/transaction.ts'
+import { DomainError } from '../../domain/errors.ts'
+import type { Address } from '../../domain/machines/addresses.ts'
+
+const { sql } = Prisma
+
+/** Until the transaction ends, nobody else puts a machine on the market where another is already. */
+export async function lockAddresses(tx: Transaction): Promise<void> {
+  await tx.rows(sql`SELECT pg_advisory_xact_lock(${locks.market})`).catch((error: unknown) => {
+    if ((error as { code?: string }).code !== '55P03') throw error
+    const message = 'Another command is adding machines to the market. Try again when it has ended.'
+    throw new DomainError('CONFLICT', message)
+  })
+}
+
+/** Which of these addresses have ports in common with a machine that is on the market, by their places in the list. */
+export async function findShared(
+  tx: Transaction,
+  addresses: Address[],
+): Promise<{ index: number; machineId: number }[]> {
+  const rows = await tx.rows(sql`
+    SELECT wanted.place::int - 1, min(m.id) FROM unnest(
+      ${addresses.map(({ publicIp }) => publicIp)}::text[], ${addresses.map(({ firstPort }) => firstPort)}::int[],
+      ${addresses.map(({ lastPort }) => lastPort)}::int[]
+    ) WITH ORDINALITY AS wanted(public_ip, first_port, last_port, place)
+    JOIN machines m ON m.public_ip = wanted.public_ip AND m.unlisted_at IS NULL
+    AND m.first_port <= wanted.last_port AND m.last_port >= wanted.first_port
+    GROUP BY wanted.place ORDER BY wanted.place`)
+  return rows.map(([index, machineId]) => ({ index, machineId }) as { index: number; machineId: number })
+}

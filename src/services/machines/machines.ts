@@ -1,0 +1,102 @@
+import { Prisma } from '../../database/generated/client.ts'
+import { columnsOf, fromExcluded, insertAll } from '../../database/rows.ts'
+import { type Transaction, transaction } from '../../database/transaction.ts'
+import type { Actor } from '../../domain/actor.ts'
+import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
+import { relist } from '../../domain/machines/market.ts'
+import { authorise } from '../authorize.ts'
+import type { DataDeps } from '../deps.ts'
+import { offerRows } from './market.ts'
+
+/** A machine as its host describes it: nothing of it is rented yet. */
+export type NewMachine = Omit<
+  Machine,
+  'id' | 'freeDiskMb' | 'freePorts' | 'listedAt' | 'drainedAt' | 'unlistedAt' | 'unconfirmedAt'
+>
+export type NewGpuModel = Omit<GpuModel, 'id'>
+
+const { id: _, ...gpuModelFields } = Prisma.GpuModelScalarFieldEnum
+const columns = {
+  gpuModel: columnsOf(gpuModelFields),
+  machine: columnsOf(Prisma.MachineScalarFieldEnum),
+  gpu: columnsOf(Prisma.GpuScalarFieldEnum),
+  kind: columnsOf(Prisma.OfferKindScalarFieldEnum),
+  offer: columnsOf(Prisma.OfferScalarFieldEnum),
+}
+
+export function machineServices({ database }: DataDeps) {
+  return {
+    async byIds(actor: Actor, ids: readonly number[]) {
+      authorise(actor, 'machines.get')
+      return await database.prisma.machine.findMany({ where: { id: { in: [...ids] } }, include: { gpuModel: true } })
+    },
+  }
+}
+
+export function machineOperations({ database }: DataDeps) {
+  return {
+    async exist(): Promise<boolean> {
+      return (await database.prisma.machine.findFirst({ select: { id: true } })) !== null
+    },
+
+    /** How many machines there are of hosts whose email addresses end so. */
+    async countOfHosts(emailEnd: string): Promise<number> {
+      return await database.prisma.machine.count({ where: { host: { email: { endsWith: emailEnd } } } })
+    },
+
+    /** The ids of these models, which are added or brought up to date, by name. */
+    async saveGpuModels(models: NewGpuModel[]): Promise<Map<string, number>> {
+      return await saveGpuModels(database, models)
+    },
+
+    /** Puts machines on the market, with an offer for every block of their GPUs. All of them, or none. */
+    async list(machines: NewMachine[]): Promise<void> {
+      await transaction(database, tx => listMachines(tx, machines, tx.at))
+    },
+  }
+}
+
+export async function saveGpuModels(
+  tx: Pick<Transaction, 'rows'>,
+  models: NewGpuModel[],
+): Promise<Map<string, number>> {
+  const rows = await tx.rows(Prisma.sql`
+    ${insertAll('gpu_models', columns.gpuModel, models)}
+    ON CONFLICT (name) DO UPDATE SET ${fromExcluded(columns.gpuModel)} RETURNING name, id`)
+  return new Map(rows.map(([name, id]) => [name as string, id as number]))
+}
+
+export async function listMachines(tx: Transaction, machines: NewMachine[], listedAt: Date): Promise<void> {
+  const ids = await tx.rows(
+    Prisma.sql`SELECT nextval('machines_id_seq')::int FROM generate_series(1, ${machines.length})`,
+  )
+  const listed = machines.map((machine, index): Machine => {
+    const freePorts = machine.lastPort - machine.firstPort + 1
+    const id = ids[index]?.[0] as number
+    const fresh = {
+      freeDiskMb: machine.diskMb,
+      freePorts,
+      listedAt,
+      drainedAt: null,
+      unlistedAt: null,
+      unconfirmedAt: null,
+    }
+    return { ...machine, ...fresh, id }
+  })
+  await tx.rows(insertAll('machines', columns.machine, listed))
+  await tx.rows(insertAll('gpus', columns.gpu, listed.flatMap(gpusOf)))
+  const offers = listed.flatMap(machine => offerRows(machine, relist(machine, [], []).added, listedAt))
+  await tx.rows(Prisma.sql`${insertAll('offer_kinds', columns.kind, kindsOf(offers))} ON CONFLICT DO NOTHING`)
+  await tx.rows(insertAll('offers', columns.offer, offers))
+}
+
+function gpusOf({ id, numGpus }: Machine) {
+  return Array.from({ length: numGpus }, (_, index) => ({ machineId: id, index }))
+}
+
+function kindsOf(offers: { gpuModelId: number; numGpus: number }[]) {
+  const kinds = offers.map(({ gpuModelId, numGpus }) => ({ gpuModelId, numGpus }))
+  // In one order, so that two listings that add the same kinds do not wait for each other.
+  kinds.sort((a, b) => a.gpuModelId - b.gpuModelId || a.numGpus - b.numGpus)
+  return [...new Map(kinds.map(kind => [`${kind.gpuModelId} ${kind.numGpus}`, kind])).values()]
+}

@@ -1,0 +1,156 @@
+import { Prisma } from '../../database/generated/client.ts'
+import { columnsOf, insertAll, recordsOf, selectList } from '../../database/rows.ts'
+import type { Transaction } from '../../database/transaction.ts'
+import type { Machine } from '../../domain/machines/machines.ts'
+import { assign, bidToWin, type Claim, type Listed, relist } from '../../domain/machines/market.ts'
+import { endCompute } from '../billing/meters.ts'
+import { type NewEvent, recordEvents } from '../events/events.ts'
+import { holdsGpus, wantsGpus } from '../instances/sql.ts'
+
+const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
+const offerColumns = columnsOf(Prisma.OfferScalarFieldEnum)
+
+/**
+ * Takes a machine for the rest of the transaction. Whatever changes its GPUs, its disk, its ports or its offers does
+ * this first, so that nobody decides on what another is changing. The transaction's instant is then that of the lock:
+ * whoever had the machine before wrote earlier instants.
+ */
+export async function lockMachine(tx: Transaction, id: number): Promise<Machine | undefined> {
+  // The clock is read outside of what locks, or it would be read before the wait.
+  const [row] = await tx.rows(Prisma.sql`
+    WITH locked AS MATERIALIZED (
+      SELECT ${selectList('m', machineColumns)} FROM machines m WHERE id = ${id} FOR NO KEY UPDATE
+    ) SELECT locked.*, clock_timestamp() FROM locked`)
+  if (!row) return undefined
+  tx.waited(row.at(-1) as Date)
+  return recordsOf(row, machineColumns)[0] as Machine
+}
+
+/** A machine as it is now, which may be changing. */
+export async function readMachine(tx: Transaction, id: number): Promise<Machine | undefined> {
+  const [row] = await tx.rows(Prisma.sql`SELECT ${selectList('m', machineColumns)} FROM machines m WHERE id = ${id}`)
+  return row && (recordsOf(row, machineColumns)[0] as Machine)
+}
+
+/**
+ * Gives room back to a machine or, with amounts below zero, takes it; the machine with what it has free then. It must be
+ * locked.
+ */
+export async function changeRoom(
+  tx: Transaction,
+  machine: Machine,
+  { diskMb, ports = 0 }: { diskMb: number; ports?: number },
+): Promise<Machine> {
+  const [freeDiskMb, freePorts] = [machine.freeDiskMb + diskMb, machine.freePorts + ports]
+  await tx.rows(Prisma.sql`
+    UPDATE machines SET free_disk_mb = ${freeDiskMb}, free_ports = ${freePorts} WHERE id = ${machine.id}`)
+  return { ...machine, freeDiskMb, freePorts }
+}
+
+/**
+ * Grants a machine's GPUs to those whom they belong to now, and lists what is free. The machine must be locked. It does
+ * nothing where nothing is to be changed, so whoever is in doubt may call it. Who has GPUs then is returned.
+ */
+export async function settleMarket(tx: Transaction, machine: Machine, at: Date): Promise<Claim[]> {
+  const claims = await claimsOn(tx, [machine.id])
+  const granted = assign(claims)
+  await grant(tx, machine, claims, granted, at)
+  await listOffers(tx, machine, granted, at)
+  return granted
+}
+
+/** Lists what can be rented of a machine of which only the room has changed. It must be locked. */
+export async function relistMarket(tx: Transaction, machine: Machine, at: Date): Promise<void> {
+  const claims = await claimsOn(tx, [machine.id])
+  await listOffers(
+    tx,
+    machine,
+    claims.filter(({ holds }) => holds),
+    at,
+  )
+}
+
+async function listOffers(tx: Transaction, machine: Machine, granted: Claim[], at: Date): Promise<void> {
+  const { changed, added } = relist(machine, await offersOf(tx, machine.id), granted)
+  if (changed.length > 0) await changeOffers(tx, changed)
+  if (added.length > 0) await tx.rows(insertAll('offers', offerColumns, offerRows(machine, added, at)))
+}
+
+/** New rows of offers: what is listed, with the facts of the machine that a search reads beside it. */
+export function offerRows(machine: Machine, listings: ReturnType<typeof relist>['added'], listedAt: Date) {
+  const { id, gpuModelId, country, verification, reliability, listedUntil, storageNanos } = machine
+  const verified = verification === 'verified'
+  const facts = { machineId: id, gpuModelId, country, verified, reliability, listedUntil, storageNanos, listedAt }
+  return listings.map(listing => ({ ...facts, ...listing }))
+}
+
+/** Everybody who wants GPUs of these machines now. */
+export async function claimsOn(
+  database: Pick<Transaction, 'rows'>,
+  machineIds: readonly number[],
+): Promise<(Claim & { machineId: number })[]> {
+  const rows = await database.rows(Prisma.sql`
+    SELECT i.id, i.machine_id, i.first_gpu, i.num_gpus, i.interruptible, i.compute_nanos, i.claimed_at,
+      ${holdsGpus}
+    FROM instances i WHERE i.machine_id = ANY(${machineIds}::int[]) AND ${wantsGpus}`)
+  return rows.map(row => {
+    const [instanceId, machineId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, holds] = row
+    return { instanceId, machineId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, holds } as Claim & {
+      machineId: number
+    }
+  })
+}
+
+/** Writes down who has which GPU, and wakes those who won or lost theirs. */
+async function grant(tx: Transaction, machine: Machine, claims: Claim[], granted: Claim[], at: Date): Promise<void> {
+  const moved = claims.filter(claim => claim.holds !== granted.includes(claim))
+  // Before the GPUs: these refer to instances, which takes them too, in whatever order.
+  const rows = moved.length > 0 ? await tx.rows(wakeOf(moved, at)) : []
+  const holders = granted.flatMap(({ instanceId, firstGpu, numGpus }) =>
+    Array.from({ length: numGpus }, (_, index) => ({ index: firstGpu + index, instanceId: String(instanceId) })),
+  )
+  await tx.rows(Prisma.sql`
+    UPDATE gpus SET holder_id = wanted.holder_id
+    FROM gpus AS old LEFT JOIN unnest(${holders.map(({ index }) => index)}::int[], ${holders.map(({ instanceId }) => instanceId)}::bigint[])
+      AS wanted(index, holder_id) ON wanted.index = old.index
+    WHERE old.machine_id = ${machine.id} AND gpus.machine_id = old.machine_id AND gpus.index = old.index
+    AND old.holder_id IS DISTINCT FROM wanted.holder_id`)
+  const lost = moved.filter(({ holds }) => holds).map(({ instanceId }) => instanceId)
+  await endCompute(tx, lost, at)
+  const accounts = new Map(rows.map(([id, accountId]) => [id as bigint, accountId as number]))
+  const events = moved.map((claim): NewEvent => {
+    const about = { instanceId: claim.instanceId, accountId: accounts.get(claim.instanceId) as number }
+    const [before, after] = [{ granted: claim.holds }, { granted: !claim.holds }]
+    if (!claim.holds) return { ...about, type: 'INSTANCE_GRANTED', before, after, reason: 'GPUS_FREE' }
+    const minimum = bidToWin(claim, machine, claims)
+    const outbid = { ...about, type: 'INSTANCE_OUTBID' as const, before }
+    if (minimum === undefined) return { ...outbid, after, reason: 'ON_DEMAND' }
+    return { ...outbid, after: { ...after, minimumBidNanos: String(minimum) }, reason: 'OUTBID' }
+  })
+  await recordEvents(tx, events, at)
+}
+
+function wakeOf(moved: Claim[], at: Date): Prisma.Sql {
+  return Prisma.sql`
+    UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id IN (
+      SELECT id FROM instances WHERE id = ANY(${moved.map(({ instanceId }) => String(instanceId))}::bigint[]) ORDER BY id FOR NO KEY UPDATE
+    ) RETURNING id, account_id`
+}
+
+async function offersOf(tx: Transaction, machineId: number): Promise<Listed[]> {
+  const rows = await tx.rows(Prisma.sql`
+    SELECT ${selectList('o', offerColumns)} FROM offers o WHERE o.machine_id = ${machineId} AND o.withdrawn_at IS NULL`)
+  return rows.map(row => recordsOf(row, offerColumns)[0] as Listed)
+}
+
+async function changeOffers(tx: Transaction, offers: Listed[]): Promise<void> {
+  const of = <Value>(value: (offer: Listed) => Value) => offers.map(value)
+  await tx.rows(Prisma.sql`
+    UPDATE offers SET rentable = changed.rentable, min_bid_nanos = changed.min_bid_nanos,
+      bid_price_nanos = changed.bid_price_nanos, leads = changed.leads, leads_bids = changed.leads_bids
+    FROM unnest(
+      ${of(({ id }) => String(id))}::bigint[], ${of(({ rentable }) => rentable)}::boolean[],
+      ${of(({ minBidNanos }) => String(minBidNanos))}::bigint[], ${of(({ bidPriceNanos }) => String(bidPriceNanos))}::bigint[],
+      ${of(({ leads }) => leads)}::boolean[], ${of(({ leadsBids }) => leadsBids)}::boolean[]
+    ) AS changed(id, rentable, min_bid_nanos, bid_price_nanos, leads, leads_bids) WHERE offers.id = changed.id`)
+}

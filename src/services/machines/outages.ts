@@ -1,0 +1,27 @@
+// Simulated machines that are pulled off the net, to see what becomes of what is on them.
+
+import { Prisma } from '../../database/generated/client.ts'
+import { DomainError } from '../../domain/errors.ts'
+import type { DataDeps } from '../deps.ts'
+
+const { sql } = Prisma
+
+export function outageOperations({ database }: DataDeps) {
+  return {
+    /** It does not answer from now on. What runs on it runs on. */
+    async unplug(id: number): Promise<void> {
+      const found = await database.rows(sql`
+        WITH machine AS (SELECT id FROM machines WHERE id = ${id}), outage AS (
+          INSERT INTO simulated_outages (machine_id, since) SELECT id, ${database.now} FROM machine ON CONFLICT DO NOTHING
+        ) SELECT id FROM machine`)
+      if (found.length === 0) throw new DomainError('NOT_FOUND', `There is no machine ${id}.`)
+    },
+
+    /** It answers again. */
+    async plug(id: number): Promise<void> {
+      const found = await database.rows(sql`
+        WITH outage AS (DELETE FROM simulated_outages WHERE machine_id = ${id}) SELECT id FROM machines WHERE id = ${id}`)
+      if (found.length === 0) throw new DomainError('NOT_FOUND', `There is no machine ${id}.`)
+    },
+  }
+}

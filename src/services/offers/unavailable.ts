@@ -1,0 +1,37 @@
+import { Prisma } from '../../database/generated/client.ts'
+import { isAllowed } from '../../domain/accounts/permissions/permissions.ts'
+import type { Actor } from '../../domain/actor.ts'
+import { DomainError } from '../../domain/errors.ts'
+import type { RentWish } from '../../domain/instances/rent/rent.ts'
+import { defaultDiskMb } from '../../domain/offers/offers.ts'
+import type { DataDeps } from '../deps.ts'
+import { offerServices } from './offers.ts'
+
+/** How many offers are named beside one that is gone. */
+const alternativeCount = 3
+
+/** Why an offer can't be rented any more: with what else there is and, if the caller has rented it, as which instance. */
+export async function unavailableOffer(
+  deps: DataDeps,
+  actor: Actor,
+  { offerId, terms, cancelUnavailable: cancelled }: RentWish,
+  diskMb: number | undefined,
+): Promise<DomainError> {
+  const [row] = await deps.database.rows(Prisma.sql`
+    SELECT g.name, o.num_gpus, (
+      SELECT i.id FROM instances i WHERE i.offer_id = o.id AND i.account_id = ${actor.accountId}
+      AND i.created_at > ${deps.database.now} - interval '24 hours'
+    ) FROM offers o JOIN gpu_models g ON g.id = o.gpu_model_id WHERE o.id = ${offerId}`)
+  const [gpuName, numGpus = 0, yours] = (row ?? []) as [string?, number?, (bigint | null)?]
+  const type = terms.interruptible ? ('interruptible' as const) : ('onDemand' as const)
+  const wanted = { offerId, numGpus, pricing: { type, diskMb: diskMb ?? defaultDiskMb } }
+  const alternatives =
+    gpuName !== undefined && isAllowed(actor.permissions, 'offers.search')
+      ? await offerServices(deps).alternatives(actor, { ...wanted, gpuName }, alternativeCount)
+      : []
+  const message = yours
+    ? `Offer ${offerId} is no longer available: you rented it yourself, as instance ${yours}.`
+    : `Offer ${offerId} is not available.`
+  const offer = { id: offerId, instanceId: yours ?? undefined, alternatives, cancelled }
+  return new DomainError('OFFER_UNAVAILABLE', message, { offer })
+}

@@ -1,0 +1,161 @@
+// What becomes of what was seen of an instance, in one transaction.
+
+import { Prisma } from '../../database/generated/client.ts'
+import type { Transaction } from '../../database/transaction.ts'
+import { type InstanceStatus, isFinal, type Reason } from '../../domain/instances/instances.ts'
+import type { Restart } from '../../domain/instances/restart.ts'
+import type { Machine } from '../../domain/machines/machines.ts'
+import { lockBalance } from '../billing/balance.ts'
+import { recordEvents } from '../events/events.ts'
+import { countFailedStart, hasFailedToStart } from '../instances/backoff.ts'
+import { changeRoom, lockMachine, relistMarket } from '../machines/market.ts'
+import { releaseVolumes } from '../volumes/rent.ts'
+import { isHeld, type Lease } from './leases.ts'
+import { meter } from './meters.ts'
+
+const { sql } = Prisma
+
+/** What was seen and decided. */
+export type Finding = {
+  status: InstanceStatus
+  reason: Reason | undefined
+  /** It runs, or did when it was looked at. */
+  ran: boolean
+  /** Its container uses no GPU: whoever waits for them may start. */
+  inactive: boolean
+  /** When its container ended by itself: null where that is not known, and left out where it did not. */
+  endedAt?: Date | null
+  /** It was destroyed, and its container is gone. */
+  gone: boolean
+  /** Its machine answered what it was asked last. */
+  answered: boolean
+  /** When its machine was asked last what it answered with how it is; null where it did not. */
+  seenAt: Date | null
+  /** Its machine owes the answer that it is down, for too long. */
+  unconfirmed: boolean
+  /** It could not be looked at, or nothing be done for it. */
+  failed: boolean
+  /** What is left of a restart that was asked for; undefined for what was. */
+  restart?: Restart | null | undefined
+  /** When to look again; null for when somebody wishes otherwise. */
+  dueAt: Date | null
+}
+
+/** What became of a machine by it: nothing new is rented on it from now on, or can be again. */
+export type Suspension = 'suspended' | 'cleared'
+
+export async function recordFinding(tx: Transaction, lease: Lease, finding: Finding): Promise<Suspension | undefined> {
+  const machine = await lockMachine(tx, lease.machineId)
+  const { at } = tx
+  if (finding.inactive) await lockHeirs(tx, lease)
+  if (!machine || !(await isHeld(tx, lease))) return undefined
+  const vacated = finding.inactive && (await vacate(tx, lease, at))
+  const emptied = finding.gone ? await release(tx, lease, machine, at) : machine
+  // What just ended is looked at once more: it still has its GPUs, which the market must give to others.
+  const ended = isFinal(finding.status) && !isFinal(lease.status)
+  const dueAt = ended ? at : finding.dueAt
+  const [current] = await tx.rows(sql`
+    UPDATE instances SET leased_until = NULL, attempts = ${finding.failed ? lease.attempts + 1 : 0},
+      seen_at = CASE WHEN generation = ${lease.generation}
+        THEN coalesce(${finding.seenAt}::timestamptz, seen_at) ELSE seen_at END,
+      unreachable_at = CASE WHEN ${finding.answered} THEN NULL ELSE coalesce(unreachable_at, ${at}) END,
+      started_at = CASE WHEN ${finding.ran} THEN coalesce(started_at, ${at}) ELSE started_at END,
+      restart = CASE WHEN generation = ${lease.generation} AND ${finding.restart !== undefined}
+        THEN ${finding.restart ?? null}::restart ELSE restart END,
+      due_at = CASE WHEN generation = ${lease.generation} THEN ${dueAt}::timestamptz ELSE due_at END
+    WHERE id = ${lease.instanceId} RETURNING generation`)
+  // Others may have something to do now, or it has itself.
+  if (vacated || ended || current?.[0] !== lease.generation) tx.announce()
+  if (current?.[0] !== lease.generation) return undefined
+  // Of what ended before there is nothing new to be said: why it ended stays.
+  if (!isFinal(lease.status)) await writeStatus(tx, lease, finding, at)
+  const suspension = await suspend(tx, lease, finding, emptied, at)
+  await meter(tx, lease, finding, at)
+  if (await hasFailedToStart(tx, lease, finding)) {
+    await countFailedStart(tx, await lockBalance(tx, lease.accountId, at))
+  }
+  return suspension
+}
+
+/** A machine that owes an answer for any of its instances is given nothing new, until it has answered for all. */
+async function suspend(
+  tx: Transaction,
+  { instanceId, unconfirmedAt: before }: Lease,
+  { unconfirmed }: Finding,
+  machine: Machine,
+  at: Date,
+): Promise<Suspension | undefined> {
+  if (unconfirmed === (before !== null)) return undefined
+  await tx.rows(sql`UPDATE instances SET unconfirmed_at = ${unconfirmed ? at : null} WHERE id = ${instanceId}`)
+  const [row] = await tx.rows(sql`
+    SELECT min(unconfirmed_at) FROM instances WHERE machine_id = ${machine.id} AND unconfirmed_at IS NOT NULL`)
+  const unconfirmedAt = row?.[0] as Date | null
+  if ((unconfirmedAt === null) === (machine.unconfirmedAt === null)) return undefined
+  await tx.rows(sql`UPDATE machines SET unconfirmed_at = ${unconfirmedAt} WHERE id = ${machine.id}`)
+  await relistMarket(tx, { ...machine, unconfirmedAt }, at)
+  return unconfirmedAt === null ? 'cleared' : 'suspended'
+}
+
+/**
+ * Locks the instance and those that wait for its GPUs, in order of id like every transaction that locks several. The ids
+ * come as an array: with OR, or with IN, PostgreSQL would read every instance ever made.
+ */
+async function lockHeirs(tx: Transaction, { instanceId, machineId }: Lease): Promise<void> {
+  await tx.rows(sql`
+    SELECT id FROM instances WHERE id = ANY(ARRAY(
+      SELECT holder_id FROM gpus WHERE machine_id = ${machineId} AND occupant_id = ${instanceId}
+      UNION ALL SELECT ${instanceId}::bigint
+    )) ORDER BY id FOR NO KEY UPDATE`)
+}
+
+/** Frees the GPUs for those who hold them and wait. True when there was something to free. */
+async function vacate(tx: Transaction, { instanceId, machineId }: Lease, at: Date): Promise<boolean> {
+  const left = await tx.rows(sql`
+    UPDATE gpus SET occupant_id = NULL WHERE machine_id = ${machineId} AND occupant_id = ${instanceId} RETURNING index`)
+  if (left.length === 0) return false
+  await tx.rows(sql`
+    UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id IN (
+      SELECT holder_id FROM gpus WHERE machine_id = ${machineId} AND holder_id <> ${instanceId}
+      AND index = ANY(${left.map(([index]) => index as number)}::int[])
+    )`)
+  return true
+}
+
+/**
+ * Its disk and its ports are the machine's again, and may be what others wait for. Volumes stay, and are free. Its
+ * secrets go, since nothing is started with them any more.
+ */
+async function release(
+  tx: Transaction,
+  { instanceId, accountId }: Lease,
+  machine: Machine,
+  at: Date,
+): Promise<Machine> {
+  const removed = await tx.rows(sql`
+    UPDATE instances SET removed_at = ${at}, registry_login = NULL, secret_env = NULL
+    WHERE id = ${instanceId} AND removed_at IS NULL RETURNING disk_mb`)
+  if (removed.length === 0) return machine
+  const ports = await tx.rows(sql`DELETE FROM port_bindings WHERE instance_id = ${instanceId} RETURNING host_port`)
+  await releaseVolumes(tx, instanceId, at)
+  const before = { diskMb: removed[0]?.[0] as number, ports: ports.length }
+  const freed = await changeRoom(tx, machine, before)
+  await relistMarket(tx, freed, at)
+  const event = { type: 'INSTANCE_REMOVED' as const, accountId, instanceId, reason: 'CONTAINER_GONE' }
+  await recordEvents(tx, [{ ...event, before, after: { diskMb: 0, ports: 0 } }], at)
+  return freed
+}
+
+async function writeStatus(tx: Transaction, lease: Lease, { status, reason }: Finding, at: Date): Promise<void> {
+  const { instanceId, accountId } = lease
+  const written = await tx.rows(sql`
+    UPDATE instances SET status = ${status}::instance_status, reason_code = ${reason?.code ?? null},
+      reason_message = ${reason?.message ?? null}, exit_code = ${reason?.exitCode ?? null},
+      status_changed_at = CASE WHEN status = ${status}::instance_status THEN status_changed_at ELSE ${at} END,
+      policy_due_at = CASE WHEN destroy_stopped_ms IS NULL THEN policy_due_at ELSE ${at} END
+    WHERE id = ${instanceId} AND (status <> ${status}::instance_status OR reason_code IS DISTINCT FROM ${reason?.code ?? null})
+    AND destroyed_at IS NULL RETURNING id`)
+  if (written.length === 0) return
+  const event = { type: 'INSTANCE_STATUS_CHANGED' as const, accountId, instanceId }
+  const [before, after] = [{ status: lease.status }, { status, message: reason?.message }]
+  await recordEvents(tx, [{ ...event, before, after, ...(reason && { reason: reason.code }) }], at)
+}

@@ -1,0 +1,96 @@
+import { Prisma } from '../../database/generated/client.ts'
+import { unnamed } from '../../database/rows.ts'
+import type { Actor } from '../../domain/actor.ts'
+import { type PageArguments, type PageOf, pageOf, readPage } from '../../domain/pages.ts'
+import {
+  checkTemplateFilter,
+  parseTemplateCursor,
+  printTemplateCursor,
+  type TemplateFilter,
+} from '../../domain/templates/page.ts'
+import { isTemplateHash, type Template } from '../../domain/templates/templates.ts'
+import { authorise, authoriseEach } from '../authorize.ts'
+import type { DataDeps } from '../deps.ts'
+
+const { sql, join, raw } = Prisma
+
+export function templateServices(deps: DataDeps) {
+  return {
+    /** The account's own templates and public ones of everybody, the newest first. */
+    async page(actor: Actor, filter: TemplateFilter, page: PageArguments): Promise<PageOf<Template>> {
+      authorise(actor, 'templates.list')
+      checkTemplateFilter(filter)
+      const { limit, backward, cursor } = readPage(page)
+      const conditions = matching(actor, filter)
+      if (cursor !== undefined) {
+        conditions.push(sql`t.id ${raw(backward ? '>' : '<')} ${parseTemplateCursor(cursor)}`)
+      }
+      const order = raw(backward ? 't.id ASC' : 't.id DESC')
+      const found = await findTemplates(deps, actor, conditions, sql`ORDER BY ${order} LIMIT ${limit + 1}`)
+      return pageOf(found, { limit, backward, cursor }, ({ id }) => printTemplateCursor(id))
+    },
+
+    async count(actor: Actor, filter: TemplateFilter): Promise<number> {
+      authorise(actor, 'templates.list')
+      checkTemplateFilter(filter)
+      const conditions = join(matching(actor, filter), ' AND ')
+      const [row] = await deps.database.rows(unnamed(sql`SELECT count(*)::int FROM templates t WHERE ${conditions}`))
+      return row?.[0] as number
+    },
+
+    /** Undefined where there is none that may be seen, also when there was one before it was changed. */
+    async byHash(actor: Actor, hashId: string): Promise<Template | undefined> {
+      authorise(actor, 'templates.get', { id: undefined })
+      if (!isTemplateHash(hashId)) return undefined
+      return (await findTemplates(deps, actor, [...visible(actor), sql`t.hash_id = ${hashId}`]))[0]
+    },
+
+    async byIds(actor: Actor, ids: readonly number[]): Promise<Template[]> {
+      authoriseEach(actor, 'templates.get', ids.map(BigInt))
+      return await findTemplates(deps, actor, [...visible(actor), sql`t.id = ANY(${ids}::bigint[])`])
+    },
+  }
+}
+
+/** For services: whoever asks has been asked for his permission. No secret is read. */
+export async function findTemplates(
+  { database }: DataDeps,
+  actor: Actor,
+  conditions: Prisma.Sql[],
+  end = Prisma.empty,
+): Promise<Template[]> {
+  const statement = sql`
+    SELECT ${templateColumns(actor)} FROM templates t WHERE ${join(conditions, ' AND ')} ${end}`
+  const rows = await database.rows(unnamed(statement))
+  return rows.map(toTemplate)
+}
+
+/** Of templates `t`. */
+export function templateColumns({ accountId }: Actor): Prisma.Sql {
+  return sql`t.id, t.hash_id, t.name, t.public, t.settings, t.account_id = ${accountId}, t.created_at, t.updated_at,
+    ${rentalsSql(accountId)}`
+}
+
+export function toTemplate(row: unknown[]): Template {
+  const [id, hashId, name, isPublic, settings, mine, createdAt, updatedAt, rentals] = row
+  return { id, hashId, name, public: isPublic, settings, mine, createdAt, updatedAt, rentals } as Template
+}
+
+/** How many instances an account has rented with a template. */
+export function rentalsSql(accountId: number): Prisma.Sql {
+  return sql`(SELECT count(*)::int FROM instances i WHERE i.template_id = t.id AND i.account_id = ${accountId})`
+}
+
+/** The templates with which an account can rent. */
+export function visible({ accountId }: Actor): Prisma.Sql[] {
+  return [sql`t.deleted_at IS NULL`, sql`(t.account_id = ${accountId} OR t.public)`]
+}
+
+function matching(actor: Actor, { mine, name, public: isPublic }: TemplateFilter): Prisma.Sql[] {
+  return [
+    ...visible(actor),
+    ...(mine === undefined ? [] : [sql`(t.account_id = ${actor.accountId}) = ${mine}`]),
+    ...(isPublic === undefined ? [] : [sql`t.public = ${isPublic}`]),
+    ...(name ? [sql`strpos(lower(t.name), lower(${name})) > 0`] : []),
+  ]
+}

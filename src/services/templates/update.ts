@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto'
+import { Prisma } from '../../database/generated/client.ts'
+import { columnsOf, insertAll } from '../../database/rows.ts'
+import { type Transaction, transaction } from '../../database/transaction.ts'
+import type { Actor } from '../../domain/actor.ts'
+import { DomainError, invalidInput, notFound } from '../../domain/errors.ts'
+import { lostSecrets, withUnsaid } from '../../domain/templates/change.ts'
+import {
+  checkTemplate,
+  type Template,
+  type TemplateSettings,
+  type TemplateWish,
+  textToHash,
+} from '../../domain/templates/templates.ts'
+import { authorise } from '../authorize.ts'
+import type { Deps } from '../deps.ts'
+import { recordEvents } from '../events/events.ts'
+import { isDuplicate } from '../failures.ts'
+import { once } from '../idempotency.ts'
+import { type Secrets, sealJson } from '../secrets.ts'
+import { findTemplates } from './templates.ts'
+
+type SaveTemplate = {
+  id?: number | undefined
+  wish: TemplateWish
+  /** Whether the template may lose secrets that the wish leaves out. */
+  dropSecrets?: boolean | undefined
+  idempotencyKey?: string | null | undefined
+}
+
+const { sql } = Prisma
+const columns = columnsOf(Prisma.TemplateScalarFieldEnum)
+
+export function templateCommands(deps: Deps) {
+  const { database, secrets } = deps
+
+  return {
+    /**
+     * Keeps settings under a new id or, with an id, in place of all that the template had, which keeps its id and gets
+     * another hash. What its writer has no words for stays then. Equal templates of one account are one.
+     */
+    async save(
+      actor: Actor,
+      { id, wish, dropSecrets = false, idempotencyKey }: SaveTemplate,
+    ): Promise<{ template: Template; replayed: boolean }> {
+      authorise(actor, 'templates.save', { id })
+      const row = rowOf(actor, wish, secrets)
+      const request = {
+        operation: 'templates.save',
+        input: { id, wish, dropSecrets: dropSecrets || undefined },
+        idempotencyKey,
+      } as const
+      let { hashId } = row
+      const saving = once(deps, actor, request, async tx => {
+        if (id === undefined) return { id: await insert(tx, actor, row) }
+        const before = await lockSettings(tx, actor, id)
+        const whole = rowOf(actor, withUnsaid(wish, before, row.settings), secrets)
+        hashId = whole.hashId
+        const lost = dropSecrets ? [] : lostSecrets(before, whole.settings)
+        if (lost.length > 0) throw invalidInput(lost)
+        return { id: await replaceTemplate(tx, actor, id, whole, tx.at) }
+      })
+      const { result, replayed } = await saving.catch(async (error: unknown) => {
+        throw isDuplicate(error) ? await conflict(database, hashId) : error
+      })
+      // A repetition is answered also when the template is gone since.
+      const [template] = await findTemplates(deps, actor, [sql`t.id = ${result.id}`])
+      return { template: template as Template, replayed }
+    },
+
+    async delete(actor: Actor, id: number): Promise<void> {
+      authorise(actor, 'templates.delete', { id })
+      await transaction(database, async tx => {
+        const { at } = tx
+        // Nobody can ask for its secrets any more.
+        const [row] = await tx.rows(sql`
+          UPDATE templates SET deleted_at = ${at}, registry_login = NULL, secret_env = NULL
+          WHERE id = ${id}::bigint AND account_id = ${actor.accountId} AND deleted_at IS NULL RETURNING name, hash_id`)
+        if (!row) throw notFound('Template', id)
+        const before = { templateId: id, name: row[0], hashId: row[1] }
+        await recordEvents(tx, [{ ...by(actor), type: 'TEMPLATE_DELETED', before }], at)
+      })
+    },
+  }
+
+  async function insert(tx: Transaction, actor: Actor, row: TemplateRow): Promise<number> {
+    const { at } = tx
+    const record = { ...row, accountId: actor.accountId, createdAt: at, updatedAt: at }
+    const [inserted] = await tx.rows(sql`${insertAll('templates', columns, [record])} RETURNING id`)
+    const id = inserted?.[0] as number
+    await recordEvents(tx, [{ ...by(actor), type: 'TEMPLATE_SAVED', after: shown(id, row) }], at)
+    return id
+  }
+}
+
+async function lockSettings(tx: Transaction, { accountId }: Actor, id: number): Promise<TemplateSettings> {
+  const [row] = await tx.rows(sql`
+    SELECT settings FROM templates WHERE id = ${id}::bigint AND account_id = ${accountId} AND deleted_at IS NULL FOR UPDATE`)
+  if (!row) throw notFound('Template', id)
+  return row[0] as TemplateSettings
+}
+
+/** In the transaction of a caller who has authorised it. */
+export async function replaceTemplate(
+  tx: Transaction,
+  actor: Actor,
+  id: number,
+  row: TemplateRow,
+  at: Date,
+): Promise<number> {
+  const settings = JSON.stringify(row.settings)
+  const [old] = await tx.rows(sql`
+    UPDATE templates t SET name = ${row.name}, hash_id = ${row.hashId}, public = ${row.public},
+      settings = ${settings}::jsonb, registry_login = ${row.registryLogin}::bytea, secret_env = ${row.secretEnv}::bytea,
+      updated_at = ${at}
+    FROM (SELECT id, name, hash_id FROM templates
+      WHERE id = ${id}::bigint AND account_id = ${actor.accountId} AND deleted_at IS NULL FOR UPDATE) old
+    WHERE t.id = old.id RETURNING old.name, old.hash_id`)
+  if (!old) throw notFound('Template', id)
+  const before = { templateId: id, name: old[0], hashId: old[1] }
+  await recordEvents(tx, [{ ...by(actor), type: 'TEMPLATE_SAVED', before, after: shown(id, row) }], at)
+  return id
+}
+
+export type TemplateRow = ReturnType<typeof rowOf>
+
+export function rowOf({ accountId }: Actor, wish: TemplateWish, secrets: Secrets) {
+  const { settings, secrets: kept } = checkTemplate(wish)
+  const text = textToHash(accountId, wish.name, wish.public, settings)
+  return {
+    name: wish.name,
+    public: wish.public,
+    hashId: createHash('sha256').update(text).digest('hex').slice(0, 32),
+    settings,
+    registryLogin: sealJson(secrets, kept.registry),
+    secretEnv: sealJson(secrets, kept.env),
+  }
+}
+
+function shown(id: number, { name, hashId }: TemplateRow) {
+  return { templateId: id, name, hashId }
+}
+
+/** Only an account's own templates can be equal, since its id is in the hash. */
+export async function conflict(database: Deps['database'], hashId: string): Promise<DomainError> {
+  const [row] = await database.rows(sql`SELECT id FROM templates WHERE hash_id = ${hashId} AND deleted_at IS NULL`)
+  const id = row?.[0] as number | undefined
+  const details = id === undefined ? {} : { subject: { type: 'Template', id } as const }
+  return new DomainError('CONFLICT', 'There is such a template already.', details)
+}
+
+function by({ accountId, apiKeyId }: Actor) {
+  return { accountId, apiKeyId }
+}

@@ -1,0 +1,28 @@
+import { Prisma } from '../../database/generated/client.ts'
+import type { Transaction } from '../../database/transaction.ts'
+import type { Cause } from '../../domain/instances/destroyed.ts'
+import type { Machine } from '../../domain/machines/machines.ts'
+import { lockBalance } from '../billing/balance.ts'
+import { stopMeters } from '../billing/meters.ts'
+import { recordEvents } from '../events/events.ts'
+import { changeRoom, relistMarket } from '../machines/market.ts'
+
+const { sql } = Prisma
+
+/** Deletes a volume that is in nothing, whose machine is locked: that has its disk again. */
+export async function deleteVolume(
+  tx: Transaction,
+  { accountId, apiKeyId, reason }: Cause & { accountId: number },
+  machine: Machine,
+  id: bigint,
+  at: Date,
+): Promise<void> {
+  const [deleted] = await tx.rows(sql`
+    UPDATE volumes SET deleted_at = ${at} WHERE id = ${id} AND deleted_at IS NULL RETURNING size_mb, name`)
+  const [sizeMb, name] = deleted as [number, string]
+  await relistMarket(tx, await changeRoom(tx, machine, { diskMb: sizeMb }), at)
+  const before = { volumeId: String(id), name, sizeMb, machineId: machine.id }
+  const event = { type: 'VOLUME_DELETED' as const, accountId, before, reason }
+  await recordEvents(tx, [{ ...event, ...(apiKeyId !== undefined && { apiKeyId }) }], at)
+  await stopMeters(tx, await lockBalance(tx, accountId, at), sql`m.volume_id = ${id}`)
+}

@@ -1,0 +1,96 @@
+// What a rental does with volumes, in its own transaction. Whoever attaches, releases or deletes a volume has taken its
+// machine first, so what is read of a volume of that machine stays so.
+
+import { Prisma } from '../../database/generated/client.ts'
+import { columnsOf, insertAll } from '../../database/rows.ts'
+import type { Transaction } from '../../database/transaction.ts'
+import type { Actor } from '../../domain/actor.ts'
+import type { NewVolumeMount, VolumeMount } from '../../domain/launch/env.ts'
+import type { Machine } from '../../domain/machines/machines.ts'
+import { diskRate } from '../../domain/money.ts'
+import { diskMbOf } from '../../domain/offers/offers.ts'
+import type { VolumeFacts } from '../../domain/volumes/mount.ts'
+import { defaultVolumeName, type NewVolume } from '../../domain/volumes/volumes.ts'
+import { recordEvents } from '../events/events.ts'
+
+const { sql, empty } = Prisma
+const volumeColumns = columnsOf(Prisma.VolumeScalarFieldEnum)
+const attachmentColumns = columnsOf(Prisma.VolumeAttachmentScalarFieldEnum)
+
+/**
+ * The caller's volumes, without those that are deleted or another's. With `lock` they are taken for the rest of the
+ * transaction; without, nobody is waited for, and they are as they were last committed.
+ */
+export async function volumesFor(
+  tx: Transaction,
+  { accountId }: Pick<Actor, 'accountId'>,
+  ids: bigint[],
+  { lock }: { lock: boolean } = { lock: true },
+): Promise<VolumeFacts[]> {
+  if (ids.length === 0) return []
+  const rows = await tx.rows(sql`
+    SELECT v.id, v.machine_id, a.instance_id, i.destroyed_at IS NOT NULL FROM volumes v
+    LEFT JOIN volume_attachments a ON a.volume_id = v.id AND a.released_at IS NULL
+    LEFT JOIN instances i ON i.id = a.instance_id
+    WHERE v.id = ANY(${ids.map(String)}::bigint[]) AND v.account_id = ${accountId} AND v.deleted_at IS NULL
+    ORDER BY v.id ${lock ? sql`FOR NO KEY UPDATE OF v` : empty}`)
+  return rows.map(([id, machineId, instanceId, removing]) => ({ id, machineId, instanceId, removing }) as VolumeFacts)
+}
+
+/**
+ * Makes volumes with a rental. The machine's free disk is left as it is: the caller takes `newVolumesMb` of it, with
+ * the instance's own disk.
+ */
+export async function makeVolumes(
+  tx: Transaction,
+  actor: Actor,
+  machine: Machine,
+  newVolumes: NewVolumeMount[],
+  at: Date,
+): Promise<VolumeMount[]> {
+  const ids = await insertVolumes(tx, actor, machine, newVolumes, at)
+  return newVolumes.map(({ mountPath }, index) => ({ volumeId: ids[index] as bigint, mountPath }))
+}
+
+/** Attaches volumes that are free, and on the instance's machine. */
+export async function attachVolumes(
+  tx: Transaction,
+  instance: { id: bigint; machineId: number; accountId: number },
+  mounts: VolumeMount[],
+): Promise<void> {
+  if (mounts.length === 0) return
+  const { id: instanceId, machineId, accountId } = instance
+  const rows = mounts.map(mount => ({ ...mount, instanceId, machineId, accountId }))
+  await tx.rows(insertAll('volume_attachments', attachmentColumns, rows))
+}
+
+/** Its container is gone, so the volumes can be in another. The machine must be locked. */
+export async function releaseVolumes(tx: Transaction, instanceId: bigint, at: Date): Promise<void> {
+  await tx.rows(sql`
+    UPDATE volume_attachments SET released_at = ${at} WHERE instance_id = ${instanceId} AND released_at IS NULL`)
+}
+
+/** The ids of new volumes, in their order. */
+export async function insertVolumes(
+  tx: Transaction,
+  { accountId, apiKeyId }: Actor,
+  machine: Machine,
+  wishes: NewVolume[],
+  at: Date,
+): Promise<bigint[]> {
+  if (wishes.length === 0) return []
+  const { id: machineId, storageNanos } = machine
+  const rows = wishes.map(({ name, sizeGb }) => {
+    const sizeMb = diskMbOf(sizeGb) as number
+    const price = { storageNanos, diskNanos: diskRate(storageNanos, sizeMb) }
+    return { accountId, machineId, name: name || defaultVolumeName, sizeMb, ...price, createdAt: at }
+  })
+  const inserted = await tx.rows(sql`${insertAll('volumes', volumeColumns, rows)} RETURNING id`)
+  const ids = inserted.map(([id]) => id as bigint)
+  const events = rows.map(({ name, sizeMb, diskNanos }, index) => {
+    const after = { volumeId: String(ids[index]), name, sizeMb, machineId, diskNanos: String(diskNanos) }
+    return { type: 'VOLUME_CREATED' as const, accountId, apiKeyId, after, reason: 'USER_REQUEST' }
+  })
+  await recordEvents(tx, events, at)
+  return ids
+}

@@ -1,0 +1,85 @@
+import { Prisma } from '../../database/generated/client.ts'
+import { columnsOf, recordsOf, selectList } from '../../database/rows.ts'
+import type { Actor } from '../../domain/actor.ts'
+import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
+import { type PageArguments, type PageOf, pageOf, readPage } from '../../domain/pages.ts'
+import { parseVolumeCursor, printVolumeCursor } from '../../domain/volumes/page.ts'
+import type { Volume } from '../../domain/volumes/volumes.ts'
+import { authorise, authoriseEach } from '../authorize.ts'
+import type { DataDeps } from '../deps.ts'
+
+const { sql, join } = Prisma
+const { deletedAt: _, ...readable } = Prisma.VolumeScalarFieldEnum
+const volumeColumns = columnsOf(readable)
+const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
+const gpuModelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)
+const allColumns = join([
+  selectList('v', volumeColumns),
+  selectList('m', machineColumns),
+  selectList('g', gpuModelColumns),
+  sql`a.instance_id, a.mount_path`,
+])
+
+export function volumeServices(deps: DataDeps) {
+  const { database } = deps
+  const find = (conditions: Prisma.Sql[], order: Prisma.Sql, limit: number) =>
+    findVolumes(deps, conditions, order, limit)
+
+  return {
+    /** The volumes of the account, the newest first. */
+    async page(actor: Actor, page: PageArguments): Promise<PageOf<Volume>> {
+      authorise(actor, 'volumes.list')
+      const { limit, backward, cursor } = readPage(page)
+      const conditions = living(actor)
+      if (cursor !== undefined) {
+        const id = String(parseVolumeCursor(cursor))
+        conditions.push(backward ? sql`v.id > ${id}::bigint` : sql`v.id < ${id}::bigint`)
+      }
+      const found = await find(conditions, backward ? sql`v.id ASC` : sql`v.id DESC`, limit + 1)
+      return pageOf(found, { limit, backward, cursor }, ({ id }) => printVolumeCursor(id))
+    },
+
+    /** So many of the newest, in one list. */
+    async list(actor: Actor, limit: number): Promise<Volume[]> {
+      authorise(actor, 'volumes.list')
+      return await find(living(actor), sql`v.id DESC`, limit)
+    },
+
+    async count(actor: Actor): Promise<number> {
+      authorise(actor, 'volumes.list')
+      const [row] = await database.rows(sql`SELECT count(*)::int FROM volumes v WHERE ${join(living(actor), ' AND ')}`)
+      return row?.[0] as number
+    },
+
+    /** Volumes of the account by id. Deleted ones are not found, and neither are another's. */
+    async byIds(actor: Actor, ids: readonly bigint[]): Promise<Volume[]> {
+      authoriseEach(actor, 'volumes.get', ids)
+      const wanted = [...living(actor), sql`v.id = ANY(${ids.map(String)}::bigint[])`]
+      return await find(wanted, sql`v.id`, ids.length)
+    },
+  }
+}
+
+/** For services: whoever asks has been asked for his permission. */
+export async function findVolumes(
+  { database }: DataDeps,
+  conditions: Prisma.Sql[],
+  order: Prisma.Sql,
+  limit: number,
+): Promise<Volume[]> {
+  const rows = await database.rows(sql`
+    SELECT ${allColumns} FROM volumes v JOIN machines m ON m.id = v.machine_id JOIN gpu_models g ON g.id = m.gpu_model_id
+    LEFT JOIN volume_attachments a ON a.volume_id = v.id AND a.released_at IS NULL
+    WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`)
+  return rows.map(row => {
+    const [volume, machine, gpuModel] = recordsOf(row, volumeColumns, machineColumns, gpuModelColumns)
+    const [instanceId, mountPath] = row.slice(-2) as [bigint | null, string]
+    const attachment = instanceId === null ? null : { instanceId, mountPath }
+    const facts = { ...(machine as Machine), gpuModel: gpuModel as GpuModel }
+    return { ...(volume as Volume), machine: facts, attachment }
+  })
+}
+
+function living({ accountId }: Actor): Prisma.Sql[] {
+  return [sql`v.account_id = ${accountId}`, sql`v.deleted_at IS NULL`]
+}

@@ -1,0 +1,144 @@
+// The database's side of sending events to webhooks: who sends which, and what becomes of it.
+
+import { Prisma } from '../../database/generated/client.ts'
+import { type Transaction, transaction } from '../../database/transaction.ts'
+import type { Event } from '../../domain/events/events.ts'
+import { payloadOf } from '../../domain/events/payload.ts'
+import { printId } from '../../domain/ids.ts'
+import { type Attempt, isDelivered, retryAfterMs } from '../../domain/webhooks/webhooks.ts'
+import type { Deps } from '../deps.ts'
+import { eventColumns, toEvent } from '../events/sql.ts'
+import { leaseMs } from '../reconciliation/leases.ts'
+import { signatureOf } from './signature.ts'
+
+const { sql } = Prisma
+
+export type Deliveries = ReturnType<typeof deliveryServices>
+
+/** A delivery that one gateway sends, until the lease ends. */
+export type DeliveryLease = {
+  deliveryId: bigint
+  leasedUntil: Date
+  attempts: number
+  url: string
+  /** The webhook was deleted while the event happened. */
+  deleted: boolean
+  /** Encrypted; the second for as long as it signs too. */
+  secrets: Uint8Array[]
+  event: Event
+}
+
+/** What is sent. */
+export type Post = { url: string; headers: Record<string, string>; body: string }
+
+/** So many of one webhook at a time, in all gateways together. */
+const perWebhook = 2
+/** So many of one account, or a few more where gateways count at once. */
+const perAccount = 8
+
+export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 'secrets'>) {
+  return {
+    /** Takes deliveries that are due, at most one of a webhook. Accounts take turns, and the webhooks of each. */
+    async claim(limit: number): Promise<DeliveryLease[]> {
+      return await transaction(database, async tx => {
+        const { at } = tx
+        const webhooks = await takeTurns(tx, limit, at)
+        return webhooks.length === 0 ? [] : await leaseFirst(tx, webhooks, at)
+      })
+    },
+
+    /** What is to be sent now. */
+    postOf({ deliveryId, url, secrets: sealed, event }: DeliveryLease): Post {
+      const body = JSON.stringify(payloadOf(event))
+      const opened = sealed.map(secret => secrets.open(secret))
+      const headers = {
+        'content-type': 'application/json',
+        'user-agent': 'Berth-Webhooks',
+        'berth-event': printId('Event', event.id),
+        'berth-delivery': printId('WebhookDelivery', deliveryId),
+        'berth-signature': signatureOf(opened, database.clock.now(), body),
+      }
+      return { url, headers, body }
+    },
+
+    /** Writes what came of an attempt. Nothing where the lease ran out and another has it, or its webhook is deleted. */
+    async record({ deliveryId, leasedUntil, attempts }: DeliveryLease, attempt: Attempt): Promise<void> {
+      const { responseStatus, error } = { responseStatus: null, error: null, ...attempt }
+      const { now } = database
+      const retryMs = retryAfterMs(deliveryId, attempts + 1, attempt)
+      await database.rows(sql`
+        UPDATE webhook_deliveries SET leased_until = NULL, attempts = ${attempts + 1}, attempted_at = ${now},
+          delivered_at = CASE WHEN ${isDelivered(attempt)} THEN ${now} END,
+          due_at = ${now} + ${retryMs}::int * interval '1 millisecond', response_status = ${responseStatus},
+          error = ${error}
+        WHERE id = ${deliveryId} AND leased_until = ${leasedUntil}`)
+    },
+
+    /** Gives up what was never sent. */
+    async giveUp({ deliveryId, leasedUntil }: DeliveryLease, error: string): Promise<void> {
+      await database.rows(sql`
+        UPDATE webhook_deliveries SET leased_until = NULL, due_at = NULL, error = ${error}
+        WHERE id = ${deliveryId} AND leased_until = ${leasedUntil}`)
+    },
+
+    /** Gives back what was not sent, for another to send. */
+    async release({ deliveryId, leasedUntil }: DeliveryLease): Promise<void> {
+      await database.rows(sql`
+        UPDATE webhook_deliveries SET leased_until = NULL WHERE id = ${deliveryId} AND leased_until = ${leasedUntil}`)
+    },
+  }
+}
+
+/**
+ * Locks webhooks that have something due, and room for it: first those of accounts that have least on its way, and of
+ * these the webhooks that have. The lock lets events of the account be written meanwhile, and keeps other gateways from
+ * counting what is on its way. The walk costs a look at the index for each webhook that has anything to be tried ever;
+ * what is due in order of time would cost one for each delivery of an endpoint that is far behind.
+ */
+async function takeTurns(tx: Transaction, limit: number, at: Date): Promise<number[]> {
+  const rows = await tx.rows(sql`
+    WITH RECURSIVE open(id) AS (
+      (SELECT webhook_id FROM webhook_deliveries WHERE due_at IS NOT NULL ORDER BY webhook_id LIMIT 1)
+      UNION ALL
+      SELECT (SELECT d.webhook_id FROM webhook_deliveries d WHERE d.due_at IS NOT NULL AND d.webhook_id > open.id
+        ORDER BY d.webhook_id LIMIT 1) FROM open WHERE open.id IS NOT NULL
+    ), busy AS (
+      SELECT w.account_id, w.id, count(*) AS sent FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook_id
+      WHERE d.leased_until > ${at} GROUP BY w.id
+    ), waiting AS (
+      SELECT w.id, w.account_id, first.due_at, coalesce(b.sent, 0) AS sent
+      FROM open JOIN webhooks w ON w.id = open.id LEFT JOIN busy b ON b.id = w.id CROSS JOIN LATERAL (
+        SELECT d.due_at FROM webhook_deliveries d WHERE d.webhook_id = w.id AND ${isFree(at)} ORDER BY d.due_at LIMIT 1
+      ) first WHERE coalesce(b.sent, 0) < ${perWebhook}
+    ), turns AS (
+      SELECT id, due_at, row_number() OVER (PARTITION BY account_id ORDER BY sent, due_at, id)
+        + (SELECT coalesce(sum(b.sent), 0) FROM busy b WHERE b.account_id = waiting.account_id) AS turn FROM waiting
+    )
+    SELECT w.id FROM webhooks w JOIN turns t ON t.id = w.id WHERE t.turn <= ${perAccount}
+    ORDER BY t.turn, t.due_at, t.id LIMIT ${limit} FOR NO KEY UPDATE OF w SKIP LOCKED`)
+  return rows.map(([id]) => id as number)
+}
+
+/** Takes what has waited longest for each of these, as they are now that nobody else takes any of it. */
+async function leaseFirst(tx: Transaction, webhooks: number[], at: Date): Promise<DeliveryLease[]> {
+  const leasedUntil = new Date(at.getTime() + leaseMs)
+  const rows = await tx.rows(sql`
+    UPDATE webhook_deliveries d SET leased_until = ${leasedUntil} FROM (
+      SELECT first.id FROM unnest(${webhooks}::int[]) AS taken(id) CROSS JOIN LATERAL (
+        SELECT d.id FROM webhook_deliveries d WHERE d.webhook_id = taken.id AND ${isFree(at)}
+        AND (SELECT count(*) FROM webhook_deliveries b WHERE b.webhook_id = taken.id AND b.leased_until > ${at}) < ${perWebhook}
+        ORDER BY d.due_at, d.id LIMIT 1 FOR UPDATE SKIP LOCKED
+      ) first
+    ) first, webhooks w, events e
+    WHERE d.id = first.id AND w.id = d.webhook_id AND e.id = d.event_id
+    RETURNING d.id, d.attempts, w.url, w.deleted_at IS NOT NULL, w.secret,
+      CASE WHEN w.old_secret_until > ${at} THEN w.old_secret END, ${eventColumns}`)
+  return rows.map(([deliveryId, attempts, url, deleted, secret, oldSecret, ...event]) => {
+    const sealed = oldSecret ? [secret, oldSecret] : [secret]
+    return { deliveryId, leasedUntil, attempts, url, deleted, secrets: sealed, event: toEvent(event) } as DeliveryLease
+  })
+}
+
+function isFree(at: Date): Prisma.Sql {
+  return sql`d.due_at <= ${at} AND (d.leased_until IS NULL OR d.leased_until <= ${at})`
+}

@@ -1,0 +1,69 @@
+import { Prisma } from '../../database/generated/client.ts'
+import type { Actor } from '../../domain/actor.ts'
+import { isEventType, mayRead } from '../../domain/events/events.ts'
+import { maxRecentDeliveries, type Webhook, type WebhookDelivery } from '../../domain/webhooks/webhooks.ts'
+import { authorise } from '../authorize.ts'
+import type { Deps } from '../deps.ts'
+import { eventColumns, toEvent } from '../events/sql.ts'
+
+const { sql } = Prisma
+
+export const webhookColumns = sql`w.id, w.url, w.types, w.created_at, w.old_secret_until`
+
+export function webhookServices({ database }: Pick<Deps, 'database'>) {
+  const living = async ({ accountId }: Actor, condition: Prisma.Sql): Promise<Webhook[]> => {
+    const rows = await database.rows(sql`
+      SELECT ${webhookColumns}, ${database.now} FROM webhooks w
+      WHERE w.account_id = ${accountId} AND w.deleted_at IS NULL AND ${condition} ORDER BY w.id`)
+    return rows.map(row => toWebhook(row, row.at(-1) as Date))
+  }
+
+  return {
+    /** The account's webhooks, the oldest first. There are few. */
+    async list(actor: Actor): Promise<Webhook[]> {
+      authorise(actor, 'webhooks.list')
+      return await living(actor, sql`true`)
+    },
+
+    async byIds(actor: Actor, ids: readonly number[]): Promise<Webhook[]> {
+      authorise(actor, 'webhooks.list')
+      return await living(actor, sql`w.id = ANY(${[...ids]}::int[])`)
+    },
+
+    /** The newest deliveries of each webhook, of events that the key may read. */
+    async recentDeliveries(
+      actor: Actor,
+      ids: readonly number[],
+    ): Promise<{ id: number; deliveries: WebhookDelivery[] }[]> {
+      authorise(actor, 'webhooks.list')
+      const rows = await database.rows(sql`
+        SELECT w.id, ${deliveryColumns} FROM webhooks w
+        CROSS JOIN LATERAL (
+          SELECT * FROM webhook_deliveries d WHERE d.webhook_id = w.id ORDER BY d.event_id DESC LIMIT ${maxRecentDeliveries}
+        ) d JOIN events e ON e.id = d.event_id
+        WHERE w.id = ANY(${[...ids]}::int[]) AND w.account_id = ${actor.accountId} ORDER BY d.event_id DESC`)
+      const deliveries = rows.map(([webhookId, ...row]) => ({ webhookId, delivery: toDelivery(row) }))
+      const readable = deliveries.filter(({ delivery }) => mayRead(actor, delivery.event))
+      return ids.map(id => ({
+        id,
+        deliveries: readable.flatMap(({ webhookId, delivery }) => (webhookId === id ? [delivery] : [])),
+      }))
+    },
+  }
+}
+
+/** Of a delivery with its event. */
+export const deliveryColumns = sql`d.id, d.attempts, d.attempted_at, d.due_at, d.delivered_at, d.response_status, d.error, ${eventColumns}`
+
+export function toDelivery(row: unknown[]): WebhookDelivery {
+  const [id, attempts, attemptedAt, nextAttemptAt, deliveredAt, responseStatus, error, ...event] = row
+  const facts = { id, attempts, attemptedAt, nextAttemptAt, deliveredAt, responseStatus, error }
+  return { ...facts, event: toEvent(event) } as WebhookDelivery
+}
+
+export function toWebhook([id, url, written, createdAt, until]: unknown[], at: Date): Webhook {
+  const oldSecretUntil = until && (until as Date) > at ? until : null
+  // Gateways of a newer version may write types that this one cannot show.
+  const types = (written as string[]).filter(isEventType)
+  return { id, url, types, createdAt, oldSecretUntil } as Webhook
+}

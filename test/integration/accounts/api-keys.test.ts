@@ -1,0 +1,476 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { maxApiKeys } from '../../../src/domain/accounts/api-keys.ts'
+import type { Permissions } from '../../../src/domain/accounts/permissions/permissions.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { untilSomebodyWaits, withSession } from '../../support/database/sessions.ts'
+import { rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+
+let app: TestApp
+let beside: TestApp
+/** Every secret that was ever in an answer. */
+const secrets: string[] = []
+
+beforeAll(async () => {
+  app = await startApp()
+  beside = await startApp({ beside: app })
+})
+
+afterAll(async () => {
+  await beside.close()
+  await app.close()
+})
+
+const keyFields = `id name prefix createdAt expiresAt lastUsedAt current permissions {
+  category operation constraints { parameter operator value { text number boolean } } }`
+const refusal = '... on Error { code message } ... on InvalidInputError { issues { path message } }'
+
+type Answer = {
+  code?: string
+  message?: string
+  missing?: unknown
+  issues?: { path: string; message: string }[]
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the test asked for
+  apiKey?: any
+  secret?: string
+  replayed?: boolean
+  revokedId?: string
+}
+
+/** What a mutation answers, whether it is refused as a value or as an error. */
+async function mutate(key: string, name: 'create' | 'reset' | 'revoke', input: object, at = app): Promise<Answer> {
+  const type = `${name[0]?.toUpperCase()}${name.slice(1)}ApiKey`
+  const success = name === 'revoke' ? 'revokedId' : `apiKey { ${keyFields} } secret replayed`
+  const query = `mutation ($input: ${type}Input!) {
+    ${name}ApiKey(input: $input) { ... on ${type}Success { ${success} } ${refusal} } }`
+  const { permissions = null } = input as { permissions?: unknown }
+  const said = name === 'create' && permissions === null ? { fullAccess: true, ...input } : input
+  const { data, errors } = await at.graphql(key, query, { input: said })
+  if (errors) {
+    const { code, missing } = errors[0]?.extensions ?? {}
+    return { code: code as string, message: errors[0]?.message as string, missing }
+  }
+  const answer = data[`${name}ApiKey`]
+  if (answer.secret) secrets.push(answer.secret)
+  return answer
+}
+
+async function make(key: string, input: object = {}): Promise<{ id: string; secret: string }> {
+  const answer = await mutate(key, 'create', input)
+  expect(answer).toMatchObject({ replayed: false })
+  return { id: answer.apiKey.id, secret: answer.secret as string }
+}
+
+const list = async (key: string) =>
+  (await app.graphql(key, `{ viewer { apiKeys { ${keyFields} } } }`)).data.viewer.apiKeys
+const statusOf = async (key: string, at = app) => (await at.rest(key, 'GET', '/users/current/')).status
+const publicId = (key: string) => key.split('_')[1] as string
+const idOf = async (key: string) => {
+  const [row] = await app.sql(`SELECT id FROM api_keys WHERE public_id = '${publicId(key)}'`)
+  return `key_${(row as { id: number }).id}`
+}
+const inMs = (ms: number) => new Date(app.clock.now().getTime() + ms).toISOString()
+
+const everySaying = [
+  { category: 'MISC', operation: null, constraints: [] },
+  { category: 'USER_READ', operation: 'ACCOUNTS_VIEWER', constraints: [] },
+  { category: 'USER_READ', operation: 'API_KEYS_LIST', constraints: [] },
+  {
+    category: 'INSTANCE_WRITE',
+    operation: 'INSTANCES_UPDATE',
+    constraints: [
+      { parameter: 'id', operator: 'GTE', value: { number: 5 } },
+      { parameter: 'id', operator: 'LTE', value: { number: 7 } },
+      { parameter: 'relabels', operator: 'EQ', value: { boolean: false } },
+    ],
+  },
+]
+
+describe('a new key', () => {
+  it('works, with full access when nothing else was said', async () => {
+    const owner = await app.newKey()
+    const answer = await mutate(owner, 'create', { name: 'ci' })
+    expect(answer).toMatchObject({
+      replayed: false,
+      secret: expect.stringMatching(/^berth_\w{12}_\w{40}$/),
+      apiKey: { name: 'ci', permissions: null, expiresAt: null, lastUsedAt: null, current: false },
+    })
+    expect(answer.secret).toContain(`${answer.apiKey.prefix}_`)
+    expect(await statusOf(answer.secret as string)).toBe(200)
+    expect(await statusOf(answer.secret as string, beside)).toBe(200)
+    const [first, second] = await list(answer.secret as string)
+    expect([first.id, first.current, second.current]).toEqual([answer.apiKey.id, true, false])
+  })
+
+  it('may do what its permissions say, and they are shown as they were written', async () => {
+    const owner = await app.newKey()
+    const { secret } = await make(owner, { permissions: everySaying })
+    expect(await statusOf(secret)).toBe(200)
+    expect((await app.graphql(secret, '{ instances { totalCount } }')).errors).toMatchObject([
+      { extensions: { code: 'FORBIDDEN' } },
+    ])
+    const [{ permissions }] = await list(secret)
+    const filled = (value: object) => ({ text: null, number: null, boolean: null, ...value })
+    const expected = everySaying.map(({ constraints, ...row }) => ({
+      ...row,
+      constraints: constraints.map(one => ({ ...one, value: filled(one.value) })),
+    }))
+    const sorted = (rows: object[]) => rows.map(row => JSON.stringify(row)).toSorted()
+    // What an object of JSON has in it has no order.
+    const flat = (rows: typeof expected) =>
+      sorted(rows.flatMap(({ constraints, ...row }) => [row, ...constraints.map(one => ({ ...row, ...one }))]))
+    expect(flat(permissions)).toEqual(flat(expected))
+  })
+
+  it('may do nothing with an empty list', async () => {
+    const { secret } = await make(await app.newKey(), { permissions: [] })
+    expect(await statusOf(secret)).toBe(403)
+  })
+
+  it.each([
+    ['without permissions', '', 'are required'],
+    ['with permissions beside full access', 'fullAccess: true, permissions: []', 'cannot be given beside full access'],
+  ])('is refused over GraphQL %s', async (_how, said, problem) => {
+    const { data } = await app.graphql(
+      await app.newKey(),
+      `mutation { createApiKey(input: { name: "x", ${said} }) { __typename ${refusal} } }`,
+    )
+    const issues = [{ path: 'permissions', message: expect.stringContaining(problem) }]
+    expect(data.createApiKey).toMatchObject({ code: 'INVALID_INPUT', issues })
+  })
+
+  it('fails from the instant that it expires, and is in no list then', async () => {
+    const owner = await app.newKey()
+    const { id, secret } = await make(owner, { expiresAt: inMs(1_000) })
+    app.clock.advance(999)
+    expect([await statusOf(secret), (await list(owner))[0].id]).toEqual([200, id])
+    app.clock.advance(1)
+    expect([await statusOf(secret), (await list(owner)).length]).toEqual([401, 1])
+    expect(await mutate(owner, 'reset', { id })).toMatchObject({ code: 'NOT_FOUND' })
+    expect(await mutate(owner, 'revoke', { id })).toMatchObject({ code: 'NOT_FOUND' })
+    expect((await app.graphql(owner, `{ node(id: "${id}") { id } }`)).data).toEqual({ node: null })
+  })
+
+  const instanceWrite = (operation: string, ...constraints: object[]) => [
+    { category: 'INSTANCE_WRITE', operation, constraints },
+  ]
+  const constraint = (parameter: string, value: object, operator = 'EQ') => ({ parameter, operator, value })
+  it.each<[what: string, input: () => object, issues: { path: string; message: string }[]]>([
+    ['that expires now', () => ({ expiresAt: inMs(0) }), [{ path: 'expiresAt', message: 'is in the past.' }]],
+    [
+      'with a long name and an operation of another category',
+      () => ({ name: 'x'.repeat(257), permissions: [...everySaying, ...instanceWrite('OFFERS_GET')] }),
+      [
+        { path: 'name', message: 'must have at most 256 characters, not 257.' },
+        {
+          path: 'permissions.4.operation',
+          message: expect.stringMatching(/^unknown operation; this category has instances\.rent, /),
+        },
+      ],
+    ],
+    [
+      'with constraints on what is not asked',
+      () => ({
+        permissions: instanceWrite(
+          'INSTANCES_UPDATE',
+          constraint('id', { number: 5 }),
+          constraint('label', { text: 'a' }),
+          constraint('relabels', { number: 0 }),
+        ),
+      }),
+      [
+        {
+          path: 'permissions.0.constraints.1.parameter',
+          message: 'unknown parameter; this operation has id, relabels.',
+        },
+        { path: 'permissions.0.constraints.2.value', message: 'must be true or false.' },
+      ],
+    ],
+    [
+      'with permissions that are there twice',
+      () => ({
+        permissions: [
+          { category: 'MISC' },
+          { category: 'MISC', operation: 'OFFERS_GET' },
+          ...instanceWrite(
+            'INSTANCES_RENT',
+            constraint('offerId', { number: 1 }),
+            constraint('offerId', { number: 2 }),
+          ),
+          ...instanceWrite('INSTANCES_RENT'),
+          { category: 'USER_READ', constraints: [constraint('id', { number: 1 })] },
+        ],
+      }),
+      [
+        { path: 'permissions.1', message: 'is about what another one is about already.' },
+        { path: 'permissions.2.constraints.1', message: 'compares what another one compares already.' },
+        { path: 'permissions.3', message: 'is about what another one is about already.' },
+        { path: 'permissions.4.constraints', message: 'are of one operation: name it.' },
+      ],
+    ],
+  ])('%s is refused', async (_what, input, issues) => {
+    const owner = await app.newKey()
+    expect(await mutate(owner, 'create', input())).toMatchObject({ code: 'INVALID_INPUT', issues })
+    expect(await list(owner)).toHaveLength(1)
+  })
+
+  it(`is refused when there are ${maxApiKeys} that work, also when two come at once`, async () => {
+    const owner = await app.newKey()
+    await app.sql(`INSERT INTO api_keys (account_id, public_id, secret_hash, revoked_at)
+      SELECT account_id, 'filled' || account_id || n, sha256('x'), CASE WHEN n > ${maxApiKeys - 2} THEN now() END
+      FROM api_keys, generate_series(1, ${maxApiKeys + 50}) n WHERE public_id = '${publicId(owner)}'`)
+    const answers = await Promise.all([mutate(owner, 'create', {}), mutate(owner, 'create', {}, beside)])
+    expect(answers.map(({ code }) => code).toSorted()).toEqual(['CONFLICT', undefined])
+    const keys = await list(owner)
+    expect(keys).toHaveLength(maxApiKeys)
+    await mutate(owner, 'revoke', { id: keys[5].id })
+    await make(owner)
+  })
+})
+
+describe('a key that makes another', () => {
+  const update = (constraints: object = {}): Permissions => ({
+    api: { user_write: {}, instance_write: { 'instances.update': { constraints } as object } },
+  })
+  const updates = (...constraints: object[]) => [
+    { category: 'INSTANCE_WRITE', operation: 'INSTANCES_UPDATE', constraints },
+  ]
+  const id = (operator: string, number: number) => ({ parameter: 'id', operator, value: { number } })
+  const misc = [{ category: 'MISC' }]
+
+  it.each<[what: string, own: Permissions, wanted: object[] | null, missing: string[] | undefined]>([
+    ['all that it has not', { api: { user_write: {}, misc: {} } }, null, ['full access']],
+    ['a category that it has not', { api: { user_write: {} } }, misc, ['misc']],
+    ['several', update(), [...misc, { category: 'INSTANCE_WRITE' }], ['misc', 'instance_write']],
+    ['a category of which it has a part', update(), [{ category: 'INSTANCE_WRITE' }], ['instance_write']],
+    ['what it has with a constraint', update({ id: { eq: 5 } }), updates(), ['instance_write']],
+    ['the same with another constraint', update({ id: { eq: 5 } }), updates(id('EQ', 6)), ['instance_write']],
+    ['the same with a wider one', update({ id: { lte: 5 } }), updates(id('LTE', 6)), ['instance_write']],
+    [
+      'the same with one that cannot be compared',
+      update({ id: { lte: 5 } }),
+      updates(id('GTE', 1)),
+      ['instance_write'],
+    ],
+    ['a category that it has', { api: { user_write: {}, misc: {} } }, misc, undefined],
+    ['nothing', { api: { user_write: {} } }, [], undefined],
+    ['a part of a category that it has', { api: { user_write: {}, instance_write: {} } }, updates(), undefined],
+    ['the same with a narrower constraint', update({ id: { lte: 5, gte: 1 } }), updates(id('EQ', 3)), undefined],
+  ])('may not give %s, unless it has it; nor take over such a key', async (_what, own, wanted, missing) => {
+    const owner = await app.newKey()
+    const key = await app.scopedKey(owner, own)
+    const other = await make(owner, { permissions: wanted })
+    const before = (await list(owner)).length
+
+    const created = await mutate(key, 'create', { permissions: wanted })
+    const reset = await mutate(key, 'reset', { id: other.id })
+    if (missing) {
+      expect([created, reset]).toMatchObject([
+        { code: 'FORBIDDEN', missing },
+        { code: 'FORBIDDEN', missing },
+      ])
+      for (const name of missing) expect(created.message).toContain(name)
+      expect(await list(owner)).toHaveLength(before)
+      expect(await statusOf(other.secret)).not.toBe(401)
+    } else {
+      expect([created.code, reset.code]).toEqual([undefined, undefined])
+      expect(await statusOf(other.secret)).toBe(401)
+    }
+    // Ending a key gives nobody anything.
+    expect(await mutate(key, 'revoke', { id: other.id })).toEqual({ revokedId: other.id })
+  })
+
+  it('may not give what outlives it, by making it or by taking it over', async () => {
+    const owner = await app.newKey()
+    const { secret: key } = await make(owner, { expiresAt: inMs(60_000) })
+    const lasting = await make(owner)
+    expect(await mutate(key, 'create', {})).toMatchObject({ code: 'FORBIDDEN' })
+    expect(await mutate(key, 'create', { expiresAt: inMs(60_001) })).toMatchObject({ code: 'FORBIDDEN' })
+    expect(await mutate(key, 'reset', { id: lasting.id })).toMatchObject({ code: 'FORBIDDEN' })
+    expect(await statusOf(lasting.secret)).toBe(200)
+    const made = await make(key, { expiresAt: inMs(60_000) })
+    expect((await mutate(key, 'reset', { id: made.id })).secret).toBeDefined()
+  })
+
+  it('is not repeated for one that has not as much', async () => {
+    const owner = await app.newKey()
+    const input = { permissions: misc, idempotencyKey: 'one' }
+    await mutate(owner, 'create', input)
+    const narrow = await app.scopedKey(owner, { api: { user_write: {} } })
+    expect(await mutate(narrow, 'create', input)).toMatchObject({ code: 'FORBIDDEN', missing: ['misc'] })
+    const brief = await make(owner, { expiresAt: inMs(60_000) })
+    expect(await mutate(brief.secret, 'create', input)).toMatchObject({ code: 'FORBIDDEN' })
+  })
+})
+
+describe('a key that is reset', () => {
+  it('has a new secret, and the old one fails at once, on every gateway', async () => {
+    const owner = await app.newKey()
+    const old = await make(owner, { name: 'ci', permissions: everySaying })
+    expect(await statusOf(old.secret)).toBe(200)
+    const { apiKey, secret } = await mutate(owner, 'reset', { id: old.id })
+    expect([apiKey.id, apiKey.name, apiKey.permissions.length, apiKey.lastUsedAt]).toEqual([old.id, 'ci', 4, null])
+    expect(secret).toContain(`${apiKey.prefix}_`)
+    expect((await list(owner))[0]).toEqual(apiKey)
+    expect([await statusOf(old.secret), await statusOf(old.secret, beside)]).toEqual([401, 401])
+    expect([await statusOf(secret as string), await statusOf(secret as string, beside)]).toEqual([200, 200])
+  })
+
+  it('may be the one that asks, however narrow it is', async () => {
+    const owner = await app.newKey()
+    const key = await app.scopedKey(owner, { api: { user_write: {} } })
+    const { secret } = await mutate(key, 'reset', { id: await idOf(key) })
+    expect([await statusOf(key), await statusOf(secret as string)]).toEqual([401, 403])
+  })
+
+  it('by two at once is reset by the first, and the second is not let in', async () => {
+    const key = await app.newKey()
+    const id = await idOf(key)
+    const resets = await withSession(app.database.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM accounts FOR NO KEY UPDATE')
+      const asked = [mutate(key, 'reset', { id }), mutate(key, 'reset', { id }, beside)]
+      await untilSomebodyWaits(session, () => false, 2)
+      await session.query('COMMIT')
+      return await Promise.all(asked)
+    })
+    expect(resets.map(({ code }) => code).toSorted()).toEqual(['UNAUTHENTICATED', undefined])
+    expect(await statusOf(resets.find(({ secret }) => secret)?.secret as string)).toBe(200)
+  })
+
+  it('once, is reset once for requests with one idempotency key', async () => {
+    const owner = await app.newKey()
+    const { id } = await make(owner)
+    const [first, second] = [
+      await mutate(owner, 'reset', { id, idempotencyKey: 'r' }),
+      await mutate(owner, 'reset', { id, idempotencyKey: 'r' }, beside),
+    ]
+    expect([first.replayed, second]).toEqual([false, { ...first, replayed: true }])
+    expect(await statusOf(first.secret as string)).toBe(200)
+    expect(await mutate(owner, 'reset', { id: await idOf(owner), idempotencyKey: 'r' })).toMatchObject({
+      code: 'IDEMPOTENCY_KEY_REUSED',
+    })
+  })
+})
+
+describe('a key that is revoked', () => {
+  it('fails for every request that starts after the answer, on every gateway', async () => {
+    const owner = await app.newKey()
+    for (const [here, there] of [
+      [app, beside],
+      [beside, app],
+    ] as const) {
+      const { id, secret } = await make(owner)
+      expect(await statusOf(secret, there)).toBe(200)
+      expect(await mutate(owner, 'revoke', { id }, here)).toEqual({ revokedId: id })
+      expect([await statusOf(secret, there), await statusOf(secret, here)]).toEqual([401, 401])
+      expect(await mutate(owner, 'revoke', { id }, there)).toMatchObject({ code: 'NOT_FOUND' })
+      expect((await list(owner)).map((key: { id: string }) => key.id)).not.toContain(id)
+    }
+  })
+
+  it('may be the one that asks', async () => {
+    const owner = await app.newKey()
+    const { id, secret } = await make(owner)
+    expect(await mutate(secret, 'revoke', { id })).toEqual({ revokedId: id })
+    expect(await statusOf(secret)).toBe(401)
+  })
+
+  it.each(['create', 'reset', 'revoke'] as const)('while it asks to %s a key, does nothing any more', async name => {
+    const owner = await app.newKey()
+    const [thief, other] = [await make(owner), await make(owner)]
+    const before = await list(owner)
+    const answer = await withSession(app.database.url, async session => {
+      await session.query('BEGIN')
+      await session.query(
+        `SELECT FROM accounts WHERE id = (SELECT account_id FROM api_keys WHERE public_id = '${publicId(owner)}') FOR UPDATE`,
+      )
+      let done = false
+      const asking = mutate(thief.secret, name, name === 'create' ? {} : { id: other.id }).finally(() => {
+        done = true
+      })
+      await untilSomebodyWaits(session, () => done)
+      await session.query(`UPDATE api_keys SET revoked_at = now() WHERE public_id = '${publicId(thief.secret)}'`)
+      await session.query('COMMIT')
+      return await asking
+    })
+    expect(answer).toMatchObject({ code: 'UNAUTHENTICATED' })
+    expect((await list(owner)).map((key: { id: string }) => key.id)).toEqual(
+      before.map((key: { id: string }) => key.id).filter((id: string) => id !== thief.id),
+    )
+    expect(await statusOf(other.secret)).toBe(200)
+  })
+})
+
+describe('a creation with an idempotency key', () => {
+  it('makes one key, whose secret all get that ask for it at once', async () => {
+    const owner = await app.newKey()
+    const input = { name: 'once', permissions: everySaying, expiresAt: inMs(3_600_000), idempotencyKey: 'k' }
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => mutate(owner, 'create', input, index % 2 ? app : beside)),
+    )
+    expect(new Set(answers.map(({ secret }) => secret)).size).toBe(1)
+    expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1)
+    expect(new Set(answers.map(({ apiKey }) => JSON.stringify(apiKey))).size).toBe(1)
+    expect(await statusOf(answers[0]?.secret as string)).toBe(200)
+    expect(await list(owner)).toHaveLength(2)
+    // Also when what it made has expired meanwhile.
+    app.clock.advance(3_600_001)
+    expect(await mutate(owner, 'create', input)).toEqual({ ...answers[0], replayed: true })
+  })
+
+  it('is refused for another wish, and free again after a refusal', async () => {
+    const owner = await app.newKey()
+    expect(await mutate(owner, 'create', { expiresAt: inMs(0), idempotencyKey: 'k' })).toMatchObject({
+      code: 'INVALID_INPUT',
+    })
+    await mutate(owner, 'create', { name: 'a', idempotencyKey: 'k' })
+    for (const other of [{ name: 'b' }, { name: 'a', permissions: [] }, { name: 'a', expiresAt: inMs(9) }]) {
+      const answer = await mutate(owner, 'create', { ...other, idempotencyKey: 'k' })
+      expect(answer).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
+    }
+    expect(await list(owner)).toHaveLength(2)
+  })
+})
+
+it('every change is told with who did it, and what the key may do', async () => {
+  const owner = await app.newKey()
+  const { id } = await make(owner, { name: 'told', permissions: [{ category: 'MISC' }] })
+  await mutate(owner, 'reset', { id })
+  await mutate(owner, 'revoke', { id })
+  const rows = await app.sql(`SELECT type, before, after, 'key_' || api_key_id AS by FROM events
+    WHERE coalesce(before, after)->>'apiKeyId' = '${id.slice(4)}' AND type LIKE 'API_KEY_%' ORDER BY id`)
+  const facts = { apiKeyId: Number(id.slice(4)), name: 'told', permissions: { api: { misc: {} } }, expiresAt: null }
+  const by = await idOf(owner)
+  expect(rows).toEqual([
+    { type: 'API_KEY_CREATED', before: null, after: facts, by },
+    { type: 'API_KEY_RESET', before: null, after: facts, by },
+    { type: 'API_KEY_REVOKED', before: facts, after: null, by },
+  ])
+})
+
+it('what a revoked key rented goes on', async () => {
+  const owner = await app.newKey(null, someCredit)
+  const { id, secret } = await make(owner)
+  const rentals = rentalsOf(app)
+  const instance = await rentals.rent(secret)
+  await mutate(owner, 'revoke', { id })
+  expect((await rentals.read(owner, instance)).intended_status).toBe('running')
+})
+
+it('no secret is stored, logged, listed or told after its answer', async () => {
+  expect(secrets.length).toBeGreaterThan(50)
+  const tables = await app.sql(
+    `SELECT query_to_xml(format('SELECT * FROM %I', relname), true, false, '') AS xml FROM pg_stat_user_tables`,
+  )
+  const stored = tables.map(row => (row as { xml: string }).xml).join('')
+  expect(stored).toContain(publicId(secrets.at(-1) as string))
+  const logged = JSON.stringify([app.log, beside.log])
+  for (const secret of secrets.map(key => key.split('_')[2] as string)) {
+    for (const form of [
+      secret,
+      Buffer.from(secret).toString('base64').slice(0, 50),
+      Buffer.from(secret).toString('hex'),
+    ])
+      expect(stored.includes(form) || logged.includes(form)).toBe(false)
+  }
+})

@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Permissions } from '../../../src/domain/accounts/permissions/permissions.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { queriesOf } from '../../support/database/queries.ts'
+
+let app: TestApp
+
+beforeAll(async () => {
+  app = await startApp()
+})
+
+afterAll(() => app.close())
+
+const viewer = async (key: string | undefined) => {
+  const [rest, graphql] = [await app.rest(key, 'GET', '/users/current/'), await app.graphql(key, '{ viewer { id } }')]
+  return { rest, graphql }
+}
+
+describe('a request', () => {
+  it('without a key is refused on both faces', async () => {
+    const { rest, graphql } = await viewer(undefined)
+    const message = 'This needs an API key: send the header "Authorization: Bearer KEY".'
+    expect([rest.status, rest.body]).toEqual([401, { success: false, error: 'auth_error', msg: message }])
+    expect(graphql).toEqual({
+      status: 401,
+      data: undefined,
+      errors: [{ message, extensions: { code: 'UNAUTHENTICATED' } }],
+    })
+  })
+
+  it.each([
+    ['no key at all', 'nonsense'],
+    ['unknown', `berth_${'a'.repeat(12)}_${'b'.repeat(40)}`],
+  ])('with a key that is %s is refused on both faces', async (_what, key) => {
+    const { rest, graphql } = await viewer(key)
+    expect([rest.status, rest.body]).toEqual([401, { success: false, error: 'auth_error', msg: 'Invalid user key' }])
+    expect(graphql).toMatchObject({ status: 401, errors: [{ message: 'Invalid user key' }] })
+  })
+
+  it('with a secret that is almost right is refused', async () => {
+    const key = await app.newKey()
+    const { rest } = await viewer(`${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`)
+    expect(rest.status).toBe(401)
+  })
+
+  it.each(['bearer', 'BEARER', 'Bearer '])('may spell the scheme as "%s"', async scheme => {
+    const key = await app.newKey()
+    const request = new Request('http://berth.test/api/v0/users/current/', {
+      headers: { authorization: `${scheme} ${key}` },
+    })
+    expect((await app.fetch(request)).status).toBe(200)
+  })
+
+  it.each(['Basic', 'Token', ''])('may not use the scheme "%s"', async scheme => {
+    const key = await app.newKey()
+    const request = new Request('http://berth.test/api/v0/users/current/', {
+      headers: { authorization: `${scheme} ${key}` },
+    })
+    expect((await app.fetch(request)).status).toBe(401)
+  })
+
+  it('may carry the key in the URL on REST alone, where it is not logged', async () => {
+    const key = await app.newKey()
+    expect((await app.rest(undefined, 'GET', `/users/current?api_key=${key}`)).status).toBe(200)
+    const graphql = await app.fetch(new Request(`http://berth.test/graphql?query={viewer{id}}&api_key=${key}`))
+    expect(graphql.status).toBe(401)
+    expect(JSON.stringify(app.log)).not.toContain(key)
+    expect(JSON.stringify(app.log)).toContain('/users/current')
+  })
+})
+
+describe('a key', () => {
+  const publicIdOf = (key: string) => key.split('_')[1]
+
+  it('is refused from the moment it is revoked, by every gateway', async () => {
+    const key = await app.newKey()
+    const other = await startApp({ databaseUrl: app.database.url })
+    expect((await other.rest(key, 'GET', '/users/current/')).status).toBe(200)
+    await app.sql(`UPDATE api_keys SET revoked_at = now() WHERE public_id = '${publicIdOf(key)}'`)
+    expect((await viewer(key)).rest.status).toBe(401)
+    expect((await other.rest(key, 'GET', '/users/current/')).status).toBe(401)
+    await other.close()
+  })
+
+  it('is refused from the instant it expires', async () => {
+    const { account } = await app.operations.accounts.create({ email: 'expiring@example.com' })
+    const expiresAt = new Date(app.clock.now().getTime() + 1_000)
+    const { apiKey } = await app.operations.accounts.createApiKey(account.email, { permissions: null, expiresAt })
+    app.clock.advance(999)
+    expect((await viewer(apiKey)).rest.status).toBe(200)
+    app.clock.advance(1)
+    expect((await viewer(apiKey)).rest.status).toBe(401)
+  })
+
+  it('remembers when it was used, once a minute', async () => {
+    const key = await app.newKey()
+    const lastUse = async () => {
+      await viewer(key)
+      const [row] = await app.sql(`SELECT last_used_at FROM api_keys WHERE public_id = '${publicIdOf(key)}'`)
+      return (row as { last_used_at: Date }).last_used_at.getTime()
+    }
+    const first = await lastUse()
+    expect(first).toBe(app.clock.now().getTime())
+    app.clock.advance(60_000)
+    expect(await lastUse()).toBe(first)
+    app.clock.advance(1)
+    expect(await lastUse()).toBe(first + 60_001)
+  })
+
+  it('costs no statement but the one that finds it, once that is remembered', async () => {
+    const key = await app.newKey()
+    await viewer(key)
+    const statements = await queriesOf(() => app.graphql(key, '{ viewer { id } }'))
+    const ofKeys = statements.filter(text => text.includes('api_keys'))
+    expect(ofKeys).toEqual([expect.stringContaining('SELECT')])
+  })
+
+  it('is kept as a hash alone', async () => {
+    const key = await app.newKey()
+    const rows = await app.sql(`SELECT to_jsonb(api_keys) AS row FROM api_keys`)
+    expect(JSON.stringify(rows)).toContain(publicIdOf(key))
+    expect(JSON.stringify(rows)).not.toContain(key.split('_')[2])
+  })
+})
+
+describe('a scoped key', () => {
+  /** Everything that can be asked, and what it needs. */
+  const wishes: [graphql: string, rest: [method: string, path: string] | undefined, category: string][] = [
+    ['{ viewer { id } }', ['GET', '/users/current/'], 'user_read'],
+    ['{ offers(first: 1) { nodes { id } } }', ['POST', '/bundles/'], 'misc'],
+    ['{ offers(first: 1) { totalCount } }', ['GET', '/bundles/?q={}'], 'misc'],
+    ['{ offer(id: 1) { id } }', ['PUT', '/search/asks/'], 'misc'],
+    ['{ gpuModels { id } }', undefined, 'misc'],
+    ['{ node(id: "off_1") { id } }', undefined, 'misc'],
+    ['{ node(id: "mch_1") { id } }', undefined, 'misc'],
+    ['{ node(id: "gpu_1") { id } }', undefined, 'misc'],
+  ]
+
+  it.each(wishes)('may ask %s with the permission alone, and not without', async (query, route, category) => {
+    const without: Permissions = { api: category === 'misc' ? { user_read: {}, user_write: {} } : { misc: {} } }
+    const [may, mayNot] = [await app.newKey({ api: { [category]: {} } }), await app.newKey(without)]
+
+    const granted = await app.graphql(may, query)
+    expect([granted.status, granted.errors]).toEqual([200, undefined])
+    const refused = await app.graphql(mayNot, query)
+    expect(refused.errors).toEqual([
+      expect.objectContaining({
+        message: expect.stringContaining(`lacks the permission ${category}`),
+        extensions: { code: 'FORBIDDEN', missing: [category] },
+      }),
+    ])
+
+    if (route === undefined) return
+    const [method, path] = route
+    expect((await app.rest(may, method, path)).status).toBe(200)
+    const answer = await app.rest(mayNot, method, path)
+    expect(answer).toMatchObject({ status: 403, body: { success: false, error: 'forbidden' } })
+    expect(answer.body.msg).toContain(`lacks the permission ${category}`)
+  })
+
+  it('answers 403 when a refusal is all there is, and 200 when a part was granted', async () => {
+    const key = await app.newKey({ api: { user_read: {} } })
+    expect((await app.graphql(key, '{ offers { totalCount } }')).status).toBe(403)
+    const mixed = await app.graphql(key, '{ offer(id: 1) { id } viewer { id } }')
+    expect(mixed).toMatchObject({
+      status: 200,
+      data: { offer: null, viewer: {} },
+      errors: [{ extensions: { code: 'FORBIDDEN' } }],
+    })
+  })
+
+  it('is told so before what it sent is read', async () => {
+    const key = await app.newKey({ api: { misc: {} } })
+    const forbidden = { status: 403, body: { error: 'forbidden' } }
+    expect(await app.rest(key, 'PUT', '/asks/1/', '{')).toMatchObject(forbidden)
+    expect(await app.rest(key, 'DELETE', '/instances/abc/')).toMatchObject(forbidden)
+  })
+
+  it('with a constraint is told that it is outside of that, not that it lacks the permission', async () => {
+    const rent = { 'instances.rent': { constraints: { offerId: { lte: 5 } } } }
+    const key = await app.newKey({ api: { instance_write: rent } })
+    const { status, body } = await app.rest(key, 'PUT', '/asks/6/', { image: 'ubuntu' })
+    expect([status, body.msg]).toEqual([
+      403,
+      expect.stringContaining('instance_write has constraints for instances.rent'),
+    ])
+    expect((await app.rest(key, 'PUT', '/asks/5/', { image: 'ubuntu' })).status).toBe(404)
+  })
+
+  it('with no permission at all may do nothing', async () => {
+    const { rest, graphql } = await viewer(await app.newKey({ api: {} }))
+    expect([rest.status, graphql.status]).toEqual([403, 403])
+  })
+})
+
+it('does not repeat a text that is far too long for an email address', async () => {
+  const refused = app.operations.accounts.create({ email: `a@${'b'.repeat(5_000)}` })
+  await expect(refused).rejects.toThrow(/^email: has more than 254 characters\.$/)
+})

@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { findCommand } from '../../../src/operator/commands.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { defaultAdmission } from '../../support/billing/admission.ts'
+import { type Faces, facesOf } from '../../support/faces/faces.ts'
+import { type Rentals, rentalsOf } from '../../support/instances/rentals.ts'
+import { volumesOf } from '../../support/volumes/volumes.ts'
+
+let app: TestApp
+let rentals: Rentals
+let faces: Faces
+let volumes: ReturnType<typeof volumesOf>
+let key: string
+let email: string
+
+beforeAll(async () => {
+  const quotas = { instances: 3, loading: 2, diskGb: 100, volumes: 2 }
+  app = await startApp({ ...defaultAdmission, quotas })
+  rentals = rentalsOf(app)
+  faces = facesOf(app)
+  volumes = volumesOf(app)
+})
+
+afterAll(() => app.close())
+
+beforeEach(async () => {
+  key = await app.newKey(null, { creditNanos: 100_000_000_000n })
+  const [row] = (await app.sql('SELECT email FROM accounts ORDER BY id DESC LIMIT 1')) as { email: string }[]
+  email = row?.email as string
+})
+
+const exceeds = (quota: string, limit: number, used: number, asked = 1) => ({
+  status: 400,
+  body: { success: false, error: 'quota_exceeded', quota, limit, used, asked },
+})
+const limit = async (...options: string[]) =>
+  await findCommand(['account', 'limit', '--account', email, ...options]).run(app.operations)
+const stopped = { image: 'ubuntu', target_state: 'stopped' }
+
+describe('an account', () => {
+  it('has as many instances as its quota allows, and no more, on either face', async () => {
+    for (let count = 0; count < 3; count += 1) await rentals.rent(key, stopped)
+    expect(await rentals.ask(key, stopped)).toMatchObject(exceeds('instances', 3, 3))
+    const offerId = String(await rentals.newOffer())
+    const fields = '... on Error { code } ... on QuotaExceededError { quota maximum used asked }'
+    const query = `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) { ${fields} } }`
+    const input = { offerId, spec: { source: { image: 'ubuntu' }, targetState: 'STOPPED' } }
+    const told = { code: 'QUOTA_EXCEEDED', quota: 'INSTANCES', maximum: 3, used: 3, asked: 1 }
+    expect((await app.graphql(key, query, { input })).data.rentInstance).toEqual(told)
+    const quote = `query ($input: RentInstanceInput!) { rentQuote(input: $input) { blockers { ${fields} } } }`
+    expect((await app.graphql(key, quote, { input })).data.rentQuote).toEqual({ blockers: [told] })
+  })
+
+  it('destroys one to have another', async () => {
+    const id = await rentals.rent(key, stopped)
+    for (let count = 0; count < 2; count += 1) await rentals.rent(key, stopped)
+    await app.rest(key, 'DELETE', `/instances/${id}/`)
+    await rentals.rent(key, stopped)
+    expect(await rentals.ask(key, stopped)).toMatchObject(exceeds('instances', 3, 3))
+  })
+
+  it('has as many instances that load as its quota allows: others rent, and start, when these run', async () => {
+    await rentals.rent(key)
+    await rentals.rent(key)
+    expect(await rentals.ask(key, { image: 'ubuntu' })).toMatchObject(exceeds('loading', 2, 2))
+    const id = await rentals.rent(key, stopped)
+    const start = () => app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
+    expect(await start()).toMatchObject(exceeds('loading', 2, 2))
+    await rentals.settle()
+    expect(await start()).toMatchObject({ status: 200 })
+  })
+
+  it('recycles what runs only within that quota', async () => {
+    const id = await rentals.rentTo(key, 'running')
+    await rentals.rent(key)
+    await rentals.rent(key)
+    const refused = await app.rest(key, 'PUT', `/instances/recycle/${id}/`)
+    expect(refused).toMatchObject(exceeds('loading', 2, 2))
+    expect(await faces.mutate(key, 'recycleInstance', { id: String(id) })).toMatchObject({ code: 'QUOTA_EXCEEDED' })
+  })
+
+  it('does not count what waits for GPUs as loading', async () => {
+    await limit('--instances', '9')
+    const rival = await app.newKey(null, { creditNanos: 100_000_000_000n })
+    for (let count = 0; count < 3; count += 1) {
+      const offer = await rentals.newOffer()
+      const [row] = (await app.sql(`SELECT machine_id FROM offers WHERE id = ${offer}`)) as { machine_id: number }[]
+      await app.rest(rival, 'PUT', `/asks/${offer}/`, { image: 'ubuntu', price: 0.5 })
+      await rentals.settle()
+      const [left] = (await app.sql(
+        `SELECT id FROM offers WHERE machine_id = ${row?.machine_id} AND withdrawn_at IS NULL`,
+      )) as { id: string }[]
+      const bid = await app.rest(key, 'PUT', `/asks/${left?.id}/`, { image: 'ubuntu', price: 0.3 })
+      expect(bid).toMatchObject({ status: 200 })
+      await rentals.settle()
+    }
+    await rentals.rent(key)
+  })
+
+  it('has as many GB of disks and volumes as its quota allows', async () => {
+    await rentals.rent(key, { ...stopped, disk: 50 })
+    const machineId = await volumes.newMachine()
+    expect(await app.rest(key, 'PUT', '/volumes/', { id: machineId, size: 50.5 })).toMatchObject(
+      exceeds('disk_gb', 100, 50, 50.5),
+    )
+    await volumes.make(key, machineId, 42)
+    await rentals.rent(key, stopped)
+    expect(await rentals.ask(key, stopped)).toMatchObject(exceeds('disk_gb', 100, 100, 8))
+  })
+
+  it('has as many volumes as its quota allows, with a rental too', async () => {
+    const machineId = await volumes.newMachine()
+    await volumes.make(key, machineId, 1)
+    await volumes.make(key, machineId, 1)
+    expect(await app.rest(key, 'PUT', '/volumes/', { id: machineId, size: 1 })).toMatchObject(exceeds('volumes', 2, 2))
+    const volume = { mountPath: '/data', source: { create: { sizeGb: 1 } } }
+    const spec = { source: { image: 'ubuntu' }, volumes: [volume] }
+    const rented = await faces.mutate(key, 'rentInstance', { offerId: String(await rentals.newOffer()), spec })
+    expect(rented).toMatchObject({ code: 'QUOTA_EXCEEDED' })
+  })
+})
+
+describe('an operator', () => {
+  it('sets the quotas of one account, which counts at once, and gives them back to the settings', async () => {
+    expect(await limit('--instances', '0', '--disk-gb', '7')).toEqual({
+      ...{ account: email, instances: 0, loading: null, diskGb: 7, volumes: null },
+    })
+    expect(await rentals.ask(key, stopped)).toMatchObject(exceeds('instances', 0, 0))
+    const other = await app.newKey(null, { creditNanos: 100_000_000_000n })
+    await rentals.rent(other, stopped)
+    await limit('--instances', 'default', '--disk-gb', '9')
+    await rentals.rent(key, stopped)
+    expect(await rentals.ask(key, stopped)).toMatchObject(exceeds('disk_gb', 9, 8, 8))
+  })
+
+  it('sees them in the list of accounts, and the account in its events', async () => {
+    await limit('--volumes', '5')
+    await limit('--volumes', '5')
+    await limit('--volumes', '6')
+    const rows = findCommand(['account', 'list']).run(app.operations) as AsyncIterable<Record<string, unknown>>
+    const listed: Record<string, unknown>[] = []
+    for await (const row of rows) if (row['email'] === email) listed.push(row)
+    expect(listed).toMatchObject([{ quotas: { instances: null, loading: null, diskGb: null, volumes: 6 } }])
+    const query =
+      '{ events(first: 2, filter: { types: [ACCOUNT_QUOTAS_CHANGED] }) { nodes { changes { field before after } } } }'
+    const { data, errors } = await app.graphql(key, query)
+    expect(errors).toBeUndefined()
+    const changes = data.events.nodes.map((event: { changes: object[] }) => event.changes[0])
+    expect(changes).toEqual([
+      { field: 'volumes', before: null, after: '5' },
+      { field: 'volumes', before: '5', after: '6' },
+    ])
+  })
+
+  it('is told what is wrong with a quota', () => {
+    const read = (...options: string[]) => findCommand(['account', 'limit', '--account', email, ...options])
+    expect(() => read()).toThrow('Give at least one of --instances')
+    expect(() => read('--instances', '1.5')).toThrow('--instances is a whole number from 0')
+  })
+})

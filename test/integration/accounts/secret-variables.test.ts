@@ -1,0 +1,244 @@
+// Environment variables that every new rental of an account gets, and nobody is shown.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type EnvVar, joinSecrets } from '../../../src/domain/launch/env.ts'
+import { createSecrets, openJson } from '../../../src/services/secrets.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { untilSomebodyWaits, withSession } from '../../support/database/sessions.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+import { templatesOf } from '../../support/templates/templates.ts'
+
+let app: TestApp
+let rentals: Rentals
+
+beforeAll(async () => {
+  app = await startApp()
+  rentals = rentalsOf(app)
+})
+
+afterAll(() => app.close())
+
+const newKey = () => app.newKey(null, someCredit)
+const post = (key: string, body: object) => app.rest(key, 'POST', '/secrets/', body)
+const secretsOf = async (key: string) => (await app.rest(key, 'GET', '/secrets')).body.secrets
+const setting = `mutation ($variables: [SecretVariableInput!]!) { setSecretVariables(input: { variables: $variables }) {
+  __typename ... on Error { code message } ... on InvalidInputError { issues { path } }
+  ... on SetSecretVariablesSuccess { variables { name createdAt updatedAt } } } }`
+const set = async (key: string, variables: object[]) =>
+  (await app.graphql(key, setting, { variables })).data.setSecretVariables
+const remove = async (key: string, name: string) => {
+  const query = `mutation ($name: String!) { deleteSecretVariable(input: { name: $name }) {
+    __typename ... on Error { code } ... on DeleteSecretVariableSuccess { deletedName } } }`
+  return (await app.graphql(key, query, { name })).data.deleteSecretVariable
+}
+/** What a container is started with, which no face shows. */
+const started = async (id: number): Promise<Record<string, string>> => {
+  const [row] = await app.sql(`SELECT launch -> 'env' AS env, secret_env FROM instances WHERE id = ${id}`)
+  const { env, secret_env: sealed } = row as { env: EnvVar[]; secret_env: Buffer | null }
+  const kept = openJson<Record<string, string>>(createSecrets('a secret of tests'), sealed) ?? {}
+  return Object.fromEntries(joinSecrets(env, kept).map(({ name, value }) => [name, value]))
+}
+const rent = (key: string, body: object = {}) => rentals.rent(key, body)
+
+describe('over REST', () => {
+  it('they are set, masked, changed and deleted', async () => {
+    const key = await newKey()
+    expect(await secretsOf(key)).toEqual({})
+    const added = await post(key, { key: 'hf_token', value: 'hush' })
+    expect(added.body).toEqual({ success: true, msg: 'Environment variables processed successfully' })
+    await post(key, {
+      env_vars: [
+        { key: 'A', value: 1 },
+        { key: 'B', value: true },
+      ],
+    })
+    expect(await secretsOf(key)).toEqual({ A: '********', B: '********', HF_TOKEN: '********' })
+    const changed = await app.rest(key, 'PUT', '/secrets', { key: 'HF_TOKEN', value: 'hush hush' })
+    expect(changed.body).toEqual({ success: true, msg: 'Environment variable updated successfully' })
+    const deleted = await app.rest(key, 'DELETE', '/secrets/', { key: 'A' })
+    expect(deleted.body).toEqual({ success: true, msg: 'Environment variable deleted successfully' })
+    expect(Object.keys(await secretsOf(key))).toEqual(['B', 'HF_TOKEN'])
+    // As it was set; one of exactly this name comes first.
+    await set(key, [{ name: 'b', value: 'x' }])
+    for (const left of [['B', 'HF_TOKEN'], ['HF_TOKEN']]) {
+      expect((await app.rest(key, 'DELETE', '/secrets/', { key: 'b' })).status).toBe(200)
+      expect(Object.keys(await secretsOf(key))).toEqual(left)
+    }
+    await post(key, { key: 'B', value: true })
+    expect(await started(await rent(key))).toMatchObject({ B: 'true', HF_TOKEN: 'hush hush' })
+  })
+
+  it.each([
+    ['POST', {}, "Both 'key' and 'value' are required."],
+    ['POST', { key: 'A' }, "Both 'key' and 'value' are required."],
+    ['POST', { key: 'A', value: '' }, "Both 'key' and 'value' are required."],
+    ['POST', { env_vars: [{ key: 'A' }] }, "Both 'key' and 'value' are required."],
+    ['POST', { env_vars: 'A=1' }, 'must be a list'],
+    ['POST', { key: '1A', value: 'x' }, 'must be named with letters'],
+    ['POST', { key: 'A', value: 'x\0' }, 'must be well-formed Unicode without NUL.'],
+    ['POST', { key: 'A', value: 'hush'.repeat(5_000) }, 'must have at most 16384 characters'],
+    ['PUT', { key: 'A' }, "Both 'key' and 'value' are required."],
+    ['PUT', { key: 'A', value: 'x' }, 'Environment variable not found'],
+    ['DELETE', {}, 'key: is required.'],
+    ['DELETE', { key: 'A' }, 'Environment variable not found'],
+    ['DELETE', { key: 'A\0' }, 'Environment variable not found'],
+  ])('%s of %j is refused', async (method, body, msg) => {
+    const key = await newKey()
+    const answer = await app.rest(key, method, '/secrets/', body)
+    expect([answer.status, answer.body.msg]).toEqual([400, expect.stringContaining(msg)])
+    expect(answer.body.msg).not.toContain('hush')
+    expect(await secretsOf(key)).toEqual({})
+  })
+
+  it('there are 16 at most, and a list is set as a whole', async () => {
+    const key = await newKey()
+    const many = (count: number) => Array.from({ length: count }, (_, index) => ({ key: `A${index}`, value: 'x' }))
+    expect((await post(key, { env_vars: many(17) })).status).toBe(400)
+    expect(await secretsOf(key)).toEqual({})
+    expect((await post(key, { env_vars: many(16) })).status).toBe(200)
+    const { status, body } = await post(key, { key: 'B', value: 'x' })
+    const msg = 'User has reached the limit of 16 environment variables.'
+    expect([status, body]).toEqual([400, { success: false, error: 'limit_reached', msg }])
+    expect((await post(key, { key: 'A1', value: 'y' })).status).toBe(200)
+  })
+})
+
+describe('in GraphQL', () => {
+  it('they are the same ones, with their names as they are', async () => {
+    const key = await newKey()
+    const at = app.clock.now().toISOString()
+    expect((await set(key, [{ name: 'http_proxy', value: 'p' }])).variables).toEqual([
+      { name: 'http_proxy', createdAt: at, updatedAt: at },
+    ])
+    app.clock.advance(1_000)
+    await post(key, { key: 'b', value: 'x' })
+    await set(key, [{ name: 'http_proxy', value: 'q' }])
+    const { data } = await app.graphql(key, '{ viewer { secretVariables { name createdAt updatedAt } } }')
+    const later = app.clock.now().toISOString()
+    expect(data.viewer.secretVariables).toEqual([
+      { name: 'B', createdAt: later, updatedAt: later },
+      { name: 'http_proxy', createdAt: at, updatedAt: later },
+    ])
+    expect(await remove(key, 'http_proxy')).toMatchObject({ deletedName: 'http_proxy' })
+    expect(await remove(key, 'http_proxy')).toMatchObject({ code: 'NOT_FOUND' })
+    expect(await secretsOf(key)).toEqual({ B: '********' })
+  })
+
+  it('what is wrong with them is said at once, and nothing is set', async () => {
+    const key = await newKey()
+    const answer = await set(key, [
+      { name: 'GOOD', value: 'x' },
+      { name: 'B-D', value: 'x' },
+      { name: 'EMPTY', value: '' },
+    ])
+    expect(answer.issues).toEqual([{ path: 'variables.B-D' }, { path: 'variables.EMPTY' }])
+    expect(await secretsOf(key)).toEqual({})
+  })
+
+  it('are told of, by name alone', async () => {
+    const key = await newKey()
+    await set(key, [{ name: 'TOKEN', value: 'hush' }])
+    await remove(key, 'TOKEN')
+    const { data } = await app.graphql(key, '{ events { nodes { type message changes { field before after } } } }')
+    const [name, field] = ['TOKEN', 'name']
+    const [wasSet, deleted] = data.events.nodes.slice(-2)
+    expect([wasSet, deleted]).toMatchObject([
+      { type: 'SECRET_VARIABLE_SET', message: `The secret variable "${name}" was set.` },
+      { type: 'SECRET_VARIABLE_DELETED', message: `The secret variable "${name}" was deleted.` },
+    ])
+    expect([wasSet.changes, deleted.changes]).toEqual([
+      [{ field, before: null, after: name }],
+      [{ field, before: name, after: null }],
+    ])
+  })
+})
+
+describe('a rental', () => {
+  it('gets them, but for those that it or its template sets', async () => {
+    const key = await newKey()
+    await set(
+      key,
+      ['FROM_ACCOUNT', 'OF_TEMPLATE', 'OF_REQUEST', 'LANG'].map(name => ({ name, value: 'account' })),
+    )
+    const { hashId } = await templatesOf(app).saved(key, { env: [{ name: 'OF_TEMPLATE', value: 'template' }] })
+    const env = { OF_REQUEST: 'request' }
+    const id = await rent(key, { template_hash_id: hashId, env, lang_utf8: true, image: null })
+    const wanted = { FROM_ACCOUNT: 'account', OF_TEMPLATE: 'template', OF_REQUEST: 'request', LANG: 'C.UTF-8' }
+    expect(await started(id)).toMatchObject(wanted)
+    const { data } = await app.graphql(key, `{ instance(id: ${id}) { launch { env { name value secret source } } } }`)
+    const rows = new Map(data.instance.launch.env.map((row: { name: string }) => [row.name, row]))
+    expect([...rows.values()]).toEqual(
+      expect.arrayContaining([
+        { name: 'FROM_ACCOUNT', value: null, secret: true, source: 'ACCOUNT' },
+        { name: 'OF_TEMPLATE', value: 'template', secret: false, source: 'TEMPLATE' },
+        { name: 'OF_REQUEST', value: 'request', secret: false, source: 'REQUEST' },
+        { name: 'LANG', value: 'C.UTF-8', secret: false, source: 'REQUEST' },
+      ]),
+    )
+    expect((await rentals.read(key, id)).extra_env).toContainEqual(['FROM_ACCOUNT', ''])
+  })
+
+  it('keeps what it began with', async () => {
+    const key = await newKey()
+    await set(key, [{ name: 'TOKEN', value: 'first' }])
+    const id = await rent(key)
+    await set(key, [{ name: 'TOKEN', value: 'second' }])
+    expect(await started(id)).toMatchObject({ TOKEN: 'first' })
+    await remove(key, 'TOKEN')
+    expect(await started(await rent(key))).not.toHaveProperty('TOKEN')
+  })
+
+  it('of another account gets none', async () => {
+    const [key, other] = [await newKey(), await newKey()]
+    await set(key, [{ name: 'TOKEN', value: 'hush' }])
+    expect(await started(await rent(other))).not.toHaveProperty('TOKEN')
+    expect([await secretsOf(other), await remove(other, 'TOKEN')]).toMatchObject([{}, { code: 'NOT_FOUND' }])
+  })
+})
+
+it('values are readable nowhere in the database or the log', async () => {
+  const key = await newKey()
+  const value = 'a-value-that-is-nowhere-else'
+  await set(key, [{ name: 'TOKEN', value }])
+  await rent(key)
+  const tables = ['secret_variables', 'events', 'instances', 'idempotency_keys', 'webhook_deliveries']
+  for (const table of tables) {
+    const rows = await app.sql(`SELECT t::text FROM ${table} t`)
+    expect(JSON.stringify(rows)).not.toContain(value)
+    expect(JSON.stringify(rows)).not.toContain(Buffer.from(value).toString('hex'))
+  }
+  expect(JSON.stringify(app.log)).not.toContain(value)
+})
+
+it.each(["'A-B'", "''", "'1'"])('cannot be called %s in the database', async name => {
+  const writing = app.sql(`INSERT INTO secret_variables (account_id, name, value, created_at, updated_at)
+    SELECT min(id), ${name}, 'x', now(), now() FROM accounts`)
+  await expect(writing).rejects.toThrow('secret_variables_name')
+})
+
+it('there are no more than there may be, though the last comes at the same moment', async () => {
+  const key = await newKey()
+  await set(
+    key,
+    Array.from({ length: 15 }, (_, index) => ({ name: `A${index}`, value: 'x' })),
+  )
+  const { id } = (await app.rest(key, 'GET', '/users/current')).body
+  const second = await withSession(app.database.url, async session => {
+    await session.query('BEGIN')
+    await session.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [id])
+    await session.query(
+      `INSERT INTO secret_variables SELECT account_id, 'B', value, now(), now() FROM secret_variables
+       WHERE account_id = $1 AND name = 'A0'`,
+      [id],
+    )
+    let isDone = false
+    const setting = set(key, [{ name: 'C', value: 'x' }]).finally(() => {
+      isDone = true
+    })
+    await untilSomebodyWaits(session, () => isDone)
+    await session.query('COMMIT')
+    return await setting
+  })
+  expect(second.code).toBe('CONFLICT')
+  expect(Object.keys(await secretsOf(key))).toHaveLength(16)
+})

@@ -1,0 +1,355 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { transaction } from '../../../src/database/transaction.ts'
+import type { Actor } from '../../../src/domain/actor.ts'
+import { giveSshKeys } from '../../../src/services/accounts/ssh-keys/ssh-keys.ts'
+import { aPublicKey } from '../../support/accounts/ssh-keys.ts'
+import { manualClock } from '../../support/clock.ts'
+import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { untilBlocked, untilSomebodyWaits, withSession } from '../../support/database/sessions.ts'
+import { listMachines } from '../../support/factories.ts'
+import { type Gateway, openGateway } from '../../support/gateways.ts'
+
+const clock = manualClock()
+let testDatabase: TestDatabase
+let gateway: Gateway
+let count = 0
+
+beforeAll(async () => {
+  testDatabase = await createDatabase()
+  gateway = openGateway({ url: testDatabase.url, now: clock.now })
+})
+
+afterAll(async () => {
+  await gateway.close()
+  await testDatabase.drop()
+})
+
+async function anSshKey(actor: Actor): Promise<number> {
+  count += 1
+  const { sshKey } = await gateway.services.sshKeys.register(actor, { publicKey: aPublicKey(String(count)) })
+  return sshKey.id
+}
+
+/** An account with a container and as many keys. */
+async function aRenter(keys: number) {
+  const actor = await gateway.newActor()
+  await listMachines(gateway.operations, [{}])
+  const [offer] = await gateway.sql('SELECT max(id) AS id FROM offers')
+  const { id } = await gateway.rent(actor, BigInt(offer?.['id'] as string))
+  const sshKeys: number[] = []
+  while (sshKeys.length < keys) sshKeys.push(await anSshKey(actor))
+  return { actor, id, sshKeys }
+}
+
+const give = ({ actor, id }: { actor: Actor; id: bigint }, until: () => Promise<void> = async () => {}) =>
+  transaction(gateway.database, async tx => {
+    const given = await giveSshKeys(tx, actor.accountId, id)
+    await until()
+    return given
+  })
+
+async function keysOf(id: bigint): Promise<unknown[]> {
+  const rows = await gateway.sql('SELECT ssh_key_id FROM instance_ssh_keys WHERE instance_id = $1 ORDER BY 1', [id])
+  return rows.map(row => row['ssh_key_id'])
+}
+
+const generationOf = async (id: bigint) =>
+  (await gateway.sql('SELECT generation FROM instances WHERE id = $1', [id]))[0]?.['generation'] as number
+
+/** Somebody deletes the key in a transaction of his own, that ends once somebody waits for it. */
+async function whileDeleting<T>(sshKey: number, work: () => Promise<T>): Promise<T> {
+  return await withSession(testDatabase.url, async session => {
+    await session.query('BEGIN')
+    await session.query('UPDATE ssh_keys SET deleted_at = now() WHERE id = $1', [sshKey])
+    let isDone = false
+    const working = work().finally(() => {
+      isDone = true
+    })
+    working.catch(() => {})
+    await untilSomebodyWaits(session, () => isDone)
+    await session.query('COMMIT')
+    return await working
+  })
+}
+
+describe('an instance that is rented', () => {
+  it('gets all keys of its account, and no others', async () => {
+    const renter = await aRenter(3)
+    await anSshKey(await gateway.newActor())
+    const [first, second, third] = renter.sshKeys as [number, number, number]
+    await gateway.services.sshKeys.delete(renter.actor, second)
+    expect([await give(renter), await keysOf(renter.id)]).toEqual([2, [first, third]])
+  })
+
+  it('gets none where there is none', async () => {
+    expect(await give(await aRenter(0))).toBe(0)
+  })
+
+  it('does not get a key that is being deleted', async () => {
+    const renter = await aRenter(2)
+    const [first, second] = renter.sshKeys as [number, number]
+    expect(await whileDeleting(first, () => give(renter))).toBe(1)
+    expect(await keysOf(renter.id)).toEqual([second])
+  })
+
+  it('loses a key that is deleted while it gets it', async () => {
+    const renter = await aRenter(2)
+    const [first, second] = renter.sshKeys as [number, number]
+    const before = await generationOf(renter.id)
+    let deleting: Promise<void> | undefined
+    await withSession(testDatabase.url, session =>
+      give(renter, async () => {
+        let isDone = false
+        deleting = gateway.services.sshKeys.delete(renter.actor, first).finally(() => {
+          isDone = true
+        })
+        await untilSomebodyWaits(session, () => isDone)
+      }),
+    )
+    await deleting
+    expect([await keysOf(renter.id), await generationOf(renter.id)]).toEqual([[second], before + 1])
+  })
+})
+
+describe('a key that is deleted', () => {
+  it('is taken after the containers that have it, as by all who take both', async () => {
+    const { actor, id, sshKeys } = await aRenter(1)
+    const [sshKey] = sshKeys as [number]
+    await gateway.services.sshKeys.attach(actor, id, sshKey)
+    let deleting: Promise<void> | undefined
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM instances WHERE id = $1 FOR UPDATE', [id])
+      let isDone = false
+      deleting = gateway.services.sshKeys.delete(actor, sshKey).finally(() => {
+        isDone = true
+      })
+      await untilSomebodyWaits(session, () => isDone)
+      // Fails where it has the key already, and waits for the container with it.
+      await session.query('SELECT FROM ssh_keys WHERE id = $1 FOR SHARE NOWAIT', [sshKey])
+      await session.query('COMMIT')
+    }).finally(() => deleting)
+    expect(await keysOf(id)).toEqual([])
+  })
+})
+
+describe('a key that is replaced', () => {
+  const replace = (actor: Actor, id: number, text: string) =>
+    gateway.services.sshKeys.replace(actor, id, aPublicKey(text))
+
+  it('is taken after the containers that have it, as by all who take both', async () => {
+    const { actor, id, sshKeys } = await aRenter(1)
+    const [sshKey] = sshKeys as [number]
+    await gateway.services.sshKeys.attach(actor, id, sshKey)
+    let replacing: Promise<unknown> | undefined
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM instances WHERE id = $1 FOR UPDATE', [id])
+      let isDone = false
+      replacing = replace(actor, sshKey, 'in its place').finally(() => {
+        isDone = true
+      })
+      await untilSomebodyWaits(session, () => isDone)
+      await session.query('SELECT FROM ssh_keys WHERE id = $1 FOR SHARE NOWAIT', [sshKey])
+      await session.query('COMMIT')
+    }).finally(() => replacing)
+    expect(await keysOf(id)).toEqual([sshKey])
+  })
+
+  it('is replaced also in a container that gets it meanwhile', async () => {
+    const renter = await aRenter(1)
+    const [sshKey] = renter.sshKeys as [number]
+    const before = await generationOf(renter.id)
+    let replacing: Promise<unknown> | undefined
+    await withSession(testDatabase.url, session =>
+      give(renter, async () => {
+        let isDone = false
+        replacing = replace(renter.actor, sshKey, 'meanwhile').finally(() => {
+          isDone = true
+        })
+        await untilSomebodyWaits(session, () => isDone)
+      }),
+    )
+    await replacing
+    expect(await generationOf(renter.id)).toBe(before + 1)
+  })
+
+  it('is replaced in a container that gets it meanwhile, which is waited for without holding the key', async () => {
+    const { actor, id, sshKeys } = await aRenter(1)
+    const [sshKey] = sshKeys as [number]
+    const before = await generationOf(id)
+    await withSession(testDatabase.url, async holder => {
+      await holder.query('BEGIN')
+      await holder.query('SELECT FROM instances WHERE id = $1 FOR NO KEY UPDATE', [id])
+      const { done } = await withSession(testDatabase.url, async giver => {
+        await giver.query('BEGIN')
+        await giver.query('INSERT INTO instance_ssh_keys (instance_id, ssh_key_id) VALUES ($1, $2)', [id, sshKey])
+        await giver.query('SELECT FROM ssh_keys WHERE id = $1 FOR SHARE', [sshKey])
+        const done = replace(actor, sshKey, 'given meanwhile')
+        done.catch(() => {})
+        await untilBlocked(giver)
+        await giver.query('COMMIT')
+        return { done }
+      })
+      // It sees the container now, which somebody else has before it.
+      await untilBlocked(holder)
+      await holder.query('SELECT FROM ssh_keys WHERE id = $1 FOR SHARE NOWAIT', [sshKey])
+      await holder.query('COMMIT')
+      await done
+    })
+    expect(await generationOf(id)).toBe(before + 1)
+  })
+
+  it('is not, when it is being deleted', async () => {
+    const { actor, sshKeys } = await aRenter(1)
+    const [sshKey] = sshKeys as [number]
+    const replacing = whileDeleting(sshKey, () => replace(actor, sshKey, 'too late'))
+    await expect(replacing).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  it('is not, by one that comes at the same moment', async () => {
+    const { actor, sshKeys } = await aRenter(2)
+    const both = await Promise.allSettled(sshKeys.map(id => replace(actor, id, 'twice')))
+    expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+    const refused = both.find(({ status }) => status === 'rejected') as PromiseRejectedResult
+    expect(refused.reason).toMatchObject({ code: 'CONFLICT', details: { subject: { type: 'SshKey' } } })
+  })
+})
+
+describe('an account', () => {
+  it('has no more than 100 keys, though the last comes at the same moment', async () => {
+    const { actor } = await aRenter(1)
+    const add = `INSERT INTO ssh_keys (account_id, name, public_key, fingerprint, created_at)
+      SELECT account_id, '', public_key, n::text, now() FROM ssh_keys, generate_series($2::int, $3::int) n WHERE account_id = $1`
+    await gateway.sql(`${add} LIMIT 98`, [actor.accountId, 2, 99])
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [actor.accountId])
+      await session.query(`${add} LIMIT 1`, [actor.accountId, 100, 100])
+      let isDone = false
+      const registering = anSshKey(actor).finally(() => {
+        isDone = true
+      })
+      registering.catch(() => {})
+      await untilSomebodyWaits(session, () => isDone)
+      await session.query('COMMIT')
+      await expect(registering).rejects.toThrow('100')
+    })
+  })
+
+  it('reads no keys of instances of another', async () => {
+    const { actor, id, sshKeys } = await aRenter(1)
+    await gateway.services.sshKeys.attach(actor, id, sshKeys[0] as number)
+    const read = async (by: Actor) => (await gateway.services.sshKeys.ofInstances(by, [id]))[0]?.sshKeys
+    expect([await read(actor), await read(await gateway.newActor())]).toMatchObject([[{ id: sshKeys[0] }], []])
+  })
+})
+
+describe('a container', () => {
+  it('is not given a key that is being deleted', async () => {
+    const { actor, id, sshKeys } = await aRenter(1)
+    const [sshKey] = sshKeys as [number]
+    const attaching = whileDeleting(sshKey, () => gateway.services.sshKeys.attach(actor, id, sshKey))
+    await expect(attaching).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    expect(await keysOf(id)).toEqual([])
+  })
+
+  it('is given a key that somebody else gives it at the same moment, once', async () => {
+    const { actor, id, sshKeys } = await aRenter(1)
+    const before = await generationOf(id)
+    const attaching = Array.from({ length: 8 }, () => gateway.services.sshKeys.attach(actor, id, sshKeys[0] as number))
+    expect((await Promise.all(attaching)).toSorted()).toEqual(['applied', ...Array(7).fill('unchanged')])
+    expect(await generationOf(id)).toBe(before + 1)
+  })
+
+  it('is given a new key that somebody else registers at the same moment', async () => {
+    const { actor, id } = await aRenter(0)
+    const publicKey = aPublicKey('new to both')
+    const { sshKey: model } = await gateway.services.sshKeys.register(await gateway.newActor(), { publicKey })
+    const [admitted, registered] = await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      const { rows } = await session.query(
+        `INSERT INTO ssh_keys (account_id, name, public_key, fingerprint, created_at)
+        SELECT $1, name, public_key, fingerprint, created_at FROM ssh_keys WHERE id = $2 RETURNING id`,
+        [actor.accountId, model.id],
+      )
+      let isDone = false
+      const admitting = gateway.services.sshKeys.admit(actor, id, publicKey).finally(() => {
+        isDone = true
+      })
+      admitting.catch(() => {})
+      await untilSomebodyWaits(session, () => isDone)
+      await session.query('COMMIT')
+      return [await admitting, rows[0].id]
+    })
+    expect(admitted).toMatchObject({ sshKey: { id: registered }, outcome: 'applied' })
+    expect(await keysOf(id)).toEqual([registered])
+  })
+
+  it('loses a key that it gets while that is deleted, and is waited for without holding the key', async () => {
+    const { actor, id, sshKeys } = await aRenter(1)
+    const [sshKey] = sshKeys as [number]
+    await withSession(testDatabase.url, async holder => {
+      await holder.query('BEGIN')
+      await holder.query('SELECT FROM instances WHERE id = $1 FOR NO KEY UPDATE', [id])
+      const { done } = await withSession(testDatabase.url, async giver => {
+        await giver.query('BEGIN')
+        await giver.query('INSERT INTO instance_ssh_keys (instance_id, ssh_key_id) VALUES ($1, $2)', [id, sshKey])
+        await giver.query('SELECT FROM ssh_keys WHERE id = $1 FOR SHARE', [sshKey])
+        const done = gateway.services.sshKeys.delete(actor, sshKey)
+        done.catch(() => {})
+        await untilBlocked(giver)
+        await giver.query('COMMIT')
+        return { done }
+      })
+      // It sees the key in the instance now, which somebody else has before it.
+      await untilBlocked(holder)
+      const { rows } = await holder.query(
+        'SELECT id FROM ssh_keys WHERE id = $1 AND deleted_at IS NULL FOR SHARE NOWAIT',
+        [sshKey],
+      )
+      expect(rows).toHaveLength(1)
+      await holder.query('COMMIT')
+      await done
+    })
+    expect(await keysOf(id)).toEqual([])
+  })
+
+  it('takes a change of its keys that comes while it is looked at', async () => {
+    const { actor, id, sshKeys } = await aRenter(2)
+    const shown = async () =>
+      (await gateway.sql('SELECT ssh_keys FROM simulated_containers WHERE instance_id = $1', [id]))[0]?.['ssh_keys']
+    for (let turn = 1; turn <= 4; turn += 1) {
+      await gateway.idle()
+      clock.advance(31_000)
+    }
+    const [first, second] = sshKeys as [number, number]
+    await gateway.services.sshKeys.attach(actor, id, first)
+    const [lease] = (await gateway.reconciliation.claim(1_000)).filter(({ instanceId }) => instanceId === id)
+    if (!lease) throw new Error('It was not due.')
+    await gateway.services.sshKeys.attach(actor, id, second)
+    await gateway.look(lease)
+    expect(await shown()).toHaveLength(1)
+    await gateway.idle()
+    expect(await shown()).toHaveLength(2)
+  })
+
+  it('tells the gateway once something has changed, and only then', async () => {
+    const { actor, id, sshKeys } = await aRenter(1)
+    const { sshKeys: services } = gateway.services
+    const wakesOf = async (work: () => Promise<unknown>) => {
+      const before = gateway.wakes()
+      await work().catch(() => {})
+      return gateway.wakes() - before
+    }
+    const [sshKey] = sshKeys as [number]
+    expect(await wakesOf(() => services.attach(actor, id, sshKey))).toBe(1)
+    expect(await wakesOf(() => services.attach(actor, id, sshKey))).toBe(0)
+    expect(await wakesOf(() => services.detach(actor, id, sshKey))).toBe(1)
+    expect(await wakesOf(() => services.detach(actor, id, sshKey))).toBe(0)
+    expect(await wakesOf(() => services.delete(actor, sshKey))).toBe(1)
+    const wish = { publicKey: aPublicKey('woken'), idempotencyKey: 'woken', instanceIds: [id] }
+    expect(await wakesOf(() => services.register(actor, wish))).toBe(1)
+    expect(await wakesOf(() => services.register(actor, wish))).toBe(0)
+  })
+})

@@ -1,0 +1,220 @@
+// SSH keys as REST clients register them, and let them into instances.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aPublicKey } from '../../support/accounts/ssh-keys.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+
+let app: TestApp
+let rentals: Rentals
+let key: string
+
+beforeAll(async () => {
+  app = await startApp()
+  rentals = rentalsOf(app)
+  key = await app.newKey(null, someCredit)
+})
+
+afterAll(() => app.close())
+
+const register = async (text: string, by = key): Promise<number> => {
+  const { status, body } = await app.rest(by, 'POST', '/ssh/', { ssh_key: aPublicKey(text) })
+  expect(status).toBe(200)
+  return body.key.id
+}
+/** The keys that the container of an instance lets in. */
+const letIn = async (id: number) => {
+  await rentals.settle()
+  const [row] = await app.sql(`SELECT ssh_keys FROM simulated_containers WHERE instance_id = ${id}`)
+  return (row as { ssh_keys: string[] }).ssh_keys
+}
+const shown = async (id: number) => {
+  const { body } = await app.rest(key, 'GET', `/instances/${id}/ssh/`)
+  expect(body).toEqual({ success: true, ssh_keys: expect.any(String) })
+  return (JSON.parse(body.ssh_keys) as { id: number }[]).map(row => row.id)
+}
+
+describe('the keys of an account', () => {
+  it('are a list at the top, with the key under both names that clients look for', async () => {
+    const by = await app.newKey()
+    expect((await app.rest(by, 'GET', '/ssh/')).body).toEqual([])
+    const line = aPublicKey('listed')
+    const { body } = await app.rest(by, 'POST', '/ssh', { ssh_key: `${line} me@home\n` })
+    const row = {
+      id: expect.any(Number),
+      user_id: expect.any(Number),
+      name: 'me@home',
+      public_key: line,
+      ssh_key: line,
+      fingerprint: expect.stringMatching(/^SHA256:/),
+      created_at: app.clock.now().getTime() / 1000,
+      deleted_at: null,
+      default: null,
+      private_key: null,
+    }
+    expect(body).toEqual({ success: true, key: row })
+    expect((await app.rest(by, 'GET', '/ssh')).body).toEqual([body.key])
+    expect((await app.rest(by, 'GET', '/users/current')).body).toMatchObject({ id: body.key.user_id, ssh_key: line })
+  })
+
+  it('have each key once', async () => {
+    await register('twice')
+    const { status, body } = await app.rest(key, 'POST', '/ssh/', { ssh_key: aPublicKey('twice') })
+    const msg = 'The SSH key already exists on this account'
+    expect([status, body]).toEqual([400, { success: false, error: 'duplicate', msg }])
+  })
+
+  it.each([
+    [{}, 'ssh_key: is required.'],
+    [{ ssh_key: null }, 'ssh_key: is required.'],
+    [{ ssh_key: 7 }, 'ssh_key: must be a text.'],
+    [{ ssh_key: 'ssh-ed25519 AAAA' }, 'ssh_key: is damaged or cut off: send the whole line.'],
+  ])('refuse %j', async (body, msg) => {
+    const answer = await app.rest(key, 'POST', '/ssh/', body)
+    expect([answer.status, answer.body]).toEqual([400, { success: false, error: 'invalid_args', msg }])
+  })
+
+  it('are deleted, with an empty body and a JSON content type', async () => {
+    const id = await register('deleted')
+    expect((await app.rest(key, 'DELETE', `/ssh/${id}`)).body).toEqual({ success: true })
+    const again = await app.rest(key, 'DELETE', `/ssh/${id}/`, {})
+    expect([again.status, again.body.error]).toEqual([404, 'not_found'])
+  })
+
+  it('are as many as an account can have', async () => {
+    const by = await app.newKey()
+    await register('the first of many', by)
+    await app.sql(`INSERT INTO ssh_keys (account_id, name, public_key, fingerprint, created_at)
+      SELECT account_id, '', '', i::text, created_at FROM ssh_keys, generate_series(1, 99) i
+      WHERE id = (SELECT max(id) FROM ssh_keys)`)
+    const { status, body } = await app.rest(by, 'POST', '/ssh/', { ssh_key: aPublicKey('one too many') })
+    expect([status, body.error]).toEqual([409, 'conflict'])
+  })
+})
+
+describe('a key that is replaced', () => {
+  it('keeps its id, and the new one logs in where the old one did', async () => {
+    const id = await register('old')
+    const instance = await rentals.rent(key)
+    expect(await letIn(instance)).toContain(aPublicKey('old'))
+    const { body } = await app.rest(key, 'PUT', `/ssh/${id}/`, { id, ssh_key: aPublicKey('new') })
+    expect(body).toMatchObject({ success: true, key: { id, public_key: aPublicKey('new') } })
+    const inside = await letIn(instance)
+    expect([inside.includes(aPublicKey('old')), inside.includes(aPublicKey('new'))]).toEqual([false, true])
+    expect(await shown(instance)).toContain(id)
+    const { data } = await app.graphql(key, '{ events(filter: { types: [SSH_KEY_REPLACED] }) { nodes { message } } }')
+    expect(data.events.nodes).toEqual([{ message: 'The SSH key was replaced.' }])
+  })
+
+  it('stays as it was in a virtual machine, into which nothing reaches', async () => {
+    const id = await register('of a machine')
+    const instance = await rentals.rent(key, { vm: true }, { vmsEnabled: true })
+    await app.rest(key, 'PUT', `/ssh/${id}/`, { ssh_key: aPublicKey('of no machine') })
+    const inside = await letIn(instance)
+    expect(inside).toContain(aPublicKey('of a machine'))
+    expect(inside).not.toContain(aPublicKey('of no machine'))
+    const rows = (await app.rest(key, 'GET', '/ssh/')).body as { id: number; public_key: string }[]
+    expect(rows.find(row => row.id === id)?.public_key).toBe(aPublicKey('of no machine'))
+    expect(rows.map(row => row.public_key)).not.toContain(aPublicKey('of a machine'))
+  })
+
+  it('by itself changes nothing', async () => {
+    const id = await register('same')
+    const [before] = await app.sql('SELECT count(*) FROM events')
+    const { status } = await app.rest(key, 'PUT', `/ssh/${id}/`, { ssh_key: aPublicKey('same') })
+    expect([status, await app.sql('SELECT count(*) FROM events')]).toEqual([200, [before]])
+  })
+
+  it('by one that the account has is refused, and so is one that it has not', async () => {
+    const [id] = [await register('one'), await register('other')]
+    const { status, body } = await app.rest(key, 'PUT', `/ssh/${id}/`, { ssh_key: aPublicKey('other') })
+    expect([status, body.error]).toEqual([400, 'duplicate'])
+    const missing = await app.rest(key, 'PUT', '/ssh/987654321/', { ssh_key: aPublicKey('nobody') })
+    const msg = 'The SSH key does not exist on this account'
+    expect([missing.status, missing.body]).toEqual([404, { success: false, error: 'not_found', msg }])
+  })
+})
+
+describe('the keys of an instance', () => {
+  it('are those of its account, and a key of that is added as clients do it', async () => {
+    const instance = await rentals.rent(key)
+    const id = await register('later')
+    expect(await shown(instance)).not.toContain(id)
+    const { body } = await app.rest(key, 'POST', `/instances/${instance}/ssh/`, { ssh_key: aPublicKey('later') })
+    expect(body).toEqual({ success: true, msg: 'SSH key added to instance.', key: expect.any(String) })
+    expect(JSON.parse(body.key)).toMatchObject({ id, public_key: aPublicKey('later') })
+    expect(await shown(instance)).toContain(id)
+    expect(await letIn(instance)).toContain(aPublicKey('later'))
+    const again = await app.rest(key, 'POST', `/instances/${instance}/ssh`, { ssh_key: aPublicKey('later') })
+    const msg = 'SSH key already associated with instance.'
+    expect([again.status, again.body]).toEqual([200, { success: false, error: 'already_associated', msg }])
+  })
+
+  it('take one that is not registered, which is registered by that', async () => {
+    const instance = await rentals.rent(key)
+    await app.rest(key, 'POST', `/instances/${instance}/ssh/`, { ssh_key: aPublicKey('nowhere') })
+    expect(await letIn(instance)).toContain(aPublicKey('nowhere'))
+    const { body } = await app.rest(key, 'GET', '/ssh/')
+    expect(body.at(-1).public_key).toBe(aPublicKey('nowhere'))
+  })
+
+  it('take one that another account has too, each for itself', async () => {
+    const theirs = await register('shared', await app.newKey())
+    const instance = await rentals.rent(key)
+    const { body } = await app.rest(key, 'POST', `/instances/${instance}/ssh/`, { ssh_key: aPublicKey('shared') })
+    expect(body).toMatchObject({ success: true })
+    const { id } = JSON.parse(body.key)
+    expect(id).not.toBe(theirs)
+    expect(await shown(instance)).toContain(id)
+  })
+
+  it('take no new key of who may not register one', async () => {
+    const instance = await rentals.rent(key)
+    const scoped = await app.scopedKey(key, { api: { instance_write: {} } })
+    const add = (text: string) => app.rest(scoped, 'POST', `/instances/${instance}/ssh/`, { ssh_key: aPublicKey(text) })
+    await register('of the account')
+    expect((await add('of the account')).status).toBe(200)
+    const { status, body } = await add('of a stranger')
+    expect([status, body.error, body.msg]).toEqual([403, 'forbidden', expect.stringContaining('user_write')])
+    expect(await letIn(instance)).not.toContain(aPublicKey('of a stranger'))
+  })
+
+  it('lose one that is taken away', async () => {
+    const id = await register('taken')
+    const instance = await rentals.rent(key)
+    const { body } = await app.rest(key, 'DELETE', `/instances/${instance}/ssh/${id}/`)
+    expect(body).toEqual({ success: true, msg: 'SSH key removed from instance.' })
+    expect(await letIn(instance)).not.toContain(aPublicKey('taken'))
+    for (const missing of [id, 987_654_321]) {
+      const answer = await app.rest(key, 'DELETE', `/instances/${instance}/ssh/${missing}`)
+      const failure = { success: false, error: 'no_such_ssh_key', msg: 'SSH key not found.' }
+      expect([answer.status, answer.body]).toEqual([404, failure])
+    }
+  })
+
+  it.each([{}, { ssh_key: null }, { ssh_key: '' }])('are not changed by %j', async body => {
+    const instance = await rentals.rent(key)
+    const answer = await app.rest(key, 'POST', `/instances/${instance}/ssh/`, body)
+    const failure = { success: false, error: 'no_ssh_key', msg: 'No ssh key provided to add to instance.' }
+    expect([answer.status, answer.body]).toEqual([400, failure])
+  })
+
+  it('cannot be had of an instance that is none, was destroyed, or takes none', async () => {
+    const gone = await rentals.rent(key)
+    await app.rest(key, 'DELETE', `/instances/${gone}/`)
+    for (const id of [gone, 987_654_321]) {
+      for (const [method, path] of [
+        ['GET', ''],
+        ['POST', ''],
+        ['DELETE', '1/'],
+      ] as const) {
+        const body = method === 'POST' ? { ssh_key: aPublicKey('later') } : undefined
+        const answer = await app.rest(key, method, `/instances/${id}/ssh/${path}`, body)
+        expect([answer.status, answer.body]).toMatchObject([404, { error: 'no_such_instance', instances: null }])
+      }
+    }
+    const closed = await rentals.rent(key, { runtype: 'args' })
+    const { status, body } = await app.rest(key, 'POST', `/instances/${closed}/ssh/`, { ssh_key: aPublicKey('later') })
+    expect([status, body.error]).toEqual([400, 'invalid_state'])
+  })
+})

@@ -1,0 +1,517 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { aPublicKey, privateKeys } from '../../support/accounts/ssh-keys.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { queriesOf } from '../../support/database/queries.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+
+let app: TestApp
+let rentals: Rentals
+let key: string
+let stranger: string
+let count = 0
+
+beforeAll(async () => {
+  app = await startApp()
+  rentals = rentalsOf(app)
+  stranger = await app.newKey(null, someCredit)
+})
+
+beforeEach(async () => {
+  key = await app.newKey(null, someCredit)
+})
+
+afterAll(() => app.close())
+
+const aKey = () => {
+  count += 1
+  return aPublicKey(String(count))
+}
+
+const refusal = `__typename ... on Error { code message } ... on NotFoundError { missing: id }
+  ... on InvalidInputError { issues { path message } }`
+
+async function register(by: string, input: object) {
+  const { data, errors } = await app.graphql(
+    by,
+    `mutation ($input: RegisterSshKeyInput!) { registerSshKey(input: $input) { ${refusal}
+      ... on ConflictError { id } ... on RegisterSshKeySuccess { replayed sshKey { id name publicKey fingerprint createdAt } } } }`,
+    { input },
+  )
+  return data?.registerSshKey ?? errors
+}
+
+async function registered(by: string, publicKey = aKey()): Promise<string> {
+  return (await register(by, { publicKey })).sshKey.id
+}
+
+async function remove(by: string, id: string) {
+  const query = `mutation ($input: DeleteSshKeyInput!) { deleteSshKey(input: $input) { ${refusal} ... on DeleteSuccess { deletedId } } }`
+  const { data, errors } = await app.graphql(by, query, { input: { id } })
+  return data?.deleteSshKey ?? errors
+}
+
+async function change(verb: 'attach' | 'detach', by: string, instanceId: number, sshKeyId: string) {
+  const { data, errors } = await app.graphql(
+    by,
+    `mutation { ${verb}SshKey(input: { instanceId: "${instanceId}", sshKeyId: "${sshKeyId}" }) {
+      ${refusal} ... on InstanceSuccess { instance { id sshKeys { id publicKey } } } } }`,
+  )
+  return data?.[`${verb}SshKey`] ?? errors
+}
+
+async function listed(by: string): Promise<{ id: string; name: string }[]> {
+  return (await app.graphql(by, '{ viewer { sshKeys { id name } } }')).data.viewer.sshKeys
+}
+
+async function keysIn(id: number): Promise<string[]> {
+  const [row] = await app.sql(`SELECT ssh_keys FROM simulated_containers WHERE instance_id = ${id}`)
+  return (row as { ssh_keys: string[] }).ssh_keys
+}
+
+/** Of an instance, or of everything, the newest last. */
+async function eventsOf(id?: number): Promise<{ type: string; before: unknown; after: unknown }[]> {
+  const where = id === undefined ? "type LIKE 'SSH_KEY%'" : `instance_id = ${id} AND type LIKE '%SSH_KEY%'`
+  return (await app.sql(`SELECT type, before, after FROM events WHERE ${where} ORDER BY id`)) as never
+}
+
+/** A virtual machine, with the keys that its account has. */
+async function aVm(by: string): Promise<number> {
+  return await rentals.rent(by, { vm: true }, { vmsEnabled: true })
+}
+
+const idOf = (sshKeyId: string) => Number(sshKeyId.slice(4))
+
+describe('registering', () => {
+  it('keeps the key without its comment, which becomes its name', async () => {
+    const publicKey = aKey()
+    const { sshKey, replayed } = await register(key, { publicKey: `${publicKey} anna@laptop\n` })
+    expect([sshKey, replayed]).toEqual([
+      {
+        ...{ id: expect.stringMatching(/^ssh_\d+$/), name: 'anna@laptop', publicKey },
+        ...{
+          fingerprint: expect.stringMatching(/^SHA256:[A-Za-z0-9+/]{43}$/),
+          createdAt: app.clock.now().toISOString(),
+        },
+      },
+      false,
+    ])
+    expect((await eventsOf()).at(-1)).toEqual({
+      type: 'SSH_KEY_REGISTERED',
+      before: null,
+      after: { sshKeyId: idOf(sshKey.id), name: 'anna@laptop', fingerprint: sshKey.fingerprint },
+    })
+    expect(await listed(key)).toEqual([{ id: sshKey.id, name: 'anna@laptop' }])
+    const { data } = await app.graphql(key, `{ node(id: "${sshKey.id}") { id ... on SshKey { publicKey } } }`)
+    expect(data.node).toEqual({ id: sshKey.id, publicKey })
+  })
+
+  it('lists keys in the order in which they came, and shows the newest over REST', async () => {
+    const newest = async () => (await app.rest(key, 'GET', '/users/current/')).body.ssh_key
+    expect([await listed(key), await newest()]).toEqual([[], ''])
+    const [first, second] = [aKey(), aKey()]
+    const ids = [await registered(key, first), await registered(key, second)]
+    expect((await listed(key)).map(({ id }) => id)).toEqual(ids)
+    expect(await newest()).toBe(second)
+    await remove(key, ids[1] as string)
+    expect(await newest()).toBe(first)
+    expect(await listed(key)).toHaveLength(1)
+  })
+
+  it('says everything that is wrong, and keeps nothing', async () => {
+    const { code, issues } = await register(key, {
+      publicKey: 'ssh-ed25519 AAAA',
+      name: 'a\nb',
+      instanceIds: Array(65).fill('1'),
+    })
+    expect(code).toBe('INVALID_INPUT')
+    expect(issues.map(({ path }: { path: string }) => path)).toEqual(['publicKey', 'name', 'instanceIds'])
+    const { issues: unreadable } = await register(key, { publicKey: aKey(), instanceIds: ['1', 'off_2'] })
+    expect(unreadable.map(({ path }: { path: string }) => path)).toEqual(['instanceIds.1'])
+    expect(await listed(key)).toEqual([])
+  })
+
+  it.each(Object.entries(privateKeys()))(
+    'refuses a private key of %s, and repeats and keeps nothing of it',
+    async (_, text) => {
+      const before = app.log.length
+      const answer = await register(key, { publicKey: text, name: text, idempotencyKey: 'private' })
+      expect(answer.issues).toEqual([
+        { path: 'publicKey', message: expect.stringContaining('is a private key') },
+        { path: 'name', message: expect.stringContaining('is a private key') },
+      ])
+      const kept = await app.sql(`SELECT (SELECT json_agg(k) FROM ssh_keys k), (SELECT json_agg(e) FROM events e),
+      (SELECT json_agg(i) FROM idempotency_keys i WHERE key = 'private')`)
+      const told = JSON.stringify([answer, kept, app.log.slice(before)])
+      for (const word of text.split(/[\s-]+/).filter(({ length }) => length > 30)) expect(told).not.toContain(word)
+      expect(kept).toMatchObject([{ json_agg: null }])
+    },
+  )
+
+  it('refuses a key that the account has, whatever its comment, and names that', async () => {
+    const publicKey = aKey()
+    const id = await registered(key, `${publicKey} one`)
+    const refused = {
+      __typename: 'ConflictError',
+      code: 'CONFLICT',
+      message: 'This SSH key is registered already.',
+      id,
+    }
+    expect(await register(key, { publicKey })).toEqual(refused)
+    expect(await register(key, { publicKey: `  ${publicKey}   two `, name: 'three' })).toEqual(refused)
+    expect(await listed(key)).toEqual([{ id, name: 'one' }])
+    expect(await registered(stranger, publicKey)).not.toBe(id)
+    await remove(key, id)
+    expect(await registered(key, publicKey)).not.toBe(id)
+  })
+
+  it('registers a key once, however many ask for it at the same moment', async () => {
+    const other = await startApp({ beside: app })
+    const publicKey = aKey()
+    const query = `mutation { registerSshKey(input: { publicKey: "${publicKey}" }) { __typename
+      ... on RegisterSshKeySuccess { sshKey { id } } ... on ConflictError { id } } }`
+    const asked = Array.from({ length: 20 }, (_, index) => (index % 2 ? app : other).graphql(key, query))
+    const answers = (await Promise.all(asked)).map(({ data }) => data.registerSshKey)
+    await other.close()
+    const [made, ...more] = answers.filter(({ __typename }) => __typename === 'RegisterSshKeySuccess')
+    expect(more).toEqual([])
+    const refused = answers.filter(answer => answer !== made)
+    expect(refused).toEqual(Array(19).fill({ __typename: 'ConflictError', id: made.sshKey.id }))
+    expect(await listed(key)).toHaveLength(1)
+  })
+
+  it('leaves it to the database that a key is there once', async () => {
+    await registered(key)
+    const again =
+      'INSERT INTO ssh_keys (account_id, name, public_key, fingerprint, created_at) SELECT account_id, name, public_key, fingerprint, now() FROM ssh_keys ORDER BY id DESC LIMIT 1'
+    await expect(app.sql(again)).rejects.toThrow('ssh_keys_of_account')
+  })
+
+  it('stops at 100 keys, also when many come at the same moment', async () => {
+    await registered(key)
+    await app.sql(`INSERT INTO ssh_keys (account_id, name, public_key, fingerprint, created_at)
+      SELECT account_id, '', public_key, n::text, now() FROM ssh_keys, generate_series(1, 95) n
+      WHERE id = (SELECT max(id) FROM ssh_keys)`)
+    const answers = await Promise.all(Array.from({ length: 8 }, () => register(key, { publicKey: aKey() })))
+    expect(answers.filter(({ sshKey }) => sshKey)).toHaveLength(4)
+    const message = 'An account has at most 100 SSH keys. Delete one first.'
+    expect(answers.find(({ sshKey }) => !sshKey)).toMatchObject({ code: 'CONFLICT', message, id: null })
+    expect(await listed(key)).toHaveLength(100)
+    await remove(key, (await listed(key))[0]?.id as string)
+    expect((await register(key, { publicKey: aKey() })).sshKey).toBeTruthy()
+  })
+
+  it('answers a repetition with what the first came to, and refuses another wish by the same key', async () => {
+    const wish = { publicKey: aKey(), name: 'mine', idempotencyKey: 'first' }
+    const first = await register(key, wish)
+    expect(await register(key, { ...wish, publicKey: `${wish.publicKey} comment` })).toEqual({
+      ...first,
+      replayed: true,
+    })
+    expect((await register(key, { ...wish, name: 'other' })).code).toBe('IDEMPOTENCY_KEY_REUSED')
+    expect((await register(stranger, wish)).replayed).toBe(false)
+  })
+
+  it('lets the key into containers at once, or registers nothing', async () => {
+    const [one, two] = [await rentals.rentTo(key, 'running'), await rentals.rent(key)]
+    const [ended, foreign] = [await rentals.rentTo(key, 'exited'), await rentals.rent(stranger)]
+    const publicKey = aKey()
+    for (const [id, code] of [[ended, 'INVALID_STATE'] as const, [foreign, 'NOT_FOUND'] as const]) {
+      const answer = await register(key, { publicKey, instanceIds: [`ins_${one}`, String(id)] })
+      expect(answer.code).toBe(code)
+      expect([await listed(key), await eventsOf(one)]).toEqual([[], []])
+    }
+    const answer = await register(key, { publicKey, instanceIds: [`ins_${two}`, String(one), String(two)] })
+    expect(answer.__typename).toBe('RegisterSshKeySuccess')
+    await rentals.settle()
+    expect([await keysIn(one), await keysIn(two)]).toEqual([[publicKey], [publicKey]])
+    expect(await eventsOf(two)).toHaveLength(1)
+  })
+})
+
+describe('a container', () => {
+  it('gets a key while it runs, and loses it, each once', async () => {
+    const id = await rentals.rentTo(key, 'running')
+    expect(await keysIn(id)).toEqual([])
+    const [first, second] = [aKey(), aKey()]
+    const [one, two] = [await registered(key, first), await registered(key, second)]
+    expect(await keysIn(id)).toEqual([])
+
+    const attached = { instance: { id: `ins_${id}`, sshKeys: [{ id: two, publicKey: second }] } }
+    expect(await change('attach', key, id, two)).toMatchObject(attached)
+    await app.idle()
+    expect(await keysIn(id)).toEqual([second])
+    expect(await change('attach', key, id, two)).toMatchObject(attached)
+    await change('attach', key, id, one)
+    await app.idle()
+    expect(await keysIn(id)).toEqual([first, second])
+
+    expect((await change('detach', key, id, two)).instance.sshKeys).toEqual([{ id: one, publicKey: first }])
+    expect((await change('detach', key, id, two)).instance.sshKeys).toHaveLength(1)
+    await app.idle()
+    expect(await keysIn(id)).toEqual([first])
+    expect((await rentals.read(key, id)).actual_status).toBe('running')
+    const type = 'INSTANCE_SSH_KEYS_CHANGED'
+    expect(await eventsOf(id)).toEqual([
+      { type, before: null, after: { sshKeyId: idOf(two) } },
+      { type, before: null, after: { sshKeyId: idOf(one) } },
+      { type, before: { sshKeyId: idOf(two) }, after: null },
+    ])
+  })
+
+  it('that changed by itself is put right by the next look', async () => {
+    const id = await rentals.rentTo(key, 'running')
+    const publicKey = aKey()
+    await change('attach', key, id, await registered(key, publicKey))
+    await app.idle()
+    await app.sql(`UPDATE simulated_containers SET ssh_keys = '{ssh-ed25519 intruder}' WHERE instance_id = ${id}`)
+    app.clock.advance(61_000)
+    await app.idle()
+    expect(await keysIn(id)).toEqual([publicKey])
+  })
+
+  it('that is made gets the keys that it was given before', async () => {
+    const id = await rentals.rent(key)
+    const publicKey = aKey()
+    await change('attach', key, id, await registered(key, publicKey))
+    await rentals.settle()
+    expect([await keysIn(id), (await rentals.read(key, id)).actual_status]).toEqual([[publicKey], 'running'])
+  })
+
+  it('that is stopped has another key before it starts again', async () => {
+    const [first, second] = [aKey(), aKey()]
+    const [one, two] = [await registered(key, first), await registered(key, second)]
+    const id = await rentals.rent(key)
+    await change('attach', key, id, one)
+    await rentals.settle()
+    await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'stopped' })
+    await rentals.settle()
+    await change('detach', key, id, one)
+    await change('attach', key, id, two)
+    await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
+    await app.idle()
+    expect([await keysIn(id), (await rentals.read(key, id)).actual_status]).toEqual([[second], 'loading'])
+  })
+
+  it('in args mode gets no key, neither when it is rented nor later', async () => {
+    const sshKey = await registered(key)
+    const id = await rentals.rent(key, { runtype: 'args' })
+    const { data } = await app.graphql(key, `{ instance(id: ${id}) { sshKeys { id } } }`)
+    expect(data.instance.sshKeys).toEqual([])
+    const message = 'It was rented in args mode, so it has no SSH server: nobody logs in to it.'
+    for (const verb of ['attach', 'detach'] as const) {
+      expect(await change(verb, key, id, sshKey)).toMatchObject({ code: 'INVALID_STATE', message })
+    }
+    const answer = await register(key, { publicKey: aKey(), instanceIds: [id] })
+    expect(answer).toMatchObject({ code: 'INVALID_STATE', message })
+    await rentals.settle()
+    expect([await keysIn(id), await eventsOf(id), await listed(key)]).toEqual([[], [], [{ id: sshKey, name: '' }]])
+  })
+
+  it('costs as many statements per quiet look as one without keys', async () => {
+    const id = await rentals.rentTo(key, 'running')
+    const look = async () => {
+      app.clock.advance(61_000)
+      await app.sql(`UPDATE instances SET due_at = NULL WHERE id <> ${id}`)
+      const statements = await queriesOf(() => app.idle())
+      // How often it is asked whether more is due, and of what first, is a matter of who is quicker.
+      return statements.filter(text => !/SKIP LOCKED|^BEGIN|^COMMIT|advisory/.test(text)).toSorted()
+    }
+    const without = await look()
+    expect(without.length).toBeGreaterThan(2)
+    for (const sshKey of [await registered(key), await registered(key)]) await change('attach', key, id, sshKey)
+    await app.idle()
+    expect(await look()).toEqual(without)
+  })
+
+  it.each(['exited', 'offline', 'unknown'])('that is %s gets no key, and loses none', async status => {
+    const [id, sshKey] = [await rentals.rentTo(key, status), await registered(key)]
+    const refused = { code: 'INVALID_STATE', message: expect.stringContaining(`It is ${status}`) }
+    expect(await change('attach', key, id, sshKey)).toMatchObject(refused)
+    expect(await change('detach', key, id, sshKey)).toMatchObject(refused)
+    expect(await eventsOf(id)).toEqual([])
+  })
+
+  it('that was destroyed is not found', async () => {
+    const [id, sshKey] = [await rentals.rent(key), await registered(key)]
+    await app.rest(key, 'DELETE', `/instances/${id}/`)
+    for (const verb of ['attach', 'detach'] as const) {
+      expect(await change(verb, key, id, sshKey)).toMatchObject({ code: 'NOT_FOUND', missing: `ins_${id}` })
+    }
+  })
+
+  it('takes no key of another account, nor one that was deleted, which look like none', async () => {
+    const id = await rentals.rent(key)
+    const deleted = await registered(key)
+    await remove(key, deleted)
+    for (const sshKey of [await registered(stranger), deleted, 'ssh_987654321', 'ssh_99999999999']) {
+      for (const verb of ['attach', 'detach'] as const) {
+        const answer = await change(verb, key, id, sshKey)
+        expect(answer).toMatchObject({
+          code: 'NOT_FOUND',
+          message: `SSH key ${idOf(sshKey)} not found.`,
+          missing: sshKey,
+        })
+      }
+    }
+  })
+})
+
+describe('a virtual machine', () => {
+  it('keeps the keys that it was made with', async () => {
+    const renter = await app.newKey(null, someCredit)
+    const inside = await registered(renter)
+    const id = await aVm(renter)
+    const other = await registered(renter)
+    const refused = {
+      code: 'INVALID_STATE',
+      message: 'A virtual machine keeps the keys that it was made with.',
+    }
+    expect(await change('attach', renter, id, other)).toMatchObject(refused)
+    expect(await change('detach', renter, id, inside)).toMatchObject(refused)
+    expect((await register(renter, { publicKey: aKey(), instanceIds: [id] })).code).toBe('INVALID_STATE')
+    await rentals.settle()
+    const keys = await keysIn(id)
+    expect(keys).toHaveLength(1)
+    await remove(renter, inside)
+    app.clock.advance(61_000)
+    await app.idle()
+    expect(await keysIn(id)).toEqual(keys)
+    const { data } = await app.graphql(renter, `{ instance(id: ${id}) { sshKeys { id } } }`)
+    expect(data.instance.sshKeys).toEqual([{ id: inside }])
+    expect(await eventsOf(id)).toEqual([])
+  })
+})
+
+describe('deleting', () => {
+  it('takes the key out of every container', async () => {
+    const [first, second] = [aKey(), aKey()]
+    const [one, two] = [await registered(key, first), await registered(key, second)]
+    const ids = [await rentals.rentTo(key, 'running'), await rentals.rentTo(key, 'running')]
+    for (const id of ids) for (const sshKey of [one, two]) await change('attach', key, id, sshKey)
+    await app.idle()
+    expect(await remove(key, one)).toEqual({ __typename: 'DeleteSuccess', deletedId: one })
+    await app.idle()
+    for (const id of ids) {
+      expect(await keysIn(id)).toEqual([second])
+      expect((await eventsOf(id)).at(-1)).toMatchObject({ before: { sshKeyId: idOf(one) } })
+    }
+    expect((await eventsOf()).at(-1)).toMatchObject({ type: 'SSH_KEY_DELETED', before: { sshKeyId: idOf(one) } })
+    expect((await app.graphql(key, `{ node(id: "${one}") { id } }`)).data.node).toBeNull()
+  })
+
+  it('leaves alone what was destroyed before', async () => {
+    const [id, sshKey] = [await rentals.rent(key), await registered(key)]
+    await change('attach', key, id, sshKey)
+    await app.rest(key, 'DELETE', `/instances/${id}/`)
+    const events = await eventsOf(id)
+    await remove(key, sshKey)
+    expect(await eventsOf(id)).toEqual(events)
+  })
+
+  it('finds nothing the second time', async () => {
+    const id = await registered(key)
+    await remove(key, id)
+    const events = await eventsOf()
+    expect(await remove(key, id)).toMatchObject({ code: 'NOT_FOUND', missing: id })
+    expect(await eventsOf()).toEqual(events)
+  })
+
+  it('leaves the key in no container, however many let it in at the same moment', async () => {
+    const ids: number[] = []
+    while (ids.length < 6) ids.push(await rentals.rent(key))
+    for (let round = 1; round <= 5; round += 1) {
+      const sshKey = await registered(key)
+      const attaching = ids.map(id => change('attach', key, id, sshKey))
+      await Promise.all([...attaching.slice(0, 3), remove(key, sshKey), ...attaching.slice(3)])
+      const rows = await app.sql(`SELECT FROM instance_ssh_keys WHERE ssh_key_id = ${idOf(sshKey)}`)
+      expect(rows).toEqual([])
+    }
+  })
+})
+
+describe('reading', () => {
+  it('costs as many statements for the keys of 50 instances as for those of one', async () => {
+    const many = await app.newKey(null, someCredit)
+    for (const [by, instances] of [[key, 1] as const, [many, 50] as const]) {
+      const ids: string[] = []
+      for (let index = 0; index < instances; index += 1) ids.push(String(await rentals.rent(by)))
+      for (const instanceIds of [ids, ids]) await register(by, { publicKey: aKey(), instanceIds })
+    }
+    const statements = async (by: string, instances: number) => {
+      const sent = await queriesOf(async () => {
+        const { data } = await app.graphql(
+          by,
+          '{ instances(first: 50) { nodes { id sshKeys { id name fingerprint } } } }',
+        )
+        const keys = data.instances.nodes.map(({ sshKeys }: { sshKeys: unknown[] }) => sshKeys.length)
+        expect(keys).toEqual(Array(instances).fill(2))
+      })
+      return sent.length
+    }
+    expect(await statements(many, 50)).toBe(await statements(key, 1))
+  })
+
+  it('shows each change to what the same request asks for next', async () => {
+    const [id, one, two] = [await rentals.rent(key), await registered(key), await registered(key)]
+    const shown = '{ ... on InstanceSuccess { instance { sshKeys { id } } } }'
+    const ask = async (mutations: string) => {
+      const { data, errors } = await app.graphql(key, `mutation { ${mutations} }`)
+      expect(errors).toBeUndefined()
+      return Object.values<{ instance?: { sshKeys: { id: string }[] } }>(data).map(({ instance }) =>
+        instance?.sshKeys.map(sshKey => sshKey.id),
+      )
+    }
+    const attach = (sshKeyId: string) =>
+      `attachSshKey(input: { instanceId: "${id}", sshKeyId: "${sshKeyId}" }) ${shown}`
+    const label = (text: string) => `updateInstance(input: { id: "${id}", label: "${text}" }) ${shown}`
+    expect(
+      await ask(`a: ${attach(one)} b: ${attach(two)}
+        c: detachSshKey(input: { instanceId: "${id}", sshKeyId: "${one}" }) ${shown}`),
+    ).toEqual([[one], [one, two], [two]])
+    expect(
+      await ask(`a: ${label('x')} b: deleteSshKey(input: { id: "${two}" }) { __typename } c: ${label('y')}
+        d: registerSshKey(input: { publicKey: "${aKey()}", instanceIds: ["${id}"] }) { __typename } e: ${label('z')}`),
+    ).toEqual([[two], undefined, [], undefined, [expect.any(String)]])
+  })
+
+  it('shows nobody the keys of another', async () => {
+    const id = await registered(key)
+    expect(await listed(stranger)).not.toContainEqual(expect.objectContaining({ id }))
+    const { data } = await app.graphql(stranger, `{ nodes(ids: ["${id}", "ssh_99999999999"]) { id } }`)
+    expect(data.nodes).toEqual([null, null])
+    const other = await app.newKey()
+    expect((await app.rest(other, 'GET', '/users/current/')).body.ssh_key).toBe('')
+  })
+})
+
+describe('a key that is scoped', () => {
+  it('to write instances attaches what is registered, and sees it there', async () => {
+    const [id, sshKey] = [await rentals.rent(key), await registered(key)]
+    const writer = await app.scopedKey(key, { api: { instance_write: {} } })
+    expect((await change('attach', writer, id, sshKey)).instance.sshKeys).toMatchObject([{ id: sshKey }])
+    expect((await change('detach', writer, id, sshKey)).instance.sshKeys).toEqual([])
+    const { errors } = await app.graphql(writer, `{ node(id: "${sshKey}") { id } }`)
+    expect(errors).toMatchObject([{ extensions: { missing: ['user_read'] } }])
+  })
+
+  it('to write the account registers a key, and lets it into no container', async () => {
+    const id = await rentals.rent(key)
+    const writer = await app.scopedKey(key, { api: { user_write: {} } })
+    expect((await register(writer, { publicKey: aKey() })).sshKey).toBeTruthy()
+    expect(await register(writer, { publicKey: aKey(), instanceIds: [id] })).toMatchObject([
+      { extensions: { code: 'FORBIDDEN', missing: ['instance_write'] } },
+    ])
+    expect(await listed(key)).toHaveLength(1)
+  })
+
+  it('to read the account sees its keys, and to do nothing else with it', async () => {
+    const sshKey = await registered(key)
+    const viewer = await app.scopedKey(key, { api: { user_read: { 'accounts.viewer': {} } } })
+    const { errors } = await app.graphql(viewer, '{ viewer { sshKeys { id } } }')
+    expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
+    expect((await app.rest(viewer, 'GET', '/users/current/')).body.ssh_key).toContain('ssh-ed25519')
+    const reader = await app.scopedKey(key, { api: { user_read: {} } })
+    expect(await listed(reader)).toMatchObject([{ id: sshKey }])
+    expect(await remove(reader, sshKey)).toMatchObject([{ extensions: { missing: ['user_write'] } }])
+  })
+})

@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { parseUsd, printUsd } from '../../../src/domain/money.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { queriesOf } from '../../support/database/queries.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+
+let app: TestApp
+let rentals: Rentals
+let key: string
+
+beforeAll(async () => {
+  app = await startApp()
+  rentals = rentalsOf(app)
+})
+
+beforeEach(async () => {
+  key = await app.newKey(null, someCredit)
+})
+
+afterAll(() => app.close())
+
+const hour = 3_600_000
+// GPUs at 0.4 $ an hour, and 8 GB of disk at 0.36 $ a GB for 720 hours.
+const [compute, disk] = [400_000_000n, 4_000_000n]
+const usd = printUsd
+const nanosOf = (text: string) => parseUsd(text) as bigint
+
+const figures = 'accruedCost burnRate burnRateWhenStopped'
+async function costs(id: number) {
+  const { data } = await app.graphql(
+    key,
+    `{ instance(id: ${id}) { ${figures} } viewer { credit burnRate runwaySeconds } }`,
+  )
+  const { accruedCost, burnRate, burnRateWhenStopped } = data.instance
+  return { now: [accruedCost, burnRate, burnRateWhenStopped], account: data.viewer }
+}
+
+/** Makes what the account has left this much. */
+async function leave(nanos: bigint): Promise<void> {
+  const { data } = await app.graphql(key, '{ viewer { id credit } }')
+  await app.sql(`INSERT INTO ledger_entries (account_id, kind, amount_nanos, reason, posted_at)
+    VALUES (${data.viewer.id.slice('acc_'.length)}, 'adjustment', ${nanos - nanosOf(data.viewer.credit)}, 'a test', now())`)
+}
+
+/** How long its meters of a kind have run, in ms. */
+async function ranFor(id: number, kind: string): Promise<bigint> {
+  const [row] = await app.sql(`SELECT since FROM meters WHERE instance_id = ${id} AND kind = '${kind}'`)
+  return BigInt(app.clock.now().getTime() - (row as { since: Date }).since.getTime())
+}
+
+it('is foreseen by a quote: how long the credit would last', async () => {
+  const quote = async (spec: string) => {
+    const asked = `offerId: "${await rentals.newOffer()}", spec: { source: { image: "ubuntu" } ${spec} }`
+    return (await app.graphql(key, `{ rentQuote(input: { ${asked} }) { runwaySecondsAfter } }`)).data.rentQuote
+      .runwaySecondsAfter
+  }
+  // 100 $ at 0.404 $ an hour.
+  expect(await quote('')).toBe(891_089)
+  expect(await quote('targetState: STOPPED')).toBe(90_000_000)
+  // 20 GB more of disk are 0.01 $ an hour.
+  expect(await quote('volumes: [{ source: { create: { sizeGb: 20 } }, mountPath: "/data" }]')).toBe(869_565)
+  expect(await quote('label: "\u0000"')).toBeNull()
+  await rentals.rent(key, { target_state: 'stopped' })
+  expect(await quote('')).toBe(882_352)
+})
+
+describe('what an instance costs', () => {
+  it('is its disk at first, its GPUs too while it runs, and its disk again when it stops', async () => {
+    const id = await rentals.rent(key)
+    expect((await costs(id)).now).toEqual(['0', '0.004', '0.004'])
+    await rentals.settle()
+    const [gpus, disks] = [await ranFor(id, 'compute'), await ranFor(id, 'disk')]
+    expect(disks > gpus).toBe(true)
+    app.clock.advance(12_345)
+    const spent = (compute * (gpus + 12_345n)) / 3_600_000n + (disk * (disks + 12_345n)) / 3_600_000n
+    expect((await costs(id)).now).toEqual([usd(spent), '0.404', '0.004'])
+    await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'stopped' })
+    expect((await costs(id)).now).toEqual([usd(spent), '0.004', '0.004'])
+    app.clock.advance(hour)
+    expect((await costs(id)).now).toEqual([usd(spent + disk), '0.004', '0.004'])
+    await app.rest(key, 'DELETE', `/instances/${id}/`)
+    app.clock.advance(hour)
+    expect((await costs(id)).now).toEqual([usd(spent + disk), '0', '0'])
+  })
+
+  it('goes into what the account has left, what it spends, and how long that lasts', async () => {
+    const id = await rentals.rentTo(key, 'running')
+    const { now, account } = await costs(id)
+    const credit = 100_000_000_000n - nanosOf(now[0])
+    expect(account.burnRate).toBe('0.404')
+    // Of a nano-dollar that is begun nothing is charged yet: one for the GPUs and one for the disk.
+    expect([credit - 1n, credit].map(usd)).toContain(account.credit)
+    expect(account.runwaySeconds).toBe(Number((credit * 3600n) / (compute + disk)))
+    await app.rest(key, 'DELETE', `/instances/${id}/`)
+    expect((await costs(id)).account).toMatchObject({ burnRate: '0', runwaySeconds: null })
+  })
+
+  it('has no GPUs in it from the instant on at which they were lost, or the credit ended', async () => {
+    const [outbid, id] = [await rentals.rentTo(key, 'running', { price: 0.25 }), await rentals.rentTo(key, 'running')]
+    const before = await costs(outbid)
+    await app.sql(`INSERT INTO meter_ends (meter_id, account_id, at)
+      SELECT id, account_id, '${app.clock.now().toISOString()}' FROM meters WHERE instance_id = ${outbid} AND kind = 'compute'`)
+    app.clock.advance(hour)
+    expect((await costs(outbid)).now).toEqual([usd(nanosOf(before.now[0]) + disk), '0.004', '0.004'])
+
+    // What is left lasts for half an hour of the one that runs and of both disks.
+    await leave(compute / 2n + disk + 10n)
+    const half = await costs(id)
+    expect(half.account.runwaySeconds).toBe(1800)
+    app.clock.advance(10 * hour)
+    const { now, account } = await costs(id)
+    const usage = await app.graphql(
+      key,
+      '{ viewer { usage(groupBy: [INSTANCE]) { buckets { groups { instanceId cost } } } } }',
+    )
+    type Bucket = { groups: { instanceId: string; cost: string }[] }
+    const its = (usage.data.viewer.usage.buckets as Bucket[]).flatMap(({ groups }) => groups)
+    const used = its.filter(({ instanceId }) => instanceId === `ins_${id}`).map(({ cost }) => nanosOf(cost))
+    expect(used.reduce((total, cost) => total + cost, 0n)).toBe(nanosOf(now[0]))
+    // To the millisecond, in which both cost some 113 nano-dollars.
+    expect(nanosOf(now[0]) - nanosOf(half.now[0]) - compute / 2n - disk * 10n).toBeLessThanOrEqual(1n)
+    expect(now.slice(1)).toEqual(['0.004', '0.004'])
+    expect(account).toMatchObject({ burnRate: '0.008', runwaySeconds: 0 })
+    expect(nanosOf(account.credit) + disk * 19n).toBeGreaterThanOrEqual(0n)
+    expect(nanosOf(account.credit) + disk * 19n).toBeLessThanOrEqual(113n)
+  })
+
+  it('costs as many statements for 50 as for one', async () => {
+    const few = await app.newKey(null, someCredit)
+    await rentals.rent(few)
+    for (let count = 1; count <= 50; count += 1) await rentals.rent(key)
+    await rentals.settle()
+    const ask = async (of: string, rows: number) => {
+      await app.graphql(of, '{ viewer { id } }')
+      return await queriesOf(async () => {
+        const { data } = await app.graphql(of, `{ instances(first: 50) { nodes { ${figures} } } }`)
+        expect(data.instances.nodes).toHaveLength(rows)
+        expect(data.instances.nodes.every((node: { burnRate: string }) => node.burnRate === '0.404')).toBe(true)
+      })
+    }
+    expect((await ask(key, 50)).length).toBe((await ask(few, 1)).length)
+  })
+})

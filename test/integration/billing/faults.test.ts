@@ -1,0 +1,149 @@
+// Gateways lose their connection to the database in the midst of charging. Nothing is charged twice, and nothing is lost.
+
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { Prisma } from '../../../src/database/generated/client.ts'
+import { transaction } from '../../../src/database/transaction.ts'
+import type { Actor } from '../../../src/domain/actor.ts'
+import { lockBalance } from '../../../src/services/billing/balance.ts'
+import { chargeMeters, endCompute } from '../../../src/services/billing/meters.ts'
+import { refundBeyond } from '../../../src/services/billing/refunds.ts'
+import { ofInstances } from '../../../src/services/billing/sql.ts'
+import { brokenLaws } from '../../support/billing/ledger-laws.ts'
+import { manualClock } from '../../support/clock.ts'
+import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { listMachines } from '../../support/factories.ts'
+import { type Gateway, openGateway } from '../../support/gateways.ts'
+
+const clock = manualClock()
+let testDatabase: TestDatabase
+let gateway: Gateway
+let machineId = 0
+
+beforeAll(async () => {
+  testDatabase = await createDatabase()
+  gateway = openGateway({ url: testDatabase.url, now: clock.now })
+})
+
+afterAll(async () => {
+  await gateway.close()
+  await testDatabase.drop()
+})
+
+type Rented = { actor: Actor; id: bigint; email: string }
+
+/** A bid of 0.3 $ an hour that runs since a minute or so, of an account of its own. */
+async function rentRunning(): Promise<Rented> {
+  machineId += 1
+  await listMachines(gateway.operations, [{ machine: { publicIp: `203.0.113.${machineId % 250}` } }])
+  const actor = await gateway.newActor()
+  const [offer] = await gateway.sql('SELECT id FROM offers WHERE machine_id = $1', [machineId])
+  const terms = { interruptible: true, bidNanos: 300_000_000n } as const
+  const { id } = await gateway.rent(actor, BigInt(offer?.['id'] as string), { terms })
+  for (let turn = 0; turn < 3; turn += 1) {
+    await gateway.idle()
+    clock.advance(20_000)
+  }
+  const [row] = await gateway.sql('SELECT email FROM accounts WHERE id = $1', [actor.accountId])
+  return { actor, id, email: row?.['email'] as string }
+}
+
+/** All that is kept of the money of an account, but for the names that the database gave. */
+async function moneyOf({ actor: { accountId } }: Rented): Promise<unknown> {
+  return await gateway.sql(
+    `SELECT a.posted_nanos, a.compute_rate_nanos, a.disk_rate_nanos,
+      (SELECT json_agg(json_build_array(kind, rate_nanos, since, carried, charged_nanos) ORDER BY id) FROM meters WHERE account_id = a.id) AS meters,
+      (SELECT json_agg(json_build_array(kind, amount_nanos, period_start, period_end, balance_after_nanos) ORDER BY id)
+        FROM ledger_entries WHERE account_id = a.id) AS ledger,
+      (SELECT count(*) FROM meter_ends WHERE account_id = a.id) AS ends
+     FROM accounts a WHERE a.id = $1`,
+    [accountId],
+  )
+}
+
+type Deed = (by: Gateway, rented: Rented) => Promise<unknown>
+const everything = Prisma.sql`true`
+const later = (ms: number) => new Date(clock.now().getTime() + ms)
+
+const deeds: Record<string, Deed> = {
+  'all that runs is charged': (by, { actor }) =>
+    transaction(by.database, async tx => {
+      await chargeMeters(tx, await lockBalance(tx, actor.accountId, clock.now()), everything)
+    }),
+  'GPUs that ended are charged': async (by, { actor, id }) => {
+    await transaction(by.database, async tx => {
+      const rows = await tx.rows(Prisma.sql`SELECT FROM meter_ends WHERE account_id = ${actor.accountId}`)
+      if (rows.length === 0) await endCompute(tx, [id], later(-5_000))
+      await chargeMeters(tx, await lockBalance(tx, actor.accountId, clock.now()), everything)
+    })
+  },
+  'the credit has ended': (by, { actor }) =>
+    transaction(by.database, async tx => {
+      // In 3,289 hours.
+      const account = await lockBalance(tx, actor.accountId, later(4_000 * 3_600_000))
+      await chargeMeters(tx, account, everything)
+    }),
+  'an instance is stopped': (by, { actor, id }) =>
+    by.services.instances.update(actor, [id], { targetState: 'stopped' }),
+  'an instance is destroyed': (by, { actor, id }) => by.services.instances.destroy(actor, [id]),
+  'a bid is changed': (by, { actor, id }) => by.services.instances.changeBid(actor, id, 350_000_000n),
+  'credit is granted': (by, { email }) =>
+    by.operations.accounts.grantCredit(email, { amountNanos: 5n, idempotencyKey: 'once' }),
+  'what was charged is given back': (by, { actor, id }) =>
+    transaction(by.database, async tx => {
+      const account = await lockBalance(tx, actor.accountId, clock.now())
+      await chargeMeters(tx, account, everything)
+      const given = await tx.rows(Prisma.sql`
+        SELECT FROM ledger_entries WHERE account_id = ${actor.accountId} AND kind = 'refund'`)
+      if (given.length === 0) await refundBeyond(tx, account, ofInstances([id]), later(-7_000), 'a test')
+    }),
+}
+
+/** Does a deed, and loses the connection of its transaction before the n-th statement, or after the commit. */
+async function withFault(place: number, deed: (by: Gateway) => Promise<unknown>) {
+  const mortal = openGateway({ url: testDatabase.url, now: clock.now, poolSize: 1 })
+  let statements = 0
+  let committed = false
+  mortal.database.pool.on('connect', client => {
+    client.on('error', () => {})
+    const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>
+    const counted = async (...args: unknown[]) => {
+      if (committed) return await query(...args)
+      statements += 1
+      if (statements < place) {
+        const result = await query(...args)
+        committed = args[0] === 'COMMIT'
+        if (!committed) return result
+      }
+      const { processID } = client as unknown as { processID: number }
+      await gateway.sql('SELECT pg_terminate_backend($1, 5000)', [processID])
+      throw new Error('The connection is lost.')
+    }
+    client.query = counted as typeof client.query
+  })
+  const failed = await deed(mortal).then(
+    () => false,
+    () => true,
+  )
+  await mortal.close()
+  expect(failed).toBe(true)
+  return { committed }
+}
+
+it.each(Object.entries(deeds))('when %s', async (_name, deed) => {
+  const rented = await rentRunning()
+  const before = await moneyOf(rented)
+  for (let place = 1; ; place += 1) {
+    const { committed } = await withFault(place, by => deed(by, rented))
+    if (committed) {
+      expect(place).toBeGreaterThan(5)
+      break
+    }
+    expect(await moneyOf(rented)).toEqual(before)
+  }
+  // Who was not told of the commit any more does it again, as if for the first time.
+  const done = await moneyOf(rented)
+  expect(done).not.toEqual(before)
+  await deed(gateway, rented)
+  expect(await moneyOf(rented)).toEqual(done)
+  expect(await brokenLaws(gateway.sql)).toEqual([])
+})

@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { queriesOf } from '../../support/database/queries.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+
+let app: TestApp
+let rentals: Rentals
+let key: string
+let stranger: string
+
+beforeAll(async () => {
+  app = await startApp()
+  // An id that is nothing else.
+  await app.sql('ALTER SEQUENCE ledger_entries_id_seq RESTART 7000001')
+  rentals = rentalsOf(app)
+  stranger = await app.newKey(null, someCredit)
+})
+
+beforeEach(async () => {
+  key = await app.newKey(null, someCredit)
+})
+
+afterAll(() => app.close())
+
+const lines = `id kind amount balanceAfter periodStart periodEnd ratePerHour carried instanceId instance { id label } volumeId
+  apiKeyId reason postedAt`
+
+async function ledger(
+  of: string,
+  args = '',
+  fields = `totalCount nodes { ${lines} } pageInfo { hasNextPage endCursor }`,
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the test asks for
+): Promise<any> {
+  const { data, errors } = await app.graphql(of, `{ viewer { ledger${args} { ${fields} } } }`)
+  return errors ? { errors } : data.viewer.ledger
+}
+
+/** An instance that was stopped and started over and over: so many charges for GPUs. */
+async function charged(times: number): Promise<number> {
+  const id = await rentals.rent(key, { label: 'mine' })
+  for (let time = 1; time <= times; time += 1) {
+    await rentals.settle()
+    await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'stopped' })
+    await rentals.settle()
+    await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
+  }
+  return id
+}
+
+describe('the ledger', () => {
+  it('has a line for what was granted, and for each stretch that ran', async () => {
+    const id = await charged(1)
+    const { data } = await app.graphql(key, '{ viewer { apiKeys { id } } }')
+    const { totalCount, nodes } = await ledger(key)
+    const nothing = { periodStart: null, periodEnd: null, ratePerHour: null, carried: null }
+    const ofNone = { instanceId: null, instance: null, volumeId: null, apiKeyId: null, reason: null }
+    const [charge, grant] = nodes
+    expect([totalCount, nodes.length]).toEqual([2, 2])
+    expect(grant).toMatchObject({ kind: 'TOP_UP', amount: '100', balanceAfter: '100', ...nothing, ...ofNone })
+    const seconds = (Date.parse(charge.periodEnd) - Date.parse(charge.periodStart)) / 1000
+    // 400,000,000 nano-dollars in 3,600 seconds.
+    const nanos = Math.floor((400_000_000 * seconds) / 3600)
+    expect(charge).toEqual({
+      id: expect.stringMatching(/^led_\d+$/),
+      kind: 'COMPUTE',
+      amount: `-0.${String(nanos).padStart(9, '0').replace(/0+$/, '')}`,
+      balanceAfter: `99.${String(1_000_000_000 - nanos).replace(/0+$/, '')}`,
+      periodStart: expect.any(String),
+      periodEnd: charge.postedAt,
+      ratePerHour: '0.4',
+      carried: 0,
+      instanceId: `ins_${id}`,
+      instance: { id: `ins_${id}`, label: 'mine' },
+      volumeId: null,
+      apiKeyId: data.viewer.apiKeys[0].id,
+      reason: null,
+      postedAt: expect.any(String),
+    })
+  })
+
+  it('tells operators the same of a charge, with what was carried into it', async () => {
+    await charged(3)
+    const { nodes } = await ledger(key, '(filter: {kinds: [COMPUTE]})')
+    const { data } = await app.graphql(key, '{ viewer { id } }')
+    const page = await app.operations.accounts.ledgerPage(Number(data.viewer.id.replace(/\D+/, '')), 0, 100)
+    const charges = page.filter(({ kind }) => kind === 'compute')
+    const carried = charges.map(charge => charge.carried)
+    expect(carried).toEqual(nodes.map((node: { carried: number }) => node.carried).toReversed())
+    expect(new Set(carried).size).toBeGreaterThan(1)
+  })
+
+  it('is read in pages from either end, which hold while it grows', async () => {
+    await charged(5)
+    const all = (await ledger(key)).nodes.map(({ id }: { id: string }) => id)
+    expect(all).toHaveLength(6)
+    expect(all).toEqual([...all].sort((a, b) => Number(b.slice(4)) - Number(a.slice(4))))
+    const paged: string[] = []
+    for (let after = ''; ; ) {
+      const page = await ledger(key, `(first: 4${after && `, after: "${after}"`})`)
+      paged.push(...page.nodes.map(({ id }: { id: string }) => id))
+      if (!page.pageInfo.hasNextPage) break
+      after = page.pageInfo.endCursor
+      await app.operations.accounts.grantCredit(await emailOf(key), { amountNanos: 1n })
+    }
+    expect(paged).toEqual(all)
+    const oldest = await ledger(key, '(last: 2)', 'nodes { id } pageInfo { hasPreviousPage startCursor }')
+    expect(oldest.nodes.map(({ id }: { id: string }) => id)).toEqual(all.slice(-2))
+    const before = await ledger(key, `(last: 2, before: "${oldest.pageInfo.startCursor}")`, 'nodes { id }')
+    expect(before.nodes.map(({ id }: { id: string }) => id)).toEqual(all.slice(-4, -2))
+  })
+
+  it('is narrowed to kinds, instances and a time', async () => {
+    const [one, other] = [await charged(1), await charged(2)]
+    const count = async (filter: string) => (await ledger(key, `(filter: { ${filter} })`)).nodes.length
+    expect(await count('kinds: [TOP_UP]')).toBe(1)
+    expect(await count('kinds: [COMPUTE]')).toBe(3)
+    expect(await count('kinds: []')).toBe(0)
+    expect([await count(`instanceIds: ["ins_${one}"]`), await count(`instanceIds: ["${other}"]`)]).toEqual([1, 2])
+    const [newest] = (await ledger(key)).nodes
+    expect(await count(`from: "${newest.postedAt}"`)).toBe(1)
+    expect(await count(`to: "${newest.postedAt}"`)).toBe(3)
+  })
+
+  it('refuses a filter that cannot be, with everything that is wrong', async () => {
+    const ids = Array.from({ length: 101 }, (_, index) => `"${index + 1}"`).join(' ')
+    const wrong = `(filter: { instanceIds: [${ids}], from: "2026-11-21T00:00:00Z", to: "2026-11-21T00:00:00Z" })`
+    const { errors } = await ledger(key, wrong)
+    expect(errors[0].extensions).toMatchObject({
+      code: 'BAD_USER_INPUT',
+      issues: [
+        { path: 'filter.instanceIds', message: 'takes at most 100 ids, not 101.' },
+        { path: 'filter.to', message: 'must be later than "from".' },
+      ],
+    })
+    const cursor = (await app.graphql(key, '{ events(first: 1) { pageInfo { endCursor } } }')).data.events.pageInfo
+      .endCursor
+    expect((await ledger(key, `(after: "${cursor}")`)).errors[0].extensions.code).toBe('INVALID_CURSOR')
+  })
+
+  it("shows nobody another's, by whatever id", async () => {
+    const id = await charged(1)
+    const [entry] = (await ledger(key)).nodes
+    const ask = async (of: string, entryId: string, instanceId: number | string) => {
+      const found = await app.graphql(of, `{ node(id: "${entryId}") { id ... on LedgerEntry { amount instanceId } } }`)
+      return [found.data.node, (await ledger(of, `(filter: { instanceIds: ["${instanceId}"] })`)).totalCount]
+    }
+    expect(await ask(key, entry.id, id)).toEqual([{ id: entry.id, amount: entry.amount, instanceId: `ins_${id}` }, 1])
+    expect(await ask(stranger, entry.id, id)).toEqual([null, 0])
+    expect(await ask(stranger, 'led_987654321', 987_654_321)).toEqual([null, 0])
+  })
+
+  it('costs as many statements for entries of many instances as for one', async () => {
+    const ids: number[] = []
+    while (ids.length < 25) ids.push(await rentals.rent(key, { target_state: 'stopped' }))
+    app.clock.advance(60_000)
+    for (const id of ids) await app.rest(key, 'DELETE', `/instances/${id}/`)
+    const count = async (args: string, rows: number) => {
+      const statements = await queriesOf(async () => {
+        expect((await ledger(key, args, `nodes { ${lines} }`)).nodes).toHaveLength(rows)
+      })
+      return statements.length
+    }
+    expect(await count('(first: 25)', 25)).toBe(await count('(first: 1)', 1))
+  })
+})
+
+const period = 'from: "2026-11-01T00:00:00Z", to: "2026-12-01T00:00:00Z"'
+
+it.each([
+  ['ledger', `{ viewer { ledger { totalCount nodes { id } } } }`],
+  ['ledger of one entry', `{ node(id: "led_7000001") { id } }`],
+  ['usage', `{ viewer { usage(${period}) { cost } } }`],
+])('a key without billing_read is refused the %s', async (_name, query) => {
+  const permissions = { api: { user_read: {}, instance_read: {}, billing_write: {}, misc: {} } }
+  const { errors } = await app.graphql(await app.scopedKey(key, permissions), query)
+  expect(errors?.[0]?.extensions).toMatchObject({ code: 'FORBIDDEN', missing: ['billing_read'] })
+  const allowed = await app.scopedKey(key, { api: { user_read: {}, billing_read: {} } })
+  expect((await app.graphql(allowed, query)).errors).toBeUndefined()
+})
+
+async function emailOf(of: string): Promise<string> {
+  return (await app.graphql(of, '{ viewer { email } }')).data.viewer.email
+}

@@ -1,0 +1,225 @@
+// Limits hold when much is asked for at once, through several gateways.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { transaction } from '../../../src/database/transaction.ts'
+import type { Actor } from '../../../src/domain/actor.ts'
+import type { SpendWindow } from '../../../src/domain/billing/limits.ts'
+import { DomainError } from '../../../src/domain/errors.ts'
+import { lockBalance } from '../../../src/services/billing/balance.ts'
+import { workOnAccount } from '../../support/billing/billing.ts'
+import { manualClock } from '../../support/clock.ts'
+import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { untilBlocked, withSession } from '../../support/database/sessions.ts'
+import { listMachines } from '../../support/factories.ts'
+import { type Gateway, openGateway } from '../../support/gateways.ts'
+
+const clock = manualClock()
+let testDatabase: TestDatabase
+let gateways: [Gateway, Gateway]
+let first: Gateway
+
+beforeAll(async () => {
+  testDatabase = await createDatabase()
+  const { now } = clock
+  first = openGateway({ url: testDatabase.url, now })
+  gateways = [first, openGateway({ url: testDatabase.url, now })]
+})
+
+afterAll(async () => {
+  for (const gateway of gateways) await gateway.close()
+  await testDatabase.drop()
+})
+
+const limit = (actor: Actor, amountNanos: bigint, apiKeyId: bigint | null = null, window: SpendWindow = 'hour') =>
+  first.services.billing.setSpendLimit(actor, { apiKeyId, window, amountNanos, action: 'block_new' })
+
+/** An account, and another key of it. */
+async function renter(): Promise<{ owner: Actor; worker: Actor }> {
+  const owner = await first.newActor()
+  const { apiKey } = await first.services.apiKeys.create(owner, { fullAccess: true })
+  return { owner, worker: { ...owner, apiKeyId: apiKey.id, publicId: apiKey.publicId } }
+}
+
+async function newOffers(count: number): Promise<bigint[]> {
+  await listMachines(
+    first.operations,
+    Array.from({ length: count }, () => ({})),
+  )
+  const rows = await first.sql('SELECT id FROM offers ORDER BY machine_id DESC LIMIT $1', [count])
+  return rows.map(({ id }) => BigInt(id as string))
+}
+
+/** What came of all of them at once, each through the next gateway. */
+async function atOnce(asks: ((gateway: Gateway) => Promise<unknown>)[]) {
+  const asked = asks.map((ask, index) => ask(gateways[index % 2] as Gateway).then(() => 'done'))
+  const outcomes = await Promise.all(asked.map(one => one.catch((error: DomainError) => error.code)))
+  const refused = outcomes.filter(outcome => outcome === 'SPEND_LIMIT_EXCEEDED').length
+  return { done: outcomes.filter(outcome => outcome === 'done').length, refused }
+}
+
+const used = async (actor: Actor) => (await first.services.billing.spendLimits(actor))[0]?.usedNanos
+
+// An instance costs 0.404 $ an hour.
+describe('of twelve at once against a limit that allows five', () => {
+  it.each(['the account', 'a key'])('five are rented, with a limit of %s', async whose => {
+    const { owner, worker } = await renter()
+    await limit(owner, 2_020_000_000n, whose === 'a key' ? BigInt(worker.apiKeyId) : null)
+    const offers = await newOffers(12)
+    const outcome = await atOnce(offers.map(offer => gateway => gateway.rent(worker, offer)))
+    expect(outcome).toEqual({ done: 5, refused: 7 })
+    expect(await used(owner)).toBe(2_020_000_000n)
+    const left = await first.sql('SELECT count(*)::int FROM offers WHERE id = ANY($1) AND rentable', [
+      offers.map(String),
+    ])
+    expect(left).toEqual([{ count: 7 }])
+  })
+
+  it('five are started, one by one or by two', async () => {
+    const { owner, worker } = await renter()
+    const rented = await Promise.all(
+      (await newOffers(12)).map(offer => first.rent(worker, offer, { launch: { targetState: 'stopped' } })),
+    )
+    // Twelve disks, and five that run.
+    await limit(owner, 2_048_000_000n)
+    const start = (ids: bigint[]) => (gateway: Gateway) =>
+      gateway.services.instances.update(worker, ids, { targetState: 'running' })
+    const ids = rented.map(({ id }) => id)
+    const pairs = Array.from({ length: 3 }, (_, index) => ids.slice(index * 2, index * 2 + 2))
+    await atOnce([...pairs.map(start), ...ids.slice(6).map(id => start([id]))])
+    expect(await used(owner)).toBeLessThanOrEqual(2_048_000_000n)
+    // Whoever was refused for another that would have been too many may be alone.
+    await atOnce(ids.map(id => start([id])))
+    expect(await used(owner)).toBe(2_048_000_000n)
+  })
+
+  it('five of different kinds: rentals, starts, volumes and bids never exceed it together', async () => {
+    const { owner, worker } = await renter()
+    const offers = await newOffers(9)
+    const stopped = await Promise.all(
+      offers.slice(0, 3).map(offer => first.rent(worker, offer, { launch: { targetState: 'stopped' } })),
+    )
+    const terms = { interruptible: true, bidNanos: 250_000_000n } as const
+    const bidders = await Promise.all(offers.slice(3, 6).map(offer => first.rent(worker, offer, { terms })))
+    const before = await first.sql('SELECT machine_id FROM offers WHERE id = ANY($1)', [offers.slice(6).map(String)])
+    const most = 3n * 4_000_000n + 3n * 254_000_000n + 1_000_000_000n
+    await limit(owner, most)
+    await atOnce([
+      ...offers.slice(6).map(offer => (gateway: Gateway) => gateway.rent(worker, offer)),
+      ...stopped.map(
+        ({ id }) =>
+          (gateway: Gateway) =>
+            gateway.services.instances.update(worker, [id], { targetState: 'running' }),
+      ),
+      ...bidders.map(
+        ({ id }) =>
+          (gateway: Gateway) =>
+            gateway.services.instances.changeBid(worker, id, 600_000_000n),
+      ),
+      ...before.map(
+        ({ machine_id }) =>
+          (gateway: Gateway) =>
+            gateway.services.volumes.create(worker, { machineId: machine_id as number, sizeGb: 300 }),
+      ),
+    ])
+    expect(await used(owner)).toBeLessThanOrEqual(most)
+    expect(await used(owner)).toBeGreaterThan(most - 400_000_000n)
+  })
+})
+
+describe('a limit that is set while something is asked for', () => {
+  it('counts what was rented before, and holds for what comes after', async () => {
+    const { owner, worker } = await renter()
+    const [one, other] = (await newOffers(2)) as [bigint, bigint]
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('UPDATE accounts SET billing_due_at = NULL WHERE id = $1', [owner.accountId])
+      const renting = first.rent(worker, one)
+      await untilBlocked(session)
+      await session.query(
+        `INSERT INTO spend_limits (account_id, "window", amount_nanos, action, created_at) VALUES ($1, 'hour', 1, 'block_new', now())`,
+        [owner.accountId],
+      )
+      await session.query('COMMIT')
+      await expect(renting).rejects.toMatchObject({ code: 'SPEND_LIMIT_EXCEEDED' })
+    })
+    await limit(owner, 404_000_000n)
+    await first.rent(worker, one)
+    await expect(gateways[1].rent(worker, other)).rejects.toBeInstanceOf(DomainError)
+  })
+
+  it('by a key that gets a limit at that moment is set before, or not at all', async () => {
+    const { owner, worker } = await renter()
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('UPDATE accounts SET billing_due_at = NULL WHERE id = $1', [owner.accountId])
+      const setting = limit(worker, 9_000_000_000n)
+      const making = gateways[1].services.apiKeys.create(worker, { fullAccess: true })
+      await untilBlocked(session)
+      await session.query(
+        `INSERT INTO spend_limits (account_id, api_key_id, "window", amount_nanos, action, created_at)
+        VALUES ($1, $2, 'hour', 1, 'block_new', now())`,
+        [owner.accountId, worker.apiKeyId],
+      )
+      await session.query('COMMIT')
+      const results = await Promise.allSettled([setting, making])
+      expect(results).toMatchObject([{ reason: { code: 'FORBIDDEN' } }, { reason: { code: 'FORBIDDEN' } }])
+    })
+  })
+})
+
+describe('what a limit stops', () => {
+  it('is stopped once and told once, however many look at once while it is started, stopped and charged', async () => {
+    const { owner, worker } = await renter()
+    const rented = await Promise.all((await newOffers(6)).map(offer => first.rent(worker, offer)))
+    for (let turn = 0; turn < 4; turn += 1) {
+      await first.idle()
+      clock.advance(31_000)
+    }
+    await first.services.billing.setSpendLimit(owner, {
+      ...{ apiKeyId: null, window: 'day', amountNanos: 2_000_000_000n, action: 'stop_running' },
+    })
+    clock.advance(3 * 3_600_000)
+    const enforce = (gateway: Gateway) => workOnAccount({ database: gateway.database }, owner.accountId)
+    const ids = rented.map(({ id }) => id)
+    await atOnce([
+      ...Array.from({ length: 6 }, () => enforce),
+      ...ids.map(
+        id => (gateway: Gateway) => gateway.services.instances.update(worker, [id], { targetState: 'running' }),
+      ),
+      ...ids.slice(4).map(id => (gateway: Gateway) => gateway.services.instances.destroy(worker, [id])),
+      ...Array.from({ length: 6 }, () => enforce),
+    ])
+    const events = await first.sql(
+      `SELECT type, reason, count(*)::int FROM events WHERE account_id = $1
+      AND (type = 'ACCOUNT_SPEND_LIMIT' OR reason = 'SPEND_LIMIT') GROUP BY 1, 2 ORDER BY 1`,
+      [owner.accountId],
+    )
+    expect(events[0]).toEqual({ type: 'ACCOUNT_SPEND_LIMIT', reason: null, count: 1 })
+    const running = await first.sql(
+      `SELECT id FROM instances WHERE account_id = $1 AND target_state = 'running' AND destroyed_at IS NULL`,
+      [owner.accountId],
+    )
+    expect(running).toEqual([])
+    const [ends] = await first.sql(
+      `SELECT count(DISTINCT period_end)::int AS ends, count(DISTINCT meter_id)::int AS meters, max(reached_at) = max(period_end) AS same
+      FROM ledger_entries e JOIN spend_limits USING (account_id) WHERE account_id = $1 AND kind = 'compute'`,
+      [owner.accountId],
+    )
+    expect(ends).toEqual({ ends: 1, meters: 6, same: true })
+  })
+
+  it('is stopped by whoever looks next when a gateway dies between noting and stopping', async () => {
+    const { owner, worker } = await renter()
+    const [offer] = await newOffers(1)
+    const { id } = await first.rent(worker, offer as bigint)
+    await first.services.billing.setSpendLimit(owner, {
+      ...{ apiKeyId: null, window: 'hour', amountNanos: 1n, action: 'stop_running' },
+    })
+    // So far it came: it is noted, and nothing more.
+    await transaction(first.database, tx => lockBalance(tx, owner.accountId, clock.now()))
+    const target = async () => (await first.sql('SELECT target_state FROM instances WHERE id = $1', [id]))[0]
+    expect(await target()).toEqual({ target_state: 'running' })
+    await workOnAccount({ database: gateways[1].database }, owner.accountId)
+    expect(await target()).toEqual({ target_state: 'stopped' })
+  })
+})

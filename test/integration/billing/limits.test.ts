@@ -1,0 +1,425 @@
+// Limits of what is spent: who sets them, what they refuse, and what they leave as it is.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { limitsOf } from '../../support/billing/limits.ts'
+import { facesOf } from '../../support/faces/faces.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+import { volumesOf } from '../../support/volumes/volumes.ts'
+
+let app: TestApp
+let rentals: Rentals
+let limits: ReturnType<typeof limitsOf>
+let volumes: ReturnType<typeof volumesOf>
+/** A key that has no limit, and another of the same account. */
+let owner: string
+let worker: string
+let workerId: string
+
+beforeAll(async () => {
+  app = await startApp()
+  rentals = rentalsOf(app)
+  limits = limitsOf(app)
+  volumes = volumesOf(app)
+})
+
+afterAll(() => app.close())
+
+beforeEach(async () => {
+  owner = await app.newKey(null, someCredit)
+  worker = await app.scopedKey(owner, { api: { instance_read: {}, instance_write: {}, misc: {} } })
+  workerId = `key_${(await limits.accountOf(worker)).apiKeyId}`
+})
+
+/** Everything of the account that a command could change. */
+async function world() {
+  const { accountId } = await limits.accountOf(owner)
+  return await app.sql(`SELECT to_jsonb(a) - 'billing_due_at' AS account,
+    (SELECT json_agg(to_jsonb(i) ORDER BY id) FROM instances i WHERE account_id = a.id) AS instances,
+    (SELECT json_agg(to_jsonb(v) ORDER BY id) FROM volumes v WHERE account_id = a.id) AS volumes,
+    (SELECT json_agg(to_jsonb(m) ORDER BY id) FROM meters m WHERE account_id = a.id) AS meters,
+    (SELECT json_agg(to_jsonb(l) ORDER BY id) FROM spend_limits l WHERE account_id = a.id) AS limits,
+    (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM ledger_entries) AS entries,
+    (SELECT json_agg(to_jsonb(o) ORDER BY id) FROM offers o WHERE withdrawn_at IS NULL) AS offers
+    FROM accounts a WHERE id = ${accountId}`)
+}
+
+const eventsOf = async (type: string) => {
+  const { accountId } = await limits.accountOf(owner)
+  return (await app.sql(`SELECT before, after, api_key_id FROM events
+    WHERE account_id = ${accountId} AND type = '${type}' ORDER BY id`)) as Record<string, unknown>[]
+}
+
+const hourly = { window: 'HOUR', amount: '1' }
+const rest = (key: string, body: object = {}) => rentals.ask(key, { image: 'ubuntu', ...body })
+/** GPUs at 0.4 $ an hour, and 0.004 $ for the disk. */
+const over = {
+  status: 400,
+  body: {
+    success: false,
+    error: 'spend_limit_exceeded',
+    msg: 'The limit of the account is 1 $ an hour: 0.808 $ are used, and this would take 0.404 $ more.',
+  },
+}
+
+describe('a limit', () => {
+  it('is set, changed, read and deleted, and each change is told', async () => {
+    const made = await limits.set(owner, hourly)
+    const id = expect.stringMatching(/^lim_\d+$/)
+    const none = { apiKeyId: null, reachedAt: null, used: '0' }
+    expect(made).toEqual({ id, ...none, window: 'HOUR', amount: '1', action: 'BLOCK_NEW' })
+    const changed = await limits.set(owner, { ...hourly, amount: '2.5', action: 'NOTIFY' })
+    expect(changed).toEqual({ ...made, amount: '2.5', action: 'NOTIFY' })
+    // The same once more changes nothing.
+    await limits.set(owner, { ...hourly, amount: '2.5', action: 'NOTIFY' })
+    await limits.set(owner, { apiKeyId: workerId, window: 'DAY', amount: '3' })
+    const { account, keys } = await limits.read(owner)
+    expect(account).toEqual([changed])
+    const ofWorker = { apiKeyId: workerId, window: 'DAY', amount: '3', action: 'BLOCK_NEW' }
+    expect(keys.find((key: { id: string }) => key.id === workerId).spendLimits).toEqual([{ id, ...none, ...ofWorker }])
+    const { data } = await app.graphql(owner, `{ node(id: "${made.id}") { ... on SpendLimit { amount } } }`)
+    expect(data.node).toEqual({ amount: '2.5' })
+    expect(await limits.remove(owner, made.id)).toBe(made.id)
+    expect(await limits.remove(owner, made.id)).toMatchObject({ code: 'NOT_FOUND' })
+    expect((await limits.read(owner)).account).toEqual([])
+    const facts = { spendLimitId: expect.any(Number), apiKeyId: null, window: 'hour' }
+    const [one, other] = [
+      { ...facts, amountNanos: '1000000000', action: 'block_new' },
+      { ...facts, amountNanos: '2500000000', action: 'notify' },
+    ]
+    expect(await eventsOf('SPEND_LIMIT_CHANGED')).toMatchObject([
+      { before: null, after: one },
+      { before: one, after: other },
+      { before: null, after: { amountNanos: '3000000000', window: 'day' } },
+      { before: other, after: null },
+    ])
+    const told = await app.graphql(
+      owner,
+      `{ events(first: 50, filter: { types: [SPEND_LIMIT_CHANGED] }) { nodes { message changes { field before after } } } }`,
+    )
+    expect(told.data.events.nodes[1]).toMatchObject({
+      message: 'A spend limit was changed or removed.',
+      changes: expect.arrayContaining([
+        { field: 'amount', before: '1', after: '2.5' },
+        { field: 'action', before: 'BLOCK_NEW', after: 'NOTIFY' },
+      ]),
+    })
+  })
+
+  it('must be an amount that can be, for a key of the account', async () => {
+    const refused = async (input: object) => (await limits.set(owner, { window: 'DAY', ...input })).code
+    expect(await refused({ amount: '-0.000000001' })).toBe('INVALID_INPUT')
+    expect(await refused({ amount: '999999999.1' })).toBe('INVALID_INPUT')
+    expect(await refused({ amount: '1', apiKeyId: 'key_987654321' })).toBe('NOT_FOUND')
+    const stranger = await limits.accountOf(await app.newKey())
+    expect(await refused({ amount: '1', apiKeyId: `key_${stranger.apiKeyId}` })).toBe('NOT_FOUND')
+    expect(await refused({ amount: '1', apiKeyId: 'ins_1' })).toBe('INVALID_INPUT')
+    expect((await limits.read(owner)).account).toEqual([])
+  })
+
+  it('stays when the variables of its amount or its target were forgotten', async () => {
+    await limits.set(owner, hourly)
+    await limits.set(owner, { ...hourly, apiKeyId: workerId })
+    const before = await world()
+    const forgotten = [
+      'mutation ($amount: Usd) { setSpendLimit(input: {target: {account: true}, window: HOUR, amount: $amount}) { __typename } }',
+      'mutation { setSpendLimit(input: {target: {account: true}, window: HOUR}) { __typename } }',
+      'mutation { setSpendLimit(input: {target: {account: true}, window: HOUR, amount: null}) { __typename } }',
+      'mutation ($key: ID) { setSpendLimit(input: {target: {apiKeyId: $key}, window: HOUR, amount: "9"}) { __typename } }',
+      'mutation { setSpendLimit(input: {target: {}, window: HOUR, amount: "9"}) { __typename } }',
+      'mutation { setSpendLimit(input: {window: HOUR, amount: "9"}) { __typename } }',
+      'mutation { deleteSpendLimit(input: {}) { __typename } }',
+      'mutation ($id: ID) { deleteSpendLimit(input: {id: $id}) { __typename } }',
+    ]
+    for (const query of forgotten) expect([query, (await app.graphql(owner, query)).errors?.length]).toEqual([query, 1])
+    const { code } = await limits.set(owner, { target: { account: false }, window: 'HOUR', amount: '9' })
+    expect([code, await world()]).toEqual(['INVALID_INPUT', before])
+  })
+
+  it('of a key that was revoked holds for what it rented, and can be deleted', async () => {
+    const { id } = await limits.set(owner, { ...hourly, apiKeyId: workerId })
+    await app.graphql(owner, `mutation { revokeApiKey(input: { id: "${workerId}" }) { __typename } }`)
+    expect(await limits.remove(owner, id)).toBe(id)
+    expect(await app.sql(`SELECT FROM spend_limits WHERE api_key_id = ${workerId.slice(4)}`)).toEqual([])
+  })
+})
+
+describe('a key', () => {
+  const all = { billing_read: {}, billing_write: {}, user_read: {}, user_write: {} }
+
+  it('without billing_write sets none, and without billing_read reads none', async () => {
+    const reader = await app.scopedKey(owner, { api: { ...all, billing_write: undefined as never } })
+    const writer = await app.scopedKey(owner, { api: { ...all, billing_read: undefined as never } })
+    const [made] = [await limits.set(owner, hourly)]
+    const node = `{ node(id: "${made.id}") { id } }`
+    expect(await limits.set(reader, hourly)).toBe('FORBIDDEN')
+    expect((await app.graphql(reader, node)).data.node).toEqual({ id: made.id })
+    expect(await limits.remove(reader, made.id)).toBe('FORBIDDEN')
+    expect(await limits.remove(await app.newKey(), made.id)).toMatchObject({ code: 'NOT_FOUND' })
+    expect((await app.graphql(writer, node)).errors?.[0]?.extensions).toMatchObject({ missing: ['billing_read'] })
+    expect((await app.graphql(await app.newKey(), node)).data.node).toBe(null)
+  })
+
+  it('sets none for itself, so one that has none is always left', async () => {
+    const { apiKeyId } = await limits.accountOf(owner)
+    expect(await limits.set(owner, { ...hourly, apiKeyId: `key_${apiKeyId}` })).toBe('FORBIDDEN')
+    expect(await app.sql(`SELECT FROM spend_limits WHERE api_key_id = ${apiKeyId}`)).toEqual([])
+  })
+
+  it.each(['its own', 'the account', 'another key'])('that has one does not change that of %s', async whose => {
+    const limited = await app.scopedKey(owner, { api: all })
+    const ownId = `key_${(await limits.accountOf(limited)).apiKeyId}`
+    const apiKeyId: string | null | undefined = { 'its own': ownId, 'the account': null, 'another key': workerId }[
+      whose
+    ]
+    const { id } = await limits.set(owner, { ...hourly, apiKeyId })
+    // Of any window: it need not be the one that is to be changed.
+    await limits.set(owner, { window: 'MONTH', amount: '50', action: 'NOTIFY', apiKeyId: ownId })
+    const before = await world()
+    for (const amount of ['0.5', '2']) {
+      expect(await limits.set(limited, { window: 'HOUR', amount, apiKeyId })).toBe('FORBIDDEN')
+    }
+    expect(await limits.remove(limited, id)).toBe('FORBIDDEN')
+    expect(await world()).toEqual(before)
+  })
+
+  it('that has one gets no other key, but a new secret for itself', async () => {
+    const limited = await app.scopedKey(owner, { api: all })
+    const ownId = `key_${(await limits.accountOf(limited)).apiKeyId}`
+    const narrow = `key_${(await limits.accountOf(await app.scopedKey(owner, { api: { user_read: {} } }))).apiKeyId}`
+    const create = 'mutation { createApiKey(input: { permissions: [] }) { ... on CreateApiKeySuccess { secret } } }'
+    const reset = (id: string) =>
+      `mutation { resetApiKey(input: { id: "${id}" }) { ... on ResetApiKeySuccess { secret } } }`
+    expect((await app.graphql(limited, create)).errors).toBeUndefined()
+    await limits.set(owner, { ...hourly, apiKeyId: ownId })
+    const codes = async (query: string) => (await app.graphql(limited, query)).errors?.[0]?.extensions['code']
+    expect(await codes(create)).toBe('FORBIDDEN')
+    expect(await codes(reset(narrow))).toBe('FORBIDDEN')
+    expect((await app.graphql(limited, reset(ownId))).data.resetApiKey.secret).toMatch(/^berth_/)
+  })
+})
+
+describe('a key that has a limit', () => {
+  const starts = (ids: number[]) => ({ ids: ids.map(String), targetState: 'RUNNING' })
+  const forbidden = {
+    code: 'FORBIDDEN',
+    message: 'This key has a spend limit, so it may start, and bid more for, only what it rented itself.',
+  }
+  const limitWorker = () => limits.set(owner, { window: 'DAY', amount: '50', action: 'NOTIFY', apiKeyId: workerId })
+
+  it('starts what it rented, and nothing else, on both faces and as a whole', async () => {
+    const [own, foreign] = [await rentals.rentTo(worker, 'stopped'), await rentals.rentTo(owner, 'stopped')]
+    await limitWorker()
+    const faces = facesOf(app)
+    const before = await world()
+    const all = starts([own, foreign])
+    expect(await faces.mutate(worker, 'updateInstances', all)).toEqual(forbidden)
+    expect(await faces.mutate(worker, 'updateInstances', { ...all, dryRun: true })).toEqual(forbidden)
+    const one = { id: String(foreign), targetState: 'RUNNING' }
+    expect(await faces.mutate(worker, 'updateInstance', one)).toEqual(forbidden)
+    const answer = { status: 403, body: { success: false, error: 'forbidden', msg: forbidden.message } }
+    expect(await app.rest(worker, 'PUT', `/instances/${foreign}/`, { state: 'running' })).toMatchObject(answer)
+    expect(await app.rest(worker, 'PUT', '/instances/', { ids: [own, foreign], state: 'running' })).toMatchObject(
+      answer,
+    )
+    expect(await world()).toEqual(before)
+    expect(await faces.mutate(worker, 'updateInstances', starts([own]))).toMatchObject({ succeededCount: 1 })
+    // Who has none starts it, also where another key has one.
+    expect(await faces.mutate(owner, 'updateInstances', all)).toMatchObject({ items: [{}, { outcome: 'APPLIED' }] })
+    // What runs already, a label and a stop cost nothing more.
+    expect(await faces.mutate(worker, 'updateInstance', one)).not.toHaveProperty('code')
+    expect(await faces.mutate(worker, 'updateInstance', { id: one.id, label: 'x' })).not.toHaveProperty('code')
+    expect(await faces.mutate(worker, 'updateInstance', { ...one, targetState: 'STOPPED' })).not.toHaveProperty('code')
+  })
+
+  it('bids more for what it rented, and less for all', async () => {
+    const [own, foreign] = [await rest(worker, { price: 0.3 }), await rest(owner, { price: 0.3 })]
+    const bid = async (key: string, { body }: typeof own, bidPerHour: string) => {
+      const input = `{ instanceId: ${body.new_contract}, bidPerHour: "${bidPerHour}" }`
+      const { data, errors } = await app.graphql(
+        key,
+        `mutation { changeBid(input: ${input}) { __typename ... on Error { code message } } }`,
+      )
+      return errors ? { code: errors[0]?.extensions['code'], message: errors[0]?.message } : data.changeBid
+    }
+    await limitWorker()
+    const before = await world()
+    expect(await bid(worker, foreign, '5')).toEqual(forbidden)
+    expect(await world()).toEqual(before)
+    expect(await bid(worker, own, '0.31')).not.toHaveProperty('code')
+    expect(await bid(worker, foreign, '0.29')).not.toHaveProperty('code')
+    expect(await bid(owner, foreign, '0.35')).not.toHaveProperty('code')
+    // Nor while it is stopped, which its start would then pay.
+    await app.rest(worker, 'PUT', `/instances/${foreign.body.new_contract}/`, { state: 'stopped' })
+    expect(await bid(worker, foreign, '0.4')).toEqual(forbidden)
+  })
+})
+
+describe('a limit per hour', () => {
+  it('counts what runs, loads, waits or is wished to, and refuses the rest alike on both faces', async () => {
+    await limits.set(owner, hourly)
+    await rentals.rentTo(worker, 'running')
+    await rentals.rent(worker)
+    const offerId = await rentals.newOffer()
+    const before = await world()
+    expect(await app.rest(worker, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu' })).toMatchObject(over)
+    const spec = { source: { image: 'ubuntu' } }
+    const { data } = await app.graphql(
+      worker,
+      `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) { __typename ... on Error { code message retryable }
+        ... on SpendLimitExceededError { askedPerHour limit { window amount used action apiKeyId } } } }`,
+      { input: { offerId: String(offerId), spec } },
+    )
+    expect(data.rentInstance).toEqual({
+      ...{
+        __typename: 'SpendLimitExceededError',
+        code: 'SPEND_LIMIT_EXCEEDED',
+        message: over.body.msg,
+        retryable: false,
+      },
+      askedPerHour: '0.404',
+      limit: { window: 'HOUR', amount: '1', used: '0.808', action: 'BLOCK_NEW', apiKeyId: null },
+    })
+    expect(await world()).toEqual(before)
+    // Up to the amount is within it.
+    await limits.set(owner, { ...hourly, amount: '1.212' })
+    expect(await app.rest(worker, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu' })).toMatchObject({ status: 200 })
+    expect((await limits.read(owner)).account).toMatchObject([{ used: '1.212', reachedAt: null }])
+  })
+
+  it('counts an instance that waits for its GPUs, and of what is stopped the disk alone', async () => {
+    const terms = { image: 'ubuntu', price: 0.3 }
+    const first = await rest(worker, terms)
+    const id = first.body.new_contract
+    const { machine_id } = await rentals.read(worker, id)
+    const [offer] = (await app.sql(
+      `SELECT id FROM offers WHERE machine_id = ${machine_id} AND withdrawn_at IS NULL`,
+    )) as {
+      id: string
+    }[]
+    const rival = await app.newKey(null, someCredit)
+    await app.rest(rival, 'PUT', `/asks/${offer?.id}/`, { image: 'ubuntu', price: 0.9 })
+    await rentals.settle()
+    expect(await app.sql(`SELECT FROM gpus WHERE holder_id = ${id}`)).toEqual([])
+    await limits.set(owner, { ...hourly, amount: '0.5' })
+    expect((await limits.read(owner)).account[0].used).toBe('0.304')
+    expect(await rest(worker)).toMatchObject({ status: 400, body: { error: 'spend_limit_exceeded' } })
+    await app.rest(worker, 'PUT', `/instances/${id}/`, { state: 'stopped' })
+    expect((await limits.read(owner)).account[0].used).toBe('0.004')
+    expect(await rest(worker)).toMatchObject({ status: 200 })
+  })
+
+  it('of a key counts what it rented, whoever starts it', async () => {
+    await limits.set(owner, { ...hourly, amount: '0.5', apiKeyId: workerId })
+    const id = await rentals.rentTo(worker, 'stopped')
+    const running = await rentals.rent(worker, { target_state: 'stopped' })
+    expect(await rest(worker)).toMatchObject({ status: 200 })
+    const start = (key: string) => app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
+    const msg = `The limit of API key ${workerId.slice(4)} is 0.5 $ an hour: 0.412 $ are used, and this would take 0.4 $ more.`
+    expect(await start(worker)).toMatchObject({ status: 400, body: { error: 'spend_limit_exceeded', msg } })
+    expect((await start(owner)).body).toMatchObject({ error: 'spend_limit_exceeded', msg })
+    // What others of the account rent does not count for it.
+    expect(await rest(owner)).toMatchObject({ status: 200 })
+    expect(await rentals.read(worker, running)).toMatchObject({ intended_status: 'stopped' })
+  })
+
+  it('refuses a bulk start as a whole, also when it is only asked what would be, and lets stop and label', async () => {
+    const ids = [await rentals.rentTo(worker, 'stopped'), await rentals.rentTo(worker, 'stopped')]
+    await limits.set(owner, { ...hourly, amount: '0.5' })
+    const faces = facesOf(app)
+    const before = await world()
+    const input = { ids: ids.map(String), targetState: 'RUNNING' }
+    expect(await faces.mutate(worker, 'updateInstances', input)).toMatchObject({ code: 'SPEND_LIMIT_EXCEEDED' })
+    const dry = await faces.mutate(worker, 'updateInstances', { ...input, dryRun: true })
+    expect(dry).toMatchObject({ code: 'SPEND_LIMIT_EXCEEDED' })
+    expect(await app.rest(worker, 'PUT', '/instances/', { ids, state: 'running' })).toMatchObject({
+      status: 400,
+      body: { error: 'spend_limit_exceeded', msg: dry.message },
+    })
+    expect(await world()).toEqual(before)
+    const one = { ids: [String(ids[0])], targetState: 'RUNNING' }
+    expect(await faces.mutate(worker, 'updateInstances', { ...one, dryRun: true })).toMatchObject({ succeededCount: 1 })
+    expect(await faces.mutate(worker, 'updateInstances', one)).toMatchObject({ succeededCount: 1 })
+    // Again is nothing new, and neither is a label or a stop.
+    await limits.set(owner, { ...hourly, amount: '0' })
+    expect(await faces.mutate(worker, 'updateInstances', one)).toMatchObject({ items: [{ outcome: 'UNCHANGED' }] })
+    expect(await faces.mutate(worker, 'updateInstance', { id: one.ids[0], label: 'x' })).not.toHaveProperty('code')
+    expect(await faces.mutate(worker, 'updateInstance', { id: one.ids[0], targetState: 'STOPPED' })).not.toHaveProperty(
+      'code',
+    )
+  })
+
+  it('refuses a higher bid, while it counts, and no lower one', async () => {
+    const rented = await rest(worker, { price: 0.3 })
+    const id = rented.body.new_contract
+    await limits.set(owner, { ...hourly, amount: '0.35' })
+    const bid = async (bidPerHour: string) => {
+      const query = `mutation { changeBid(input: { instanceId: ${id}, bidPerHour: "${bidPerHour}" }) { ... on Error { code message } } }`
+      return (await app.graphql(worker, query)).data.changeBid
+    }
+    const before = await world()
+    expect(await bid('0.36')).toEqual({
+      code: 'SPEND_LIMIT_EXCEEDED',
+      message: 'The limit of the account is 0.35 $ an hour: 0.304 $ are used, and this would take 0.06 $ more.',
+    })
+    expect(await world()).toEqual(before)
+    expect(await bid('0.34')).toEqual({})
+    await limits.set(owner, { ...hourly, amount: '0' })
+    expect(await bid('0.25')).toEqual({})
+    expect(await bid('0.26')).toMatchObject({ code: 'SPEND_LIMIT_EXCEEDED' })
+    await app.rest(worker, 'PUT', `/instances/${id}/`, { state: 'stopped' })
+    // It costs nothing until it is started, which is refused.
+    expect(await bid('5')).toEqual({})
+    expect(await app.rest(worker, 'PUT', `/instances/${id}/`, { state: 'running' })).toMatchObject({ status: 400 })
+  })
+
+  it('refuses a volume, alone or with a rental, by what its disk costs', async () => {
+    await limits.set(owner, { ...hourly, amount: '0.006' })
+    // 10 GB at 0.36 $ a GB and month.
+    const vof = await volumes.newMachine()
+    expect(await volumes.create(worker, { offerId: vof, sizeGb: 10 })).not.toHaveProperty('code')
+    const before = await world()
+    expect(await volumes.create(worker, { offerId: vof, sizeGb: 10 })).toMatchObject({ code: 'SPEND_LIMIT_EXCEEDED' })
+    expect(await world()).toEqual(before)
+    await limits.set(owner, { ...hourly, amount: '0.01' })
+    const stopped = { target_state: 'stopped' }
+    expect(await rest(worker, { ...stopped, disk: 11 })).toMatchObject({ body: { error: 'spend_limit_exceeded' } })
+    expect(await rest(worker, { ...stopped, disk: 10 })).toMatchObject({ status: 200 })
+  })
+
+  it('is said by a quote, beside every other reason', async () => {
+    await limits.set(owner, { ...hourly, amount: '0.4' })
+    const offerId = await rentals.newOffer()
+    const quote = async (spec: object) => {
+      const query = `query ($input: RentInstanceInput!) { rentQuote(input: $input) { rentable
+        blockers { code ... on SpendLimitExceededError { askedPerHour limit { used } } } } }`
+      const input = { offerId: String(offerId), spec: { source: { image: 'ubuntu' }, ...spec } }
+      return (await app.graphql(owner, query, { input })).data.rentQuote
+    }
+    const blocker = { code: 'SPEND_LIMIT_EXCEEDED', askedPerHour: '0.404', limit: { used: '0' } }
+    expect(await quote({})).toEqual({ rentable: false, blockers: [blocker] })
+    expect(await quote({ targetState: 'STOPPED' })).toEqual({ rentable: true, blockers: [] })
+  })
+
+  it('ends a search for the best offer with what it is', async () => {
+    await limits.set(owner, { ...hourly, amount: '0.4' })
+    await rentals.newOffer()
+    const { data } = await app.graphql(
+      owner,
+      `mutation { rentBestOffer(input: { filter: {}, terms: { onDemand: { maxPricePerHour: "1" } }, spec: { source: { image: "ubuntu" } } }) {
+        ... on Error { code } } }`,
+    )
+    expect(data.rentBestOffer).toEqual({ code: 'SPEND_LIMIT_EXCEEDED' })
+  })
+
+  it('that only tells refuses nothing', async () => {
+    await limits.set(owner, { ...hourly, amount: '0', action: 'NOTIFY' })
+    expect(await rest(worker)).toMatchObject({ status: 200 })
+    const { accountId } = await limits.accountOf(owner)
+    await limits.enforce(accountId)
+    await limits.enforce(accountId)
+    expect(await eventsOf('ACCOUNT_SPEND_LIMIT')).toMatchObject([
+      { after: { window: 'hour', usedNanos: '404000000', amountNanos: '0', action: 'notify' }, api_key_id: null },
+    ])
+  })
+})

@@ -1,0 +1,453 @@
+// When what is rented costs something, and what it comes to in the ledger.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { Prisma } from '../../../src/database/generated/client.ts'
+import { type Transaction, transaction } from '../../../src/database/transaction.ts'
+import type { Actor } from '../../../src/domain/actor.ts'
+import { standingOf } from '../../../src/domain/billing/billing.ts'
+import { type AccountBalance, lockBalance, readBalance } from '../../../src/services/billing/balance.ts'
+import { chargeMeters, startCompute, stopMeters } from '../../../src/services/billing/meters.ts'
+import { refundBeyond } from '../../../src/services/billing/refunds.ts'
+import { ofInstances } from '../../../src/services/billing/sql.ts'
+import { lockInstances, writeSteps } from '../../../src/services/instances/write.ts'
+import { lockMachine } from '../../../src/services/machines/market.ts'
+import { volumesFor } from '../../../src/services/volumes/rent.ts'
+import { manualClock } from '../../support/clock.ts'
+import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { listMachines } from '../../support/factories.ts'
+import { type Gateway, openGateway, type RentOptions } from '../../support/gateways.ts'
+
+const clock = manualClock()
+let testDatabase: TestDatabase
+let gateway: Gateway
+let actor: Actor
+let machineId = 0
+
+beforeAll(async () => {
+  testDatabase = await createDatabase()
+  gateway = openGateway({ url: testDatabase.url, now: clock.now })
+})
+
+afterAll(async () => {
+  await gateway.close()
+  await testDatabase.drop()
+})
+
+/** A machine with one GPU for 0.4 $ an hour and disk for 0.36 $ a GB and month, so 8 GB for 0.004 $ an hour. */
+beforeEach(async () => {
+  machineId += 1
+  await listMachines(gateway.operations, [{ machine: { publicIp: `203.0.113.${machineId}` } }])
+  actor = await gateway.newActor()
+})
+
+const [gpuRate, diskRate] = [400_000_000n, 4_000_000n]
+const [minute, hour] = [60_000, 3_600_000]
+
+async function pass(ms: number): Promise<void> {
+  await gateway.idle()
+  for (let left = ms; left > 0; left -= 10_000) {
+    clock.advance(Math.min(left, 10_000))
+    await gateway.idle()
+  }
+}
+
+async function rent(options: RentOptions = {}, by = actor): Promise<bigint> {
+  const [offer] = await gateway.sql('SELECT id FROM offers WHERE machine_id = $1 AND withdrawn_at IS NULL', [machineId])
+  return (await gateway.rent(by, BigInt(offer?.['id'] as string), options)).id
+}
+
+async function rentRunning(options: RentOptions = {}): Promise<bigint> {
+  const id = await rent(options)
+  await pass(minute)
+  expect(await meterOf(id)).toMatchObject({ rate: options.terms?.interruptible ? options.terms.bidNanos : gpuRate })
+  return id
+}
+
+const update = (id: bigint, targetState: 'running' | 'stopped') =>
+  gateway.services.instances.update(actor, [id], { targetState })
+const destroy = (id: bigint) => gateway.services.instances.destroy(actor, [id])
+const terms = (bidNanos: bigint) => ({ terms: { interruptible: true, bidNanos } as const })
+
+async function meterOf(id: bigint, kind = 'compute') {
+  const [row] = await gateway.sql(
+    `SELECT rate_nanos, since, carried, charged_nanos, (SELECT array_agg(at) FROM meter_ends WHERE meter_id = m.id) AS ends
+     FROM meters m WHERE instance_id = $1 AND kind = $2::charge_kind`,
+    [id, kind],
+  )
+  const { rate_nanos, since, carried, charged_nanos, ends } = row as Record<string, unknown>
+  const [rate, charged] = [BigInt(rate_nanos as string), BigInt(charged_nanos as string)]
+  return { rate, charged, since: since as Date, carried: carried as number, ends: ends as Date[] | null }
+}
+
+/** What the ledger says of an instance: kind, amount, and the period. */
+async function entriesOf(id: bigint) {
+  const rows = await gateway.sql(
+    `SELECT l.kind, amount_nanos, period_start, period_end FROM ledger_entries l JOIN meters m ON m.id = l.meter_id
+     WHERE m.instance_id = $1 ORDER BY l.id`,
+    [id],
+  )
+  return rows.map(({ kind, amount_nanos, period_start, period_end }) => ({
+    kind: kind as string,
+    amount: BigInt(amount_nanos as string),
+    start: period_start as Date,
+    end: period_end as Date,
+  }))
+}
+
+/** Works on the account as those do who hold its lock. */
+async function on(work: (tx: Transaction, account: AccountBalance) => Promise<unknown>, at = clock.now()) {
+  await transaction(gateway.database, async tx => {
+    await work(tx, await lockBalance(tx, actor.accountId, at))
+  })
+}
+const postAll = (at?: Date) => on((tx, account) => chargeMeters(tx, account, Prisma.sql`true`), at)
+const balance = () => readBalance(gateway.database, actor.accountId, clock.now())
+const credit = async () => standingOf(await balance()).creditNanos
+
+/** Says that GPUs ended, as the market does that takes no account. */
+async function endLater(id: bigint, at: Date): Promise<void> {
+  await gateway.sql(
+    `INSERT INTO meter_ends (meter_id, account_id, at)
+     SELECT id, account_id, $2 FROM meters WHERE instance_id = $1 AND kind = 'compute'`,
+    [id, at],
+  )
+}
+
+const cost = (rate: bigint, from: Date, to: Date) => (rate * BigInt(to.getTime() - from.getTime())) / 3_600_000n
+
+describe('GPUs', () => {
+  it('cost from when they run until their instance is stopped, and again when it runs again', async () => {
+    const id = await rent()
+    expect(await meterOf(id)).toMatchObject({ rate: 0n })
+    await pass(minute)
+    const [started] = await gateway.sql('SELECT started_at FROM instances WHERE id = $1', [id])
+    const since = started?.['started_at'] as Date
+    expect(await meterOf(id)).toMatchObject({ rate: gpuRate, since, charged: 0n })
+    clock.advance(hour)
+    const stopped = clock.now()
+    await update(id, 'stopped')
+    expect(await meterOf(id)).toMatchObject({ rate: 0n, since: stopped, charged: cost(gpuRate, since, stopped) })
+    const entry = { kind: 'compute', amount: -cost(gpuRate, since, stopped), start: since, end: stopped }
+    expect(await entriesOf(id)).toEqual([entry])
+    await pass(hour)
+    await update(id, 'running')
+    await pass(minute)
+    const again = (await meterOf(id)).since
+    expect(again.getTime()).toBeGreaterThan(stopped.getTime() + hour)
+    clock.advance(minute)
+    await destroy(id)
+    const end = clock.now()
+    expect((await entriesOf(id)).filter(({ kind }) => kind === 'compute').slice(1)).toEqual([
+      { kind: 'compute', amount: -cost(gpuRate, again, end), start: again, end },
+    ])
+  })
+
+  it('that never ran are not charged, whatever becomes of the instance', async () => {
+    const made = clock.now()
+    const id = await rent()
+    clock.advance(hour)
+    await update(id, 'stopped')
+    await destroy(id)
+    expect(await entriesOf(id)).toEqual([{ kind: 'disk', amount: -diskRate, start: made, end: clock.now() }])
+    await pass(minute)
+    expect(await meterOf(id)).toMatchObject({ rate: 0n, charged: 0n, ends: null })
+    clock.advance(hour)
+    await destroy(id)
+    expect(await entriesOf(id)).toHaveLength(1)
+  })
+
+  it('cost nothing any more when the container ended of itself', async () => {
+    const id = await rentRunning()
+    const ended = new Date(clock.now().getTime() + 35_017)
+    await gateway.sql('UPDATE simulated_containers SET exit_code = 1, ends_at = $2 WHERE instance_id = $1', [id, ended])
+    await pass(2 * minute)
+    const [row] = await gateway.sql('SELECT status FROM instances WHERE id = $1', [id])
+    expect(row?.['status']).toBe('exited')
+    expect(await meterOf(id)).toMatchObject({ rate: 0n, since: ended })
+    expect(await meterOf(id, 'disk')).toMatchObject({ rate: diskRate })
+  })
+})
+
+describe('a bid', () => {
+  it('is paid from when it was made, and what was before at the bid before', async () => {
+    const id = await rentRunning(terms(300_000_000n))
+    const { since } = await meterOf(id)
+    clock.advance(hour)
+    await gateway.services.instances.changeBid(actor, id, 350_000_000n)
+    const changed = clock.now()
+    expect(await entriesOf(id)).toEqual([
+      { kind: 'compute', amount: -cost(300_000_000n, since, changed), start: since, end: changed },
+    ])
+    expect(await meterOf(id)).toMatchObject({ rate: 350_000_000n, since: changed })
+  })
+
+  it('that waits costs nothing, however often it is changed', async () => {
+    const id = await rentRunning(terms(300_000_000n))
+    await update(id, 'stopped')
+    await gateway.services.instances.changeBid(actor, id, 350_000_000n)
+    expect(await meterOf(id)).toMatchObject({ rate: 0n })
+  })
+
+  it('that is outbid costs nothing from then on, although the account is charged later', async () => {
+    const id = await rentRunning(terms(300_000_000n))
+    const [{ since }, { since: made }] = [await meterOf(id), await meterOf(id, 'disk')]
+    clock.advance(hour)
+    const rival = await gateway.newActor()
+    const outbid = clock.now()
+    await rent(terms(500_000_000n), rival)
+    expect(await meterOf(id)).toMatchObject({ rate: 300_000_000n, ends: [outbid] })
+    const spent = cost(300_000_000n, since, outbid)
+    await pass(hour)
+    expect(await credit()).toBe(1_000_000_000_000n - spent - cost(diskRate, made, clock.now()))
+    await postAll()
+    expect(await meterOf(id)).toMatchObject({ rate: 0n, since: outbid, charged: spent, ends: null })
+  })
+
+  it('that is changed does not forget that it was outbid by somebody whose clock is ahead', async () => {
+    const id = await rentRunning(terms(300_000_000n))
+    const end = new Date(clock.now().getTime() + 5_000)
+    await endLater(id, end)
+    await gateway.services.instances.changeBid(actor, id, 350_000_000n)
+    expect(await meterOf(id)).toMatchObject({ rate: 350_000_000n, ends: [end] })
+    clock.advance(hour)
+    await postAll()
+    expect(await meterOf(id)).toMatchObject({ rate: 0n, since: end })
+  })
+
+  it('that runs again is not ended by an end that was told late', async () => {
+    const id = await rentRunning(terms(300_000_000n))
+    await update(id, 'stopped')
+    await endLater(id, clock.now())
+    clock.advance(minute)
+    await on((tx, account) => startCompute(tx, account, id))
+    expect(await meterOf(id)).toMatchObject({ rate: 300_000_000n, since: clock.now(), ends: null })
+  })
+
+  it('leaves no end behind that nobody needs', async () => {
+    const id = await rentRunning(terms(300_000_000n))
+    await update(id, 'stopped')
+    const entries = await entriesOf(id)
+    clock.advance(minute)
+    await endLater(id, clock.now())
+    await postAll()
+    expect(await meterOf(id)).toMatchObject({ rate: 0n, ends: null })
+    expect((await entriesOf(id)).filter(({ kind }) => kind === 'compute')).toEqual(entries)
+  })
+
+  it('that runs again costs something, also where an end is still to come', async () => {
+    const id = await rentRunning(terms(300_000_000n))
+    await update(id, 'stopped')
+    const end = new Date(clock.now().getTime() + 5_000)
+    await endLater(id, end)
+    await on((tx, account) => startCompute(tx, account, id))
+    expect(await meterOf(id)).toMatchObject({ rate: 300_000_000n, since: clock.now() })
+  })
+})
+
+describe('what was charged', () => {
+  it('is given back beyond the last heartbeat of a machine that is gone, to the nano-dollar', async () => {
+    const id = await rentRunning()
+    const [since, made] = [(await meterOf(id)).since, (await meterOf(id, 'disk')).since]
+    await gateway.operations.machines.unplug(machineId)
+    const [row] = await gateway.sql('SELECT seen_at FROM instances WHERE id = $1', [id])
+    const seen = row?.['seen_at'] as Date
+    // Twice on the way, so that one entry is cut and one is given back whole.
+    await pass(2 * minute)
+    await postAll()
+    await pass(2 * minute)
+    await postAll()
+    await pass(3 * minute)
+    const [{ status } = {}] = await gateway.sql('SELECT status FROM instances WHERE id = $1', [id])
+    expect(status).toBe('offline')
+    const entries = await entriesOf(id)
+    const total = (kinds: string[], meter: bigint) =>
+      entries.filter(({ kind }) => kinds.includes(kind)).reduce((sum, { amount }) => sum + amount, meter)
+    expect(entries.filter(({ kind }) => kind === 'refund')).toHaveLength(2)
+    expect(total(['compute', 'disk', 'refund'], 0n)).toBe(-cost(gpuRate, since, seen) - cost(diskRate, made, seen))
+    expect(await meterOf(id)).toMatchObject({ rate: 0n, charged: cost(gpuRate, since, seen) })
+    expect(await meterOf(id, 'disk')).toMatchObject({ rate: 0n, charged: cost(diskRate, made, seen) })
+    // Once.
+    await on((tx, account) => refundBeyond(tx, account, ofInstances([id]), seen, 'a test'))
+    expect(await entriesOf(id)).toEqual(entries)
+    await destroy(id)
+    await pass(hour)
+    await postAll()
+    expect(await entriesOf(id)).toEqual(entries)
+  })
+
+  it('is given back as it is of what runs for the second time when its machine is gone', async () => {
+    const id = await rentRunning()
+    const first = (await meterOf(id)).since
+    clock.advance(hour)
+    const stopped = clock.now()
+    await update(id, 'stopped')
+    await pass(minute)
+    await update(id, 'running')
+    await pass(minute)
+    const { since } = await meterOf(id)
+    await gateway.operations.machines.unplug(machineId)
+    const [row] = await gateway.sql('SELECT seen_at FROM instances WHERE id = $1', [id])
+    const seen = row?.['seen_at'] as Date
+    await pass(2 * minute)
+    await postAll()
+    await pass(5 * minute)
+    const [{ status } = {}] = await gateway.sql('SELECT status FROM instances WHERE id = $1', [id])
+    expect(status).toBe('offline')
+    // What was carried from the first time may make a nano-dollar of the second.
+    const beyond = (await meterOf(id)).charged - cost(gpuRate, first, stopped) - cost(gpuRate, since, seen)
+    expect([0n, 1n]).toContain(beyond)
+    expect(await entriesOf(id)).toContainEqual(expect.objectContaining({ kind: 'refund', start: seen }))
+  })
+
+  it('is nothing to give back where nothing was charged beyond', async () => {
+    const id = await rentRunning()
+    await postAll()
+    const entries = await entriesOf(id)
+    await on((tx, account) => refundBeyond(tx, account, ofInstances([id]), clock.now(), 'a test'))
+    expect(await entriesOf(id)).toEqual(entries)
+  })
+
+  it('is not charged again by who charges again, nor by a clock that stepped back', async () => {
+    const id = await rentRunning()
+    clock.advance(hour)
+    await postAll()
+    const [entries, before] = [await entriesOf(id), await meterOf(id)]
+    await postAll()
+    await postAll(new Date(clock.now().getTime() - hour))
+    expect(await entriesOf(id)).toEqual(entries)
+    // Its time does not go back.
+    const past = await readBalance(gateway.database, actor.accountId, new Date(clock.now().getTime() - hour))
+    expect([past.at, standingOf(past)]).toEqual([clock.now(), standingOf(await balance())])
+    const early = openGateway({ url: testDatabase.url, now: () => new Date(clock.now().getTime() - hour) })
+    await early.services.instances.update(actor, [id], { targetState: 'stopped' })
+    await early.close()
+    expect(await entriesOf(id)).toEqual(entries)
+    expect(await meterOf(id)).toEqual({ ...before, rate: 0n })
+  })
+
+  it('reaches an earlier instant where that is asked for', async () => {
+    const id = await rentRunning()
+    const { since } = await meterOf(id)
+    clock.advance(hour)
+    const until = new Date(since.getTime() + 30 * minute)
+    const of = Prisma.sql`m.instance_id = ${id} AND m.kind = 'compute'`
+    await on((tx, account) => stopMeters(tx, account, of, until))
+    expect(await entriesOf(id)).toEqual([
+      { kind: 'compute', amount: -cost(gpuRate, since, until), start: since, end: until },
+    ])
+    expect(await meterOf(id)).toMatchObject({ rate: 0n, since: until })
+  })
+})
+
+describe('when the credit ends', () => {
+  const leave = (nanos: bigint) =>
+    gateway.sql(
+      `INSERT INTO ledger_entries (account_id, kind, amount_nanos, reason, posted_at)
+       SELECT id, 'adjustment', $2::bigint - posted_nanos, 'a test', $3 FROM accounts WHERE id = $1`,
+      [actor.accountId, nanos, clock.now()],
+    )
+
+  it('GPUs cost nothing from the last millisecond that is paid for, whoever comes how late', async () => {
+    const id = await rentRunning()
+    await postAll()
+    const { since } = await meterOf(id)
+    // For an hour, and up to two nano-dollars that were carried.
+    await leave(404_000_002n)
+    clock.advance(3 * hour)
+    const ended = new Date(since.getTime() + hour)
+    expect(standingOf(await balance())).toMatchObject({ isOver: true, endsAt: ended })
+    const before = await credit()
+    expect(before + 2n * diskRate >= 0n && before + 2n * diskRate <= 2n).toBe(true)
+    await gateway.operations.accounts.grantCredit(await emailOf(), { amountNanos: 1_000_000_000n })
+    expect(await meterOf(id)).toMatchObject({ ends: [ended] })
+    await on(async () => {})
+    expect(await balance()).toMatchObject({ creditEndedAt: ended })
+    // From when the end is noted, the part of a nano-dollar that its GPUs left over then is not charged.
+    const dropped = (await credit()) - (1_000_000_000n + before)
+    expect([0n, 1n]).toContain(dropped)
+    // It goes on running until it is stopped for it, and costs nothing.
+    await on((tx, account) => startCompute(tx, account, id))
+    await pass(minute)
+    await postAll()
+    expect(await meterOf(id)).toMatchObject({ rate: 0n, since: ended, ends: null })
+    const last = (await entriesOf(id)).findLast(({ kind }) => kind === 'compute')
+    expect(last).toEqual({ kind: 'compute', amount: -gpuRate, start: since, end: ended })
+  })
+
+  async function emailOf(): Promise<string> {
+    const [row] = await gateway.sql('SELECT email FROM accounts WHERE id = $1', [actor.accountId])
+    return row?.['email'] as string
+  }
+
+  it('what ended before keeps its own end', async () => {
+    const id = await rentRunning(terms(300_000_000n))
+    await postAll()
+    const { since } = await meterOf(id)
+    await leave(1_000_000n)
+    // 0.304 $ an hour of 0.001 $: 11.8 seconds. It was outbid after 5.
+    const outbid = new Date(since.getTime() + 5_000)
+    await endLater(id, outbid)
+    clock.advance(10 * hour)
+    await on(async () => {})
+    const before = await credit()
+    await postAll()
+    expect(await meterOf(id)).toMatchObject({ rate: 0n, since: outbid })
+    expect(await credit()).toBe(before)
+  })
+})
+
+describe('who has taken the account', () => {
+  const all = Prisma.sql`true`
+  /** Does something while another transaction has taken what it takes before any account. */
+  async function whileTaken(take: (tx: Transaction) => Promise<unknown>, work: () => Promise<unknown>): Promise<void> {
+    await transaction(gateway.database, async tx => {
+      await take(tx)
+      await work()
+    })
+  }
+
+  it('waits for nobody who has an instance, a volume or a machine', async () => {
+    const id = await rentRunning()
+    const { volume } = await gateway.services.volumes.create(actor, { machineId, sizeGb: 10 })
+    clock.advance(minute)
+    await whileTaken(
+      async tx => {
+        await lockMachine(tx, machineId)
+        await lockInstances(tx, [id])
+        await volumesFor(tx, actor, [volume.id])
+      },
+      () => on((tx, account) => stopMeters(tx, account, all)),
+    )
+    expect(await meterOf(id)).toMatchObject({ rate: 0n })
+  })
+
+  it('and an instance waits for nobody who has its machine, however often it writes it', async () => {
+    const id = await rentRunning()
+    const steps = [{ id, outcome: 'applied', targetState: 'stopped' }] as const
+    await whileTaken(
+      tx => lockMachine(tx, machineId),
+      () =>
+        transaction(gateway.database, async tx => {
+          const locked = await lockInstances(tx, [id])
+          await writeSteps(tx, { reason: 'USER_REQUEST' }, [...steps], locked, clock.now())
+          await tx.rows(Prisma.sql`UPDATE instances SET policy_due_at = NULL WHERE id = ${id}`)
+        }),
+    )
+    expect(await meterOf(id)).toMatchObject({ rate: 0n })
+  })
+})
+
+it('whoever changes money makes the account due, and one that is due earlier stays so', async () => {
+  const dueAt = async () =>
+    (await gateway.sql('SELECT billing_due_at FROM accounts WHERE id = $1', [actor.accountId]))[0]?.['billing_due_at']
+  const first = clock.now()
+  expect(await dueAt()).toEqual(first)
+  clock.advance(hour)
+  await on(async () => {})
+  expect(await dueAt()).toEqual(first)
+  await gateway.sql('UPDATE accounts SET billing_due_at = NULL WHERE id = $1', [actor.accountId])
+  const wakes = gateway.wakes()
+  await on(async () => {})
+  expect(await dueAt()).toEqual(clock.now())
+  await expect.poll(() => gateway.wakes()).toBeGreaterThan(wakes)
+})

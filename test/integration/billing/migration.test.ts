@@ -1,0 +1,114 @@
+// A database from before there was a ledger: accounts with credit, and instances in every state.
+
+import { readFile } from 'node:fs/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { migrate, noFilters, readMigrations } from '../../../src/database/migrations.ts'
+import { withSchemaEngine } from '../../../src/database/schema-engine.ts'
+import { standingOf } from '../../../src/domain/billing/billing.ts'
+import { readBalance } from '../../../src/services/billing/balance.ts'
+import { brokenLaws } from '../../support/billing/ledger-laws.ts'
+import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { type Gateway, openGateway } from '../../support/gateways.ts'
+
+const billing = '20261121170000_billing'
+let testDatabase: TestDatabase
+let gateway: Gateway
+
+/** As it was written then: by a gateway of that time, for two renters and one who has nothing. */
+beforeAll(async () => {
+  testDatabase = await createDatabase({ empty: true })
+  gateway = openGateway({ url: testDatabase.url, now: () => new Date(Date.now() + 3_600_000) })
+  const all = await readMigrations()
+  const migrationDirectories = all.migrationDirectories.filter(({ path }) => path < billing)
+  const migrationsList = { ...all, migrationDirectories }
+  await withSchemaEngine(testDatabase.url, engine => engine.applyMigrations({ migrationsList, filters: noFilters }))
+  const tables = JSON.parse(await readFile(new URL('../../data/before-billing.json', import.meta.url), 'utf8'))
+  const client = await gateway.database.pool.connect()
+  await client.query('SET session_replication_role = replica')
+  for (const [table, rows] of Object.entries(tables)) {
+    await client.query(`INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1)`, [
+      JSON.stringify(rows),
+    ])
+  }
+  await client.query('SET session_replication_role = origin')
+  await client.query("SELECT setval('events_id_seq', max(id)) FROM events")
+  client.release()
+  expect((await migrate(testDatabase.url)).at(0)).toBe(billing)
+})
+
+afterAll(async () => {
+  await gateway.close()
+  await testDatabase.drop()
+})
+
+const instances = {
+  ...{ running: 1, bid: 2, outbid: 3, rival: 4, created: 5, stopped: 6, exited: 7, offline: 8, unknown: 9 },
+  ...{ removed: 10, other: 11, destroyed: 12 },
+}
+const [renter, outbidder, poor] = ['renter-1@example.com', 'renter-2@example.com', 'renter-3@example.com']
+
+it('every account has what it had, and the ledger says of what it came', async () => {
+  const rows = await gateway.sql(`
+    SELECT email, kind, amount_nanos, balance_after_nanos, reason, idempotency_key, posted_at, created_at
+    FROM accounts a LEFT JOIN ledger_entries l ON l.account_id = a.id WHERE email <> 'host@example.com' ORDER BY a.id, l.id`)
+  const said = rows.map(({ posted_at, created_at, ...row }) => Object.values(row))
+  expect(said).toEqual([
+    [renter, 'top_up', '100000000000', '100000000000', null, null],
+    [renter, 'top_up', '2500000001', '102500000001', 'welcome', 'ticket 7'],
+    [renter, 'top_up', '7', '102500000008', null, null],
+    [outbidder, 'adjustment', '-60000000000', '-60000000000', 'Balance before there was a ledger', null],
+    [outbidder, 'top_up', '100000000000', '40000000000', null, null],
+    [poor, null, null, null, null, null],
+  ])
+  const [, granted] = await gateway.sql("SELECT at FROM events WHERE type = 'CREDIT_GRANTED' ORDER BY id")
+  expect(rows[1]?.['posted_at']).toEqual(granted?.['at'])
+  expect(rows[3]?.['posted_at']).toEqual(rows[3]?.['created_at'])
+  expect(await brokenLaws(gateway.sql)).toEqual([])
+})
+
+it('what runs costs from now on, and what is gone nothing', async () => {
+  const rows = await gateway.sql(`
+    SELECT m.instance_id, m.kind, m.rate_nanos, m.since > now() - interval '10 minutes' AS now, m.api_key_id = i.api_key_id AS of_key
+    FROM meters m JOIN instances i ON i.id = m.instance_id AND i.account_id = m.account_id ORDER BY m.instance_id, m.kind`)
+  expect(rows.every(({ now, of_key }) => now === true && of_key === true)).toBe(true)
+  const rates = (kind: string) =>
+    Object.fromEntries(
+      rows.filter(row => row['kind'] === kind).map(row => [row['instance_id'], Number(row['rate_nanos'])]),
+    )
+  const { running, bid, outbid, created, stopped, exited, offline, unknown, other, rival } = instances
+  const none = { [outbid]: 0, [created]: 0, [stopped]: 0, [exited]: 0, [offline]: 0, [unknown]: 0 }
+  expect(rates('compute')).toEqual({
+    ...none,
+    ...{ [running]: 400_000_000, [bid]: 300_000_000, [rival]: 500_000_000, [other]: 400_000_000 },
+  })
+  const disks = [running, bid, outbid, rival, created, stopped, exited, other].map(id => [id, 4_000_000])
+  expect(rates('disk')).toEqual({ ...Object.fromEntries(disks), [offline]: 0, [unknown]: 0 })
+  expect(await gateway.sql('SELECT volume_id, kind, rate_nanos FROM meters WHERE volume_id IS NOT NULL')).toEqual([
+    { volume_id: '1', kind: 'disk', rate_nanos: '5000000' },
+  ])
+  const due = await gateway.sql('SELECT email FROM accounts WHERE billing_due_at IS NOT NULL ORDER BY id')
+  expect(due.map(({ email }) => email)).toEqual([renter, outbidder])
+})
+
+it('everything goes on: grants are known, and what ends is charged', async () => {
+  const again = { amountNanos: 2_500_000_001n, idempotencyKey: 'ticket 7' }
+  const [beforeNanos, afterNanos] = [100_000_000_000n, 102_500_000_001n]
+  expect(await gateway.operations.accounts.grantCredit(renter, again)).toEqual({
+    ...{ email: renter, beforeNanos, afterNanos, replayed: true },
+  })
+  const [account] = await gateway.sql('SELECT account_id, since FROM meters WHERE instance_id = $1', [instances.rival])
+  const accountId = account?.['account_id'] as number
+  const since = account?.['since'] as Date
+  const at = new Date(since.getTime() + 3_600_000)
+  const { creditNanos } = standingOf(await readBalance(gateway.database, accountId, at))
+  expect(creditNanos).toBe(40_000_000_000n - 500_000_000n - 4_000_000n)
+  const actor = { accountId, apiKeyId: 1, publicId: '', permissions: null }
+  for (const { id } of await gateway.sql('SELECT id FROM instances WHERE account_id = $1', [accountId])) {
+    await gateway.services.instances.destroy(actor, [BigInt(id as string)])
+  }
+  expect(await brokenLaws(gateway.sql)).toEqual([])
+  // What was destroyed or removed before has no meter, and is destroyed still.
+  expect(
+    await gateway.sql('SELECT id FROM meters WHERE instance_id = ANY($1)', [[instances.removed, instances.destroyed]]),
+  ).toEqual([])
+})

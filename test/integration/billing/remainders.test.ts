@@ -1,0 +1,126 @@
+// What charges leave over of a nano-dollar, when what was charged stops.
+
+import { readFile } from 'node:fs/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseUsd } from '../../../src/domain/money.ts'
+import { newAccount, type TestAccount } from '../../support/accounts/accounts.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { brokenLaws } from '../../support/billing/ledger-laws.ts'
+import { type Rentals, rentalsOf } from '../../support/instances/rentals.ts'
+import { volumesOf } from '../../support/volumes/volumes.ts'
+
+let app: TestApp
+let rentals: Rentals
+
+beforeAll(async () => {
+  app = await startApp({ simulatedDelay: 0 })
+  rentals = rentalsOf(app)
+})
+
+afterAll(() => app.close())
+
+/** Rates and times of which no charge is whole. */
+const odd = { gpuNanos: 333_333_337n, minBidGpuNanos: 100_000_007n, storageNanos: 360_000_011n }
+const oddMs = 1_234_567
+
+const set = (key: string, id: number, state: string) => app.rest(key, 'PUT', `/instances/${id}/`, { state })
+const destroy = (key: string, id: number) => app.rest(key, 'DELETE', `/instances/${id}/`)
+
+/** The sum of the account's ledger, and what it is told it has. */
+async function moneyOf(account: TestAccount) {
+  const entries = await account.entries()
+  const ledger = entries.reduce((sum, { amount }) => sum + amount, 0n)
+  return { ledger, credit: parseUsd(await account.credit()) }
+}
+
+async function carriedBy({ id }: TestAccount): Promise<number> {
+  const [row] = (await app.sql(`SELECT sum(carried)::int AS carried FROM meters WHERE account_id = ${id}`)) as {
+    carried: number
+  }[]
+  return row?.carried ?? 0
+}
+
+/** Rents, runs and destroys some things, each for a time that leaves a remainder. */
+async function rentAndDestroy(account: TestAccount, times: number): Promise<void> {
+  for (let count = 1; count <= times; count += 1) {
+    const { id } = await account.rentRunning({ disk: 8 + count }, odd)
+    app.clock.advance(oddMs + count)
+    await destroy(account.key, id)
+    await rentals.settle()
+  }
+}
+
+describe('an account in which nothing runs', () => {
+  it('has exactly the sum of its ledger, however much it rented before', async () => {
+    const account = await newAccount(app, 100_000_000_000n)
+    await rentAndDestroy(account, 12)
+    // More than a nano-dollar in all, so that rounding cannot hide it.
+    expect(await carriedBy(account)).toBeGreaterThan(3 * 3_600_000)
+    const { ledger, credit } = await moneyOf(account)
+    expect(credit).toBe(ledger)
+    expect(await brokenLaws(app.sql)).toEqual([])
+  })
+
+  it('has it too when its credit has ended', async () => {
+    const account = await newAccount(app, 10_000_000_007n)
+    const { newMachine, make, remove } = volumesOf(app)
+    const volume = await make(account.key, await newMachine(odd), 13)
+    const ids = []
+    for (let count = 1; count <= 4; count += 1) ids.push((await account.rentRunning({}, odd)).id)
+    app.clock.advance(12 * 3_600_000 + 7)
+    await rentals.settle()
+    for (const id of ids) expect(await account.instance(id)).toMatchObject({ target_state: 'stopped' })
+    expect(await account.told('ACCOUNT_CREDIT_ENDED')).toHaveLength(1)
+    for (const id of ids) await destroy(account.key, id)
+    await remove(account.key, volume)
+    await rentals.settle()
+    const { ledger, credit } = await moneyOf(account)
+    expect(credit).toBe(ledger)
+    expect(ledger).toBeLessThan(0n)
+    expect(await brokenLaws(app.sql)).toEqual([])
+  })
+})
+
+it('counts what an instance carried when it runs again, so that stopping makes nothing cheaper', async () => {
+  const account = await newAccount(app, 100_000_000_000n)
+  const { id } = await account.rentRunning({}, odd)
+  for (let count = 1; count <= 7; count += 1) {
+    app.clock.advance(oddMs + count)
+    await set(account.key, id, 'stopped')
+    await rentals.settle()
+    await set(account.key, id, 'running')
+    await rentals.settle()
+  }
+  await destroy(account.key, id)
+  const entries = await account.entries("e.kind = 'compute'")
+  expect(entries.length).toBeGreaterThan(7)
+  const ms = entries.reduce((sum, { start, end }) => sum + Number(end) - Number(start), 0)
+  const charged = entries.reduce((sum, { amount }) => sum - amount, 0n)
+  expect(charged).toBe((odd.gpuNanos * BigInt(ms)) / 3_600_000n)
+  const { ledger, credit } = await moneyOf(account)
+  expect(credit).toBe(ledger)
+})
+
+it('gives accounts from before what ended meters of theirs carry', async () => {
+  const account = await newAccount(app, 100_000_000_000n)
+  await rentAndDestroy(account, 3)
+  const running = await account.rentRunning({}, odd)
+  const before = (await account.row())['compute_origin']
+  await app.sql(`
+    SET session_replication_role = replica;
+    UPDATE accounts SET compute_origin = compute_origin - compute, disk_origin = disk_origin - disk FROM (
+      SELECT account_id, sum(carried) FILTER (WHERE kind = 'compute') AS compute, sum(carried) FILTER (WHERE kind = 'disk') AS disk
+      FROM meters WHERE rate_nanos = 0 GROUP BY account_id
+    ) ended WHERE id = account_id;
+    SET session_replication_role = origin`)
+  expect((await account.row())['compute_origin']).not.toBe(before)
+  expect(await brokenLaws(app.sql)).not.toEqual([])
+  const migration = '../../../prisma/migrations/20261122153600_remainders/migration.sql'
+  await app.sql(await readFile(new URL(migration, import.meta.url), 'utf8'))
+  expect(await brokenLaws(app.sql)).toEqual([])
+  expect((await account.row())['compute_origin']).toBe(before)
+  await destroy(account.key, running.id)
+  await rentals.settle()
+  const { ledger, credit } = await moneyOf(account)
+  expect(credit).toBe(ledger)
+})

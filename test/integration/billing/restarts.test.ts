@@ -1,0 +1,81 @@
+// What a restart costs: GPUs nothing from when their container is down until it runs again, and the disk as ever.
+
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+
+let app: TestApp
+let rentals: Rentals
+let key: string
+
+beforeAll(async () => {
+  app = await startApp()
+  rentals = rentalsOf(app)
+  key = await app.newKey(null, someCredit)
+})
+
+afterAll(() => app.close())
+
+type Entry = { amount_nanos: string; rate_nanos: string; period_start: Date; period_end: Date }
+
+async function entriesOf(id: number, kind: 'compute' | 'disk'): Promise<Entry[]> {
+  const rows = await app.sql(`SELECT l.amount_nanos, l.rate_nanos, l.period_start, l.period_end FROM ledger_entries l
+    JOIN meters m ON m.id = l.meter_id WHERE m.instance_id = ${id} AND m.kind = '${kind}' ORDER BY l.id`)
+  return rows as Entry[]
+}
+
+/** When it was first seen to be in a status, after another instant. */
+async function instantOf(id: number, status: string, after = new Date(0)): Promise<Date> {
+  const [row] = await app.sql(`SELECT min(at) AS at FROM events
+    WHERE instance_id = ${id} AND type = 'INSTANCE_STATUS_CHANGED' AND after->>'status' = '${status}'
+    AND at >= '${after.toISOString()}'`)
+  return (row as { at: Date }).at
+}
+
+async function pass(seconds: number): Promise<void> {
+  for (let second = 0; second < seconds; second += 1) {
+    await app.idle()
+    app.clock.advance(1_000)
+  }
+  await app.idle()
+}
+
+const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)
+const ms = ({ period_start, period_end }: Entry) => period_end.getTime() - period_start.getTime()
+
+it.each([
+  ['reboot', 'simulated/slow-stop:40', 40, 0],
+  ['reboot', 'simulated/slow-start:40', 0, 40],
+  ['recycle', 'simulated/slow-pull:40', 0, 40],
+])(
+  'a %s of %s is charged until it is down and from when it is up',
+  async (verb, image, stoppingSeconds, downSeconds) => {
+    const id = await rentals.rent(key, { image })
+    await pass(120)
+    const up = await instantOf(id, 'running')
+    await pass(10)
+    expect(await app.rest(key, 'PUT', `/instances/${verb}/${id}/`, {})).toMatchObject({ body: { success: true } })
+    await pass(90)
+    const stopping = await instantOf(id, 'stopping', up)
+    const down = await instantOf(id, 'loading', stopping)
+    const upAgain = await instantOf(id, 'running', down)
+    expect(down.getTime() - stopping.getTime()).toBeGreaterThanOrEqual(stoppingSeconds * 1_000)
+    expect(upAgain.getTime() - down.getTime()).toBeGreaterThanOrEqual(downSeconds * 1_000)
+    const [container] = await app.sql(`SELECT up_at FROM simulated_containers WHERE instance_id = ${id}`)
+    expect(upAgain.getTime()).toBeGreaterThanOrEqual((container as { up_at: Date }).up_at.getTime())
+    await app.rest(key, 'DELETE', `/instances/${id}/`)
+    const end = app.clock.now()
+    const compute = await entriesOf(id, 'compute')
+    expect(compute.map(({ period_start, period_end }) => [period_start, period_end])).toEqual([
+      [up, down],
+      [upAgain, end],
+    ])
+    const [rate] = compute.map(({ rate_nanos }) => Number(rate_nanos))
+    expect(rate).toBeGreaterThan(0)
+    // What the first charge left of a nano-dollar is in the second.
+    const [charged, time] = [sum(compute.map(({ amount_nanos }) => Number(amount_nanos))), sum(compute.map(ms))]
+    expect(charged).toBe(-Math.floor(((rate as number) * time) / 3_600_000))
+    const [disk, ...others] = await entriesOf(id, 'disk')
+    expect([others, disk?.period_end]).toEqual([[], end])
+  },
+)

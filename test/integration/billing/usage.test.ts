@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+import { volumesOf } from '../../support/volumes/volumes.ts'
+
+let app: TestApp
+let rentals: Rentals
+let key: string
+
+beforeAll(async () => {
+  app = await startApp()
+  rentals = rentalsOf(app)
+})
+
+beforeEach(async () => {
+  key = await app.newKey(null, someCredit)
+})
+
+afterAll(() => app.close())
+
+const hour = 3_600_000
+const iso = (hours: number, from = app.clock.now()) => new Date(from.getTime() + hours * hour).toISOString()
+
+async function usage(args: string, fields = 'cost buckets { start end cost groups { kind cost } }') {
+  const { data, errors } = await app.graphql(key, `{ viewer { usage(${args}) { ${fields} } } }`)
+  return errors ? { errors } : data.viewer.usage
+}
+
+describe('usage', () => {
+  it('tells hour by hour what disks and GPUs cost, also what is not charged yet', async () => {
+    // Half past: the first and the last hour are cut.
+    app.clock.advance(hour + hour / 2 - (app.clock.now().getTime() % hour))
+    const begin = app.clock.now()
+    await rentals.rent(key, { target_state: 'stopped' })
+    app.clock.advance(2 * hour)
+    const args = `from: "${begin.toISOString()}", to: "${iso(5, begin)}", bucket: HOUR`
+    const half = { cost: '0.002', groups: [{ kind: 'DISK', cost: '0.002' }] }
+    const whole = { cost: '0.004', groups: [{ kind: 'DISK', cost: '0.004' }] }
+    const none = { cost: '0', groups: [] }
+    const border = (hours: number) => iso(hours - 0.5, begin)
+    expect(await usage(args)).toEqual({
+      cost: '0.008',
+      buckets: [
+        { start: begin.toISOString(), end: border(1), ...half },
+        { start: border(1), end: border(2), ...whole },
+        { start: border(2), end: border(3), ...half },
+        { start: border(3), end: border(4), ...none },
+        { start: border(4), end: border(5), ...none },
+        { start: border(5), end: iso(5, begin), ...none },
+      ],
+    })
+  })
+
+  it('is cut at days and months of UTC', async () => {
+    const spans = async (bucket: string, from: string, to: string) => {
+      const { buckets } = await usage(`from: "${from}", to: "${to}", bucket: ${bucket}`)
+      return buckets.map(({ start, end }: { start: string; end: string }) => [start, end].map(one => one.slice(0, 16)))
+    }
+    expect(await spans('MONTH', '2027-12-31T23:30:00+01:00', '2028-03-01T00:00:00Z')).toEqual([
+      ['2027-12-31T22:30', '2028-01-01T00:00'],
+      ['2028-01-01T00:00', '2028-02-01T00:00'],
+      ['2028-02-01T00:00', '2028-03-01T00:00'],
+    ])
+    expect(await spans('DAY', '2028-02-28T12:00:00Z', '2028-03-01T00:00:00.001Z')).toEqual([
+      ['2028-02-28T12:00', '2028-02-29T00:00'],
+      ['2028-02-29T00:00', '2028-03-01T00:00'],
+      ['2028-03-01T00:00', '2028-03-01T00:00'],
+    ])
+    expect(await spans('DAY', '0000-12-31T12:00:00Z', '0001-01-01T12:00:00Z')).toHaveLength(2)
+    expect(await spans('DAY', '9999-12-31T12:00:00Z', '9999-12-31T13:00:00Z')).toHaveLength(1)
+  })
+
+  it('is told apart by instance and volume, by kind, and by key', async () => {
+    const id = await rentals.rent(key)
+    const { machine_id } = await rentals.read(key, id)
+    const other = await app.scopedKey(key, { api: { instance_write: {}, misc: {} } })
+    const volume = await volumesOf(app).make(other, machine_id, 20)
+    await rentals.settle()
+    const groups = async (by: string, fields: string) => {
+      const { buckets } = await usage(
+        `from: "${iso(-24)}", to: "${iso(1)}", bucket: MONTH, groupBy: [${by}]`,
+        `buckets { groups { ${fields} } }`,
+      )
+      return buckets[0].groups
+    }
+    expect(await groups('INSTANCE KIND', 'kind instanceId volumeId apiKeyId')).toEqual([
+      { kind: 'COMPUTE', instanceId: `ins_${id}`, volumeId: null, apiKeyId: null },
+      { kind: 'DISK', instanceId: `ins_${id}`, volumeId: null, apiKeyId: null },
+      { kind: 'DISK', instanceId: null, volumeId: `vol_${volume}`, apiKeyId: null },
+    ])
+    const { data } = await app.graphql(key, '{ viewer { apiKeys { id } } }')
+    const keys = data.viewer.apiKeys.map((one: { id: string }) => one.id).reverse()
+    expect(await groups('API_KEY', 'apiKeyId kind')).toEqual(keys.map((apiKeyId: string) => ({ apiKeyId, kind: null })))
+    const accrued = (await app.graphql(key, `{ instance(id: ${id}) { accruedCost } }`)).data.instance.accruedCost
+    expect(await groups('INSTANCE', 'instanceId cost')).toContainEqual({ instanceId: `ins_${id}`, cost: accrued })
+    expect(await groups('', 'cost')).toHaveLength(1)
+  })
+
+  it("has nothing of another's", async () => {
+    const id = await rentals.rent(await app.newKey(null, someCredit))
+    await rentals.settle()
+    const all = await usage(
+      `from: "${iso(-24)}", to: "${iso(1)}", groupBy: [INSTANCE]`,
+      'cost buckets { groups { instanceId } }',
+    )
+    expect(JSON.stringify(all)).not.toContain(`ins_${id}"`)
+    expect(all.cost).toBe('0')
+  })
+
+  it.each([
+    ['from: "2026-11-01T00:00:00Z", to: "2026-11-01T00:00:00Z"', 'to', 'must be later than "from".'],
+    ['from: "2026-11-02T00:00:00Z", to: "2026-11-01T00:00:00Z"', 'to', 'must be later than "from".'],
+    [
+      'from: "2026-10-01T00:00:00Z", to: "2026-11-01T00:00:00.001Z", bucket: HOUR',
+      'bucket',
+      'makes 745 hours of the period; at most 744 are allowed.',
+    ],
+  ])('refuses %s', async (args, path, message) => {
+    expect((await usage(args, 'cost')).errors[0].extensions).toMatchObject({
+      code: 'BAD_USER_INPUT',
+      issues: [{ path, message }],
+    })
+  })
+
+  it('is that of this month when no time is named', async () => {
+    const month = '2026-11-01T00:00:00.000Z'
+    const [day, last] = [await usage('bucket: MONTH'), await usage('from: "2026-10-31T00:00:00Z", bucket: MONTH')]
+    expect(day.buckets).toMatchObject([{ start: month, end: '2026-12-01T00:00:00.000Z' }])
+    expect(last.buckets).toMatchObject([{ end: month }, { start: month, end: '2026-12-01T00:00:00.000Z' }])
+    const { data } = await app.graphql(key, '{ viewer { usage { buckets { start } } } }')
+    expect(data.viewer.usage.buckets).toHaveLength(30)
+  })
+
+  it('of a month of hours may be asked, with all that it is told apart by', async () => {
+    const args =
+      'from: "2026-10-01T00:00:00Z", to: "2026-11-01T00:00:00Z", bucket: HOUR, groupBy: [INSTANCE KIND API_KEY]'
+    const fields = 'cost buckets { start cost groups { kind instanceId volumeId apiKeyId cost } }'
+    expect((await usage(args, fields)).buckets).toHaveLength(744)
+  })
+})

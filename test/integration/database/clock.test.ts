@@ -1,0 +1,288 @@
+// Gateways whose own clocks are wrong, on a database whose clock is right. The clock of this process is theirs.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type Database, openDatabase } from '../../../src/database/client.ts'
+import { Prisma } from '../../../src/database/generated/client.ts'
+import { type Transaction, transaction } from '../../../src/database/transaction.ts'
+import { lockMachine } from '../../../src/services/machines/market.ts'
+import { hourMs, newAccount } from '../../support/accounts/accounts.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { brokenLaws } from '../../support/billing/ledger-laws.ts'
+import { instantsAhead } from '../../support/clock-laws.ts'
+import { queriesOf } from '../../support/database/queries.ts'
+import { untilBlocked, withSession } from '../../support/database/sessions.ts'
+import { type Gateway, openGateway } from '../../support/gateways.ts'
+import { rentalsOf } from '../../support/instances/rentals.ts'
+
+const minuteMs = 60_000
+/** 10 $. */
+const creditNanos = 10_000_000_000n
+
+let app: TestApp
+let database: Database
+
+beforeAll(async () => {
+  app = await startApp({ now: undefined, simulatedDelay: 0 })
+  database = openDatabase({ url: app.database.url, poolSize: 4, onIdleError: () => {} })
+})
+
+afterAll(async () => {
+  await database.close()
+  await app.close()
+})
+
+beforeEach(() => vi.useFakeTimers({ toFake: ['Date'], now: Date.now() }))
+afterEach(() => void vi.useRealTimers())
+
+const jump = (ms: number) => vi.setSystemTime(Date.now() + ms)
+const one = async <Row>(text: string) => (await app.sql(text))[0] as Row
+const databaseTime = async () => (await one<{ at: Date }>('SELECT clock_timestamp() AS at')).at
+
+async function expectNothingAhead(): Promise<void> {
+  expect(await instantsAhead(app.sql)).toEqual([])
+  expect(await brokenLaws(app.sql)).toEqual([])
+}
+
+describe.each([
+  ['5 minutes ahead', 5 * minuteMs],
+  ['5 minutes behind', -5 * minuteMs],
+])('a gateway that is %s', (_, offMs) => {
+  const stop = (key: string, id: number) => app.rest(key, 'PUT', `/instances/${id}/`, { state: 'stopped' })
+
+  it('charges a stop up to the instant at which it was asked', async () => {
+    const account = await newAccount(app, creditNanos)
+    const { id, since } = await account.rentRunning()
+    await sleep(300)
+    jump(offMs)
+    const before = await databaseTime()
+    await stop(account.key, id)
+    const after = await databaseTime()
+    const [charge] = await account.entries("e.kind = 'compute'")
+    expect(charge?.start).toEqual(since)
+    expect(charge?.end?.getTime()).toBeGreaterThanOrEqual(before.getTime() - 1)
+    expect(charge?.end?.getTime()).toBeLessThanOrEqual(after.getTime())
+    await expectNothingAhead()
+  })
+
+  it('has the rentals after a stop cost what they should', async () => {
+    const account = await newAccount(app, creditNanos)
+    const first = await account.rentRunning()
+    jump(offMs)
+    await stop(account.key, first.id)
+    jump(-offMs)
+    const { id, since } = await account.rentRunning()
+    await sleep(300)
+    await stop(account.key, id)
+    const charges = await account.entries(`e.kind = 'compute' AND m.instance_id = ${id}`)
+    const [charge] = charges
+    const ms = (charge?.end?.getTime() ?? 0) - since.getTime()
+    expect(charges).toHaveLength(1)
+    expect(ms).toBeGreaterThanOrEqual(290)
+    expect(charge?.amount).toBe((-BigInt(ms) * (charge?.rate ?? 0n)) / BigInt(hourMs))
+    await expectNothingAhead()
+  })
+
+  it('says what an account has by the time of the database', async () => {
+    const account = await newAccount(app, creditNanos)
+    const { id } = await account.rentRunning()
+    jump(offMs)
+    const before = await databaseTime()
+    const instance = await rentalsOf(app).read(account.key, id)
+    const readAt = (instance.end_date - instance.duration) * 1_000
+    const { viewer } = (await app.graphql(account.key, '{ viewer { runwaySeconds } }')).data
+    const after = await databaseTime()
+    expect(readAt).toBeGreaterThanOrEqual(before.getTime() - 1)
+    expect(readAt).toBeLessThanOrEqual(after.getTime() + 1)
+    const { rate } = await one<{ rate: string }>(
+      `SELECT sum(rate_nanos) AS rate FROM meters WHERE account_id = ${account.id}`,
+    )
+    const runwaySeconds = (3_600 * Number(creditNanos)) / Number(rate)
+    expect(Math.abs(viewer.runwaySeconds - runwaySeconds)).toBeLessThan(minuteMs / 1_000)
+  })
+
+  it('is ready, does due work and writes nothing ahead of the database', async () => {
+    const account = await newAccount(app, creditNanos)
+    const rentals = rentalsOf(app)
+    jump(offMs)
+    expect((await app.fetch(new Request('http://berth.test/ready'))).status).toBe(200)
+    const id = await rentals.rent(account.key)
+    await rentals.settle()
+    expect((await rentals.read(account.key, id)).actual_status).toBe('running')
+    await app.rest(account.key, 'DELETE', `/instances/${id}/`)
+    await rentals.settle()
+    expect((await account.instance(id))['removed_at']).toBeInstanceOf(Date)
+    await expectNothingAhead()
+  })
+
+  it('lets a key in until it expires by the clock of the database', async () => {
+    const account = await newAccount(app, 0n)
+    const expiring = async (interval: string) => {
+      await app.sql(
+        `UPDATE api_keys SET expires_at = clock_timestamp() + interval '${interval}' WHERE account_id = ${account.id}`,
+      )
+      return (await app.rest(account.key, 'GET', '/users/current/')).status
+    }
+    jump(offMs)
+    expect([await expiring('1 minute'), await expiring('-1 minute')]).toEqual([200, 401])
+  })
+})
+
+describe('leases', () => {
+  let [right, wrong]: Gateway[] = []
+  const open = () => openGateway({ url: app.database.url, delayFactor: 0 })
+
+  beforeAll(() => {
+    ;[right, wrong] = [open(), open()]
+  })
+  afterAll(async () => {
+    await right?.close()
+    await wrong?.close()
+  })
+
+  it('that live are taken by nobody, however far a gateway is ahead', async () => {
+    const account = await newAccount(app, creditNanos)
+    const id = BigInt(await rentalsOf(app).rent(account.key))
+    const taken = (gateway: Gateway | undefined) => gateway?.reconciliation.claim(100)
+    const [lease] = (await taken(right)) ?? []
+    expect(lease?.instanceId).toBe(id)
+    jump(5 * minuteMs)
+    expect(await taken(wrong)).toEqual([])
+    expect(await one(`SELECT leased_until FROM instances WHERE id = ${id}`)).toEqual({
+      leased_until: lease?.leasedUntil,
+    })
+    await app.sql(`UPDATE instances SET leased_until = clock_timestamp() WHERE id = ${id}`)
+    expect((await taken(wrong))?.map(({ instanceId }) => instanceId)).toEqual([id])
+    await app.sql(`UPDATE instances SET leased_until = NULL WHERE id = ${id}`)
+  })
+
+  it('that ran out hold nothing, also while nobody else has taken the instance', async () => {
+    const account = await newAccount(app, creditNanos)
+    const id = await rentalsOf(app).rent(account.key)
+    const leases = (await right?.reconciliation.claim(100)) ?? []
+    const lease = leases.find(({ instanceId }) => instanceId === BigInt(id)) as (typeof leases)[number]
+    expect(await right?.reconciliation.occupy(lease)).toBe(true)
+    const late = { ...lease, leasedUntil: await databaseTime() }
+    await app.sql(`UPDATE instances SET leased_until = '${late.leasedUntil.toISOString()}' WHERE id = ${id}`)
+    expect(await right?.reconciliation.occupy(late)).toBe(false)
+    await app.sql(`UPDATE instances SET leased_until = NULL WHERE id = ${id}`)
+    await app.idle()
+  })
+})
+
+describe('a gateway whose machine was suspended', () => {
+  it('looks at instances at the instant of the database, from the first look on', async () => {
+    const gateway = openGateway({ url: app.database.url, delayFactor: 0 })
+    const account = await newAccount(app, creditNanos)
+    const { id } = await account.rentRunning()
+    await transaction(gateway.database, () => Promise.resolve())
+    // Neither clock of the process went on while it was suspended.
+    vi.useFakeTimers({ toFake: ['Date', 'performance'], now: Date.now() })
+    await sleep(1_000)
+    const resumedAt = await databaseTime()
+    await app.sql(`UPDATE instances SET due_at = clock_timestamp() WHERE id = ${id}`)
+    const [lease] = await gateway.reconciliation.claim(1)
+    if (!lease) throw new Error('Nothing is due.')
+    await gateway.look(lease)
+    const seenAt = (await account.instance(id))['seen_at'] as Date
+    expect(seenAt.getTime()).toBeGreaterThanOrEqual(resumedAt.getTime())
+    await expectNothingAhead()
+    await gateway.close()
+  })
+})
+
+describe('a transaction', () => {
+  it('reads the clock of the database without another round trip', async () => {
+    // A new connection asks for more.
+    await transaction(database, tx => tx.rows(Prisma.sql`SELECT 1`))
+    const statements = await queriesOf(() => transaction(database, tx => tx.rows(Prisma.sql`SELECT 1`)))
+    expect(statements).toEqual(['BEGIN; SELECT clock_timestamp()', 'SELECT 1', 'COMMIT'])
+  })
+
+  it('that is done again has another instant', async () => {
+    const instants: number[] = []
+    await transaction(database, async tx => {
+      instants.push(tx.at.getTime())
+      await tx.rows(Prisma.sql`SELECT pg_sleep(0.01)`)
+      if (instants.length < 3) throw Object.assign(new Error('conflict'), { code: '40001' })
+    })
+    expect(instants).toHaveLength(3)
+    expect(instants).toEqual([...new Set(instants)].toSorted((a, b) => a - b))
+  })
+
+  it('never goes back to an earlier instant, not even where the clock of the database does', async () => {
+    const [began, at] = await transaction(database, async tx => {
+      const began = tx.at
+      tx.waited(new Date(began.getTime() - 2 * minuteMs))
+      return [began, tx.at]
+    })
+    expect(at).toEqual(began)
+  })
+
+  it('that waited for a machine writes after whoever had it before', async () => {
+    await rentalsOf(app).newOffer()
+    const { id } = await one<{ id: number }>('SELECT max(id) AS id FROM machines')
+    const wait = async (tx: Transaction) => {
+      const began = tx.at
+      await lockMachine(tx, id)
+      return { began, at: tx.at }
+    }
+    await withSession(app.database.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM machines WHERE id = $1 FOR NO KEY UPDATE', [id])
+      const waiting = transaction(database, wait)
+      await untilBlocked(session)
+      const { rows } = await session.query('SELECT clock_timestamp() AS at')
+      await session.query('COMMIT')
+      const { began, at } = await waiting
+      expect(began.getTime()).toBeLessThanOrEqual(rows[0].at.getTime())
+      expect(at.getTime()).toBeGreaterThanOrEqual(rows[0].at.getTime())
+    })
+  })
+
+  it('that waited for a machine charges none of its GPUs twice', async () => {
+    const [first, second] = [await newAccount(app, creditNanos), await newAccount(app, creditNanos)]
+    const rentals = rentalsOf(app)
+    const offerId = await rentals.newOffer()
+    const bid = await app.rest(first.key, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu', price: 1 })
+    const outbidId = bid.body.new_contract as number
+    await rentals.settle()
+    const { machine } = await one<{ machine: number }>(
+      `SELECT machine_id AS machine FROM instances WHERE id = ${outbidId}`,
+    )
+    const offer = await one<{ id: string }>(
+      `SELECT id FROM offers WHERE machine_id = ${machine} AND withdrawn_at IS NULL AND rentable`,
+    )
+    const { freedAt, rented } = await withSession(app.database.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM machines WHERE id = $1 FOR NO KEY UPDATE', [machine])
+      const renting = app.rest(second.key, 'PUT', `/asks/${offer.id}/`, { image: 'ubuntu' })
+      await untilBlocked(session)
+      await sleep(200)
+      const { rows } = await session.query('SELECT clock_timestamp() AS at')
+      await session.query('COMMIT')
+      return { freedAt: rows[0].at as Date, rented: await renting }
+    })
+    expect([bid.status, rented.status]).toEqual([200, 200])
+    await expect
+      .poll(async () => {
+        await app.sql('UPDATE instances SET due_at = clock_timestamp() WHERE destroyed_at IS NULL')
+        await app.idle()
+        return (await rentals.read(second.key, rented.body.new_contract)).actual_status
+      })
+      .toBe('running')
+    await app.rest(second.key, 'PUT', `/instances/${rented.body.new_contract}/`, { state: 'stopped' })
+    const [[lost], [won]] = [await first.entries("e.kind = 'compute'"), await second.entries("e.kind = 'compute'")]
+    expect(lost?.end?.getTime()).toBeGreaterThanOrEqual(freedAt.getTime())
+    expect(won?.start?.getTime()).toBeGreaterThanOrEqual(lost?.end?.getTime() as number)
+    await expectNothingAhead()
+  })
+
+  it('finds what is due by an index, since its clock stands still within a statement', async () => {
+    const plan = await transaction(database, async tx => {
+      await tx.rows(Prisma.sql`SET LOCAL enable_seqscan = off`)
+      return await tx.rows(Prisma.sql`EXPLAIN SELECT id FROM instances WHERE due_at <= ${tx.now}`)
+    })
+    expect(plan.flat().join(' ')).toMatch(/Index Cond: \(due_at <= date_trunc/)
+  })
+})

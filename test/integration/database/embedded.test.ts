@@ -1,0 +1,114 @@
+import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findCluster } from '../../../src/database/embedded/cluster.ts'
+import { type Embedded, openEmbedded } from '../../../src/database/embedded/embedded.ts'
+import { copyPrograms } from '../../../src/database/embedded/engine.ts'
+import { locks } from '../../../src/database/locks.ts'
+import { makeDataDir } from '../../support/processes/process.ts'
+
+let dataDir: string
+let remove: () => Promise<void>
+let gateway: Embedded
+let admin: pg.Client
+const onLost = (error: Error) => {
+  throw error
+}
+
+beforeAll(async () => {
+  const made = await makeDataDir()
+  dataDir = made.dataDir
+  remove = made.remove
+  gateway = await openEmbedded({ dataDir, role: 'gateway', onLost })
+  admin = new pg.Client({ connectionString: gateway.url })
+  await admin.connect()
+})
+
+afterAll(async () => {
+  await admin.end()
+  await gateway.release()
+  await remove()
+})
+
+describe('a gateway that comes second', () => {
+  it('says so when its connection is cut while it waits', async () => {
+    const second = openEmbedded({ dataDir, role: 'gateway', onLost }).catch((error: unknown) => error)
+    const cut = async () => {
+      const { rowCount } = await admin.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'berth gateway%'
+         AND query LIKE '%pg_try_advisory_lock%' AND pid NOT IN (SELECT pid FROM pg_locks WHERE objid = $1 AND granted)`,
+        [locks.gateway],
+      )
+      return rowCount
+    }
+    await expect.poll(cut, { interval: 20 }).toBe(1)
+    expect(await second).toMatchObject({ message: expect.stringMatching(/terminat|connection error/) })
+  })
+})
+
+it('gets over what starts that were killed have left, and sweeps it', async () => {
+  const other = await makeDataDir()
+  const left = ['postgres.unfinished-a1B2c3', 'postgres.unfinished-a1B2c3.password']
+  // In a container, every start has the same process id.
+  const kept = [`postgres.${process.pid}`, 'postgres.backup']
+  for (const name of [...left, ...kept]) {
+    await mkdir(join(other.dataDir, name))
+    await writeFile(join(other.dataDir, name, 'file'), '')
+  }
+  // Two at once: one is first, and sweeps what the other is still at.
+  await Promise.all([findCluster(other.dataDir), findCluster(other.dataDir)])
+  await findCluster(other.dataDir)
+  const names = (await readdir(other.dataDir)).filter(name => !name.startsWith('postgres-programs'))
+  expect(names.toSorted()).toEqual(['postgres', 'postgres-password', ...kept].toSorted())
+  await other.remove()
+})
+
+it.each([0o027, 0o077])('makes folders that the database can enter under umask %i', async umask => {
+  const other = await makeDataDir()
+  const before = process.umask(umask)
+  try {
+    await findCluster(join(other.dataDir, 'new', 'data'))
+  } finally {
+    process.umask(before)
+    await other.remove()
+  }
+})
+
+describe('a data folder that cannot be one', () => {
+  const advice = 'Set BERTH_DATA_DIR to another folder.'
+
+  it.each(['/proc/berth', '/proc/berth/data', '/dev/null', '/dev/null/berth'])('is named at once: %s', async folder => {
+    const message = new RegExp(`^The data folder ${folder} cannot be used: .*\\. ${advice}$`)
+    await expect(findCluster(folder)).rejects.toThrow(message)
+  })
+})
+
+it.each([
+  ['a file', (path: string) => writeFile(path, '')],
+  ['a folder of something else', (path: string) => mkdir(join(path, 'x'), { recursive: true })],
+])('names %s that is where the database should be, and leaves it', async (_what, put) => {
+  const other = await makeDataDir()
+  const folder = join(other.dataDir, 'postgres')
+  await put(folder)
+  await expect(findCluster(other.dataDir)).rejects.toThrow(
+    `${folder} is in the way: what it holds was not made by Berth. Move it away, or set BERTH_DATA_DIR to another folder.`,
+  )
+  expect((await readdir(other.dataDir)).filter(name => name.includes('unfinished'))).toEqual([])
+  await other.remove()
+})
+
+it('copies programs that only root may read so that the database can run them', async () => {
+  const other = await makeDataDir()
+  const installed = join(other.dataDir, 'installed')
+  await mkdir(join(installed, 'bin'), { recursive: true })
+  await writeFile(join(installed, 'bin', 'initdb'), '', { mode: 0o700 })
+  await writeFile(join(installed, 'readme'), '', { mode: 0o600 })
+  await chmod(join(installed, 'bin'), 0o700)
+  const bin = await copyPrograms(join(installed, 'bin'), other.dataDir)
+  const modes = [bin, join(bin, 'initdb'), join(bin, '..'), join(bin, '../readme')].map(
+    async path => (await stat(path)).mode & 0o777,
+  )
+  expect(await Promise.all(modes)).toEqual([0o755, 0o755, 0o755, 0o644])
+  await other.remove()
+})

@@ -1,0 +1,110 @@
+// A standby is promoted without the last transactions of its primary. Two gateways reach either through one address.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openServer } from '../../../src/database/embedded/server.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { type FaultyProxy, startProxy } from '../../support/database/proxy.ts'
+import { type Pair, startPair } from '../../support/database/standby.ts'
+import { type Subscription, subscribeSse } from '../../support/streams.ts'
+
+let pair: Pair
+let proxy: FaultyProxy
+let gateways: [TestApp, TestApp]
+let key: string
+
+beforeAll(async () => {
+  pair = await startPair()
+  proxy = await startProxy(pair.primaryUrl)
+  const first = await startApp({ databaseUrl: proxy.url })
+  gateways = [first, await startApp({ databaseUrl: proxy.url })]
+  key = await first.newKey()
+})
+
+afterAll(async () => {
+  for (const gateway of gateways) await gateway.close()
+  proxy.close()
+  await pair.close()
+})
+
+const page = 'nodes { id } pageInfo { endCursor }'
+const history = async (gateway: TestApp, after?: string) => {
+  const answer = await gateway.graphql(key, `{ events${after ? `(first: 50, after: "${after}")` : ''} { ${page} } }`)
+  return { events: answer.data?.events, code: answer.errors?.[0]?.extensions['code'] }
+}
+const grant = (gateway: TestApp) => gateway.operations.accounts.grantCredit('renter-1@example.com', { amountNanos: 1n })
+const readiness = async (gateway: TestApp) => {
+  const answer = await gateway.fetch(new Request('http://berth.test/ready'))
+  return { status: answer.status, body: await answer.text() }
+}
+const epochs = () => pair.on(pair.standbyUrl, 'SELECT epoch FROM outbox')
+const expired = { errors: [{ extensions: { code: 'CURSOR_EXPIRED' } }] }
+
+describe('a gateway', () => {
+  it('refuses to start on a standby', async () => {
+    const open = openServer(pair.standbyUrl, { dataDir: '/dev/null', role: 'gateway', onLost: () => {} })
+    await expect(open).rejects.toThrow(
+      'The database that DATABASE_URL names is a standby, which takes no changes. Name the primary instead.',
+    )
+  })
+
+  it('serves nothing from a standby, and says why it is not ready', async () => {
+    await pair.caughtUp()
+    proxy.switchTo(pair.standbyUrl)
+    for (const gateway of gateways) {
+      await expect
+        .poll(() => readiness(gateway), { timeout: 5_000 })
+        .toMatchObject({
+          status: 503,
+          body: expect.stringContaining('the database is a standby'),
+        })
+      expect((await gateway.graphql(key, '{ viewer { id } }')).errors).toMatchObject([
+        { extensions: { code: 'UNAVAILABLE' } },
+      ])
+    }
+    proxy.switchTo(pair.primaryUrl)
+    for (const gateway of gateways)
+      await expect.poll(async () => (await readiness(gateway)).status, { timeout: 5_000 }).toBe(200)
+    expect(await epochs()).toEqual([{ epoch: 1 }])
+  })
+
+  it('has cursors and streams of before a fail-over expire, at its first connection to the promoted standby', async () => {
+    const streams = await Promise.all(
+      gateways.map(({ fetch }) => subscribeSse(fetch, key, 'subscription { events { cursor } }')),
+    )
+    const market = await subscribeSse(gateways[1].fetch, key, 'subscription { offerChanges(filter: {}) { kind } }')
+    await grant(gateways[0])
+    for (const stream of streams) expect((await stream.next())?.data.events.cursor).toEqual(expect.any(String))
+    await pair.caughtUp()
+    await pair.disconnect()
+    // These are read by everybody, and lost with the primary.
+    for (const _ of Array(20)) await grant(gateways[0])
+    let cursor: string | undefined
+    for (const _ of Array(20)) cursor = (await (streams[0] as Subscription).next())?.data.events.cursor
+    const before = await history(gateways[1], cursor)
+    expect(before.events.nodes).toEqual([])
+
+    await pair.failOver()
+    // The ids of the lost transactions are used up before a gateway comes: nothing but the timeline tells.
+    const [accountId] = await pair.on(pair.standbyUrl, "SELECT id FROM accounts WHERE email LIKE 'renter-1@%'")
+    const event = `INSERT INTO events (type, account_id, after, at) VALUES ('CREDIT_GRANTED', ${accountId?.['id']}, '{}', now())`
+    for (const _ of Array(100)) await pair.on(pair.standbyUrl, event)
+    expect(await pair.on(pair.standbyUrl, 'SELECT timeline_id FROM pg_control_checkpoint()')).toEqual([
+      { timeline_id: 1 },
+    ])
+    proxy.switchTo(pair.standbyUrl)
+
+    for (const stream of [...streams, market]) {
+      let last = await stream.next()
+      while (last?.data) last = await stream.next()
+      expect(last).toMatchObject(expired)
+    }
+    for (const gateway of gateways) {
+      expect((await history(gateway, cursor)).code).toBe('CURSOR_EXPIRED')
+      expect((await history(gateway, before.events.pageInfo.endCursor)).code).toBe('CURSOR_EXPIRED')
+      expect((await history(gateway)).events.nodes.length).toBeGreaterThan(0)
+    }
+    expect(await epochs()).toEqual([{ epoch: 2 }])
+    const told = gateways.flatMap(({ log }) => log.filter(({ msg }) => String(msg).includes('failed over')))
+    expect(told).toHaveLength(1)
+  })
+})

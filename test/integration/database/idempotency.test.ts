@@ -1,0 +1,145 @@
+// A request that its sender repeats, because the answer was lost or a program could not know, happens once.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { creditSql } from '../../support/billing/money.ts'
+import { withSession } from '../../support/database/sessions.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+
+let app: TestApp
+let other: TestApp
+let rentals: Rentals
+let key: string
+
+beforeAll(async () => {
+  app = await startApp()
+  other = await startApp({ beside: app })
+  rentals = rentalsOf(app)
+  key = await app.newKey(null, someCredit)
+})
+
+afterAll(async () => {
+  await other.close()
+  await app.close()
+})
+
+type Rented = { code: string; instance?: string; apiKey?: string; replayed?: boolean }
+
+async function overGraphql(at: TestApp, by: string, offer: number, idempotencyKey: string, label = 'x') {
+  const spec = { source: { image: 'ubuntu' }, label }
+  const { data, errors } = await at.graphql(
+    by,
+    `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) {
+      ... on RentInstanceSuccess { instance { id } instanceApiKey replayed } ... on Error { code } } }`,
+    { input: { offerId: String(offer), spec, idempotencyKey } },
+  )
+  expect(errors).toBeUndefined()
+  const { code = 'OK', instance, instanceApiKey: apiKey, replayed } = data.rentInstance
+  return { code, instance: instance?.id.replace('ins_', ''), apiKey, replayed } as Rented
+}
+
+async function overRest(at: TestApp, by: string, offer: number, idempotencyKey: string, label = 'x'): Promise<Rented> {
+  const wish = { image: 'ubuntu', label }
+  const { status, body } = await at.rest(by, 'PUT', `/asks/${offer}/`, wish, { 'Idempotency-Key': idempotencyKey })
+  if (status !== 200) return { code: `${status} ${body.error}` }
+  return { code: 'OK', instance: String(body.new_contract), apiKey: body.instance_api_key }
+}
+
+const instancesOf = async (offer: number) =>
+  (await app.sql(`SELECT id FROM instances WHERE offer_id = ${offer}`)).length
+
+describe('the same request with one idempotency key', () => {
+  it('twenty times at once from both faces of two gateways makes one instance, and all are told so alike', async () => {
+    const offer = await rentals.newOffer()
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        (index % 2 ? overRest : overGraphql)(index % 4 < 2 ? app : other, key, offer, 'at once'),
+      ),
+    )
+    expect(await instancesOf(offer)).toBe(1)
+    const [first] = answers
+    expect(first).toMatchObject({ code: 'OK', instance: expect.stringMatching(/^\d+$/) })
+    for (const { replayed: _, ...answer } of answers) {
+      expect(answer).toEqual({ code: 'OK', instance: first?.instance, apiKey: first?.apiKey })
+    }
+    expect(answers.filter(({ replayed }) => replayed === false).length).toBeLessThanOrEqual(1)
+  })
+
+  it('is answered again when the answer was lost, and can be found by the key', async () => {
+    const offer = await rentals.newOffer()
+    const first = await overGraphql(app, key, offer, 'lost')
+    expect(first).toMatchObject({ code: 'OK', replayed: false })
+    const again = await overGraphql(other, key, offer, 'lost')
+    expect(again).toEqual({ ...first, replayed: true })
+    const { data } = await app.graphql(
+      key,
+      '{ instances(filter: { idempotencyKey: "lost" }) { nodes { id idempotencyKey } } }',
+    )
+    expect(data.instances.nodes).toEqual([{ id: `ins_${first.instance}`, idempotencyKey: 'lost' }])
+  })
+
+  it('is forgotten after a day, and no sooner', async () => {
+    const offer = await rentals.newOffer()
+    const { instance } = await overRest(app, key, offer, 'a day')
+    app.clock.advance(24 * 3_600_000 - 1)
+    expect(await overRest(app, key, offer, 'a day')).toMatchObject({ code: 'OK', instance })
+    app.clock.advance(1)
+    expect(await overRest(app, key, offer, 'a day')).toEqual({ code: '404 no_such_ask' })
+    expect(await overRest(app, key, await rentals.newOffer(), 'a day')).toMatchObject({ code: 'OK' })
+  })
+
+  it('belongs to the account: another one that uses it is not told of the first', async () => {
+    const stranger = await app.newKey(null, someCredit)
+    const mine = await overGraphql(app, key, await rentals.newOffer(), 'shared word')
+    const theirs = await overGraphql(app, stranger, await rentals.newOffer(), 'shared word')
+    expect(theirs).toMatchObject({ code: 'OK', replayed: false })
+    expect(theirs.instance).not.toBe(mine.instance)
+  })
+})
+
+describe('an idempotency key', () => {
+  it('is refused for a request that asks for something else, on both faces', async () => {
+    const offer = await rentals.newOffer()
+    expect(await overRest(app, key, offer, 'reused')).toMatchObject({ code: 'OK' })
+    const next = await rentals.newOffer()
+    expect(await overRest(app, key, next, 'reused')).toEqual({ code: '422 idempotency_key_reused' })
+    expect(await overRest(app, key, offer, 'reused', 'y')).toEqual({ code: '422 idempotency_key_reused' })
+    expect(await overGraphql(app, key, offer, 'reused', 'y')).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
+    expect(await instancesOf(next)).toBe(0)
+  })
+
+  it('keeps nothing of what failed', async () => {
+    const poor = await app.newKey()
+    const offer = await rentals.newOffer()
+    expect(await overGraphql(app, poor, offer, 'no credit')).toMatchObject({ code: 'INSUFFICIENT_CREDIT' })
+    await app.sql(creditSql(1_000_000_000n, 'posted_nanos = 0'))
+    expect(await overGraphql(app, poor, offer, 'no credit')).toMatchObject({ code: 'OK', replayed: false })
+  })
+
+  it('says so when the first request has not ended yet', async () => {
+    const offer = await rentals.newOffer()
+    await withSession(app.database.url, async session => {
+      await session.query('BEGIN')
+      await session.query(`INSERT INTO idempotency_keys (account_id, key, input_hash, result, created_at)
+        SELECT account_id, 'slow', '', '', now() FROM instances ORDER BY id LIMIT 1`)
+      expect(await overGraphql(app, key, offer, 'slow')).toMatchObject({ code: 'IDEMPOTENCY_IN_PROGRESS' })
+      expect(await overRest(app, key, offer, 'slow')).toEqual({ code: '409 idempotency_in_progress' })
+      await session.query('ROLLBACK')
+    })
+    expect(await overRest(app, key, offer, 'slow')).toMatchObject({ code: 'OK' })
+  })
+
+  it('has at most 255 characters', async () => {
+    const offer = await rentals.newOffer()
+    expect(await overRest(app, key, offer, 'k'.repeat(256))).toEqual({ code: '400 invalid_args' })
+    expect(await overGraphql(app, key, offer, `${'k'.repeat(254)}\0`)).toMatchObject({ code: 'INVALID_INPUT' })
+    expect(await overRest(app, key, offer, 'k'.repeat(255))).toMatchObject({ code: 'OK' })
+  })
+
+  it('does not let a key through that may not rent', async () => {
+    const offer = await rentals.newOffer()
+    expect(await overRest(app, key, offer, 'permitted')).toMatchObject({ code: 'OK' })
+    const reader = await app.scopedKey(key, { api: { instance_read: {} } })
+    expect(await overRest(app, reader, offer, 'permitted')).toEqual({ code: '403 forbidden' })
+  })
+})

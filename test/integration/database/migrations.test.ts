@@ -1,0 +1,300 @@
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { schemaDrift } from '../../../prisma/drift.ts'
+import { createApp } from '../../../src/app.ts'
+import { type Database, openDatabase } from '../../../src/database/client.ts'
+import { openServer, withDatabase } from '../../../src/database/embedded/server.ts'
+import { Prisma } from '../../../src/database/generated/client.ts'
+import { alone, locks } from '../../../src/database/locks.ts'
+import { migrate, pendingMigrations } from '../../../src/database/migrations.ts'
+import { transaction } from '../../../src/database/transaction.ts'
+import { createLog } from '../../../src/http/log.ts'
+import { startApp } from '../../support/app.ts'
+import { defaultAdmission } from '../../support/billing/admission.ts'
+import { createDatabase, serverUrl, type TestDatabase } from '../../support/database/database.ts'
+import { listMachines } from '../../support/factories.ts'
+
+describe('the migrations', () => {
+  it('arrive at the schema', async () => {
+    const database = await createDatabase({ empty: true })
+    expect(await schemaDrift(database.url)).toBeUndefined()
+    await database.drop()
+  })
+
+  it('are applied once, and recorded as Prisma does', async () => {
+    const database = await createDatabase({ empty: true })
+    const client = new pg.Client({ connectionString: database.url })
+    await client.connect()
+    const pending = await pendingMigrations(client)
+    expect(pending.length).toBeGreaterThan(0)
+    expect(await migrate(database.url)).toEqual(pending)
+    expect(await migrate(database.url)).toEqual([])
+    expect(await pendingMigrations(client)).toEqual([])
+    const { rows } = await client.query('SELECT checksum FROM _prisma_migrations')
+    expect(rows.every(({ checksum }) => /^[0-9a-f]{64}$/.test(checksum))).toBe(true)
+    await client.end()
+    await database.drop()
+  })
+
+  it('do not meet when several gateways start at once', async () => {
+    const database = await createDatabase({ empty: true })
+    const applied = await Promise.all([1, 2, 3, 4].map(() => alone(database.url, 1, () => migrate(database.url))))
+    expect(applied.filter(names => names.length > 0)).toHaveLength(1)
+    await database.drop()
+  })
+})
+
+describe('the database of DATABASE_URL', () => {
+  const open = (url: string) =>
+    openServer(url, { dataDir: '/dev/null', role: 'gateway', onLost: () => {} }).then(
+      () => undefined,
+      ({ message }: Error) => message,
+    )
+  const refusal = (why: string) =>
+    `The database that DATABASE_URL names cannot be used: ${why}. See that it runs, and that the URL is right.`
+
+  it('is tried before anything else', async () => {
+    expect(await open(serverUrl())).toBeUndefined()
+  })
+
+  it.each([
+    ['does not run', 'postgresql://u:secret@127.0.0.1:1/x', /connect ECONNREFUSED 127\.0\.0\.1:1/],
+    ['does not run under any address of its host', 'postgresql://u:secret@localhost:1/x', /.*ECONNREFUSED.*/],
+    ['is on no host', 'postgresql://u:secret@nowhere.invalid/x', /getaddrinfo \w+ nowhere\.invalid/],
+    ['has no URL', 'postgresql://u:secret@:x:/', /Invalid URL/],
+  ])('is named when it %s, and its password is not', async (_what, url, why) => {
+    const message = await open(url)
+    expect(message).toMatch(new RegExp(`^${refusal(why.source).replaceAll('. ', '\\. ')}$`))
+    expect(message).not.toContain('secret')
+  })
+
+  it('is named when the server has none of that name', async () => {
+    const message = await open(withDatabase(serverUrl(), 'nothing'))
+    expect(message).toBe(refusal('database "nothing" does not exist'))
+  })
+})
+
+describe('a gateway that starts', () => {
+  it('is not ready while another migrates the database, and is when that is done', async () => {
+    const { url, drop } = await createDatabase()
+    const log = createLog('silent', process.stderr)
+    const limits = {
+      sshProxy: null,
+      simulatedDelay: 0,
+      eventRetentionDays: 90,
+      startTimeoutMs: 60_000,
+      offlineGraceMs: 60_000,
+      ...defaultAdmission,
+    }
+    const options = {
+      graphiql: false,
+      metrics: false,
+      host: '127.0.0.1',
+      demoKeyFile: undefined,
+      secret: '',
+      ...limits,
+    }
+    const app = createApp({ ...options, databaseUrl: url, poolSize: 2, log, now: () => new Date() })
+    const ready = async () => (await app.fetch(new Request('http://berth.test/ready'))).status
+    const [taken, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const other = alone(url, locks.migration, async () => {
+      taken.resolve()
+      await done.promise
+    })
+    await taken.promise
+    const started = app.start()
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    const waiting = async () => {
+      const { rowCount } = await client.query(`
+        SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
+        WHERE locktype = 'advisory' AND objid = ${locks.migration} AND NOT granted AND datname = current_database()`)
+      return rowCount
+    }
+    await expect.poll(waiting, { interval: 20, timeout: 3_000 }).toBe(1)
+    expect(await ready()).toBe(503)
+    done.resolve()
+    await Promise.all([other, started])
+    expect(await ready()).toBe(200)
+    await client.end()
+    await app.stop()
+    await drop()
+  })
+})
+
+describe('work that must run alone', () => {
+  it('fails when the connection that holds its lock is lost', async () => {
+    const { url, drop } = await createDatabase({ empty: true })
+    const work = Promise.withResolvers<void>()
+    const outcome = alone(url, 2, async () => {
+      const admin = new pg.Client({ connectionString: url })
+      await admin.connect()
+      await admin.query(`
+        SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid)
+        WHERE locktype = 'advisory' AND objid = 2 AND granted AND datname = current_database()`)
+      await admin.end()
+      await work.promise
+      throw new Error('It went on without the lock, and failed.')
+    }).catch((error: unknown) => error)
+    expect(await outcome).toMatchObject({ code: '57P01' })
+    work.resolve()
+    await drop()
+  })
+})
+
+describe('the database', () => {
+  let test: TestDatabase
+  let database: Database
+
+  beforeAll(async () => {
+    const app = await startApp()
+    await listMachines(app.operations, [{ machine: { numGpus: 2 } }])
+    await app.stop()
+    test = app.database
+    database = openDatabase({ url: test.url, poolSize: 4, onIdleError: () => {} })
+  })
+
+  afterAll(async () => {
+    await database.close()
+    await test.drop()
+  })
+
+  const otherModel = `INSERT INTO gpu_models SELECT (json_populate_record(g, '{"id": 99, "name": "other"}')).*
+    FROM gpu_models g ON CONFLICT DO NOTHING;`
+  const otherKind = `${otherModel} INSERT INTO offer_kinds VALUES (99, 1), (99, 2) ON CONFLICT DO NOTHING;`
+  const notNumbers = ['NaN', 'Infinity', '-Infinity']
+
+  it.each([
+    ['a GPU twice', 'INSERT INTO gpus (machine_id, index) VALUES (1, 0)', '23505'],
+    ['a GPU of no machine', 'INSERT INTO gpus (machine_id, index) VALUES (99, 0)', '23503'],
+    ['a GPU that no machine has room for', 'INSERT INTO gpus (machine_id, index) VALUES (1, 16)', '23514'],
+    [
+      'a block twice',
+      'INSERT INTO offers SELECT (json_populate_record(o, \'{"id": 99}\')).* FROM offers o WHERE id = 1',
+      '23505',
+    ],
+    ['less disk than none', 'UPDATE machines SET free_disk_mb = -1', '23514'],
+    ['more disk than there is', 'UPDATE machines SET free_disk_mb = disk_mb + 1', '23514'],
+    ['fewer ports than none', 'UPDATE machines SET free_ports = -1', '23514'],
+    ['a price that does not follow from its parts', 'UPDATE offers SET price_nanos = price_nanos + 1', '23514'],
+    [
+      'a bid price that does not follow from its parts',
+      'UPDATE offers SET bid_price_nanos = bid_price_nanos + 1',
+      '23514',
+    ],
+    ['an offer with another GPU model than its machine', `${otherKind} UPDATE offers SET gpu_model_id = 99`, '23503'],
+    [
+      'a machine with another GPU model than its offers',
+      `${otherModel} UPDATE machines SET gpu_model_id = 99`,
+      '23503',
+    ],
+    ...notNumbers.flatMap(value => [
+      [`a score of ${value}`, `UPDATE offers SET score = '${value}'`, '23514'],
+      [`performance of ${value}`, `UPDATE offers SET dlperf = '${value}'`, '23514'],
+      [`GPUs of ${value} TFLOPS`, `UPDATE gpu_models SET tflops = '${value}'`, '23514'],
+      [`bandwidth of ${value}`, `UPDATE gpu_models SET memory_bandwidth_gbps = '${value}'`, '23514'],
+      [`GPUs of performance ${value}`, `UPDATE machines SET dlperf_per_gpu = '${value}'`, '23514'],
+      [`a temperature of ${value}`, `UPDATE machines SET gpu_max_temp_celsius = '${value}'`, '23514'],
+      [`a download of ${value}`, `UPDATE machines SET download_mbps = '${value}'`, '23514'],
+      [`a CPU of ${value} GHz`, `UPDATE machines SET cpu_ghz = '${value}'`, '23514'],
+    ]),
+    ['a disk slower than none', 'UPDATE machines SET disk_mbps = -1', '23514'],
+    ['an offer that performs nothing', 'UPDATE offers SET dlperf = 0', '23514'],
+    ['traffic that costs a fortune', 'UPDATE machines SET upload_nanos = 9223372036854775807', '23514'],
+    ['traffic that costs more than 10 $', 'UPDATE machines SET download_nanos = 10000000001', '23514'],
+    [
+      'GPUs that cost a fortune',
+      'UPDATE offers SET compute_nanos = 16000000000001, price_nanos = price_nanos - compute_nanos + 16000000000001',
+      '23514',
+    ],
+    [
+      'a bid of a fortune',
+      'UPDATE offers SET min_bid_nanos = 1000000000000001, bid_price_nanos = bid_price_nanos - min_bid_nanos + 1000000000000001',
+      '23514',
+    ],
+    ['a free GPU', 'UPDATE machines SET gpu_nanos = 0', '23514'],
+    ['a floor above the price', 'UPDATE machines SET min_bid_gpu_nanos = gpu_nanos + 1', '23514'],
+    ['a reliability of two', 'UPDATE machines SET reliability = 2', '23514'],
+    ['a country in words', "UPDATE machines SET country = 'Sweden'", '23514'],
+    ['what is withdrawn and can be rented', 'UPDATE offers SET withdrawn_at = now()', '23514'],
+    ['an email address in upper case', "INSERT INTO accounts (email) VALUES ('A@b.c')", '23514'],
+    ['an email address twice', "INSERT INTO accounts (email) VALUES ('host@example.com')", '23505'],
+    ['a key without a hash', "INSERT INTO api_keys (account_id, public_id, secret_hash) VALUES (1, 'x', '')", '23514'],
+    [
+      'a key of nobody',
+      "INSERT INTO api_keys (account_id, public_id, secret_hash) VALUES (99, 'x', sha256('x'))",
+      '23503',
+    ],
+  ])('cannot hold %s', async (_what, sql, code) => {
+    await expect(database.pool.query(sql)).rejects.toMatchObject({ code })
+  })
+
+  it('copies to offers what their machines say', async () => {
+    const { rows } = await database.pool.query(`
+      SELECT count(*)::int AS wrong FROM offers o JOIN machines m ON m.id = o.machine_id
+      WHERE (o.gpu_model_id, o.country, o.verified, o.reliability, o.listed_until, o.storage_nanos)
+        IS DISTINCT FROM (m.gpu_model_id, m.country, m.verification = 'verified', m.reliability, m.listed_until, m.storage_nanos)`)
+    expect(rows).toEqual([{ wrong: 0 }])
+  })
+
+  it('does a transaction again when it conflicts, and undoes it when it fails', async () => {
+    let attempts = 0
+    const conflict = Object.assign(new Error('conflict'), { code: '40001' })
+    const email = (name: string) => Prisma.sql`INSERT INTO accounts (email) VALUES (${name})`
+    await transaction(database, async tx => {
+      attempts += 1
+      await tx.rows(email('again@example.com'))
+      if (attempts < 3) throw conflict
+    })
+    expect(attempts).toBe(3)
+
+    const failed = transaction(database, async tx => {
+      await tx.rows(email('never@example.com'))
+      throw new Error('no')
+    })
+    await expect(failed).rejects.toThrow('no')
+    await expect(transaction(database, () => Promise.reject(conflict))).rejects.toThrow('conflict')
+    const { rows } = await database.pool.query("SELECT email FROM accounts WHERE email ~ '^(again|never)'")
+    expect(rows).toEqual([{ email: 'again@example.com' }])
+  })
+
+  it('has committed a transaction whatever those do who are told of it', async () => {
+    const failure = new Error('A listener failed.')
+    const failed = Promise.withResolvers<unknown>()
+    // The runner of the tests would take it for a failure of this one.
+    const others = process.listeners('uncaughtException')
+    process.removeAllListeners('uncaughtException').once('uncaughtException', failed.resolve)
+    database.pool.once('news' as 'connect', () => {
+      throw failure
+    })
+    let attempts = 0
+    const work = transaction(database, async tx => {
+      attempts += 1
+      await tx.rows(Prisma.sql`INSERT INTO accounts (email) VALUES ('told@example.com')`)
+      tx.announce()
+      return 'done'
+    })
+    expect([await work, await failed.promise, attempts]).toEqual(['done', failure, 1])
+    for (const other of others) process.on('uncaughtException', other)
+    expect(database.pool.totalCount - database.pool.idleCount).toBe(0)
+  })
+
+  it('waits a random while before it does a transaction again, and holds no connection meanwhile', async () => {
+    const held: number[] = []
+    const random = vi.spyOn(Math, 'random').mockImplementation(() => {
+      held.push(database.pool.totalCount - database.pool.idleCount)
+      return 0.5
+    })
+    const begun: number[] = []
+    const failed = transaction(database, async () => {
+      begun.push(performance.now())
+      throw Object.assign(new Error('conflict'), { code: '40P01' })
+    })
+    await expect(failed).rejects.toThrow('conflict')
+    const waits = begun.slice(1).map((at, index) => at - (begun[index] as number))
+    expect(waits).toHaveLength(4)
+    for (const [index, wait] of waits.entries()) expect(wait).toBeGreaterThan(9 * 2 ** index)
+    expect(held).toEqual([0, 0, 0, 0])
+    random.mockRestore()
+  })
+})

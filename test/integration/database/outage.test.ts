@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openDatabase } from '../../../src/database/client.ts'
+import { Prisma } from '../../../src/database/generated/client.ts'
+import { transaction } from '../../../src/database/transaction.ts'
+import { accountServices } from '../../../src/services/accounts/accounts.ts'
+import { explainFailure } from '../../../src/services/failures.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { type FaultyProxy, startProxy } from '../../support/database/proxy.ts'
+
+let database: TestDatabase
+let proxy: FaultyProxy
+let app: TestApp
+let key: string
+
+beforeAll(async () => {
+  database = await createDatabase()
+  proxy = await startProxy(database.url)
+  app = await startApp({ databaseUrl: proxy.url })
+  key = await app.newKey()
+})
+
+afterAll(async () => {
+  proxy.heal()
+  await app.close()
+  proxy.close()
+  await database.drop()
+})
+
+async function during<T>(ask: () => Promise<T>): Promise<{ answer: T; ms: number }> {
+  const start = performance.now()
+  return { answer: await ask(), ms: performance.now() - start }
+}
+
+describe.each(['cut', 'freeze'] as const)('while the way to the database is %s', failure => {
+  it('answers on both faces in bounded time, and recovers by itself', async () => {
+    expect((await app.rest(key, 'GET', '/users/current/')).status).toBe(200)
+    proxy[failure]()
+    const message = 'The database did not answer in time. Try again in a moment.'
+    const [rest, graphql, ready, health] = await Promise.all([
+      during(() => app.rest(key, 'GET', '/users/current/')),
+      during(() => app.graphql(key, '{ viewer { id } }')),
+      during(() => app.fetch(new Request('http://berth.test/ready'))),
+      during(() => app.fetch(new Request('http://berth.test/health'))),
+    ])
+    expect(rest.answer).toMatchObject({ status: 503, body: { success: false, error: 'unavailable', msg: message } })
+    expect(rest.answer.headers.get('retry-after')).toBe('1')
+    expect(graphql.answer).toMatchObject({ status: 503, errors: [{ message, extensions: { code: 'UNAVAILABLE' } }] })
+    expect([ready.answer.status, health.answer.status]).toEqual([503, 200])
+    expect(Math.max(rest.ms, graphql.ms, ready.ms)).toBeLessThan(10_000)
+
+    const opened = openDatabase({ url: proxy.url, poolSize: 2, onIdleError: () => {} })
+    const accounts = accountServices({ database: opened })
+    const viaPrisma = accounts
+      .viewer({ accountId: 1, apiKeyId: 1, publicId: '', permissions: null }, {})
+      .catch(explainFailure)
+    expect(await viaPrisma).toMatchObject({ code: 'UNAVAILABLE' })
+
+    proxy.heal()
+    await opened.close()
+    await expect.poll(async () => (await app.rest(key, 'GET', '/users/current/')).status, { timeout: 5_000 }).toBe(200)
+    expect((await app.fetch(new Request('http://berth.test/ready'))).status).toBe(200)
+  })
+})
+
+describe('a connection', () => {
+  it('has a time limit for everything that can last', async () => {
+    const opened = openDatabase({ url: database.url, poolSize: 2, onIdleError: () => {} })
+    const [limits] = await opened.rows(Prisma.sql`
+      SELECT current_setting('statement_timeout'), current_setting('lock_timeout'),
+        current_setting('idle_in_transaction_session_timeout'), current_setting('jit')`)
+    expect(limits).toEqual(['5s', '2s', '10s', 'off'])
+    await opened.close()
+  })
+
+  it('that is lost between two statements of a transaction fails that transaction, and nothing else', async () => {
+    const opened = openDatabase({ url: database.url, poolSize: 2, onIdleError: () => {} })
+    const { pool, close } = opened
+    const isThere = async (pid: unknown) =>
+      (await pool.query('SELECT FROM pg_stat_activity WHERE pid = $1', [pid])).rows.length > 0
+    const lost = transaction(opened, async tx => {
+      const [row] = await tx.rows(Prisma.sql`SELECT pg_backend_pid()`)
+      await pool.query('SELECT pg_terminate_backend($1)', [row?.[0]])
+      await expect.poll(() => isThere(row?.[0]), { timeout: 5_000 }).toBe(false)
+      return await tx.rows(Prisma.sql`SELECT 1`)
+    })
+    expect(explainFailure(await lost.catch((error: unknown) => error))).toMatchObject({ code: 'UNAVAILABLE' })
+    expect(await transaction(opened, tx => tx.rows(Prisma.sql`SELECT 1`))).toEqual([[1]])
+    await close()
+  })
+
+  it('that is not to be had is not waited for without end', async () => {
+    const opened = openDatabase({ url: database.url, poolSize: 2, onIdleError: () => {} })
+    const busy = [opened.pool.query('SELECT pg_sleep(3)'), opened.pool.query('SELECT pg_sleep(3)')]
+    const { answer, ms } = await during(() => opened.rows(Prisma.sql`SELECT 1`).catch(explainFailure))
+    expect(answer).toMatchObject({ code: 'UNAVAILABLE' })
+    expect(ms).toBeLessThan(2_500)
+    await Promise.all(busy)
+    expect(await opened.rows(Prisma.sql`SELECT 1`)).toEqual([[1]])
+    await opened.close()
+  })
+})

@@ -1,0 +1,106 @@
+// Which statements are prepared. A connection keeps those until it closes, so there may only be so many.
+
+import { execFileSync } from 'node:child_process'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { type Statement, statementsOf } from '../../support/database/queries.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+
+let app: TestApp
+let rentals: Rentals
+let key: string
+
+beforeAll(async () => {
+  app = await startApp()
+  rentals = rentalsOf(app)
+  key = await app.newKey(null, someCredit)
+  await rentals.rentTo(key, 'running')
+})
+
+afterAll(() => app.close())
+
+const namesOf = (statements: Statement[]) => new Set(statements.flatMap(({ name }) => name ?? []))
+
+/** The parts of a filter whose bits are set in a number: each number makes another text. */
+function shapeOf(number: number, parts: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(parts).filter((_, bit) => (number & (1 << bit)) > 0))
+}
+
+const offerFilter = {
+  ...{
+    num_gpus: { eq: 1 },
+    gpu_ram: { gte: 1 },
+    cpu_ram: { gte: 1 },
+    disk_space: { gte: 1 },
+    cuda_max_good: { gte: 1 },
+  },
+  ...{ reliability: { gte: 0 }, inet_up: { gte: 0 }, inet_down: { gte: 0 }, dph_total: { lte: 100 } },
+}
+const instanceFilter = {
+  ...{ label: { eq: null }, num_gpus: { gte: 1 }, gpu_ram: { gte: 1 }, cpu_ram: { gte: 1 }, id: { gte: 1 } },
+}
+const queries = [
+  {
+    text: 'query ($filter: InstanceFilter) { instances(filter: $filter) { totalCount nodes { id } } }',
+    filter: { label: 'a', status: ['RUNNING'], gpuName: 'x', targetState: 'RUNNING', idempotencyKey: 'k' },
+  },
+  {
+    text: 'query ($filter: TemplateFilter) { templates(filter: $filter) { totalCount nodes { id } } }',
+    filter: { mine: true, name: 'a', public: false },
+  },
+  {
+    text: 'query ($filter: VolumeOfferFilter) { volumeOffers(filter: $filter) { totalCount nodes { id } } }',
+    filter: { datacenter: true, country: { eq: 'SE' }, gpuName: { eq: 'x' }, machineId: 'mch_1' },
+  },
+  {
+    text: 'query ($filter: EventFilter) { events(filter: $filter) { nodes { id } } }',
+    filter: { types: ['INSTANCE_CREATED'], instanceIds: ['1'] },
+  },
+  {
+    text: 'query ($filter: LedgerFilter) { viewer { ledger(filter: $filter) { totalCount nodes { id } } } }',
+    filter: { kinds: ['TOP_UP'], instanceIds: ['1'], from: '2026-01-01T00:00:00Z', to: '2027-01-01T00:00:00Z' },
+  },
+]
+
+it('names no statement of a search, and every statement of a rental after 500 shapes of filters', async () => {
+  const searched = await statementsOf(async () => {
+    for (let number = 0; number < 500; number += 1) {
+      const body = { ...shapeOf(number, offerFilter), limit: 1 }
+      expect(await app.rest(key, 'POST', '/bundles/', body)).toMatchObject({ status: 200 })
+    }
+    for (let number = 0; number < 32; number += 1) {
+      const filters = encodeURIComponent(JSON.stringify(shapeOf(number, instanceFilter)))
+      expect(await app.rest(key, 'GET', `/api/v1/instances/?select_filters=${filters}`)).toMatchObject({ status: 200 })
+      for (const { text, filter } of queries)
+        expect((await app.graphql(key, text, { filter: shapeOf(number, filter) })).errors).toBeUndefined()
+    }
+    for (const fields of ['name', 'name architecture', 'name gpuRamMb', 'name architecture gpuRamMb'])
+      expect((await app.graphql(key, `{ gpuModels { ${fields} } }`)).errors).toBeUndefined()
+  })
+  expect(new Set(searched.map(({ text }) => text)).size).toBeGreaterThan(500)
+  // The key that asks, the instances of a page by their ids, and what opens a search.
+  expect([...namesOf(searched)].length).toBeLessThan(10)
+
+  const offer = await rentals.newOffer()
+  const rented = await statementsOf(async () => {
+    const { body } = await app.rest(key, 'PUT', `/asks/${offer}/`, { image: 'ubuntu' })
+    expect(await app.rest(key, 'DELETE', `/instances/${body.new_contract}/`)).toMatchObject({ status: 200 })
+  })
+  const written = rented.filter(({ text }) => /^\s*(WITH|SELECT|UPDATE|INSERT|DELETE)\b/.test(text))
+  expect(written.length).toBeGreaterThan(30)
+  expect(written.filter(({ name }) => name === undefined).map(({ text }) => text)).toEqual([])
+}, 120_000)
+
+it('gives a statement the same name in every process, whatever came before it', () => {
+  const program = (texts: string[]) => `
+    import { rowsOf } from './src/database/rows.ts'
+    const named = []
+    const query = async ({ name, text }) => named.push([text, name]) && { rows: [] }
+    for (const text of ${JSON.stringify(texts)}) await rowsOf({ query }, { text, values: [] })
+    console.log(JSON.stringify(Object.fromEntries(named)))`
+  const namesIn = (...texts: string[]) =>
+    JSON.parse(execFileSync(process.execPath, ['--input-type=module', '--eval', program(texts)], { encoding: 'utf8' }))
+  const names = namesIn('SELECT 1', 'SELECT 2')
+  expect(new Set(Object.values(names)).size).toBe(2)
+  expect(namesIn('SELECT 2', 'SELECT 1')).toEqual(names)
+})

@@ -1,0 +1,212 @@
+// The database is there and refuses to write: its disk is full, it is a standby, or it fails below.
+
+import { execFileSync } from 'node:child_process'
+import type { EventEmitter } from 'node:events'
+import { mkdtempSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { withDatabase } from '../../../src/database/embedded/server.ts'
+import { refusal } from '../../../src/database/transaction.ts'
+import { watchWrites } from '../../../src/database/writable.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { manualClock } from '../../support/clock.ts'
+import { serverUrl, type TestDatabase } from '../../support/database/database.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+
+let app: TestApp
+let rentals: Rentals
+let key: string
+
+async function start(database?: TestDatabase): Promise<void> {
+  app = await startApp(database && { beside: { database, clock: manualClock() } as TestApp })
+  rentals = rentalsOf(app)
+  key = await app.newKey(null, someCredit)
+}
+
+async function onServer(sql: string, url = serverUrl()): Promise<pg.QueryResult> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  return await client.query(sql).finally(() => client.end())
+}
+
+const rent = (offer: number) => app.rest(key, 'PUT', `/asks/${offer}/`, { image: 'ubuntu' })
+const mutation = (offer: number) =>
+  `mutation { rentInstance(input: { offerId: ${offer}, spec: { source: { image: "ubuntu" } } }) { __typename } }`
+const mutate = (offer: number) =>
+  app.fetch(
+    new Request('http://berth.test/graphql', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ query: mutation(offer) }),
+    }),
+  )
+async function ready() {
+  const response = await app.fetch(new Request('http://berth.test/ready'))
+  return [response.status, await response.json()]
+}
+
+async function expectRefusals(offer: number): Promise<void> {
+  const msg = 'The database cannot do this now. Try again in a moment.'
+  const rest = await rent(offer)
+  expect(rest).toMatchObject({ status: 503, body: { success: false, error: 'unavailable', msg } })
+  expect(rest.headers.get('retry-after')).toBe('1')
+  const graphql = await mutate(offer)
+  expect([graphql.status, graphql.headers.get('retry-after')]).toEqual([503, '1'])
+  expect(await graphql.json()).toMatchObject({ errors: [{ message: msg, extensions: { code: 'UNAVAILABLE' } }] })
+}
+
+/** While writes fail, and once they succeed again. */
+async function expectRecovery(offer: number, mend: () => Promise<unknown>): Promise<void> {
+  app.work()
+  await expectRefusals(offer)
+  expect(await ready()).toEqual([503, { status: 'the database takes no writes' }])
+  expect((await app.rest(key, 'GET', '/users/current/')).status).toBe(200)
+  // What was begun ends; from then on due work waits, and nothing is logged.
+  await sleep(1_000)
+  const before = app.log.length
+  await sleep(2_500)
+  expect(app.log.slice(before)).toEqual([])
+  expect((await ready())[0]).toBe(503)
+  await mend()
+  await expect.poll(ready, { timeout: 10_000 }).toEqual([200, { status: 'ready' }])
+  expect((await rent(offer)).status).toBe(200)
+  expect((await mutate(offer)).status).toBe(200)
+}
+
+describe('a server that refuses to write', () => {
+  beforeAll(() => start())
+  afterAll(() => app.close())
+
+  it.each(['53000', '53100', '53200', '53400', '58000', '58030'])(
+    'is unavailable on both faces with %s, and not in doubt',
+    async code => {
+      const raised = `BEGIN RAISE EXCEPTION 'it fails' USING ERRCODE = '${code}'; END`
+      await app.sql(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ ${raised} $$`)
+      await app.sql('CREATE TRIGGER fail BEFORE INSERT ON instances FOR EACH ROW EXECUTE FUNCTION fail()')
+      await expectRefusals(await rentals.newOffer())
+      await app.sql('DROP FUNCTION fail CASCADE')
+      await expect.poll(ready).toEqual([200, { status: 'ready' }])
+    },
+  )
+
+  it('is in no doubt about the offer of many at which it refused, nor about those after it', async () => {
+    const ids = [await rentals.newOffer(), await rentals.newOffer(), await rentals.newOffer()]
+    const which = `IF NEW.offer_id = ${ids[1]} THEN RAISE EXCEPTION 'it fails' USING ERRCODE = '53100'; END IF`
+    await app.sql(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${which}; RETURN NEW; END $$`)
+    await app.sql('CREATE TRIGGER fail BEFORE INSERT ON instances FOR EACH ROW EXECUTE FUNCTION fail()')
+    const { status, body } = await app.rest(key, 'POST', '/asks/bulk/', { image: 'ubuntu', ids })
+    await app.sql('DROP FUNCTION fail CASCADE')
+    const msgs = [undefined, expect.stringMatching('cannot do this now'), expect.stringMatching('not tried')]
+    expect([status, body.results]).toEqual([200, msgs.map(msg => expect.objectContaining(msg ? { msg } : {}))])
+    expect(body.created).toHaveLength(1)
+  })
+
+  it('is ready, and fills no log, where it refuses writes to one table alone', async () => {
+    const raised = `BEGIN RAISE EXCEPTION 'it fails' USING ERRCODE = '53100'; END`
+    await app.sql(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ ${raised} $$`)
+    await app.sql('CREATE TRIGGER fail BEFORE INSERT ON instances FOR EACH ROW EXECUTE FUNCTION fail()')
+    const offer = await rentals.newOffer()
+    const before = app.log.length
+    for (const _ of Array(10)) {
+      expect((await rent(offer)).status).toBe(503)
+      expect((await ready())[0]).toBe(200)
+    }
+    await app.sql('DROP FUNCTION fail CASCADE')
+    const told = app.log.slice(before).filter(({ msg }) => msg !== 'request')
+    expect(told.length).toBeLessThan(2)
+  })
+
+  it('writes nothing to find out while writes succeed', async () => {
+    const xid = async () =>
+      ((await app.sql('SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xid')) as [{ xid: string }])[0].xid
+    const before = await xid()
+    for (const _ of Array(5)) expect((await ready())[0]).toBe(200)
+    expect(await xid()).toBe(before)
+  })
+
+  it('is a standby after a failover: not ready, and written to again by new connections', async () => {
+    const offer = await rentals.newOffer()
+    const [{ name }] = (await app.sql('SELECT current_database() AS name')) as [{ name: string }]
+    await app.sql(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
+    const others =
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()'
+    await app.sql(others)
+    await expect.poll(async () => (await app.rest(key, 'GET', '/users/current/')).status).toBe(200)
+    await expectRecovery(offer, () => onServer(`ALTER DATABASE ${name} RESET default_transaction_read_only`))
+  })
+})
+
+const folder = mkdtempSync(join(tmpdir(), 'berth-full-'))
+const mount = () =>
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=48m,mode=711', 'tmpfs', folder], { stdio: 'ignore' })
+const unmount = () => execFileSync('umount', [folder])
+
+/** Only root may. It stays mounted only while the tests run, which may be none of these. */
+function mayMount(): boolean {
+  try {
+    mount()
+    unmount()
+    return true
+  } catch {
+    return false
+  }
+}
+
+describe.runIf(mayMount())('a disk that is full', () => {
+  const name = `berth_test_full_${process.pid}`
+
+  beforeAll(async () => {
+    mount()
+    const { rows } = await onServer('SHOW data_directory')
+    const { uid, gid } = statSync(rows[0].data_directory)
+    execFileSync('install', ['-d', '-o', String(uid), '-g', String(gid), join(folder, 'space')])
+    await onServer(`CREATE TABLESPACE ${name} LOCATION '${join(folder, 'space')}'`)
+    await onServer(`CREATE DATABASE ${name} TEMPLATE ${inject('templateName')} TABLESPACE ${name}`)
+    await start({ url: withDatabase(serverUrl(), name), drop: async () => {} })
+  })
+  afterAll(async () => {
+    await app.close()
+    await onServer(`DROP DATABASE ${name} WITH (FORCE)`)
+    await onServer(`DROP TABLESPACE ${name}`)
+    await onServer(`DROP ROLE IF EXISTS ${name}`)
+    unmount()
+  })
+
+  it('is unavailable and told by /ready, and both pass once there is room', async () => {
+    const offer = await rentals.newOffer()
+    const filler = join(folder, 'filler')
+    const { bavail, bsize } = statfsSync(folder)
+    writeFileSync(filler, Buffer.alloc(bavail * bsize))
+    // What room the tables have left themselves is used up first.
+    const url = withDatabase(serverUrl(), name)
+    for (const table of ['instances', 'events', 'gpus']) await onServer(`VACUUM FULL ${table}`, url).catch(() => {})
+    await expectRecovery(offer, async () => rmSync(filler))
+  })
+
+  it('is noticed by a role that may make no temporary table', async () => {
+    const connectionString = withDatabase(serverUrl(), name)
+    await onServer(`CREATE ROLE ${name}`)
+    await onServer(`REVOKE TEMPORARY ON DATABASE ${name} FROM PUBLIC`)
+    await onServer(`GRANT CREATE ON SCHEMA public TO ${name}`, connectionString)
+    const pool = new pg.Pool({ connectionString, options: `-c role=${name}` })
+    const writes = watchWrites({ pool, log: pino({ enabled: false }), onChange: () => {}, everyMs: 100 })
+    const isFailing = async () => {
+      ;(pool as EventEmitter).emit(refusal, new Error('it was refused'))
+      return await writes.isFailing()
+    }
+    expect(await isFailing()).toBe(false)
+    const { bavail, bsize } = statfsSync(folder)
+    writeFileSync(join(folder, 'filler'), Buffer.alloc(bavail * bsize))
+    expect(await isFailing()).toBe(true)
+    rmSync(join(folder, 'filler'))
+    await expect.poll(writes.isFailing).toBe(false)
+    writes.stop()
+    await pool.end()
+  })
+})
+
+afterAll(() => rmSync(folder, { recursive: true }))

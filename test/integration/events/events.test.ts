@@ -1,0 +1,163 @@
+// What is written down of a rental, whoever did it: each thing that became true, once and in order.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Actor } from '../../../src/domain/actor.ts'
+import type { Lease } from '../../../src/services/reconciliation/leases.ts'
+import { manualClock } from '../../support/clock.ts'
+import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { listMachines } from '../../support/factories.ts'
+import { type Gateway, openGateway, type RentOptions } from '../../support/gateways.ts'
+
+const clock = manualClock()
+let testDatabase: TestDatabase
+let gateway: Gateway
+let renter: Actor
+let rival: Actor
+let machines = 0
+
+beforeAll(async () => {
+  testDatabase = await createDatabase()
+  gateway = openGateway({ url: testDatabase.url, now: clock.now })
+  const actor = await gateway.newActor()
+  // Its second key, whose id is not that of the account.
+  await gateway.operations.accounts.createApiKey('renter-0@example.com', { permissions: null })
+  const [key] = await gateway.sql('SELECT max(id) AS id FROM api_keys')
+  renter = { ...actor, apiKeyId: key?.['id'] as number }
+  rival = await gateway.newActor()
+})
+
+afterAll(async () => {
+  await gateway.close()
+  await testDatabase.drop()
+})
+
+async function aMachine(): Promise<void> {
+  await listMachines(gateway.operations, [{}])
+  machines += 1
+}
+
+/** Rents the only GPU of the last machine. */
+async function rent(actor: Actor, options: RentOptions = {}) {
+  const [offer] = await gateway.sql('SELECT id FROM offers WHERE machine_id = $1 AND withdrawn_at IS NULL', [machines])
+  const offerId = offer?.['id'] as string
+  const { id } = await gateway.rent(actor, BigInt(offerId), options)
+  return { id, offerId }
+}
+
+const atBid = (bidNanos: bigint): RentOptions => ({ terms: { interruptible: true, bidNanos } })
+
+async function idle(): Promise<void> {
+  for (let turn = 0; turn < 4; turn += 1) {
+    await gateway.idle()
+    clock.advance(31_000)
+  }
+  await gateway.idle()
+}
+
+const eventsOf = (id: bigint) =>
+  gateway.sql('SELECT type, reason, api_key_id, before, after FROM events WHERE instance_id = $1 ORDER BY id', [id])
+
+type Facts = { reason?: string; before?: object; after?: object }
+
+const event = (type: string, api_key_id: number | null, { reason, before, after }: Facts = {}) => ({
+  ...{ type, api_key_id, reason: reason ?? null, before: before ?? null, after: after ?? null },
+})
+/** What the renter asked for, with his key. */
+const asked = (type: string, facts: Facts = {}) => event(type, renter.apiKeyId, { reason: 'USER_REQUEST', ...facts })
+/** What Berth did itself. */
+const became = (from: string, to: string, reason?: string) =>
+  event('INSTANCE_STATUS_CHANGED', null, {
+    before: { status: from },
+    after: reason ? { status: to, message: expect.any(String) } : { status: to },
+    ...(reason && { reason }),
+  })
+const moved = (type: string, reason: string, granted: boolean, after: object = {}) =>
+  event(type, null, { reason, before: { granted: !granted }, after: { granted, ...after } })
+const granted = () => moved('INSTANCE_GRANTED', 'GPUS_FREE', true)
+const up = () => became('loading', 'running', 'STARTED')
+const created = () => asked('INSTANCE_CREATED', { after: expect.any(Object) })
+
+describe('the events of an instance', () => {
+  it('tell its whole life, by whom and why', async () => {
+    await aMachine()
+    const { id } = await rent(renter)
+    const update = (change: object) => gateway.services.instances.update(renter, [id], change)
+    await idle()
+    await update({ label: 'mine' })
+    await update({ targetState: 'stopped' })
+    await idle()
+    await update({ targetState: 'running' })
+    await idle()
+    await gateway.services.instances.destroy(renter, [id])
+    await idle()
+    expect(await eventsOf(id)).toEqual([
+      created(),
+      granted(),
+      became('created', 'loading', 'PULLING'),
+      became('loading', 'loading', 'STARTING'),
+      up(),
+      asked('INSTANCE_LABEL_CHANGED', { before: { label: null }, after: { label: 'mine' } }),
+      asked('INSTANCE_TARGET_CHANGED', { before: { targetState: 'running' }, after: { targetState: 'stopped' } }),
+      became('running', 'stopping', 'USER_REQUEST'),
+      became('stopping', 'stopped', 'USER_REQUEST'),
+      asked('INSTANCE_TARGET_CHANGED', { before: { targetState: 'stopped' }, after: { targetState: 'running' } }),
+      granted(),
+      became('stopped', 'loading', 'STARTING'),
+      up(),
+      asked('INSTANCE_DESTROYED'),
+      event('INSTANCE_REMOVED', null, {
+        reason: 'CONTAINER_GONE',
+        // Without a proxy SSH has a port of the machine.
+        ...{ before: { diskMb: 8_000, ports: 1 }, after: { diskMb: 0, ports: 0 } },
+      }),
+    ])
+  })
+
+  it('tell that a bid was passed by another, and that it was resumed', async () => {
+    await aMachine()
+    const { id: low } = await rent(renter, atBid(200_000_000n))
+    await idle()
+    const { id: high } = await rent(rival, atBid(300_000_000n))
+    await idle()
+    await gateway.services.instances.destroy(rival, [high])
+    // In this order: else the one might first be seen to wait until the other's container is gone.
+    const leases = await gateway.reconciliation.claim(100)
+    for (const id of [high, low]) await gateway.look(leases.find(({ instanceId }) => instanceId === id) as Lease)
+    await idle()
+    expect(await eventsOf(low)).toEqual([
+      created(),
+      granted(),
+      became('created', 'loading', 'PULLING'),
+      became('loading', 'loading', 'STARTING'),
+      up(),
+      moved('INSTANCE_OUTBID', 'OUTBID', false, { minimumBidNanos: '301000000' }),
+      became('running', 'stopping', 'OUTBID'),
+      became('stopping', 'scheduling', 'OUTBID'),
+      granted(),
+      became('scheduling', 'loading', 'STARTING'),
+      up(),
+    ])
+    const accounts = await gateway.sql('SELECT DISTINCT account_id FROM events WHERE instance_id = $1', [low])
+    expect(accounts).toEqual([{ account_id: renter.accountId }])
+  })
+
+  it('say of what is started only what is no secret', async () => {
+    await aMachine()
+    const env = [{ name: 'TOKEN', value: 'a secret of the env' }]
+    const launch = {
+      mode: 'sshDirect' as const,
+      environment: { env, ports: [], hostname: 'a-secret-host', volumes: [] },
+      onStart: 'echo a secret of the start',
+      registry: { host: 'registry.example.com', username: 'somebody', password: 'a secret of the registry' },
+      label: 'mine',
+      diskGb: 10,
+    }
+    const { id, offerId } = await rent(renter, { launch })
+    const [first] = await eventsOf(id)
+    expect(first?.['after']).toStrictEqual({
+      ...{ image: 'ubuntu', mode: 'sshDirect', label: 'mine', diskMb: 10_000, targetState: 'running' },
+      ...{ templateHash: null, offerId, machineId: machines, computeNanos: '400000000' },
+    })
+    expect(JSON.stringify(await gateway.sql('SELECT * FROM events'))).not.toMatch(/secret|TOKEN|registry/)
+  })
+})

@@ -1,0 +1,435 @@
+// What all streams stand on: whoever follows is told everything in its order, once, until the stream ends.
+
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createSignals } from '../../../src/database/signals.ts'
+import type { Actor } from '../../../src/domain/actor.ts'
+import type { Event } from '../../../src/domain/events/events.ts'
+import { createFeed, type FeedOptions } from '../../../src/events/feed.ts'
+import { createLog } from '../../../src/http/log.ts'
+import type { Following } from '../../../src/services/feed.ts'
+import { createOutbox } from '../../../src/services/services.ts'
+import { manualClock } from '../../support/clock.ts'
+import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { startProxy } from '../../support/database/proxy.ts'
+import { withSession } from '../../support/database/sessions.ts'
+import { idsInOrder, take, writeEvent } from '../../support/events/events.ts'
+import { listMachines } from '../../support/factories.ts'
+import { type Gateway, openGateway } from '../../support/gateways.ts'
+
+let testDatabase: TestDatabase
+let clock: ReturnType<typeof manualClock>
+let gateway: Gateway
+let renter: Actor
+let rival: Actor
+const feeds: ReturnType<typeof createFeed>[] = []
+
+beforeEach(async () => {
+  // Nobody is told of anything by the mere passing of time.
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  clock = manualClock()
+  testDatabase = await createDatabase()
+  gateway = openGateway({ url: testDatabase.url, now: clock.now })
+  renter = await gateway.newActor()
+  rival = await gateway.newActor()
+  // What was told of their accounts.
+  await gateway.sql('DELETE FROM events')
+})
+
+afterEach(async () => {
+  for (const feed of feeds.splice(0)) feed.stop()
+  await gateway.close()
+  await testDatabase.drop()
+  vi.useRealTimers()
+})
+
+const write = (actor = renter, sql: Parameters<typeof writeEvent>[0] = gateway.sql) =>
+  writeEvent(sql, { accountId: actor.accountId, at: clock.now() })
+const writeMany = (count: number) =>
+  gateway.sql(
+    `INSERT INTO events (type, account_id, at) SELECT 'CREDIT_GRANTED', ${renter.accountId}, now() FROM generate_series(1, ${count})`,
+  )
+const watch = (cursor?: string) => gateway.services.events.watch(renter, {}, cursor)
+/** Has the feed read once more: whoever is let in is so at the end of a reading. */
+const round = async (feed = gateway.feed) => (await feed.follow(rival, {})).close()
+const revoke = ({ publicId }: Actor) =>
+  gateway.sql("UPDATE api_keys SET revoked_at = '2026-11-21' WHERE public_id = $1", [publicId])
+const ended = (ending: string) => ({ code: 'STREAM_ENDED', details: { ending } })
+const idsOf = (edges: { node: { id: bigint } }[]) => edges.map(({ node }) => node.id)
+const expected = async () => await idsInOrder(gateway.sql, renter)
+
+/** A feed whose reading of events is what the test makes of it. */
+function feedOf(change: Partial<FeedOptions['outbox']>, limits?: FeedOptions['limits']) {
+  const outbox = { ...createOutbox({ database: gateway.database }), ...change }
+  const log = createLog('silent', { write: () => {} })
+  const feed = createFeed({ outbox, now: clock.now, log, ...(limits && { limits }) })
+  feeds.push(feed)
+  return feed
+}
+const all = { wants: (_event: Event) => true }
+
+describe('a follower', () => {
+  it('is told transactions that commit in the opposite order of their ids, in the order in which they began', async () => {
+    const stream = await watch()
+    await withSession(testDatabase.url, one =>
+      withSession(testDatabase.url, async other => {
+        await one.query('BEGIN')
+        await one.query('SELECT pg_current_xact_id()')
+        await other.query('BEGIN')
+        await write(renter, (text, values) => other.query(text, values))
+        await write(renter, (text, values) => one.query(text, values))
+        await other.query('COMMIT')
+        await round()
+        await one.query('COMMIT')
+      }),
+    )
+    await round()
+    const told = idsOf(await take(stream, 2))
+    expect(told).toEqual(await expected())
+    expect(told).toEqual(told.toSorted((a, b) => Number(b - a)))
+    await stream.return?.()
+  })
+
+  it.each(['COMMIT', 'ROLLBACK'])('is told what waited behind a long transaction, once that ends in %s', async end => {
+    const stream = await watch()
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await write(renter, (text, values) => session.query(text, values))
+      for (const _ of [1, 2, 3]) {
+        await write()
+        await round()
+      }
+      const page = await gateway.services.events.page(renter, {}, {})
+      expect(page.edges).toEqual([])
+      await session.query(end)
+    })
+    await round()
+    const ids = await expected()
+    expect(ids).toHaveLength(end === 'COMMIT' ? 4 : 3)
+    expect(idsOf(await take(stream, ids.length))).toEqual(ids)
+    await stream.return?.()
+  })
+
+  it('is told more events than are read at a time, as they happen and when it comes back', async () => {
+    await write()
+    await round()
+    const { endCursor } = await gateway.services.events.page(renter, {}, {})
+    const live = await watch()
+    const told = take(live, 1_200)
+    for (const count of [700, 500]) {
+      await writeMany(count)
+      await round()
+    }
+    const ids = (await expected()).slice(1)
+    expect(idsOf(await told)).toEqual(ids)
+    const resumed = await watch(endCursor as string)
+    expect(idsOf(await take(resumed, 1_200))).toEqual(ids)
+    for (const stream of [live, resumed]) await stream.return?.()
+  })
+
+  it('is told nothing of before its cursor where its gateway stands behind that', async () => {
+    const behind = await watch()
+    await writeMany(800)
+    const { endCursor } = await gateway.services.events.page(renter, {}, { last: 1 })
+    const stream = await watch(endCursor as string)
+    await write()
+    await round()
+    expect(idsOf(await take(stream, 1))).toEqual((await expected()).slice(-1))
+    for (const one of [behind, stream]) await one.return?.()
+  })
+
+  it.each(['', 'nonsense'])('is refused where its cursor is "%s"', async cursor => {
+    await expect(watch(cursor)).rejects.toMatchObject({ code: 'INVALID_CURSOR' })
+  })
+
+  it('that joins during a reading is told everything after its place, and nothing before it', async () => {
+    const gate = Promise.withResolvers<void>()
+    let reads = 0
+    const outbox = createOutbox({ database: gateway.database })
+    const feed = feedOf({
+      async readOn(...args) {
+        const read = await outbox.readOn(...args)
+        reads += 1
+        if (reads === 1) await gate.promise
+        return read
+      },
+    })
+    const first = await feed.follow(renter, all)
+    await write()
+    feed.wake()
+    await expect.poll(() => reads).toBe(1)
+    const joining = feed.follow(renter, all)
+    await write()
+    gate.resolve()
+    const second = await joining
+    await write()
+    await round(feed)
+    const ids = await expected()
+    const placed = await gateway.sql(
+      `SELECT id FROM events WHERE (xid, id) > ('${second.from.xid}', ${second.from.id}) AND account_id = ${renter.accountId} ORDER BY xid, id`,
+    )
+    expect((await first.next())?.events.map(({ id }) => id)).toEqual(ids)
+    expect((await second.next())?.events.map(({ id }) => id)).toEqual(placed.map(({ id }) => BigInt(id as string)))
+    expect(placed.length).toBeLessThan(3)
+  })
+
+  it('goes, and others are told on', async () => {
+    const [one, other] = [await watch(), await watch()]
+    expect(gateway.feed.streams()).toBe(2)
+    await one.return?.()
+    expect(gateway.feed.streams()).toBe(1)
+    await write()
+    await round()
+    expect(await take(other, 1)).toHaveLength(1)
+    expect(await one.next()).toEqual({ done: true, value: undefined })
+    await other.return?.()
+    expect(gateway.feed.streams()).toBe(0)
+  })
+
+  it('is told of machines whose offers changed, once, if it follows the market', async () => {
+    const [buyer, reader] = [
+      await gateway.feed.follow(renter, { market: true }),
+      await gateway.feed.follow(renter, all),
+    ]
+    await listMachines(gateway.operations, [{}, {}])
+    await round()
+    expect((await buyer.next())?.machineIds.toSorted()).toEqual([1, 2])
+    await gateway.sql('UPDATE machines SET offers_xid = pg_current_xact_id() WHERE id = 2')
+    await round()
+    expect((await buyer.next())?.machineIds).toEqual([2])
+    await write()
+    await round()
+    expect(await buyer.next(1)).toEqual({ events: [], machineIds: [] })
+    expect(await reader.next()).toMatchObject({ events: [{}], machineIds: [] })
+  })
+})
+
+describe('a stream ends', () => {
+  async function endingOf({ next }: Following): Promise<unknown> {
+    for (;;) await next()
+  }
+
+  it('for a reader that is too slow, and goes on for others', async () => {
+    const [slow, quick] = [await gateway.feed.follow(renter, all), await gateway.feed.follow(renter, all)]
+    const told: Event[] = []
+    for (const _ of [1, 2, 3]) {
+      await writeMany(400)
+      await round()
+      told.push(...((await quick.next())?.events ?? []))
+    }
+    await expect(slow.next()).rejects.toMatchObject(ended('TOO_SLOW'))
+    expect(told.map(({ id }) => id)).toEqual(await expected())
+    expect(gateway.feed.streams()).toBe(1)
+    quick.close()
+  })
+
+  it('for no reader that is merely to look again, however much happens', async () => {
+    const following = await gateway.feed.follow(renter, { wakes: ({ type }) => type === 'CREDIT_GRANTED' })
+    for (const _ of [1, 2, 3]) {
+      await writeMany(400)
+      await round()
+    }
+    expect(await following.next()).toEqual({ events: [], machineIds: [] })
+    await writeEvent(gateway.sql, { accountId: renter.accountId, type: 'SSH_KEY_DELETED' })
+    await round()
+    const waiting = following.next()
+    following.close()
+    expect(await waiting).toBeUndefined()
+  })
+
+  it('with its key, and nothing is told that happened after that', async () => {
+    const stream = await watch()
+    await write()
+    await revoke(renter)
+    await write()
+    await round()
+    await expect(stream.next()).rejects.toMatchObject(ended('KEY_ENDED'))
+    await expect(watch()).rejects.toMatchObject(ended('KEY_ENDED'))
+  })
+
+  it('with its key, also when that ends between the reading and the telling', async () => {
+    const outbox = createOutbox({ database: gateway.database })
+    const feed = feedOf({
+      async readOn(...args) {
+        const read = await outbox.readOn(...args)
+        await revoke(renter)
+        return read
+      },
+    })
+    const following = await feed.follow(renter, all)
+    await write()
+    await round(feed)
+    await expect(following.next()).rejects.toMatchObject(ended('KEY_ENDED'))
+  })
+
+  it('with its key, also amid what was missed', async () => {
+    await write()
+    await round()
+    const { endCursor } = await gateway.services.events.page(renter, {}, {})
+    await writeMany(10)
+    const stream = await watch(endCursor as string)
+    expect(await take(stream, 3)).toHaveLength(3)
+    await revoke(renter)
+    await round()
+    await expect(stream.next()).rejects.toMatchObject(ended('KEY_ENDED'))
+    expect(await stream.next()).toEqual({ done: true, value: undefined })
+  })
+
+  it('with a key that expires or gets another secret, and after a day', async () => {
+    const end = new Date(clock.now().getTime() + 3_600_000)
+    await gateway.sql('UPDATE api_keys SET expires_at = $2 WHERE public_id = $1', [renter.publicId, end])
+    const [expiring, reset] = [
+      await watch(),
+      await gateway.feed.follow({ ...renter, publicId: 'before' }, all).catch(String),
+    ]
+    expect(reset).toContain('revoked or reset')
+    clock.advance(3_600_000)
+    await round()
+    await expect(expiring.next()).rejects.toMatchObject(ended('KEY_ENDED'))
+    const long = await gateway.feed.follow(rival, all)
+    clock.advance(24 * 3_600_000)
+    await round()
+    await expect(endingOf(long)).rejects.toMatchObject(ended('TOO_LONG'))
+  })
+
+  it('when the database went back to before what was told, with all cursors', async () => {
+    const outbox = createOutbox({ database: gateway.database })
+    let lost = 0n
+    const feeds = [1, 2].map(() =>
+      feedOf({
+        async readOn(...args) {
+          const { reached, ...read } = await outbox.readOn(...args)
+          return { ...read, reached: { ...reached, xid: reached.xid - lost } }
+        },
+      }),
+    )
+    await write()
+    await round()
+    const { endCursor } = await gateway.services.events.page(renter, {}, {})
+    const streams = await Promise.all(feeds.map(feed => feed.follow(renter, all)))
+    lost = 1_000_000n
+    for (const feed of feeds) await round(feed)
+    for (const { next } of streams) await expect(next()).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' })
+    lost = 0n
+    await expect(watch(endCursor as string)).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' })
+    expect(await gateway.sql('SELECT epoch FROM outbox')).toEqual([{ epoch: 2 }])
+    const later = await (feeds[0] as (typeof feeds)[number]).follow(renter, all)
+    await write()
+    await round(feeds[0])
+    expect((await later.next())?.events).toHaveLength(1)
+  })
+
+  it('when another gateway found that the cursors have expired', async () => {
+    const stream = await watch()
+    await gateway.sql('UPDATE outbox SET epoch = epoch + 1')
+    await write()
+    await round()
+    await expect(stream.next()).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' })
+    expect(await gateway.sql('SELECT epoch FROM outbox')).toEqual([{ epoch: 2 }])
+    const next = await watch()
+    await write()
+    await round()
+    expect(await take(next, 1)).toHaveLength(1)
+    await next.return?.()
+  })
+
+  it('when its gateway stops, and none begins there', async () => {
+    const [stream, reading] = [await watch(), await watch()]
+    const waiting = reading.next()
+    gateway.feed.stop()
+    await expect(waiting).rejects.toMatchObject(ended('GATEWAY_STOPS'))
+    await expect(stream.next()).rejects.toMatchObject(ended('GATEWAY_STOPS'))
+    await expect(watch()).rejects.toMatchObject(ended('GATEWAY_STOPS'))
+  })
+})
+
+describe('streams', () => {
+  it('are so many of an account, however many keys it has', async () => {
+    const feed = feedOf({}, { perKey: 2, perAccount: 3, inAll: 5 })
+    const another = { ...renter, apiKeyId: 99 }
+    for (const actor of [renter, renter, another]) await feed.follow(actor, all)
+    await expect(feed.follow(another, all)).rejects.toThrow('This account has 3 streams open')
+    await feed.follow(rival, all)
+    expect(feed.streams()).toBe(4)
+  })
+
+  it('are so many of a key, and so many in all', async () => {
+    const feed = feedOf({}, { perKey: 2, perAccount: 9, inAll: 3 })
+    const [first] = [await feed.follow(renter, all), await feed.follow(renter, all)]
+    await expect(feed.follow(renter, all)).rejects.toMatchObject({ code: 'TOO_MANY_STREAMS' })
+    await feed.follow(rival, all)
+    await expect(feed.follow({ ...rival, apiKeyId: 99 }, all)).rejects.toMatchObject({ code: 'TOO_MANY_STREAMS' })
+    first.close()
+    await feed.follow(renter, all)
+    expect(feed.streams()).toBe(3)
+  })
+
+  it('count also while they are let in', async () => {
+    const feed = feedOf({}, { perKey: 2, perAccount: 9, inAll: 3 })
+    const asked = await Promise.allSettled([1, 2, 3].map(() => feed.follow(renter, all)))
+    expect(asked.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected'])
+  })
+
+  it('outlive an outage of the database, with nothing lost and one line in the log', async () => {
+    const proxy = await startProxy(testDatabase.url)
+    const behind = openGateway({ url: proxy.url, now: clock.now })
+    const stream = await behind.services.events.watch(renter, {})
+    const told = take(stream, 3)
+    await write()
+    await behind.feed.follow(rival, {}).then(({ close }) => close())
+    proxy.cut()
+    for (const _ of [1, 2]) {
+      await write()
+      await expect(behind.feed.follow(rival, {})).rejects.toThrow()
+    }
+    expect(behind.feed.streams()).toBe(1)
+    proxy.heal()
+    // The safety net, which nobody wakes.
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(idsOf(await told)).toEqual(await expected())
+    expect(behind.lines.map(({ msg }) => msg)).toEqual(['Events cannot be read. It is tried again.'])
+    await stream.return?.()
+    await behind.close()
+    proxy.close()
+  })
+})
+
+describe('two gateways', () => {
+  const quiet = createLog('silent', { write: () => {} })
+  const signalsOf = ({ database, feed }: Gateway, onNews = feed.wake) =>
+    createSignals({ url: testDatabase.url, pool: database.pool, log: quiet, onNews })
+
+  async function withAnother(work: (other: Gateway) => Promise<void>): Promise<void> {
+    const other = openGateway({ url: testDatabase.url, now: clock.now })
+    await work(other).finally(() => other.close())
+  }
+  const happen = (on: Gateway) => on.operations.accounts.grantCredit('renter-0@example.com', { amountNanos: 1n })
+
+  it('tell each other what happens', async () =>
+    await withAnother(async other => {
+      const listening = Promise.withResolvers<void>()
+      const signals = [
+        signalsOf(gateway, () => {
+          gateway.feed.wake()
+          listening.resolve()
+        }),
+        signalsOf(other),
+      ]
+      for (const one of signals) one.start()
+      await listening.promise
+      const stream = await watch()
+      await happen(other)
+      expect((await stream.next()).value.node).toMatchObject({ type: 'CREDIT_GRANTED' })
+      await stream.return?.()
+      for (const one of signals) await one.stop()
+    }))
+
+  it('find it by themselves where they are not told', async () =>
+    await withAnother(async other => {
+      const stream = await watch()
+      await happen(other)
+      const told = stream.next()
+      vi.advanceTimersByTime(1_000)
+      expect((await told).value.node).toMatchObject({ type: 'CREDIT_GRANTED' })
+      await stream.return?.()
+    }))
+})

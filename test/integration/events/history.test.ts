@@ -1,0 +1,307 @@
+// What happened, as it is read afterwards: of an account, and of an instance.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Permissions } from '../../../src/domain/accounts/permissions/permissions.ts'
+import { type EventType, eventTypes } from '../../../src/domain/events/events.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { queriesOf } from '../../support/database/queries.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+
+let app: TestApp
+let rentals: Rentals
+let owner: string
+let stranger: string
+
+beforeAll(async () => {
+  app = await startApp()
+  rentals = rentalsOf(app)
+  // Ids that are nothing else.
+  await app.sql('ALTER SEQUENCE instances_id_seq RESTART 5000001')
+  owner = await app.newKey(null, someCredit)
+  stranger = await app.newKey(null, someCredit)
+})
+
+afterAll(() => app.close())
+
+// biome-ignore lint/suspicious/noExplicitAny: whatever the test asked for
+async function ask(key: string, query: string): Promise<any> {
+  const { data, errors } = await app.graphql(key, query)
+  expect(errors).toBeUndefined()
+  return data
+}
+type Page = {
+  nodes: { id: string; type: EventType }[]
+  edges: { cursor: string }[]
+  pageInfo: Record<'hasNextPage' | 'hasPreviousPage', boolean> & Record<'startCursor' | 'endCursor', string | null>
+}
+const pageFields = 'nodes { id type } edges { cursor } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }'
+const page = async (key: string, args = ''): Promise<Page> =>
+  (await ask(key, `{ events${args} { ${pageFields} } }`)).events
+const idsOf = ({ nodes }: Page) => nodes.map(({ id }) => id)
+const idOf = async (key: string) => (await ask(key, '{ viewer { id } }')).viewer.id.slice('acc_'.length) as string
+/** A key of an account to which nothing happened yet. */
+async function newKey(account = {}): Promise<string> {
+  const key = await app.newKey(null, account)
+  await app.sql(`DELETE FROM events WHERE account_id = ${await idOf(key)}`)
+  return key
+}
+const write = async (key: string, count = 1) =>
+  await app.sql(`INSERT INTO events (type, account_id, at)
+    SELECT 'CREDIT_GRANTED', ${await idOf(key)}, now() FROM generate_series(1, ${count})`)
+const refusal = (code: string) => [{ extensions: { code } }]
+
+describe('an event', () => {
+  it('says what happened, when, why, by whom, and what changed, as this schema writes it', async () => {
+    const id = await rentals.rent(owner, { label: 'first', disk: 20, price: 0.25, runtype: 'ssh_direct' })
+    const offerId = (await ask(owner, `{ instance(id: ${id}) { offer { id } machine { id } } }`)).instance
+    await rentals.settle()
+    await app.rest(owner, 'PUT', `/instances/${id}/`, { label: 'second' })
+    await app.rest(owner, 'PUT', `/instances/${id}/`, { state: 'stopped' })
+    const fields = `id type at message reason apiKeyId apiKey { id } instanceId instance { label }
+      previousStatus status changes { field before after }`
+    const { instance } = await ask(owner, `{ instance(id: ${id}) { events { nodes { ${fields} } } } }`)
+    const by = (await ask(owner, '{ viewer { apiKeys { id current } } }')).viewer.apiKeys[0].id
+    const common = { id: expect.stringMatching(/^evt_\d+$/), instanceId: `ins_${id}`, instance: { label: 'second' } }
+    const at = expect.any(String)
+    const asked = {
+      ...common,
+      at,
+      reason: 'USER_REQUEST',
+      apiKeyId: by,
+      apiKey: { id: by },
+      previousStatus: null,
+      status: null,
+    }
+    const became = (previousStatus: string, status: string, message: string) => ({
+      ...{
+        ...common,
+        at,
+        type: 'INSTANCE_STATUS_CHANGED',
+        apiKeyId: null,
+        apiKey: null,
+        previousStatus,
+        status,
+        message,
+      },
+      reason: expect.any(String),
+      changes: previousStatus === status ? [] : [{ field: 'status', before: previousStatus, after: status }],
+    })
+    const added = (field: string, after: string) => ({ field, before: null, after })
+    expect(instance.events.nodes).toEqual([
+      {
+        ...{ ...asked, type: 'INSTANCE_CREATED', message: 'It was rented.' },
+        changes: expect.arrayContaining([
+          added('image', 'ubuntu'),
+          added('mode', 'SSH_DIRECT'),
+          added('label', 'first'),
+          added('diskGb', '20'),
+          added('targetState', 'RUNNING'),
+          added('offerId', offerId.offer.id),
+          added('machineId', offerId.machine.id),
+          added('computePricePerHour', '0.25'),
+        ]),
+      },
+      {
+        ...asked,
+        reason: 'GPUS_FREE',
+        apiKeyId: null,
+        apiKey: null,
+        type: 'INSTANCE_GRANTED',
+        message: 'It got its GPUs.',
+        changes: [{ field: 'granted', before: 'false', after: 'true' }],
+      },
+      became('CREATED', 'LOADING', 'It is loading now. Its image is being pulled.'),
+      became('LOADING', 'LOADING', 'Its container is starting.'),
+      became('LOADING', 'RUNNING', 'It is running now. Its container is up.'),
+      {
+        ...{ ...asked, type: 'INSTANCE_LABEL_CHANGED', message: 'It is called "second" now.' },
+        changes: [{ field: 'label', before: 'first', after: 'second' }],
+      },
+      {
+        ...{ ...asked, type: 'INSTANCE_TARGET_CHANGED', message: 'It is to stop.' },
+        changes: [{ field: 'targetState', before: 'RUNNING', after: 'STOPPED' }],
+      },
+    ])
+  })
+
+  it('of any type is told in a sentence, with what it is about and without what only the operator knows', async () => {
+    const key = await newKey()
+    const facts: Partial<Record<EventType, [object | null, object]>> = {
+      CREDIT_GRANTED: [{ creditNanos: '0' }, { creditNanos: '12500000000', idempotencyKey: 'told to nobody' }],
+      VOLUME_CREATED: [null, { volumeId: '7', name: 'data', sizeMb: 10_500, machineId: 3, diskNanos: '42' }],
+      API_KEY_CREATED: [null, { apiKeyId: 9, name: '', permissions: { api: { misc: {} } }, expiresAt: null }],
+    }
+    const types = Object.keys(eventTypes) as EventType[]
+    const rows = types.map(type => ({ type, before: facts[type]?.[0] ?? null, after: facts[type]?.[1] ?? null }))
+    await app.sql(`INSERT INTO events (type, account_id, before, after, at) SELECT type, ${await idOf(key)}, before, after, now()
+      FROM json_to_recordset('${JSON.stringify(rows)}') AS r(type text, before jsonb, after jsonb)`)
+    const { events } = await ask(
+      key,
+      '{ events(first: 100) { nodes { type message changes { field before after } } } }',
+    )
+    type Told = { type: string; message: string; changes: object[] }
+    expect(events.nodes.map(({ type }: Told) => type)).toEqual(types)
+    expect(events.nodes.every(({ message }: Told) => /^[A-Z].*\.$/.test(message))).toBe(true)
+    const of = (type: EventType) => events.nodes.find((node: Told) => node.type === type)
+    expect(of('CREDIT_GRANTED').changes).toEqual([{ field: 'credit', before: '0', after: '12.5' }])
+    const shown = Object.entries({
+      volumeId: 'vol_7',
+      name: 'data',
+      sizeGb: '10.5',
+      machineId: 'mch_3',
+      pricePerHour: '0.000000042',
+    })
+    expect(of('VOLUME_CREATED').message).toBe('The volume "data" was made.')
+    expect(new Set(of('VOLUME_CREATED').changes)).toEqual(
+      new Set(shown.map(([field, after]) => ({ field, before: null, after }))),
+    )
+    expect(of('API_KEY_CREATED').changes).toContainEqual({ field: 'apiKeyId', before: null, after: 'key_9' })
+  })
+
+  it('is found by its id, by nobody else, and not by a key that may not read what it is about', async () => {
+    await write(owner)
+    const id = idsOf(await page(owner)).at(-1) as string
+    const find = async (key: string) => (await ask(key, `{ node(id: "${id}") { id } }`)).node
+    expect(await find(owner)).toEqual({ id })
+    expect(await find(stranger)).toBeNull()
+    const events = { 'events.list': {} }
+    expect(await find(await app.scopedKey(owner, { api: { user_read: events } }))).toBeNull()
+  })
+})
+
+describe('the history of an account', () => {
+  it('is the newest when nothing is said, and is read whole from either end', async () => {
+    const key = await newKey()
+    await write(key, 57)
+    const whole = idsOf(await page(key, '(first: 100)'))
+    expect(whole).toHaveLength(57)
+    expect(idsOf(await page(key))).toEqual(whole.slice(-25))
+    const read: string[][] = [[], []]
+    for (let args = '(first: 10)', more = true; more; ) {
+      const { pageInfo, ...rest } = await page(key, args)
+      read[0]?.push(...idsOf({ pageInfo, ...rest }))
+      more = pageInfo.hasNextPage
+      args = `(first: 10, after: "${pageInfo.endCursor}")`
+    }
+    for (let args = '(last: 10)', more = true; more; ) {
+      const { pageInfo, ...rest } = await page(key, args)
+      read[1]?.unshift(...idsOf({ pageInfo, ...rest }))
+      more = pageInfo.hasPreviousPage
+      args = `(last: 10, before: "${pageInfo.startCursor}")`
+    }
+    expect(read).toEqual([whole, whole])
+  })
+
+  it('goes on after its last cursor, also of a page that is empty', async () => {
+    const key = await newKey()
+    const { pageInfo } = await page(key)
+    expect(pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: false, startCursor: null })
+    const resume = async (cursor: string | null) => await page(key, `(after: "${cursor}")`)
+    const nothing = await resume(pageInfo.endCursor)
+    await write(key, 2)
+    const news = idsOf(await page(key))
+    expect(news).toHaveLength(2)
+    expect(idsOf(await resume(pageInfo.endCursor))).toEqual(news)
+    expect(idsOf(await resume(nothing.pageInfo.endCursor))).toEqual(news)
+    const first = await page(key, '(first: 1)')
+    expect((await page(key, `(before: "${first.pageInfo.endCursor}")`)).pageInfo.endCursor).toBeNull()
+  })
+
+  it('is filtered by type and by instance', async () => {
+    const [one, other] = [await rentals.rent(owner), await rentals.rent(owner)]
+    const read = async (filter: string) =>
+      (await ask(owner, `{ events(first: 100, filter: { ${filter} }) { nodes { type instanceId } } }`)).events.nodes
+    const created = (id: number) => ({ type: 'INSTANCE_CREATED', instanceId: `ins_${id}` })
+    const both = `instanceIds: ["${one}", "ins_${other}"]`
+    expect(await read(`${both}, types: [INSTANCE_CREATED]`)).toEqual([created(one), created(other)])
+    expect(await read(`instanceIds: ["${one}"]`)).toHaveLength(2)
+    expect(await read(`${both}, types: []`)).toEqual([])
+  })
+
+  it.each([
+    ['(after: "nonsense")', 'INVALID_CURSOR'],
+    ['(after: "")', 'INVALID_CURSOR'],
+    [
+      `(after: "${Buffer.from('["v1","events",1,"99999999999999999999","0"]').toString('base64url')}")`,
+      'INVALID_CURSOR',
+    ],
+    [`(after: "${Buffer.from('["v1","events",7,"9","0"]').toString('base64url')}")`, 'CURSOR_EXPIRED'],
+    ['(first: 101)', 'BAD_USER_INPUT'],
+    ['(filter: { instanceIds: ["vol_1"] })', 'BAD_USER_INPUT'],
+    [`(filter: { instanceIds: [${Array.from({ length: 101 }, (_, id) => `"${id}"`)}] })`, 'BAD_USER_INPUT'],
+  ])('is refused for events%.40s', async (args, code) => {
+    const { data, errors } = await app.graphql(owner, `{ events${args} { nodes { id } } }`)
+    expect([data, errors]).toMatchObject([null, refusal(code)])
+  })
+
+  it('shows a key what it may read otherwise, in pages that are full', async () => {
+    const key = await newKey(someCredit)
+    const [one, other] = [await rentals.rent(key), await rentals.rent(key)]
+    const read = async (permissions: Permissions['api']) => {
+      const scoped = await app.scopedKey(key, { api: { user_read: { 'events.list': {} }, ...permissions } })
+      return (await ask(scoped, '{ events(first: 2) { nodes { type instanceId } } }')).events.nodes
+    }
+    await write(key, 2)
+    const of = (id: number) => ['CREATED', 'GRANTED'].map(end => ({ type: `INSTANCE_${end}`, instanceId: `ins_${id}` }))
+    expect(await read({})).toEqual([])
+    expect(await read({ instance_read: {} })).toEqual(of(one))
+    const only = { constraints: { id: { eq: other } } }
+    expect(await read({ instance_read: { 'instances.get': only } })).toEqual(of(other))
+    const viewer = { 'events.list': {}, 'accounts.viewer': {} }
+    expect(await read({ user_read: viewer })).toEqual(Array(2).fill({ type: 'CREDIT_GRANTED', instanceId: null }))
+  })
+})
+
+describe('the history of an instance', () => {
+  const fields = 'id events { nodes { id type instance { id } } pageInfo { endCursor } }'
+
+  it('costs as many statements for 20 instances as for one', async () => {
+    const count = async (rentedBefore: number, rows: number) => {
+      const key = await app.newKey(null, { creditNanos: 1_000_000_000_000n })
+      for (let index = 0; index < rentedBefore; index += 1) await rentals.rent(key)
+      await ask(key, '{ viewer { id } }')
+      const statements = await queriesOf(async () => {
+        const { instances } = await ask(key, `{ instances(first: ${rows}) { nodes { ${fields} } } }`)
+        expect(instances.nodes).toHaveLength(rows)
+        for (const { id, events } of instances.nodes)
+          expect(events.nodes).toMatchObject([
+            { type: 'INSTANCE_CREATED', instance: { id } },
+            { type: 'INSTANCE_GRANTED' },
+          ])
+      })
+      return statements.length
+    }
+    expect(await count(20, 20)).toBe(await count(1, 1))
+  })
+
+  it('is read in pages of their own where several are asked for', async () => {
+    const [one, other] = [await rentals.rent(owner), await rentals.rent(owner)]
+    const { a, b } = await ask(
+      owner,
+      `{ a: instance(id: ${one}) { oldest: events(first: 1) { nodes { type } } newest: events(last: 1) { nodes { type } } }
+        b: instance(id: ${other}) { oldest: events(first: 1) { nodes { type instanceId } } } }`,
+    )
+    expect(a).toEqual({
+      oldest: { nodes: [{ type: 'INSTANCE_CREATED' }] },
+      newest: { nodes: [{ type: 'INSTANCE_GRANTED' }] },
+    })
+    expect(b.oldest.nodes).toEqual([{ type: 'INSTANCE_CREATED', instanceId: `ins_${other}` }])
+  })
+
+  it('needs the permission for it, of this instance', async () => {
+    const [one, other] = [await rentals.rent(owner), await rentals.rent(owner)]
+    const read = async (instance_read: NonNullable<Permissions['api']['instance_read']>) => {
+      const key = await app.scopedKey(owner, { api: { instance_read } })
+      const { data, errors } = await app.graphql(
+        key,
+        `{ a: instance(id: ${one}) { events { nodes { type } } } b: instance(id: ${other}) { events { nodes { type } } } }`,
+      )
+      return [data.a, data.b, errors?.map(({ extensions }) => extensions['code'])]
+    }
+    const found = { events: { nodes: [{ type: 'INSTANCE_CREATED' }, { type: 'INSTANCE_GRANTED' }] } }
+    expect(await read({ 'instances.get': {} })).toEqual([null, null, ['FORBIDDEN', 'FORBIDDEN']])
+    const bound = { constraints: { id: { eq: one } } }
+    expect(await read({ 'instances.get': {}, 'instances.events': bound })).toEqual([found, null, ['FORBIDDEN']])
+    expect(await read({ 'instances.get': {}, 'instances.events': {} })).toEqual([found, found, undefined])
+  })
+})

@@ -1,0 +1,226 @@
+// How long events are kept, and how long a cursor is good: until something after it is missing.
+
+import { randomBytes } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { settleEpoch } from '../../../src/database/epoch.ts'
+import type { Actor } from '../../../src/domain/actor.ts'
+import { createOutbox, createRetention } from '../../../src/services/services.ts'
+import { startApp } from '../../support/app.ts'
+import { manualClock } from '../../support/clock.ts'
+import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { withSession } from '../../support/database/sessions.ts'
+import { idsInOrder, writeEvent } from '../../support/events/events.ts'
+import { listMachines } from '../../support/factories.ts'
+import { type Gateway, openGateway } from '../../support/gateways.ts'
+
+const day = 86_400_000
+let testDatabase: TestDatabase
+let gateway: Gateway
+let clock: ReturnType<typeof manualClock>
+let renter: Actor
+
+beforeEach(async () => {
+  clock = manualClock()
+  testDatabase = await createDatabase()
+  gateway = openGateway({ url: testDatabase.url, now: clock.now })
+  renter = await gateway.newActor()
+  // What was told of its account.
+  await gateway.sql('DELETE FROM events')
+})
+
+afterEach(async () => {
+  await gateway.close()
+  await testDatabase.drop()
+})
+
+const write = (after: object = {}, at = clock.now()) =>
+  writeEvent(gateway.sql, { accountId: renter.accountId, after, at })
+const all = () => gateway.services.events.page(renter, {}, { first: 100 })
+const readFrom = (after: string) => gateway.services.events.page(renter, {}, { first: 100, after })
+const idsOf = (edges: { node: { id: bigint } }[]) => edges.map(({ node }) => node.id)
+const expired = { code: 'CURSOR_EXPIRED' }
+
+describe('events', () => {
+  const purge = (limit: number) => createRetention({ database: gateway.database }, 90).purge(limit)
+
+  it('go after 90 days, from the front of the order and so many at a time', async () => {
+    for (const _ of [1, 2, 3, 4, 5]) await write()
+    clock.advance(90 * day)
+    await write()
+    expect(await purge(100)).toBe(0)
+    clock.advance(1)
+    const before = await idsInOrder(gateway.sql, renter)
+    expect([await purge(2), await purge(2), await purge(2), await purge(2)]).toEqual([2, 2, 1, 0])
+    expect(await idsInOrder(gateway.sql, renter)).toEqual(before.slice(-1))
+  })
+
+  it('stay behind one that is to stay, whatever they say of their time', async () => {
+    await write({}, new Date(clock.now().getTime() + day))
+    await write()
+    clock.advance(90 * day + 1)
+    expect(await purge(100)).toBe(0)
+  })
+
+  it('are not gone before they could be read', async () => {
+    const old = new Date(0)
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await writeEvent((text, values) => session.query(text, values), { accountId: renter.accountId, at: old })
+      await write({}, old)
+      expect(await purge(100)).toBe(0)
+      await session.query('COMMIT')
+    })
+    expect(await purge(100)).toBe(2)
+  })
+
+  it('take with them what webhooks did with them', async () => {
+    await write()
+    await gateway.sql(`INSERT INTO webhooks (account_id, url, types, secret, created_at)
+      VALUES (${renter.accountId}, 'https://example.com', '{}', '', now())`)
+    await gateway.sql(
+      'INSERT INTO webhook_deliveries (webhook_id, event_id) SELECT w.id, e.id FROM webhooks w, events e',
+    )
+    clock.advance(90 * day + 1)
+    expect(await purge(100)).toBe(1)
+    expect(await gateway.sql('SELECT id FROM webhook_deliveries')).toEqual([])
+  })
+
+  it('of a grant with a key go, and yet nothing is granted again when that is repeated', async () => {
+    const { accounts } = gateway.operations
+    const email = 'kept@example.com'
+    await accounts.create({ email })
+    const once = { amountNanos: 5n, idempotencyKey: 'ticket 7' }
+    await accounts.grantCredit(email, once)
+    await accounts.grantCredit(email, { amountNanos: 7n })
+    clock.advance(1_000 * day)
+    while ((await purge(100)) > 0);
+    expect(await accounts.grantCredit(email, once)).toEqual({ email, beforeNanos: 0n, afterNanos: 5n, replayed: true })
+    expect(await gateway.sql('SELECT type, after FROM events')).toEqual([])
+  })
+
+  it('are left to another gateway that deletes them now', async () => {
+    await write()
+    clock.advance(90 * day + 1)
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM outbox FOR UPDATE')
+      expect(await purge(100)).toBe(0)
+      await session.query('ROLLBACK')
+    })
+    const both = await Promise.all([purge(100), purge(100)])
+    expect(both.toSorted()).toEqual([0, 1])
+  })
+
+  it('leave cursors before which nothing is missing, and no others', async () => {
+    for (const _ of [1, 2, 3]) await write()
+    const { edges } = await all()
+    const [first, second, third] = edges.map(({ cursor }) => cursor) as [string, string, string]
+    clock.advance(90 * day + 1)
+    await purge(2)
+    await expect(readFrom(first)).rejects.toMatchObject(expired)
+    await expect(gateway.services.events.watch(renter, {}, first)).rejects.toMatchObject(expired)
+    expect(idsOf((await readFrom(second)).edges)).toEqual(idsOf(edges.slice(2)))
+    expect((await readFrom(third)).edges).toEqual([])
+  })
+
+  it('that go while a stream reads what it missed end it', async () => {
+    for (const _ of [1, 2, 3]) await write()
+    const { edges } = await all()
+    const stream = await gateway.services.events.watch(renter, {}, edges[0]?.cursor)
+    clock.advance(90 * day + 1)
+    await purge(3)
+    await expect(stream.next()).rejects.toMatchObject(expired)
+  })
+})
+
+describe('a database', () => {
+  const read = async () => (await gateway.sql('SELECT * FROM outbox'))[0] as { epoch: number; cluster: string }
+
+  it('keeps its cursors for as long as it is where it was', async () => {
+    expect(await settleEpoch(testDatabase.url)).toBe(false)
+    const first = await read()
+    await write()
+    const { edges } = await all()
+    expect(first).toMatchObject({ epoch: 1, cluster: expect.stringMatching(/^\d+\/\d+\/\d+$/) })
+    expect(await settleEpoch(testDatabase.url)).toBe(false)
+    expect(await read()).toEqual(first)
+    expect((await readFrom(edges[0]?.cursor as string)).edges).toEqual([])
+  })
+
+  it('that is in another cluster has other cursors, and the same events', async () => {
+    await settleEpoch(testDatabase.url)
+    const { cluster } = await read()
+    await write()
+    const before = await all()
+    const cursor = before.edges[0]?.cursor as string
+    await gateway.sql("UPDATE outbox SET cluster = '7123/1/5'")
+    expect(await settleEpoch(testDatabase.url)).toBe(true)
+    expect(await read()).toMatchObject({ epoch: 2, cluster })
+    await expect(readFrom(cursor)).rejects.toMatchObject(expired)
+    await expect(gateway.services.events.watch(renter, {}, cursor)).rejects.toMatchObject(expired)
+    const after = await all()
+    expect(after.edges.map(({ node }) => node)).toEqual(before.edges.map(({ node }) => node))
+    expect((await readFrom(after.edges[0]?.cursor as string)).edges).toEqual([])
+  })
+
+  it('is looked at by each gateway that starts', async () => {
+    const first = await startApp()
+    await first.sql("UPDATE outbox SET cluster = '7123/1/5'")
+    const second = await startApp({ beside: first })
+    // Whichever has the first new connection tells it, and none after that.
+    const warnings = [...first.log, ...second.log].filter(({ msg }) =>
+      /cursors of events have expired/.test(String(msg)),
+    )
+    expect(warnings).toHaveLength(1)
+    expect(await first.sql('SELECT epoch FROM outbox')).toEqual([{ epoch: 2 }])
+    await second.close()
+    await first.close()
+  })
+
+  it('that was restored from a dump has its old events first, and tells the new ones', async () => {
+    await listMachines(gateway.operations, [{}])
+    for (const _ of [1, 2, 3]) await write()
+    // As a cluster wrote them that had made many more transactions, out of the order of ids.
+    await gateway.sql("UPDATE events SET xid = (9000000000 - id)::text::xid8 WHERE type = 'CREDIT_GRANTED'")
+    await gateway.sql("UPDATE outbox SET purged_xid = '8000000000'")
+    await withSession(testDatabase.url, async session => {
+      await session.query('SET session_replication_role = replica')
+      await session.query("UPDATE machines SET offers_xid = '8000000000'")
+    })
+    expect(idsOf((await all()).edges)).toEqual([])
+    expect(await settleEpoch(testDatabase.url)).toBe(true)
+    // No machine is told as changed when this cluster comes to those transactions.
+    const { changedMachines } = createOutbox({ database: gateway.database })
+    expect(await changedMachines(7_000_000_000n, 9_000_000_000n)).toEqual([])
+    const old = await idsInOrder(gateway.sql, renter)
+    expect(old).toEqual(old.toSorted((one, other) => Number(one - other)))
+    const { edges } = await all()
+    expect(idsOf(edges)).toEqual(old)
+    const stream = await gateway.services.events.watch(renter, {}, edges[0]?.cursor)
+    await write()
+    const told: bigint[] = []
+    while (told.length < old.length) told.push((await stream.next()).value.node.id)
+    expect(told).toEqual((await idsInOrder(gateway.sql, renter)).slice(1))
+    await stream.return?.()
+    expect(await settleEpoch(testDatabase.url)).toBe(false)
+  })
+
+  it.each([true, false])(
+    'knows its timeline through a role that is no superuser, and its server if the role may ask (%s)',
+    async mayAsk => {
+      const role = `berth_test_${randomBytes(6).toString('hex')}`
+      await gateway.sql(`CREATE ROLE ${role} LOGIN PASSWORD 'ordinary'`)
+      await gateway.sql(`GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}`)
+      if (!mayAsk) await gateway.sql('REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC')
+      const url = new URL(testDatabase.url)
+      Object.assign(url, { username: role, password: 'ordinary' })
+      try {
+        expect(await settleEpoch(url.href)).toBe(false)
+        expect((await read()).cluster).toMatch(mayAsk ? /^\d+\/\d+\/\d+$/ : /^\/\d+\/\d+$/)
+      } finally {
+        await gateway.sql(`DROP OWNED BY ${role}`)
+        await gateway.sql(`DROP ROLE ${role}`)
+      }
+    },
+  )
+})

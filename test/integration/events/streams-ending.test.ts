@@ -1,0 +1,211 @@
+// Why streams end that their readers would go on with, over both transports, and that nothing stays open behind them.
+
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { type Client, createClient } from 'graphql-ws'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { maxEventsBehind, streamLimits } from '../../../src/domain/streams.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+import { heldBytes } from '../../support/memory.ts'
+import { listenFor, rawSocket, type Subscription, subscribeSse, subscribeWs } from '../../support/streams.ts'
+
+type Gateway = { app: TestApp; server: Awaited<ReturnType<typeof listenFor>> }
+type Transport = 'SSE' | 'WebSocket'
+
+let first: Gateway
+let second: Gateway
+let rentals: Rentals
+let renter: string
+let clients = new Map<string, Client>()
+
+beforeAll(async () => {
+  const app = await startApp()
+  first = { app, server: await listenFor(app) }
+  second = await another()
+  rentals = rentalsOf(app)
+  renter = await app.newKey(null, someCredit)
+})
+
+async function another(): Promise<Gateway> {
+  const app = await startApp({ beside: first.app })
+  return { app, server: await listenFor(app) }
+}
+
+afterEach(async () => {
+  for (const client of clients.values()) await client.dispose()
+  clients = new Map()
+  for (const { app } of [first, second]) await expect.poll(() => app.streams(), { timeout: 5_000 }).toBe(0)
+})
+
+afterAll(async () => {
+  for (const { app, server } of [second, first]) {
+    await server.close()
+    await app.close()
+  }
+})
+
+type Stream = Omit<Subscription, 'status'>
+
+async function open(transport: Transport, { server }: Gateway, key: string, query: string): Promise<Stream> {
+  if (transport === 'SSE') return await subscribeSse(fetch, key, query, { url: `${server.url}/graphql` })
+  const url = `${server.url.replace('http', 'ws')}/graphql`
+  const connectionParams = { authorization: `Bearer ${key}` }
+  // All of a key go over one socket.
+  const name = `${url} ${key}`
+  const client =
+    clients.get(name) ?? createClient({ url, webSocketImpl: WebSocket, connectionParams, retryAttempts: 0 })
+  clients.set(name, client)
+  return subscribeWs(client, query)
+}
+
+const watching = (id: number, fields = 'id') => `subscription { instanceChanged(id: "${id}") { ${fields} } }`
+const ended = (reason: string) => [
+  { errors: [{ message: expect.any(String), extensions: { code: 'STREAM_ENDED', reason } }] },
+]
+const transports: Transport[] = ['SSE', 'WebSocket']
+
+describe.each(transports)('a stream over %s', transport => {
+  async function opened(gateway: Gateway, key: string): Promise<Stream> {
+    const id = await rentals.rent(renter)
+    const stream = await open(transport, gateway, key, watching(id))
+    expect(await stream.next()).toEqual({ data: { instanceChanged: { id: `ins_${id}` } } })
+    return stream
+  }
+
+  async function idOf(key: string): Promise<string> {
+    const [row] = await first.app.sql(`SELECT id FROM api_keys WHERE public_id = '${key.split('_')[1]}'`)
+    return `key_${(row as { id: number }).id}`
+  }
+
+  it.each(['revokeApiKey', 'resetApiKey'])('ends on every gateway, soon after %s', async mutation => {
+    const key = await first.app.scopedKey(renter, { api: { instance_read: {} } })
+    const streams = [await opened(first, key), await opened(second, key)]
+    const other = await opened(second, renter)
+    const input = `input: { id: "${await idOf(key)}" }`
+    const { data } = await first.app.graphql(renter, `mutation { ${mutation}(${input}) { __typename } }`)
+    expect(data[mutation].__typename).toMatch(/Success$/)
+    const start = performance.now()
+    expect(await Promise.all(streams.map(stream => stream.rest()))).toEqual([ended('KEY_ENDED'), ended('KEY_ENDED')])
+    expect(performance.now() - start).toBeLessThan(3_000)
+    expect(second.app.streams()).toBe(1)
+    await other.close()
+  })
+
+  it('ends when its key expires', async () => {
+    const expiresAt = new Date(first.app.clock.now().getTime() + 60_000).toISOString()
+    const { data } = await first.app.graphql(
+      renter,
+      `mutation { createApiKey(input: { name: "short", fullAccess: true, expiresAt: "${expiresAt}" }) {
+        ... on CreateApiKeySuccess { secret } } }`,
+    )
+    const stream = await opened(first, data.createApiKey.secret)
+    first.app.clock.advance(60_000)
+    expect(await stream.rest()).toEqual(ended('KEY_ENDED'))
+  })
+
+  it('ends when its gateway stops, and goes on at another where it was', async () => {
+    const third = await another()
+    const id = await rentals.rent(renter)
+    const query = (after: string) =>
+      `subscription { events(${after} filter: { instanceIds: ["${id}"] }) { cursor node { changes { after } } } }`
+    const label = (label: string) => first.app.rest(renter, 'PUT', `/instances/${id}/`, { label })
+    const stream = await open(transport, third, renter, query(''))
+    await expect.poll(() => third.app.streams()).toBe(1)
+    await label('one')
+    const told = await stream.next()
+    third.app.drain()
+    expect(await stream.rest()).toEqual(ended('GATEWAY_STOPS'))
+    await label('two')
+    const resumed = await open(transport, second, renter, query(`after: "${told?.data.events.cursor}"`))
+    await label('three')
+    const labels = [told, await resumed.next(), await resumed.next()].map(result => result?.data.events.node.changes)
+    expect(labels).toEqual(['one', 'two', 'three'].map(label => [{ after: label }]))
+    await resumed.close()
+    await third.server.close()
+    await third.app.close()
+  })
+
+  it('is refused to a key that has as many as it may', async () => {
+    const id = await rentals.rent(renter)
+    const key = await first.app.scopedKey(renter, { api: { instance_read: {} } })
+    const many = Array.from({ length: streamLimits.perKey }, () => open(transport, first, key, watching(id)))
+    const streams = await Promise.all(many)
+    await Promise.all(streams.map(stream => stream.next()))
+    const late = await open(transport, first, key, watching(id))
+    expect(await late.rest()).toMatchObject([{ errors: [{ extensions: { code: 'TOO_MANY_STREAMS' } }] }])
+    for (const stream of streams) await stream.close()
+  })
+})
+
+describe('a reader that does not read', () => {
+  /** Nearly a megabyte each time, so that 80 of them, if they were kept, would be twice what is allowed. */
+  const large = `label ${Array.from({ length: 29 }, (_, index) => `l${index}: launch { env { value } }`).join(' ')}`
+  let id: number
+  let hasty: Gateway['server']
+
+  beforeAll(async () => {
+    id = await rentals.rent(renter, { env: { LONG: 'x'.repeat(32_000) } })
+    hasty = await listenFor(first.app, { stalledMs: 1_500 })
+  })
+
+  afterAll(() => hasty.close())
+
+  /** Changes it 80 times, each time when the one before was told; returns what this process holds more of then. */
+  async function change(): Promise<number> {
+    const before = heldBytes()
+    for (let n = 1; n <= 80; n += 1) {
+      await first.app.rest(renter, 'PUT', `/instances/${id}/`, { label: `${n}` })
+      await first.app.graphql(renter, `{ instance(id: "${id}") { ${large} } }`)
+    }
+    return heldBytes() - before
+  }
+
+  /** More changes than anybody may be behind. */
+  async function flood(): Promise<void> {
+    await first.app.sql(`INSERT INTO events (type, account_id, instance_id, at)
+      SELECT 'INSTANCE_LABEL_CHANGED', account_id, id, created_at FROM instances, generate_series(1, ${maxEventsBehind + 1})
+      WHERE id = ${id}`)
+  }
+
+  it('is cut off over SSE, and little is kept for it', async () => {
+    const socket = connect(hasty.port, '127.0.0.1')
+    const body = JSON.stringify({ query: watching(id, large) })
+    socket.write(
+      `POST /graphql HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\nAuthorization: Bearer ${renter}\r\n`,
+    )
+    socket.write(`Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+    socket.pause()
+    await expect.poll(() => first.app.streams(), { timeout: 5_000 }).toBe(1)
+    expect(await change()).toBeLessThan(40_000_000)
+    await expect.poll(() => first.app.streams(), { timeout: 10_000 }).toBe(0)
+    // The server has closed; what is on the way still comes.
+    const cut = once(socket, 'close')
+    await expect.poll(() => hasty.connections(), { timeout: 10_000 }).toBe(0)
+    socket.resume()
+    await cut
+  })
+
+  it('is told of an instance in the outcome over a WebSocket, and little is kept for it', async () => {
+    const { socket, say, heard } = await rawSocket(hasty.url, { headers: { authorization: `Bearer ${renter}` } })
+    say({ type: 'connection_init' })
+    await expect.poll(() => heard).toHaveLength(1)
+    socket.pause()
+    say({ type: 'subscribe', id: '1', payload: { query: watching(id, large) } })
+    say({
+      type: 'subscribe',
+      id: '2',
+      payload: { query: `subscription { events { node { id ${'type '.repeat(300)} } } }` },
+    })
+    await expect.poll(() => first.app.streams(), { timeout: 5_000 }).toBe(2)
+    expect(await change()).toBeLessThan(40_000_000)
+    await flood()
+    // Events must all be told, and these are too many.
+    await expect.poll(() => first.app.streams(), { timeout: 5_000 }).toBe(1)
+    socket.resume()
+    const isLast = () => JSON.stringify(heard.at(-1)).includes('"label":"80"')
+    await expect.poll(isLast, { timeout: 10_000 }).toBe(true)
+    socket.terminate()
+  })
+})

@@ -1,0 +1,219 @@
+// Subscriptions over Server-Sent Events.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aPublicKey } from '../../support/accounts/ssh-keys.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+import { type SseOptions, type Subscription, subscribeSse } from '../../support/streams.ts'
+
+let app: TestApp
+let rentals: Rentals
+let renter: string
+
+beforeAll(async () => {
+  app = await startApp()
+  rentals = rentalsOf(app)
+  renter = await app.newKey(null, someCredit)
+})
+
+afterAll(() => app.close())
+
+const subscribe = (query: string, { key = renter, ...options }: SseOptions & { key?: string } = {}) =>
+  subscribeSse(app.fetch, key, query, options)
+const watching = (id: number, fields: string) => `subscription { instanceChanged(id: "${id}") { ${fields} } }`
+const label = (id: number, label: string) => app.rest(renter, 'PUT', `/instances/${id}/`, { label })
+const allClosed = () => expect.poll(() => app.streams(), { timeout: 5_000 }).toBe(0)
+
+/** What an instance is until something holds of it. */
+async function until(stream: Subscription, holds: (instance: Record<string, unknown>) => boolean) {
+  const seen: Record<string, unknown>[] = []
+  for (let result = await stream.next(); result; result = await stream.next()) {
+    expect(result.errors).toBeUndefined()
+    seen.push(result.data.instanceChanged)
+    if (holds(result.data.instanceChanged)) return seen
+  }
+  throw new Error(`The stream ended with ${JSON.stringify(seen.at(-1))}.`)
+}
+
+describe('a watched instance', () => {
+  it('is seen on its way from renting to running', async () => {
+    const offerId = await rentals.newOffer()
+    const { data } = await app.graphql(
+      renter,
+      `mutation { rentInstance(input: { offerId: "${offerId}", spec: { source: { image: "ubuntu" } } }) {
+        ... on RentInstanceSuccess { instance { id } } } }`,
+    )
+    const { id } = data.rentInstance.instance
+    const stream = await subscribe(watching(id, 'status'))
+    const seen = [(await stream.next())?.data.instanceChanged]
+    for (let turn = 1; seen.at(-1)?.status !== 'RUNNING' && turn < 20; turn += 1) {
+      await app.idle()
+      const { data } = await app.graphql(renter, `{ instance(id: "${id}") { status } }`)
+      if (data.instance.status !== seen.at(-1)?.status)
+        seen.push(...(await until(stream, ({ status }) => status === data.instance.status)))
+      app.clock.advance(10_000)
+    }
+    const statuses = seen.map(({ status }) => status).filter((status, index, all) => status !== all[index - 1])
+    expect(statuses).toEqual(['CREATED', 'LOADING', 'RUNNING'])
+    await stream.close()
+    await allClosed()
+  })
+
+  it('is seen as it is after each event, with everything about it read anew', async () => {
+    const id = await rentals.rent(renter, { label: 'first' })
+    const stream = await subscribe(watching(id, 'label sshKeys { name }'))
+    expect(await stream.next()).toEqual({ data: { instanceChanged: { label: 'first', sshKeys: [] } } })
+    const { data } = await app.graphql(
+      renter,
+      `mutation { registerSshKey(input: { publicKey: "${aPublicKey('watched')}", name: "mine", instanceIds: ["${id}"] }) {
+        ... on RegisterSshKeySuccess { sshKey { name } } ... on Error { message } } }`,
+    )
+    expect(data).toEqual({ registerSshKey: { sshKey: { name: 'mine' } } })
+    await label(id, 'second')
+    const sshKeys = [{ name: 'mine' }]
+    expect((await until(stream, ({ label }) => label === 'second')).at(-1)).toEqual({ label: 'second', sshKeys })
+    await stream.close()
+  })
+
+  it('is seen to its end, where the stream completes', async () => {
+    const id = await rentals.rentTo(renter, 'running')
+    const stream = await subscribe(watching(id, 'status'))
+    const destroyed = await subscribe(watching(id, 'destroyedAt'))
+    await app.rest(renter, 'DELETE', `/instances/${id}/`)
+    // Its container is yet to go, which is told too.
+    await until(destroyed, ({ destroyedAt }) => destroyedAt !== null)
+    await rentals.settle()
+    expect((await destroyed.rest()).length).toBeGreaterThan(0)
+    const seen = (await stream.rest()).map(({ data }) => data.instanceChanged.status)
+    expect([seen[0], seen.at(-1)]).toEqual(['RUNNING', 'DESTROYED'])
+    const late = await subscribe(watching(id, 'status'))
+    expect(await late.rest()).toEqual([{ data: { instanceChanged: { status: 'DESTROYED' } } }])
+    await allClosed()
+  })
+})
+
+describe('a stream', () => {
+  it('is opened by GET too, and by a client that takes something else beside', async () => {
+    const id = await rentals.rent(renter)
+    const both = { accept: 'application/json, text/event-stream' }
+    for (const options of [{ method: 'GET' }, { headers: both }] as SseOptions[]) {
+      const stream = await subscribe(watching(id, 'id'), options)
+      expect(await stream.next()).toEqual({ data: { instanceChanged: { id: `ins_${id}` } } })
+      await stream.close()
+    }
+    await allClosed()
+  })
+
+  describe.each(['GET', 'POST'])('by %s', method => {
+    it.each([
+      ['application/json', 'application/json'],
+      ['application/graphql-response+json', 'application/graphql-response+json'],
+      ['*/*', 'application/json'],
+      [undefined, 'application/json'],
+      ['text/*', 'text/event-stream'],
+      ['text/html', 'application/json'],
+      ['multipart/mixed', 'application/json'],
+      ['application/json, text/event-stream;q=0', 'application/json'],
+    ])('is refused at once, with the header to send, when Accept is %s', async (accept, answeredIn) => {
+      const query = watching(await rentals.rent(renter), 'id')
+      const headers = {
+        authorization: `Bearer ${renter}`,
+        'content-type': 'application/json',
+        ...(accept && { accept }),
+      }
+      const response = await app.fetch(
+        method === 'GET'
+          ? new Request(`http://berth.test/graphql?query=${encodeURIComponent(query)}`, { headers })
+          : new Request('http://berth.test/graphql', { method, headers, body: JSON.stringify({ query }) }),
+      )
+      expect([response.status, response.headers.get('content-type')]).toEqual([
+        406,
+        expect.stringContaining(answeredIn),
+      ])
+      expect(await response.text()).toContain('text/event-stream')
+      expect(app.streams()).toBe(0)
+    })
+  })
+
+  it('tells proxies to pass on each event at once, and to keep none', async () => {
+    const id = await rentals.rent(renter)
+    const url = `http://berth.test/graphql?query=${encodeURIComponent(watching(id, 'id'))}`
+    const headers = { accept: 'text/event-stream', authorization: `Bearer ${renter}` }
+    const closing = new AbortController()
+    const { headers: answered } = await app.fetch(new Request(url, { headers, signal: closing.signal }))
+    expect(Object.fromEntries(answered)).toMatchObject({
+      'x-accel-buffering': 'no',
+      'cache-control': 'no-store, no-transform',
+    })
+    closing.abort()
+    await allClosed()
+  })
+
+  it('is not left open by HEAD', async () => {
+    const id = await rentals.rent(renter)
+    const url = `http://berth.test/graphql?query=${encodeURIComponent(watching(id, 'id'))}`
+    const headers = { accept: 'text/event-stream', authorization: `Bearer ${renter}` }
+    expect((await app.fetch(new Request(url, { method: 'HEAD', headers }))).status).toBe(200)
+    await allClosed()
+  })
+
+  it('is not left open by a client that went before it was answered', async () => {
+    const id = await rentals.rent(renter)
+    const closing = new AbortController()
+    const init = {
+      method: 'POST',
+      headers: { accept: 'text/event-stream', authorization: `Bearer ${renter}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ query: watching(id, 'id') }),
+      signal: closing.signal,
+    }
+    const answer = app.fetch(new Request('http://berth.test/graphql', init))
+    await expect.poll(() => app.streams()).toBe(1)
+    closing.abort()
+    await answer.catch(() => {})
+    await allClosed()
+  })
+
+  it.each([
+    ['no such instance', watching(987_654_321, 'id'), 'NOT_FOUND', 200],
+    ['an id of something else', 'subscription { instanceChanged(id: "off_1") { id } }', 'BAD_USER_INPUT', 200],
+    [
+      'two root fields',
+      'subscription { a: instanceChanged(id: 1) { id } b: instanceChanged(id: 1) { id } }',
+      'GRAPHQL_VALIDATION_FAILED',
+      200,
+    ],
+    [
+      'too many levels',
+      `subscription { instanceChanged(id: 1) { ${'offer { machine { '.repeat(6)}id${'} }'.repeat(6)} } }`,
+      'GRAPHQL_VALIDATION_FAILED',
+      200,
+    ],
+  ])('is refused over %s', async (_name, query, code, status) => {
+    const stream = await subscribe(query)
+    expect(stream.status).toBe(status)
+    expect(await stream.rest()).toEqual([
+      { errors: [expect.objectContaining({ extensions: expect.objectContaining({ code }) })] },
+    ])
+  })
+
+  it('is refused to a key without the permission', async () => {
+    const id = await rentals.rent(renter)
+    const key = await app.scopedKey(renter, { api: { instance_write: {} } })
+    const stream = await subscribe(watching(id, 'id'), { key })
+    expect(stream.status).toBe(403)
+    const extensions = { code: 'FORBIDDEN', missing: ['instance_read'] }
+    expect(await stream.rest()).toMatchObject([{ errors: [{ extensions }] }])
+  })
+})
+
+describe('a subscription whose field is left out', () => {
+  it.each([
+    'subscription { instanceChanged(id: 1) @skip(if: true) { id } }',
+    'subscription { ... @include(if: false) { instanceChanged(id: 1) { id } } }',
+    'subscription { ...of } fragment of on Subscription { instanceChanged(id: 1) @include(if: false) { id } }',
+  ])('is refused: %s', async query => {
+    const { data, errors } = await app.graphql(renter, query)
+    const message = expect.stringContaining('cannot be left out')
+    expect([data, errors]).toMatchObject([undefined, [{ message, extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }]])
+  })
+})

@@ -1,0 +1,132 @@
+// Events as they happen: nothing left out, nothing twice, and nothing of others.
+
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { Actor } from '../../../src/domain/actor.ts'
+import { manualClock } from '../../support/clock.ts'
+import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { take, writeEvent } from '../../support/events/events.ts'
+import { listMachines } from '../../support/factories.ts'
+import { type Gateway, openGateway } from '../../support/gateways.ts'
+
+const clock = manualClock()
+let testDatabase: TestDatabase
+let gateway: Gateway
+let renter: Actor
+let rival: Actor
+
+beforeAll(async () => {
+  testDatabase = await createDatabase()
+  gateway = openGateway({ url: testDatabase.url, now: clock.now })
+  renter = await gateway.newActor()
+  rival = await gateway.newActor()
+  await listMachines(
+    gateway.operations,
+    Array.from({ length: 12 }, () => ({})),
+  )
+})
+
+afterAll(async () => {
+  await gateway.close()
+  await testDatabase.drop()
+})
+
+async function rent(actor: Actor): Promise<bigint> {
+  const [offer] = await gateway.sql(
+    'SELECT id FROM offers WHERE num_gpus = 1 AND rentable AND withdrawn_at IS NULL ORDER BY id LIMIT 1',
+  )
+  return (await gateway.rent(actor, BigInt(offer?.['id'] as string))).id
+}
+
+it('nobody reads what happened to the instance of another', async () => {
+  const asked = { instanceId: await rent(renter), page: {} }
+  const read = async (actor: Actor) => (await gateway.services.events.pagesOf(actor, [asked])).get(asked)?.edges
+  expect([await read(renter), await read(rival)]).toMatchObject([[{}, {}], []])
+})
+
+describe('a stream of events', () => {
+  it('tells what happens from then on, to the account that it happens to', async () => {
+    const stream = await gateway.services.events.watch(renter, {})
+    await rent(rival)
+    const id = await rent(renter)
+    const told = await take(stream, 2)
+    expect(told.map(({ node }) => [node.type, node.instanceId])).toEqual([
+      ['INSTANCE_CREATED', id],
+      ['INSTANCE_GRANTED', id],
+    ])
+    await stream.return?.()
+  })
+
+  it('goes on after a cursor with what happened since', async () => {
+    const stream = await gateway.services.events.watch(renter, {})
+    await rent(renter)
+    const [first] = await take(stream, 1)
+    await stream.return?.()
+    const id = await rent(renter)
+    const resumed = await gateway.services.events.watch(renter, {}, first?.cursor)
+    const later = await rent(renter)
+    const told = await take(resumed, 5)
+    expect(told.map(({ node }) => node.type)).toEqual([
+      'INSTANCE_GRANTED',
+      ...['INSTANCE_CREATED', 'INSTANCE_GRANTED'],
+      ...['INSTANCE_CREATED', 'INSTANCE_GRANTED'],
+    ])
+    expect(told.map(({ node }) => node.instanceId).slice(1)).toEqual([id, id, later, later])
+    await resumed.return?.()
+  })
+
+  it('tells a key what it may read and no more, as it happens and after a cursor', async () => {
+    const [mine, other] = [await rent(renter), await rent(renter)]
+    const permissions = {
+      api: {
+        user_read: { 'events.watch': {} },
+        instance_read: { 'instances.get': { constraints: { id: { eq: Number(mine) } } } },
+      },
+    }
+    const scoped = { ...renter, permissions }
+    const label = async (name: string) => {
+      for (const instanceId of [other, mine])
+        await writeEvent(gateway.sql, {
+          type: 'INSTANCE_LABEL_CHANGED',
+          accountId: renter.accountId,
+          instanceId,
+          after: { label: name },
+        })
+    }
+    const told = async (stream: Parameters<typeof take>[0], count: number) => {
+      const edges = await take(stream, count)
+      expect(edges.map(({ node }) => node.instanceId)).toEqual(edges.map(() => mine))
+      return edges
+    }
+    const live = await gateway.services.events.watch(scoped, {})
+    await label('one')
+    await label('two')
+    const [first] = await told(live, 2)
+    await live.return?.()
+    const resumed = await gateway.services.events.watch(scoped, {}, first?.cursor)
+    await label('three')
+    expect((await told(resumed, 2)).map(({ node }) => node.after)).toEqual([{ label: 'two' }, { label: 'three' }])
+    await resumed.return?.()
+  })
+
+  it('goes on after a cursor without reading what is not asked for', async () => {
+    const { endCursor } = await gateway.services.events.page(renter, {}, { last: 1 })
+    await gateway.sql(
+      `INSERT INTO events (type, account_id, at) SELECT 'CREDIT_GRANTED', ${renter.accountId}, now() FROM generate_series(1, 1000)`,
+    )
+    await rent(renter)
+    const rows = vi.spyOn(gateway.database, 'rows')
+    const stream = await gateway.services.events.watch(renter, { types: ['INSTANCE_CREATED'] }, endCursor)
+    expect((await take(stream, 1)).map(({ node }) => node.type)).toEqual(['INSTANCE_CREATED'])
+    const read = (await Promise.all(rows.mock.results.map(({ value }) => value as Promise<unknown[]>))).flat()
+    rows.mockRestore()
+    expect(read.length).toBeLessThan(50)
+    await stream.return?.()
+  })
+
+  it('ends for a reader that waits, when it goes', async () => {
+    const stream = await gateway.services.events.watch(renter, {})
+    const waiting = stream.next()
+    await stream.return?.()
+    expect(await waiting).toEqual({ done: true, value: undefined })
+  })
+})

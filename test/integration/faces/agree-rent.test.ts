@@ -1,0 +1,171 @@
+// The same wish, asked through REST and through GraphQL by the same actor, leaves the same behind or is refused alike.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { limitsOf } from '../../support/billing/limits.ts'
+import { codes, type Faces, facesOf, messagesOf } from '../../support/faces/faces.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+
+let app: TestApp
+let rentals: Rentals
+let faces: Faces
+let key: string
+
+beforeAll(async () => {
+  app = await startApp()
+  rentals = rentalsOf(app)
+  faces = facesOf(app)
+  key = await app.newKey(null, someCredit)
+})
+
+afterAll(() => app.close())
+
+const image = { source: { image: 'ubuntu' } }
+type Wish = [name: string, body: object, input: object]
+
+describe('a wish to rent', () => {
+  const wishes: Wish[] = [
+    ['an image alone', { image: 'ubuntu' }, { spec: image }],
+    ['a label', { image: 'ubuntu', label: 'mine' }, { spec: { ...image, label: 'mine' } }],
+    ['a disk', { image: 'ubuntu', disk: 20.125 }, { spec: { ...image, diskGb: 20.125 } }],
+    ['stopped', { image: 'ubuntu', target_state: 'stopped' }, { spec: { ...image, targetState: 'STOPPED' } }],
+    ['running', { image: 'ubuntu', target_state: 'running' }, { spec: { ...image, targetState: 'RUNNING' } }],
+    ['ssh_direct', { image: 'ubuntu', runtype: 'ssh_direct' }, { spec: { ...image, mode: { ssh: { direct: true } } } }],
+    ['ssh', { image: 'ubuntu', runtype: 'ssh' }, { spec: { ...image, mode: { ssh: {} } } }],
+    [
+      'a lab',
+      { image: 'ubuntu', runtype: 'jupyter_direct', use_jupyter_lab: true, jupyter_dir: '/data' },
+      { spec: { ...image, mode: { jupyter: { direct: true, lab: true, directory: '/data' } } } },
+    ],
+    ['jupyter', { image: 'ubuntu', runtype: 'jupyter' }, { spec: { ...image, mode: { jupyter: {} } } }],
+    [
+      'args',
+      { image: 'ubuntu', runtype: 'args', args_str: `-c 'one two' "three"` },
+      { spec: { ...image, mode: { args: { argsString: `-c 'one two' "three"` } } } },
+    ],
+    ['no args', { image: 'ubuntu', runtype: 'args' }, { spec: { ...image, mode: { args: {} } } }],
+    [
+      'variables and ports',
+      { image: 'ubuntu', env: { A: '1', B: '', '-p 80:8080': '1', '-p 53:53/udp': '1', '-h': 'box' } },
+      {
+        spec: {
+          ...image,
+          env: [
+            { name: 'A', value: '1' },
+            { name: 'B', value: '' },
+          ],
+          ports: [
+            { hostPort: 80, containerPort: 8080 },
+            { containerPort: 53, protocol: 'UDP' },
+          ],
+          hostname: 'box',
+        },
+      },
+    ],
+    [
+      'a port of the mode with another host port',
+      { image: 'ubuntu', runtype: 'ssh_direct', env: { '-p 20050:22': '1' } },
+      { spec: { ...image, mode: { ssh: { direct: true } }, ports: [{ hostPort: 20_050, containerPort: 22 }] } },
+    ],
+    [
+      'locales, where the env comes first',
+      { image: 'ubuntu', python_utf8: true, lang_utf8: true, env: { LANG: 'sv_SE' } },
+      { spec: { ...image, pythonUtf8: true, langUtf8: true, env: [{ name: 'LANG', value: 'sv_SE' }] } },
+    ],
+    [
+      'a registry and commands',
+      { image: 'ubuntu', image_login: '-u me -p secret ghcr.io', onstart: 'a\nb' },
+      { spec: { ...image, registry: { host: 'ghcr.io', username: 'me', password: 'secret' }, onStart: 'a\nb' } },
+    ],
+    ['a bid', { image: 'ubuntu', price: 0.25 }, { spec: image, terms: { interruptible: { bidPerHour: '0.25' } } }],
+    [
+      'empty texts',
+      { image: 'ubuntu', label: '', onstart: '', jupyter_dir: '' },
+      { spec: { ...image, label: '', onStart: '', hostname: '' } },
+    ],
+  ]
+
+  it.each(wishes)('with %s leaves the same behind', async (_name, body, input) => {
+    const rest = (await rentals.ask(key, body)).body.new_contract
+    const graphql = await faces.mutate(key, 'rentInstance', { offerId: String(await rentals.newOffer()), ...input })
+    expect(await faces.stateOf(rest)).toEqual(await faces.stateOf(graphql.instance.id))
+    await rentals.settle()
+    const [settled, other] = [await faces.stateOf(rest), await faces.stateOf(graphql.instance.id)]
+    expect(settled).toEqual(other)
+  })
+
+  const refusals: Wish[] = [
+    ['no image', {}, { spec: { source: { image: '' } } }],
+    ['an image that is none', { image: '--privileged' }, { spec: { source: { image: '--privileged' } } }],
+    ['a small disk', { image: 'ubuntu', disk: 7 }, { spec: { ...image, diskGb: 7 } }],
+    ['no disk', { image: 'ubuntu', disk: 0 }, { spec: { ...image, diskGb: 0 } }],
+    ['more disk than there is', { image: 'ubuntu', disk: 901 }, { spec: { ...image, diskGb: 901 } }],
+    ['a long label', { image: 'ubuntu', label: 'x'.repeat(257) }, { spec: { ...image, label: 'x'.repeat(257) } }],
+    [
+      'a long script',
+      { image: 'ubuntu', onstart: 'x'.repeat(4049) },
+      { spec: { ...image, onStart: 'x'.repeat(4049) } },
+    ],
+    ['NUL', { image: 'ubuntu', label: 'a\0' }, { spec: { ...image, label: 'a\0' } }],
+    ['half a character', { image: 'ubuntu', onstart: '\ud800' }, { spec: { ...image, onStart: '\ud800' } }],
+    [
+      'a wrong name',
+      { image: 'ubuntu', env: { '1A': 'x' } },
+      { spec: { ...image, env: [{ name: '1A', value: 'x' }] } },
+    ],
+    [
+      'an open quote',
+      { image: 'ubuntu', runtype: 'args', args_str: `'x` },
+      { spec: { ...image, mode: { args: { argsString: `'x` } } } },
+    ],
+    [
+      'several things wrong',
+      { image: '', disk: 1, runtype: 'args', args_str: `'x`, label: 'x'.repeat(257) },
+      { spec: { source: { image: '' }, diskGb: 1, mode: { args: { argsString: `'x` } }, label: 'x'.repeat(257) } },
+    ],
+    [
+      'half a login',
+      { image: 'ubuntu', image_login: '-u me ghcr.io' },
+      { spec: { ...image, registry: { host: 'ghcr.io', username: 'me', password: '' } } },
+    ],
+    ['a virtual machine', { image: 'ubuntu', vm: true }, { spec: { ...image, kind: 'VM' } }],
+    [
+      'a bid under the floor',
+      { image: 'ubuntu', price: 0.1 },
+      { spec: image, terms: { interruptible: { bidPerHour: '0.1' } } },
+    ],
+    [
+      'a bid out of range',
+      { image: 'ubuntu', price: 128.001 },
+      { spec: image, terms: { interruptible: { bidPerHour: '128.001' } } },
+    ],
+  ]
+
+  it.each(refusals)('with %s is refused alike', async (_name, body, input) => {
+    const rest = await rentals.ask(key, body)
+    const graphql = await faces.mutate(key, 'rentInstance', { offerId: String(await rentals.newOffer()), ...input })
+    expect(graphql.code).toBe(codes[rest.body.error])
+    const issues = graphql.issues?.map((issue: { message: string }) => issue.message).toSorted()
+    expect(issues ?? graphql.message).toEqual(issues ? messagesOf(rest.body.msg) : rest.body.msg)
+  })
+
+  it.each(['an offer that never was', 'an offer that is gone', 'no credit', 'a limit', 'no permission', 'no key'])(
+    'with %s is refused alike',
+    async name => {
+      const offerId = name === 'an offer that never was' ? 987_654_321 : await rentals.newOffer()
+      const limited = await app.newKey(null, someCredit)
+      await limitsOf(app).set(limited, { window: 'DAY', amount: '0' })
+      const by = {
+        'no credit': await app.newKey(),
+        'a limit': limited,
+        'no permission': await app.scopedKey(key, { api: { instance_read: {} } }),
+        'no key': undefined,
+      }[name]
+      const actor = name === 'no key' ? undefined : (by ?? key)
+      if (name === 'an offer that is gone') await app.rest(key, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu' })
+      const rest = await app.rest(actor, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu' })
+      const graphql = await faces.mutate(actor, 'rentInstance', { offerId: String(offerId), spec: image })
+      expect([graphql.code, graphql.message]).toEqual([codes[rest.body.error], rest.body.msg])
+    },
+  )
+})

@@ -1,0 +1,204 @@
+// Nobody reaches what is another's, or does what his key does not allow, by any field or route that takes an id.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  type Operation,
+  operations,
+  permissionCategories,
+} from '../../../src/domain/accounts/permissions/permissions.ts'
+import { aPublicKey } from '../../support/accounts/ssh-keys.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { fieldCases, knownKey, makersOf, routeCases } from '../../support/faces/isolation.ts'
+import { fieldsWithIds, routesWithIds } from '../../support/ids.ts'
+import { muchCredit, type Rentals, rentalsOf } from '../../support/instances/rentals.ts'
+
+let app: TestApp
+let rentals: Rentals
+let make: ReturnType<typeof makersOf>
+let owner: string
+let stranger: string
+
+beforeAll(async () => {
+  app = await startApp()
+  // Ids that are nothing else in an answer.
+  await app.sql('ALTER SEQUENCE instances_id_seq RESTART 5000001')
+  await app.sql('ALTER SEQUENCE offers_id_seq RESTART 7000001')
+  await app.sql('ALTER SEQUENCE volumes_id_seq RESTART 8000001')
+  await app.sql('ALTER SEQUENCE ssh_keys_id_seq RESTART 9000001')
+  await app.sql('ALTER SEQUENCE api_keys_id_seq RESTART 8500001')
+  await app.sql('ALTER SEQUENCE templates_id_seq RESTART 6000001')
+  await app.sql('ALTER SEQUENCE webhooks_id_seq RESTART 6500001')
+  rentals = rentalsOf(app)
+  make = makersOf(app, rentals)
+  owner = await app.newKey(null, muchCredit)
+  stranger = await app.newKey(null, muchCredit)
+  const { body } = await app.rest(owner, 'POST', '/ssh/', { ssh_key: aPublicKey('known') })
+  expect(body.key.id).toBe(knownKey)
+})
+
+afterAll(() => app.close())
+
+const noSuchId = 987_654_321
+
+const cases = Object.entries({ ...fieldCases, ...routeCases })
+
+it('is asked of every field and of every route that takes an id', () => {
+  expect(Object.keys(fieldCases).toSorted()).toEqual(fieldsWithIds().toSorted())
+  expect(Object.keys(routeCases).toSorted()).toEqual(routesWithIds().toSorted())
+})
+
+/** Everything that a command could change. */
+async function world(): Promise<unknown> {
+  return await app.sql(`SELECT (SELECT json_agg(to_jsonb(i) ORDER BY id) FROM instances i) AS instances,
+    (SELECT json_agg(to_jsonb(k) - 'last_used_at' ORDER BY id) FROM api_keys k) AS keys,
+    (SELECT count(*) FROM events) AS events, (SELECT json_agg(to_jsonb(g) ORDER BY machine_id, index) FROM gpus g) AS gpus,
+    (SELECT json_agg(to_jsonb(t) ORDER BY id) FROM templates t) AS templates,
+    (SELECT json_agg(to_jsonb(v) ORDER BY id) FROM volumes v) AS volumes,
+    (SELECT json_agg(to_jsonb(l) ORDER BY id) FROM spend_limits l) AS spend_limits,
+    (SELECT json_agg(to_jsonb(k) ORDER BY id) FROM ssh_keys k) AS ssh_keys,
+    (SELECT json_agg(to_jsonb(w) ORDER BY id) FROM webhooks w) AS webhooks,
+    (SELECT json_agg(to_jsonb(d) ORDER BY id) FROM webhook_deliveries d) AS webhook_deliveries,
+    (SELECT json_agg(to_jsonb(a) ORDER BY instance_id, ssh_key_id) FROM instance_ssh_keys a) AS instance_ssh_keys,
+    (SELECT json_agg(to_jsonb(o) ORDER BY id) FROM offers o WHERE withdrawn_at IS NULL) AS offers`)
+}
+
+/** An offer that an account has rented. */
+async function rentedOffer(key: string): Promise<number> {
+  const offerId = await rentals.newOffer()
+  await app.rest(key, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu', label: 'mine' })
+  return offerId
+}
+
+/** An answer of GraphQL that could have been null has another status. */
+function isRefused(answer: { status: number; [more: string]: unknown }): boolean {
+  const forbidden = JSON.stringify(answer).toLowerCase().includes('"forbidden"')
+  return 'body' in answer ? forbidden && answer.status === 403 : forbidden
+}
+
+describe("another account's id", () => {
+  const owned = cases.filter(([, { of }]) => of !== 'machine')
+
+  it.each(owned)('in %s looks exactly like an id that does not exist', async (_name, { of, ask }) => {
+    const id = await (of === 'offer' ? rentedOffer(owner) : make[of](owner))
+    const before = await world()
+    const answer = async (of: number) => JSON.stringify(await ask(app, stranger, of)).replaceAll(String(of), 'ID')
+    expect(await answer(id)).toBe(await answer(noSuchId))
+    expect(await world()).toEqual(before)
+  })
+
+  it('beside one of its own in a bulk update is not found, while its own is changed', async () => {
+    const [mine, foreign] = [await rentals.rent(stranger), await rentals.rent(owner)]
+    const { body } = await app.rest(stranger, 'PUT', '/instances/', { ids: [foreign, mine], state: 'stopped' })
+    expect(body).toEqual({ success: true })
+    const targets = [await rentals.read(stranger, mine), await rentals.read(owner, foreign)]
+    expect(targets.map(row => row.intended_status)).toEqual(['stopped', 'running'])
+  })
+
+  it('is in no list', async () => {
+    const foreign = await rentals.rent(owner)
+    const { body } = await app.rest(stranger, 'GET', '/instances/')
+    const { data } = await app.graphql(stranger, '{ instances(first: 100) { nodes { id } } }')
+    expect(JSON.stringify([body, data])).not.toContain(String(foreign))
+  })
+
+  it('of an account is null', async () => {
+    const ids = ['acc_1', 'acc_2', 'acc_3', 'acc_987654']
+    const { data } = await app.graphql(stranger, 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } viewer { id } }', {
+      ids,
+    })
+    expect(data.nodes).toEqual(ids.map(id => (id === data.viewer.id ? { id } : null)))
+  })
+})
+
+describe('a key without the permission', () => {
+  it.each(cases)('for %s is refused, and nothing changes', async (_name, given) => {
+    const category = operations[given.operation]
+    const others = permissionCategories.filter(name => name !== category)
+    const key = await app.scopedKey(owner, { api: Object.fromEntries(others.map(name => [name, {}])) })
+    const id = await make[given.of](owner)
+    const before = await world()
+    const answer = await given.ask(app, key, id)
+    expect(isRefused(answer)).toBe(true)
+    expect(JSON.stringify(answer)).toContain(category)
+    expect(await world()).toEqual(before)
+  })
+})
+
+describe('a key that is bound to one id', () => {
+  const bound = (operation: Operation, parameter: string, id: number) => ({
+    api: { instance_read: {}, [operations[operation]]: { [operation]: { constraints: { [parameter]: { eq: id } } } } },
+  })
+
+  it.each(cases.filter(([, { parameter }]) => parameter))('may do %s to that one alone', async (_name, given) => {
+    const [one, other] = [await make[given.of](owner), await make[given.of](owner)]
+    const key = await app.scopedKey(owner, bound(given.operation, given.parameter as string, one))
+    const before = await world()
+    const denied = await given.ask(app, key, other)
+    expect(isRefused(denied)).toBe(true)
+    expect(await world()).toEqual(before)
+    const allowed = await given.ask(app, key, one)
+    // What is not offered to anybody is refused with another status.
+    expect([[200, 501].includes(allowed.status), isRefused(allowed)]).toEqual([true, false])
+  })
+
+  it.each(cases.filter(([, { parameter }]) => !parameter))('may not do %s, which names no id', async (_name, given) => {
+    const id = await make[given.of](owner)
+    const answer = await given.ask(app, await app.scopedKey(owner, bound(given.operation, 'id', id)), id)
+    expect(isRefused(answer)).toBe(true)
+  })
+
+  it('may not do anything in bulk that names another beside it', async () => {
+    const [one, other] = [await rentals.rent(owner), await rentals.rent(owner)]
+    const key = await app.scopedKey(owner, bound('instances.update', 'id', one))
+    const before = await world()
+    expect(await app.rest(key, 'PUT', '/instances/', { ids: [one, other], state: 'stopped' })).toMatchObject({
+      status: 403,
+    })
+    expect(await world()).toEqual(before)
+  })
+
+  it.each([
+    ['two fields', (a: number, b: number) => `{ a: instance(id: ${a}) { id } b: instance(id: ${b}) { id } }`],
+    ['nodes', (a: number, b: number) => `{ nodes(ids: ["ins_${a}", "ins_${b}"]) { id } }`],
+  ])('reads it also when %s ask for another in the same request', async (_name, query) => {
+    const [one, other] = [await rentals.rent(owner), await rentals.rent(owner)]
+    const key = await app.scopedKey(owner, bound('instances.get', 'id', one))
+    const { data, errors } = await app.graphql(key, query(one, other))
+    expect(data.nodes ?? [data.a, data.b]).toEqual([{ id: `ins_${one}` }, null])
+    expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
+  })
+})
+
+describe('a key that may write and not read', () => {
+  it.each([true, false])('sees what it did when labels are all that it may (%s) or may not change', async eq => {
+    const id = await rentals.rent(owner)
+    const constraints = { id: { eq: id }, relabels: { eq } }
+    const key = await app.scopedKey(owner, { api: { instance_write: { 'instances.update': { constraints } } } })
+    const ask = (change: string) =>
+      app.graphql(
+        key,
+        `mutation { updateInstance(input: { id: "${id}", ${change} }) {
+          ... on InstanceSuccess { instance { label targetState } } } }`,
+      )
+    const [labelled, stopped] = [await ask('label: "new"'), await ask('targetState: STOPPED')]
+    const refused = (eq ? stopped : labelled).errors
+    expect(refused).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
+    const { instance } = (eq ? labelled : stopped).data.updateInstance
+    expect(instance).toEqual(eq ? { label: 'new', targetState: 'RUNNING' } : { label: null, targetState: 'STOPPED' })
+  })
+
+  it('rents, and is told so', async () => {
+    const key = await app.scopedKey(owner, { api: { instance_write: {} } })
+    const offerId = await rentals.newOffer()
+    const { data, errors } = await app.graphql(
+      key,
+      `mutation { rentInstance(input: { offerId: "${offerId}", spec: { source: { image: "ubuntu" } } }) {
+        ... on RentInstanceSuccess { instance { id } } } }`,
+    )
+    const [row] = await app.sql(`SELECT id FROM instances WHERE offer_id = ${offerId}`)
+    expect([data, errors]).toEqual([
+      { rentInstance: { instance: { id: `ins_${(row as { id: string }).id}` } } },
+      undefined,
+    ])
+  })
+})

@@ -1,0 +1,150 @@
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { get, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createHttpServer } from '../../../src/http/server.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { listMachines } from '../../support/factories.ts'
+
+let folder: string
+let market: TestApp
+let local: TestApp
+let open: TestApp
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'berth-graphiql-'))
+  market = await startApp()
+  // A market with a machine is not filled with hundreds.
+  await listMachines(market.operations, [{}])
+  const demo = { databaseUrl: market.database.url, graphiql: true, demoKeyFile: join(folder, 'demo-key') }
+  local = await startApp({ ...demo, host: '127.0.0.1' })
+  open = await startApp({ ...demo, host: '0.0.0.0' })
+})
+
+afterAll(async () => {
+  for (const app of [open, local, market]) await app.close()
+  await rm(folder, { recursive: true })
+})
+
+const browse = async (app: TestApp, url: string, headers: Record<string, string> = {}) =>
+  await app.fetch(new Request(url, { headers: { accept: 'text/html', ...headers } }))
+
+/** The key that the page has filled in. */
+const keyIn = (page: string) => /Bearer (\w+)/.exec(page)?.[1]
+const aKey = expect.stringMatching(/^berth_\w{12}_\w{40}$/)
+
+describe('GraphiQL with a demo key', () => {
+  it.each(['localhost', '127.0.0.1:4000', '[::1]:4000'])('has it filled in for a browser on %s', async host => {
+    expect(keyIn(await (await browse(local, `http://${host}/graphql`)).text())).toEqual(aKey)
+  })
+
+  it('keeps it from a page elsewhere that makes its own name point here', async () => {
+    expect(keyIn(await (await browse(local, 'http://evil.example.com/graphql')).text())).toBe('YOUR_API_KEY')
+  })
+
+  it.each([
+    ['forwarded', 'for=192.0.2.1'],
+    ['x-forwarded-for', '192.0.2.1'],
+    ['x-forwarded-host', 'berth.example.com'],
+    ['x-forwarded-proto', 'https'],
+    ['x-real-ip', '192.0.2.1'],
+    ['via', '1.1 proxy'],
+  ])('keeps it from whoever comes through a proxy that sends %s', async (name, value) => {
+    const response = await browse(local, 'http://127.0.0.1:4000/graphql', { [name]: value })
+    expect(keyIn(await response.text())).toBe('YOUR_API_KEY')
+  })
+
+  it('keeps it to itself where the network reaches it, whatever Host is sent', async () => {
+    expect(await keyOverSocket(local, '127.0.0.1', {})).toEqual(aKey)
+    expect(await keyOverSocket(local, '127.0.0.1', { 'x-forwarded-for': '192.0.2.1' })).toBe('YOUR_API_KEY')
+    expect(await keyOverSocket(open, '0.0.0.0', {})).toBe('YOUR_API_KEY')
+  })
+})
+
+/** The key in the page that the app sends over a real connection to one that says that it asked for localhost. */
+async function keyOverSocket({ fetch }: TestApp, address: string, more: Record<string, string>) {
+  const server = createHttpServer(fetch).listen(0, address)
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const headers = { host: 'localhost', accept: 'text/html', ...more }
+  const request = get({ host: '127.0.0.1', port, path: '/graphql', agent: false, headers })
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  let text = ''
+  for await (const chunk of response.setEncoding('utf8')) text += chunk
+  server.close()
+  return keyIn(text)
+}
+
+it('shows in no frame, and is kept by no cache', async () => {
+  const { headers } = await browse(local, 'http://127.0.0.1/graphql')
+  const policy = headers.get('content-security-policy') ?? ''
+  expect(policy).toContain("frame-ancestors 'none'")
+  expect(policy).toContain("script-src 'self';")
+  expect(headers.get('cache-control')).toBe('no-store')
+})
+
+describe('the files of GraphiQL', () => {
+  const page = async () => await (await browse(local, 'http://127.0.0.1/graphql')).text()
+  const paths = (text: string) => [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path as string)
+  const scriptPath = async () => paths(await page()).find(path => path.endsWith('.js')) as string
+  const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+    local.fetch(new Request(`http://127.0.0.1${path}`, { method, headers }))
+
+  it('are not in the page, which is small', async () => {
+    const text = await page()
+    expect(text.length).toBeLessThan(25_000)
+    expect(paths(text).map(path => path.replace(/[0-9a-f]{16}/, 'HASH'))).toEqual([
+      '/graphiql/HASH/favicon.ico',
+      '/graphiql/HASH/graphiql.css',
+      '/graphiql/HASH/graphiql.js',
+    ])
+  })
+
+  it('are kept by everybody for good, and not sent again', async () => {
+    const script = await scriptPath()
+    const names = ['graphiql.js', 'graphiql.css', 'favicon.ico', 'editorWorkerService.js', 'json.js', 'graphql.js']
+    for (const name of names) {
+      const path = script.replace('graphiql.js', name)
+      const { status, headers } = await get(path)
+      expect([name, status, headers.get('cache-control'), headers.get('vary')]).toEqual([
+        name,
+        200,
+        'public, max-age=31536000, immutable',
+        'Accept-Encoding',
+      ])
+      const again = await get(path, { 'if-none-match': headers.get('etag') ?? '' })
+      expect([again.status, await again.text()]).toEqual([304, ''])
+    }
+  })
+
+  it.each([
+    ['br', brotliDecompressSync],
+    ['gzip', gunzipSync],
+  ] as const)('are compressed with %s', async (encoding, decompress) => {
+    const path = await scriptPath()
+    const whole = Buffer.from(await (await get(path)).arrayBuffer())
+    const packed = await get(path, { 'accept-encoding': encoding })
+    const bytes = Buffer.from(await packed.arrayBuffer())
+    expect(packed.headers.get('content-encoding')).toBe(encoding)
+    expect(packed.headers.get('content-length')).toBe(String(bytes.length))
+    expect(bytes.length).toBeLessThan(whole.length / 3)
+    expect(decompress(bytes).equals(whole)).toBe(true)
+  })
+
+  it('are described by HEAD, and nothing else works on them', async () => {
+    const path = await scriptPath()
+    const [head, whole] = [await get(path, {}, 'HEAD'), await get(path)]
+    expect(Object.fromEntries(head.headers)).toEqual({
+      ...Object.fromEntries(whole.headers),
+      'x-request-id': expect.any(String),
+    })
+    expect(await head.text()).toBe('')
+    expect((await get(path, {}, 'DELETE')).status).toBe(405)
+    expect((await get(`${path}x`)).status).toBe(404)
+    expect((await get('/graphiql/')).status).toBe(404)
+  })
+})

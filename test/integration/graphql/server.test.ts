@@ -1,0 +1,400 @@
+import { getIntrospectionQuery } from 'graphql'
+import { serverAudits } from 'graphql-http'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { maxBodyBytes } from '../../../src/http/body.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { listMachines } from '../../support/factories.ts'
+
+let app: TestApp
+let key: string
+
+beforeAll(async () => {
+  app = await startApp()
+  key = await app.newKey()
+  await listMachines(app.operations, [{}])
+})
+
+afterAll(() => app.close())
+
+const send = (init: RequestInit & { path?: string } = {}) =>
+  app.fetch(
+    new Request(`http://berth.test${init.path ?? '/graphql'}`, {
+      method: 'POST',
+      ...init,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...init.headers },
+    }),
+  )
+
+describe('GraphQL over HTTP', () => {
+  const audits = serverAudits({
+    url: 'http://berth.test/graphql',
+    fetchFn: (url: string, init: RequestInit = {}) =>
+      app.fetch(
+        new Request(url, { ...init, headers: { ...(init.headers as object), authorization: `Bearer ${key}` } }),
+      ),
+  })
+
+  it('has as many audits as there should be', () => {
+    expect(audits.length).toBeGreaterThan(60)
+  })
+
+  it.each(audits.map(audit => [audit.id, audit.name, audit] as const))('%s %s', async (_id, _name, audit) => {
+    expect((await audit.fn()).status).toBe('ok')
+  })
+})
+
+describe('the limits', () => {
+  const first = async (query: string) => {
+    const { errors } = await app.graphql(key, query)
+    return errors?.map(({ message, extensions }) => [extensions['code'], message])[0]
+  }
+
+  it('let 2000 tokens through, and not 2001', async () => {
+    const tokens = (count: number) => `{ viewer { ${'id '.repeat(count - 5)} } }`
+    expect(await first(tokens(2_000))).toEqual([
+      'GRAPHQL_VALIDATION_FAILED',
+      'The operation has 1996 fields; at most 1000 are allowed.',
+    ])
+    expect(await first(tokens(2_001))).toEqual([
+      'GRAPHQL_PARSE_FAILED',
+      'Syntax Error: Document contains more that 2000 tokens. Parsing aborted.',
+    ])
+  })
+
+  it('are those of the whole operation', async () => {
+    const aliases = Array.from({ length: 31 }, (_, index) => `v${index}: viewer { id }`).join(' ')
+    expect(await first(`{ ${aliases} }`)).toEqual([
+      'GRAPHQL_VALIDATION_FAILED',
+      'The operation has 31 aliases; at most 30 are allowed.',
+    ])
+  })
+
+  it('let an operation cost 10,000 fields, and not more', async () => {
+    const page = (index: number) =>
+      `p${index}: offers(first: 100) { nodes { id gpuName numGpus rentable score dlperf tflops listedAt asOf } }`
+    const pages = (count: number) => `{ ${Array.from({ length: count }, (_, index) => page(index)).join(' ')} }`
+    expect(await first(pages(9))).toBeUndefined()
+    const [code, message] = (await first(pages(10))) ?? []
+    expect(code).toBe('COST_LIMIT_EXCEEDED')
+    expect(message).toMatch(/^This operation can cost \d+ fields; at most 10000 are allowed/)
+  })
+
+  it('count what is below a list of ids as often as there are ids', async () => {
+    const cost = async (ids: number, fields: number) => {
+      const query = `query ($ids: [ID!]!) { nodes(ids: $ids) { ${'id '.repeat(fields)} } }`
+      const { errors } = await app.graphql(key, query, { ids: Array(ids).fill('off_1') })
+      return errors?.map(({ message }) => message)
+    }
+    expect(await cost(100, 99)).toBeUndefined()
+    expect(await cost(100, 100)).toEqual([
+      'This operation can cost 10001 fields; at most 10000 are allowed. Ask for smaller pages.',
+    ])
+    expect(await cost(10, 120)).toBeUndefined()
+  })
+
+  it('count what is below the GPU models a hundred times', async () => {
+    const models = (fields: number) => first(`{ gpuModels { ${'name '.repeat(fields)} } }`)
+    expect(await models(99)).toBeUndefined()
+    expect((await models(100))?.[0]).toBe('COST_LIMIT_EXCEEDED')
+  })
+
+  it('see the size of a page in a variable', async () => {
+    const pages = Array.from(
+      { length: 12 },
+      (_, index) => `p${index}: offers(first: $n) { nodes { id gpuName numGpus rentable score dlperf tflops asOf } }`,
+    )
+    const ask = (n: number) => app.graphql(key, `query ($n: Int) { ${pages.join(' ')} }`, { n })
+    expect((await ask(10)).errors).toBeUndefined()
+    expect((await ask(100)).errors?.[0]?.extensions['code']).toBe('COST_LIMIT_EXCEEDED')
+  })
+
+  it('stop at five errors', async () => {
+    const { errors } = await app.graphql(
+      key,
+      `{ ${Array.from({ length: 50 }, (_, index) => `wrong${index}`).join(' ')} }`,
+    )
+    expect(errors).toHaveLength(6)
+    expect(errors?.at(-1)?.message).toContain('Too many validation errors')
+  })
+
+  it('let a body of 100,000 bytes through, and not one more', async () => {
+    const empty = JSON.stringify({ query: '{ viewer { id } }', extensions: { x: '' } })
+    const body = (size: number) => empty.replace('""', `"${'x'.repeat(size - empty.length)}"`)
+    expect(new TextEncoder().encode(body(maxBodyBytes))).toHaveLength(maxBodyBytes)
+    expect((await send({ body: body(maxBodyBytes) })).status).toBe(200)
+    expect((await send({ body: body(maxBodyBytes + 1) })).status).toBe(413)
+  })
+
+  it('hold for a body whose size is not declared', async () => {
+    const chunk = new Uint8Array(10_000).fill(32)
+    const body = new ReadableStream({
+      pull: controller => controller.enqueue(chunk),
+    })
+    expect((await send({ body, duplex: 'half' } as RequestInit)).status).toBe(413)
+  })
+})
+
+describe('what a stranger learns', () => {
+  it('is nothing of the schema: neither by introspection nor from a hint', async () => {
+    for (const query of [getIntrospectionQuery(), '{ viewr { id } }', '{ __typename }', '{']) {
+      const { status, errors } = await app.graphql(undefined, query)
+      expect([status, errors?.length, errors?.[0]?.extensions['code']]).toEqual([401, 1, 'UNAUTHENTICATED'])
+    }
+  })
+
+  it('is everything with a key', async () => {
+    expect((await app.graphql(key, getIntrospectionQuery())).errors).toBeUndefined()
+    const { errors } = await app.graphql(key, '{ viewr { id } }')
+    expect(errors?.[0]?.message).toBe('Cannot query field "viewr" on type "Query". Did you mean "viewer"?')
+  })
+})
+
+describe('a bug', () => {
+  it('is masked and logged, with the id of the request', async () => {
+    const broken = await startApp()
+    const brokenKey = await broken.newKey()
+    await broken.sql('ALTER TABLE offers RENAME COLUMN price_nanos TO secret_column')
+    const graphql = await broken.graphql(brokenKey, '{ offers { totalCount nodes { id } } }')
+    const rest = await broken.rest(brokenKey, 'POST', '/bundles/', {})
+
+    expect(graphql.errors).toEqual([
+      expect.objectContaining({
+        message: 'Unexpected error.',
+        path: ['offers'],
+        extensions: { code: 'INTERNAL_SERVER_ERROR', requestId: expect.any(String) },
+      }),
+    ])
+    expect([rest.status, rest.body]).toEqual([
+      500,
+      {
+        success: false,
+        error: 'internal_error',
+        msg: expect.stringContaining(rest.headers.get('x-request-id') as string),
+      },
+    ])
+    expect(JSON.stringify([graphql, rest])).not.toMatch(/price_nanos|SELECT|offers-sql|node_modules|\.ts/)
+    const failures = broken.log.filter(line => line['level'] === 50)
+    expect(failures).toHaveLength(2)
+    expect(failures.map(line => line['requestId'])).toContain(graphql.errors?.[0]?.extensions['requestId'])
+    await broken.close()
+  })
+})
+
+describe('the server', () => {
+  const ask = JSON.stringify({ query: '{ viewer { id } }' })
+
+  it('sends no header that lets other origins in', async () => {
+    const answer = await send({ body: ask, headers: { origin: 'https://evil.example' } })
+    expect([...answer.headers.keys()].filter(name => name.startsWith('access-control'))).toEqual([])
+    const preflight = await send({
+      method: 'OPTIONS',
+      headers: { origin: 'https://evil.example', 'access-control-request-method': 'POST' },
+    })
+    expect([...preflight.headers.keys()].filter(name => name.startsWith('access-control'))).toEqual([])
+  })
+
+  it.each([
+    ['variables', 'x'],
+    ['variables', '{'],
+    ['extensions', 'x'],
+  ])('refuses %s that are not JSON: %s', async (name, text) => {
+    const form = new URLSearchParams({ query: '{ __typename }', [name]: text })
+    const answers = [
+      await send({ method: 'GET', path: `/graphql?${form}` }),
+      await send({ method: 'GET', path: `/graphql?${name}=${text}` }),
+      await send({ body: `${form}`, headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
+    ]
+    for (const answer of answers) {
+      const message = 'The variables or the extensions are not JSON.'
+      expect(await answer.json()).toEqual({ errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] })
+      expect(answer.status).toBe(400)
+    }
+  })
+
+  it.each(['{"query": secret}', '{', '"x"', ''])('repeats nothing of a body that is not JSON: %s', async body => {
+    const answer = await send({ body })
+    const error = { message: expect.stringMatching(/^POST body /), extensions: { code: 'BAD_REQUEST' } }
+    expect([answer.status, await answer.json()]).toEqual([400, { errors: [error] }])
+  })
+
+  it('takes no cookie for a key', async () => {
+    const answer = await app.fetch(
+      new Request('http://berth.test/graphql', {
+        method: 'POST',
+        body: ask,
+        headers: { cookie: `authorization=Bearer ${key}`, 'content-type': 'application/json' },
+      }),
+    )
+    expect(answer.status).toBe(401)
+  })
+
+  it('does not answer lists of operations, or uploads', async () => {
+    expect((await send({ body: `[${ask},${ask}]` })).status).toBe(400)
+    const form = new FormData()
+    form.set('operations', ask)
+    form.set('map', '{}')
+    const { headers } = new Request('http://x', { method: 'POST', body: form })
+    const answer = await send({ body: form, headers: { 'content-type': headers.get('content-type') as string } })
+    expect(answer.status).toBe(415)
+  })
+
+  it.each([
+    [{ 'content-encoding': 'gzip' }, 'The content encoding gzip is not supported.'],
+    [{ 'content-type': 'application/json; charset=utf-16' }, 'The charset utf-16 is not supported.'],
+  ])('refuses a body with %o on both faces', async (headers, message) => {
+    const graphql = await send({ body: ask, headers })
+    expect([graphql.status, await graphql.json()]).toEqual([
+      415,
+      { errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] },
+    ])
+    const rest = await send({ body: '{}', headers, path: '/api/v0/bundles/' })
+    expect([rest.status, await rest.json()]).toEqual([415, { success: false, error: 'invalid_request', msg: message }])
+  })
+
+  it.each([
+    ['application/xml', {}, 415, 'The content type of a body must be application/json.'],
+    ['', {}, 415, 'The content type of a body must be application/json.'],
+    [
+      'application/json',
+      { accept: 'text/html' },
+      406,
+      'Accept must allow application/json, or text/event-stream for a subscription.',
+    ],
+  ])('refuses %o with %o in JSON', async (type, headers, status, message) => {
+    const answer = await send({ body: ask, headers: { 'content-type': type, ...headers } })
+    expect(await answer.json()).toEqual({ errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] })
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'application/json'])
+  })
+
+  it.each(['/graphql', '/api/v0/bundles/'])('reads the names in headers in any case at %s', async path => {
+    const headers = { 'content-type': 'APPLICATION/JSON; Charset=UTF-8', 'content-encoding': 'IDENTITY' }
+    expect((await send({ body: path === '/graphql' ? ask : '{}', headers, path })).status).toBe(200)
+  })
+
+  it('gives every answer an id, which is the one of the request if that is a good one', async () => {
+    const idOf = async (given: string) =>
+      (await send({ body: ask, headers: { 'x-request-id': given } })).headers.get('x-request-id')
+    expect(await idOf('trace-42')).toBe('trace-42')
+    expect(await idOf('x y')).toMatch(/^[0-9a-f-]{36}$/)
+    expect(await idOf('x'.repeat(65))).toMatch(/^[0-9a-f-]{36}$/)
+  })
+})
+
+describe('the pages around the faces', () => {
+  const get = (path: string, headers: Record<string, string> = {}, from: TestApp = app) =>
+    from.fetch(new Request(`http://berth.test${path}`, { headers }))
+
+  it('say that the process lives and is ready', async () => {
+    expect([(await get('/health')).status, (await get('/ready')).status]).toEqual([200, 200])
+  })
+
+  it.each(['/graphql/health', '/api/v0/users/current/?x=/health', '/x/ready', '/api/v0/health'])(
+    'do not answer at %s',
+    async path => {
+      expect([401, 404]).toContain((await get(path)).status)
+    },
+  )
+
+  it.each(['/health', '/ready', '/'])('are only read, at %s', async path => {
+    const other = await startApp({ graphiql: true })
+    const ask = (method: string) => other.fetch(new Request(`http://berth.test${path}`, { method }))
+    const refused = await ask('DELETE')
+    expect([refused.status, refused.headers.get('allow'), await refused.json()]).toEqual([
+      405,
+      'GET, HEAD',
+      { success: false, error: 'method_not_allowed', msg: `DELETE does not work on ${path}; GET, HEAD does.` },
+    ])
+    expect((await ask('HEAD')).status).toBe((await ask('GET')).status)
+    await other.close()
+  })
+
+  it('are not ready while the app starts or drains', async () => {
+    const other = await startApp()
+    other.drain()
+    const answer = await get('/ready', {}, other)
+    expect([answer.status, await answer.json()]).toEqual([503, { status: 'stopping' }])
+    expect((await get('/health', {}, other)).status).toBe(200)
+    await other.close()
+  })
+
+  it('are JSON where there is nothing', async () => {
+    const answer = await get('/nowhere')
+    expect([answer.status, answer.headers.get('content-type'), await answer.json()]).toEqual([
+      404,
+      'application/json',
+      { success: false, error: 'not_found', msg: 'There is no /nowhere here.' },
+    ])
+  })
+
+  it('have GraphiQL only where it is switched on', async () => {
+    const html = { accept: 'text/html,application/xhtml+xml' }
+    expect((await get('/graphql', html)).status).toBe(401)
+    const other = await startApp({ graphiql: true })
+    const page = await get('/graphql', html, other)
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+    expect((await get('/', html, other)).headers.get('location')).toBe('/graphql')
+    await other.close()
+  })
+})
+
+describe('REST around its routes', () => {
+  it('answers in JSON, without a charset', async () => {
+    for (const path of ['/users/current', '/bundles/', '/nowhere/']) {
+      expect((await app.rest(key, 'GET', path)).headers.get('content-type')).toBe('application/json')
+    }
+  })
+
+  it('knows a path with and without the last slash, and redirects nobody', async () => {
+    const [withSlash, without] = [
+      await app.rest(key, 'GET', '/users/current/'),
+      await app.rest(key, 'GET', '/users/current'),
+    ]
+    expect([without.status, without.body]).toEqual([withSlash.status, withSlash.body])
+  })
+
+  it('says that a path does not exist, or what works there', async () => {
+    expect(await app.rest(key, 'GET', '/nowhere/')).toMatchObject({
+      status: 404,
+      body: { success: false, error: 'not_found', msg: 'There is no /api/v0/nowhere/ here.' },
+    })
+    const wrong = await app.rest(key, 'DELETE', '/bundles/')
+    expect(wrong).toMatchObject({
+      status: 405,
+      body: {
+        success: false,
+        error: 'method_not_allowed',
+        msg: 'DELETE does not work on /api/v0/bundles/; POST, GET, HEAD does.',
+      },
+    })
+    expect(wrong.headers.get('allow')).toBe('POST, GET, HEAD')
+  })
+
+  it('answers HEAD as GET, without the body', async () => {
+    const [head, get] = await Promise.all(
+      ['HEAD', 'GET'].map(method => send({ method, path: '/api/v0/users/current/' })),
+    )
+    const seen = (answer: Response | undefined) => [answer?.status, answer?.headers.get('content-type')]
+    expect(seen(head)).toEqual(seen(get))
+    expect(await head?.text()).toBe('')
+    expect((await send({ method: 'HEAD', path: '/api/v0/search/asks/' })).status).toBe(405)
+  })
+
+  it('takes an empty body for none', async () => {
+    expect((await app.rest(key, 'POST', '/bundles/', '')).status).toBe(200)
+    expect((await app.rest(key, 'POST', '/bundles/', ' ')).status).toBe(200)
+    expect((await app.rest(key, 'POST', '/bundles/')).status).toBe(200)
+  })
+
+  it('lets a body of 100,000 bytes through, and not one more', async () => {
+    const body = (size: number) => `{"x":"${'x'.repeat(size - 8)}"}`
+    expect((await app.rest(key, 'POST', '/bundles/', body(maxBodyBytes))).status).toBe(200)
+    expect(await app.rest(key, 'POST', '/bundles/', body(maxBodyBytes + 1))).toMatchObject({
+      status: 413,
+      body: { success: false, error: 'invalid_request', msg: 'The body is larger than 100000 bytes.' },
+    })
+  })
+
+  it('asks for the key before it reads a body', async () => {
+    expect((await app.rest(undefined, 'POST', '/bundles/', 'x'.repeat(maxBodyBytes + 1))).status).toBe(401)
+  })
+})

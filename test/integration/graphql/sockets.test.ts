@@ -1,0 +1,127 @@
+// WebSockets, whatever is said over them.
+
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { createLog } from '../../../src/http/log.ts'
+import { createHttpServer } from '../../../src/http/server.ts'
+import { type Channel, createSockets, type SocketLimits, socketLimits } from '../../../src/http/sockets.ts'
+
+const closings: (() => void)[] = []
+
+afterEach(() => {
+  for (const close of closings.splice(0)) close()
+})
+
+/** A server whose face does nothing but be spoken to. */
+async function serve(limits: Partial<SocketLimits> = {}, onLeave: (channel: Channel) => void = () => {}) {
+  const channels: Channel[] = []
+  const codes: number[] = []
+  const open = (channel: Channel) => {
+    channels.push(channel)
+    channel.onMessage(text => channel.send(text))
+    return { closed: async (code: number) => void codes.push(code), leave: () => onLeave(channel) }
+  }
+  const log = createLog('silent', { write: () => {} })
+  const sockets = createSockets({ protocol: 'echo', open }, log, { ...socketLimits, ...limits })
+  const server = createHttpServer(async () => new Response('over HTTP'), sockets).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  closings.push(() => {
+    sockets.stop()
+    server.close()
+  })
+  const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}/graphql`
+  const connect = async (options = {}) => {
+    const socket = new WebSocket(url, 'echo', options)
+    closings.push(() => socket.terminate())
+    await once(socket, 'open')
+    return socket
+  }
+  return { url, channels, codes, sockets, connect }
+}
+
+describe('a WebSocket', () => {
+  it('stays open as long as the other side answers', async () => {
+    const { codes, connect } = await serve({ heartbeatMs: 50 })
+    const socket = await connect()
+    for (let beat = 1; beat <= 4; beat += 1) await once(socket, 'ping')
+    socket.send('still here')
+    expect(String((await once(socket, 'message'))[0])).toBe('still here')
+    expect(codes).toEqual([])
+  })
+
+  it.each([
+    ['does not answer', () => {}],
+    ['answers what it was not asked', (socket: WebSocket) => socket.pong('anything')],
+  ])('is cut off when the other side %s', async (_name, answer) => {
+    const { codes, connect } = await serve({ heartbeatMs: 50 })
+    const socket = await connect({ autoPong: false })
+    socket.on('ping', () => answer(socket))
+    await once(socket, 'close')
+    await expect.poll(() => codes).toEqual([1006])
+  })
+
+  it('is cut off when more waits for it than may', async () => {
+    const { codes, connect, channels } = await serve({ bytesBehind: 1_000_000 })
+    const socket = await connect()
+    socket.pause()
+    let sent = 0
+    while (codes.length === 0) {
+      void channels[0]?.send('x'.repeat(100_000))
+      await new Promise(setImmediate)
+      sent += 1
+      // What the system takes for it is a few megabytes.
+      expect(sent).toBeLessThan(300)
+    }
+    expect(codes).toEqual([1006])
+  })
+
+  it('is cut off when its other side has more answered than it reads', async () => {
+    const { codes, connect, channels } = await serve({ bytesBehind: 1_000_000 })
+    const socket = await connect()
+    socket.pause()
+    // Far more than the system takes for it. Nothing is said after it but the answers.
+    void channels[0]?.send('x'.repeat(30_000_000))
+    await new Promise(setImmediate)
+    expect(codes).toEqual([])
+    socket.ping()
+    await expect.poll(() => codes).toEqual([1006])
+  })
+
+  it('is refused where there are as many as may be', async () => {
+    const { url, connect } = await serve({ sockets: 2 })
+    await connect()
+    const second = await connect()
+    const refused = async () => {
+      const [, response] = await once(
+        new WebSocket(url, 'echo').on('error', () => {}),
+        'unexpected-response',
+      )
+      return response.statusCode
+    }
+    expect(await refused()).toBe(503)
+    second.close()
+    await once(second, 'close')
+    await connect()
+    expect(await refused()).toBe(503)
+  })
+
+  it('is asked to leave when its gateway stops, and cut off when it does not', async () => {
+    const polite = await serve({}, channel => channel.close(1001, 'This gateway stops'))
+    const stubborn = await serve({ graceMs: 50 })
+    for (const [{ sockets, connect, url }, code] of [
+      [polite, 1001],
+      [stubborn, 1006],
+    ] as const) {
+      const socket = await connect()
+      sockets.stop()
+      expect((await once(socket, 'close'))[0]).toBe(code)
+      const [, response] = await once(
+        new WebSocket(url, 'echo').on('error', () => {}),
+        'unexpected-response',
+      )
+      expect(response.statusCode).toBe(503)
+    }
+  })
+})

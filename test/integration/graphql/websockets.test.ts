@@ -1,0 +1,318 @@
+// GraphQL over WebSockets, from a real socket.
+
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { type Client, createClient } from 'graphql-ws'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { linkLimits } from '../../../src/graphql/websocket.ts'
+import { socketLimits } from '../../../src/http/sockets.ts'
+import { instanceApiKey } from '../../../src/services/accounts/api-keys/identity.ts'
+import { createSecrets } from '../../../src/services/secrets.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+import { listenFor, rawSocket, subscribeWs } from '../../support/streams.ts'
+
+let app: TestApp
+let server: Awaited<ReturnType<typeof listenFor>>
+let rentals: Rentals
+let renter: string
+const clients: Client[] = []
+
+beforeAll(async () => {
+  app = await startApp()
+  server = await listenFor(app)
+  rentals = rentalsOf(app)
+  renter = await app.newKey(null, someCredit)
+})
+
+afterAll(async () => {
+  for (const client of clients) await client.dispose()
+  await server.close()
+  await app.close()
+})
+
+function clientOf(key: string): Client {
+  const connectionParams = { authorization: `Bearer ${key}` }
+  const url = `${server.url.replace('http', 'ws')}/graphql`
+  const client = createClient({ url, webSocketImpl: WebSocket, connectionParams, retryAttempts: 0 })
+  clients.push(client)
+  return client
+}
+
+const watching = (id: number, fields = 'label') => `subscription { instanceChanged(id: "${id}") { ${fields} } }`
+const init = (key: string) => ({ type: 'connection_init', payload: { authorization: `Bearer ${key}` } })
+const ask = (id: string, query: string, more: object = {}) => ({ type: 'subscribe', id, payload: { query, ...more } })
+const allClosed = () => expect.poll(() => app.streams(), { timeout: 5_000 }).toBe(0)
+
+/** A socket whose key was accepted. */
+async function admitted(key = renter) {
+  const raw = await rawSocket(server.url)
+  raw.say(init(key))
+  await expect.poll(() => raw.heard).toEqual([{ type: 'connection_ack' }])
+  raw.heard.length = 0
+  return raw
+}
+
+describe('a WebSocket', () => {
+  it('tells of an instance as it changes, until it is told to stop', async () => {
+    const id = await rentals.rent(renter, { label: 'first' })
+    const stream = subscribeWs(clientOf(renter), watching(id))
+    expect(await stream.next()).toEqual({ data: { instanceChanged: { label: 'first' } } })
+    await app.rest(renter, 'PUT', `/instances/${id}/`, { label: 'second' })
+    expect(await stream.next()).toEqual({ data: { instanceChanged: { label: 'second' } } })
+    await stream.close()
+    await allClosed()
+  })
+
+  it('closes its streams when it is closed, also one that is being opened', async () => {
+    const id = await rentals.rent(renter)
+    const { say, heard, socket, closed } = await admitted()
+    say(ask('1', watching(id)))
+    await expect.poll(() => heard).toHaveLength(1)
+    for (const id of ['2', '2', '3']) say({ type: 'complete', id })
+    say(ask('2', watching(id)))
+    say({ type: 'complete', id: '2' })
+    say(ask('2', watching(id)))
+    await expect.poll(() => heard.length).toBeGreaterThan(1)
+    socket.terminate()
+    await closed
+    await allClosed()
+  })
+
+  it('is let in by the header of its request too', async () => {
+    const headers = { authorization: `Bearer ${renter}` }
+    const { say, heard } = await rawSocket(server.url, { headers })
+    say({ type: 'connection_init' })
+    await expect.poll(() => heard).toEqual([{ type: 'connection_ack' }])
+    say(ask('1', '{ viewer { credit } }'))
+    await expect
+      .poll(() => heard)
+      .toContainEqual({ id: '1', type: 'next', payload: { data: { viewer: { credit: '100' } } } })
+  })
+
+  it.each([
+    ['no key', {}],
+    ['a key that nobody has', { authorization: `Bearer berth_${'a'.repeat(12)}_${'b'.repeat(40)}` }],
+    ['no text for a key', { authorization: { Bearer: 1 } }],
+  ])('is told nothing with %s', async (_name, payload) => {
+    const { say, heard, closed } = await rawSocket(server.url)
+    say({ type: 'connection_init', payload })
+    expect(await closed).toEqual([4403, 'Forbidden'])
+    expect(heard).toEqual([])
+  })
+
+  it('lets nobody ask anything before it was let in', async () => {
+    const { say, heard, closed } = await rawSocket(server.url)
+    say(ask('1', '{ __typename }'))
+    expect(await closed).toEqual([4401, 'Unauthorized'])
+    expect(heard).toEqual([])
+  })
+
+  it('asks for the key with every operation', async () => {
+    const key = await app.scopedKey(renter, { api: { user_read: {} } })
+    const { say, heard, closed } = await admitted(key)
+    say(ask('1', '{ viewer { name } }'))
+    await expect.poll(() => heard.map(({ type }) => type)).toEqual(['next', 'complete'])
+    heard.length = 0
+    await app.sql(`UPDATE api_keys SET revoked_at = now() WHERE public_id = '${key.split('_')[1]}'`)
+    say(ask('2', '{ viewer { name } }'))
+    expect(await closed).toEqual([4403, 'Forbidden'])
+    expect(heard).toEqual([])
+  })
+
+  it('does what a request over HTTP does', async () => {
+    const id = await rentals.rent(renter)
+    const query = `mutation { updateInstance(input: { id: "${id}", label: "over a socket" }) {
+      ... on InstanceSuccess { instance { label } } } }`
+    const { say, heard } = await admitted()
+    say(ask('1', query))
+    const payload = { data: { updateInstance: { instance: { label: 'over a socket' } } } }
+    await expect
+      .poll(() => heard)
+      .toEqual([
+        { id: '1', type: 'next', payload },
+        { id: '1', type: 'complete' },
+      ])
+  })
+
+  it.each([
+    ['a syntax error', '{'],
+    ['an unknown field', '{ nothing }'],
+    ['too many levels', `{ viewer { apiKeys ${'{ a '.repeat(12)}${'}'.repeat(12)} } }`],
+    ['too many tokens', `{ ${'a '.repeat(2_100)} }`],
+    ['too deep variables', '{ __typename }', { variables: { a: JSON.parse('['.repeat(30) + ']'.repeat(30)) } }],
+    ['two operations and no name', 'query A { __typename } query B { __typename }'],
+    ['a variable of another type', 'query ($id: ID!) { instance(id: $id) { id } }', { variables: { id: {} } }],
+    ['an id that is none', '{ instance(id: "off_1") { id } }'],
+    ['no permission', '{ machine: node(id: "ins_1") { id } }', {}, { api: { user_read: {} } }],
+    ['a stream of nothing', watching(987_654_321)],
+  ])('answers %s as HTTP does', async (_name, query, more = {}, permissions?: object) => {
+    const key = permissions ? await app.scopedKey(renter, permissions as never) : renter
+    const { say, heard, socket } = await admitted(key)
+    say(ask('1', query, more))
+    await expect.poll(() => heard.length).toBeGreaterThan(0)
+    const [{ payload }] = heard as [{ payload: unknown }]
+    const accept = query.startsWith('subscription') ? 'text/event-stream' : 'application/json'
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', accept }
+    const body = JSON.stringify({ query, ...more })
+    const response = await fetch(`${server.url}/graphql`, { method: 'POST', headers, body })
+    const text = (await response.text()).replace(/^[^{]*/, '').replace(/\n.*$/s, '')
+    const { errors, data } = JSON.parse(text)
+    expect(Array.isArray(payload) ? { errors: payload } : payload).toEqual(
+      data === undefined ? { errors } : { data, errors },
+    )
+    expect(JSON.stringify(payload)).not.toContain('"http"')
+    socket.close()
+  })
+
+  it.each([
+    ['no JSON', '{', 4400],
+    ['no message', '[]', 4400],
+    ['nothing', '', 4400],
+    ['a message of another type', '{"type":"start"}', 4400],
+    ['an operation without an id', { type: 'subscribe', payload: { query: '{ a }' } }, 4400],
+    ['an operation without a query', { type: 'subscribe', id: '1', payload: {} }, 4400],
+    ['a second init', { type: 'connection_init' }, 4429],
+    ['more than a message may hold', ask('1', `# ${'a'.repeat(socketLimits.payloadBytes)}\n{ __typename }`), 1009],
+    ['bytes', Buffer.from([1, 2, 3]), 4400],
+  ])('is closed over %s, and tells no more', async (_name, message, code) => {
+    const { say, socket, closed, heard } = await admitted()
+    if (Buffer.isBuffer(message)) socket.send(message)
+    else say(message)
+    const [closedWith, reason] = await closed
+    expect(closedWith).toBe(code)
+    expect(reason).toMatch(/^(|Invalid message received|Too many initialisation requests)$/)
+    expect(heard).toEqual([])
+  })
+
+  it('is closed when its frames are none', async () => {
+    const { socket, closed } = await admitted()
+    ;(socket as unknown as { _socket: { write: (bytes: Buffer) => void } })._socket.write(
+      Buffer.from([0xff, 0xff, 0xff]),
+    )
+    expect((await closed)[0]).toBe(1002)
+    expect(app.log.filter(({ level }) => (level as number) >= 50)).toEqual([])
+  })
+
+  it('is closed when it speaks another protocol', async () => {
+    const socket = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`)
+    expect((await once(socket, 'close'))[0]).toBe(4406)
+  })
+
+  it('is closed when it does not say who it is', async () => {
+    const { closed } = await rawSocket(server.url)
+    expect(await closed).toEqual([4408, 'Connection initialisation timeout'])
+  })
+
+  it('is cut off when it does not answer that it is closed', async () => {
+    const { hostname, port } = new URL(server.url)
+    const socket = connect(Number(port), hostname)
+    const gone = once(socket, 'close')
+    const key = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n'
+    const protocol = 'Sec-WebSocket-Protocol: graphql-transport-ws\r\n'
+    socket.write(
+      `GET /graphql HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${key}${protocol}\r\n`,
+    )
+    socket.resume()
+    const start = performance.now()
+    await gone
+    expect(performance.now() - start).toBeLessThan(9_000)
+  })
+
+  it('has so many operations at a time at most', async () => {
+    const id = await rentals.rent(renter)
+    const { say, heard, socket } = await admitted()
+    for (let n = 0; n <= linkLimits.operations; n += 1) say(ask(`${n}`, watching(id)))
+    const refused = () => heard.filter(({ type }) => type === 'error')
+    await expect
+      .poll(() => refused().map(({ payload }) => JSON.stringify(payload)))
+      .toContainEqual(expect.stringContaining(`${linkLimits.operations} operations`))
+    socket.close()
+    await allClosed()
+  })
+
+  it('is one of so many of its key at most', async () => {
+    const key = await app.scopedKey(renter, { api: {} })
+    const sockets = await Promise.all(Array.from({ length: linkLimits.linksPerKey }, () => admitted(key)))
+    const { say, closed } = await rawSocket(server.url)
+    say(init(key))
+    expect(await closed).toEqual([4429, 'This key has too many WebSockets open'])
+    for (const { socket } of sockets) socket.close()
+  })
+})
+
+describe('WebSockets', () => {
+  it('are so many of an account at most, however many keys it has', async () => {
+    const { linksPerKey, linksPerAccount } = linkLimits
+    const sockets: WebSocket[] = []
+    const newKey = () => app.scopedKey(owner, { api: {} })
+    const owner = await app.newKey()
+    for (let left = linksPerAccount; left > 0; left -= linksPerKey) {
+      const key = await newKey()
+      const more = await Promise.all(Array.from({ length: Math.min(left, linksPerKey) }, () => admitted(key)))
+      sockets.push(...more.map(({ socket }) => socket))
+    }
+    const { say, closed } = await rawSocket(server.url)
+    say(init(await newKey()))
+    expect(await closed).toEqual([4429, 'This account has too many WebSockets open'])
+    sockets.push((await admitted()).socket)
+    for (const socket of sockets) socket.close()
+  })
+
+  it('are not for the key of an instance', async () => {
+    const id = await rentals.rent(renter)
+    const { say, heard, closed } = await rawSocket(server.url)
+    say(init(instanceApiKey(createSecrets('a secret of tests'), BigInt(id))))
+    expect(await closed).toEqual([4403, 'Forbidden'])
+    expect(heard).toEqual([])
+  })
+})
+
+describe('a request that offers another protocol', () => {
+  async function send(text: string): Promise<string> {
+    const socket = connect(server.port, '127.0.0.1')
+    socket.write(text)
+    let answer = ''
+    for await (const chunk of socket.setEncoding('utf8')) {
+      answer += chunk
+      if (/\r\n\r\n./s.test(answer)) break
+    }
+    return answer
+  }
+  const h2c =
+    'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA\r\n'
+
+  it.each([
+    ['h2c', h2c, '/api/v0/users/current/', 200],
+    ['a WebSocket elsewhere', 'Connection: Upgrade\r\nUpgrade: websocket\r\n', '/api/v0/users/current/', 200],
+    ['h2c, on the path of WebSockets', h2c, '/graphql?query={viewer{id}}', 200],
+    ['a WebSocket without a handshake', 'Connection: Upgrade\r\nUpgrade: websocket\r\n', '/graphql', 400],
+  ])('is answered over HTTP: %s', async (_name, headers, path, status) => {
+    const key = `Authorization: Bearer ${renter}\r\n`
+    const answer = await send(`GET ${path} HTTP/1.1\r\nHost: a\r\n${headers}${key}\r\n`)
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+  })
+
+  it.each([
+    ['POST', '/bundles/', { limit: 1 }, /^HTTP\/1.1 200 .*"offers":\[/s],
+    ['PUT', '/search/asks', { q: { limit: 1 } }, /^HTTP\/1.1 200 .*"offers":\[/s],
+    ['PUT', '/secrets/', { key: 'A' }, /^HTTP\/1.1 400 .*Both 'key' and 'value'/s],
+    ['DELETE', '/secrets/', { key: 'NONE' }, /^HTTP\/1.1 400 .*Environment variable not found/s],
+  ])('has its body read: %s %s', async (method, path, wish, expected) => {
+    const body = JSON.stringify(wish)
+    const head = `${method} /api/v0${path} HTTP/1.1\r\nHost: a\r\n${h2c}Authorization: Bearer ${renter}\r\n`
+    const answer = await send(`${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+    expect(answer).toMatch(expected)
+  })
+
+  it('is followed by others on its connection', async () => {
+    const head = `GET /health HTTP/1.1\r\nHost: a\r\n${h2c}\r\n`
+    const socket = connect(server.port, '127.0.0.1').setEncoding('utf8')
+    for (let n = 1; n <= 3; n += 1) {
+      socket.write(head)
+      expect((await once(socket, 'data'))[0]).toMatch(/^HTTP\/1.1 200 .*"ok"/s)
+    }
+    socket.destroy()
+  })
+})

@@ -1,0 +1,344 @@
+// How an instance is reached and looked into, in each launch mode, and over both faces.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+import { subscribeSse } from '../../support/streams.ts'
+
+/** The same market behind two gateways: one whose operator runs an SSH proxy, and one without. */
+let plain: TestApp
+let proxied: TestApp
+let rentals: Rentals
+let throughProxy: Rentals
+let key: string
+
+beforeAll(async () => {
+  plain = await startApp()
+  proxied = await startApp({ beside: plain, sshProxy: { host: 'ssh.example.com', port: 2222 } })
+  rentals = rentalsOf(plain)
+  throughProxy = rentalsOf(proxied)
+  key = await plain.newKey(null, someCredit)
+})
+
+afterAll(async () => {
+  await proxied.close()
+  await plain.close()
+})
+
+const fields = 'host sshHost sshPort sshUser sshCommand notebookUrl ports { containerPort hostPort protocol }'
+async function connectionOf(app: TestApp, id: number) {
+  const { data } = await app.graphql(key, `{ instance(id: "${id}") { connection { ${fields} } } }`)
+  return data.instance.connection
+}
+
+const nowhere = { sshHost: null, sshPort: null, sshUser: null, sshCommand: null, notebookUrl: null }
+const address = '198.18.0.1'
+const proxyLogin = (id: number) => ({ sshHost: 'ssh.example.com', sshPort: 2222, sshUser: `ins_${id}` })
+
+describe('a running instance', () => {
+  it('in ssh_direct is logged in to at the public port of its port 22', async () => {
+    const id = await rentals.rentTo(key, 'running', { runtype: 'ssh_direct', env: { '-p 22:2222': '1' } })
+    const connection = await connectionOf(proxied, id)
+    const { hostPort } = connection.ports.find((port: { containerPort: number }) => port.containerPort === 22)
+    expect(connection).toMatchObject({
+      ...{ host: address, sshHost: address, sshPort: hostPort, sshUser: 'root', notebookUrl: null },
+      sshCommand: `ssh -p ${hostPort} root@${address}`,
+    })
+  })
+
+  it('in jupyter_direct has its notebook at the public port of its port 8080, and SSH beside it', async () => {
+    const id = await rentals.rentTo(key, 'running', { runtype: 'jupyter_direct' })
+    const { ports, ...connection } = await connectionOf(plain, id)
+    const [ssh, notebook] = [22, 8080].map(
+      inside => ports.find((port: { containerPort: number }) => port.containerPort === inside).hostPort,
+    )
+    expect(connection).toEqual({
+      ...{ host: address, sshHost: address, sshPort: ssh, sshUser: 'root' },
+      ...{ sshCommand: `ssh -p ${ssh} root@${address}`, notebookUrl: `http://${address}:${notebook}/` },
+    })
+  })
+
+  it('in ssh_proxy is logged in to at the proxy, by its id', async () => {
+    const id = await throughProxy.rentTo(key, 'running', { runtype: 'ssh_proxy' })
+    expect(await connectionOf(proxied, id)).toEqual({
+      ...{ host: address, ports: [], ...proxyLogin(id), notebookUrl: null },
+      sshCommand: `ssh -p 2222 ins_${id}@ssh.example.com`,
+    })
+  })
+
+  it('in jupyter_proxy has its notebook on the computer that logs in', async () => {
+    const id = await throughProxy.rentTo(key, 'running', { runtype: 'jupyter_proxy' })
+    expect(await connectionOf(proxied, id)).toEqual({
+      ...{ host: address, ports: [], ...proxyLogin(id), notebookUrl: 'http://127.0.0.1:8080/' },
+      sshCommand: `ssh -L 8080:127.0.0.1:8080 -p 2222 ins_${id}@ssh.example.com`,
+    })
+  })
+
+  it('in jupyter_proxy has its notebook there also when port 8080 is public: the notebook listens inside alone', async () => {
+    const id = await throughProxy.rentTo(key, 'running', { runtype: 'jupyter', env: { '-p 8080:8080': '1' } })
+    expect(await connectionOf(proxied, id)).toMatchObject({
+      ...{ sshHost: 'ssh.example.com', notebookUrl: 'http://127.0.0.1:8080/' },
+      sshCommand: expect.stringContaining('-L 8080:127.0.0.1:8080 '),
+    })
+  })
+
+  describe('rented where there is no proxy', () => {
+    it.each([
+      ['ssh_proxy', { runtype: 'ssh_proxy' }, 'SSH_PROXY', [22]],
+      ['no runtype', {}, 'SSH_PROXY', [22]],
+      ['ssh', { runtype: 'ssh' }, 'SSH_PROXY', [22]],
+      ['jupyter_proxy', { runtype: 'jupyter_proxy' }, 'JUPYTER_PROXY', [22, 8080]],
+      ['jupyter', { runtype: 'jupyter' }, 'JUPYTER_PROXY', [22, 8080]],
+    ])('with %s is reached on public ports, over REST and GraphQL, also when a proxy is set later', async (...row) => {
+      const [, body, mode, inside] = row
+      const id = await rentals.rentTo(key, 'running', body)
+      for (const app of [plain, proxied]) {
+        const { ports, ...connection } = await connectionOf(app, id)
+        expect(ports.map((port: { containerPort: number }) => port.containerPort)).toEqual(inside)
+        const [ssh, notebook] = ports.map((port: { hostPort: number }) => port.hostPort)
+        expect(connection).toEqual({
+          ...{ host: address, sshHost: address, sshPort: ssh, sshUser: 'root' },
+          sshCommand: `ssh -p ${ssh} root@${address}`,
+          notebookUrl: notebook ? `http://${address}:${notebook}/` : null,
+        })
+        const { body: read } = await app.rest(key, 'GET', `/instances/${id}/`)
+        expect(read.instances).toMatchObject({ image_runtype: mode.toLowerCase(), ssh_host: address, ssh_port: ssh })
+        const { data } = await app.graphql(key, `{ instance(id: ${id}) { launch { mode } } }`)
+        expect(data.instance.launch.mode).toBe(mode)
+      }
+    })
+
+    it('says in its log that it listens on the ports it has', async () => {
+      const id = await rentals.rentTo(key, 'running', { runtype: 'jupyter' })
+      const { data } = await plain.graphql(key, `{ instance(id: ${id}) { logs(tail: 20) { line } } }`)
+      expect(data.instance.logs.map(({ line }: { line: string }) => line)).toContain(
+        'The notebook listens on port 8080, SSH on port 22',
+      )
+    })
+
+    it('is refused on a machine without a free port, over both faces and in a quote, and is not where a proxy is', async () => {
+      const noPort = { firstPort: 20_000, lastPort: 20_000 }
+      const offer = await rentals.newOffer({ ...noPort, numGpus: 2 })
+      const [half] = (await plain.sql(
+        `SELECT id FROM offers WHERE num_gpus = 1 AND machine_id = (SELECT machine_id FROM offers WHERE id = ${offer}) ORDER BY id`,
+      )) as { id: string }[]
+      const taken = await plain.rest(key, 'PUT', `/asks/${half?.id}/`, { image: 'ubuntu' })
+      expect(taken.status).toBe(200)
+      const [left] = (await plain.sql(
+        `SELECT id FROM offers WHERE withdrawn_at IS NULL AND rentable AND machine_id = (SELECT machine_id FROM offers WHERE id = ${offer})`,
+      )) as { id: string }[]
+      const wish = `input: { offerId: "${left?.id}", spec: { source: { image: "ubuntu" } } }`
+      const refusal = { issues: [{ path: 'spec.ports', message: expect.stringContaining('at most 0') }] }
+      const quote = `{ rentQuote(${wish}) { rentable warnings blockers { ... on InvalidInputError { issues { path message } } } } }`
+      const quoted = (await plain.graphql(key, quote)).data.rentQuote
+      expect(quoted).toMatchObject({ rentable: false, blockers: [refusal] })
+      expect(quoted.warnings).toContainEqual(expect.stringContaining('no SSH proxy'))
+      const rent = `mutation { rentInstance(${wish}) { ... on InvalidInputError { issues { path message } } } }`
+      expect((await plain.graphql(key, rent)).data.rentInstance).toEqual(refusal)
+      const rest = await plain.rest(key, 'PUT', `/asks/${left?.id}/`, { image: 'ubuntu' })
+      expect(rest).toMatchObject({
+        status: 400,
+        body: { error: 'invalid_args', msg: expect.stringContaining('at most 0') },
+      })
+      expect((await proxied.graphql(key, quote)).data.rentQuote).toMatchObject({ rentable: true, blockers: [] })
+    })
+
+    it('is warned of in the answer and in the quote, and not where a proxy is', async () => {
+      const wishOf = (offer: number) => `input: { offerId: "${offer}", spec: { source: { image: "ubuntu" } } }`
+      const isWarned = async (app: TestApp) => {
+        const wish = wishOf(await rentals.newOffer())
+        const { rentQuote } = (await app.graphql(key, `{ rentQuote(${wish}) { warnings } }`)).data
+        const query = `mutation { rentInstance(${wish}) { ... on RentInstanceSuccess { warnings } } }`
+        const { rentInstance } = (await app.graphql(key, query)).data
+        return [rentQuote, rentInstance].map(({ warnings }) => warnings.join().includes('no SSH proxy'))
+      }
+      expect(await isWarned(plain)).toEqual([true, true])
+      expect(await isWarned(proxied)).toEqual([false, false])
+    })
+  })
+
+  it('keeps its way through the proxy, and has none where the proxy is taken away', async () => {
+    const id = await throughProxy.rentTo(key, 'running', { runtype: 'ssh_proxy' })
+    expect(await connectionOf(proxied, id)).toMatchObject(proxyLogin(id))
+    expect(await connectionOf(plain, id)).toEqual({ host: address, ports: [], ...nowhere })
+  })
+
+  describe('that has neither a proxy nor a public port any more', () => {
+    const lonely = async (runtype: string, machine: object = {}) => {
+      const id = await throughProxy.rent(key, { runtype }, machine)
+      await rentals.settle()
+      return id
+    }
+    const warned = 'There is no SSH proxy any more'
+    const warningOf = async (id: number) =>
+      (await plain.graphql(key, `{ instance(id: ${id}) { connection { warning } } }`)).data.instance.connection.warning
+    const freePorts = async (id: number) => {
+      const [row] = await plain.sql(
+        `SELECT free_ports FROM machines WHERE id = (SELECT machine_id FROM instances WHERE id = ${id})`,
+      )
+      return (row as { free_ports: number }).free_ports
+    }
+
+    it('says over both faces what to do, and not where there is a proxy', async () => {
+      const id = await lonely('ssh')
+      expect(await warningOf(id)).toContain(warned)
+      const { status_msg } = await rentals.read(key, id)
+      expect(status_msg).toMatch(/^success, running ubuntu\. There is no SSH proxy any more/)
+      expect((await throughProxy.read(key, id)).status_msg).toBe('success, running ubuntu')
+    })
+
+    it.each([
+      ['ssh', [22]],
+      ['jupyter', [22, 8080]],
+    ])('in the mode %s gets the ports %j when it is recycled, once', async (runtype, inside) => {
+      const id = await lonely(runtype)
+      const before = await freePorts(id)
+      const recycle = () => plain.rest(key, 'PUT', `/instances/recycle/${id}/`, {})
+      expect((await Promise.all([recycle(), recycle(), recycle()])).map(({ status }) => status)).toEqual([
+        200, 200, 200,
+      ])
+      await rentals.settle()
+      const { sshHost, ports } = await connectionOf(plain, id)
+      const given = ports.map(({ containerPort }: { containerPort: number }) => containerPort)
+      expect([sshHost, given]).toEqual([address, inside])
+      expect(before - (await freePorts(id))).toBe(inside.length)
+      expect(await warningOf(id)).toBeNull()
+      expect((await rentals.read(key, id)).status_msg).toBe('success, running ubuntu')
+      await recycle()
+      await rentals.settle()
+      expect((await connectionOf(plain, id)).ports).toEqual(ports)
+      await plain.rest(key, 'DELETE', `/instances/${id}/`)
+      await rentals.settle()
+      expect(await freePorts(id)).toBe(before)
+    })
+
+    it('gets them with another template only when its container is made anew, once', async () => {
+      const id = await lonely('ssh')
+      const change = (recycle: boolean) =>
+        plain.rest(key, 'PUT', `/instances/update_template/${id}/`, { image: 'debian', recycle })
+      expect((await change(false)).status).toBe(200)
+      await rentals.settle()
+      expect(await connectionOf(plain, id)).toMatchObject(nowhere)
+      const changed = await Promise.all([change(true), change(true), change(true)])
+      expect(changed.map(({ status }) => status)).toEqual([200, 200, 200])
+      await rentals.settle()
+      const { sshHost, ports } = await connectionOf(plain, id)
+      expect([sshHost, ports.length]).toEqual([address, 1])
+    })
+
+    it('keeps its proxy when it is recycled where there is one', async () => {
+      const id = await lonely('ssh')
+      expect((await proxied.rest(key, 'PUT', `/instances/recycle/${id}/`, {})).status).toBe(200)
+      await rentals.settle()
+      expect(await connectionOf(proxied, id)).toMatchObject(proxyLogin(id))
+    })
+
+    it('is recycled without them where its machine has none free', async () => {
+      const id = await lonely('jupyter', { firstPort: 20_000, lastPort: 20_000 })
+      expect((await plain.rest(key, 'PUT', `/instances/recycle/${id}/`, {})).status).toBe(200)
+      await rentals.settle()
+      expect(await connectionOf(plain, id)).toEqual({ host: address, ports: [], ...nowhere })
+      expect(await warningOf(id)).toContain(warned)
+    })
+  })
+
+  it('in args has its ports, and neither SSH nor a notebook even behind 22 and 8080', async () => {
+    const env = { '-p 2222:22': '1', '-p 8080:8080': '1' }
+    const id = await rentals.rentTo(key, 'running', { runtype: 'args', env })
+    const { ports, ...connection } = await connectionOf(proxied, id)
+    expect([connection, ports.length]).toEqual([{ host: address, ...nowhere }, 2])
+  })
+})
+
+it.each([
+  ['ssh_direct', 'without a proxy', 0],
+  ['ssh_proxy', 'without a proxy', 0],
+  ['ssh_proxy', 'with a proxy', 0],
+  ['jupyter_direct', 'with a proxy', 0],
+  ['jupyter_proxy', 'without a proxy', 0],
+  // Clients of that face add one to it.
+  ['jupyter_proxy', 'with a proxy', 1],
+  ['args', 'without a proxy', 0],
+])('in %s, rented %s, a row says the same as GraphQL', async (runtype, where, before) => {
+  const renting = where === 'with a proxy' ? throughProxy : rentals
+  const id = await renting.rentTo(key, 'running', { runtype, env: { '-p 53:53/udp': '1' } })
+  for (const app of [plain, proxied]) {
+    const connection = await connectionOf(app, id)
+    const { body } = await app.rest(key, 'GET', `/instances/${id}/`)
+    const { ssh_host, ssh_port, ssh_user, public_ipaddr, ports } = body.instances
+    expect({ ssh_host, ssh_port, ssh_user, public_ipaddr }).toEqual({
+      ssh_host: connection.sshHost,
+      ssh_port: connection.sshPort && connection.sshPort - before,
+      ssh_user: connection.sshUser,
+      public_ipaddr: connection.host,
+    })
+    const listed = connection.ports.map(
+      ({ containerPort, hostPort, protocol }: { containerPort: number; hostPort: number; protocol: string }) => [
+        `${containerPort}/${protocol.toLowerCase()}`,
+        [{ HostIp: '0.0.0.0', HostPort: String(hostPort) }],
+      ],
+    )
+    expect(ports).toEqual(Object.fromEntries(listed))
+  }
+})
+
+it.each(['created', 'stopped', 'exited', 'unknown'])(
+  'what is %s is not reached, through a proxy either',
+  async status => {
+    const id = await rentals.rentTo(key, status, { runtype: 'jupyter_proxy', env: { '-p 80:80': '1' } })
+    expect(await connectionOf(proxied, id)).toBeNull()
+    const { body } = await proxied.rest(key, 'GET', `/instances/${id}/`)
+    expect(body.instances).toMatchObject({ ssh_host: null, ssh_port: null, ssh_user: null, ports: {} })
+  },
+)
+
+describe('the log of an instance', () => {
+  it('is read with it, followed from there, and read no more once it is destroyed', async () => {
+    const id = await rentals.rentTo(key, 'running', { onstart: 'echo hello' })
+    const { data } = await plain.graphql(key, `{ instance(id: "${id}") { logs(tail: 2) { cursor at source line } } }`)
+    const [first, second] = data.instance.logs
+    expect(second).toEqual({
+      ...{ cursor: expect.any(String), at: expect.stringMatching(/Z$/), line: expect.any(String) },
+      source: expect.stringMatching(/^(MACHINE|STDOUT|STDERR)$/),
+    })
+    const query = `subscription { instanceLogs(id: "${id}", after: "${first.cursor}") { cursor line } }`
+    const stream = await subscribeSse(proxied.fetch, key, query)
+    expect((await stream.next())?.data.instanceLogs).toEqual({ cursor: second.cursor, line: second.line })
+    await plain.rest(key, 'DELETE', `/instances/${id}/`)
+    await rentals.settle()
+    await stream.rest()
+    const after = await plain.graphql(key, `{ instance(id: "${id}") { logs { line } } }`)
+    expect(after.data.instance.logs).toEqual([])
+  })
+
+  it.each([0, 1_001])('is refused with a tail of %d', async tail => {
+    const id = await rentals.rent(key)
+    const { errors } = await plain.graphql(key, `{ instance(id: "${id}") { logs(tail: ${tail}) { line } } }`)
+    expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', issues: [{ path: 'tail' }] } }])
+  })
+
+  it('is read of a few at once, and not of a page', async () => {
+    const ask = async (first: number) =>
+      (await plain.graphql(key, `{ instances(first: ${first}) { nodes { logs(tail: 1) { line } } } }`)).errors
+    expect(await ask(5)).toBeUndefined()
+    expect(await ask(25)).toMatchObject([{ extensions: { code: 'COST_LIMIT_EXCEEDED' } }])
+  })
+
+  it('is not read by a key that may read the instance alone', async () => {
+    const id = await rentals.rent(key)
+    const scoped = await plain.scopedKey(key, { api: { instance_read: { 'instances.get': {} } } })
+    const { data, errors } = await plain.graphql(scoped, `{ instance(id: "${id}") { label logs { line } } }`)
+    expect([data, errors]).toMatchObject([{ instance: null }, [{ extensions: { code: 'FORBIDDEN' } }]])
+  })
+})
+
+it('a command is run in a running instance, and refused elsewhere', async () => {
+  const ask = async (id: number) => {
+    const query = `mutation { executeCommand(input: { id: "${id}", command: "echo 'a  b'" }) {
+      ... on ExecuteCommandSuccess { exitCode output truncated } ... on InvalidStateError { code current { id } } } }`
+    return (await plain.graphql(key, query)).data.executeCommand
+  }
+  expect(await ask(await rentals.rentTo(key, 'running'))).toEqual({ exitCode: 0, output: 'a  b\n', truncated: false })
+  const stopped = await rentals.rentTo(key, 'stopped')
+  expect(await ask(stopped)).toEqual({ code: 'INVALID_STATE', current: { id: `ins_${stopped}` } })
+})

@@ -1,0 +1,193 @@
+// What is written of what was seen of an instance that was destroyed.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Actor } from '../../../src/domain/actor.ts'
+import { emptyEnvironment, type Port } from '../../../src/domain/launch/env.ts'
+import type { LaunchWish } from '../../../src/domain/launch/launch.ts'
+import type { Lease } from '../../../src/services/reconciliation/leases.ts'
+import type { Finding } from '../../../src/services/reconciliation/record.ts'
+import { manualClock } from '../../support/clock.ts'
+import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { listMachines } from '../../support/factories.ts'
+import { type Gateway, openGateway } from '../../support/gateways.ts'
+
+const clock = manualClock()
+let testDatabase: TestDatabase
+let gateway: Gateway
+let actor: Actor
+let machines = 0
+
+beforeAll(async () => {
+  testDatabase = await createDatabase()
+  gateway = openGateway({ url: testDatabase.url, now: clock.now })
+  actor = await gateway.newActor()
+})
+
+afterAll(async () => {
+  await gateway.close()
+  await testDatabase.drop()
+})
+
+/** Rents the only GPU of a new machine. */
+async function rent(launch: LaunchWish): Promise<bigint> {
+  await listMachines(gateway.operations, [{}])
+  machines += 1
+  const [offer] = await gateway.sql('SELECT id FROM offers WHERE machine_id = $1', [machines])
+  return (await gateway.rent(actor, BigInt(offer?.['id'] as string), { launch })).id
+}
+
+async function rentWithPorts(count: number): Promise<bigint> {
+  const ports = Array.from({ length: count }, (_, index): Port => {
+    return { hostPort: 8_000 + index, containerPort: 8_000 + index, protocol: 'tcp' }
+  })
+  return await rent({ environment: { ...emptyEnvironment(), ports } })
+}
+
+async function idle(): Promise<void> {
+  for (let turn = 0; turn < 4; turn += 1) {
+    await gateway.idle()
+    clock.advance(31_000)
+  }
+  await gateway.idle()
+}
+
+async function leaseOf(id: bigint): Promise<Lease> {
+  await gateway.sql('UPDATE instances SET due_at = $2, leased_until = NULL WHERE id = $1', [id, clock.now()])
+  const lease = (await gateway.reconciliation.claim(100)).find(({ instanceId }) => instanceId === id)
+  if (!lease) throw new Error(`Instance ${id} is not due.`)
+  return lease
+}
+
+const statusOf = (id: bigint) =>
+  gateway.sql('SELECT status, reason_code, reason_message, exit_code, status_changed_at FROM instances WHERE id = $1', [
+    id,
+  ])
+const typesOf = async (id: bigint) =>
+  (await gateway.sql('SELECT type FROM events WHERE instance_id = $1 ORDER BY id', [id])).map(({ type }) => type)
+const roomOf = async (machineId: number) =>
+  (await gateway.sql('SELECT free_disk_mb, free_ports FROM machines WHERE id = $1', [machineId]))[0]
+
+const calm = { answered: true, seenAt: null, unconfirmed: false, failed: false }
+const gone: Finding = {
+  status: 'stopped',
+  reason: undefined,
+  ran: false,
+  inactive: true,
+  gone: true,
+  dueAt: null,
+  ...calm,
+}
+
+describe('a look that began before a restart was asked for', () => {
+  it.each(['reboot', 'recycle'] as const)('leaves it to be done: a %s', async kind => {
+    const id = await rentWithPorts(0)
+    await idle()
+    const lease = await leaseOf(id)
+    await gateway.services.instances[kind](actor, id)
+    const runs = { ...gone, status: 'running' as const, ran: true, inactive: false, gone: false }
+    await gateway.reconciliation.record(lease, { ...runs, restart: null, dueAt: null })
+    const [row] = await gateway.sql('SELECT restart, due_at FROM instances WHERE id = $1', [id])
+    expect(row).toMatchObject({ restart: kind, due_at: clock.now() })
+    await idle()
+    expect(await gateway.sql('SELECT status, restart FROM instances WHERE id = $1', [id])).toEqual([
+      { status: 'running', restart: null },
+    ])
+  })
+})
+
+describe('a look at an instance that was destroyed', () => {
+  it('leaves how it was and why, and tells nobody', async () => {
+    const id = await rentWithPorts(0)
+    await idle()
+    await gateway.services.instances.update(actor, [id], { targetState: 'stopped' })
+    await idle()
+    await gateway.services.instances.destroy(actor, [id])
+    const [before, told] = [await statusOf(id), await typesOf(id)]
+    expect(before).toMatchObject([{ status: 'stopped', reason_code: 'USER_REQUEST' }])
+    await idle()
+    expect(await statusOf(id)).toEqual(before)
+    expect(await typesOf(id)).toEqual([...told, 'INSTANCE_REMOVED'])
+  })
+
+  it('leaves its status also when it was seen in another', async () => {
+    const id = await rentWithPorts(0)
+    await idle()
+    await gateway.services.instances.destroy(actor, [id])
+    const [before, told] = [await statusOf(id), await typesOf(id)]
+    const reason = { code: 'EXITED' as const, message: 'It ended.', exitCode: 3 }
+    await gateway.reconciliation.record(await leaseOf(id), { ...gone, status: 'exited', reason, gone: false })
+    expect(await statusOf(id)).toEqual(before)
+    expect(await typesOf(id)).toEqual(told)
+  })
+
+  it('gives its disk and its ports back once, however often its container is seen to be gone', async () => {
+    const id = await rentWithPorts(3)
+    expect(await roomOf(machines)).toEqual({ free_disk_mb: 892_000, free_ports: 96 })
+    await gateway.services.instances.destroy(actor, [id])
+    // Another rental, so that there is room which could be given back twice.
+    const [offer] = await gateway.sql('SELECT id FROM offers WHERE machine_id = $1 AND withdrawn_at IS NULL', [
+      machines,
+    ])
+    await gateway.rent(actor, BigInt(offer?.['id'] as string), { launch: { mode: 'sshDirect', diskGb: 100 } })
+    for (let look = 1; look <= 2; look += 1) {
+      await gateway.reconciliation.record(await leaseOf(id), gone)
+      expect(await roomOf(machines)).toEqual({ free_disk_mb: 800_000, free_ports: 99 })
+    }
+    expect((await typesOf(id)).filter(type => type === 'INSTANCE_REMOVED')).toHaveLength(1)
+  })
+
+  it('keeps its secrets until its container is gone', async () => {
+    const id = await rent({
+      registry: { host: 'ghcr.io', username: 'me', password: 'hidden' },
+      environment: { ...emptyEnvironment(), env: [{ name: 'TOKEN', value: 'hidden', secret: true }] },
+    })
+    const kept = async () =>
+      (
+        await gateway.sql('SELECT num_nonnulls(registry_login, secret_env) AS kept FROM instances WHERE id = $1', [id])
+      )[0]
+    await gateway.services.instances.destroy(actor, [id])
+    await gateway.reconciliation.record(await leaseOf(id), { ...gone, gone: false })
+    expect(await kept()).toEqual({ kept: 2 })
+    await gateway.reconciliation.record(await leaseOf(id), gone)
+    expect(await kept()).toEqual({ kept: 0 })
+    const [instance] = await gateway.services.instances.byIds(actor, [id])
+    expect(instance?.launch.env).toEqual([{ name: 'TOKEN', value: '', secret: true }])
+  })
+})
+
+describe('what was seen under an older wish', () => {
+  it('changes no status, no reason and no event, and leaves the look that is due', async () => {
+    const id = await rentWithPorts(0)
+    await idle()
+    const lease = await leaseOf(id)
+    clock.advance(1_000)
+    await gateway.services.instances.update(actor, [id], { targetState: 'stopped' })
+    const dueAt = async () => (await gateway.sql('SELECT due_at, leased_until FROM instances WHERE id = $1', [id]))[0]
+    const [before, told] = [await statusOf(id), await typesOf(id)]
+    expect(before).toMatchObject([{ status: 'running', reason_code: 'STARTED' }])
+    const wishedAt = clock.now()
+    clock.advance(1_000)
+    const reason = { code: 'EXITED' as const, message: 'It ended.', exitCode: 3 }
+    const inAnHour = new Date(clock.now().getTime() + 3_600_000)
+    await gateway.reconciliation.record(lease, { ...gone, status: 'stopped', reason, gone: false, dueAt: inAnHour })
+    expect(await statusOf(id)).toEqual(before)
+    expect(await typesOf(id)).toEqual(told)
+    expect(await dueAt()).toEqual({ due_at: wishedAt, leased_until: null })
+    await idle()
+    expect(await statusOf(id)).toMatchObject([{ status: 'stopped', reason_code: 'USER_REQUEST' }])
+  })
+})
+
+it('a label changes nothing that is looked at, and a state does', async () => {
+  const id = await rentWithPorts(0)
+  const wishOf = async () => (await gateway.sql('SELECT generation, due_at FROM instances WHERE id = $1', [id]))[0]
+  await idle()
+  const before = await wishOf()
+  clock.advance(1_000)
+  const { instances } = gateway.services
+  await instances.update(actor, [id], { label: 'another' })
+  expect(await wishOf()).toEqual(before)
+  await instances.update(actor, [id], { targetState: 'stopped', label: 'third' })
+  expect(await wishOf()).toMatchObject({ due_at: clock.now() })
+  expect((await wishOf())?.['generation']).toBeGreaterThan(before?.['generation'] as number)
+})

@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { queriesOf } from '../../support/database/queries.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+
+let app: TestApp
+let rentals: Rentals
+let key: string
+const ids: number[] = []
+
+/** Labels and prices with ties, in any case of letters, and without. */
+const rented = [
+  { label: 'b', gpuNanos: 300_000_000n },
+  { label: 'a', gpuNanos: 100_000_000n },
+  { gpuNanos: 300_000_000n },
+  { label: 'b', gpuNanos: 200_000_000n },
+  { label: 'Å', gpuNanos: 100_000_000n },
+  { gpuNanos: 300_000_000n },
+  { label: 'b', gpuNanos: 300_000_000n },
+]
+
+beforeAll(async () => {
+  app = await startApp()
+  rentals = rentalsOf(app)
+  key = await app.newKey(null, someCredit)
+  const other = await app.newKey(null, someCredit)
+  for (const { label, gpuNanos } of rented) {
+    await rentals.rent(other, { label: 'b' })
+    ids.push(await rentals.rent(key, { label }, { gpuNanos }))
+  }
+  await app.rest(key, 'DELETE', `/instances/${await rentals.rent(key, { label: 'b' })}/`)
+})
+
+afterAll(() => app.close())
+
+async function page(args: object, fields = 'nodes { id }') {
+  const { data, errors } = await app.graphql(
+    key,
+    `query ($first: Int, $last: Int, $after: String, $before: String, $filter: InstanceFilter, $orderBy: InstanceOrder! = {}) {
+      instances(first: $first, last: $last, after: $after, before: $before, filter: $filter, orderBy: $orderBy) { ${fields} }
+    }`,
+    args,
+  )
+  return data?.instances ?? errors?.[0]?.extensions
+}
+const numbersOf = (nodes: { id: string }[]) => nodes.map(({ id }) => Number(id.slice(4)))
+const all = async (args: object) => numbersOf((await page({ first: 100, ...args })).nodes)
+
+const orders = ['CREATED_AT', 'PRICE_PER_HOUR', 'LABEL'].flatMap(field =>
+  ['ASC', 'DESC'].map(direction => ({ field, direction })),
+)
+const withCursors = 'edges { cursor node { id } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }'
+
+describe('instances in an order', () => {
+  it.each([
+    [{ field: 'CREATED_AT', direction: 'ASC' }, [0, 1, 2, 3, 4, 5, 6]],
+    [{ field: 'PRICE_PER_HOUR', direction: 'ASC' }, [1, 4, 3, 0, 2, 5, 6]],
+    [{ field: 'PRICE_PER_HOUR', direction: 'DESC' }, [6, 5, 2, 0, 3, 4, 1]],
+  ])('of %j stand so', async (orderBy, places) => {
+    expect(await all({ orderBy })).toEqual(places.map(place => ids[place]))
+  })
+
+  it('of labels begin with those that have none, and ties stand by age', async () => {
+    const found = (await all({ orderBy: { field: 'LABEL', direction: 'ASC' } })).map(id => ids.indexOf(id))
+    expect(found.slice(0, 2)).toEqual([2, 5])
+    expect(found.filter(place => [0, 3, 6].includes(place))).toEqual([0, 3, 6])
+  })
+
+  it('are the newest first by default', async () => {
+    expect(numbersOf((await page({})).nodes)).toEqual(ids.toReversed())
+  })
+
+  describe.each(orders)('$field $direction', orderBy => {
+    it.each([1, 2, 3, 7])('are read forwards and backwards in pages of %i', async size => {
+      const whole = await all({ orderBy })
+      const [forwards, backwards]: [number[], number[]] = [[], []]
+      for (let after: string | undefined; ; ) {
+        const { edges, pageInfo } = await page({ first: size, after, orderBy }, withCursors)
+        forwards.push(...numbersOf(edges.map((edge: { node: { id: string } }) => edge.node)))
+        expect([pageInfo.hasNextPage, pageInfo.hasPreviousPage]).toEqual([
+          forwards.length < whole.length,
+          after !== undefined,
+        ])
+        expect(pageInfo.endCursor).toBe(edges.at(-1).cursor)
+        if (!pageInfo.hasNextPage) break
+        after = pageInfo.endCursor
+      }
+      for (let before: string | undefined; ; ) {
+        const { edges, pageInfo } = await page({ last: size, before, orderBy }, withCursors)
+        backwards.unshift(...numbersOf(edges.map((edge: { node: { id: string } }) => edge.node)))
+        expect(pageInfo.startCursor).toBe(edges[0].cursor)
+        if (!pageInfo.hasPreviousPage) break
+        before = pageInfo.startCursor
+      }
+      expect([forwards, backwards]).toEqual([whole, whole])
+    })
+
+    it('refuse the cursor of every other order', async () => {
+      const { pageInfo } = await page({ first: 1, orderBy }, withCursors)
+      for (const other of orders.filter(
+        ({ field, direction }) => field + direction !== orderBy.field + orderBy.direction,
+      ))
+        expect(await page({ after: pageInfo.endCursor, orderBy: other })).toEqual({ code: 'INVALID_CURSOR' })
+    })
+  })
+
+  it.each([
+    'nonsense',
+    '',
+    Buffer.from('["v1","instances by createdAt desc"]').toString('base64url'),
+    Buffer.from('["v1","instances by createdAt desc","1; DROP TABLE","1"]').toString('base64url'),
+    Buffer.from('["v1","instances by createdAt desc",1,1]').toString('base64url'),
+    Buffer.from('["v1","instances by createdAt desc","1","1","1"]').toString('base64url'),
+  ])('refuse the cursor %j', async after => {
+    expect(await page({ after })).toEqual({ code: 'INVALID_CURSOR' })
+  })
+
+  it.each([{ first: 0 }, { first: 101 }, { last: 0 }, { first: 1, last: 1 }, { first: 1, before: 'x' }, { first: -1 }])(
+    'refuse the page %j',
+    async args => {
+      expect((await page(args)).code).toBe('BAD_USER_INPUT')
+    },
+  )
+
+  it('go on where they were when what they stood at is destroyed', async () => {
+    const mine = [await rentals.rent(key), await rentals.rent(key)]
+    const { pageInfo } = await page({ first: 2 }, withCursors)
+    for (const id of mine) await app.rest(key, 'DELETE', `/instances/${id}/`)
+    expect(numbersOf((await page({ after: pageInfo.endCursor })).nodes)).toEqual(ids.toReversed())
+  })
+})
+
+describe('a filter', () => {
+  it.each([
+    ['an id', () => ({ ids: [`ins_${ids[1]}`, String(ids[2])] }), [1, 2]],
+    ['no ids', () => ({ ids: [] }), []],
+    ['a label', () => ({ label: 'b' }), [0, 3, 6]],
+    ['a label in another case', () => ({ label: 'B' }), []],
+    ['a status', () => ({ status: ['CREATED', 'RUNNING'] }), [0, 1, 2, 3, 4, 5, 6]],
+    ['another status', () => ({ status: ['EXITED'] }), []],
+    ['what is destroyed', () => ({ status: ['DESTROYED'] }), []],
+    ['a target state', () => ({ targetState: 'RUNNING' }), [0, 1, 2, 3, 4, 5, 6]],
+    ['another target state', () => ({ targetState: 'STOPPED' }), []],
+    ['a GPU in any case', () => ({ gpuName: 'rtx 4090' }), [0, 1, 2, 3, 4, 5, 6]],
+    ['several parts', () => ({ label: 'b', ids: [String(ids[0]), String(ids[1])] }), [0]],
+    ['null, which says nothing', () => ({ label: null, ids: null, status: null }), [0, 1, 2, 3, 4, 5, 6]],
+  ])('by %s finds those, and counts them', async (_name, filter, places) => {
+    const { nodes, totalCount } = await page({ first: 100, filter: filter() }, 'totalCount nodes { id }')
+    expect(numbersOf(nodes).toSorted((a, b) => a - b)).toEqual(places.map(place => ids[place]))
+    expect(totalCount).toBe(places.length)
+  })
+
+  it.each([
+    [{ ids: Array(101).fill('1') }, 'filter.ids'],
+    [{ ids: ['1', 'off_1'] }, 'filter.ids.1'],
+    [{ label: 'a\0' }, 'filter.label'],
+    [{ gpuName: '\ud800' }, 'filter.gpuName'],
+  ])('%j is refused, by name', async (filter, path) => {
+    const { code, issues } = await page({ filter })
+    expect([code, issues[0].path]).toEqual(['BAD_USER_INPUT', expect.stringContaining(path)])
+  })
+})
+
+describe('totalCount', () => {
+  it('is of all pages, and counted only when asked for', async () => {
+    expect(await page({ first: 2, filter: { label: 'b' } }, 'totalCount')).toEqual({ totalCount: 3 })
+    const counted = (await queriesOf(() => page({ first: 1 }))).filter(text => /count\(\*\)/.test(text))
+    expect(counted).toEqual([])
+  })
+})

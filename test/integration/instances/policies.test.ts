@@ -1,0 +1,531 @@
+// What renters arrange for their instances: it happens by itself, and nothing is charged beyond it.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { Prisma } from '../../../src/database/generated/client.ts'
+import { transaction } from '../../../src/database/transaction.ts'
+import { lockBalance } from '../../../src/services/billing/balance.ts'
+import { chargeMeters } from '../../../src/services/billing/meters.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { openGateway } from '../../support/gateways.ts'
+import { arrangementsOf } from '../../support/instances/policies.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+
+const hour = 3_600_000
+const gpuRate = 400_000_000n
+const diskRate = 4_000_000n
+
+let app: TestApp
+let rentals: Rentals
+let key: string
+let arranged: ReturnType<typeof arrangementsOf>
+
+beforeAll(async () => {
+  app = await startApp()
+  rentals = rentalsOf(app)
+  arranged = arrangementsOf(app, rentals, () => key)
+})
+
+beforeEach(async () => {
+  key = await app.newKey(null, someCredit)
+})
+
+afterAll(() => app.close())
+
+const inHours = (hours: number) => new Date(app.clock.now().getTime() + hours * hour)
+
+async function passHours(hours: number): Promise<void> {
+  app.clock.advance(hours * hour)
+  await rentals.settle()
+}
+
+/** Charges everything up to now, as happens once a day, while nobody does what is arranged. */
+async function chargeAll(): Promise<void> {
+  const gateway = openGateway({ url: app.database.url, now: app.clock.now })
+  const accounts = await app.sql('SELECT DISTINCT account_id AS id FROM meters')
+  for (const { id } of accounts as { id: number }[]) {
+    await transaction(gateway.database, async tx => {
+      await chargeMeters(tx, await lockBalance(tx, id, app.clock.now()), Prisma.sql`true`)
+    })
+  }
+  await gateway.close()
+}
+
+describe('an instant to stop at', () => {
+  it('stops an instance and says why, and is done with then', async () => {
+    const stopAt = inHours(3).toISOString()
+    const id = await arranged.run({ stopAt })
+    expect(await arranged.read(id)).toMatchObject({ policy: { stopAt, stopAtCost: null } })
+    await passHours(3)
+    expect(await arranged.read(id)).toMatchObject({
+      status: 'STOPPED',
+      targetState: 'STOPPED',
+      statusReason: { code: 'SCHEDULE' },
+      policy: { stopAt: null },
+    })
+    expect(await arranged.events(id, 'INSTANCE_TARGET_CHANGED', 'INSTANCE_POLICY_CHANGED')).toMatchObject([
+      { type: 'INSTANCE_TARGET_CHANGED', reason: 'SCHEDULE', itself: true, after: { targetState: 'stopped' } },
+      {
+        type: 'INSTANCE_POLICY_CHANGED',
+        reason: 'SCHEDULE',
+        itself: true,
+        before: { stopAt },
+        after: { stopAt: null },
+      },
+    ])
+    expect(await arranged.wish(id, 'RUNNING')).toMatchObject({ __typename: 'InstanceSuccess' })
+    await passHours(5)
+    expect(await arranged.read(id)).toMatchObject({ status: 'RUNNING' })
+    await arranged.wish(id, 'STOPPED')
+  })
+
+  it.each(['nobody charged it meanwhile', 'it was charged meanwhile'])(
+    'is the last that GPUs are charged for, however late it is done: %s',
+    async how => {
+      const id = await arranged.run()
+      const stopAt = inHours(2)
+      await arranged.set(id, { stopAt: stopAt.toISOString() })
+      app.clock.advance(30 * hour)
+      if (how === 'it was charged meanwhile') await chargeAll()
+      await rentals.settle()
+      const { nanos, since, until } = await arranged.charged(id, 'compute')
+      expect(until).toEqual(stopAt)
+      expect(nanos).toBe((gpuRate * BigInt(stopAt.getTime() - (since?.getTime() ?? 0))) / 3_600_000n)
+    },
+  )
+
+  it('counts in what the account has left before anybody did what was arranged', async () => {
+    const id = await arranged.run()
+    await arranged.set(id, { stopAt: inHours(2).toISOString() })
+    app.clock.advance(30 * hour)
+    const credit = async () => (await app.graphql(key, '{ viewer { credit } }')).data.viewer.credit
+    const before = await credit()
+    await app.idle()
+    expect(await arranged.read(id)).toMatchObject({ targetState: 'STOPPED' })
+    expect(await credit()).toBe(before)
+    // Two hours of GPUs, some seconds before, and 30 hours of disk.
+    expect(Number(before)).toBeGreaterThan(100 - 0.81 - 0.121)
+  })
+
+  it('is the last also where its renter stops it before anybody did what was arranged', async () => {
+    const id = await arranged.run()
+    const stopAt = inHours(2)
+    await arranged.set(id, { stopAt: stopAt.toISOString() })
+    app.clock.advance(30 * hour)
+    await arranged.wish(id, 'STOPPED')
+    expect((await arranged.charged(id, 'compute')).until).toEqual(stopAt)
+  })
+
+  it('comes also while an instance is being loaded, which costs no GPUs then', async () => {
+    const id = await arranged.rent({ stopAt: inHours(0.001).toISOString() })
+    await app.idle()
+    expect(await arranged.read(id)).toMatchObject({ status: 'LOADING' })
+    await passHours(0.001)
+    await passHours(1)
+    expect(await arranged.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'SCHEDULE' } })
+    expect(await arranged.charged(id, 'compute')).toMatchObject({ nanos: 0n })
+  })
+
+  it('comes also while an instance waits for its GPUs', async () => {
+    const terms = { interruptible: { bidPerHour: '0.3' } }
+    const id = await arranged.rent({ stopAt: inHours(2).toISOString() }, { terms })
+    await rentals.settle()
+    const [row] = await app.sql(`SELECT machine_id FROM instances WHERE id = ${id}`)
+    const { machine_id: machineId } = row as { machine_id: number }
+    const { body } = await app.rest(key, 'POST', '/bundles/', { machine_id: { eq: machineId }, type: 'bid' })
+    await app.rest(key, 'PUT', `/asks/${body.offers[0].id}/`, { image: 'ubuntu', price: 0.35 })
+    await rentals.settle()
+    expect(await arranged.read(id)).toMatchObject({ status: 'SCHEDULING' })
+    await passHours(2)
+    expect(await arranged.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'SCHEDULE' } })
+  })
+
+  it.each(['and nobody had seen it yet', 'as everybody saw'])(
+    'does not stop what was started after it had come, %s',
+    async how => {
+      const id = await arranged.run({ stopAt: inHours(2).toISOString() })
+      await arranged.wish(id, 'STOPPED')
+      await rentals.settle()
+      app.clock.advance(3 * hour)
+      if (how === 'as everybody saw') await app.idle()
+      await arranged.wish(id, 'RUNNING')
+      await passHours(1)
+      expect(await arranged.read(id)).toMatchObject({ status: 'RUNNING', policy: { stopAt: null } })
+      expect(await arranged.events(id, 'INSTANCE_POLICY_CHANGED')).toMatchObject([{ reason: 'SCHEDULE' }])
+      // And its GPUs are charged.
+      await arranged.wish(id, 'STOPPED')
+      expect((await arranged.charged(id, 'compute')).until).toEqual(app.clock.now())
+    },
+  )
+
+  it('holds for what was stopped and started again before', async () => {
+    const stopAt = inHours(4)
+    const id = await arranged.run({ stopAt: stopAt.toISOString() })
+    await arranged.wish(id, 'STOPPED')
+    await passHours(1)
+    await arranged.wish(id, 'RUNNING')
+    await rentals.settle()
+    await passHours(9)
+    expect(await arranged.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'SCHEDULE' } })
+    expect((await arranged.charged(id, 'compute')).until).toEqual(stopAt)
+  })
+
+  it('is not done once more when the clock steps back', async () => {
+    const id = await arranged.run({ stopAt: inHours(2).toISOString() })
+    await passHours(3)
+    await arranged.wish(id, 'RUNNING')
+    await app.idle()
+    app.clock.advance(-2 * hour)
+    await app.idle()
+    await passHours(4)
+    expect(await arranged.read(id)).toMatchObject({ status: 'RUNNING' })
+    await arranged.wish(id, 'STOPPED')
+  })
+})
+
+describe('a cost to stop at', () => {
+  const costOf = async (id: number) =>
+    (await arranged.charged(id, 'compute')).nanos + (await arranged.charged(id, 'disk')).nanos
+
+  it.each(['nobody charged it meanwhile', 'it was charged meanwhile'])(
+    'stops an instance at the last millisecond that it pays for: %s',
+    async how => {
+      const id = await arranged.run({ stopAtCost: '1' })
+      app.clock.advance(30 * hour)
+      if (how === 'it was charged meanwhile') await chargeAll()
+      await rentals.settle()
+      expect(await arranged.read(id)).toMatchObject({
+        status: 'STOPPED',
+        statusReason: { code: 'COST_LIMIT' },
+        policy: { stopAtCost: '1' },
+      })
+      const { nanos, until, since } = await arranged.charged(id, 'compute')
+      const [row] = await app.sql(`SELECT created_at AS at FROM instances WHERE id = ${id}`)
+      const diskMs = (until?.getTime() ?? 0) - (row as { at: Date }).at.getTime()
+      const cost = nanos + (diskRate * BigInt(diskMs)) / 3_600_000n
+      const aMillisecond = (gpuRate + diskRate) / 3_600_000n + 2n
+      expect(since).not.toBeNull()
+      expect(cost).toBeLessThanOrEqual(1_000_000_000n)
+      expect(cost).toBeGreaterThan(1_000_000_000n - aMillisecond)
+    },
+  )
+
+  it('is refused to be passed by starting, until it is raised', async () => {
+    const id = await arranged.run({ stopAtCost: '0.5' })
+    await passHours(10)
+    const refusal = { __typename: 'InvalidStateError', code: 'INVALID_STATE' }
+    const answer = await arranged.wish(id, 'RUNNING')
+    expect(answer).toMatchObject(refusal)
+    expect(answer.message).toMatch(/It has cost 0\.\d+ \$, and is to be stopped at 0\.5 \$/)
+    expect(await arranged.set(id, { stopAtCost: '0.51' })).toMatchObject({
+      code: 'INVALID_INPUT',
+      issues: [{ path: 'stopAtCost', message: expect.stringMatching(/must be more than 0\.5\d+/) }],
+    })
+    expect(await arranged.set(id, { stopAtCost: '0.9' })).toMatchObject({ __typename: 'InstanceSuccess' })
+    expect(await arranged.wish(id, 'RUNNING')).toMatchObject({ __typename: 'InstanceSuccess' })
+    await rentals.settle()
+    await passHours(10)
+    expect(await arranged.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'COST_LIMIT' } })
+    expect((await arranged.charged(id, 'compute')).nanos).toBeLessThan(900_000_000n)
+    await arranged.set(id, { stopAtCost: null })
+    expect(await arranged.wish(id, 'RUNNING')).toMatchObject({ __typename: 'InstanceSuccess' })
+    await passHours(10)
+    expect(await arranged.read(id)).toMatchObject({ status: 'RUNNING' })
+    await arranged.wish(id, 'STOPPED')
+  })
+
+  it('is reached by the disk of what is stopped, which then may not start', async () => {
+    const id = await arranged.run({ stopAtCost: '0.1' })
+    await arranged.wish(id, 'STOPPED')
+    await passHours(26)
+    expect(await arranged.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'USER_REQUEST' } })
+    expect(await arranged.wish(id, 'RUNNING')).toMatchObject({ code: 'INVALID_STATE' })
+    // Labels are as free as before, and others start.
+    const other = await arranged.rent({}, { spec: { source: { image: 'ubuntu' }, targetState: 'STOPPED' } })
+    const { data } = await app.graphql(
+      key,
+      `mutation { updateInstances(input: { ids: ["${id}", "${other}"], targetState: RUNNING }) {
+        ... on BulkInstancesPayload { items { outcome } } } }`,
+    )
+    expect(data.updateInstances.items).toEqual([{ outcome: 'FAILED' }, { outcome: 'APPLIED' }])
+    await app.rest(key, 'DELETE', `/instances/${other}/`)
+  })
+
+  it.each(['rented', 'started'])('stops also what waits for its GPUs, by what its disk costs: %s', async how => {
+    const offerId = String(await rentals.newOffer())
+    const terms = (bidPerHour: string) => ({ interruptible: { bidPerHour } })
+    const wish = (targetState: string) => ({
+      offerId,
+      terms: terms('0.3'),
+      spec: { source: { image: 'ubuntu' }, targetState, policy: { stopAtCost: '0.1' } },
+    })
+    const [offer] = await app.sql(`SELECT machine_id FROM offers WHERE id = ${offerId}`)
+    const { machine_id: machineId } = offer as { machine_id: number }
+    const outbid = async () => {
+      const { body } = await app.rest(key, 'POST', '/bundles/', { machine_id: { eq: machineId }, type: 'bid' })
+      const { status } = await app.rest(key, 'PUT', `/asks/${body.offers[0].id}/`, { image: 'ubuntu', price: 0.35 })
+      expect(status).toBe(200)
+      await rentals.settle()
+    }
+    const id = await arranged.rent({}, wish(how === 'rented' ? 'RUNNING' : 'STOPPED'))
+    await outbid()
+    if (how === 'started') {
+      await passHours(1)
+      await arranged.wish(id, 'RUNNING')
+    }
+    await rentals.settle()
+    expect(await arranged.read(id)).toMatchObject({ status: 'SCHEDULING' })
+    await passHours(26)
+    expect(await arranged.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'COST_LIMIT' } })
+    expect(await arranged.charged(id, 'compute')).toMatchObject({ nanos: 0n })
+  })
+
+  it('comes sooner when the bid is raised, and later when it is lowered', async () => {
+    const terms = { interruptible: { bidPerHour: '0.3' } }
+    const id = await arranged.run({ stopAtCost: '3' }, { terms })
+    const due = async () => {
+      const [row] = await app.sql(`SELECT policy_due_at AS at FROM instances WHERE id = ${id}`)
+      return (row as { at: Date }).at
+    }
+    const bid = async (bidPerHour: string) => {
+      await app.graphql(
+        key,
+        `mutation { changeBid(input: { instanceId: "${id}", bidPerHour: "${bidPerHour}" }) { __typename } }`,
+      )
+      return await due()
+    }
+    const first = await due()
+    app.clock.advance(hour)
+    const sooner = await bid('0.6')
+    expect(sooner.getTime()).toBeLessThan(first.getTime())
+    const later = await bid('0.25')
+    expect(later.getTime()).toBeGreaterThan(first.getTime())
+    app.clock.advance(100 * hour)
+    await rentals.settle()
+    const compute = await arranged.charged(id, 'compute')
+    expect(compute.until).toEqual(later)
+    expect(await costOf(id)).toBeGreaterThan(2_900_000_000n)
+    expect(compute.nanos).toBeLessThan(3_000_000_000n)
+  })
+})
+
+describe('destruction', () => {
+  const destroyed = { status: 'DESTROYED', statusReason: { code: 'SCHEDULE' } }
+
+  it.each(['RUNNING', 'STOPPED'])(
+    'comes at the instant that is arranged, and charges nothing beyond: %s',
+    async state => {
+      const id = await arranged.run()
+      const destroyAt = inHours(3)
+      await arranged.set(id, { destroyAt: destroyAt.toISOString() })
+      if (state === 'STOPPED') await arranged.wish(id, 'STOPPED')
+      await rentals.settle()
+      app.clock.advance(30 * hour)
+      await chargeAll()
+      await rentals.settle()
+      expect(await arranged.read(id)).toMatchObject(destroyed)
+      expect((await arranged.charged(id, 'disk')).until).toEqual(destroyAt)
+      if (state === 'RUNNING') expect((await arranged.charged(id, 'compute')).until).toEqual(destroyAt)
+      expect(await arranged.events(id, 'INSTANCE_DESTROYED')).toMatchObject([{ reason: 'SCHEDULE', itself: true }])
+    },
+  )
+
+  it('leaves the rest undone that was arranged for earlier, when all of it is late', async () => {
+    const id = await arranged.run()
+    const stopAt = inHours(2)
+    const [destroyAt, stop] = [inHours(3).toISOString(), stopAt.toISOString()]
+    await arranged.set(id, { destroyAt, stopAt: stop })
+    app.clock.advance(30 * hour)
+    await rentals.settle()
+    expect(await arranged.events(id, 'INSTANCE_DESTROYED', 'INSTANCE_TARGET_CHANGED')).toHaveLength(1)
+    expect((await arranged.charged(id, 'compute')).until).toEqual(stopAt)
+  })
+
+  it.each(['stopped', 'exited', 'created'])('comes when it has been %s for as long as is arranged', async status => {
+    const spec = { source: { image: 'ubuntu' }, policy: { destroyWhenStoppedFor: 7200 }, targetState: 'STOPPED' }
+    const id =
+      status === 'created' ? await arranged.rent({}, { spec }) : await arranged.run({ destroyWhenStoppedFor: 7200 })
+    if (status === 'stopped') await arranged.wish(id, 'STOPPED')
+    await rentals.settle()
+    if (status === 'exited') await rentals.exit(id)
+    const [row] = await app.sql(`SELECT status, status_changed_at AS since FROM instances WHERE id = ${id}`)
+    const { since, ...seen } = row as { status: string; since: Date }
+    expect(seen).toEqual({ status })
+    const end = new Date(since.getTime() + 2 * hour)
+    app.clock.advance(end.getTime() - app.clock.now().getTime() - 1)
+    await app.idle()
+    expect(await arranged.read(id)).toMatchObject({ status: status.toUpperCase() })
+    app.clock.advance(9 * hour)
+    await app.idle()
+    expect(await arranged.read(id)).toMatchObject(destroyed)
+    expect((await arranged.charged(id, 'disk')).until).toEqual(end)
+  })
+
+  it('of what ended by itself is charged no disk beyond its instant, however late it is done', async () => {
+    const id = await arranged.run({ destroyWhenStoppedFor: 3_600 })
+    const gateway = openGateway({ url: app.database.url, now: app.clock.now })
+    await app.sql(`UPDATE simulated_containers SET exit_code = 1 WHERE instance_id = ${id}`)
+    app.clock.advance(61_000)
+    // That it ended is seen, and nobody does yet what was arranged.
+    await gateway.idle()
+    await gateway.close()
+    const [row] = await app.sql(`SELECT status, status_changed_at AS at FROM instances WHERE id = ${id}`)
+    const { status, at } = row as { status: string; at: Date }
+    expect(status).toBe('exited')
+    app.clock.advance(10 * 3_600_000)
+    await app.idle()
+    expect((await arranged.charged(id, 'disk')).until).toEqual(new Date(at.getTime() + 3_600_000))
+  })
+
+  it('counts anew what was started meanwhile, and not what bids otherwise', async () => {
+    const id = await arranged.run({ destroyWhenStoppedFor: 7200 }, { terms: { interruptible: { bidPerHour: '0.3' } } })
+    await arranged.wish(id, 'STOPPED')
+    await rentals.settle()
+    await passHours(1.5)
+    // Nobody has looked at it in between.
+    await arranged.wish(id, 'RUNNING')
+    await arranged.wish(id, 'STOPPED')
+    await passHours(1.5)
+    expect(await arranged.read(id)).toMatchObject({ status: 'STOPPED' })
+    await app.graphql(key, `mutation { changeBid(input: { instanceId: "${id}", bidPerHour: "0.4" }) { __typename } }`)
+    await passHours(0.6)
+    expect(await arranged.read(id)).toMatchObject(destroyed)
+  })
+
+  it('does not wait for what runs', async () => {
+    const id = await arranged.run({ destroyWhenStoppedFor: 60 })
+    await passHours(5)
+    expect(await arranged.read(id)).toMatchObject({ status: 'RUNNING' })
+    await arranged.wish(id, 'STOPPED')
+  })
+
+  it('cannot be averted any more when it is due', async () => {
+    const id = await arranged.run({ destroyAt: inHours(2).toISOString() })
+    await arranged.wish(id, 'STOPPED')
+    await rentals.settle()
+    app.clock.advance(3 * hour)
+    const refusal = { code: 'INVALID_STATE', message: 'It is about to be destroyed, as was arranged.' }
+    expect(await arranged.set(id, { destroyAt: null })).toMatchObject(refusal)
+    expect(await arranged.wish(id, 'RUNNING')).toMatchObject(refusal)
+    await app.idle()
+    expect(await arranged.set(id, { destroyAt: null })).toMatchObject({ code: 'NOT_FOUND' })
+  })
+})
+
+describe('arranging', () => {
+  it('changes what is named, takes away what is null, and says so once', async () => {
+    const [stopAt, destroyAt] = [inHours(5).toISOString(), inHours(9).toISOString()]
+    const id = await arranged.run({ stopAt })
+    await arranged.set(id, { destroyAt, destroyWhenStoppedFor: 3600, stopAtCost: '2.5' })
+    const all = { stopAt, destroyAt, destroyWhenStoppedFor: 3600, stopAtCost: '2.5' }
+    expect(await arranged.read(id)).toMatchObject({ policy: all })
+    // What is so already is no change.
+    await arranged.set(id, all)
+    await arranged.set(id, { stopAt: null, stopAtCost: null })
+    expect(await arranged.read(id)).toMatchObject({ policy: { ...all, stopAt: null, stopAtCost: null } })
+    const answer = await app.graphql(
+      key,
+      `{ events(filter: { instanceIds: ["${id}"], types: [INSTANCE_POLICY_CHANGED] }) { nodes {
+        message reason changes { field before after } } } }`,
+    )
+    const changed = { message: 'What is arranged for it was changed.', reason: 'USER_REQUEST' }
+    const changes: { field: string; before: string | null; after: string | null }[][] = [
+      [
+        { field: 'stopAtCost', before: null, after: '2.5' },
+        { field: 'destroyAt', before: null, after: destroyAt },
+        { field: 'destroyWhenStoppedFor', before: null, after: '3600' },
+      ],
+      [
+        { field: 'stopAt', before: stopAt, after: null },
+        { field: 'stopAtCost', before: '2.5', after: null },
+      ],
+    ]
+    const nodes = answer.data.events.nodes.toSorted(
+      (a: { changes: unknown[] }, b: { changes: unknown[] }) => b.changes.length - a.changes.length,
+    )
+    expect(nodes).toEqual(changes.map(each => ({ ...changed, changes: expect.arrayContaining(each) })))
+    await arranged.set(id, { destroyAt: null, destroyWhenStoppedFor: null })
+    await passHours(12)
+    expect(await arranged.read(id)).toMatchObject({ status: 'RUNNING' })
+    await arranged.wish(id, 'STOPPED')
+    expect((await arranged.charged(id, 'compute')).until).toEqual(app.clock.now())
+  })
+
+  it('is refused with everything that is wrong with it', async () => {
+    const id = await arranged.run()
+    await passHours(2)
+    await arranged.wish(id, 'STOPPED')
+    await rentals.settle()
+    await passHours(1)
+    const answer = await arranged.set(id, {
+      stopAt: inHours(0).toISOString(),
+      destroyAt: inHours(11 * 365 * 24).toISOString(),
+      stopAtCost: '0.8',
+      destroyWhenStoppedFor: 3600,
+    })
+    expect(answer).toMatchObject({
+      code: 'INVALID_INPUT',
+      issues: [
+        { path: 'stopAt', message: expect.stringContaining('must be in the future') },
+        {
+          path: 'stopAtCost',
+          message: expect.stringMatching(/^must be more than 0\.8\d+, what it has cost already\.$/),
+        },
+        { path: 'destroyAt', message: 'must be in the next 10 years.' },
+        { path: 'destroyWhenStoppedFor', message: expect.stringMatching(/^must be more than 3[67]\d\d seconds/) },
+      ],
+    })
+    expect(await arranged.set(id, { stopAtCost: '0', destroyWhenStoppedFor: 0 })).toMatchObject({
+      issues: [{ path: 'stopAtCost' }, { path: 'destroyWhenStoppedFor' }],
+    })
+  })
+
+  it('when renting is refused, quoted and warned about in the same words', async () => {
+    const policy = { stopAt: inHours(0).toISOString(), stopAtCost: '-1', destroyWhenStoppedFor: -1 }
+    const paths = ['spec.policy.stopAt', 'spec.policy.stopAtCost', 'spec.policy.destroyWhenStoppedFor']
+    const issues = paths.map(path => ({ path, message: expect.stringContaining('must be') }))
+    expect(await arranged.tryRent(policy)).toMatchObject({ code: 'INVALID_INPUT', issues })
+    const quote = async (wish: object) => {
+      const input = { offerId: String(await rentals.newOffer()), spec: { source: { image: 'ubuntu' }, policy: wish } }
+      const { data } = await app.graphql(
+        key,
+        `query ($input: RentInstanceInput!) { rentQuote(input: $input) { rentable warnings blockers { code
+          ... on InvalidInputError { issues { path message } } } } }`,
+        { input },
+      )
+      return data.rentQuote
+    }
+    expect(await quote(policy)).toMatchObject({ rentable: false, blockers: [{ code: 'INVALID_INPUT', issues }] })
+    const late = { destroyAt: inHours(9 * 365 * 24).toISOString() }
+    const warnings = [expect.stringContaining('destroyAt is after the end of the rental')]
+    expect(await quote(late)).toMatchObject({ rentable: true, warnings: expect.arrayContaining(warnings) })
+    expect(await arranged.tryRent(late)).toMatchObject({ warnings: expect.arrayContaining(warnings) })
+  })
+
+  it('is part of what is rented with a key: the same again, or nothing', async () => {
+    const offerId = String(await rentals.newOffer())
+    const stopAt = inHours(1).toISOString()
+    const wish = (policy: object) => ({
+      offerId,
+      idempotencyKey: 'arranged',
+      spec: { source: { image: 'ubuntu' }, policy },
+    })
+    const first = await arranged.tryRent({}, wish({ stopAt }))
+    expect(first).toMatchObject({ replayed: false, instance: { policy: { stopAt } } })
+    await passHours(2)
+    expect(await arranged.tryRent({}, wish({ stopAt, destroyAt: null }))).toMatchObject({ replayed: true })
+    expect(await arranged.tryRent({}, wish({ stopAt: inHours(1).toISOString() }))).toMatchObject({
+      code: 'IDEMPOTENCY_KEY_REUSED',
+    })
+  })
+
+  it('is part of the best offer that is rented', async () => {
+    await rentals.newOffer()
+    const { data } = await app.graphql(
+      key,
+      `mutation { rentBestOffer(input: { filter: {}, terms: { onDemand: { maxPricePerHour: "1" } },
+        spec: { source: { image: "ubuntu" }, policy: { stopAtCost: "3" } } }) {
+        ... on RentBestOfferSuccess { instance { policy { stopAtCost } } } ... on Error { message } } }`,
+    )
+    expect(data.rentBestOffer).toEqual({ instance: { policy: { stopAtCost: '3' } } })
+  })
+})

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { queriesOf } from '../../support/database/queries.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+
+let app: TestApp
+let rentals: Rentals
+let many: string
+let one: string
+
+beforeAll(async () => {
+  app = await startApp()
+  rentals = rentalsOf(app)
+  one = await app.newKey(null, someCredit)
+  many = await app.newKey(null, someCredit)
+  const atBid = { env: { '-p 80:80': '1' }, price: 0.25 }
+  await rentals.rent(one, atBid)
+  for (let count = 1; count <= 50; count += 1) await rentals.rent(many, atBid)
+  await rentals.settle()
+})
+
+afterAll(() => app.close())
+
+const fields = `id status minimumBidPerHour offer { id pricePerHour machine { id country } gpu { id } } machine { id country }
+  gpu { id } actions { action } connection { ports { hostPort } } launch { image }`
+
+describe('what is read', () => {
+  it('costs as many statements for 50 instances with offer, machine and ports as for one', async () => {
+    const query = `{ instances(first: 50) { totalCount nodes { ${fields} } } }`
+    const count = async (key: string, rows: number) => {
+      let found: { connection: { ports: unknown[] }; offer: unknown; minimumBidPerHour: string }[] = []
+      const statements = await queriesOf(async () => {
+        const { data, errors } = await app.graphql(key, query)
+        expect(errors).toBeUndefined()
+        found = data.instances.nodes
+      })
+      expect(found.map(({ connection }) => connection.ports.length)).toEqual(Array(rows).fill(2))
+      expect(found.every(({ minimumBidPerHour }) => minimumBidPerHour === '0.2')).toBe(true)
+      return statements.length
+    }
+    // Of the first use of a key a note is made.
+    for (const key of [one, many]) await app.graphql(key, '{ viewer { id } }')
+    expect(await count(many, 50)).toBe(await count(one, 1))
+  })
+
+  it('costs two statements over REST, of the key and of the rows, however many there are', async () => {
+    for (const [key, rows] of [[one, 1] as const, [many, 50] as const]) {
+      const statements = await queriesOf(async () => {
+        const { body } = await app.rest(key, 'GET', '/instances/')
+        expect(body.instances).toHaveLength(rows)
+      })
+      expect(statements).toHaveLength(2)
+    }
+  })
+})
+
+describe('a bulk command', () => {
+  /** Instances on one machine: each is stopped, so that the next can have the GPU. */
+  async function onOneMachine(count: number): Promise<number[]> {
+    const key = many
+    const first = await rentals.rent(key, { target_state: 'stopped' }, { diskMb: 10_000_000 })
+    const { machine_id } = await rentals.read(key, first)
+    const ids = [first]
+    while (ids.length < count) {
+      const { body } = await app.rest(key, 'POST', '/bundles/', { machine_id: { eq: machine_id } })
+      const wish = { image: 'ubuntu', target_state: 'stopped' }
+      const made = await app.rest(key, 'PUT', `/asks/${body.offers[0].id}/`, wish)
+      ids.push(made.body.new_contract)
+    }
+    return ids
+  }
+
+  it('on 64 instances of one machine costs as many statements as on 2', async () => {
+    const [few, all] = [await onOneMachine(2), await onOneMachine(64)]
+    const wishes = [{ state: 'running', label: 'batch' }, { state: 'stopped' }, { label: 'done' }]
+    for (const wish of wishes) {
+      const count = async (ids: number[]) => {
+        const statements = await queriesOf(async () => {
+          expect((await app.rest(many, 'PUT', '/instances/', { ids, ...wish })).body).toEqual({ success: true })
+        })
+        return statements.length
+      }
+      expect([wish, await count(all)]).toEqual([wish, await count(few)])
+    }
+    const destroy = async (ids: number[]) => {
+      const input = { ids: ids.map(String) }
+      const statements = await queriesOf(() =>
+        app.graphql(
+          many,
+          `mutation ($input: DestroyInstancesInput!) { destroyInstances(input: $input) {
+            ... on BulkInstancesPayload { succeededCount items { instance { id status } } } } }`,
+          { input },
+        ),
+      )
+      return statements.length
+    }
+    expect(await destroy(all)).toBe(await destroy(few))
+  })
+})

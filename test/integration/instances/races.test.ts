@@ -1,0 +1,409 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Actor } from '../../../src/domain/actor.ts'
+import type { Lease } from '../../../src/services/reconciliation/leases.ts'
+import type { Finding } from '../../../src/services/reconciliation/record.ts'
+import { manualClock } from '../../support/clock.ts'
+import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { untilSomebodyWaits, withSession } from '../../support/database/sessions.ts'
+import { listMachines } from '../../support/factories.ts'
+import { type Gateway, openGateway } from '../../support/gateways.ts'
+import { expectNothingShared } from '../../support/instances/rentals-laws.ts'
+
+const clock = manualClock()
+let testDatabase: TestDatabase
+let gateway: Gateway
+let actor: Actor
+let machines = 0
+
+beforeAll(async () => {
+  testDatabase = await createDatabase()
+  gateway = openGateway({ url: testDatabase.url, now: clock.now })
+  actor = await gateway.newActor()
+})
+
+afterAll(async () => {
+  await gateway.close()
+  await testDatabase.drop()
+})
+
+/** Rents the block that begins at each of these GPUs, all of one size, on a machine of their own. */
+async function rentOnOneMachine(numGpus: number, size: number, ...starts: number[]): Promise<bigint[]> {
+  await listMachines(gateway.operations, [{ machine: { numGpus } }])
+  machines += 1
+  const ids: bigint[] = []
+  for (const firstGpu of starts) ids.push(await rentBlock(firstGpu, size))
+  return ids
+}
+
+async function rentBlock(firstGpu: number, size: number, bidNanos?: bigint): Promise<bigint> {
+  const [offer] = await gateway.sql(
+    'SELECT id FROM offers WHERE machine_id = $1 AND first_gpu = $2 AND num_gpus = $3 AND withdrawn_at IS NULL',
+    [machines, firstGpu, size],
+  )
+  const terms = bidNanos === undefined ? { interruptible: false as const } : { interruptible: true as const, bidNanos }
+  const { id } = await gateway.rent(actor, BigInt(offer?.['id'] as string), { terms })
+  return id
+}
+
+const stop = (...ids: bigint[]) => gateway.services.instances.update(actor, ids, { targetState: 'stopped' })
+const start = (...ids: bigint[]) => gateway.services.instances.update(actor, ids, { targetState: 'running' })
+
+async function idle(): Promise<void> {
+  for (let turn = 0; turn < 4; turn += 1) {
+    await gateway.idle()
+    clock.advance(31_000)
+  }
+  await gateway.idle()
+}
+
+async function read(id: bigint) {
+  const [row] = await gateway.sql('SELECT * FROM instances WHERE id = $1', [id])
+  return row as Record<string, unknown>
+}
+
+async function leaseOf(id: bigint): Promise<Lease> {
+  await gateway.sql('UPDATE instances SET due_at = $2, leased_until = NULL WHERE id = $1', [id, clock.now()])
+  const lease = (await gateway.reconciliation.claim(100)).find(({ instanceId }) => instanceId === id)
+  if (!lease) throw new Error(`Instance ${id} is not due.`)
+  return lease
+}
+
+const waiting: Finding = {
+  status: 'scheduling',
+  reason: undefined,
+  ran: false,
+  inactive: true,
+  gone: false,
+  dueAt: null,
+  ...{ answered: true, seenAt: null, unconfirmed: false, failed: false },
+}
+
+describe('what happens while an instance is being claimed', () => {
+  it('is seen whole: a grant is not missed by whoever sees that something changed', async () => {
+    const [holder] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await idle()
+    await stop(holder)
+    await idle()
+    const winner = await rentBlock(0, 1)
+    await start(holder)
+    await gateway.sql('UPDATE instances SET due_at = NULL WHERE id = $1', [winner])
+    // A claim waits after it began to read, and before it has taken a row.
+    await gateway.sql(`CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF current_query() LIKE '%SKIP LOCKED%' THEN PERFORM pg_advisory_xact_lock(7); END IF; RETURN NULL; END $$`)
+    await gateway.sql('CREATE TRIGGER pause BEFORE UPDATE ON instances FOR EACH STATEMENT EXECUTE FUNCTION pause()')
+    await withSession(testDatabase.url, async session => {
+      await session.query('SELECT pg_advisory_lock(7)')
+      const passing = gateway.idle()
+      await untilSomebodyWaits(session)
+      await gateway.services.instances.destroy(actor, [winner])
+      await session.query('SELECT pg_advisory_unlock(7)')
+      await passing
+    })
+    await gateway.sql('DROP FUNCTION pause CASCADE')
+    await idle()
+    expect(await read(holder)).toMatchObject({ status: 'running' })
+  })
+})
+
+describe('what happens while an instance is being looked at', () => {
+  it('does not make it forget that its GPUs were left meanwhile', async () => {
+    const [first] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await idle()
+    await stop(first)
+    const second = await rentBlock(0, 1)
+    const lease = await leaseOf(second)
+    expect(await gateway.reconciliation.occupy(lease)).toBe(false)
+    const leaving = await leaseOf(first)
+    await gateway.reconciliation.record(leaving, { ...waiting, status: 'stopped' })
+    const later = new Date(clock.now().getTime() + 10_000)
+    await gateway.reconciliation.record(lease, { ...waiting, dueAt: later })
+    expect(await read(second)).toMatchObject({ due_at: clock.now(), leased_until: null })
+  })
+
+  it('is not put off by a look that failed before it', async () => {
+    const [id] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    const lease = await leaseOf(id)
+    await stop(id)
+    await gateway.reconciliation.postpone(lease, new Date(clock.now().getTime() + 60_000))
+    expect(await read(id)).toMatchObject({ due_at: clock.now(), leased_until: null })
+  })
+})
+
+describe('a container', () => {
+  it('starts on no GPU that another is still leaving, and does once it has left', async () => {
+    const [first] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await idle()
+    await stop(first)
+    const second = await rentBlock(0, 1)
+    await idle()
+    expect(await read(second)).toMatchObject({ status: 'running' })
+    await stop(second)
+    await start(first)
+    await gateway.idle()
+    await expectNothingShared(gateway, machines, clock.now())
+    expect(await read(second)).toMatchObject({ status: 'stopping' })
+    expect(await read(first)).toMatchObject({ status: 'scheduling', reason_code: 'WAITING_FOR_GPUS' })
+    await idle()
+    expect(await read(first)).toMatchObject({ status: 'running' })
+  })
+})
+
+describe('locks on instances', () => {
+  /** Holds the lower lock: whoever waits for it must not have the higher one. */
+  async function expectsOrder(low: bigint, high: bigint, work: () => Promise<unknown>): Promise<void> {
+    expect(low < high).toBe(true)
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM instances WHERE id = $1 FOR UPDATE', [low])
+      let isDone = false
+      const working = work().finally(() => {
+        isDone = true
+      })
+      await untilSomebodyWaits(session, () => isDone)
+      const taken = await session.query('SELECT FROM instances WHERE id = $1 FOR UPDATE NOWAIT', [high]).then(
+        () => 'in order',
+        (error: unknown) => (error as { code?: string }).code,
+      )
+      await session.query('ROLLBACK')
+      await working
+      expect(taken).toBe('in order')
+    })
+  }
+
+  it('are taken by id when GPUs are left to one that waits', async () => {
+    const [low] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await idle()
+    await stop(low)
+    const high = await rentBlock(0, 1)
+    await idle()
+    await stop(high)
+    await start(low)
+    const lease = await leaseOf(high)
+    await expectsOrder(low, high, () => gateway.reconciliation.record(lease, { ...waiting, status: 'stopped' }))
+  })
+
+  it('are taken by id when one that ended leaves its GPUs to another', async () => {
+    const [low] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await stop(low)
+    const high = await rentBlock(0, 1)
+    await start(low)
+    const lease = await leaseOf(high)
+    await gateway.reconciliation.record(lease, { ...waiting, status: 'exited' })
+    expect(await read(high)).toMatchObject({ status: 'exited', due_at: clock.now() })
+    const ended = await leaseOf(high)
+    await expectsOrder(low, high, () => gateway.reconciliation.settle(ended))
+  })
+
+  it('are taken by id when a wish of another is made good', async () => {
+    const [low] = (await rentOnOneMachine(2, 1, 0)) as [bigint]
+    await stop(low)
+    await rentBlock(0, 1)
+    const high = await rentBlock(1, 1)
+    await stop(high)
+    await start(low)
+    await gateway.sql("UPDATE instances SET target_state = 'running' WHERE id = $1", [high])
+    const lease = await leaseOf(low)
+    await expectsOrder(low, high, () => gateway.reconciliation.settle(lease))
+  })
+
+  it('are taken by id when GPUs are granted in another order', async () => {
+    const [low] = (await rentOnOneMachine(2, 1, 1)) as [bigint]
+    const high = await rentBlock(0, 1)
+    await stop(low, high)
+    const both = await rentBlock(0, 2)
+    await start(low, high)
+    await expectsOrder(low, high, () => stop(both))
+  })
+
+  it('are taken by id when a raised bid wins the GPUs of another', async () => {
+    await rentOnOneMachine(1, 1)
+    const low = await rentBlock(0, 1, 250_000_000n)
+    const high = await rentBlock(0, 1, 240_000_000n)
+    await expectsOrder(low, high, () => gateway.services.instances.changeBid(actor, high, 300_000_000n))
+    expect(await gateway.sql('SELECT holder_id FROM gpus WHERE machine_id = $1', [machines])).toEqual([
+      { holder_id: String(high) },
+    ])
+  })
+})
+
+describe('a command', () => {
+  it('is done once its wishes are written, even when the market can only follow later', async () => {
+    const [id] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await idle()
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM machines WHERE id = $1 FOR UPDATE', [machines])
+      const wakes = gateway.wakes()
+      expect(await stop(id)).toMatchObject([{ outcome: 'applied' }])
+      expect(gateway.wakes()).toBe(wakes + 1)
+      await session.query('ROLLBACK')
+    })
+    await idle()
+    expect(await gateway.sql('SELECT holder_id FROM gpus WHERE machine_id = $1', [machines])).toEqual([
+      { holder_id: null },
+    ])
+  })
+
+  it('that wrote wishes and died is not overtaken by a rental that may not wait', async () => {
+    const [earlier] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await stop(earlier)
+    clock.advance(1_000)
+    const wish = "UPDATE instances SET target_state = 'running', claimed_at = $2, due_at = $2 WHERE id = $1"
+    await gateway.sql(wish, [earlier, clock.now()])
+    clock.advance(1_000)
+    const [offer] = await gateway.sql(
+      'SELECT id FROM offers WHERE machine_id = $1 AND withdrawn_at IS NULL AND rentable',
+      [machines],
+    )
+    const renting = gateway.rent(actor, BigInt(offer?.['id'] as string), { cancelUnavailable: true })
+    await expect(renting).rejects.toMatchObject({ code: 'OFFER_UNAVAILABLE' })
+    expect(await gateway.sql('SELECT id FROM instances WHERE machine_id = $1', [machines])).toHaveLength(1)
+  })
+})
+
+describe('a new bid', () => {
+  const changeBid = (id: bigint, nanos: bigint) => gateway.services.instances.changeBid(actor, id, nanos)
+
+  it('is not written to an instance that is destroyed meanwhile', async () => {
+    await rentOnOneMachine(1, 1)
+    const id = await rentBlock(0, 1, 250_000_000n)
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('UPDATE instances SET destroyed_at = now() WHERE id = $1', [id])
+      let isDone = false
+      const changing = changeBid(id, 300_000_000n).catch((error: unknown) => {
+        isDone = true
+        return error
+      })
+      await untilSomebodyWaits(session, () => isDone)
+      await session.query('COMMIT')
+      expect(await changing).toMatchObject({ code: 'NOT_FOUND' })
+    })
+    expect(await read(id)).toMatchObject({ compute_nanos: '250000000' })
+  })
+
+  it('waits its turn at the machine, and is decided by what it finds then', async () => {
+    await rentOnOneMachine(1, 1)
+    const id = await rentBlock(0, 1, 250_000_000n)
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('UPDATE machines SET min_bid_gpu_nanos = 300000000 WHERE id = $1', [machines])
+      const changing = changeBid(id, 299_000_000n).catch((error: unknown) => error)
+      await untilSomebodyWaits(session)
+      await session.query('COMMIT')
+      const minimum = { minimumBidNanos: 300_000_000n }
+      expect(await changing).toMatchObject({ code: 'BID_TOO_LOW', details: minimum })
+    })
+  })
+
+  it('leaves nothing behind when the market can not follow', async () => {
+    await rentOnOneMachine(1, 1)
+    const low = await rentBlock(0, 1, 210_000_000n)
+    const high = await rentBlock(0, 1, 220_000_000n)
+    await gateway.sql(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$`)
+    await gateway.sql('CREATE TRIGGER fail BEFORE UPDATE ON gpus EXECUTE FUNCTION fail()')
+    const [before, rival, wakes] = [await read(low), await read(high), gateway.wakes()]
+    await expect(changeBid(low, 300_000_000n)).rejects.toThrow('no')
+    await gateway.sql('DROP FUNCTION fail CASCADE')
+    expect(await read(low)).toEqual(before)
+    expect(gateway.wakes()).toBe(wakes)
+    const events = "SELECT FROM events WHERE type = 'INSTANCE_BID_CHANGED' AND instance_id = $1"
+    expect(await gateway.sql(events, [low])).toEqual([])
+    await changeBid(low, 300_000_000n)
+    expect(await gateway.sql(events, [low])).toHaveLength(1)
+    expect([(await read(low))['generation'], (await read(high))['generation']]).toEqual([
+      (before['generation'] as number) + 1,
+      (rival['generation'] as number) + 1,
+    ])
+  })
+
+  it('comes after an equal one that is older, also when it was as high before', async () => {
+    await rentOnOneMachine(1, 1)
+    const first = await rentBlock(0, 1, 250_000_000n)
+    clock.advance(1_000)
+    const second = await rentBlock(0, 1, 240_000_000n)
+    const holder = async () => {
+      const [gpu] = await gateway.sql('SELECT holder_id FROM gpus WHERE machine_id = $1', [machines])
+      return BigInt(gpu?.['holder_id'] as string)
+    }
+    clock.advance(1_000)
+    await changeBid(second, 250_000_000n)
+    expect(await holder()).toBe(first)
+    clock.advance(1_000)
+    await changeBid(first, 260_000_000n)
+    clock.advance(1_000)
+    await changeBid(first, 250_000_000n)
+    expect(await holder()).toBe(second)
+  })
+
+  it('that is the same leaves everything as it was, its place in the queue too', async () => {
+    await rentOnOneMachine(1, 1)
+    const id = await rentBlock(0, 1, 250_000_000n)
+    clock.advance(1_000)
+    const [before, wakes] = [await read(id), gateway.wakes()]
+    expect(await changeBid(id, 250_000_000n)).toMatchObject({ id, computeNanos: 250_000_000n })
+    expect(await read(id)).toEqual(before)
+    expect(gateway.wakes()).toBe(wakes)
+  })
+})
+
+it('tells nobody the bid that would win for another', async () => {
+  await rentOnOneMachine(1, 1)
+  const id = await rentBlock(0, 1, 250_000_000n)
+  const { minimumBids } = gateway.services.instances
+  expect(await minimumBids(actor, [id])).toEqual([{ id, minimumBidNanos: 200_000_000n }])
+  expect(await minimumBids(await gateway.newActor(), [id])).toEqual([])
+})
+
+describe('a rental that waits', () => {
+  /** One that has its GPU, and two that wait for it, the first of them longer. */
+  async function aQueue(): Promise<[holder: bigint, first: bigint, second: bigint]> {
+    const [first] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await stop(first)
+    clock.advance(1_000)
+    const second = await rentBlock(0, 1)
+    await stop(second)
+    clock.advance(1_000)
+    const holder = await rentBlock(0, 1)
+    for (const id of [first, second]) {
+      clock.advance(1_000)
+      await start(id)
+    }
+    clock.advance(1_000)
+    return [holder, first, second]
+  }
+
+  async function holderOfAll(): Promise<unknown> {
+    const [gpu] = await gateway.sql('SELECT holder_id FROM gpus WHERE machine_id = $1', [machines])
+    return BigInt(gpu?.['holder_id'] as string)
+  }
+
+  it('goes to the end of the queue when it is stopped and started', async () => {
+    const [holder, first, second] = await aQueue()
+    await stop(first)
+    await start(first)
+    expect(await holderOfAll()).toBe(holder)
+    await stop(holder)
+    expect(await holderOfAll()).toBe(second)
+    await stop(second)
+    expect(await holderOfAll()).toBe(first)
+  })
+
+  it('came into the queue when it was started, and not when it was rented', async () => {
+    const [holder, first, second] = await aQueue()
+    await stop(first, second)
+    clock.advance(1_000)
+    await start(second)
+    clock.advance(1_000)
+    await start(first)
+    await stop(holder)
+    expect(await holderOfAll()).toBe(second)
+  })
+
+  it('keeps its place when it is called otherwise', async () => {
+    const [holder, first] = await aQueue()
+    await gateway.services.instances.update(actor, [first], { label: 'patient', targetState: 'running' })
+    await stop(holder)
+    expect(await holderOfAll()).toBe(first)
+  })
+})

@@ -1,0 +1,77 @@
+// Bids beside those of other accounts and machines, and beside what is done to their instances at the same moment.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Actor } from '../../../../src/domain/actor.ts'
+import { manualClock } from '../../../support/clock.ts'
+import { createDatabase, type TestDatabase } from '../../../support/database/database.ts'
+import { untilSomebodyWaits, withSession } from '../../../support/database/sessions.ts'
+import { listMachines } from '../../../support/factories.ts'
+import { type Gateway, openGateway } from '../../../support/gateways.ts'
+
+let testDatabase: TestDatabase
+let gateway: Gateway
+let actor: Actor
+let rival: Actor
+
+beforeAll(async () => {
+  testDatabase = await createDatabase()
+  gateway = openGateway({ url: testDatabase.url, now: manualClock().now })
+  actor = await gateway.newActor()
+  rival = await gateway.newActor()
+})
+
+afterAll(async () => {
+  await gateway.close()
+  await testDatabase.drop()
+})
+
+/** Rents the one GPU of a machine at a bid, of a new machine unless one is named. */
+async function bid(by: Actor, bidNanos: bigint, machineId?: number) {
+  if (machineId === undefined) await listMachines(gateway.operations, [{}])
+  const [offer] = await gateway.sql(
+    `SELECT id FROM offers WHERE machine_id = coalesce($1, (SELECT max(id) FROM machines)) AND withdrawn_at IS NULL`,
+    [machineId ?? null],
+  )
+  return await gateway.rent(by, BigInt(offer?.['id'] as string), { terms: { interruptible: true, bidNanos } })
+}
+
+describe('the bids that would win', () => {
+  it('are each against those who want the same machine', async () => {
+    const [calm, contested] = [await bid(actor, 300_000_000n), await bid(actor, 300_000_000n)]
+    await bid(rival, 900_000_000n, contested.machineId)
+    expect(await gateway.services.instances.minimumBids(actor, [calm.id, contested.id])).toEqual([
+      // The floor of the host.
+      { id: calm.id, minimumBidNanos: 200_000_000n },
+      { id: contested.id, minimumBidNanos: 901_000_000n },
+    ])
+  })
+
+  it('are told to nobody but who has the instance', async () => {
+    const [mine, theirs] = [await bid(actor, 300_000_000n), await bid(rival, 300_000_000n)]
+    const ids = async (by: Actor) =>
+      (await gateway.services.instances.minimumBids(by, [mine.id, theirs.id])).map(({ id }) => id)
+    expect([await ids(actor), await ids(rival)]).toEqual([[mine.id], [theirs.id]])
+  })
+})
+
+describe('a bid that is changed', () => {
+  it('takes the instances whose GPUs it may win in the order of their ids', async () => {
+    const first = await bid(rival, 300_000_000n)
+    const second = await bid(actor, 250_000_000n, first.machineId)
+    let changing: Promise<unknown> | undefined
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM instances WHERE id = $1 FOR UPDATE', [first.id])
+      let isDone = false
+      changing = gateway.services.instances.changeBid(actor, second.id, 400_000_000n).finally(() => {
+        isDone = true
+      })
+      await untilSomebodyWaits(session, () => isDone)
+      // Fails where it has the later one already, and waits for the earlier with it.
+      await session.query('SELECT FROM instances WHERE id = $1 FOR UPDATE NOWAIT', [second.id])
+      await session.query('COMMIT')
+    }).finally(() => changing)
+    const holders = await gateway.sql('SELECT holder_id FROM gpus WHERE machine_id = $1', [first.machineId])
+    expect(holders).toEqual([{ holder_id: String(second.id) }])
+  })
+})

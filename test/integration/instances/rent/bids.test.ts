@@ -1,0 +1,322 @@
+// The market of bids as two renters see it, over both faces.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startApp, type TestApp } from '../../../support/app.ts'
+import { creditSql } from '../../../support/billing/money.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../../support/instances/rentals.ts'
+
+let app: TestApp
+let rentals: Rentals
+let renter: string
+let rival: string
+
+beforeAll(async () => {
+  app = await startApp()
+  rentals = rentalsOf(app)
+  renter = await app.newKey(null, { creditNanos: 1_000_000_000_000n })
+  rival = await app.newKey(null, someCredit)
+})
+
+afterAll(() => app.close())
+
+/** A machine of its own, of which the renter rents all at a bid. The floor is 0.2 $ per GPU. */
+async function aBid(price: number, machine: { numGpus?: number } = {}) {
+  const id = await rentals.rent(renter, { price }, machine)
+  return { id, machineId: (await rentals.read(renter, id)).machine_id as number }
+}
+
+/** The offer of all GPUs of a machine, as a search for it finds it. */
+async function offerOf(machineId: number, type = 'bid') {
+  const filter = { machine_id: { eq: machineId }, type, order: [['num_gpus', 'desc']] }
+  const { body } = await app.rest(rival, 'POST', '/bundles/', filter)
+  return body.offers[0]
+}
+
+const rentBeside = async (machineId: number, body: object) => {
+  const { id } = await offerOf(machineId)
+  return await app.rest(rival, 'PUT', `/asks/${id}/`, { image: 'ubuntu', ...body })
+}
+
+const seen = 'id status statusReason { code } bidPerHour minimumBidPerHour pricePerHour actions { action available }'
+
+async function changeBid(key: string, id: number, bidPerHour: string) {
+  const { data, errors } = await app.graphql(
+    key,
+    `mutation ($input: ChangeBidInput!) { changeBid(input: $input) {
+      ... on InstanceSuccess { instance { ${seen} } }
+      ... on Error { code message retryable }
+      ... on BidTooLowError { minimumBidPerHour }
+      ... on NotFoundError { id }
+      ... on InvalidStateError { current { id } }
+      ... on InsufficientCreditError { available }
+      ... on InvalidInputError { issues { path message } } } }`,
+    { input: { instanceId: String(id), bidPerHour } },
+  )
+  return errors ? { code: errors[0]?.extensions['code'], message: errors[0]?.message } : data.changeBid
+}
+
+async function read(key: string, id: number) {
+  const { data } = await app.graphql(key, `query ($id: ID!) { instance(id: $id) { ${seen} } }`, { id: String(id) })
+  return data.instance
+}
+
+const minimumOf = async (key: string, id: number) => (await read(key, id)).minimumBidPerHour
+
+/** What became of the GPUs of an instance, as its events tell. */
+async function newsOf(id: number) {
+  const types = "('INSTANCE_GRANTED', 'INSTANCE_OUTBID', 'INSTANCE_BID_CHANGED')"
+  return await app.sql(
+    `SELECT type, reason, before, after, api_key_id IS NOT NULL AS asked FROM events
+      WHERE instance_id = ${id} AND type IN ${types} ORDER BY id`,
+  )
+}
+
+const won = {
+  ...{ type: 'INSTANCE_GRANTED', reason: 'GPUS_FREE', asked: false },
+  ...{ before: { granted: false }, after: { granted: true } },
+}
+const lost = (reason: string, minimumBidNanos?: string) => {
+  const after = { granted: false, ...(minimumBidNanos === undefined ? {} : { minimumBidNanos }) }
+  return { type: 'INSTANCE_OUTBID', reason, before: { granted: true }, after, asked: false }
+}
+
+describe('a bid that runs', () => {
+  it('is the price to beat, in offers of everything that it is part of', async () => {
+    const { machineId } = await aBid(0.9, { numGpus: 4 })
+    expect(await offerOf(machineId)).toMatchObject({ num_gpus: 4, min_bid: 0.901, rentable: true })
+    const single = { machine_id: { eq: machineId }, num_gpus: { eq: 1 }, type: 'bid' }
+    const { body } = await app.rest(rival, 'POST', '/bundles/', single)
+    expect(body.offers).toMatchObject([{ num_gpus: 1, min_bid: 0.226 }])
+    expect(await offerOf(machineId, 'ondemand')).toMatchObject({ dph_base: 1.6, min_bid: 0.901 })
+  })
+
+  it('is outbid, waits and says why, and resumes by itself when the winner leaves', async () => {
+    const { id, machineId } = await aBid(0.25)
+    await rentals.settle()
+    const { body } = await rentBeside(machineId, { price: 0.3 })
+    await rentals.settle()
+    expect(await read(renter, id)).toMatchObject({
+      ...{ status: 'SCHEDULING', statusReason: { code: 'OUTBID' }, bidPerHour: '0.25', minimumBidPerHour: '0.301' },
+    })
+    expect(await rentals.read(renter, id)).toMatchObject({
+      ...{ actual_status: 'stopped', intended_status: 'running', cur_state: 'stopped' },
+      ...{ is_bid: true, dph_base: 0.25 },
+    })
+    expect(await newsOf(id)).toEqual([won, lost('OUTBID', '301000000')])
+    await app.rest(rival, 'PUT', `/instances/${body.new_contract}/`, { state: 'stopped' })
+    await rentals.settle()
+    expect(await rentals.read(renter, id)).toMatchObject({ actual_status: 'running', cur_state: 'running' })
+    expect(await newsOf(id)).toEqual([won, lost('OUTBID', '301000000'), won])
+  })
+
+  it('is displaced on demand, whatever it bids, and no bid helps it', async () => {
+    const { id, machineId } = await aBid(100)
+    await rentals.settle()
+    expect(await rentBeside(machineId, { cancel_unavail: true })).toMatchObject({ status: 200 })
+    await rentals.settle()
+    expect(await read(renter, id)).toMatchObject({
+      ...{ status: 'SCHEDULING', statusReason: { code: 'OUTBID' }, minimumBidPerHour: null },
+    })
+    expect(await newsOf(id)).toEqual([won, lost('ON_DEMAND')])
+    expect(await changeBid(renter, id, '128')).toMatchObject({ instance: { status: 'SCHEDULING', bidPerHour: '128' } })
+    await rentals.settle()
+    expect(await rentals.read(renter, id)).toMatchObject({ actual_status: 'stopped', intended_status: 'running' })
+  })
+})
+
+describe('a bid for GPUs at which another runs', () => {
+  /** Everything that a rental could leave behind. */
+  const traces = () =>
+    app.sql(`SELECT (SELECT count(*) FROM instances) AS instances, (SELECT count(*) FROM events) AS events,
+      (SELECT json_agg(to_jsonb(m) ORDER BY id) FROM machines m) AS machines,
+      (SELECT json_agg(to_jsonb(o) ORDER BY id) FROM offers o) AS offers,
+      (SELECT json_agg(to_jsonb(g) ORDER BY machine_id, index) FROM gpus g) AS gpus`)
+
+  it.each([0.2, 0.25])('of %d $ is refused with cancel_unavail, and nothing of it is left', async price => {
+    const { machineId } = await aBid(0.25)
+    const before = await traces()
+    expect(await rentBeside(machineId, { price, cancel_unavail: true })).toMatchObject({
+      ...{ status: 410, body: { success: false, error: 'no_such_ask' } },
+    })
+    expect(await traces()).toEqual(before)
+  })
+
+  it('waits without it, and starts by itself when the other leaves', async () => {
+    const { id, machineId } = await aBid(0.25)
+    await rentals.settle()
+    const { status, body } = await rentBeside(machineId, { price: 0.25 })
+    expect(status).toBe(200)
+    await rentals.settle()
+    expect(await read(rival, body.new_contract)).toMatchObject({
+      ...{ status: 'SCHEDULING', statusReason: { code: 'WAITING_FOR_GPUS' }, minimumBidPerHour: '0.251' },
+    })
+    await app.rest(renter, 'DELETE', `/instances/${id}/`)
+    await rentals.settle()
+    expect(await read(rival, body.new_contract)).toMatchObject({ status: 'RUNNING', minimumBidPerHour: '0.2' })
+  })
+})
+
+describe('a changed bid', () => {
+  it('wins the GPUs when it is raised, and loses them when it is lowered', async () => {
+    const { id, machineId } = await aBid(0.25)
+    const { body } = await rentBeside(machineId, { price: 0.3 })
+    const other = body.new_contract
+    await rentals.settle()
+    const minimum = await minimumOf(renter, id)
+    expect(await changeBid(renter, id, minimum)).toMatchObject({
+      instance: { id: `ins_${id}`, bidPerHour: '0.301', pricePerHour: '0.305' },
+    })
+    await rentals.settle()
+    const status = async (key: string, of: number) => (await rentals.read(key, of)).actual_status
+    expect([await status(renter, id), await status(rival, other)]).toEqual(['running', 'stopped'])
+    expect(await rentals.read(renter, id)).toMatchObject({ dph_base: 0.301, min_bid: 0.301 })
+    expect(await offerOf(machineId)).toMatchObject({ min_bid: 0.302 })
+    expect(await changeBid(renter, id, '0.2')).toMatchObject({ instance: { bidPerHour: '0.2' } })
+    await rentals.settle()
+    expect([await status(renter, id), await status(rival, other)]).toEqual(['stopped', 'running'])
+    const changed = (before: string, after: string) => ({
+      ...{ type: 'INSTANCE_BID_CHANGED', reason: 'USER_REQUEST', asked: true },
+      ...{ before: { computeNanos: before }, after: { computeNanos: after } },
+    })
+    expect(await newsOf(id)).toEqual([
+      ...[won, lost('OUTBID', '301000000')],
+      ...[changed('250000000', '301000000'), won],
+      ...[changed('301000000', '200000000'), lost('OUTBID', '301000000')],
+    ])
+  })
+
+  it('to the least that keeps the GPUs keeps them, and a step less may not', async () => {
+    const { id, machineId } = await aBid(0.4)
+    await rentBeside(machineId, { price: 0.3 })
+    expect(await minimumOf(renter, id)).toBe('0.301')
+    await changeBid(renter, id, '0.301')
+    expect(await newsOf(id)).toHaveLength(2)
+    app.clock.advance(1_000)
+    await changeBid(renter, id, '0.3')
+    expect(await newsOf(id)).toMatchObject([won, {}, {}, lost('OUTBID', '301000000')])
+  })
+
+  it('of a stopped instance claims nothing, and counts when it is started', async () => {
+    const { id, machineId } = await aBid(0.25)
+    await app.rest(renter, 'PUT', `/instances/${id}/`, { state: 'stopped' })
+    await rentals.settle()
+    await rentBeside(machineId, { price: 0.3 })
+    expect(await changeBid(renter, id, '0.35')).toMatchObject({ instance: { bidPerHour: '0.35' } })
+    expect(await newsOf(id)).toMatchObject([won, { type: 'INSTANCE_BID_CHANGED' }])
+    expect(await offerOf(machineId)).toMatchObject({ min_bid: 0.301 })
+    await app.rest(renter, 'PUT', `/instances/${id}/`, { state: 'running' })
+    await rentals.settle()
+    expect((await rentals.read(renter, id)).actual_status).toBe('running')
+  })
+
+  it('can be the same again, and nothing is said of it', async () => {
+    const { id } = await aBid(0.25)
+    expect(await changeBid(renter, id, '0.25')).toMatchObject({ instance: { bidPerHour: '0.25' } })
+    expect(await newsOf(id)).toEqual([won])
+  })
+
+  it('is shown with what is to be beaten then, also twice in one request', async () => {
+    const { id, machineId } = await aBid(0.25)
+    const { body } = await rentBeside(machineId, { price: 0.3 })
+    const change = (alias: string, bid: string) =>
+      `${alias}: changeBid(input: { instanceId: "${body.new_contract}", bidPerHour: "${bid}" }) { __typename }`
+    const look = `{ ... on BulkInstancesPayload { items { instance { minimumBidPerHour } } } }`
+    const stop = `updateInstances(input: { ids: ["${body.new_contract}"], label: "x" }) ${look}`
+    const { data } = await app.graphql(rival, `mutation { ${change('a', '0.4')} stop: ${stop} ${change('b', '0.2')} }`)
+    expect(data).toMatchObject({ stop: { items: [{ instance: { minimumBidPerHour: '0.251' } }] } })
+    expect(await minimumOf(renter, id)).toBe('0.201')
+  })
+})
+
+describe('a new bid is refused', () => {
+  it('under what the host accepts for all GPUs', async () => {
+    const { id } = await aBid(1, { numGpus: 4 })
+    expect(await changeBid(renter, id, '0.799999999')).toEqual({
+      ...{ code: 'BID_TOO_LOW', retryable: false, minimumBidPerHour: '0.8' },
+      message: 'The host accepts no bid under 0.8 $ an hour for these GPUs.',
+    })
+    expect(await changeBid(renter, id, '0.8')).toMatchObject({ instance: { bidPerHour: '0.8' } })
+  })
+
+  it.each(['0', '-1', '0.000999999', '128.000000001'])('when it is %s', async bid => {
+    const { id } = await aBid(0.25)
+    expect(await changeBid(renter, id, bid)).toMatchObject({
+      code: 'INVALID_INPUT',
+      issues: [{ path: 'bidPerHour', message: `must be from 0.001 to 128 dollars an hour, not ${bid}.` }],
+    })
+    expect(await read(renter, id)).toMatchObject({ bidPerHour: '0.25' })
+  })
+
+  it('to a rental on demand', async () => {
+    const id = await rentals.rent(renter)
+    const refusal = { code: 'INVALID_STATE', current: { id: `ins_${id}` } }
+    expect(await changeBid(renter, id, '0.3')).toMatchObject(refusal)
+    expect(await minimumOf(renter, id)).toBeNull()
+  })
+
+  it.each(['exited', 'offline', 'unknown'])('to one that is %s', async status => {
+    const id = await rentals.rentTo(renter, status, { price: 0.25 })
+    expect(await changeBid(renter, id, '0.3')).toMatchObject({ code: 'INVALID_STATE' })
+    expect(await minimumOf(renter, id)).toBeNull()
+  })
+
+  it('to one that is destroyed, to one of another and to one that never was, with the same words', async () => {
+    const { id } = await aBid(0.25)
+    const { id: gone } = await aBid(0.25)
+    await app.rest(renter, 'DELETE', `/instances/${gone}/`)
+    const before = await newsOf(id)
+    const answer = async (key: string, of: number) =>
+      JSON.parse(JSON.stringify(await changeBid(key, of, '0.3')).replaceAll(String(of), 'ID'))
+    const never = await answer(rival, 987_654_321)
+    expect(never).toEqual({
+      ...{ code: 'NOT_FOUND', id: 'ins_ID', message: 'Instance ID not found.', retryable: false },
+    })
+    expect(await answer(rival, id)).toEqual(never)
+    expect(await answer(renter, gone)).toEqual(never)
+    expect([await newsOf(id), (await read(renter, id)).bidPerHour]).toEqual([before, '0.25'])
+  })
+
+  it('without credit when it is higher, and never when it is lower', async () => {
+    const key = await app.newKey(null, someCredit)
+    const id = await rentals.rent(key, { price: 0.25 })
+    const [row] = await app.sql(`SELECT account_id FROM instances WHERE id = ${id}`)
+    await app.sql(creditSql(0n, `id = ${(row as { account_id: number }).account_id}`))
+    expect(await changeBid(key, id, '0.26')).toMatchObject({
+      ...{ code: 'INSUFFICIENT_CREDIT', message: 'You lack credit.', available: '0', retryable: false },
+    })
+    expect(await changeBid(key, id, '0.25')).toMatchObject({ instance: { bidPerHour: '0.25' } })
+    expect(await changeBid(key, id, '0.24')).toMatchObject({ instance: { bidPerHour: '0.24' } })
+  })
+
+  it('to a key that is bound to another instance, or may only read', async () => {
+    const [{ id }, { id: other }] = [await aBid(0.25), await aBid(0.25)]
+    const bound = { constraints: { id: { eq: id } } }
+    const key = await app.scopedKey(renter, {
+      api: { instance_write: { 'instances.changeBid': bound }, instance_read: { 'instances.get': bound } },
+    })
+    expect(await changeBid(key, other, '0.3')).toMatchObject({ code: 'FORBIDDEN' })
+    expect(await changeBid(await app.scopedKey(renter, { api: { instance_read: {} } }), id, '0.3')).toMatchObject({
+      code: 'FORBIDDEN',
+    })
+    expect(await changeBid(key, id, '0.3')).toMatchObject({ instance: { bidPerHour: '0.3', minimumBidPerHour: '0.2' } })
+    expect(await newsOf(other)).toEqual([won])
+    const { data, errors } = await app.graphql(
+      await app.scopedKey(renter, { api: { instance_write: {} } }),
+      `mutation { changeBid(input: { instanceId: "${id}", bidPerHour: "0.31" }) {
+        ... on InstanceSuccess { instance { bidPerHour minimumBidPerHour } } } }`,
+    )
+    expect(data.changeBid).toEqual({ instance: { bidPerHour: '0.31', minimumBidPerHour: null } })
+    expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: ['instance_read'] } }])
+  })
+})
+
+describe('the actions of an instance', () => {
+  it.each([
+    ['a bid', { price: 0.25 }, true],
+    ['on demand', {}, false],
+  ])('at %s say whether its bid can be changed', async (_, body, available) => {
+    const id = await rentals.rent(renter, body)
+    const { actions } = await read(renter, id)
+    expect(actions).toContainEqual({ action: 'CHANGE_BID', available })
+  })
+})

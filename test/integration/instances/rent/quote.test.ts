@@ -1,0 +1,183 @@
+// What renting would come to, asked without renting.
+
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { aPublicKey } from '../../../support/accounts/ssh-keys.ts'
+import { startApp, type TestApp } from '../../../support/app.ts'
+import { withSession } from '../../../support/database/sessions.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../../support/instances/rentals.ts'
+import { volumesOf } from '../../../support/volumes/volumes.ts'
+
+let app: TestApp
+let rentals: Rentals
+let key: string
+
+beforeAll(async () => {
+  app = await startApp()
+  rentals = rentalsOf(app)
+  key = await app.newKey(null, someCredit)
+})
+
+afterAll(() => app.close())
+
+const blocker = `__typename code message ... on InvalidInputError { issues { path message } }
+  ... on BidTooLowError { minimumBidPerHour } ... on OfferUnavailableError { alternatives { id } }`
+
+async function ask(by: string, field: 'rentQuote' | 'rentInstance', offer: number, input: object = {}) {
+  const wanted = { offerId: String(offer), spec: { source: { image: 'ubuntu' } }, ...input }
+  const fields = {
+    rentQuote: `offer { id pricePerHour } rentable waits pricePerHour gpuPricePerHour diskPricePerHour warnings
+      launch { image mode warnings } blockers { ${blocker} }`,
+    rentInstance: `... on RentInstanceSuccess { instance { id pricePerHour diskPricePerHour } warnings } ... on Error { ${blocker} }`,
+  }
+  const operation = field === 'rentQuote' ? 'query' : 'mutation'
+  const query = `${operation} ($input: RentInstanceInput!) { ${field}(input: $input) { ${fields[field]} } }`
+  const { data, errors } = await app.graphql(by, query, { input: wanted })
+  expect(errors).toBeUndefined()
+  return data[field]
+}
+
+const codesOf = (quote: { blockers: { code: string }[] }) => quote.blockers.map(({ code }) => code)
+
+it('says the price that is charged then, to the nano-dollar', async () => {
+  const offer = await rentals.newOffer({ numGpus: 3 })
+  const spec = { source: { image: 'ubuntu' }, diskGb: 123.456, mode: { jupyter: { direct: true } } }
+  const quote = await ask(key, 'rentQuote', offer, { spec })
+  expect(quote).toMatchObject({
+    offer: { id: `off_${offer}`, pricePerHour: quote.pricePerHour },
+    rentable: true,
+    waits: false,
+    blockers: [],
+    launch: { image: 'ubuntu', mode: 'JUPYTER_DIRECT' },
+  })
+  const { instance } = await ask(key, 'rentInstance', offer, { spec })
+  expect([quote.pricePerHour, quote.diskPricePerHour]).toEqual([instance.pricePerHour, instance.diskPricePerHour])
+})
+
+it.each(['rentQuote', 'rentInstance'])('%s names an offer that is none', async field => {
+  const wish = '(input: { offerId: "mch_1", spec: { source: { image: "ubuntu" } } })'
+  const asked =
+    field === 'rentQuote'
+      ? `query { rentQuote${wish} { rentable } }`
+      : `mutation { rentInstance${wish} { ... on InvalidInputError { issues { path } } } }`
+  const { data, errors } = await app.graphql(key, asked)
+  expect((errors?.[0]?.extensions ?? data[field]).issues[0].path).toBe('offerId')
+})
+
+it('does nothing, however often it is asked', async () => {
+  const offer = await rentals.newOffer()
+  const world = () =>
+    app.sql(`SELECT (SELECT count(*) FROM instances) AS instances, (SELECT count(*) FROM events) AS events,
+      (SELECT json_agg(o ORDER BY id) FROM offers o)::text AS offers, (SELECT json_agg(m ORDER BY id) FROM machines m)::text AS machines`)
+  const before = await world()
+  for (let time = 0; time < 3; time += 1) await ask(key, 'rentQuote', offer)
+  expect(await world()).toEqual(before)
+})
+
+it('names everything that stands against it at once, and renting fails for the first of it', async () => {
+  const poor = await app.newKey()
+  const offer = await rentals.newOffer({ vmsEnabled: false, diskMb: 50_000 })
+  const wish = {
+    spec: { source: { image: '-x' }, kind: 'VM', diskGb: 60, label: 'l'.repeat(257) },
+    terms: { interruptible: { bidPerHour: '0.0001' } },
+  }
+  const invalid = await ask(poor, 'rentQuote', offer, wish)
+  expect(invalid.rentable).toBe(false)
+  expect(codesOf(invalid)).toEqual(['INVALID_INPUT', 'INSUFFICIENT_CREDIT', 'BID_TOO_LOW'])
+  const paths = invalid.blockers[0].issues.map(({ path }: { path: string }) => path)
+  expect(paths.toSorted()).toEqual(['spec.label', 'spec.source.image', 'terms.interruptible.bidPerHour'])
+
+  const sound = { ...wish, spec: { source: { image: 'ubuntu' }, kind: 'VM', diskGb: 60 } }
+  const lacking = await ask(poor, 'rentQuote', offer, { ...sound, terms: { interruptible: { bidPerHour: '0.001' } } })
+  expect(codesOf(lacking)).toEqual(['SSH_KEY_REQUIRED', 'INVALID_INPUT', 'INSUFFICIENT_CREDIT', 'BID_TOO_LOW'])
+  expect(lacking.blockers[1].issues.map(({ path }: { path: string }) => path)).toEqual(['spec.diskGb', 'spec.kind'])
+  expect((await ask(poor, 'rentInstance', offer, sound)).code).toBe('SSH_KEY_REQUIRED')
+})
+
+it('agrees with what renting says, for each reason alone', async () => {
+  const poor = await app.newKey()
+  const taken = await rentals.newOffer()
+  await ask(key, 'rentInstance', taken)
+  const free = await rentals.newOffer({ vmsEnabled: true })
+  const cases: [string, number, object][] = [
+    [poor, free, {}],
+    [key, taken, {}],
+    [key, 987_654_321, {}],
+    [key, free, { terms: { onDemand: { maxPricePerHour: '0.1' } } }],
+    [key, free, { terms: { interruptible: { bidPerHour: '0.001' } } }],
+    [key, free, { spec: { source: { image: 'ubuntu' }, kind: 'VM' } }],
+    [key, free, { spec: { source: { image: 'ubuntu' }, diskGb: 901 } }],
+    [key, free, { spec: { source: { template: { hashId: '0'.repeat(32) } } } }],
+  ]
+  for (const [by, offer, input] of cases) {
+    const { blockers } = await ask(by, 'rentQuote', offer, input)
+    const refusal = await ask(by, 'rentInstance', offer, input)
+    expect(blockers).toHaveLength(1)
+    expect(blockers[0]).toEqual(refusal)
+  }
+})
+
+it('foresees whether a bid would have to wait, and refuses that when asked to', async () => {
+  const offer = await rentals.newOffer({ numGpus: 2 })
+  await ask(key, 'rentInstance', offer, { terms: { interruptible: { bidPerHour: '0.5' } } })
+  const [row] = (await app.sql(
+    'SELECT id FROM offers WHERE withdrawn_at IS NULL AND num_gpus = 2 ORDER BY id DESC LIMIT 1',
+  )) as { id: string }[]
+  const at = async (bidPerHour: string, cancelUnavailable = false) => {
+    const terms = { interruptible: { bidPerHour } }
+    const quote = await ask(key, 'rentQuote', Number(row?.id), { terms, cancelUnavailable })
+    return { waits: quote.waits, codes: codesOf(quote) }
+  }
+  expect(await at('0.5')).toEqual({ waits: true, codes: [] })
+  expect(await at('0.5', true)).toEqual({ waits: true, codes: ['OFFER_UNAVAILABLE'] })
+  expect(await at('0.500000001', true)).toEqual({ waits: false, codes: [] })
+})
+
+it('waits for nobody who holds the machine or a volume', async () => {
+  const volumes = volumesOf(app)
+  const machineId = await volumes.newMachine()
+  const volume = await volumes.make(key, machineId)
+  const [row] = await app.sql(`SELECT id FROM offers WHERE machine_id = ${machineId} AND withdrawn_at IS NULL LIMIT 1`)
+  const offer = Number((row as { id: string }).id)
+  const mounted = { source: { volumeId: `vol_${volume}` }, mountPath: '/data' }
+  const wish = { spec: { source: { image: 'ubuntu' }, volumes: [mounted] } }
+  await withSession(app.database.url, async session => {
+    await session.query('BEGIN')
+    await session.query(`SELECT FROM machines WHERE id = ${machineId} FOR UPDATE`)
+    await session.query(`SELECT FROM volumes WHERE id = ${volume} FOR UPDATE`)
+    expect(await ask(key, 'rentQuote', offer, wish)).toMatchObject({ rentable: true, blockers: [] })
+    await session.query('ROLLBACK')
+  })
+})
+
+it('warns of an instance that nobody can log in to', async () => {
+  const offer = await rentals.newOffer()
+  const { warnings } = await ask(key, 'rentQuote', offer)
+  expect(warnings).toEqual([expect.stringContaining('no SSH proxy'), expect.stringContaining('no SSH key')])
+  expect((await ask(key, 'rentInstance', offer)).warnings).toEqual(warnings)
+})
+
+it('counts no SSH key that was deleted', async () => {
+  const renter = await app.newKey(null, someCredit)
+  const offer = await rentals.newOffer({ vmsEnabled: true })
+  const keyed = async () => {
+    const { warnings } = await ask(renter, 'rentQuote', offer)
+    const vm = await ask(renter, 'rentQuote', offer, { spec: { source: { image: 'ubuntu' }, kind: 'VM' } })
+    return [warnings.length, ...codesOf(vm)]
+  }
+  const register = `mutation { registerSshKey(input: { publicKey: "${aPublicKey('quoted')}" }) {
+    ... on RegisterSshKeySuccess { sshKey { id } } } }`
+  const { id } = (await app.graphql(renter, register)).data.registerSshKey.sshKey
+  expect(await keyed()).toEqual([1])
+  await app.graphql(renter, `mutation { deleteSshKey(input: { id: "${id}" }) { __typename } }`)
+  expect(await keyed()).toEqual([2, 'SSH_KEY_REQUIRED'])
+})
+
+it('needs instance_read, and tells nobody of what is not his', async () => {
+  const offer = await rentals.newOffer()
+  const writer = await app.scopedKey(key, { api: { instance_write: {} } })
+  const { errors } = await app.graphql(
+    writer,
+    `{ rentQuote(input: { offerId: "${offer}", spec: { source: { image: "u" } } }) { waits } }`,
+  )
+  expect(errors?.[0]?.extensions['code']).toBe('FORBIDDEN')
+})

@@ -1,0 +1,179 @@
+// What a rental does when others take or change its offer while it is decided.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Transaction, transaction } from '../../../../src/database/transaction.ts'
+import type { Actor } from '../../../../src/domain/actor.ts'
+import type { RentWish } from '../../../../src/domain/instances/rent/rent.ts'
+import { OfferGone, rentIn } from '../../../../src/services/instances/rent/rent.ts'
+import { createSecrets } from '../../../../src/services/secrets.ts'
+import { defaultAdmission } from '../../../support/billing/admission.ts'
+import { manualClock } from '../../../support/clock.ts'
+import { createDatabase, type TestDatabase } from '../../../support/database/database.ts'
+import { untilSomebodyWaits, withSession } from '../../../support/database/sessions.ts'
+import { listMachines } from '../../../support/factories.ts'
+import { type Gateway, openGateway } from '../../../support/gateways.ts'
+
+const clock = manualClock()
+let testDatabase: TestDatabase
+let gateway: Gateway
+let actor: Actor
+
+beforeAll(async () => {
+  testDatabase = await createDatabase()
+  gateway = openGateway({ url: testDatabase.url, now: clock.now })
+  actor = await gateway.newActor()
+})
+
+afterAll(async () => {
+  await gateway.close()
+  await testDatabase.drop()
+})
+
+type Offer = { id: bigint; machineId: number }
+
+/** The offers of a new machine of two GPUs: both, and each. */
+async function offers(): Promise<{ both: Offer; first: Offer; second: Offer }> {
+  await listMachines(gateway.operations, [{ machine: { numGpus: 2 } }])
+  const rows = await gateway.sql(`SELECT id, machine_id FROM offers
+    WHERE machine_id = (SELECT max(id) FROM machines) ORDER BY num_gpus DESC, first_gpu`)
+  const [both, first, second] = rows.map(row => ({ id: BigInt(row['id'] as string), machineId: row['machine_id'] }))
+  return { both, first, second } as { both: Offer; first: Offer; second: Offer }
+}
+
+const wishFor = ({ id: offerId }: Offer): RentWish => {
+  return { offerId, terms: { interruptible: false }, launch: { image: 'ubuntu' }, cancelUnavailable: false }
+}
+
+const instancesOn = async ({ machineId }: Offer) =>
+  (await gateway.sql('SELECT offer_id FROM instances WHERE machine_id = $1', [machineId])).map(row => row['offer_id'])
+
+/** Rents in a transaction in which somebody else does something before or after the first statement of this kind. */
+async function rentBeside(offer: Offer, when: 'before' | 'after', statement: RegExp, work: () => Promise<unknown>) {
+  const noStream = { follow: () => Promise.reject(new Error('no stream is opened')) }
+  const deps = {
+    database: gateway.database,
+    secrets: createSecrets('a secret of tests'),
+    feed: noStream,
+    console: { logs: () => Promise.resolve([]), execute: () => Promise.reject(new Error('nothing is run')) },
+    sshProxy: null,
+    admission: defaultAdmission,
+  }
+  let done = false
+  return await transaction(gateway.database, tx => {
+    const between: Transaction = {
+      get at() {
+        return tx.at
+      },
+      get now() {
+        return tx.now
+      },
+      waited: tx.waited,
+      announce: tx.announce,
+      async rows(query) {
+        const isIt = !done && statement.test(query.text)
+        done ||= isIt
+        if (isIt && when === 'before') await work()
+        const rows = await tx.rows(query)
+        if (isIt && when === 'after') await work()
+        return rows
+      },
+    }
+    return rentIn(between, deps, actor, { wish: wishFor(offer), idempotencyKey: null })
+  })
+}
+
+describe('an offer whose GPUs others have', () => {
+  const gone = { code: 'OFFER_UNAVAILABLE' }
+
+  it('is not rented, whether they have all of them or some', async () => {
+    const { both, first, second } = await offers()
+    await gateway.rent(actor, first.id)
+    await expect(gateway.rent(actor, both.id)).rejects.toMatchObject(gone)
+    await gateway.rent(actor, second.id)
+    await expect(gateway.rent(actor, both.id)).rejects.toMatchObject(gone)
+    expect(await instancesOn(both)).toHaveLength(2)
+  })
+
+  it('is not rented by who has waited while they took them', async () => {
+    const { both, first } = await offers()
+    const answers = await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM machines WHERE id = $1 FOR UPDATE', [both.machineId])
+      let isDone = false
+      const renting = gateway.rent(actor, both.id).catch((error: unknown) => error)
+      renting.finally(() => {
+        isDone = true
+      })
+      await untilSomebodyWaits(session, () => isDone)
+      expect(isDone).toBe(false)
+      // As whoever rents one of them leaves it.
+      await session.query('UPDATE offers SET rentable = false WHERE id = $1', [both.id])
+      await session.query('UPDATE offers SET rentable = false, withdrawn_at = now() WHERE id = $1', [first.id])
+      await session.query('COMMIT')
+      return await renting
+    })
+    expect(answers).toMatchObject(gone)
+    expect(await instancesOn(both)).toEqual([])
+  })
+
+  it('is not rented in a transaction that did not take its machine, though they leave it meanwhile', async () => {
+    const { both } = await offers()
+    const become = (rentable: boolean) =>
+      gateway.sql('UPDATE offers SET rentable = $1 WHERE id = $2', [rentable, both.id])
+    await become(false)
+    const renting = rentBeside(both, 'after', /^SELECT machine_id, rentable FROM offers/, () => become(true))
+    await expect(renting).rejects.toBeInstanceOf(OfferGone)
+    await gateway.rent(actor, both.id)
+  })
+
+  it.each(['rented', 'quoted'])('is answered without waiting for its machine when it is %s', async how => {
+    const { both, first } = await offers()
+    await gateway.rent(actor, first.id)
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM machines WHERE id = $1 FOR UPDATE', [both.machineId])
+      const { instances } = gateway.services
+      const asking =
+        how === 'rented'
+          ? instances.rent(actor, wishFor(both)).catch(({ code }) => code)
+          : instances.quote(actor, wishFor(both)).then(({ reasons }) => reasons[0]?.code)
+      let isDone = false
+      asking.finally(() => {
+        isDone = true
+      })
+      await untilSomebodyWaits(session, () => isDone)
+      expect(isDone).toBe(true)
+      expect(await asking).toBe('OFFER_UNAVAILABLE')
+    })
+  })
+})
+
+it('a quote waits for nobody, and takes nothing from who rents meanwhile', async () => {
+  const { both } = await offers()
+  await withSession(testDatabase.url, async session => {
+    await session.query('BEGIN')
+    await session.query('SELECT FROM machines WHERE id = $1 FOR UPDATE', [both.machineId])
+    let isDone = false
+    const asking = gateway.services.instances.quote(actor, wishFor(both)).finally(() => {
+      isDone = true
+    })
+    await untilSomebodyWaits(session, () => isDone)
+    expect(isDone).toBe(true)
+    expect((await asking).reasons).toEqual([])
+  })
+})
+
+describe('an offer that somebody changes without taking its machine', () => {
+  it.each(['rentable = false', 'rentable = false, withdrawn_at = now()'])('is not used up: %s', async change => {
+    const { both } = await offers()
+    const changing = () =>
+      withSession(testDatabase.url, async session => {
+        // A trigger tells of the change at the machine, for which it would wait.
+        await session.query("SET session_replication_role = 'replica'")
+        await session.query(`UPDATE offers SET ${change} WHERE id = $1`, [both.id])
+      })
+    const renting = rentBeside(both, 'before', /UPDATE offers SET rentable = false, withdrawn_at/, changing)
+    await expect(renting).rejects.toThrow('did not lock its machine')
+    expect(await instancesOn(both)).toEqual([])
+  })
+})

@@ -1,0 +1,223 @@
+// A rental over GraphQL, from the offer to its end, and what only this face tells of it.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Permissions } from '../../../../src/domain/accounts/permissions/permissions.ts'
+import { startApp, type TestApp } from '../../../support/app.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../../support/instances/rentals.ts'
+
+let app: TestApp
+let rentals: Rentals
+let key: string
+
+beforeAll(async () => {
+  app = await startApp()
+  rentals = rentalsOf(app)
+  key = await app.newKey(null, someCredit)
+})
+
+afterAll(() => app.close())
+
+async function ask(query: string, variables: object = {}) {
+  const { data, errors } = await app.graphql(key, query, variables)
+  expect(errors).toBeUndefined()
+  return data
+}
+
+const instance = `id status targetState statusReason { code message exitCode } terminal label pricePerHour startedAt
+  actions { action available reason } connection { host sshPort sshCommand ports { containerPort hostPort protocol } }`
+
+const rent = (offerId: number, input: object = {}) =>
+  ask(
+    `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) {
+      ... on RentInstanceSuccess { instance { ${instance} } }
+      ... on Error { code message retryable }
+      ... on OfferUnavailableError { alternatives { id pricePerHour } yourInstance { id } }
+      ... on InvalidInputError { issues { path message } }
+      ... on PriceChangedError { currentPricePerHour }
+      ... on BidTooLowError { minimumBidPerHour }
+    } }`,
+    { input: { offerId: String(offerId), spec: { source: { image: 'ubuntu' } }, ...input } },
+  ).then(({ rentInstance }) => rentInstance)
+
+const bulk = (field: 'updateInstances' | 'destroyInstances', input: object) =>
+  ask(
+    `mutation ($input: ${field === 'updateInstances' ? 'Update' : 'Destroy'}InstancesInput!) { ${field}(input: $input) {
+      ... on BulkInstancesPayload { succeededCount failedCount items {
+        index id outcome instance { ${instance} } error { code ... on InvalidStateError { current { id terminal } } }
+      } } } }`,
+    { input },
+  ).then(data => data[field])
+
+const read = (id: string) => ask(`{ instance(id: "${id}") { ${instance} } }`).then(data => data.instance)
+const outcomesOf = (items: { outcome: string }[]) => items.map(({ outcome }) => outcome)
+
+describe('a rental', () => {
+  it('goes from rent to running, is stopped, started and destroyed, and says at each point what can be done', async () => {
+    const spec = { source: { image: 'ubuntu' }, mode: { ssh: { direct: true } }, label: 'first' }
+    const { instance: made } = await rent(await rentals.newOffer(), { spec })
+    const available = async () =>
+      (await read(made.id)).actions.flatMap((each: { action: string; available: boolean; reason: string | null }) => {
+        expect(each.reason === null).toBe(each.available)
+        return each.available ? [each.action] : []
+      })
+    expect(made).toMatchObject({ status: 'CREATED', targetState: 'RUNNING', connection: null, terminal: false })
+    expect(await available()).toEqual(['STOP', 'DESTROY'])
+
+    await rentals.settle()
+    const running = await read(made.id)
+    expect(running).toMatchObject({
+      status: 'RUNNING',
+      statusReason: { code: 'STARTED' },
+      startedAt: expect.any(String),
+    })
+    const { host, sshPort, sshCommand, ports } = running.connection
+    expect(sshCommand).toBe(`ssh -p ${sshPort} root@${host}`)
+    expect(ports).toEqual([{ containerPort: 22, hostPort: sshPort, protocol: 'TCP' }])
+
+    const [stopped] = (await bulk('updateInstances', { ids: [made.id], targetState: 'STOPPED' })).items
+    expect(stopped).toMatchObject({ outcome: 'APPLIED', instance: { status: 'RUNNING', targetState: 'STOPPED' } })
+    await app.idle()
+    expect(await read(made.id)).toMatchObject({ status: 'STOPPING', statusReason: { code: 'USER_REQUEST' } })
+    await rentals.settle()
+    expect(await read(made.id)).toMatchObject({ status: 'STOPPED', connection: null })
+    expect(await available()).toEqual(['START', 'RECYCLE', 'DESTROY'])
+
+    await bulk('updateInstances', { ids: [made.id], targetState: 'RUNNING' })
+    await rentals.settle()
+    expect(await read(made.id)).toMatchObject({ status: 'RUNNING', startedAt: running.startedAt })
+    expect(await available()).toEqual(['STOP', 'REBOOT', 'RECYCLE', 'DESTROY'])
+
+    await bulk('destroyInstances', { ids: [made.id] })
+    expect(await read(made.id)).toMatchObject({ status: 'DESTROYED', terminal: true, connection: null, label: 'first' })
+    expect(await available()).toEqual([])
+    await rentals.settle()
+    expect(await app.sql('SELECT instance_id FROM simulated_containers')).toEqual([])
+  })
+
+  it('that ends by itself says with what, and can only be destroyed', async () => {
+    const { instance: made } = await rent(await rentals.newOffer())
+    await rentals.settle()
+    await rentals.exit(Number(made.id.slice(4)), 137)
+    const ended = await read(made.id)
+    expect(ended).toMatchObject({ status: 'EXITED', terminal: true, statusReason: { code: 'EXITED', exitCode: 137 } })
+    expect(ended.actions.filter((each: { available: boolean }) => each.available)).toMatchObject([
+      { action: 'DESTROY' },
+    ])
+  })
+})
+
+describe('a rental that is refused', () => {
+  it('because the offer is gone names the cheapest of its kind, and the own instance', async () => {
+    const [cheap, taken] = [await rentals.newOffer({ gpuNanos: 1_000_000n }), await rentals.newOffer()]
+    const { instance: made } = await rent(taken)
+    const refused = await rent(taken)
+    expect(refused).toMatchObject({ code: 'OFFER_UNAVAILABLE', retryable: false, yourInstance: { id: made.id } })
+    expect(refused.alternatives[0].id).toBe(`off_${cheap}`)
+    app.clock.advance(24 * 60 * 60 * 1000 + 1)
+    expect((await rent(taken)).yourInstance).toBeNull()
+  })
+
+  it('because the offer is gone names no other to a key that may not search', async () => {
+    const [, taken] = [await rentals.newOffer(), await rentals.newOffer()]
+    await rent(taken)
+    const query = `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) {
+      ... on Error { code } ... on OfferUnavailableError { alternatives { id } } } }`
+    const input = { offerId: String(taken), spec: { source: { image: 'ubuntu' } } }
+    const answers = async (permissions: Permissions) => {
+      const { data, errors } = await app.graphql(await app.scopedKey(key, permissions), query, { input })
+      expect(errors).toBeUndefined()
+      return data.rentInstance
+    }
+    expect(await answers({ api: { instance_write: {} } })).toEqual({ code: 'OFFER_UNAVAILABLE', alternatives: [] })
+    const { code, alternatives } = await answers({ api: { instance_write: {}, misc: {} } })
+    expect(code).toBe('OFFER_UNAVAILABLE')
+    expect(alternatives).not.toEqual([])
+  })
+
+  it('because of the price says what it is, and nothing is rented', async () => {
+    const offerId = await rentals.newOffer()
+    const upTo = (maxPricePerHour: string) => rent(offerId, { terms: { onDemand: { maxPricePerHour } } })
+    expect(await upTo('0.403999999')).toMatchObject({ code: 'PRICE_CHANGED', currentPricePerHour: '0.404' })
+    expect(await upTo('0.404')).toMatchObject({ instance: { pricePerHour: '0.404' } })
+  })
+
+  it('because of its input says where in it, and all at once', async () => {
+    const spec = {
+      source: { image: '' },
+      diskGb: 1,
+      hostname: 'a b',
+      ports: [{ containerPort: 80 }, { containerPort: 70_000 }],
+      env: [{ name: 'A-B', value: 'x' }],
+      mode: { args: { argsString: '"' } },
+    }
+    const { code, issues } = await rent(await rentals.newOffer(), { spec })
+    const paths = issues.map(({ path }: { path: string }) => path).toSorted()
+    expect(code).toBe('INVALID_INPUT')
+    expect(paths).toEqual([
+      'spec.diskGb',
+      'spec.env.A-B',
+      'spec.hostname',
+      'spec.mode.args.argsString',
+      'spec.ports.1',
+      'spec.source.image',
+    ])
+  })
+
+  it('because the bid is low says the least', async () => {
+    const terms = { interruptible: { bidPerHour: '0.1' } }
+    expect(await rent(await rentals.newOffer(), { terms })).toMatchObject({
+      code: 'BID_TOO_LOW',
+      minimumBidPerHour: '0.2',
+    })
+  })
+})
+
+describe('a bulk command', () => {
+  const rentOne = async () => (await rent(await rentals.newOffer())).instance.id as string
+
+  it.each([
+    ['updateInstances', { targetState: 'STOPPED' }],
+    ['destroyInstances', {}],
+  ] as const)('%s does all or nothing when asked to', async (field, wish) => {
+    const ids = [await rentOne(), 'ins_987654', await rentOne()]
+    const refused = await bulk(field, { ids, ...wish, errorPolicy: 'REJECT_EVERYTHING' })
+    expect(outcomesOf(refused.items)).toEqual(['SKIPPED', 'FAILED', 'SKIPPED'])
+    expect([refused.succeededCount, refused.failedCount]).toEqual([0, 3])
+    expect(await read(ids[0] as string)).toMatchObject({ targetState: 'RUNNING', status: 'CREATED' })
+    const done = await bulk(field, { ids: [ids[0], ids[2]], ...wish, errorPolicy: 'REJECT_EVERYTHING' })
+    expect(outcomesOf(done.items)).toEqual(['APPLIED', 'APPLIED'])
+  })
+
+  it.each([
+    ['updateInstances', { targetState: 'STOPPED', label: 'x' }],
+    ['destroyInstances', {}],
+  ] as const)('%s says what it would do, and does nothing, on a dry run', async (field, wish) => {
+    const ids = [await rentOne(), 'ins_987654']
+    const before = await read(ids[0] as string)
+    const { items } = await bulk(field, { ids, ...wish, dryRun: true })
+    expect(outcomesOf(items)).toEqual(['APPLIED', 'FAILED'])
+    expect(await read(ids[0] as string)).toEqual(before)
+  })
+
+  it('answers once per id in the order of the ids, also for one that is named twice', async () => {
+    const [one, other] = [await rentOne(), await rentOne()]
+    const { items } = await bulk('updateInstances', { ids: [other, one, other], label: 'x' })
+    const places = items.map(({ index, id }: { index: number; id: string }) => [index, id])
+    expect(places).toEqual([other, one, other].map((id, index) => [index, id]))
+  })
+
+  it('says of what is final which instance it is', async () => {
+    const id = `ins_${await rentals.rentTo(key, 'exited')}`
+    const { items } = await bulk('updateInstances', { ids: [id], targetState: 'RUNNING' })
+    expect(items).toMatchObject([
+      { outcome: 'FAILED', error: { code: 'INVALID_STATE', current: { id, terminal: true } } },
+    ])
+  })
+
+  it('takes a label away with "", which is the only way', async () => {
+    const id = await rentOne()
+    await bulk('updateInstances', { ids: [id], label: 'x' })
+    const { items } = await bulk('updateInstances', { ids: [id], label: '' })
+    expect(items).toMatchObject([{ outcome: 'APPLIED', instance: { label: null } }])
+  })
+})

@@ -1,0 +1,235 @@
+// Logs and commands as REST clients ask for them: a link first, and the text under it.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { maxResults, maxResultsBytes } from '../../../src/domain/instances/results.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { dumpOf } from '../../support/database/dump.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+
+let app: TestApp
+let beside: TestApp
+let rentals: Rentals
+let key: string
+
+beforeAll(async () => {
+  app = await startApp()
+  beside = await startApp({ beside: app })
+  rentals = rentalsOf(app)
+  key = await app.newKey(null, someCredit)
+})
+
+afterAll(async () => {
+  await beside.close()
+  await app.close()
+})
+
+const askLogs = async (id: number, body: object | string | undefined = {}, path = '/instances/request_logs') =>
+  await app.rest(key, 'PUT', `${path}/${id}/`, body)
+const execute = async (id: number, command: unknown) =>
+  await app.rest(key, 'PUT', `/instances/command/${id}/`, { command })
+
+/** What is under a link, for somebody without a key. */
+async function read(url: string, by: TestApp = app) {
+  const { status, headers, ...response } = await by
+    .fetch(new Request(url))
+    .then(async answer => ({ status: answer.status, headers: answer.headers, text: await answer.text() }))
+  const caching = headers.get('cache-control')
+  return { status, type: headers.get('content-type'), caching, text: response.text }
+}
+
+const linesOf = async (id: number) => {
+  const { data } = await app.graphql(key, `{ instance(id: "${id}") { logs(tail: 1000) { line source } } }`)
+  return data.instance.logs as { line: string; source: string }[]
+}
+const textOf = (lines: { line: string }[]) => lines.map(({ line }) => `${line}\n`).join('')
+
+describe('a log', () => {
+  it('is under a link on the host that was asked, for everybody on every gateway', async () => {
+    const id = await rentals.rentTo(key, 'running')
+    const { status, body } = await askLogs(id)
+    expect([status, body]).toEqual([
+      200,
+      {
+        success: true,
+        result_url: expect.stringMatching(/^http:\/\/berth\.test\/api\/v0\/results\//),
+        msg: expect.any(String),
+      },
+    ])
+    const found = await read(body.result_url)
+    expect([found.status, found.type]).toEqual([200, 'text/plain; charset=utf-8'])
+    const lines = await linesOf(id)
+    expect(lines.length).toBeGreaterThan(2)
+    expect(found.text).toBe(textOf(lines))
+    expect(await read(body.result_url, beside)).toEqual(found)
+    expect(await read(body.result_url)).toEqual(found)
+  })
+
+  it('is kept by nobody on the way', async () => {
+    const { body } = await askLogs(await rentals.rent(key))
+    const { headers } = await app.fetch(new Request(body.result_url))
+    expect(headers.get('cache-control')).toBe('no-store')
+  })
+
+  it('needs a key that may read logs, and nothing else', async () => {
+    const [id, other] = [await rentals.rent(key), await rentals.rent(key)]
+    const statusOf = async (by: string, instance: number) =>
+      (await app.rest(by, 'PUT', `/instances/request_logs/${instance}/`, {})).status
+    const scoped = (rule: object) => app.scopedKey(key, { api: { instance_read: rule } })
+    const reader = await scoped({ 'instances.logs': {} })
+    expect([await statusOf(reader, id), await statusOf(reader, other)]).toEqual([200, 200])
+    const bound = await scoped({ 'instances.logs': { constraints: { id: { eq: id } } } })
+    expect([await statusOf(bound, id), await statusOf(bound, other)]).toEqual([200, 403])
+    expect(await statusOf(await scoped({ 'instances.get': {} }), id)).toBe(403)
+  })
+
+  it('is under https where a proxy says that the client speaks it', async () => {
+    const id = await rentals.rent(key)
+    const proxied = { 'x-forwarded-proto': 'https' }
+    const { body } = await app.rest(key, 'PUT', `/instances/request_logs/${id}/`, {}, proxied)
+    expect(body.result_url).toMatch(/^https:\/\/berth\.test\/api\/v0\/results\/\?token=/)
+  })
+
+  it.each([
+    ['tail as a text', { tail: '2' }, -2],
+    ['tail as a number', { tail: 1 }, -1],
+    ['a tail of more than there may be', { tail: '5000', daemon_logs: 'False' }, 0],
+    ['what is absent as null and ""', { tail: null, filter: '', daemon_logs: '' }, 0],
+  ])('takes %s', async (_name, body, from) => {
+    const id = await rentals.rentTo(key, 'running')
+    const { text } = await read((await askLogs(id, body)).body.result_url)
+    expect(text).toBe(textOf((await linesOf(id)).slice(from)))
+  })
+
+  it.each([undefined, ''])('takes the body %o', async body => {
+    expect((await askLogs(await rentals.rent(key), body)).status).toBe(200)
+  })
+
+  it('has the lines that hold the filter, or what the machine tells', async () => {
+    const id = await rentals.rentTo(key, 'running')
+    const lines = await linesOf(id)
+    const [own, machine] = [
+      lines.find(({ source }) => source !== 'MACHINE'),
+      lines.find(({ source }) => source === 'MACHINE'),
+    ]
+    const needle = own?.line.slice(0, 8) as string
+    const filtered = await read((await askLogs(id, { filter: needle })).body.result_url)
+    expect(filtered.text).toBe(textOf(lines.filter(({ line }) => line.includes(needle))))
+    const told = await read((await askLogs(id, { daemon_logs: 'true', tail: '1000' })).body.result_url)
+    expect(told.text).toBe(textOf(lines.filter(({ source }) => source === 'MACHINE')))
+    expect(told.text).toContain(machine?.line)
+    expect(told.text).not.toContain(own?.line)
+  })
+
+  it.each([{ tail: '0' }, { tail: -1 }, { tail: 'many' }, { daemon_logs: 'perhaps' }, { filter: 'x'.repeat(513) }])(
+    'with %j is refused',
+    async body => {
+      const { status, body: failure } = await askLogs(await rentals.rent(key), body)
+      expect([status, failure.error, failure.msg]).toEqual([
+        400,
+        'invalid_args',
+        expect.stringMatching(new RegExp(`^${Object.keys(body)[0]}: `)),
+      ])
+    },
+  )
+
+  it('of what was destroyed is not found', async () => {
+    const id = await rentals.rent(key)
+    await app.rest(key, 'DELETE', `/instances/${id}/`)
+    expect(await askLogs(id)).toMatchObject({ status: 404, body: { error: 'no_such_instance', instances: null } })
+  })
+})
+
+it('what is under a link, and the answer that has it, are kept by no cache', async () => {
+  const { headers, body } = await askLogs(await rentals.rent(key))
+  const [found, missing] = [await read(body.result_url), await read(`${body.result_url}x`)]
+  expect([headers.get('cache-control'), found.caching, missing.caching]).toEqual(Array(3).fill('no-store'))
+})
+
+describe('a command', () => {
+  it('leaves its output under a link', async () => {
+    const id = await rentals.rentTo(key, 'running')
+    const { status, body } = await execute(id, 'echo one two')
+    expect([status, body]).toEqual([
+      200,
+      { success: true, writeable_path: '', result_url: expect.any(String), msg: expect.any(String) },
+    ])
+    expect(await read(body.result_url)).toMatchObject({ status: 200, text: 'one two\n' })
+  })
+
+  it('in what was destroyed is not found', async () => {
+    const id = await rentals.rentTo(key, 'running')
+    await app.rest(key, 'DELETE', `/instances/${id}/`)
+    expect(await execute(id, 'ls')).toMatchObject({ status: 404, body: { error: 'no_such_instance', instances: null } })
+  })
+
+  it('is refused where it cannot run, and without a command', async () => {
+    const id = await rentals.rent(key)
+    expect(await execute(id, 'ls')).toMatchObject({ status: 400, body: { error: 'invalid_state' } })
+    for (const command of [null, '', ' ', undefined, 7])
+      expect(await execute(id, command)).toMatchObject({ status: 400, body: { error: 'invalid_args' } })
+  })
+})
+
+describe('a link', () => {
+  const newLink = async () => (await askLogs(await rentals.rentTo(key, 'running'))).body.result_url as string
+
+  it('ends after ten minutes, and what was under it goes', async () => {
+    const url = await newLink()
+    app.clock.advance(599_000)
+    expect((await read(url)).status).toBe(200)
+    app.clock.advance(1_000)
+    const { status, type, text } = await read(url)
+    expect([status, type]).toEqual([404, 'application/json'])
+    expect(JSON.parse(text)).toMatchObject({ success: false, error: 'not_found' })
+    app.clock.advance(60_000)
+    await app.idle()
+    expect(await app.sql('SELECT FROM results')).toEqual([])
+  })
+
+  it('that was changed leads nowhere, and one without a token is refused', async () => {
+    const url = await newLink()
+    expect((await read(`${url}x`)).status).toBe(404)
+    expect((await read(url.replace(/token=./, 'token=~'))).status).toBe(404)
+    expect((await read('http://berth.test/api/v0/results?token=%00')).status).toBe(404)
+    expect((await read('http://berth.test/api/v0/results')).status).toBe(400)
+  })
+
+  it('is nowhere in the log or the database, nor is what is under it', async () => {
+    const id = await rentals.rentTo(key, 'running')
+    const { body } = await execute(id, 'echo a-secret-of-mine')
+    const [, token = 'none'] = body.result_url.split('token=')
+    await read(body.result_url)
+    for (const everything of [await dumpOf(app.database.url), JSON.stringify(app.log)]) {
+      expect(everything).not.toContain(token)
+      expect(everything).not.toContain('a-secret-of-mine')
+    }
+  })
+
+  it('makes room for a newer one where an account has many, and for nobody else', async () => {
+    const other = await app.newKey(null, someCredit)
+    const theirs = await rentals.rent(other)
+    const kept = (await app.rest(other, 'PUT', `/instances/request_logs/${theirs}/`)).body.result_url
+    const id = await rentals.rent(key)
+    const ask = async () => {
+      app.clock.advance(1)
+      return (await askLogs(id)).body.result_url
+    }
+    const statuses = async () => await Promise.all(urls.map(async url => (await read(url)).status))
+    const urls = [await ask(), await ask(), await ask()]
+    // As if that many had been asked for since the first.
+    await app.sql(`
+      INSERT INTO results (token_hash, account_id, text, expires_at)
+      SELECT sha256(n::text::bytea), r.account_id, '', r.expires_at FROM generate_series(1, ${maxResults - 3}) n,
+        LATERAL (SELECT account_id, expires_at FROM results ORDER BY expires_at DESC LIMIT 1) r`)
+    expect(await statuses()).toEqual([200, 200, 200])
+    urls.push(await ask())
+    expect(await statuses()).toEqual([404, 200, 200, 200])
+    await app.sql(`
+      UPDATE results SET text = convert_to(repeat('x', ${maxResultsBytes / 2}), 'UTF8') WHERE token_hash IN (
+        SELECT token_hash FROM results WHERE text <> '' ORDER BY expires_at DESC LIMIT 2)`)
+    urls.splice(0, 4, await ask(), await ask())
+    const [row] = await app.sql(`SELECT count(*) FROM results WHERE length(text) = ${maxResultsBytes / 2}`)
+    expect([await statuses(), row]).toEqual([[200, 200], { count: '1' }])
+    expect((await read(kept)).status).toBe(200)
+  })
+})

@@ -1,0 +1,224 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { freeFailures } from '../../../src/domain/instances/backoff.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { type Faces, facesOf } from '../../support/faces/faces.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+
+const slow = 'simulated/slow-pull:3600'
+
+let app: TestApp
+let rentals: Rentals
+let faces: Faces
+let key: string
+
+beforeAll(async () => {
+  app = await startApp()
+  rentals = rentalsOf(app)
+  faces = facesOf(app)
+})
+
+afterAll(() => app.close())
+
+beforeEach(async () => {
+  key = await app.newKey(null, someCredit)
+})
+
+/** Rents, lets the image load for a moment, and gives it up. */
+async function giveUp(end: (id: number) => Promise<unknown> = id => app.rest(key, 'DELETE', `/instances/${id}/`)) {
+  const id = await rentals.rent(key, { image: slow })
+  await app.idle()
+  await end(id)
+  return id
+}
+
+async function giveUpOften(end?: (id: number) => Promise<unknown>, times = freeFailures + 1) {
+  for (let time = 0; time < times; time += 1) await giveUp(end)
+}
+
+const mustWait = async (ms = 60_000) => {
+  const retry_after = (app.clock.now().getTime() + ms) / 1000
+  expect(await rentals.ask(key, { image: slow })).toMatchObject({
+    status: 409,
+    body: { success: false, error: 'start_backoff', retry_after },
+  })
+}
+
+describe('an account that gives up what loads, again and again', () => {
+  it('waits after a few times, on both faces, and longer each time', async () => {
+    await giveUpOften()
+    await mustWait()
+    const offerId = String(await rentals.newOffer())
+    const input = { offerId, spec: { source: { image: slow } } }
+    const fields = '... on Error { code retryable } ... on StartBackoffError { retryAfter }'
+    const quote = `query ($input: RentInstanceInput!) { rentQuote(input: $input) { blockers { ${fields} } } }`
+    const rent = `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) { ${fields} } }`
+    const retryAfter = new Date(app.clock.now().getTime() + 60_000).toISOString()
+    const told = { code: 'START_BACKOFF', retryable: true, retryAfter }
+    expect((await app.graphql(key, quote, { input })).data.rentQuote.blockers).toEqual([told])
+    expect((await app.graphql(key, rent, { input })).data.rentInstance).toEqual(told)
+    app.clock.advance(60_000)
+    await giveUp()
+    await mustWait(120_000)
+  })
+
+  it('may rent meanwhile what is not to run, and start it afterwards', async () => {
+    await giveUpOften()
+    const id = await rentals.rent(key, { image: 'ubuntu', target_state: 'stopped' })
+    const start = () => app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
+    expect(await start()).toMatchObject({ status: 409, body: { error: 'start_backoff' } })
+    app.clock.advance(60_000)
+    expect(await start()).toMatchObject({ status: 200 })
+  })
+
+  it('is as if nothing had been as soon as one runs', async () => {
+    await giveUpOften()
+    app.clock.advance(60_000)
+    await rentals.rentTo(key, 'running')
+    await giveUpOften(undefined, freeFailures)
+    await rentals.rent(key)
+  })
+
+  it('waits also when it stops them', async () => {
+    await giveUpOften(id => app.rest(key, 'PUT', `/instances/${id}/`, { state: 'stopped' }))
+    await mustWait()
+  })
+
+  it('waits also when it arranged their end', async () => {
+    await giveUpOften(async id => {
+      const destroyAt = new Date(app.clock.now().getTime() + 1_000).toISOString()
+      const query = `mutation { setInstancePolicy(input: { instanceId: "${id}", destroyAt: "${destroyAt}" }) { __typename } }`
+      expect((await app.graphql(key, query)).errors).toBeUndefined()
+      app.clock.advance(2_000)
+      await app.idle()
+    })
+    await mustWait()
+  })
+
+  it('waits also when it makes one instance anew each time, by recycling or by another image', async () => {
+    const id = await rentals.rent(key, { image: slow })
+    await rentals.settle()
+    expect(await faces.mutate(key, 'recycleInstance', { id: String(id) })).toHaveProperty('instance')
+    for (let time = 0; time < freeFailures; time += 1) {
+      await rentals.settle()
+      const changed = await app.rest(key, 'PUT', `/instances/update_template/${id}/`, { image: `${slow}${time}` })
+      expect(changed).toMatchObject({ status: 200 })
+    }
+    await mustWait()
+    const changed = await app.rest(key, 'PUT', `/instances/update_template/${id}/`, { image: 'ubuntu' })
+    expect(changed).toMatchObject({ status: 409, body: { error: 'start_backoff' } })
+  })
+})
+
+describe('an account whose instances fail to start', () => {
+  it.each(['simulated/not-found', 'simulated/no-start', 'simulated/slow-pull:86400'])(
+    'waits after a few %s',
+    async image => {
+      const refusals: number[] = []
+      for (let time = 0; time < freeFailures + 3; time += 1) {
+        const { status, body } = await rentals.ask(key, { image })
+        if (status === 409) {
+          expect(body.error).toBe('start_backoff')
+          refusals.push(time)
+          continue
+        }
+        expect(status).toBe(200)
+        await rentals.settle()
+        if (!image.includes('slow')) continue
+        app.clock.advance(31 * 60_000)
+        await app.idle()
+      }
+      expect(refusals[0]).toBeGreaterThan(freeFailures)
+    },
+  )
+
+  it('counts those once that fail together', async () => {
+    for (let count = 0; count < 12; count += 1) await rentals.rent(key, { image: 'simulated/not-found' })
+    await rentals.settle()
+    const [row] = await app.sql('SELECT start_failures AS failures FROM accounts ORDER BY id DESC LIMIT 1')
+    expect(row).toEqual({ failures: freeFailures + 1 })
+  })
+})
+
+describe('an account whose own bids take turns with the GPUs of a machine', () => {
+  const bid = (id: number, price: number) => app.rest(key, 'PUT', `/instances/bid_price/${id}/`, { price })
+  const countOf = async () => {
+    const rows = await app.sql('SELECT start_failures AS failures FROM accounts ORDER BY id DESC LIMIT 1')
+    return (rows as { failures: number }[])[0]?.failures
+  }
+
+  async function outbid(id: number, price: number, rival = key): Promise<number> {
+    const { machine_id } = await rentals.read(key, id)
+    const filter = { machine_id: { eq: machine_id }, type: 'bid', order: [['num_gpus', 'desc']] }
+    const { body } = await app.rest(rival, 'POST', '/bundles/', filter)
+    const rented = await app.rest(rival, 'PUT', `/asks/${body.offers[0].id}/`, { image: slow, price })
+    expect(rented).toMatchObject({ status: 200 })
+    return rented.body.new_contract
+  }
+
+  async function aLoadingBid() {
+    const id = await rentals.rent(key, { image: slow, price: 0.3 })
+    await rentals.settle()
+    return id
+  }
+
+  it.each([
+    ['at once', async () => {}],
+    ['after a while', () => rentals.settle()],
+  ])('waits when it outbids what loads, and gives that up %s', async (_when, pause) => {
+    let id = await aLoadingBid()
+    for (let time = 0; time <= freeFailures; time += 1) {
+      const next = await outbid(id, 0.4 + time / 100)
+      await pause()
+      await app.rest(key, 'DELETE', `/instances/${id}/`)
+      await rentals.settle()
+      id = next
+    }
+    expect(await countOf()).toBe(freeFailures + 1)
+  })
+
+  it('may not hand the GPUs on by a lower bid while it must wait', async () => {
+    const one = await aLoadingBid()
+    const other = await outbid(one, 0.302)
+    await app.idle()
+    const answers: unknown[] = []
+    for (let time = 0; time < freeFailures; time += 1) {
+      answers.push((await bid(time % 2 ? one : other, 0.299 - time / 1000)).status)
+      await app.idle()
+    }
+    expect([answers, await countOf()]).toEqual([Array(freeFailures).fill(200), freeFailures + 1])
+    const refused = await bid(one, 0.25)
+    expect(refused).toMatchObject({ status: 409, body: { error: 'start_backoff' } })
+    expect(await bid(other, 0.25)).toMatchObject({ status: 200 })
+  })
+
+  it('counts nothing when somebody else outbids it', async () => {
+    const id = await aLoadingBid()
+    await outbid(id, 0.4, await app.newKey(null, someCredit))
+    await rentals.settle()
+    await app.rest(key, 'DELETE', `/instances/${id}/`)
+    expect(await app.sql('SELECT start_failures AS failures FROM accounts ORDER BY id DESC LIMIT 2')).toEqual([
+      { failures: 0 },
+      { failures: 0 },
+    ])
+  })
+})
+
+it('counts nothing that its machine ended while it loaded', async () => {
+  const listedUntil = new Date(app.clock.now().getTime() + 60_000)
+  const id = await rentals.rent(key, { image: slow }, { listedUntil })
+  await app.idle()
+  expect((await rentals.read(key, id)).actual_status).toBe('loading')
+  app.clock.advance(61_000)
+  await app.idle()
+  const [row] = await app.sql(`SELECT a.start_failures AS failures, i.destroyed_at IS NOT NULL AS ended
+    FROM instances i JOIN accounts a ON a.id = i.account_id WHERE i.id = ${id}`)
+  expect(row).toEqual({ failures: 0, ended: true })
+})
+
+it('counts nothing that gave up before it was begun, or held no GPUs', async () => {
+  for (let time = 0; time <= freeFailures; time += 1) {
+    const id = await rentals.rent(key, { image: slow })
+    await app.rest(key, 'DELETE', `/instances/${id}/`)
+  }
+  await rentals.rent(key)
+})

@@ -1,0 +1,247 @@
+// An instance says with which template it began, and where each of its settings came from.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { queriesOf } from '../../support/database/queries.ts'
+import { untilSomebodyWaits, withSession } from '../../support/database/sessions.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+import { templatesOf } from '../../support/templates/templates.ts'
+
+let app: TestApp
+let rentals: Rentals
+let templates: ReturnType<typeof templatesOf>
+let owner: string
+let stranger: string
+
+beforeAll(async () => {
+  app = await startApp()
+  rentals = rentalsOf(app)
+  templates = templatesOf(app)
+  owner = await app.newKey(null, someCredit)
+  stranger = await app.newKey(null, someCredit)
+})
+
+afterAll(() => app.close())
+
+/** As a rental leaves it that began with the template. */
+async function beginWith(id: number, template: { id: string; hashId: string }) {
+  await app.sql(`UPDATE instances SET template_id = ${template.id.slice(4)}, template_hash = '${template.hashId}'
+    WHERE id = ${id}`)
+}
+
+const sources = 'image mode lab directory args hostname onStart registry diskGb'
+
+describe('the settings of an instance', () => {
+  it('say where they came from', async () => {
+    const id = await rentals.rent(owner, {
+      runtype: 'ssh_direct',
+      onstart: 'go',
+      env: { A: '1', '-p 80:80/udp': '1' },
+      lang_utf8: true,
+    })
+    const { data } = await app.graphql(
+      owner,
+      `{ instance(id: ${id}) { template { id } templateHash launch { env { name value secret source }
+        ports { hostPort containerPort protocol source } sources { ${sources} } } } }`,
+    )
+    const source = 'REQUEST'
+    expect(data.instance).toEqual({
+      template: null,
+      templateHash: null,
+      launch: {
+        env: [
+          { name: 'A', value: '1', secret: false, source },
+          { name: 'LANG', value: 'C.UTF-8', secret: false, source },
+          { name: 'LC_ALL', value: 'C.UTF-8', secret: false, source },
+        ],
+        ports: [
+          { hostPort: 22, containerPort: 22, protocol: 'TCP', source },
+          { hostPort: 80, containerPort: 80, protocol: 'UDP', source },
+        ],
+        sources: {
+          ...Object.fromEntries(sources.split(' ').map(name => [name, 'DEFAULT'])),
+          ...{ image: source, mode: source, onStart: source },
+        },
+      },
+    })
+  })
+
+  it('are the same over both faces, where nothing but the image is asked for', async () => {
+    const offerId = await rentals.newOffer()
+    const { data } = await app.graphql(
+      owner,
+      `mutation { rentInstance(input: { offerId: ${offerId}, spec: { source: { image: "ubuntu" } } }) {
+        ... on RentInstanceSuccess { instance { id } } } }`,
+    )
+    const ids = [await rentals.rent(owner), data.rentInstance.instance.id.slice(4)]
+    const rows = await app.sql(`SELECT launch->'sources' AS sources FROM instances WHERE id IN (${ids})`)
+    expect(rows).toEqual([{ sources: { image: 'request' } }, { sources: { image: 'request' } }])
+  })
+
+  it('show no value of a secret variable, over either face, even if the row had it', async () => {
+    const id = await rentals.rent(owner, { env: { TOKEN: 'hidden' } })
+    await app.sql(`UPDATE instances SET launch = jsonb_set(launch, '{env,0,secret}', 'true') WHERE id = ${id}`)
+    const { data } = await app.graphql(owner, `{ instance(id: ${id}) { launch { env { name value secret } } } }`)
+    expect(data.instance.launch.env).toEqual([{ name: 'TOKEN', value: null, secret: true }])
+    expect((await rentals.read(owner, id)).extra_env).toEqual([['TOKEN', '']])
+  })
+})
+
+describe('a text that is no hash', () => {
+  it.each(['no hash', 'a\0', '\ud800', 'f'.repeat(33), 'F'.repeat(32), 'x'.repeat(300)])(
+    'is not found as a template, without asking the database for it: %j',
+    async hashId => {
+      const offerId = await rentals.newOffer()
+      const input = { offerId, spec: { source: { template: { hashId } } } }
+      const best = { spec: input.spec, terms: { onDemand: { maxPricePerHour: '9' } }, filter: {} }
+      const asked = await queriesOf(async () => {
+        const rent = `mutation ($input: RentInstanceInput!, $best: RentBestOfferInput!) {
+          rentInstance(input: $input) { ... on Error { code message } }
+          rentBestOffer(input: $best) { ... on Error { code } } }`
+        const { data } = await app.graphql(owner, rent, { input, best })
+        const message = 'Template with a hash that is not of 32 hex digits not found.'
+        expect(data).toEqual({ rentInstance: { code: 'NOT_FOUND', message }, rentBestOffer: { code: 'NOT_FOUND' } })
+        const find = 'query ($hashId: String!) { template(hashId: $hashId) { id } }'
+        expect((await app.graphql(owner, find, { hashId })).data).toEqual({ template: null })
+        const { status, body } = await app.rest(owner, 'PUT', `/asks/${offerId}/`, { template_hash_id: hashId })
+        expect([status, body.msg]).toEqual([404, message])
+      })
+      expect(asked.filter(statement => /FROM templates/.test(statement))).toEqual([])
+    },
+  )
+})
+
+describe('a rental that begins with a template', () => {
+  async function rent(offer: number, hashId: string) {
+    const spec = { source: { template: { hashId } } }
+    const { data } = await app.graphql(
+      owner,
+      `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) { ... on Error { code }
+        ... on RentInstanceSuccess { instance { id templateHash template { id } launch { image onStart env { name value } } } } } }`,
+      { input: { offerId: String(offer), spec } },
+    )
+    return data.rentInstance
+  }
+
+  it('is told of with its hash, and one without a template with none', async () => {
+    const { hashId } = await templates.saved(owner, { name: 'told' })
+    const ids = [(await rent(await rentals.newOffer(), hashId)).instance.id.slice(4), await rentals.rent(owner)]
+    const events = await app.sql(`SELECT after->'templateHash' AS hash FROM events
+      WHERE type = 'INSTANCE_CREATED' AND instance_id IN (${ids}) ORDER BY instance_id`)
+    expect(events).toEqual([{ hash: hashId }, { hash: null }])
+  })
+
+  it('may be of the best offer', async () => {
+    const { hashId } = await templates.saved(owner, { name: 'best', image: 'torch', onStart: 'go' })
+    await rentals.newOffer()
+    const spec = { source: { template: { hashId } } }
+    const { data } = await app.graphql(
+      owner,
+      `mutation ($input: RentBestOfferInput!) { rentBestOffer(input: $input) {
+        ... on RentBestOfferSuccess { instance { templateHash launch { image onStart } } } } }`,
+      { input: { filter: {}, terms: { onDemand: { maxPricePerHour: '10' } }, spec } },
+    )
+    const { instance } = data.rentBestOffer
+    expect(instance).toEqual({ templateHash: hashId, launch: { image: 'torch', onStart: 'go' } })
+  })
+
+  it('has all of it as it was named, though it is changed and deleted meanwhile', async () => {
+    const first = { name: 'first', image: 'torch', onStart: 'one', env: [{ name: 'A', value: '1' }] }
+    const { id, hashId } = await templates.saved(owner, first)
+    const offer = await rentals.newOffer()
+    const answer = await withSession(app.database.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM machines WHERE id = (SELECT machine_id FROM offers WHERE id = $1) FOR UPDATE', [
+        offer,
+      ])
+      const renting = rent(offer, hashId)
+      await untilSomebodyWaits(session)
+      await templates.saved(owner, { id, name: 'second', image: 'ubuntu', env: [{ name: 'A', value: '2' }] })
+      await templates.remove(owner, id)
+      await session.query('COMMIT')
+      return await renting
+    })
+    const launch = { image: 'torch', onStart: 'one', env: [{ name: 'A', value: '1' }] }
+    expect(answer.instance).toMatchObject({ templateHash: hashId, template: null, launch })
+    expect(await rent(await rentals.newOffer(), hashId)).toEqual({ code: 'NOT_FOUND' })
+  })
+})
+
+describe('the template of an instance', () => {
+  const read = async (key: string, id: number) => {
+    const { data, errors } = await app.graphql(key, `{ instance(id: ${id}) { template { id name } templateHash } }`)
+    return { ...data.instance, errors }
+  }
+
+  it('is what it is today, under the hash by which it was named', async () => {
+    const template = await templates.saved(owner, { name: 'before' })
+    const id = await rentals.rent(owner)
+    await beginWith(id, template)
+    const changed = await templates.saved(owner, { id: template.id, name: 'after' })
+    expect(changed.hashId).not.toBe(template.hashId)
+    const shown = { id: template.id, name: 'after' }
+    expect(await read(owner, id)).toEqual({ template: shown, templateHash: template.hashId, errors: undefined })
+    await templates.remove(owner, template.id)
+    expect(await read(owner, id)).toEqual({ template: null, templateHash: template.hashId, errors: undefined })
+  })
+
+  it('is what the mutations before in the same request made of it', async () => {
+    const template = await templates.saved(owner, { name: 'old', image: 'one' })
+    const { id } = template
+    const instance = await rentals.rent(owner)
+    await beginWith(instance, template)
+    const label = (text: string) => `updateInstance(input: { id: "${instance}", label: "${text}" }) {
+      ... on InstanceSuccess { instance { template { name } } } }`
+    const { data, errors } = await app.graphql(
+      owner,
+      `mutation { a: ${label('a')}
+        b: saveTemplate(input: { id: "${id}", name: "new", image: "two" }) { __typename } c: ${label('c')}
+        d: deleteTemplate(input: { id: "${id}" }) { __typename } e: ${label('e')} }`,
+    )
+    expect(errors).toBeUndefined()
+    expect([data.a, data.c, data.e].map(({ instance }) => instance.template)).toEqual([
+      { name: 'old' },
+      { name: 'new' },
+      null,
+    ])
+  })
+
+  it('of another account is there as long as it is public', async () => {
+    const template = await templates.saved(owner, { name: 'shared', public: true })
+    const id = await rentals.rent(stranger)
+    await beginWith(id, template)
+    expect(await read(stranger, id)).toMatchObject({ template: { id: template.id } })
+    await templates.saved(owner, { id: template.id, name: 'shared' })
+    expect(await read(stranger, id)).toMatchObject({ template: null, templateHash: template.hashId })
+  })
+
+  it('needs the permission to read templates', async () => {
+    const template = await templates.saved(owner, { name: 'unread' })
+    const id = await rentals.rent(owner)
+    await beginWith(id, template)
+    const key = await app.scopedKey(owner, { api: { instance_read: {} } })
+    const { template: shown, templateHash, errors } = await read(key, id)
+    expect([shown, templateHash]).toEqual([null, template.hashId])
+    expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' }, path: ['instance', 'template'] }])
+  })
+
+  it('costs as many statements for 20 instances as for one', async () => {
+    const [few, many] = [await app.newKey(null, someCredit), await app.newKey(null, someCredit)]
+    for (const [key, count] of [
+      [few, 1],
+      [many, 20],
+    ] as const) {
+      for (let n = 1; n <= count; n += 1) {
+        await beginWith(await rentals.rent(key), await templates.saved(key, { name: `template ${n}` }))
+      }
+    }
+    const count = async (key: string, rows: number) => {
+      const statements = await queriesOf(async () => {
+        const { data } = await app.graphql(key, '{ instances { nodes { template { name } } } }')
+        expect(data.instances.nodes.filter(({ template }: { template: unknown }) => template)).toHaveLength(rows)
+      })
+      return statements.length
+    }
+    expect(await count(many, 20)).toBe(await count(few, 1))
+  })
+})

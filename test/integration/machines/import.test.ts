@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { alone, locks } from '../../../src/database/locks.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { withSession } from '../../support/database/sessions.ts'
+import { type Gateway, openGateway } from '../../support/gateways.ts'
+import { someCredit } from '../../support/instances/rentals.ts'
+import { aFile, newModel } from '../../support/machines/fleets.ts'
+
+let app: TestApp
+let other: Gateway
+let key: string
+const hostEmail = 'host@example.com'
+
+beforeAll(async () => {
+  app = await startApp()
+  other = openGateway({ url: app.database.url, now: app.clock.now })
+  key = await app.newKey(null, someCredit)
+  await app.operations.accounts.create({ email: hostEmail })
+  // Somebody's machine, with a model that is known from then on.
+  await importFrom(app, { ...newModel, gpuModel: 'RTX 4090', publicIp: '198.51.100.1' })
+})
+
+afterAll(async () => {
+  await other.close()
+  await app.close()
+})
+
+const importFrom = ({ operations }: Pick<TestApp, 'operations'>, ...lines: Record<string, unknown>[]) =>
+  operations.machines.import({ hostEmail, rows: aFile(...lines) })
+const countAll = async () => {
+  const tables = ['machines', 'gpus', 'offers', 'gpu_models']
+  const [row] = await app.sql(
+    `SELECT ${tables.map(name => `(SELECT count(*)::int FROM ${name}) AS ${name}`).join(', ')}`,
+  )
+  return row as Record<string, number>
+}
+
+describe('an import', () => {
+  it('puts machines on the market, beside a gateway that runs', async () => {
+    const before = await countAll()
+    const lines = [newModel, { gpuModel: 'RTX 9090', publicIp: '203.0.113.8', numGpus: '4', gpuPricePerHour: '0.8' }]
+    expect(await importFrom(app, ...lines)).toEqual({ host: hostEmail, machines: 2, newGpuModels: ['RTX 9090'] })
+    expect(await countAll()).toEqual({
+      machines: (before['machines'] as number) + 2,
+      gpus: (before['gpus'] as number) + 6,
+      offers: (before['offers'] as number) + 3 + 7,
+      gpu_models: (before['gpu_models'] as number) + 1,
+    })
+    const { body } = await app.rest(key, 'POST', '/bundles/', {
+      gpu_name: 'RTX 9090',
+      num_gpus: { gte: 4 },
+      verified: false,
+    })
+    expect(body.offers).toMatchObject([
+      {
+        gpu_ram: 65_536,
+        dph_base: 3.2,
+        storage_cost: 0.2,
+        min_bid: 1.6,
+        inet_up: 800.5,
+        disk_space: 1_800,
+        driver_version: '570.172.08',
+        public_ipaddr: '203.0.113.8',
+      },
+    ])
+    expect(await app.rest(key, 'PUT', `/asks/${body.offers[0].id}/`, { image: 'ubuntu' })).toMatchObject({
+      status: 200,
+    })
+  })
+
+  it('refuses the same file again, and everything in a file of which one line is on the market', async () => {
+    const before = await countAll()
+    const lines = [
+      { publicIp: '198.51.100.20', numGpus: 'x' },
+      { publicIp: '198.51.100.1', firstPort: '20099', lastPort: '20100' },
+    ]
+    const taken =
+      'line 2: publicIp: 198.51.100.1 with the ports 20099 to 20100 has some in common with machine 1, which is on the market.'
+    await expect(importFrom(app, ...lines)).rejects.toThrow(
+      `line 1: numGpus: must be a whole number from 1 to 16, not "x". ${taken}`,
+    )
+    await expect(importFrom(app, {}, lines[1] as Record<string, unknown>)).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+    })
+    expect(await countAll()).toEqual(before)
+  })
+
+  it('of the same file at once, on two gateways, is done once', async () => {
+    const before = await countAll()
+    const lines = Array.from({ length: 30 }, (_, index) => ({ publicIp: `192.0.2.${index}` }))
+    const importing = await withSession(app.database.url, async session => {
+      const waiting = async () => {
+        const waiters = "datname = current_database() AND wait_event_type = 'Lock'"
+        return (await session.query(`SELECT FROM pg_stat_activity WHERE ${waiters}`)).rows.length
+      }
+      await session.query('SELECT pg_advisory_lock($1)', [locks.market])
+      const imports = Promise.allSettled([app, other].map(gateway => importFrom(gateway, ...lines)))
+      await expect.poll(waiting).toBe(2)
+      await session.query('SELECT pg_advisory_unlock($1)', [locks.market])
+      return { imports }
+    })
+    const results = await importing.imports
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    for (const result of results) {
+      if (result.status === 'rejected') expect(result.reason.details.issues).toHaveLength(30)
+    }
+    expect((await countAll())['machines']).toBe((before['machines'] as number) + 30)
+  })
+
+  it('waits a moment for another that adds machines, and then says so', async () => {
+    const importing = () => importFrom(app, { publicIp: '198.51.100.30' })
+    await alone(app.database.url, locks.market, async () => {
+      await expect(importing()).rejects.toThrow('Another command is adding machines to the market.')
+    })
+    expect(await importing()).toMatchObject({ machines: 1 })
+  })
+
+  it('takes an address that an unlisted machine has left', async () => {
+    const line = { publicIp: '198.51.100.40' }
+    await importFrom(app, line)
+    const [row] = await app.sql("SELECT id FROM machines WHERE public_ip = '198.51.100.40'")
+    await app.operations.machines.unlist((row as { id: number }).id)
+    expect(await importFrom(app, line)).toMatchObject({ machines: 1 })
+  })
+
+  it('that is only tried changes nothing, and finds the same', async () => {
+    const before = await countAll()
+    const attempt = (line: object) =>
+      app.operations.machines.import({ hostEmail, rows: aFile({ ...newModel, ...line }), dryRun: true })
+    const line = { gpuModel: 'RTX 9999', publicIp: '198.51.100.50' }
+    expect(await attempt(line)).toEqual({ host: hostEmail, machines: 1, newGpuModels: ['RTX 9999'] })
+    await expect(attempt({ ...line, publicIp: '198.51.100.1' })).rejects.toThrow('which is on the market')
+    expect(await countAll()).toEqual(before)
+  })
+
+  it('needs a host that there is', async () => {
+    const rows = aFile({ publicIp: '198.51.100.60' })
+    await expect(app.operations.machines.import({ hostEmail: 'nobody@example.com', rows })).rejects.toThrow(
+      'There is no account with the email address nobody@example.com.',
+    )
+  })
+
+  it('of a large file is done as a whole', async () => {
+    const lines = Array.from({ length: 1_100 }, (_, index) => ({ publicIp: `10.9.${index >> 8}.${index & 255}` }))
+    const before = await countAll()
+    await expect(importFrom(app, ...lines, { publicIp: '10.9.0.0' })).rejects.toThrow('in common with line 1.')
+    expect(await countAll()).toEqual(before)
+    expect(await importFrom(app, ...lines)).toMatchObject({ machines: 1_100 })
+    expect((await countAll())['machines']).toBe((before['machines'] as number) + 1_100)
+  })
+})

@@ -1,0 +1,86 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ensureDemo, seedMarket } from '../../../prisma/seed.ts'
+import { type Database, openDatabase } from '../../../src/database/client.ts'
+import { identityServices } from '../../../src/services/accounts/api-keys/identity.ts'
+import { createSecrets } from '../../../src/services/secrets.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+
+let app: TestApp
+
+beforeAll(async () => {
+  app = await startApp()
+})
+
+afterAll(() => app.close())
+
+describe('a market that is generated', () => {
+  const figures = 'count(*)::int AS machines, count(DISTINCT (host_id, public_ip))::int AS distinct'
+
+  it('goes on where the same seed ended', async () => {
+    for (const machines of [40, 1, 25]) await seedMarket(app.operations, { machines, seed: 3 })
+    expect(await app.sql(`SELECT ${figures} FROM machines`)).toEqual([{ machines: 66, distinct: 66 }])
+  })
+
+  it('is the same as if it was generated at once', async () => {
+    const other = await startApp()
+    await seedMarket(other.operations, { machines: 66, seed: 3 })
+    const facts = `SELECT email, public_ip, cpu_name, gpu_nanos::text
+      FROM machines JOIN accounts ON accounts.id = host_id ORDER BY machines.id`
+    expect(await other.sql(facts)).toEqual(await app.sql(facts))
+    await other.close()
+  })
+
+  it('has other hosts with another seed', async () => {
+    await seedMarket(app.operations, { machines: 10, seed: 33 })
+    expect(await app.sql(`SELECT ${figures} FROM machines`)).toEqual([{ machines: 76, distinct: 76 }])
+  })
+})
+
+describe('the demo key', () => {
+  let folder: string
+  let database: Database
+  let services: { apiKeys: ReturnType<typeof identityServices> }
+  const keyIn = (file: string) => ensureDemo(services, app.operations, join(folder, file))
+  const works = async (key: string) => (await services.apiKeys.identify(key)) !== undefined
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'berth-seed-'))
+    database = openDatabase({ url: app.database.url, poolSize: 2, onIdleError: () => {}, now: app.clock.now })
+    services = {
+      apiKeys: identityServices({ database, secrets: createSecrets('a secret of tests') }),
+    }
+  })
+
+  afterAll(async () => {
+    await database.close()
+    await rm(folder, { recursive: true })
+  })
+
+  it('is kept where only its owner reads it', async () => {
+    await keyIn('data/demo-key')
+    expect((await stat(join(folder, 'data/demo-key'))).mode & 0o777).toBe(0o600)
+  })
+
+  it('stays while its file is there, and ends when another takes its place', async () => {
+    const first = await keyIn('own')
+    expect(await keyIn('own')).toEqual({ apiKey: first.apiKey, isNew: false })
+    for (let time = 0; time < 2; time += 1) {
+      const { apiKey } = await keyIn('own')
+      await rm(join(folder, 'own'))
+      const next = await keyIn('own')
+      expect([next.isNew, await works(next.apiKey), await works(apiKey)]).toEqual([true, true, false])
+    }
+  })
+
+  it('ends no other: those of other files, or of the account', async () => {
+    const elsewhere = await keyIn('elsewhere')
+    const { apiKey } = await app.operations.accounts.createApiKey('demo@example.com', { permissions: null })
+    await keyIn('lost')
+    await rm(join(folder, 'lost'))
+    await keyIn('lost')
+    expect([await works(elsewhere.apiKey), await works(apiKey)]).toEqual([true, true])
+  })
+})

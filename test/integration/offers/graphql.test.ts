@@ -1,0 +1,380 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { queriesOf } from '../../support/database/queries.ts'
+import { listMachines } from '../../support/factories.ts'
+
+let app: TestApp
+let key: string
+
+beforeAll(async () => {
+  app = await startApp()
+  key = await app.newKey()
+  await listMachines(app.operations, [
+    { model: { name: 'RTX 4090' }, machine: { numGpus: 2, country: 'SE' } },
+    { model: { name: 'H100 SXM', ramMb: 81_559 }, machine: { numGpus: 8, gpuNanos: 2_000_000_000n, country: 'US' } },
+    { model: { name: 'RTX 4090' }, machine: { verification: 'unverified', gpuNanos: 300_000_000n, reliability: 0.9 } },
+    {
+      model: { name: 'RTX 3090' },
+      machine: { gpuNanos: 100_000_000n, listedUntil: new Date('2026-11-21T12:00:00.000Z') },
+    },
+  ])
+})
+
+afterAll(() => app.close())
+
+const search = (variables: object, fields = 'nodes { id gpuName numGpus pricePerHour }') =>
+  app.graphql(
+    key,
+    `query ($filter: OfferFilter, $pricing: OfferPricingInput, $orderBy: [OfferOrder!]! = [{ field: PRICE_PER_HOUR }],
+       $first: Int, $after: String, $last: Int, $before: String) {
+       offers(filter: $filter, pricing: $pricing, orderBy: $orderBy, first: $first, after: $after, last: $last, before: $before) { ${fields} }
+     }`,
+    variables,
+  )
+
+const found = async (variables: object) => {
+  const { data, errors } = await search(variables)
+  expect(errors).toBeUndefined()
+  return data.offers.nodes.map((offer: { gpuName: string; numGpus: number }) => `${offer.numGpus} ${offer.gpuName}`)
+}
+
+describe('a search', () => {
+  it('shows what can be rented, the cheapest first, and one of a bundle', async () => {
+    expect(await found({})).toEqual([
+      '1 RTX 4090',
+      '1 RTX 4090',
+      '2 RTX 4090',
+      '1 H100 SXM',
+      '2 H100 SXM',
+      '4 H100 SXM',
+      '8 H100 SXM',
+    ])
+  })
+
+  it.each([
+    ['a name in any case', { gpuName: { eq: 'rtx 4090' }, verified: true }, ['1 RTX 4090', '2 RTX 4090']],
+    ['a part of a name', { gpuName: { contains: 'sxm' }, numGpus: { gt: 1, lte: 4 } }, ['2 H100 SXM', '4 H100 SXM']],
+    ['names that are not wanted', { gpuName: { nin: ['RTX 4090'] }, numGpus: { in: [8] } }, ['8 H100 SXM']],
+    ['money', { pricePerHour: { lt: '0.404' } }, ['1 RTX 4090']],
+    ['money that is exact', { pricePerHour: { eq: '0.404' } }, ['1 RTX 4090']],
+    ['a price per GPU', { pricePerGpuHour: { lte: '0.402' }, verified: true }, ['2 RTX 4090']],
+    ['reliability', { reliability: { lt: 0.95 } }, ['1 RTX 4090']],
+    ['verification', { verification: ['UNVERIFIED', 'DEVERIFIED'] }, ['1 RTX 4090']],
+    ['a driver', { driverVersion: { gte: '570.172.08', lt: '571' }, numGpus: { eq: 8 } }, ['8 H100 SXM']],
+    ['a machine', { machineId: 'mch_3' }, ['1 RTX 4090']],
+    [
+      'one of several things',
+      { or: [{ numGpus: { eq: 8 } }, { country: { eq: 'se' }, numGpus: { eq: 2 } }] },
+      ['2 RTX 4090', '8 H100 SXM'],
+    ],
+    ['nothing, when a field is null', { gpuName: null, numGpus: { eq: null, gte: 8 } }, ['8 H100 SXM']],
+    ['what cannot be rented now', { rentable: false }, ['1 RTX 3090']],
+  ])('filters by %s', async (_what, filter, expected) => {
+    expect(await found({ filter })).toEqual(expected)
+  })
+
+  it('shows what can and what cannot be rented when rentable is null', async () => {
+    expect(await found({ filter: { rentable: null } })).toHaveLength(8)
+  })
+
+  it.each([
+    ['by price per GPU', [{ field: 'PRICE_PER_GPU_HOUR' }], ['1 RTX 4090', '2 RTX 4090', '1 RTX 4090']],
+    [
+      'by memory and then by count',
+      [
+        { field: 'GPU_MEMORY', direction: 'DESC' },
+        { field: 'GPU_COUNT', direction: 'DESC' },
+      ],
+      ['8 H100 SXM', '4 H100 SXM'],
+    ],
+    ['by reliability', [{ field: 'RELIABILITY' }], ['1 RTX 4090']],
+  ])('orders %s', async (_what, orderBy, front) => {
+    expect((await found({ orderBy })).slice(0, front.length)).toEqual(front)
+  })
+
+  it('prices the disk and the terms that are asked for', async () => {
+    const filter = { gpuName: { eq: 'RTX 4090' }, numGpus: { eq: 2 } }
+    const fields =
+      'nodes { rentalType pricePerHour pricePerGpuHour minimumBidPerHour priceBreakdown { compute disk diskGb } }'
+    const onDemand = await search({ filter, pricing: { diskGb: 32 } }, fields)
+    expect(onDemand.data.offers.nodes).toEqual([
+      {
+        rentalType: 'ON_DEMAND',
+        pricePerHour: '0.816',
+        pricePerGpuHour: '0.408',
+        minimumBidPerHour: '0.4',
+        priceBreakdown: { compute: '0.8', disk: '0.016', diskGb: 32 },
+      },
+    ])
+    const bid = await search({ filter, pricing: { type: 'INTERRUPTIBLE' } }, fields)
+    expect(bid.data.offers.nodes[0]).toMatchObject({ rentalType: 'INTERRUPTIBLE', pricePerHour: '0.404' })
+  })
+
+  it('counts all pages, and only when asked', async () => {
+    const counts = async (fields: string) =>
+      (await queriesOf(() => search({ first: 1 }, fields))).filter(text => /count\(\*\)/.test(text))
+    const { data } = await search({ first: 1 }, 'totalCount nodes { id }')
+    expect(data.offers).toMatchObject({ totalCount: 7, nodes: [{}] })
+    expect(await counts('totalCount')).toHaveLength(1)
+    expect(await counts('nodes { id }')).toHaveLength(0)
+  })
+
+  it('is read page by page, forwards and backwards', async () => {
+    const fields = 'edges { cursor node { id } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }'
+    const first = (await search({ first: 3 }, fields)).data.offers
+    expect(first.pageInfo).toMatchObject({
+      hasNextPage: true,
+      hasPreviousPage: false,
+      endCursor: first.edges[2].cursor,
+    })
+    const second = (await search({ first: 4, after: first.pageInfo.endCursor }, fields)).data.offers
+    expect(second.pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: true })
+    const back = (await search({ last: 3, before: second.pageInfo.startCursor }, fields)).data.offers
+    expect(back.edges).toEqual(first.edges)
+  })
+
+  it('of nothing is an empty page', async () => {
+    const { data } = await search(
+      { filter: { numGpus: { gt: 8 } } },
+      'totalCount nodes { id } pageInfo { hasNextPage startCursor }',
+    )
+    expect(data.offers).toEqual({ totalCount: 0, nodes: [], pageInfo: { hasNextPage: false, startCursor: null } })
+  })
+
+  it('costs the same statements for a page of 50 as for a page of 1', async () => {
+    const fields = 'nodes { id gpuName gpu { id name } machine { id country reliability gpu { name } } }'
+    const one = await queriesOf(() => search({ first: 1 }, fields))
+    const many = await queriesOf(() => search({ first: 50 }, fields))
+    expect(many).toEqual(one)
+    // One to know the key, one to search.
+    expect(many).toHaveLength(2)
+  })
+})
+
+describe('a search that cannot be answered', () => {
+  const refused = async (variables: object, fields?: string) => {
+    const { errors, data } = await search(variables, fields)
+    expect(data).toBeFalsy()
+    return errors?.map(({ message, extensions }) => [extensions['code'], message])
+  }
+
+  it.each([
+    [
+      'an unknown field',
+      { filter: { gpuNames: { eq: 'x' } } },
+      'Field "gpuNames" is not defined by type "OfferFilter".',
+    ],
+    [
+      'an unknown operator',
+      { filter: { numGpus: { atLeast: 1 } } },
+      'Field "atLeast" is not defined by type "IntFilter".',
+    ],
+    ['a text for a number', { filter: { numGpus: { gte: '2' } } }, 'Int cannot represent non-integer value.'],
+    [
+      'a float for money',
+      { filter: { pricePerHour: { lt: 0.5 } } },
+      'An amount is a decimal in a string, at most 999999999 and with at most nine places, like "0.25".',
+    ],
+    ['a text for a boolean', { filter: { verified: 'true' } }, 'Boolean cannot represent a non boolean value.'],
+    [
+      'a value outside of an enum',
+      { filter: { verification: ['SOMEWHAT'] } },
+      'Value does not exist in "VerificationStatus" enum.',
+    ],
+    ['an unknown order', { orderBy: [{ field: 'BEAUTY' }] }, 'Value does not exist in "OfferOrderField" enum.'],
+  ])('says so of %s', async (_what, variables, message) => {
+    const [[code, said] = []] = (await refused(variables)) ?? []
+    expect(code).toBe('BAD_USER_INPUT')
+    expect(said).toContain(message)
+  })
+
+  it.each([
+    ['first 0', { first: 0 }, 'first: must be from 1 to 100, not 0.'],
+    ['first 1000', { first: 1000 }, 'first: must be from 1 to 100, not 1000.'],
+    [
+      'both directions',
+      { first: 1, last: 1 },
+      'first: a page is read forwards with "first" and "after", or backwards with "last" and "before"; not both.',
+    ],
+    [
+      'a driver version that is none',
+      { filter: { driverVersion: { gte: 'new' } } },
+      'filter.driverVersion.gte: "new" is not a version; versions look like 580.105.08.',
+    ],
+    ['an empty or', { filter: { or: [] } }, 'filter.or: must have at least one alternative.'],
+    [
+      'a deep or',
+      { filter: { or: [{ or: [{ or: [{ or: [{ verified: true }] }] }] }] } },
+      'filter: nests "or" more than 3 deep.',
+    ],
+    [
+      'too long a list',
+      { filter: { gpuName: { in: Array(201).fill('x') } } },
+      'filter.gpuName.in: takes at most 200 values, not 201.',
+    ],
+    [
+      'too many conditions',
+      { filter: { or: Array(51).fill({ verified: true }) } },
+      'filter: has 52 conditions; at most 50 are allowed.',
+    ],
+    ['too many keys', { orderBy: Array(5).fill({ field: 'SCORE' }) }, 'order: has at most 4 keys, not 5.'],
+    ['a disk that does not exist', { pricing: { diskGb: -1 } }, 'pricing.diskGb: must be from 0 to 100000, not -1.'],
+    [
+      'the id of something else',
+      { filter: { machineId: 'off_3' } },
+      'filter.machineId: "off_3" is not the id of this type; such ids look like mch_42.',
+    ],
+  ])('says so of %s', async (_what, variables, message) => {
+    expect(await refused(variables)).toEqual([['BAD_USER_INPUT', message]])
+  })
+
+  it('says so of variables that nest deeper than they can mean, however deep they are', async () => {
+    const ask = async (levels: number) => {
+      const filter = `${'{"or":['.repeat(levels)}${']}'.repeat(levels)}`
+      const query = 'query ($filter: OfferFilter) { offers(filter: $filter) { totalCount } }'
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+      const body = `{"query": "${query}", "variables": {"filter": ${filter}}}`
+      const response = await app.fetch(new Request('http://berth.test/graphql', { method: 'POST', headers, body }))
+      const { errors } = await response.json()
+      return errors.map((error: { message: string; extensions: object }) => [error.extensions, error.message])
+    }
+    const message = 'The variables have too many levels; at most 20 are allowed.'
+    for (const levels of [10, 9_000]) expect(await ask(levels)).toEqual([[{ code: 'BAD_USER_INPUT' }, message]])
+    expect(await ask(9)).not.toContainEqual([{ code: 'BAD_USER_INPUT' }, message])
+  })
+
+  it('says everything that is wrong, and where', async () => {
+    const or = [{ driverVersion: { gte: 'a' } }, { driverVersion: { lt: 'x'.repeat(100) } }, { machineId: 'm' }]
+    const filter = { or, machineId: 'off_3' }
+    const { errors } = await search({ filter })
+    expect(errors?.[0]?.extensions['issues']).toEqual([
+      { path: 'filter.machineId', message: '"off_3" is not the id of this type; such ids look like mch_42.' },
+      {
+        path: 'filter.or.0.driverVersion.gte',
+        message: '"a" is not a version; versions look like 580.105.08.',
+      },
+      {
+        path: 'filter.or.1.driverVersion.lt',
+        message: `"${'x'.repeat(59)}… is not a version; versions look like 580.105.08.`,
+      },
+      { path: 'filter.or.2.machineId', message: '"m" is not the id of this type; such ids look like mch_42.' },
+    ])
+  })
+
+  it('says so of a bad cursor, and of the cursor of another order or pricing', async () => {
+    const { data } = await search({ first: 1 }, 'pageInfo { endCursor }')
+    const after = data.offers.pageInfo.endCursor
+    expect(await refused({ after: 'nonsense' })).toEqual([['INVALID_CURSOR', 'This is not a cursor of this list.']])
+    const message = 'This cursor belongs to another ordering or pricing: start again without it.'
+    expect(await refused({ after, orderBy: [{ field: 'SCORE' }] })).toEqual([['INVALID_CURSOR', message]])
+    expect(await refused({ after, pricing: { diskGb: 9 } })).toEqual([['INVALID_CURSOR', message]])
+  })
+})
+
+describe('an offer', () => {
+  it('is found by its id, or by the integer that REST shows', async () => {
+    const { data } = await app.graphql(
+      key,
+      '{ typed: offer(id: "off_3") { id } bare: offer(id: "3") { id machine { id } } }',
+    )
+    expect(data).toEqual({ typed: { id: 'off_3' }, bare: { id: 'off_3', machine: { id: 'mch_1' } } })
+  })
+
+  it.each(['999999999', 'off_999999999999999999'])('that does not exist (%s) is null', async id => {
+    expect((await app.graphql(key, 'query ($id: ID!) { offer(id: $id) { id } }', { id })).data).toEqual({ offer: null })
+  })
+
+  it('is as of one instant with all that were found together', async () => {
+    let calls = 0
+    const ticking = await startApp({ now: () => new Date(Date.UTC(2026, 10, 21, 12) + calls++) })
+    const otherKey = await ticking.newKey()
+    await listMachines(ticking.operations, [{ machine: { numGpus: 2 } }])
+    const fields = '... on Offer { asOf }'
+    const { data } = await ticking.graphql(otherKey, `{ nodes(ids: ["off_1", "off_2", "off_3"]) { ${fields} } }`)
+    expect(new Set(data.nodes.map((node: { asOf: string }) => node.asOf)).size).toBe(1)
+    await ticking.close()
+  })
+
+  it('is not on the market any more when it was withdrawn', async () => {
+    const withdrawn = await startApp()
+    const otherKey = await withdrawn.newKey()
+    await listMachines(withdrawn.operations, [{}])
+    const ask = () => withdrawn.graphql(otherKey, '{ offer(id: 1) { id } offers { totalCount } }')
+    expect((await ask()).data).toEqual({ offer: { id: 'off_1' }, offers: { totalCount: 1 } })
+    await withdrawn.sql('UPDATE offers SET rentable = false, withdrawn_at = now()')
+    expect((await ask()).data).toEqual({ offer: null, offers: { totalCount: 0 } })
+    await withdrawn.close()
+  })
+})
+
+describe('a node', () => {
+  it('of any type is found by its id', async () => {
+    const ids = ['off_3', 'mch_1', 'gpu_1', 'acc_1']
+    const { data } = await app.graphql(key, 'query ($ids: [ID!]!) { nodes(ids: $ids) { __typename id } }', { ids })
+    expect(data.nodes).toEqual([
+      { __typename: 'Offer', id: 'off_3' },
+      { __typename: 'Machine', id: 'mch_1' },
+      { __typename: 'GpuModel', id: 'gpu_1' },
+      { __typename: 'Account', id: 'acc_1' },
+    ])
+  })
+
+  it('that is not found, or belongs to somebody else, is null in its place', async () => {
+    const ids = ['mch_99', 'acc_2', 'acc_99', 'mch_9999999999', 'gpu_1']
+    const { data } = await app.graphql(key, 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids })
+    expect(data.nodes).toEqual([null, null, null, null, { id: 'gpu_1' }])
+  })
+
+  it('is asked for together with its like in one statement', async () => {
+    const ask = (ids: string[]) =>
+      queriesOf(() => app.graphql(key, 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids }))
+    expect(await ask(['off_1', 'off_2', 'off_3', 'off_1'])).toHaveLength((await ask(['off_1'])).length)
+  })
+
+  it.each([
+    [
+      'node',
+      { id: 'x' },
+      '"x" is not an id; ids look like acc_42, key_42, evt_42, gpu_42, ins_42, led_42, mch_42, off_42, lim_42, ssh_42, tpl_42, vol_42, vof_42, whk_42.',
+    ],
+    ['node', { id: 'off_' }, '"off_" is not the id of this type; such ids look like off_42.'],
+    ['node', { id: 'off_-1' }, '"off_-1" is not the id of this type'],
+    ['nodes', { ids: ['off_1', 'mch_x'] }, 'ids.1: "mch_x" is not the id of this type; such ids look like mch_42.'],
+    ['nodes', { ids: ['off_1', 'x'] }, 'ids.1: "x" is not an id'],
+    ['nodes', { ids: Array(101).fill('off_1') }, 'ids: takes at most 100 ids, not 101.'],
+  ])('%s(%o) is refused', async (field, variables, message) => {
+    const [[name, value] = []] = Object.entries(variables)
+    const type = field === 'node' ? 'ID!' : '[ID!]!'
+    const { errors } = await app.graphql(key, `query ($v: ${type}) { ${field}(${name}: $v) { id } }`, { v: value })
+    expect(errors?.[0]?.extensions['code']).toBe('BAD_USER_INPUT')
+    expect(errors?.[0]?.message).toContain(message)
+  })
+})
+
+it('lists GPU models by name', async () => {
+  const { data } = await app.graphql(key, '{ gpuModels { name gpuRamMb architecture computeCapability } }')
+  expect(data.gpuModels.map(({ name }: { name: string }) => name)).toEqual(['H100 SXM', 'RTX 3090', 'RTX 4090'])
+  expect(data.gpuModels[0]).toEqual({
+    name: 'H100 SXM',
+    gpuRamMb: 81_559,
+    architecture: 'nvidia',
+    computeCapability: 890,
+  })
+})
+
+it('shows the viewer', async () => {
+  const { account, apiKey } = await app.operations.accounts.create({
+    email: 'Me@Example.com',
+    name: 'Me',
+    creditNanos: 25_500_000_000n,
+  })
+  const { data } = await app.graphql(apiKey, '{ viewer { id email name credit createdAt } }')
+  const { id, createdAt } = account
+  expect(data.viewer).toEqual({
+    id: `acc_${id}`,
+    email: 'me@example.com',
+    name: 'Me',
+    credit: '25.5',
+    createdAt: createdAt.toISOString(),
+  })
+})

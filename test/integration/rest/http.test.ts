@@ -1,0 +1,210 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { maxBodyBytes, readBody } from '../../../src/http/body.ts'
+import { listen, tryAddress } from '../../../src/http/listen.ts'
+import { createHttpServer } from '../../../src/http/server.ts'
+
+let server: Server
+let reached: string[] = []
+
+beforeAll(async () => {
+  server = createHttpServer(async request => {
+    const { pathname } = new URL(request.url)
+    reached.push(pathname)
+    if (pathname === '/bug') throw new Error('a secret')
+    if (pathname === '/slow')
+      return new Response(new ReadableStream({ start: stream => stream.enqueue(new Uint8Array(9)) }))
+    if (pathname === '/body') return await readBody(request).then(answered, answered)
+    return new Response('{}', { headers: { 'content-type': 'application/json' } })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+})
+
+const answered = (outcome: string | Error) =>
+  Response.json({ msg: outcome instanceof Error ? outcome.message : outcome })
+
+afterAll(() => {
+  server.close()
+  server.closeAllConnections()
+})
+
+/** What the server says to these bytes, until it is silent or closes. */
+async function say(bytes: string, end = '"msg"'): Promise<{ status: number | undefined; text: string }> {
+  reached = []
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.setEncoding('utf8').setTimeout(1_000, () => socket.destroy())
+  socket.on('error', () => {})
+  let text = ''
+  socket.on('data', data => {
+    text += data
+    if (text.includes('\r\n0\r\n\r\n') || text.includes(end)) socket.end()
+  })
+  socket.write(bytes)
+  await once(socket, 'close')
+  const [, status] = /^HTTP\/1\.1 (\d+)/.exec(text) ?? []
+  return { status: status === undefined ? undefined : Number(status), text }
+}
+
+describe('the front guard', () => {
+  it.each([
+    ['a host with a port', 'Host: 127.0.0.1:4000'],
+    ['an IPv6 host', 'Host: [::1]:4000'],
+    ['one key', 'Host: x\r\nAuthorization: Bearer a'],
+  ])('lets %s through', async (_what, headers) => {
+    expect((await say(`GET /x HTTP/1.1\r\n${headers}\r\n\r\n`)).status).toBe(200)
+    expect(reached).toEqual(['/x'])
+  })
+
+  it.each([
+    ['two hosts', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
+    ['a host with a space', 'GET / HTTP/1.1\r\nHost: a b\r\n\r\n'],
+    ['a host that is a path', 'GET / HTTP/1.1\r\nHost: a/b\r\n\r\n'],
+    ['a host that is a user', 'GET / HTTP/1.1\r\nHost: user@a\r\n\r\n'],
+    ['a host with two ports', 'GET / HTTP/1.1\r\nHost: a:b:c\r\n\r\n'],
+    ['a host with a port that no port is', 'GET / HTTP/1.1\r\nHost: a:99999\r\n\r\n'],
+    ['half an IPv6 host', 'GET / HTTP/1.1\r\nHost: [\r\n\r\n'],
+    ['a host of colons', 'GET / HTTP/1.1\r\nHost: :::\r\n\r\n'],
+    ['an empty host', 'GET / HTTP/1.1\r\nHost:\r\n\r\n'],
+    ['no host', 'GET / HTTP/1.1\r\n\r\n'],
+    ['two keys', 'GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n'],
+    ['a whole URL', 'GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a star', 'OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+    [
+      'a length beside chunks',
+      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    ['a header with NUL', 'GET / HTTP/1.1\r\nHost: a\r\nX: \0\r\n\r\n'],
+    ['HTTP 0.9', 'GET /\r\n\r\n'],
+  ])('refuses %s', async (_what, bytes) => {
+    const { status } = await say(bytes)
+    expect([400, 505]).toContain(status)
+    expect(reached).toEqual([])
+  })
+
+  it('says why, in the shape of every failure', async () => {
+    const { text } = await say('GET / HTTP/1.1\r\nHost: a b\r\n\r\n')
+    expect(text).toContain(
+      '{"success":false,"error":"bad_request","msg":"There must be one Host header with a host name."}',
+    )
+  })
+
+  it.each([
+    [400, 'bad_request', 'GET / HTTP/1.1\r\nHost: a\r\nX: \0\r\n\r\n'],
+    [400, 'bad_request', 'nonsense\r\n\r\n'],
+    [400, 'bad_request', 'GET / HTTP/1.1\r\n\r\n'],
+    [417, 'expectation_failed', 'POST / HTTP/1.1\r\nHost: a\r\nExpect: x\r\nContent-Length: 0\r\n\r\n'],
+    [431, 'headers_too_large', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`],
+  ])('says %i %s in JSON too', async (expected, error, bytes) => {
+    const { status, text } = await say(bytes)
+    const [head = '', body = ''] = text.split('\r\n\r\n')
+    expect(status).toBe(expected)
+    expect(head.toLowerCase()).toContain('content-type: application/json')
+    expect(JSON.parse(/\{.*\}/.exec(body)?.[0] ?? '')).toEqual({ success: false, error, msg: expect.any(String) })
+    expect(reached).toEqual([])
+  })
+
+  it('does not speak into an answer that has begun', async () => {
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').setEncoding('utf8')
+    let text = ''
+    socket.on('error', () => {})
+    socket.on('data', data => {
+      if (text === '') socket.write('nonsense\r\n\r\n')
+      text += data
+    })
+    socket.write('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n')
+    await once(socket, 'close')
+    expect(text).toMatch(/^HTTP\/1\.1 200/)
+    expect(text).not.toContain('bad_request')
+  })
+
+  it('lets headers of 16 KB through, and not more', async () => {
+    const withHeaders = (size: number) => `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(size)}\r\n\r\n`
+    expect((await say(withHeaders(15_000))).status).toBe(200)
+    expect((await say(withHeaders(17_000))).status).toBe(431)
+  })
+})
+
+describe('where it cannot listen', () => {
+  const attempt = (port: number, host: string) =>
+    listen(
+      createHttpServer(async () => new Response()),
+      port,
+      host,
+    ).catch(({ message }: Error) => message)
+
+  it('names the port that is taken', async () => {
+    const { port } = server.address() as AddressInfo
+    const message = `Port ${port} on 127.0.0.1 is in use. Stop what listens there, or set PORT to another.`
+    expect(await attempt(port, '127.0.0.1')).toBe(message)
+    await expect(tryAddress(port, '127.0.0.1')).rejects.toThrow(message)
+  })
+
+  it.each(['nowhere.invalid', '192.0.2.1', '2001:db8::1'])('names the host: %s', async host => {
+    const message = `HOST is ${host}, which is no address of this machine. Set it to one, such as 127.0.0.1 or 0.0.0.0.`
+    expect(await attempt(0, host)).toBe(message)
+  })
+
+  it('leaves an address free that it tried', async () => {
+    const free = createHttpServer(async () => new Response())
+    await listen(free, 0, '127.0.0.1')
+    const { port } = free.address() as AddressInfo
+    free.close()
+    await once(free, 'close')
+    await tryAddress(port, '127.0.0.1')
+    await tryAddress(port, '127.0.0.1')
+  })
+})
+
+it('shows nothing of a bug', async () => {
+  const { status, text } = await say('GET /bug HTTP/1.1\r\nHost: a\r\n\r\n')
+  expect(status).toBe(500)
+  expect(text).toContain('content-type: application/json')
+  expect(text).toContain('{"success":false,"error":"internal_error","msg":"Something went wrong."}')
+  expect(text).not.toContain('secret')
+})
+
+it('answers a body that is too large, also when its length is not declared', async () => {
+  const head = 'POST /body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
+  const chunk = `4000\r\n${'x'.repeat(0x4000)}\r\n`
+  const { text } = await say(`${head}${chunk.repeat(100)}0\r\n\r\n`)
+  expect(text).toContain(`"The body is larger than ${maxBodyBytes} bytes."`)
+  // Some clients read nothing before they have sent all.
+  await say(`${head}${chunk.repeat(100)}0\r\n\r\nGET /after HTTP/1.1\r\nHost: a\r\n\r\n`, '\r\n0\r\n\r\n')
+  expect(reached).toEqual(['/body', '/after'])
+})
+
+it.each(['TRACE / HTTP/1.1', 'GET //[ HTTP/1.1', 'GET /%zz HTTP/1.1'])('has no trouble with %s', async line => {
+  expect((await say(`${line}\r\nHost: a\r\n\r\n`)).status).toBe(200)
+})
+
+it('has a limit for everything that can last', () => {
+  expect(server).toMatchObject({
+    headersTimeout: 5_000,
+    requestTimeout: 15_000,
+    keepAliveTimeout: 5_000,
+    maxRequestsPerSocket: 1_000,
+    maxConnections: 2_000,
+  })
+})
+
+it('cuts off who never finishes a header', async () => {
+  const hasty = createHttpServer(async () => new Response())
+  hasty.headersTimeout = 300
+  hasty.listen(0, '127.0.0.1')
+  await once(hasty, 'listening')
+  const socket = connect((hasty.address() as AddressInfo).port, '127.0.0.1')
+  socket.write('GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ')
+  let text = ''
+  socket.setEncoding('utf8').on('data', data => {
+    text += data
+  })
+  const start = performance.now()
+  await once(socket, 'close')
+  expect(performance.now() - start).toBeLessThan(4_000)
+  expect(text).toMatch(/^HTTP\/1\.1 408 .*"error":"request_timeout"/s)
+  hasty.close()
+})

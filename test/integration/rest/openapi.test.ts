@@ -1,0 +1,191 @@
+import { gunzipSync } from 'node:zlib'
+import core, { type RulesetDefinition } from '@stoplight/spectral-core'
+import rulesets from '@stoplight/spectral-rulesets'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { operations } from '../../../src/domain/accounts/permissions/permissions.ts'
+import { json } from '../../../src/http/json.ts'
+import { failureBody } from '../../../src/rest/failures.ts'
+import { openapiDocument } from '../../../src/rest/openapi/openapi.ts'
+import { route } from '../../../src/rest/route.ts'
+import { routes } from '../../../src/rest/routes.ts'
+import { nothing, pathId, text } from '../../../src/rest/values.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { documented } from '../../support/rest/documented.ts'
+
+type Operation = { operationId: string; description: string; security?: unknown; responses: Record<string, unknown> }
+type Document = {
+  openapi: string
+  info: { version: string }
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, unknown> }
+}
+
+let app: TestApp
+let document: Document
+
+beforeAll(async () => {
+  app = await startApp()
+  document = (await app.rest(undefined, 'GET', '/openapi.json')).body
+})
+
+afterAll(() => app.close())
+
+it.each(['openapi.json', 'docs/'])('is compressed, and not sent again to who has it: %s', async name => {
+  const ask = (headers: Record<string, string>) =>
+    app.fetch(new Request(`http://berth.test/api/v0/${name}`, { headers }))
+  const whole = await ask({})
+  const packed = await ask({ 'accept-encoding': 'gzip' })
+  const [text, bytes] = [await whole.text(), Buffer.from(await packed.arrayBuffer())]
+  expect(packed.headers.get('content-encoding')).toBe('gzip')
+  expect(gunzipSync(bytes).toString()).toBe(text)
+  expect(bytes.length).toBeLessThan(text.length / 5)
+  expect(whole.headers.get('cache-control')).toBe('public, no-cache')
+  const known = await ask({ 'if-none-match': whole.headers.get('etag') ?? '' })
+  expect([known.status, await known.text()]).toEqual([304, ''])
+})
+
+it('is served to anybody, with and without the last slash', async () => {
+  const { status, headers, body } = await app.rest(undefined, 'GET', '/openapi.json/')
+  expect([status, headers.get('content-type')]).toEqual([200, 'application/json'])
+  expect(body).toEqual(document)
+  expect(document).toMatchObject({ openapi: expect.stringMatching(/^3\.1\.\d$/), info: { version: '1.0.0' } })
+})
+
+/** What a linter of such documents says. */
+async function problemsOf(document: object): Promise<string[]> {
+  const spectral = new core.Spectral()
+  const rules = {
+    // The paths of this interface end in a slash.
+    'path-keys-no-trailing-slash': 'off',
+    // Whoever runs a gateway is to be asked about it, and the gateway does not know who that is.
+    'info-contact': 'off',
+  } as const
+  spectral.setRuleset({ extends: [[rulesets.oas as RulesetDefinition, 'all']], rules })
+  const problems = await spectral.run(JSON.parse(JSON.stringify(document)))
+  return problems.map(({ code, path, message }) => `${code} at ${path.join('.')}: ${message}`)
+}
+
+it('is a valid document, with everything that makes one useful', async () => {
+  expect(await problemsOf(document)).toEqual([])
+})
+
+it('has every route, and nothing else', () => {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map(method => `${method.toUpperCase()} ${path}`),
+  )
+  expect(operations.toSorted()).toEqual(routes.map(({ method, path }) => `${method} ${path}`).toSorted())
+})
+
+it('says of every operation which key may do it', () => {
+  for (const { method, path, operation, open } of routes) {
+    const described = document.paths[path]?.[method.toLowerCase()]
+    expect(described?.security).toEqual(open ? [] : undefined)
+    if (operation) expect(described?.description).toContain(`needs ${operations[operation]} (${operation})`)
+    expect(Object.keys(described?.responses ?? {})).toEqual(
+      expect.arrayContaining(open ? ['200'] : ['200', '401', '403']),
+    )
+  }
+})
+
+it('describes every parameter and every member of every schema', () => {
+  const silent = membersOf(document, '').filter(({ member }) => !member['description'] && !member['$ref'])
+  expect(silent.map(({ at }) => at)).toEqual([])
+})
+
+it('names what several operations share once', () => {
+  expect(Object.keys(document.components.schemas)).toEqual(
+    expect.arrayContaining(['Offer', 'OfferSearch', 'Account', 'Failure']),
+  )
+})
+
+it('has all that is named in one place', () => {
+  expect(JSON.stringify(document).includes('"$defs"')).toBe(false)
+})
+
+it('says of a route what its schemas and failures say', async () => {
+  const part = route({
+    method: 'PUT',
+    path: '/api/v0/things/{id}/',
+    operationId: 'changeThing',
+    tag: 'Interface',
+    summary: 'Change a thing',
+    about: 'Changes it.',
+    operation: 'offers.search',
+    params: z.object({ id: pathId('The thing.') }),
+    query: z.object({ force: text('Whether to insist.').optional() }),
+    body: z.object({ label: text('Its name.') }),
+    result: z.object({ success: z.literal(true).describe('Always true.') }),
+    failures: [
+      { status: 400, error: 'insufficient_credit', when: 'You lack credit.' },
+      {
+        status: 404,
+        error: 'no_such_thing',
+        when: 'It is gone.',
+        body: failureBody.extend({ things: nothing('None.') }),
+      },
+    ],
+    answer: async () => ({ success: true as const }),
+  })
+  const made = openapiDocument([part])
+  expect(await problemsOf(openapiDocument([...routes, part]))).toEqual([])
+  expect(made.paths['/api/v0/things/{id}/'].put).toMatchObject({
+    parameters: [
+      {
+        name: 'id',
+        in: 'path',
+        required: true,
+        description: 'The thing.',
+        schema: { type: 'integer', format: 'int64' },
+      },
+      { name: 'force', in: 'query', required: false, description: 'Whether to insist.', schema: { type: 'string' } },
+    ],
+    requestBody: { required: true, content: { 'application/json': { schema: { required: ['label'] } } } },
+    responses: {
+      400: {
+        description: expect.stringMatching(/^insufficient_credit: You lack credit\.\n\ninvalid_args: /),
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
+      },
+      404: { content: { 'application/json': { schema: { required: ['success', 'error', 'msg', 'things'] } } } },
+      403: { $ref: '#/components/responses/Forbidden' },
+    },
+  })
+})
+
+describe('an answer that the document does not have', () => {
+  const failure = { success: false, error: 'auth_error', msg: '' }
+  const named = { id: 1, email: '', username: '', fullname: '', ssh_key: '', sid: '', email_verified: false }
+  const money = { credit: 0, balance: 0, balance_threshold: 0, balance_threshold_enabled: false, api_key: null }
+  const account = { ...named, ...money, can_pay: true, has_billing: true }
+
+  it.each([
+    ['lacks nothing', 200, account, true],
+    ['has a field more', 200, { ...account, admin: true }, false],
+    ['lacks a field', 200, { id: 1 }, false],
+    ['has another type', 200, { ...account, id: '1' }, false],
+    ['is a failure with its code', 401, failure, true],
+    ['is a failure with another code', 401, { ...failure, error: 'no' }, false],
+    ['is a failure without words', 401, { success: false, error: 'auth_error' }, false],
+    ['has another status', 402, failure, false],
+  ])('fails a test: one that %s', async (_what, status, body, fine) => {
+    const asked = documented(async () => json(status, body))(new Request('http://berth.test/api/v0/users/current'))
+    expect(
+      await asked.then(
+        () => true,
+        () => false,
+      ),
+    ).toBe(fine)
+  })
+})
+
+type Member = { at: string; member: Record<string, unknown> }
+
+/** Every entry of every "properties" and "parameters", however deep. */
+function membersOf(value: unknown, at: string): Member[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const members = ['properties', 'parameters'].includes(key) ? Object.entries(inner) : []
+    const own = members.map(([name, member]) => ({ at: `${at}/${key}/${name}`, member: member as Member['member'] }))
+    return [...own, ...membersOf(inner, `${at}/${key}`)]
+  })
+}

@@ -1,0 +1,169 @@
+// The database is lost while a rental is committed: nobody knows whether there is one, and no client may repeat it unasked.
+
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { routes } from '../../../src/rest/routes.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+
+let app: TestApp
+let rentals: Rentals
+let key: string
+
+beforeAll(async () => {
+  app = await startApp()
+  rentals = rentalsOf(app)
+  key = await app.newKey(null, someCredit)
+  await app.sql(`
+    CREATE TABLE cursed (offer_id bigint);
+    CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      PERFORM pg_terminate_backend(pg_backend_pid()) WHERE EXISTS (SELECT FROM cursed WHERE offer_id = NEW.offer_id);
+      RETURN NULL;
+    END $$;
+    CREATE FUNCTION lose_all() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      PERFORM pg_terminate_backend(pg_backend_pid());
+      RETURN NULL;
+    END $$;
+    CREATE CONSTRAINT TRIGGER lose AFTER INSERT ON instances DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION lose()`)
+})
+
+afterAll(() => app.close())
+
+async function newMachine(): Promise<number> {
+  const [offer] = await app.sql(`SELECT machine_id AS id FROM offers WHERE id = ${await rentals.newOffer()}`)
+  return (offer as { id: number }).id
+}
+
+/** An offer whose rental is lost with the database. */
+async function cursedOffer(): Promise<number> {
+  const offer = await rentals.newOffer()
+  await app.sql(`INSERT INTO cursed VALUES (${offer})`)
+  return offer
+}
+
+const doubt = {
+  status: 409,
+  body: { success: false, error: 'outcome_unknown', msg: expect.stringMatching(/may have happened, or not\. Look/) },
+}
+
+it.each(['PUT', 'POST'])('a creation by %s says that it may have happened', async method => {
+  const answer = await app.rest(key, method, `/asks/${await cursedOffer()}/`, { image: 'ubuntu' })
+  expect(answer).toMatchObject(doubt)
+  expect(answer.headers.get('retry-after')).toBeNull()
+})
+
+it('a creation with a key says to repeat it with that, which then happens once', async () => {
+  const offer = await cursedOffer()
+  const headers = { 'idempotency-key': randomUUID() }
+  const rent = async () => await app.rest(key, 'PUT', `/asks/${offer}/`, { image: 'ubuntu' }, headers)
+  expect((await rent()).body.msg).toContain('Repeat it with the same Idempotency-Key')
+  await app.sql('DELETE FROM cursed')
+  const again = await rent()
+  expect(again.status).toBe(200)
+  expect((await rent()).body).toEqual(again.body)
+})
+
+it('a launch says so too', async () => {
+  const offer = await cursedOffer()
+  const answer = await app.rest(key, 'PUT', '/launch_instance/', { image: 'ubuntu', q: { id: { eq: offer } } })
+  expect(answer).toMatchObject(doubt)
+})
+
+it('of many offers those are told that were rented, and what is not known, and what was not tried', async () => {
+  const ids = [await rentals.newOffer(), await cursedOffer(), await rentals.newOffer()]
+  const { status, body } = await app.rest(key, 'POST', '/asks/bulk/', { image: 'ubuntu', ids })
+  expect([status, body.results]).toMatchObject([
+    200,
+    [
+      { ask_id: ids[0], success: true, new_contract: expect.any(Number) },
+      { ask_id: ids[1], success: false, error: 'unavailable', msg: expect.stringContaining('may have been rented') },
+      { ask_id: ids[2], success: false, error: 'unavailable', msg: expect.stringContaining('not tried') },
+    ],
+  ])
+})
+
+it('many offers of which the first is lost say that they may have been rented', async () => {
+  const ids = [await cursedOffer(), await rentals.newOffer()]
+  expect(await app.rest(key, 'POST', '/asks/bulk/', { image: 'ubuntu', ids })).toMatchObject(doubt)
+})
+
+it.each([
+  ['volume', 'volumes', 'PUT', '/volumes/', async () => ({ id: await newMachine() })],
+  ['key', 'api_keys', 'POST', '/auth/apikeys/', async () => ({ name: 'second' })],
+])('making a %s says so too', async (_, table, method, path, bodyOf) => {
+  const body = await bodyOf()
+  await app.sql(`
+    CREATE CONSTRAINT TRIGGER lose AFTER INSERT ON ${table} DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION lose_all()`)
+  const answer = await app.rest(key, method, path, body)
+  await app.sql(`DROP TRIGGER lose ON ${table}`)
+  expect(answer).toMatchObject(doubt)
+})
+
+it.each<[string, string, object]>([
+  ['reboot', 'restart', {}],
+  ['recycle', 'restart', {}],
+  ['update_template', 'launch', { image: 'alpine', recycle: true }],
+])('%s says so too', async (verb, column, body) => {
+  const id = await rentals.rentTo(key, 'running')
+  await app.sql(`
+    CREATE CONSTRAINT TRIGGER lose_restart AFTER UPDATE OF ${column} ON instances DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION lose_all()`)
+  const answer = await app.rest(key, 'PUT', `/instances/${verb}/${id}/`, body)
+  await app.sql('DROP TRIGGER lose_restart ON instances')
+  expect(answer).toMatchObject(doubt)
+  expect(answer.headers.get('retry-after')).toBeNull()
+})
+
+it('a reset of a key says so too', async () => {
+  const by = await app.newKey()
+  await app.rest(by, 'GET', '/users/current/')
+  await app.sql(`
+    CREATE CONSTRAINT TRIGGER lose AFTER UPDATE OF secret_hash ON api_keys DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION lose_all()`)
+  const answer = await app.rest(by, 'PUT', '/commands/reset_apikey/', {})
+  await app.sql('DROP TRIGGER lose ON api_keys')
+  expect(answer).toMatchObject(doubt)
+})
+
+it('what can be repeated says that it can', async () => {
+  const id = await rentals.rent(key)
+  await app.sql(`
+    CREATE CONSTRAINT TRIGGER lose_label AFTER UPDATE OF label ON instances DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION lose_all()`)
+  const { status, headers } = await app.rest(key, 'PUT', `/instances/${id}/`, { label: 'x' })
+  expect([status, headers.get('retry-after')]).toEqual([503, '1'])
+})
+
+/** Why what changes something may be repeated, though nobody knows whether it was done. */
+const repeatable = new Map(
+  Object.entries({
+    'only reads': ['searchOffers', 'searchAsks', 'searchVolumeOffers'],
+    'makes nothing but another link to read by': ['requestLogs'],
+    'says what is to be, and is so already the second time': [
+      ...['updateInstances', 'updateInstance', 'startInstance', 'stopInstance', 'changeBid'],
+      ...['addSecrets', 'updateSecret', 'replaceSshKey'],
+    ],
+    'is told that it is so already, which clients take for done': ['addInstanceSshKey'],
+    'takes away what is not found the second time, which says that it is done': [
+      ...['destroyInstance', 'destroyInstances', 'removeInstanceSshKey', 'deleteSshKey', 'revokeApiKey'],
+      ...['deleteSecret', 'deleteTemplate', 'deleteVolume'],
+    ],
+  }).flatMap(([reason, operations]) => operations.map(operation => [operation, reason] as const)),
+)
+
+it.each(routes.filter(({ method }) => method !== 'GET').map(route => [route.operationId, route] as const))(
+  '%s says that it may have happened, or may be repeated for a reason',
+  (operation, { countsTwice = false, failures = [] }) => {
+    const isOffered = failures.every(({ error }) => error !== 'not_implemented')
+    expect(isOffered && !countsTwice).toBe(repeatable.has(operation))
+  },
+)
+
+it('only of routes that there are something is said', () => {
+  const known = routes.map(({ operationId }) => operationId)
+  expect([...repeatable.keys()].filter(operation => !known.includes(operation))).toEqual([])
+})

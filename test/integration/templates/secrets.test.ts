@@ -1,0 +1,129 @@
+// What a template holds that nobody may see: it reaches the rental that begins with it, and nothing else.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Transaction, transaction } from '../../../src/database/transaction.ts'
+import type { Actor } from '../../../src/domain/actor.ts'
+import type { TemplateWish } from '../../../src/domain/templates/templates.ts'
+import { createSecrets } from '../../../src/services/secrets.ts'
+import { templateFor } from '../../../src/services/templates/rent.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { dumpOf } from '../../support/database/dump.ts'
+import { type Gateway, openGateway } from '../../support/gateways.ts'
+import { templatesOf } from '../../support/templates/templates.ts'
+
+let app: TestApp
+let database: TestDatabase
+let gateway: Gateway
+let owner: Actor
+let stranger: Actor
+
+beforeAll(async () => {
+  app = await startApp()
+  database = await createDatabase()
+  gateway = openGateway({ url: database.url, now: app.clock.now })
+  owner = await gateway.newActor()
+  stranger = await gateway.newActor()
+})
+
+afterAll(async () => {
+  await gateway.close()
+  await database.drop()
+  await app.close()
+})
+
+const [password, token, other] = ['Pass-8a61f0', 'Token-c2d94b', 'Other-77e1aa']
+const registry = { host: 'ghcr.io', username: 'User-5f03', password }
+
+describe('a dump', () => {
+  it('shows what is kept as it is, as a text and as bytes', async () => {
+    await app.sql(`CREATE TABLE "Shelf" ("Kept bytes" bytea, list text[], note jsonb)`)
+    await app.sql(
+      `INSERT INTO "Shelf" VALUES (convert_to('byte-value', 'UTF8'), ARRAY['list-value'], '{"a": "json-value"}')`,
+    )
+    const dump = await dumpOf(app.database.url)
+    await app.sql('DROP TABLE "Shelf"')
+    for (const text of ['byte-value', Buffer.from('byte-value').toString('hex'), 'list-value', 'json-value']) {
+      expect(dump).toContain(text)
+    }
+  })
+})
+
+describe('secrets of a template', () => {
+  it('are in no answer, log, event or table, whatever is done to it', async () => {
+    const templates = templatesOf(app)
+    const key = await app.newKey()
+    const foreign = await app.newKey()
+    const input = {
+      name: 'with secrets',
+      idempotencyKey: 'secrets',
+      registry,
+      env: [{ name: 'TOKEN', value: token, secret: true }],
+    }
+    const first = await templates.saved(key, input)
+    const answers: unknown[] = [
+      first,
+      await templates.save(key, input),
+      await templates.save(key, { ...input, idempotencyKey: null }),
+      await templates.save(key, { ...input, idempotencyKey: null, public: true }),
+      await templates.save(key, { ...input, name: '', idempotencyKey: 'refused', image: `-${password}` }),
+      await templates.save(key, { ...input, id: first.id, idempotencyKey: 'changed', name: 'changed' }),
+      await templates.save(foreign, { ...input, id: first.id, idempotencyKey: 'foreign' }),
+      await templates.find(key, first),
+      await templates.list(key),
+    ]
+    expect(first).toMatchObject({
+      registry: { host: 'ghcr.io', username: 'User-5f03' },
+      env: [{ name: 'TOKEN', value: null, secret: true }],
+    })
+    const events = await app.sql('SELECT * FROM events')
+    const dump = await dumpOf(app.database.url)
+    expect(dump).toContain('User-5f03')
+    for (const place of [JSON.stringify(answers), JSON.stringify(app.log), JSON.stringify(events), dump]) {
+      for (const secret of [password, token]) expect(place).not.toContain(secret)
+    }
+  })
+})
+
+describe('a rental', () => {
+  const secrets = createSecrets('a secret of tests')
+  const find = (actor: Actor, hash: string) =>
+    transaction(gateway.database, (tx: Transaction) => templateFor(tx, secrets, actor, hash))
+  const save = async (wish: Partial<TemplateWish>, id?: number) => {
+    const whole = { name: 'rented', public: false, launch: { image: 'torch' }, ...wish }
+    return (await gateway.services.templates.save(owner, { id, wish: whole })).template
+  }
+  const environment = { env: [{ name: 'TOKEN', value: token, secret: true as const }], ports: [], volumes: [] }
+  const launch = {
+    image: 'torch',
+    mode: 'sshDirect' as const,
+    registry,
+    environment: { ...environment, hostname: 'box' },
+  }
+
+  it('begins with the template of its renter, secrets and all', async () => {
+    const { id, hashId } = await save({ launch })
+    expect(await find(owner, hashId)).toMatchObject({ id, hash: hashId, launch })
+    expect(await find(stranger, hashId)).toBeUndefined()
+    expect(await find(owner, 'f'.repeat(32))).toBeUndefined()
+  })
+
+  it('begins with the newest secrets of a template that was saved again', async () => {
+    const { id, hashId } = await save({ name: 'renewed', launch })
+    const renewed = { ...launch, registry: { ...registry, password: other } }
+    const again = await save({ name: 'renewed', launch: renewed }, id)
+    expect(again.hashId).toBe(hashId)
+    expect((await find(owner, hashId))?.launch.registry?.password).toBe(other)
+  })
+
+  it('begins with what is public of others, and with nothing that was changed or deleted since', async () => {
+    const first = await save({ name: 'open', public: true })
+    expect(await find(stranger, first.hashId)).toMatchObject({ id: first.id, launch: { image: 'torch' } })
+    expect((await find(stranger, first.hashId))?.launch.registry).toBeUndefined()
+    const second = await save({ name: 'open', public: true, launch: { image: 'ubuntu' } }, first.id)
+    expect(await find(owner, first.hashId)).toBeUndefined()
+    expect(await find(stranger, second.hashId)).toMatchObject({ launch: { image: 'ubuntu' } })
+    await gateway.services.templates.delete(owner, first.id)
+    expect(await find(owner, second.hashId)).toBeUndefined()
+  })
+})

@@ -1,0 +1,366 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { queriesOf } from '../../support/database/queries.ts'
+import { templatesOf } from '../../support/templates/templates.ts'
+
+let app: TestApp
+let templates: ReturnType<typeof templatesOf>
+let owner: string
+let stranger: string
+
+beforeAll(async () => {
+  app = await startApp()
+  templates = templatesOf(app)
+  owner = await app.newKey()
+  stranger = await app.newKey()
+})
+
+afterAll(() => app.close())
+
+const number = (id: string) => Number(id.slice('tpl_'.length))
+const eventsOf = async (id: string) =>
+  await app.sql(`SELECT type, before, after FROM events
+    WHERE coalesce(after, before)->>'templateId' = '${number(id)}' AND type LIKE 'TEMPLATE%' ORDER BY id`)
+
+const everything = {
+  name: 'everything',
+  mode: { jupyter: { direct: true, lab: true, directory: '/work' } },
+  env: [{ name: 'A', value: '1' }],
+  ports: [{ hostPort: 80, containerPort: 8080 }],
+  envFlags: '-e A=2 -e "B=b c" --env=C= -p 53:53/udp -h flagged',
+  registry: { host: 'ghcr.io', username: 'me', password: 'pass' },
+  onStart: 'go',
+  langUtf8: true,
+  diskGb: 20.5,
+  volumeHint: { mountPath: '/data', sizeGb: 10 },
+}
+
+describe('a template that is saved', () => {
+  it('is there with everything that can be seen of it', async () => {
+    const saved = await templates.saved(owner, everything)
+    expect(saved).toEqual({
+      id: expect.stringMatching(/^tpl_\d+$/),
+      hashId: expect.stringMatching(/^[0-9a-f]{32}$/),
+      name: 'everything',
+      public: false,
+      mine: true,
+      image: 'torch',
+      mode: 'JUPYTER_DIRECT',
+      lab: true,
+      directory: '/work',
+      args: [],
+      hostname: 'flagged',
+      onStart: 'go',
+      diskGb: 20.5,
+      env: [
+        ['A', '1'],
+        ['B', 'b c'],
+        ['C', ''],
+        ['LANG', 'C.UTF-8'],
+        ['LC_ALL', 'C.UTF-8'],
+      ].map(([name, value]) => ({ name, value, secret: false, source: 'TEMPLATE' })),
+      ports: [
+        { hostPort: 53, containerPort: 53, protocol: 'UDP', source: 'TEMPLATE' },
+        { hostPort: 80, containerPort: 8080, protocol: 'TCP', source: 'TEMPLATE' },
+      ],
+      registry: { host: 'ghcr.io', username: 'me' },
+      volumeHint: { mountPath: '/data', sizeGb: 10 },
+      createdAt: expect.any(String),
+      updatedAt: saved['createdAt'],
+    })
+    expect(await templates.find(owner, saved)).toEqual([saved, saved, saved, saved])
+  })
+
+  it('leaves open what it does not speak of', async () => {
+    const saved = await templates.saved(owner, { name: 'bare' })
+    expect(saved).toMatchObject({
+      mode: null,
+      diskGb: null,
+      onStart: null,
+      registry: null,
+      volumeHint: null,
+      ports: [],
+    })
+  })
+
+  it('keeps its id when it is changed, gets another hash, and is found by the old one no more', async () => {
+    const first = await templates.saved(owner, { ...everything, name: 'changing' })
+    app.clock.advance(5_000)
+    const second = await templates.saved(owner, { id: first.id, dropSecrets: true, name: 'changing' })
+    expect(second).toMatchObject({
+      id: first.id,
+      createdAt: first['createdAt'],
+      registry: null,
+      onStart: null,
+      env: [],
+    })
+    expect(second.hashId).not.toBe(first.hashId)
+    expect(Date.parse(second['updatedAt'] as string)).toBe(Date.parse(first['updatedAt'] as string) + 5_000)
+    expect(await templates.find(owner, { id: first.id, hashId: first.hashId })).toEqual([null, second, second, second])
+    const [row] = await app.sql(`SELECT registry_login FROM templates WHERE id = ${number(first.id)}`)
+    expect(row).toEqual({ registry_login: null })
+    const [a, b] = [first, second].map(({ hashId }) => ({ templateId: number(first.id), name: 'changing', hashId }))
+    expect(await eventsOf(first.id)).toEqual([
+      { type: 'TEMPLATE_SAVED', before: null, after: a },
+      { type: 'TEMPLATE_SAVED', before: a, after: b },
+    ])
+  })
+
+  it('may be saved again under its id as it is, also with another password', async () => {
+    const login = { host: 'ghcr.io', username: 'me', password: 'first' }
+    const first = await templates.saved(owner, { name: 'same', registry: login })
+    const [before] = await app.sql(`SELECT registry_login FROM templates WHERE id = ${number(first.id)}`)
+    const again = await templates.saved(owner, {
+      id: first.id,
+      name: 'same',
+      registry: { ...login, password: 'other' },
+    })
+    expect(again.hashId).toBe(first.hashId)
+    const [after] = await app.sql(`SELECT registry_login FROM templates WHERE id = ${number(first.id)}`)
+    expect(after).not.toEqual(before)
+  })
+
+  it('keeps its secrets when a change leaves them out, unless it says that they go', async () => {
+    const secret = { name: 'TOKEN', value: 'hidden', secret: true }
+    const [login, variable] = [{ registry: everything.registry }, { env: [secret] }]
+    const { id } = await templates.saved(owner, { name: 'secretive', ...login, ...variable })
+    const lost = async (input: object) => {
+      const { code, issues } = await templates.save(owner, { id, name: 'secretive', image: 'other', ...input })
+      return [code, ...(issues ?? []).map(({ path }: { path: string }) => path)]
+    }
+    expect(await lost({})).toEqual(['INVALID_INPUT', 'registry', 'env.TOKEN'])
+    expect(await lost({ ...login, env: [] })).toEqual(['INVALID_INPUT', 'env.TOKEN'])
+    expect(await lost({ ...variable, registry: null })).toEqual(['INVALID_INPUT', 'registry'])
+    expect((await templates.find(owner, { id, hashId: 'f'.repeat(32) }))[1]).toMatchObject({ image: 'torch' })
+    expect(await lost({ dropSecrets: true })).toEqual([undefined])
+  })
+
+  it('is gone when it is deleted, with its secrets, and may be made again', async () => {
+    const going = { ...everything, name: 'going', env: [{ name: 'TOKEN', value: 'hidden', secret: true }] }
+    const saved = await templates.saved(owner, going)
+    const secrets = () => app.sql(`SELECT registry_login, secret_env FROM templates WHERE id = ${number(saved.id)}`)
+    expect(await secrets()).toEqual([{ registry_login: expect.any(Buffer), secret_env: expect.any(Buffer) }])
+    expect(await templates.remove(owner, saved.id)).toMatchObject({ deletedId: saved.id })
+    expect(await templates.find(owner, saved)).toEqual([null, null, null, null])
+    expect(await secrets()).toEqual([{ registry_login: null, secret_env: null }])
+    const shown = { templateId: number(saved.id), name: 'going', hashId: saved.hashId }
+    expect(await eventsOf(saved.id)).toMatchObject([{}, { type: 'TEMPLATE_DELETED', before: shown, after: null }])
+    const missing = { code: 'NOT_FOUND', id: saved.id, message: `Template ${number(saved.id)} not found.` }
+    expect(await templates.remove(owner, saved.id)).toMatchObject(missing)
+    expect(await templates.save(owner, { id: saved.id })).toMatchObject(missing)
+    const again = await templates.saved(owner, going)
+    expect(again).toMatchObject({ hashId: saved.hashId })
+    expect(again.id).not.toBe(saved.id)
+    expect(await templates.save(owner, going)).toMatchObject({ code: 'CONFLICT', conflictId: again.id })
+  })
+})
+
+describe('equal content', () => {
+  it('of one account is a conflict that names the first', async () => {
+    const { id } = await templates.saved(owner, { name: 'twice' })
+    const conflict = { code: 'CONFLICT', conflictId: id, message: 'There is such a template already.' }
+    expect(await templates.save(owner, { name: 'twice' })).toMatchObject(conflict)
+    const other = await templates.saved(owner, { name: 'not twice' })
+    expect(await templates.save(owner, { id: other.id, name: 'twice' })).toMatchObject(conflict)
+    expect(await templates.find(owner, other)).toEqual([other, other, other, other])
+    expect(await eventsOf(id)).toHaveLength(1)
+    expect(await eventsOf(other.id)).toHaveLength(1)
+  })
+
+  it('of two accounts is two templates with two hashes', async () => {
+    const [mine, other] = [
+      await templates.saved(owner, { name: 'both' }),
+      await templates.saved(stranger, { name: 'both' }),
+    ]
+    expect(other.hashId).not.toBe(mine.hashId)
+    expect(other.id).not.toBe(mine.id)
+  })
+
+  it('is one template when it is saved 20 times at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => templates.save(owner, { name: 'crowd' })))
+    const [made] = answers.filter(({ template }) => template)
+    expect(answers.filter(({ template }) => template)).toHaveLength(1)
+    const others = answers.filter(({ code }) => code === 'CONFLICT')
+    expect(others.map(({ conflictId }) => conflictId)).toEqual(Array(19).fill(made.template.id))
+    expect(await eventsOf(made.template.id)).toHaveLength(1)
+  })
+
+  it('is one template when 10 others are changed to it at once', async () => {
+    const ids: string[] = []
+    for (let n = 1; n <= 10; n += 1) ids.push((await templates.saved(owner, { name: `changed ${n}` })).id)
+    const answers = await Promise.all(ids.map(id => templates.save(owner, { id, name: 'changed' })))
+    expect(answers.filter(({ template }) => template)).toHaveLength(1)
+    expect(answers.filter(({ code }) => code === 'CONFLICT')).toHaveLength(9)
+    const { totalCount } = await templates.list(owner, '(first: 50, filter: { name: "changed" })')
+    expect(totalCount).toBe(10)
+  })
+})
+
+describe('a request with an idempotency key', () => {
+  it('saves once, and gets the first answer again', async () => {
+    const input = { ...everything, name: 'once', idempotencyKey: 'once' }
+    const answers = [await templates.save(owner, input), await templates.save(owner, input)]
+    expect(answers.map(({ replayed }) => replayed)).toEqual([false, true])
+    expect(answers[1].template).toEqual(answers[0].template)
+    expect(await eventsOf(answers[0].template.id)).toHaveLength(1)
+    const other = { ...input, registry: { ...everything.registry, password: 'other' } }
+    expect(await templates.save(owner, other)).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
+    expect((await templates.save(stranger, input)).replayed).toBe(false)
+  })
+
+  it('gets the first answer also when the template is gone', async () => {
+    const input = { name: 'gone', idempotencyKey: 'gone' }
+    const { template } = await templates.save(owner, input)
+    await templates.remove(owner, template.id)
+    expect(await templates.save(owner, input)).toMatchObject({ replayed: true, template })
+  })
+})
+
+describe('what is wrong', () => {
+  it('is told all at once, in the names of the input', async () => {
+    const { issues } = await templates.save(owner, {
+      name: '',
+      image: '',
+      public: true,
+      mode: { args: { argsString: '"open' } },
+      env: [{ name: 'TOKEN', value: 'hidden', secret: true }],
+      envFlags: '-e A=1 -v V.5:/data -x 1',
+      registry: { host: 'ghcr.io', username: 'me', password: 'pass' },
+      diskGb: 1,
+      volumeHint: { mountPath: 'data', sizeGb: -1 },
+    })
+    expect(issues).toEqual([
+      { path: 'name', message: 'must be given.' },
+      { path: 'image', message: 'must be given.' },
+      { path: 'mode.args.argsString', message: 'has a quote at character 1 that is not closed.' },
+      {
+        path: 'envFlags',
+        message: 'has -x at character 21, which is not understood; there are -e, -p, -h and -v.',
+      },
+      { path: 'diskGb', message: 'must be a number of GB from 8 to 100000, not 1.' },
+      { path: 'envFlags', message: 'attach to a rental, not to a template.' },
+      { path: 'volumeHint.mountPath', message: 'must be mounted on an absolute path without a colon.' },
+      { path: 'volumeHint.sizeGb', message: 'must be a number of GB above 0 and at most 100000, not -1.' },
+      ...['registry', 'env.TOKEN'].map(path => ({
+        path,
+        message: 'is secret, and cannot be in a public template, with which everybody can rent.',
+      })),
+    ])
+  })
+
+  it('is asked for by neither or both of an id and a hash', async () => {
+    for (const args of ['', '(id: "tpl_1", hashId: "a")']) {
+      const { errors } = await app.graphql(owner, `{ template${args} { id } }`)
+      expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }])
+    }
+  })
+
+  it('is refused by the database too: secrets for everybody, equal hashes, empty names', async () => {
+    const { id, hashId } = await templates.saved(owner, { name: 'guarded', public: true })
+    const change = (what: string) => app.sql(`UPDATE templates SET ${what} WHERE id = ${number(id)}`)
+    await expect(change(`registry_login = 'x'`)).rejects.toThrow('templates_keep_secrets_private')
+    await expect(change(`secret_env = 'x'`)).rejects.toThrow('templates_keep_secrets_private')
+    await expect(change(`name = ''`)).rejects.toThrow('templates_name')
+    const { id: other } = await templates.saved(owner, { name: 'other guarded' })
+    const taking = app.sql(`UPDATE templates SET hash_id = '${hashId}' WHERE id = ${number(other)}`)
+    await expect(taking).rejects.toThrow('templates_hash')
+  })
+})
+
+describe("another account's template", () => {
+  it('that is private is nowhere', async () => {
+    const saved = await templates.saved(owner, { name: 'private' })
+    expect(await templates.find(stranger, saved)).toEqual([null, null, null, null])
+    const { nodes } = await templates.list(stranger)
+    expect(JSON.stringify(nodes)).not.toContain('private')
+    const missing = await templates.remove(stranger, saved.id)
+    expect(missing).toMatchObject({ code: 'NOT_FOUND', id: saved.id })
+    expect(await templates.save(stranger, { id: saved.id })).toMatchObject({ code: 'NOT_FOUND', id: saved.id })
+    expect(await templates.find(owner, saved)).toEqual([saved, saved, saved, saved])
+  })
+
+  it('that is public is seen and not changed, until it is public no more', async () => {
+    const saved = await templates.saved(owner, { ...everything, name: 'for all', registry: null, public: true })
+    const seen = { ...saved, mine: false }
+    expect(await templates.find(stranger, saved)).toEqual([seen, seen, seen, seen])
+    expect(await templates.remove(stranger, saved.id)).toMatchObject({ code: 'NOT_FOUND' })
+    expect(await templates.save(stranger, { id: saved.id })).toMatchObject({ code: 'NOT_FOUND' })
+    await templates.saved(owner, { id: saved.id, name: 'for me' })
+    expect(await templates.find(stranger, saved)).toEqual([null, null, null, null])
+  })
+})
+
+describe('the list', () => {
+  it('has own templates and public ones, filtered as asked', async () => {
+    const [a, b] = [await app.newKey(), await app.newKey()]
+    for (const [key, name] of [
+      [a, 'Mine %'],
+      [b, 'theirs'],
+    ] as const) {
+      await templates.saved(key, { name: `listed ${name} hidden` })
+      await templates.saved(key, { name: `listed ${name} shown`, public: true })
+    }
+    const names = async (filter: string) => {
+      const { nodes, totalCount } = await templates.list(a, `(first: 50, filter: { name: "LISTED", ${filter} })`)
+      expect(totalCount).toBe(nodes.length)
+      return nodes.map(({ name }: { name: string }) => name.slice('listed '.length))
+    }
+    expect(await names('')).toEqual(['theirs shown', 'Mine % shown', 'Mine % hidden'])
+    expect(await names('mine: true')).toEqual(['Mine % shown', 'Mine % hidden'])
+    expect(await names('mine: false')).toEqual(['theirs shown'])
+    expect(await names('public: true')).toEqual(['theirs shown', 'Mine % shown'])
+    expect(await names('mine: true, public: false')).toEqual(['Mine % hidden'])
+    const { nodes } = await templates.list(a, '(filter: { name: "%" })')
+    expect(nodes).toHaveLength(2)
+  })
+
+  it('is read in pages, from either end', async () => {
+    const key = await app.newKey()
+    for (let n = 1; n <= 5; n += 1) await templates.saved(key, { name: `page ${n}` })
+    const walk = async (size: string, step: string, end: 'endCursor' | 'startCursor', more: string) => {
+      const pages: string[][] = []
+      let at = ''
+      for (;;) {
+        const page = await templates.list(key, `(${size}, filter: { mine: true } ${at})`)
+        pages.push(page.nodes.map(({ name }: { name: string }) => name.slice('page '.length)))
+        if (!page.pageInfo[more]) return pages
+        at = `, ${step}: "${page.pageInfo[end]}"`
+      }
+    }
+    expect(await walk('first: 2', 'after', 'endCursor', 'hasNextPage')).toEqual([['5', '4'], ['3', '2'], ['1']])
+    expect(await walk('last: 2', 'before', 'startCursor', 'hasPreviousPage')).toEqual([['2', '1'], ['4', '3'], ['5']])
+  })
+
+  it('costs as many statements for 50 as for one', async () => {
+    const [few, many] = [await app.newKey(), await app.newKey()]
+    await templates.saved(few)
+    for (let n = 1; n <= 50; n += 1) await templates.saved(many, { ...everything, name: `many ${n}` })
+    const count = async (key: string, rows: number) => {
+      const statements = await queriesOf(async () => {
+        const { nodes } = await templates.list(key, '(first: 50, filter: { mine: true })')
+        expect(nodes).toHaveLength(rows)
+      })
+      return statements.length
+    }
+    expect(await count(many, 50)).toBe(await count(few, 1))
+  })
+})
+
+describe('a key', () => {
+  it('without the permission may neither read nor change', async () => {
+    const reader = await app.scopedKey(owner, { api: { user_read: {} } })
+    const writer = await app.scopedKey(owner, { api: { user_write: {} } })
+    const saved = await templates.saved(writer, { name: 'scoped' })
+    expect(await templates.find(reader, saved)).toEqual([saved, saved, saved, saved])
+    const refused = async (key: string, query: string, category: string) => {
+      const { errors } = await app.graphql(key, query)
+      expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
+      expect(errors?.[0]?.message).toContain(category)
+    }
+    await refused(reader, 'mutation { saveTemplate(input: { name: "a", image: "b" }) { __typename } }', 'user_write')
+    await refused(reader, `mutation { deleteTemplate(input: { id: "${saved.id}" }) { __typename } }`, 'user_write')
+    await refused(writer, `{ template(id: "${saved.id}") { id } }`, 'user_read')
+    await refused(writer, `{ template(hashId: "${saved.hashId}") { id } }`, 'user_read')
+    await refused(writer, '{ templates { nodes { id } } }', 'user_read')
+  })
+})

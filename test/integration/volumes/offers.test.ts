@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { queriesOf } from '../../support/database/queries.ts'
+import { listMachines } from '../../support/factories.ts'
+import { someCredit } from '../../support/instances/rentals.ts'
+
+let app: TestApp
+let key: string
+
+/** By country, which is different for each: what they cost, how reliable they are, and what is free. */
+const machines = [
+  { country: 'SE', storageNanos: 100_000_000n, reliability: 0.9, diskMb: 50_000 },
+  { country: 'US', storageNanos: 300_000_000n, reliability: 0.95, diskMb: 500_000, datacenter: false },
+  { country: 'KR', storageNanos: 100_000_000n, reliability: 0.999, diskMb: 10_000 },
+  { country: 'DE', storageNanos: 200_000_000n, reliability: 0.8, diskMb: 999, verification: 'unverified' as const },
+  { country: 'FR', storageNanos: 50_000_000n, reliability: 0.8, diskMb: 900_000, verification: 'deverified' as const },
+]
+
+beforeAll(async () => {
+  app = await startApp()
+  key = await app.newKey(null, someCredit)
+  const models = [{}, { name: 'H100 SXM' }, {}, {}, {}]
+  await listMachines(
+    app.operations,
+    machines.map((machine, index) => ({ machine, model: models[index] ?? {} })),
+  )
+  await listMachines(app.operations, [
+    { machine: { country: 'NO', listedUntil: app.clock.now() } },
+    { machine: { country: 'FI' } },
+    { machine: { country: 'DK' } },
+  ])
+  await app.sql(`UPDATE machines SET drained_at = now() WHERE country IN ('FI', 'DK')`)
+  await app.sql(`UPDATE machines SET unlisted_at = now() WHERE country = 'DK'`)
+})
+
+afterAll(() => app.close())
+
+async function page(args: string) {
+  const query = `{ volumeOffers${args && `(${args})`} { totalCount pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+    nodes { machine { country } } } }`
+  const { data, errors } = await app.graphql(key, query)
+  if (!data) throw new Error(errors?.[0]?.message)
+  const { nodes, ...rest } = data.volumeOffers
+  return { ...rest, countries: nodes.map((node: { machine: { country: string } }) => node.machine.country).join(' ') }
+}
+
+const found = async (args: string) => (await page(args)).countries
+
+describe('storage offers', () => {
+  it('are those of listed machines that a volume fits in, the cheapest first', async () => {
+    expect(await page('')).toMatchObject({ totalCount: 4, countries: 'FR SE KR US' })
+    expect(await found('sizeGb: 10')).toBe('FR SE KR US')
+    expect(await found('sizeGb: 10.001')).toBe('FR SE US')
+    expect(await page('sizeGb: 500')).toMatchObject({ totalCount: 2, countries: 'FR US' })
+    await expect(found('sizeGb: 0.9')).rejects.toThrow('sizeGb: must be a number of GB from 1 to 100000, not 0.9.')
+  })
+
+  it('are priced for the size that is asked for', async () => {
+    const query = `{ volumeOffers(sizeGb: 7.2, filter: { country: { eq: "se" } }) { nodes {
+      id sizeGb maxSizeGb pricePerHour storagePerGbMonth asOf machine { id } } } }`
+    const [machine] = (await app.sql(`SELECT id FROM machines WHERE country = 'SE'`)) as { id: number }[]
+    const offer = {
+      id: `vof_${machine?.id}`,
+      sizeGb: 7.2,
+      maxSizeGb: 50,
+      pricePerHour: '0.001',
+      storagePerGbMonth: '0.1',
+      asOf: app.clock.now().toISOString(),
+      machine: { id: `mch_${machine?.id}` },
+    }
+    expect((await app.graphql(key, query)).data.volumeOffers.nodes).toEqual([offer])
+  })
+
+  it.each([
+    ['filter: { country: { in: ["SE", "us"] } }', 'SE US'],
+    ['filter: { verified: true }', 'SE KR US'],
+    ['filter: { verified: false }', 'FR'],
+    ['filter: { datacenter: false }', 'US'],
+    ['filter: { reliability: { gte: 0.95 } }', 'KR US'],
+    ['filter: { storagePerGbMonth: { lte: "0.1" } }', 'FR SE KR'],
+    ['filter: { gpuName: { eq: "h100 sxm" } }', 'US'],
+    ['filter: { diskMbps: { lt: 3000 } }', ''],
+    ['filter: { reliability: { gte: 0.9 }, datacenter: true }', 'SE KR'],
+    ['filter: { verified: null }', 'FR SE KR US'],
+    ['orderBy: { direction: DESC }', 'US KR SE FR'],
+    ['orderBy: { field: RELIABILITY, direction: DESC }', 'KR US SE FR'],
+    ['orderBy: { field: MAX_SIZE }', 'KR SE US FR'],
+  ])('with %s are %s', async (args, countries) => {
+    expect(await page(args)).toMatchObject({ countries, totalCount: countries.split(' ').filter(Boolean).length })
+  })
+
+  it('of one machine are found by its id', async () => {
+    for (const { country } of machines.slice(0, 3)) {
+      const [row] = (await app.sql(`SELECT id FROM machines WHERE country = '${country}'`)) as { id: number }[]
+      for (const id of [`mch_${row?.id}`, row?.id]) {
+        expect(await found(`filter: { machineId: "${id}" }`)).toBe(country)
+      }
+    }
+    await expect(found('filter: { machineId: "vof_1" }')).rejects.toThrow('filter.machineId: "vof_1" is not the id')
+  })
+
+  it('are nodes as long as they are on the market', async () => {
+    const rows = (await app.sql('SELECT id, country FROM machines ORDER BY id')) as { id: number; country: string }[]
+    const ids = [...rows.map(({ id }) => `vof_${id}`), 'vof_0', 'vof_99999999999']
+    const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on VolumeOffer { sizeGb machine { country } } } }'
+    const { data } = await app.graphql(key, query, { ids })
+    const shown = data.nodes.map((node: { machine: { country: string } } | null) => node?.machine.country)
+    // DE has less than the least volume.
+    expect(shown).toEqual(['SE', 'US', 'KR', undefined, 'FR', ...Array(5).fill(undefined)])
+  })
+
+  it.each(['PRICE_PER_HOUR', 'RELIABILITY', 'MAX_SIZE'])('are in pages that partition them by %s', async field => {
+    for (const direction of ['ASC', 'DESC']) {
+      const order = `orderBy: { field: ${field}, direction: ${direction} }`
+      const all = await found(order)
+      const forwards: string[] = []
+      let after = ''
+      for (let more = true; more; ) {
+        const { countries, pageInfo } = await page(`${order}, first: 1${after}`)
+        forwards.push(countries)
+        after = `, after: "${pageInfo.endCursor}"`
+        more = pageInfo.hasNextPage
+      }
+      expect(forwards.join(' ')).toBe(all)
+      const { pageInfo } = await page(`${order}, last: 1`)
+      const before = await page(`${order}, last: 2, before: "${pageInfo.startCursor}"`)
+      expect(before).toMatchObject({ countries: forwards.slice(1, 3).join(' '), pageInfo: { hasPreviousPage: true } })
+    }
+  })
+
+  it('know their cursors from those of another order', async () => {
+    const { pageInfo } = await page('first: 1')
+    const args = `orderBy: { field: RELIABILITY }, after: "${pageInfo.endCursor}"`
+    await expect(found(args)).rejects.toThrow('This cursor belongs to another ordering')
+    const forged = (position: unknown[]) =>
+      Buffer.from(JSON.stringify(['v1', 'storage by price asc', ...position])).toString('base64url')
+    for (const position of [['x', 1], ['1', 'x'], ['1', 1.5], ['1', 2 ** 31], ['1'], ['1', 1, 1], [1, 1]]) {
+      await expect(found(`after: "${forged(position)}"`)).rejects.toThrow('This is not a cursor of this list.')
+    }
+    expect(await found(`after: "${forged(['299999999', 1])}"`)).toBe('US')
+  })
+
+  it('cost one statement beside that of the key, and one more for the count', async () => {
+    await app.graphql(key, '{ viewer { id } }')
+    const nodes = 'nodes { id machine { id gpu { id } } }'
+    const count = async (selection: string) =>
+      (await queriesOf(() => app.graphql(key, `{ volumeOffers { ${selection} } }`))).length
+    expect([await count(nodes), await count(`totalCount ${nodes}`)]).toEqual([2, 3])
+  })
+})

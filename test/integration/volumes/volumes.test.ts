@@ -1,0 +1,388 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { permissionCategories } from '../../../src/domain/accounts/permissions/permissions.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { queriesOf } from '../../support/database/queries.ts'
+import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+import { volumesOf } from '../../support/volumes/volumes.ts'
+
+let app: TestApp
+let rentals: Rentals
+let volumes: ReturnType<typeof volumesOf>
+let key: string
+
+beforeAll(async () => {
+  app = await startApp()
+  rentals = rentalsOf(app)
+  volumes = volumesOf(app)
+})
+
+beforeEach(async () => {
+  key = await app.newKey(null, someCredit)
+})
+
+afterAll(() => app.close())
+
+const listed = '{ volumes { totalCount nodes { id } } }'
+
+/** A rental with a volume in it, on one machine. */
+async function attached(): Promise<{ volumeId: number; instanceId: number; machineId: number }> {
+  const instanceId = await rentals.rent(key)
+  const { machine_id: machineId } = await rentals.read(key, instanceId)
+  const volumeId = await volumes.make(key, machineId)
+  await volumes.attach(volumeId, instanceId)
+  return { volumeId, instanceId, machineId }
+}
+
+async function eventsOf(type: string) {
+  return await app.sql(`SELECT before, after, reason FROM events WHERE type = '${type}' ORDER BY id DESC LIMIT 1`)
+}
+
+describe('a new volume', () => {
+  it('takes its size of the disk of its machine, at the price of that', async () => {
+    const machineId = await volumes.newMachine({ diskMb: 100_000, storageNanos: 360_000_000n })
+    const answer = await volumes.create(key, { offerId: `vof_${machineId}`, sizeGb: 20.5, name: 'models-1' })
+    expect(answer).toEqual({
+      __typename: 'CreateVolumeSuccess',
+      replayed: false,
+      volume: {
+        id: expect.stringMatching(/^vol_\d+$/),
+        name: 'models-1',
+        sizeGb: 20.5,
+        // 20.5 GB at 0.36 $ for 720 hours.
+        pricePerHour: '0.01025',
+        createdAt: app.clock.now().toISOString(),
+        machine: { id: `mch_${machineId}` },
+        attachment: null,
+      },
+    })
+    expect(await volumes.freeDiskMb(machineId)).toBe(79_500)
+    const volumeId = answer.volume.id.slice('vol_'.length)
+    const after = { volumeId, name: 'models-1', sizeMb: 20_500, machineId, diskNanos: '10250000' }
+    expect(await eventsOf('VOLUME_CREATED')).toEqual([{ before: null, after, reason: 'USER_REQUEST' }])
+  })
+
+  it('is called volume when nobody says otherwise', async () => {
+    const offerId = `vof_${await volumes.newMachine()}`
+    for (const name of [undefined, null, '']) {
+      expect(await volumes.create(key, { offerId, sizeGb: 1, name })).toMatchObject({ volume: { name: 'volume' } })
+    }
+  })
+
+  it('keeps its price when the host changes his', async () => {
+    const machineId = await volumes.newMachine()
+    const id = await volumes.make(key, machineId, 10)
+    await app.sql(`UPDATE machines SET storage_nanos = 2 * storage_nanos WHERE id = ${machineId}`)
+    const { data } = await app.graphql(key, `{ volume(id: ${id}) { pricePerHour } }`)
+    expect(data.volume).toEqual({ pricePerHour: '0.005' })
+  })
+
+  it('can take all of the disk, and no more: then nothing can be rented there', async () => {
+    const machineId = await volumes.newMachine({ diskMb: 50_000 })
+    const over = await volumes.create(key, { offerId: machineId, sizeGb: 50.001 })
+    expect(over).toMatchObject({ code: 'INVALID_INPUT', issues: [{ path: 'sizeGb' }] })
+    expect(over.message).toBe('sizeGb: must be at most 50, what this machine has free.')
+    expect(await volumes.freeDiskMb(machineId)).toBe(50_000)
+    const rentable = async () => {
+      const { body } = await app.rest(key, 'POST', '/bundles/', { machine_id: { eq: machineId } })
+      return body.offers.length
+    }
+    expect(await rentable()).toBe(1)
+    const id = await volumes.make(key, machineId, 50)
+    expect(await rentable()).toBe(0)
+    await volumes.remove(key, id)
+    expect(await rentable()).toBe(1)
+  })
+
+  it('is refused with everything that is wrong with it', async () => {
+    const offerId = `vof_${await volumes.newMachine()}`
+    const answer = await volumes.create(key, { offerId, sizeGb: 0.5, name: 'a b' })
+    expect(answer).toMatchObject({ code: 'INVALID_INPUT', issues: [{ path: 'name' }, { path: 'sizeGb' }] })
+    for (const sizeGb of [-1, 0, 0.999, 100_000.5]) {
+      expect(await volumes.create(key, { offerId, sizeGb })).toMatchObject({ issues: [{ path: 'sizeGb' }] })
+    }
+    for (const name of ['é', '../x', 'n'.repeat(65), 'a.b', 'a\n']) {
+      expect(await volumes.create(key, { offerId, sizeGb: 1, name })).toMatchObject({ issues: [{ path: 'name' }] })
+    }
+    expect(await volumes.create(key, { offerId: 'mch_1', sizeGb: 1 })).toMatchObject({ issues: [{ path: 'offerId' }] })
+  })
+
+  it('is refused where no storage is on the market', async () => {
+    const gone = { code: 'OFFER_UNAVAILABLE' }
+    for (const id of [0, 987_654_321, 2 ** 31, '999999999999999999']) {
+      expect(await volumes.create(key, { offerId: `vof_${id}`, sizeGb: 1 })).toMatchObject(gone)
+    }
+    const facts = { drained_at: 'now()', listed_until: `'${app.clock.now().toISOString()}'` }
+    for (const [column, value] of Object.entries(facts)) {
+      const machineId = await volumes.newMachine()
+      await app.sql(`UPDATE machines SET ${column} = ${value} WHERE id = ${machineId}`)
+      expect(await volumes.create(key, { offerId: machineId, sizeGb: 1 })).toMatchObject(gone)
+      expect(await volumes.freeDiskMb(machineId)).toBe(900_000)
+    }
+  })
+
+  it('needs credit', async () => {
+    const offerId = await volumes.newMachine()
+    const poor = await app.newKey()
+    expect(await volumes.create(poor, { offerId, sizeGb: 1 })).toMatchObject({ code: 'INSUFFICIENT_CREDIT' })
+  })
+
+  it('costs no more than was agreed to', async () => {
+    const offerId = await volumes.newMachine({ storageNanos: 360_000_000n })
+    const dear = await volumes.create(key, { offerId, sizeGb: 10, maxPricePerHour: '0.004999999' })
+    expect(dear).toMatchObject({ code: 'PRICE_CHANGED', currentPricePerHour: '0.005' })
+    const fair = await volumes.create(key, { offerId, sizeGb: 10, maxPricePerHour: '0.005' })
+    expect(fair).toMatchObject({ volume: { pricePerHour: '0.005' } })
+  })
+})
+
+describe('many at once', () => {
+  it('are as many as fit in the disk, exactly', async () => {
+    const machineId = await volumes.newMachine({ diskMb: 95_000 })
+    const wish = { offerId: machineId, sizeGb: 10 }
+    const answers = await Promise.all(Array.from({ length: 20 }, () => volumes.create(key, wish)))
+    const kinds = answers.map(answer => answer.code ?? answer.__typename).toSorted()
+    expect(kinds).toEqual([...Array(9).fill('CreateVolumeSuccess'), ...Array(11).fill('INVALID_INPUT')])
+    expect(await volumes.freeDiskMb(machineId)).toBe(5_000)
+  })
+
+  it('with one idempotency key are one', async () => {
+    const machineId = await volumes.newMachine()
+    const wish = { offerId: machineId, sizeGb: 10, idempotencyKey: 'once' }
+    const answers = await Promise.all(Array.from({ length: 20 }, () => volumes.create(key, wish)))
+    const succeeded = answers.filter(({ code }) => code !== 'IDEMPOTENCY_IN_PROGRESS')
+    expect(succeeded.length).toBeGreaterThan(0)
+    expect(new Set(succeeded.map(({ volume }) => volume.id)).size).toBe(1)
+    expect(succeeded.filter(({ replayed }) => !replayed)).toHaveLength(1)
+    expect(await volumes.freeDiskMb(machineId)).toBe(890_000)
+  })
+
+  it('deletions of one give its disk back once', async () => {
+    const machineId = await volumes.newMachine()
+    const id = await volumes.make(key, machineId)
+    const answers = await Promise.all(Array.from({ length: 10 }, () => volumes.remove(key, id)))
+    const codes = answers.map(({ code }) => code ?? 'deleted').toSorted()
+    expect(codes).toEqual([...Array(9).fill('NOT_FOUND'), 'deleted'])
+    expect(await volumes.freeDiskMb(machineId)).toBe(900_000)
+  })
+})
+
+describe('a repetition', () => {
+  it('is answered as the first was, also when the volume is gone since', async () => {
+    const wish = { offerId: await volumes.newMachine(), sizeGb: 10, idempotencyKey: 'again' }
+    const first = await volumes.create(key, wish)
+    expect(await volumes.create(key, wish)).toEqual({ ...first, replayed: true })
+    await volumes.remove(key, first.volume.id)
+    expect(await volumes.create(key, wish)).toEqual({ ...first, replayed: true })
+  })
+
+  it('that asks for something else is refused', async () => {
+    const wish = { offerId: await volumes.newMachine(), sizeGb: 10, idempotencyKey: 'other' }
+    await volumes.create(key, wish)
+    for (const other of [{ sizeGb: 11 }, { name: 'x' }, { maxPricePerHour: '1' }]) {
+      const answer = await volumes.create(key, { ...wish, ...other })
+      expect(answer).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
+    }
+  })
+})
+
+describe('deleting', () => {
+  it('gives the disk back, and the volume is not found any more', async () => {
+    const machineId = await volumes.newMachine()
+    const id = await volumes.make(key, machineId)
+    expect(await volumes.remove(key, id)).toEqual({ __typename: 'DeleteSuccess', deletedId: `vol_${id}` })
+    expect(await volumes.freeDiskMb(machineId)).toBe(900_000)
+    const before = { volumeId: String(id), name: 'volume', sizeMb: 10_000, machineId }
+    expect(await eventsOf('VOLUME_DELETED')).toEqual([{ before, after: null, reason: 'USER_REQUEST' }])
+    expect(await volumes.remove(key, id)).toMatchObject({ code: 'NOT_FOUND', message: `Volume ${id} not found.` })
+    const { data } = await app.graphql(key, `{ volume(id: ${id}) { id } node(id: "vol_${id}") { id } }`)
+    expect(data).toEqual({ volume: null, node: null })
+    expect((await app.graphql(key, listed)).data.volumes).toEqual({ totalCount: 0, nodes: [] })
+  })
+
+  it('is refused while an instance has the volume, until its container is gone', async () => {
+    const { volumeId, instanceId, machineId } = await attached()
+    await rentals.settle()
+    const refused = {
+      __typename: 'VolumeUnavailableError',
+      code: 'VOLUME_UNAVAILABLE',
+      retryable: true,
+      volume: { id: `vol_${volumeId}` },
+      attachedTo: { id: `ins_${instanceId}` },
+    }
+    const message = `Volume ${volumeId} is attached to instance ${instanceId}.`
+    expect(await volumes.remove(key, volumeId)).toEqual({ ...refused, message })
+
+    await app.rest(key, 'PUT', `/instances/${instanceId}/`, { state: 'stopped' })
+    await rentals.settle()
+    expect(await volumes.remove(key, volumeId)).toEqual({ ...refused, message })
+
+    await app.rest(key, 'DELETE', `/instances/${instanceId}/`)
+    const removing = `Volume ${volumeId} is attached to instance ${instanceId}, which is destroyed and being removed. Try again in a moment.`
+    expect(await volumes.remove(key, volumeId)).toEqual({ ...refused, message: removing })
+
+    await rentals.settle()
+    // What the instance had is free again; the volume is not.
+    expect(await volumes.freeDiskMb(machineId)).toBe(890_000)
+    expect(await volumes.remove(key, volumeId)).toMatchObject({ __typename: 'DeleteSuccess' })
+    expect(await volumes.freeDiskMb(machineId)).toBe(900_000)
+  })
+
+  it('names nothing to a key that may not read', async () => {
+    const { volumeId } = await attached()
+    const writer = await app.scopedKey(key, { api: { instance_write: {} } })
+    const answer = await volumes.remove(writer, volumeId)
+    expect(answer).toMatchObject({ code: 'VOLUME_UNAVAILABLE', volume: null, attachedTo: null })
+  })
+})
+
+describe('what is read', () => {
+  it('is the volume with its instance, and the instance with its volumes', async () => {
+    const { volumeId, instanceId } = await attached()
+    const query = `{
+      volume(id: "vol_${volumeId}") { attachment { mountPath instance { id } volume { id } } }
+      instance(id: "${instanceId}") { volumes { mountPath volume { id } instance { id } } }
+    }`
+    const attachment = {
+      mountPath: '/data',
+      volume: { id: `vol_${volumeId}` },
+      instance: { id: `ins_${instanceId}` },
+    }
+    const { data } = await app.graphql(key, query)
+    expect(data).toEqual({ volume: { attachment }, instance: { volumes: [attachment] } })
+    await app.rest(key, 'DELETE', `/instances/${instanceId}/`)
+    expect((await app.graphql(key, query)).data).toEqual({ volume: { attachment }, instance: { volumes: [] } })
+    await rentals.settle()
+    expect((await app.graphql(key, query)).data).toEqual({ volume: { attachment: null }, instance: { volumes: [] } })
+  })
+
+  it('is nothing of another account', async () => {
+    const id = await volumes.make(key, await volumes.newMachine())
+    const stranger = await app.newKey(null, someCredit)
+    const query = `{ volume(id: ${id}) { id } node(id: "vol_${id}") { id } volumes { totalCount nodes { id } } }`
+    const { data } = await app.graphql(stranger, query)
+    expect(data).toEqual({ volume: null, node: null, volumes: { totalCount: 0, nodes: [] } })
+    expect((await app.graphql(key, query)).data.node).toEqual({ id: `vol_${id}` })
+  })
+
+  it('is in pages, forwards and backwards, the newest first', async () => {
+    const machineId = await volumes.newMachine()
+    const ids: string[] = []
+    for (let count = 1; count <= 5; count += 1) ids.unshift(`vol_${await volumes.make(key, machineId, 1)}`)
+    const page = async (args: string) => {
+      const query = `{ volumes(${args}) { totalCount pageInfo { hasNextPage hasPreviousPage startCursor endCursor } nodes { id } } }`
+      const { nodes, pageInfo } = (await app.graphql(key, query)).data.volumes
+      return { ids: nodes.map(({ id }: { id: string }) => id), ...pageInfo }
+    }
+    const first = await page('first: 2')
+    expect(first).toMatchObject({ ids: ids.slice(0, 2), hasNextPage: true, hasPreviousPage: false })
+    const second = await page(`first: 2, after: "${first.endCursor}"`)
+    expect(second).toMatchObject({ ids: ids.slice(2, 4), hasNextPage: true, hasPreviousPage: true })
+    expect(await page(`first: 2, after: "${second.endCursor}"`)).toMatchObject({
+      ids: ids.slice(4),
+      hasNextPage: false,
+    })
+    expect(await page(`last: 2, before: "${second.startCursor}"`)).toMatchObject({ ids: ids.slice(0, 2) })
+    const { errors } = await app.graphql(key, '{ volumes(after: "bm8") { nodes { id } } }')
+    expect(errors).toMatchObject([{ extensions: { code: 'INVALID_CURSOR' } }])
+  })
+
+  it('costs as many statements for 50 as for one', async () => {
+    const few = await app.newKey(null, someCredit)
+    const fill = async (owner: string, count: number) => {
+      for (let index = 0; index < count; index += 1) {
+        const instanceId = await rentals.rent(owner, { target_state: 'stopped' })
+        const { machine_id } = await rentals.read(owner, instanceId)
+        await volumes.attach(await volumes.make(owner, machine_id, 1), instanceId)
+      }
+    }
+    await fill(few, 1)
+    await fill(key, 50)
+    const fields = 'id machine { id gpu { id } } attachment { mountPath instance { id volumes { volume { name } } } }'
+    const queries = {
+      volumes: `{ volumes(first: 50) { totalCount nodes { ${fields} } } }`,
+      instances:
+        '{ instances(first: 50) { nodes { id volumes { mountPath volume { id attachment { mountPath } } } } } }',
+    }
+    for (const [name, query] of Object.entries(queries)) {
+      const count = async (owner: string, rows: number) => {
+        const statements = await queriesOf(async () => {
+          const { data, errors } = await app.graphql(owner, query)
+          expect(errors).toBeUndefined()
+          expect(data[name].nodes).toHaveLength(rows)
+        })
+        return statements.length
+      }
+      for (const owner of [few, key]) await app.graphql(owner, '{ viewer { id } }')
+      expect([name, await count(key, 50)]).toEqual([name, await count(few, 1)])
+    }
+  })
+})
+
+describe('a key', () => {
+  it.each([
+    ['instance_read', '{ volumes { nodes { id } } }'],
+    ['instance_read', '{ volumes { totalCount } }'],
+    ['instance_read', '{ node(id: "vol_1") { id } }'],
+    ['misc', '{ volumeOffers { totalCount } }'],
+    ['misc', '{ node(id: "vof_1") { id } }'],
+  ])('without %s may not ask %s', async (category, query) => {
+    const others = permissionCategories.filter(name => name !== category)
+    const scoped = await app.scopedKey(key, { api: Object.fromEntries(others.map(name => [name, {}])) })
+    const { errors } = await app.graphql(scoped, query)
+    expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: [category] } }])
+  })
+
+  it('may be bound to a size', async () => {
+    const offerId = await volumes.newMachine()
+    const constraints = { sizeGb: { lte: 10 } }
+    const bound = await app.scopedKey(key, { api: { instance_write: { 'volumes.create': { constraints } } } })
+    expect(await volumes.create(bound, { offerId, sizeGb: 10 })).toMatchObject({ __typename: 'CreateVolumeSuccess' })
+    await expect(volumes.create(bound, { offerId, sizeGb: 10.1 })).rejects.toThrow('FORBIDDEN')
+  })
+})
+
+describe('a rental', () => {
+  const rent = async (offerId: number, mounts: object[]) => {
+    const { data } = await app.graphql(
+      key,
+      `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) {
+        __typename ... on Error { code message } ... on InvalidInputError { issues { path message } } } }`,
+      { input: { offerId: String(offerId), spec: { source: { image: 'ubuntu' }, volumes: mounts } } },
+    )
+    return data.rentInstance
+  }
+
+  it('is told where in its input a volume is wrong', async () => {
+    const answer = await rent(await rentals.newOffer(), [
+      { source: { create: { sizeGb: 0, name: '?' } }, mountPath: 'x' },
+      { source: { volumeId: 'ins_1' } },
+      { source: { volumeId: '7' }, mountPath: '/' },
+    ])
+    expect(answer.issues.map(({ path }: { path: string }) => path)).toEqual([
+      'spec.volumes.0.source.create.name',
+      'spec.volumes.0.source.create.sizeGb',
+      'spec.volumes.0.mountPath',
+      'spec.volumes.1.source.volumeId',
+      'spec.volumes.2',
+    ])
+  })
+
+  it('is refused two volumes at one path', async () => {
+    const create = { sizeGb: 1 }
+    const answer = await rent(await rentals.newOffer(), [{ source: { create } }, { source: { create } }])
+    const message = 'must be mounted on different paths, and two are on /data.'
+    expect(answer.issues).toEqual([{ path: 'spec.volumes', message }])
+  })
+
+  it.each([
+    [{ create_new: true, size: 0.5, name: 'a b', mount_path: 'x' }, ['name', 'size', 'mount_path']],
+    [{ create_new: true, size: 'big' }, ['size']],
+    [{ create_new: true, size: 200_000 }, ['size']],
+    [{ volume_id: 0 }, ['']],
+    [{ mount_path: '/x' }, ['volume_id']],
+  ])('over REST is told what is wrong in %o', async (volume_info, places) => {
+    const { status, body } = await rentals.ask(key, { image: 'ubuntu', volume_info })
+    expect([status, body.error]).toEqual([400, 'invalid_args'])
+    for (const place of places) expect(body.msg).toContain(`volume_info${place && `.${place}`}: `)
+  })
+})

@@ -1,0 +1,204 @@
+// Nothing is sent into the network that Berth stands in, whatever a URL or a name server says.
+
+import { readFileSync } from 'node:fs'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createSend } from '../../../src/events/webhooks-send.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { openReceiver, type Receiver } from '../../support/webhooks/receiver.ts'
+import { webhooksOf } from '../../support/webhooks/webhooks.ts'
+
+const never = new AbortController().signal
+const tls = {
+  key: readFileSync(new URL('../../data/receiver.key.pem', import.meta.url), 'utf8'),
+  cert: readFileSync(new URL('../../data/receiver.cert.pem', import.meta.url), 'utf8'),
+}
+const local = { address: '127.0.0.1', family: 4 }
+const far = { address: '93.184.215.14', family: 4 }
+
+let app: TestApp
+let webhooks: ReturnType<typeof webhooksOf>
+let receiver: Receiver
+let key: string
+/** What name servers say, and what they were asked. */
+let found: { address: string; family: number }[] = []
+let asked: string[] = []
+
+beforeAll(async () => {
+  const resolve = async (host: string) => {
+    asked.push(host)
+    return found
+  }
+  app = await startApp({ resolve })
+  webhooks = webhooksOf(app)
+  receiver = await openReceiver(tls)
+})
+
+afterAll(async () => {
+  await receiver.close()
+  await app.close()
+})
+
+beforeEach(async () => {
+  key = await app.newKey()
+  asked = []
+  // What an earlier test left is not tried again.
+  await app.sql('UPDATE webhook_deliveries SET due_at = NULL')
+})
+
+const portOf = ({ url }: Receiver) => new URL(url).port
+
+describe('a webhook', () => {
+  it.each([
+    'http://example.com/',
+    'https://127.0.0.1/',
+    'https://127.1/',
+    'https://0x7f000001/',
+    'https://2130706433/',
+    'https://0/',
+    'https://10.1.2.3/',
+    'https://169.254.169.254/latest/meta-data/',
+    'https://[::1]/',
+    'https://[::ffff:127.0.0.1]/',
+    'https://[64:ff9b::7f00:1]/',
+    'https://[2002:7f00:1::]/',
+    'https://[fd00::1]/',
+    'https://[fe80::1]/',
+  ])('does not lead to %s', async url => {
+    const answer = await webhooks.mutate(key, 'create', { url, types: ['CREDIT_GRANTED'] })
+    expect(answer).toMatchObject({ __typename: 'InvalidInputError', issues: [{ path: 'url' }] })
+    expect(await app.sql(`SELECT id FROM webhooks WHERE url = '${url}'`)).toEqual([])
+  })
+
+  it.each([
+    ['to this machine', [local]],
+    ['to it beside another', [far, local]],
+    ['to it in IPv6', [{ address: '::1', family: 6 }]],
+  ])('is sent nothing while the name of its host leads %s', async (_where, addresses) => {
+    found = addresses
+    const before = receiver.received.length
+    const { id } = await webhooks.create(key, `https://hooks.example.com:${portOf(receiver)}/`)
+    await webhooks.test(key, id)
+    await app.idle()
+    const error = 'The host cannot be reached from anywhere: it has an address that is not public.'
+    expect(await webhooks.deliveries(key, id)).toMatchObject([{ status: 'RETRYING', responseStatus: null, error }])
+    expect([asked, receiver.received.length]).toEqual([['hooks.example.com'], before])
+  })
+
+  it('is looked up anew at every attempt', async () => {
+    found = []
+    const { id } = await webhooks.create(key, 'https://hooks.example.com/')
+    await webhooks.test(key, id)
+    await app.idle()
+    expect(await webhooks.deliveries(key, id)).toMatchObject([{ attempts: 1, error: 'The host was not found.' }])
+    found = [local]
+    app.clock.advance(12_000)
+    await app.idle()
+    expect(await webhooks.deliveries(key, id)).toMatchObject([
+      { attempts: 2, error: expect.stringContaining('public') },
+    ])
+    expect(asked).toEqual(['hooks.example.com', 'hooks.example.com'])
+  })
+
+  it.each(['http://hooks.example.com/', 'https://127.0.0.1/'])(
+    'that was made when the operator allowed more is sent nothing: %s',
+    async url => {
+      found = [far]
+      const { id } = await webhooks.create(key, 'https://hooks.example.com/')
+      await app.sql(`UPDATE webhooks SET url = '${url}' WHERE id = ${id.slice(4)}`)
+      await webhooks.test(key, id)
+      await app.idle()
+      expect(await webhooks.deliveries(key, id)).toMatchObject([
+        { status: 'RETRYING', error: expect.stringMatching(/https|public/) },
+      ])
+    },
+  )
+})
+
+describe('sending', () => {
+  const post = (url: string) => ({ url, headers: { 'content-type': 'application/json' }, body: '{}' })
+
+  it('connects to the address that was found, and to none that the name has then', async () => {
+    const plain = await openReceiver()
+    const finds: string[] = []
+    const resolve = async (host: string) => {
+      finds.push(host)
+      return [local]
+    }
+    const send = createSend({ privateWebhooks: true, resolve })
+    expect(await send(post(`http://nowhere.invalid:${portOf(plain)}/`), never)).toEqual({ responseStatus: 204 })
+    expect([finds, plain.received.length]).toEqual([['nowhere.invalid'], 1])
+    await plain.close()
+  })
+
+  it('tries the other addresses where nobody is at the first', async () => {
+    const plain = await openReceiver()
+    const nobody = { address: '127.0.0.2', family: 4 }
+    const send = createSend({ privateWebhooks: true, resolve: async () => [nobody, local] })
+    expect(await send(post(`http://hooks.example.com:${portOf(plain)}/`), never)).toEqual({ responseStatus: 204 })
+    await plain.close()
+  })
+
+  it('trusts a certificate that is by somebody known, for this name, and no other', async () => {
+    const send = createSend({ privateWebhooks: true, resolve: async () => [local] })
+    const sendTo = (host: string) => send(post(`https://${host}:${portOf(receiver)}/`), never)
+    const before = receiver.received.length
+    const known = getCACertificates('default')
+    expect(await sendTo('hooks.example.com')).toEqual({
+      error: 'The connection failed: DEPTH_ZERO_SELF_SIGNED_CERT.',
+    })
+    setDefaultCACertificates([...known, tls.cert])
+    try {
+      expect(await sendTo('other.example.com')).toEqual({
+        error: 'The connection failed: ERR_TLS_CERT_ALTNAME_INVALID.',
+      })
+      expect(receiver.received).toHaveLength(before)
+      expect(await sendTo('hooks.example.com')).toEqual({ responseStatus: 204 })
+      expect(receiver.received).toHaveLength(before + 1)
+    } finally {
+      setDefaultCACertificates(known)
+    }
+  })
+
+  it('ends at its time limit, wherever it hangs', async () => {
+    const plain = await openReceiver()
+    plain.answer(() => {})
+    const late = { error: 'There was no answer within 0.05 seconds.' }
+    const limits = { privateWebhooks: true, timeoutMs: 50 }
+    expect(await createSend(limits)(post(plain.url), never)).toEqual(late)
+    const hangs = createSend({ ...limits, resolve: () => new Promise(() => {}) })
+    expect(await hangs(post('http://hangs.invalid/'), never)).toEqual(late)
+    await plain.close()
+  })
+
+  it('reads little of an answer, and waits for no end of it', async () => {
+    const plain = await openReceiver()
+    let written = 0
+    plain.answer(response => {
+      response.writeHead(200)
+      const more = () => {
+        while (!response.closed && written < 1e9) {
+          written += 65_536
+          if (!response.write(Buffer.alloc(65_536))) return void response.once('drain', more)
+        }
+      }
+      more()
+    })
+    expect(await createSend({ privateWebhooks: true })(post(plain.url), never)).toEqual({ responseStatus: 200 })
+    await expect.poll(() => plain.open()).toBe(0)
+    expect(written).toBeLessThan(50e6)
+    await plain.close()
+  })
+
+  it('says no more than that of whoever hangs up or speaks another language', async () => {
+    const plain = await openReceiver()
+    const send = createSend({ privateWebhooks: true })
+    plain.answer(response => response.destroy())
+    expect(await send(post(plain.url), never)).toEqual({ error: 'The connection failed: ECONNRESET.' })
+    plain.answer(response => response.socket?.end('SSH-2.0-secret\r\n'))
+    expect(await send(post(plain.url), never)).toEqual({
+      error: expect.stringMatching(/^The connection failed: HPE_\w+\.$/),
+    })
+    await plain.close()
+  })
+})

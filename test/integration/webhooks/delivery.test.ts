@@ -1,0 +1,313 @@
+// Events arrive at a real server: signed, at least once, again when they did not arrive, and not where they must not.
+
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { aPublicKey } from '../../support/accounts/ssh-keys.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+import { openReceiver, type Received, type Receiver, signersOf } from '../../support/webhooks/receiver.ts'
+import { webhooksOf } from '../../support/webhooks/webhooks.ts'
+
+let app: TestApp
+let webhooks: ReturnType<typeof webhooksOf>
+let receiver: Receiver
+let key: string
+
+beforeAll(async () => {
+  app = await startApp({ privateWebhooks: true })
+  webhooks = webhooksOf(app)
+})
+
+afterAll(() => app.close())
+
+beforeEach(async () => {
+  key = await app.newKey(null, someCredit)
+  receiver = await openReceiver()
+  return () => receiver.close()
+})
+
+/** Something that happens, and its event. */
+async function happen(name: string, by = key): Promise<void> {
+  const { data } = await app.graphql(
+    by,
+    `mutation { registerSshKey(input: { publicKey: "${aPublicKey(name)}", name: "${name}" }) {
+      ... on RegisterSshKeySuccess { sshKey { id } } } }`,
+  )
+  expect(data.registerSshKey.sshKey.id).toMatch(/^ssh_/)
+}
+
+const names = () => receiver.received.map(({ event }) => event.after.name as string)
+const [seconds, minutes, hours] = [1_000, 60_000, 3_600_000]
+
+describe('an event', () => {
+  it('arrives signed, once, in the words of the GraphQL face', async () => {
+    const { id, secret } = await webhooks.create(key, `${receiver.url}/hooks?of=mine`)
+    await happen('first')
+    await app.idle()
+    await app.idle()
+    expect(receiver.received).toHaveLength(1)
+    const [one] = receiver.received
+    const [delivery] = await webhooks.deliveries(key, id)
+    const now = app.clock.now()
+    expect(one).toMatchObject({
+      path: '/hooks?of=mine',
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'Berth-Webhooks',
+        'berth-event': delivery?.event.id,
+        'berth-delivery': delivery?.id,
+      },
+      event: {
+        id: delivery?.event.id,
+        type: 'SSH_KEY_REGISTERED',
+        createdAt: now.toISOString(),
+        accountId: expect.stringMatching(/^acc_\d+$/),
+        apiKeyId: expect.stringMatching(/^key_\d+$/),
+        after: { sshKeyId: expect.stringMatching(/^ssh_\d+$/), name: 'first', fingerprint: expect.any(String) },
+      },
+    })
+    expect(one?.headers['berth-signature']).toMatch(new RegExp(`^t=${now.getTime() / 1_000},v1=[0-9a-f]{64}$`))
+    expect(signersOf(one as never, [secret, 'whsec_another'])).toEqual([secret])
+    expect(delivery).toMatchObject({
+      ...{ event: { type: 'SSH_KEY_REGISTERED' }, status: 'DELIVERED', attempts: 1, responseStatus: 204, error: null },
+      ...{ attemptedAt: now.toISOString(), deliveredAt: now.toISOString(), nextAttemptAt: null },
+    })
+  })
+
+  it('arrives where its type was asked for, and nowhere else', async () => {
+    const stranger = await app.newKey(null, someCredit)
+    await webhooks.create(key, `${receiver.url}/keys`)
+    await webhooks.create(key, `${receiver.url}/both`, ['INSTANCE_CREATED', 'SSH_KEY_REGISTERED'])
+    await webhooks.create(key, `${receiver.url}/rentals`, ['INSTANCE_CREATED'])
+    await webhooks.create(stranger, `${receiver.url}/foreign`)
+    await happen('one')
+    await app.idle()
+    expect(receiver.received.map(({ path }) => path).toSorted()).toEqual(['/both', '/keys'])
+  })
+
+  it('has money as exact decimals, and ids, sizes and states as in GraphQL', async () => {
+    await webhooks.create(key, receiver.url, ['INSTANCE_CREATED', 'INSTANCE_STATUS_CHANGED'])
+    const rentals = rentalsOf(app)
+    const instance = await rentals.rent(key, { disk: 12.5, runtype: 'ssh_direct', label: 'mine' })
+    await app.idle()
+    const [made, loading] = receiver.received.map(({ event }) => event)
+    expect([made.instanceId, loading.instanceId]).toEqual([`ins_${instance}`, `ins_${instance}`])
+    expect(made.after).toEqual({
+      ...{ image: 'ubuntu', mode: 'SSH_DIRECT', label: 'mine', diskGb: 12.5, targetState: 'RUNNING' },
+      ...{ templateHash: null, computePricePerHour: '0.4' },
+      ...{ offerId: expect.stringMatching(/^off_\d+$/), machineId: expect.stringMatching(/^mch_\d+$/) },
+    })
+    expect(loading).toMatchObject({ before: { status: 'CREATED' }, after: { status: 'LOADING' } })
+    expect(Object.keys(loading)).not.toContain('apiKeyId')
+  })
+
+  it('of a test arrives at the webhook that is tested alone, whatever it was made for', async () => {
+    const tested = await webhooks.create(key, `${receiver.url}/tested`)
+    await webhooks.create(key, `${receiver.url}/other`, ['WEBHOOK_TESTED'])
+    const made = await webhooks.test(key, tested.id)
+    expect(made).toMatchObject({
+      event: { type: 'WEBHOOK_TESTED' },
+      status: 'PENDING',
+      attempts: 0,
+      responseStatus: null,
+    })
+    await app.idle()
+    expect(receiver.received).toMatchObject([
+      { path: '/tested', headers: { 'berth-delivery': made.id }, event: { after: { webhookId: tested.id } } },
+    ])
+    expect(await webhooks.deliveries(key, tested.id)).toMatchObject([{ id: made.id, status: 'DELIVERED' }])
+  })
+})
+
+describe('what does not arrive', () => {
+  it('is tried again, ever later, and not before; then it is given up', async () => {
+    const { id } = await webhooks.create(key, receiver.url)
+    receiver.answer(503)
+    await happen('refused')
+    await app.idle()
+    const pauses = [10 * seconds, minutes, 5 * minutes, 30 * minutes, 2 * hours, 6 * hours, 12 * hours, 24 * hours]
+    for (const [index, pause] of pauses.entries()) {
+      const attempts = index + 1
+      const [delivery] = await webhooks.deliveries(key, id)
+      expect(delivery).toMatchObject({
+        status: 'RETRYING',
+        attempts,
+        responseStatus: 503,
+        error: null,
+        deliveredAt: null,
+      })
+      const wait = Date.parse(delivery?.nextAttemptAt as string) - app.clock.now().getTime()
+      expect(wait).toBeGreaterThanOrEqual(pause)
+      expect(wait).toBeLessThanOrEqual(pause * 1.2)
+      app.clock.advance(wait - 1)
+      await app.idle()
+      expect(receiver.received).toHaveLength(attempts)
+      app.clock.advance(1)
+      await app.idle()
+      expect(receiver.received).toHaveLength(attempts + 1)
+    }
+    expect(await webhooks.deliveries(key, id)).toMatchObject([
+      { status: 'GIVEN_UP', attempts: 9, nextAttemptAt: null, responseStatus: 503 },
+    ])
+    app.clock.advance(100 * hours)
+    await app.idle()
+    expect(receiver.received).toHaveLength(9)
+    const ids = receiver.received.map(({ headers }) => [headers['berth-event'], headers['berth-delivery']].join())
+    const times = receiver.received.map(({ headers }) => String(headers['berth-signature']).split(',')[0])
+    expect([new Set(ids).size, new Set(times).size]).toEqual([1, 9])
+  })
+
+  it('arrives once the receiver takes it', async () => {
+    const { id } = await webhooks.create(key, receiver.url)
+    receiver.answer(500)
+    await happen('late')
+    await app.idle()
+    receiver.answer(200)
+    app.clock.advance(12 * seconds)
+    await app.idle()
+    expect(await webhooks.deliveries(key, id)).toMatchObject([
+      { status: 'DELIVERED', attempts: 2, responseStatus: 200 },
+    ])
+  })
+
+  it('is given up at once where the receiver is gone for good', async () => {
+    const { id } = await webhooks.create(key, receiver.url)
+    receiver.answer(410)
+    await happen('gone')
+    await app.idle()
+    expect(await webhooks.deliveries(key, id)).toMatchObject([{ status: 'GIVEN_UP', attempts: 1, responseStatus: 410 }])
+  })
+
+  it.each([
+    ['a server that does not run', 'http://127.0.0.1:1/', 'The connection failed: ECONNREFUSED.'],
+    ['a host that is none', 'http://nowhere.invalid/', 'The host was not found.'],
+  ])('at %s is told so', async (_where, url, error) => {
+    const { id } = await webhooks.create(key, url)
+    await happen('nowhere')
+    await app.idle()
+    expect(await webhooks.deliveries(key, id)).toMatchObject([
+      { status: 'RETRYING', attempts: 1, error, responseStatus: null },
+    ])
+  })
+
+  it('is not carried after the receiver by a redirect', async () => {
+    const { id } = await webhooks.create(key, `${receiver.url}/old`)
+    receiver.answer(response => response.writeHead(307, { location: `${receiver.url}/new` }).end())
+    await happen('redirected')
+    await app.idle()
+    expect(receiver.received.map(({ path }) => path)).toEqual(['/old'])
+    expect(await webhooks.deliveries(key, id)).toMatchObject([{ status: 'RETRYING', responseStatus: 307 }])
+  })
+})
+
+describe('what the README says', () => {
+  const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
+  const [, chapter = ''] = /\n## Webhooks\n(.*?)\n## /s.exec(readme) ?? []
+
+  it('of making webhooks and reading them works', async () => {
+    const operations = [...chapter.matchAll(/^gql '(.*?)'$/gms)].map(([, operation]) => operation as string)
+    expect(operations).toHaveLength(2)
+    for (const operation of operations) expect((await app.graphql(key, operation)).errors).toBeUndefined()
+    expect(await webhooks.list(key)).toMatchObject([{ url: 'https://example.com/berth' }])
+  })
+
+  it('of signatures tells what is from Berth, and new', async () => {
+    const [, code = ''] = /```js\n(.*?)```/s.exec(chapter) ?? []
+    const { isFromBerth } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
+    const { secret } = await webhooks.create(key, receiver.url)
+    await happen('ünïcode')
+    await app.idle()
+    const [one] = receiver.received as [Received]
+    const header = one.headers['berth-signature'] as string
+    const says = (header: string, body: string | Buffer = one.body, by = secret, laterMs = 0) => {
+      vi.setSystemTime(app.clock.now().getTime() + laterMs)
+      return isFromBerth(header, body, by)
+    }
+    try {
+      const accepted = [says(header), says(header, Buffer.from(one.body)), says(header.replace(',', ',v1=0,v1=ü,'))]
+      expect(accepted).toEqual([true, true, true])
+      const refused = [
+        says(header, `${one.body} `),
+        says(header, one.body, 'whsec_another'),
+        says(header.replace(/t=\d/, 't=2')),
+        says(header.replace(/t=\d+/, 't=x')),
+        says(header.slice(0, -1)),
+        says(header, one.body, secret, 300_000),
+      ]
+      expect(refused).toEqual(Array(6).fill(false))
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})
+
+describe('a secret that is changed', () => {
+  it('signs beside the one before for 24 hours, and alone from then on', async () => {
+    const { id, secret: old } = await webhooks.create(key, receiver.url)
+    const rotated = await webhooks.mutate(key, 'rotate', { id })
+    const all = [old, rotated.secret]
+    expect(new Set(all).size).toBe(2)
+    const until = new Date(app.clock.now().getTime() + 24 * hours).toISOString()
+    expect(rotated.webhook.oldSecretUntil).toBe(until)
+    const signers = async (name: string) => {
+      await happen(name)
+      await app.idle()
+      return signersOf(receiver.received.at(-1) as never, all)
+    }
+    expect(await signers('at once')).toEqual(all)
+    app.clock.advance(24 * hours - 1)
+    expect(await signers('a day later')).toEqual(all)
+    app.clock.advance(1)
+    expect(await signers('after a day')).toEqual([rotated.secret])
+    expect(await webhooks.list(key)).toMatchObject([{ oldSecretUntil: null }])
+  })
+})
+
+describe('a webhook that is deleted', () => {
+  it('is sent nothing more, neither what waits nor what happens then', async () => {
+    const { id } = await webhooks.create(key, receiver.url)
+    receiver.answer(500)
+    await happen('waits')
+    await app.idle()
+    expect(await webhooks.mutate(key, 'delete', { id })).toMatchObject({ deletedId: id })
+    const open = `SELECT id FROM webhook_deliveries WHERE webhook_id = ${id.slice(4)} AND due_at IS NOT NULL`
+    expect(await app.sql(open)).toEqual([])
+    await happen('after')
+    app.clock.advance(100 * hours)
+    await app.idle()
+    expect(names()).toEqual(['waits'])
+    const left = await app.sql(
+      `SELECT error FROM webhook_deliveries WHERE webhook_id = ${id.slice(4)} AND due_at IS NULL`,
+    )
+    expect(left).toEqual([{ error: 'The webhook was deleted.' }])
+    expect(await app.sql(`SELECT secret FROM webhooks WHERE id = ${id.slice(4)}`)).toEqual([
+      { secret: Buffer.from('') },
+    ])
+  })
+
+  it('is not sent what was written while it was deleted either', async () => {
+    const { id } = await webhooks.create(key, receiver.url)
+    await happen('between')
+    // As a transaction leaves it that began before the deletion and ends after it.
+    await app.sql(`UPDATE webhooks SET deleted_at = created_at, secret = '' WHERE id = ${id.slice(4)}`)
+    await app.idle()
+    expect(receiver.received).toEqual([])
+    expect(
+      await app.sql(
+        `SELECT error, attempts FROM webhook_deliveries WHERE webhook_id = ${id.slice(4)} AND due_at IS NULL`,
+      ),
+    ).toEqual([{ error: 'The webhook was deleted.', attempts: 0 }])
+  })
+})
+
+it('what cannot be opened fails as an attempt, and keeps nothing else from being sent', async () => {
+  const sick = await webhooks.create(key, receiver.url)
+  await app.sql(`UPDATE webhooks SET secret = 'nonsense' WHERE id = ${sick.id.slice(4)}`)
+  const well = await webhooks.create(key, receiver.url)
+  await happen('one')
+  await app.idle()
+  expect(await webhooks.deliveries(key, sick.id)).toMatchObject([
+    { status: 'RETRYING', error: 'Berth could not send it.' },
+  ])
+  expect(await webhooks.deliveries(key, well.id)).toMatchObject([{ status: 'DELIVERED' }])
+})

@@ -1,0 +1,228 @@
+// Several gateways send the same events, and endpoints that hang, crash or lie keep nobody else waiting.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { openDatabase } from '../../../src/database/client.ts'
+import { createSend } from '../../../src/events/webhooks-send.ts'
+import { createSecrets } from '../../../src/services/secrets.ts'
+import { deliveryServices } from '../../../src/services/webhooks/delivery.ts'
+import { aPublicKey } from '../../support/accounts/ssh-keys.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { openReceiver, type Receiver } from '../../support/webhooks/receiver.ts'
+import { webhooksOf } from '../../support/webhooks/webhooks.ts'
+
+let app: TestApp
+let other: TestApp
+let webhooks: ReturnType<typeof webhooksOf>
+let receiver: Receiver
+let key: string
+
+beforeAll(async () => {
+  app = await startApp({ privateWebhooks: true })
+  other = await startApp({ beside: app, privateWebhooks: true })
+  webhooks = webhooksOf(app)
+})
+
+afterAll(async () => {
+  await other.close()
+  await app.close()
+})
+
+beforeEach(async () => {
+  // What an earlier test left is not due any more.
+  await app.sql('UPDATE webhook_deliveries SET due_at = NULL, leased_until = NULL')
+  key = await app.newKey()
+  receiver = await openReceiver()
+  return () => receiver.close()
+})
+
+async function happen(count: number, by = key): Promise<string[]> {
+  const all = Array.from({ length: count }, (_, index) => `number ${index}`)
+  for (const name of all) {
+    const input = { publicKey: aPublicKey(name), name }
+    const mutation = 'mutation ($input: RegisterSshKeyInput!) { registerSshKey(input: $input) { __typename } }'
+    const { data } = await app.graphql(by, mutation, { input })
+    expect(data.registerSshKey.__typename).toBe('RegisterSshKeySuccess')
+  }
+  return all
+}
+
+const names = (path: string) =>
+  receiver.received.filter(one => one.path === path).map(({ event }) => event.after.name as string)
+
+/** What happens elsewhere between the choice of webhooks and the leasing of what they have. */
+function betweenTurns(pool: pg.Pool, act: () => Promise<void>): pg.Pool {
+  const connect = async () => {
+    const client = await pool.connect()
+    const query = async (statement: pg.QueryConfig | string) => {
+      const result = await client.query(statement)
+      if (typeof statement !== 'string' && statement.text.includes('turns AS')) await act()
+      return result
+    }
+    return { query, release: (broken?: boolean) => client.release(broken) }
+  }
+  return { connect, emit: () => true } as unknown as pg.Pool
+}
+
+/** The database's side of a gateway, which does nothing by itself. */
+async function withDeliveries<T>(
+  work: (deliveries: ReturnType<typeof deliveryServices>) => Promise<T>,
+  between = async () => {},
+): Promise<T> {
+  const database = openDatabase({ url: app.database.url, poolSize: 2, onIdleError: () => {}, now: app.clock.now })
+  const secrets = createSecrets('a secret of tests')
+  const pool = betweenTurns(database.pool, between)
+  try {
+    return await work(deliveryServices({ database: { ...database, pool }, secrets }))
+  } finally {
+    await database.close()
+  }
+}
+
+describe('two gateways', () => {
+  it('send every event once, and no more than two to a webhook at a time', async () => {
+    await webhooks.create(key, `${receiver.url}/a`)
+    await webhooks.create(key, `${receiver.url}/b`)
+    const [open, most] = [
+      { '/a': 0, '/b': 0 },
+      { '/a': 0, '/b': 0 },
+    ] as Record<string, number>[]
+    receiver.answer(async (response, { path }) => {
+      if (!open || !most) return
+      open[path] = (open[path] ?? 0) + 1
+      most[path] = Math.max(most[path] ?? 0, open[path])
+      // However slow the machine is, two get the chance to meet.
+      const giveUpAt = performance.now() + 1_000
+      do await sleep(5)
+      while ((most[path] ?? 0) < 2 && performance.now() < giveUpAt)
+      open[path] -= 1
+      response.writeHead(200).end()
+    })
+    const all = await happen(15)
+    await Promise.all([app.idle(), other.idle()])
+    await Promise.all([app.idle(), other.idle()])
+    for (const path of ['/a', '/b']) expect(names(path).toSorted()).toEqual(all.toSorted())
+    expect(Math.max(...Object.values(most ?? {}))).toBe(2)
+  })
+
+  it('never lease more than two of a webhook, however they meet', async () => {
+    const { id } = await webhooks.create(key, receiver.url)
+    await happen(8)
+    const claim = () => withDeliveries(deliveries => deliveries.claim(10))
+    const taken = (await Promise.all(Array.from({ length: 8 }, claim))).flat()
+    taken.push(...(await claim()), ...(await claim()))
+    expect(taken).toHaveLength(2)
+    expect(new Set(taken.map(({ deliveryId }) => deliveryId)).size).toBe(2)
+    expect(await webhooks.deliveries(key, id)).toHaveLength(8)
+  })
+
+  it('count again what is on its way once they have the webhook', async () => {
+    const { id } = await webhooks.create(key, receiver.url)
+    await happen(8)
+    // As another leaves it that took its turn after this one counted, and was done before this one had the lock.
+    const another = async () => {
+      const until = new Date(app.clock.now().getTime() + 30_000).toISOString()
+      const two = `SELECT id FROM webhook_deliveries WHERE webhook_id = ${id.slice(4)} ORDER BY id LIMIT 2`
+      await app.sql(`UPDATE webhook_deliveries SET leased_until = '${until}' WHERE id IN (${two})`)
+    }
+    expect(await withDeliveries(deliveries => deliveries.claim(10), another)).toEqual([])
+  })
+})
+
+describe('a gateway that dies after it sent', () => {
+  it('leaves the event to another, which sends it again as the same', async () => {
+    const { id } = await webhooks.create(key, receiver.url)
+    await happen(1)
+    await withDeliveries(async deliveries => {
+      const [lease] = await deliveries.claim(10)
+      if (!lease) throw new Error('Nothing is due.')
+      const send = createSend({ privateWebhooks: true })
+      expect(await send(deliveries.postOf(lease), new AbortController().signal)).toEqual({ responseStatus: 204 })
+    })
+    app.clock.advance(29_999)
+    await other.idle()
+    expect(receiver.received).toHaveLength(1)
+    app.clock.advance(1)
+    await other.idle()
+    const [first, second] = receiver.received.map(({ headers, body }) => [headers['berth-event'], body])
+    expect([receiver.received.length, second]).toEqual([2, first])
+    expect(await webhooks.deliveries(key, id)).toMatchObject([{ status: 'DELIVERED', attempts: 1 }])
+  })
+
+  it('writes nothing, should it come back when another has sent it', async () => {
+    const { id } = await webhooks.create(key, receiver.url)
+    await happen(1)
+    await withDeliveries(async deliveries => {
+      const [lease] = await deliveries.claim(10)
+      if (!lease) throw new Error('Nothing is due.')
+      app.clock.advance(30_000)
+      await other.idle()
+      await deliveries.record(lease, { responseStatus: 500 })
+    })
+    expect(await webhooks.deliveries(key, id)).toMatchObject([
+      { status: 'DELIVERED', attempts: 1, responseStatus: 204 },
+    ])
+  })
+})
+
+describe('an endpoint that hangs', () => {
+  it('is asked twice at a time, and keeps no other waiting', async () => {
+    const hanging: (() => void)[] = []
+    receiver.answer((response, { path }) => {
+      if (path === '/hangs') hanging.push(() => response.writeHead(200).end())
+      else response.writeHead(200).end()
+    })
+    const { id } = await webhooks.create(key, `${receiver.url}/hangs`)
+    const neighbour = await app.newKey()
+    await webhooks.create(key, `${receiver.url}/own`)
+    await webhooks.create(neighbour, `${receiver.url}/neighbour`)
+    const all = await happen(6)
+    await happen(6, neighbour)
+    const done = app.idle()
+    await expect.poll(() => [names('/own').length, names('/neighbour').length, hanging.length]).toEqual([6, 6, 2])
+    expect((await webhooks.deliveries(key, id)).map(({ status }) => status)).toEqual(Array(6).fill('PENDING'))
+    receiver.answer(200)
+    for (const end of hanging) end()
+    await done
+    expect(names('/hangs').toSorted()).toEqual(all)
+  })
+
+  it('is called off when the gateway stops, and asked by another', async () => {
+    receiver.answer(() => {})
+    const { id } = await webhooks.create(key, receiver.url)
+    await happen(1)
+    const dying = await startApp({ beside: app, privateWebhooks: true })
+    const done = dying.idle()
+    await expect.poll(() => receiver.received.length).toBe(1)
+    await dying.close()
+    await done
+    receiver.answer(200)
+    await app.idle()
+    expect(receiver.received).toHaveLength(2)
+    expect(await webhooks.deliveries(key, id)).toMatchObject([{ status: 'DELIVERED', attempts: 1 }])
+  })
+})
+
+describe('accounts', () => {
+  it('take turns, whoever has more webhooks and has waited longer', async () => {
+    for (let count = 1; count <= 6; count += 1) await webhooks.create(key, `${receiver.url}/${count}`)
+    await happen(4)
+    app.clock.advance(1_000)
+    const neighbour = await app.newKey()
+    await webhooks.create(neighbour, `${receiver.url}/neighbour`)
+    await happen(4, neighbour)
+    await withDeliveries(async deliveries => {
+      const urls = async (limit: number) =>
+        (await deliveries.claim(limit)).map(({ url }) => (url.endsWith('/neighbour') ? 'neighbour' : 'mine'))
+      expect((await urls(2)).toSorted()).toEqual(['mine', 'neighbour'])
+      // Each has one on its way, so each has one more.
+      expect((await urls(2)).toSorted()).toEqual(['mine', 'neighbour'])
+      // Of the neighbour's webhook two are on their way, so that is passed over.
+      expect([await urls(1), await urls(1)]).toEqual([['mine'], ['mine']])
+      // An account has eight at most.
+      expect(await urls(10)).toEqual(Array(4).fill('mine'))
+      expect(await urls(10)).toEqual([])
+    })
+  })
+})

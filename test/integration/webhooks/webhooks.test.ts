@@ -1,0 +1,232 @@
+// What can be asked of webhooks, by whom, and what of them nobody is told.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Permissions } from '../../../src/domain/accounts/permissions/permissions.ts'
+import { eventTypes } from '../../../src/domain/events/events.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { dumpOf } from '../../support/database/dump.ts'
+import { queriesOf } from '../../support/database/queries.ts'
+import { openReceiver, type Receiver } from '../../support/webhooks/receiver.ts'
+import { webhooksOf } from '../../support/webhooks/webhooks.ts'
+
+let app: TestApp
+let webhooks: ReturnType<typeof webhooksOf>
+let receiver: Receiver
+
+beforeAll(async () => {
+  app = await startApp({ privateWebhooks: true })
+  webhooks = webhooksOf(app)
+  receiver = await openReceiver()
+})
+
+afterAll(async () => {
+  await receiver.close()
+  await app.close()
+})
+
+const url = 'https://hooks.example.com/berth'
+const types = ['INSTANCE_CREATED']
+
+describe('a webhook', () => {
+  it('is made, shown and deleted', async () => {
+    const key = await app.newKey()
+    const made = await webhooks.mutate(key, 'create', { url, types: ['SSH_KEY_DELETED', 'INSTANCE_CREATED', ...types] })
+    expect(made).toEqual({
+      __typename: 'CreateWebhookSuccess',
+      secret: expect.stringMatching(/^whsec_[\w-]{43}$/),
+      replayed: false,
+      webhook: {
+        id: expect.stringMatching(/^whk_\d+$/),
+        url,
+        types: ['INSTANCE_CREATED', 'SSH_KEY_DELETED'],
+        createdAt: app.clock.now().toISOString(),
+        oldSecretUntil: null,
+      },
+      errors: undefined,
+    })
+    expect(await webhooks.list(key)).toEqual([{ ...made.webhook, recentDeliveries: [] }])
+    const { id } = made.webhook
+    expect(await webhooks.mutate(key, 'delete', { id })).toMatchObject({ deletedId: id })
+    expect(await webhooks.list(key)).toEqual([])
+    for (const name of ['delete', 'test', 'rotate'] as const)
+      expect(await webhooks.mutate(key, name, { id })).toMatchObject({ __typename: 'NotFoundError' })
+    expect((await app.graphql(key, `{ node(id: "${id}") { id } }`)).data).toEqual({ node: null })
+  })
+
+  it('is told of, with who did it, and without what its URL says beside its host', async () => {
+    const key = await app.newKey()
+    const hidden = `${url}/T0KEN-in-the-path`
+    const { id } = await webhooks.create(key, hidden, types)
+    await webhooks.mutate(key, 'rotate', { id })
+    await webhooks.mutate(key, 'delete', { id })
+    const number = Number(id.slice(4))
+    const facts = { webhookId: number, host: 'hooks.example.com', types }
+    const events = await app.sql(`SELECT type, before, after, reason, api_key_id IS NOT NULL AS by FROM events
+      WHERE coalesce(after, before)->>'webhookId' = '${number}' ORDER BY id`)
+    const event = (type: string, before: object | null, after: object | null) => ({
+      ...{ type, before, after, reason: 'USER_REQUEST', by: true },
+    })
+    expect(events).toEqual([
+      event('WEBHOOK_CREATED', null, facts),
+      event('WEBHOOK_SECRET_ROTATED', null, facts),
+      event('WEBHOOK_DELETED', facts, null),
+    ])
+  })
+
+  it('is refused with everything that is wrong with it', async () => {
+    const key = await app.newKey()
+    const answer = await webhooks.mutate(key, 'create', { url: 'https://me:hush@example.com/', types: [] })
+    expect(answer.issues).toEqual([
+      { path: 'url', message: 'must have no user name and no password.' },
+      { path: 'types', message: 'must name at least one type of event.' },
+    ])
+    expect(JSON.stringify(answer)).not.toContain('hush')
+  })
+
+  it('is made once for an idempotency key, and another with it is refused', async () => {
+    const key = await app.newKey()
+    const input = { url, types, idempotencyKey: 'one' }
+    const [first, second] = [await webhooks.mutate(key, 'create', input), await webhooks.mutate(key, 'create', input)]
+    expect(second).toEqual({ ...first, replayed: true })
+    expect(await webhooks.list(key)).toHaveLength(1)
+    const other = await webhooks.mutate(key, 'create', { ...input, url: `${url}/2` })
+    expect(other).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
+    const { id } = first.webhook
+    const rotate = { id, idempotencyKey: 'two' }
+    const [third, fourth] = [await webhooks.mutate(key, 'rotate', rotate), await webhooks.mutate(key, 'rotate', rotate)]
+    expect(fourth).toEqual({ ...third, replayed: true })
+  })
+
+  it('is one of eight at most, also when they are made at once', async () => {
+    const key = await app.newKey()
+    const answers = await Promise.all(
+      Array.from({ length: 11 }, (_, index) => webhooks.mutate(key, 'create', { url: `${url}/${index}`, types })),
+    )
+    const outcomes = answers.map(answer => answer.code ?? 'MADE').toSorted()
+    expect(outcomes).toEqual([...Array(3).fill('CONFLICT'), ...Array(8).fill('MADE')])
+    const [first] = await webhooks.list(key)
+    await webhooks.mutate(key, 'delete', { id: first.id })
+    await webhooks.create(key, url)
+  })
+})
+
+describe('a key', () => {
+  const scoped = async (permissions: Permissions['api']) => {
+    const owner = await app.newKey()
+    return { owner, narrow: await app.scopedKey(owner, { api: { user_write: {}, ...permissions } }) }
+  }
+
+  it.each([
+    ['that may not read instances', { user_read: {} }, 'instance_read for instances.get'],
+    ['that may list them only', { instance_read: { 'instances.list': {} } }, 'instance_read for instances.get'],
+    [
+      'that may read one of them',
+      { instance_read: { 'instances.get': { constraints: { id: { eq: 5 } } } } },
+      'instance_read for instances.get without its constraint on id',
+    ],
+  ])('%s is told nothing of them by a webhook either', async (_who, permissions, lack) => {
+    const { owner, narrow } = await scoped(permissions)
+    const create = (types: string[]) => webhooks.mutate(narrow, 'create', { url, types })
+    for (const types of [['INSTANCE_CREATED'], ['INSTANCE_OUTBID', 'INSTANCE_CREATED']]) {
+      const { errors } = await create(types)
+      expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: ['instance_read'] } }])
+      expect(errors[0].message.endsWith(`it lacks ${lack}.`)).toBe(true)
+    }
+    expect(await webhooks.list(owner)).toEqual([])
+    // Nor is it given the secret of one that tells.
+    const { id } = await webhooks.create(owner, url, types)
+    const { errors } = await webhooks.mutate(narrow, 'rotate', { id })
+    expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: ['instance_read'] } }])
+  })
+
+  it('that may read everything of a type has it sent', async () => {
+    const { narrow } = await scoped({ instance_read: { 'instances.get': {} }, user_read: { 'sshKeys.list': {} } })
+    const answer = await webhooks.mutate(narrow, 'create', { url, types: ['INSTANCE_CREATED', 'SSH_KEY_DELETED'] })
+    expect(answer).toMatchObject({ webhook: { types: ['INSTANCE_CREATED', 'SSH_KEY_DELETED'] } })
+  })
+
+  it('sees of deliveries those of events that it may read', async () => {
+    const { owner, narrow } = await scoped({ user_read: { 'webhooks.list': {} } })
+    const { id } = await webhooks.create(owner, receiver.url, ['API_KEY_CREATED', 'WEBHOOK_CREATED'])
+    await webhooks.create(owner, url)
+    const mutation = 'mutation { createApiKey(input: { name: "seen", fullAccess: true }) { __typename } }'
+    expect((await app.graphql(owner, mutation)).data.createApiKey.__typename).toBe('CreateApiKeySuccess')
+    const typesOf = async (key: string) => (await webhooks.deliveries(key, id)).map(({ event }) => event.type)
+    expect(await typesOf(owner)).toEqual(['API_KEY_CREATED', 'WEBHOOK_CREATED', 'WEBHOOK_CREATED'])
+    expect(await typesOf(narrow)).toEqual(['WEBHOOK_CREATED', 'WEBHOOK_CREATED'])
+  })
+
+  it('of another account has none of them', async () => {
+    const { id } = await webhooks.create(await app.newKey(), url)
+    const stranger = await app.newKey()
+    expect(await webhooks.list(stranger)).toEqual([])
+    expect((await app.graphql(stranger, `{ node(id: "${id}") { id } }`)).data).toEqual({ node: null })
+  })
+})
+
+it('secrets are in the one answer, and in no other, no table, no log and no event', async () => {
+  const key = await app.newKey()
+  const input = { url: receiver.url, types: Object.keys(eventTypes), idempotencyKey: 'secret' }
+  const { secret, webhook } = await webhooks.mutate(key, 'create', input)
+  const rotated = await webhooks.mutate(key, 'rotate', { id: webhook.id, idempotencyKey: 'again' })
+  const answers = [await webhooks.test(key, webhook.id), await webhooks.list(key)]
+  await app.idle()
+  answers.push(await webhooks.deliveries(key, webhook.id))
+  const dump = await dumpOf(app.database.url)
+  expect(dump).toContain(receiver.url)
+  const sent = receiver.received.map(({ headers, body }) => [headers, body])
+  expect(sent.length).toBeGreaterThan(1)
+  for (const place of [dump, ...[answers, app.log, sent].map(part => JSON.stringify(part))]) {
+    for (const hidden of [secret, rotated.secret]) expect(place).not.toContain(hidden)
+    expect(place).not.toContain('whsec_')
+  }
+})
+
+describe('a page of webhooks', () => {
+  it('costs as many statements as one of them, however much was sent', async () => {
+    const [few, many] = [await app.newKey(), await app.newKey()]
+    await webhooks.create(few, url)
+    for (let count = 1; count <= 8; count += 1) {
+      const { id } = await webhooks.create(many, url)
+      for (let tests = 1; tests <= 3; tests += 1) await webhooks.test(many, id)
+    }
+    const query = '{ viewer { webhooks { id recentDeliveries(first: 50) { id status event { id type } } } } }'
+    const count = async (key: string, expected: number) => {
+      await app.graphql(key, '{ viewer { id } }')
+      const statements = await queriesOf(async () => {
+        const { data, errors } = await app.graphql(key, query)
+        expect([errors, data.viewer.webhooks.length]).toEqual([undefined, expected])
+      })
+      return statements.length
+    }
+    expect(await count(many, 8)).toBe(await count(few, 1))
+  })
+
+  it.each([0, 51, -1])('has no %d deliveries', async first => {
+    const key = await app.newKey()
+    await webhooks.create(key, url)
+    const { errors } = await app.graphql(key, `{ viewer { webhooks { recentDeliveries(first: ${first}) { id } } } }`)
+    expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }])
+  })
+
+  it('has the newest 50 deliveries of each at most, the newest first', async () => {
+    const key = await app.newKey()
+    const { id } = await webhooks.create(key, url)
+    const ids: string[] = []
+    for (let tests = 1; tests <= 52; tests += 1) ids.push((await webhooks.test(key, id)).id)
+    const found = await webhooks.deliveries(key, id)
+    expect(found.map(delivery => delivery.id)).toEqual(ids.toReversed().slice(0, 50))
+  })
+})
+
+it('an event costs an account without webhooks no statement more', async () => {
+  const [none, some] = [await app.newKey(), await app.newKey()]
+  await webhooks.create(some, url, ['API_KEY_CREATED'])
+  const statements = async (key: string) => {
+    await app.graphql(key, '{ viewer { id } }')
+    return (
+      await queriesOf(() => app.graphql(key, 'mutation { createApiKey(input: { fullAccess: true }) { __typename } }'))
+    ).length
+  }
+  expect(await statements(none)).toBe(await statements(some))
+})

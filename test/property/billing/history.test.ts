@@ -1,0 +1,94 @@
+import pg from 'pg'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { newAccount } from '../../support/accounts/accounts.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { checkFigures, checkRunning } from '../../support/billing/figures.ts'
+import { moneyHappenings, type Renter } from '../../support/billing/happenings.ts'
+import { checkMoney } from '../../support/billing/recount.ts'
+import { chanceOf } from '../../support/seeded-random.ts'
+import { volumesOf } from '../../support/volumes/volumes.ts'
+
+const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
+const commands = Number(process.env['BILLING_COMMANDS'] ?? 200)
+const [second, hour] = [1_000, 3_600_000]
+
+let app: TestApp
+let pool: pg.Pool
+beforeAll(async () => {
+  const started = await startApp({ simulatedDelay: 0 })
+  pool = new pg.Pool({ connectionString: started.database.url, max: 2 })
+  // So much is asked that a connection for each question would take most of the time.
+  app = { ...started, sql: async text => (await pool.query(text)).rows }
+})
+afterAll(async () => {
+  await pool.end()
+  await app.close()
+})
+
+it(`money adds up after any history of commands, whatever the clock does (seed ${seed})`, async () => {
+  const chance = chanceOf(seed)
+  const volumes = volumesOf(app)
+  const machines: number[] = []
+  for (let index = 0; index < 6; index += 1) machines.push(await volumes.newMachine({ numGpus: 2 }))
+  const accounts: Renter[] = []
+  for (const dollars of [1n, 3n, 30n]) {
+    const account = await newAccount(app, dollars * 1_000_000_000n)
+    accounts.push({
+      ...account,
+      other: (await app.operations.accounts.createApiKey(account.email, { permissions: null })).apiKey,
+    })
+  }
+  const happenings = moneyHappenings(app, chance, machines)
+  const often = [
+    'rents',
+    'rents',
+    'starts',
+    'starts',
+    'bids',
+    'waits',
+    'waits',
+    'waits',
+    'destroys',
+    'stops',
+    'has a machine that is back',
+  ]
+  const names = [...Object.keys(happenings), ...often]
+
+  const earliest = new Map<number, number>()
+  /** Mostly forward, by milliseconds or by days; now and then back. */
+  const tick = () => {
+    const ms = chance.pick([
+      chance.between(0, 5),
+      chance.between(0, second),
+      chance.between(0, 60 * second),
+      chance.between(0, 2 * hour),
+    ]) as number
+    const far = chance.often(0.02) ? chance.between(0, 30 * hour) : 0
+    app.clock.advance(chance.often(0.1) ? -ms : ms + far)
+    const now = app.clock.now().getTime()
+    for (const [at, first] of earliest) earliest.set(at, Math.min(first, now))
+  }
+
+  let ran = 0
+  for (let count = 1; count <= commands; count += 1) {
+    const account = chance.pick(accounts) as Renter
+    const name = chance.pick(names) as string
+    await happenings[name]?.(account)
+    const story = `FC_SEED=${seed} after ${count} commands, the last: ${name}`
+    if (name === 'is granted' || name === 'is adjusted')
+      earliest.set(app.clock.now().getTime(), app.clock.now().getTime())
+    if (name === 'waits') ran += await checkRunning(app, story)
+    tick()
+    await checkFigures(app, account, story)
+    if (count % 100 > 0 && count < commands) continue
+    await app.idle()
+    ran += await checkRunning(app, story)
+    await checkMoney(app, story, earliest)
+    const entries = await app.sql('SELECT count(*) FROM ledger_entries')
+    await app.idle()
+    expect(await app.sql('SELECT count(*) FROM ledger_entries'), story).toEqual(entries)
+  }
+  expect(ran).toBeGreaterThan(0)
+  const kinds = await app.sql('SELECT DISTINCT kind::text FROM ledger_entries ORDER BY 1')
+  if (commands >= 1_000) expect(kinds.length).toBeGreaterThanOrEqual(3)
+}, 600_000)

@@ -1,0 +1,233 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { Prisma } from '../../../src/database/generated/client.ts'
+import { type Transaction, transaction } from '../../../src/database/transaction.ts'
+import type { Actor } from '../../../src/domain/actor.ts'
+import { type AccountBalance, lockBalance } from '../../../src/services/billing/balance.ts'
+import { changeRate, chargeMeters, endCompute, startCompute, stopMeters } from '../../../src/services/billing/meters.ts'
+import { refundBeyond } from '../../../src/services/billing/refunds.ts'
+import { computeOf, ofInstances } from '../../../src/services/billing/sql.ts'
+import { type Costing, costBetween, lose, newCosting, post } from '../../support/billing/model.ts'
+import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { listMachines } from '../../support/factories.ts'
+import { type Gateway, openGateway } from '../../support/gateways.ts'
+
+// FC_SEED repeats a run, FC_RUNS makes it longer.
+const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
+const numRuns = Number(process.env['FC_RUNS'] ?? 40)
+
+const { sql } = Prisma
+const [second, hour, day] = [1_000, 3_600_000, 86_400_000]
+const start = Date.parse('2026-11-28T21:30:00.000Z')
+let now = start
+let database: TestDatabase
+let gateway: Gateway
+
+beforeAll(async () => {
+  database = await createDatabase()
+  gateway = openGateway({ url: database.url, now: () => new Date(now) })
+})
+
+afterAll(async () => {
+  await gateway.close()
+  await database.drop()
+})
+
+const commands = fc.record({
+  does: fc.constantFrom('post', 'start', 'start', 'stop', 'rate', 'outbid', 'lose'),
+  which: fc.nat({ max: 1 }),
+  // Clocks also step back.
+  waits: fc.oneof(
+    fc.integer({ min: -hour, max: hour }),
+    fc.integer({ min: 0, max: 3 * day }),
+    fc.constantFrom(0, second, hour, day),
+  ),
+  rateNanos: fc.bigInt({ min: 1n, max: 400_000_007n }),
+})
+type Command = typeof commands extends fc.Arbitrary<infer Value> ? Value : never
+
+const questions = fc.record({
+  from: fc.integer({ min: -day, max: 20 * day }),
+  length: fc.integer({ min: 1, max: 31 * day - hour }),
+  bucket: fc.constantFrom('hour' as const, 'day' as const, 'month' as const),
+})
+
+/** It ends by a clock that is ahead of the one by which its rate changes then. */
+const skewed = [
+  { does: 'start' as const, which: 0, waits: hour, rateNanos: 100_000_000n },
+  { does: 'outbid' as const, which: 0, waits: 2 * hour, rateNanos: 1n },
+  { does: 'rate' as const, which: 0, waits: -hour, rateNanos: 300_000_000n },
+  { does: 'post' as const, which: 0, waits: 5 * hour, rateNanos: 1n },
+]
+
+type Renter = {
+  actor: Actor
+  ids: bigint[]
+  lost: Set<number>
+  compute: Costing[]
+  disks: Costing[]
+  volume: Costing
+}
+
+async function newRenter(): Promise<Renter> {
+  now = start
+  const actor = await gateway.newActor()
+  const ids: bigint[] = []
+  for (const newVolumes of [[{ name: 'data', sizeGb: 13, mountPath: '/data' }], []]) {
+    await listMachines(gateway.operations, [{}])
+    const [offer] = await gateway.sql('SELECT max(id) AS id FROM offers')
+    const launch = { targetState: 'stopped' as const, newVolumes }
+    ids.push((await gateway.rent(actor, BigInt(offer?.['id'] as string), { launch })).id)
+  }
+  const [[disk], [volume]] = await Promise.all([
+    gateway.sql('SELECT disk_nanos FROM instances WHERE id = $1', [String(ids[0])]),
+    gateway.sql('SELECT disk_nanos FROM volumes WHERE account_id = $1', [actor.accountId]),
+  ])
+  const costing = (row: Record<string, unknown> | undefined) => newCosting(BigInt(row?.['disk_nanos'] as string), start)
+  const disks = ids.map(() => costing(disk))
+  return { actor, ids, lost: new Set(), compute: ids.map(() => newCosting(0n, start)), disks, volume: costing(volume) }
+}
+
+/** Its machine was seen last a while before. */
+const seenAt = (at: Date) => new Date(Math.max(start + 1, at.getTime() - 5 * hour))
+
+type Does = Command['does']
+/** What each does to the database, with the account taken. */
+const inDatabase: Record<
+  Does,
+  (tx: Transaction, account: AccountBalance, id: bigint, rate: bigint) => Promise<unknown>
+> = {
+  post: (tx, account) => chargeMeters(tx, account, sql`true`),
+  start: startCompute,
+  stop: (tx, account, id) => stopMeters(tx, account, computeOf([id])),
+  rate: changeRate,
+  outbid: async () => {},
+  async lose(tx, account, id) {
+    await stopMeters(tx, account, ofInstances([id]), seenAt(account.at))
+    await refundBeyond(tx, account, ofInstances([id]), seenAt(account.at), 'a test')
+  },
+}
+
+/** And what that comes to. */
+const inThought: Record<Does, (renter: Renter, which: number, at: number, rateNanos: bigint) => void> = {
+  post({ compute, disks, volume }, _which, at) {
+    for (const one of [...compute, ...disks, volume]) post(one, at)
+  },
+  start({ compute }, which, at, rateNanos) {
+    const one = compute[which] as Costing
+    post(one, at)
+    const since = Math.max(at, one.stretches.at(-1)?.end ?? at)
+    one.open ??= { rateNanos, since, end: Number.POSITIVE_INFINITY }
+  },
+  stop({ compute }, which, at) {
+    const one = compute[which] as Costing
+    post(one, at)
+    one.open = null
+  },
+  rate({ compute }, which, at, rateNanos) {
+    const one = compute[which] as Costing
+    post(one, at)
+    if (one.open) one.open.rateNanos = rateNanos
+  },
+  outbid({ compute }, which, at) {
+    const { open } = compute[which] as Costing
+    if (open) open.end = Math.min(open.end, at)
+  },
+  lose(renter, which, at) {
+    renter.lost.add(which)
+    for (const one of [renter.compute[which], renter.disks[which]]) lose(one as Costing, seenAt(new Date(at)).getTime())
+  },
+}
+
+async function run(renter: Renter, { does, which, waits, rateNanos }: Command): Promise<void> {
+  const id = renter.ids[which] as bigint
+  now += waits
+  const asked = new Date(now)
+  if (does !== 'post' && renter.lost.has(which)) return
+  if (does === 'outbid') {
+    // Whoever outbids knows nothing of the account.
+    await transaction(gateway.database, tx => endCompute(tx, [id], asked))
+    return inThought[does](renter, which, now, rateNanos)
+  }
+  await gateway.sql('UPDATE instances SET compute_nanos = $1 WHERE id = $2', [String(rateNanos), String(id)])
+  const at = await transaction(gateway.database, async tx => {
+    const account = await lockBalance(tx, renter.actor.accountId, asked)
+    await inDatabase[does](tx, account, id, rateNanos)
+    return account.at.getTime()
+  })
+  inThought[does](renter, which, at, rateNanos)
+}
+
+it(
+  'adds up: cut anywhere, it is what went on for how long at which rate, and what the ledger says',
+  async () => {
+    const histories = fc.array(commands, { minLength: 3, maxLength: 14 })
+    const property = fc.asyncProperty(
+      histories,
+      fc.array(questions, { minLength: 3, maxLength: 3 }),
+      async (all, asked) => {
+        const renter = await newRenter()
+        for (const command of all) await run(renter, command)
+        const { actor, ids } = renter
+        const { billing, accounts } = gateway.services
+        const at = (await accounts.standing(actor)).at.getTime()
+
+        for (const { from, length, bucket } of asked) {
+          const period = { from: new Date(start + from), to: new Date(start + from + length) }
+          const usage = await billing.usage(actor, { ...period, bucket, groupBy: ['kind', 'instance'] })
+          const between = (costing: Costing, { start, end }: { start: Date; end: Date }) =>
+            costBetween(costing, start.getTime(), end.getTime(), at)
+          for (const span of usage.buckets) {
+            const named = ids.flatMap((instanceId, index) => [
+              {
+                kind: 'compute',
+                instanceId,
+                volume: false,
+                costNanos: between(renter.compute[index] as Costing, span),
+              },
+              { kind: 'disk', instanceId, volume: false, costNanos: between(renter.disks[index] as Costing, span) },
+            ])
+            const volume = { kind: 'disk', instanceId: null, volume: true, costNanos: between(renter.volume, span) }
+            const expected = [...named, volume].filter(({ costNanos }) => costNanos > 0n)
+            const told = span.groups.map(({ kind, instanceId, volumeId, costNanos }) => {
+              return { kind, instanceId, volume: volumeId !== null, costNanos }
+            })
+            const order = (group: object) =>
+              JSON.stringify(group, (_, value) => (typeof value === 'bigint' ? `${value}` : value))
+            expect(told.map(order).toSorted()).toEqual(expected.map(order).toSorted())
+          }
+          const whole = await billing.usage(actor, { ...period, bucket: 'month', groupBy: [] })
+          const sum = usage.buckets.reduce((total, { costNanos }) => total + costNanos, 0n)
+          expect([usage.costNanos, sum]).toEqual([whole.costNanos, whole.costNanos])
+        }
+
+        const ever = { from: new Date(start - day), to: new Date(at + 1), bucket: 'month' as const }
+        const [{ costNanos }, perInstance] = [
+          await billing.usage(actor, { ...ever, groupBy: [] }),
+          (await billing.usage(actor, { ...ever, groupBy: ['instance'] })).buckets.flatMap(({ groups }) => groups),
+        ]
+        const costs = await billing.costs(actor, ids)
+        for (const { id, accruedNanos } of costs) {
+          const its = perInstance.filter(({ instanceId }) => instanceId === id)
+          expect(accruedNanos).toBe(its.reduce((total, group) => total + group.costNanos, 0n))
+        }
+        await transaction(gateway.database, async tx => {
+          await chargeMeters(tx, await lockBalance(tx, actor.accountId, new Date(at)), sql`true`)
+        })
+        const [posted] = await gateway.sql(
+          "SELECT coalesce(-sum(amount_nanos), 0)::bigint AS sum FROM ledger_entries WHERE account_id = $1 AND kind <> 'top_up'",
+          [actor.accountId],
+        )
+        expect(String(costNanos)).toBe(posted?.['sum'])
+        expect((await billing.usage(actor, { ...ever, groupBy: [] })).costNanos).toBe(costNanos)
+      },
+    )
+    await fc.assert(property, {
+      seed,
+      numRuns,
+      endOnFailure: true,
+      examples: [[skewed, [{ from: 0, length: day, bucket: 'hour' }]]],
+    })
+  },
+  2_000 * numRuns,
+)

@@ -1,0 +1,113 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Actor } from '../../../src/domain/actor.ts'
+import { DomainError } from '../../../src/domain/errors.ts'
+import type { RentWish } from '../../../src/domain/instances/rent/rent.ts'
+import { emptyEnvironment } from '../../../src/domain/launch/env.ts'
+import { wideAdmission } from '../../support/billing/admission.ts'
+import { creditSql } from '../../support/billing/money.ts'
+import { manualClock } from '../../support/clock.ts'
+import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { listMachines } from '../../support/factories.ts'
+import { type Gateway, openGateway } from '../../support/gateways.ts'
+
+const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
+const numRuns = Number(process.env['FC_RUNS'] ?? 80)
+
+let database: TestDatabase
+let gateway: Gateway
+let rich: Actor
+let poor: Actor
+let machines = 0
+
+beforeAll(async () => {
+  database = await createDatabase()
+  gateway = openGateway({ url: database.url, now: manualClock().now, admission: wideAdmission })
+  rich = await gateway.newActor()
+  poor = await gateway.newActor()
+  await gateway.sql(creditSql(0n, `id = ${poor.accountId}`))
+})
+
+afterAll(async () => {
+  await gateway.close()
+  await database.drop()
+})
+
+/** A machine of two GPUs, with a bid on one of them, and the offers that are left of it. */
+async function aMarket(): Promise<{ machineId: number; free: bigint; contested: bigint; taken: bigint }> {
+  await listMachines(gateway.operations, [{ machine: { numGpus: 2, diskMb: 200_000, lastPort: 20_003 } }])
+  machines = Number((await gateway.sql('SELECT max(id) AS id FROM machines'))[0]?.['id'])
+  const offerOn = async (firstGpu: number) => {
+    const [row] = await gateway.sql(
+      'SELECT id FROM offers WHERE machine_id = $1 AND first_gpu = $2 AND num_gpus = 1 AND withdrawn_at IS NULL',
+      [machines, firstGpu],
+    )
+    return BigInt(row?.['id'] as string)
+  }
+  const taken = await offerOn(0)
+  await gateway.rent(rich, taken, { terms: { interruptible: true, bidNanos: 300_000_000n } })
+  return { machineId: machines, free: await offerOn(1), contested: await offerOn(0), taken }
+}
+
+/** Most of a wish is sound, so that what is wrong is seldom more than one or two things. */
+const mostly = <Value>(sound: Value, ...others: Value[]) =>
+  fc.oneof({ weight: 6, arbitrary: fc.constant(sound) }, { weight: 1, arbitrary: fc.constantFrom(...others) })
+
+const wishes = fc.record({
+  offer: fc.constantFrom('free', 'contested', 'taken', 'none', 'free', 'contested'),
+  pays: mostly(true, false),
+  bidNanos: fc.constantFrom(null, null, 1n, 100_000_000n, 250_000_000n, 300_000_000n, 301_000_000n, 10n ** 12n),
+  maxPriceNanos: mostly(undefined, 1n, 10n ** 11n),
+  image: mostly('ubuntu', ''),
+  vm: mostly(false, true),
+  diskGb: mostly(8, 7, 150, 1_000),
+  ports: mostly(1, 0, 3, 6),
+  volume: mostly(undefined, 1n, 999n),
+  newGb: mostly(undefined, 0, 10, 100),
+  templateHash: mostly(undefined, 'f'.repeat(32)),
+  cancelUnavailable: fc.boolean(),
+})
+type Wish = typeof wishes extends fc.Arbitrary<infer Value> ? Value : never
+
+function wishOf(market: Awaited<ReturnType<typeof aMarket>>, wish: Wish): RentWish {
+  const offerId = wish.offer === 'none' ? 987_654n : market[wish.offer as 'free' | 'contested' | 'taken']
+  const { bidNanos, maxPriceNanos, image, vm, diskGb, volume, newGb, templateHash, cancelUnavailable } = wish
+  const ports = Array.from({ length: wish.ports }, (_, index) => {
+    return { hostPort: 80 + index, containerPort: 80 + index, protocol: 'tcp' as const }
+  })
+  const volumes = volume === undefined ? [] : [{ volumeId: volume, mountPath: '/data' }]
+  const newVolumes = newGb === undefined ? [] : [{ name: 'new', sizeGb: newGb, mountPath: '/new' }]
+  const launch = { image, vm, diskGb, environment: { ...emptyEnvironment(), ports, volumes }, newVolumes }
+  const terms =
+    bidNanos === null
+      ? ({ interruptible: false, maxPriceNanos } as const)
+      : ({ interruptible: true, bidNanos } as const)
+  return { offerId, terms, launch, templateHash, cancelUnavailable }
+}
+
+it(
+  'says before what renting says then: the first reason, the price, and whether it waits',
+  async () => {
+    let rented = 0
+    const property = fc.asyncProperty(wishes, async given => {
+      const wish = wishOf(await aMarket(), given)
+      const actor = given.pays ? rich : poor
+      const { services } = gateway
+      const quote = await services.instances.quote(actor, wish)
+      const outcome = await services.instances.rent(actor, wish).catch((error: unknown) => error)
+      if (outcome instanceof DomainError) {
+        expect(quote.reasons[0]).toMatchObject({ code: outcome.code, message: outcome.message })
+        return
+      }
+      rented += 1
+      expect(quote.reasons).toEqual([])
+      const { instance, warnings } = outcome as Awaited<ReturnType<typeof services.instances.rent>>
+      expect(warnings).toEqual(quote.warnings)
+      expect([quote.computeNanos, quote.diskNanos]).toEqual([instance.computeNanos, instance.diskNanos])
+      expect(quote.waits).toBe(!instance.granted)
+    })
+    await fc.assert(property, { seed, numRuns, endOnFailure: true })
+    expect(rented).toBeGreaterThan(numRuns / 20)
+  },
+  1_000 * numRuns,
+)

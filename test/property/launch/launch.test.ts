@@ -1,0 +1,211 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { checkEnvironment, distinct, type Environment, printPort } from '../../../src/domain/launch/env.ts'
+import { printEnvFlags, readEnvFlags, readEnvObject } from '../../../src/domain/launch/env-flags.ts'
+import {
+  checkLaunch,
+  type LaunchWish,
+  launchModes,
+  maxPorts,
+  provisionedPorts,
+} from '../../../src/domain/launch/launch.ts'
+import { readImageLogin } from '../../../src/domain/launch/registry.ts'
+import { printWords, splitWords, type Word } from '../../../src/domain/launch/shell-words.ts'
+import { countCharacters } from '../../../src/domain/texts.ts'
+
+// FC_SEED repeats a run, FC_RUNS makes it longer.
+const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
+const numRuns = Number(process.env['FC_RUNS'] ?? 400)
+const options = { seed, numRuns }
+
+/** Texts that are full of what has a meaning on a command line. */
+const unit = fc.oneof(fc.constantFrom(...` \t\n\r'"\\$\`=-:/#`), fc.constantFrom('a', 'é', '😀', '\u00a0'))
+const tricky = fc.string({ unit, maxLength: 12 })
+const text = fc.oneof(tricky, fc.string({ unit: 'binary', maxLength: 12 })).filter(given => !given.includes('\0'))
+
+const port = fc.record({
+  hostPort: fc.integer({ min: 1, max: 65_535 }),
+  containerPort: fc.oneof(fc.constantFrom(22, 8080), fc.integer({ min: 1, max: 65_535 })),
+  protocol: fc.constantFrom('tcp' as const, 'udp' as const),
+})
+const environment: fc.Arbitrary<Environment> = fc.record({
+  env: fc.array(fc.record({ name: fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,5}$/), value: text })),
+  ports: fc.array(port),
+  hostname: fc.option(fc.stringMatching(/^[a-z0-9][a-z0-9._-]{0,20}$/), { nil: undefined }),
+  volumes: fc.array(
+    fc.record({
+      volumeId: fc.bigInt({ min: 1n, max: 2n ** 63n - 1n }),
+      mountPath: text.map(path => `/a${path.replace(/[:.\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, '')}`),
+    }),
+  ),
+})
+
+it('splits words that were printed into the same words', () => {
+  const property = fc.property(fc.array(text), words => {
+    expect((splitWords(printWords(words)) as Word[]).map(word => word.text)).toEqual(words)
+  })
+  fc.assert(property, options)
+})
+
+it('splits any text, or says at which of its characters it fails', () => {
+  const property = fc.property(fc.oneof(tricky, fc.string({ unit: 'binary' })), line => {
+    const words = splitWords(line)
+    const places = typeof words === 'string' ? [Number(/character (\d+)/.exec(words)?.[1])] : words.map(({ at }) => at)
+    for (const at of places) expect([...line][at - 1]).toMatch(/[^ \t\r\n]/)
+    expect(places).toEqual([...new Set(places)].toSorted((a, b) => a - b))
+  })
+  fc.assert(property, options)
+})
+
+it('reads an environment that was printed as the same, once what is given twice is one', () => {
+  const property = fc.property(environment, given => {
+    const expected = { environment: distinct(given), issues: [] }
+    expect(readEnvFlags(printEnvFlags(distinct(given)))).toEqual(expected)
+    expect(readEnvFlags(printEnvFlags(given))).toEqual(expected)
+    expect(distinct(distinct(given))).toEqual(distinct(given))
+  })
+  fc.assert(property, options)
+})
+
+/** Lines that are nearly right. */
+const line = fc
+  .array(
+    fc.oneof(
+      { weight: 3, arbitrary: environment.map(given => printEnvFlags(given)) },
+      fc.constantFrom(
+        '-e',
+        '-p80:80',
+        '--publish=80:81/udp',
+        '-h',
+        '-x',
+        '-n name',
+        'stray',
+        '-e A',
+        "-e 'A=b c'",
+        '😀',
+        '\n',
+      ),
+      tricky,
+    ),
+    { maxLength: 6 },
+  )
+  .map(parts => parts.join(' '))
+
+it('prints what it read of any line so that it is read as the same', () => {
+  const property = fc.property(line, given => {
+    const { environment: read } = readEnvFlags(given)
+    expect(readEnvFlags(printEnvFlags(read))).toEqual({ environment: read, issues: [] })
+  })
+  fc.assert(property, options)
+})
+
+it('says at which character something is wrong, in the order of the line', () => {
+  const property = fc.property(line, given => {
+    const characters = [...given]
+    const places = readEnvFlags(given).issues.map(({ message }) => {
+      const [, spelling, at] =
+        /^(?:has|ends in) (a word|a quote|a backslash,|-\S*) at character (\d+)/.exec(message) ?? []
+      if (spelling?.startsWith('-')) {
+        const there = characters
+          .slice(Number(at) - 1)
+          .join('')
+          .replace(/["'\\\n]/g, '')
+        expect(there.startsWith(spelling.replace(/["'\\]/g, ''))).toBe(true)
+      }
+      expect(characters[Number(at) - 1]).toMatch(/[^ \t\r\n]/)
+      return Number(at)
+    })
+    expect(places).toEqual(places.toSorted((a, b) => a - b))
+  })
+  fc.assert(property, options)
+})
+
+it('reads the same from an object as from flags', () => {
+  const property = fc.property(environment, wished => {
+    // Blanks at the end of a key do not count.
+    const volumes = wished.volumes.map(volume => ({ ...volume, mountPath: volume.mountPath.trimEnd() }))
+    const given = distinct({ ...wished, volumes })
+    const { env, ports, hostname } = given
+    const object = Object.fromEntries([
+      ...env.map(({ name, value }) => [name, value]),
+      ...ports.map(each => [`-p ${printPort(each)}`, '1']),
+      ...(hostname ? [['-h', hostname]] : []),
+      ...given.volumes.map(({ volumeId, mountPath }) => [`-v V.${volumeId}:${mountPath}`, '1']),
+    ])
+    expect(readEnvObject(object)).toEqual(readEnvFlags(printEnvFlags(given)))
+  })
+  fc.assert(property, options)
+})
+
+it('reads only environments that stand, whatever is written', () => {
+  const flags = fc.array(fc.oneof(fc.constantFrom('-e', '-p', '-h', '-v', '--env=', '80:80', 'A=1', 'V.5:/a'), text))
+  const keys = fc.oneof(
+    text,
+    fc.tuple(fc.constantFrom('-p', '-e', '-h', '-v'), tricky).map(parts => parts.join(' ')),
+  )
+  const property = fc.property(flags, fc.dictionary(keys, fc.anything()), (words, object) => {
+    for (const { environment: read, issues } of [readEnvFlags(words.join(' ')), readEnvObject(object)]) {
+      expect(checkEnvironment(read)).toEqual([])
+      for (const { message } of issues) expect(message).toMatch(/^(must|has|is|ends) .*\.$/s)
+    }
+  })
+  fc.assert(property, options)
+})
+
+it('reads a login that was printed as the same', () => {
+  const word = text.filter(given => given !== '')
+  const host = fc.stringMatching(/^[a-z0-9][a-z0-9.:/-]{0,20}$/)
+  const property = fc.property(word, word, host, (username, password, registry) => {
+    const login = { host: registry, username, password }
+    expect(readImageLogin(printWords(['-u', username, '-p', password, registry]))).toEqual(login)
+    expect(readImageLogin(printWords([`--username=${username}`, registry, `-p=${password}`]))).toEqual(login)
+  })
+  fc.assert(property, options)
+})
+
+const wish: fc.Arbitrary<LaunchWish> = fc.record(
+  {
+    image: fc.constantFrom('', 'ubuntu', 'a b', 'i'.repeat(1_024), 'i'.repeat(1_025)),
+    mode: fc.constantFrom(...launchModes),
+    lab: fc.boolean(),
+    directory: fc.constantFrom('', '/work', '\0'),
+    args: fc.array(text, { maxLength: 3 }),
+    environment,
+    onStart: fc.oneof(text, fc.constantFrom('😀'.repeat(4_048), '😀'.repeat(4_049))),
+    pythonUtf8: fc.boolean(),
+    langUtf8: fc.boolean(),
+    diskGb: fc.oneof(fc.double(), fc.constantFrom(8, 20)),
+    label: fc.oneof(text, fc.constantFrom('l'.repeat(256), 'l'.repeat(257))),
+    vm: fc.boolean(),
+  },
+  { requiredKeys: [] },
+)
+
+it('settles a wish within every limit, or refuses it with reasons', () => {
+  const property = fc.property(wish, given => {
+    const { launch, issues } = checkLaunch(given)
+    expect(launch === undefined).toBe(issues.length > 0)
+    if (!launch) return
+    expect(launch.diskMb).toBeGreaterThanOrEqual(8_000)
+    expect(countCharacters(launch.onStart ?? '')).toBeLessThanOrEqual(4_048)
+    expect(countCharacters(launch.label ?? '')).toBeLessThanOrEqual(256)
+    expect(launch.ports.length).toBeLessThanOrEqual(maxPorts)
+    expect(new Set(launch.ports.map(printPort)).size).toBe(launch.ports.length)
+    expect(new Set(launch.env.map(({ name }) => name)).size).toBe(launch.env.length)
+    const containerPorts = launch.ports.map(({ containerPort }) => containerPort)
+    expect(containerPorts).toEqual(expect.arrayContaining(provisionedPorts(launch.mode)))
+  })
+  fc.assert(property, options)
+})
+
+it('settles what was settled as it is', () => {
+  const fit = fc.record({ mode: fc.constantFrom('sshDirect' as const, 'jupyterDirect' as const), environment })
+  const property = fc.property(fit, given => {
+    const { launch } = checkLaunch({ image: 'ubuntu', pythonUtf8: true, langUtf8: true, ...given })
+    if (!launch) return
+    const { env, ports, hostname, mode, volumes } = launch
+    const again = { env, ports, hostname: hostname ?? undefined, volumes }
+    expect(checkLaunch({ image: 'ubuntu', mode, environment: again }).launch).toEqual(launch)
+  })
+  fc.assert(property, options)
+})

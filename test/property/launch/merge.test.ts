@@ -1,0 +1,170 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { distinct, emptyEnvironment, printPort } from '../../../src/domain/launch/env.ts'
+import { checkLaunch, type LaunchWish, launchModes } from '../../../src/domain/launch/launch.ts'
+import { mergeLaunch, settleLaunch } from '../../../src/domain/launch/merge.ts'
+
+// FC_SEED repeats a run, FC_RUNS makes it longer.
+const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
+const numRuns = Number(process.env['FC_RUNS'] ?? 400)
+const options = { seed, numRuns }
+
+/** Few values of each, so that template and request often speak of the same. */
+const environment = fc.record({
+  env: fc.array(
+    fc.record(
+      {
+        name: fc.constantFrom('A', 'B', 'LANG', 'PYTHONUTF8', '__proto__'),
+        value: fc.constantFrom('1', '2'),
+        secret: fc.constant(true as const),
+      },
+      { requiredKeys: ['name', 'value'] },
+    ),
+    { maxLength: 4 },
+  ),
+  ports: fc.array(
+    fc.record({
+      hostPort: fc.constantFrom(22, 80, 8080),
+      containerPort: fc.constantFrom(22, 80, 8080),
+      protocol: fc.constantFrom('tcp' as const, 'udp' as const),
+    }),
+    { maxLength: 4 },
+  ),
+  hostname: fc.constantFrom(undefined, '', 'one', 'two'),
+  volumes: fc.array(fc.record({ volumeId: fc.constantFrom(1n, 2n), mountPath: fc.constant('/data') }), {
+    maxLength: 2,
+  }),
+})
+const login = fc.record({
+  host: fc.constantFrom('', 'ghcr.io'),
+  username: fc.constantFrom('', 'u', 'v'),
+  password: fc.constantFrom('', 'p'),
+})
+const rest = {
+  image: fc.constantFrom('', 'ubuntu', 'torch'),
+  environment,
+  onStart: fc.constantFrom('', 'go', 'run'),
+  pythonUtf8: fc.boolean(),
+  langUtf8: fc.boolean(),
+  registry: login,
+  diskGb: fc.constantFrom(8, 20, 1),
+}
+const modeFields = {
+  mode: fc.constantFrom(...launchModes),
+  lab: fc.boolean(),
+  directory: fc.constantFrom('', '/work', '/home'),
+  args: fc.constantFrom<string[]>([], ['a'], ['b', 'c']),
+}
+const modeless: fc.Arbitrary<LaunchWish> = fc.record(rest, { requiredKeys: [] })
+const template: fc.Arbitrary<LaunchWish> = fc.record({ ...rest, ...modeFields }, { requiredKeys: [] })
+const request: fc.Arbitrary<LaunchWish> = fc.record(
+  {
+    ...rest,
+    ...modeFields,
+    label: fc.constantFrom('', 'mine'),
+    vm: fc.boolean(),
+    targetState: fc.constantFrom('running' as const, 'stopped' as const),
+    unread: fc.array(fc.record({ path: fc.constant('env'), message: fc.constant('must not be.') }), { maxLength: 1 }),
+  },
+  { requiredKeys: [] },
+)
+
+const isGiven = (value: unknown) =>
+  Array.isArray(value) ? value.length > 0 : value !== undefined && value !== '' && value !== false
+const names = (wish: LaunchWish) => new Set(wish.environment?.env.map(({ name }) => name))
+const ports = (wish: LaunchWish) => new Set(wish.environment?.ports.map(printPort))
+
+it('settles a request without a template as it is, and all that is no default is its own', () => {
+  const property = fc.property(request, wish => {
+    const { launch, issues } = settleLaunch(undefined, wish)
+    const { sources, ...settings } = launch ?? {}
+    expect([launch && settings, issues]).toEqual([checkLaunch(wish).launch, checkLaunch(wish).issues])
+    expect(new Set(Object.values(sources ?? {}))).toEqual(new Set(Object.keys(sources ?? {}).length ? ['request'] : []))
+  })
+  fc.assert(property, options)
+})
+
+it('changes nothing when the request says what the template says, or nothing', () => {
+  const property = fc.property(template, wish => {
+    const alone = checkLaunch({ ...wish, environment: { ...(wish.environment ?? emptyEnvironment()), volumes: [] } })
+    for (const same of [{}, { ...wish, environment: wish.environment && { ...wish.environment, volumes: [] } }]) {
+      const { wish: merged } = mergeLaunch(wish, same)
+      expect(checkLaunch(merged)).toEqual(alone)
+      expect(mergeLaunch(merged, merged).wish).toEqual(merged)
+    }
+  })
+  fc.assert(property, options)
+})
+
+it('loses no setting of the request, and takes what it leaves open from the template', () => {
+  const property = fc.property(template, request, (before, own) => {
+    const { wish } = mergeLaunch(before, own)
+    const isOther = own.mode !== undefined && own.mode !== before.mode
+    const ofMode = ['lab', 'directory', 'args'] as const
+    for (const name of ['image', 'onStart', 'diskGb', 'mode', 'pythonUtf8', 'langUtf8', ...ofMode] as const) {
+      const dropped = isOther && ofMode.some(other => other === name)
+      const left = isGiven(before[name]) && !dropped ? before[name] : undefined
+      expect(wish[name]).toEqual(isGiven(own[name]) ? own[name] : left)
+    }
+    expect([wish.label, wish.vm, wish.targetState]).toEqual([own.label, own.vm, own.targetState])
+    expect(wish.unread).toEqual(own.unread ?? [])
+  })
+  fc.assert(property, options)
+})
+
+it('has the variables and ports of both, and the variables of the request as they are', () => {
+  const property = fc.property(template, request, (before, own) => {
+    const { wish } = mergeLaunch(before, own)
+    const [base, asked] = [before, own].map(side => distinct(side.environment ?? emptyEnvironment()))
+    expect(wish.environment?.env).toEqual(expect.arrayContaining(asked?.env ?? []))
+    expect(names(wish)).toEqual(new Set([...names(before), ...names(own)]))
+    expect(ports(wish)).toEqual(new Set([...ports(before), ...ports(own)]))
+    expect(wish.environment?.hostname).toBe(asked?.hostname ?? base?.hostname)
+    expect(wish.environment?.volumes).toEqual(asked?.volumes)
+    for (const variable of base?.env ?? []) {
+      if (!names(own).has(variable.name)) expect(wish.environment?.env).toContainEqual(variable)
+    }
+  })
+  fc.assert(property, options)
+})
+
+it('says of everything that is no default where it came from, and of nothing else', () => {
+  const property = fc.property(template, request, (before, own) => {
+    const { launch } = settleLaunch({ image: 'torch', ...before }, own)
+    if (!launch) return
+    const { sources, env, ports: settled, image, lab, directory, onStart, hostname, registry } = launch
+    const lists = [...env.map(({ name }) => `env.${name}`), ...settled.map(port => `ports.${printPort(port)}`)]
+    const scalars = Object.entries({ image, lab, directory, onStart, hostname, registry, args: launch.args[0] })
+    const given = scalars.flatMap(([name, value]) => (value ? [name] : []))
+    // What is given and equals the default is given all the same.
+    const maybe = (['mode', 'diskGb'] as const).filter(name => (own[name] ?? before[name]) !== undefined)
+    expect(Object.keys(sources).toSorted()).toEqual([...lists, ...given, ...maybe].toSorted())
+  })
+  fc.assert(property, options)
+})
+
+it('says that the request is where something came from exactly when the request had it', () => {
+  const property = fc.property(template, request, (before, own) => {
+    const { sources } = mergeLaunch(before, own)
+    const [ofRequest, ofTemplate] = [mergeLaunch(undefined, own).sources, mergeLaunch(undefined, before).sources]
+    for (const [path, source] of Object.entries(sources)) {
+      expect(source === 'request' ? ofRequest : ofTemplate).toHaveProperty([path])
+    }
+    const settings = Object.entries(sources).filter(([path]) => !/^(env|ports)\./.test(path))
+    for (const [path, source] of settings) expect([path, source === 'request']).toEqual([path, path in ofRequest])
+  })
+  fc.assert(property, options)
+})
+
+it('merges three in any grouping to the same, but for modes, of which the middle one may drop what the first had', () => {
+  const property = fc.property(modeless, modeless, modeless, (first, second, third) => {
+    const left = mergeLaunch(mergeLaunch(first, second).wish, third).wish
+    const right = mergeLaunch(first, mergeLaunch(second, third).wish).wish
+    expect(left).toEqual(right)
+  })
+  fc.assert(property, options)
+  const [first, second, third]: LaunchWish[] = [{ mode: 'args', args: ['a'] }, { mode: 'sshProxy' }, { mode: 'args' }]
+  const merge = (template: LaunchWish = {}, request: LaunchWish = {}) => mergeLaunch(template, request).wish
+  expect(merge(merge(first, second), third).args).toBeUndefined()
+  expect(merge(first, merge(second, third)).args).toEqual(['a'])
+})

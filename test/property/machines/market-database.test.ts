@@ -1,0 +1,25 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, it } from 'vitest'
+import { marketHistories } from '../../support/machines/market-model.ts'
+import { openMarketSite } from '../../support/machines/market-site.ts'
+
+// FC_SEED repeats a run, FC_RUNS makes it longer.
+const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
+const numRuns = Number(process.env['FC_RUNS'] ?? 60)
+
+let site: Awaited<ReturnType<typeof openMarketSite>>
+
+beforeAll(async () => {
+  site = await openMarketSite()
+})
+
+afterAll(() => site.close())
+
+it(
+  'gives every GPU to whom the rules say, after every rental, start, stop, bid and end',
+  async () => {
+    const property = fc.asyncProperty(marketHistories(40), history => site.run(history))
+    await fc.assert(property, { seed, numRuns })
+  },
+  30_000 + 500 * numRuns,
+)

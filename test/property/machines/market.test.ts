@@ -1,0 +1,219 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { blocksOf } from '../../../src/domain/machines/machines.ts'
+import { assign, bidToWin, type Claim } from '../../../src/domain/machines/market.ts'
+import { diskRate } from '../../../src/domain/money.ts'
+import { aListedMachine, aMarketOf, claimsOn, gpusOf, grantedOf, sharesGpu } from '../../support/instances/claims.ts'
+import { aMarketModel, gpuCounts, marketHistories } from '../../support/machines/market-model.ts'
+
+// FC_SEED repeats a run, FC_RUNS makes it longer.
+const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
+const numRuns = Number(process.env['FC_RUNS'] ?? 500)
+const timeout = 20_000 + 100 * numRuns
+const machines = gpuCounts.chain(numGpus => claimsOn(numGpus).map(claims => ({ numGpus, claims })))
+
+const idsOf = (claims: Claim[]) => claims.map(({ instanceId }) => instanceId).sort()
+
+describe('assign', () => {
+  it(
+    'grants what the rules say, whatever the order of the claims',
+    () => {
+      const shuffled = machines.chain(({ claims }) =>
+        fc.tuple(fc.constant(claims), fc.shuffledSubarray(claims, { minLength: claims.length })),
+      )
+      const property = fc.property(shuffled, ([claims, mixed]) => {
+        const expected = idsOf(grantedOf(claims))
+        expect(idsOf(assign(claims))).toEqual(expected)
+        expect(idsOf(assign(mixed))).toEqual(expected)
+      })
+      fc.assert(property, { seed, numRuns })
+    },
+    timeout,
+  )
+
+  it(
+    'grants no GPU twice, leaves nobody out who could run, and takes nothing from whoever holds on demand',
+    () => {
+      const property = fc.property(machines, ({ claims }) => {
+        const granted = assign(claims)
+        const gpus = granted.flatMap(gpusOf)
+        expect(new Set(gpus).size).toBe(gpus.length)
+        for (const claim of claims) {
+          if (!granted.includes(claim)) expect(granted.some(other => sharesGpu(claim, other))).toBe(true)
+          if (claim.holds && !claim.interruptible) expect(granted).toContain(claim)
+        }
+      })
+      fc.assert(property, { seed, numRuns })
+    },
+    timeout,
+  )
+
+  it(
+    'grants the same again once it was granted',
+    () => {
+      const property = fc.property(machines, ({ claims }) => {
+        const granted = assign(claims)
+        const after = claims.map(claim => ({ ...claim, holds: granted.includes(claim) }))
+        expect(idsOf(assign(after))).toEqual(idsOf(granted))
+      })
+      fc.assert(property, { seed, numRuns })
+    },
+    timeout,
+  )
+})
+
+describe('whatever happens to a machine', () => {
+  it(
+    'its GPUs are whose the rules say, after every rental, start, stop, bid and end',
+    () => {
+      const property = fc.property(marketHistories(40), ({ deeds, numGpus }) => {
+        const model = aMarketModel(numGpus)
+        let holders = new Set<bigint>()
+        for (const [index, deed] of deeds.entries()) {
+          if (deed.kind !== 'rent') model.apply(deed)
+          else if (model.isRentable(deed.block)) model.rent(BigInt(index), deed)
+          // Whether each holds is what was assigned last, and not what the model says of it.
+          const claims = model.claims().map(claim => ({ ...claim, holds: holders.has(claim.instanceId) }))
+          const granted = assign(claims)
+          holders = new Set(granted.map(({ instanceId }) => instanceId))
+          const held = new Set(model.holders().filter(holder => holder !== null))
+          expect([...holders].sort()).toEqual([...held].sort())
+        }
+      })
+      fc.assert(property, { seed, numRuns })
+    },
+    timeout,
+  )
+
+  /** The same claims in two orders, with those on demand in one: of these, who comes first has the GPUs. */
+  const arrivals = gpuCounts.chain(claimsOn).chain(claims => {
+    const orders = fc.shuffledSubarray(claims, { minLength: claims.length })
+    const inTurn = orders.map(order => {
+      const onDemand = claims.filter(({ interruptible }) => !interruptible)
+      return order.map(claim => (claim.interruptible ? claim : (onDemand.shift() as Claim)))
+    })
+    return fc.tuple(inTurn, inTurn)
+  })
+
+  function arriving(claims: Claim[]): bigint[] {
+    let there: Claim[] = []
+    for (const claim of claims) {
+      there.push({ ...claim, holds: false })
+      const granted = assign(there)
+      there = there.map(each => ({ ...each, holds: granted.includes(each) }))
+    }
+    return idsOf(there.filter(({ holds }) => holds))
+  }
+
+  it(
+    'the same bids have them in the end, in whatever order they came',
+    () => {
+      const property = fc.property(arrivals, ([one, other]) => {
+        expect(arriving(one)).toEqual(arriving(other))
+      })
+      fc.assert(property, { seed, numRuns })
+    },
+    timeout,
+  )
+})
+
+describe('the bid to win', () => {
+  it(
+    'wins, and where there is none no bid does',
+    () => {
+      const property = fc.property(machines, fc.nat(), ({ claims }, pick) => {
+        const own = claims.filter(({ interruptible }) => interruptible)
+        if (own.length === 0) return
+        const mine = own[pick % own.length] as Claim
+        const others = claims.filter(claim => claim !== mine)
+        const bid = bidToWin(mine, { minBidGpuNanos: 200_000_000n }, claims)
+        const claimedAt = new Date(1_000)
+        const wins = (computeNanos: bigint) => {
+          const claim = { ...mine, computeNanos, claimedAt }
+          return grantedOf([...others, claim]).includes(claim)
+        }
+        expect(wins(bid ?? 2n ** 60n)).toBe(bid !== undefined)
+        // What it must pass is a step below, or the floor is above all others.
+        if (bid !== undefined && bid > 200_000_000n * BigInt(mine.numGpus)) expect(wins(bid - 1_000_001n)).toBe(false)
+      })
+      fc.assert(property, { seed, numRuns })
+    },
+    timeout,
+  )
+})
+
+/** What happens to a machine: claims come and go, and ids are used up. */
+const histories = gpuCounts.chain(numGpus =>
+  fc.record({
+    numGpus: fc.constant(numGpus),
+    turns: fc.array(fc.record({ claims: claimsOn(numGpus), used: fc.option(fc.nat(), { nil: undefined }) }), {
+      maxLength: 6,
+    }),
+  }),
+)
+
+describe('relisting', () => {
+  it(
+    'leaves one offer of every block that can be rented, as the rules say, and then changes nothing',
+    () => {
+      const property = fc.property(histories, ({ numGpus, turns }) => {
+        const market = aMarketOf(aListedMachine({ numGpus, storageNanos: 123_456_789n }))
+        market.settle([])
+        for (const { claims, used } of turns) {
+          const granted = assign(claims)
+          if (used !== undefined && market.offers().length > 0) market.withdraw(used % market.offers().length)
+          market.settle(granted)
+          checkOffers(numGpus, market.offers(), granted)
+          expect(market.settle(granted)).toEqual({ changed: [], added: [] })
+        }
+      })
+      fc.assert(property, { seed, numRuns: numRuns / 2 })
+    },
+    timeout,
+  )
+})
+
+type Offers = ReturnType<ReturnType<typeof aMarketOf>['offers']>
+
+function checkOffers(numGpus: number, offers: Offers, granted: Claim[]): void {
+  for (const block of blocksOf(numGpus)) {
+    const of = offers.filter(offer => offer.firstGpu === block.firstGpu && offer.numGpus === block.numGpus)
+    const rivals = granted.filter(claim => sharesGpu(claim, block))
+    const rentable = rivals.every(({ interruptible }) => interruptible)
+    expect(of.length).toBeLessThanOrEqual(1)
+    if (rentable) expect(of).toHaveLength(1)
+    for (const offer of of) {
+      expect(offer.rentable).toBe(rentable)
+      expect(offer.minBidNanos).toBe(leastBid(block.numGpus, rivals))
+      expect(offer.bidPriceNanos).toBe(offer.minBidNanos + diskRate(123_456_789n, 8_000))
+    }
+  }
+  for (const offer of offers) {
+    const bundle = offers.filter(
+      other =>
+        other.numGpus === offer.numGpus &&
+        other.rentable === offer.rentable &&
+        other.computeNanos === offer.computeNanos,
+    )
+    const equalBids = bundle.filter(other => other.minBidNanos === offer.minBidNanos)
+    expect(offer.leads).toBe(bundle.every(({ id }) => id >= offer.id))
+    expect(offer.leadsBids).toBe(equalBids.every(({ id }) => id >= offer.id))
+  }
+}
+
+/** The floor, or a step above what all GPUs of the block cost at the highest bid for one of them, rounded up. */
+function leastBid(numGpus: number, rivals: Claim[]): bigint {
+  const count = BigInt(numGpus)
+  let least = 200_000_000n * count
+  for (const { interruptible, computeNanos, numGpus: gpus } of rivals) {
+    if (!interruptible) continue
+    let toMatch = 0n
+    const step = 2n ** 40n
+    for (let size = step; size > 0n; size /= 2n) {
+      while ((toMatch + size) * BigInt(gpus) < computeNanos * count) toMatch += size
+    }
+    const toBeat = toMatch + 1n + 1_000_000n
+    if (toBeat > least) least = toBeat
+  }
+  return least
+}

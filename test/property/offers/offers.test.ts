@@ -1,0 +1,89 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type Database, openDatabase } from '../../../src/database/client.ts'
+import type { Actor } from '../../../src/domain/actor.ts'
+import type { Offer } from '../../../src/domain/offers/offers.ts'
+import type { PageOf } from '../../../src/domain/pages.ts'
+import { type OfferSearch, offerServices } from '../../../src/services/offers/offers.ts'
+import { filters, order, pricing } from '../../support/arbitraries.ts'
+import { manualClock } from '../../support/clock.ts'
+import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
+import { makeMarket, searchInMemory } from '../../support/machines/market.ts'
+
+// FC_SEED repeats a run, FC_RUNS makes it longer.
+const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
+const numRuns = Number(process.env['FC_RUNS'] ?? 200)
+const timeout = 20_000 + 100 * numRuns
+
+const actor: Actor = { accountId: 1, apiKeyId: 1, publicId: '', permissions: null }
+const clock = manualClock()
+let testDatabase: TestDatabase
+let database: Database
+let offers: ReturnType<typeof offerServices>
+let market: Offer[]
+
+beforeAll(async () => {
+  testDatabase = await createDatabase()
+  database = openDatabase({ url: testDatabase.url, poolSize: 2, onIdleError: () => {}, now: clock.now })
+  offers = offerServices({ database })
+  market = await makeMarket(database, clock, seed, 40)
+})
+
+afterAll(async () => {
+  await database.close()
+  await testDatabase.drop()
+})
+
+function searches(): fc.Arbitrary<OfferSearch> {
+  return fc.record({ filter: filters(market), order, pricing, bundled: fc.boolean() })
+}
+
+const idsOf = (offers: Offer[]) => offers.map(({ id }) => id)
+
+it(
+  'finds in SQL what filtering and sorting in memory finds',
+  async () => {
+    const property = fc.asyncProperty(searches(), fc.constantFrom(1, 2, 5, 20, 300), async (search, limit) => {
+      const expected = searchInMemory(market, search)
+      const found = await offers.search(actor, search, limit)
+      expect(idsOf(found)).toEqual(idsOf(expected.slice(0, limit)))
+      expect(found.map(({ price }) => price)).toEqual(expected.slice(0, limit).map(({ price }) => price))
+      expect(await offers.count(actor, search)).toBe(expected.length)
+    })
+    await fc.assert(property, { seed, numRuns })
+  },
+  timeout,
+)
+
+it(
+  'cuts a list into pages that neither repeat nor skip, in both directions',
+  async () => {
+    const property = fc.asyncProperty(searches(), fc.integer({ min: 1, max: 30 }), async (search, size) => {
+      const expected = idsOf(searchInMemory(market, search))
+      expect(await readForwards(search, size)).toEqual(expected)
+      expect(await readBackwards(search, size)).toEqual(expected)
+    })
+    await fc.assert(property, { seed, numRuns: numRuns / 10 })
+  },
+  timeout,
+)
+
+async function readForwards(search: OfferSearch, size: number): Promise<bigint[]> {
+  const ids: bigint[] = []
+  let page: PageOf<Offer> | undefined
+  do {
+    page = await offers.page(actor, search, { first: size, after: page?.edges.at(-1)?.cursor })
+    ids.push(...page.edges.map(({ node }) => node.id))
+  } while (page.hasNextPage)
+  return ids
+}
+
+async function readBackwards(search: OfferSearch, size: number): Promise<bigint[]> {
+  const ids: bigint[] = []
+  let page: PageOf<Offer> | undefined
+  do {
+    page = await offers.page(actor, search, { last: size, before: page?.edges[0]?.cursor })
+    ids.unshift(...page.edges.map(({ node }) => node.id))
+  } while (page.hasPreviousPage)
+  return ids
+}

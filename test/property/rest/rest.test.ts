@@ -1,0 +1,3 @@
+import { askEveryRoute } from '../../support/rest/fuzz.ts'
+
+askEveryRoute({ runs: 5 })

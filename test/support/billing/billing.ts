@@ -1,0 +1,17 @@
+import { Prisma } from '../../../src/database/generated/client.ts'
+import { readBalance } from '../../../src/services/billing/balance.ts'
+import { billingServices } from '../../../src/services/billing/due/due.ts'
+import { limitsDueAt } from '../../../src/services/billing/limits/look.ts'
+import type { DataDeps } from '../../../src/services/deps.ts'
+
+/** Does what is due for an account's money now, and nothing else; when its limits must be looked at next. */
+export async function workOnAccount({ database }: DataDeps, accountId: number): Promise<Date | null> {
+  const work = billingServices({ database }, { debtGraceMs: 48 * 3_600_000 })
+  await database.rows(Prisma.sql`UPDATE accounts SET billing_due_at = ${database.now} WHERE id = ${accountId}`)
+  for (;;) {
+    const leases = await work.claim(100)
+    if (leases.length === 0) break
+    for (const lease of leases) await work.perform(lease)
+  }
+  return await limitsDueAt(database, await readBalance(database, accountId))
+}

@@ -1,0 +1,71 @@
+// What an account is told of its money, held against each other: at any instant, whatever is still to be done.
+
+import { expect } from 'vitest'
+import { parseUsd } from '../../../src/domain/money.ts'
+import type { TestAccount } from '../accounts/accounts.ts'
+import type { TestApp } from '../app.ts'
+
+const query = `query ($from: DateTime!, $to: DateTime!) {
+  viewer {
+    credit burnRate
+    usage(from: $from, to: $to, bucket: MONTH, groupBy: [INSTANCE]) { cost buckets { groups { instanceId cost } } }
+  }
+  instances(first: 100) { totalCount nodes { id accruedCost burnRate } }
+  volumes(first: 100) { nodes { pricePerHour } }
+}`
+/** Every instant of a test. */
+const always = { from: '2026-10-01T00:00:00Z', to: '2028-10-01T00:00:00Z' }
+
+type Figures = { id: string; accruedCost: string; burnRate: string }
+type Group = { instanceId: string | null; cost: string }
+
+export async function checkFigures(app: TestApp, { id, key }: TestAccount, story: string): Promise<void> {
+  const { data, errors } = await app.graphql(key, query, always)
+  expect(errors, story).toBeUndefined()
+  const { viewer, instances, volumes } = data as {
+    viewer: { credit: string; burnRate: string; usage: { cost: string; buckets: { groups: Group[] }[] } }
+    instances: { nodes: Figures[] }
+    volumes: { nodes: { pricePerHour: string }[] }
+  }
+  const [row] = (await app.sql(`
+    SELECT (SELECT coalesce(sum(amount_nanos), 0) FROM ledger_entries
+      WHERE account_id = ${id} AND kind IN ('top_up', 'adjustment'))::text AS given,
+      (SELECT count(*)::int FROM meters WHERE account_id = ${id} AND rate_nanos > 0) AS running`)) as {
+    given: string
+    running: number
+  }[]
+  const { given, running } = row as { given: string; running: number }
+  const rest = BigInt(given) - nanosOf(viewer.usage.cost) - nanosOf(viewer.credit)
+  // Of each meter that runs, a part of a nano-dollar is not used yet.
+  expect(Math.abs(Number(rest)), `${story}: credit is what was given less what was used`).toBeLessThanOrEqual(running)
+  const burn = [...instances.nodes.map(({ burnRate }) => burnRate), ...volumes.nodes.map(one => one.pricePerHour)]
+  expect(total(burn), `${story}: what everything costs per hour`).toBe(nanosOf(viewer.burnRate))
+  const groups = Map.groupBy(
+    viewer.usage.buckets.flatMap(({ groups }) => groups),
+    ({ instanceId }) => instanceId,
+  )
+  for (const { id: instance, accruedCost } of instances.nodes) {
+    const used = total((groups.get(instance) ?? []).map(({ cost }) => cost))
+    expect(nanosOf(accruedCost), `${story}: what ${instance} has cost`).toBe(used)
+  }
+}
+
+const nanosOf = (amount: string) => parseUsd(amount) as bigint
+const total = (amounts: string[]) => amounts.reduce((sum, amount) => sum + nanosOf(amount), 0n)
+
+/**
+ * Once everything is done that is due: what runs as it is to is paid for, unless it is about to be stopped, or nobody
+ * knows of its machine. How many that are.
+ */
+export async function checkRunning(app: TestApp, story: string): Promise<number> {
+  const running = (await app.sql(`
+    SELECT i.id, m.rate_nanos > 0 AND (m.ends_at IS NULL OR m.ends_at > '${app.clock.now().toISOString()}')
+      AND NOT EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id) AS is_paid
+    FROM instances i JOIN meters m ON m.instance_id = i.id AND m.kind = 'compute'
+    WHERE i.target_state = 'running' AND i.status = 'running' AND i.destroyed_at IS NULL
+    AND i.unreachable_at IS NULL AND m.stop_reason IS NULL AND i.num_gpus = (
+      SELECT count(*) FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id)`)) as { is_paid: boolean }[]
+  const free = running.filter(({ is_paid }) => !is_paid)
+  expect(free, `${story}: runs for nothing`).toEqual([])
+  return running.length
+}

@@ -1,0 +1,50 @@
+import { openDatabase } from '../../../src/database/client.ts'
+import type { TestApp } from '../app.ts'
+import { workOnAccount } from './billing.ts'
+
+export const limitFields = 'id apiKeyId window amount used action reachedAt'
+const answer = `... on SetSpendLimitSuccess { spendLimit { ${limitFields} } } ... on NotFoundError { id }
+  ... on Error { code message } ... on InvalidInputError { issues { path message } }`
+
+type Wish = { apiKeyId?: string | null | undefined; [name: string]: unknown }
+
+/** Limits as those who set them see them, and what the work on accounts does for them. */
+export function limitsOf(app: TestApp) {
+  return {
+    /** Of the account where no key is named. */
+    // biome-ignore lint/suspicious/noExplicitAny: whatever the test asks for
+    async set(key: string, { apiKeyId, ...wish }: Wish): Promise<any> {
+      const query = `mutation ($input: SetSpendLimitInput!) { setSpendLimit(input: $input) { ${answer} } }`
+      const input = { target: targetOf(apiKeyId), ...wish }
+      const { data, errors } = await app.graphql(key, query, { input })
+      return errors ? errors[0]?.extensions['code'] : (data.setSpendLimit.spendLimit ?? data.setSpendLimit)
+    },
+    // biome-ignore lint/suspicious/noExplicitAny: whatever the test asks for
+    async remove(key: string, id: string): Promise<any> {
+      const query = `mutation ($input: DeleteSpendLimitInput!) { deleteSpendLimit(input: $input) {
+        ... on DeleteSuccess { deletedId } ... on Error { code message } } }`
+      const { data, errors } = await app.graphql(key, query, { input: { id } })
+      return errors ? errors[0]?.extensions['code'] : (data.deleteSpendLimit.deletedId ?? data.deleteSpendLimit)
+    },
+    /** Those of the account, and of each of its keys by its id. */
+    async read(key: string) {
+      const query = `{ viewer { spendLimits { ${limitFields} } apiKeys { id spendLimits { ${limitFields} } } } }`
+      const { data } = await app.graphql(key, query)
+      return { account: data.viewer.spendLimits, keys: data.viewer.apiKeys }
+    },
+    async accountOf(key: string): Promise<{ accountId: number; apiKeyId: number }> {
+      const [row] = await app.sql(`SELECT account_id, id FROM api_keys WHERE public_id = '${key.split('_')[1]}'`)
+      const { account_id: accountId, id: apiKeyId } = row as { account_id: number; id: number }
+      return { accountId, apiKeyId }
+    },
+    /** Does for an account what its limits ask for now. */
+    async enforce(accountId: number): Promise<Date | null> {
+      const database = openDatabase({ url: app.database.url, poolSize: 1, onIdleError: () => {}, now: app.clock.now })
+      return await workOnAccount({ database }, accountId).finally(() => database.close())
+    },
+  }
+}
+
+export function targetOf(apiKeyId: string | null | undefined): object {
+  return apiKeyId == null ? { account: true } : { apiKeyId }
+}

@@ -1,0 +1,38 @@
+import type { Actor } from '../../../src/domain/actor.ts'
+import type { EventType } from '../../../src/domain/events/events.ts'
+import type { EventEdge } from '../../../src/services/events/history.ts'
+
+type Sql = (text: string, values?: unknown[]) => Promise<unknown>
+
+export type WrittenEvent = { type?: EventType; accountId: number; instanceId?: bigint; after?: object; at?: Date }
+
+/** Writes an event as services do, in a transaction of its own or in that of the session. */
+export async function writeEvent(sql: Sql, { type = 'CREDIT_GRANTED', accountId, ...rest }: WrittenEvent) {
+  await sql('INSERT INTO events (type, account_id, instance_id, after, at) VALUES ($1, $2, $3, $4, $5)', [
+    type,
+    accountId,
+    rest.instanceId ?? null,
+    JSON.stringify(rest.after ?? {}),
+    rest.at ?? new Date(),
+  ])
+}
+
+/** So many of a stream, or as many as there are before it ends. */
+export async function take(stream: AsyncIterator<EventEdge>, count: number): Promise<EventEdge[]> {
+  const taken: EventEdge[] = []
+  while (taken.length < count) {
+    const { value, done } = await stream.next()
+    if (done) break
+    taken.push(value)
+  }
+  return taken
+}
+
+/** The ids of all events of an account, in the order in which they are told. */
+export async function idsInOrder(
+  sql: (text: string, values: unknown[]) => Promise<Record<string, unknown>[]>,
+  { accountId }: Pick<Actor, 'accountId'>,
+): Promise<bigint[]> {
+  const rows = await sql('SELECT id FROM events WHERE account_id = $1 ORDER BY xid, id', [accountId])
+  return rows.map(({ id }) => BigInt(id as string))
+}

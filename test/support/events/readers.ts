@@ -1,0 +1,128 @@
+// Those who follow the events of an account, over one gateway after the other.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createClient } from 'graphql-ws'
+import { WebSocket } from 'ws'
+import type { Renter } from '../instances/renters.ts'
+import type { Chance } from '../seeded-random.ts'
+import { type Result, type Subscription, subscribeSse, subscribeWs } from '../streams.ts'
+
+export type Transport = 'sse' | 'websocket'
+type Open = Omit<Subscription, 'status'>
+export type Reader = {
+  accountId: number
+  transport: Transport
+  /** After which event it began. */
+  after: bigint
+  /** What it was told, in that order. */
+  ids: bigint[]
+  /** How often it went on where it had been. */
+  resumed: number
+  /** Ends when it was told of this type of event. */
+  heard: (type: string) => Promise<void>
+  /** Goes, at the latest when its gateway does. Throws what it was told and should not have been. */
+  close: () => Promise<void>
+}
+
+export type ReaderOptions = {
+  renter: Renter
+  transport: Transport
+  chance: Chance
+  pick: (chance: Chance) => Promise<string>
+}
+
+/** Begins after the newest event. */
+export async function startReader({ renter, transport, chance, pick }: ReaderOptions): Promise<Reader> {
+  const { accountId, apiKey } = renter
+  const find = async () => await newest(await pick(chance), apiKey).catch(() => undefined)
+  let start = await find()
+  while (!start) start = await find()
+  const { id: after } = start
+  let { cursor } = start
+  const ids: bigint[] = []
+  const types = new Set<string>()
+  let over = false
+  let current: Open | undefined
+  let fault: Error | undefined
+  let hear = () => {}
+
+  async function follow(): Promise<void> {
+    const query = `subscription { events(after: "${cursor}") { cursor node { id type } } }`
+    const stream = await open[transport](await pick(chance), apiKey, query)
+    current = stream
+    // It also leaves gateways that live.
+    const most = chance.between(5, 60)
+    for (let count = 0; count < most && !over; count += 1) {
+      const result = await stream.next()
+      if (!result) break
+      take(result)
+    }
+    await stream.close()
+  }
+
+  function take({ data, errors }: Result): void {
+    const code = errors?.[0]?.extensions['code']
+    if (errors && code !== 'STREAM_ENDED' && code !== 'UNAVAILABLE') fault = new Error(JSON.stringify(errors))
+    if (errors) throw new Error('The stream was ended.')
+    const { node, cursor: place } = data.events
+    cursor = place
+    ids.push(toId(node.id))
+    types.add(node.type)
+    hear()
+  }
+
+  async function run(): Promise<void> {
+    while (!over && !fault) {
+      await follow().catch(() => {})
+      // What broke off is closed, too.
+      await current?.close().catch(() => {})
+      reader.resumed += 1
+      await sleep(chance.between(5, 50))
+    }
+  }
+
+  const reader: Reader = {
+    ...{ accountId, transport, after, ids, resumed: 0 },
+    async heard(type) {
+      while (!types.has(type)) await new Promise<void>(resolve => (hear = resolve))
+    },
+    async close() {
+      over = true
+      void current?.close().catch(() => {})
+      await running
+      if (fault) throw fault
+    },
+  }
+  const running = run()
+  return reader
+}
+
+const open: Record<Transport, (url: string, apiKey: string, query: string) => Promise<Open>> = {
+  sse: (url, apiKey, query) => subscribeSse(fetch, apiKey, query, { url: `${url}/graphql` }),
+  async websocket(url, apiKey, query) {
+    const connectionParams = { authorization: `Bearer ${apiKey}` }
+    const address = `${url.replace('http', 'ws')}/graphql`
+    const client = createClient({ url: address, webSocketImpl: WebSocket, connectionParams, retryAttempts: 0 })
+    const stream = subscribeWs(client, query)
+    const close = async () => {
+      await client.dispose()
+      await stream.close()
+    }
+    return { ...stream, close }
+  },
+}
+
+async function newest(url: string, apiKey: string): Promise<{ cursor: string; id: bigint }> {
+  const response = await fetch(`${url}/graphql`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ query: '{ events(last: 1) { edges { cursor node { id } } } }' }),
+  })
+  const { data } = (await response.json()) as Result
+  const [{ cursor, node }] = data.events.edges
+  return { cursor, id: toId(node.id) }
+}
+
+function toId(id: string): bigint {
+  return BigInt(id.replace('evt_', ''))
+}

@@ -1,0 +1,71 @@
+import type { TestApp } from '../app.ts'
+
+/** What GraphQL calls the errors of REST. */
+export const codes: Record<string, string> = {
+  auth_error: 'UNAUTHENTICATED',
+  forbidden: 'FORBIDDEN',
+  not_found: 'NOT_FOUND',
+  no_such_instance: 'NOT_FOUND',
+  invalid_args: 'INVALID_INPUT',
+  no_such_ask: 'OFFER_UNAVAILABLE',
+  invalid_price: 'BID_TOO_LOW',
+  insufficient_credit: 'INSUFFICIENT_CREDIT',
+  spend_limit_exceeded: 'SPEND_LIMIT_EXCEEDED',
+  quota_exceeded: 'QUOTA_EXCEEDED',
+  start_backoff: 'START_BACKOFF',
+  no_ssh_key_for_vm: 'SSH_KEY_REQUIRED',
+  invalid_state: 'INVALID_STATE',
+}
+
+/** The issues that REST tells in one text, without the names of the fields, which differ. */
+export function messagesOf(msg: string): string[] {
+  return msg
+    .split(/(?:^| )[\w.]+: /)
+    .filter(text => text !== '')
+    .toSorted()
+}
+
+const refusal = '... on Error { code message } ... on InvalidInputError { issues { path message } }'
+const items = `... on BulkInstancesPayload { succeededCount items { id outcome error { code } } } ${refusal}`
+const restarted = `... on RestartInstanceSuccess { instance { id } } ${refusal}`
+const mutations = {
+  rentInstance: `... on RentInstanceSuccess { instance { id } } ${refusal}`,
+  updateInstance: `... on InstanceSuccess { instance { id } } ${refusal}`,
+  updateInstances: items,
+  destroyInstances: items,
+  rebootInstance: restarted,
+  recycleInstance: restarted,
+  changeBid: `... on InstanceSuccess { instance { id } } ${refusal}`,
+}
+
+export type Faces = {
+  /** What a mutation answers, whether it is refused as a value or as an error. */
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the test asked for
+  mutate: (key: string | undefined, field: keyof typeof mutations, input: object) => Promise<any>
+  /** Everything that a rental is, but for what sets two of them apart. */
+  stateOf: (id: number | string) => Promise<Record<string, unknown>>
+}
+
+export function facesOf(app: TestApp): Faces {
+  return {
+    async mutate(key, field, input) {
+      const restarts = field === 'rebootInstance' || field === 'recycleInstance'
+      const type = restarts ? 'RestartInstanceInput' : `${field[0]?.toUpperCase()}${field.slice(1)}Input`
+      const query = `mutation ($input: ${type}!) { ${field}(input: $input) { ${mutations[field]} } }`
+      const { data, errors } = await app.graphql(key, query, { input })
+      return errors ? { code: errors[0]?.extensions['code'], message: errors[0]?.message } : data[field]
+    },
+    async stateOf(id) {
+      const [row] = await app.sql(`
+        SELECT launch, label, disk_mb, vm, interruptible, compute_nanos, disk_nanos, target_state, status, reason_code,
+          destroyed_at, restart, registry_login IS NOT NULL AS has_login,
+          (SELECT json_agg(json_build_array(host_port, container_port, protocol) ORDER BY host_port)
+            FROM port_bindings b WHERE b.instance_id = i.id) AS ports,
+          (SELECT count(*) FROM gpus g WHERE g.holder_id = i.id) AS gpus,
+          (SELECT json_agg(json_build_array(e.type, e.reason) ORDER BY e.id)
+            FROM events e WHERE e.instance_id = i.id) AS events
+        FROM instances i WHERE id = ${String(id).replace('ins_', '')}`)
+      return row as Record<string, unknown>
+    },
+  }
+}

@@ -1,0 +1,117 @@
+// Every field and route that takes an idempotency key: how it is asked, and what it needs.
+
+import { type GraphQLOutputType, type GraphQLUnionType, getNamedType, isInputObjectType } from 'graphql'
+import { schema } from '../../../src/graphql/schema.ts'
+import { routes } from '../../../src/rest/routes.ts'
+import { aPublicKey } from '../accounts/ssh-keys.ts'
+import type { TestApp } from '../app.ts'
+import type { Rentals } from '../instances/rentals.ts'
+import { volumesOf } from '../volumes/volumes.ts'
+
+export type Site = { app: TestApp; rentals: Rentals; owner: string }
+/** An id that the request names. */
+type Prepare = (site: Site) => Promise<number>
+type RepeatableCase = {
+  prepare?: Prepare
+  /** The answer holds a secret that is shown once. */
+  hasSecret?: true
+  /** An API key with a spend limit may not do it. */
+  refusesLimited?: true
+} & ({ graphql: (id: number) => string } | { rest: (id: number) => [path: string, body: object] })
+
+export function repeatableFields(): string[] {
+  const fields = Object.values(schema.getMutationType()?.getFields() ?? {})
+  const repeatable = fields.filter(({ args }) =>
+    args.some(({ type }) => {
+      const named = getNamedType(type)
+      return isInputObjectType(named) && 'idempotencyKey' in named.getFields()
+    }),
+  )
+  return repeatable.map(({ name }) => name)
+}
+
+export function repeatableRoutes(): string[] {
+  return routes.filter(({ repeatable }) => repeatable).map(({ method, path }) => `${method} ${path}`)
+}
+
+const anOffer: Prepare = ({ rentals }) => rentals.newOffer()
+const aMachine: Prepare = ({ app }) => volumesOf(app).newMachine()
+const anInstance: Prepare = ({ rentals, owner }) => rentals.rentTo(owner, 'running')
+const spec = 'spec: { source: { image: "ubuntu" } }'
+const url = 'https://hooks.invalid/'
+const body = { image: 'ubuntu' }
+
+const anApiKey: Prepare = async ({ app, owner }) => {
+  const { body } = await app.rest(owner, 'POST', '/auth/apikeys/', { name: 'other' })
+  return body.id
+}
+const aWebhook: Prepare = async ({ app, owner }) => {
+  const { data } = await app.graphql(
+    owner,
+    `mutation { createWebhook(input: { url: "${url}", types: [INSTANCE_ENDING] }) { ... on CreateWebhookSuccess { webhook { id } } } }`,
+  )
+  return Number(data.createWebhook.webhook.id.slice('whk_'.length))
+}
+
+/** By field or route. In the input of a field `$KEY` stands for the idempotency key. */
+export const repeatableCases: Record<string, RepeatableCase> = {
+  createApiKey: { graphql: () => 'fullAccess: true', hasSecret: true, refusesLimited: true },
+  resetApiKey: { prepare: anApiKey, graphql: id => `id: "${id}"`, hasSecret: true, refusesLimited: true },
+  createVolume: { prepare: aMachine, graphql: id => `offerId: "${id}", sizeGb: 10` },
+  createWebhook: { graphql: () => `url: "${url}", types: [INSTANCE_ENDING]`, hasSecret: true },
+  rotateWebhookSecret: { prepare: aWebhook, graphql: id => `id: "${id}"`, hasSecret: true },
+  registerSshKey: { graphql: () => `publicKey: "${aPublicKey('repeated')}"` },
+  rebootInstance: { prepare: anInstance, graphql: id => `id: "${id}"` },
+  recycleInstance: { prepare: anInstance, graphql: id => `id: "${id}"` },
+  rentInstance: { prepare: anOffer, graphql: id => `offerId: "${id}", ${spec}`, hasSecret: true },
+  rentBestOffer: {
+    prepare: anOffer,
+    graphql: () => `filter: {}, terms: { onDemand: { maxPricePerHour: "9" } }, ${spec}`,
+    hasSecret: true,
+  },
+  saveTemplate: { graphql: () => 'name: "repeated", image: "ubuntu"' },
+  'POST /api/v0/auth/apikeys/': {
+    rest: () => ['/auth/apikeys/', {}],
+    hasSecret: true,
+    refusesLimited: true,
+  },
+  'PUT /api/v0/asks/{id}/': { prepare: anOffer, rest: id => [`/asks/${id}/`, body], hasSecret: true },
+  'POST /api/v0/asks/{id}/': { prepare: anOffer, rest: id => [`/asks/${id}/`, body], hasSecret: true },
+  'POST /api/v0/asks/bulk/': { prepare: anOffer, rest: id => ['/asks/bulk/', { ...body, ids: [id] }] },
+  'PUT /api/v0/launch_instance/': {
+    prepare: anOffer,
+    rest: id => ['/launch_instance/', { ...body, q: { id: { eq: id } } }],
+    hasSecret: true,
+  },
+  'PUT /api/v0/volumes/': { prepare: aMachine, rest: id => ['/volumes/', { id, size: 10 }] },
+  'POST /api/v0/template/': { rest: () => ['/template/', { name: 'repeated', image: 'ubuntu' }] },
+  'PUT /api/v0/instances/reboot/{id}/': { prepare: anInstance, rest: id => [`/instances/reboot/${id}/`, {}] },
+  'PUT /api/v0/instances/recycle/{id}/': { prepare: anInstance, rest: id => [`/instances/recycle/${id}/`, {}] },
+}
+
+export type Answer = { code: string; text: string; replayed?: boolean }
+
+/** Asks with an API key and an idempotency key. The code is that of GraphQL, or the error of REST. */
+export async function askRepeatable(
+  { app }: Site,
+  [name, wish]: [string, RepeatableCase],
+  { id, by, key }: { id: number; by: string; key: string },
+): Promise<Answer> {
+  if ('rest' in wish) {
+    const [path, body] = wish.rest(id)
+    const method = name.split(' ')[0] as string
+    const { status, body: answer } = await app.rest(by, method, path, body, { 'Idempotency-Key': key })
+    const { elapsed: _, ...kept } = answer
+    return { code: status === 200 ? 'OK' : String(answer.error).toUpperCase(), text: JSON.stringify(kept) }
+  }
+  const union = getNamedType(schema.getMutationType()?.getFields()[name]?.type as GraphQLOutputType)
+  const success = (union as GraphQLUnionType).getTypes().find(type => type.name.endsWith('Success'))
+  const secret = { rentInstance: 'instanceApiKey', rentBestOffer: 'instanceApiKey' }[name] ?? 'secret'
+  const fields = ['replayed', ...(wish.hasSecret ? [secret] : [])].join(' ')
+  const query = `mutation { ${name}(input: { ${wish.graphql(id)}, idempotencyKey: "${key}" }) {
+    ... on ${success} { ${fields} } ... on Error { code message } } }`
+  const { data, errors } = await app.graphql(by, query)
+  if (errors) return { code: String(errors[0]?.extensions['code']), text: JSON.stringify(errors[0]?.message) }
+  const { code = 'OK', replayed, ...kept } = data[name]
+  return { code, text: JSON.stringify(kept), replayed }
+}

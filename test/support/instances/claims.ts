@@ -1,0 +1,98 @@
+import fc from 'fast-check'
+import { type Block, blocksOf, type Machine } from '../../../src/domain/machines/machines.ts'
+import { type Claim, type Listed, relist } from '../../../src/domain/machines/market.ts'
+import { aMachine, type MachineFacts } from '../factories.ts'
+
+/** A machine that was listed and of which nothing is rented. */
+export function aListedMachine(facts: Partial<MachineFacts> = {}): Machine {
+  const machine = aMachine(facts)
+  const room = { freeDiskMb: machine.diskMb, freePorts: machine.lastPort - machine.firstPort + 1 }
+  return {
+    ...machine,
+    ...room,
+    id: 1,
+    hostId: 1,
+    gpuModelId: 1,
+    listedAt: new Date(0),
+    drainedAt: null,
+    unconfirmedAt: null,
+    unlistedAt: null,
+  }
+}
+
+/** A claim on demand on the first GPU, by somebody who waits since the epoch. */
+export function aClaim(facts: Partial<Claim> = {}): Claim {
+  const block = { firstGpu: 0, numGpus: 1 }
+  const terms = { interruptible: false, computeNanos: 400_000_000n }
+  return { instanceId: 1n, ...block, ...terms, claimedAt: new Date(0), holds: false, ...facts }
+}
+
+export function gpusOf({ firstGpu, numGpus }: Block): number[] {
+  return Array.from({ length: numGpus }, (_, index) => firstGpu + index)
+}
+
+export function sharesGpu(a: Block, b: Block): boolean {
+  return gpusOf(a).some(gpu => gpusOf(b).includes(gpu))
+}
+
+/** Claims on blocks of a machine that often tie; those that hold do not overlap, as the database makes sure. */
+export function claimsOn(numGpus: number): fc.Arbitrary<Claim[]> {
+  const claim = fc.record({
+    block: fc.constantFrom(...blocksOf(numGpus)),
+    interruptible: fc.boolean(),
+    // Thirds and sevenths of a price are equal per GPU only when they are not rounded.
+    gpuNanos: fc.constantFrom(200_000_000n, 200_000_001n, 300_000_000n, 333_333_333n),
+    extraNanos: fc.constantFrom(0n, 0n, 1n),
+    claimedAt: fc.integer({ min: 0, max: 3 }).map(ms => new Date(ms)),
+    mayHold: fc.boolean(),
+  })
+  return fc.array(claim, { maxLength: 20 }).map(drawn => {
+    const claims: Claim[] = []
+    for (const [index, { block, interruptible, gpuNanos, extraNanos, claimedAt, mayHold }] of drawn.entries()) {
+      const holds = mayHold && !claims.some(other => other.holds && sharesGpu(other, block))
+      const computeNanos = gpuNanos * BigInt(block.numGpus) + extraNanos
+      claims.push({ instanceId: BigInt(index + 1), ...block, interruptible, computeNanos, claimedAt, holds })
+    }
+    return claims
+  })
+}
+
+/** Whom a claim comes before, as the rules say it. A price times 720,720 divides by every number of GPUs up to 16. */
+function comesBefore(a: Claim, b: Claim): boolean {
+  if (!a.interruptible && b.interruptible) return true
+  if (a.interruptible && !b.interruptible) return false
+  if (!a.interruptible && a.holds !== b.holds) return a.holds
+  const perGpu = ({ computeNanos, numGpus }: Claim) => (computeNanos * 720_720n) / BigInt(numGpus)
+  if (a.interruptible && perGpu(a) !== perGpu(b)) return perGpu(a) > perGpu(b)
+  if (a.claimedAt.getTime() !== b.claimedAt.getTime()) return a.claimedAt < b.claimedAt
+  return a.instanceId < b.instanceId
+}
+
+/** A claim is granted unless one that comes before it, and is granted, wants a GPU of it. */
+export function grantedOf(claims: Claim[]): Claim[] {
+  const isGranted = (claim: Claim): boolean =>
+    !claims.some(other => other !== claim && sharesGpu(other, claim) && comesBefore(other, claim) && isGranted(other))
+  return claims.filter(isGranted)
+}
+
+/** The offers of a machine as a database keeps them: ids are given in the order in which blocks are listed. */
+export function aMarketOf(machine: Machine) {
+  let offers: Listed[] = []
+  let lastId = 0n
+  return {
+    offers: () => offers,
+    /** Uses up the id of a block. */
+    withdraw(index: number): void {
+      offers = offers.filter((_, place) => place !== index)
+    },
+    settle(granted: Claim[]) {
+      const { changed, added } = relist(machine, offers, granted)
+      offers = offers.map(offer => changed.find(({ id }) => id === offer.id) ?? offer)
+      for (const listing of added) {
+        lastId += 1n
+        offers.push({ ...listing, id: lastId })
+      }
+      return { changed, added }
+    },
+  }
+}

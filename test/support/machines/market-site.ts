@@ -1,0 +1,111 @@
+import { expect } from 'vitest'
+import type { Actor } from '../../../src/domain/actor.ts'
+import { DomainError } from '../../../src/domain/errors.ts'
+import type { Lease } from '../../../src/services/reconciliation/leases.ts'
+import type { Finding } from '../../../src/services/reconciliation/record.ts'
+import { unboundedSql } from '../accounts/unbounded.ts'
+import { manualClock } from '../clock.ts'
+import { createDatabase } from '../database/database.ts'
+import { listMachines } from '../factories.ts'
+import { type Gateway, openGateway } from '../gateways.ts'
+import { aMarketModel, bidOf, type MarketDeed } from './market-model.ts'
+
+type Model = ReturnType<typeof aMarketModel>
+
+/** A gateway and its database, beside a model that is told the same. No container ever runs. */
+export async function openMarketSite() {
+  const clock = manualClock()
+  const database = await createDatabase()
+  const gateway = openGateway({ url: database.url, now: clock.now })
+  const actor = await gateway.newActor()
+  await gateway.sql(unboundedSql(actor.accountId))
+  let machineId = 0
+
+  return {
+    /** Lets all this happen to a machine of its own. After each deed the GPUs are whose the model says. */
+    async run({ numGpus, deeds }: { numGpus: number; deeds: MarketDeed[] }): Promise<void> {
+      await listMachines(gateway.operations, [{ machine: { numGpus } }])
+      machineId += 1
+      const model = aMarketModel(numGpus)
+      for (const deed of deeds) {
+        await perform(model, deed)
+        const rows = await gateway.sql('SELECT holder_id FROM gpus WHERE machine_id = $1 ORDER BY index', [machineId])
+        const holders = rows.map(({ holder_id: id }) => (id === null ? null : BigInt(id as string)))
+        expect(holders).toEqual(model.holders())
+      }
+    },
+    async close() {
+      await gateway.close()
+      await database.drop()
+    },
+  }
+
+  async function perform(model: Model, deed: MarketDeed): Promise<void> {
+    if (deed.kind === 'rent') return await rent(model, deed)
+    if (deed.kind === 'wait') clock.advance(1_000)
+    else await doTo(gateway, actor, model, deed)
+    model.apply(deed)
+  }
+
+  async function rent(model: Model, deed: Extract<MarketDeed, { kind: 'rent' }>): Promise<void> {
+    const { block, bidNanos, stopped } = deed
+    const [offer] = await gateway.sql(
+      `SELECT id FROM offers WHERE machine_id = $1 AND first_gpu = $2 AND num_gpus = $3
+        AND withdrawn_at IS NULL AND rentable`,
+      [machineId, block.firstGpu, block.numGpus],
+    )
+    expect([block, offer !== undefined]).toEqual([block, model.isRentable(block)])
+    if (!offer) return
+    const launch = { targetState: stopped ? ('stopped' as const) : ('running' as const) }
+    const terms =
+      bidNanos === undefined ? { interruptible: false as const } : { interruptible: true as const, bidNanos }
+    const { id } = await gateway.rent(actor, BigInt(offer['id'] as string), { launch, terms })
+    model.rent(id, deed)
+  }
+
+  async function doTo(
+    { services }: Gateway,
+    renter: Actor,
+    model: Model,
+    deed: Exclude<MarketDeed, { kind: 'rent' | 'wait' }>,
+  ): Promise<void> {
+    const contender = model.pick(deed.pick)
+    if (!contender) return
+    const { instanceId: id } = contender
+    switch (deed.kind) {
+      case 'start':
+      case 'stop':
+        await services.instances.update(renter, [id], { targetState: deed.kind === 'start' ? 'running' : 'stopped' })
+        return
+      case 'destroy':
+        await services.instances.destroy(renter, [id])
+        return
+      case 'end':
+        return await end(id)
+      case 'bid':
+        await services.instances.changeBid(renter, id, bidOf(deed, contender)).catch((error: unknown) => {
+          const refusals = ['INVALID_STATE', 'NOT_FOUND']
+          if (!(error instanceof DomainError && refusals.includes(error.code))) throw error
+        })
+    }
+  }
+
+  /** Its container ends, and the next look at it gives its GPUs to others. */
+  async function end(id: bigint): Promise<void> {
+    const gone: Finding = {
+      ...{ status: 'exited', reason: undefined, ran: false, inactive: true, gone: false, dueAt: null },
+      ...{ answered: true, seenAt: null, unconfirmed: false, failed: false },
+    }
+    await gateway.reconciliation.record(await leaseOf(id), gone)
+    await gateway.reconciliation.settle(await leaseOf(id))
+    await gateway.sql('UPDATE instances SET due_at = NULL WHERE id = $1', [id])
+  }
+
+  /** It is made due before all others, which nobody has looked at yet. */
+  async function leaseOf(id: bigint): Promise<Lease> {
+    await gateway.sql("UPDATE instances SET due_at = 'epoch', leased_until = NULL WHERE id = $1", [id])
+    const [lease] = await gateway.reconciliation.claim(1)
+    if (lease?.instanceId !== id) throw new Error(`Instance ${id} is not due first.`)
+    return lease
+  }
+}

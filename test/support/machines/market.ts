@@ -1,0 +1,57 @@
+import fc from 'fast-check'
+import type { Database } from '../../../src/database/client.ts'
+import { matches } from '../../../src/domain/offers/filter.ts'
+import { defaultPricing, type Offer, priceOf } from '../../../src/domain/offers/offers.ts'
+import { comparePositions, positionOf, totalOrder } from '../../../src/domain/offers/order.ts'
+import type { OfferSearch } from '../../../src/services/offers/offers.ts'
+import { createOperations } from '../../../src/services/services.ts'
+import { listed } from '../arbitraries.ts'
+import type { ManualClock } from '../clock.ts'
+import { listMachines } from '../factories.ts'
+
+/** Fills a database with a market that follows from the seed, some of it rented and outbid, and reads it row by row. */
+export async function makeMarket(database: Database, clock: ManualClock, seed: number, size: number): Promise<Offer[]> {
+  const [machines = []] = fc.sample(fc.array(listed, { minLength: size, maxLength: size }), { numRuns: 1, seed })
+  await listMachines(createOperations({ database }), machines)
+  await database.pool.query('UPDATE offers SET rentable = false WHERE id % 7 = 0')
+  await database.pool.query(`
+    UPDATE offers SET min_bid_nanos = min_bid_nanos + 1000000, bid_price_nanos = bid_price_nanos + 1000000 WHERE id % 5 = 0`)
+  await database.pool.query(`
+    UPDATE offers SET leads = front.leads, leads_bids = front.leads_bids FROM (
+      SELECT id, id = min(id) OVER (PARTITION BY machine_id, num_gpus, rentable, compute_nanos) AS leads,
+        id = min(id) OVER (PARTITION BY machine_id, num_gpus, rentable, min_bid_nanos) AS leads_bids FROM offers
+    ) front WHERE front.id = offers.id`)
+  const rows = await database.prisma.offer.findMany({ include: { machine: { include: { gpuModel: true } } } })
+  return rows.map(row => ({
+    ...row,
+    pricing: defaultPricing,
+    price: priceOf(row, row.storageNanos, defaultPricing),
+    asOf: clock.now(),
+  }))
+}
+
+/** What a search must find, worked out over all offers in memory. */
+export function searchInMemory(market: Offer[], { filter, order, pricing, bundled }: OfferSearch): Offer[] {
+  const keys = totalOrder(order)
+  const priced = market.map(offer => ({
+    ...offer,
+    pricing,
+    price: priceOf(offer, offer.machine.storageNanos, pricing),
+  }))
+  return priced
+    .filter(offer => !bundled || offer === leaderOf(offer, priced))
+    .filter(offer => matches(offer, filter))
+    .sort((a, b) => comparePositions(positionOf(a, keys), positionOf(b, keys), keys))
+}
+
+/** The oldest offer of a bundle: equal blocks of one machine, at one price, all rentable or all not. */
+function leaderOf(offer: Offer, all: Offer[]): Offer | undefined {
+  const bundle = all.filter(
+    other =>
+      other.machineId === offer.machineId &&
+      other.numGpus === offer.numGpus &&
+      other.rentable === offer.rentable &&
+      other.price.computeNanos === offer.price.computeNanos,
+  )
+  return bundle.sort((a, b) => Number(a.id - b.id))[0]
+}

@@ -1,0 +1,55 @@
+import { expect } from 'vitest'
+import type { TestApp } from '../app.ts'
+import { type Listed, listMachines } from '../factories.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: whatever the test asked for
+type Answer = any
+
+const made = `__typename ... on Error { code message retryable } ... on InvalidInputError { issues { path } }
+  ... on PriceChangedError { currentPricePerHour }
+  ... on CreateVolumeSuccess { replayed volume { id name sizeGb pricePerHour createdAt machine { id } attachment { mountPath } } }`
+const deleted = `__typename ... on Error { code message retryable } ... on DeleteSuccess { deletedId }
+  ... on VolumeUnavailableError { volume { id } attachedTo { id } }`
+
+/** Volumes as GraphQL clients make them. */
+export function volumesOf(app: TestApp) {
+  /** Lists a machine, and gives its id. */
+  async function newMachine(machine: Listed['machine'] = {}): Promise<number> {
+    await listMachines(app.operations, [{ machine }])
+    const [row] = await app.sql('SELECT max(id) AS id FROM machines')
+    return (row as { id: number }).id
+  }
+
+  async function create(key: string, input: object): Promise<Answer> {
+    const query = `mutation ($input: CreateVolumeInput!) { createVolume(input: $input) { ${made} } }`
+    const { data, errors } = await app.graphql(key, query, { input })
+    if (!data) throw new Error(JSON.stringify(errors))
+    return data.createVolume
+  }
+
+  /** The same, where it must succeed: the number of the new volume. */
+  async function make(key: string, machineId: number, sizeGb = 10): Promise<number> {
+    const answer = await create(key, { offerId: `vof_${machineId}`, sizeGb })
+    expect(answer).toMatchObject({ __typename: 'CreateVolumeSuccess' })
+    return Number(answer.volume.id.slice('vol_'.length))
+  }
+
+  async function remove(key: string, id: number | string): Promise<Answer> {
+    const { data, errors } = await app.graphql(key, `mutation { deleteVolume(input: { id: "${id}" }) { ${deleted} } }`)
+    if (!data) throw new Error(JSON.stringify(errors))
+    return data.deleteVolume
+  }
+
+  async function freeDiskMb(machineId: number): Promise<number> {
+    const [row] = await app.sql(`SELECT free_disk_mb FROM machines WHERE id = ${machineId}`)
+    return (row as { free_disk_mb: number }).free_disk_mb
+  }
+
+  /** Attaches a volume to an instance without asking anybody. */
+  async function attach(volumeId: number, instanceId: number, mountPath = '/data'): Promise<void> {
+    await app.sql(`INSERT INTO volume_attachments (volume_id, instance_id, machine_id, account_id, mount_path)
+      SELECT ${volumeId}, id, machine_id, account_id, '${mountPath}' FROM instances WHERE id = ${instanceId}`)
+  }
+
+  return { newMachine, create, make, remove, freeDiskMb, attach }
+}

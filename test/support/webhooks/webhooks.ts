@@ -1,0 +1,63 @@
+import { expect } from 'vitest'
+import type { TestApp } from '../app.ts'
+
+export type Delivery = {
+  id: string
+  event: { id: string; type: string }
+  status: string
+  attempts: number
+  attemptedAt: string | null
+  nextAttemptAt: string | null
+  deliveredAt: string | null
+  responseStatus: number | null
+  error: string | null
+}
+
+const refused = '__typename ... on Error { code message } ... on InvalidInputError { issues { path message } }'
+const delivery = 'id event { id type } status attempts attemptedAt nextAttemptAt deliveredAt responseStatus error'
+const secretly = 'secret replayed webhook { id url types createdAt oldSecretUntil }'
+
+const mutations = {
+  create: `mutation ($input: CreateWebhookInput!) { answer: createWebhook(input: $input) {
+    ${refused} ... on CreateWebhookSuccess { ${secretly} } } }`,
+  rotate: `mutation ($input: RotateWebhookSecretInput!) { answer: rotateWebhookSecret(input: $input) {
+    ${refused} ... on RotateWebhookSecretSuccess { ${secretly} } } }`,
+  test: `mutation ($input: TestWebhookInput!) { answer: testWebhook(input: $input) {
+    ${refused} ... on TestWebhookSuccess { delivery { ${delivery} } } } }`,
+  delete: `mutation ($input: DeleteWebhookInput!) { answer: deleteWebhook(input: $input) {
+    ${refused} ... on DeleteSuccess { deletedId } } }`,
+}
+
+/** Webhooks as clients of the GraphQL face have them. */
+export function webhooksOf(app: TestApp) {
+  async function mutate(key: string, name: keyof typeof mutations, input: object) {
+    const { data, errors } = await app.graphql(key, mutations[name], { input })
+    return { ...data?.answer, errors }
+  }
+
+  return {
+    mutate,
+    async create(key: string, url: string, types: string[] = ['SSH_KEY_REGISTERED']) {
+      const answer = await mutate(key, 'create', { url, types })
+      expect(answer).toMatchObject({ __typename: 'CreateWebhookSuccess', errors: undefined })
+      return { id: answer.webhook.id as string, secret: answer.secret as string }
+    },
+    async test(key: string, id: string): Promise<Delivery> {
+      const answer = await mutate(key, 'test', { id })
+      expect(answer).toMatchObject({ __typename: 'TestWebhookSuccess', errors: undefined })
+      return answer.delivery
+    },
+    async deliveries(key: string, id: string): Promise<Delivery[]> {
+      const query = `query ($id: ID!) { node(id: $id) { ... on Webhook { recentDeliveries(first: 50) { ${delivery} } } } }`
+      const { data, errors } = await app.graphql(key, query, { id })
+      expect(errors).toBeUndefined()
+      return data.node.recentDeliveries
+    },
+    async list(key: string) {
+      const query = '{ viewer { webhooks { id url types createdAt oldSecretUntil recentDeliveries { id } } } }'
+      const { data, errors } = await app.graphql(key, query)
+      expect(errors).toBeUndefined()
+      return data.viewer.webhooks
+    },
+  }
+}

@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest'
+import {
+  isAllowed,
+  type Operation,
+  operations,
+  permissionCategories,
+} from '../../../src/domain/accounts/permissions/permissions.ts'
+import { readPermissions } from '../../../src/domain/accounts/permissions/read.ts'
+
+const granted = (api: object) => readPermissions({ api }).permissions
+
+describe('a key', () => {
+  const everything = Object.keys(operations) as Operation[]
+
+  it('without permissions may do everything, and with none nothing', () => {
+    expect(everything.every(operation => isAllowed(null, operation))).toBe(true)
+    expect(everything.some(operation => isAllowed({ api: {} }, operation))).toBe(false)
+  })
+
+  it.each(permissionCategories)('with %s alone may do what needs that, and no more', category => {
+    const allowed = everything.filter(operation => isAllowed({ api: { [category]: {} } }, operation))
+    expect(allowed).toEqual(everything.filter(operation => operations[operation] === category))
+  })
+
+  it('with some operations of a category may do those', () => {
+    const permissions = granted({ misc: { 'offers.get': {} } })
+    expect(isAllowed(permissions, 'offers.get')).toBe(true)
+    expect(isAllowed(permissions, 'offers.search')).toBe(false)
+  })
+
+  it('is held to the constraints of an operation', () => {
+    const permissions = granted({
+      misc: { 'offers.get': { constraints: { id: { gte: 5, lte: 7 }, kind: { eq: 'a' } } } },
+    })
+    const allowed = (parameters: object) => isAllowed(permissions, 'offers.get', { ...parameters })
+    expect([4, 5, 7, 8].map(id => allowed({ id, kind: 'a' }))).toEqual([false, true, true, false])
+    expect(allowed({ id: 5, kind: 'b' })).toBe(false)
+    expect(allowed({ id: '6', kind: 'a' })).toBe(false)
+    expect(allowed({ kind: 'a' })).toBe(false)
+  })
+
+  it.each([
+    [{ lte: 10 }, [5, 10], ['5', '10', true, null, undefined, [5], 11]],
+    [{ gte: 5 }, [5, 10], ['5', '10', true, null, undefined, [5], 4]],
+    [{ eq: 5 }, [5], ['5', true, null, undefined, [5], 4]],
+    [{ lte: 'b' }, ['a', 'b'], [1, false, null, undefined, ['a'], 'c']],
+  ])('is held to %o by values of the same type alone', (constraint, inside, outside) => {
+    const permissions = granted({ misc: { 'offers.get': { constraints: { id: constraint } } } })
+    const allowed = (id: unknown) => isAllowed(permissions, 'offers.get', { id })
+    expect(inside.filter(allowed)).toEqual(inside)
+    expect(outside.filter(allowed)).toEqual([])
+  })
+})
+
+const bounded = (parameter: string, bounds: unknown) => {
+  const constraints = JSON.parse(`{${JSON.stringify(parameter)}: ${JSON.stringify(bounds)}}`)
+  return { api: { instance_write: { 'instances.update': { constraints } } } }
+}
+
+describe('permissions that somebody wrote', () => {
+  it.each([null, undefined])('are full access when %s', input => {
+    expect(readPermissions(input)).toEqual({ permissions: null, issues: [] })
+  })
+
+  it('are kept when they are right', () => {
+    const input = { api: { misc: {}, user_write: { 'apiKeys.reset': { constraints: { id: { eq: 1 } } } } } }
+    expect(readPermissions(input)).toEqual({ permissions: input, issues: [] })
+  })
+
+  it.each([
+    ['all', 'permissions: must be an object.'],
+    [[], 'permissions: must be an object.'],
+    [{}, 'permissions: must have the key "api"'],
+    [{ api: null }, 'permissions.api: must be an object.'],
+    [{ api: [] }, 'permissions.api: must be an object.'],
+    [{ api: { misc: [] } }, 'permissions.api.misc: must be an object.'],
+    [JSON.parse('{"__proto__": {"api": {}}}'), 'permissions: has the unknown key "__proto__"'],
+    [JSON.parse('{"api": {"__proto__": {}}}'), 'permissions.api.__proto__: unknown category'],
+    [JSON.parse('{"api": {"misc": {"__proto__": {}}}}'), 'permissions.api.misc.__proto__: unknown operation'],
+    [bounded('__proto__', { eq: 1 }), 'constraints.__proto__: unknown parameter; this operation has id, relabels.'],
+    [bounded('constructor', { eq: 1 }), 'constraints.constructor: unknown parameter'],
+    [bounded('label', { eq: 1 }), 'constraints.label: unknown parameter; this operation has id, relabels.'],
+    [bounded('id', JSON.parse('{"__proto__": 1}')), 'constraints.id: unknown comparison "__proto__"'],
+    [bounded('id', { eq: '5' }), 'constraints.id.eq: must be a finite number.'],
+    // Read as infinity, and written as null.
+    [
+      JSON.parse('{"api": {"instance_write": {"instances.update": {"constraints": {"id": {"lte": 1e400}}}}}}'),
+      'constraints.id.lte: must be a finite number.',
+    ],
+    [
+      { api: { instance_write: { 'instances.update': { constraints: { id: { gte: Number.NaN } } } } } },
+      'constraints.id.gte: must be a finite number.',
+    ],
+    [bounded('relabels', { eq: 0 }), 'constraints.relabels.eq: must be true or false.'],
+    [{ api: { misc: { 'offers.get': { constraints: { id: { eq: 5 } } } } } }, 'this operation has none.'],
+    [{ api: { misc: { 'offers.get': { constraints: [] } } } }, 'constraints: must be an object.'],
+    [{ api: {}, more: 1 }, 'permissions: has the unknown key "more"; the only one is "api".'],
+    [{ api: { mist: {} } }, 'permissions.api.mist: unknown category; there are misc, user_read'],
+    [{ api: { constructor: {} } }, 'permissions.api.constructor: unknown category'],
+    [{ api: { misc: true } }, 'permissions.api.misc: must be an object.'],
+    [{ api: { misc: { rent: {} } } }, 'permissions.api.misc.rent: unknown operation; this category has offers.search'],
+    [{ api: { misc: { 'accounts.viewer': {} } } }, 'permissions.api.misc.accounts.viewer: unknown operation'],
+    [{ api: { misc: { constructor: {} } } }, 'permissions.api.misc.constructor: unknown operation'],
+    [{ api: { team_read: { x: {} } } }, 'this category has none'],
+    [{ api: { misc: { 'offers.get': { only: 1 } } } }, 'has the unknown key "only"; the only one is "constraints".'],
+    [bounded('id', {}), 'must bound the parameter with eq, lte, gte.'],
+    [bounded('id', { ne: 1 }), 'unknown comparison "ne"; there are eq, lte, gte.'],
+    [bounded('id', { eq: [] }), 'must be a finite number.'],
+  ])('%o are refused', (input, message) => {
+    const messages = readPermissions(input).issues.map(({ path, message }) => `${path}: ${message}`)
+    expect(messages.join('\n')).toContain(message)
+  })
+
+  it('are told everything that is wrong at once', () => {
+    expect(readPermissions({ api: { mist: {}, misc: { rent: {} } } }).issues).toHaveLength(2)
+  })
+
+  it('are refused in few words, however much is wrong', () => {
+    const deep = JSON.parse(`${'{"api":'.repeat(5_000)}1${'}'.repeat(5_000)}`)
+    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`x${index}`, {}]))
+    const long = { ['x'.repeat(50_000)]: {} }
+    for (const api of [deep, many, long]) {
+      const { issues } = readPermissions({ api })
+      expect(issues.length).toBeGreaterThan(0)
+      expect(JSON.stringify(issues).length).toBeLessThan(20_000)
+    }
+  })
+})

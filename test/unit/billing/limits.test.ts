@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest'
+import {
+  checkLimitAmount,
+  isReached,
+  limitProblems,
+  maxLimitNanos,
+  reachIn,
+  type Spending,
+  type UsedLimit,
+  windowAt,
+  windowsOf,
+} from '../../../src/domain/billing/limits.ts'
+
+const date = (text: string) => new Date(`${text}Z`)
+const usd = 1_000_000_000n
+
+const aLimit = (facts: Partial<UsedLimit> = {}): UsedLimit => ({
+  ...{ id: 1, apiKeyId: null, window: 'day', amountNanos: usd, action: 'block_new', usedNanos: 0n, reachedAt: null },
+  createdAt: date('2026-01-01T00:00'),
+  ...facts,
+})
+
+describe('the window of an instant', () => {
+  it.each([
+    ['day', '2026-12-31T23:59:59.999', '2026-12-31T00:00', '2027-01-01T00:00'],
+    ['day', '2027-01-01T00:00', '2027-01-01T00:00', '2027-01-02T00:00'],
+    ['day', '2028-02-28T12:00', '2028-02-28T00:00', '2028-02-29T00:00'],
+    ['month', '2028-02-29T23:59:59.999', '2028-02-01T00:00', '2028-03-01T00:00'],
+    ['month', '2026-12-01T00:00', '2026-12-01T00:00', '2027-01-01T00:00'],
+    // Summer time changes nothing in UTC.
+    ['day', '2026-03-29T12:00', '2026-03-29T00:00', '2026-03-30T00:00'],
+  ] as const)('of a %s at %s is from %s to %s', (window, at, from, until) => {
+    expect(windowAt(window, date(at))).toEqual({ from: date(from), until: date(until) })
+  })
+})
+
+describe('the windows to look at', () => {
+  const from = (limit: Partial<UsedLimit>, meteredAt: string, at: string) =>
+    windowsOf(aLimit(limit), { meteredAt: date(meteredAt), at: date(at) }).map(({ from }) => from)
+
+  it('are all since something changed, and since the limit was set', () => {
+    const days = ['2026-05-01T00:00', '2026-05-02T00:00', '2026-05-03T00:00'].map(date)
+    expect(from({}, '2026-05-01T23:00', '2026-05-03T00:00')).toEqual(days)
+    expect(from({}, '2026-05-03T23:00', '2026-05-03T23:30')).toEqual(days.slice(2))
+    expect(from({ createdAt: date('2026-05-02T09:00') }, '2026-05-01T23:00', '2026-05-03T01:00')).toEqual(days.slice(1))
+    expect(from({ window: 'month' }, '2026-04-30T23:00', '2026-05-03T01:00')).toEqual([
+      date('2026-04-01T00:00'),
+      days[0],
+    ])
+  })
+
+  it('are none for a rate, and one where a limit was set by a clock that is ahead', () => {
+    expect(from({ window: 'hour' }, '2026-05-01T23:00', '2026-05-03T00:00')).toEqual([])
+    expect(from({ createdAt: date('2026-05-05T09:00') }, '2026-05-01T23:00', '2026-05-02T01:00')).toEqual([
+      date('2026-05-02T00:00'),
+    ])
+  })
+})
+
+describe('the instant at which a limit is reached', () => {
+  const day = date('2026-05-01T00:00')
+  const times = { at: date('2026-05-01T12:00'), meteredAt: day }
+  /** What began with the day, at 0.4 $ an hour. */
+  const spending = (facts: Partial<Spending> = {}): Spending => ({
+    ...{ from: day, postedNanos: 0n, rateNanos: 400_000_000n, origin: 400_000_000n * BigInt(day.getTime()) },
+    ...{ spentNanos: 0n, ends: [] },
+    ...facts,
+  })
+
+  it('is the last millisecond that it pays for', () => {
+    expect(reachIn(aLimit(), spending(), times)).toEqual(date('2026-05-01T02:30'))
+    // A millisecond costs 111.1 nano-dollars.
+    expect(reachIn(aLimit({ amountNanos: usd + 111n }), spending(), times)).toEqual(date('2026-05-01T02:30'))
+    expect(reachIn(aLimit({ amountNanos: usd + 112n }), spending(), times)).toEqual(date('2026-05-01T02:30:00.001'))
+    expect(reachIn(aLimit(), spending({ postedNanos: usd / 2n }), times)).toEqual(date('2026-05-01T01:15'))
+  })
+
+  it('may be still to come, and is never before the limit was set, or something changed last', () => {
+    const { at, meteredAt } = { at: date('2026-05-01T01:00'), meteredAt: day }
+    expect(reachIn(aLimit(), spending(), { at, meteredAt })).toEqual(date('2026-05-01T02:30'))
+    const createdAt = date('2026-05-01T04:00')
+    expect(reachIn(aLimit({ createdAt }), spending(), times)).toEqual(createdAt)
+    expect(reachIn(aLimit(), spending(), { ...times, meteredAt: date('2026-05-01T05:00') })).toEqual(
+      date('2026-05-01T05:00'),
+    )
+  })
+
+  it('is not, where nothing goes on and something is left, or what goes on ends before', () => {
+    const nothing = { rateNanos: 0n, origin: 0n }
+    expect(reachIn(aLimit(), spending({ ...nothing, postedNanos: usd - 1n }), times)).toBe(null)
+    expect(reachIn(aLimit(), spending({ ...nothing, postedNanos: usd }), times)).toEqual(day)
+    expect(reachIn(aLimit({ amountNanos: 0n }), spending(nothing), times)).toEqual(day)
+    const ends = (at: string) => [{ rateNanos: 400_000_000n, since: day, at: date(at) }]
+    expect(reachIn(aLimit(), spending({ ends: ends('2026-05-01T02:29:59.999') }), times)).toBe(null)
+    expect(reachIn(aLimit(), spending({ ends: ends('2026-05-01T02:30:00.001') }), times)).toEqual(
+      date('2026-05-01T02:30'),
+    )
+  })
+})
+
+describe('what is refused', () => {
+  const at = date('2026-05-01T12:00')
+  const ask = (rateNanos: bigint, ...limits: Partial<UsedLimit>[]) =>
+    limitProblems(limits.map(aLimit), [{ apiKeyId: 7, rateNanos }], at)
+  const hour = { window: 'hour', usedNanos: 600_000_000n } as const
+
+  it('is what exceeds a rate, and not what comes up to it', () => {
+    expect(ask(400_000_000n, hour)).toEqual([])
+    const [problem] = ask(400_000_001n, hour)
+    expect([problem?.code, problem?.message]).toEqual([
+      'SPEND_LIMIT_EXCEEDED',
+      'The limit of the account is 1 $ an hour: 0.6 $ are used, and this would take 0.400000001 $ more.',
+    ])
+    expect(problem?.details).toMatchObject({ limit: { id: 1, usedNanos: 600_000_000n }, askedNanos: 400_000_001n })
+  })
+
+  it('is nothing that costs nothing, whatever is exceeded already', () => {
+    const limits = [{ ...hour, usedNanos: 2n * usd }, { reachedAt: at }]
+    expect([ask(0n, ...limits), ask(-1n, ...limits)]).toEqual([[], []])
+    expect(ask(1n, ...limits)).toHaveLength(2)
+  })
+
+  it('is anything while a day or month lasts in which it was reached', () => {
+    const reachedAt = (text: string) => ({ reachedAt: date(text) })
+    expect(ask(1n, reachedAt('2026-05-01T00:00'))).toHaveLength(1)
+    expect(ask(1n, reachedAt('2026-04-30T23:59:59.999'))).toEqual([])
+    expect(ask(1n, { window: 'month', ...reachedAt('2026-04-30T23:59:59.999') })).toEqual([])
+    expect(ask(1n, { window: 'month', ...reachedAt('2026-05-01T00:00') })[0]?.message).toBe(
+      'The limit of the account is 1 $ a month, and reached: 0 $ are spent. This costs 0.000000001 $ an hour.',
+    )
+  })
+
+  it('is nothing by a limit that only tells, and by that of a key only what counts for it', () => {
+    expect(ask(usd, { ...hour, action: 'notify' }, { action: 'notify', reachedAt: at })).toEqual([])
+    expect(ask(usd, { ...hour, apiKeyId: 8 })).toEqual([])
+    expect(ask(usd, { ...hour, apiKeyId: 7 })[0]?.message).toContain('The limit of API key 7 is')
+  })
+
+  it('is told by all limits, those of the account first, and the rate first', () => {
+    const stop = { action: 'stop_running', reachedAt: at } as const
+    const limits = [
+      { id: 4, apiKeyId: 7, ...hour },
+      { id: 3, window: 'month', ...stop } as const,
+      { id: 2, ...stop },
+      { id: 1, ...hour },
+    ]
+    expect(ask(usd, ...limits).map(({ details }) => details.limit?.id)).toEqual([1, 2, 3, 4])
+  })
+})
+
+it('a rate is reached as long as it was not kept again, whatever the day', () => {
+  const reachedAt = date('2020-01-01T00:00')
+  expect(isReached(aLimit({ window: 'hour', reachedAt }), date('2026-05-01T12:00'))).toBe(true)
+  expect(isReached(aLimit({ window: 'hour' }), date('2026-05-01T12:00'))).toBe(false)
+})
+
+it('an amount is from nothing to the most that an account can have', () => {
+  for (const amount of [0n, maxLimitNanos]) expect(() => checkLimitAmount(amount)).not.toThrow()
+  for (const amount of [-1n, maxLimitNanos + 1n])
+    expect(() => checkLimitAmount(amount)).toThrow('must be from 0 to 999999999,')
+})

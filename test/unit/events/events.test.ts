@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest'
+import { type Operation, operations } from '../../../src/domain/accounts/permissions/permissions.ts'
+import { readPermissions } from '../../../src/domain/accounts/permissions/read.ts'
+import { type Event, type EventType, eventTypes, mayRead } from '../../../src/domain/events/events.ts'
+
+/** What lets somebody see the things that an event is about. */
+const readers: [RegExp, Operation][] = [
+  [/^INSTANCE_/, 'instances.get'],
+  [/^TEMPLATE_/, 'templates.get'],
+  [/^SSH_KEY_/, 'sshKeys.list'],
+  [/^SECRET_VARIABLE_/, 'secretVariables.list'],
+  [/^API_KEY_/, 'apiKeys.list'],
+  [/^VOLUME_/, 'volumes.get'],
+  [/^WEBHOOK_/, 'webhooks.list'],
+  [/SPEND_LIMIT/, 'billing.spendLimits'],
+  [/^(CREDIT_|ACCOUNT_(?!SPEND_LIMIT))/, 'accounts.viewer'],
+]
+
+const event = (type: EventType): Event => ({
+  ...{ id: 7n, xid: 9n, type, accountId: 3, instanceId: null, apiKeyId: null, before: null, after: null, reason: null },
+  at: new Date('2026-11-21T12:00:00.000Z'),
+})
+const actorWith = (operation: Operation) => ({
+  accountId: 3,
+  ...readPermissions({ api: { [operations[operation]]: { [operation]: {} } } }),
+})
+
+it.each(Object.keys(eventTypes) as EventType[])(
+  '%s is told to who may see what it is about, and to nobody else',
+  type => {
+    const expected = readers.filter(([types]) => types.test(type)).map(([, operation]) => operation)
+    expect(expected).toHaveLength(1)
+    const all = Object.keys(operations) as Operation[]
+    expect(all.filter(operation => mayRead(actorWith(operation), event(type)))).toEqual(expected)
+  },
+)

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest'
+import type { Event } from '../../../src/domain/events/events.ts'
+import { messageOf } from '../../../src/domain/events/message.ts'
+import { payloadOf } from '../../../src/domain/events/payload.ts'
+
+const at = new Date('2026-11-21T12:00:00.000Z')
+const event = (type: Event['type'], after: object, reason: string | null = null): Event => ({
+  ...{ id: 7n, xid: 9n, type, accountId: 3, instanceId: null, apiKeyId: null, before: null, reason, at },
+  after: { creditNanos: '-1500000000', burnNanos: '4000000', ...after },
+})
+const credit = { credit: '-1.5', burnPerHour: '0.004' }
+
+describe('an event about money', () => {
+  it('says when credit ends', () => {
+    const endsAt = '2026-11-22T12:00:00.000Z'
+    const low = event('ACCOUNT_LOW_CREDIT', { endsAt })
+    expect(payloadOf(low).after).toEqual({ ...credit, endsAt })
+    expect(messageOf(low)).toBe(`Credit ends at ${endsAt}, if everything goes on as it does.`)
+  })
+
+  it('says whether credit was granted or taken, to the nano-dollar', () => {
+    const changed = (before: string, after: string) =>
+      messageOf({ ...event('CREDIT_GRANTED', { creditNanos: after }, 'a mistake'), before: { creditNanos: before } })
+    expect(changed('-9007199254740993', '-9007199254740992')).toBe('Credit was granted.')
+    expect(changed('9007199254740993', '9007199254740992')).toBe('Credit was taken.')
+  })
+
+  it('says that it has ended', () => {
+    const ended = event('ACCOUNT_CREDIT_ENDED', { endedAt: at.toISOString() })
+    expect(payloadOf(ended).after).toEqual({ ...credit, endedAt: at.toISOString() })
+    expect(messageOf(ended)).toBe('Credit has ended: what ran was stopped.')
+  })
+
+  it('says what debt destroys, and when', () => {
+    const destroysAt = '2026-11-23T12:00:00.000Z'
+    const ids = { instanceIds: ['5', '6'], volumeIds: ['8'], instances: 2, volumes: 1 }
+    const debt = event('ACCOUNT_DEBT', { since: at.toISOString(), destroysAt, ...ids })
+    const printed = { ...ids, instanceIds: ['ins_5', 'ins_6'], volumeIds: ['vol_8'] }
+    expect(payloadOf(debt).after).toEqual({ ...credit, since: at.toISOString(), destroysAt, ...printed })
+    expect(messageOf(debt)).toContain(destroysAt)
+  })
+
+  it('says why an instance is stopped or destroyed that nobody asked to', () => {
+    const stopped = { ...event('INSTANCE_TARGET_CHANGED', { targetState: 'stopped' }, 'NO_CREDIT'), instanceId: 5n }
+    expect(messageOf(stopped)).toBe('It is to stop. The credit of its account ended.')
+    const destroyed = { ...event('INSTANCE_DESTROYED', {}, 'DEBT'), instanceId: 5n }
+    expect(messageOf(destroyed)).toBe('It was destroyed. The credit of its account was below zero for too long.')
+  })
+})

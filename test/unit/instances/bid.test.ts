@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import { applyBid, type Bidder, bidRange, checkBid, winningBid } from '../../../src/domain/instances/bid.ts'
+import { availabilityOf, instanceStatuses } from '../../../src/domain/instances/instances.ts'
+
+const floor = 400_000_000n
+const aBidder = (facts: Partial<Bidder> = {}): Bidder => ({
+  ...{ id: 7n, targetState: 'running', status: 'running', interruptible: true, computeNanos: 500_000_000n, numGpus: 2 },
+  ...facts,
+})
+
+describe('a bid', () => {
+  it.each([
+    ['0.001 $', 1_000_000n],
+    ['128 $', 128_000_000_000n],
+  ])('may be %s', (_, nanos) => {
+    expect(checkBid(nanos)).toBeUndefined()
+  })
+
+  it.each([
+    ['a little less than the least', 999_999n, '0.000999999'],
+    ['a little more than the most', 128_000_000_001n, '128.000000001'],
+    ['nothing', 0n, '0'],
+    ['less than nothing', -1_000_000n, '-0.001'],
+  ])('may not be %s', (_, nanos, printed) => {
+    const message = `must be from 0.001 to 128 dollars an hour, not ${printed}.`
+    expect(checkBid(nanos)).toEqual({ path: 'bid', message })
+  })
+})
+
+describe('a new bid', () => {
+  it.each([
+    ['raised', 500_000_001n],
+    ['lowered', 499_999_999n],
+    ['lowered', floor],
+    ['unchanged', 500_000_000n],
+  ])('is %s by %d', (outcome, bid) => {
+    expect(applyBid(aBidder(), floor, bid)).toBe(outcome)
+  })
+
+  it('under what the host accepts is told the least, but may stay where it was', () => {
+    const refusal = { code: 'BID_TOO_LOW', details: { minimumBidNanos: floor } }
+    expect(() => applyBid(aBidder(), floor, floor - 1n)).toThrow(expect.objectContaining(refusal))
+    expect(applyBid(aBidder({ computeNanos: 1n }), floor, 1n)).toBe('unchanged')
+  })
+
+  it.each([
+    ['on demand', { interruptible: false }],
+    ['that exited', { status: 'exited' as const }],
+    ['that is offline', { status: 'offline' as const }],
+    ['that is unknown', { status: 'unknown' as const }],
+  ])('is refused to a rental %s, before anything is said of the price', (_, facts) => {
+    const onDemand = 'interruptible' in facts ? { onDemand: true } : {}
+    const refusal = { code: 'INVALID_STATE', details: { instanceId: 7n, ...onDemand } }
+    expect(() => applyBid(aBidder(facts), floor, 1n)).toThrow(expect.objectContaining(refusal))
+  })
+})
+
+it('says of every instance whether its bid can be changed, as the change itself does', () => {
+  for (const status of instanceStatuses) {
+    for (const interruptible of [true, false]) {
+      const bidder = aBidder({ status, interruptible })
+      const action = availabilityOf({ ...bidder, destroyedAt: null }).find(({ action }) => action === 'changeBid')
+      let refusal: string | null = null
+      try {
+        applyBid(bidder, floor, 600_000_000n)
+      } catch (error) {
+        refusal = (error as Error).message
+      }
+      expect(action).toEqual({ action: 'changeBid', available: refusal === null, reason: refusal })
+    }
+  }
+  const destroyed = availabilityOf({ ...aBidder(), destroyedAt: new Date(0) })
+  expect(destroyed.every(({ available }) => !available)).toBe(true)
+})
+
+describe('a bid that wins', () => {
+  it.each([
+    [250_000_000n, 250_000_000n],
+    [1n, bidRange.least],
+    [bidRange.most, bidRange.most],
+  ])('is as much as it takes, but never less than a bid can be: %d', (least, bid) => {
+    expect(winningBid(7n, least)).toBe(bid)
+  })
+
+  it.each([undefined, bidRange.most + 1n])('is refused where there is none: %s', least => {
+    const refusal = { code: 'INVALID_STATE', details: { instanceId: 7n } }
+    expect(() => winningBid(7n, least)).toThrow(expect.objectContaining(refusal))
+  })
+})

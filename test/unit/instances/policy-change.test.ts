@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest'
+import {
+  arrangementOf,
+  changedParts,
+  changePolicy,
+  policyFacts,
+  policyIssues,
+  policyWarnings,
+} from '../../../src/domain/instances/policy/change.ts'
+import { noArrangement, type PolicyFacts } from '../../../src/domain/instances/policy/policy.ts'
+
+const now = new Date('2026-11-21T12:00:00.000Z')
+const later = (ms: number) => new Date(now.getTime() + ms)
+const issuesOf = (wish: Parameters<typeof arrangementOf>[0], facts?: PolicyFacts) =>
+  policyIssues(arrangementOf(wish, facts), facts, now)
+
+const stopped: PolicyFacts = {
+  ...noArrangement,
+  createdAt: later(-9_000_000),
+  endsAt: later(9_000_000),
+  destroyedAt: null,
+  announcedAt: null,
+  targetState: 'stopped',
+  status: 'stopped',
+  statusChangedAt: later(-60_000),
+  claimedAt: later(-61_000),
+  computeNanos: 1n,
+  meters: [
+    { kind: 'compute', rateNanos: 0n, since: later(-60_000), carried: 0, chargedNanos: 500n, end: null },
+    { kind: 'disk', rateNanos: 3_600_000n, since: later(-100), carried: 0, chargedNanos: 400n, end: null },
+  ],
+}
+
+describe('a wish', () => {
+  it('leaves what it does not name, and takes away what is null', () => {
+    const before = { stopAt: later(5), stopAtCostNanos: 5n, destroyAt: later(6), destroyStoppedMs: 7000n }
+    expect(arrangementOf({}, before)).toEqual(before)
+    expect(arrangementOf({ stopAt: null, destroyStoppedSeconds: null }, before)).toEqual({
+      ...before,
+      stopAt: null,
+      destroyStoppedMs: null,
+    })
+    expect(arrangementOf({ stopAtCostNanos: null, destroyAt: null, destroyStoppedSeconds: 9 }, before)).toEqual({
+      ...before,
+      stopAtCostNanos: null,
+      destroyAt: null,
+      destroyStoppedMs: 9000n,
+    })
+    expect(arrangementOf({})).toEqual(noArrangement)
+  })
+
+  it('is compared by what it says', () => {
+    const before = { stopAt: later(5), stopAtCostNanos: 5n, destroyAt: null, destroyStoppedMs: 7000n }
+    expect(changedParts({ ...before, stopAt: later(5) }, before)).toEqual([])
+    expect(changedParts({ ...before, stopAt: later(6), destroyStoppedMs: null }, before)).toEqual([
+      'stopAt',
+      'destroyStoppedMs',
+    ])
+  })
+})
+
+describe('an arrangement', () => {
+  it('is for the future, and not for another century', () => {
+    for (const name of ['stopAt', 'destroyAt'] as const) {
+      expect(issuesOf({ [name]: now })).toMatchObject([{ path: name }])
+      expect(issuesOf({ [name]: later(1) })).toEqual([])
+      expect(issuesOf({ [name]: later(3650 * 86_400_000) })).toEqual([])
+      expect(issuesOf({ [name]: later(3650 * 86_400_000 + 1) })).toMatchObject([{ path: name }])
+    }
+  })
+
+  it('is for a cost that is more than nothing, and more than there was', () => {
+    expect(issuesOf({ stopAtCostNanos: 0n })).toEqual([{ path: 'stopAtCost', message: 'must be more than 0.' }])
+    expect(issuesOf({ stopAtCostNanos: 1n })).toEqual([])
+    expect(issuesOf({ stopAtCostNanos: 1000n }, stopped)).toEqual([
+      { path: 'stopAtCost', message: 'must be more than 0.000001, what it has cost already.' },
+    ])
+    expect(issuesOf({ stopAtCostNanos: 1001n }, stopped)).toEqual([])
+  })
+
+  it('is for a time that has not been waited yet', () => {
+    const path = 'destroyWhenStoppedFor'
+    for (const seconds of [-1, 0, 315_360_001])
+      expect(issuesOf({ destroyStoppedSeconds: seconds })).toMatchObject([{ path }])
+    for (const seconds of [1, 315_360_000]) expect(issuesOf({ destroyStoppedSeconds: seconds })).toEqual([])
+    expect(issuesOf({ destroyStoppedSeconds: 60 }, stopped)).toEqual([
+      { path, message: 'must be more than 60 seconds: it has been stopped for so long already.' },
+    ])
+    expect(issuesOf({ destroyStoppedSeconds: 61 }, stopped)).toEqual([])
+    expect(issuesOf({ destroyStoppedSeconds: 1 }, { ...stopped, targetState: 'running' })).toEqual([])
+  })
+
+  it('may stay as it is, whatever has come of it', () => {
+    const reached = { ...stopped, stopAtCostNanos: 3n, stopAt: later(-5), destroyStoppedMs: 1000n }
+    const same = { stopAtCostNanos: 3n, stopAt: later(-5), destroyStoppedSeconds: 1 }
+    expect(changePolicy(reached, same, now)).toBeNull()
+    expect(changePolicy(reached, { ...same, stopAtCostNanos: 2000n }, now)).toMatchObject({ stopAtCostNanos: 2000n })
+    expect(() => changePolicy(reached, { stopAtCostNanos: 4n }, now)).toThrow('what it has cost already')
+  })
+
+  it('is warned about where the rental ends before', () => {
+    const arrangement = { ...noArrangement, stopAt: later(5), destroyAt: later(4) }
+    expect(policyWarnings(arrangement, later(5))).toEqual([expect.stringContaining('stopAt is after the end')])
+    expect(policyWarnings(arrangement, later(6))).toEqual([])
+  })
+
+  it('is told as GraphQL has it', () => {
+    const arrangement = { stopAt: now, stopAtCostNanos: 5n, destroyAt: null, destroyStoppedMs: 7000n }
+    expect(policyFacts(arrangement, ['stopAt', 'stopAtCostNanos', 'destroyAt', 'destroyStoppedMs'])).toEqual({
+      stopAt: now.toISOString(),
+      stopAtCostNanos: '5',
+      destroyAt: null,
+      destroyWhenStoppedFor: 7,
+    })
+    expect(policyFacts(arrangement, ['destroyAt'])).toEqual({ destroyAt: null })
+  })
+})

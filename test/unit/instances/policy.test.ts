@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest'
+import type { CostMeter } from '../../../src/domain/billing/costs.ts'
+import {
+  chargedUntil,
+  nextPolicy,
+  noArrangement,
+  type PolicyFacts,
+  stoppedSince,
+  whyNoStart,
+} from '../../../src/domain/instances/policy/policy.ts'
+
+const hour = 3_600_000
+const rented = new Date('2026-11-21T12:00:00.000Z')
+const later = (hours: number) => new Date(rented.getTime() + hours * hour)
+const ofHours = (hours: number, facts: Partial<PolicyFacts> = {}): PolicyFacts => ({
+  createdAt: rented,
+  endsAt: later(hours),
+  announcedAt: null,
+  destroyedAt: null,
+  ...noArrangement,
+  targetState: 'running',
+  status: 'running',
+  statusChangedAt: rented,
+  claimedAt: rented,
+  computeNanos: 0n,
+  meters: [],
+  ...facts,
+})
+
+describe('what happens to an instance by itself', () => {
+  it('is that its end is announced 24 hours before', () => {
+    expect(nextPolicy(ofHours(100), rented)).toEqual({ at: later(76), deed: 'announce' })
+  })
+
+  it('is that its end is announced at once when that is nearer', () => {
+    expect(nextPolicy(ofHours(3), rented)).toEqual({ at: rented, deed: 'announce' })
+  })
+
+  it('is, once that is done, that its rental ends', () => {
+    const facts = ofHours(100, { announcedAt: later(76) })
+    expect(nextPolicy(facts, later(80))).toMatchObject({
+      at: later(100),
+      deed: 'destroy',
+      reason: { code: 'RENTAL_ENDED' },
+    })
+  })
+
+  it('is no announcement of what is past', () => {
+    expect(nextPolicy(ofHours(100), later(100))).toMatchObject({ at: later(100), deed: 'destroy' })
+  })
+
+  it('is nothing once it is destroyed', () => {
+    expect(nextPolicy(ofHours(100, { destroyedAt: later(1) }), later(200))).toBeNull()
+  })
+})
+
+const meters = (chargedNanos = 0n): CostMeter[] =>
+  (['compute', 'disk'] as const).map(kind => ({
+    kind,
+    rateNanos: kind === 'compute' ? 400_000_000n : 100_000_000n,
+    since: rented,
+    carried: 0,
+    chargedNanos,
+    end: null,
+  }))
+const announced = { announcedAt: rented }
+
+describe('what is arranged for an instance', () => {
+  it('is that it is stopped at an instant, when it is to run then', () => {
+    const facts = ofHours(100, { ...announced, stopAt: later(5) })
+    expect(nextPolicy(facts, rented)).toEqual({ at: later(5), deed: 'stop', code: 'SCHEDULE' })
+    for (const status of ['created', 'scheduling', 'loading', 'stopping'] as const) {
+      expect(nextPolicy({ ...facts, status }, rented)).toMatchObject({ deed: 'stop' })
+    }
+    const lapses = { at: later(5), deed: 'lapse' }
+    expect(nextPolicy({ ...facts, targetState: 'stopped' }, rented)).toEqual(lapses)
+    expect(nextPolicy({ ...facts, status: 'exited' }, rented)).toEqual(lapses)
+  })
+
+  it('is that it is stopped at a cost, while it is to run', () => {
+    const facts = ofHours(100, { ...announced, stopAtCostNanos: 1_000_000_000n, meters: meters() })
+    expect(nextPolicy(facts, rented)).toEqual({ at: later(2), deed: 'stop', code: 'COST_LIMIT' })
+    expect(nextPolicy({ ...facts, stopAt: later(1) }, rented)).toMatchObject({ at: later(1), code: 'SCHEDULE' })
+    expect(nextPolicy({ ...facts, targetState: 'stopped' }, rented)).toMatchObject({ at: later(100), deed: 'destroy' })
+  })
+
+  it('is that it is stopped at once when it is to run, and its cost pays for no instant of that any more', () => {
+    const paid = meters(499_999_999n).map(meter => ({ ...meter, rateNanos: 0n }))
+    const facts = ofHours(100, {
+      ...announced,
+      computeNanos: 400_000_000n,
+      stopAtCostNanos: 1_000_000_000n,
+      meters: paid,
+    })
+    expect(nextPolicy(facts, later(3))).toEqual({ at: later(3), deed: 'stop', code: 'COST_LIMIT' })
+    expect(nextPolicy({ ...facts, targetState: 'stopped' }, later(3))).toMatchObject({ deed: 'destroy' })
+    expect(nextPolicy({ ...facts, stopAtCostNanos: 1_000_001_000n }, later(3))).toMatchObject({ deed: 'destroy' })
+  })
+
+  it('is that it is destroyed at an instant, but never later than its rental ends', () => {
+    const facts = ofHours(100, { ...announced, destroyAt: later(50) })
+    expect(nextPolicy(facts, rented)).toMatchObject({ at: later(50), deed: 'destroy', reason: { code: 'SCHEDULE' } })
+    const late = { ...facts, destroyAt: later(101) }
+    expect(nextPolicy(late, rented)).toMatchObject({ at: later(100), reason: { code: 'RENTAL_ENDED' } })
+  })
+
+  it('is that it is destroyed when it was stopped for so long', () => {
+    const stopped = { status: 'stopped', targetState: 'stopped', statusChangedAt: later(3) } as const
+    const facts = ofHours(100, { ...announced, ...stopped, destroyStoppedMs: BigInt(2 * hour) })
+    expect(nextPolicy(facts, rented)).toMatchObject({ at: later(5), deed: 'destroy', reason: { code: 'SCHEDULE' } })
+    expect(nextPolicy({ ...facts, targetState: 'running' }, rented)).toMatchObject({ at: later(100) })
+  })
+
+  it('is only the end, when that is past already', () => {
+    const facts = ofHours(100, { stopAt: later(5), destroyAt: later(50) })
+    expect(nextPolicy(facts, later(49))).toMatchObject({ deed: 'stop' })
+    expect(nextPolicy(facts, later(50))).toMatchObject({ at: later(50), deed: 'destroy' })
+    // Of two, what came first.
+    expect(nextPolicy({ ...facts, destroyAt: later(60) }, later(200))).toMatchObject({ at: later(60) })
+  })
+
+  it('ends what is charged, whether it is done by then or not', () => {
+    const facts = ofHours(100, { stopAt: later(5), destroyAt: later(50), meters: meters() })
+    expect(chargedUntil(facts)).toEqual({ compute: later(5), disk: later(50) })
+    expect(chargedUntil({ ...facts, stopAtCostNanos: 1_000_000_000n })).toEqual({ compute: later(2), disk: later(50) })
+    expect(chargedUntil({ ...facts, targetState: 'stopped' })).toEqual({ compute: later(50), disk: later(50) })
+    expect(chargedUntil({ ...facts, destroyAt: later(2) })).toEqual({ compute: later(2), disk: later(2) })
+    expect(chargedUntil(ofHours(100))).toEqual({ compute: later(100), disk: later(100) })
+  })
+})
+
+describe('since when an instance is stopped', () => {
+  const changed = { statusChangedAt: later(3), claimedAt: later(1) }
+
+  it('is since its status says so, or since it was last told to, without having run', () => {
+    expect(stoppedSince({ ...changed, status: 'stopped', targetState: 'stopped' })).toEqual(later(3))
+    const told = { ...changed, claimedAt: later(4) }
+    expect(stoppedSince({ ...told, status: 'stopped', targetState: 'stopped' })).toEqual(later(4))
+    expect(stoppedSince({ ...changed, status: 'created', targetState: 'stopped' })).toEqual(later(3))
+  })
+
+  it('is since it ended by itself, whatever is wished', () => {
+    for (const status of ['exited', 'offline', 'unknown'] as const) {
+      expect(stoppedSince({ ...changed, claimedAt: later(9), status, targetState: 'running' })).toEqual(later(3))
+    }
+  })
+
+  it('is never while it runs, or is to', () => {
+    for (const status of ['scheduling', 'loading', 'running', 'stopping'] as const) {
+      expect(stoppedSince({ ...changed, status, targetState: 'stopped' })).toBeNull()
+    }
+    expect(stoppedSince({ ...changed, status: 'stopped', targetState: 'running' })).toBeNull()
+  })
+})
+
+describe('whether an instance may start', () => {
+  const stopped = { status: 'stopped', targetState: 'stopped', computeNanos: 400_000_000n } as const
+  const resting = (chargedNanos: bigint) => meters(chargedNanos).map(meter => ({ ...meter, rateNanos: 0n }))
+
+  it('is decided by whether its first instant is paid for', () => {
+    const facts = ofHours(100, { ...stopped, stopAtCostNanos: 1_000_000_000n, meters: resting(499_999_999n) })
+    expect(whyNoStart(facts, later(1))).toContain('It has cost 0.999999998 $, and is to be stopped at 1 $')
+    expect(whyNoStart({ ...facts, meters: resting(499_999_900n) }, later(1))).toBeUndefined()
+    expect(whyNoStart({ ...facts, stopAtCostNanos: null }, later(1))).toBeUndefined()
+  })
+
+  it('is no question any more when it is to be destroyed', () => {
+    const facts = ofHours(100, { ...stopped, destroyAt: later(5) })
+    expect(whyNoStart(facts, later(5))).toBe('It is about to be destroyed, as was arranged.')
+    expect(whyNoStart(facts, later(4))).toBeUndefined()
+  })
+})

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest'
+import { formatOf, readRows } from '../../../src/operator/machines-file.ts'
+import { aLine, printCsv } from '../../support/machines/fleets.ts'
+
+const bytes = (text: string) => new TextEncoder().encode(text)
+const csv = (text: string) => readRows(bytes(text), 'csv')
+const json = (text: string) => readRows(bytes(text), 'json')
+const header = printCsv([aLine()]).split('\n')[0] as string
+const line = printCsv([aLine()]).split('\n')[1] as string
+
+describe('a CSV file', () => {
+  it('is read with a byte order mark, ends of lines of Windows, quotes and blank lines', () => {
+    const named = line.replace('AMD EPYC 7713', '"AMD ""Milan"", 7713"')
+    expect(csv(`\ufeff${header}\r\n${line}\r\n\r\n${named}`)).toEqual([
+      { place: 'line 2', fields: aLine() },
+      { place: 'line 4', fields: aLine({ cpuName: 'AMD "Milan", 7713' }) },
+    ])
+  })
+
+  it('counts lines as an editor does, also within quotes', () => {
+    const long = line.replace('AMD EPYC 7713', '"two\r\nlines"')
+    expect(csv(`${header}\r\n${long}\r\n${line}\r\n`).map(({ place }) => place)).toEqual(['line 2', 'line 4'])
+  })
+
+  it('may have columns in any order, and be empty but for them', () => {
+    const reversed = Object.fromEntries(Object.entries(aLine()).toReversed())
+    expect(csv(printCsv([reversed]))).toEqual([{ place: 'line 2', fields: aLine() }])
+    expect(csv(header)).toEqual([])
+  })
+
+  it.each([
+    [
+      'a header with wrong names',
+      `${header},colour,country\n${line},red,SE`,
+      'header: colour: is not the name of a column. header: country: is there more than once.',
+    ],
+    ['a header with names missing', header.replace(',numGpus', ''), 'header: numGpus: is missing.'],
+    ['nothing', '', 'header: gpuModel: is missing.'],
+    ['a quote that is not closed', `${header}\n"${line}`, '--file is not CSV: Quote Not Closed'],
+    ['a quote within a field', `${header}\n${line.replace('AMD', 'A"MD')}`, '--file is not CSV: Invalid Opening Quote'],
+  ])('is refused with %s', (_, text, message) => {
+    expect(() => csv(text)).toThrow(message)
+  })
+
+  it('may have lines that are too short or too long, beside others', () => {
+    expect(csv(`${header}\n${line},x\n${line}\na,b`)).toEqual([
+      { place: 'line 2', problem: 'has 18 fields, and the header has 17.' },
+      { place: 'line 3', fields: aLine() },
+      { place: 'line 4', problem: 'has 2 fields, and the header has 17.' },
+    ])
+  })
+
+  it('is refused in another encoding', () => {
+    expect(() => readRows(Buffer.from(`${header}\n${line.replace('AMD', 'é')}`, 'latin1'), 'csv')).toThrow('not UTF-8')
+  })
+})
+
+describe('a JSON file', () => {
+  it('is an array of machines, or a machine on each line', () => {
+    const [first, second] = [aLine({ numGpus: 1 }), aLine({ numGpus: 2 })]
+    expect(json(`\ufeff ${JSON.stringify([first, second], null, 2)}`)).toEqual([
+      { place: 'machine 1', fields: first },
+      { place: 'machine 2', fields: second },
+    ])
+    expect(json(`${JSON.stringify(first)}\r\n\r\n${JSON.stringify(second)}\r\n`)).toEqual([
+      { place: 'line 1', fields: first },
+      { place: 'line 3', fields: second },
+    ])
+  })
+
+  it('may have machines that are none, beside others', () => {
+    const none = { problem: 'must be an object with a field for each column.' }
+    expect(json('[{}, 5, null, []]')).toEqual([
+      { place: 'machine 1', fields: {} },
+      ...[2, 3, 4].map(number => ({ place: `machine ${number}`, ...none })),
+    ])
+    expect(json('{}\n{\n"x"')).toEqual([
+      { place: 'line 1', fields: {} },
+      { place: 'line 2', problem: expect.stringMatching(/^is not JSON: .*\.$/) },
+      { place: 'line 3', ...none },
+    ])
+  })
+
+  it('is refused as an array that is not JSON', () => {
+    expect(() => json('[{}')).toThrow('--file is not JSON: ')
+  })
+})
+
+describe('the format', () => {
+  it('is what was asked for, or what the name ends in', () => {
+    expect(['a.csv', 'a.CSV', 'a.json', 'a.jsonl', 'a.ndjson'].map(name => formatOf(name, undefined))).toEqual([
+      ...['csv', 'csv', 'json', 'json', 'json'],
+    ])
+    expect(formatOf('a.csv', 'json')).toBe('json')
+    expect(() => formatOf('a.txt', undefined)).toThrow(
+      '--format is csv or json, and the name of the file does not tell.',
+    )
+    expect(() => formatOf('a.csv', 'xml')).toThrow('--format is csv or json, not "xml".')
+  })
+})

@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest'
+import { requiredColumns } from '../../../src/domain/machines/import.ts'
+import { checkColumns, type ImportRow, inOrder, readMachines } from '../../../src/domain/machines/import-rows.ts'
+import { aGpuModel } from '../../support/factories.ts'
+import { aFile, aLine, newModel } from '../../support/machines/fleets.ts'
+
+const now = new Date('2026-11-21T12:00:00.000Z')
+const known = new Map([['RTX 4090', aGpuModel()]])
+const read = (...lines: Record<string, unknown>[]) => readMachines(aFile(...lines), known, now)
+const problems = (...lines: Record<string, unknown>[]) =>
+  inOrder(read(...lines).issues).map(({ path, message }) => `${path}: ${message}`)
+
+describe('a file', () => {
+  it('is told everything that is wrong with it, also beside lines that cannot be read', () => {
+    const [first, last] = aFile({ numGpus: '0' }, { country: 'Sweden' }) as [ImportRow, ImportRow]
+    const rows = [first, { place: 'line 1½', problem: 'has 2 fields.' }, last]
+    const { issues, machines } = readMachines(rows, known, now)
+    expect(machines).toEqual([])
+    expect(inOrder(issues).map(({ path, message }) => `${path}: ${message}`)).toEqual([
+      'line 1: numGpus: must be a whole number from 1 to 16, not "0".',
+      'line 1½: has 2 fields.',
+      'line 2: country: must be two capital letters, as in ISO 3166, not "Sweden".',
+      expect.stringContaining('line 2: publicIp: '),
+    ])
+  })
+})
+
+describe('a machine that is imported', () => {
+  it('is what its host says, and otherwise what the columns say', () => {
+    expect(read({})).toMatchObject({ issues: [], newModels: [] })
+    expect(read({}).machines).toEqual([
+      {
+        gpuModel: 'RTX 4090',
+        numGpus: 2,
+        driverVersion: 570_172_008,
+        cudaVersion: 12.8,
+        gpuNanos: 350_000_000n,
+        minBidGpuNanos: 175_000_000n,
+        storageNanos: 200_000_000n,
+        downloadNanos: 0n,
+        uploadNanos: 0n,
+        listedUntil: new Date('2027-12-31T00:00:00.000Z'),
+        cpuName: 'AMD EPYC 7713',
+        cpuArch: 'amd64',
+        cpuCores: 128,
+        cpuGhz: 0,
+        cpuRamMb: 257_500,
+        hasAvx: true,
+        motherboard: '',
+        osVersion: 0,
+        diskName: '',
+        diskMbps: 0,
+        diskMb: 1_800_000,
+        downloadMbps: 900,
+        uploadMbps: 800.5,
+        publicIp: '203.0.113.7',
+        staticIp: false,
+        firstPort: 20_000,
+        lastPort: 20_099,
+        country: 'SE',
+        city: '',
+        datacenter: false,
+        vmsEnabled: false,
+        verification: 'unverified',
+        reliability: 1,
+        dlperfPerGpu: 82.6,
+        gpuMaxTempCelsius: 0,
+        gpuDisplayActive: false,
+        gpuLanes: 16,
+        nvlinkGbps: 0,
+        pciGeneration: 0,
+        pcieGbps: 0,
+      },
+    ])
+  })
+
+  it('may be said in the numbers and truths of JSON', () => {
+    const { machines, issues } = read({ numGpus: 4, datacenter: true, gpuPricePerHour: 0.4, minBidPerHour: null })
+    expect(issues).toEqual([])
+    expect(machines).toMatchObject([{ numGpus: 4, datacenter: true, gpuNanos: 400_000_000n }])
+  })
+
+  it('has no AVX by itself on ARM, and half of the least price is still a price', () => {
+    expect(read({ cpuArch: 'arm64', gpuPricePerHour: '0.000000001' }).machines).toMatchObject([
+      { hasAvx: false, minBidGpuNanos: 1n },
+    ])
+  })
+
+  it.each([
+    ['numGpus', '17', 'must be a whole number from 1 to 16, not "17".'],
+    ['numGpus', 1.5, 'must be a whole number from 1 to 16, not 1.5.'],
+    ['numGpus', [2], 'must be a whole number from 1 to 16, not [2].'],
+    ['driverVersion', '2148', 'must be a version such as 570.172.08, not "2148".'],
+    ['gpuPricePerHour', '0', 'must be dollars from 0.000000001 to 1000, with at most nine places, not "0".'],
+    ['gpuPricePerHour', '0.0000000001', 'must be dollars from 0.000000001 to 1000'],
+    ['minBidPerHour', '0.350000001', 'must be at most gpuPricePerHour.'],
+    ['listedUntil', '2027-02-30', 'must be an instant'],
+    ['listedUntil', '2027-02-03T12:00', 'must be an instant'],
+    ['listedUntil', '2026-11-21T12:00:00Z', 'must be after now, 2026-11-21T12:00:00.000Z.'],
+    ['cpuName', 'two\nlines', 'must be one line of at most 128 characters'],
+    ['diskGb', '7.9', 'must be a number from 8 to 100000, not "7.9".'],
+    ['diskGb', '1e3', 'must be a number from 8 to 100000, not "1e3".'],
+    ['publicIp', '203.0.113.07', 'must be an IPv4 address'],
+    ['publicIp', '203.0.113.7.', 'must be an IPv4 address'],
+    ['lastPort', '19999', 'must be at least firstPort, 20000, not 19999.'],
+    ['country', 'Sweden', 'must be two capital letters'],
+    ['vmsEnabled', 'maybe', 'must be true or false, not "maybe".'],
+    ['verification', 'Verified', 'must be one of verified, unverified, deverified, not "Verified".'],
+    ['reliability', '99', 'must be a number from 0 to 1, not "99".'],
+    ['gpuTflops', '82', 'differs from what is known of the GPU model "RTX 4090".'],
+  ])('is refused with %s %j', (column, value, message) => {
+    expect(problems({ [column]: value })).toEqual([expect.stringContaining(`line 1: ${column}: ${message}`)])
+  })
+
+  it('is told everything that is wrong, line by line', () => {
+    expect(
+      problems({ numGpus: '', cpuCores: 'x', colour: 'red' }, {}, { publicIp: '203.0.113.8', city: 5, country: '' }),
+    ).toEqual([
+      'line 1: "colour": is not the name of a column.',
+      'line 1: numGpus: is missing.',
+      'line 1: cpuCores: must be a whole number from 1 to 4096, not "x".',
+      'line 2: publicIp: 203.0.113.7 with the ports 20000 to 20099 has some in common with line 1.',
+      'line 3: country: is missing.',
+    ])
+  })
+})
+
+describe('a GPU model that nobody knew', () => {
+  it('needs all of its facts once, and is then known', () => {
+    const { machines, newModels, issues } = read(newModel, { gpuModel: 'RTX 9090', publicIp: '203.0.113.8' })
+    expect(issues).toEqual([])
+    const facts = { architecture: 'nvidia', ramMb: 65_536, memoryBandwidthGbps: 2_500, tflops: 150 }
+    expect(newModels).toEqual([{ name: 'RTX 9090', ...facts, maxPowerWatts: 700, computeCapability: 1310 }])
+    expect(machines.map(({ gpuModel, dlperfPerGpu }) => [gpuModel, dlperfPerGpu])).toEqual([
+      ['RTX 9090', 150],
+      ['RTX 9090', 150],
+    ])
+  })
+
+  it('takes the facts that its file leaves out from the catalogue of common models', () => {
+    const common = new Map([['RTX 3090', aGpuModel({ name: 'RTX 3090', ramMb: 24_576, tflops: 35.6 })]])
+    const importOf = (line: object) => readMachines(aFile({ gpuModel: 'RTX 3090', ...line }), known, now, common)
+    expect(importOf({})).toMatchObject({ issues: [], newModels: [{ name: 'RTX 3090', ramMb: 24_576, tflops: 35.6 }] })
+    expect(importOf({ gpuTflops: '40' })).toMatchObject({ issues: [], newModels: [{ ramMb: 24_576, tflops: 40 }] })
+  })
+
+  it('is refused with facts missing, and when two lines differ', () => {
+    const { gpuTflops: _, gpuRamMb: __, ...some } = newModel
+    const unknown = 'is missing, since the GPU model "RTX 9090" is not known yet.'
+    expect(problems(some)).toEqual([`line 1: gpuRamMb: ${unknown}`, `line 1: gpuTflops: ${unknown}`])
+    expect(problems(newModel, { ...newModel, gpuRamMb: '1', publicIp: '203.0.113.8' })).toEqual([
+      'line 2: gpuRamMb: differs from what is known of the GPU model "RTX 9090".',
+    ])
+  })
+})
+
+describe('machines on one address', () => {
+  const ports = (firstPort: number, lastPort: number, publicIp = '203.0.113.7') => ({ firstPort, lastPort, publicIp })
+
+  it('may have ports beside each other', () => {
+    expect(problems(ports(200, 299), ports(300, 399), ports(100, 199), ports(150, 250, '203.0.113.8'))).toEqual([])
+  })
+
+  it('may not share one, whatever lies between them', () => {
+    expect(problems(ports(100, 999), ports(200, 210), ports(300, 400), ports(999, 1000))).toEqual([
+      expect.stringMatching(/^line 2: .* in common with line 1\.$/),
+      expect.stringMatching(/^line 3: .* in common with line 1\.$/),
+      expect.stringMatching(/^line 4: .* in common with line 1\.$/),
+    ])
+  })
+})
+
+describe('the header', () => {
+  it('names columns, each of them once, and all that are required', () => {
+    expect(checkColumns(Object.keys(aLine()))).toEqual([])
+    expect(requiredColumns).toEqual(Object.keys(aLine()))
+    const names = [...Object.keys(aLine()).filter(name => name !== 'country'), 'colour', 'city', 'city']
+    expect(checkColumns(names)).toEqual([
+      { path: 'colour', message: 'is not the name of a column.' },
+      { path: 'city', message: 'is there more than once.' },
+      { path: 'country', message: 'is missing.' },
+    ])
+  })
+})

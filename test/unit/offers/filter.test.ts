@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest'
+import { type Condition, checkFilter, holds, readCondition } from '../../../src/domain/offers/filter.ts'
+import { totalOrder } from '../../../src/domain/offers/order.ts'
+
+describe('a condition', () => {
+  it.each([
+    ['numGpus', 'gte', 2, 2],
+    ['numGpus', 'gte', '2', 2],
+    ['reliability', 'gt', '0.98', 0.98],
+    ['reliability', 'gt', '98e-2', 0.98],
+    ['pricePerHour', 'lt', '1', 1_000_000_000n],
+    ['pricePerHour', 'lt', 0.4037, 403_700_000n],
+    ['pricePerHour', 'lt', 5n, 5n],
+    ['pricePerHour', 'lte', 1e30, 999_999_999_000_000_000n],
+    ['pricePerHour', 'gt', 0.000_000_000_1, 0n],
+    ['verified', 'eq', 'true', true],
+    ['verified', 'neq', false, false],
+    ['gpuName', 'contains', 'RTX', 'rtx'],
+  ] as const)('on %s %s takes %o', (field, operator, operand, value) => {
+    expect(readCondition(field, operator, operand)).toEqual({ field, operator, value })
+  })
+
+  it('on a list takes one value too', () => {
+    expect(readCondition('country', 'in', 'US')).toEqual({ field: 'country', operator: 'in', values: ['us'] })
+    expect(readCondition('numGpus', 'nin', ['1', 2])).toEqual({ field: 'numGpus', operator: 'nin', values: [1, 2] })
+    expect(readCondition('numGpus', 'in', [])).toEqual({ field: 'numGpus', operator: 'in', values: [] })
+  })
+
+  it.each([
+    ['numGpus', 'gte', 'many', '"many" is not a number'],
+    ['numGpus', 'gte', '', '"" is not a number'],
+    ['numGpus', 'gte', [1], '[1] is not a number'],
+    ['numGpus', 'gte', { gte: 0 }, '{"gte":0} is not a number'],
+    ['numGpus', 'eq', Number.POSITIVE_INFINITY, 'Infinity is not a number'],
+    ['numGpus', 'in', [1, 'x'], '"x" is not a number'],
+    ['numGpus', 'in', Array(201).fill(1), 'takes at most 200 values, not 201'],
+    ['numGpus', 'contains', '1', 'does not apply to a number'],
+    ['pricePerHour', 'lt', 'cheap', '"cheap" is not an amount'],
+    ['gpuName', 'eq', 4090, '4090 is not a text'],
+    ['gpuName', 'eq', 'RTX\0', '"RTX\\u0000" is not a text'],
+    ['gpuName', 'eq', '\ud800', '"\\ud800" is not a text'],
+    ['gpuName', 'gt', 'RTX', 'does not apply to a text'],
+    ['verified', 'eq', 'yes', '"yes" is not a boolean'],
+    ['verified', 'gte', true, 'does not apply to a boolean'],
+    ['gpuName', 'eq', ['x'.repeat(100)], `["${'x'.repeat(58)}… is not a text`],
+  ] as const)('on %s %s refuses %o', (field, operator, operand, problem) => {
+    expect(readCondition(field, operator, operand)).toBe(problem)
+  })
+
+  it('of 200 values is taken', () => {
+    expect(readCondition('numGpus', 'in', Array(200).fill(1))).toBeTypeOf('object')
+  })
+
+  it.each([
+    ['eq', 2, [false, true, false]],
+    ['neq', 2, [true, false, true]],
+    ['gt', 2, [false, false, true]],
+    ['gte', 2, [false, true, true]],
+    ['lt', 2, [true, false, false]],
+    ['lte', 2, [true, true, false]],
+    ['in', [2, 3], [false, true, true]],
+    ['nin', [2, 3], [true, false, false]],
+  ] as const)('with %s %o holds for what it says', (operator, operand, expected) => {
+    const condition = readCondition('numGpus', operator, operand) as Condition
+    expect([1, 2, 3].map(value => holds(value, condition))).toEqual(expected)
+  })
+
+  it('on texts has no regard to case', () => {
+    const condition = readCondition('gpuName', 'contains', 'tx 40') as Condition
+    expect(holds('RTX 4090', condition)).toBe(true)
+    expect(holds('RTX 3090', condition)).toBe(false)
+  })
+})
+
+describe('a filter', () => {
+  const condition = readCondition('numGpus', 'eq', 1) as Condition
+  const flat = (count: number) => ({ conditions: Array<Condition>(count).fill(condition), alternatives: [] })
+  const nested = (levels: number): ReturnType<typeof flat> & { alternatives: never[] } =>
+    ({ conditions: [], alternatives: levels === 0 ? [] : [nested(levels - 1)] }) as never
+
+  it('may have 50 conditions, and not 51', () => {
+    expect(() => checkFilter(flat(50), [])).not.toThrow()
+    expect(() => checkFilter(flat(51), [])).toThrow('filter: has 51 conditions; at most 50 are allowed.')
+    expect(() => checkFilter({ conditions: [], alternatives: [flat(25), flat(26)] }, [])).toThrow('51 conditions')
+  })
+
+  it('may nest "or" three deep, and not four', () => {
+    expect(() => checkFilter(nested(3), [])).not.toThrow()
+    expect(() => checkFilter(nested(4), [])).toThrow('filter: nests "or" more than 3 deep.')
+  })
+
+  it('is refused with everything that is wrong with it', () => {
+    expect(() => checkFilter(flat(51), [{ path: 'a', message: 'First.' }])).toThrow(
+      'a: First. filter: has 51 conditions',
+    )
+  })
+})
+
+describe('an order', () => {
+  it('is made total: the cheapest first, then the oldest', () => {
+    expect(totalOrder([{ field: 'score', direction: 'desc' }])).toEqual([
+      { field: 'score', direction: 'desc' },
+      { field: 'pricePerHour', direction: 'asc' },
+      { field: 'id', direction: 'asc' },
+    ])
+  })
+
+  it('counts a field once, as it was named first', () => {
+    const keys = totalOrder([
+      { field: 'id', direction: 'desc' },
+      { field: 'id', direction: 'asc' },
+    ])
+    expect(keys).toEqual([
+      { field: 'id', direction: 'desc' },
+      { field: 'pricePerHour', direction: 'asc' },
+    ])
+  })
+
+  it('may have four keys, and not five', () => {
+    const key = { field: 'score', direction: 'asc' } as const
+    expect(() => totalOrder(Array(4).fill(key))).not.toThrow()
+    expect(() => totalOrder(Array(5).fill(key))).toThrow('order: has at most 4 keys, not 5.')
+  })
+})

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest'
+import type { Machine } from '../../../src/domain/machines/machines.ts'
+import { diskMbOf, listingsOf, priceOf } from '../../../src/domain/offers/offers.ts'
+import { aMachine } from '../../support/factories.ts'
+
+const offer = { computeNanos: 400_000_000n, minBidNanos: 200_000_000n, numGpus: 3 }
+
+describe('a price', () => {
+  it('is that of the GPUs and the disk that was asked for', () => {
+    expect(priceOf(offer, 360_000_000n, { type: 'onDemand', diskMb: 32_000 })).toEqual({
+      computeNanos: 400_000_000n,
+      diskNanos: 16_000_000n,
+      totalNanos: 416_000_000n,
+      perGpuNanos: 138_666_667n,
+    })
+  })
+
+  it('of a bid is that of the least bid that wins', () => {
+    expect(priceOf(offer, 360_000_000n, { type: 'interruptible', diskMb: 8_000 }).totalNanos).toBe(204_000_000n)
+  })
+})
+
+describe('a disk', () => {
+  it('is counted in thousandths of a GB', () => {
+    expect(diskMbOf(8)).toBe(8_000)
+    expect(diskMbOf(10.5)).toBe(10_500)
+    expect(diskMbOf(0)).toBe(0)
+    // 1000.9999999999999 and 2007.0000000000002 as floats.
+    expect(diskMbOf(1.001)).toBe(1_001)
+    expect(diskMbOf(2.007)).toBe(2_007)
+    expect(diskMbOf(100_000)).toBe(100_000_000)
+  })
+
+  it.each([-1, 100_001, Number.NaN, Number.POSITIVE_INFINITY])('of %d GB does not exist', gb => {
+    expect(diskMbOf(gb)).toBeUndefined()
+  })
+})
+
+describe('a machine that is listed', () => {
+  const machine = { ...aMachine({ numGpus: 4 }), id: 1 } as unknown as Machine
+  const listings = listingsOf(machine)
+
+  it('offers each of its blocks at the price of its GPUs', () => {
+    const prices = listings.map(({ numGpus, computeNanos, minBidNanos }) => ({ numGpus, computeNanos, minBidNanos }))
+    expect(prices).toContainEqual({ numGpus: 4, computeNanos: 1_600_000_000n, minBidNanos: 800_000_000n })
+    expect(prices).toContainEqual({ numGpus: 1, computeNanos: 400_000_000n, minBidNanos: 200_000_000n })
+    expect(listings).toHaveLength(7)
+  })
+
+  it('is scored by performance per dollar times reliability', () => {
+    const [whole] = listings
+    expect(whole?.score).toBeCloseTo((400 / 1.604) * 0.99, 10)
+  })
+})

@@ -1,0 +1,87 @@
+import { beforeEach, expect, it, vi } from 'vitest'
+import type { Actor } from '../../../src/domain/actor.ts'
+import type { Offer } from '../../../src/domain/offers/offers.ts'
+import { offerWatchServices } from '../../../src/services/offers/watch.ts'
+
+const limits = vi.hoisted(() => ({ maxRemembered: 35, maxRememberedPerAccount: 25, maxWatched: 20 }))
+vi.mock('../../../src/domain/offers/watch.ts', async original => ({ ...(await original<object>()), ...limits }))
+const findOffers = vi.hoisted(() => vi.fn<() => Promise<Offer[]>>())
+const findMachinesOfOffers = vi.hoisted(() => vi.fn<() => Promise<number[]>>())
+vi.mock('../../../src/services/offers/offers.ts', () => ({ findOffers, findMachinesOfOffers }))
+
+const actor: Actor = { accountId: 1, apiKeyId: 1, publicId: '', permissions: null }
+const [second, third] = [2, 3].map(accountId => ({ ...actor, accountId })) as [Actor, Actor]
+const refused = { code: 'TOO_MANY_STREAMS' }
+const offers = (count: number) =>
+  Array.from(
+    { length: count },
+    (_, id) =>
+      ({
+        id: BigInt(id),
+        machineId: 1,
+        computeNanos: 0n,
+        numGpus: 1,
+        machine: { storageNanos: 0n, listedUntil: new Date(1) },
+      }) as unknown as Offer,
+  )
+let open: number
+let another: (by?: Actor) => Promise<AsyncIterableIterator<unknown>>
+
+beforeEach(() => {
+  findOffers.mockReset().mockResolvedValue(offers(10))
+  findMachinesOfOffers.mockReset().mockResolvedValue(Array(10).fill(1))
+  open = 0
+  const follow = async () => {
+    open += 1
+    const close = () => {
+      open -= 1
+    }
+    const next = async () => ({ events: [], machineIds: [1] })
+    return { from: { xid: 0n, id: 0n }, next, turn: async () => {}, closed: () => false, close }
+  }
+  const deps = { feed: { follow }, database: { clock: { now: () => new Date(0) } } }
+  const { watch } = offerWatchServices(deps as unknown as Parameters<typeof offerWatchServices>[0])
+  another = (by = actor) => watch(by, { conditions: [], alternatives: [] }, { type: 'onDemand', diskMb: 0 })
+})
+
+it('streams of an account that remember too many offers together are refused, until one is closed', async () => {
+  const [first] = [await another(), await another()]
+  await expect(another()).rejects.toMatchObject(refused)
+  expect(open).toBe(2)
+  await another(second)
+  await first.return?.()
+  await another()
+})
+
+it('streams of a gateway that remember too many offers together are refused', async () => {
+  for (const by of [actor, second, third]) await another(by)
+  await expect(another(third)).rejects.toMatchObject({ ...refused, message: expect.stringContaining('gateway') })
+  expect(open).toBe(3)
+})
+
+it('a stream that comes to remember too many beside the others ends', async () => {
+  const [, growing] = [await another(), await another()]
+  findOffers.mockResolvedValue(offers(16))
+  const told: unknown[] = []
+  const read = async () => {
+    for await (const { kind } of growing as AsyncIterable<{ kind: string }>) told.push(kind)
+  }
+  await expect(read()).rejects.toMatchObject(refused)
+  expect(told).toEqual(Array(6).fill('added'))
+  expect(open).toBe(1)
+})
+
+it('streams that are opened search two at a time', async () => {
+  const searches: PromiseWithResolvers<number[]>[] = []
+  findMachinesOfOffers.mockImplementation(() => {
+    const search = Promise.withResolvers<number[]>()
+    searches.push(search)
+    return search.promise
+  })
+  const all = Promise.all([another(), another(), another(), another()])
+  for (const [index, soFar] of [2, 3, 4, 4].entries()) {
+    await expect.poll(() => searches.length).toBe(soFar)
+    searches[index]?.resolve([])
+  }
+  expect(await all).toHaveLength(4)
+})

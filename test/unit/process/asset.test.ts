@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+import { answerAsset, createAsset, encodingFor } from '../../../src/http/asset.ts'
+
+describe('the encoding of a file', () => {
+  it.each([
+    [null, 'identity'],
+    ['', 'identity'],
+    ['gzip, deflate, br, zstd', 'br'],
+    ['gzip, deflate', 'gzip'],
+    ['GZIP;q=0.5', 'gzip'],
+    ['br;q=0, gzip', 'gzip'],
+    ['br; q=0.000, gzip;q=0', 'identity'],
+    ['x-gzip, brotli', 'identity'],
+    ['*', 'identity'],
+  ])('for Accept-Encoding %j is %s', (accepted, expected) => {
+    expect(encodingFor(accepted)).toBe(expected)
+  })
+})
+
+describe('a file', () => {
+  const asset = createAsset(Buffer.from('x'.repeat(200_000)), 'text/plain')
+  const ask = (headers: Record<string, string>) =>
+    answerAsset(new Request('http://berth.test/', { headers }), asset, { 'cache-control': 'public' })
+
+  it('is sent whole', async () => {
+    const response = await ask({})
+    expect(Object.fromEntries(response.headers)).toEqual({
+      'cache-control': 'public',
+      'content-length': '200000',
+      'content-type': 'text/plain',
+      etag: asset.tag,
+      vary: 'Accept-Encoding',
+    })
+    expect(await response.text()).toBe('x'.repeat(200_000))
+  })
+
+  it('lets others have their turn while it is sent', async () => {
+    const response = await ask({})
+    let hadTurn = false
+    setImmediate(() => (hadTurn = true))
+    await response.arrayBuffer()
+    expect(hadTurn).toBe(true)
+  })
+
+  it('is compressed once', async () => {
+    expect(await asset.bytesIn('gzip')).toBe(await asset.bytesIn('gzip'))
+  })
+
+  it.each([
+    [asset.tag, 304],
+    [asset.tag.replace('W/', ''), 304],
+    [`"other", ${asset.tag}`, 304],
+    ['*', 304],
+    ['"other"', 200],
+  ])('for If-None-Match %s is answered with %i', async (known, status) => {
+    const response = await ask({ 'if-none-match': known })
+    expect([response.status, response.headers.get('etag')]).toEqual([status, asset.tag])
+    expect(await response.text()).toHaveLength(status === 304 ? 0 : 200_000)
+  })
+})

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest'
+import { causeIn, complaintAbout } from '../../../src/database/embedded/cluster-check.ts'
+
+describe('a folder of PostgreSQL', () => {
+  it.each([
+    [{ uid: 70, mode: 0o40700 }, 70, undefined],
+    [{ uid: 70, mode: 0o40750 }, 70, undefined],
+    [{ uid: 70, mode: 0o40777 }, undefined, undefined],
+    [{ uid: 0, mode: 0o40700 }, 70, 'It belongs to user 0, and PostgreSQL runs as user 70. Give it back: chown -R 70.'],
+    [{ uid: 7, mode: 0o40777 }, 70, 'It belongs to user 7, and PostgreSQL runs as user 70. Give it back: chown -R 70.'],
+    [{ uid: 70, mode: 0o40770 }, 70, 'Its mode is 0770, and PostgreSQL takes 0700 or 0750. Set it: chmod 0700.'],
+    [{ uid: 70, mode: 0o40701 }, 70, 'Its mode is 0701, and PostgreSQL takes 0700 or 0750. Set it: chmod 0700.'],
+  ])('with %j is usable by user %s, or says why not', (entry, user, complaint) => {
+    expect(complaintAbout(entry, user)).toBe(complaint)
+  })
+})
+
+describe('the cause of a failed start', () => {
+  it.each([
+    ['', undefined],
+    ['2026-11-22 12:00:00 UTC [7] LOG:  starting PostgreSQL 18.4', undefined],
+    [
+      'x LOG:  a\nx FATAL:  lock file "p" already exists\nx HINT:  Is another postmaster running?\nx FATAL:  later\n',
+      'Lock file "p" already exists. Is another postmaster running?',
+    ],
+    ['x PANIC:  could not locate a valid checkpoint record\n', 'Could not locate a valid checkpoint record.'],
+    [
+      'initdb failed: initdb: error: could not write file "x": No space left on device\ninitdb: removing contents',
+      'Could not write file "x": No space left on device.',
+    ],
+  ])('is the first fatal line, and what the next lines say of it: %j', (printed, cause) => {
+    expect(causeIn(printed)).toBe(cause)
+  })
+})

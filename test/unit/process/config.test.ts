@@ -1,0 +1,121 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { parseConfig } from '../../../src/config.ts'
+import { isLoopback } from '../../../src/http/loopback.ts'
+
+const DATABASE_URL = 'postgresql://u:secret@db.example.com/berth'
+
+describe('the settings', () => {
+  it('have a default each', () => {
+    const { dataDir, demoKeyFile, ...config } = parseConfig({})
+    expect(dataDir).toMatch(/berth$/i)
+    expect(demoKeyFile).toBe(join(dataDir, 'demo-key'))
+    expect(config).toEqual({
+      host: '127.0.0.1',
+      port: 4000,
+      databaseUrl: undefined,
+      poolSize: 10,
+      graphiql: true,
+      metrics: true,
+      logLevel: 'info',
+      secret: undefined,
+      simulatedDelay: 1,
+      sshProxy: null,
+      eventRetentionDays: 90,
+      startTimeoutMs: 1_800_000,
+      offlineGraceMs: 300_000,
+      debtGraceMs: 172_800_000,
+      drainMs: 0,
+      minimumRunwayMs: 3_600_000,
+      quotas: { instances: 1_000, loading: 64, diskGb: 100_000, volumes: 500 },
+      privateWebhooks: false,
+      publicSearch: false,
+    })
+  })
+
+  it('count as absent when they are empty', () => {
+    expect(parseConfig({ PORT: '', DATABASE_URL: '' })).toMatchObject({ port: 4000, databaseUrl: undefined })
+  })
+
+  it('are in minutes where they say so', () => {
+    const waits = { START_TIMEOUT_MINUTES: '45', OFFLINE_GRACE_MINUTES: '1.5', DEBT_GRACE_HOURS: '72' }
+    expect(parseConfig(waits)).toMatchObject({
+      startTimeoutMs: 2_700_000,
+      offlineGraceMs: 90_000,
+      debtGraceMs: 259_200_000,
+    })
+  })
+
+  it('drain for a moment where other gateways can take over', () => {
+    expect(parseConfig({ DATABASE_URL })).toMatchObject({ drainMs: 5_000 })
+    expect(parseConfig({ DATABASE_URL, DRAIN_SECONDS: '0' })).toMatchObject({ drainMs: 0 })
+    expect(parseConfig({ DRAIN_SECONDS: '12.5' })).toMatchObject({ drainMs: 12_500 })
+  })
+
+  it('never fill a given database with a demo unless told to', () => {
+    expect(parseConfig({ DATABASE_URL }).demoKeyFile).toBeUndefined()
+    expect(parseConfig({ DATABASE_URL, DEMO_MARKET: 'true' }).demoKeyFile).toBeDefined()
+    expect(parseConfig({ DEMO_MARKET: 'false' }).demoKeyFile).toBeUndefined()
+  })
+
+  it('keep the demo key of each database in a file of its own, whoever opens the database', () => {
+    const fileFor = (url: string) =>
+      parseConfig({ DATABASE_URL: url, DEMO_MARKET: 'true', BERTH_DATA_DIR: '/data' }).demoKeyFile
+    const file = fileFor(DATABASE_URL)
+    expect(file).toMatch(/^\/data\/demo-key-[0-9a-f]{12}$/)
+    expect(fileFor(DATABASE_URL.replace('u:secret', 'me:other'))).toBe(file)
+    expect(fileFor(`${DATABASE_URL}2`)).not.toBe(file)
+    expect(parseConfig({ BERTH_DATA_DIR: '/data' }).demoKeyFile).toBe('/data/demo-key')
+  })
+
+  it('show GraphiQL and metrics on this machine only, unless told to', () => {
+    expect(parseConfig({ HOST: '0.0.0.0' })).toMatchObject({ graphiql: false, metrics: false })
+    expect(parseConfig({ HOST: '::1' })).toMatchObject({ graphiql: true, metrics: true })
+    expect(parseConfig({ HOST: '0.0.0.0', GRAPHIQL: 'true' })).toMatchObject({ graphiql: true, metrics: false })
+    expect(parseConfig({ HOST: '0.0.0.0', METRICS: 'true' })).toMatchObject({ graphiql: false, metrics: true })
+    expect(parseConfig({ METRICS: 'false' })).toMatchObject({ graphiql: true, metrics: false })
+  })
+
+  it('may name an SSH proxy', () => {
+    expect(parseConfig({ SSH_PROXY: 'ssh.example.com:2222' }).sshProxy).toEqual({ host: 'ssh.example.com', port: 2222 })
+  })
+
+  it.each([
+    ['SSH_PROXY', 'ssh.example.com', 'SSH_PROXY must be a host and a port, such as ssh.example.com:2222, not "ssh.ex'],
+    ['SSH_PROXY', 'ssh.example.com:1', 'SSH_PROXY must be'],
+    ['SSH_PROXY', 'ssh.example.com:65536', 'SSH_PROXY must be'],
+    ['SSH_PROXY', '-oProxyCommand=x:22', 'SSH_PROXY must be'],
+    ['PORT', '70000', 'PORT must be a port, 0 to 65535, not "70000".'],
+    ['PORT', '80.5', 'PORT must be a port'],
+    ['HOST', 'a b', 'HOST must be a host name or an address, not "a b".'],
+    ['DATABASE_POOL_SIZE', '1', 'DATABASE_POOL_SIZE must be a number of connections, 2 to 200, not "1".'],
+    ['DEMO_MARKET', 'yes', 'DEMO_MARKET must be true or false, not "yes".'],
+    ['LOG_LEVEL', 'loud', 'LOG_LEVEL must be one of silent, fatal'],
+    ['DEBT_GRACE_HOURS', '0.5', 'DEBT_GRACE_HOURS must be a number of hours, 1 to 8760, not "0.5".'],
+    ['OFFLINE_GRACE_MINUTES', '0.5', 'OFFLINE_GRACE_MINUTES must be a number of minutes, 1 to 1440, not "0.5".'],
+    ['START_TIMEOUT_MINUTES', 'long', 'START_TIMEOUT_MINUTES must be a number of minutes'],
+    ['EVENT_RETENTION_DAYS', '2', 'EVENT_RETENTION_DAYS must be a number of days, 3 to 3650'],
+    ['DATABASE_URL', 'mysql://x', 'DATABASE_URL must be a URL that begins with postgresql://.'],
+  ])('refuse %s=%s', (name, value, message) => {
+    expect(() => parseConfig({ [name]: value })).toThrow(message)
+  })
+
+  it('name everything that is wrong at once, and no secret', () => {
+    const wrong = () => parseConfig({ PORT: 'x', LOG_LEVEL: 'y', DATABASE_URL: 'postgres:secret' })
+    expect(wrong).toThrow(/PORT must be .*\nDATABASE_URL must be .*\nLOG_LEVEL must be /s)
+    expect(wrong).not.toThrow('secret')
+  })
+})
+
+it.each([
+  ['localhost', true],
+  ['127.0.0.1', true],
+  ['127.8.8.8', true],
+  ['::1', true],
+  ['[::1]', true],
+  ['0.0.0.0', false],
+  ['127.0.0.1.example.com', false],
+  ['berth.example.com', false],
+])('%s is on this machine: %s', (host, expected) => {
+  expect(isLoopback(host)).toBe(expected)
+})

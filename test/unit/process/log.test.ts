@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import { Prisma } from '../../../src/database/generated/client.ts'
+import { createLog } from '../../../src/http/log.ts'
+
+/** What is written when this error is logged. */
+function logged(err: unknown): string {
+  let text = ''
+  const log = createLog('info', {
+    write: line => {
+      text += line
+    },
+  })
+  log.error({ err }, 'It failed.')
+  return text
+}
+
+describe('the log', () => {
+  it('has what happened and where', () => {
+    const line = JSON.parse(logged(Object.assign(new Error('cannot connect'), { code: 'EPIPE' })))
+    expect(line).toMatchObject({
+      level: 50,
+      msg: 'It failed.',
+      err: { type: 'Error', code: 'EPIPE', message: 'cannot connect' },
+    })
+    expect(line.err.stack).toContain('log.test.ts')
+  })
+
+  it('has nothing of the data: neither the arguments that Prisma quotes, nor the row that PostgreSQL details', () => {
+    const prisma = new Prisma.PrismaClientKnownRequestError('Invalid invocation: data: { label: "CANARY" }', {
+      code: 'P2002',
+      clientVersion: '7',
+      meta: { modelName: 'Account', target: ['CANARY'] },
+    })
+    const postgres = Object.assign(new Error('duplicate key'), {
+      code: '23505',
+      detail: 'Key (email)=(CANARY) already exists.',
+    })
+    expect(logged(prisma) + logged(postgres)).not.toContain('CANARY')
+    expect(JSON.parse(logged(prisma)).err).toEqual({
+      type: 'PrismaClientKnownRequestError',
+      code: 'P2002',
+      model: 'Account',
+    })
+  })
+
+  it('has of an error of PostgreSQL what names no value: its messages quote them', () => {
+    const error = new Error('invalid input syntax for type integer: "CANARY\n    at CANARY"')
+    const text = logged(Object.assign(error, { code: '22P02', table: 'offers', constraint: 'offers_check' }))
+    expect(text).not.toContain('CANARY')
+    const { err } = JSON.parse(text)
+    expect(err).toMatchObject({ type: 'Error', code: '22P02', table: 'offers', constraint: 'offers_check' })
+    expect(err.stack).toMatch(/^\s+at .*log\.test\.ts/)
+  })
+
+  it('has nothing of the values in an error of the driver that Prisma uses', () => {
+    const cause = { originalCode: '22P02', originalMessage: 'CANARY', message: 'CANARY' }
+    const error = Object.assign(new Error('CANARY'), { name: 'DriverAdapterError', cause })
+    expect(JSON.parse(logged(error)).err).toEqual({ type: 'DriverAdapterError', code: '22P02' })
+  })
+
+  it('survives what is not an error', () => {
+    expect(JSON.parse(logged('a text')).err).toEqual({ type: 'string' })
+    expect(JSON.parse(logged(undefined)).msg).toBe('It failed.')
+  })
+})

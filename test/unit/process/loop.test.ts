@@ -1,0 +1,182 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { pino } from 'pino'
+import { describe, expect, it, vi } from 'vitest'
+import { createLoop, createLoops, type Loop, type LoopOptions } from '../../../src/reconciler/loop.ts'
+
+const log = pino({ level: 'silent' })
+
+/** A loop over a list of what is due. */
+function loopOver(due: string[], options: Partial<LoopOptions<string>> = {}): { loop: Loop; done: string[] } {
+  const done: string[] = []
+  const loop = createLoop<string>({
+    name: 'a test',
+    claim: async limit => due.splice(0, limit),
+    work: async item => void done.push(item),
+    log,
+    ...options,
+  })
+  return { loop, done }
+}
+
+describe('a loop', () => {
+  it('is idle when nothing is due any more, and says whether anything was', async () => {
+    const { loop, done } = loopOver(['a', 'b', 'c', 'd', 'e'], { concurrency: 2 })
+    expect(await loop.idle()).toBe(true)
+    expect(done).toEqual(['a', 'b', 'c', 'd', 'e'])
+    expect(await loop.idle()).toBe(false)
+  })
+
+  it('takes nothing while it is held', async () => {
+    const { loop, done } = loopOver(['a'])
+    loop.hold(true)
+    expect(await loop.idle()).toBe(false)
+    expect(done).toEqual([])
+    loop.hold(false)
+    expect(await loop.idle()).toBe(true)
+    expect(done).toEqual(['a'])
+  })
+
+  it('never has more in hand than it has hands, and tells the claim what it has', async () => {
+    const due = ['a', 'b', 'c', 'd', 'e']
+    const [inHand, told] = [new Set<string>(), [] as string[][]]
+    let most = 0
+    const { loop } = loopOver(due, {
+      concurrency: 2,
+      claim: async (limit, busy) => {
+        told.push([...busy])
+        return due.splice(0, Math.min(limit, 1))
+      },
+      work: async item => {
+        inHand.add(item)
+        most = Math.max(most, inHand.size)
+        await turn()
+        inHand.delete(item)
+      },
+    })
+    await loop.idle()
+    expect(most).toBe(2)
+    expect(told).toContainEqual(['a'])
+  })
+
+  it('never asks for more than it has hands free', async () => {
+    const due = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
+    const asked = new Set<number>()
+    const { loop, done } = loopOver(due, {
+      concurrency: 3,
+      claim: async (limit, busy) => {
+        asked.add(limit + busy.length)
+        return due.splice(0, Math.min(limit, 2))
+      },
+    })
+    await loop.idle()
+    expect([done.length, [...asked]]).toEqual([7, [3]])
+  })
+
+  it.each([0, 1, 2, 3, 4, 5, 6])('hears whoever wakes it %i moments after a look found nothing', async moments => {
+    const due: string[] = []
+    let looks = 0
+    const { loop, done } = loopOver(due, {
+      pollMs: 3_600_000,
+      claim: async limit => {
+        looks += 1
+        if (looks === 1) void after(moments)
+        return due.splice(0, limit)
+      },
+    })
+    const after = async (left: number): Promise<void> => {
+      for (let moment = 0; moment < left; moment += 1) await undefined
+      due.push('late')
+      loop.wake()
+    }
+    loop.start()
+    for (let turns = 0; turns < 10; turns += 1) await turn()
+    await loop.stop()
+    expect(done).toEqual(['late'])
+  })
+
+  it('goes on when one item cannot be done', async () => {
+    const { loop, done } = loopOver(['a', 'b'], {
+      work: async item => {
+        if (item === 'a') throw new Error('No.')
+        done.push(item)
+      },
+    })
+    await loop.idle()
+    expect(done).toEqual(['b'])
+  })
+
+  it('takes nothing more once it is stopped, and waits for what is in hand', async () => {
+    const due = ['a', 'b']
+    const { loop, done } = loopOver(due, {
+      concurrency: 1,
+      work: async item => {
+        await turn()
+        done.push(item)
+      },
+    })
+    loop.start()
+    while (due.length === 2) await turn()
+    await loop.stop()
+    loop.wake()
+    await turn()
+    expect({ done, due }).toEqual({ done: ['a'], due: ['b'] })
+  })
+})
+
+describe('a loop that finds no work', () => {
+  it('fails once that has been so for a minute, until it can again', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    let broken = true
+    const { loop } = loopOver([], {
+      claim: async () => {
+        if (broken) throw new Error('No.')
+        return []
+      },
+    })
+    const other = loopOver([]).loop
+    const loops = createLoops([other, loop])
+    const look = async () => {
+      loops.wake()
+      await turn()
+    }
+    loops.start()
+    await turn()
+    vi.advanceTimersByTime(60_000)
+    await look()
+    expect(loops.isFailing()).toBe(false)
+    vi.advanceTimersByTime(1)
+    await look()
+    expect([loops.isFailing(), other.isFailing()]).toEqual([true, false])
+    broken = false
+    await look()
+    expect(loops.isFailing()).toBe(false)
+    await loops.stop()
+    vi.useRealTimers()
+  })
+})
+
+describe('several loops', () => {
+  it('are idle when none of them made anything due for another', async () => {
+    const [first, second]: [string[], string[]] = [['3'], []]
+    const countdown = (from: string[], to: string[]) =>
+      loopOver(from, { work: async item => void (item !== '0' && to.push(String(Number(item) - 1))) })
+    const loops = createLoops([countdown(second, first).loop, countdown(first, second).loop])
+    expect(await loops.idle()).toBe(true)
+    expect([...first, ...second]).toEqual([])
+    expect(await loops.idle()).toBe(false)
+  })
+
+  it('do not wait for one that always has something to do', async () => {
+    const greedy = loopOver([], { claim: async () => ['more'], work: async () => void (await turn()) })
+    const rare = ['once']
+    const other = loopOver(rare)
+    const loops = createLoops([greedy.loop, other.loop])
+    loops.start()
+    for (let turns = 0; other.done.length === 0 && turns < 100; turns += 1) await turn()
+    rare.push('twice')
+    loops.wake()
+    for (let turns = 0; other.done.length === 1 && turns < 100; turns += 1) await turn()
+    await loops.stop()
+    expect(other.done).toEqual(['once', 'twice'])
+  })
+})

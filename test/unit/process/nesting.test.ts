@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest'
+import { isTooDeep, maxLevels } from '../../../src/domain/nesting.ts'
+
+const list = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`)
+const object = (levels: number): unknown => JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`)
+
+describe('a value of JSON', () => {
+  it.each([list, object])('may have 20 levels, and not 21', make => {
+    expect(isTooDeep(make(maxLevels))).toBe(false)
+    expect(isTooDeep(make(maxLevels + 1))).toBe(true)
+    expect(isTooDeep([1, 'a', null, make(maxLevels)])).toBe(true)
+  })
+
+  it('is not followed to its end', () => {
+    expect(isTooDeep(list(1_000_000))).toBe(true)
+  })
+
+  it.each([1, 'a', null, undefined, true, {}, []])('like %j has no depth', value => {
+    expect(isTooDeep(value)).toBe(false)
+  })
+})

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest'
+import { defaultPricing } from '../../../src/domain/offers/offers.ts'
+import { parseOfferCursor, printOfferCursor } from '../../../src/domain/offers/page.ts'
+import { pageOf, readPage } from '../../../src/domain/pages.ts'
+
+describe('a page', () => {
+  it.each([
+    [{}, { limit: 25, backward: false, cursor: undefined }],
+    [{ first: 1 }, { limit: 1, backward: false, cursor: undefined }],
+    [
+      { first: 100, after: 'x' },
+      { limit: 100, backward: false, cursor: 'x' },
+    ],
+    [{ last: 5 }, { limit: 5, backward: true, cursor: undefined }],
+    [{ before: 'x' }, { limit: 25, backward: true, cursor: 'x' }],
+    [
+      { first: null, last: null },
+      { limit: 25, backward: false, cursor: undefined },
+    ],
+  ])('%o is read', (given, page) => {
+    expect(readPage(given)).toEqual(page)
+  })
+
+  it.each([
+    [{ first: 0 }, 'first: must be from 1 to 100, not 0.'],
+    [{ first: 101 }, 'first: must be from 1 to 100, not 101.'],
+    [{ first: 1000 }, 'first: must be from 1 to 100, not 1000.'],
+    [{ last: -1 }, 'last: must be from 1 to 100, not -1.'],
+    [{ first: 1, last: 1 }, 'forwards with "first" and "after", or backwards with "last" and "before"; not both'],
+    [{ first: 1, before: 'x' }, 'not both'],
+  ])('%o is refused', (given, message) => {
+    expect(() => readPage(given)).toThrow(message)
+  })
+
+  it('knows whether there is more', () => {
+    const page = { limit: 2, backward: false, cursor: undefined }
+    const edges = (...nodes: number[]) => nodes.map(node => ({ node, cursor: String(node) }))
+    expect(pageOf([1, 2, 3], page, String)).toEqual({ edges: edges(1, 2), hasNextPage: true, hasPreviousPage: false })
+    expect(pageOf([1, 2], { ...page, cursor: 'x' }, String)).toEqual({
+      edges: edges(1, 2),
+      hasNextPage: false,
+      hasPreviousPage: true,
+    })
+    expect(pageOf([3, 2, 1], { ...page, backward: true }, String)).toEqual({
+      edges: edges(2, 3),
+      hasNextPage: false,
+      hasPreviousPage: true,
+    })
+  })
+})
+
+describe('a cursor', () => {
+  const keys = [
+    { field: 'pricePerHour', direction: 'asc' },
+    { field: 'gpuName', direction: 'asc' },
+    { field: 'reliability', direction: 'desc' },
+    { field: 'id', direction: 'asc' },
+  ] as const
+  const position = [404_000_000n, 'RTX 4090', 0.1 + 0.2, 42]
+  const cursor = printOfferCursor(position, [...keys], defaultPricing)
+  const forge = (content: unknown) => Buffer.from(JSON.stringify(content)).toString('base64url')
+  const scope = JSON.parse(Buffer.from(cursor, 'base64url').toString())[1]
+
+  it('brings back the position exactly', () => {
+    expect(parseOfferCursor(cursor, [...keys], defaultPricing)).toEqual(position)
+  })
+
+  it('is refused in another order or pricing', () => {
+    const message = 'This cursor belongs to another ordering or pricing: start again without it.'
+    expect(() => parseOfferCursor(cursor, [...keys].reverse(), defaultPricing)).toThrow(message)
+    expect(() => parseOfferCursor(cursor, [...keys], { ...defaultPricing, diskMb: 9_000 })).toThrow(message)
+    expect(() => parseOfferCursor(cursor, [...keys], { ...defaultPricing, type: 'interruptible' })).toThrow(message)
+  })
+
+  it.each([
+    ['nothing', ''],
+    ['noise', '%%%'],
+    ['an object', forge({ v1: true })],
+    ['another version', forge(['v0', scope, '1', 'a', 1, 1])],
+    ['too few values', forge(['v1', scope, '1'])],
+    ['too many values', forge(['v1', scope, '1', 'a', 1, 1, 1])],
+    ['a price that is not one', forge(['v1', scope, '1.5', 'a', 1, 1])],
+    ['a price that is too large', forge(['v1', scope, '9'.repeat(19), 'a', 1, 1])],
+    ['a number that is a text', forge(['v1', scope, '1', 'a', '1', 1])],
+    ['a text with NUL', forge(['v1', scope, '1', 'a\0', 1, 1])],
+    ['a number beyond all', Buffer.from(`["v1",${JSON.stringify(scope)},"1","a",1e999,1]`).toString('base64url')],
+  ])('that is %s is refused', (_what, forged) => {
+    expect(() => parseOfferCursor(forged, [...keys], defaultPricing)).toThrow('This is not a cursor of this list.')
+  })
+})

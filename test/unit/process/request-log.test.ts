@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import type { Handler } from '../../../src/http/context.ts'
+import { createLog } from '../../../src/http/log.ts'
+import { logged } from '../../../src/http/request-log.ts'
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+async function ask(request: Request, handler: Handler = async () => new Response('{}')) {
+  const lines: Record<string, unknown>[] = []
+  const log = createLog('info', { write: line => void lines.push(JSON.parse(line)) })
+  return { response: await logged(log, handler)(request), lines }
+}
+
+/** A request whose URL cannot be read, as a server may make it of what it was sent. */
+const unreadable = () => Object.defineProperty(new Request('http://a/'), 'url', { value: 'http://a:b:c/' })
+
+describe('the id of a request', () => {
+  it.each(['a', 'trace-1.2_3', 'x'.repeat(64)])('is the one that was sent: %s', async given => {
+    const { response, lines } = await ask(new Request('http://a/', { headers: { 'x-request-id': given } }))
+    expect(response.headers.get('x-request-id')).toBe(given)
+    expect(lines.map(({ requestId }) => requestId)).toEqual([given])
+  })
+
+  it.each(['', 'x'.repeat(65), 'a b', 'a"b', 'a/b', 'ä'])('is a new one instead of "%s"', async given => {
+    const { response, lines } = await ask(new Request('http://a/', { headers: { 'x-request-id': given } }))
+    expect(response.headers.get('x-request-id')).toMatch(uuid)
+    expect(lines[0]?.['requestId']).toBe(response.headers.get('x-request-id'))
+  })
+})
+
+describe('a request that fails', () => {
+  it('is answered with its id and nothing else of it', async () => {
+    const { response, lines } = await ask(new Request('http://a/x?api_key=k', { method: 'PUT' }), () =>
+      Promise.reject(new Error('a secret')),
+    )
+    const requestId = response.headers.get('x-request-id')
+    expect(response.status).toBe(500)
+    expect(await response.json()).toEqual({
+      success: false,
+      error: 'internal_error',
+      msg: `Something went wrong. Tell us the request id ${requestId}.`,
+    })
+    expect(lines).toMatchObject([
+      { level: 50, requestId, err: { message: 'a secret' } },
+      { level: 30, requestId, method: 'PUT', path: '/x', status: 500 },
+    ])
+  })
+
+  it('because its URL cannot be read is no exception', async () => {
+    const { response, lines } = await ask(unreadable())
+    expect(response.status).toBe(500)
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+    expect(lines).toMatchObject([{ msg: 'A request failed.' }, { status: 500 }])
+  })
+})

@@ -1,0 +1,55 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { createShutdown } from '../../../src/http/shutdown.ts'
+
+/** More than the buffers of the network hold. */
+const bytes = 20_000_000
+
+async function start() {
+  const server = createServer((_request, response) => response.end(Buffer.alloc(bytes)))
+  const shutdown = createShutdown(server)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const write = () => client.write('GET / HTTP/1.1\r\nHost: berth\r\n\r\n')
+  return { server, shutdown, client, write }
+}
+
+it('sends an answer to its end, to a client that reads slowly', async () => {
+  const { shutdown, client, write } = await start()
+  write()
+  await once(client, 'readable')
+  shutdown.announce()
+  const closed = shutdown.close(10_000)
+  await sleep(200)
+  let received = 0
+  client.on('data', data => {
+    received += data.length
+  })
+  await once(client, 'close')
+  expect(received).toBeGreaterThan(bytes)
+  await closed
+})
+
+it('waits for a client that does not read only so long', async () => {
+  const { shutdown, client, write } = await start()
+  write()
+  await once(client, 'readable')
+  const begin = performance.now()
+  await shutdown.close(300)
+  expect(performance.now() - begin).toBeLessThan(5_000)
+  client.destroy()
+})
+
+it('closes a connection that asks for nothing more', async () => {
+  const { server, shutdown, client, write } = await start()
+  write()
+  client.resume()
+  await expect.poll(() => client.bytesRead).toBeGreaterThan(bytes)
+  await shutdown.close(10_000)
+  expect(server.listening).toBe(false)
+  await expect.poll(() => client.destroyed).toBe(true)
+})

@@ -1,0 +1,220 @@
+import { describe, expect, it } from 'vitest'
+import { DomainError } from '../../../src/domain/errors.ts'
+import { emptyEnvironment } from '../../../src/domain/launch/env.ts'
+import { parseTemplateCursor, printTemplateCursor } from '../../../src/domain/templates/page.ts'
+import { checkTemplate, launchOf, type TemplateWish, textToHash } from '../../../src/domain/templates/templates.ts'
+
+const secret = { name: 'TOKEN', value: 'hidden', secret: true as const }
+const registry = { host: 'ghcr.io', username: 'me', password: 'pass' }
+const port = { hostPort: 80, containerPort: 8080, protocol: 'tcp' as const }
+
+function wish(parts: Partial<TemplateWish> = {}, launch: TemplateWish['launch'] = {}): TemplateWish {
+  return { name: 'mine', public: false, ...parts, launch: { image: 'torch', ...launch } }
+}
+
+function issuesOf(given: TemplateWish): string[] {
+  try {
+    checkTemplate(given)
+  } catch (error) {
+    return (error as DomainError).details.issues?.map(({ path, message }) => `${path}: ${message}`) ?? []
+  }
+  return []
+}
+
+describe('a template', () => {
+  it('keeps what was given, and leaves the rest open', () => {
+    const { settings, secrets } = checkTemplate(wish())
+    expect(settings).toEqual({
+      image: 'torch',
+      mode: null,
+      lab: false,
+      directory: null,
+      args: [],
+      env: [],
+      ports: [],
+      hostname: null,
+      onStart: null,
+      registry: null,
+      diskGb: null,
+      volumeHint: null,
+    })
+    expect(secrets).toEqual({ registry: null, env: null })
+  })
+
+  it('keeps ports that were asked for without those of its mode, which another mode would not have', () => {
+    const environment = { ...emptyEnvironment(), ports: [port, port] }
+    expect(checkTemplate(wish({}, { mode: 'sshDirect', environment })).settings).toMatchObject({
+      mode: 'sshDirect',
+      ports: [port],
+    })
+  })
+
+  it('keeps secrets apart, and begins a rental with them', () => {
+    const environment = { ...emptyEnvironment(), env: [secret, { name: 'A', value: '1' }] }
+    const { settings, secrets } = checkTemplate(wish({}, { registry, environment, pythonUtf8: true }))
+    expect(JSON.stringify(settings)).not.toMatch(/hidden|pass/)
+    expect(settings.env).toEqual([
+      { ...secret, value: '' },
+      { name: 'A', value: '1' },
+      { name: 'PYTHONUTF8', value: '1' },
+    ])
+    expect(settings.registry).toEqual({ host: 'ghcr.io', username: 'me' })
+    const launch = launchOf(settings, secrets)
+    expect(launch.registry).toEqual(registry)
+    expect(launch.environment?.env[0]).toEqual(secret)
+  })
+
+  it('begins a rental with what was saved, all of it', () => {
+    const given: TemplateWish['launch'] = {
+      image: 'torch',
+      mode: 'jupyterDirect',
+      lab: true,
+      directory: '/work',
+      args: [],
+      environment: { env: [{ name: 'A', value: '1' }], ports: [port], hostname: 'box', volumes: [] },
+      onStart: 'go',
+      registry,
+      diskGb: 20.5,
+    }
+    const { settings, secrets } = checkTemplate(wish({}, given))
+    expect(launchOf(JSON.parse(JSON.stringify(settings)), secrets)).toEqual(given)
+  })
+
+  it.each([
+    ['no name', wish({ name: '' }), 'name: must be given.'],
+    ['a long name', wish({ name: 'n'.repeat(257) }), 'name: must have at most 256 characters, not 257.'],
+    ['a name with NUL', wish({ name: 'a\0' }), 'name: must be well-formed Unicode without NUL.'],
+    ['no image', wish({}, { image: '' }), 'image: must be given.'],
+    ['a small disk', wish({}, { diskGb: 7 }), 'diskGb: must be a number of GB from 8 to 100000, not 7.'],
+    ['arguments that no mode takes', wish({}, { args: ['a'] }), 'args: can be given in args mode only.'],
+    [
+      'a volume',
+      wish({}, { environment: { ...emptyEnvironment(), volumes: [{ volumeId: 5n, mountPath: '/data' }] } }),
+      'volumes: attach to a rental, not to a template.',
+    ],
+    [
+      'a hint of no size',
+      wish({ volumeHint: { mountPath: '/data', sizeGb: 0 } }),
+      'volumeHint.sizeGb: must be a number of GB above 0 and at most 100000, not 0.',
+    ],
+    [
+      'a hint without a path',
+      wish({ volumeHint: { mountPath: '' } }),
+      'volumeHint.mountPath: must be mounted on an absolute path without a colon.',
+    ],
+    [
+      'a secret without a value',
+      wish({}, { environment: { ...emptyEnvironment(), env: [{ ...secret, value: '' }] } }),
+      'env.TOKEN: must have a value, since it is secret.',
+    ],
+    [
+      'credentials for everybody',
+      wish({ public: true }, { registry }),
+      'registry: is secret, and cannot be in a public template, with which everybody can rent.',
+    ],
+    [
+      'a secret for everybody',
+      wish({ public: true }, { environment: { ...emptyEnvironment(), env: [secret] } }),
+      'env.TOKEN: is secret, and cannot be in a public template, with which everybody can rent.',
+    ],
+  ])('with %s is refused', (_name, given, issue) => {
+    expect(issuesOf(given)).toEqual([issue])
+  })
+
+  it('is told everything that is wrong at once', () => {
+    const environment = { ...emptyEnvironment(), env: [secret], volumes: [{ volumeId: 5n, mountPath: '/data' }] }
+    const hint = { mountPath: 'data', sizeGb: Number.NaN }
+    const given = wish({ name: '', public: true, volumeHint: hint }, { image: '', diskGb: 1, registry, environment })
+    const paths = issuesOf(given).map(issue => issue.split(':')[0])
+    expect(paths).toEqual([
+      ...['name', 'image', 'diskGb', 'volumes', 'volumeHint.mountPath', 'volumeHint.sizeGb', 'registry', 'env.TOKEN'],
+    ])
+  })
+
+  it('that is public holds what is no secret, and empty credentials are none', () => {
+    const empty = { host: '', username: '', password: '' }
+    expect(issuesOf(wish({ public: true }, { registry: empty, mode: 'sshDirect' }))).toEqual([])
+  })
+})
+
+describe('the text that is hashed', () => {
+  const environment = { env: [secret, { name: 'A', value: '1' }], ports: [port], hostname: 'box', volumes: [] }
+  const launch = {
+    environment,
+    registry,
+    onStart: 'go',
+    diskGb: 20,
+    mode: 'jupyterProxy' as const,
+    lab: true,
+    directory: '/a',
+  }
+  const hint = { mountPath: '/data', sizeGb: 5 }
+  const textOf = (parts: Partial<TemplateWish> = {}, more: TemplateWish['launch'] = {}, account = 1) => {
+    const given = wish({ volumeHint: hint, ...parts }, { ...launch, ...more })
+    return textToHash(account, given.name, given.public, checkTemplate(given).settings)
+  }
+  const env = (...variables: (typeof secret | { name: string; value: string })[]) => {
+    return { environment: { ...environment, env: variables } }
+  }
+
+  it.each([
+    ['another password', textOf({}, { registry: { ...registry, password: 'other' } })],
+    ['another value of a secret', textOf({}, env({ ...secret, value: 'other' }, { name: 'A', value: '1' }))],
+    ['variables in another order', textOf({}, env({ name: 'A', value: '1' }, secret))],
+    ['a port twice', textOf({}, { environment: { ...environment, ports: [port, port] } })],
+  ])('is the same with %s', (_name, text) => {
+    expect(text).toBe(textOf())
+  })
+
+  it.each([
+    ['account', textOf({}, {}, 2)],
+    ['name', textOf({ name: 'other' })],
+    ['hint', textOf({ volumeHint: { mountPath: '/data' } })],
+    ['image', textOf({}, { image: 'ubuntu' })],
+    ['disk', textOf({}, { diskGb: 8 })],
+    ['commands', textOf({}, { onStart: '' })],
+    ['mode', textOf({}, { mode: 'jupyterDirect' })],
+    ['interface', textOf({}, { lab: false })],
+    ['directory', textOf({}, { directory: '/b' })],
+    ['arguments', textOf({}, { mode: 'args', args: ['a'], lab: false, directory: '' })],
+    ['user of the registry', textOf({}, { registry: { ...registry, username: 'other' } })],
+    ['value of a variable', textOf({}, env(secret, { name: 'A', value: '2' }))],
+    ['secrecy', textOf({}, env({ name: 'TOKEN', value: '' }, { name: 'A', value: '1' }))],
+    ['port', textOf({}, { environment: { ...environment, ports: [{ ...port, protocol: 'udp' }] } })],
+    ['host name', textOf({}, { environment: { ...environment, hostname: 'other' } })],
+  ])('is another with another %s', (_name, text) => {
+    expect(text).not.toBe(textOf())
+  })
+
+  it('is the same with ports in another order', () => {
+    const other = { ...port, containerPort: 9_999 }
+    const withPorts = (...ports: (typeof port)[]) => textOf({}, { environment: { ...environment, ports } })
+    expect(withPorts(port, other)).toBe(withPorts(other, port))
+    expect(withPorts(port, other)).not.toBe(withPorts(port))
+  })
+
+  it('is another when everybody can see it', () => {
+    const { settings } = checkTemplate(wish())
+    expect(textToHash(1, 'mine', true, settings)).not.toBe(textToHash(1, 'mine', false, settings))
+  })
+
+  it('holds no secret', () => {
+    expect(textOf()).not.toMatch(/hidden|pass/)
+  })
+})
+
+describe('a cursor', () => {
+  it('names the template that it was made of', () => {
+    expect(parseTemplateCursor(printTemplateCursor(7))).toBe(7)
+  })
+
+  it.each([
+    Buffer.from('["v1","templates by id desc","7"]').toString('base64url'),
+    Buffer.from('["v1","templates by id desc",7,8]').toString('base64url'),
+    Buffer.from('["v1","templates by id desc",7.5]').toString('base64url'),
+    Buffer.from('["v1","templates by id desc",2147483648]').toString('base64url'),
+    'nonsense',
+  ])('%s is refused', cursor => {
+    expect(() => parseTemplateCursor(cursor)).toThrow(DomainError)
+  })
+})

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest'
+import {
+  emptyEnvironment,
+  mountPathProblem,
+  type NewVolumeMount,
+  type VolumeMount,
+} from '../../../src/domain/launch/env.ts'
+import { checkLaunch } from '../../../src/domain/launch/launch.ts'
+import { mountIssues, newVolumesMb } from '../../../src/domain/volumes/mount.ts'
+
+const mount = (volumeId: bigint, mountPath: string): VolumeMount => ({ volumeId, mountPath })
+const created = (mountPath: string, sizeGb = 10): NewVolumeMount => ({ name: undefined, sizeGb, mountPath })
+const messages = (volumes: VolumeMount[], newVolumes: NewVolumeMount[] = []) =>
+  mountIssues({ volumes, newVolumes }).map(({ path, message }) => `${path}: ${message}`)
+
+describe('the volumes of an instance', () => {
+  it.each([
+    [[mount(1n, '/a'), mount(2n, '/a/')], 'volumes: must be mounted on different paths, and two are on /a.'],
+    [[mount(1n, '/a//b'), mount(2n, '/a')], 'volumes: must not be mounted below each other, as /a/b is below /a.'],
+    [[mount(1n, '/a'), mount(1n, '/b')], 'volumes: must have each volume once, and volume 1 is there more often.'],
+  ])('%o are refused', (volumes, message) => {
+    expect(messages(volumes)).toEqual([message])
+  })
+
+  it.each(['\n', '\t', '\u007f', '\u0085', '\u2028', '\u202e', '\u2066', '\u200f'])(
+    'are mounted on no path with %j, which can be shown as another',
+    character => {
+      const [problem, none] = [`/a${character}b`, '/a b/é😀'].map(mountPathProblem)
+      expect([problem, none]).toEqual(['must be mounted on a path without control characters.', undefined])
+    },
+  )
+
+  it('can be beside each other', () => {
+    expect(messages([mount(1n, '/a'), mount(2n, '/ab'), mount(3n, '/b/a')], [created('/b/ab')])).toEqual([])
+  })
+
+  it('are at most 8, those that are made counted too', () => {
+    const volumes = Array.from({ length: 7 }, (_, index) => mount(BigInt(index + 1), `/${index}`))
+    expect(messages(volumes, [created('/x')])).toEqual([])
+    expect(messages(volumes, [created('/x'), created('/y')])).toEqual(['volumes: must be at most 8, not 9.'])
+  })
+
+  it('are checked with the rest of a launch', () => {
+    const environment = { ...emptyEnvironment(), volumes: [mount(1n, '/a')] }
+    const newVolumes = [{ ...created('/a/b', 0.5), name: 'é' }, created('b'), created('/c')]
+    const { launch, issues } = checkLaunch({ image: '', environment, newVolumes })
+    expect([launch, issues.map(({ path }) => path)]).toEqual([
+      undefined,
+      ['image', 'newVolumes.0.name', 'newVolumes.0.sizeGb', 'newVolumes.1.mountPath', 'volumes'],
+    ])
+    const fit = [created('/b'), created('/c', 1.5)]
+    expect(checkLaunch({ image: 'ubuntu', environment, newVolumes: fit }).launch).toMatchObject({
+      volumes: environment.volumes,
+      newVolumes: fit,
+    })
+    expect(newVolumesMb(fit)).toBe(11_500)
+  })
+})

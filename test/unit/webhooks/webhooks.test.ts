@@ -1,0 +1,148 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type Event, eventTypes } from '../../../src/domain/events/events.ts'
+import { payloadOf } from '../../../src/domain/events/payload.ts'
+import { maxAttempts, readWebhookWish, retryAfterMs, triedForDays } from '../../../src/domain/webhooks/webhooks.ts'
+import { signatureOf } from '../../../src/services/webhooks/signature.ts'
+
+describe('a signature', () => {
+  it('is the one that anybody computes with the same secret', () => {
+    const at = new Date('2026-11-21T12:00:00.999Z')
+    // printf '1795262400.{"a":1}' | openssl dgst -sha256 -hmac whsec_one
+    const one = '6572fe57c040680d4bc3cadb8f3d909010d081fa5a2b9b3c9f95df814196f0be'
+    expect(signatureOf(['whsec_one'], at, '{"a":1}')).toBe(`t=1795262400,v1=${one}`)
+    const both = signatureOf(['whsec_one', 'whsec_two'], at, '{"a":1}')
+    expect(both).toMatch(new RegExp(`^t=1795262400,v1=${one},v1=[0-9a-f]{64}$`))
+  })
+})
+
+describe('what failed', () => {
+  const failed = { error: 'It failed.' }
+  const attempts = fc.integer({ min: 1, max: 20 })
+  const id = fc.bigInt({ min: 1n, max: 2n ** 62n })
+
+  it('is tried again later and later, a bit spread, and the same for the same attempt', () => {
+    const pauses = [10, 60, 300, 1_800, 7_200, 21_600, 43_200, 86_400]
+    fc.assert(
+      fc.property(id, attempts, (delivery, count) => {
+        const due = retryAfterMs(delivery, count, failed)
+        expect(retryAfterMs(delivery, count, failed)).toBe(due)
+        const pause = pauses[count - 1]
+        expect(due === null).toBe(pause === undefined)
+        if (pause === undefined) return
+        const seconds = (due as number) / 1_000
+        expect(seconds).toBeGreaterThanOrEqual(pause)
+        expect(seconds).toBeLessThanOrEqual(pause * 1.2)
+      }),
+    )
+    expect(maxAttempts).toBe(pauses.length + 1)
+  })
+
+  it('is tried for the last time before its event is purged', () => {
+    fc.assert(
+      fc.property(id, delivery => {
+        let last = 0
+        for (let count = 1; count < maxAttempts; count += 1) last += retryAfterMs(delivery, count, failed) as number
+        expect(last).toBeLessThan(triedForDays * 86_400_000)
+      }),
+    )
+  })
+
+  it('together is not tried again together', () => {
+    const due = Array.from({ length: 100 }, (_, index) => retryAfterMs(BigInt(index), 3, failed))
+    expect(new Set(due).size).toBeGreaterThan(90)
+    expect(Math.max(...(due as number[])) - Math.min(...(due as number[]))).toBeGreaterThan(50_000)
+  })
+
+  it('is told by the status: 2xx arrived, 410 is given up, anything else is tried again', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 100, max: 599 }), responseStatus => {
+        const ends = (responseStatus >= 200 && responseStatus < 300) || responseStatus === 410
+        expect(retryAfterMs(1n, 1, { responseStatus }) === null).toBe(ends)
+      }),
+    )
+  })
+})
+
+describe('a URL', () => {
+  const types = ['CREDIT_GRANTED'] as const
+  const read = (url: string, allowsHttp = false) => readWebhookWish({ url, types }, allowsHttp).url
+
+  it.each([
+    ['https://example.com', 'https://example.com/'],
+    ['https://EXAMPLE.com:8443/a?b=c', 'https://example.com:8443/a?b=c'],
+    ['https://bücher.example/', 'https://xn--bcher-kva.example/'],
+  ])('%s is kept as %s', (url, kept) => {
+    expect(read(url)).toBe(kept)
+  })
+
+  it.each([
+    ['', 'must be a whole URL'],
+    ['example.com', 'must be a whole URL'],
+    ['ftp://example.com/', 'must be a whole URL'],
+    ['file:///etc/passwd', 'must be a whole URL'],
+    ['http://example.com/', 'must begin with https://'],
+    ['https://me@example.com/', 'must have no user name and no password'],
+    ['https://:hush@example.com/', 'must have no user name and no password'],
+    ['https://example.com/#', 'must have no fragment'],
+    ['https://example.com/#a', 'must have no fragment'],
+    [`https://${'a'.repeat(60).concat('.').repeat(5)}example.com/`, 'is too long'],
+    [`https://example.com/${'ü'.repeat(1_000)}`, 'is too long'],
+    [`https://example.com/${'a'.repeat(2_048)}`, 'must have at most 2048 characters'],
+    ['https://example.com/\0', 'must be well-formed Unicode'],
+  ])('%j is refused: %s', (url, message) => {
+    expect(() => read(url)).toThrow(`url: ${message}`)
+  })
+
+  it('needs no TLS where the operator says so', () => {
+    expect(read('http://example.com/', true)).toBe('http://example.com/')
+  })
+})
+
+describe('what is sent of an event', () => {
+  const event: Event = {
+    ...{ xid: 1n, id: 7n, type: 'INSTANCE_BID_CHANGED', accountId: 2, instanceId: 3n, apiKeyId: 4 },
+    ...{ before: { computeNanos: '200000000' }, after: { computeNanos: '250000001' }, reason: 'USER_REQUEST' },
+    at: new Date('2026-11-21T12:00:00.000Z'),
+  }
+
+  it('is in the words of the GraphQL face', () => {
+    expect(payloadOf(event)).toEqual({
+      ...{ id: 'evt_7', type: 'INSTANCE_BID_CHANGED', createdAt: '2026-11-21T12:00:00.000Z', accountId: 'acc_2' },
+      ...{ instanceId: 'ins_3', apiKeyId: 'key_4', reason: 'USER_REQUEST' },
+      ...{ before: { bidPerHour: '0.2' }, after: { bidPerHour: '0.250000001' } },
+    })
+  })
+
+  it.each([
+    [
+      'VOLUME_CREATED',
+      { diskNanos: '5000000', sizeMb: 12_500, volumeId: '9' },
+      { pricePerHour: '0.005', sizeGb: 12.5, volumeId: 'vol_9' },
+    ],
+    [
+      'INSTANCE_CREATED',
+      { templateHash: null, machineId: 8, mode: 'jupyterProxy' },
+      { templateHash: null, machineId: 'mch_8', mode: 'JUPYTER_PROXY' },
+    ],
+    ['INSTANCE_OUTBID', { minimumBidNanos: '301000000' }, { minimumBidPerHour: '0.301' }],
+    ['CREDIT_GRANTED', { creditNanos: '-1' }, { credit: '-0.000000001' }],
+    ['API_KEY_RESET', { apiKeyId: 5, permissions: null }, { apiKeyId: 'key_5', permissions: null }],
+    ['WEBHOOK_TESTED', { webhookId: 6 }, { webhookId: 'whk_6' }],
+  ] as const)('of %s says so', (type, after, shown) => {
+    expect(payloadOf({ ...event, type, before: null, after }).after).toEqual(shown)
+  })
+
+  it('leaves out what there is nothing of', () => {
+    const bare = { ...event, instanceId: null, apiKeyId: null, before: null, after: null, reason: null }
+    expect(Object.keys(payloadOf(bare))).toEqual(['id', 'type', 'createdAt', 'accountId'])
+  })
+
+  it('has no amount in nano-dollars, of whatever type', () => {
+    for (const type of Object.keys(eventTypes) as (keyof typeof eventTypes)[]) {
+      const { after } = payloadOf({ ...event, type, after: { computeNanos: '1', otherNanos: '1', diskMb: 1 } })
+      expect(Object.values(after as object)).toEqual(['0.000000001', '0.000000001', 0.001])
+      expect(JSON.stringify(after)).not.toMatch(/Nanos|Mb/)
+    }
+  })
+})
