@@ -26,6 +26,6 @@ function readAccess(written: unknown, fullAccess: boolean): ReturnType<typeof re
   if (isGiven !== fullAccess) return readPermissions(written)
   const message = isGiven
     ? 'cannot be given beside full access.'
-    : 'are required. Ask for full access in so many words if the key may do everything.'
+    : 'are required, unless the key is to have full access.'
   return { permissions: null, issues: [{ path: 'permissions', message }] }
 }

@@ -71,7 +71,7 @@ export const apiKeyRoutes: Route[] = [
     }),
     failures: [{ status: 409, error: 'conflict', when: 'The account has as many keys as it can have.' }, ...repeated],
     answer: async ({ services, actor, body: { name, permissions }, idempotencyKey }) => {
-      // GraphQL asks for full access in so many words. Here its clients say it by leaving permissions out.
+      // GraphQL wants full access to be said. Clients of REST say it by leaving permissions out.
       const fullAccess = permissions === undefined || permissions === null
       const { apiKey, secret } = await services.apiKeys.create(actor, { name, permissions, fullAccess, idempotencyKey })
       const { id, permissions: granted, createdAt } = apiKey
