@@ -10,8 +10,8 @@ export type Clock = {
   /** The same, but never behind: for what must end in time. */
   latest(): Date
   /**
-   * Takes what the database answered, and returns the instant that counts. With `askedMs`, of performance.now(), it is a
-   * reading to estimate from: then it was asked, and answered at once.
+   * Takes the database's answer and returns the instant that counts. `askedMs` is the performance.now() of the request.
+   * Pass it only if the answer came without a wait for a lock: later estimates start from such a reading.
    */
   read(at: Date, askedMs?: number): Date
   /** How far the process's own clock is ahead. */

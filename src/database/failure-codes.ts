@@ -1,4 +1,4 @@
-// What codes of failures mean. A failure that can pass is told as such; everything else is a bug or needs an operator.
+// What PostgreSQL's error codes mean: whether a failure can pass by itself. All others are bugs or need an operator.
 
 /**
  * `unanswered`: the database was not reached, did not answer in time, or could not end the transaction.

@@ -66,7 +66,7 @@ export function watchWrites({ pool, log, onChange, everyMs = 1_000 }: WritableOp
     onChange(false)
   }
 
-  /** Whether writes fail. A database that is not reached is told of elsewhere, and tried again here. */
+  /** Whether writes fail. A database that cannot be reached counts as failing; readiness reports that separately. */
   async function attempt(): Promise<boolean> {
     const client = await pool.connect().catch(() => undefined)
     if (!client) return true
@@ -76,7 +76,7 @@ export function watchWrites({ pool, log, onChange, everyMs = 1_000 }: WritableOp
     })
     // The connection may lead to a standby, and be in a transaction that failed.
     client.release(failure !== undefined)
-    // A role that may make no table is told nothing by this.
+    // For a role that may not create tables the trial proves nothing.
     return failure !== undefined && meaningOf(failure) !== undefined
   }
 

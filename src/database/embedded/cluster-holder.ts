@@ -47,7 +47,7 @@ async function isZombie(pid: number): Promise<boolean> {
   return /^ [ZX]/.test(facts.slice(facts.lastIndexOf(')') + 1))
 }
 
-/** Where there is no /proc. Nobody is told to remove the file of what may be the server. */
+/** For systems without /proc. If `ps` cannot tell, the process counts as the server, so its pid file stays. */
 async function listedCommand(pid: number): Promise<Command> {
   const listed = await promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => undefined)
   const command = listed?.stdout.trim() ?? ''

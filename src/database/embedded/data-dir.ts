@@ -10,7 +10,7 @@ export async function makeDataDir(dataDir: string): Promise<void> {
   }
 }
 
-/** Files of it that cannot be read or written are told as the folder's fault. Other errors pass. */
+/** Reports a file in the data folder that cannot be read or written as a fault of the folder. Rethrows other errors. */
 export async function usable<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
   return await work().catch((error: NodeJS.ErrnoException) => {
     throw error.syscall && error.path?.startsWith(dataDir) ? unusable(dataDir, error) : error
