@@ -142,9 +142,10 @@ export function createApp(options: AppOptions): App {
   const feed = createFeed({ outbox: createOutbox({ database }), now, log })
   const query: Query = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
   const provider = createSimulated({ world: worldIn(query), now, delayFactor: simulatedDelay })
-  const console = consoleOf(provider, log)
+  const containerConsole = consoleOf(provider, log)
+  const secrets = createSecrets(secret)
   const admission = { minimumRunwayMs, debtGraceMs, quotas }
-  const deps = { database, secrets: createSecrets(secret), feed, console, sshProxy, privateWebhooks, admission }
+  const deps = { database, secrets, feed, containerConsole, sshProxy, privateWebhooks, admission }
   const services = createServices(deps)
   const limits = { startTimeoutMs, offlineGraceMs }
   const send = createSend({ privateWebhooks, resolve })

@@ -172,6 +172,15 @@ describe('the rooms', () => {
   })
 })
 
+it('no value in src is named like a global that other code uses', () => {
+  const shadow = /(?:const|let|function)\s+(?:\{[^}=]*\b)?(console|crypto|fetch|performance|process)\b/
+  const shadowing = files.flatMap(({ location, text }) => {
+    const name = shadow.exec(text)?.[1]
+    return name ? [`${location}: "${name}" hides the global. Say which one it is, as in containerConsole.`] : []
+  })
+  expect(shadowing).toEqual([])
+})
+
 it('no file is a place where everything goes', () => {
   const vague = /(^|\/)(utils?|helpers?|common|shared|misc|index)(\.ts|\/)/
   expect(files.filter(({ path }) => vague.test(path)).map(({ path }) => path)).toEqual([])

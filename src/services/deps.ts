@@ -15,7 +15,7 @@ export type DataDeps = { database: Database }
 export type Deps = DataDeps & {
   secrets: Secrets
   feed: Feed
-  console: Console
+  containerConsole: Console
   sshProxy: SshProxy | null
   admission: AdmissionRules
   privateWebhooks?: boolean | undefined

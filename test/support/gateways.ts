@@ -56,8 +56,9 @@ export function openGateway({
     (await database.pool.query({ text, values, rowMode: 'array' })).rows
   const driver = createSimulated({ world: worldIn(query), now, delayFactor })
   const provider = between ? between(driver) : driver
-  const own = { secrets: createSecrets('a secret of tests'), feed, console: consoleOf(provider, log), sshProxy: null }
-  const deps = { database, admission, ...own }
+  const secrets = createSecrets('a secret of tests')
+  const containerConsole = consoleOf(provider, log)
+  const deps = { database, secrets, feed, containerConsole, sshProxy: null, admission }
   const reconciliation = createReconciliation(deps)
   const limits = { startTimeoutMs: 30 * 60_000, offlineGraceMs: 5 * 60_000 }
   const work = { reconciliation, provider, clock: database.clock, log, limits }

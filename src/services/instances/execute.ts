@@ -24,7 +24,9 @@ export function executeServices(deps: Deps) {
       if (!instance) throw notFound('Instance', id)
       const refusal = whyNoCommand(instance)
       const result =
-        refusal === undefined ? await asked(patienceMs, signal => deps.console.execute(id, command, signal)) : undefined
+        refusal === undefined
+          ? await asked(patienceMs, signal => deps.containerConsole.execute(id, command, signal))
+          : undefined
       if (!result) throw new DomainError('INVALID_STATE', refusal ?? 'Its container does not run.', { instanceId: id })
       const { exitCode, output } = result
       return { exitCode, output: output.slice(0, maxOutput), truncated: output.length > maxOutput }

@@ -79,7 +79,7 @@ export function logServices(deps: Deps) {
   }
 
   async function read(id: bigint, range: LogRange): Promise<LogLine[]> {
-    return await asked(patienceMs, signal => deps.console.logs(id, range, signal))
+    return await asked(patienceMs, signal => deps.containerConsole.logs(id, range, signal))
   }
 
   async function find(actor: Actor, id: bigint): Promise<Instance> {

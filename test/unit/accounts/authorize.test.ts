@@ -12,7 +12,7 @@ const services: Services = createServices({
   secrets: createSecrets('a secret of tests'),
   sshProxy: null,
   admission: defaultAdmission,
-  console: { logs: () => Promise.reject(), execute: () => Promise.reject() },
+  containerConsole: { logs: () => Promise.reject(), execute: () => Promise.reject() },
   feed: { follow: () => Promise.reject(new Error('no stream is opened')) },
 })
 const operations = Object.entries(services).flatMap(([name, service]) =>

@@ -54,7 +54,7 @@ async function rentBeside(offer: Offer, when: 'before' | 'after', statement: Reg
     database: gateway.database,
     secrets: createSecrets('a secret of tests'),
     feed: noStream,
-    console: { logs: () => Promise.resolve([]), execute: () => Promise.reject(new Error('nothing is run')) },
+    containerConsole: { logs: () => Promise.resolve([]), execute: () => Promise.reject(new Error('nothing is run')) },
     sshProxy: null,
     admission: defaultAdmission,
   }
