@@ -9,7 +9,10 @@ import { defaultDiskMb, type Pricing } from '../../../domain/offers/offers.ts'
 const { sql, raw } = Prisma
 
 type Column = {
-  /** Known of a whole kind of offer, of one offer, or only of its machine. */
+  /**
+   * Which tables the column needs: `kind` reads only k and g and is equal for a whole kind of offer, `offer` reads o
+   * too, and `machine` reads m. The statement joins machines only for a search that has a column of a machine.
+   */
   of: 'kind' | 'offer' | 'machine'
   sql: Prisma.Sql
 }
@@ -33,11 +36,8 @@ export function columnOf(field: OfferField, { pricing, now }: Terms): Column {
       return { of: 'offer', sql: sql`(g.tflops * k.num_gpus / (${totalPrice(pricing)}::float8 / 1e9))` }
     case 'dlperfPerDollar':
       return { of: 'offer', sql: sql`(o.dlperf / (${totalPrice(pricing)}::float8 / 1e9))` }
-    default: {
-      const text = plainColumns[field]
-      const of = /\bm\./.test(text) ? 'machine' : /\bo\./.test(text) ? 'offer' : 'kind'
-      return { of, sql: raw(text) }
-    }
+    default:
+      return plainColumns[field]
   }
 }
 
@@ -65,60 +65,64 @@ type Termed =
   | 'tflopsPerDollar'
   | 'dlperfPerDollar'
 
-const plainColumns: Record<Exclude<OfferField, Termed>, string> = {
-  id: 'o.id',
-  machineId: 'o.machine_id',
-  hostId: 'm.host_id',
+const ofKind = (text: string): Column => ({ of: 'kind', sql: raw(text) })
+const ofOffer = (text: string): Column => ({ of: 'offer', sql: raw(text) })
+const ofMachine = (text: string): Column => ({ of: 'machine', sql: raw(text) })
 
-  gpuName: 'g.name',
-  gpuArchitecture: 'g.architecture',
-  gpuRamMb: 'g.ram_mb',
-  gpuTotalRamMb: '(g.ram_mb * k.num_gpus)',
-  gpuMemoryBandwidthGbps: 'g.memory_bandwidth_gbps',
-  gpuMaxPowerWatts: 'g.max_power_watts',
-  computeCapability: 'g.compute_capability',
-  numGpus: 'k.num_gpus',
-  gpuFraction: '(k.num_gpus::float8 / m.num_gpus)',
-  gpuMaxTempCelsius: 'm.gpu_max_temp_celsius',
-  gpuDisplayActive: 'm.gpu_display_active',
-  nvlinkGbps: 'm.nvlink_gbps',
+const plainColumns: Record<Exclude<OfferField, Termed>, Column> = {
+  id: ofOffer('o.id'),
+  machineId: ofOffer('o.machine_id'),
+  hostId: ofMachine('m.host_id'),
 
-  tflops: '(g.tflops * k.num_gpus)',
-  dlperf: 'o.dlperf',
-  score: 'o.score',
+  gpuName: ofKind('g.name'),
+  gpuArchitecture: ofKind('g.architecture'),
+  gpuRamMb: ofKind('g.ram_mb'),
+  gpuTotalRamMb: ofKind('(g.ram_mb * k.num_gpus)'),
+  gpuMemoryBandwidthGbps: ofKind('g.memory_bandwidth_gbps'),
+  gpuMaxPowerWatts: ofKind('g.max_power_watts'),
+  computeCapability: ofKind('g.compute_capability'),
+  numGpus: ofKind('k.num_gpus'),
+  gpuFraction: ofMachine('(k.num_gpus::float8 / m.num_gpus)'),
+  gpuMaxTempCelsius: ofMachine('m.gpu_max_temp_celsius'),
+  gpuDisplayActive: ofMachine('m.gpu_display_active'),
+  nvlinkGbps: ofMachine('m.nvlink_gbps'),
 
-  pciGeneration: 'm.pci_generation',
-  pcieGbps: 'm.pcie_gbps',
-  cudaVersion: 'm.cuda_version',
-  driverVersion: 'm.driver_version',
-  cpuArch: 'm.cpu_arch',
-  cpuCores: 'm.cpu_cores',
-  cpuCoresEffective: '((m.cpu_cores * k.num_gpus)::float8 / m.num_gpus)',
-  cpuGhz: 'm.cpu_ghz',
-  cpuRamMb: 'm.cpu_ram_mb',
-  hasAvx: 'm.has_avx',
-  motherboard: 'm.motherboard',
-  osVersion: 'm.os_version',
+  tflops: ofKind('(g.tflops * k.num_gpus)'),
+  dlperf: ofOffer('o.dlperf'),
+  score: ofOffer('o.score'),
 
-  diskGb: '(m.free_disk_mb::float8 / 1000)',
-  diskMbps: 'm.disk_mbps',
-  downloadMbps: 'm.download_mbps',
-  uploadMbps: 'm.upload_mbps',
-  directPorts: 'm.free_ports',
-  staticIp: 'm.static_ip',
+  pciGeneration: ofMachine('m.pci_generation'),
+  pcieGbps: ofMachine('m.pcie_gbps'),
+  cudaVersion: ofMachine('m.cuda_version'),
+  driverVersion: ofMachine('m.driver_version'),
+  cpuArch: ofMachine('m.cpu_arch'),
+  cpuCores: ofMachine('m.cpu_cores'),
+  cpuCoresEffective: ofMachine('((m.cpu_cores * k.num_gpus)::float8 / m.num_gpus)'),
+  cpuGhz: ofMachine('m.cpu_ghz'),
+  cpuRamMb: ofMachine('m.cpu_ram_mb'),
+  hasAvx: ofMachine('m.has_avx'),
+  motherboard: ofMachine('m.motherboard'),
+  osVersion: ofMachine('m.os_version'),
 
-  country: 'o.country',
-  datacenter: 'm.datacenter',
-  vmsEnabled: 'm.vms_enabled',
-  verification: 'm.verification::text',
-  verified: 'o.verified',
-  reliability: 'o.reliability',
-  rented: 'false',
-  external: 'false',
-  listedUntil: 'extract(epoch FROM o.listed_until)::float8',
+  diskGb: ofMachine('(m.free_disk_mb::float8 / 1000)'),
+  diskMbps: ofMachine('m.disk_mbps'),
+  downloadMbps: ofMachine('m.download_mbps'),
+  uploadMbps: ofMachine('m.upload_mbps'),
+  directPorts: ofMachine('m.free_ports'),
+  staticIp: ofMachine('m.static_ip'),
 
-  minimumBidPerHour: 'o.min_bid_nanos',
-  storagePerGbMonth: 'o.storage_nanos',
-  downloadPerGb: 'm.download_nanos',
-  uploadPerGb: 'm.upload_nanos',
+  country: ofOffer('o.country'),
+  datacenter: ofMachine('m.datacenter'),
+  vmsEnabled: ofMachine('m.vms_enabled'),
+  verification: ofMachine('m.verification::text'),
+  verified: ofOffer('o.verified'),
+  reliability: ofOffer('o.reliability'),
+  rented: ofKind('false'),
+  external: ofKind('false'),
+  listedUntil: ofOffer('extract(epoch FROM o.listed_until)::float8'),
+
+  minimumBidPerHour: ofOffer('o.min_bid_nanos'),
+  storagePerGbMonth: ofOffer('o.storage_nanos'),
+  downloadPerGb: ofMachine('m.download_nanos'),
+  uploadPerGb: ofMachine('m.upload_nanos'),
 }
