@@ -145,7 +145,7 @@ export function createApp(options: AppOptions): App {
   const containerConsole = consoleOf(provider, log)
   const secrets = createSecrets(secret)
   const admission = { minimumRunwayMs, debtGraceMs, quotas }
-  const deps = { database, secrets, feed, containerConsole, sshProxy, privateWebhooks, admission }
+  const deps = { database, log, secrets, feed, containerConsole, sshProxy, privateWebhooks, admission }
   const services = createServices(deps)
   const limits = { startTimeoutMs, offlineGraceMs }
   const send = createSend({ privateWebhooks, resolve })

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import type { Database } from '../database/client.ts'
 import type { AdmissionRules } from '../domain/billing/admission.ts'
 import type { SshProxy } from '../domain/instances/access.ts'
@@ -13,6 +14,7 @@ export type DataDeps = { database: Database }
  * events may be sent into the network that Berth stands in. `admission`: what decides whether an account may have more.
  */
 export type Deps = DataDeps & {
+  log: Logger
   secrets: Secrets
   feed: Feed
   containerConsole: Console

@@ -43,6 +43,7 @@ import { restartServices } from './instances/restart.ts'
 import { resultServices } from './instances/results.ts'
 import { instanceSearchServices } from './instances/search/search.ts'
 import { instanceWatchServices } from './instances/watch.ts'
+import type { FollowDeps } from './instances/write.ts'
 import { marketOperations } from './machines/generate.ts'
 import { gpuModelServices } from './machines/gpu-models.ts'
 import { machineHostServices } from './machines/host.ts'
@@ -163,12 +164,12 @@ export function createReconciliation(deps: Deps) {
 }
 
 /** What happens to instances by itself. No face has it. */
-export function createPolicies(deps: DataDeps) {
+export function createPolicies(deps: FollowDeps) {
   return policyServices(deps)
 }
 
 /** What happens to accounts by itself, for their money. No face has it. */
-export function createBilling(deps: DataDeps, rules: Rules) {
+export function createBilling(deps: FollowDeps, rules: Rules) {
   return billingServices(deps, rules)
 }
 

@@ -69,7 +69,7 @@ async function fill(): Promise<void> {
 
 it('an hour in which nothing changes takes one statement a poll, and none for an instance', async () => {
   await fill()
-  const billing = createBilling({ database: gateway.database }, { debtGraceMs: 48 * 3_600_000 })
+  const billing = createBilling({ database: gateway.database, log: gateway.log }, { debtGraceMs: 48 * 3_600_000 })
   const work = async () => {
     let looks = 0
     for (let leases = await billing.claim(16); leases.length > 0; leases = await billing.claim(16)) {

@@ -58,7 +58,7 @@ export function openGateway({
   const provider = between ? between(driver) : driver
   const secrets = createSecrets('a secret of tests')
   const containerConsole = consoleOf(provider, log)
-  const deps = { database, secrets, feed, containerConsole, sshProxy: null, admission }
+  const deps = { database, log, secrets, feed, containerConsole, sshProxy: null, admission }
   const reconciliation = createReconciliation(deps)
   const limits = { startTimeoutMs: 30 * 60_000, offlineGraceMs: 5 * 60_000 }
   const work = { reconciliation, provider, clock: database.clock, log, limits }
@@ -67,6 +67,7 @@ export function openGateway({
   const operations = createOperations({ database })
   return {
     database,
+    log,
     feed,
     services,
     operations,

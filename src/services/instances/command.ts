@@ -19,7 +19,8 @@ export type CommandOptions = {
   dryRun?: boolean
 }
 
-export function commandServices({ database, admission }: Deps) {
+export function commandServices(deps: Deps) {
+  const { database, admission } = deps
   return {
     /** Changes the target state or the label of instances, each for itself unless all or none are wanted. */
     async update(actor: Actor, ids: readonly bigint[], change: Change, options: CommandOptions = {}): Promise<Step[]> {
@@ -43,7 +44,7 @@ export function commandServices({ database, admission }: Deps) {
 
   /**
    * Wishes are written in one transaction; each machine's market follows them in one of its own. By then the command is
-   * done: where the market can't follow now, it does when the instances are looked at, which are due.
+   * done, whatever becomes of the markets: see `followMarkets`.
    */
   async function command(
     actor: Actor,
@@ -66,7 +67,7 @@ export function commandServices({ database, admission }: Deps) {
       await refuseStarts(tx, actor, steps, { dryRun, at })
       return { steps, machines }
     })
-    await followMarkets(database, machines)
+    await followMarkets(deps, machines)
     return steps
   }
 }

@@ -1,6 +1,6 @@
 // What a command writes to instances, whoever gave it: somebody, or an arrangement whose instant has come.
 
-import type { Database } from '../../database/client.ts'
+import { meaningOf } from '../../database/failure-codes.ts'
 import { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import { isStarting } from '../../domain/instances/backoff.ts'
@@ -10,12 +10,15 @@ import type { TargetState } from '../../domain/instances/instances.ts'
 import { lockBalance } from '../billing/balance.ts'
 import { stopMeters } from '../billing/meters.ts'
 import { computeOf, ofInstances } from '../billing/sql.ts'
+import type { Deps } from '../deps.ts'
 import { type NewEvent, recordEvents } from '../events/events.ts'
 import { lockMachine, settleMarket } from '../machines/market.ts'
 import { countFailedStart, someHoldGpus } from './backoff.ts'
 
 const { sql } = Prisma
 
+/** What `followMarkets` needs. */
+export type FollowDeps = Pick<Deps, 'database' | 'log'>
 export type Locked = { subject: Subject; accountId: number; machineId: number }
 
 /** Takes instances in the order of all who take several; those of one account alone, if that is asked for. */
@@ -139,13 +142,23 @@ export function lapsedEvent({
   return { ...about, type: 'INSTANCE_POLICY_CHANGED', before, after: { stopAt: null }, reason: 'SCHEDULE' }
 }
 
-/** Lets each market follow what was written, in a transaction of its own. One that can't does when the instances are looked at. */
-export async function followMarkets(database: Database, machineIds: number[]): Promise<void> {
-  for (const id of machineIds) {
-    const settling = transaction(database, async tx => {
-      const machine = await lockMachine(tx, id)
-      if (machine) await settleMarket(tx, machine, tx.at)
-    })
-    await settling.catch(() => {})
+/**
+ * Updates the markets of machines after a command has committed, each in a transaction of its own. A failure is logged and
+ * not thrown: the command is done, so its caller must not be told that it failed. Leaving it is safe: `writeSteps` made
+ * each instance that moved due, and the next pass updates the market where an instance has GPUs that it does not want, or
+ * wants GPUs that it does not have. Trouble of the database that passes is a warning; anything else is a bug, an error.
+ */
+export async function followMarkets({ database, log }: FollowDeps, machineIds: number[]): Promise<void> {
+  for (const machineId of machineIds) {
+    try {
+      await transaction(database, async tx => {
+        const machine = await lockMachine(tx, machineId)
+        if (machine) await settleMarket(tx, machine, tx.at)
+      })
+    } catch (error) {
+      const meaning = meaningOf(error)
+      const level = meaning === 'unanswered' || meaning === 'refused' ? 'warn' : 'error'
+      log[level]({ err: error, machineId }, 'A market was not updated. The next pass over its instances updates it.')
+    }
   }
 }

@@ -278,7 +278,7 @@ describe('debt', () => {
 })
 
 describe('what is due by another clock', () => {
-  const billing = ({ database }: Gateway) => createBilling({ database }, { debtGraceMs: 48 * hourMs })
+  const billing = ({ database, log }: Gateway) => createBilling({ database, log }, { debtGraceMs: 48 * hourMs })
   let gateway: Gateway
   beforeAll(() => {
     gateway = openGateway({ url: app.database.url, now: app.clock.now })
@@ -363,7 +363,7 @@ describe('two gateways', () => {
   })
 
   const rules = { debtGraceMs: 48 * hourMs }
-  const billingOf = ({ database }: Pick<Gateway, 'database'>) => createBilling({ database }, rules)
+  const billingOf = ({ database }: Pick<Gateway, 'database'>) => createBilling({ database, log }, rules)
   const log = { warn: () => {} } as never
 
   it('stop everything once', async () => {

@@ -135,7 +135,7 @@ describe('two gateways', () => {
 
   beforeEach(() => app.idle())
 
-  const policiesOf = ({ database }: Gateway) => createPolicies({ database })
+  const policiesOf = ({ database, log }: Gateway) => createPolicies({ database, log })
 
   async function rentSome(count: number): Promise<bigint[]> {
     const gateway = gateways[0] as Gateway

@@ -56,6 +56,8 @@ async function idle(): Promise<void> {
   await gateway.idle()
 }
 
+const holders = () => gateway.sql('SELECT holder_id FROM gpus WHERE machine_id = $1', [machines])
+
 async function read(id: bigint) {
   const [row] = await gateway.sql('SELECT * FROM instances WHERE id = $1', [id])
   return row as Record<string, unknown>
@@ -239,9 +241,27 @@ describe('a command', () => {
       await session.query('ROLLBACK')
     })
     await idle()
-    expect(await gateway.sql('SELECT holder_id FROM gpus WHERE machine_id = $1', [machines])).toEqual([
-      { holder_id: null },
+    expect(await holders()).toEqual([{ holder_id: null }])
+  })
+
+  it.each([
+    ['warns where the database could not write the market', '55P03', 40],
+    ['logs an error where a bug kept the market from following', 'P0001', 50],
+  ])('%s, and the next pass makes it good', async (_title, code, level) => {
+    const [id] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await idle()
+    await gateway.sql(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'no market' USING ERRCODE = '${code}'; END $$`)
+    await gateway.sql('CREATE TRIGGER fail BEFORE UPDATE ON gpus FOR EACH ROW EXECUTE FUNCTION fail()')
+    const before = gateway.lines.length
+    expect(await stop(id)).toMatchObject([{ outcome: 'applied' }])
+    await gateway.sql('DROP FUNCTION fail CASCADE')
+    expect(gateway.lines.slice(before)).toEqual([
+      expect.objectContaining({ level, machineId: machines, err: expect.objectContaining({ code }) }),
     ])
+    expect(await holders()).toEqual([{ holder_id: String(id) }])
+    await idle()
+    expect(await holders()).toEqual([{ holder_id: null }])
   })
 
   it('that wrote wishes and died is not overtaken by a rental that may not wait', async () => {

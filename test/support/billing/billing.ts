@@ -1,3 +1,4 @@
+import { pino } from 'pino'
 import { Prisma } from '../../../src/database/generated/client.ts'
 import { readBalance } from '../../../src/services/billing/balance.ts'
 import { billingServices } from '../../../src/services/billing/due/due.ts'
@@ -6,7 +7,7 @@ import type { DataDeps } from '../../../src/services/deps.ts'
 
 /** Does what is due for an account's money now, and nothing else; when its limits must be looked at next. */
 export async function workOnAccount({ database }: DataDeps, accountId: number): Promise<Date | null> {
-  const work = billingServices({ database }, { debtGraceMs: 48 * 3_600_000 })
+  const work = billingServices({ database, log: pino({ enabled: false }) }, { debtGraceMs: 48 * 3_600_000 })
   await database.rows(Prisma.sql`UPDATE accounts SET billing_due_at = ${database.now} WHERE id = ${accountId}`)
   for (;;) {
     const leases = await work.claim(100)

@@ -1,3 +1,4 @@
+import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { createSecrets } from '../../../src/services/secrets.ts'
 import { createServices, type Services } from '../../../src/services/services.ts'
@@ -9,6 +10,7 @@ const open = ['apiKeys.identify', 'gpuModels.names', 'results.read']
 // Whoever reaches for the database before the permission finds none.
 const services: Services = createServices({
   database: undefined as never,
+  log: pino({ enabled: false }),
   secrets: createSecrets('a secret of tests'),
   sshProxy: null,
   admission: defaultAdmission,

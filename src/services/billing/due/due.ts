@@ -3,9 +3,8 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import { type AccountFacts, dueDeed, type Notes, nextLook, notesOf, type Rules } from '../../../domain/billing/work.ts'
-import type { DataDeps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
-import { followMarkets } from '../../instances/write.ts'
+import { type FollowDeps, followMarkets } from '../../instances/write.ts'
 import { leaseEnd } from '../../reconciliation/leases.ts'
 import { type AccountBalance, lockBalance, readBalance } from '../balance.ts'
 import { limitsDueAt } from '../limits/look.ts'
@@ -19,7 +18,8 @@ export type AccountLease = { accountId: number; leasedUntil: Date }
 
 type Looked = { account: AccountBalance; facts: AccountFacts }
 
-export function billingServices({ database }: DataDeps, rules: Rules) {
+export function billingServices(deps: FollowDeps, rules: Rules) {
+  const { database } = deps
   return {
     /**
      * Takes accounts that are due, or of which something ended that they are not charged for yet. What one gateway takes
@@ -61,7 +61,7 @@ export function billingServices({ database }: DataDeps, rules: Rules) {
         await conclude(tx, deed === null ? { account, facts } : await lookAgain(tx, accountId, at), at)
         return moved
       })
-      await followMarkets(database, machines)
+      await followMarkets(deps, machines)
     },
   }
 

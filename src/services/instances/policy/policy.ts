@@ -4,9 +4,8 @@ import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import { nextPolicy, type PolicyFacts } from '../../../domain/instances/policy/policy.ts'
 import { lockBalance } from '../../billing/balance.ts'
-import type { DataDeps } from '../../deps.ts'
 import { leaseEnd } from '../../reconciliation/leases.ts'
-import { followMarkets, isArranged, lockInstances } from '../write.ts'
+import { type FollowDeps, followMarkets, isArranged, lockInstances } from '../write.ts'
 import { execute } from './deeds.ts'
 import { arrange, policyFactsOf } from './facts.ts'
 
@@ -14,7 +13,8 @@ const { sql } = Prisma
 
 export type PolicyLease = { instanceId: bigint; leasedUntil: Date }
 
-export function policyServices({ database }: DataDeps) {
+export function policyServices(deps: FollowDeps) {
+  const { database } = deps
   return {
     /** Takes instances to which something is to happen now, the longest due first. What one gateway takes no other has. */
     async claim(limit: number): Promise<PolicyLease[]> {
@@ -34,7 +34,7 @@ export function policyServices({ database }: DataDeps) {
      */
     async perform(lease: PolicyLease): Promise<void> {
       const machines = await transaction(database, tx => performIn(tx, lease, tx.at))
-      await followMarkets(database, machines)
+      await followMarkets(deps, machines)
     },
   }
 }

@@ -28,7 +28,7 @@ export function policySetServices(deps: Deps) {
         await setIn(tx, actor, id, wish, tx.at)
         return moved
       })
-      await followMarkets(database, machines)
+      await followMarkets(deps, machines)
       return (await findInstances(deps, [sql`i.id = ${id}`], sql`i.id`, 1))[0] as Instance
     },
   }

@@ -52,6 +52,7 @@ async function rentBeside(offer: Offer, when: 'before' | 'after', statement: Reg
   const noStream = { follow: () => Promise.reject(new Error('no stream is opened')) }
   const deps = {
     database: gateway.database,
+    log: gateway.log,
     secrets: createSecrets('a secret of tests'),
     feed: noStream,
     containerConsole: { logs: () => Promise.resolve([]), execute: () => Promise.reject(new Error('nothing is run')) },
