@@ -137,7 +137,8 @@ export function createApp(options: AppOptions): App {
   } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const onNewEpoch = () => log.warn('The database failed over to another server: cursors of events have expired.')
-  const database = openDatabase({ url: databaseUrl, poolSize, onIdleError, onNewEpoch, now: options.now })
+  const notify = () => signals.notify()
+  const database = openDatabase({ url: databaseUrl, poolSize, onIdleError, onNewEpoch, notify, now: options.now })
   const { now } = database.clock
   const feed = createFeed({ outbox: createOutbox({ database }), now, log })
   const query: Query = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
@@ -159,11 +160,11 @@ export function createApp(options: AppOptions): App {
   ])
   const writes = watchWrites({ pool: database.pool, log, onChange: isFailing => work.hold(isFailing) })
   const operations = createOperations({ database })
-  const onNews = () => {
+  const wake = () => {
     work.wake()
     feed.wake()
   }
-  const signals = createSignals({ url: databaseUrl, pool: database.pool, log, onNews })
+  const signals = createSignals({ url: databaseUrl, pool: database.pool, log, wake })
   let phase: 'starting' | 'ready' | 'stopping' = 'starting'
   let demoKey: string | undefined
 
@@ -191,8 +192,7 @@ export function createApp(options: AppOptions): App {
   // The Host header is the client's to write, so a key is given away only where no other machine can ask.
   const keyForPage = () => (isLoopback(host) ? demoKey : undefined)
   const requests = createRequestMetrics()
-  const { measure } = createMeasures(deps)
-  const workMetrics = createWorkMetrics({ measure, pool: () => database.pool, streams: feed.streams })
+  const workMetrics = createWorkMetrics({ ...createMeasures(deps), pool: () => database.pool, streams: feed.streams })
   const graphql = createGraphqlFace(services, database.prisma)
   const sockets = createSockets(graphql.sockets, log)
   const faces = {

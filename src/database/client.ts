@@ -17,6 +17,8 @@ export type Database = {
   readonly now: Prisma.Sql
   /** Runs a statement of our own, and reads its rows as arrays of values. */
   rows(statement: Prisma.Sql): Promise<unknown[][]>
+  /** Called after each commit that asked for it with `notifyAfterCommit`. */
+  notify(): void
   close(): Promise<void>
 }
 
@@ -26,6 +28,8 @@ type DatabaseOptions = {
   onIdleError: (error: Error) => void
   /** A connection found the database on another line of history, and has raised the epoch of cursors. */
   onNewEpoch?: () => void
+  /** Wakes those who wait for due work or events. Without it they find both at their next poll, as after a lost wake-up. */
+  notify?: () => void
   /** In tests, a clock in place of the database's. */
   now?: (() => Date) | undefined
 }
@@ -39,7 +43,14 @@ const timeLimits = {
   idle_in_transaction_session_timeout: 10_000,
 }
 
-export function openDatabase({ url, poolSize, onIdleError, onNewEpoch, now }: DatabaseOptions): Database {
+export function openDatabase({
+  url,
+  poolSize,
+  onIdleError,
+  onNewEpoch,
+  notify = () => {},
+  now,
+}: DatabaseOptions): Database {
   const clock = createClock(now)
   const pool = new pg.Pool({
     connectionString: url,
@@ -65,6 +76,7 @@ export function openDatabase({ url, poolSize, onIdleError, onNewEpoch, now }: Da
     prisma,
     pool,
     clock,
+    notify,
     get now() {
       return clock.sql
     },

@@ -1,29 +1,29 @@
-// Tells the other gateways on a database that there is something new, after the commit that made it. Nothing depends on
-// it: whoever is not told finds it at the next poll.
+// Wakes this gateway and the others on the database after a commit that made work or events. Nothing depends on it: a
+// gateway that misses a wake-up finds them at its next poll.
 
 import pg from 'pg'
 import type { Logger } from 'pino'
-import { news } from './transaction.ts'
 
-export type Signals = { start(): void; stop(): Promise<void> }
-export type SignalOptions = { url: string; pool: pg.Pool; log: Logger; onNews: () => void }
+export type Signals = {
+  /** Wakes this gateway now and, while started, the others soon. */
+  notify(): void
+  start(): void
+  stop(): Promise<void>
+}
+/** `wake` wakes this gateway alone. */
+export type SignalOptions = { url: string; pool: pg.Pool; log: Logger; wake: () => void }
 
 const channel = 'berth_news'
-/** However much is committed, the others are told so often at most. */
+/** The others are notified once for all commits within this time. */
 const quietMs = 20
 const reconnectMs = 2_000
 
-export function createSignals({ url, pool, log, onNews }: SignalOptions): Signals {
+export function createSignals({ url, pool, log, wake }: SignalOptions): Signals {
   let listener: pg.Client | undefined
   let telling: NodeJS.Timeout | undefined
   let retry: NodeJS.Timeout | undefined
   let running = false
   let isHeard = true
-
-  pool.on(news as 'connect', () => {
-    onNews()
-    if (running) telling ??= setTimeout(tell, quietMs)
-  })
 
   function tell(): void {
     telling = undefined
@@ -46,19 +46,23 @@ export function createSignals({ url, pool, log, onNews }: SignalOptions): Signal
     }
     client.on('error', lost)
     client.on('end', () => lost(undefined))
-    client.on('notification', onNews)
+    client.on('notification', wake)
     try {
       await client.connect()
       await client.query(`LISTEN ${channel}`)
       isHeard = true
       // What was committed before it listened.
-      onNews()
+      wake()
     } catch (error) {
       lost(error as Error)
     }
   }
 
   return {
+    notify() {
+      wake()
+      if (running) telling ??= setTimeout(tell, quietMs)
+    },
     start() {
       running = true
       void listen()

@@ -19,12 +19,10 @@ export type Transaction = {
   rows(statement: Prisma.Sql): Promise<unknown[][]>
   /** It had to wait for a lock, and got it at this instant. `at` never goes back. */
   waited(until: Date): void
-  /** There is something new to do or to tell: whoever waits for it is woken after the commit. */
-  announce(): void
+  /** Calls the database's `notify` once this has committed, and never if it does not: there is due work, or an event. */
+  notifyAfterCommit(): void
 }
 
-/** What a pool emits after a commit that announced something. */
-export const news = 'news'
 /** What a pool emits when the server refused a transaction that may succeed later. */
 export const refusal = 'refusal'
 
@@ -38,7 +36,7 @@ export function isUndone(failure: object): boolean {
 const conflicts = new Set(['40001', '40P01'])
 const attempts = 5
 
-type Handle = Pick<Database, 'pool' | 'clock'>
+type Handle = Pick<Database, 'pool' | 'clock' | 'notify'>
 /** What a snapshot can do. Its `now` stands still at `at`. */
 export type Snapshot = Pick<Transaction, 'at' | 'now' | 'rows'>
 
@@ -66,10 +64,14 @@ export async function snapshot<T>(database: Handle, read: (tx: Snapshot) => Prom
   })
 }
 
-async function once<T>({ pool, clock }: Handle, begin: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+async function once<T>(
+  { pool, clock, notify }: Handle,
+  begin: string,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> {
   const client = await pool.connect()
   let broken = false
-  let announced = false
+  let notifies = false
   let result: T
   try {
     const askedMs = performance.now()
@@ -86,8 +88,8 @@ async function once<T>({ pool, clock }: Handle, begin: string, work: (tx: Transa
         const later = clock.read(until)
         if (later > at) at = later
       },
-      announce() {
-        announced = true
+      notifyAfterCommit() {
+        notifies = true
       },
     })
     await client.query('COMMIT')
@@ -103,8 +105,8 @@ async function once<T>({ pool, clock }: Handle, begin: string, work: (tx: Transa
   } finally {
     client.release(broken)
   }
-  // Apart from this: whatever a listener does, what was committed was done.
-  if (announced) queueMicrotask(() => (pool as EventEmitter).emit(news))
+  // In a microtask: the transaction has committed, and an error in `notify` must not make it look failed.
+  if (notifies) queueMicrotask(notify)
   return result
 }
 

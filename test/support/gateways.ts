@@ -28,6 +28,8 @@ export type GatewayOptions = {
   eventBatch?: number
   /** What an account may have. */
   admission?: AdmissionRules
+  /** Called after its feed was woken by a commit of its own. */
+  notify?: () => void
 }
 
 export type Gateway = ReturnType<typeof openGateway>
@@ -41,16 +43,18 @@ export function openGateway({
   delayFactor = 1,
   eventBatch,
   admission = wideAdmission,
+  notify = () => {},
 }: GatewayOptions) {
   const lines: Record<string, unknown>[] = []
   const log = createLog('info', { write: line => void lines.push(JSON.parse(line)) })
-  const database = openDatabase({ url, poolSize, onIdleError: () => {}, now: given })
-  const { now } = database.clock
   let wakes = 0
-  database.pool.on('news' as 'connect', () => {
+  const wake = () => {
     wakes += 1
     feed.wake()
-  })
+    notify()
+  }
+  const database = openDatabase({ url, poolSize, onIdleError: () => {}, notify: wake, now: given })
+  const { now } = database.clock
   const feed = createFeed({ outbox: createOutbox({ database }, eventBatch), now, log })
   const query = async (text: string, values: unknown[]) =>
     (await database.pool.query({ text, values, rowMode: 'array' })).rows

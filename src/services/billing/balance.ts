@@ -84,7 +84,7 @@ function toBalance(row: unknown[], accountId: number, at: Date): AccountBalance 
  */
 export async function lockBalance(tx: Transaction, accountId: number, at: Date): Promise<AccountBalance> {
   await tx.rows(sql`UPDATE accounts SET billing_due_at = least(billing_due_at, ${at}) WHERE id = ${accountId}`)
-  tx.announce()
+  tx.notifyAfterCommit()
   // Asked now, since what ended was written by others before it was taken.
   let balance = await readBalance(tx, accountId, at)
   while (balance.isLimited && (await noteLimit(tx, balance))) balance = await readBalance(tx, accountId, at)

@@ -35,5 +35,5 @@ export async function recordEvents(tx: Transaction, events: NewEvent[], at: Date
     SELECT w.id, e.id, ${at}::timestamptz FROM recorded e JOIN webhooks w ON w.account_id = e.account_id
     WHERE w.deleted_at IS NULL AND CASE e.type WHEN 'WEBHOOK_TESTED' THEN w.id = (e.after->>'webhookId')::int
       ELSE e.type = ANY(w.types) END`)
-  tx.announce()
+  tx.notifyAfterCommit()
 }

@@ -65,7 +65,7 @@ export async function recordFinding(tx: Transaction, lease: Lease, finding: Find
       due_at = CASE WHEN generation = ${lease.generation} THEN ${dueAt}::timestamptz ELSE due_at END
     WHERE id = ${lease.instanceId} RETURNING generation`)
   // Others may have something to do now, or it has itself.
-  if (vacated || ended || current?.[0] !== lease.generation) tx.announce()
+  if (vacated || ended || current?.[0] !== lease.generation) tx.notifyAfterCommit()
   if (current?.[0] !== lease.generation) return undefined
   // Of what ended before there is nothing new to be said: why it ended stays.
   if (!isFinal(lease.status)) await writeStatus(tx, lease, finding, at)

@@ -258,20 +258,52 @@ describe('the database', () => {
     expect(rows).toEqual([{ email: 'again@example.com' }])
   })
 
-  it('has committed a transaction whatever those do who are told of it', async () => {
+  it('notifies once after the commit, when others can read what it wrote', async () => {
+    const written: Promise<unknown>[] = []
+    const read = "SELECT count(*)::int AS count FROM accounts WHERE email = 'notified@example.com'"
+    const notify = () => void written.push(database.pool.query(read).then(({ rows }) => rows))
+    let attempts = 0
+    await transaction({ ...database, notify }, async tx => {
+      attempts += 1
+      tx.notifyAfterCommit()
+      await tx.rows(Prisma.sql`INSERT INTO accounts (email) VALUES ('notified@example.com')`)
+      tx.notifyAfterCommit()
+      if (attempts < 3) throw Object.assign(new Error('conflict'), { code: '40001' })
+    })
+    expect([attempts, await Promise.all(written)]).toEqual([3, [[{ count: 1 }]]])
+  })
+
+  it('notifies of no transaction that was undone, and of none that did not ask for it', async () => {
+    const notify = vi.fn()
+    const failed = transaction({ ...database, notify }, async tx => {
+      tx.notifyAfterCommit()
+      throw new Error('no')
+    })
+    await expect(failed).rejects.toThrow('no')
+    const refused = transaction({ ...database, notify }, async tx => {
+      await tx.rows(Prisma.sql`CREATE TABLE twice (id int UNIQUE DEFERRABLE INITIALLY DEFERRED)`)
+      await tx.rows(Prisma.sql`INSERT INTO twice VALUES (1), (1)`)
+      tx.notifyAfterCommit()
+    })
+    await expect(refused).rejects.toMatchObject({ code: '23505' })
+    await transaction({ ...database, notify }, tx => tx.rows(Prisma.sql`SELECT 1`))
+    expect(notify).not.toHaveBeenCalled()
+  })
+
+  it('has committed a transaction even when notifying fails', async () => {
     const failure = new Error('A listener failed.')
     const failed = Promise.withResolvers<unknown>()
     // The runner of the tests would take it for a failure of this one.
     const others = process.listeners('uncaughtException')
     process.removeAllListeners('uncaughtException').once('uncaughtException', failed.resolve)
-    database.pool.once('news' as 'connect', () => {
+    const notify = () => {
       throw failure
-    })
+    }
     let attempts = 0
-    const work = transaction(database, async tx => {
+    const work = transaction({ ...database, notify }, async tx => {
       attempts += 1
       await tx.rows(Prisma.sql`INSERT INTO accounts (email) VALUES ('told@example.com')`)
-      tx.announce()
+      tx.notifyAfterCommit()
       return 'done'
     })
     expect([await work, await failed.promise, attempts]).toEqual(['done', failure, 1])

@@ -1,7 +1,7 @@
 // What all streams stand on: whoever follows is told everything in its order, once, until the stream ends.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createSignals } from '../../../src/database/signals.ts'
+import { createSignals, type Signals } from '../../../src/database/signals.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
 import type { Event } from '../../../src/domain/events/events.ts'
 import { createFeed, type FeedOptions } from '../../../src/events/feed.ts'
@@ -395,25 +395,26 @@ describe('streams', () => {
 
 describe('two gateways', () => {
   const quiet = createLog('silent', { write: () => {} })
-  const signalsOf = ({ database, feed }: Gateway, onNews = feed.wake) =>
-    createSignals({ url: testDatabase.url, pool: database.pool, log: quiet, onNews })
+  const signalsOf = ({ database, feed }: Gateway, wake = feed.wake) =>
+    createSignals({ url: testDatabase.url, pool: database.pool, log: quiet, wake })
 
-  async function withAnother(work: (other: Gateway) => Promise<void>): Promise<void> {
-    const other = openGateway({ url: testDatabase.url, now: clock.now })
+  async function withAnother(work: (other: Gateway) => Promise<void>, notify = () => {}): Promise<void> {
+    const other = openGateway({ url: testDatabase.url, now: clock.now, notify })
     await work(other).finally(() => other.close())
   }
   const happen = (on: Gateway) => on.operations.accounts.grantCredit('renter-0@example.com', { amountNanos: 1n })
 
-  it('tell each other what happens', async () =>
+  it('tell each other what happens', async () => {
+    const listening = Promise.withResolvers<void>()
+    let telling: Signals | undefined
+    const tellOthers = () => telling?.notify()
     await withAnother(async other => {
-      const listening = Promise.withResolvers<void>()
-      const signals = [
-        signalsOf(gateway, () => {
-          gateway.feed.wake()
-          listening.resolve()
-        }),
-        signalsOf(other),
-      ]
+      telling = signalsOf(other)
+      const hearing = signalsOf(gateway, () => {
+        gateway.feed.wake()
+        listening.resolve()
+      })
+      const signals = [telling, hearing]
       for (const one of signals) one.start()
       await listening.promise
       const stream = await watch()
@@ -421,7 +422,8 @@ describe('two gateways', () => {
       expect((await stream.next()).value.node).toMatchObject({ type: 'CREDIT_GRANTED' })
       await stream.return?.()
       for (const one of signals) await one.stop()
-    }))
+    }, tellOthers)
+  })
 
   it('find it by themselves where they are not told', async () =>
     await withAnother(async other => {

@@ -58,7 +58,7 @@ export async function arrange(
     UPDATE meters SET ends_at = until FROM (VALUES ('compute'::charge_kind, ${compute}::timestamptz), ('disk', ${disk}))
       AS of(charged, until) WHERE kind = charged AND instance_id = ${instanceId} AND account_id = ${accountId}
     AND ends_at IS DISTINCT FROM until`)
-  tx.announce()
+  tx.notifyAfterCommit()
 }
 
 /** Why those of them may not start that may not by what is arranged for them. */

@@ -69,7 +69,7 @@ async function rentBeside(offer: Offer, when: 'before' | 'after', statement: Reg
         return tx.now
       },
       waited: tx.waited,
-      announce: tx.announce,
+      notifyAfterCommit: tx.notifyAfterCommit,
       async rows(query) {
         const isIt = !done && statement.test(query.text)
         done ||= isIt
