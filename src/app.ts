@@ -34,20 +34,12 @@ import { createInstanceLoop } from './reconciler/instances.ts'
 import { createLoop, createLoops } from './reconciler/loop.ts'
 import { createPolicyLoop } from './reconciler/policies.ts'
 import { createRestFace } from './rest/face.ts'
+import { createBackground } from './services/background.ts'
+import { outboxServices } from './services/events/outbox.ts'
+import { createOperations, type Operations } from './services/operations.ts'
 import { createSecrets } from './services/secrets.ts'
 import { createSecretCheck } from './services/secrets-check.ts'
-import {
-  createBilling,
-  createChores,
-  createDeliveries,
-  createMeasures,
-  createOperations,
-  createOutbox,
-  createPolicies,
-  createReconciliation,
-  createServices,
-  type Operations,
-} from './services/services.ts'
+import { createServices } from './services/services.ts'
 
 export type AppOptions = {
   databaseUrl: string
@@ -140,7 +132,7 @@ export function createApp(options: AppOptions): App {
   const notify = () => signals.notify()
   const database = openDatabase({ url: databaseUrl, poolSize, onIdleError, onNewEpoch, notify, now: options.now })
   const { now } = database.clock
-  const feed = createFeed({ outbox: createOutbox({ database }), now, log })
+  const feed = createFeed({ outbox: outboxServices({ database }), now, log })
   const query: Query = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
   const provider = createSimulated({ world: worldIn(query), now, delayFactor: simulatedDelay })
   const containerConsole = consoleOf(provider, log)
@@ -148,15 +140,15 @@ export function createApp(options: AppOptions): App {
   const admission = { minimumRunwayMs, debtGraceMs, quotas }
   const deps = { database, log, secrets, feed, containerConsole, sshProxy, privateWebhooks, admission }
   const services = createServices(deps)
+  const { reconciliation, policies, billing, deliveries, chores, measures } = createBackground(deps, eventRetentionDays)
   const limits = { startTimeoutMs, offlineGraceMs }
-  const send = createSend({ privateWebhooks, resolve })
-  const delivery = createDeliveryWork({ deliveries: createDeliveries(deps), send, log })
+  const delivery = createDeliveryWork({ deliveries, send: createSend({ privateWebhooks, resolve }), log })
   const work = createLoops([
-    createInstanceLoop({ reconciliation: createReconciliation(deps), provider, clock: database.clock, log, limits }),
-    createPolicyLoop({ policies: createPolicies(deps), log }),
-    createBillingLoop({ billing: createBilling(deps, { debtGraceMs }), log }),
+    createInstanceLoop({ reconciliation, provider, clock: database.clock, log, limits }),
+    createPolicyLoop({ policies, log }),
+    createBillingLoop({ billing, log }),
     createLoop({ ...delivery, name: 'webhooks', concurrency: deliveriesAtOnce, log }),
-    createHousekeeping({ chores: createChores(deps, eventRetentionDays), now, log }),
+    createHousekeeping({ chores, now, log }),
   ])
   const writes = watchWrites({ pool: database.pool, log, onChange: isFailing => work.hold(isFailing) })
   const operations = createOperations({ database })
@@ -192,7 +184,7 @@ export function createApp(options: AppOptions): App {
   // The Host header is the client's to write, so a key is given away only where no other machine can ask.
   const keyForPage = () => (isLoopback(host) ? demoKey : undefined)
   const requests = createRequestMetrics()
-  const workMetrics = createWorkMetrics({ ...createMeasures(deps), pool: () => database.pool, streams: feed.streams })
+  const workMetrics = createWorkMetrics({ ...measures, pool: () => database.pool, streams: feed.streams })
   const graphql = createGraphqlFace(services, database.prisma)
   const sockets = createSockets(graphql.sockets, log)
   const faces = {

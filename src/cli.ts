@@ -11,7 +11,7 @@ import { DomainError } from './domain/errors.ts'
 import type { Answer } from './operator/command.ts'
 import { findCommand, helpFor } from './operator/commands.ts'
 import { explainFailure } from './services/failures.ts'
-import { createOperations } from './services/services.ts'
+import { createOperations } from './services/operations.ts'
 
 let lostReader: NodeJS.ErrnoException | undefined
 process.stdout.on('error', error => {

@@ -1,4 +1,4 @@
-import type { Operations } from '../services/services.ts'
+import type { Operations } from '../services/operations.ts'
 import { type Given, type OptionTable, readOptions } from './options.ts'
 
 /** What a command answers: one record, or one for each row of a list. */

@@ -1,5 +1,5 @@
 import { printUsd } from '../domain/money.ts'
-import type { Operations } from '../services/services.ts'
+import type { Operations } from '../services/operations.ts'
 import { type Command, command, everyRow } from './command.ts'
 import { readAmount, readSigned } from './options.ts'
 

@@ -1,7 +1,7 @@
 import { commonModels } from '../../prisma/seed.ts'
 import { printUsd } from '../domain/money.ts'
 import type { MachineSummary } from '../services/machines/list.ts'
-import type { Operations } from '../services/services.ts'
+import type { Operations } from '../services/operations.ts'
 import { type Command, command, everyRow } from './command.ts'
 import { formatOf, readFile } from './machines-file.ts'
 import { columnsHelp } from './machines-help.ts'

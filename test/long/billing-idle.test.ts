@@ -4,7 +4,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { standingOf } from '../../src/domain/billing/billing.ts'
 import { readBalance } from '../../src/services/billing/balance.ts'
-import { createBilling } from '../../src/services/services.ts'
+import { billingServices } from '../../src/services/billing/due/due.ts'
 import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database/database.ts'
 import { listMachines } from '../support/factories.ts'
@@ -69,7 +69,7 @@ async function fill(): Promise<void> {
 
 it('an hour in which nothing changes takes one statement a poll, and none for an instance', async () => {
   await fill()
-  const billing = createBilling({ database: gateway.database, log: gateway.log }, { debtGraceMs: 48 * 3_600_000 })
+  const billing = billingServices({ database: gateway.database, log: gateway.log }, { debtGraceMs: 48 * 3_600_000 })
   const work = async () => {
     let looks = 0
     for (let leases = await billing.claim(16); leases.length > 0; leases = await billing.claim(16)) {

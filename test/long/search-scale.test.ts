@@ -10,7 +10,7 @@ import { type OrderKey, totalOrder } from '../../src/domain/offers/order.ts'
 import { columnOf } from '../../src/services/offers/sql/columns.ts'
 import { allOf, filterSql } from '../../src/services/offers/sql/filter.ts'
 import { searchStatement } from '../../src/services/offers/sql/statement.ts'
-import { createOperations } from '../../src/services/services.ts'
+import { createOperations } from '../../src/services/operations.ts'
 import { createDatabase, type TestDatabase } from '../support/database/database.ts'
 
 /** Two markets, one ten times the other: a search that reads as much in both does not mind how large a market is. */

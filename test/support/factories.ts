@@ -1,5 +1,5 @@
 import type { NewGpuModel, NewMachine } from '../../src/services/machines/machines.ts'
-import type { Operations } from '../../src/services/services.ts'
+import type { Operations } from '../../src/services/operations.ts'
 
 /** A GPU model that is valid as it is. */
 export function aGpuModel(overrides: Partial<NewGpuModel> = {}): NewGpuModel {

@@ -11,8 +11,11 @@ import { createSimulated } from '../../src/providers/simulated.ts'
 import { worldIn } from '../../src/providers/simulated-world.ts'
 import { createInstanceLoop } from '../../src/reconciler/instances.ts'
 import { reconcile } from '../../src/reconciler/reconcile.ts'
+import { outboxServices } from '../../src/services/events/outbox.ts'
+import { createOperations } from '../../src/services/operations.ts'
+import { reconciliationServices } from '../../src/services/reconciliation/reconciliation.ts'
 import { createSecrets } from '../../src/services/secrets.ts'
-import { createOperations, createOutbox, createReconciliation, createServices } from '../../src/services/services.ts'
+import { createServices } from '../../src/services/services.ts'
 import { wideAdmission } from './billing/admission.ts'
 
 export type GatewayOptions = {
@@ -55,7 +58,7 @@ export function openGateway({
   }
   const database = openDatabase({ url, poolSize, onIdleError: () => {}, notify: wake, now: given })
   const { now } = database.clock
-  const feed = createFeed({ outbox: createOutbox({ database }, eventBatch), now, log })
+  const feed = createFeed({ outbox: outboxServices({ database }, eventBatch), now, log })
   const query = async (text: string, values: unknown[]) =>
     (await database.pool.query({ text, values, rowMode: 'array' })).rows
   const driver = createSimulated({ world: worldIn(query), now, delayFactor })
@@ -63,7 +66,7 @@ export function openGateway({
   const secrets = createSecrets('a secret of tests')
   const containerConsole = consoleOf(provider, log)
   const deps = { database, log, secrets, feed, containerConsole, sshProxy: null, admission }
-  const reconciliation = createReconciliation(deps)
+  const reconciliation = reconciliationServices(deps)
   const limits = { startTimeoutMs: 30 * 60_000, offlineGraceMs: 5 * 60_000 }
   const work = { reconciliation, provider, clock: database.clock, log, limits }
   const reconciler = createInstanceLoop(work)

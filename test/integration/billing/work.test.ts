@@ -3,7 +3,7 @@ import { transaction } from '../../../src/database/transaction.ts'
 import { createBillingLoop } from '../../../src/reconciler/billing.ts'
 import { lockBalance } from '../../../src/services/billing/balance.ts'
 import { doDeed, take } from '../../../src/services/billing/due/deeds.ts'
-import { createBilling } from '../../../src/services/services.ts'
+import { billingServices } from '../../../src/services/billing/due/due.ts'
 import { hourMs, newAccount, type TestAccount } from '../../support/accounts/accounts.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { queriesOf } from '../../support/database/queries.ts'
@@ -278,7 +278,7 @@ describe('debt', () => {
 })
 
 describe('what is due by another clock', () => {
-  const billing = ({ database, log }: Gateway) => createBilling({ database, log }, { debtGraceMs: 48 * hourMs })
+  const billing = ({ database, log }: Gateway) => billingServices({ database, log }, { debtGraceMs: 48 * hourMs })
   let gateway: Gateway
   beforeAll(() => {
     gateway = openGateway({ url: app.database.url, now: app.clock.now })
@@ -363,7 +363,7 @@ describe('two gateways', () => {
   })
 
   const rules = { debtGraceMs: 48 * hourMs }
-  const billingOf = ({ database }: Pick<Gateway, 'database'>) => createBilling({ database, log }, rules)
+  const billingOf = ({ database }: Pick<Gateway, 'database'>) => billingServices({ database, log }, rules)
   const log = { warn: () => {} } as never
 
   it('stop everything once', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createMeasures } from '../../../src/services/services.ts'
+import { measureServices } from '../../../src/services/measures.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { withSession } from '../../support/database/sessions.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
@@ -22,7 +22,7 @@ afterAll(async () => {
   await app.close()
 })
 
-const measure = () => createMeasures({ database: gateway.database }).measure()
+const measure = () => measureServices({ database: gateway.database }).measure()
 const get = (at: TestApp, path: string, method = 'GET') => at.fetch(new Request(`http://berth.test${path}`, { method }))
 
 describe('/metrics', () => {

@@ -6,8 +6,8 @@ import type { Actor } from '../../../src/domain/actor.ts'
 import type { Event } from '../../../src/domain/events/events.ts'
 import { createFeed, type FeedOptions } from '../../../src/events/feed.ts'
 import { createLog } from '../../../src/http/log.ts'
+import { outboxServices } from '../../../src/services/events/outbox.ts'
 import type { Following } from '../../../src/services/feed.ts'
-import { createOutbox } from '../../../src/services/services.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
 import { startProxy } from '../../support/database/proxy.ts'
@@ -59,7 +59,7 @@ const expected = async () => await idsInOrder(gateway.sql, renter)
 
 /** A feed whose reading of events is what the test makes of it. */
 function feedOf(change: Partial<FeedOptions['outbox']>, limits?: FeedOptions['limits']) {
-  const outbox = { ...createOutbox({ database: gateway.database }), ...change }
+  const outbox = { ...outboxServices({ database: gateway.database }), ...change }
   const log = createLog('silent', { write: () => {} })
   const feed = createFeed({ outbox, now: clock.now, log, ...(limits && { limits }) })
   feeds.push(feed)
@@ -144,7 +144,7 @@ describe('a follower', () => {
   it('that joins during a reading is told everything after its place, and nothing before it', async () => {
     const gate = Promise.withResolvers<void>()
     let reads = 0
-    const outbox = createOutbox({ database: gateway.database })
+    const outbox = outboxServices({ database: gateway.database })
     const feed = feedOf({
       async readOn(...args) {
         const read = await outbox.readOn(...args)
@@ -247,7 +247,7 @@ describe('a stream ends', () => {
   })
 
   it('with its key, also when that ends between the reading and the telling', async () => {
-    const outbox = createOutbox({ database: gateway.database })
+    const outbox = outboxServices({ database: gateway.database })
     const feed = feedOf({
       async readOn(...args) {
         const read = await outbox.readOn(...args)
@@ -292,7 +292,7 @@ describe('a stream ends', () => {
   })
 
   it('when the database went back to before what was told, with all cursors', async () => {
-    const outbox = createOutbox({ database: gateway.database })
+    const outbox = outboxServices({ database: gateway.database })
     let lost = 0n
     const feeds = [1, 2].map(() =>
       feedOf({

@@ -4,7 +4,8 @@ import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { settleEpoch } from '../../../src/database/epoch.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
-import { createOutbox, createRetention } from '../../../src/services/services.ts'
+import { outboxServices } from '../../../src/services/events/outbox.ts'
+import { retentionServices } from '../../../src/services/events/retention.ts'
 import { startApp } from '../../support/app.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
@@ -41,7 +42,7 @@ const idsOf = (edges: { node: { id: bigint } }[]) => edges.map(({ node }) => nod
 const expired = { code: 'CURSOR_EXPIRED' }
 
 describe('events', () => {
-  const purge = (limit: number) => createRetention({ database: gateway.database }, 90).purge(limit)
+  const purge = (limit: number) => retentionServices({ database: gateway.database }, 90).purge(limit)
 
   it('go after 90 days, from the front of the order and so many at a time', async () => {
     for (const _ of [1, 2, 3, 4, 5]) await write()
@@ -190,7 +191,7 @@ describe('a database', () => {
     expect(idsOf((await all()).edges)).toEqual([])
     expect(await settleEpoch(testDatabase.url)).toBe(true)
     // No machine is told as changed when this cluster comes to those transactions.
-    const { changedMachines } = createOutbox({ database: gateway.database })
+    const { changedMachines } = outboxServices({ database: gateway.database })
     expect(await changedMachines(7_000_000_000n, 9_000_000_000n)).toEqual([])
     const old = await idsInOrder(gateway.sql, renter)
     expect(old).toEqual(old.toSorted((one, other) => Number(one - other)))

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { createPolicyLoop } from '../../../src/reconciler/policies.ts'
-import { createPolicies } from '../../../src/services/services.ts'
+import { policyServices } from '../../../src/services/instances/policy/policy.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { listMachines } from '../../support/factories.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
@@ -135,7 +135,7 @@ describe('two gateways', () => {
 
   beforeEach(() => app.idle())
 
-  const policiesOf = ({ database, log }: Gateway) => createPolicies({ database, log })
+  const policiesOf = ({ database, log }: Gateway) => policyServices({ database, log })
 
   async function rentSome(count: number): Promise<bigint[]> {
     const gateway = gateways[0] as Gateway

@@ -1,0 +1,26 @@
+import { compose } from '../compose.ts'
+import type { Deps } from '../deps.ts'
+import { accountServices } from './accounts.ts'
+import { apiKeyServices } from './api-keys/api-keys.ts'
+import { identityServices } from './api-keys/identity.ts'
+import { secretVariableServices } from './secret-variables.ts'
+import { admitServices } from './ssh-keys/admit.ts'
+import { attachServices } from './ssh-keys/attach.ts'
+import { registerServices } from './ssh-keys/register.ts'
+import { replaceServices } from './ssh-keys/replace.ts'
+import { sshKeyServices } from './ssh-keys/ssh-keys.ts'
+
+export function createAccountServices(deps: Deps) {
+  return {
+    accounts: accountServices(deps),
+    apiKeys: compose(identityServices(deps), apiKeyServices(deps)),
+    secretVariables: secretVariableServices(deps),
+    sshKeys: compose(
+      sshKeyServices(deps),
+      registerServices(deps),
+      attachServices(deps),
+      admitServices(deps),
+      replaceServices(deps),
+    ),
+  }
+}

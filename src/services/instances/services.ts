@@ -1,0 +1,39 @@
+import { compose } from '../compose.ts'
+import type { Deps } from '../deps.ts'
+import { bidServices } from './bid.ts'
+import { commandServices } from './command.ts'
+import { executeServices } from './execute.ts'
+import { logServices } from './logs.ts'
+import { policySetServices } from './policy/set.ts'
+import { instanceServices } from './read.ts'
+import { relaunchServices } from './relaunch.ts'
+import { bestServices } from './rent/best.ts'
+import { rentManyServices } from './rent/many.ts'
+import { quoteServices } from './rent/quote.ts'
+import { rentServices } from './rent/rent.ts'
+import { restartServices } from './restart.ts'
+import { resultServices } from './results.ts'
+import { instanceSearchServices } from './search/search.ts'
+import { instanceWatchServices } from './watch.ts'
+
+export function createInstanceServices(deps: Deps) {
+  return {
+    instances: compose(
+      instanceServices(deps),
+      instanceSearchServices(deps),
+      rentServices(deps),
+      rentManyServices(deps),
+      quoteServices(deps),
+      bestServices(deps),
+      commandServices(deps),
+      bidServices(deps),
+      restartServices(deps),
+      relaunchServices(deps),
+      policySetServices(deps),
+      instanceWatchServices(deps),
+      logServices(deps),
+      executeServices(deps),
+    ),
+    results: resultServices(deps),
+  }
+}

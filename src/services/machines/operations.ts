@@ -1,0 +1,19 @@
+import { compose } from '../compose.ts'
+import type { DataDeps } from '../deps.ts'
+import { marketOperations } from './generate.ts'
+import { importOperations } from './import.ts'
+import { machineListOperations } from './list.ts'
+import { machineOperations } from './machines.ts'
+import { outageOperations } from './outages.ts'
+
+export function createMachineOperations(deps: DataDeps) {
+  return {
+    machines: compose(
+      machineOperations(deps),
+      importOperations(deps),
+      machineListOperations(deps),
+      marketOperations(deps),
+      outageOperations(deps),
+    ),
+  }
+}

@@ -1,0 +1,12 @@
+// What operators do from the command line, and the demo market at its first start. No face has it.
+
+import { createAccountOperations } from './accounts/operations.ts'
+import { compose } from './compose.ts'
+import type { DataDeps } from './deps.ts'
+import { createMachineOperations } from './machines/operations.ts'
+
+export type Operations = ReturnType<typeof createOperations>
+
+export function createOperations(deps: DataDeps) {
+  return compose(createAccountOperations(deps), createMachineOperations(deps))
+}

@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest'
+import { compose } from '../../../src/services/compose.ts'
+
+const reading = { find: () => 'found' }
+const writing = { save: (text: string) => text.length }
+
+it('puts the methods of all parts into one object', () => {
+  const noun = compose(reading, writing)
+  expect([noun.find(), noun.save('four')]).toEqual(['found', 4])
+})
+
+it('does not compile where a part repeats a method of an earlier one', () => {
+  // @ts-expect-error: both have find.
+  compose(reading, writing, { find: () => 'another' })
+  // @ts-expect-error: noun has no such method.
+  expect(compose(reading, writing).remove).toBe(undefined)
+})
