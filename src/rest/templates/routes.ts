@@ -1,0 +1,5 @@
+import type { Route } from '../route.ts'
+import { templateListRoutes } from './list.ts'
+import { templateRoutes } from './templates.ts'
+
+export const routesOfTemplates: Route[] = [...templateListRoutes, ...templateRoutes]
