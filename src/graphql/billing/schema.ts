@@ -1,0 +1,4 @@
+import './limits-update.ts'
+import './account.ts'
+import './costs.ts'
+import './usage.ts'

@@ -1,0 +1,2 @@
+import './list.ts'
+import './watch.ts'

@@ -1,0 +1,2 @@
+import './gpu-models.ts'
+import './machines.ts'

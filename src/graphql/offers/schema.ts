@@ -1,0 +1,3 @@
+import './offers.ts'
+import './search.ts'
+import './watch.ts'

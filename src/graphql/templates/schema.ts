@@ -1,0 +1,3 @@
+import './templates.ts'
+import './list.ts'
+import './update.ts'

@@ -1,0 +1,5 @@
+import './volumes.ts'
+import './attachments.ts'
+import './update.ts'
+import './list.ts'
+import './offers.ts'
