@@ -56,7 +56,15 @@ const rooms: Record<string, string[]> = {
 }
 const mostFiles = 20
 
-type File = { location: string; path: string; folder: string; text: string; imports: string[] }
+type File = {
+  location: string
+  path: string
+  folder: string
+  text: string
+  imports: string[]
+  /** Its imports without those of types alone. */
+  runs: string[]
+}
 
 const locations = ['src', 'prisma', 'test']
   .flatMap(base => readdirSync(join(root, base), { recursive: true, encoding: 'utf8' }).map(path => join(base, path)))
@@ -66,10 +74,15 @@ const files: File[] = locations
   .filter(location => !location.startsWith('test/'))
   .map(location => {
     const text = readFileSync(join(root, location), 'utf8')
-    const imports = [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(([, name]) => name as string)
     const path = withoutSrc(location)
-    return { location, path, folder: path.includes('/') ? (path.split('/')[0] as string) : '', text, imports }
+    const folder = path.includes('/') ? (path.split('/')[0] as string) : ''
+    const runs = importsIn(text.replaceAll(/import type [^']*'[^']+'/g, ''))
+    return { location, path, folder, text, imports: importsIn(text), runs }
   })
+
+function importsIn(text: string): string[] {
+  return [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(([, name]) => name as string)
+}
 
 function withoutSrc(location: string): string {
   return location.replace(/^src\//, '')
@@ -108,6 +121,66 @@ describe('the arrows', () => {
       .filter(({ target }) => /^(app|main|cli|config).ts$/.test(target))
       .map(({ file, target }) => `${file.location} imports ${target}: what it needs is passed to it.`)
     expect(broken).toEqual([])
+  })
+})
+
+/** Files that name the nouns of a layer, a line each, and the file in which a noun lists what it has there. */
+const lists: Record<string, string> = {
+  'src/services/services.ts': 'services.ts',
+  'src/services/operations.ts': 'operations.ts',
+  'src/graphql/schema.ts': 'schema.ts',
+  'src/rest/routes.ts': 'routes.ts',
+}
+
+/** Where a file that nothing imports is to be listed. */
+const listOf: Record<string, string> = {
+  services: 'the services.ts of its noun, which src/services/services.ts imports, or in src/services/background.ts',
+  graphql: 'the schema.ts of its noun, which src/graphql/schema.ts imports',
+  rest: 'the routes.ts of its noun, which src/rest/routes.ts imports',
+  operator: 'src/operator/commands.ts',
+}
+
+/** What is run as it is: processes, what they start by path, and what tools read. */
+const started = [...processes, 'graphql/print.ts', 'prisma/prisma.config.ts']
+
+/** The files that run when these do. An `import type` runs nothing. */
+function reached(from: string[], { types }: { types: boolean }): Set<string> {
+  const found = new Set<string>()
+  const visit = (path: string) => {
+    const file = files.find(one => one.path === path)
+    if (!file || found.has(path)) return
+    found.add(path)
+    for (const name of types ? file.imports : file.runs) if (name.startsWith('.')) visit(targetOf(file, name))
+  }
+  for (const path of from) visit(path)
+  return found
+}
+
+describe('the lists of nouns', () => {
+  it.each(Object.entries(lists))('%s takes one file of each noun', (location, name) => {
+    const imports = files.find(file => file.location === location)?.imports ?? []
+    const ofNouns = imports.filter(target => /^\.\/[^/]+\//.test(target))
+    expect(ofNouns).not.toEqual([])
+    const crowded = [...Map.groupBy(ofNouns, target => dirname(target))].filter(([, targets]) => targets.length > 1)
+    const wrong = crowded.map(([noun]) => `${location}: list what it imports of ${noun} in ${noun}/${name} instead.`)
+    expect(wrong).toEqual([])
+  })
+
+  it('leave no file out', () => {
+    const used = reached(started, { types: true })
+    const forgotten = files.filter(({ path }) => !used.has(path))
+    const sentences = forgotten.map(({ location, folder }) => {
+      return `${location}: nothing imports it. Delete it, or list it${listOf[folder] ? ` in ${listOf[folder]}` : ''}.`
+    })
+    expect(sentences).toEqual([])
+  })
+
+  it('leave no type or field out of the GraphQL schema', () => {
+    const used = reached(['graphql/schema.ts'], { types: false })
+    const forgotten = files.filter(
+      ({ path, text }) => /^\s*(?:export const \w+ = )?builder\b/m.test(text) && !used.has(path),
+    )
+    expect(forgotten.map(({ location }) => `${location}: list it in ${listOf['graphql']}.`)).toEqual([])
   })
 })
 
