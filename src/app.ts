@@ -130,7 +130,9 @@ export function createApp(options: AppOptions): App {
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
   const onNewEpoch = () => log.warn('The database failed over to another server: cursors of events have expired.')
   const notify = () => signals.notify()
-  const database = openDatabase({ url: databaseUrl, poolSize, onIdleError, onNewEpoch, notify, now: options.now })
+  const onRefusal = (error: unknown) => writes.check(error)
+  const listeners = { onIdleError, onNewEpoch, onRefusal, notify }
+  const database = openDatabase({ url: databaseUrl, poolSize, ...listeners, now: options.now })
   const { now } = database.clock
   const feed = createFeed({ outbox: outboxServices({ database }), now, log })
   const query: Query = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows

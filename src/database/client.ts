@@ -1,4 +1,3 @@
-import type { EventEmitter } from 'node:events'
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import { type Clock, createClock } from './clock.ts'
@@ -6,7 +5,6 @@ import { checkEpoch } from './epoch.ts'
 import { meaningOf } from './failure-codes.ts'
 import { type Prisma, PrismaClient } from './generated/client.ts'
 import { rowsOf } from './rows.ts'
-import { refusal } from './transaction.ts'
 
 /** One pool, read and written by Prisma and by SQL of our own. */
 export type Database = {
@@ -19,6 +17,8 @@ export type Database = {
   rows(statement: Prisma.Sql): Promise<unknown[][]>
   /** Called after each commit that asked for it with `notifyAfterCommit`. */
   notify(): void
+  /** Called when the server refused something that may succeed later. */
+  onRefusal(error: unknown): void
   close(): Promise<void>
 }
 
@@ -30,6 +30,7 @@ type DatabaseOptions = {
   onNewEpoch?: () => void
   /** Wakes those who wait for due work or events. Without it they find both at their next poll, as after a lost wake-up. */
   notify?: () => void
+  onRefusal?: (error: unknown) => void
   /** In tests, a clock in place of the database's. */
   now?: (() => Date) | undefined
 }
@@ -49,6 +50,7 @@ export function openDatabase({
   onIdleError,
   onNewEpoch,
   notify = () => {},
+  onRefusal = () => {},
   now,
 }: DatabaseOptions): Database {
   const clock = createClock(now)
@@ -77,6 +79,7 @@ export function openDatabase({
     pool,
     clock,
     notify,
+    onRefusal,
     get now() {
       return clock.sql
     },
@@ -84,7 +87,7 @@ export function openDatabase({
       try {
         return await rowsOf(pool, statement)
       } catch (error) {
-        if (meaningOf(error) === 'refused') (pool as EventEmitter).emit(refusal, error)
+        if (meaningOf(error) === 'refused') onRefusal(error)
         throw error
       }
     },

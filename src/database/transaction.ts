@@ -1,4 +1,3 @@
-import type { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Database } from './client.ts'
@@ -23,9 +22,6 @@ export type Transaction = {
   notifyAfterCommit(): void
 }
 
-/** What a pool emits when the server refused a transaction that may succeed later. */
-export const refusal = 'refusal'
-
 /** Failures of which the server said that it undid the whole transaction. */
 const undone = new WeakSet<object>()
 export function isUndone(failure: object): boolean {
@@ -36,7 +32,7 @@ export function isUndone(failure: object): boolean {
 const conflicts = new Set(['40001', '40P01'])
 const attempts = 5
 
-type Handle = Pick<Database, 'pool' | 'clock' | 'notify'>
+type Handle = Pick<Database, 'pool' | 'clock' | 'notify' | 'onRefusal'>
 /** What a snapshot can do. Its `now` stands still at `at`. */
 export type Snapshot = Pick<Transaction, 'at' | 'now' | 'rows'>
 
@@ -65,7 +61,7 @@ export async function snapshot<T>(database: Handle, read: (tx: Snapshot) => Prom
 }
 
 async function once<T>(
-  { pool, clock, notify }: Handle,
+  { pool, clock, notify, onRefusal }: Handle,
   begin: string,
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
@@ -100,7 +96,7 @@ async function once<T>(
     await client.query('ROLLBACK').catch(() => {
       broken = true
     })
-    if (refused) (pool as EventEmitter).emit(refusal, error)
+    if (refused) onRefusal(error)
     throw error
   } finally {
     client.release(broken)

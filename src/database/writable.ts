@@ -1,13 +1,13 @@
 // Whether the database takes writes. Nothing is written to find that out while they succeed: where the server refuses one,
 // a small write of its own kind is tried. While that fails it is tried again and again.
 
-import type { EventEmitter } from 'node:events'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { meaningOf } from './failure-codes.ts'
-import { refusal } from './transaction.ts'
 
 export type Writable = {
+  /** Tries a write, after the server refused one with this error. */
+  check(error: unknown): void
   /** Waits for the trial that a refused write began. */
   isFailing(): Promise<boolean>
   stop(): void
@@ -30,14 +30,6 @@ export function watchWrites({ pool, log, onChange, everyMs = 1_000 }: WritableOp
   let trying: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   let toldAt = Number.NEGATIVE_INFINITY
-
-  const onRefusal = (error: unknown) => {
-    if (failing || stopped) return
-    trying ??= tryOnce(error).finally(() => {
-      trying = undefined
-    })
-  }
-  pool.on(refusal as 'error', onRefusal)
 
   /** One refused write may be the fault of its table or of its size. */
   async function tryOnce(error: unknown): Promise<void> {
@@ -81,6 +73,12 @@ export function watchWrites({ pool, log, onChange, everyMs = 1_000 }: WritableOp
   }
 
   return {
+    check(error) {
+      if (failing || stopped) return
+      trying ??= tryOnce(error).finally(() => {
+        trying = undefined
+      })
+    },
     async isFailing() {
       await trying
       return failing
@@ -88,7 +86,6 @@ export function watchWrites({ pool, log, onChange, everyMs = 1_000 }: WritableOp
     stop() {
       stopped = true
       clearTimeout(timer)
-      ;(pool as EventEmitter).off(refusal, onRefusal)
     },
   }
 }

@@ -1,7 +1,6 @@
 // The database is there and refuses to write: its disk is full, it is a standby, or it fails below.
 
 import { execFileSync } from 'node:child_process'
-import type { EventEmitter } from 'node:events'
 import { mkdtempSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +9,6 @@ import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { withDatabase } from '../../../src/database/embedded/server.ts'
-import { refusal } from '../../../src/database/transaction.ts'
 import { watchWrites } from '../../../src/database/writable.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { manualClock } from '../../support/clock.ts'
@@ -195,7 +193,7 @@ describe.runIf(mayMount())('a disk that is full', () => {
     const pool = new pg.Pool({ connectionString, options: `-c role=${name}` })
     const writes = watchWrites({ pool, log: pino({ enabled: false }), onChange: () => {}, everyMs: 100 })
     const isFailing = async () => {
-      ;(pool as EventEmitter).emit(refusal, new Error('it was refused'))
+      writes.check(new Error('it was refused'))
       return await writes.isFailing()
     }
     expect(await isFailing()).toBe(false)
