@@ -62,6 +62,7 @@ async function print(answer: Answer): Promise<void> {
 
 /** Everything wrong with an input, a line for each. */
 function complaintOf(error: unknown): string {
-  const issues = error instanceof DomainError ? error.details.issues : undefined
-  return issues?.map(({ path, message }) => `${path}: ${message}`).join('\n') ?? (error as Error).message
+  const issues = error instanceof DomainError && error.code === 'INVALID_INPUT' ? error.details.issues : []
+  if (issues.length > 0) return issues.map(({ path, message }) => `${path}: ${message}`).join('\n')
+  return error instanceof Error ? error.message : String(error)
 }

@@ -2,78 +2,53 @@ import type { ExceededQuota } from './accounts/quotas.ts'
 import type { UsedLimit } from './billing/limits.ts'
 import type { Offer } from './offers/offers.ts'
 
-export const errorCodes = [
-  'UNAUTHENTICATED',
-  'FORBIDDEN',
-  'NOT_FOUND',
-  'INVALID_INPUT',
-  'INVALID_CURSOR',
-  'OFFER_UNAVAILABLE',
-  'BID_TOO_LOW',
-  'PRICE_CHANGED',
-  'INSUFFICIENT_CREDIT',
-  'SPEND_LIMIT_EXCEEDED',
-  'QUOTA_EXCEEDED',
-  'START_BACKOFF',
-  'SSH_KEY_REQUIRED',
-  'INVALID_STATE',
-  'VOLUME_UNAVAILABLE',
-  'NO_OFFER_RENTED',
-  'IDEMPOTENCY_KEY_REUSED',
-  'IDEMPOTENCY_IN_PROGRESS',
-  'CONFLICT',
-  'CURSOR_EXPIRED',
-  'TOO_MANY_STREAMS',
-  'STREAM_ENDED',
-  'UNAVAILABLE',
-] as const
-export type ErrorCode = (typeof errorCodes)[number]
-
-/**
- * Whether the same request may succeed when it is repeated, and nobody has done anything else. Others must be changed
- * first, or need credit, a key or a state that a repetition does not bring.
- */
-const retryable: Record<ErrorCode, boolean> = {
+/** Each error code, and whether the same request may succeed when it is repeated and nothing else has changed. */
+export const retryable = {
   UNAUTHENTICATED: false,
   FORBIDDEN: false,
   NOT_FOUND: false,
   INVALID_INPUT: false,
   INVALID_CURSOR: false,
-  // A search finds what there is instead.
+  // The offer stays gone: search for another.
   OFFER_UNAVAILABLE: false,
   BID_TOO_LOW: false,
   PRICE_CHANGED: false,
   INSUFFICIENT_CREDIT: false,
   SPEND_LIMIT_EXCEEDED: false,
   QUOTA_EXCEEDED: false,
-  // It names the instant.
+  // The details name the time.
   START_BACKOFF: true,
   SSH_KEY_REQUIRED: false,
   INVALID_STATE: false,
-  // The instance that has it may be on its way out.
+  // The instance that has the volume may be about to release it.
   VOLUME_UNAVAILABLE: true,
   // Another offer may come to match.
   NO_OFFER_RENTED: true,
   IDEMPOTENCY_KEY_REUSED: false,
-  // The first request ends within seconds, and is answered again then.
+  // The first request ends within seconds. After that a repetition gets its answer.
   IDEMPOTENCY_IN_PROGRESS: true,
   CONFLICT: false,
   CURSOR_EXPIRED: false,
-  // A stream of the key may end.
+  // Another stream of the key may end.
   TOO_MANY_STREAMS: true,
   STREAM_ENDED: true,
   UNAVAILABLE: true,
-}
+} satisfies Record<string, boolean>
 
-export function isRetryable(code: ErrorCode): boolean {
-  return retryable[code]
-}
+/** The one list of error codes. Each face has a table over it that does not compile without an entry for every code. */
+export type ErrorCode = keyof typeof retryable
 
-/** One thing wrong with an input, and where. The message reads on from the path, and does not repeat it. */
+/** One thing wrong with an input, and where. The message continues the path, and does not repeat it. */
 export type Issue = { path: string; message: string }
 
 /** Why Berth ends a stream that its reader did not. */
 export type StreamEnding = 'KEY_ENDED' | 'TOO_SLOW' | 'TOO_LONG' | 'GATEWAY_STOPS'
+
+/** An offer that was tried, and why the next one was tried; null for the one that was rented. */
+export type Attempt = {
+  offerId: bigint
+  code: Extract<ErrorCode, 'OFFER_UNAVAILABLE' | 'PRICE_CHANGED' | 'BID_TOO_LOW' | 'INVALID_INPUT'> | null
+}
 
 const subjects = {
   Account: 'Account',
@@ -87,75 +62,100 @@ const subjects = {
   Webhook: 'Webhook',
 } as const
 
-type Details = {
-  /** Everything wrong with an input, not only the first thing. */
-  issues?: Issue[]
-  /** Permission categories that the key lacks. */
-  missing?: string[]
-  /** The instance that it is about. */
-  instanceId?: bigint
+type Subject = { type: keyof typeof subjects; id: number | bigint }
+
+/** What an error of each code says beside its message. Rates are nano-dollars per hour. */
+export type DetailsOf = {
+  UNAUTHENTICATED: undefined
+  /** `missing`: permission categories that the key lacks. Empty where no permission would help. */
+  FORBIDDEN: { missing: string[] }
+  /** Null where the caller named it by something other than its id. */
+  NOT_FOUND: { subject: Subject | null }
+  /** Every problem of the input. Empty where only the message says what is wrong. */
+  INVALID_INPUT: { issues: Issue[] }
+  INVALID_CURSOR: undefined
+  /**
+   * `instanceId`: the instance of the caller's that used the offer up. `cancelled`: the caller asked to cancel rather than
+   * wait for GPUs.
+   */
+  OFFER_UNAVAILABLE: { instanceId: bigint | null; alternatives: Offer[]; cancelled: boolean }
+  BID_TOO_LOW: { minimumBidNanos: bigint }
+  PRICE_CHANGED: { currentPriceNanos: bigint }
+  /** `neededNanos`: the credit that the account needs, with what was asked for; null where that was not computed. */
+  INSUFFICIENT_CREDIT: { availableNanos: bigint; neededNanos: bigint | null }
+  /** `askedNanos`: what the request would add to the spending of each hour. */
+  SPEND_LIMIT_EXCEEDED: { limit: UsedLimit; askedNanos: bigint }
+  QUOTA_EXCEEDED: { quota: ExceededQuota }
+  START_BACKOFF: { retryAfter: Date }
+  SSH_KEY_REQUIRED: undefined
+  /** `instanceId`: null where the error is about a machine. `onDemand`: a new bid was refused because the price is fixed. */
+  INVALID_STATE: { instanceId: bigint | null; onDemand: boolean }
+  /** `instanceId`: the instance that has the volume. */
+  VOLUME_UNAVAILABLE: { volumeId: bigint; instanceId: bigint }
   /** The offers that were tried, and why each was not rented. */
-  attempts?: { offerId: bigint; code: ErrorCode | null }[]
-  /** What else it is about. */
-  subject?: { type: keyof typeof subjects; id: number | bigint }
-  /** It is rented at a price that stays. */
-  onDemand?: true
-  /** The least bid that is accepted, per hour. */
-  minimumBidNanos?: bigint
-  /** What the offer costs now, per hour. */
-  currentPriceNanos?: bigint
-  /** What is left to spend. */
-  availableNanos?: bigint
-  /** The credit that the account needs with what was asked for. */
-  neededNanos?: bigint
-  /** The quota that would be exceeded. */
-  quota?: ExceededQuota
-  /** When the same request can succeed. */
-  retryAfter?: Date
-  /** The limit that would be exceeded, and what would be spent more per hour. */
-  limit?: UsedLimit
-  askedNanos?: bigint
-  /** Nothing of it was done, which is certain. */
-  undone?: true
-  /** Why a stream ended that could have gone on. */
-  ending?: StreamEnding
-  /** The offer that cannot be rented, and the instance of the caller's that used it up. */
-  offer?: { id: bigint; instanceId: bigint | undefined; alternatives: Offer[]; cancelled: boolean }
+  NO_OFFER_RENTED: { attempts: Attempt[] }
+  IDEMPOTENCY_KEY_REUSED: undefined
+  IDEMPOTENCY_IN_PROGRESS: undefined
+  /** The one that exists already; null where the account has as many as it may, or nothing exists. */
+  CONFLICT: { subject: Subject | null }
+  CURSOR_EXPIRED: undefined
+  TOO_MANY_STREAMS: undefined
+  STREAM_ENDED: { ending: StreamEnding }
+  /** `undone`: it is certain that the request changed nothing. */
+  UNAVAILABLE: { undone: boolean }
 }
 
-/** A refusal that the caller may read. Anything else that is thrown is a bug, and is masked at the face. */
-export class DomainError extends Error {
-  override readonly name = 'DomainError'
-  readonly code: ErrorCode
-  readonly details: Details
+/** The last arguments of an error: its details, or nothing where its code has none. */
+type DetailArguments<C extends ErrorCode> = DetailsOf[C] extends undefined ? [] : [details: DetailsOf[C]]
 
-  constructor(code: ErrorCode, message: string, details: Details = {}) {
+class CodedError<C extends ErrorCode> extends Error {
+  override readonly name = 'DomainError'
+  readonly code: C
+  readonly details: DetailArguments<C>[0]
+
+  constructor(code: C, message: string, ...[details]: DetailArguments<C>) {
     super(message)
     this.code = code
     this.details = details
   }
 }
 
+/** A refusal that the caller may read: one of all codes, so that a check of the code tells the details. */
+export type DomainError<C extends ErrorCode = ErrorCode> = { [Code in C]: CodedError<Code> }[C]
+
+/** Any other error that is thrown is a bug, and the faces mask it. */
+export const DomainError: {
+  new <C extends ErrorCode>(code: C, message: string, ...details: DetailArguments<C>): CodedError<C>
+  /** `instanceof` narrows to this. */
+  readonly prototype: DomainError
+} = CodedError
+
 /** There is no such thing, or it is another's: nobody is told which. */
-export function notFound(type: keyof typeof subjects, id: number | bigint): DomainError {
+export function notFound(type: Subject['type'], id: Subject['id']): DomainError<'NOT_FOUND'> {
   return new DomainError('NOT_FOUND', `${subjects[type]} ${id} not found.`, { subject: { type, id } })
 }
 
-/** The same refusal in the names of a face, which may call a field otherwise. One with no such field keeps its words. */
-export function renameIssues(error: unknown, names: Record<string, string>): unknown {
-  if (!(error instanceof DomainError) || error.code !== 'INVALID_INPUT' || !error.details.issues) return error
-  const renamed = error.details.issues.map(({ path, message }) => {
+/** The state of the instance does not allow it. */
+export function invalidState(instanceId: bigint, message: string): DomainError<'INVALID_STATE'> {
+  return new DomainError('INVALID_STATE', message, { instanceId, onDemand: false })
+}
+
+/** The same refusal in the names of a face, which may call a field otherwise. An error with no such field is returned as it is. */
+export function renameIssues<E>(error: E, names: Record<string, string>): E | DomainError {
+  if (!(error instanceof DomainError) || error.code !== 'INVALID_INPUT') return error
+  const { issues } = error.details
+  const renamed = issues.map(({ path, message }) => {
     const [head = '', ...rest] = path.split('.')
     return { path: [Object.hasOwn(names, head) ? names[head] : head, ...rest].join('.'), message }
   })
-  const isOther = error.details.issues.some(({ path }, index) => path !== renamed[index]?.path)
+  const isOther = issues.some(({ path }, index) => path !== renamed[index]?.path)
   return isOther ? invalidInput(renamed) : error
 }
 
 /** A request with more problems is told the first of them, and how many more there are. */
 const maxIssues = 50
 
-export function invalidInput(issues: Issue[], most = maxIssues): DomainError {
+export function invalidInput(issues: Issue[], most = maxIssues): DomainError<'INVALID_INPUT'> {
   const told = issues.slice(0, most)
   const rest = issues.length > most ? [`There are ${issues.length - most} more problems.`] : []
   const message = [...told.map(issue => `${issue.path}: ${issue.message}`), ...rest].join(' ')

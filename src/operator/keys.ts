@@ -52,7 +52,7 @@ export const keyCommands: Record<string, Command> = {
         const ids = await apiKeys.revoke(email, which, { keepInstanceKeys })
         if (ids.length > 0) return { account: email, revoked: ids.length, ids }
         const wanted = 'id' in which ? `with the id ${which.id}` : `of the name "${which.name}"`
-        throw new DomainError('NOT_FOUND', `${email} has no key ${wanted} that is not revoked yet.`)
+        throw new DomainError('NOT_FOUND', `${email} has no key ${wanted} that is not revoked yet.`, { subject: null })
       }
     },
   ),

@@ -1,3 +1,4 @@
+import type { Quota } from '../domain/accounts/quotas.ts'
 import { DomainError, type ErrorCode } from '../domain/errors.ts'
 import { usdNumber } from '../domain/money.ts'
 import { BodyRefused } from '../http/body.ts'
@@ -54,7 +55,7 @@ export class RestFailure extends Error {
 }
 
 /** A refusal of a part of a request, where the rest was done. */
-export function describe({ code, message }: DomainError): { error: string; msg: string } {
+export function describe({ code, message }: Pick<DomainError, 'code' | 'message'>): { error: string; msg: string } {
   return { error: answers[code].error, msg: message }
 }
 
@@ -71,7 +72,7 @@ export function explain(error: unknown): Response | undefined {
     return json(404, { success: false, error: 'no_such_instance', msg: message, instances: null })
   }
   const { status, error: name } = answers[code]
-  const gone = details.offer?.cancelled ? 410 : status
+  const gone = code === 'OFFER_UNAVAILABLE' && details.cancelled ? 410 : status
   // Old clients look for `detail`, others wait as Retry-After says.
   if (status === 429) return json(429, { success: false, error: name, msg: message, detail: message }, retryAfter)
   if (status === 503) return failure(gone, name, message, retryAfter)
@@ -79,16 +80,25 @@ export function explain(error: unknown): Response | undefined {
 }
 
 /** What some refusals tell beside what every failure has. */
-function figuresOf({ details: { neededNanos, availableNanos, quota, retryAfter } }: DomainError): object {
-  if (neededNanos !== undefined && availableNanos !== undefined) {
-    return { needed: usdNumber(neededNanos), available: usdNumber(availableNanos) }
+function figuresOf({ code, details }: DomainError): object {
+  if (code === 'INSUFFICIENT_CREDIT') {
+    const { neededNanos, availableNanos } = details
+    return neededNanos === null ? {} : { needed: usdNumber(neededNanos), available: usdNumber(availableNanos) }
   }
-  if (quota) return { quota: quotaWords[quota.name], limit: quota.limit, used: quota.used, asked: quota.asked }
-  return retryAfter ? { retry_after: retryAfter.getTime() / 1000 } : {}
+  if (code === 'QUOTA_EXCEEDED') {
+    const { name, limit, used, asked } = details.quota
+    return { quota: quotaWords[name], limit, used, asked }
+  }
+  return code === 'START_BACKOFF' ? { retry_after: details.retryAfter.getTime() / 1000 } : {}
 }
 
 /** The names of quotas on this face. */
-export const quotaWords = { instances: 'instances', loading: 'loading', diskGb: 'disk_gb', volumes: 'volumes' } as const
+export const quotaWords = {
+  instances: 'instances',
+  loading: 'loading',
+  diskGb: 'disk_gb',
+  volumes: 'volumes',
+} as const satisfies Record<Quota, string>
 
 const retryAfter = { 'retry-after': '1' }
 

@@ -37,7 +37,7 @@ export function parseBody(text: string): Record<string, unknown> {
   } catch {
     // Answered below.
   }
-  throw new DomainError('INVALID_INPUT', 'Invalid json body')
+  throw new DomainError('INVALID_INPUT', 'Invalid json body', { issues: [] })
 }
 
 const kinds: Record<string, string> = {

@@ -17,6 +17,6 @@ export async function asked<Answer>(ms: number, ask: (signal: AbortSignal) => Pr
   signal.addEventListener('abort', reject, { once: true })
   return await Promise.race([ask(signal), late]).catch(() => {
     const message = 'The machine of the instance did not answer in time. Try again in a moment.'
-    throw new DomainError('UNAVAILABLE', message)
+    throw new DomainError('UNAVAILABLE', message, { undone: false })
   })
 }

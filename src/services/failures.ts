@@ -7,13 +7,17 @@ export function explainFailure(error: unknown): unknown {
   if (error instanceof DomainError || !(error instanceof Error)) return error
   switch (meaningOf(error)) {
     case 'unanswered':
-      return new DomainError('UNAVAILABLE', 'The database did not answer in time. Try again in a moment.')
+      return new DomainError('UNAVAILABLE', 'The database did not answer in time. Try again in a moment.', {
+        undone: false,
+      })
     case 'refused': {
-      const undone = isUndone(error) ? { undone: true as const } : {}
-      return new DomainError('UNAVAILABLE', 'The database cannot do this now. Try again in a moment.', undone)
+      const details = { undone: isUndone(error) }
+      return new DomainError('UNAVAILABLE', 'The database cannot do this now. Try again in a moment.', details)
     }
     case 'unstorable':
-      return new DomainError('INVALID_INPUT', 'A value in the request is outside of what can be stored.')
+      return new DomainError('INVALID_INPUT', 'A value in the request is outside of what can be stored.', {
+        issues: [],
+      })
     default:
       return error
   }

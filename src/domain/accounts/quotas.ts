@@ -19,7 +19,7 @@ export function quotasOf(own: OwnQuotas, settings: Quotas): Quotas {
 }
 
 /** The quotas that an addition would exceed. What an account has above a quota stays, and may not grow. */
-export function quotaProblems(used: Usage, added: Usage, quotas: Quotas): DomainError[] {
+export function quotaProblems(used: Usage, added: Usage, quotas: Quotas): DomainError<'QUOTA_EXCEEDED'>[] {
   return quotaNames.flatMap(name => {
     const [usedNow, asked, limit] = [amountOf(used, name), amountOf(added, name), quotas[name]]
     // Compared in MB, since sums of fractions of a GB are not exact.
@@ -43,7 +43,7 @@ const things: Record<Quota, string> = {
   volumes: 'volumes',
 }
 
-function exceeded(quota: ExceededQuota): DomainError {
+function exceeded(quota: ExceededQuota): DomainError<'QUOTA_EXCEEDED'> {
   const { name, limit, used, asked } = quota
   const message = `The account may have ${limit} ${things[name]}. It has ${used}, and this adds ${asked}.`
   return new DomainError('QUOTA_EXCEEDED', message, { quota })

@@ -38,7 +38,11 @@ const dayMs = 86_400_000
 export function checkCharges({ from, to }: Period): void {
   const days = Math.ceil((to.getTime() - from.getTime()) / dayMs)
   if (days > maxChargedDays) {
-    throw new DomainError('INVALID_INPUT', `Charges are read for at most ${maxChargedDays} days at once, not ${days}.`)
+    throw new DomainError(
+      'INVALID_INPUT',
+      `Charges are read for at most ${maxChargedDays} days at once, not ${days}.`,
+      { issues: [] },
+    )
   }
 }
 

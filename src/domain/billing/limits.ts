@@ -102,7 +102,11 @@ export function countedBy({ apiKeyId }: Pick<SpendLimit, 'apiKeyId'>, rates: rea
 }
 
 /** Why something new is refused, the limits of the account first; `used` is without what is new. */
-export function limitProblems(limits: readonly UsedLimit[], asked: readonly Asked[], at: Date): DomainError[] {
+export function limitProblems(
+  limits: readonly UsedLimit[],
+  asked: readonly Asked[],
+  at: Date,
+): DomainError<'SPEND_LIMIT_EXCEEDED'>[] {
   return limits.toSorted(byPlace).flatMap(limit => {
     const askedNanos = countedBy(limit, asked)
     if (limit.action === 'notify' || askedNanos <= 0n) return []
@@ -117,7 +121,7 @@ function byPlace(one: SpendLimit, other: SpendLimit): number {
   return place(one) - place(other)
 }
 
-function exceeded(limit: UsedLimit, askedNanos: bigint): DomainError {
+function exceeded(limit: UsedLimit, askedNanos: bigint): DomainError<'SPEND_LIMIT_EXCEEDED'> {
   const { apiKeyId, window, amountNanos, usedNanos } = limit
   const [amount, used, asked] = [amountNanos, usedNanos, askedNanos].map(printUsd)
   const whose = apiKeyId === null ? 'the account' : `API key ${apiKeyId}`

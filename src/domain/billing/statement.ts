@@ -17,5 +17,5 @@ export const maxStatementEntries = 5_000
 
 export function statementTooLong(): DomainError {
   const message = `There are more than ${maxStatementEntries} lines. Ask for a shorter period, or read them in pages.`
-  return new DomainError('INVALID_INPUT', message)
+  return new DomainError('INVALID_INPUT', message, { issues: [] })
 }

@@ -1,4 +1,4 @@
-import { DomainError, type Issue } from '../errors.ts'
+import { DomainError, type Issue, invalidState } from '../errors.ts'
 import { printUsd } from '../money.ts'
 import { type Instance, whyNot } from './instances.ts'
 
@@ -19,8 +19,8 @@ export type Bidder = Pick<Instance, 'id' | 'targetState' | 'status' | 'interrupt
 export function applyBid(bidder: Bidder, floorNanos: bigint, bidNanos: bigint): 'raised' | 'lowered' | 'unchanged' {
   const refusal = whyNot('changeBid', { ...bidder, destroyedAt: null })
   if (refusal) {
-    const about = { instanceId: bidder.id, ...(bidder.interruptible ? {} : { onDemand: true as const }) }
-    throw new DomainError('INVALID_STATE', refusal, about)
+    const details = { instanceId: bidder.id, onDemand: !bidder.interruptible }
+    throw new DomainError('INVALID_STATE', refusal, details)
   }
   if (bidNanos === bidder.computeNanos) return 'unchanged'
   if (bidNanos < floorNanos) throw bidTooLow(floorNanos)
@@ -31,11 +31,11 @@ export function applyBid(bidder: Bidder, floorNanos: bigint, bidNanos: bigint): 
 export function winningBid(id: bigint, leastNanos: bigint | undefined): bigint {
   const most = bidRange.most
   if (leastNanos !== undefined && leastNanos <= most) return leastNanos < bidRange.least ? bidRange.least : leastNanos
-  throw new DomainError('INVALID_STATE', 'No bid wins its GPUs now.', { instanceId: id })
+  throw invalidState(id, 'No bid wins its GPUs now.')
 }
 
 /** The refusal of a bid under the floor of the host. */
-export function bidTooLow(floorNanos: bigint): DomainError {
+export function bidTooLow(floorNanos: bigint): DomainError<'BID_TOO_LOW'> {
   const message = `The host accepts no bid under ${printUsd(floorNanos)} $ an hour for these GPUs.`
   return new DomainError('BID_TOO_LOW', message, { minimumBidNanos: floorNanos })
 }

@@ -1,4 +1,4 @@
-import { DomainError, notFound } from '../errors.ts'
+import { DomainError, invalidState, notFound } from '../errors.ts'
 import { applyChange, type Change, type Instance, type TargetState } from './instances.ts'
 
 export const maxIdsPerCommand = 64
@@ -67,5 +67,5 @@ function stepFor(
 }
 
 function refused(id: bigint, refusal: string): Step {
-  return { id, outcome: 'failed', error: new DomainError('INVALID_STATE', refusal, { instanceId: id }) }
+  return { id, outcome: 'failed', error: invalidState(id, refusal) }
 }

@@ -1,7 +1,7 @@
 // What an instance is made of when its container is made the next time. What was rented stays: its mode, its ports, its
 // volumes and the size of its disk.
 
-import { DomainError, type Issue, invalidInput } from '../errors.ts'
+import { type Issue, invalidInput, invalidState } from '../errors.ts'
 import { type EnvVar, emptyEnvironment, printPort } from '../launch/env.ts'
 import type { LaunchSources, LaunchWish } from '../launch/launch.ts'
 import { settleLaunch } from '../launch/merge.ts'
@@ -20,7 +20,7 @@ export type Relaunch = { launch: LaunchConfig; registry: Registry | null }
 
 /** Begins with the template or, without one, with what it is made of now. Refused by throwing. */
 export function relaunch(kept: Relaunchable, template: LaunchWish | undefined, request: LaunchWish): Relaunch {
-  if (isFinal(kept.status)) throw new DomainError('INVALID_STATE', neverAgain(kept.status), { instanceId: kept.id })
+  if (isFinal(kept.status)) throw invalidState(kept.id, neverAgain(kept.status))
   const base = template ? fitted(template, kept) : wishOf(kept)
   const { diskGb, ...asked } = request
   const environment = { ...emptyEnvironment(), ...request.environment, ports: [], volumes: [] }

@@ -1,4 +1,4 @@
-import { DomainError } from '../errors.ts'
+import { invalidState } from '../errors.ts'
 import { type Instance, isFinal, whyNot } from './instances.ts'
 
 /** To reboot is to stop and start the same container; to recycle, to make it anew, and its disk with it. */
@@ -18,7 +18,7 @@ export type Restartable = Pick<Instance, 'id' | 'targetState' | 'status' | 'inte
 export function applyRestart(instance: Restartable, kind: RestartKind): RestartKind | undefined {
   if (!isFinal(instance.status) && isUnderWay[kind](instance)) return undefined
   const refusal = whyNot(kind, { ...instance, destroyedAt: null })
-  if (refusal) throw new DomainError('INVALID_STATE', refusal, { instanceId: instance.id })
+  if (refusal) throw invalidState(instance.id, refusal)
   return kind
 }
 

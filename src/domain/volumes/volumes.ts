@@ -40,11 +40,11 @@ export function newVolumeIssues({ name, sizeGb }: NewVolume): Issue[] {
   return issues
 }
 
-export function volumeInUse(id: bigint, instanceId: bigint, removing: boolean): DomainError {
+export function volumeInUse(id: bigint, instanceId: bigint, removing: boolean): DomainError<'VOLUME_UNAVAILABLE'> {
   const message = removing
     ? `Volume ${id} is attached to instance ${instanceId}, which is destroyed and being removed. Try again in a moment.`
     : `Volume ${id} is attached to instance ${instanceId}.`
-  return new DomainError('VOLUME_UNAVAILABLE', message, { subject: { type: 'Volume', id }, instanceId })
+  return new DomainError('VOLUME_UNAVAILABLE', message, { volumeId: id, instanceId })
 }
 
 /** Whether a machine's free disk is on the market. A machine that is off it is drained too. */

@@ -124,6 +124,7 @@ builder.mutationFields(t => ({
 /** What is wrong with the permissions, where it stands in the list. */
 function atPaths(error: unknown, paths: Map<string, string> | undefined): unknown {
   if (!(error instanceof DomainError) || error.code !== 'INVALID_INPUT') return error
-  const { issues = [] } = error.details
+  const { issues } = error.details
+  if (issues.length === 0) return error
   return invalidInput(issues.map(({ path, message }) => ({ path: paths?.get(path) ?? path, message })))
 }

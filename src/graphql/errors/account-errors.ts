@@ -1,14 +1,10 @@
 // Refusals for what an account has, spends, or failed to start: each with its own data.
 
-import type { ExceededQuota } from '../../domain/accounts/quotas.ts'
-import type { UsedLimit } from '../../domain/billing/limits.ts'
 import { SpendLimit } from '../billing/limits.ts'
 import { builder } from '../builder.ts'
-import { Refusal, type RefusalCode, type Refused, typeNames } from './error-types.ts'
+import { Refusal, refusalType } from './error-types.ts'
 
-const refusal = (code: RefusalCode) => builder.objectRef<Refused>(typeNames[code])
-
-export const InsufficientCreditError = refusal('INSUFFICIENT_CREDIT').implement({
+export const InsufficientCreditError = refusalType('INSUFFICIENT_CREDIT').implement({
   description:
     'The account has less credit than this needs. Credit must pay everything for a minimum time, and disks through the grace period after that.',
   interfaces: [Refusal],
@@ -16,30 +12,30 @@ export const InsufficientCreditError = refusal('INSUFFICIENT_CREDIT').implement(
     available: t.field({
       type: 'Usd',
       description: 'The credit that is left.',
-      resolve: ({ details }) => details.availableNanos ?? 0n,
+      resolve: ({ details }) => details.availableNanos,
     }),
     needed: t.field({
       type: 'Usd',
       nullable: true,
       description: 'The credit that the account needs with what was asked for. Null when it has none at all.',
-      resolve: ({ details }) => details.neededNanos ?? null,
+      resolve: ({ details }) => details.neededNanos,
     }),
   }),
 })
 
-export const SpendLimitExceededError = refusal('SPEND_LIMIT_EXCEEDED').implement({
+export const SpendLimitExceededError = refusalType('SPEND_LIMIT_EXCEEDED').implement({
   description: 'A limit of what is spent does not allow it.',
   interfaces: [Refusal],
   fields: t => ({
     limit: t.field({
       type: SpendLimit,
       description: 'The limit, and what of it is used without what was asked for.',
-      resolve: ({ details }) => details.limit as UsedLimit,
+      resolve: ({ details }) => details.limit,
     }),
     askedPerHour: t.field({
       type: 'Usd',
       description: 'What was asked for would cost so much more per hour.',
-      resolve: ({ details }) => details.askedNanos ?? 0n,
+      resolve: ({ details }) => details.askedNanos,
     }),
   }),
 })
@@ -54,38 +50,38 @@ const QuotaName = builder.enumType('QuotaName', {
   } as const,
 })
 
-export const QuotaExceededError = refusal('QUOTA_EXCEEDED').implement({
+export const QuotaExceededError = refusalType('QUOTA_EXCEEDED').implement({
   description: 'The account may not have more of something. Its operator can raise the quota.',
   interfaces: [Refusal],
   fields: t => ({
     quota: t.field({
       type: QuotaName,
       description: 'Of what.',
-      resolve: ({ details }) => (details.quota as ExceededQuota).name,
+      resolve: ({ details }) => details.quota.name,
     }),
     maximum: t.float({
       description: 'The most that the account may have.',
-      resolve: ({ details }) => (details.quota as ExceededQuota).limit,
+      resolve: ({ details }) => details.quota.limit,
     }),
     used: t.float({
       description: 'What it has, without what was asked for.',
-      resolve: ({ details }) => (details.quota as ExceededQuota).used,
+      resolve: ({ details }) => details.quota.used,
     }),
     asked: t.float({
       description: 'What was asked for.',
-      resolve: ({ details }) => (details.quota as ExceededQuota).asked,
+      resolve: ({ details }) => details.quota.asked,
     }),
   }),
 })
 
-export const StartBackoffError = refusal('START_BACKOFF').implement({
+export const StartBackoffError = refusalType('START_BACKOFF').implement({
   description: 'Too many starts in a row failed, or were given up before they ran. The next one must wait.',
   interfaces: [Refusal],
   fields: t => ({
     retryAfter: t.field({
       type: 'DateTime',
       description: 'When the next one may start.',
-      resolve: ({ details }) => details.retryAfter as Date,
+      resolve: ({ details }) => details.retryAfter,
     }),
   }),
 })

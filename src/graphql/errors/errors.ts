@@ -1,51 +1,20 @@
 import { GraphQLError } from 'graphql'
-import { DomainError, type ErrorCode } from '../../domain/errors.ts'
+import { DomainError } from '../../domain/errors.ts'
 import { explainFailure } from '../../services/failures.ts'
 import type { Context } from '../context.ts'
 import { withoutValues } from '../redact-values.ts'
+import { statusOf } from './codes.ts'
 
-/** The code that clients see for each refusal, and the status of an answer that has nothing but this refusal. */
-const answers: Record<ErrorCode, { code: string; status?: number }> = {
-  UNAUTHENTICATED: { code: 'UNAUTHENTICATED', status: 401 },
-  FORBIDDEN: { code: 'FORBIDDEN', status: 403 },
-  NOT_FOUND: { code: 'NOT_FOUND' },
-  INVALID_INPUT: { code: 'BAD_USER_INPUT' },
-  INVALID_CURSOR: { code: 'INVALID_CURSOR' },
-  OFFER_UNAVAILABLE: { code: 'OFFER_UNAVAILABLE' },
-  BID_TOO_LOW: { code: 'BID_TOO_LOW' },
-  PRICE_CHANGED: { code: 'PRICE_CHANGED' },
-  INSUFFICIENT_CREDIT: { code: 'INSUFFICIENT_CREDIT' },
-  SPEND_LIMIT_EXCEEDED: { code: 'SPEND_LIMIT_EXCEEDED' },
-  QUOTA_EXCEEDED: { code: 'QUOTA_EXCEEDED' },
-  START_BACKOFF: { code: 'START_BACKOFF' },
-  SSH_KEY_REQUIRED: { code: 'SSH_KEY_REQUIRED' },
-  INVALID_STATE: { code: 'INVALID_STATE' },
-  VOLUME_UNAVAILABLE: { code: 'VOLUME_UNAVAILABLE' },
-  NO_OFFER_RENTED: { code: 'NO_OFFER_RENTED' },
-  IDEMPOTENCY_KEY_REUSED: { code: 'IDEMPOTENCY_KEY_REUSED' },
-  IDEMPOTENCY_IN_PROGRESS: { code: 'IDEMPOTENCY_IN_PROGRESS' },
-  CONFLICT: { code: 'CONFLICT' },
-  CURSOR_EXPIRED: { code: 'CURSOR_EXPIRED' },
-  TOO_MANY_STREAMS: { code: 'TOO_MANY_STREAMS', status: 429 },
-  STREAM_ENDED: { code: 'STREAM_ENDED' },
-  UNAVAILABLE: { code: 'UNAVAILABLE', status: 503 },
+export function describe(error: DomainError): { extensions: Record<string, unknown>; status: number | undefined } {
+  const code = error.code === 'INVALID_INPUT' ? 'BAD_USER_INPUT' : error.code
+  return { extensions: { code, ...factsOf(error) }, status: statusOf(error.code) }
 }
 
-export function describe({ code, details }: DomainError): {
-  extensions: Record<string, unknown>
-  status: number | undefined
-} {
-  const { code: shown, status } = answers[code]
-  const { issues, missing, ending } = details
-  return {
-    extensions: {
-      code: shown,
-      ...(issues && { issues }),
-      ...(missing && { missing }),
-      ...(ending && { reason: ending }),
-    },
-    status,
-  }
+/** What some errors say beside their code. */
+function factsOf({ code, details }: DomainError): object {
+  if (code === 'INVALID_INPUT') return details.issues.length > 0 ? { issues: details.issues } : {}
+  if (code === 'FORBIDDEN') return { missing: details.missing }
+  return code === 'STREAM_ENDED' ? { reason: details.ending } : {}
 }
 
 /** What the caller may read of an error: refusals as they are, and of anything else only that it happened. */

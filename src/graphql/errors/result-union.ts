@@ -4,13 +4,20 @@ import { brandWithType } from '@pothos/core'
 import { DomainError, renameIssues } from '../../domain/errors.ts'
 import { explainFailure } from '../../services/failures.ts'
 import { builder } from '../builder.ts'
-import type { RefusalCode, Refused } from './error-types.ts'
+import { isRefusalCode, type RefusalCode } from './codes.ts'
+import type { Refused } from './error-types.ts'
 import { errorTypes } from './typed-errors.ts'
 
-export function refused({ code, message, details }: DomainError): Refused {
-  const value = { code, message, details }
-  brandWithType(value, errorTypes[code as RefusalCode])
+/** An error as a value of its type. Throws the error when its code has no type. */
+export function refused(error: DomainError): Refused {
+  if (!hasType(error)) throw error
+  const value = { ...error, message: error.message }
+  brandWithType(value, errorTypes[error.code])
   return value
+}
+
+function hasType(error: DomainError): error is DomainError<RefusalCode> {
+  return isRefusalCode(error.code)
 }
 
 type Ref<Shape> = ReturnType<ReturnType<typeof builder.objectRef<Shape>>['implement']>

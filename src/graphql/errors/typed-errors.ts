@@ -1,6 +1,6 @@
 // Refusals as types, each with its own data.
 
-import type { ErrorCode } from '../../domain/errors.ts'
+import type { Attempt } from '../../domain/errors.ts'
 import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
 import { Instance, instanceById } from '../instances/instances.ts'
@@ -12,7 +12,8 @@ import {
   SpendLimitExceededError,
   StartBackoffError,
 } from './account-errors.ts'
-import { ErrorCodeEnum, Refusal, type RefusalCode, type Refused, typeNames } from './error-types.ts'
+import type { RefusalCode } from './codes.ts'
+import { ErrorCodeEnum, Refusal, refusalType } from './error-types.ts'
 
 const ValidationIssue = builder.objectRef<{ path: string; message: string }>('ValidationIssue').implement({
   description: 'One thing wrong with an input.',
@@ -22,21 +23,19 @@ const ValidationIssue = builder.objectRef<{ path: string; message: string }>('Va
   }),
 })
 
-const refusal = (code: RefusalCode) => builder.objectRef<Refused>(typeNames[code])
-
-const InvalidInputError = refusal('INVALID_INPUT').implement({
+const InvalidInputError = refusalType('INVALID_INPUT').implement({
   description: 'Something in the input is wrong.',
   interfaces: [Refusal],
   fields: t => ({
     issues: t.field({
       type: [ValidationIssue],
       description: 'Everything that is wrong, not only the first thing.',
-      resolve: ({ details }) => details.issues ?? [],
+      resolve: ({ details }) => details.issues,
     }),
   }),
 })
 
-const NotFoundError = refusal('NOT_FOUND').implement({
+const NotFoundError = refusalType('NOT_FOUND').implement({
   description: 'There is no such thing, or none of yours.',
   interfaces: [Refusal],
   fields: t => ({
@@ -48,55 +47,55 @@ const NotFoundError = refusal('NOT_FOUND').implement({
   }),
 })
 
-const OfferUnavailableError = refusal('OFFER_UNAVAILABLE').implement({
+const OfferUnavailableError = refusalType('OFFER_UNAVAILABLE').implement({
   description: 'The offer is not on the market, or cannot be rented now. Others may have been quicker.',
   interfaces: [Refusal],
   fields: t => ({
     alternatives: t.field({
       type: [Offer],
       description: 'The cheapest offers of as many GPUs of the same model. None for a key that may not search.',
-      resolve: ({ details }) => details.offer?.alternatives ?? [],
+      resolve: ({ details }) => details.alternatives,
     }),
     yourInstance: t.field({
       type: Instance,
       nullable: true,
       description: 'The instance that you rented with this offer in the last 24 hours, if it was you.',
-      resolve: ({ details: { offer } }, _args, context) =>
-        offer?.instanceId === undefined ? null : instanceById(context).load(offer.instanceId),
+      resolve: ({ details: { instanceId } }, _args, context) =>
+        instanceId === null ? null : instanceById(context).load(instanceId),
     }),
   }),
 })
 
-const BidTooLowError = refusal('BID_TOO_LOW').implement({
+const BidTooLowError = refusalType('BID_TOO_LOW').implement({
   description: 'The host accepts no bid as low as this.',
   interfaces: [Refusal],
   fields: t => ({
     minimumBidPerHour: t.field({
       type: 'Usd',
       description: 'The least bid that the host accepts for these GPUs.',
-      resolve: ({ details }) => details.minimumBidNanos ?? 0n,
+      resolve: ({ details }) => details.minimumBidNanos,
     }),
   }),
 })
 
-const PriceChangedError = refusal('PRICE_CHANGED').implement({
+const PriceChangedError = refusalType('PRICE_CHANGED').implement({
   description: 'The price is higher than the most that was to be paid.',
   interfaces: [Refusal],
   fields: t => ({
     currentPricePerHour: t.field({
       type: 'Usd',
       description: 'What is asked for costs this now: GPUs with their disks, or a volume.',
-      resolve: ({ details }) => details.currentPriceNanos ?? 0n,
+      resolve: ({ details }) => details.currentPriceNanos,
     }),
   }),
 })
 
-const SshKeyRequiredError = refusal('SSH_KEY_REQUIRED').implement({
+const SshKeyRequiredError = refusalType('SSH_KEY_REQUIRED').implement({
   description: 'A virtual machine needs an SSH key registered before: there is no other way into it.',
   interfaces: [Refusal],
 })
 
-const InvalidStateError = refusal('INVALID_STATE').implement({
+const InvalidStateError = refusalType('INVALID_STATE').implement({
   description: 'The state of the instance does not allow it.',
   interfaces: [Refusal],
   fields: t => ({
@@ -105,12 +104,12 @@ const InvalidStateError = refusal('INVALID_STATE').implement({
       nullable: true,
       description: 'The instance as it is, with what can be done to it. Null for a key that may not read it.',
       resolve: ({ details: { instanceId } }, _args, context) =>
-        instanceId === undefined ? null : instanceById(context).load(instanceId),
+        instanceId === null ? null : instanceById(context).load(instanceId),
     }),
   }),
 })
 
-export const RentAttempt = builder.objectRef<{ offerId: bigint; code: ErrorCode | null }>('RentAttempt').implement({
+export const RentAttempt = builder.objectRef<Attempt>('RentAttempt').implement({
   description: 'An offer that was tried.',
   fields: t => ({
     offerId: t.id({ description: 'The offer.', resolve: ({ offerId }) => printId('Offer', offerId) }),
@@ -118,24 +117,24 @@ export const RentAttempt = builder.objectRef<{ offerId: bigint; code: ErrorCode 
       type: ErrorCodeEnum,
       nullable: true,
       description: 'Why it was not rented. Null for the one that was.',
-      resolve: ({ code }) => code as RefusalCode | null,
+      resolve: ({ code }) => code,
     }),
   }),
 })
 
-const NoOfferRentedError = refusal('NO_OFFER_RENTED').implement({
+const NoOfferRentedError = refusalType('NO_OFFER_RENTED').implement({
   description: 'None of the offers that match could be rented.',
   interfaces: [Refusal],
   fields: t => ({
     attempts: t.field({
       type: [RentAttempt],
       description: 'The offers that were tried. None where none matched.',
-      resolve: ({ details }) => details.attempts ?? [],
+      resolve: ({ details }) => details.attempts,
     }),
   }),
 })
 
-const VolumeUnavailableError = refusal('VOLUME_UNAVAILABLE').implement({
+const VolumeUnavailableError = refusalType('VOLUME_UNAVAILABLE').implement({
   description: 'The volume is attached to an instance, or that instance is not quite gone yet.',
   interfaces: [Refusal],
   fields: t => ({
@@ -143,20 +142,18 @@ const VolumeUnavailableError = refusal('VOLUME_UNAVAILABLE').implement({
       type: Volume,
       nullable: true,
       description: 'The volume. Null for a key that may not read it.',
-      resolve: ({ details: { subject } }, _args, context) =>
-        subject?.type === 'Volume' ? volumeById(context).load(BigInt(subject.id)) : null,
+      resolve: ({ details: { volumeId } }, _args, context) => volumeById(context).load(volumeId),
     }),
     attachedTo: t.field({
       type: Instance,
       nullable: true,
       description: 'The instance that has it. Null for a key that may not read it.',
-      resolve: ({ details: { instanceId } }, _args, context) =>
-        instanceId === undefined ? null : instanceById(context).load(instanceId),
+      resolve: ({ details: { instanceId } }, _args, context) => instanceById(context).load(instanceId),
     }),
   }),
 })
 
-const ConflictError = refusal('CONFLICT').implement({
+const ConflictError = refusalType('CONFLICT').implement({
   description: 'There is one already, or as many as there may be.',
   interfaces: [Refusal],
   fields: t => ({
@@ -168,7 +165,9 @@ const ConflictError = refusal('CONFLICT').implement({
   }),
 })
 
-const IdempotencyError = refusal('IDEMPOTENCY_KEY_REUSED').implement({
+const IdempotencyError = refusalType<'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS'>(
+  'IDEMPOTENCY_KEY_REUSED',
+).implement({
   description: 'The idempotency key belongs to another request, or to one that has not ended yet.',
   interfaces: [Refusal],
 })

@@ -1,4 +1,4 @@
-import { type DomainError, renameIssues } from '../../domain/errors.ts'
+import { renameIssues } from '../../domain/errors.ts'
 import { warningsOf } from '../../domain/launch/launch.ts'
 import { defaultDiskMb, type RentalType } from '../../domain/offers/offers.ts'
 import type { Quote } from '../../services/instances/rent/quote.ts'
@@ -31,7 +31,7 @@ const RentQuote = builder.objectRef<Quoted>('RentQuote').implement({
     blockers: t.field({
       type: [Refusal],
       description: 'Every reason why renting would fail. What can be mended in the request comes first.',
-      resolve: ({ reasons }) => reasons.map(reason => refused(renameIssues(reason, rentNames) as DomainError)),
+      resolve: ({ reasons }) => reasons.map(reason => refused(renameIssues(reason, rentNames))),
     }),
     waits: t.exposeBoolean('waits', { description: 'Whether it would have to wait for its GPUs.' }),
     pricePerHour: t.field({

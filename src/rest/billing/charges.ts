@@ -103,7 +103,7 @@ function readCharges(given: z.output<typeof query>): ChargesWish {
       after: isGiven(given.after_token) ? given.after_token : undefined,
     }
   })
-  if (!from || !to) throw new DomainError('INVALID_INPUT', noDays)
+  if (!from || !to) throw new DomainError('INVALID_INPUT', noDays, { issues: [] })
   return { ...wish, ...wholeDays({ from, to }) }
 }
 

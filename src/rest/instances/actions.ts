@@ -105,7 +105,7 @@ export const instanceActionRoutes: Route[] = [
 
 /** In the words that clients know. */
 function bidRefusal(error: unknown): unknown {
-  if (error instanceof DomainError && error.details.onDemand) {
+  if (error instanceof DomainError && error.code === 'INVALID_STATE' && error.details.onDemand) {
     return new RestFailure(400, 'invalid_args', "Can't change price of on-demand contract.")
   }
   return renameIssues(error, { bid: 'price' })

@@ -91,5 +91,5 @@ function resultOf({ offerId, ...outcome }: Rented): Result {
 }
 
 function inWords(error: DomainError): DomainError {
-  return renameIssues(error, rentNames) as DomainError
+  return renameIssues(error, rentNames)
 }

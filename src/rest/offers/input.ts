@@ -43,7 +43,9 @@ type Search = { search: OfferSearch; limit: number; columns: string[] | undefine
 export function readSearch(request: Record<string, unknown>): Search {
   const query = readQuery(request['q'])
   if (isTooDeep(request) || isTooDeep(query)) {
-    throw new DomainError('INVALID_INPUT', `Invalid query: it has too many levels; at most ${maxLevels} are allowed`)
+    throw new DomainError('INVALID_INPUT', `Invalid query: it has too many levels; at most ${maxLevels} are allowed`, {
+      issues: [],
+    })
   }
   const given = new Map([...givenIn(request), ...givenIn(query)])
   const issues: Issue[] = []
@@ -75,7 +77,8 @@ function readQuery(q: unknown): Record<string, unknown> {
     throw invalidInput([{ path: 'q', message }])
   }
   if (isAbsent(query)) return {}
-  if (!isObject(query)) throw new DomainError('INVALID_INPUT', 'Invalid query: must be dict of conditions')
+  if (!isObject(query))
+    throw new DomainError('INVALID_INPUT', 'Invalid query: must be dict of conditions', { issues: [] })
   return query
 }
 

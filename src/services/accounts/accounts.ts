@@ -52,7 +52,8 @@ export async function findAccount(
 ): Promise<{ id: number; email: string }> {
   const address = readEmail(email)
   const [row] = await tx.rows(Prisma.sql`SELECT id FROM accounts WHERE email = ${address}`)
-  if (!row) throw new DomainError('NOT_FOUND', `There is no account with the email address ${address}.`)
+  if (!row)
+    throw new DomainError('NOT_FOUND', `There is no account with the email address ${address}.`, { subject: null })
   return { id: row[0] as number, email: address }
 }
 

@@ -30,7 +30,10 @@ export function accountCreateOperations({ database }: DataDeps) {
         const [row] = await tx.rows(sql`
           INSERT INTO accounts (email, name, created_at) VALUES (${address}, ${name}, ${at})
           ON CONFLICT (email) DO NOTHING RETURNING id`)
-        if (!row) throw new DomainError('CONFLICT', `There is an account with the email address ${address} already.`)
+        if (!row)
+          throw new DomainError('CONFLICT', `There is an account with the email address ${address} already.`, {
+            subject: null,
+          })
         const id = row[0] as number
         if (creditNanos !== 0n) await grantTo(tx, await lockBalance(tx, id, at), grant)
         const { key } = await insertApiKey(tx, id, { name: keyName, permissions: null }, at)

@@ -47,7 +47,7 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
         if (more.length > 0) throw invalidInput(more)
         if (all.length > maxSecretVariables) {
           const message = `An account has at most ${maxSecretVariables} secret variables. Delete one first.`
-          throw new DomainError('CONFLICT', message)
+          throw new DomainError('CONFLICT', message, { subject: null })
         }
         await save(tx, actor, wished, tx.at)
       })
@@ -100,5 +100,5 @@ export async function secretVariablesOf(tx: Transaction, secrets: Secrets, { acc
 }
 
 function noSuchVariable(): DomainError {
-  return new DomainError('NOT_FOUND', 'There is no secret variable of this name.')
+  return new DomainError('NOT_FOUND', 'There is no secret variable of this name.', { subject: null })
 }

@@ -29,7 +29,7 @@ export function commandServices(deps: Deps) {
       const issue = change.label === undefined ? undefined : checkLabel(change.label)
       if (issue) throw invalidInput([issue])
       if (change.targetState === undefined && change.label === undefined) {
-        throw new DomainError('INVALID_INPUT', 'Nothing to change: give a state or a label.')
+        throw new DomainError('INVALID_INPUT', 'Nothing to change: give a state or a label.', { issues: [] })
       }
       return await command(actor, ids, { kind: 'change', change }, options)
     },

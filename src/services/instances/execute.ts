@@ -1,5 +1,5 @@
 import type { Actor } from '../../domain/actor.ts'
-import { DomainError, invalidInput, notFound } from '../../domain/errors.ts'
+import { invalidInput, invalidState, notFound } from '../../domain/errors.ts'
 import { commandIssues, maxOutput, whyNoCommand } from '../../domain/instances/logs.ts'
 import { authorise } from '../authorize.ts'
 import { asked } from '../console.ts'
@@ -27,7 +27,7 @@ export function executeServices(deps: Deps) {
         refusal === undefined
           ? await asked(patienceMs, signal => deps.containerConsole.execute(id, command, signal))
           : undefined
-      if (!result) throw new DomainError('INVALID_STATE', refusal ?? 'Its container does not run.', { instanceId: id })
+      if (!result) throw invalidState(id, refusal ?? 'Its container does not run.')
       const { exitCode, output } = result
       return { exitCode, output: output.slice(0, maxOutput), truncated: output.length > maxOutput }
     },

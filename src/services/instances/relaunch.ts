@@ -72,7 +72,7 @@ export function relaunchServices(deps: Deps) {
     if (templateHash === undefined && templateId === undefined) return undefined
     const hash = templateHash ?? (await hashOf(tx, actor, templateId as number))
     const template = hash === undefined ? undefined : await templateFor(tx, secrets, actor, hash)
-    if (!template) throw new DomainError('NOT_FOUND', 'Template not found.')
+    if (!template) throw new DomainError('NOT_FOUND', 'Template not found.', { subject: null })
     return template
   }
 

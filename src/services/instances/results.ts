@@ -44,7 +44,9 @@ export function resultServices(deps: Deps) {
         sql`SELECT text FROM results WHERE token_hash = ${hashOf(token)} AND expires_at > ${database.now}`,
       )
       if (row) return secrets.open(row[0] as Buffer)
-      throw new DomainError('NOT_FOUND', 'There is nothing under this link, or not any more: ask for it again.')
+      throw new DomainError('NOT_FOUND', 'There is nothing under this link, or not any more: ask for it again.', {
+        subject: null,
+      })
     },
   }
 

@@ -11,7 +11,7 @@ export async function lockAddresses(tx: Transaction): Promise<void> {
   await tx.rows(sql`SELECT pg_advisory_xact_lock(${locks.market})`).catch((error: unknown) => {
     if ((error as { code?: string }).code !== '55P03') throw error
     const message = 'Another command is adding machines to the market. Try again when it has ended.'
-    throw new DomainError('CONFLICT', message)
+    throw new DomainError('CONFLICT', message, { subject: null })
   })
 }
 

@@ -50,7 +50,7 @@ export function marketOperations({ database }: DataDeps) {
 async function takeMachine(tx: Transaction, id: number): Promise<Machine> {
   const machine = await lockMachine(tx, id)
   if (machine) return machine
-  throw new DomainError('NOT_FOUND', `There is no machine ${id}.`)
+  throw new DomainError('NOT_FOUND', `There is no machine ${id}.`, { subject: null })
 }
 
 async function stand(tx: Transaction, machine: Machine, at: Date): Promise<void> {
@@ -65,7 +65,7 @@ async function refuseShared(tx: Transaction, machine: Machine): Promise<void> {
   const [shared] = await findShared(tx, [machine])
   if (!shared) return
   const common = `has ports of ${machine.publicIp} in common with machine ${shared.machineId}, which is on the market`
-  throw new DomainError('CONFLICT', `Machine ${machine.id} ${common}.`)
+  throw new DomainError('CONFLICT', `Machine ${machine.id} ${common}.`, { subject: null })
 }
 
 async function refuseInUse(tx: Transaction, { id, freeDiskMb, diskMb }: Machine): Promise<void> {
@@ -75,14 +75,15 @@ async function refuseInUse(tx: Transaction, { id, freeDiskMb, diskMb }: Machine)
   const [instances, volumes] = row as [number, number]
   if (instances + volumes > 0) {
     const left = [counted(instances, 'instance'), counted(volumes, 'volume')].filter(part => part !== '').join(' and ')
-    throw new DomainError(
-      'INVALID_STATE',
-      `Machine ${id} still has ${left} on it. Drain it, and wait until they are gone.`,
-    )
+    throw machineInUse(`Machine ${id} still has ${left} on it. Drain it, and wait until they are gone.`)
   }
   // A destroyed instance has its disk until its container is gone.
   if (freeDiskMb === diskMb) return
-  throw new DomainError('INVALID_STATE', `Machine ${id} is still being cleared of what was destroyed. Try again soon.`)
+  throw machineInUse(`Machine ${id} is still being cleared of what was destroyed. Try again soon.`)
+}
+
+function machineInUse(message: string): DomainError<'INVALID_STATE'> {
+  return new DomainError('INVALID_STATE', message, { instanceId: null, onDemand: false })
 }
 
 function counted(count: number, noun: string): string {

@@ -31,7 +31,7 @@ export function machineListOperations({ database }: DataDeps) {
     async byId(id: number): Promise<MachineSummary> {
       const [machine] = await read(sql`m.id = ${id}`)
       if (machine) return machine
-      throw new DomainError('NOT_FOUND', `There is no machine ${id}.`)
+      throw new DomainError('NOT_FOUND', `There is no machine ${id}.`, { subject: null })
     },
   }
 

@@ -14,14 +14,14 @@ export function outageOperations({ database }: DataDeps) {
         WITH machine AS (SELECT id FROM machines WHERE id = ${id}), outage AS (
           INSERT INTO simulated_outages (machine_id, since) SELECT id, ${database.now} FROM machine ON CONFLICT DO NOTHING
         ) SELECT id FROM machine`)
-      if (found.length === 0) throw new DomainError('NOT_FOUND', `There is no machine ${id}.`)
+      if (found.length === 0) throw new DomainError('NOT_FOUND', `There is no machine ${id}.`, { subject: null })
     },
 
     /** It answers again. */
     async plug(id: number): Promise<void> {
       const found = await database.rows(sql`
         WITH outage AS (DELETE FROM simulated_outages WHERE machine_id = ${id}) SELECT id FROM machines WHERE id = ${id}`)
-      if (found.length === 0) throw new DomainError('NOT_FOUND', `There is no machine ${id}.`)
+      if (found.length === 0) throw new DomainError('NOT_FOUND', `There is no machine ${id}.`, { subject: null })
     },
   }
 }

@@ -32,6 +32,5 @@ export async function unavailableOffer(
   const message = yours
     ? `Offer ${offerId} is no longer available: you rented it yourself, as instance ${yours}.`
     : `Offer ${offerId} is not available.`
-  const offer = { id: offerId, instanceId: yours ?? undefined, alternatives, cancelled }
-  return new DomainError('OFFER_UNAVAILABLE', message, { offer })
+  return new DomainError('OFFER_UNAVAILABLE', message, { instanceId: yours ?? null, alternatives, cancelled })
 }

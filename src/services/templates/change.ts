@@ -109,5 +109,5 @@ function mine({ accountId }: Actor, condition: Prisma.Sql): Prisma.Sql[] {
 }
 
 function noSuchTemplate(): DomainError {
-  return new DomainError('NOT_FOUND', 'There is no template of yours with this hash.')
+  return new DomainError('NOT_FOUND', 'There is no template of yours with this hash.', { subject: null })
 }

@@ -145,8 +145,8 @@ function shown(id: number, { name, hashId }: TemplateRow) {
 export async function conflict(database: Deps['database'], hashId: string): Promise<DomainError> {
   const [row] = await database.rows(sql`SELECT id FROM templates WHERE hash_id = ${hashId} AND deleted_at IS NULL`)
   const id = row?.[0] as number | undefined
-  const details = id === undefined ? {} : { subject: { type: 'Template', id } as const }
-  return new DomainError('CONFLICT', 'There is such a template already.', details)
+  const subject = id === undefined ? null : ({ type: 'Template', id } as const)
+  return new DomainError('CONFLICT', 'There is such a template already.', { subject })
 }
 
 function by({ accountId, apiKeyId }: Actor) {

@@ -49,7 +49,7 @@ export function volumeChangeServices(deps: Deps) {
         const { at } = tx
         if (!machine || !offersStorage(machine, at)) {
           const message = `The storage of machine ${machineId} is not on the market.`
-          throw new DomainError('OFFER_UNAVAILABLE', message)
+          throw new DomainError('OFFER_UNAVAILABLE', message, { instanceId: null, alternatives: [], cancelled: false })
         }
         const sizeMb = diskMbOf(sizeGb) as number
         agreeVolume(machine, { sizeMb, maxPriceNanos })

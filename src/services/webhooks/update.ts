@@ -47,7 +47,10 @@ export function webhookCommands(deps: Deps) {
           SELECT ${accountId}, ${url}, ${types}, ${secrets.seal(secret)}, ${at}
           WHERE (SELECT count(*) FROM webhooks WHERE account_id = ${accountId} AND deleted_at IS NULL) < ${maxWebhooks}
           RETURNING ${webhookColumns}`)
-        if (!row) throw new DomainError('CONFLICT', `An account has at most ${maxWebhooks} webhooks. Delete one first.`)
+        if (!row)
+          throw new DomainError('CONFLICT', `An account has at most ${maxWebhooks} webhooks. Delete one first.`, {
+            subject: null,
+          })
         const webhook = toWebhook(row, at)
         await recordEvents(tx, [{ ...by(actor), type: 'WEBHOOK_CREATED', after: factsOf(webhook) }], at)
         return toPlain(webhook, secret)

@@ -128,7 +128,7 @@ describe('a bid', () => {
     const low = await gateway.rent(actor, await newOffer(gateway), bid(210_000_000n))
     const other = await offerAt(gateway.sql, 0)
     const refused = await refusalOf(gateway.rent(actor, other, bid(210_000_000n, { cancelUnavailable: true })))
-    expect(refused).toMatchObject({ code: 'OFFER_UNAVAILABLE', details: { offer: { cancelled: true } } })
+    expect(refused).toMatchObject({ code: 'OFFER_UNAVAILABLE', details: { cancelled: true } })
     const high = await gateway.rent(actor, other, bid(210_000_001n, { cancelUnavailable: true }))
     expect([high.granted, (await gateway.services.instances.byIds(actor, [low.id]))[0]?.granted]).toEqual([true, false])
     await gateway.close()
@@ -141,10 +141,11 @@ describe('a bid', () => {
     await gateway.rent(actor, taken, bid(210_000_000n))
     const wanted = bid(205_000_000n, { cancelUnavailable: true, launch: { diskGb: 100 } })
     const offer = await offerAt(gateway.sql, 0)
-    const { details } = await refusalOf(gateway.rent(actor, offer, wanted))
     const pricing = { type: 'interruptible', diskMb: 100_000 }
-    expect(details.offer?.alternatives[0]).toMatchObject({ id: elsewhere, pricing })
-    expect(details.offer?.alternatives.map(({ id }) => id)).not.toContain(offer)
+    const error = await refusalOf(gateway.rent(actor, offer, wanted))
+    const alternatives = error.code === 'OFFER_UNAVAILABLE' ? error.details.alternatives : []
+    expect(alternatives[0]).toMatchObject({ id: elsewhere, pricing })
+    expect(alternatives.map(({ id }) => id)).not.toContain(offer)
     await gateway.close()
   })
 })

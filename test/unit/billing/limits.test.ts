@@ -144,7 +144,7 @@ describe('what is refused', () => {
       { id: 2, ...stop },
       { id: 1, ...hour },
     ]
-    expect(ask(usd, ...limits).map(({ details }) => details.limit?.id)).toEqual([1, 2, 3, 4])
+    expect(ask(usd, ...limits).map(({ details }) => details.limit.id)).toEqual([1, 2, 3, 4])
   })
 })
 

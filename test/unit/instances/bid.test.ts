@@ -49,8 +49,8 @@ describe('a new bid', () => {
     ['that is offline', { status: 'offline' as const }],
     ['that is unknown', { status: 'unknown' as const }],
   ])('is refused to a rental %s, before anything is said of the price', (_, facts) => {
-    const onDemand = 'interruptible' in facts ? { onDemand: true } : {}
-    const refusal = { code: 'INVALID_STATE', details: { instanceId: 7n, ...onDemand } }
+    const onDemand = 'interruptible' in facts
+    const refusal = { code: 'INVALID_STATE', details: { instanceId: 7n, onDemand } }
     expect(() => applyBid(aBidder(facts), floor, 1n)).toThrow(expect.objectContaining(refusal))
   })
 })
@@ -83,7 +83,7 @@ describe('a bid that wins', () => {
   })
 
   it.each([undefined, bidRange.most + 1n])('is refused where there is none: %s', least => {
-    const refusal = { code: 'INVALID_STATE', details: { instanceId: 7n } }
+    const refusal = { code: 'INVALID_STATE', details: { instanceId: 7n, onDemand: false } }
     expect(() => winningBid(7n, least)).toThrow(expect.objectContaining(refusal))
   })
 })

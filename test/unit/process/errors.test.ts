@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
-import { errorCodes, isRetryable } from '../../../src/domain/errors.ts'
+import { DomainError, retryable } from '../../../src/domain/errors.ts'
 
 it('calls an error retryable that a repetition alone can mend, and no other', () => {
-  expect(errorCodes.filter(isRetryable)).toEqual([
+  const codes = Object.entries(retryable).flatMap(([code, isRetryable]) => (isRetryable ? code : []))
+  expect(codes).toEqual([
     'START_BACKOFF',
     'VOLUME_UNAVAILABLE',
     'NO_OFFER_RENTED',
@@ -11,4 +12,15 @@ it('calls an error retryable that a repetition alone can mend, and no other', ()
     'STREAM_ENDED',
     'UNAVAILABLE',
   ])
+})
+
+it('is not made without the details of its code, and has them where the code is checked', () => {
+  // @ts-expect-error The least bid is missing.
+  expect(new DomainError('BID_TOO_LOW', 'Too low.').details).toBeUndefined()
+  // @ts-expect-error These are the details of another code.
+  expect(new DomainError('BID_TOO_LOW', 'Too low.', { currentPriceNanos: 1n }).code).toBe('BID_TOO_LOW')
+  const error: unknown = new DomainError('BID_TOO_LOW', 'Too low.', { minimumBidNanos: 5n })
+  const least: bigint | undefined =
+    error instanceof DomainError && error.code === 'BID_TOO_LOW' ? error.details.minimumBidNanos : undefined
+  expect(least).toBe(5n)
 })

@@ -96,7 +96,7 @@ describe('anything else', () => {
   })
 
   it('that was refused already stays refused', () => {
-    const refusal = new DomainError('NOT_FOUND', 'Nothing here.')
+    const refusal = new DomainError('NOT_FOUND', 'Nothing here.', { subject: null })
     expect(explainFailure(refusal)).toBe(refusal)
   })
 

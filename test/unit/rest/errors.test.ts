@@ -11,7 +11,7 @@ const answered = async (error: unknown) => {
 describe('what may have been done', () => {
   const route = { countsTwice: true, repeatable: true }
 
-  it.each([lost, new DomainError('UNAVAILABLE', 'Try again in a moment.')])(
+  it.each([lost, new DomainError('UNAVAILABLE', 'Try again in a moment.', { undone: false })])(
     'is answered with a status that no client repeats, and with what to do',
     async error => {
       const { status, body, retryAfter } = await answered(doubtOf(route, error))
@@ -36,7 +36,10 @@ describe('what may have been done', () => {
   })
 
   it('is no refusal, and no bug', () => {
-    const refusal = new DomainError('INSUFFICIENT_CREDIT', 'You lack credit.')
+    const refusal = new DomainError('INSUFFICIENT_CREDIT', 'You lack credit.', {
+      availableNanos: 0n,
+      neededNanos: null,
+    })
     const bug = new TypeError('x is undefined')
     expect([doubtOf(route, refusal), doubtOf(route, bug)]).toEqual([refusal, bug])
   })

@@ -16,7 +16,8 @@ function issuesOf(given: TemplateWish): string[] {
   try {
     checkTemplate(given)
   } catch (error) {
-    return (error as DomainError).details.issues?.map(({ path, message }) => `${path}: ${message}`) ?? []
+    if (!(error instanceof DomainError && error.code === 'INVALID_INPUT')) throw error
+    return error.details.issues.map(({ path, message }) => `${path}: ${message}`)
   }
   return []
 }

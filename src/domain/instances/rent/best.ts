@@ -1,6 +1,6 @@
 // Renting the best offer of a search: which offers are tried, and which failures lead to the next.
 
-import { DomainError, type ErrorCode, type Issue, invalidInput } from '../../errors.ts'
+import { type Attempt, DomainError, type Issue, invalidInput } from '../../errors.ts'
 import type { Port } from '../../launch/env.ts'
 import type { Launch, LaunchWish } from '../../launch/launch.ts'
 import type { Condition, OfferFilter } from '../../offers/filter.ts'
@@ -47,9 +47,6 @@ function isBelow(condition: Condition, bidNanos: bigint): boolean {
   return (operator === 'lte' && value < bidNanos) || (operator === 'lt' && value <= bidNanos)
 }
 
-/** An offer that was tried, and why it was not rented; null for the one that was. */
-export type Attempt = { offerId: bigint; code: ErrorCode | null }
-
 /** Who wants the best now does not want to wait for it. */
 export function attemptWish({ terms, launch, templateHash, policy }: BestWish, offerId: bigint): RentWish {
   return { offerId, terms, launch, templateHash, policy, cancelUnavailable: true }
@@ -82,10 +79,10 @@ export function searchOf(
 }
 
 /** Why the next offer is to be tried; undefined for what would stand against every offer. */
-export function reasonToGoOn(error: unknown): ErrorCode | undefined {
+export function reasonToGoOn(error: unknown): NonNullable<Attempt['code']> | undefined {
   // The wish is known to be sound, so what is invalid about it now is that the machine lacks something.
-  const passing: ErrorCode[] = ['OFFER_UNAVAILABLE', 'PRICE_CHANGED', 'BID_TOO_LOW', 'INVALID_INPUT']
-  return error instanceof DomainError && passing.includes(error.code) ? error.code : undefined
+  const passing = ['OFFER_UNAVAILABLE', 'PRICE_CHANGED', 'BID_TOO_LOW', 'INVALID_INPUT'] as const
+  return error instanceof DomainError ? passing.find(code => code === error.code) : undefined
 }
 
 export function noneRented(attempts: Attempt[]): DomainError {

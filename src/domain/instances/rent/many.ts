@@ -21,21 +21,22 @@ export function checkOfferIds({ offerIds }: ManyWish): bigint[] {
 
 /** What became of the offer at which the database failed. */
 export function lostAt(failure: DomainError): DomainError {
-  if (failure.details.undone) return failure
+  if (failure.code !== 'UNAVAILABLE' || failure.details.undone) return failure
   return new DomainError(
     'UNAVAILABLE',
     'No answer came in time: it may have been rented, or not. Look before you repeat it.',
+    { undone: false },
   )
 }
 
 /** What became of the offers after it, which are not tried any more. */
 export function lostBefore(): DomainError {
-  return new DomainError('UNAVAILABLE', 'It was not tried, since the database does not answer.')
+  return new DomainError('UNAVAILABLE', 'It was not tried, since the database does not answer.', { undone: true })
 }
 
 /** Nothing rented is a failure: that of all offers, where they agree. */
-export function noneOfThem(errors: readonly DomainError[]): DomainError {
+export function noneOfThem(errors: readonly DomainError[]): Pick<DomainError, 'code' | 'message'> {
   const [code = 'INVALID_INPUT', ...others] = new Set(errors.map(error => error.code))
   const message = [...new Set(errors.map(error => error.message))].join(' ')
-  return new DomainError(others.length === 0 ? code : 'INVALID_INPUT', message)
+  return { code: others.length === 0 ? code : 'INVALID_INPUT', message }
 }

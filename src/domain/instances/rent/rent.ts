@@ -68,7 +68,7 @@ export function decideRent(wish: RentWish, facts: RentFacts, at: Date): Decision
   const open = facts.listed && isOpen(facts.listed, at) ? facts.listed : undefined
   const mounts = launch ? volumeProblems(facts.volumes, launch, open?.machine.id) : []
   const arranged = wish.policy ? policyIssues(arrangementOf(wish.policy), undefined, at) : []
-  const misplaced = mounts.flatMap(({ details }) => details.issues ?? [])
+  const misplaced = mounts.flatMap(error => (error.code === 'INVALID_INPUT' ? error.details.issues : []))
   const reasons = [
     ...templateReasons(wish, facts),
     ...keyReasons(launch, facts),
@@ -102,14 +102,14 @@ function isOpen({ offer, machine }: Listed, at: Date): boolean {
 function templateReasons({ templateHash }: RentWish, { template }: RentFacts): DomainError[] {
   if (templateHash === undefined || template) return []
   const which = isTemplateHash(templateHash) ? templateHash : 'with a hash that is not of 32 hex digits'
-  return [new DomainError('NOT_FOUND', `Template ${which} not found.`)]
+  return [new DomainError('NOT_FOUND', `Template ${which} not found.`, { subject: null })]
 }
 
 function keyReasons(launch: Launch | undefined, { sshKeys }: RentFacts): DomainError[] {
   return launch?.vm && sshKeys === 0 ? [sshKeyRequired()] : []
 }
 
-export function sshKeyRequired(): DomainError {
+export function sshKeyRequired(): DomainError<'SSH_KEY_REQUIRED'> {
   const message = 'A virtual machine needs an SSH key that is registered before: there is no other way into it.'
   return new DomainError('SSH_KEY_REQUIRED', message)
 }
@@ -133,8 +133,9 @@ function bidIssues({ terms }: RentWish): Issue[] {
   return issue ? [issue] : []
 }
 
-export function offerUnavailable({ offerId }: RentWish): DomainError {
-  return new DomainError('OFFER_UNAVAILABLE', `Offer ${offerId} is not available.`)
+export function offerUnavailable({ offerId }: RentWish): DomainError<'OFFER_UNAVAILABLE'> {
+  const details = { instanceId: null, alternatives: [], cancelled: false }
+  return new DomainError('OFFER_UNAVAILABLE', `Offer ${offerId} is not available.`, details)
 }
 
 function creditReasons({ availableNanos }: RentFacts): DomainError[] {

@@ -51,7 +51,10 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
           SELECT ${actor.accountId}, ${name}, ${row.publicId}, ${row.secretHash},
             ${permissions && JSON.stringify(permissions)}::jsonb, ${expiresAt}, ${at}
           WHERE (SELECT count(*) FROM api_keys WHERE ${living(actor, sql`${at}::timestamptz`)}) < ${maxApiKeys} RETURNING ${columns}`)
-        if (!made) throw new DomainError('CONFLICT', `An account has at most ${maxApiKeys} API keys. Revoke one first.`)
+        if (!made)
+          throw new DomainError('CONFLICT', `An account has at most ${maxApiKeys} API keys. Revoke one first.`, {
+            subject: null,
+          })
         return await written(tx, actor, 'API_KEY_CREATED', toApiKey(made), key, at)
       }
       const permit = async (tx: Transaction) => {

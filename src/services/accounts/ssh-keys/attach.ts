@@ -4,7 +4,7 @@ import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import { whyNoSshKeys } from '../../../domain/accounts/ssh-keys.ts'
 import type { Actor } from '../../../domain/actor.ts'
-import { DomainError, notFound } from '../../../domain/errors.ts'
+import { invalidState, notFound } from '../../../domain/errors.ts'
 import { authorise } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
@@ -70,7 +70,7 @@ export async function lockTakers(tx: Transaction, { accountId }: Actor, ids: rea
     const instance = found.get(id)
     if (!instance) throw notFound('Instance', id)
     const refusal = whyNoSshKeys(instance)
-    if (refusal) throw new DomainError('INVALID_STATE', refusal, { instanceId: id })
+    if (refusal) throw invalidState(id, refusal)
   }
 }
 

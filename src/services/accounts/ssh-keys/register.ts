@@ -76,7 +76,9 @@ export function registerServices(deps: Deps) {
       throw new DomainError('CONFLICT', 'This SSH key is registered already.', { subject })
     }
     if (total > maxSshKeys) {
-      throw new DomainError('CONFLICT', `An account has at most ${maxSshKeys} SSH keys. Delete one first.`)
+      throw new DomainError('CONFLICT', `An account has at most ${maxSshKeys} SSH keys. Delete one first.`, {
+        subject: null,
+      })
     }
     const id = inserted[0] as number
     const after = { sshKeyId: id, name, fingerprint }

@@ -37,8 +37,8 @@ export function replaceServices({ database }: Deps) {
   async function conflict({ accountId }: Actor, fingerprint: string): Promise<DomainError> {
     const [row] = await database.rows(sql`
       SELECT id FROM ssh_keys WHERE account_id = ${accountId} AND fingerprint = ${fingerprint} AND deleted_at IS NULL`)
-    const subject = { type: 'SshKey', id: row?.[0] as number } as const
-    return new DomainError('CONFLICT', 'This SSH key is registered already.', row ? { subject } : {})
+    const subject = row ? ({ type: 'SshKey', id: row[0] as number } as const) : null
+    return new DomainError('CONFLICT', 'This SSH key is registered already.', { subject })
   }
 }
 

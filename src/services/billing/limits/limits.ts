@@ -44,7 +44,9 @@ export function limitServices({ database }: DataDeps) {
       const limits = await usedLimits(database, await readBalance(database, actor.accountId))
       const limit = limits.find(one => one.id === id)
       if (!limit)
-        throw new DomainError('CONFLICT', 'Another request deleted this limit at the same time. Set it again.')
+        throw new DomainError('CONFLICT', 'Another request deleted this limit at the same time. Set it again.', {
+          subject: null,
+        })
       return limit
     },
 

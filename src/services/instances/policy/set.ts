@@ -1,7 +1,7 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
-import { DomainError, notFound } from '../../../domain/errors.ts'
+import { invalidState, notFound } from '../../../domain/errors.ts'
 import type { Instance } from '../../../domain/instances/instances.ts'
 import { changedParts, changePolicy, type PolicyWish, policyFacts } from '../../../domain/instances/policy/change.ts'
 import { aboutToGo, isAboutToGo, nextPolicy } from '../../../domain/instances/policy/policy.ts'
@@ -58,7 +58,7 @@ async function setIn(tx: Transaction, actor: Actor, id: bigint, wish: PolicyWish
   const before = (await policyFactsOf(tx, [id])).get(id)
   if (!before) throw notFound('Instance', id)
   if (isAboutToGo(before, at)) {
-    throw new DomainError('INVALID_STATE', aboutToGo, { instanceId: id })
+    throw invalidState(id, aboutToGo)
   }
   const after = changePolicy(before, wish, account.at)
   if (!after) return

@@ -1,10 +1,9 @@
 import { transaction } from '../../../database/transaction.ts'
 import { isAllowed } from '../../../domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../../../domain/actor.ts'
-import type { ErrorCode } from '../../../domain/errors.ts'
+import type { Attempt } from '../../../domain/errors.ts'
 import { whatIsAsked } from '../../../domain/instances/rent/asked.ts'
 import {
-  type Attempt,
   attemptWish,
   type BestWish,
   checkBest,
@@ -55,7 +54,7 @@ export function bestServices(deps: Deps) {
     request: Request,
     offerId: bigint,
     before: Attempt[],
-  ): Promise<{ result: BestResult; replayed: boolean } | { code: ErrorCode }> {
+  ): Promise<{ result: BestResult; replayed: boolean } | { code: Attempt['code'] }> {
     const { idempotencyKey } = request
     const renting = once(deps, actor, request, async (tx): Promise<BestResult> => {
       const rented = await rentIn(tx, deps, actor, { wish: attemptWish(wish, offerId), idempotencyKey })
