@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import type { Quotas } from './domain/accounts/quotas.ts'
-import type { SshProxy } from './domain/instances/access.ts'
+import type { SshProxy } from './domain/instances/instances.ts'
 import { triedForDays } from './domain/webhooks/webhooks.ts'
 import { isLoopback } from './http/loopback.ts'
 

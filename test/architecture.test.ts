@@ -124,6 +124,39 @@ describe('the arrows', () => {
   })
 })
 
+describe('imports', () => {
+  const targets = new Map(
+    files.map(file => [file.path, file.imports.filter(name => name.startsWith('.')).map(name => targetOf(file, name))]),
+  )
+
+  /** The shortest way from a file through others back to itself; undefined when there is none. */
+  function cycleOf(path: string): string[] | undefined {
+    const ways = [[path]]
+    const seen = new Set<string>()
+    for (const way of ways) {
+      for (const target of targets.get(way.at(-1) ?? path) ?? []) {
+        if (target === path) return [...way, path]
+        if (seen.has(target)) continue
+        seen.add(target)
+        ways.push([...way, target])
+      }
+    }
+    return undefined
+  }
+
+  it('lead from no file through others back to itself', () => {
+    const cycles = new Map<string, string>()
+    for (const path of targets.keys()) {
+      const way = cycleOf(path)
+      if (!way) continue
+      const names = way.slice(0, -1).toSorted().join()
+      const advice = 'Move what both need to a third file, or to the file that owns it.'
+      if (!cycles.has(names)) cycles.set(names, `${way.join(' imports ')}. ${advice}`)
+    }
+    expect([...cycles.values()]).toEqual([])
+  })
+})
+
 /** Files that name the nouns of a layer, a line each, and the file in which a noun lists what it has there. */
 const lists: Record<string, string> = {
   'src/services/services.ts': 'services.ts',

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import type { Database } from './client.ts'
+import type { Clock } from './clock.ts'
 import { meaningOf } from './failure-codes.ts'
 import { Prisma } from './generated/client.ts'
 import { rowsOf } from './rows.ts'
@@ -32,7 +32,7 @@ export function isUndone(failure: object): boolean {
 const conflicts = new Set(['40001', '40P01'])
 const attempts = 5
 
-type Handle = Pick<Database, 'pool' | 'clock' | 'notify' | 'onRefusal'>
+type Handle = { pool: pg.Pool; clock: Clock; notify(): void; onRefusal(error: unknown): void }
 /** What a snapshot can do. Its `now` stands still at `at`. */
 export type Snapshot = Pick<Transaction, 'at' | 'now' | 'rows'>
 

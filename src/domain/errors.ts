@@ -1,5 +1,5 @@
 import type { ExceededQuota } from './accounts/quotas.ts'
-import type { UsedLimit } from './billing/limits.ts'
+import type { UsedLimit } from './billing/spend-limit.ts'
 import type { Offer } from './offers/offers.ts'
 
 /** Each error code, and whether the same request may succeed when it is repeated and nothing else has changed. */

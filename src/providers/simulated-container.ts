@@ -4,7 +4,7 @@
 import type { ContainerSpec, Truth } from '../domain/instances/containers.ts'
 import { append, type Entry, type NewEntry, pullEntries } from './simulated-log.ts'
 import { type Script, scriptOf } from './simulated-script.ts'
-import { outputOf } from './simulated-shell.ts'
+import { outputOf, type Surroundings } from './simulated-shell.ts'
 
 export type Container = {
   machineId: number
@@ -23,17 +23,11 @@ export type Container = {
 }
 
 /** What it was made of, without anything secret, and what its image makes it do. */
-export type Made = {
+export type Made = Surroundings & {
   script: Script
   image: string
   mode: ContainerSpec['launch']['mode']
   args: string[]
-  hostname: string
-  gpus: number[]
-  diskMb: number
-  /** A value that nobody may see is null. */
-  env: { name: string; value: string | null }[]
-  onStart: string | null
 }
 
 /** How long something takes, in milliseconds, as the factor has it. */

@@ -2,13 +2,22 @@
 
 import { type Execution, maxRead } from '../domain/instances/containers.ts'
 import { splitWords } from '../domain/launch/shell-words.ts'
-import type { Made } from './simulated-container.ts'
 
 /** A longer command line is refused once its variables are filled in, as by a real shell. */
 const maxLine = 131_072
 const maxScriptLines = 100
 
-type Run = (made: Made, args: string[]) => Execution
+/** What a shell shows of its container. */
+export type Surroundings = {
+  hostname: string
+  gpus: number[]
+  diskMb: number
+  /** A value that nobody may see is null. */
+  env: { name: string; value: string | null }[]
+  onStart: string | null
+}
+
+type Run = (made: Surroundings, args: string[]) => Execution
 
 const commands: Record<string, Run> = {
   echo: (_, args) => printed(args.join(' ')),
@@ -23,7 +32,7 @@ const commands: Record<string, Run> = {
     printed(...gpus.map((gpu, index) => `GPU ${index}: simulated (number ${gpu} of the machine)`)),
 }
 
-export function run(made: Made, command: string): Execution {
+export function run(made: Surroundings, command: string): Execution {
   const line = expand(made, command)
   if (line === undefined) return failed(126, 'sh: Argument list too long')
   const words = splitWords(line)
@@ -35,7 +44,7 @@ export function run(made: Made, command: string): Execution {
 }
 
 /** What a script prints, as far as the shell knows it. Other commands are passed over. */
-export function outputOf(made: Made, script: string): string[] {
+export function outputOf(made: Surroundings, script: string): string[] {
   const printed: string[] = []
   let size = 0
   for (const line of script.split('\n')) {
@@ -49,7 +58,7 @@ export function outputOf(made: Made, script: string): string[] {
 }
 
 /** A secret value is not there: nobody reads it from a world that is kept in the clear. */
-function variablesOf({ env, hostname }: Made): [string, string][] {
+function variablesOf({ env, hostname }: Surroundings): [string, string][] {
   return [
     ['HOME', '/root'],
     ['HOSTNAME', hostname],
@@ -58,7 +67,7 @@ function variablesOf({ env, hostname }: Made): [string, string][] {
 }
 
 /** The text with its variables filled in; undefined where that is too long. */
-function expand(made: Made, text: string): string | undefined {
+function expand(made: Surroundings, text: string): string | undefined {
   const values = new Map(variablesOf(made))
   let room = maxLine - text.length
   const expanded = text.replaceAll(/\$(?:\{(\w+)\}|(\w+))/g, (_, braced, bare) => {
@@ -69,12 +78,12 @@ function expand(made: Made, text: string): string | undefined {
   return room < 0 ? undefined : expanded
 }
 
-function filesOf({ hostname, onStart }: Made): Map<string, string> {
+function filesOf({ hostname, onStart }: Surroundings): Map<string, string> {
   const files = new Map([['/etc/hostname', `${hostname}\n`]])
   return onStart === null ? files : files.set('/root/onstart.sh', `${onStart}\n`)
 }
 
-function list(made: Made, path: string): Execution {
+function list(made: Surroundings, path: string): Execution {
   const folders = new Map([
     ['/', ['bin', 'etc', 'root', 'tmp', 'usr', 'workspace']],
     ['/etc', ['hostname']],
@@ -85,7 +94,7 @@ function list(made: Made, path: string): Execution {
   return names ? printed(...names) : failed(2, `ls: ${path}: No such file or directory`)
 }
 
-function concatenate(made: Made, paths: string[]): Execution {
+function concatenate(made: Surroundings, paths: string[]): Execution {
   const files = filesOf(made)
   const missing = paths.find(path => !files.has(path))
   if (missing !== undefined) return failed(1, `cat: ${missing}: No such file or directory`)

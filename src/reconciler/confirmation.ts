@@ -1,5 +1,5 @@
 import { isActive, type Truth } from '../domain/instances/containers.ts'
-import { isFinal } from '../domain/instances/instances.ts'
+import { isFinal } from '../domain/instances/states.ts'
 import type { Plan, Wish } from './plan.ts'
 
 /** A stop that is not confirmed for so long speaks against the machine. */

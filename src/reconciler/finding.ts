@@ -1,9 +1,9 @@
 // From a lease to what is wished, and from what was seen to what is written.
 
 import { isActive, type Truth } from '../domain/instances/containers.ts'
-import { isFinal } from '../domain/instances/instances.ts'
+import { isFinal } from '../domain/instances/states.ts'
+import type { Finding } from '../services/reconciliation/finding.ts'
 import type { Lease } from '../services/reconciliation/leases.ts'
-import type { Finding } from '../services/reconciliation/record.ts'
 import { isUnconfirmed } from './confirmation.ts'
 import type { Limits, Plan, Wish } from './plan.ts'
 

@@ -1,6 +1,7 @@
 import type { Lease } from '../services/reconciliation/leases.ts'
+import type { Deps } from './deps.ts'
 import { createLoop, type Loop } from './loop.ts'
-import { type Deps, reconcile } from './reconcile.ts'
+import { reconcile } from './reconcile.ts'
 
 export function createInstanceLoop(deps: Deps): Loop {
   const { reconciliation, log } = deps

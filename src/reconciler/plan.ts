@@ -1,7 +1,7 @@
 import { areSameKeys } from '../domain/accounts/ssh-keys.ts'
 import { isActive, type Truth } from '../domain/instances/containers.ts'
-import { type InstanceStatus, isFinal, type Reason, type TargetState } from '../domain/instances/instances.ts'
-import type { Restart } from '../domain/instances/restart.ts'
+import type { Reason } from '../domain/instances/instances.ts'
+import { type InstanceStatus, isFinal, type Restart, type TargetState } from '../domain/instances/states.ts'
 import {
   exited,
   lost,

@@ -4,27 +4,15 @@
 // nothing starts without its GPUs being marked as in use under the lease. What a machine still does that was told too
 // late is found by the next look, which there is for every container, and put right there.
 
-import type { Logger } from 'pino'
 import type { Truth } from '../domain/instances/containers.ts'
 import { wantsGpus } from '../domain/instances/instances.ts'
-import type { Provider } from '../providers/provider.ts'
+import type { Finding } from '../services/reconciliation/finding.ts'
 import type { Lease } from '../services/reconciliation/leases.ts'
-import type { reconciliationServices } from '../services/reconciliation/reconciliation.ts'
-import type { Finding } from '../services/reconciliation/record.ts'
+import type { Deps } from './deps.ts'
 import { after, backOff, findingOf, wishOf } from './finding.ts'
-import { type Limits, type Plan, plan, type Step } from './plan.ts'
+import { type Plan, plan, type Step } from './plan.ts'
 import { troubled, waiting } from './reasons.ts'
 import { execute, see } from './steps.ts'
-
-export type Reconciliation = ReturnType<typeof reconciliationServices>
-export type Deps = {
-  reconciliation: Reconciliation
-  provider: Provider
-  /** The present instant: never ahead for what is written, never behind for what must end in time. */
-  clock: { now(): Date; latest(): Date }
-  log: Logger
-  limits: Limits
-}
 
 /** Looking and acting in turns comes to an end long before this, or there is a bug. */
 const maxTurns = 10

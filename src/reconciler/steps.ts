@@ -3,8 +3,8 @@
 import type { Truth } from '../domain/instances/containers.ts'
 import { MachineUnreachable } from '../providers/provider.ts'
 import type { Lease } from '../services/reconciliation/leases.ts'
+import type { Deps } from './deps.ts'
 import type { Step } from './plan.ts'
-import type { Deps } from './reconcile.ts'
 
 /** A provider that does not answer in time is asked again later. */
 const providerTimeoutMs = 10_000

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Database } from '../database/client.ts'
 import type { AdmissionRules } from '../domain/billing/admission.ts'
-import type { SshProxy } from '../domain/instances/access.ts'
+import type { SshProxy } from '../domain/instances/instances.ts'
 import type { Console } from './console.ts'
 import type { Feed } from './feed.ts'
 import type { Secrets } from './secrets.ts'

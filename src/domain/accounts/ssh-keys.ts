@@ -1,7 +1,8 @@
 // Public keys as OpenSSH writes them: a type, the key in base64, and a comment. What was sent may be a private key, so no
 // message repeats a word of it.
 
-import { type InstanceStatus, isFinal, type LaunchConfig } from '../instances/instances.ts'
+import type { LaunchConfig } from '../instances/instances.ts'
+import { type InstanceStatus, isFinal } from '../instances/states.ts'
 import { countCharacters, textProblem } from '../texts.ts'
 
 /** A public key that an account has registered. */

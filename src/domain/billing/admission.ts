@@ -1,6 +1,7 @@
 // Whether an account may have more: its credit, its quotas, and its failed starts decide together.
 
-import { type Quotas, quotaProblems, type Usage } from '../accounts/quotas.ts'
+import { quotaProblems } from '../accounts/quota-problems.ts'
+import type { Quotas, Usage } from '../accounts/quotas.ts'
 import type { DomainError } from '../errors.ts'
 import { backoffProblem, type StartFailures } from '../instances/backoff.ts'
 import { type ReserveRates, type ReserveRules, reserveProblem } from './reserve.ts'

@@ -1,13 +1,10 @@
 import { printId } from '../ids.ts'
 import type { LaunchMode } from '../launch/launch.ts'
-import type { Instance, PortBinding } from './instances.ts'
+import type { Instance, PortBinding, SshProxy } from './instances.ts'
 import { servedMode } from './ports.ts'
 
 const sshPort = 22
 const notebookPort = 8080
-
-/** Where an SSH server listens that leads to any instance, by the name that is logged in with. */
-export type SshProxy = { host: string; port: number }
 
 /** How an instance is reached. */
 export type Access = {

@@ -2,7 +2,7 @@
 // before it starts the next one: twice as long each time, until one runs.
 
 import { DomainError } from '../errors.ts'
-import type { InstanceStatus, TargetState } from './instances.ts'
+import type { InstanceStatus, TargetState } from './states.ts'
 
 /** Failures in a row, and when the last one was counted. */
 export type StartFailures = { count: number; lastAt: Date | null }

@@ -1,5 +1,6 @@
 import { DomainError, invalidState, notFound } from '../errors.ts'
-import { applyChange, type Change, type Instance, type TargetState } from './instances.ts'
+import { applyChange, type Change, type Instance } from './instances.ts'
+import type { TargetState } from './states.ts'
 
 export const maxIdsPerCommand = 64
 

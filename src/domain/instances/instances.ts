@@ -1,33 +1,7 @@
 import type { Port, VolumeMount } from '../launch/env.ts'
 import type { Launch } from '../launch/launch.ts'
 import type { Block, GpuModel, Machine } from '../machines/machines.ts'
-import type { SshProxy } from './access.ts'
-import type { Restart } from './restart.ts'
-
-export const targetStates = ['running', 'stopped'] as const
-/** What is wished of an instance. */
-export type TargetState = (typeof targetStates)[number]
-
-export const instanceStatuses = [
-  'created',
-  'scheduling',
-  'loading',
-  'running',
-  'stopping',
-  'stopped',
-  'exited',
-  'offline',
-  'unknown',
-] as const
-/** What was last seen of an instance. */
-export type InstanceStatus = (typeof instanceStatuses)[number]
-
-/** From these an instance never reaches running again. */
-export const finalStatuses: readonly InstanceStatus[] = ['exited', 'offline', 'unknown']
-
-export function isFinal(status: InstanceStatus): boolean {
-  return finalStatuses.includes(status)
-}
+import { type InstanceStatus, isFinal, type Restart, type TargetState } from './states.ts'
 
 /** Whether an instance wants its GPUs: then the market gives them to it, unless others come first. */
 export function wantsGpus(instance: { targetState: TargetState; status: InstanceStatus; destroyed: boolean }): boolean {
@@ -75,6 +49,9 @@ export type WishReason = Extract<
 
 /** A public port that leads into an instance: what became of the wish. */
 export type PortBinding = Port
+
+/** Where an SSH server listens that leads to any instance, by the name that is logged in with. */
+export type SshProxy = { host: string; port: number }
 
 /** What a launch keeps on the row: the rest has columns of its own. */
 export type LaunchConfig = Omit<

@@ -2,7 +2,8 @@ import { DomainError, invalidInput } from '../errors.ts'
 import type { Direction } from '../offers/order.ts'
 import { parseCursor, printCursor } from '../pages.ts'
 import { textProblem } from '../texts.ts'
-import type { Instance, InstanceStatus, TargetState } from './instances.ts'
+import type { Instance } from './instances.ts'
+import type { InstanceStatus, TargetState } from './states.ts'
 
 export const maxIdsPerFilter = 100
 

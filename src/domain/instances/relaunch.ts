@@ -6,8 +6,8 @@ import { type EnvVar, emptyEnvironment, printPort } from '../launch/env.ts'
 import type { LaunchSources, LaunchWish } from '../launch/launch.ts'
 import { settleLaunch } from '../launch/merge.ts'
 import type { Registry } from '../launch/registry.ts'
-import { type Instance, isFinal, type LaunchConfig, neverAgain } from './instances.ts'
-import type { Restart } from './restart.ts'
+import { type Instance, type LaunchConfig, neverAgain } from './instances.ts'
+import { isFinal, type Restart } from './states.ts'
 
 /** What an instance is made of now. Values of secret variables are in it. */
 export type Relaunchable = Pick<Instance, 'id' | 'status'> & {

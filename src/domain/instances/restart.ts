@@ -1,12 +1,6 @@
 import { invalidState } from '../errors.ts'
-import { type Instance, isFinal, whyNot } from './instances.ts'
-
-/** To reboot is to stop and start the same container; to recycle, to make it anew, and its disk with it. */
-export const restartKinds = ['reboot', 'recycle'] as const
-export type RestartKind = (typeof restartKinds)[number]
-
-/** What was asked for, until it is done: `anew` from when the old container is gone until the new one runs. */
-export type Restart = RestartKind | 'anew'
+import { type Instance, whyNot } from './instances.ts'
+import { isFinal, type Restart, type RestartKind } from './states.ts'
 
 /** An instance that is not destroyed, as far as restarting it is concerned. */
 export type Restartable = Pick<Instance, 'id' | 'targetState' | 'status' | 'interruptible'> & {

@@ -1,5 +1,5 @@
 import type { Issue } from '../errors.ts'
-import type { TargetState } from '../instances/instances.ts'
+import type { TargetState } from '../instances/states.ts'
 import { defaultDiskMb, diskMbOf, maxDiskGb } from '../offers/offers.ts'
 import { countCharacters, textProblem } from '../texts.ts'
 import { mountIssues } from '../volumes/mount.ts'

@@ -1,13 +1,12 @@
 import { type DomainError, type Issue, invalidInput, notFound } from '../errors.ts'
-import { mountPathProblem, type NewVolumeMount } from '../launch/env.ts'
-import type { Launch } from '../launch/launch.ts'
+import { mountPathProblem, type NewVolumeMount, type VolumeMount } from '../launch/env.ts'
 import { diskMbOf } from '../offers/offers.ts'
 import { newVolumeIssues, volumeInUse } from './volumes.ts'
 
 export const maxVolumesPerInstance = 8
 export const defaultMountPath = '/data'
 
-type Mounts = Pick<Launch, 'volumes' | 'newVolumes'>
+type Mounts = { volumes: VolumeMount[]; newVolumes: NewVolumeMount[] }
 
 /** What is wrong with a volume that is to be made and mounted. */
 export function newMountIssues(mount: NewVolumeMount): Issue[] {

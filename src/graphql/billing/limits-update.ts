@@ -1,4 +1,5 @@
-import { maxLimitNanos, type UsedLimit } from '../../domain/billing/limits.ts'
+import { maxLimitNanos } from '../../domain/billing/limits.ts'
+import type { UsedLimit } from '../../domain/billing/spend-limit.ts'
 import { invalidInput } from '../../domain/errors.ts'
 import { printUsd } from '../../domain/money.ts'
 import { builder } from '../builder.ts'

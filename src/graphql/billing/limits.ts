@@ -1,4 +1,4 @@
-import type { UsedLimit } from '../../domain/billing/limits.ts'
+import type { UsedLimit } from '../../domain/billing/spend-limit.ts'
 import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
 import { loaderOf } from '../loader.ts'

@@ -1,5 +1,6 @@
 import { accessOf } from '../../domain/instances/access.ts'
-import { availabilityOf, type Instance as InstanceShape, isFinal, whyNot } from '../../domain/instances/instances.ts'
+import { availabilityOf, type Instance as InstanceShape, whyNot } from '../../domain/instances/instances.ts'
+import { isFinal } from '../../domain/instances/states.ts'
 import { SshKey, sshKeysOfInstance } from '../accounts/ssh-keys.ts'
 import { builder } from '../builder.ts'
 import { parseId, printId } from '../ids.ts'

@@ -1,10 +1,5 @@
-import {
-  type availabilityOf,
-  instanceActions,
-  instanceStatuses,
-  reasonCodes,
-  targetStates,
-} from '../../domain/instances/instances.ts'
+import { type availabilityOf, instanceActions, reasonCodes } from '../../domain/instances/instances.ts'
+import { instanceStatuses, targetStates } from '../../domain/instances/states.ts'
 import { builder } from '../builder.ts'
 
 export const TargetState = builder.enumType('TargetState', {

@@ -1,6 +1,7 @@
 import { accessOf, type Login } from '../../domain/instances/access.ts'
-import { type Instance, isFinal, type PortBinding } from '../../domain/instances/instances.ts'
+import type { Instance, PortBinding } from '../../domain/instances/instances.ts'
 import { shownStatusOf } from '../../domain/instances/search/search.ts'
+import { isFinal } from '../../domain/instances/states.ts'
 import { printPort } from '../../domain/launch/env.ts'
 import type { LaunchMode } from '../../domain/launch/launch.ts'
 import { usdNumber } from '../../domain/money.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type DomainError, renameIssues } from '../../domain/errors.ts'
-import { targetStates } from '../../domain/instances/instances.ts'
 import { maxOffersPerRequest, noneOfThem } from '../../domain/instances/rent/many.ts'
+import { targetStates } from '../../domain/instances/states.ts'
 import type { Rented } from '../../services/instances/rent/many.ts'
 import { describe, RestFailure } from '../errors.ts'
 import { failureBody, repeated, sharedFailures } from '../failures.ts'

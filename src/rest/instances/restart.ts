@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DomainError } from '../../domain/errors.ts'
-import type { RestartKind } from '../../domain/instances/restart.ts'
+import type { RestartKind } from '../../domain/instances/states.ts'
 import { repeated } from '../failures.ts'
 import { type Route, route } from '../route.ts'
 import { done } from '../success.ts'

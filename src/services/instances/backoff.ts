@@ -4,8 +4,8 @@ import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import { afterFailure, hasNotRun } from '../../domain/instances/backoff.ts'
 import type { AccountBalance } from '../billing/balance.ts'
+import type { Finding } from '../reconciliation/finding.ts'
 import type { Lease } from '../reconciliation/leases.ts'
-import type { Finding } from '../reconciliation/record.ts'
 import { gaveWayToOwn, holdsGpus } from './sql.ts'
 
 const { sql } = Prisma

@@ -1,7 +1,6 @@
 import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
-import type { InstanceStatus, TargetState } from '../../domain/instances/instances.ts'
-import type { Restart } from '../../domain/instances/restart.ts'
+import type { InstanceStatus, Restart, TargetState } from '../../domain/instances/states.ts'
 
 const { sql } = Prisma
 

@@ -1,15 +1,15 @@
 // What follows for money from what was seen of an instance.
 
 import type { Transaction } from '../../database/transaction.ts'
-import { isFinal } from '../../domain/instances/instances.ts'
+import { isFinal } from '../../domain/instances/states.ts'
 import { lockBalance } from '../billing/balance.ts'
 import { startCompute, stopMeters } from '../billing/meters.ts'
 import { refundBeyond } from '../billing/refunds.ts'
 import { computeOf, ofInstances } from '../billing/sql.ts'
 import { forgetFailedStarts } from '../instances/backoff.ts'
 import { arrange } from '../instances/policy/facts.ts'
+import type { Finding } from './finding.ts'
 import type { Lease } from './leases.ts'
-import type { Finding } from './record.ts'
 
 /**
  * Its GPUs cost something while it runs as it is to, also until it is down where it is to start anew; and its disk until

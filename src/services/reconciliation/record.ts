@@ -2,44 +2,18 @@
 
 import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
-import { type InstanceStatus, isFinal, type Reason } from '../../domain/instances/instances.ts'
-import type { Restart } from '../../domain/instances/restart.ts'
+import { isFinal } from '../../domain/instances/states.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
 import { lockBalance } from '../billing/balance.ts'
 import { recordEvents } from '../events/events.ts'
 import { countFailedStart, hasFailedToStart } from '../instances/backoff.ts'
 import { changeRoom, lockMachine, relistMarket } from '../machines/market.ts'
 import { releaseVolumes } from '../volumes/rent.ts'
+import type { Finding } from './finding.ts'
 import { isHeld, type Lease } from './leases.ts'
 import { meter } from './meters.ts'
 
 const { sql } = Prisma
-
-/** What was seen and decided. */
-export type Finding = {
-  status: InstanceStatus
-  reason: Reason | undefined
-  /** It runs, or did when it was looked at. */
-  ran: boolean
-  /** Its container uses no GPU: whoever waits for them may start. */
-  inactive: boolean
-  /** When its container ended by itself: null where that is not known, and left out where it did not. */
-  endedAt?: Date | null
-  /** It was destroyed, and its container is gone. */
-  gone: boolean
-  /** Its machine answered what it was asked last. */
-  answered: boolean
-  /** When its machine was asked last what it answered with how it is; null where it did not. */
-  seenAt: Date | null
-  /** Its machine owes the answer that it is down, for too long. */
-  unconfirmed: boolean
-  /** It could not be looked at, or nothing be done for it. */
-  failed: boolean
-  /** What is left of a restart that was asked for; undefined for what was. */
-  restart?: Restart | null | undefined
-  /** When to look again; null for when somebody wishes otherwise. */
-  dueAt: Date | null
-}
 
 /** What became of a machine by it: nothing new is rented on it from now on, or can be again. */
 export type Suspension = 'suspended' | 'cleared'

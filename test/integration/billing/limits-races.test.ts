@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { transaction } from '../../../src/database/transaction.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
-import type { SpendWindow } from '../../../src/domain/billing/limits.ts'
+import type { SpendWindow } from '../../../src/domain/billing/spend-limit.ts'
 import { DomainError } from '../../../src/domain/errors.ts'
 import { lockBalance } from '../../../src/services/billing/balance.ts'
 import { workOnAccount } from '../../support/billing/billing.ts'

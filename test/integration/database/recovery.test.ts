@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
-import type { Finding } from '../../../src/services/reconciliation/record.ts'
+import type { Finding } from '../../../src/services/reconciliation/finding.ts'
 import { manualClock } from '../../support/clock.ts'
 import { deaths, openMortal } from '../../support/crashes/crashing-gateways.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'

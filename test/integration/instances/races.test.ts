@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
+import type { Finding } from '../../../src/services/reconciliation/finding.ts'
 import type { Lease } from '../../../src/services/reconciliation/leases.ts'
-import type { Finding } from '../../../src/services/reconciliation/record.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
 import { untilSomebodyWaits, withSession } from '../../support/database/sessions.ts'

@@ -6,10 +6,10 @@ import {
   maxLimitNanos,
   reachIn,
   type Spending,
-  type UsedLimit,
   windowAt,
   windowsOf,
 } from '../../../src/domain/billing/limits.ts'
+import type { UsedLimit } from '../../../src/domain/billing/spend-limit.ts'
 
 const date = (text: string) => new Date(`${text}Z`)
 const usd = 1_000_000_000n

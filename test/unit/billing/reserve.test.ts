@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { quotaProblems } from '../../../src/domain/accounts/quotas.ts'
+import { quotaProblems } from '../../../src/domain/accounts/quota-problems.ts'
 import { type Admission, admissionProblems, holdings, refusedStarts } from '../../../src/domain/billing/admission.ts'
 import { creditNeeded, reserveProblem } from '../../../src/domain/billing/reserve.ts'
 import { afterFailure, backoffProblem, backoffUntil, freeFailures } from '../../../src/domain/instances/backoff.ts'

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { applyBid, type Bidder, bidRange, checkBid, winningBid } from '../../../src/domain/instances/bid.ts'
-import { availabilityOf, instanceStatuses } from '../../../src/domain/instances/instances.ts'
+import { availabilityOf } from '../../../src/domain/instances/instances.ts'
+import { instanceStatuses } from '../../../src/domain/instances/states.ts'
 
 const floor = 400_000_000n
 const aBidder = (facts: Partial<Bidder> = {}): Bidder => ({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Truth } from '../../../src/domain/instances/containers.ts'
-import { finalStatuses, instanceStatuses, targetStates } from '../../../src/domain/instances/instances.ts'
+import { finalStatuses, instanceStatuses, targetStates } from '../../../src/domain/instances/states.ts'
 import { confirmMs, isUnconfirmed } from '../../../src/reconciler/confirmation.ts'
 import { type Plan, plan as planWithin, type Wish } from '../../../src/reconciler/plan.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { finalStatuses } from '../../../src/domain/instances/instances.ts'
 import { applyRestart, type Restartable } from '../../../src/domain/instances/restart.ts'
+import { finalStatuses } from '../../../src/domain/instances/states.ts'
 
 const running: Restartable = {
   ...{ id: 1n, targetState: 'running', status: 'running', interruptible: false, restart: null, hasRun: true },

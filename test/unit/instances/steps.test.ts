@@ -1,5 +1,6 @@
 import { expect, it, vi } from 'vitest'
-import type { Deps, reconcile } from '../../../src/reconciler/reconcile.ts'
+import type { Deps } from '../../../src/reconciler/deps.ts'
+import type { reconcile } from '../../../src/reconciler/reconcile.ts'
 import { see } from '../../../src/reconciler/steps.ts'
 
 const leasedUntil = new Date('2026-11-21T12:00:30.000Z')

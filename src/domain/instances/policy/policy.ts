@@ -2,7 +2,8 @@
 
 import { type CostMeter, chargedUpTo, costAt, costEnd } from '../../billing/costs.ts'
 import { printUsd } from '../../money.ts'
-import { type Instance, isFinal, type Reason, type WishReason, wantsGpus } from '../instances.ts'
+import { type Instance, type Reason, type WishReason, wantsGpus } from '../instances.ts'
+import { isFinal } from '../states.ts'
 
 /** What a renter may arrange: a stop at an instant or a cost; destruction at an instant, or when stopped for so long. */
 export type Arrangement = Pick<Instance, 'stopAt' | 'stopAtCostNanos' | 'destroyAt' | 'destroyStoppedMs'>

@@ -4,7 +4,8 @@ import { type Issue, invalidInput } from '../../errors.ts'
 import { nanosOf } from '../../money.ts'
 import { readBoolean, readNumber, show } from '../../offers/filter.ts'
 import type { Direction } from '../../offers/order.ts'
-import type { Instance, InstanceStatus } from '../instances.ts'
+import type { Instance } from '../instances.ts'
+import type { InstanceStatus } from '../states.ts'
 
 /** How a field compares. Words ignore case, texts do not; of amounts in dollars the nano-dollars are compared. */
 const kinds = {

@@ -1,13 +1,8 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
-import {
-  checkLimitAmount,
-  type SpendAction,
-  type SpendLimit,
-  type SpendWindow,
-  type UsedLimit,
-} from '../../../domain/billing/limits.ts'
+import { checkLimitAmount } from '../../../domain/billing/limits.ts'
+import type { SpendAction, SpendLimit, SpendWindow, UsedLimit } from '../../../domain/billing/spend-limit.ts'
 import { DomainError, notFound } from '../../../domain/errors.ts'
 import { authorise } from '../../authorize.ts'
 import type { DataDeps } from '../../deps.ts'

@@ -1,0 +1,33 @@
+import { DomainError } from '../errors.ts'
+import { type ExceededQuota, type Quota, type Quotas, quotaNames, type Usage } from './quotas.ts'
+
+/** The quotas that an addition would exceed. What an account has above a quota stays, and may not grow. */
+export function quotaProblems(used: Usage, added: Usage, quotas: Quotas): DomainError<'QUOTA_EXCEEDED'>[] {
+  return quotaNames.flatMap(name => {
+    const [usedNow, asked, limit] = [amountOf(used, name), amountOf(added, name), quotas[name]]
+    // Compared in MB, since sums of fractions of a GB are not exact.
+    if (asked <= 0 || usedNow + asked <= limit * unitOf(name)) return []
+    const unit = unitOf(name)
+    return [exceeded({ name, limit, used: usedNow / unit, asked: asked / unit })]
+  })
+}
+
+const mbPerGb = 1000
+const unitOf = (name: Quota) => (name === 'diskGb' ? mbPerGb : 1)
+
+function amountOf(usage: Usage, name: Quota): number {
+  return name === 'diskGb' ? usage.diskMb : usage[name]
+}
+
+const things: Record<Quota, string> = {
+  instances: 'instances',
+  loading: 'instances that load at a time',
+  diskGb: 'GB of disks and volumes',
+  volumes: 'volumes',
+}
+
+function exceeded(quota: ExceededQuota): DomainError<'QUOTA_EXCEEDED'> {
+  const { name, limit, used, asked } = quota
+  const message = `The account may have ${limit} ${things[name]}. It has ${used}, and this adds ${asked}.`
+  return new DomainError('QUOTA_EXCEEDED', message, { quota })
+}
