@@ -1,38 +1,11 @@
 import type { Quota } from '../domain/accounts/quotas.ts'
-import { DomainError, type ErrorCode } from '../domain/errors.ts'
+import { DomainError } from '../domain/errors.ts'
 import { usdNumber } from '../domain/money.ts'
 import { BodyRefused } from '../http/body.ts'
 import { json } from '../http/json.ts'
 import { explainFailure } from '../services/failures.ts'
+import { answers } from './error-codes.ts'
 import type { Route } from './route.ts'
-
-/** The one table from refusals to answers: status and the code in `error`. */
-const answers: Record<ErrorCode, { status: number; error: string }> = {
-  UNAUTHENTICATED: { status: 401, error: 'auth_error' },
-  FORBIDDEN: { status: 403, error: 'forbidden' },
-  NOT_FOUND: { status: 404, error: 'not_found' },
-  INVALID_INPUT: { status: 400, error: 'invalid_args' },
-  INVALID_CURSOR: { status: 400, error: 'invalid_args' },
-  OFFER_UNAVAILABLE: { status: 404, error: 'no_such_ask' },
-  BID_TOO_LOW: { status: 400, error: 'invalid_price' },
-  PRICE_CHANGED: { status: 409, error: 'price_changed' },
-  INSUFFICIENT_CREDIT: { status: 400, error: 'insufficient_credit' },
-  SPEND_LIMIT_EXCEEDED: { status: 400, error: 'spend_limit_exceeded' },
-  QUOTA_EXCEEDED: { status: 400, error: 'quota_exceeded' },
-  // Not 429: clients repeat that by themselves.
-  START_BACKOFF: { status: 409, error: 'start_backoff' },
-  SSH_KEY_REQUIRED: { status: 400, error: 'no_ssh_key_for_vm' },
-  INVALID_STATE: { status: 400, error: 'invalid_state' },
-  VOLUME_UNAVAILABLE: { status: 409, error: 'volume_in_use' },
-  NO_OFFER_RENTED: { status: 404, error: 'no_such_ask' },
-  IDEMPOTENCY_KEY_REUSED: { status: 422, error: 'idempotency_key_reused' },
-  IDEMPOTENCY_IN_PROGRESS: { status: 409, error: 'idempotency_in_progress' },
-  CONFLICT: { status: 409, error: 'conflict' },
-  CURSOR_EXPIRED: { status: 400, error: 'invalid_args' },
-  TOO_MANY_STREAMS: { status: 429, error: 'rate_limited' },
-  STREAM_ENDED: { status: 503, error: 'unavailable' },
-  UNAVAILABLE: { status: 503, error: 'unavailable' },
-}
 
 /** Every failure is an object with these three: clients print `msg`, and look at `error`. */
 export function failure(status: number, error: string, msg: string, headers?: Record<string, string>): Response {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { maxBodyBytes } from '../http/body.ts'
+import { answers, failureOf } from './error-codes.ts'
 import type { Failure, Route } from './route.ts'
 import { text } from './values.ts'
 
@@ -14,14 +15,12 @@ export const failureBody = z
 /** The failures that routes share, by the names that they have in the document. */
 export const sharedFailures = {
   InvalidArgs: {
-    status: 400,
-    error: 'invalid_args',
+    ...answers.INVALID_INPUT,
     when: 'The request is not understood. The message names everything that is wrong with it.',
   },
-  Unauthenticated: { status: 401, error: 'auth_error', when: 'There is no key, or it is unknown, expired or revoked.' },
+  Unauthenticated: failureOf('UNAUTHENTICATED', 'There is no key, or it is unknown, expired or revoked.'),
   Forbidden: {
-    status: 403,
-    error: 'forbidden',
+    ...answers.FORBIDDEN,
     when: 'The key is scoped, and lacks the permission that the message names.',
   },
   TooLarge: { status: 413, error: 'invalid_request', when: `The body is larger than ${maxBodyBytes} bytes.` },
@@ -37,18 +36,16 @@ export const sharedFailures = {
     when: 'Something went wrong in the gateway. The message has the id of the request, to be told to its operator.',
   },
   Unavailable: {
-    status: 503,
-    error: 'unavailable',
+    ...answers.UNAVAILABLE,
     when: 'The database does not answer, or cannot do this now. Try again after the seconds in Retry-After.',
   },
 } satisfies Record<string, Failure>
 
 /** Those of a route that may be repeated with a key. */
 export const repeated: Failure[] = [
-  { status: 409, error: 'idempotency_in_progress', when: 'The first request with this key has not ended yet.' },
+  failureOf('IDEMPOTENCY_IN_PROGRESS', 'The first request with this key has not ended yet.'),
   {
-    status: 422,
-    error: 'idempotency_key_reused',
+    ...answers.IDEMPOTENCY_KEY_REUSED,
     when: 'The idempotency key was used for another request, or by another API key.',
   },
 ]

@@ -111,7 +111,7 @@ export type Instance = Block & {
 }
 
 export const instanceActions = ['start', 'stop', 'reboot', 'recycle', 'changeBid', 'destroy'] as const
-type InstanceAction = (typeof instanceActions)[number]
+export type InstanceAction = (typeof instanceActions)[number]
 /** Whether an action can be asked for now; if not, why. */
 type Availability = { action: InstanceAction; available: boolean; reason: string | null }
 

@@ -1,5 +1,5 @@
 export const verifications = ['verified', 'unverified', 'deverified'] as const
-type Verification = (typeof verifications)[number]
+export type Verification = (typeof verifications)[number]
 
 /** A GPU model as the trade names it, with the facts that all of its cards share. */
 export type GpuModel = {

@@ -8,9 +8,9 @@ import {
   type PermissionCategory,
   type Permissions,
   parameters,
-  permissionCategories,
 } from '../../domain/accounts/permissions/permissions.ts'
 import { builder } from '../builder.ts'
+import { enumOf } from '../enum.ts'
 
 type ConstraintShape = { parameter: string; operator: Comparison; value: Bound }
 type PermissionShape = { category: PermissionCategory; operation: Operation | null; constraints: ConstraintShape[] }
@@ -28,36 +28,32 @@ const about: Record<PermissionCategory, string> = {
   team_read: 'Read the team.',
   team_write: 'Change the team.',
 }
-const PermissionCategoryEnum = builder.enumType('PermissionCategory', {
-  description: 'What the operations are sorted by.',
-  values: Object.fromEntries(
-    permissionCategories.map(value => [value.toUpperCase(), { value, description: about[value] }]),
-  ) as Record<Uppercase<PermissionCategory>, { value: PermissionCategory; description: string }>,
-})
+const PermissionCategoryEnum = enumOf('PermissionCategory', 'What the operations are sorted by.', about)
 
-type BoundedBy = Partial<Record<Operation, Record<string, string>>>
+type BoundedBy = Partial<Record<string, object>>
 
 /** The names in the table as names of GraphQL: INSTANCES_CHANGE_BID for instances.changeBid. */
-const PermissionOperation = builder.enumType('PermissionOperation', {
-  description: 'What a key can be allowed to do.',
-  values: Object.fromEntries(
-    (Object.keys(operations) as Operation[]).map(value => {
-      const bounded = Object.keys((parameters as BoundedBy)[value] ?? {}).map(name => `\`${name}\``)
-      const bounds = bounded.length > 0 ? ` Can be bounded by ${bounded.join(' and ')}.` : ''
-      const description = `Elsewhere written \`${value}\`; of the category ${operations[value].toUpperCase()}.${bounds}`
-      return [value.replace(/\.|(?=[A-Z])/g, '_').toUpperCase(), { value, description }]
-    }),
-  ) as Record<string, { value: Operation; description: string }>,
-})
+const PermissionOperation = enumOf('PermissionOperation', 'What a key can be allowed to do.', describeOperations())
 
-const ConstraintOperator = builder.enumType('ConstraintOperator', {
-  description: 'How a parameter is compared. Values of another type are outside.',
-  values: {
-    EQ: { value: 'eq', description: 'Equal to this.' },
-    LTE: { value: 'lte', description: 'This, or less.' },
-    GTE: { value: 'gte', description: 'This, or greater.' },
-  } as const,
-})
+function describeOperations(): Record<Operation, string> {
+  const texts = Object.entries(operations).map(([operation, category]) => {
+    const bounded = Object.keys((parameters as BoundedBy)[operation] ?? {}).map(name => `\`${name}\``)
+    const bounds = bounded.length > 0 ? ` Can be bounded by ${bounded.join(' and ')}.` : ''
+    return [operation, `Elsewhere written \`${operation}\`; of the category ${category.toUpperCase()}.${bounds}`]
+  })
+  // The table has every operation; Object.entries forgets its keys.
+  return Object.fromEntries(texts) as Record<Operation, string>
+}
+
+const ConstraintOperator = enumOf<Comparison>(
+  'ConstraintOperator',
+  'How a parameter is compared. Values of another type are outside.',
+  {
+    eq: 'Equal to this.',
+    lte: 'This, or less.',
+    gte: 'This, or greater.',
+  },
+)
 
 const valueFields = {
   text: { description: 'A text.' },

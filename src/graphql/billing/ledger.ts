@@ -1,27 +1,23 @@
 import {
   type LedgerEntry as EntryShape,
   type LedgerFilter as Filter,
+  type LedgerKind as Kind,
   maxInstancesPerLedger,
 } from '../../domain/billing/ledger.ts'
 import { builder } from '../builder.ts'
+import { enumOf } from '../enum.ts'
 import { parseId, printId } from '../ids.ts'
 import { Instance, instanceById } from '../instances/instances.ts'
 import { loaderOf } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 import { needs } from '../permission.ts'
 
-const LedgerKind = builder.enumType('LedgerKind', {
-  description: 'What an entry of the ledger is for.',
-  values: {
-    COMPUTE: { value: 'compute', description: 'GPUs of an instance that ran.' },
-    DISK: { value: 'disk', description: 'The disk of an instance, or a volume.' },
-    TOP_UP: { value: 'top_up', description: 'Credit that was granted.' },
-    REFUND: {
-      value: 'refund',
-      description: 'What was charged for an instance beyond the instant at which its machine was seen last.',
-    },
-    ADJUSTMENT: { value: 'adjustment', description: 'Something that the operator put right. Its `reason` says what.' },
-  } as const,
+const LedgerKind = enumOf<Kind>('LedgerKind', 'What an entry of the ledger is for.', {
+  compute: 'GPUs of an instance that ran.',
+  disk: 'The disk of an instance, or a volume.',
+  top_up: 'Credit that was granted.',
+  refund: 'What was charged for an instance beyond the instant at which its machine was seen last.',
+  adjustment: 'Something that the operator put right. Its `reason` says what.',
 })
 
 export const LedgerEntry = builder.objectRef<EntryShape>('LedgerEntry').implement({

@@ -1,36 +1,25 @@
-import type { UsedLimit } from '../../domain/billing/spend-limit.ts'
+import type { SpendAction, SpendWindow, UsedLimit } from '../../domain/billing/spend-limit.ts'
 import { builder } from '../builder.ts'
+import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
 import { loaderOf } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 
-export const SpendLimitWindow = builder.enumType('SpendLimitWindow', {
-  description: 'For how long an amount is meant.',
-  values: {
-    HOUR: {
-      value: 'hour',
-      description:
-        'A rate, at any instant: what everything costs per hour that is wished to run, also while it waits or loads, and all disks.',
-    },
-    DAY: { value: 'day', description: 'What is spent from midnight to midnight, UTC.' },
-    MONTH: { value: 'month', description: 'What is spent in a month of the calendar, UTC.' },
-  } as const,
+export const SpendLimitWindow = enumOf<SpendWindow>('SpendLimitWindow', 'For how long an amount is meant.', {
+  hour: 'A rate, at any instant: what everything costs per hour that is wished to run, also while it waits or loads, and all disks.',
+  day: 'What is spent from midnight to midnight, UTC.',
+  month: 'What is spent in a month of the calendar, UTC.',
 })
 
-export const SpendLimitAction = builder.enumType('SpendLimitAction', {
-  description: 'What happens at a limit. It is told in any case.',
-  values: {
-    BLOCK_NEW: {
-      value: 'block_new',
-      description: 'What would cost more is refused: renting, starting, volumes and higher bids.',
-    },
-    STOP_RUNNING: {
-      value: 'stop_running',
-      description: 'The same, and every instance that it counts is stopped. Disks go on costing something.',
-    },
-    NOTIFY: { value: 'notify', description: 'Nothing more.' },
-  } as const,
-})
+export const SpendLimitAction = enumOf<SpendAction>(
+  'SpendLimitAction',
+  'What happens at a limit. It is told in any case.',
+  {
+    block_new: 'What would cost more is refused: renting, starting, volumes and higher bids.',
+    stop_running: 'The same, and every instance that it counts is stopped. Disks go on costing something.',
+    notify: 'Nothing more.',
+  },
+)
 
 export const SpendLimit = builder.objectRef<UsedLimit>('SpendLimit').implement({
   description: 'How much may be spent by the account, or by one of its keys: for what that key rented or made.',

@@ -1,39 +1,38 @@
+import type { ChargeKind as Charged } from '../../domain/billing/billing.ts'
 import {
   type UsageBucket as BucketShape,
+  type UsageBucketSize as BucketSize,
   countSpans,
+  type UsageDimension as Dimension,
   type UsageGroup as GroupShape,
   maxBuckets,
   maxGroups,
   type Usage as UsageShape,
 } from '../../domain/billing/usage.ts'
 import { builder } from '../builder.ts'
+import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
 import { needs } from '../permission.ts'
 
-const ChargeKind = builder.enumType('ChargeKind', {
-  description: 'What costs something while time passes.',
-  values: {
-    COMPUTE: { value: 'compute', description: 'GPUs of instances that run.' },
-    DISK: { value: 'disk', description: 'Disks of instances, and volumes.' },
-  } as const,
+const ChargeKind = enumOf<Charged>('ChargeKind', 'What costs something while time passes.', {
+  compute: 'GPUs of instances that run.',
+  disk: 'Disks of instances, and volumes.',
 })
 
-const UsageBucketSize = builder.enumType('UsageBucketSize', {
-  description: 'How long the parts are that a period is cut into, in UTC.',
-  values: {
-    HOUR: { value: 'hour', description: 'Hours.' },
-    DAY: { value: 'day', description: 'Days.' },
-    MONTH: { value: 'month', description: 'Months of the calendar.' },
-  } as const,
-})
+const UsageBucketSize = enumOf<BucketSize>(
+  'UsageBucketSize',
+  'How long the parts are that a period is cut into, in UTC.',
+  {
+    hour: 'Hours.',
+    day: 'Days.',
+    month: 'Months of the calendar.',
+  },
+)
 
-const UsageDimension = builder.enumType('UsageDimension', {
-  description: 'What costs are told apart by.',
-  values: {
-    KIND: { value: 'kind', description: 'GPUs and disks.' },
-    INSTANCE: { value: 'instance', description: 'Each instance, and each volume.' },
-    API_KEY: { value: 'apiKey', description: 'The key that rented or made what costs.' },
-  } as const,
+const UsageDimension = enumOf<Dimension>('UsageDimension', 'What costs are told apart by.', {
+  kind: 'GPUs and disks.',
+  instance: 'Each instance, and each volume.',
+  apiKey: 'The key that rented or made what costs.',
 })
 
 const UsageGroup = builder.objectRef<GroupShape>('UsageGroup').implement({

@@ -1,7 +1,8 @@
 // Refusals for what an account has, spends, or failed to start: each with its own data.
 
+import type { Quota } from '../../domain/accounts/quotas.ts'
 import { SpendLimit } from '../billing/limits.ts'
-import { builder } from '../builder.ts'
+import { enumOf } from '../enum.ts'
 import { Refusal, refusalType } from './error-types.ts'
 
 export const InsufficientCreditError = refusalType('INSUFFICIENT_CREDIT').implement({
@@ -40,14 +41,11 @@ export const SpendLimitExceededError = refusalType('SPEND_LIMIT_EXCEEDED').imple
   }),
 })
 
-const QuotaName = builder.enumType('QuotaName', {
-  description: 'What an account may have a number of.',
-  values: {
-    INSTANCES: { value: 'instances', description: 'Instances that are not destroyed.' },
-    LOADING: { value: 'loading', description: 'Instances that hold their GPUs and do not run yet.' },
-    DISK_GB: { value: 'diskGb', description: 'GB of disks and volumes.' },
-    VOLUMES: { value: 'volumes', description: 'Volumes.' },
-  } as const,
+const QuotaName = enumOf<Quota>('QuotaName', 'What an account may have a number of.', {
+  instances: 'Instances that are not destroyed.',
+  loading: 'Instances that hold their GPUs and do not run yet.',
+  diskGb: 'GB of disks and volumes.',
+  volumes: 'Volumes.',
 })
 
 export const QuotaExceededError = refusalType('QUOTA_EXCEEDED').implement({

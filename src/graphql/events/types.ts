@@ -1,5 +1,5 @@
 import type { EventType } from '../../domain/events/events.ts'
-import { builder } from '../builder.ts'
+import { enumOf } from '../enum.ts'
 
 const descriptions: Record<EventType, string> = {
   INSTANCE_CREATED: 'An instance was rented.',
@@ -43,11 +43,4 @@ const descriptions: Record<EventType, string> = {
   WEBHOOK_DELETED: 'A webhook was deleted.',
 }
 
-const values = Object.fromEntries(
-  Object.entries(descriptions).map(([value, description]) => [value, { value, description }]),
-) as { [Type in EventType]: { value: Type; description: string } }
-
-export const EventTypeEnum = builder.enumType('EventType', {
-  description: 'What happened. There will be more types.',
-  values,
-})
+export const EventTypeEnum = enumOf('EventType', 'What happened. There will be more types.', descriptions)

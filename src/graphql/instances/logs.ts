@@ -1,16 +1,18 @@
-import { type LogLine as LogLineShape, logSources, maxLogLines } from '../../domain/instances/containers.ts'
+import {
+  type LogSource as LineSource,
+  type LogLine as LogLineShape,
+  maxLogLines,
+} from '../../domain/instances/containers.ts'
 import { builder } from '../builder.ts'
+import { enumOf } from '../enum.ts'
 import { parseId } from '../ids.ts'
 import { needs } from '../permission.ts'
 import { Instance } from './instances.ts'
 
-const LogSource = builder.enumType('LogSource', {
-  description: 'Where a line of a log came from.',
-  values: {
-    MACHINE: { value: logSources[0], description: 'The machine, which tells what it does with the container.' },
-    STDOUT: { value: logSources[1], description: 'Standard output of what runs in the container.' },
-    STDERR: { value: logSources[2], description: 'Standard error of what runs in the container.' },
-  },
+const LogSource = enumOf<LineSource>('LogSource', 'Where a line of a log came from.', {
+  machine: 'The machine, which tells what it does with the container.',
+  stdout: 'Standard output of what runs in the container.',
+  stderr: 'Standard error of what runs in the container.',
 })
 
 const LogLine = builder.objectRef<LogLineShape>('LogLine').implement({

@@ -2,19 +2,17 @@ import { maxIdsPerCommand, type Step } from '../../domain/instances/command.ts'
 import type { Instance as InstanceShape } from '../../domain/instances/instances.ts'
 import { builder } from '../builder.ts'
 import type { Context } from '../context.ts'
+import { enumOf } from '../enum.ts'
 import { Refusal } from '../errors/error-types.ts'
 import { refused } from '../errors/result-union.ts'
 import { printId } from '../ids.ts'
 import { Instance } from './instances.ts'
 
-const BulkItemOutcome = builder.enumType('BulkItemOutcome', {
-  description: 'What became of one of many.',
-  values: {
-    APPLIED: { value: 'applied', description: 'It was done.' },
-    UNCHANGED: { value: 'unchanged', description: 'It was so already.' },
-    FAILED: { value: 'failed', description: 'It could not be done.' },
-    SKIPPED: { value: 'skipped', description: 'It was not done, because another one could not be.' },
-  } as const,
+const BulkItemOutcome = enumOf<Step['outcome']>('BulkItemOutcome', 'What became of one of many.', {
+  applied: 'It was done.',
+  unchanged: 'It was so already.',
+  failed: 'It could not be done.',
+  skipped: 'It was not done, because another one could not be.',
 })
 
 type Item = Step & { index: number; instance: InstanceShape | null }

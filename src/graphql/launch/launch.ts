@@ -7,22 +7,14 @@ import {
   warningsOf,
 } from '../../domain/launch/launch.ts'
 import { builder } from '../builder.ts'
+import { enumOf } from '../enum.ts'
 
-export const LaunchMode = builder.enumType('LaunchMode', {
-  description: 'How an instance is entered, and what starts in it.',
-  values: {
-    SSH_DIRECT: { value: 'sshDirect', description: 'SSH on a public port of its own.' },
-    SSH_PROXY: {
-      value: 'sshProxy',
-      description: 'SSH through the proxy. Where the operator runs none, SSH on a public port.',
-    },
-    JUPYTER_DIRECT: { value: 'jupyterDirect', description: 'A notebook and SSH on public ports of their own.' },
-    JUPYTER_PROXY: {
-      value: 'jupyterProxy',
-      description: 'A notebook and SSH through the proxy. Where the operator runs none, both on public ports.',
-    },
-    ARGS: { value: 'args', description: "The image's own entrypoint, with arguments. Neither SSH nor notebook." },
-  } as const satisfies Record<string, { value: Mode; description: string }>,
+export const LaunchMode = enumOf<Mode>('LaunchMode', 'How an instance is entered, and what starts in it.', {
+  sshDirect: 'SSH on a public port of its own.',
+  sshProxy: 'SSH through the proxy. Where the operator runs none, SSH on a public port.',
+  jupyterDirect: 'A notebook and SSH on public ports of their own.',
+  jupyterProxy: 'A notebook and SSH through the proxy. Where the operator runs none, both on public ports.',
+  args: "The image's own entrypoint, with arguments. Neither SSH nor notebook.",
 })
 
 export const PortProtocol = builder.enumType('PortProtocol', {
@@ -30,17 +22,11 @@ export const PortProtocol = builder.enumType('PortProtocol', {
   values: { TCP: { value: 'tcp', description: 'TCP.' }, UDP: { value: 'udp', description: 'UDP.' } } as const,
 })
 
-const ConfigSource = builder.enumType('ConfigSource', {
-  description: 'Where a setting came from.',
-  values: {
-    ACCOUNT: {
-      value: 'account',
-      description: 'From the secret variables of the account, and neither the template nor the request said otherwise.',
-    },
-    TEMPLATE: { value: 'template', description: 'From the template, and the request did not say otherwise.' },
-    REQUEST: { value: 'request', description: 'From the request.' },
-    DEFAULT: { value: 'default', description: 'Nobody said anything.' },
-  } as const satisfies Record<string, { value: LaunchSource; description: string }>,
+const ConfigSource = enumOf<LaunchSource>('ConfigSource', 'Where a setting came from.', {
+  account: 'From the secret variables of the account, and neither the template nor the request said otherwise.',
+  template: 'From the template, and the request did not say otherwise.',
+  request: 'From the request.',
+  default: 'Nobody said anything.',
 })
 
 export const EnvVar = builder.objectRef<EnvVarShape & { source: LaunchSource }>('EnvVar').implement({

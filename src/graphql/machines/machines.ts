@@ -1,17 +1,15 @@
-import { printDriverVersion, verifications } from '../../domain/machines/machines.ts'
+import { printDriverVersion, type Verification } from '../../domain/machines/machines.ts'
 import { builder } from '../builder.ts'
+import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
 import { loaderOf } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 import { GpuModel } from './gpu-models.ts'
 
-export const VerificationStatus = builder.enumType('VerificationStatus', {
-  description: 'How far a machine has been checked.',
-  values: {
-    VERIFIED: { value: verifications[0], description: 'It was tested, and is what it says.' },
-    UNVERIFIED: { value: verifications[1], description: 'It was not tested yet.' },
-    DEVERIFIED: { value: verifications[2], description: 'It was verified once, and failed since.' },
-  },
+export const VerificationStatus = enumOf<Verification>('VerificationStatus', 'How far a machine has been checked.', {
+  verified: 'It was tested, and is what it says.',
+  unverified: 'It was not tested yet.',
+  deverified: 'It was verified once, and failed since.',
 })
 
 export const Machine = builder.prismaObject('Machine', {

@@ -1,6 +1,7 @@
 import { cpuCoresEffectiveOf, offerFields, tflopsOf } from '../../domain/offers/fields.ts'
-import { isRentable, type Offer as OfferShape, rentalTypes } from '../../domain/offers/offers.ts'
+import { isRentable, type Offer as OfferShape, type RentalType as Rental } from '../../domain/offers/offers.ts'
 import { builder } from '../builder.ts'
+import { enumOf } from '../enum.ts'
 import { parseId, printId } from '../ids.ts'
 import { loaderOf } from '../loader.ts'
 import { GpuModel } from '../machines/gpu-models.ts'
@@ -8,12 +9,9 @@ import { Machine } from '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
 import { needs } from '../permission.ts'
 
-export const RentalType = builder.enumType('RentalType', {
-  description: 'How the price of a rental is made.',
-  values: {
-    ON_DEMAND: { value: rentalTypes[0], description: "At the host's price. Nobody can take the GPUs away." },
-    INTERRUPTIBLE: { value: rentalTypes[1], description: 'At a bid. A higher bid, or a rental on demand, stops it.' },
-  },
+export const RentalType = enumOf<Rental>('RentalType', 'How the price of a rental is made.', {
+  onDemand: "At the host's price. Nobody can take the GPUs away.",
+  interruptible: 'At a bid. A higher bid, or a rental on demand, stops it.',
 })
 
 const PriceBreakdown = builder.objectRef<OfferShape>('PriceBreakdown').implement({

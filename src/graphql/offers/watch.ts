@@ -1,19 +1,17 @@
 import type { OfferChange as OfferChangeShape } from '../../domain/offers/watch.ts'
 import { maxRememberedPerAccount, maxWatched } from '../../domain/offers/watch.ts'
 import { builder } from '../builder.ts'
+import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
 import { needs } from '../permission.ts'
 import { OfferFilter, readFilter } from './filter.ts'
 import { Offer } from './offers.ts'
 import { OfferPricingInput, readPricing } from './search.ts'
 
-const OfferChangeKind = builder.enumType('OfferChangeKind', {
-  description: 'What became of an offer.',
-  values: {
-    ADDED: { value: 'added', description: 'It matches now.' },
-    UPDATED: { value: 'updated', description: 'It matches still, and something about it is different.' },
-    REMOVED: { value: 'removed', description: 'It matches no more: it was rented, withdrawn or changed.' },
-  } as const,
+const OfferChangeKind = enumOf<OfferChangeShape['kind']>('OfferChangeKind', 'What became of an offer.', {
+  added: 'It matches now.',
+  updated: 'It matches still, and something about it is different.',
+  removed: 'It matches no more: it was rented, withdrawn or changed.',
 })
 
 const OfferChange = builder.objectRef<OfferChangeShape>('OfferChange').implement({

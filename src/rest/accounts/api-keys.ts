@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { DomainError } from '../../domain/errors.ts'
+import { failureOf } from '../error-codes.ts'
 import { RestFailure } from '../errors.ts'
 import { repeated } from '../failures.ts'
 import { reworded } from '../rewording.ts'
@@ -10,7 +11,7 @@ import { apiKeyRow, apiKeyRowSchema, permissionsSchema } from './api-keys-row.ts
 const path = '/api/v0/auth/apikeys/{id}/'
 const params = z.object({ id: pathId('The API key.') })
 const success = z.literal(true).describe('Always true.')
-const noSuchKey: Failure = { status: 404, error: 'not_found', when: 'API Key not found.' }
+const noSuchKey: Failure = failureOf('NOT_FOUND', 'API Key not found.')
 const shown = 'The key, which is shown in this answer and never again.'
 
 function missing({ code, details }: DomainError): [number, string, string] | undefined {
@@ -69,7 +70,7 @@ export const apiKeyRoutes: Route[] = [
       permissions: permissionsSchema.nullable().describe('What it may do; null is everything.'),
       created_at: number('When it was made, in seconds since 1970.'),
     }),
-    failures: [{ status: 409, error: 'conflict', when: 'The account has as many keys as it can have.' }, ...repeated],
+    failures: [failureOf('CONFLICT', 'The account has as many keys as it can have.'), ...repeated],
     answer: async ({ services, actor, body: { name, permissions }, idempotencyKey }) => {
       // GraphQL wants full access to be said. Clients of REST say it by leaving permissions out.
       const fullAccess = permissions === undefined || permissions === null

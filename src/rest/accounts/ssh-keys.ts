@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { DomainError } from '../../domain/errors.ts'
 import { renameIssues } from '../../domain/errors.ts'
+import { failureOf } from '../error-codes.ts'
 import { reworded } from '../rewording.ts'
 import { type Failure, type Route, route } from '../route.ts'
 import { done } from '../success.ts'
@@ -16,7 +17,7 @@ const saved = z.object({
 })
 
 const duplicate: Failure = { status: 400, error: 'duplicate', when: 'The SSH key already exists on this account' }
-const noSuchKey: Failure = { status: 404, error: 'not_found', when: 'The SSH key does not exist on this account' }
+const noSuchKey: Failure = failureOf('NOT_FOUND', 'The SSH key does not exist on this account')
 
 export const sshKeyNames = { publicKey: 'ssh_key' }
 
@@ -60,7 +61,7 @@ export const sshKeyRoutes: Route[] = [
     body,
     countsTwice: true,
     result: saved,
-    failures: [duplicate, { status: 409, error: 'conflict', when: 'The account has as many keys as it can have.' }],
+    failures: [duplicate, failureOf('CONFLICT', 'The account has as many keys as it can have.')],
     answer: async ({ services, actor, body: { ssh_key: publicKey } }) => {
       const { sshKey } = await saving(services.sshKeys.register(actor, { publicKey }))
       return { success: true as const, key: sshKeyRow(actor, sshKey) }

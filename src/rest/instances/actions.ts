@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { DomainError, renameIssues } from '../../domain/errors.ts'
 import { maxIdsPerCommand } from '../../domain/instances/command.ts'
 import { nanosOf } from '../../domain/money.ts'
+import { failureOf } from '../error-codes.ts'
 import { RestFailure } from '../errors.ts'
 import { type Route, route } from '../route.ts'
 import { done } from '../success.ts'
@@ -88,8 +89,8 @@ export const instanceActionRoutes: Route[] = [
     result: done,
     failures: [
       noSuchInstance,
-      { status: 400, error: 'invalid_price', when: 'The bid is under the least that the host accepts.' },
-      { status: 400, error: 'invalid_state', when: 'It never runs again, or no bid wins its GPUs now.' },
+      failureOf('BID_TOO_LOW', 'The bid is under the least that the host accepts.'),
+      failureOf('INVALID_STATE', 'It never runs again, or no bid wins its GPUs now.'),
       noCredit,
       overLimit,
       overQuota,

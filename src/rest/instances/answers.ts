@@ -1,6 +1,7 @@
 // What the routes of instances answer alike.
 
 import { z } from 'zod'
+import { answers } from '../error-codes.ts'
 import { quotaWords } from '../errors.ts'
 import { failureBody } from '../failures.ts'
 import type { Failure } from '../route.ts'
@@ -31,8 +32,7 @@ export const noSuchInstance: Failure = {
     .meta({ id: 'NoSuchInstance', description: 'There is no such instance.' }),
 }
 export const noCredit: Failure = {
-  status: 400,
-  error: 'insufficient_credit',
+  ...answers.INSUFFICIENT_CREDIT,
   when: 'The account has less credit than this needs: everything for a minimum time, and then its disks through the grace period.',
   body: failureBody
     .extend({
@@ -42,8 +42,7 @@ export const noCredit: Failure = {
     .meta({ id: 'InsufficientCredit', description: 'The account has less credit than this needs.' }),
 }
 export const overQuota: Failure = {
-  status: 400,
-  error: 'quota_exceeded',
+  ...answers.QUOTA_EXCEEDED,
   when: 'The account may not have more of something. Its operator can raise the quota.',
   body: failureBody
     .extend({
@@ -55,20 +54,17 @@ export const overQuota: Failure = {
     .meta({ id: 'QuotaExceeded', description: 'The account may not have more of something.' }),
 }
 export const backoff: Failure = {
-  status: 409,
-  error: 'start_backoff',
+  ...answers.START_BACKOFF,
   when: 'Too many starts in a row failed, or were given up before they ran. The next one must wait.',
   body: failureBody
     .extend({ retry_after: number('When the next one may start, in seconds since 1970.') })
     .meta({ id: 'StartBackoff', description: 'The next start must wait.' }),
 }
 export const overLimit: Failure = {
-  status: 400,
-  error: 'spend_limit_exceeded',
+  ...answers.SPEND_LIMIT_EXCEEDED,
   when: 'A spend limit of the account, or of the key that it counts for, does not allow it.',
 }
 export const neverAgain: Failure = {
-  status: 400,
-  error: 'invalid_state',
+  ...answers.INVALID_STATE,
   when: 'It never runs again: destroy it and rent anew.',
 }

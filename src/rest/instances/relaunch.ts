@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { renameIssues } from '../../domain/errors.ts'
+import { failureOf } from '../error-codes.ts'
 import { type Route, route } from '../route.ts'
 import { done } from '../success.ts'
 import { backoff, instanceParams, neverAgain, noCredit, noSuchInstance, overQuota } from './answers.ts'
@@ -33,7 +34,7 @@ export const instanceRelaunchRoutes: Route[] = [
     result: done,
     failures: [
       noSuchInstance,
-      { status: 404, error: 'not_found', when: 'There is no such template, or it is not yours.' },
+      failureOf('NOT_FOUND', 'There is no such template, or it is not yours.'),
       neverAgain,
       noCredit,
       overQuota,

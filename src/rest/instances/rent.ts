@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { renameIssues } from '../../domain/errors.ts'
+import { failureOf } from '../error-codes.ts'
 import { repeated } from '../failures.ts'
 import { type Failure, type Route, route } from '../route.ts'
 import { integer, pathId, text } from '../values.ts'
@@ -18,12 +19,12 @@ const noSuchAsk = 'The offer is not on the market any more, or cannot be rented 
 
 /** What can stand against renting, beside what is not understood. */
 export const rentFailures: Failure[] = [
-  { status: 404, error: 'no_such_ask', when: noSuchAsk },
-  { status: 404, error: 'not_found', when: 'There is no such template or volume, or it is not yours.' },
-  { status: 409, error: 'volume_in_use', when: 'The volume is attached to another instance.' },
+  failureOf('OFFER_UNAVAILABLE', noSuchAsk),
+  failureOf('NOT_FOUND', 'There is no such template or volume, or it is not yours.'),
+  failureOf('VOLUME_UNAVAILABLE', 'The volume is attached to another instance.'),
   ...repeated,
-  { status: 400, error: 'invalid_price', when: 'The bid is under the least that the host accepts.' },
-  { status: 400, error: 'no_ssh_key_for_vm', when: 'A virtual machine needs an SSH key that is registered before.' },
+  failureOf('BID_TOO_LOW', 'The bid is under the least that the host accepts.'),
+  failureOf('SSH_KEY_REQUIRED', 'A virtual machine needs an SSH key that is registered before.'),
   noCredit,
   overLimit,
   overQuota,

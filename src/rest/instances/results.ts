@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { renameIssues } from '../../domain/errors.ts'
 import { maxLogLines } from '../../domain/instances/containers.ts'
 import { maxResults, maxResultsBytes } from '../../domain/instances/results.ts'
+import { failureOf } from '../error-codes.ts'
 import { type Route, route } from '../route.ts'
 import { pathId, text } from '../values.ts'
 import { noSuchInstance } from './answers.ts'
@@ -68,7 +69,7 @@ export const resultRoutes: Route[] = [
     body: z.object({ command: text('The command line.') }),
     countsTwice: true,
     result: z.object({ ...asked, writeable_path: text('A path that clients take out of the output: always "".') }),
-    failures: [noSuchInstance, { status: 400, error: 'invalid_state', when: 'Its container does not run.' }],
+    failures: [noSuchInstance, failureOf('INVALID_STATE', 'Its container does not run.')],
     answer: async ({ services, actor, params: { id }, body: { command }, origin }) => {
       const token = await services.results.keepOutput(actor, id, command)
       const msg = 'What it printed is at result_url.'
@@ -87,7 +88,7 @@ export const resultRoutes: Route[] = [
     query: z.object({ token: text('From the result_url.') }),
     produces: 'text/plain',
     result: text('The text.'),
-    failures: [{ status: 404, error: 'not_found', when: 'There is nothing under this link, or not any more.' }],
+    failures: [failureOf('NOT_FOUND', 'There is nothing under this link, or not any more.')],
     answer: async ({ services, query: { token } }) => await services.results.read(token),
   }),
 ]

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { shownStatuses } from '../../domain/instances/search/search.ts'
+import { targetStates } from '../../domain/instances/states.ts'
 import { blockRowSchema, hourlySchema } from '../machines/row.ts'
 import { boolean, integer, nothing, number, text } from '../values.ts'
 
-const state = (about: string) => z.enum(['running', 'stopped']).describe(about)
+const state = (about: string) => z.enum(targetStates).describe(about)
 const optionalText = (about: string) => z.string().nullable().describe(about)
 
 const binding = z.object({

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { renameIssues } from '../../domain/errors.ts'
 import { sshKeyNames } from '../accounts/ssh-keys.ts'
 import { sshKeyRow } from '../accounts/ssh-keys-row.ts'
+import { answers, failureOf } from '../error-codes.ts'
 import { RestFailure } from '../errors.ts'
 import { reworded } from '../rewording.ts'
 import { type Failure, type Route, route } from '../route.ts'
@@ -13,8 +14,7 @@ const path = '/api/v0/instances/{id}/ssh/'
 const params = z.object({ id: pathId('The instance.') })
 const success = z.literal(true).describe('Always true.')
 const keyless: Failure = {
-  status: 400,
-  error: 'invalid_state',
+  ...answers.INVALID_STATE,
   when: 'Nobody logs in to it with another key: it is a virtual machine, or in args mode, or never runs again.',
 }
 
@@ -66,8 +66,8 @@ export const instanceSshKeyRoutes: Route[] = [
     failures: [
       noSuchInstance,
       { status: 400, error: 'no_ssh_key', when: 'No ssh key provided to add to instance.' },
-      { status: 409, error: 'conflict', when: 'The account has as many keys as it can have.' },
-      { status: 404, error: 'not_found', when: 'The key was deleted meanwhile.' },
+      failureOf('CONFLICT', 'The account has as many keys as it can have.'),
+      failureOf('NOT_FOUND', 'The key was deleted meanwhile.'),
       keyless,
     ],
     answer: async ({ services, actor, params: { id }, body: { ssh_key: publicKey = '' } }) => {

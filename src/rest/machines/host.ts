@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { failureOf } from '../error-codes.ts'
 import { type Route, route } from '../route.ts'
 import { pathId } from '../values.ts'
 import { hostedMachineRow, hostedMachineSchema } from './host-row.ts'
@@ -30,7 +31,7 @@ export const machineRoutes: Route[] = [
     operation: 'machines.hosted',
     params: z.object({ id: pathId('The machine.') }),
     result: z.array(hostedMachineSchema),
-    failures: [{ status: 404, error: 'not_found', when: 'There is no such machine, or it is another host’s.' }],
+    failures: [failureOf('NOT_FOUND', 'There is no such machine, or it is another host’s.')],
     answer: async ({ services, actor, params: { id } }) => [
       hostedMachineRow(await services.machines.hostedById(actor, id)),
     ],

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Actor } from '../../domain/actor.ts'
 import { invalidInput } from '../../domain/errors.ts'
 import type { Services } from '../../services/services.ts'
+import { failureOf } from '../error-codes.ts'
 import { type Failure, type Route, route } from '../route.ts'
 import { text } from '../values.ts'
 import { templateChangeBody } from './body.ts'
@@ -12,7 +13,7 @@ import { templateRow } from './present.ts'
 import { templateRowSchema } from './row.ts'
 
 export const path = '/api/v0/template/'
-export const conflict: Failure = { status: 409, error: 'conflict', when: 'Another template of yours is so already.' }
+export const conflict: Failure = failureOf('CONFLICT', 'Another template of yours is so already.')
 const noSuchHash: Failure = {
   status: 400,
   error: 'not_found',

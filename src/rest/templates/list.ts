@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Actor } from '../../domain/actor.ts'
 import type { Template } from '../../domain/templates/templates.ts'
 import { selectColumns } from '../columns.ts'
+import { failureOf } from '../error-codes.ts'
 import { type Route, route } from '../route.ts'
 import { integer, pathId, text } from '../values.ts'
 import { templateRow } from './present.ts'
@@ -60,7 +61,7 @@ export const templateListRoutes: Route[] = [
     operation: 'templates.listOwn',
     params: z.object({ id: pathId('The account that the key belongs to.') }),
     result: z.object({ success, templates: z.array(templateRowSchema).describe('The templates.') }),
-    failures: [{ status: 404, error: 'not_found', when: 'It is another account, or none.' }],
+    failures: [failureOf('NOT_FOUND', 'It is another account, or none.')],
     answer: async ({ services, actor, params: { id } }) => {
       const templates = await services.templates.listOwn(actor, id, maxRows)
       return { success: true as const, templates: templates.map(template => templateRow(actor, template)) }

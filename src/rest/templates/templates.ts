@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { answers } from '../error-codes.ts'
 import { RestFailure } from '../errors.ts'
 import { repeated } from '../failures.ts'
 import { type Failure, type Route, route } from '../route.ts'
@@ -11,8 +12,7 @@ import { templateRow } from './present.ts'
 import { templateRowSchema } from './row.ts'
 
 const noSuchTemplate: Failure = {
-  status: 404,
-  error: 'not_found',
+  ...answers.NOT_FOUND,
   when: 'There is no such template, or it is not yours.',
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { renameIssues } from '../../domain/errors.ts'
 import { volumeGb } from '../../domain/volumes/volumes.ts'
+import { failureOf } from '../error-codes.ts'
 import { RestFailure } from '../errors.ts'
 import { repeated } from '../failures.ts'
 import { noCredit, overLimit, overQuota } from '../instances/answers.ts'
@@ -94,7 +95,7 @@ export const volumeRoutes: Route[] = [
       volume_name: text('The same, as "V.42".'),
     }),
     failures: [
-      { status: 404, error: 'no_such_ask', when: 'The storage of this machine is not on the market.' },
+      failureOf('OFFER_UNAVAILABLE', 'The storage of this machine is not on the market.'),
       noCredit,
       overLimit,
       overQuota,

@@ -5,7 +5,7 @@ import { nanosOf } from '../../money.ts'
 import { readBoolean, readNumber, show } from '../../offers/filter.ts'
 import type { Direction } from '../../offers/order.ts'
 import type { Instance } from '../instances.ts'
-import type { InstanceStatus } from '../states.ts'
+import { type InstanceStatus, instanceStatuses } from '../states.ts'
 
 /** How a field compares. Words ignore case, texts do not; of amounts in dollars the nano-dollars are compared. */
 const kinds = {
@@ -121,8 +121,8 @@ export function totalInstanceOrder(order: InstanceOrderKey[]): InstanceOrderKey[
 }
 
 /** The statuses that clients of rows know. */
-export const shownStatuses = ['created', 'loading', 'running', 'stopped', 'exited', 'offline', 'unknown'] as const
-export type ShownStatus = (typeof shownStatuses)[number]
+export type ShownStatus = Exclude<InstanceStatus, 'scheduling' | 'stopping'>
+export const shownStatuses = instanceStatuses.filter(status => status !== 'scheduling' && status !== 'stopping')
 
 /**
  * In those: what waits for its GPUs is called as it was before, and what stops runs until it has. But who restarts it
@@ -133,9 +133,6 @@ export function shownStatusOf(
 ): ShownStatus {
   const { status, targetState, startedAt, restart } = instance
   if (targetState === 'running' && (status === 'stopping' || (status === 'running' && restart))) return 'loading'
-  const shown: Partial<Record<InstanceStatus, ShownStatus>> = {
-    scheduling: startedAt ? 'stopped' : 'created',
-    stopping: 'running',
-  }
-  return shown[status] ?? (status as ShownStatus)
+  if (status === 'scheduling') return startedAt ? 'stopped' : 'created'
+  return status === 'stopping' ? 'running' : status
 }
