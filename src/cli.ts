@@ -27,7 +27,7 @@ try {
   else process.stdout.write(`${help}\n`)
 } catch (error) {
   // Whoever reads the list may have seen enough of it.
-  if ((error as { code?: string }).code !== 'EPIPE') {
+  if (!(error instanceof Error && 'code' in error && error.code === 'EPIPE')) {
     process.stderr.write(`${complaintOf(explainFailure(error))}\n`)
     process.exitCode = 1
   }
@@ -53,7 +53,7 @@ async function main(args: string[]): Promise<void> {
 }
 
 async function print(answer: Answer): Promise<void> {
-  const rows = Symbol.asyncIterator in answer ? (answer as AsyncIterable<object>) : [answer]
+  const rows = Symbol.asyncIterator in answer ? answer : [answer]
   for await (const row of rows) {
     if (lostReader) throw lostReader
     if (!process.stdout.write(`${JSON.stringify(row)}\n`)) await once(process.stdout, 'drain')

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from './app.ts'
 import { parseConfig } from './config.ts'
 import { openServer } from './database/embedded/server.ts'
+import { toError } from './database/failure-codes.ts'
 import { listen, tryAddress } from './http/listen.ts'
 import { createLog } from './http/log.ts'
 import { createHttpServer } from './http/server.ts'
@@ -25,7 +26,7 @@ const disconnectMs = 500
 try {
   await main()
 } catch (error) {
-  process.stderr.write(`Berth cannot start.\n${(error as Error).message}\n`)
+  process.stderr.write(`Berth cannot start.\n${toError(error).message}\n`)
   process.exitCode = 1
 }
 // What still hangs now, such as a connection that is not answered, would keep the process alive.
@@ -81,6 +82,7 @@ async function main(): Promise<void> {
     const demo = await app.start()
     await listen(http, port, host)
     app.work()
+    // A server that listens on a port has an address with that port.
     greet(http.address() as AddressInfo, { graphiql, demo, demoKeyFile })
     isServing = true
   } catch (error) {

@@ -13,7 +13,7 @@ export type Database = {
   clock: Clock
   /** The present instant, as an expression in a statement. */
   readonly now: Prisma.Sql
-  /** Runs a statement of our own, and reads its rows as arrays of values. */
+  /** Runs a statement of our own, and reads its rows as arrays of values: see `rowsOf` for their types. */
   rows(statement: Prisma.Sql): Promise<unknown[][]>
   /** Called after each commit that asked for it with `notifyAfterCommit`. */
   notify(): void

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { codesOf } from './failure-codes.ts'
 
 /** The server, its timeline and the database, as `server/timeline/database`. Parts that the role may not read are empty. */
 export type Line = { name: string; standby: boolean }
@@ -20,8 +21,7 @@ export async function readLine(client: pg.ClientBase): Promise<Line> {
       )
       return rows[0]
     } catch (error) {
-      const { code = '' } = error as { code?: string }
-      if (!notAllowed.includes(code)) throw error
+      if (!codesOf(error).some(code => notAllowed.includes(code))) throw error
     }
   }
   throw new Error('The database does not say whether it is a standby.')

@@ -65,11 +65,19 @@ export function meaningOfCode(code: string): FailureMeaning | undefined {
   return /^[0-9A-Z]{5}$/.test(code) ? classes[code.slice(0, 2)] : undefined
 }
 
+/** What a library may have put on its error. */
+type Fields<Name extends string> = Partial<Record<Name, unknown>>
+
+/** Libraries throw errors; anything else that is thrown becomes one. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown))
+}
+
 /** Prisma wraps the driver's error, and the driver PostgreSQL's: the telling code may be in any of them. */
 export function codesOf(error: unknown, depth = 0): string[] {
   if (typeof error !== 'object' || error === null || depth > 4) return []
-  const { code, originalCode, cause, meta } = error as Record<string, unknown>
-  const inner = (meta as { driverAdapterError?: unknown } | undefined)?.driverAdapterError
+  const { code, originalCode, cause, meta }: Fields<'code' | 'originalCode' | 'cause' | 'meta'> = error
+  const { driverAdapterError: inner }: Fields<'driverAdapterError'> = typeof meta === 'object' && meta ? meta : {}
   const own = [code, originalCode].filter(value => typeof value === 'string')
   return [...own, ...codesOf(cause, depth + 1), ...codesOf(inner, depth + 1)]
 }

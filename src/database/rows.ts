@@ -3,6 +3,12 @@ import pg from 'pg'
 import { Prisma } from './generated/client.ts'
 
 /** Runs a statement of our own and reads its rows as arrays of values, which is what costs least. */
+/**
+ * Runs a statement, and returns each row as its values in the order of the selected columns. Callers write the type of a
+ * value with `as`. It is true because the SELECT or RETURNING beside it names the column, whose type the migrations fix:
+ * text is a string, int4 and float8 a number, int8 a bigint, numeric a string, timestamptz a Date, bytea a
+ * Buffer, json what the column's writer stored. The integration tests run each statement against PostgreSQL.
+ */
 export async function rowsOf(client: pg.Pool | pg.ClientBase, statement: Prisma.Sql): Promise<unknown[][]> {
   const { text, values } = statement
   const name = dynamic.has(statement) ? '' : nameOf(text)

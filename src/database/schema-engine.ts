@@ -51,11 +51,13 @@ async function load() {
   const imports: Record<string, unknown> = { ...glue }
   // It leaves a timer behind, which would keep the process from ending for ten seconds.
   for (const name of Object.keys(imports).filter(key => key.startsWith('__wbg_setTimeout'))) {
+    // The generated glue calls setTimeout and returns its timer.
     const setTimer = imports[name] as (...args: unknown[]) => NodeJS.Timeout
     imports[name] = (...args: unknown[]) => setTimer(...args).unref()
   }
   const { instance } = await WebAssembly.instantiate(binary, { './schema_engine_bg.js': imports })
   glue.__wbg_set_wasm(instance.exports)
+  // Every module of wasm-bindgen exports this start function.
   ;(instance.exports['__wbindgen_start'] as () => void)()
   return glue
 }
@@ -83,11 +85,12 @@ class CataloguePool extends pg.Pool {
   // biome-ignore lint/suspicious/noExplicitAny: stands in for every overload of pg's query
   override async query(...args: any[]): Promise<any> {
     const internalChar = 18
+    // Prisma's adapter asks for rows as arrays.
     // biome-ignore lint/suspicious/noExplicitAny: the same
     const result = await (super.query as (...args: any[]) => Promise<pg.QueryArrayResult>)(...args)
     const fields = result.fields ?? []
     this.charColumns = fields.flatMap((field, index) => (field.dataTypeID === internalChar ? [index] : []))
-    for (const index of this.charColumns) (fields[index] as pg.FieldDef).dataTypeID = pg.types.builtins.TEXT
+    for (const field of fields) if (field.dataTypeID === internalChar) field.dataTypeID = pg.types.builtins.TEXT
     return result
   }
 }

@@ -3,6 +3,7 @@
 
 import pg from 'pg'
 import type { Logger } from 'pino'
+import { toError } from './failure-codes.ts'
 
 export type Signals = {
   /** Wakes this gateway now and, while started, the others soon. */
@@ -54,7 +55,7 @@ export function createSignals({ url, pool, log, wake }: SignalOptions): Signals 
       // What was committed before it listened.
       wake()
     } catch (error) {
-      lost(error as Error)
+      lost(toError(error))
     }
   }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Clock } from './clock.ts'
-import { meaningOf } from './failure-codes.ts'
+import { codesOf, meaningOf } from './failure-codes.ts'
 import { Prisma } from './generated/client.ts'
 import { rowsOf } from './rows.ts'
 
@@ -42,9 +42,8 @@ export async function transaction<T>(database: Handle, work: (tx: Transaction) =
     try {
       return await once(database, 'BEGIN', work)
     } catch (error) {
-      const { code } = error as { code?: string }
-      if (attempt === attempts || code === undefined || !conflicts.has(code)) {
-        if (meaningOf(error) === 'refused') undone.add(error as object)
+      if (attempt === attempts || !codesOf(error).some(code => conflicts.has(code))) {
+        if (error instanceof Error && meaningOf(error) === 'refused') undone.add(error)
         throw error
       }
     }
@@ -109,6 +108,7 @@ async function once<T>(
 /** Begins, and reads the database's clock in the same round trip. */
 async function beginAt(client: pg.PoolClient, begin: string): Promise<Date> {
   const results: unknown = await client.query(`${begin}; SELECT clock_timestamp()`)
+  // pg answers two statements with a list of two results.
   const [, { rows }] = results as [unknown, pg.QueryResult<{ clock_timestamp: Date }>]
   return rows[0]?.clock_timestamp as Date
 }

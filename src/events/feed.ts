@@ -56,7 +56,7 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
       }
       failing = false
     } catch (error) {
-      fail(error as Error)
+      fail(error instanceof Error ? error : new Error(String(error)))
     }
     // Nothing is awaited since the last look at `again`, so nobody who wakes it is left unheard.
     reading = false

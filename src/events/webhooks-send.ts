@@ -87,14 +87,14 @@ function ask(url: URL, { headers, body }: Post, addresses: Address[], signal: Ab
 async function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   signal.throwIfAborted()
   const { promise, reject } = Promise.withResolvers<never>()
-  signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+  signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   work.catch(() => {})
   return await Promise.race([work, promise])
 }
 
 /** In words that tell nothing of the network that Berth stands in. */
 function reasonOf(error: unknown): string {
-  const { code, syscall } = error as NodeJS.ErrnoException
+  const { code, syscall }: { code?: unknown; syscall?: unknown } = typeof error === 'object' && error ? error : {}
   if (code === 'ENOTFOUND' || syscall === 'getaddrinfo') return 'The host was not found.'
   return code === undefined ? 'The connection was closed.' : `The connection failed: ${code}.`
 }

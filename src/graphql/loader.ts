@@ -22,6 +22,7 @@ export function loaderOf<Id, Row extends { id: Id }>(byIds: (context: Context, i
     loaders.set(context, loaded)
     const loader = loaded.get(byIds) ?? newLoader(byIds, context)
     loaded.set(byIds, loader)
+    // It was made for this `byIds`, whose types these are.
     return loader as Loader<Id, Row>
   }
 }

@@ -71,6 +71,7 @@ export const withExplainedErrors: Plugin<Context> = {
     return {
       onExecuteDone({ result, setResult }) {
         const { operation } = getOperationAST(args.document, args.operationName) ?? {}
+        // Without @defer and @stream an execution has one result.
         const { errors, ...rest } = result as ExecutionResult
         const explained = errors?.map(error => explainError(error, args.contextValue))
         const told = rest.data ? explained?.map(withoutStatus) : explained

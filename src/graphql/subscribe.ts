@@ -10,6 +10,7 @@ export type Results = AsyncIterableIterator<ExecutionResult, undefined>
  * Whatever ends the stream against its reader's wish is told in a last result.
  */
 export async function subscribe(args: ExecutionArgs): Promise<Results | ExecutionResult> {
+  // The plugins that call this are plugins of a Yoga with this context.
   const context = args.contextValue as Context
   const source = await createSourceEventStream(args)
   if (Symbol.asyncIterator in source) return resultsOf(source[Symbol.asyncIterator](), args, context)

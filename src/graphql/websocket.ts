@@ -41,6 +41,7 @@ export function createSocketFace({ envelop, services, prisma }: LinkDeps): Socke
     connectionInitWaitTimeout: linkLimits.initMs,
     onConnect: ({ connectionParams, extra: link }) => admit(link, connectionParams),
     onSubscribe: ({ extra: link }, _id, payload) => prepare(link, payload),
+    // These are the arguments that `prepare` returned.
     execute: async args => await (args as Operation).execute(args),
     subscribe: async args => await (args as Operation).subscribe(args),
     onNext: (_context, _id, _payload, _args, { errors, ...result }) =>
@@ -99,7 +100,7 @@ export function createSocketFace({ envelop, services, prisma }: LinkDeps): Socke
       return { schema, document, contextValue, variableValues: variables, operationName, execute, subscribe }
     } catch (error) {
       if (error instanceof GraphQLError) return [error]
-      return [explainError(new GraphQLError('', { originalError: error as Error }), context)]
+      return [explainError(new GraphQLError('', { originalError: toError(error) }), context)]
     }
   }
 
@@ -149,4 +150,8 @@ function tooManyOperations(): GraphQLError {
 /** There are no statuses here. */
 function shown(errors: readonly GraphQLError[]) {
   return errors.map(error => withoutStatus(error).toJSON())
+}
+
+function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown))
 }

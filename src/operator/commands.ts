@@ -23,12 +23,12 @@ export function findCommand([noun = '', verb = '', ...args]: string[]) {
     return { lock: command.lock, run: command.read(args) }
   } catch (error) {
     if (!isUsageError(error)) throw error
-    throw new Error(`${(error as Error).message}\nUsage:\n${usageOf([name, command])}`)
+    throw new Error(`${error.message}\nUsage:\n${usageOf([name, command])}`)
   }
 }
 
 /** Refusals of the domain speak of what was given, and files of themselves. */
-function isUsageError(error: unknown): boolean {
+function isUsageError(error: unknown): error is Error {
   return error instanceof Error && error.name !== 'DomainError'
 }
 

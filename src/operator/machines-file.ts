@@ -23,7 +23,7 @@ export function readFile(file: string, format: Format): ImportRow[] {
   try {
     bytes = readFileSync(file)
   } catch (error) {
-    throw new Error(`--file cannot be read: ${(error as Error).message}.`)
+    throw new Error(`--file cannot be read: ${messageOf(error)}.`)
   }
   const rows = readRows(bytes, format)
   if (rows.length === 0) throw new Error(`There are no machines in ${file}.`)
@@ -62,6 +62,7 @@ function parseCsv(text: string): Line[] {
   const options = { info: true, relaxColumnCount: true, skipEmptyLines: true, trim: true } as const
   try {
     // The parser counts the two characters that end a line on Windows as two lines, between quotes.
+    // Its types do not tell that `info` adds to each record what it is part of.
     const lines = parse(text.replace(/\r\n/g, '\n'), options) as unknown as Parsed[]
     return lines.map(({ record, info }) => {
       const ends = record.join('').split('\n').length - 1
@@ -76,7 +77,8 @@ function parseCsv(text: string): Line[] {
 function arrayRows(text: string): ImportRow[] {
   const read = parseJson(text)
   if (typeof read === 'string') throw new Error(`--file is not JSON: ${read}.`)
-  return (read.value as unknown[]).map((value, index) => rowOf(`machine ${index + 1}`, value))
+  const values: unknown[] = Array.isArray(read.value) ? read.value : [read.value]
+  return values.map((value, index) => rowOf(`machine ${index + 1}`, value))
 }
 
 function lineRows(text: string): ImportRow[] {
@@ -89,16 +91,19 @@ function lineRows(text: string): ImportRow[] {
 }
 
 function rowOf(place: string, value: unknown): ImportRow {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isObject
-    ? { place, fields: value as Record<string, unknown> }
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? { place, fields: { ...value } }
     : { place, problem: 'must be an object with a field for each column.' }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 function parseJson(text: string): { value: unknown } | string {
   try {
     return { value: JSON.parse(text) }
   } catch (error) {
-    return (error as Error).message
+    return messageOf(error)
   }
 }

@@ -29,6 +29,7 @@ export function readOptions<Table extends OptionTable>(table: Table, args: strin
   const missing = Object.keys(table).filter(name => table[name]?.required && values[name] === undefined)
   if (missing.length > 0) throw new Error(`Missing: ${missing.map(name => `--${name}`).join(', ')}.`)
   const flags = Object.entries(table).flatMap(([name, { flag }]) => (flag ? [[name, values[name] === true]] : []))
+  // parseArgs has checked the kind of each, and the lines above that none is missing.
   return { ...values, ...Object.fromEntries(flags) } as Given<Table>
 }
 

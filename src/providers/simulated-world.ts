@@ -18,7 +18,7 @@ export type World = {
   isOut(machineId: number): Promise<boolean>
 }
 
-/** Runs a statement, and reads its rows as arrays. */
+/** Runs a statement, and reads its rows as arrays: each value has the type of the column that the statement names. */
 export type Query = (text: string, values: unknown[]) => Promise<unknown[][]>
 
 const columns = 'machine_id, prepared_at, up_at, down_at, exit_code, ends_at, ssh_keys, script, log'
@@ -55,6 +55,7 @@ export function worldIn(query: Query): World {
   }
 }
 
+/** `row` has the values of `columns`. The two json columns hold what `valuesOf` wrote. */
 function containerOf(row: unknown[]): Container {
   const [machineId, preparedAt, upAt, downAt, exitCode, endsAt, sshKeys, made, log] = row as [
     ...[number, Date, Date | null, Date | null, number | null, Date | null, string[], Partial<Made>, Entry[]],

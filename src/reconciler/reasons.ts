@@ -13,8 +13,12 @@ const stops: Record<Exclude<WishReason, 'DEBT' | 'RENTAL_ENDED'>, string> = {
 
 /** Why an instance is to be stopped. One that was rented so was asked to. */
 export function stoppedFor(targetReason: string | null): Reason {
-  const code = targetReason !== null && Object.hasOwn(stops, targetReason) ? targetReason : 'USER_REQUEST'
-  return { code: code as keyof typeof stops, message: stops[code as keyof typeof stops] }
+  const code = isStop(targetReason) ? targetReason : 'USER_REQUEST'
+  return { code, message: stops[code] }
+}
+
+function isStop(reason: string | null): reason is keyof typeof stops {
+  return reason !== null && Object.hasOwn(stops, reason)
 }
 
 export const outbid: Reason = {

@@ -97,7 +97,7 @@ export function readLimit(given: unknown, { otherwise, most, few }: LimitTable, 
 /** The selected columns. Null stands for one that does not exist. */
 export function selectColumns<Row extends object, Selected>(row: Row, columns: string[] | undefined): Row | Selected {
   if (!columns) return row
-  const values = row as Record<string, unknown>
-  const selected = columns.map(column => [column, Object.hasOwn(values, column) ? values[column] : null])
+  const values = new Map<string, unknown>(Object.entries(row))
+  const selected = columns.map(column => [column, values.has(column) ? values.get(column) : null])
   return Object.fromEntries(selected) as Selected
 }

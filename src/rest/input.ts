@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { DomainError, type Issue, invalidInput } from '../domain/errors.ts'
+import { isObject } from './columns.ts'
 import type { Route } from './route.ts'
 
 type Facts = Pick<Route, 'params' | 'query' | 'body' | 'mayBeEmpty'>
@@ -33,7 +34,7 @@ export function parseBody(text: string): Record<string, unknown> {
   if (text.trim() === '') return {}
   try {
     const body: unknown = JSON.parse(text)
-    if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Record<string, unknown>
+    if (isObject(body)) return body
   } catch {
     // Answered below.
   }

@@ -40,7 +40,7 @@ function matchPath(pattern: string, pathname: string): Record<string, string> | 
   if (expected.length !== given.length) return undefined
   const params: Record<string, string> = {}
   for (const [index, segment] of expected.entries()) {
-    const value = given[index] as string
+    const value = given[index] ?? ''
     const [, name] = /^\{(\w+)\}$/.exec(segment) ?? []
     if (name !== undefined && value !== '') params[name] = decode(value)
     else if (segment !== value) return undefined

@@ -1,3 +1,4 @@
+import { codesOf } from '../database/failure-codes.ts'
 import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Operation } from '../domain/accounts/permissions/permissions.ts'
@@ -116,7 +117,7 @@ async function claim(tx: Transaction, actor: Actor, key: string, hash: Buffer): 
     SET api_key_id = excluded.api_key_id, input_hash = excluded.input_hash, result = excluded.result, created_at = excluded.created_at
     WHERE k.created_at <= ${keptSince(sql`${tx.at}::timestamptz`)} RETURNING key`)
   const claimed = await claiming.catch((error: unknown) => {
-    throw (error as { code?: string }).code === '55P03' ? inProgress() : error
+    throw codesOf(error).includes('55P03') ? inProgress() : error
   })
   await tx.rows(sql`SET LOCAL lock_timeout TO DEFAULT`)
   return claimed.length === 1
@@ -141,7 +142,7 @@ async function find<Kept extends Plain>(
   if (!row) return undefined
   const [askedBy, firstHash, result, works] = row as [number | null, Buffer, Buffer, boolean]
   if (!works) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
-  if (askedBy === apiKeyId && firstHash.equals(hash)) return openJson<Kept>(secrets, result) as Kept
+  if (askedBy === apiKeyId && firstHash.equals(hash)) return openJson<Kept>(secrets, result) ?? undefined
   const message =
     'This idempotency key was used in the last 24 hours for another request. Send a new request with a key of its own.'
   throw new DomainError('IDEMPOTENCY_KEY_REUSED', message)

@@ -17,6 +17,7 @@ export function sealJson(secrets: Secrets, value: object | null): string | null 
   return value && `\\x${secrets.seal(JSON.stringify(value)).toString('hex')}`
 }
 
+/** `Value` is the type that sealJson was given: nobody else can write what the secret of the gateway opens. */
 export function openJson<Value>(secrets: Secrets, sealed: Uint8Array | null): Value | null {
   return sealed && (JSON.parse(secrets.open(sealed)) as Value)
 }

@@ -61,11 +61,18 @@ export async function causeInLog(folder: string, since: number): Promise<string 
 
 /** The first fatal line, and what its next lines say of it. */
 export function causeIn(printed: string): string | undefined {
-  const lines = printed.split('\n').map(line => /(FATAL|PANIC|DETAIL|HINT|error): +(.+)$/.exec(line))
-  const first = lines.findIndex(line => line && !['DETAIL', 'HINT'].includes(line[1] as string))
+  const lines = printed.split('\n').map(line => {
+    const [, level = '', text = ''] = /(FATAL|PANIC|DETAIL|HINT|error): +(.+)$/.exec(line) ?? []
+    return {
+      text,
+      isFatal: level !== '' && !['DETAIL', 'HINT'].includes(level),
+      isMore: ['DETAIL', 'HINT'].includes(level),
+    }
+  })
+  const first = lines.findIndex(({ isFatal }) => isFatal)
   if (first < 0) return undefined
-  const more = lines.slice(first + 1, first + 3).filter(line => line && ['DETAIL', 'HINT'].includes(line[1] as string))
-  return [lines[first], ...more].map(line => asSentence(line?.[2] as string)).join(' ')
+  const more = lines.slice(first + 1, first + 3).filter(({ isMore }) => isMore)
+  return [...lines.slice(first, first + 1), ...more].map(({ text }) => asSentence(text)).join(' ')
 }
 
 export function asSentence(text: string): string {

@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process'
 import { readFile, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { codesOf } from '../failure-codes.ts'
 
 type Holder = {
   pid: number
@@ -26,7 +27,7 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return codesOf(error).includes('EPERM')
   }
 }
 

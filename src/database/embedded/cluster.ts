@@ -2,8 +2,9 @@
 
 import { randomBytes } from 'node:crypto'
 import { chown, link, readFile, rm, writeFile } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
+import { toError } from '../failure-codes.ts'
 import { makeWhole } from '../unfinished.ts'
 import { asSentence, causeIn, causeInLog, checkCluster, logOf, refusal, sizeOfLog } from './cluster-check.ts'
 import { makeDataDir, usable } from './data-dir.ts'
@@ -64,7 +65,7 @@ async function initialise({ engine, password }: Cluster, folder: string): Promis
   try {
     await runProgram(engine.initdb, ['-D', folder, ...locale, ...access], engine.runAs)
   } catch (error) {
-    const { message } = error as Error
+    const { message } = toError(error)
     throw new Error(`PostgreSQL cannot make its files in ${dirname(folder)}. ${causeIn(message) ?? message}`)
   } finally {
     await rm(passwordFile, { force: true })
@@ -90,7 +91,7 @@ export async function startServer(cluster: Cluster): Promise<void> {
     const log = ['-l', logOf(folder), '-o', settings]
     await runProgram(engine.ctl, ['start', '--wait', '--silent', '-D', folder, ...log], engine.runAs)
   } catch (error) {
-    const { message } = error as Error
+    const { message } = toError(error)
     throw refusal(folder, (await causeInLog(folder, since)) ?? causeIn(message) ?? asSentence(message))
   }
 }
@@ -105,7 +106,9 @@ function freePort(preferred = 0): Promise<number> {
     const probe = createServer()
     probe.once('error', error => (preferred ? resolve(freePort()) : reject(error)))
     probe.listen(preferred, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo
+      const address = probe.address()
+      // Only a pipe has a text, and only a closed socket has null.
+      const port = typeof address === 'object' && address ? address.port : 0
       probe.close(() => resolve(port))
     })
   })

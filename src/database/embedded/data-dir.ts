@@ -1,12 +1,13 @@
 import { chmod, mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { toError } from '../failure-codes.ts'
 
 /** As root, another user must be able to pass through, whatever the umask is. Folders that exist are left as they are. */
 export async function makeDataDir(dataDir: string): Promise<void> {
   try {
     await makeFolder(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700)
   } catch (error) {
-    throw unusable(dataDir, error as Error)
+    throw unusable(dataDir, toError(error))
   }
 }
 

@@ -6,6 +6,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { codesOf, toError } from '../failure-codes.ts'
 import { locks } from '../locks.ts'
 import { type Cluster, findCluster, lastPort, passwordFileOf, startServer, stopServer } from './cluster.ts'
 import { asSentence, refusal } from './cluster-check.ts'
@@ -64,7 +65,7 @@ async function connect(cluster: Cluster, name: string): Promise<pg.Client> {
       return client
     } catch (error) {
       client.end().catch(() => {})
-      const { state, cause } = await overcome(cluster, error as Error)
+      const { state, cause } = await overcome(cluster, toError(error))
       const first = since.get(state) ?? performance.now()
       if (performance.now() - first > patienceMs[state]) throw cause
       since.set(state, first)
@@ -80,8 +81,7 @@ async function overcome(cluster: Cluster, refused: Error): Promise<Trouble> {
   const { folder } = cluster
   const before = await holderOf(folder)
   if (before?.isServer) {
-    const { code } = refused as { code?: string }
-    if (code === '28P01' || refused.message.includes('client password'))
+    if (codesOf(refused).includes('28P01') || refused.message.includes('client password'))
       throw refusal(folder, `It does not take the password in ${passwordFileOf(folder)}.`)
     const cause = `It runs as process ${before.pid}, and takes no connections: ${asSentence(refused.message)}`
     return { state: 'changing', cause: refusal(folder, cause) }
@@ -90,7 +90,7 @@ async function overcome(cluster: Cluster, refused: Error): Promise<Trouble> {
     await startServer(cluster)
     return { state: 'changing', cause: refusal(folder, asSentence(refused.message)) }
   } catch (error) {
-    const cause = error as Error
+    const cause = toError(error)
     const holder = await holderOf(folder)
     // Another process started it in the meantime, or the server was killed, and it or its last queries still end.
     if (holder?.isServer || holder?.isZombie || cause.message.includes('shared memory block'))

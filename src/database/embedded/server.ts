@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { codesOf, toError } from '../failure-codes.ts'
 import { type EmbeddedOptions, openEmbedded } from './embedded.ts'
 
 type Server = { url: string; release(): Promise<void> }
@@ -35,9 +36,9 @@ async function tryOut(url: string): Promise<void> {
     standby = rows[0].standby
   } catch (error) {
     // When every address of a host refuses, the error of all of them has no words.
-    const { message, code } = error as NodeJS.ErrnoException
+    const message = toError(error).message || codesOf(error)[0]
     throw new Error(
-      `The database that DATABASE_URL names cannot be used: ${message || code}. See that it runs, and that the URL is right.`,
+      `The database that DATABASE_URL names cannot be used: ${message}. See that it runs, and that the URL is right.`,
     )
   }
   if (standby)

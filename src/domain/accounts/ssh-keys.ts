@@ -67,7 +67,10 @@ export function readPublicKey(text: string): PublicKey | string {
   const blob = decode(base64)
   const parts = blob && split(blob)
   if (!parts || decodeText(parts[0]) !== type || parts.length !== checks.length + 1) return damaged
-  const wrong = checks.map((check, index) => check(parts[index + 1] as Uint8Array)).find(Boolean)
+  const wrong = parts
+    .slice(1)
+    .map((part, index) => checks[index]?.(part))
+    .find(Boolean)
   return wrong ?? { publicKey: `${type} ${base64}`, comment, blob }
 }
 

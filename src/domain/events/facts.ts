@@ -42,8 +42,10 @@ export function printFacts(type: EventType, facts: Record<string, unknown>): Rec
 
 function spellingOf(type: EventType, name: string): [string, (value: unknown) => unknown] {
   const idType = idTypes[name]
-  const printOf = (value: unknown) => printId(idType as IdType, String(value))
-  if (idType) return [name, value => (Array.isArray(value) ? value.map(printOf) : printOf(value))]
+  if (idType) {
+    const printOf = (value: unknown) => printId(idType, String(value))
+    return [name, value => (Array.isArray(value) ? value.map(printOf) : printOf(value))]
+  }
   if (name.endsWith('Nanos')) {
     const isBid = type === 'INSTANCE_BID_CHANGED' && name === 'computeNanos'
     return [

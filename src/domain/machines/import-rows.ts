@@ -125,6 +125,7 @@ function readModel(
     const missing = whole.filter(([, value]) => value === undefined)
     const message = `is missing, since the GPU model "${name}" is not known yet.`
     const issues = missing.map(([fact]) => ({ path: columnOf(fact), message }))
+    // `whole` has every fact of a model, each read by its column, and none is missing.
     return { model: missing.length > 0 ? undefined : ({ name, ...Object.fromEntries(whole) } as NewModel), issues }
   }
   const wrong = said.filter(([fact, value]) => value !== undefined && value !== model[fact])
@@ -155,6 +156,7 @@ function contradictions(values: ImportValues, at: Date): Issue[] {
 function machineOf(values: ImportValues, model: NewModel): ImportedMachine {
   const own = Object.entries(values).filter(([name]) => Object.hasOwn(machineColumns, name))
   const { gpuPricePerHour, minBidPerHour, storagePricePerGbMonth, downloadPricePerGb, uploadPricePerGb, ...facts } =
+    // Each value was read by its column, and a row that lacks a required one has issues and does not get here.
     Object.fromEntries(own) as Required<MachineValues>
   const { cpuRamGb, diskGb, hasAvx, dlperfPerGpu, ...rest } = facts
   return {

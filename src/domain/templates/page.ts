@@ -18,6 +18,6 @@ export function printTemplateCursor(id: number): string {
 
 export function parseTemplateCursor(cursor: string): number {
   const [id, ...rest] = parseCursor(cursor, scope)
-  if (Number.isInteger(id) && rest.length === 0 && Math.abs(id as number) < 2 ** 31) return id as number
+  if (typeof id === 'number' && Number.isInteger(id) && rest.length === 0 && Math.abs(id) < 2 ** 31) return id
   throw new DomainError('INVALID_CURSOR', 'This is not a cursor of this list.')
 }

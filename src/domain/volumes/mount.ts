@@ -85,7 +85,7 @@ export function volumeProblems(
   return [...missing, ...(misplaced.length > 0 ? [invalidInput(misplaced)] : []), ...taken]
 }
 
-/** Disk that new volumes take of their machine, beside the instance's own. */
+/** Disk that new volumes take of their machine, beside the instance's own. `mountIssues` has refused sizes that no disk has. */
 export function newVolumesMb(newVolumes: Mounts['newVolumes']): number {
   return newVolumes.reduce((sum, { sizeGb }) => sum + (diskMbOf(sizeGb) as number), 0)
 }

@@ -145,6 +145,7 @@ export const ApiPermissionInput = builder.inputType('ApiPermissionInput', {
 })
 
 export function listPermissions({ api }: Permissions): PermissionShape[] {
+  // readPermissions lets only known categories, operations and comparisons through.
   return (Object.keys(api) as PermissionCategory[]).flatMap((category): PermissionShape[] => {
     const rules = Object.entries(api[category] ?? {})
     if (rules.length === 0) return [{ category, operation: null, constraints: [] }]

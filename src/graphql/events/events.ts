@@ -8,7 +8,7 @@ import { ApiKey, apiKeyById } from '../accounts/api-keys.ts'
 import { builder } from '../builder.ts'
 import { parseId, printId } from '../ids.ts'
 import { Instance, instanceById } from '../instances/instances.ts'
-import { InstanceStatus, type SeenStatus } from '../instances/status.ts'
+import { InstanceStatus, type SeenStatus, seenStatuses } from '../instances/status.ts'
 import { loaderOf } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 import { needs } from '../permission.ts'
@@ -54,13 +54,13 @@ export const Event = builder.objectRef<EventShape>('Event').implement({
       type: InstanceStatus,
       nullable: true,
       description: 'The status that the instance had, where that changed.',
-      resolve: ({ before }) => (before?.['status'] as SeenStatus | undefined) ?? null,
+      resolve: ({ before }) => statusIn(before),
     }),
     status: t.field({
       type: InstanceStatus,
       nullable: true,
       description: 'The status that the instance got, where that changed.',
-      resolve: ({ after }) => (after?.['status'] as SeenStatus | undefined) ?? null,
+      resolve: ({ after }) => statusIn(after),
     }),
     changes: t.field({
       type: [EventChange],
@@ -104,3 +104,9 @@ export function readEventFilter(filter: typeof EventFilter.$inferInput | null | 
 export const eventById = loaderOf((context, ids: readonly bigint[]) =>
   context.services.events.byIds(context.actor, ids),
 )
+
+/** The status that an event tells of. What events say is read from JSON. */
+function statusIn(facts: EventShape['before']): SeenStatus | null {
+  const status = facts?.['status']
+  return seenStatuses.find(one => one === status) ?? null
+}

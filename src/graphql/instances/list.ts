@@ -1,4 +1,4 @@
-import type { InstanceFilter as Filter, InstanceOrder as Order } from '../../domain/instances/page.ts'
+import type { InstanceFilter as Filter } from '../../domain/instances/page.ts'
 import { maxIdsPerFilter } from '../../domain/instances/page.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
@@ -55,7 +55,7 @@ builder.queryField('instances', t =>
         }),
       },
       resolve: async (_root, { filter, orderBy, ...page }, { services, actor }) => {
-        const search = { filter: readFilter(filter ?? {}), order: orderBy as Order }
+        const search = { filter: readFilter(filter ?? {}), order: orderBy }
         return { search, ...connectionOf(await services.instances.page(actor, search, page)) }
       },
     },

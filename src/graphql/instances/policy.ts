@@ -52,5 +52,6 @@ export function readPolicy({
 /** For what is rented: nothing is arranged yet that could be taken away. */
 export function readNewPolicy(input: typeof InstancePolicyInput.$inferInput | null | undefined) {
   const wished = Object.entries(readPolicy(input ?? {})).filter(([, value]) => value !== null && value !== undefined)
+  // Without nulls it is a wish of the same fields.
   return wished.length > 0 ? (Object.fromEntries(wished) as PolicyWish) : undefined
 }

@@ -1,5 +1,5 @@
 import { type InstanceAction as Action, type availabilityOf, reasonCodes } from '../../domain/instances/instances.ts'
-import type { InstanceStatus as Status, TargetState as Target } from '../../domain/instances/states.ts'
+import { instanceStatuses, type TargetState as Target } from '../../domain/instances/states.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 
@@ -8,7 +8,8 @@ export const TargetState = enumOf<Target>('TargetState', 'What is wished of an i
   stopped: 'It is to stop. Its disk stays, and is paid for.',
 })
 
-export type SeenStatus = Status | 'destroyed'
+export const seenStatuses = [...instanceStatuses, 'destroyed'] as const
+export type SeenStatus = (typeof seenStatuses)[number]
 
 export const InstanceStatus = enumOf<SeenStatus>(
   'InstanceStatus',

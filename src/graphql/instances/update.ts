@@ -104,6 +104,7 @@ builder.mutationFields(t => ({
         const steps = await services.instances.update(actor, [parseId('Instance', input.id)], changeOf(input))
         const [item] = await itemsOf(context, steps, 'instances.update')
         if (item?.outcome === 'failed') throw item.error
+        // What was not refused has an instance.
         return { instance: item?.instance as InstanceShape }
       }),
   }),

@@ -110,6 +110,7 @@ export function readConditions(input: object): Condition[] {
 
 function readLevel({ or, ...fields }: FilterInput, path: string, issues: Issue[], complete = false): Filter {
   const conditions: Condition[] = []
+  // The schema lets only fields of FilterInput through, each named as in the domain.
   for (const [field, input] of Object.entries(fields) as [OfferField, unknown][]) {
     const comparisons = comparisonsOf(input, `${path}.${field}`)
     if (complete && input && comparisons.length === 0)
@@ -129,7 +130,7 @@ function readLevel({ or, ...fields }: FilterInput, path: string, issues: Issue[]
 
 type Comparison = { operator: Operator; operand: unknown; place: string }
 
-/** What an input says of its field. A value by itself must be equal, and of a list one must be. */
+/** What an input says of its field, whose operators the schema has checked. A value by itself must be equal, and of a list one must be. */
 function comparisonsOf(input: unknown, place: string): Comparison[] {
   if (input === null || input === undefined) return []
   if (Array.isArray(input)) return [{ operator: 'in', operand: input, place }]
@@ -142,11 +143,11 @@ function comparisonsOf(input: unknown, place: string): Comparison[] {
 /** Ids and versions are texts here, and numbers in the domain. */
 function readComparison(field: OfferField, operator: Operator, operand: unknown): Condition | string {
   if (field === 'machineId') {
-    const id = readId('Machine', operand as string)
+    const id = readId('Machine', String(operand))
     return typeof id === 'string' ? id : readCondition(field, operator, Number(id))
   }
   if (field === 'driverVersion') {
-    const version = parseDriverVersion(operand as string)
+    const version = parseDriverVersion(String(operand))
     if (version === undefined) return `${show(operand)} is not a version; versions look like 580.105.08`
     return readCondition(field, operator, version)
   }

@@ -121,11 +121,9 @@ builder.queryField('template', t =>
       hashId: t.arg.string({ description: 'Its hash. Either this or the id is given.' }),
     },
     resolve: async (_root, { id, hashId }, context) => {
-      if ((id == null) === (hashId == null)) {
-        throw invalidInput([{ path: 'id', message: 'must be given, or hashId; and not both.' }])
-      }
-      if (id != null) return await templateById(context).load(Number(parseId('Template', id)))
-      return (await context.services.templates.byHash(context.actor, hashId as string)) ?? null
+      if (id != null && hashId == null) return await templateById(context).load(Number(parseId('Template', id)))
+      if (id == null && hashId != null) return (await context.services.templates.byHash(context.actor, hashId)) ?? null
+      throw invalidInput([{ path: 'id', message: 'must be given, or hashId; and not both.' }])
     },
   }),
 )

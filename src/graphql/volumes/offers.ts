@@ -97,6 +97,7 @@ builder.queryField('volumeOffers', t =>
         }),
       },
       resolve: async (_root, { filter, sizeGb, orderBy, ...page }, { services, actor }) => {
+        // The filter of this query has no field that storage lacks.
         const conditions = readConditions(filter ?? {}) as VolumeOfferCondition[]
         const search = { conditions, sizeGb, order: orderBy }
         return { search, ...connectionOf(await services.volumes.offers(actor, search, page)) }

@@ -25,7 +25,7 @@ const tooMany: Failure = {
 }
 
 function known({ code }: DomainError): [number, string, string] | undefined {
-  const failure = { NOT_FOUND: noSuchVariable, CONFLICT: tooMany }[code as string]
+  const failure = code === 'NOT_FOUND' ? noSuchVariable : code === 'CONFLICT' ? tooMany : undefined
   return failure && [failure.status, failure.error, failure.when]
 }
 

@@ -150,7 +150,7 @@ export function readRent(body: z.output<typeof rentBody>): Omit<RentWish, 'offer
 }
 
 function readEnvironment({ env }: z.output<typeof rentBody>, issues: Issue[]): Environment {
-  const read = typeof env === 'object' ? readEnvObject(env as Record<string, unknown>) : readEnvFlags(String(env ?? ''))
+  const read = isObject(env) ? readEnvObject(env) : readEnvFlags(String(env ?? ''))
   issues.push(...read.issues)
   return read.environment
 }

@@ -54,10 +54,11 @@ function readLaunch({ q, ...body }: z.output<typeof launchBody>): BestWish {
 
 /** A search ignores filters that are unknown or empty. Renting by one would pay for an offer that was not meant. */
 function checkFilters(search: unknown): void {
-  const filters = Object.entries(isObject(search) ? search : {}).filter(([, value]) => isObject(value))
+  const filters = Object.entries(isObject(search) ? search : {})
   const issues = filters.flatMap(([path, comparisons]) => {
+    if (!isObject(comparisons)) return []
     if (!Object.hasOwn(restFields, path)) return [{ path, message: 'is no field of an offer that can be filtered by.' }]
-    const isEmpty = Object.values(comparisons as object).every(isAbsent)
+    const isEmpty = Object.values(comparisons).every(isAbsent)
     return isEmpty ? [{ path, message: comparesWithNothing }] : []
   })
   if (issues.length > 0) throw invalidInput(issues)

@@ -89,7 +89,7 @@ function givenIn(search: Record<string, unknown>): [string, unknown][] {
 const anything = ['any', '?', '*']
 
 function readComparison({ name, field, operator, operand }: Comparison<OfferField>): Condition | string | undefined {
-  if (isAbsent(operand) || anything.includes(operand as string)) return undefined
+  if (isAbsent(operand) || anything.some(word => word === operand)) return undefined
   const condition = readCondition(field, operator, spelled(name, operand))
   if (typeof condition === 'object' || kindOf(field) !== 'boolean') return condition
   // hosting_type and has_avx are 0 or 1 on the wire, and are compared as numbers.

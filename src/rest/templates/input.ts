@@ -101,8 +101,7 @@ function readArgs({ args_str }: Body, unread: Issue[]): string[] | undefined {
 
 function readEnvironment({ env }: Body, unread: Issue[]): Environment | undefined {
   if (env === undefined) return undefined
-  const { environment, issues } =
-    typeof env === 'string' ? readEnvFlags(env) : readEnvObject(env as Record<string, unknown>)
+  const { environment, issues } = isObject(env) ? readEnvObject(env) : readEnvFlags(String(env))
   unread.push(...issues)
   return environment
 }

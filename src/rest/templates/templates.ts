@@ -63,7 +63,7 @@ export const templateRoutes: Route[] = [
       if (id === undefined && !hash) throw new RestFailure(400, 'invalid_args', 'Invalid Template ID or User ID')
       const deleting =
         id === undefined
-          ? services.templates.deleteByHash(actor, hash as string)
+          ? services.templates.deleteByHash(actor, hash ?? '')
           : services.templates.delete(actor, id).then(() => id)
       const deleted = await saving(deleting, ({ code }) => (code === 'NOT_FOUND' ? noSuchTemplate : undefined))
       return { success: true as const, msg: `Template ${deleted} Deleted Successfully` }

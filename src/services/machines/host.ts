@@ -37,6 +37,7 @@ export function machineHostServices({ database }: DataDeps) {
     return rows.map(row => {
       const [machine, gpuModel] = recordsOf(row, machineColumns, gpuModelColumns)
       const [gpus, resident, running, asOf] = row.slice(-4)
+      // recordsOf names the values of a row by the columns of its model.
       return { ...machine, gpuModel, gpus, resident, running, asOf } as unknown as HostedMachine
     })
   }

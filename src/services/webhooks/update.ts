@@ -149,6 +149,7 @@ function toPlain({ createdAt, oldSecretUntil, ...webhook }: Webhook, secret: str
   return { ...webhook, ...dates, secret }
 }
 
+/** What toPlain made, as an idempotency key keeps it. */
 function fromPlain({ secret, createdAt, oldSecretUntil, ...webhook }: Plain): { webhook: Webhook; secret: string } {
   const until = oldSecretUntil === null ? null : new Date(oldSecretUntil as string)
   const dates = { createdAt: new Date(createdAt as string), oldSecretUntil: until }

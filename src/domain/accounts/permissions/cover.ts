@@ -19,6 +19,7 @@ type Lack = { category: PermissionCategory | 'full access'; operation?: Operatio
 export function lacksOf(granted: Permissions | null, wanted: Permissions | null): Lack[] {
   if (granted === null) return []
   if (wanted === null) return [{ category: 'full access' }]
+  // readPermissions lets only known categories and operations through.
   return (Object.keys(wanted.api) as PermissionCategory[]).flatMap((category): Lack[] => {
     const names = Object.keys(wanted.api[category] ?? {}) as Operation[]
     if (names.length === 0) return isWhole(granted, category) ? [] : [{ category }]
@@ -45,16 +46,18 @@ function isWhole({ api }: Permissions, category: PermissionCategory): boolean {
 
 /** The parameters that are bounded, and wanted with no bound or a wider one. */
 function widerThan(bounds: Constraints, wanted: Constraints): string[] {
-  return Object.keys(bounds).filter(name => {
+  const wider = Object.entries(bounds).filter(([name, bound]) => {
     const constraint = Object.hasOwn(wanted, name) ? wanted[name] : undefined
-    return !constraint || !isNarrower(constraint, bounds[name] as Constraint)
+    return !constraint || !isNarrower(constraint, bound)
   })
+  return wider.map(([name]) => name)
 }
 
 /** What cannot be compared is wider. */
 function isNarrower({ eq, lte, gte }: Constraint, bounds: Constraint): boolean {
   if (bounds.eq !== undefined && eq !== bounds.eq) return false
   const { lte: most, gte: least } = bounds
+  // Only bounds of one type are compared.
   const below = [eq, lte].some(
     bound => typeof bound === typeof most && bound !== undefined && bound <= (most as typeof bound),
   )

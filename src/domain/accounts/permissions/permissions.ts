@@ -179,6 +179,7 @@ export function constraintsOf(permissions: Permissions | null, operation: Operat
 /** A parameter that the request leaves out is outside every constraint. */
 function isWithin(value: unknown, constraint: Constraint): boolean {
   const { eq, lte, gte } = constraint
+  // A value that has the type of a bound can be compared with it.
   if (eq !== undefined && value !== eq) return false
   if (lte !== undefined && !(typeof value === typeof lte && (value as Bound) <= lte)) return false
   if (gte !== undefined && !(typeof value === typeof gte && (value as Bound) >= gte)) return false

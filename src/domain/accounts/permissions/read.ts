@@ -35,24 +35,27 @@ export function readPermissions(input: unknown): { permissions: Permissions | nu
   if (issues.length === 0 && top.length === 0)
     complain('permissions', 'must have the key "api", with categories in it: {"api": {}} allows nothing.')
   for (const [key, api] of top) if (key === 'api') readCategories(api)
+  // The lines above have checked everything that a Permissions has. With issues nobody uses it.
   return { permissions: input as Permissions, issues }
 
   function readCategories(api: unknown) {
     for (const [category, grant] of entries('permissions.api', api)) {
       const path = `permissions.api.${shown(category)}`
-      if (!permissionCategories.some(known => known === category)) {
+      const known = permissionCategories.find(name => name === category)
+      if (known === undefined) {
         complain(path, `unknown category; there are ${permissionCategories.join(', ')}.`)
         continue
       }
       for (const [operation, rule] of entries(path, grant)) {
-        readRule(`${path}.${shown(operation)}`, category as PermissionCategory, operation, rule)
+        readRule(`${path}.${shown(operation)}`, known, operation, rule)
       }
     }
   }
 
-  function readRule(path: string, category: PermissionCategory, operation: string, rule: unknown) {
+  function readRule(path: string, category: PermissionCategory, name: string, rule: unknown) {
     const known = operationsOf(category)
-    if (!known.some(name => name === operation)) {
+    const operation = known.find(one => one === name)
+    if (operation === undefined) {
       complain(path, `unknown operation; this category has ${known.join(', ') || 'none'}.`)
       return
     }
@@ -60,7 +63,7 @@ export function readPermissions(input: unknown): { permissions: Permissions | nu
       if (key !== 'constraints') complain(path, `has the unknown key "${shown(key)}"; the only one is "constraints".`)
       else
         for (const [parameter, constraint] of entries(`${path}.constraints`, constraints))
-          readConstraint(`${path}.constraints.${shown(parameter)}`, operation as Operation, parameter, constraint)
+          readConstraint(`${path}.constraints.${shown(parameter)}`, operation, parameter, constraint)
     }
   }
 
@@ -90,6 +93,7 @@ function parametersOf(operation: Operation): Map<string, string> {
 }
 
 function operationsOf(category: PermissionCategory): Operation[] {
+  // These are the keys of the table that the type is made of.
   return (Object.keys(operations) as Operation[]).filter(name => operations[name] === category)
 }
 

@@ -154,6 +154,7 @@ async function written(
   return { ...facts, createdAt: createdAt.toISOString(), expiresAt: expiresAt?.toISOString() ?? null, secret }
 }
 
+/** What toPlain made, as an idempotency key keeps it. */
 function fromPlain({ secret, ...plain }: Plain): { apiKey: ApiKey; secret: string } {
   const { createdAt, expiresAt, ...facts } = plain as Omit<ApiKey, 'createdAt' | 'expiresAt'> & {
     createdAt: string
