@@ -159,7 +159,7 @@ it(
       const newer = "INSERT INTO events (type, account_id, at) VALUES ('OF_A_NEWER_VERSION', $1, now())"
       await session.query(newer, [mine.accountId])
     })
-    const all = (await gateway.database.rows(Prisma.sql`SELECT ${eventColumns} FROM events e ORDER BY xid, id`)).map(
+    const all = (await gateway.database.rows(Prisma.sql`SELECT ${eventColumns} FROM events e ORDER BY e.xid, e.id`)).map(
       toEvent,
     )
     let some = 0
