@@ -3,8 +3,8 @@
 
 import { parseDriverVersion } from '../src/domain/machines/machines.ts'
 import type { NewMachine } from '../src/services/machines/machines.ts'
-import { type Dice, dice } from './dice.ts'
 import { type DemoModel, demoModels } from './gpu-models.ts'
+import { createRandom, type SeededRandom } from './seeded-random.ts'
 
 export type DemoMachine = Omit<NewMachine, 'hostId' | 'gpuModelId'> & { host: number; gpuModel: string }
 
@@ -71,46 +71,46 @@ const diskNames = [
 ]
 
 /** Machines first to end-1 of the market that a seed stands for. `start` is when they were listed. */
-export function* demoMachines(first: number, end: number, start: Date, seed: number): Generator<DemoMachine> {
-  for (let index = first; index < end; index += 1) yield demoMachine(index, start, seed)
+export function* generateDemoMachines(first: number, end: number, start: Date, seed: number): Generator<DemoMachine> {
+  for (let index = first; index < end; index += 1) yield createDemoMachine(index, start, seed)
 }
 
 const machinesPerHost = 6
 
-export function demoHostCount(machines: number): number {
+export function countDemoHosts(machines: number): number {
   return Math.ceil(machines / machinesPerHost)
 }
 
-type Host = ReturnType<typeof hostAt>
+type Host = ReturnType<typeof createHost>
 
 /** Machines of one host stand in one place, and are priced in one way. */
-function hostAt(index: number, seed: number) {
-  const roll = dice(seed, 1, index)
-  const [country, city] = roll.weighted(places, ([, , weight]) => weight)
-  const datacenter = roll.chance(0.4)
+function createHost(index: number, seed: number) {
+  const random = createRandom(seed, 1, index)
+  const [country, city] = random.weighted(places, ([, , weight]) => weight)
+  const datacenter = random.chance(0.4)
   return {
     country,
     city,
     datacenter,
-    priceFactor: roll.between(0.85, 1.25),
-    storageNanos: BigInt(roll.whole(5, datacenter ? 20 : 35)) * 10_000_000n,
-    trafficNanos: roll.chance(0.3) ? 0n : BigInt(roll.whole(1, 20)) * 1_000_000n,
+    priceFactor: random.between(0.85, 1.25),
+    storageNanos: BigInt(random.whole(5, datacenter ? 20 : 35)) * 10_000_000n,
+    trafficNanos: random.chance(0.3) ? 0n : BigInt(random.whole(1, 20)) * 1_000_000n,
   }
 }
 
-function demoMachine(index: number, start: Date, seed: number): DemoMachine {
+function createDemoMachine(index: number, start: Date, seed: number): DemoMachine {
   const hostIndex = Math.floor(index / machinesPerHost)
-  const host = hostAt(hostIndex, seed)
+  const host = createHost(hostIndex, seed)
   const { country, city, datacenter, storageNanos, trafficNanos } = host
-  const roll = dice(seed, 2, index)
-  const model = pickModel(index, host, roll)
-  const numGpus = pickCount(model, host, roll)
-  const trust = trustOf(host, roll)
+  const random = createRandom(seed, 2, index)
+  const model = pickModel(index, host, random)
+  const numGpus = pickCount(model, host, random)
+  const trust = pickTrust(host, random)
   return {
-    ...gpuFacts(model, numGpus, host, roll),
-    ...computerFacts(numGpus, host, roll),
-    ...networkFacts(index, numGpus, host, roll),
-    ...pricesOf(model, trust.verification, host, roll),
+    ...pickGpuFields(model, numGpus, host, random),
+    ...pickComputerFields(numGpus, host, random),
+    ...pickNetworkFields(index, numGpus, host, random),
+    ...pickPrices(model, trust.verification, host, random),
     ...trust,
     host: hostIndex,
     country,
@@ -119,85 +119,90 @@ function demoMachine(index: number, start: Date, seed: number): DemoMachine {
     storageNanos,
     downloadNanos: trafficNanos,
     uploadNanos: trafficNanos,
-    vmsEnabled: roll.chance(datacenter ? 0.5 : 0.15),
-    listedUntil: new Date(start.getTime() + roll.whole(30, 365) * 86_400_000),
+    vmsEnabled: random.chance(datacenter ? 0.5 : 0.15),
+    listedUntil: new Date(start.getTime() + random.whole(30, 365) * 86_400_000),
   }
 }
 
 /** The first machines show every model once. */
-function pickModel(index: number, { datacenter }: Host, roll: Dice): DemoModel {
+function pickModel(index: number, { datacenter }: Host, random: SeededRandom): DemoModel {
   const weightHere = (model: DemoModel) => model.weight * (model.rack === datacenter ? 4 : 1)
-  return demoModels[index] ?? roll.weighted(demoModels, weightHere)
+  return demoModels[index] ?? random.weighted(demoModels, weightHere)
 }
 
 const homeCounts = { 1: 45, 2: 22, 3: 3, 4: 16, 6: 4, 8: 8 }
 const rackCounts = { 1: 2, 2: 2, 4: 4, 8: 12 }
 
-function pickCount(model: DemoModel, { datacenter }: Host, roll: Dice): number {
+function pickCount(model: DemoModel, { datacenter }: Host, random: SeededRandom): number {
   const counts = Object.entries(model.rack && datacenter ? rackCounts : homeCounts)
-  return Number(roll.weighted(counts, ([, weight]) => weight)[0])
+  return Number(random.weighted(counts, ([, weight]) => weight)[0])
 }
 
-function trustOf({ datacenter }: Host, roll: Dice): Pick<DemoMachine, 'verification' | 'reliability'> {
-  if (roll.chance(datacenter ? 0.95 : 0.7))
-    return { verification: 'verified', reliability: roll.rounded(0.95, 0.9998, 4) }
-  return { verification: roll.chance(0.1) ? 'deverified' : 'unverified', reliability: roll.rounded(0.8, 0.99, 4) }
+function pickTrust({ datacenter }: Host, random: SeededRandom): Pick<DemoMachine, 'verification' | 'reliability'> {
+  if (random.chance(datacenter ? 0.95 : 0.7))
+    return { verification: 'verified', reliability: random.rounded(0.95, 0.9998, 4) }
+  return { verification: random.chance(0.1) ? 'deverified' : 'unverified', reliability: random.rounded(0.8, 0.99, 4) }
 }
 
-function gpuFacts({ facts, dlperf, rack }: DemoModel, numGpus: number, { datacenter }: Host, roll: Dice) {
-  const { name, architecture, computeCapability } = facts
-  const [driver, cudaVersion] = roll.weighted(drivers, ([, , weight]) => weight)
+function pickGpuFields(
+  { gpuModel, dlperf, rack }: DemoModel,
+  numGpus: number,
+  { datacenter }: Host,
+  random: SeededRandom,
+) {
+  const { name, architecture, computeCapability } = gpuModel
+  const [driver, cudaVersion] = random.weighted(drivers, ([, , weight]) => weight)
   const isModern = computeCapability >= 800 || architecture === 'amd'
   return {
     gpuModel: name,
     numGpus,
-    dlperfPerGpu: Number((dlperf * roll.between(0.9, 1.05)).toFixed(1)),
-    gpuMaxTempCelsius: roll.whole(28, 84),
-    gpuDisplayActive: !datacenter && roll.chance(0.15),
+    dlperfPerGpu: Number((dlperf * random.between(0.9, 1.05)).toFixed(1)),
+    gpuMaxTempCelsius: random.whole(28, 84),
+    gpuDisplayActive: !datacenter && random.chance(0.15),
     gpuLanes: numGpus > 4 && !rack ? 8 : 16,
     nvlinkGbps: /SXM|NVL|H200|B200/.test(name) ? 450 : 0,
     pciGeneration: computeCapability >= 1000 ? 5 : isModern ? 4 : 3,
-    pcieGbps: roll.rounded(6, isModern ? 26 : 13, 1),
+    pcieGbps: random.rounded(6, isModern ? 26 : 13, 1),
     cudaVersion: architecture === 'nvidia' ? cudaVersion : 0,
     driverVersion: parseDriverVersion(architecture === 'nvidia' ? driver : '6.3.1') ?? 0,
   }
 }
 
-function computerFacts(numGpus: number, { datacenter }: Host, roll: Dice) {
+function pickComputerFields(numGpus: number, { datacenter }: Host, random: SeededRandom) {
   const large = datacenter || numGpus > 3
-  const [cpuName, cpuCores, cpuGhz, motherboard] = roll.pick(large ? rackCpus : homeCpus)
+  const [cpuName, cpuCores, cpuGhz, motherboard] = random.pick(large ? rackCpus : homeCpus)
   return {
     cpuName,
     cpuArch: 'amd64',
     cpuCores,
     cpuGhz,
-    cpuRamMb: roll.pick(large ? [128_000, 257_000, 515_000, 1_031_000] : [31_900, 64_200, 128_600]),
+    cpuRamMb: random.pick(large ? [128_000, 257_000, 515_000, 1_031_000] : [31_900, 64_200, 128_600]),
     hasAvx: true,
     motherboard,
-    osVersion: roll.pick([20.04, 22.04, 22.04, 24.04]),
-    diskName: roll.pick(diskNames),
-    diskMbps: roll.rounded(500, 7_000, 1),
-    diskMb: (roll.pick([200, 480, 900, 1_800, 3_600, 7_200]) + roll.whole(0, 99)) * 1_000,
+    osVersion: random.pick([20.04, 22.04, 22.04, 24.04]),
+    diskName: random.pick(diskNames),
+    diskMbps: random.rounded(500, 7_000, 1),
+    diskMb: (random.pick([200, 480, 900, 1_800, 3_600, 7_200]) + random.whole(0, 99)) * 1_000,
   }
 }
 
-function networkFacts(index: number, numGpus: number, { datacenter }: Host, roll: Dice) {
-  const linkMbps = roll.pick(datacenter ? [1_000, 5_000, 10_000] : [200, 500, 1_000])
+function pickNetworkFields(index: number, numGpus: number, { datacenter }: Host, random: SeededRandom) {
+  const linkMbps = random.pick(datacenter ? [1_000, 5_000, 10_000] : [200, 500, 1_000])
   return {
-    downloadMbps: roll.rounded(0.6 * linkMbps, 0.98 * linkMbps, 1),
-    uploadMbps: roll.rounded(0.4 * linkMbps, 0.95 * linkMbps, 1),
+    downloadMbps: random.rounded(0.6 * linkMbps, 0.98 * linkMbps, 1),
+    uploadMbps: random.rounded(0.4 * linkMbps, 0.95 * linkMbps, 1),
     // 198.18.0.0/15 is set aside for benchmarks: no such machine exists.
     publicIp: `198.${18 + ((index >> 16) & 1)}.${(index >> 8) & 255}.${index & 255}`,
-    staticIp: datacenter || roll.chance(0.4),
+    staticIp: datacenter || random.chance(0.4),
     firstPort: 20_000,
-    lastPort: 20_000 + roll.whole(datacenter ? 99 : 15, 249) * numGpus,
+    lastPort: 20_000 + random.whole(datacenter ? 99 : 15, 249) * numGpus,
   }
 }
 
 /** What nobody verified is cheaper, and a bid starts well below the price. Prices are in tenths of a cent. */
-function pricesOf(model: DemoModel, verification: string, { priceFactor }: Host, roll: Dice) {
+function pickPrices(model: DemoModel, verification: string, { priceFactor }: Host, random: SeededRandom) {
   const trust = verification === 'verified' ? 1 : 0.82
-  const mills = Math.max(2, Math.round(1_000 * model.dollarsPerHour * priceFactor * trust * roll.between(0.92, 1.12)))
-  const minBidMills = Math.max(1, Math.round(mills * roll.between(0.4, 0.75)))
+  const mills = Math.max(2, Math.round(1_000 * model.dollarsPerHour * priceFactor * trust * random.between(0.92, 1.12)))
+  const minBidMills = Math.max(1, Math.round(mills * random.between(0.4, 0.75)))
   return { gpuNanos: BigInt(mills) * 1_000_000n, minBidGpuNanos: BigInt(minBidMills) * 1_000_000n }
 }

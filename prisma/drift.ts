@@ -7,7 +7,7 @@ import { withSchemaEngine } from '../src/database/schema-engine.ts'
  * Partial indexes, INCLUDE and CHECK are unknown to the schema language and are passed over: they stand in the
  * migrations alone.
  */
-export async function schemaDrift(emptyDatabaseUrl: string): Promise<string | undefined> {
+export async function findSchemaDrift(emptyDatabaseUrl: string): Promise<string | undefined> {
   const path = 'schema.prisma'
   const schema = { path, content: await readFile(new URL(path, import.meta.url), 'utf8') }
   const migrations = await readMigrations()

@@ -16,7 +16,7 @@ type Row = [
   weight: number,
 ]
 
-const home: Row[] = [
+const homeRows: Row[] = [
   ['GTX 1080 Ti', 11264, 484, 11.3, 250, 610, 13, 0.055, 2],
   ['RTX 2080 Ti', 11264, 616, 13.4, 250, 750, 26, 0.08, 3],
   ['Titan RTX', 24576, 672, 16.3, 280, 750, 30, 0.13, 1],
@@ -44,7 +44,7 @@ const home: Row[] = [
   ['RTX 5090', 32607, 1792, 104.8, 575, 1200, 199, 0.48, 22],
 ]
 
-const rack: Row[] = [
+const rackRows: Row[] = [
   ['Tesla P100', 16384, 732, 9.5, 250, 600, 15, 0.08, 1],
   ['Tesla V100', 32768, 897, 15.7, 300, 700, 35, 0.19, 4],
   ['Tesla T4', 15360, 320, 8.1, 70, 750, 19, 0.11, 3],
@@ -72,14 +72,14 @@ const rack: Row[] = [
   ['B200', 183359, 8000, 80, 1000, 1000, 520, 3.6, 3],
 ]
 
-const amd: Row[] = [
+const amdRows: Row[] = [
   ['RX 7900 XTX', 24560, 960, 61.4, 355, 0, 61, 0.19, 1],
   ['Instinct MI250X', 131072, 3277, 47.9, 560, 0, 130, 1.1, 1],
   ['Instinct MI300X', 196592, 5300, 163.4, 750, 0, 330, 1.85, 2],
 ]
 
 export type DemoModel = {
-  facts: NewGpuModel
+  gpuModel: NewGpuModel
   dlperf: number
   dollarsPerHour: number
   weight: number
@@ -87,10 +87,10 @@ export type DemoModel = {
   rack: boolean
 }
 
-function read(rows: Row[], architecture: string, rack: boolean): DemoModel[] {
+function toDemoModels(rows: Row[], architecture: string, rack: boolean): DemoModel[] {
   return rows.map(
     ([name, ramMb, memoryBandwidthGbps, tflops, maxPowerWatts, computeCapability, dlperf, price, weight]) => ({
-      facts: { name, architecture, ramMb, memoryBandwidthGbps, tflops, maxPowerWatts, computeCapability },
+      gpuModel: { name, architecture, ramMb, memoryBandwidthGbps, tflops, maxPowerWatts, computeCapability },
       dlperf,
       dollarsPerHour: price,
       weight,
@@ -100,7 +100,7 @@ function read(rows: Row[], architecture: string, rack: boolean): DemoModel[] {
 }
 
 export const demoModels: DemoModel[] = [
-  ...read(home, 'nvidia', false),
-  ...read(rack, 'nvidia', true),
-  ...read(amd, 'amd', true),
+  ...toDemoModels(homeRows, 'nvidia', false),
+  ...toDemoModels(rackRows, 'nvidia', true),
+  ...toDemoModels(amdRows, 'amd', true),
 ]

@@ -4,7 +4,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { parseConfig } from '../src/config.ts'
 import { openServer, withScratchDatabase } from '../src/database/embedded/server.ts'
-import { schemaDrift } from './drift.ts'
+import { findSchemaDrift } from './drift.ts'
 
 const name = process.argv[2]
 if (!name || !/^[a-z0-9_]+$/.test(name))
@@ -15,7 +15,7 @@ const onLost = (error: Error) => {
   throw error
 }
 const server = await openServer(databaseUrl, { dataDir, role: 'command', onLost })
-const sql = await withScratchDatabase(server.url, schemaDrift).finally(() => server.release())
+const sql = await withScratchDatabase(server.url, findSchemaDrift).finally(() => server.release())
 
 if (sql === undefined) {
   process.stdout.write('Schema and migrations agree: nothing to write.\n')

@@ -5,7 +5,7 @@ import { makeDataDir } from '../src/database/embedded/data-dir.ts'
 import { DomainError } from '../src/domain/errors.ts'
 import type { Operations } from '../src/services/operations.ts'
 import type { Services } from '../src/services/services.ts'
-import { type DemoMachine, demoHostCount, demoMachines } from './demo-market.ts'
+import { countDemoHosts, type DemoMachine, generateDemoMachines } from './demo-market.ts'
 import { demoModels } from './gpu-models.ts'
 
 const demoMachineCount = 420
@@ -15,19 +15,19 @@ const demoCreditNanos = 100_000_000_000n
 const batchSize = 500
 
 /** Facts of common GPU models, for files that name one and say nothing of it. */
-export const commonModels = demoModels.map(({ facts }) => facts)
+export const commonModels = demoModels.map(({ gpuModel }) => gpuModel)
 
-type Keys = { apiKeys: Pick<Services['apiKeys'], 'identify'> }
+type KeyServices = { apiKeys: Pick<Services['apiKeys'], 'identify'> }
 export type MarketSize = { machines: number; seed?: number }
 
 /** The demo account and market, each unless it exists. The account's key is the one in the file while that works, and replaced otherwise. */
-export async function ensureDemo(services: Keys, operations: Operations, keyFile: string) {
+export async function ensureDemo(services: KeyServices, operations: Operations, keyFile: string) {
   const key = await ensureDemoKey(services, operations, keyFile)
-  if (!(await operations.machines.exist())) await seedMarket(operations, { machines: demoMachineCount })
+  if (!(await operations.machines.hasAny())) await seedMarket(operations, { machines: demoMachineCount })
   return key
 }
 
-async function ensureDemoKey({ apiKeys }: Keys, operations: Operations, keyFile: string) {
+async function ensureDemoKey({ apiKeys }: KeyServices, operations: Operations, keyFile: string) {
   const kept = await readFile(keyFile, 'utf8').catch(() => '')
   if (await apiKeys.identify(kept)) return { apiKey: kept, isNew: false }
   // Other gateways on the database keep keys of their own, which go on working.
@@ -54,10 +54,10 @@ export async function seedMarket(
   onProgress: (listed: number) => void = () => {},
 ): Promise<void> {
   const start = new Date()
-  const modelIds = await operations.machines.saveGpuModels(demoModels.map(({ facts }) => facts))
-  const first = await operations.machines.countOfHosts(emailEnd(seed))
+  const modelIds = await operations.machines.saveGpuModels(demoModels.map(({ gpuModel }) => gpuModel))
+  const first = await operations.machines.countOfHosts(emailSuffix(seed))
   const end = first + machines
-  const hostIds = await operations.accounts.saveHosts(hostEmails(demoHostCount(end), seed))
+  const hostIds = await operations.accounts.saveHosts(hostEmails(countDemoHosts(end), seed))
   const resolve = ({ host, gpuModel, ...machine }: DemoMachine) => ({
     ...machine,
     hostId: hostIds[host] as number,
@@ -65,7 +65,7 @@ export async function seedMarket(
   })
   let listed = 0
   let batch: DemoMachine[] = []
-  for (const machine of demoMachines(first, end, start, seed)) {
+  for (const machine of generateDemoMachines(first, end, start, seed)) {
     batch.push(machine)
     listed += 1
     if (batch.length < batchSize && listed < machines) continue
@@ -76,9 +76,9 @@ export async function seedMarket(
 }
 
 function hostEmails(count: number, seed: number): string[] {
-  return Array.from({ length: count }, (_, host) => `host-${host + 1}${emailEnd(seed)}`)
+  return Array.from({ length: count }, (_, host) => `host-${host + 1}${emailSuffix(seed)}`)
 }
 
-function emailEnd(seed: number): string {
+function emailSuffix(seed: number): string {
   return `.market-${seed}@example.com`
 }

@@ -1,19 +1,19 @@
 import type { Logger } from 'pino'
 import { ensureDemo } from '../prisma/seed.ts'
-import { again } from './database/again.ts'
 import { openDatabase } from './database/client.ts'
-import { settleEpoch } from './database/epoch.ts'
-import { alone, locks } from './database/locks.ts'
+import { updateEpoch } from './database/epoch.ts'
+import { locks, withLock } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
-import { createSignals } from './database/signals.ts'
+import { retryUnanswered } from './database/retry.ts'
 import { transaction } from './database/transaction.ts'
-import { watchWrites } from './database/writable.ts'
+import { createWakeUps } from './database/wake-ups.ts'
+import { monitorWrites } from './database/write-monitor.ts'
 import type { Quotas } from './domain/accounts/quotas.ts'
 import type { SshProxy } from './domain/instances/instances.ts'
+import { createDeliveryWorker } from './events/delivery-worker.ts'
 import { createFeed } from './events/feed.ts'
-import { createDeliveryWork } from './events/webhooks.ts'
-import type { Resolve } from './events/webhooks-resolve.ts'
-import { createSend } from './events/webhooks-send.ts'
+import type { ResolveHost } from './events/resolve-host.ts'
+import { createWebhookSender } from './events/webhook-sender.ts'
 import { createGraphqlFace } from './graphql/face.ts'
 import { createGraphiql } from './graphql/graphiql/graphiql.ts'
 import { isLoopback } from './http/loopback.ts'
@@ -21,24 +21,24 @@ import { createMetrics } from './http/metrics.ts'
 import { createProcessMetrics } from './http/metrics-process.ts'
 import { createRequestMetrics } from './http/metrics-requests.ts'
 import { createWorkMetrics } from './http/metrics-work.ts'
-import { logged } from './http/request-log.ts'
+import { logRequests } from './http/request-log.ts'
 import { createRouter } from './http/router.ts'
 import type { Fetch } from './http/server.ts'
 import { createSockets, type Sockets } from './http/sockets.ts'
-import { consoleOf } from './providers/console.ts'
-import { createSimulated } from './providers/simulated.ts'
-import { type Query, worldIn } from './providers/simulated-world.ts'
-import { createBillingLoop } from './reconciler/billing.ts'
-import { createHousekeeping } from './reconciler/housekeeping.ts'
-import { createInstanceLoop } from './reconciler/instances.ts'
+import { createConsole } from './providers/console.ts'
+import { createSimulatedProvider } from './providers/simulated-provider.ts'
+import { createSimulatedWorld, type RunStatement } from './providers/simulated-world.ts'
+import { createBillingLoop } from './reconciler/billing-loop.ts'
+import { createHousekeepingLoop } from './reconciler/housekeeping-loop.ts'
+import { createInstanceLoop } from './reconciler/instance-loop.ts'
 import { createLoop, createLoops } from './reconciler/loop.ts'
-import { createPolicyLoop } from './reconciler/policies.ts'
+import { createPolicyLoop } from './reconciler/policy-loop.ts'
 import { createRestFace } from './rest/face.ts'
 import { createBackground } from './services/background.ts'
 import { outboxServices } from './services/events/outbox.ts'
 import { createOperations, type Operations } from './services/operations.ts'
+import { createSecretCheck } from './services/secret-check.ts'
 import { createSecrets } from './services/secrets.ts'
-import { createSecretCheck } from './services/secrets-check.ts'
 import { createServices } from './services/services.ts'
 
 export type AppOptions = {
@@ -76,13 +76,13 @@ export type AppOptions = {
   /** Whether everybody may search over REST, also without a key. */
   publicSearch?: boolean
   /** Finds the hosts of webhooks. */
-  resolve?: Resolve
+  resolve?: ResolveHost
 }
 
 /** Clocks that are set by a network differ by less. */
 const clockWarningMs = 30_000
 /** Requests to webhooks that are on their way at once. They mostly wait. */
-const deliveriesAtOnce = 32
+const maxConcurrentDeliveries = 32
 
 export type App = {
   fetch: Fetch
@@ -92,13 +92,13 @@ export type App = {
   /** Brings the database up to date, and fills an empty one if there is to be a demo market. */
   start(): Promise<{ apiKey: string; isNew: boolean } | undefined>
   /** Works on what is due until there is nothing due at this instant. */
-  idle(): Promise<void>
+  runUntilIdle(): Promise<void>
   /** How many streams are open. */
-  streams(): number
+  countStreams(): number
   /** Looks for due work by itself from now on. */
-  work(): void
+  startWork(): void
   /** From now on `/ready` answers 503. Everything is served as before. */
-  retire(): void
+  markNotReady(): void
   /** Retires, ends all streams, and starts no more due work. Requests that run go on. */
   drain(): void
   stop(): Promise<void>
@@ -135,37 +135,38 @@ export function createApp(options: AppOptions): App {
   const database = openDatabase({ url: databaseUrl, poolSize, ...listeners, now: options.now })
   const { now } = database.clock
   const feed = createFeed({ outbox: outboxServices({ database }), now, log })
-  const query: Query = async (text, values) => (await database.pool.query({ text, values, rowMode: 'array' })).rows
-  const provider = createSimulated({ world: worldIn(query), now, delayFactor: simulatedDelay })
-  const containerConsole = consoleOf(provider, log)
+  const query: RunStatement = async (text, values) =>
+    (await database.pool.query({ text, values, rowMode: 'array' })).rows
+  const provider = createSimulatedProvider({ world: createSimulatedWorld(query), now, delayFactor: simulatedDelay })
+  const containerConsole = createConsole(provider, log)
   const secrets = createSecrets(secret)
   const admission = { minimumRunwayMs, debtGraceMs, quotas }
   const deps = { database, log, secrets, feed, containerConsole, sshProxy, privateWebhooks, admission }
   const services = createServices(deps)
   const { reconciliation, policies, billing, deliveries, chores, measures } = createBackground(deps, eventRetentionDays)
   const limits = { startTimeoutMs, offlineGraceMs }
-  const delivery = createDeliveryWork({ deliveries, send: createSend({ privateWebhooks, resolve }), log })
+  const delivery = createDeliveryWorker({ deliveries, send: createWebhookSender({ privateWebhooks, resolve }), log })
   const work = createLoops([
     createInstanceLoop({ reconciliation, provider, clock: database.clock, log, limits }),
     createPolicyLoop({ policies, log }),
     createBillingLoop({ billing, log }),
-    createLoop({ ...delivery, name: 'webhooks', concurrency: deliveriesAtOnce, log }),
-    createHousekeeping({ chores, now, log }),
+    createLoop({ ...delivery, name: 'webhooks', concurrency: maxConcurrentDeliveries, log }),
+    createHousekeepingLoop({ chores, now, log }),
   ])
-  const writes = watchWrites({ pool: database.pool, log, onChange: isFailing => work.hold(isFailing) })
+  const writes = monitorWrites({ pool: database.pool, log, onChange: isFailing => work.hold(isFailing) })
   const operations = createOperations({ database })
   const wake = () => {
     work.wake()
     feed.wake()
   }
-  const signals = createSignals({ url: databaseUrl, pool: database.pool, log, wake })
+  const signals = createWakeUps({ url: databaseUrl, pool: database.pool, log, wake })
   let phase: 'starting' | 'ready' | 'stopping' = 'starting'
   let demoKey: string | undefined
 
-  const retire = () => {
+  const markNotReady = () => {
     phase = 'stopping'
   }
-  const whyNotReady = async () => {
+  const findReadinessProblem = async () => {
     if (phase !== 'ready') return phase
     const unreachable = await database.pool.query('SELECT 1').then(
       () => undefined,
@@ -184,48 +185,48 @@ export function createApp(options: AppOptions): App {
       log.warn({ aheadMs }, "The machine's clock is not the database's. Only the times in this log are wrong by that.")
   }
   // The Host header is the client's to write, so a key is given away only where no other machine can ask.
-  const keyForPage = () => (isLoopback(host) ? demoKey : undefined)
+  const demoKeyForGraphiql = () => (isLoopback(host) ? demoKey : undefined)
   const requests = createRequestMetrics()
-  const workMetrics = createWorkMetrics({ ...measures, pool: () => database.pool, streams: feed.streams })
+  const workMetrics = createWorkMetrics({ ...measures, pool: () => database.pool, streams: feed.streamCount })
   const graphql = createGraphqlFace(services, database.prisma)
   const sockets = createSockets(graphql.sockets, log)
   const faces = {
     rest: createRestFace(services, { publicSearch }),
     graphql: graphql.answer,
-    graphiql: graphiql ? createGraphiql(keyForPage) : undefined,
+    graphiql: graphiql ? createGraphiql(demoKeyForGraphiql) : undefined,
     metrics: metrics
       ? createMetrics([requests.read, workMetrics, createProcessMetrics(database.clock.aheadMs)])
       : undefined,
   }
 
   return {
-    fetch: logged(log, createRouter(faces, whyNotReady), requests.observe),
+    fetch: logRequests(log, createRouter(faces, findReadinessProblem), requests.observe),
     upgrade: sockets.upgrade,
     operations,
     async start() {
-      const demo = await alone(databaseUrl, locks.migration, async () => {
+      const demo = await withLock(databaseUrl, locks.migration, async () => {
         const secretCheck = createSecretCheck(deps)
-        const applied = await migrate(databaseUrl, () => again(secretCheck.verify))
-        await again(secretCheck.keep)
+        const applied = await migrate(databaseUrl, () => retryUnanswered(secretCheck.verify))
+        await retryUnanswered(secretCheck.save)
         if (applied.length > 0) log.info({ applied }, 'The database was migrated.')
-        if (await settleEpoch(databaseUrl))
+        if (await updateEpoch(databaseUrl))
           log.warn('The database is in another cluster than before: cursors of events have expired.')
         return demoKeyFile === undefined ? undefined : await ensureDemo(services, operations, demoKeyFile)
       })
       demoKey = demo?.apiKey
-      await again(readClock)
+      await retryUnanswered(readClock)
       phase = 'ready'
       return demo
     },
-    idle: async () => void (await work.idle()),
-    streams: () => feed.streams(),
-    work() {
+    runUntilIdle: async () => void (await work.idle()),
+    countStreams: () => feed.streamCount(),
+    startWork() {
       work.start()
       signals.start()
     },
-    retire,
+    markNotReady,
     drain: () => {
-      retire()
+      markNotReady()
       feed.stop()
       sockets.stop()
       void work.stop()

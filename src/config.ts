@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import type { Quotas } from './domain/accounts/quotas.ts'
 import type { SshProxy } from './domain/instances/instances.ts'
-import { triedForDays } from './domain/webhooks/webhooks.ts'
+import { maxRetryDays } from './domain/webhooks/webhooks.ts'
 import { isLoopback } from './http/loopback.ts'
 
 type Config = {
@@ -36,7 +36,7 @@ type Config = {
   publicSearch: boolean
 }
 
-const flag = z.enum(['true', 'false']).transform(value => value === 'true')
+const booleanSetting = z.enum(['true', 'false']).transform(value => value === 'true')
 const sshProxy = z
   .string()
   .regex(/^\w[\w.-]*:\d{1,5}$/)
@@ -47,7 +47,7 @@ const sshProxy = z
   // REST shows the port before it, too.
   .refine(({ port }) => port >= 2 && port <= 65_535)
 const minutes = { must: 'a number of minutes, 1 to 1440', schema: z.coerce.number().min(1).max(1440) }
-const drain = { must: 'a number of seconds, 0 to 300', schema: z.coerce.number().min(0).max(300) }
+const drainSeconds = { must: 'a number of seconds, 0 to 300', schema: z.coerce.number().min(0).max(300) }
 const hours = { must: 'a number of hours, 1 to 8760', schema: z.coerce.number().min(1).max(8760) }
 const count = { must: 'a whole number, 0 to 1000000000', schema: z.coerce.number().int().min(0).max(1_000_000_000) }
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
@@ -59,31 +59,31 @@ const settings = {
   DATABASE_URL: { must: 'a URL that begins with postgresql://', schema: z.string().regex(/^postgres(ql)?:\/\//) },
   DATABASE_POOL_SIZE: { must: 'a number of connections, 2 to 200', schema: z.coerce.number().int().min(2).max(200) },
   BERTH_DATA_DIR: { must: 'a folder', schema: z.string() },
-  DEMO_MARKET: { must: 'true or false', schema: flag },
-  GRAPHIQL: { must: 'true or false', schema: flag },
-  METRICS: { must: 'true or false', schema: flag },
+  DEMO_MARKET: { must: 'true or false', schema: booleanSetting },
+  GRAPHIQL: { must: 'true or false', schema: booleanSetting },
+  METRICS: { must: 'true or false', schema: booleanSetting },
   BERTH_SECRET: { must: 'a text of at least 16 characters', schema: z.string().min(16) },
   SIMULATED_DELAY: { must: 'a factor, 0 to 100', schema: z.coerce.number().min(0).max(100) },
   EVENT_RETENTION_DAYS: {
-    must: `a number of days, ${triedForDays} to 3650`,
-    schema: z.coerce.number().int().min(triedForDays).max(3650),
+    must: `a number of days, ${maxRetryDays} to 3650`,
+    schema: z.coerce.number().int().min(maxRetryDays).max(3650),
   },
   START_TIMEOUT_MINUTES: minutes,
   OFFLINE_GRACE_MINUTES: minutes,
   DEBT_GRACE_HOURS: hours,
-  DRAIN_SECONDS: drain,
+  DRAIN_SECONDS: drainSeconds,
   MINIMUM_RUNWAY_HOURS: hours,
   MAX_INSTANCES: count,
   MAX_LOADING: count,
   MAX_DISK_GB: count,
   MAX_VOLUMES: count,
   SSH_PROXY: { must: 'a host and a port, such as ssh.example.com:2222', schema: sshProxy },
-  WEBHOOK_PRIVATE_ADDRESSES: { must: 'true or false', schema: flag },
-  PUBLIC_SEARCH: { must: 'true or false', schema: flag },
+  WEBHOOK_PRIVATE_ADDRESSES: { must: 'true or false', schema: booleanSetting },
+  PUBLIC_SEARCH: { must: 'true or false', schema: booleanSetting },
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
 } as const
 /** Settings that no message repeats. */
-const secrets = ['DATABASE_URL', 'BERTH_SECRET']
+const secretSettings = ['DATABASE_URL', 'BERTH_SECRET']
 type Settings = { [Name in keyof typeof settings]?: z.output<(typeof settings)[Name]['schema']> }
 
 /** Reads the settings, or throws an error that names everything that is wrong with them. */
@@ -98,7 +98,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     databaseUrl: rest.DATABASE_URL,
     poolSize: rest.DATABASE_POOL_SIZE ?? 10,
     dataDir,
-    demoKeyFile: demoMarket ? join(dataDir, demoKeyName(rest.DATABASE_URL)) : undefined,
+    demoKeyFile: demoMarket ? join(dataDir, demoKeyFileName(rest.DATABASE_URL)) : undefined,
     graphiql: rest.GRAPHIQL ?? isLoopback(HOST),
     metrics: rest.METRICS ?? isLoopback(HOST),
     logLevel: rest.LOG_LEVEL ?? 'info',
@@ -122,8 +122,8 @@ function drainMsOf({ DRAIN_SECONDS, DATABASE_URL }: Settings): number {
   return (DRAIN_SECONDS ?? (DATABASE_URL === undefined ? 0 : 5)) * 1_000
 }
 
-function hoursMs(given: number | undefined, otherwise: number): number {
-  return (given ?? otherwise) * 3_600_000
+function hoursMs(hours: number | undefined, defaultHours: number): number {
+  return (hours ?? defaultHours) * 3_600_000
 }
 
 function quotasOf({ MAX_INSTANCES, MAX_LOADING, MAX_DISK_GB, MAX_VOLUMES }: Settings): Quotas {
@@ -142,21 +142,21 @@ function readSettings(env: Record<string, string | undefined>): Settings {
     if (!env[name]) continue
     const { success, data } = schema.safeParse(env[name])
     if (success) given[name] = data
-    else problems.push(`${name} must be ${must}${quote(name, env[name])}.`)
+    else problems.push(`${name} must be ${must}${notValue(name, env[name])}.`)
   }
   if (problems.length > 0) throw new Error(problems.join('\n'))
   return given
 }
 
 /** A key works on one database, and a data folder may serve several. Who opens the database makes no other of it. */
-function demoKeyName(databaseUrl: string | undefined): string {
+function demoKeyFileName(databaseUrl: string | undefined): string {
   if (databaseUrl === undefined) return 'demo-key'
   const [, database = ''] = /^postgres(?:ql)?:\/\/(?:[^/]*@)?(.*)$/.exec(databaseUrl) ?? []
   return `demo-key-${createHash('sha256').update(database).digest('hex').slice(0, 12)}`
 }
 
-function quote(name: string, value: string): string {
-  return secrets.includes(name) ? '' : `, not "${value}"`
+function notValue(name: string, value: string): string {
+  return secretSettings.includes(name) ? '' : `, not "${value}"`
 }
 
 function defaultDataDir(env: Record<string, string | undefined>): string {

@@ -6,22 +6,22 @@ import { createApp } from './app.ts'
 import { parseConfig } from './config.ts'
 import { openServer } from './database/embedded/server.ts'
 import { toError } from './database/failure-codes.ts'
-import { listen, tryAddress } from './http/listen.ts'
+import { checkAddress, listen } from './http/listen.ts'
 import { createLog } from './http/log.ts'
 import { createHttpServer } from './http/server.ts'
 import { createShutdown } from './http/shutdown.ts'
-import { keepSecret } from './services/secrets.ts'
-import { listenForStop } from './stop-signals.ts'
+import { loadOrCreateSecret } from './services/secrets.ts'
+import { listenForStopSignals } from './stop-signals.ts'
 
-const secretMissing =
+const missingSecretMessage =
   'BERTH_SECRET must be set beside DATABASE_URL, to the same text on every gateway: it keeps the secrets in the database.'
 
 /** From the end of the drain time to the end, whatever hangs. */
-const deadlineMs = 4_500
+const stopTimeoutMs = 4_500
 /** Requests that run get this long of it to finish. */
-const graceMs = 3_000
+const requestGraceMs = 3_000
 /** And their connections to the database this long, which is too short only for a query that nobody waits for. */
-const disconnectMs = 500
+const disconnectGraceMs = 500
 
 try {
   await main()
@@ -33,27 +33,27 @@ try {
 process.exit()
 
 async function main(): Promise<void> {
-  const signals = listenForStop()
-  const signalled = once(signals.asked, 'abort')
+  const signals = listenForStopSignals()
+  const stopRequested = once(signals.requested, 'abort')
   const config = parseConfig(process.env)
-  if (config.databaseUrl !== undefined && config.secret === undefined) throw new Error(secretMissing)
+  if (config.databaseUrl !== undefined && config.secret === undefined) throw new Error(missingSecretMessage)
   const { host, port, dataDir, databaseUrl, demoKeyFile, graphiql, logLevel, drainMs } = config
   // Standard output is for people, standard error for the log.
   const log = createLog(logLevel, process.stderr)
   let isServing = false
   // Only a gateway that serves has anything to drain.
-  const drained = signalled.then(() => signals.wait(isServing ? drainMs : 0))
+  const drained = stopRequested.then(() => signals.waitUnlessUrgent(isServing ? drainMs : 0))
   void drained.then(async () => {
-    await sleep(deadlineMs, undefined, { ref: false })
+    await sleep(stopTimeoutMs, undefined, { ref: false })
     log.warn('Something did not stop in time, and is left as it is.')
     process.exit()
   })
   const onLost = (error: Error) => log.error({ err: error }, 'The embedded database stopped and does not come back.')
-  await tryAddress(port, host)
+  await checkAddress(port, host)
   const server = await openServer(databaseUrl, { dataDir, role: 'gateway', onLost })
   const secret =
     config.secret ??
-    (await keepSecret(join(dataDir, 'secret')).catch(async (error: unknown) => {
+    (await loadOrCreateSecret(join(dataDir, 'secret')).catch(async (error: unknown) => {
       await server.release()
       throw error
     }))
@@ -62,35 +62,35 @@ async function main(): Promise<void> {
   const shutdown = createShutdown(http)
 
   const stop = async () => {
-    app.retire()
-    shutdown.announce()
+    app.markNotReady()
+    shutdown.disableKeepAlive()
     if (isServing) await drained
-    const closed = shutdown.close(graceMs)
+    const closed = shutdown.close(requestGraceMs)
     app.drain()
     await closed
-    await Promise.race([app.stop(), sleep(disconnectMs)])
+    await Promise.race([app.stop(), sleep(disconnectGraceMs)])
     await server.release()
   }
-  const stopAndTell = () =>
+  const stopAndLog = () =>
     stop().catch((error: unknown) => {
       log.error({ err: error }, 'Stopping failed.')
       process.exitCode = 1
     })
   // Making the database took a while, and filling it takes longer.
-  if (signals.asked.aborted) return await stopAndTell()
+  if (signals.requested.aborted) return await stopAndLog()
   try {
     const demo = await app.start()
     await listen(http, port, host)
-    app.work()
+    app.startWork()
     // A server that listens on a port has an address with that port.
-    greet(http.address() as AddressInfo, { graphiql, demo, demoKeyFile })
+    printGreeting(http.address() as AddressInfo, { graphiql, demo, demoKeyFile })
     isServing = true
   } catch (error) {
-    await stopAndTell()
+    await stopAndLog()
     throw error
   }
-  await signalled
-  await stopAndTell()
+  await stopRequested
+  await stopAndLog()
 }
 
 type Greeting = {
@@ -100,7 +100,7 @@ type Greeting = {
 }
 
 /** Tells whoever started it where to go. A key is printed once, when it is made. */
-function greet({ address, family, port }: AddressInfo, { graphiql, demo, demoKeyFile }: Greeting): void {
+function printGreeting({ address, family, port }: AddressInfo, { graphiql, demo, demoKeyFile }: Greeting): void {
   const host = address === '::' || address === '0.0.0.0' ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
   const lines = [`GraphQL   http://${host}:${port}/graphql${graphiql ? '  (GraphiQL in a browser)' : ''}`]
   lines.push(`REST      http://${host}:${port}/api/v0/`, `Docs      http://${host}:${port}/api/v0/docs/`)

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 const root = join(import.meta.dirname, '..')
 
 /** Which folders the files of a folder may import from, beside their own. */
-const arrows: Record<string, string[]> = {
+const allowedImports: Record<string, string[]> = {
   domain: [],
   database: [],
   services: ['domain', 'database'],
@@ -21,9 +21,9 @@ const arrows: Record<string, string[]> = {
 }
 
 /** What is started by somebody, beside what builds it: these read the environment and know everything. */
-const processes = ['cli.ts', 'main.ts', 'prisma/new-migration.ts']
+const entryPoints = ['cli.ts', 'main.ts', 'prisma/new-migration.ts']
 
-const reasons: Record<string, string> = {
+const layerReasons: Record<string, string> = {
   domain: 'Rules are pure: they know nothing of databases, faces or packages.',
   database: 'The database knows no rule and no use case: move this into a service.',
   services: 'Services know no face: whoever asks gets the same answer.',
@@ -39,24 +39,24 @@ const reasons: Record<string, string> = {
 }
 
 /** What a layer is divided into. A noun is named alike in every layer, so a feature is found whole in folders of one name. */
-const nouns = [
+const featureFolders = [
   ...['accounts', 'billing', 'events', 'instances', 'launch'],
   ...['machines', 'offers', 'templates', 'volumes', 'webhooks'],
 ]
-const rooms: Record<string, string[]> = {
-  'src/domain': nouns,
-  'src/services': [...nouns, 'reconciliation'],
-  'src/graphql': [...nouns, 'errors', 'graphiql', 'inputs', 'nodes'],
-  'src/rest': [...nouns, 'openapi'],
+const allowedFolders: Record<string, string[]> = {
+  'src/domain': featureFolders,
+  'src/services': [...featureFolders, 'reconciliation'],
+  'src/graphql': [...featureFolders, 'errors', 'graphiql', 'inputs', 'nodes'],
+  'src/rest': [...featureFolders, 'openapi'],
   'src/database': ['embedded', 'generated'],
-  'test/unit': [...nouns, 'graphql', 'operator', 'process', 'rest'],
-  'test/property': [...nouns, 'rest'],
-  'test/integration': [...nouns, 'database', 'faces', 'graphql', 'rest'],
-  'test/support': [...nouns, 'crashes', 'database', 'faces', 'processes', 'rest'],
+  'test/unit': [...featureFolders, 'graphql', 'operator', 'process', 'rest'],
+  'test/property': [...featureFolders, 'rest'],
+  'test/integration': [...featureFolders, 'database', 'faces', 'graphql', 'rest'],
+  'test/support': [...featureFolders, 'crashes', 'database', 'faces', 'processes', 'rest'],
 }
-const mostFiles = 20
+const maxFilesPerFolder = 20
 
-type File = {
+type SourceFile = {
   location: string
   path: string
   folder: string
@@ -66,11 +66,11 @@ type File = {
   runs: string[]
 }
 
-const locations = ['src', 'prisma', 'test']
+const filePaths = ['src', 'prisma', 'test']
   .flatMap(base => readdirSync(join(root, base), { recursive: true, encoding: 'utf8' }).map(path => join(base, path)))
   .filter(path => path.endsWith('.ts') && !path.includes('generated'))
 
-const files: File[] = locations
+const files: SourceFile[] = filePaths
   .filter(location => !location.startsWith('test/'))
   .map(location => {
     const text = readFileSync(join(root, location), 'utf8')
@@ -89,35 +89,36 @@ function withoutSrc(location: string): string {
 }
 
 /** Where a relative import leads: "database/client.ts". */
-function targetOf(file: File, name: string): string {
+function importTarget(file: SourceFile, name: string): string {
   return withoutSrc(join(dirname(file.location), name))
 }
 
 describe('the arrows', () => {
   it('is read from the files that there are', () => {
-    expect(new Set(files.map(({ folder }) => folder))).toEqual(new Set(['', ...Object.keys(arrows)]))
+    expect(new Set(files.map(({ folder }) => folder))).toEqual(new Set(['', ...Object.keys(allowedImports)]))
     expect(files.flatMap(({ imports }) => imports).length).toBeGreaterThan(150)
   })
 
-  it.each(Object.keys(arrows))('of %s point towards the domain', folder => {
+  it.each(Object.keys(allowedImports))('of %s point towards the domain', folder => {
     const broken = files
       .filter(file => file.folder === folder)
       .flatMap(file =>
         file.imports
           .filter(name => name.startsWith('.'))
-          .map(name => targetOf(file, name))
+          .map(name => importTarget(file, name))
           .filter(
-            target => ![folder, ...(arrows[folder] ?? [])].some(allowed => `${target}/`.startsWith(`${allowed}/`)),
+            target =>
+              ![folder, ...(allowedImports[folder] ?? [])].some(allowed => `${target}/`.startsWith(`${allowed}/`)),
           )
-          .map(target => `${file.location} imports ${target}. ${reasons[folder]}`),
+          .map(target => `${file.location} imports ${target}. ${layerReasons[folder]}`),
       )
     expect(broken).toEqual([])
   })
 
   it('only app.ts and the processes know everything', () => {
     const broken = files
-      .filter(({ folder, path }) => folder !== '' && !processes.includes(path))
-      .flatMap(file => file.imports.map(name => ({ file, target: targetOf(file, name) })))
+      .filter(({ folder, path }) => folder !== '' && !entryPoints.includes(path))
+      .flatMap(file => file.imports.map(name => ({ file, target: importTarget(file, name) })))
       .filter(({ target }) => /^(app|main|cli|config).ts$/.test(target))
       .map(({ file, target }) => `${file.location} imports ${target}: what it needs is passed to it.`)
     expect(broken).toEqual([])
@@ -126,7 +127,10 @@ describe('the arrows', () => {
 
 describe('imports', () => {
   const targets = new Map(
-    files.map(file => [file.path, file.imports.filter(name => name.startsWith('.')).map(name => targetOf(file, name))]),
+    files.map(file => [
+      file.path,
+      file.imports.filter(name => name.startsWith('.')).map(name => importTarget(file, name)),
+    ]),
   )
 
   /** The shortest way from a file through others back to itself; undefined when there is none. */
@@ -174,7 +178,7 @@ const listOf: Record<string, string> = {
 }
 
 /** What is run as it is: processes, what they start by path, and what tools read. */
-const started = [...processes, 'graphql/print.ts', 'prisma/prisma.config.ts']
+const started = [...entryPoints, 'graphql/print-schema.ts', 'prisma/prisma.config.ts']
 
 /** The files that run when these do. An `import type` runs nothing. */
 function reached(from: string[], { types }: { types: boolean }): Set<string> {
@@ -183,7 +187,7 @@ function reached(from: string[], { types }: { types: boolean }): Set<string> {
     const file = files.find(one => one.path === path)
     if (!file || found.has(path)) return
     found.add(path)
-    for (const name of types ? file.imports : file.runs) if (name.startsWith('.')) visit(targetOf(file, name))
+    for (const name of types ? file.imports : file.runs) if (name.startsWith('.')) visit(importTarget(file, name))
   }
   for (const path of from) visit(path)
   return found
@@ -241,13 +245,13 @@ it('ids are spelt with what they are of in one place', () => {
 it('only config.ts and the processes read the environment', () => {
   const readers = files.filter(({ text }) => /process\.env/.test(text)).map(({ path }) => path)
   expect(readers.toSorted()).toEqual(
-    ['database/embedded/engine.ts', ...processes, 'prisma/prisma.config.ts'].toSorted(),
+    ['database/embedded/engine.ts', ...entryPoints, 'prisma/prisma.config.ts'].toSorted(),
   )
 })
 
 describe('the rooms', () => {
-  it.each(Object.keys(rooms))('of %s are the ones that it is divided into', layer => {
-    const wrong = locations
+  it.each(Object.keys(allowedFolders))('of %s are the ones that it is divided into', layer => {
+    const wrong = filePaths
       .filter(location => location.startsWith(`${layer}/`))
       .map(location => ({
         location,
@@ -256,25 +260,28 @@ describe('the rooms', () => {
           .split('/')
           .slice(0, -1)[0],
       }))
-      .filter(({ room }) => room !== undefined && !rooms[layer]?.includes(room))
+      .filter(({ room }) => room !== undefined && !allowedFolders[layer]?.includes(room))
       .map(
-        ({ location, room }) => `${location}: ${layer} has no room "${room}". Use one of ${rooms[layer]?.join(', ')}.`,
+        ({ location, room }) =>
+          `${location}: ${layer} has no room "${room}". Use one of ${allowedFolders[layer]?.join(', ')}.`,
       )
     expect(wrong).toEqual([])
   })
 
   it('have files that do not repeat the name of their room', () => {
-    const repeating = locations.filter(location => {
+    const repeating = filePaths.filter(location => {
       const [file = '', folder = ''] = location.split('/').toReversed()
       return file.startsWith(`${folder}-`)
     })
     expect(repeating.map(location => `${location}: its folder says the first word already.`)).toEqual([])
   })
 
-  it(`have at most ${mostFiles} files`, () => {
-    const crowded = Map.groupBy(locations, location => dirname(location))
-    const wrong = [...crowded].filter(([, inside]) => inside.length > mostFiles).map(([folder]) => folder)
-    expect(wrong.map(folder => `${folder}: more than ${mostFiles} files. Divide it by what is done there.`)).toEqual([])
+  it(`have at most ${maxFilesPerFolder} files`, () => {
+    const crowded = Map.groupBy(filePaths, location => dirname(location))
+    const wrong = [...crowded].filter(([, inside]) => inside.length > maxFilesPerFolder).map(([folder]) => folder)
+    expect(
+      wrong.map(folder => `${folder}: more than ${maxFilesPerFolder} files. Divide it by what is done there.`),
+    ).toEqual([])
   })
 })
 

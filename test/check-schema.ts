@@ -3,14 +3,14 @@
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { breakingChanges } from './support/faces/schema-diff.ts'
+import { findBreakingChanges } from './support/faces/schema-diff.ts'
 
 const current = readFileSync(new URL('../schema.graphql', import.meta.url), 'utf8')
-const tag = git('describe', '--tags', '--abbrev=0', '--match', 'v*')?.trim()
-const baseline = git('show', `${tag ?? 'HEAD'}:schema.graphql`)
+const tag = tryGit('describe', '--tags', '--abbrev=0', '--match', 'v*')?.trim()
+const baseline = tryGit('show', `${tag ?? 'HEAD'}:schema.graphql`)
 
 if (baseline !== undefined) {
-  const changes = await breakingChanges(baseline, current)
+  const changes = await findBreakingChanges(baseline, current)
   const since = tag ?? 'the last commit'
   for (const change of changes) process.stdout.write(`Breaks clients of ${since}: ${change}\n`)
   if (tag && changes.length > 0) {
@@ -20,7 +20,7 @@ if (baseline !== undefined) {
 }
 
 /** Undefined where there is no git, no tag or no such file. */
-function git(...args: string[]): string | undefined {
+function tryGit(...args: string[]): string | undefined {
   try {
     return execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
   } catch {

@@ -9,25 +9,25 @@ import {
   isUnionType,
 } from 'graphql'
 import { describe, expect, it } from 'vitest'
-import { printedSchema } from '../src/graphql/print.ts'
+import { printSortedSchema } from '../src/graphql/print-schema.ts'
 import { schema } from '../src/graphql/schema.ts'
 import { generateClient } from './client/generate.ts'
-import { breakingChanges } from './support/faces/schema-diff.ts'
+import { findBreakingChanges } from './support/faces/schema-diff.ts'
 
 describe('the schema', () => {
   it('is the committed one; npm run schema writes it anew', async () => {
-    await expect(printedSchema()).toMatchFileSnapshot('../schema.graphql')
+    await expect(printSortedSchema()).toMatchFileSnapshot('../schema.graphql')
   })
 
   it('is the one that the typed client was generated from; npm run schema does it anew', async () => {
-    await expect(await generateClient(printedSchema())).toMatchFileSnapshot('client/generated.ts')
+    await expect(await generateClient(printSortedSchema())).toMatchFileSnapshot('client/generated.ts')
   })
 
   it('describes every type, field, argument and enum value', () => {
     const types = Object.values(schema.getTypeMap()).filter(
       type => !isIntrospectionType(type) && !isSpecifiedScalarType(type),
     )
-    const described = types.flatMap(placesOf)
+    const described = types.flatMap(describedElementsOf)
     expect(described.length).toBeGreaterThan(200)
     expect(described.filter(({ description }) => !description?.trim()).map(({ place }) => place)).toEqual([])
   })
@@ -45,10 +45,10 @@ describe('the members of a union', () => {
   })
 })
 
-type Place = { place: string; description: string | null | undefined }
+type DescribedElement = { place: string; description: string | null | undefined }
 
-function placesOf(type: GraphQLNamedType): Place[] {
-  const places: Place[] = [{ place: type.name, description: type.description }]
+function describedElementsOf(type: GraphQLNamedType): DescribedElement[] {
+  const places: DescribedElement[] = [{ place: type.name, description: type.description }]
   if (isEnumType(type)) {
     places.push(...type.getValues().map(({ name, description }) => ({ place: `${type.name}.${name}`, description })))
   }
@@ -75,12 +75,12 @@ describe('the check for breaking changes', () => {
 
   it('finds what clients lose', async () => {
     expect(
-      await breakingChanges(before, 'type Query { b: Int @deprecated(reason: "Use a.") c(x: Int): Int }'),
+      await findBreakingChanges(before, 'type Query { b: Int @deprecated(reason: "Use a.") c(x: Int): Int }'),
     ).toHaveLength(1)
-    expect(await breakingChanges(before, 'type Query { a: String b: Int c(x: Int!): Int }')).toHaveLength(2)
+    expect(await findBreakingChanges(before, 'type Query { a: String b: Int c(x: Int!): Int }')).toHaveLength(2)
   })
 
   it('lets go of what was deprecated, and of what is new', async () => {
-    expect(await breakingChanges(before, 'type Query { a: Int c(x: Int): Int d: Int }')).toEqual([])
+    expect(await findBreakingChanges(before, 'type Query { a: Int c(x: Int): Int d: Int }')).toEqual([])
   })
 })

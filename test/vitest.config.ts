@@ -2,9 +2,9 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 /** Tests that no other may share a process with: one replaces modules for all that follow, one measures memory. */
-const alone = ['test/unit/offers/watch.test.ts', 'test/integration/events/streams-ending.test.ts']
+const isolatedTests = ['test/unit/offers/watch.test.ts', 'test/integration/events/streams-ending.test.ts']
 
-const settings = {
+const projectDefaults = {
   root: new URL('..', import.meta.url).pathname,
   pool: 'forks',
   testTimeout: 20_000,
@@ -14,7 +14,7 @@ const settings = {
 } as const
 
 export default defineConfig({
-  root: settings.root,
+  root: projectDefaults.root,
   test: {
     globalSetup: 'test/support/global-setup.ts',
     // Much of a test is waiting for the database, so three get on even where there are few cores.
@@ -22,16 +22,16 @@ export default defineConfig({
     projects: [
       {
         test: {
-          ...settings,
+          ...projectDefaults,
           name: 'together',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/long/**', ...alone],
+          exclude: ['test/long/**', ...isolatedTests],
           // The program keeps nothing outside of an app, and reading it takes longer than most tests: a process reads
           // it once, for all the files that it runs.
           isolate: false,
         },
       },
-      { test: { ...settings, name: 'alone', include: alone } },
+      { test: { ...projectDefaults, name: 'alone', include: isolatedTests } },
     ],
   },
 })

@@ -2,9 +2,9 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import { type Clock, createClock } from './clock.ts'
 import { checkEpoch } from './epoch.ts'
-import { meaningOf } from './failure-codes.ts'
+import { failureKindOf } from './failure-codes.ts'
 import { type Prisma, PrismaClient } from './generated/client.ts'
-import { rowsOf } from './rows.ts'
+import { queryRows } from './rows.ts'
 
 /** One pool, read and written by Prisma and by SQL of our own. */
 export type Database = {
@@ -36,7 +36,7 @@ type DatabaseOptions = {
 }
 
 /** The server cancels first, then the client gives up: a statement that nobody waits for must not go on running. */
-const timeLimits = {
+const timeouts = {
   connectionTimeoutMillis: 2_000,
   statement_timeout: 5_000,
   query_timeout: 7_000,
@@ -66,7 +66,7 @@ export function openDatabase({
     onConnect: async client => {
       if (await checkEpoch(client)) onNewEpoch?.()
     },
-    ...timeLimits,
+    ...timeouts,
   })
   pool.on('error', onIdleError)
   // One that is lost amid a transaction, between two statements, fails the next of them. Unheard, it would end the process.
@@ -81,13 +81,13 @@ export function openDatabase({
     notify,
     onRefusal,
     get now() {
-      return clock.sql
+      return clock.nowSql
     },
     async rows(statement) {
       try {
-        return await rowsOf(pool, statement)
+        return await queryRows(pool, statement)
       } catch (error) {
-        if (meaningOf(error) === 'refused') onRefusal(error)
+        if (failureKindOf(error) === 'refused') onRefusal(error)
         throw error
       }
     },

@@ -4,7 +4,7 @@ import { Prisma } from './generated/client.ts'
 
 export type Clock = {
   /** The present instant, as an expression in a statement. */
-  readonly sql: Prisma.Sql
+  readonly nowSql: Prisma.Sql
   /** The present instant between statements, from the last reading and what has passed since. It is never ahead. */
   now(): Date
   /** The same, but never behind: for what must end in time. */
@@ -13,7 +13,7 @@ export type Clock = {
    * Takes the database's answer and returns the instant that counts. `askedMs` is the performance.now() of the request.
    * Pass it only if the answer came without a wait for a lock: later estimates start from such a reading.
    */
-  read(at: Date, askedMs?: number): Date
+  recordReading(at: Date, askedMs?: number): Date
   /** How far the process's own clock is ahead. */
   aheadMs(): number
 }
@@ -21,31 +21,31 @@ export type Clock = {
 const { sql } = Prisma
 
 /** Of the database. Tests give another clock in its place. */
-export function createClock(given?: () => Date): Clock {
-  if (given) {
+export function createClock(testNow?: () => Date): Clock {
+  if (testNow) {
     return {
-      get sql() {
-        return sql`${given()}::timestamptz`
+      get nowSql() {
+        return sql`${testNow()}::timestamptz`
       },
-      now: given,
-      latest: given,
-      read: given,
+      now: testNow,
+      latest: testNow,
+      recordReading: testNow,
       aheadMs: () => 0,
     }
   }
   // Before the first reading nothing better is known than when the process began.
-  let [leastMs, mostMs] = [performance.timeOrigin, performance.timeOrigin]
-  const nowMs = () => Math.floor(leastMs + performance.now())
+  let [earliestOffsetMs, latestOffsetMs] = [performance.timeOrigin, performance.timeOrigin]
+  const nowMs = () => Math.floor(earliestOffsetMs + performance.now())
   return {
     // Stable within a statement, so that an index serves; in whole milliseconds, as columns and dates have them.
-    sql: sql`date_trunc('milliseconds', statement_timestamp())`,
+    nowSql: sql`date_trunc('milliseconds', statement_timestamp())`,
     now: () => new Date(nowMs()),
-    latest: () => new Date(Math.ceil(mostMs + performance.now())),
-    read(at, askedMs) {
+    latest: () => new Date(Math.ceil(latestOffsetMs + performance.now())),
+    recordReading(at, askedMs) {
       if (askedMs === undefined) return at
       // It was read between the question and the answer. A date has lost what was less than a millisecond.
-      leastMs = at.getTime() - performance.now()
-      mostMs = at.getTime() + 1 - askedMs
+      earliestOffsetMs = at.getTime() - performance.now()
+      latestOffsetMs = at.getTime() + 1 - askedMs
       return at
     },
     aheadMs: () => Date.now() - nowMs(),

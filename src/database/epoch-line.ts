@@ -1,8 +1,8 @@
 import type pg from 'pg'
-import { codesOf } from './failure-codes.ts'
+import { errorCodesOf } from './failure-codes.ts'
 
 /** The server, its timeline and the database, as `server/timeline/database`. Parts that the role may not read are empty. */
-export type Line = { name: string; standby: boolean }
+export type HistoryLine = { name: string; standby: boolean }
 
 /** The control file has the timeline of the last checkpoint, which is minutes late after a promotion. The WAL has it at once. */
 const timeline = `CASE WHEN pg_is_in_recovery() THEN ''
@@ -10,24 +10,28 @@ const timeline = `CASE WHEN pg_is_in_recovery() THEN ''
 const server = '(SELECT system_identifier::text FROM pg_control_system())'
 
 /** From the most to the least: some roles may not ask for the server, and some services have no timeline. */
-const names = [`concat_ws('/', ${server}, ${timeline}, d.oid)`, `concat_ws('/', '', ${timeline}, d.oid)`, `''`]
-const notAllowed = ['42501', '0A000']
+const lineNameExpressions = [
+  `concat_ws('/', ${server}, ${timeline}, d.oid)`,
+  `concat_ws('/', '', ${timeline}, d.oid)`,
+  `''`,
+]
+const notAllowedCodes = ['42501', '0A000']
 
-export async function readLine(client: pg.ClientBase): Promise<Line> {
-  for (const name of names) {
+export async function readHistoryLine(client: pg.ClientBase): Promise<HistoryLine> {
+  for (const name of lineNameExpressions) {
     try {
       const { rows } = await client.query(
         `SELECT pg_is_in_recovery() AS standby, ${name} AS name FROM pg_database d WHERE datname = current_database()`,
       )
       return rows[0]
     } catch (error) {
-      if (!codesOf(error).some(code => notAllowed.includes(code))) throw error
+      if (!errorCodesOf(error).some(code => notAllowedCodes.includes(code))) throw error
     }
   }
   throw new Error('The database does not say whether it is a standby.')
 }
 
 /** With the code of PostgreSQL for a write on a standby. */
-export function isStandby(): Error {
+export function standbyError(): Error {
   return Object.assign(new Error('The database is a standby, which takes no changes.'), { code: '25006' })
 }

@@ -3,14 +3,14 @@
 // The line is compared at start and on each new connection, so nothing is read on a new line with the old epoch.
 
 import pg from 'pg'
-import { isStandby, readLine } from './epoch-line.ts'
+import { readHistoryLine, standbyError } from './epoch-line.ts'
 
 /** At start, with the lock of migrations. Returns whether the epoch was raised. */
-export async function settleEpoch(url: string): Promise<boolean> {
+export async function updateEpoch(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, application_name: 'berth epoch' })
   await client.connect()
   try {
-    return await raiseEpoch(client, await readLine(client))
+    return await raiseEpoch(client, await readHistoryLine(client))
   } finally {
     await client.end()
   }
@@ -21,15 +21,15 @@ export async function settleEpoch(url: string): Promise<boolean> {
  * database was on. Returns whether it did.
  */
 export async function checkEpoch(client: pg.ClientBase): Promise<boolean> {
-  const line = await readLine(client)
-  if (line.standby) throw isStandby()
+  const line = await readHistoryLine(client)
+  if (line.standby) throw standbyError()
   const { rows } = await client.query('SELECT cluster FROM outbox').catch((error: { code?: string }) => {
     // The schema is not there yet: the start settles it.
     if (error.code === '42P01') return { rows: [] }
     throw error
   })
   const known: string = rows[0]?.cluster ?? ''
-  return differs(known, line.name) && (await raiseEpoch(client, line))
+  return isOtherLine(known, line.name) && (await raiseEpoch(client, line))
 }
 
 /** The first that comes locks the row and raises the epoch. Those who waited for it find the new line there. */
@@ -40,11 +40,11 @@ async function raiseEpoch(client: pg.ClientBase, { name }: { name: string }): Pr
     await client.query('SET LOCAL statement_timeout = 0')
     const { rows } = await client.query('SELECT cluster FROM outbox FOR UPDATE')
     const known: string = rows[0].cluster
-    const moved = await moveStrays(client)
-    const isNew = moved || differs(known, name)
+    const moved = await moveForeignEvents(client)
+    const isNew = moved || isOtherLine(known, name)
     if (isNew) await client.query('UPDATE outbox SET epoch = epoch + 1')
     // A role that may not ask for the server does not erase what another role found.
-    const isBetter = differs(known, name) || known === '' || known.startsWith('/')
+    const isBetter = isOtherLine(known, name) || known === '' || known.startsWith('/')
     if (isBetter && name !== known) await client.query('UPDATE outbox SET cluster = $1', [name])
     await client.query('COMMIT')
     return isNew
@@ -55,7 +55,7 @@ async function raiseEpoch(client: pg.ClientBase, { name }: { name: string }): Pr
 }
 
 /** Parts that are empty are not known. */
-function differs(known: string, name: string): boolean {
+function isOtherLine(known: string, name: string): boolean {
   if (known === '' || name === '') return false
   const parts = name.split('/')
   return known.split('/').some((part, index) => part !== '' && parts[index] !== '' && part !== parts[index])
@@ -65,16 +65,16 @@ function differs(known: string, name: string): boolean {
  * A dump brings events with transaction ids of the server it came from, some of which this server has yet to assign. All of
  * them go to the beginning, in the order of their own ids, which is the only order that is left.
  */
-async function moveStrays(client: pg.ClientBase): Promise<boolean> {
+async function moveForeignEvents(client: pg.ClientBase): Promise<boolean> {
   const next = 'pg_snapshot_xmax(pg_current_snapshot())'
   const { rows } = await client.query(`SELECT FROM events WHERE xid >= ${next} LIMIT 1`)
   await client.query(`UPDATE machines SET offers_xid = '0' WHERE offers_xid >= ${next}`)
   if (rows.length === 0) return false
   const text = "UPDATE events SET xid = '0' WHERE xid <> '0'"
-  await client.query({ text, query_timeout: longestMoveMs } as pg.QueryConfig)
+  await client.query({ text, query_timeout: moveTimeoutMs } as pg.QueryConfig)
   await client.query("UPDATE outbox SET purged_xid = '0', purged_id = 0")
   return true
 }
 
 /** Connections of the pool give up on other queries within seconds. */
-const longestMoveMs = 600_000
+const moveTimeoutMs = 600_000

@@ -5,10 +5,10 @@
  * `refused`: the server answered that it cannot do it now, and undid the transaction.
  * `unstorable`: a value in the request fits no column, so the row that it names cannot exist.
  */
-export type FailureMeaning = 'unanswered' | 'refused' | 'unstorable'
+export type FailureKind = 'unanswered' | 'refused' | 'unstorable'
 
 /** PostgreSQL's classes, by the first two characters of a SQLSTATE. */
-const classes: Record<string, FailureMeaning> = {
+const kindsByClass: Record<string, FailureKind> = {
   // The connection failed, or its pooler says so.
   '08': 'unanswered',
   // The key or the name of the database is wrong for now, as while a backup is restored or a password is changed.
@@ -21,7 +21,7 @@ const classes: Record<string, FailureMeaning> = {
 }
 
 /** Codes that mean something else than their class, or whose class means nothing. */
-const codes: Record<string, FailureMeaning | undefined> = {
+const kindsByCode: Record<string, FailureKind | undefined> = {
   // A value is too large for its column, or has a character that no text may have.
   ...{ '22003': 'unstorable', '22021': 'unstorable' },
   // A standby: the server that could write is another one since a failover.
@@ -49,20 +49,20 @@ const codes: Record<string, FailureMeaning | undefined> = {
 }
 
 /** The driver gives these no code. */
-const lostConnection =
+const lostConnectionPattern =
   /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end)/
 
 /** What a failure of the database means; undefined for one that does not pass, which is logged and masked. */
-export function meaningOf(error: unknown): FailureMeaning | undefined {
-  const meanings = codesOf(error).map(meaningOfCode)
+export function failureKindOf(error: unknown): FailureKind | undefined {
+  const kinds = errorCodesOf(error).map(failureKindOfCode)
   // Prisma gives every failure of a statement one code: the driver's, further in, says more.
-  const told = meanings.find(meaning => meaning === 'refused') ?? meanings.find(meaning => meaning !== undefined)
-  return told ?? (error instanceof Error && lostConnection.test(error.message) ? 'unanswered' : undefined)
+  const kind = kinds.find(meaning => meaning === 'refused') ?? kinds.find(meaning => meaning !== undefined)
+  return kind ?? (error instanceof Error && lostConnectionPattern.test(error.message) ? 'unanswered' : undefined)
 }
 
-export function meaningOfCode(code: string): FailureMeaning | undefined {
-  if (Object.hasOwn(codes, code)) return codes[code]
-  return /^[0-9A-Z]{5}$/.test(code) ? classes[code.slice(0, 2)] : undefined
+export function failureKindOfCode(code: string): FailureKind | undefined {
+  if (Object.hasOwn(kindsByCode, code)) return kindsByCode[code]
+  return /^[0-9A-Z]{5}$/.test(code) ? kindsByClass[code.slice(0, 2)] : undefined
 }
 
 /** What a library may have put on its error. */
@@ -74,10 +74,10 @@ export function toError(thrown: unknown): Error {
 }
 
 /** Prisma wraps the driver's error, and the driver PostgreSQL's: the telling code may be in any of them. */
-export function codesOf(error: unknown, depth = 0): string[] {
+export function errorCodesOf(error: unknown, depth = 0): string[] {
   if (typeof error !== 'object' || error === null || depth > 4) return []
   const { code, originalCode, cause, meta }: Fields<'code' | 'originalCode' | 'cause' | 'meta'> = error
   const { driverAdapterError: inner }: Fields<'driverAdapterError'> = typeof meta === 'object' && meta ? meta : {}
   const own = [code, originalCode].filter(value => typeof value === 'string')
-  return [...own, ...codesOf(cause, depth + 1), ...codesOf(inner, depth + 1)]
+  return [...own, ...errorCodesOf(cause, depth + 1), ...errorCodesOf(inner, depth + 1)]
 }

@@ -18,7 +18,7 @@ export const locks = {
  * Runs alone among all processes on a database; others wait. It fails as soon as the lock is lost with the connection that
  * holds it: the work may go on then, but nobody takes it for done.
  */
-export async function alone<T>(url: string, lock: number, work: () => Promise<T>): Promise<T> {
+export async function withLock<T>(url: string, lock: number, work: () => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, application_name: 'berth lock', keepAlive: true })
   const lost = new Promise<never>((_, reject) => client.on('error', reject))
   // Before and after the work, nobody looks.

@@ -7,20 +7,23 @@ import type { MigrationList } from '@prisma/schema-engine-wasm'
 import pg from 'pg'
 import { withSchemaEngine } from './schema-engine.ts'
 
-const folder = new URL('../../prisma/migrations/', import.meta.url)
+const migrationsFolder = new URL('../../prisma/migrations/', import.meta.url)
 export const noFilters = { externalTables: [], externalEnums: [] }
 
 export async function readMigrations(): Promise<MigrationList> {
-  const names = (await readdir(folder, { withFileTypes: true }))
+  const names = (await readdir(migrationsFolder, { withFileTypes: true }))
     .filter(entry => entry.isDirectory())
     .map(({ name }) => name)
   return {
-    baseDir: fileURLToPath(folder),
-    lockfile: { path: 'migration_lock.toml', content: await readFile(new URL('migration_lock.toml', folder), 'utf8') },
+    baseDir: fileURLToPath(migrationsFolder),
+    lockfile: {
+      path: 'migration_lock.toml',
+      content: await readFile(new URL('migration_lock.toml', migrationsFolder), 'utf8'),
+    },
     shadowDbInitScript: '',
     migrationDirectories: await Promise.all(
       names.sort().map(async path => {
-        const value = await readFile(new URL(`${path}/migration.sql`, folder), 'utf8')
+        const value = await readFile(new URL(`${path}/migration.sql`, migrationsFolder), 'utf8')
         return { path, migrationFile: { path: 'migration.sql', content: { tag: 'ok', value } } }
       }),
     ),
@@ -44,11 +47,11 @@ export async function pendingMigrations(client: pg.ClientBase | pg.Pool): Promis
     .filter(name => !known.includes(name))
     .sort()
     .at(-1)
-  if (newest !== undefined) throw new Error(newerSchema(newest))
+  if (newest !== undefined) throw new Error(newerSchemaMessage(newest))
   return known.filter(name => !names.includes(name))
 }
 
-function newerSchema(newest: string): string {
+function newerSchemaMessage(newest: string): string {
   return `A newer version of Berth migrated the database: this version does not know its migration ${newest}. Upgrade Berth here.`
 }
 

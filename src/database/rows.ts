@@ -9,29 +9,29 @@ import { Prisma } from './generated/client.ts'
  * text is a string, int4 and float8 a number, int8 a bigint, numeric a string, timestamptz a Date, bytea a
  * Buffer, json what the column's writer stored. The integration tests run each statement against PostgreSQL.
  */
-export async function rowsOf(client: pg.Pool | pg.ClientBase, statement: Prisma.Sql): Promise<unknown[][]> {
+export async function queryRows(client: pg.Pool | pg.ClientBase, statement: Prisma.Sql): Promise<unknown[][]> {
   const { text, values } = statement
-  const name = dynamic.has(statement) ? '' : nameOf(text)
-  const result = await client.query<unknown[]>({ name, text, values, rowMode: 'array', types })
+  const name = unnamedStatements.has(statement) ? '' : statementNameOf(text)
+  const result = await client.query<unknown[]>({ name, text, values, rowMode: 'array', types: typeParsers })
   return result.rows
 }
 
 /** Integers of eight bytes come as BigInt: a Number would round them. */
-const types: pg.CustomTypesConfig = {
+const typeParsers: pg.CustomTypesConfig = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
     oid === pg.types.builtins.INT8 ? BigInt : pg.types.getTypeParser(oid, format),
 }
 
-const names = new Map<string, string>()
-const dynamic = new WeakSet<Prisma.Sql>()
+const statementNames = new Map<string, string>()
+const unnamedStatements = new WeakSet<Prisma.Sql>()
 
 /**
  * A connection plans a named statement once, and keeps it until it closes. The name comes from the text alone: where a
  * pooler gives a gateway the connection of another, no name may stand for another statement there.
  */
-function nameOf(text: string): string {
-  const name = names.get(text) ?? createHash('sha256').update(text).digest('base64url')
-  names.set(text, name)
+function statementNameOf(text: string): string {
+  const name = statementNames.get(text) ?? createHash('sha256').update(text).digest('base64url')
+  statementNames.set(text, name)
   return name
 }
 
@@ -39,26 +39,26 @@ function nameOf(text: string): string {
  * A statement whose text depends on what a caller filters or sorts by. There is no end of such texts, and the server would
  * keep each of them on every connection: so they get no name, and are planned for their values.
  */
-export function unnamed(statement: Prisma.Sql): Prisma.Sql {
-  dynamic.add(statement)
+export function withoutStatementName(statement: Prisma.Sql): Prisma.Sql {
+  unnamedStatements.add(statement)
   return statement
 }
 
 /** The columns of a model, for a statement of our own that reads or writes whole rows. */
-type Columns = { names: string[]; columns: string[] }
+type ModelColumns = { names: string[]; columns: string[] }
 
 /** `fields` is Prisma's list of a model's scalar fields; the columns are the same names in snake case. */
-export function columnsOf(fields: Record<string, string>): Columns {
+export function columnsOf(fields: Record<string, string>): ModelColumns {
   const names = Object.values(fields)
   return { names, columns: names.map(name => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)) }
 }
 
-export function selectList(alias: string, { columns }: Columns): Prisma.Sql {
+export function selectListSql(alias: string, { columns }: ModelColumns): Prisma.Sql {
   return Prisma.raw(columns.map(column => `${alias}.${column}`).join(', '))
 }
 
 /** Cuts a row of values into one record per list of columns, in the order in which they were selected. */
-export function recordsOf(row: unknown[], ...lists: Columns[]): Record<string, unknown>[] {
+export function recordsOf(row: unknown[], ...lists: ModelColumns[]): Record<string, unknown>[] {
   let start = 0
   return lists.map(({ names }) => {
     const values = row.slice(start, start + names.length)
@@ -68,7 +68,11 @@ export function recordsOf(row: unknown[], ...lists: Columns[]): Record<string, u
 }
 
 /** Inserts many records in one statement. Fields that the records lack get their column's default. */
-export function insertAll(table: string, { names, columns }: Columns, records: Record<string, unknown>[]): Prisma.Sql {
+export function insertSql(
+  table: string,
+  { names, columns }: ModelColumns,
+  records: Record<string, unknown>[],
+): Prisma.Sql {
   const given = names.flatMap((name, index) =>
     records.some(record => name in record) ? [{ name, column: columns[index] }] : [],
   )
@@ -80,6 +84,6 @@ export function insertAll(table: string, { names, columns }: Columns, records: R
 }
 
 /** For ON CONFLICT DO UPDATE: every column as the refused row had it. */
-export function fromExcluded({ columns }: Columns): Prisma.Sql {
+export function setFromExcludedSql({ columns }: ModelColumns): Prisma.Sql {
   return Prisma.raw(columns.map(column => `"${column}" = EXCLUDED."${column}"`).join(', '))
 }

@@ -20,9 +20,9 @@ declare const WebAssembly: {
  * it compares migrations with a schema, it applies them to the database first, which must then be empty.
  */
 export async function withSchemaEngine<T>(url: string, work: (engine: SchemaEngine) => Promise<T>): Promise<T> {
-  loading ??= load()
+  loading ??= loadEngine()
   const { SchemaEngine } = await loading
-  const pool = new CataloguePool({ connectionString: url, max: 2 })
+  const pool = new CatalogPool({ connectionString: url, max: 2 })
   const connect = () => connectAdapter(pool)
   const factory = {
     provider: 'postgres',
@@ -40,10 +40,10 @@ export async function withSchemaEngine<T>(url: string, work: (engine: SchemaEngi
   }
 }
 
-let loading: ReturnType<typeof load> | undefined
+let loading: ReturnType<typeof loadEngine> | undefined
 
 /** Once per process: the package keeps one instance. Its own entry makes Node warn of experiments on every start. */
-async function load() {
+async function loadEngine() {
   const name = '@prisma/schema-engine-wasm/schema_engine_bg'
   const glue: typeof import('@prisma/schema-engine-wasm/schema_engine_bg') = await import(name)
   const folder = dirname(createRequire(import.meta.url).resolve(name))
@@ -63,7 +63,7 @@ async function load() {
 }
 
 /** Prisma's adapter with two faults (as of version 7.10) mended that only the schema engine meets. */
-async function connectAdapter(pool: CataloguePool): Promise<SqlDriverAdapter> {
+async function connectAdapter(pool: CatalogPool): Promise<SqlDriverAdapter> {
   const adapter = await new PrismaPg(pool).connect()
   // It cuts a script at every semicolon, in comments and functions too, and a crash would leave a half of it done.
   // Sent whole, PostgreSQL runs it in one transaction.
@@ -79,7 +79,7 @@ async function connectAdapter(pool: CataloguePool): Promise<SqlDriverAdapter> {
 }
 
 /** Gives columns of PostgreSQL's internal type "char" out as text, and remembers which they were. */
-class CataloguePool extends pg.Pool {
+class CatalogPool extends pg.Pool {
   charColumns: number[] = []
 
   // biome-ignore lint/suspicious/noExplicitAny: stands in for every overload of pg's query

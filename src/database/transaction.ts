@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Clock } from './clock.ts'
-import { codesOf, meaningOf } from './failure-codes.ts'
+import { errorCodesOf, failureKindOf } from './failure-codes.ts'
 import { Prisma } from './generated/client.ts'
-import { rowsOf } from './rows.ts'
+import { queryRows } from './rows.ts'
 
 const { sql } = Prisma
 
@@ -17,33 +17,33 @@ export type Transaction = {
   readonly now: Prisma.Sql
   rows(statement: Prisma.Sql): Promise<unknown[][]>
   /** It had to wait for a lock, and got it at this instant. `at` never goes back. */
-  waited(until: Date): void
+  advanceTo(until: Date): void
   /** Calls the database's `notify` once this has committed, and never if it does not: there is due work, or an event. */
   notifyAfterCommit(): void
 }
 
 /** Failures of which the server said that it undid the whole transaction. */
-const undone = new WeakSet<object>()
-export function isUndone(failure: object): boolean {
-  return undone.has(failure)
+const rolledBack = new WeakSet<object>()
+export function isRolledBack(failure: object): boolean {
+  return rolledBack.has(failure)
 }
 
 /** Serialisation failures and deadlocks: PostgreSQL undid everything, and the same work may succeed next time. */
-const conflicts = new Set(['40001', '40P01'])
-const attempts = 5
+const conflictCodes = new Set(['40001', '40P01'])
+const maxAttempts = 5
 
-type Handle = { pool: pg.Pool; clock: Clock; notify(): void; onRefusal(error: unknown): void }
+type TransactionDeps = { pool: pg.Pool; clock: Clock; notify(): void; onRefusal(error: unknown): void }
 /** What a snapshot can do. Its `now` stands still at `at`. */
 export type Snapshot = Pick<Transaction, 'at' | 'now' | 'rows'>
 
 /** Runs the work in one transaction. It may run more than once, so it must touch nothing but the database. */
-export async function transaction<T>(database: Handle, work: (tx: Transaction) => Promise<T>): Promise<T> {
+export async function transaction<T>(database: TransactionDeps, work: (tx: Transaction) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await once(database, 'BEGIN', work)
+      return await attemptTransaction(database, 'BEGIN', work)
     } catch (error) {
-      if (attempt === attempts || !codesOf(error).some(code => conflicts.has(code))) {
-        if (error instanceof Error && meaningOf(error) === 'refused') undone.add(error)
+      if (attempt === maxAttempts || !errorCodesOf(error).some(code => conflictCodes.has(code))) {
+        if (error instanceof Error && failureKindOf(error) === 'refused') rolledBack.add(error)
         throw error
       }
     }
@@ -53,34 +53,34 @@ export async function transaction<T>(database: Handle, work: (tx: Transaction) =
 }
 
 /** Reads with several statements what was so at one instant. */
-export async function snapshot<T>(database: Handle, read: (tx: Snapshot) => Promise<T>): Promise<T> {
-  return await once(database, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', async ({ at, rows }) => {
+export async function snapshot<T>(database: TransactionDeps, read: (tx: Snapshot) => Promise<T>): Promise<T> {
+  return await attemptTransaction(database, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', async ({ at, rows }) => {
     return await read({ at, now: sql`${at}::timestamptz`, rows })
   })
 }
 
-async function once<T>(
-  { pool, clock, notify, onRefusal }: Handle,
+async function attemptTransaction<T>(
+  { pool, clock, notify, onRefusal }: TransactionDeps,
   begin: string,
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect()
-  let broken = false
+  let isBroken = false
   let notifies = false
   let result: T
   try {
     const askedMs = performance.now()
-    let at = clock.read(await beginAt(client, begin), askedMs)
+    let at = clock.recordReading(await beginTransaction(client, begin), askedMs)
     result = await work({
       get at() {
         return at
       },
       get now() {
-        return clock.sql
+        return clock.nowSql
       },
-      rows: statement => rowsOf(client, statement),
-      waited(until) {
-        const later = clock.read(until)
+      rows: statement => queryRows(client, statement),
+      advanceTo(until) {
+        const later = clock.recordReading(until)
         if (later > at) at = later
       },
       notifyAfterCommit() {
@@ -89,16 +89,16 @@ async function once<T>(
     })
     await client.query('COMMIT')
   } catch (error) {
-    const refused = meaningOf(error) === 'refused'
+    const isRefused = failureKindOf(error) === 'refused'
     // The next connection may lead to a server that can: the one that was promoted.
-    broken = refused
+    isBroken = isRefused
     await client.query('ROLLBACK').catch(() => {
-      broken = true
+      isBroken = true
     })
-    if (refused) onRefusal(error)
+    if (isRefused) onRefusal(error)
     throw error
   } finally {
-    client.release(broken)
+    client.release(isBroken)
   }
   // In a microtask: the transaction has committed, and an error in `notify` must not make it look failed.
   if (notifies) queueMicrotask(notify)
@@ -106,7 +106,7 @@ async function once<T>(
 }
 
 /** Begins, and reads the database's clock in the same round trip. */
-async function beginAt(client: pg.PoolClient, begin: string): Promise<Date> {
+async function beginTransaction(client: pg.PoolClient, begin: string): Promise<Date> {
   const results: unknown = await client.query(`${begin}; SELECT clock_timestamp()`)
   // pg answers two statements with a list of two results.
   const [, { rows }] = results as [unknown, pg.QueryResult<{ clock_timestamp: Date }>]

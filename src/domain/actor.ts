@@ -11,7 +11,7 @@ export function isInstanceKey({ publicId }: Actor): boolean {
 }
 
 /** Whoever asks without a key, where the operator lets everybody search. It belongs to no account. */
-export const anybody: Actor = {
+export const anonymousActor: Actor = {
   accountId: 0,
   apiKeyId: 0,
   publicId: 'anybody',

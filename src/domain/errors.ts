@@ -1,5 +1,5 @@
 import type { ExceededQuota } from './accounts/quotas.ts'
-import type { UsedLimit } from './billing/spend-limit.ts'
+import type { SpendLimitWithUsage } from './billing/spend-limit.ts'
 import type { Offer } from './offers/offers.ts'
 
 /** Each error code, and whether the same request may succeed when it is repeated and nothing else has changed. */
@@ -42,7 +42,7 @@ export type ErrorCode = keyof typeof retryable
 export type Issue = { path: string; message: string }
 
 /** Why Berth ends a stream that its reader did not. */
-export type StreamEnding = 'KEY_ENDED' | 'TOO_SLOW' | 'TOO_LONG' | 'GATEWAY_STOPS'
+export type StreamEndReason = 'KEY_ENDED' | 'TOO_SLOW' | 'TOO_LONG' | 'GATEWAY_STOPS'
 
 /** An offer that was tried, and why the next one was tried; null for the one that was rented. */
 export type Attempt = {
@@ -50,7 +50,7 @@ export type Attempt = {
   code: Extract<ErrorCode, 'OFFER_UNAVAILABLE' | 'PRICE_CHANGED' | 'BID_TOO_LOW' | 'INVALID_INPUT'> | null
 }
 
-const subjects = {
+const subjectNames = {
   Account: 'Account',
   ApiKey: 'API key',
   Instance: 'Instance',
@@ -62,7 +62,7 @@ const subjects = {
   Webhook: 'Webhook',
 } as const
 
-type Subject = { type: keyof typeof subjects; id: number | bigint }
+type Subject = { type: keyof typeof subjectNames; id: number | bigint }
 
 /** What an error of each code says beside its message. Rates are nano-dollars per hour. */
 export type DetailsOf = {
@@ -84,7 +84,7 @@ export type DetailsOf = {
   /** `neededNanos`: the credit that the account needs, with what was asked for; null where that was not computed. */
   INSUFFICIENT_CREDIT: { availableNanos: bigint; neededNanos: bigint | null }
   /** `askedNanos`: what the request would add to the spending of each hour. */
-  SPEND_LIMIT_EXCEEDED: { limit: UsedLimit; askedNanos: bigint }
+  SPEND_LIMIT_EXCEEDED: { limit: SpendLimitWithUsage; askedNanos: bigint }
   QUOTA_EXCEEDED: { quota: ExceededQuota }
   START_BACKOFF: { retryAfter: Date }
   SSH_KEY_REQUIRED: undefined
@@ -100,7 +100,7 @@ export type DetailsOf = {
   CONFLICT: { subject: Subject | null }
   CURSOR_EXPIRED: undefined
   TOO_MANY_STREAMS: undefined
-  STREAM_ENDED: { ending: StreamEnding }
+  STREAM_ENDED: { ending: StreamEndReason }
   /** `undone`: it is certain that the request changed nothing. */
   UNAVAILABLE: { undone: boolean }
 }
@@ -132,7 +132,7 @@ export const DomainError: {
 
 /** There is no such thing, or it is another's: nobody is told which. */
 export function notFound(type: Subject['type'], id: Subject['id']): DomainError<'NOT_FOUND'> {
-  return new DomainError('NOT_FOUND', `${subjects[type]} ${id} not found.`, { subject: { type, id } })
+  return new DomainError('NOT_FOUND', `${subjectNames[type]} ${id} not found.`, { subject: { type, id } })
 }
 
 /** The state of the instance does not allow it. */
@@ -141,23 +141,23 @@ export function invalidState(instanceId: bigint, message: string): DomainError<'
 }
 
 /** The same refusal in the names of a face, which may call a field otherwise. An error with no such field is returned as it is. */
-export function renameIssues<E>(error: E, names: Record<string, string>): E | DomainError {
+export function renameIssuePaths<E>(error: E, names: Record<string, string>): E | DomainError {
   if (!(error instanceof DomainError) || error.code !== 'INVALID_INPUT') return error
   const { issues } = error.details
   const renamed = issues.map(({ path, message }) => {
     const [head = '', ...rest] = path.split('.')
     return { path: [Object.hasOwn(names, head) ? names[head] : head, ...rest].join('.'), message }
   })
-  const isOther = issues.some(({ path }, index) => path !== renamed[index]?.path)
-  return isOther ? invalidInput(renamed) : error
+  const isRenamed = issues.some(({ path }, index) => path !== renamed[index]?.path)
+  return isRenamed ? invalidInput(renamed) : error
 }
 
 /** A request with more problems is told the first of them, and how many more there are. */
 const maxIssues = 50
 
-export function invalidInput(issues: Issue[], most = maxIssues): DomainError<'INVALID_INPUT'> {
-  const told = issues.slice(0, most)
-  const rest = issues.length > most ? [`There are ${issues.length - most} more problems.`] : []
-  const message = [...told.map(issue => `${issue.path}: ${issue.message}`), ...rest].join(' ')
-  return new DomainError('INVALID_INPUT', message, { issues: told })
+export function invalidInput(issues: Issue[], maxShown = maxIssues): DomainError<'INVALID_INPUT'> {
+  const shown = issues.slice(0, maxShown)
+  const rest = issues.length > maxShown ? [`There are ${issues.length - maxShown} more problems.`] : []
+  const message = [...shown.map(issue => `${issue.path}: ${issue.message}`), ...rest].join(' ')
+  return new DomainError('INVALID_INPUT', message, { issues: shown })
 }

@@ -1,11 +1,11 @@
 // Money is an integer of nano-dollars, and a rate is nano-dollars per hour. No float touches it: floats appear only
 // where REST must print a JSON number, made from the exact decimal.
 
-const decimal = /^(-?)(\d{1,9})(?:\.(\d{1,9}))?$/
+const decimalPattern = /^(-?)(\d{1,9})(?:\.(\d{1,9}))?$/
 
 /** A decimal of at most nine places, as nano-dollars. */
 export function parseUsd(text: string): bigint | undefined {
-  const [, sign, whole = '', fraction = ''] = decimal.exec(text) ?? []
+  const [, sign, whole = '', fraction = ''] = decimalPattern.exec(text) ?? []
   if (sign === undefined) return undefined
   const nanos = BigInt(whole) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'))
   return sign === '-' ? -nanos : nanos
@@ -19,12 +19,12 @@ export function printUsd(nanos: bigint): string {
 }
 
 /** For dividing by, and for JSON numbers. Correctly rounded, since a double of the nano-dollars would be rounded twice. */
-export function usdNumber(nanos: bigint): number {
+export function usdToNumber(nanos: bigint): number {
   return Number(printUsd(nanos))
 }
 
 /** A JSON number of dollars, to the nearest nano-dollar: of a decimal with nine places, the decimal. */
-export function nanosOf(dollars: number): bigint {
+export function nanosOfNumber(dollars: number): bigint {
   const largest = 999_999_999
   return parseUsd(Math.min(Math.max(dollars, -largest), largest).toFixed(9)) ?? 0n
 }
@@ -40,6 +40,6 @@ const mbPerGb = 1000n
 export const mbHoursPerGbMonth = hoursPerMonth * mbPerGb
 
 /** What a disk costs per hour, from its price per GB and month. */
-export function diskRate(storageNanos: bigint, diskMb: number): bigint {
+export function diskPricePerHour(storageNanos: bigint, diskMb: number): bigint {
   return divideRounded(storageNanos * BigInt(diskMb), mbHoursPerGbMonth)
 }

@@ -14,14 +14,14 @@ export type PageArguments = {
 }
 
 /** How many rows the arguments can mean, before they are read: what is beyond that is refused then. */
-export function sizeOf({ first, last }: PageArguments): number {
+export function pageSizeOf({ first, last }: PageArguments): number {
   return Math.min(Math.max(first ?? last ?? defaultPageSize, 1), maxPageSize)
 }
 
 /** `limit` rows after the cursor or, backwards, the last `limit` rows before it. */
-type Page = { limit: number; backward: boolean; cursor: string | undefined }
+type PageQuery = { limit: number; backward: boolean; cursor: string | undefined }
 
-export function readPage({ first, after, last, before }: PageArguments): Page {
+export function parsePage({ first, after, last, before }: PageArguments): PageQuery {
   const backward = last != null || before != null
   if (backward && (first != null || after != null)) {
     const message = 'a page is read forwards with "first" and "after", or backwards with "last" and "before"; not both.'
@@ -35,16 +35,16 @@ export function readPage({ first, after, last, before }: PageArguments): Page {
   return { limit, backward, cursor: (backward ? before : after) ?? undefined }
 }
 
-const version = 'v1'
+const currentVersion = 'v1'
 
 /** `scope` says which order the position belongs to; a cursor is refused in any other. */
 export function printCursor(scope: string, position: (string | number)[]): string {
-  return Buffer.from(JSON.stringify([version, scope, ...position])).toString('base64url')
+  return Buffer.from(JSON.stringify([currentVersion, scope, ...position])).toString('base64url')
 }
 
 export function parseCursor(cursor: string, scope: string): unknown[] {
-  const [cursorVersion, cursorScope, ...position] = decode(cursor)
-  if (cursorVersion !== version) throw new DomainError('INVALID_CURSOR', 'This is not a cursor of this list.')
+  const [cursorVersion, cursorScope, ...position] = decodeCursor(cursor)
+  if (cursorVersion !== currentVersion) throw new DomainError('INVALID_CURSOR', 'This is not a cursor of this list.')
   if (cursorScope !== scope) {
     const message = 'This cursor belongs to another ordering or pricing: start again without it.'
     throw new DomainError('INVALID_CURSOR', message)
@@ -52,7 +52,7 @@ export function parseCursor(cursor: string, scope: string): unknown[] {
   return position
 }
 
-function decode(cursor: string): unknown[] {
+function decodeCursor(cursor: string): unknown[] {
   try {
     const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
     return Array.isArray(parts) ? parts : []
@@ -62,10 +62,10 @@ function decode(cursor: string): unknown[] {
 }
 
 /** The rows of a page with their cursors, and whether there are others around it. */
-export type PageOf<Row> = { edges: { node: Row; cursor: string }[]; hasNextPage: boolean; hasPreviousPage: boolean }
+export type PageResult<Row> = { edges: { node: Row; cursor: string }[]; hasNextPage: boolean; hasPreviousPage: boolean }
 
 /** `rows` holds one more than the page where there is more. */
-export function pageOf<Row>(rows: Row[], page: Page, cursorOf: (row: Row) => string): PageOf<Row> {
+export function pageOf<Row>(rows: Row[], page: PageQuery, cursorOf: (row: Row) => string): PageResult<Row> {
   const more = rows.length > page.limit
   const edges = rows.slice(0, page.limit).map(node => ({ node, cursor: cursorOf(node) }))
   return page.backward

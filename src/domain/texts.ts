@@ -11,6 +11,6 @@ export function textProblem(text: string, maxCharacters = Number.POSITIVE_INFINI
 }
 
 /** Whether a text ends lines, moves a cursor or turns the direction of reading, and so can be shown as another. */
-export function hasControls(text: string): boolean {
+export function hasControlCharacters(text: string): boolean {
   return /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u.test(text)
 }

@@ -3,19 +3,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Actor } from '../domain/actor.ts'
+import { cursorExpired, type EventCursor } from '../domain/events/cursor.ts'
 import { type Event, isAfter } from '../domain/events/events.ts'
-import { cursorExpired, type EventCursor } from '../domain/events/page.ts'
-import { longestStreamMs, type StreamLimits, streamEnded, streamLimits, tooManyStreams } from '../domain/streams.ts'
+import { maxStreamMs, type StreamLimits, streamEnded, streamLimits, tooManyStreams } from '../domain/streams.ts'
 import type { Outbox } from '../services/events/outbox.ts'
-import type { Feed, Following, Interest, News } from '../services/feed.ts'
+import type { Feed, FeedFilter, FeedSubscription, FeedUpdate } from '../services/feed.ts'
 import { createFollower, type Follower } from './follower.ts'
-import { createPace } from './pace.ts'
+import { createTurnScheduler } from './turn-scheduler.ts'
 
 export type LiveFeed = Feed & {
   /** Something may have happened. */
   wake(): void
   /** How many streams are open. */
-  streams(): number
+  streamCount(): number
   /** Ends every stream, and lets nobody follow from now on. */
   stop(): void
 }
@@ -25,16 +25,16 @@ export type FeedOptions = { outbox: Outbox; now: () => Date; log: Logger; limits
 /** The safety net: what nobody was woken for is told so late at most. */
 const pollMs = 1_000
 /** However much happens, it is read so often at most: a reading costs the more the more accounts follow. */
-const quietMs = 10
+const minPauseMs = 10
 
 export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOptions): LiveFeed {
   /** All who have a place here: those who wait to be let in, and those who are told. */
   const followers = new Set<Follower>()
   /** Up to where was read for those who are told. */
   let position: EventCursor | undefined
-  const pace = createPace()
+  const waitForTurn = createTurnScheduler()
   let reading = false
-  let again = false
+  let readAgain = false
   let failing = false
   let stopped = false
   const timer = setInterval(wake, pollMs)
@@ -42,100 +42,100 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
 
   /** Whoever wakes it during a reading has another follow: that one may have begun before the news. */
   function wake(): void {
-    again = true
-    if (!reading && followers.size > 0) void readAll()
+    readAgain = true
+    if (!reading && followers.size > 0) void readUntilIdle()
   }
 
-  async function readAll(): Promise<void> {
+  async function readUntilIdle(): Promise<void> {
     reading = true
     try {
-      while (again && followers.size > 0) {
-        again = false
-        await round()
-        await sleep(quietMs)
+      while (readAgain && followers.size > 0) {
+        readAgain = false
+        await readOnce()
+        await sleep(minPauseMs)
       }
       failing = false
     } catch (error) {
-      fail(error instanceof Error ? error : new Error(String(error)))
+      handleFailure(error instanceof Error ? error : new Error(String(error)))
     }
     // Nothing is awaited since the last look at `again`, so nobody who wakes it is left unheard.
     reading = false
   }
 
   /** Nothing is lost to a failure: from where it stood is read at the next poll. */
-  function fail(error: Error): void {
+  function handleFailure(error: Error): void {
     // Said once, not every second for as long as the database is gone.
     if (!failing && !stopped) log.warn({ err: error }, 'Events cannot be read. It is tried again.')
     failing = true
-    for (const follower of followers) if (!follower.admitted()) follower.refuse(error)
+    for (const follower of followers) if (!follower.isAdmitted()) follower.refuse(error)
   }
 
-  async function round(): Promise<void> {
+  async function readOnce(): Promise<void> {
     const all = [...followers]
-    const joining = all.filter(follower => !follower.admitted())
-    const told = all.filter(follower => follower.admitted())
-    const { events, machineIds, reached } = await read(told)
+    const joining = all.filter(follower => !follower.isAdmitted())
+    const admitted = all.filter(follower => follower.isAdmitted())
+    const { events, machineIds, reached } = await read(admitted)
     // Nothing but a failover that lost transactions takes the horizon back.
     if (position && (isAfter(position, reached) || position.epoch !== reached.epoch))
-      return await beginAnew(told, position)
+      return await startNewEpoch(admitted, position)
     // Asked after the events were: what happened after a key ended is not told to its bearer.
-    const living = await outbox.livingKeys([...new Set(all.map(({ actor }) => actor.publicId))])
-    tell(told, events, machineIds, living)
+    const activeKeys = await outbox.findActiveKeys([...new Set(all.map(({ actor }) => actor.publicId))])
+    deliver(admitted, events, machineIds, activeKeys)
     // They hear everything of the next reading, and nothing of this one.
     for (const follower of joining)
-      if (living.has(follower.actor.publicId)) follower.admit(reached)
+      if (activeKeys.has(follower.actor.publicId)) follower.admit(reached)
       else follower.end('KEY_ENDED')
     // A full batch ends amid the events, and there are more.
-    if (reached.id > 0n) again = true
+    if (reached.id > 0n) readAgain = true
     position = reached
   }
 
   /** Whoever joins now does so at the next reading. */
-  async function beginAnew(told: Follower[], { epoch }: EventCursor): Promise<void> {
+  async function startNewEpoch(admitted: Follower[], { epoch }: EventCursor): Promise<void> {
     await outbox.endEpoch(epoch)
     log.warn({ epoch }, 'The order of events begins anew: cursors have expired, and streams end.')
-    for (const follower of told) follower.refuse(cursorExpired())
+    for (const follower of admitted) follower.refuse(cursorExpired())
     position = undefined
-    again = true
+    readAgain = true
   }
 
-  async function read(told: Follower[]): Promise<News & { reached: EventCursor }> {
-    if (!position || told.length === 0) return { events: [], machineIds: [], reached: await outbox.here() }
-    const accountIds = [...new Set(told.map(({ actor }) => actor.accountId))]
-    const { events, reached } = await outbox.readOn(position, accountIds)
-    const wantsMarket = told.some(({ interest }) => interest.market)
-    const machineIds = wantsMarket ? await outbox.changedMachines(position.xid, reached.xid) : []
+  async function read(admitted: Follower[]): Promise<FeedUpdate & { reached: EventCursor }> {
+    if (!position || admitted.length === 0) return { events: [], machineIds: [], reached: await outbox.readHorizon() }
+    const accountIds = [...new Set(admitted.map(({ actor }) => actor.accountId))]
+    const { events, reached } = await outbox.readAfter(position, accountIds)
+    const wantsMarket = admitted.some(({ interest }) => interest.includesMarket)
+    const machineIds = wantsMarket ? await outbox.findChangedMachines(position.xid, reached.xid) : []
     return { events, machineIds, reached }
   }
 
-  function tell(told: Follower[], events: Event[], machineIds: number[], living: Set<string>): void {
-    const oldest = now().getTime() - longestStreamMs
+  function deliver(admitted: Follower[], events: Event[], machineIds: number[], activeKeys: Set<string>): void {
+    const oldest = now().getTime() - maxStreamMs
     const byAccount = Map.groupBy(events, ({ accountId }) => accountId)
-    for (const follower of told) {
+    for (const follower of admitted) {
       const { actor, since } = follower
-      if (!living.has(actor.publicId)) follower.end('KEY_ENDED')
+      if (!activeKeys.has(actor.publicId)) follower.end('KEY_ENDED')
       else if (since <= oldest) follower.end('TOO_LONG')
-      else follower.tell(byAccount.get(actor.accountId) ?? [], machineIds)
+      else follower.deliver(byAccount.get(actor.accountId) ?? [], machineIds)
     }
   }
 
-  function checkRoom({ apiKeyId, accountId }: Actor): void {
-    if (followers.size >= limits.inAll) throw tooManyStreams('This gateway has as many streams open as it can.')
+  function checkStreamLimits({ apiKeyId, accountId }: Actor): void {
+    if (followers.size >= limits.total) throw tooManyStreams('This gateway has as many streams open as it can.')
     const ofAccount = [...followers].filter(({ actor }) => actor.accountId === accountId)
     const ofKey = ofAccount.filter(({ actor }) => actor.apiKeyId === apiKeyId)
-    if (ofKey.length >= limits.perKey) throw tooManyStreams(hasAll('key', limits.perKey))
-    if (ofAccount.length >= limits.perAccount) throw tooManyStreams(hasAll('account', limits.perAccount))
+    if (ofKey.length >= limits.perKey) throw tooManyStreams(limitMessage('key', limits.perKey))
+    if (ofAccount.length >= limits.perAccount) throw tooManyStreams(limitMessage('account', limits.perAccount))
   }
 
   return {
     wake,
-    streams: () => followers.size,
-    async follow(actor: Actor, interest: Interest): Promise<Following> {
+    streamCount: () => followers.size,
+    async subscribe(actor: Actor, interest: FeedFilter): Promise<FeedSubscription> {
       if (stopped) throw streamEnded('GATEWAY_STOPS')
-      checkRoom(actor)
+      checkStreamLimits(actor)
       const follower = createFollower(actor, interest, {
         since: now().getTime(),
-        turn: () => pace(actor.accountId),
+        turn: () => waitForTurn(actor.accountId),
         onClose: () => void followers.delete(follower),
       })
       followers.add(follower)
@@ -150,6 +150,6 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
   }
 }
 
-function hasAll(holder: string, most: number): string {
+function limitMessage(holder: string, most: number): string {
   return `This ${holder} has ${most} streams open here, which is as many as it may have. Close one first.`
 }

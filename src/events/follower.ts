@@ -1,38 +1,38 @@
 import type { Actor } from '../domain/actor.ts'
-import type { StreamEnding } from '../domain/errors.ts'
+import type { StreamEndReason } from '../domain/errors.ts'
 import type { Event, Position } from '../domain/events/events.ts'
-import { maxEventsBehind, streamEnded } from '../domain/streams.ts'
-import type { Following, Interest, News } from '../services/feed.ts'
+import { maxBufferedEvents, streamEnded } from '../domain/streams.ts'
+import type { FeedFilter, FeedSubscription, FeedUpdate } from '../services/feed.ts'
 
 /** One stream, seen from the feed. */
 export type Follower = {
   actor: Actor
-  interest: Interest
+  interest: FeedFilter
   since: number
   /** What its reader holds, once it is let in. */
-  following: Promise<Following>
-  admitted(): boolean
+  following: Promise<FeedSubscription>
+  isAdmitted(): boolean
   admit(from: Position): void
   refuse(error: Error): void
-  tell(events: Event[], machineIds: number[]): void
-  end(ending: StreamEnding): void
+  deliver(events: Event[], machineIds: number[]): void
+  end(ending: StreamEndReason): void
 }
 
-const nothing = () => false
+const matchesNothing = () => false
 
 export function createFollower(
   actor: Actor,
-  interest: Interest,
+  interest: FeedFilter,
   { since, turn, onClose }: { since: number; turn: () => Promise<void>; onClose: () => void },
 ): Follower {
-  const { promise: following, resolve: letIn, reject } = Promise.withResolvers<Following>()
+  const { promise: following, resolve: resolveFollowing, reject } = Promise.withResolvers<FeedSubscription>()
   let events: Event[] = []
   let machineIds = new Set<number>()
   let woken = false
   let admitted = false
   let closed = false
   /** Undefined where the reader went by itself. */
-  let why: Error | undefined
+  let closeReason: Error | undefined
   let wakeReader = () => {}
 
   const hasNews = () => woken || events.length + machineIds.size > 0
@@ -40,7 +40,7 @@ export function createFollower(
   function close(reason?: Error): void {
     if (closed) return
     closed = true
-    why = reason
+    closeReason = reason
     // What nobody is going to read.
     events = []
     machineIds = new Set()
@@ -49,9 +49,9 @@ export function createFollower(
     if (reason) reject(reason)
   }
 
-  async function next(timeoutMs?: number): Promise<News | undefined> {
-    if (!hasNews() && !closed) await news(timeoutMs)
-    if (why) throw why
+  async function next(timeoutMs?: number): Promise<FeedUpdate | undefined> {
+    if (!hasNews() && !closed) await waitForNews(timeoutMs)
+    if (closeReason) throw closeReason
     if (closed) return undefined
     const read = { events, machineIds: [...machineIds] }
     events = []
@@ -60,7 +60,7 @@ export function createFollower(
     return read
   }
 
-  async function news(timeoutMs: number | undefined): Promise<void> {
+  async function waitForNews(timeoutMs: number | undefined): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const timer = timeoutMs === undefined ? undefined : setTimeout(resolve, timeoutMs)
     wakeReader = resolve
@@ -73,19 +73,19 @@ export function createFollower(
     interest,
     since,
     following,
-    admitted: () => admitted,
-    admit(from) {
+    isAdmitted: () => admitted,
+    admit(startPosition) {
       admitted = true
-      letIn({ from, next, turn, closed: () => closed, close: () => close() })
+      resolveFollowing({ startPosition, next, waitForTurn: turn, isClosed: () => closed, close: () => close() })
     },
     refuse: close,
-    tell(told, changed) {
+    deliver(told, changed) {
       if (closed) return
-      const { wants = nothing, wakes = nothing, market } = interest
-      events.push(...told.filter(wants))
-      if (told.some(wakes)) woken = true
-      for (const machineId of market ? changed : []) machineIds.add(machineId)
-      if (events.length > maxEventsBehind) close(streamEnded('TOO_SLOW'))
+      const { includes = matchesNothing, wakesOn = matchesNothing, includesMarket } = interest
+      events.push(...told.filter(includes))
+      if (told.some(wakesOn)) woken = true
+      for (const machineId of includesMarket ? changed : []) machineIds.add(machineId)
+      if (events.length > maxBufferedEvents) close(streamEnded('TOO_SLOW'))
       else if (hasNews()) wakeReader()
     },
     end: ending => close(streamEnded(ending)),

@@ -9,5 +9,5 @@ export type Context = RequestContext & {
   services: Services
   prisma: PrismaClient
   /** Aborted when whoever asked is gone. */
-  gone: AbortSignal
+  disconnected: AbortSignal
 }

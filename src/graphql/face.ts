@@ -2,17 +2,17 @@ import { createYoga } from 'graphql-yoga'
 import { authenticate } from '../auth/authenticate.ts'
 import type { PrismaClient } from '../database/generated/client.ts'
 import { DomainError } from '../domain/errors.ts'
-import { BodyRefused, checkEncoding, maxBodyBytes } from '../http/body.ts'
+import { BodyError, checkEncoding, maxBodyBytes } from '../http/body.ts'
 import type { Handler, RequestContext } from '../http/context.ts'
-import { json } from '../http/json.ts'
+import { jsonResponse } from '../http/json.ts'
 import type { SocketFace } from '../http/sockets.ts'
-import { explainFailure } from '../services/failures.ts'
+import { translateDatabaseError } from '../services/database-errors.ts'
 import type { Services } from '../services/services.ts'
 import type { Context } from './context.ts'
-import { describe, httpOf } from './errors/errors.ts'
-import { withExplainedErrors, withinLimits, withQuietReaders, withStreams } from './plugins.ts'
+import { describeRefusal, httpOf } from './errors/errors.ts'
+import { executionErrorsPlugin, limitsPlugin, requestErrorsPlugin, subscriptionsPlugin } from './plugins.ts'
 import { schema } from './schema.ts'
-import { createSocketFace } from './websocket.ts'
+import { createSocketFace } from './socket-face.ts'
 
 /** Answers /graphql, over HTTP and over WebSockets. Without a key there is nothing: no introspection, and no hint in an error. */
 export function createGraphqlFace(services: Services, prisma: PrismaClient): { answer: Handler; sockets: SocketFace } {
@@ -28,29 +28,29 @@ export function createGraphqlFace(services: Services, prisma: PrismaClient): { a
     // It would answer anything that ends with this, without a key. No URL ends with a space and a word.
     healthCheckEndpoint: '/ never',
     maskedErrors: { isDev: false },
-    plugins: [withQuietReaders, withinLimits, withExplainedErrors, withStreams],
+    plugins: [requestErrorsPlugin, limitsPlugin, executionErrorsPlugin, subscriptionsPlugin],
   })
-  const overHttp = async (request: Request, context: RequestContext) => {
+  const handleHttp = async (request: Request, context: RequestContext) => {
     try {
       const actor = await authenticate(request, services)
       checkEncoding(request)
       // It knows content types in lower case only.
       const type = request.headers.get('content-type')
       if (type) request.headers.set('content-type', type.toLowerCase())
-      const gone = request.signal
-      const response = await yoga.fetch(request, { ...context, actor, services, prisma, gone })
-      const message = response.body ? undefined : wordless[response.status]
-      if (message !== undefined) return answer(response.status, message, { code: 'BAD_REQUEST' })
-      return isStream(response) ? unbuffered(response) : response
+      const disconnected = request.signal
+      const response = await yoga.fetch(request, { ...context, actor, services, prisma, disconnected })
+      const message = response.body ? undefined : emptyAnswerMessages[response.status]
+      if (message !== undefined) return errorResponse(response.status, message, { code: 'BAD_REQUEST' })
+      return isStream(response) ? disableBuffering(response) : response
     } catch (error) {
-      return refuse(error, context)
+      return refusalResponse(error, context)
     }
   }
-  return { answer: overHttp, sockets: createSocketFace({ envelop: yoga.getEnveloped, services, prisma }) }
+  return { answer: handleHttp, sockets: createSocketFace({ envelop: yoga.getEnveloped, services, prisma }) }
 }
 
 /** What it refuses without a word. */
-const wordless: Record<number, string> = {
+const emptyAnswerMessages: Record<number, string> = {
   406: 'Accept must allow application/json, or text/event-stream for a subscription.',
   415: 'The content type of a body must be application/json.',
 }
@@ -60,7 +60,7 @@ function isStream({ headers }: Response): boolean {
 }
 
 /** Tells proxies to pass each event on at once, and to keep none. nginx buffers what does not say so. */
-function unbuffered(response: Response): Response {
+function disableBuffering(response: Response): Response {
   response.headers.set('x-accel-buffering', 'no')
   response.headers.set('cache-control', 'no-store, no-transform')
   // The server knows better: it closes the connection behind the answer where the gateway stops.
@@ -69,22 +69,22 @@ function unbuffered(response: Response): Response {
 }
 
 /** The answer to a request that did not become an operation. */
-function refuse(error: unknown, { requestId, log }: RequestContext): Response {
-  const known = explainFailure(error)
-  if (known instanceof BodyRefused) return answer(known.status, known.message, { code: 'BAD_REQUEST' })
+function refusalResponse(error: unknown, { requestId, log }: RequestContext): Response {
+  const known = translateDatabaseError(error)
+  if (known instanceof BodyError) return errorResponse(known.status, known.message, { code: 'BAD_REQUEST' })
   if (known instanceof DomainError) {
-    const { extensions, status = 400 } = describe(known)
-    return answer(status, known.message, extensions, httpOf(status).headers)
+    const { extensions, status = 400 } = describeRefusal(known)
+    return errorResponse(status, known.message, extensions, httpOf(status).headers)
   }
   log.error({ err: error }, 'A GraphQL request failed.')
-  return answer(500, 'Unexpected error.', { code: 'INTERNAL_SERVER_ERROR', requestId })
+  return errorResponse(500, 'Unexpected error.', { code: 'INTERNAL_SERVER_ERROR', requestId })
 }
 
-function answer(
+function errorResponse(
   status: number,
   message: string,
   extensions: Record<string, unknown>,
   headers: Record<string, string> = {},
 ): Response {
-  return json(status, { errors: [{ message, extensions }] }, headers)
+  return jsonResponse(status, { errors: [{ message, extensions }] }, headers)
 }

@@ -1,6 +1,6 @@
 import { invalidInput } from '../domain/errors.ts'
 import { type IdType, idPrefixes, printId } from '../domain/ids.ts'
-import { show } from '../domain/offers/filter.ts'
+import { quoteValue } from '../domain/offers/filter.ts'
 
 export { printId }
 
@@ -9,24 +9,24 @@ export type NodeType = Exclude<IdType, 'WebhookDelivery'>
 const { WebhookDelivery: _, ...prefixes } = idPrefixes
 
 /** The integer in an id of a known type, or what is wrong with it. The bare integer is accepted too. */
-export function readId(type: NodeType, id: string): bigint | string {
+export function tryParseId(type: NodeType, id: string): bigint | string {
   const [, prefix, digits] = /^(?:([a-z]+)_)?(\d{1,18})$/.exec(id) ?? []
   if (digits !== undefined && (prefix === undefined || prefix === prefixes[type])) return BigInt(digits)
-  return `${show(id)} is not the id of this type; such ids look like ${prefixes[type]}_42`
+  return `${quoteValue(id)} is not the id of this type; such ids look like ${prefixes[type]}_42`
 }
 
 /** The integer in an id of a known type, which stands at the path. */
 export function parseId(type: NodeType, id: string, path = 'id'): bigint {
-  const integer = readId(type, id)
+  const integer = tryParseId(type, id)
   if (typeof integer === 'bigint') return integer
   throw invalidInput([{ path, message: `${integer}.` }])
 }
 
 /** The type that an id belongs to. */
-export function typeOfId(id: string, path = 'id'): NodeType {
+export function parseIdType(id: string, path = 'id'): NodeType {
   const types = Object.keys(prefixes) as NodeType[]
   const type = types.find(name => id.startsWith(`${prefixes[name]}_`))
   if (type) return type
   const examples = Object.values(prefixes).map(prefix => `${prefix}_42`)
-  throw invalidInput([{ path, message: `${show(id)} is not an id; ids look like ${examples.join(', ')}.` }])
+  throw invalidInput([{ path, message: `${quoteValue(id)} is not an id; ids look like ${examples.join(', ')}.` }])
 }

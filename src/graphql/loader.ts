@@ -8,7 +8,7 @@ type Loader<Id, Row> = Pick<DataLoader<Id, Row | null>, 'load'>
 const loaders = new WeakMap<Context, Map<unknown, unknown>>()
 
 /** From here on the request reads everything anew. */
-export function forgetLoaded(context: Context): void {
+export function clearLoaders(context: Context): void {
   loaders.delete(context)
 }
 
@@ -16,18 +16,20 @@ export function forgetLoaded(context: Context): void {
  * Finds rows by id, all that one request asks for at once. Each type that can be found so owns one. What a key may not
  * do to one id is refused for that one alone.
  */
-export function loaderOf<Id, Row extends { id: Id }>(byIds: (context: Context, ids: readonly Id[]) => Promise<Row[]>) {
+export function createLoader<Id, Row extends { id: Id }>(
+  byIds: (context: Context, ids: readonly Id[]) => Promise<Row[]>,
+) {
   return (context: Context): Loader<Id, Row> => {
     const loaded = loaders.get(context) ?? new Map<unknown, unknown>()
     loaders.set(context, loaded)
-    const loader = loaded.get(byIds) ?? newLoader(byIds, context)
+    const loader = loaded.get(byIds) ?? createDataLoader(byIds, context)
     loaded.set(byIds, loader)
     // It was made for this `byIds`, whose types these are.
     return loader as Loader<Id, Row>
   }
 }
 
-function newLoader<Id, Row extends { id: Id }>(
+function createDataLoader<Id, Row extends { id: Id }>(
   byIds: (context: Context, ids: readonly Id[]) => Promise<Row[]>,
   context: Context,
 ) {

@@ -1,6 +1,6 @@
-import { type Operation, operations } from '../domain/accounts/permissions/permissions.ts'
+import { type Operation, operationCategories } from '../domain/accounts/permissions/permissions.ts'
 
 /** The sentence about permission that the description of every root field ends with. */
-export function needs(operation: Operation): string {
-  return `Needs the permission \`${operations[operation]}\`.`
+export function permissionSentence(operation: Operation): string {
+  return `Needs the permission \`${operationCategories[operation]}\`.`
 }

@@ -1,15 +1,15 @@
 import { type ExecutionResult, GraphQLError, getOperationAST, parse, validate } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
-import { isTooDeep, maxLevels } from '../domain/nesting.ts'
-import { namesIn } from '../http/accept.ts'
-import { withinSize } from './answer-size.ts'
+import { isTooDeep, maxNestingLevels } from '../domain/nesting.ts'
+import { parseAccept } from '../http/accept.ts'
+import { limitAnswerSize } from './answer-size.ts'
 import type { Context } from './context.ts'
-import { explainError, quieten, withoutStatus } from './errors/errors.ts'
-import { limits, limitsRule } from './limits.ts'
+import { redactError, toClientError, withoutStatus } from './errors/errors.ts'
+import { limitsRule, operationLimits } from './operation-limits.ts'
 import { subscribe } from './subscribe.ts'
-import { unconditionalSubscriptions } from './subscription-rule.ts'
+import { subscriptionRule } from './subscription-rule.ts'
 
-export const withinLimits: Plugin = {
+export const limitsPlugin: Plugin = {
   /** GraphQL follows variables as deep as they go, which is deeper than the stack. */
   onParams({ params, setResult }) {
     const refusal = checkVariables(params.variables)
@@ -18,21 +18,21 @@ export const withinLimits: Plugin = {
   onParse({ setParseFn }) {
     const parseWithinLimits: typeof parse = (source, options) => {
       try {
-        return parse(source, { ...options, maxTokens: limits.tokens })
+        return parse(source, { ...options, maxTokens: operationLimits.tokens })
       } catch (error) {
-        throw error instanceof GraphQLError ? quieten(error) : error
+        throw error instanceof GraphQLError ? redactError(error) : error
       }
     }
     setParseFn(parseWithinLimits)
   },
   onValidate({ setValidationFn, addValidationRule }) {
-    addValidationRule(unconditionalSubscriptions)
+    addValidationRule(subscriptionRule)
     const validateWithinLimits: typeof validate = (schema, document, rules, options) => {
       // Alone and first: some of the other rules take long for exactly what this refuses.
       const tooLarge = validate(schema, document, [limitsRule])
       return tooLarge.length > 0
         ? tooLarge
-        : validate(schema, document, rules, { ...options, maxErrors: limits.errors }).map(quieten)
+        : validate(schema, document, rules, { ...options, maxErrors: operationLimits.errors }).map(redactError)
     }
     setValidationFn(validateWithinLimits)
   },
@@ -40,12 +40,12 @@ export const withinLimits: Plugin = {
 
 export function checkVariables(variables: unknown): GraphQLError | undefined {
   if (!isTooDeep(variables)) return undefined
-  const message = `The variables have too many levels; at most ${maxLevels} are allowed.`
+  const message = `The variables have too many levels; at most ${maxNestingLevels} are allowed.`
   return new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } })
 }
 
 /** Its readers put what went wrong into the error, with what was sent, and take some of it for a failure of ours. */
-export const withQuietReaders: Plugin = {
+export const requestErrorsPlugin: Plugin = {
   onRequestParse({ requestParser, setRequestParser }) {
     if (!requestParser) return
     setRequestParser(async request => {
@@ -66,36 +66,36 @@ function badRequest(message: string): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400 } } })
 }
 
-export const withExplainedErrors: Plugin<Context> = {
+export const executionErrorsPlugin: Plugin<Context> = {
   onExecute({ args }) {
     return {
       onExecuteDone({ result, setResult }) {
         const { operation } = getOperationAST(args.document, args.operationName) ?? {}
         // Without @defer and @stream an execution has one result.
         const { errors, ...rest } = result as ExecutionResult
-        const explained = errors?.map(error => explainError(error, args.contextValue))
-        const told = rest.data ? explained?.map(withoutStatus) : explained
-        setResult(withinSize(told ? { ...rest, errors: told } : rest, operation === 'mutation'))
+        const explained = errors?.map(error => toClientError(error, args.contextValue))
+        const answered = rest.data ? explained?.map(withoutStatus) : explained
+        setResult(limitAnswerSize(answered ? { ...rest, errors: answered } : rest, operation === 'mutation'))
       },
     }
   },
 }
 
-export const withStreams: Plugin<Context> = {
+export const subscriptionsPlugin: Plugin<Context> = {
   onSubscribe({ args, setSubscribeFn, setResultAndStopExecution }) {
     const { request } = args.contextValue
     // Over a WebSocket there is none.
-    if (request && !acceptsStream(request)) setResultAndStopExecution({ errors: [streamRefused()] })
+    if (request && !acceptsStream(request)) setResultAndStopExecution({ errors: [streamNotAccepted()] })
     else setSubscribeFn(subscribe)
   },
 }
 
 /** Any wildcard is refused, too: a client that sends its default waits for an end that a stream does not have. */
 function acceptsStream({ headers }: Request): boolean {
-  return namesIn(headers.get('accept')).includes('text/event-stream')
+  return parseAccept(headers.get('accept')).includes('text/event-stream')
 }
 
-function streamRefused(): GraphQLError {
+function streamNotAccepted(): GraphQLError {
   const message =
     'A subscription is answered as a stream. Send the header "Accept: text/event-stream", or subscribe over a WebSocket.'
   return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 406 } } })

@@ -5,12 +5,12 @@ import { builder } from './builder.ts'
 
 builder.addScalarType('DateTime', DateTimeResolver, {
   description: 'An instant in ISO 8601, with its offset: `2026-11-21T09:30:00.000Z`.',
-  parseValue: value => readInstant(() => DateTimeResolver.parseValue(value)),
-  parseLiteral: node => readInstant(() => DateTimeResolver.parseLiteral(node)),
+  parseValue: value => withoutSentValue(() => DateTimeResolver.parseValue(value)),
+  parseLiteral: node => withoutSentValue(() => DateTimeResolver.parseLiteral(node)),
 })
 
 /** Its own refusals repeat what was sent. */
-function readInstant(read: () => Date): Date {
+function withoutSentValue(read: () => Date): Date {
   try {
     return read()
   } catch {
@@ -22,11 +22,11 @@ builder.scalarType('Usd', {
   description:
     'US dollars, exactly: a decimal in a string with at most nine places, `"0.4037"`. Never a float, neither coming nor going.',
   serialize: printUsd,
-  parseValue: value => readUsd(typeof value === 'string' ? value : undefined),
-  parseLiteral: node => readUsd(node.kind === Kind.STRING ? node.value : undefined),
+  parseValue: value => parseUsdValue(typeof value === 'string' ? value : undefined),
+  parseLiteral: node => parseUsdValue(node.kind === Kind.STRING ? node.value : undefined),
 })
 
-function readUsd(text: string | undefined): bigint {
+function parseUsdValue(text: string | undefined): bigint {
   const nanos = text === undefined ? undefined : parseUsd(text)
   if (nanos === undefined) {
     throw new GraphQLError(

@@ -1,7 +1,7 @@
 // The types and fields of all nouns. Each noun lists its own in its folder.
 
 import { builder } from './builder.ts'
-import { forgetLoaded } from './loader.ts'
+import { clearLoaders } from './loader.ts'
 import './scalars.ts'
 import './nodes/nodes.ts'
 import './accounts/schema.ts'
@@ -32,7 +32,7 @@ for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) 
     try {
       return await resolve?.(root, args, context, info)
     } finally {
-      forgetLoaded(context)
+      clearLoaders(context)
     }
   }
 }

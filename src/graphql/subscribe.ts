@@ -1,49 +1,49 @@
 import { createSourceEventStream, type ExecutionArgs, type ExecutionResult, execute, GraphQLError } from 'graphql'
-import { withinSize } from './answer-size.ts'
+import { limitAnswerSize } from './answer-size.ts'
 import type { Context } from './context.ts'
-import { explainError, withoutStatus } from './errors/errors.ts'
+import { toClientError, withoutStatus } from './errors/errors.ts'
 
-export type Results = AsyncIterableIterator<ExecutionResult, undefined>
+export type ResultStream = AsyncIterableIterator<ExecutionResult, undefined>
 
 /**
  * Opens a subscription. Each result is made in a context of its own: what was loaded for one event is stale for the next.
  * Whatever ends the stream against its reader's wish is told in a last result.
  */
-export async function subscribe(args: ExecutionArgs): Promise<Results | ExecutionResult> {
+export async function subscribe(args: ExecutionArgs): Promise<ResultStream | ExecutionResult> {
   // The plugins that call this are plugins of a Yoga with this context.
   const context = args.contextValue as Context
   const source = await createSourceEventStream(args)
-  if (Symbol.asyncIterator in source) return resultsOf(source[Symbol.asyncIterator](), args, context)
-  return { ...source, errors: source.errors?.map(error => explainError(error, context)) ?? [] }
+  if (Symbol.asyncIterator in source) return createResultStream(source[Symbol.asyncIterator](), args, context)
+  return { ...source, errors: source.errors?.map(error => toClientError(error, context)) ?? [] }
 }
 
-function resultsOf(source: AsyncIterator<unknown>, args: ExecutionArgs, context: Context): Results {
+function createResultStream(source: AsyncIterator<unknown>, args: ExecutionArgs, context: Context): ResultStream {
   const done = { done: true, value: undefined } as const
-  const { gone } = context
+  const { disconnected } = context
   let ended = false
 
-  async function resultOf(event: unknown): Promise<ExecutionResult> {
+  async function executeEvent(event: unknown): Promise<ExecutionResult> {
     const { errors, ...rest } = await execute({ ...args, rootValue: event, contextValue: { ...context } })
-    const told = errors?.map(error => withoutStatus(explainError(error, context)))
-    return withinSize(told ? { ...rest, errors: told } : rest, false)
+    const answered = errors?.map(error => withoutStatus(toClientError(error, context)))
+    return limitAnswerSize(answered ? { ...rest, errors: answered } : rest, false)
   }
 
-  function lastOf(error: unknown): ExecutionResult {
+  function errorResult(error: unknown): ExecutionResult {
     const originalError = error instanceof Error ? error : new Error(String(error))
     return {
-      errors: [withoutStatus(explainError(new GraphQLError(originalError.message, { originalError }), context))],
+      errors: [withoutStatus(toClientError(new GraphQLError(originalError.message, { originalError }), context))],
     }
   }
 
   async function end(): Promise<void> {
     ended = true
-    gone.removeEventListener('abort', end)
+    disconnected.removeEventListener('abort', end)
     await source.return?.()
   }
 
   // Nobody reads, and so nobody closes, the answer to a client that went before there was one.
-  gone.addEventListener('abort', end)
-  if (gone.aborted) void end()
+  disconnected.addEventListener('abort', end)
+  if (disconnected.aborted) void end()
   return {
     async next() {
       try {
@@ -52,13 +52,13 @@ function resultsOf(source: AsyncIterator<unknown>, args: ExecutionArgs, context:
           await end()
           return done
         }
-        const value = await resultOf(item.value)
+        const value = await executeEvent(item.value)
         // Its reader is to begin again before an event that cannot be told, and not to miss it.
         if (!value.data) await end()
         return { done: false, value }
       } catch (error) {
         await end()
-        return { done: false, value: lastOf(error) }
+        return { done: false, value: errorResult(error) }
       }
     },
     async return() {

@@ -1,13 +1,13 @@
 import { type ASTVisitor, GraphQLError, type SelectionNode, type ValidationContext } from 'graphql'
 
-const conditions = ['skip', 'include']
+const conditionalDirectives = ['skip', 'include']
 
 /** A subscription is its one field: whoever leaves that out has nothing to be told, and GraphQL no answer to it. */
-export function unconditionalSubscriptions(context: ValidationContext): ASTVisitor {
+export function subscriptionRule(context: ValidationContext): ASTVisitor {
   const spread = new Set<string>()
 
   function check(selection: SelectionNode): void {
-    const condition = selection.directives?.find(({ name }) => conditions.includes(name.value))
+    const condition = selection.directives?.find(({ name }) => conditionalDirectives.includes(name.value))
     if (condition) {
       const message = `The field of a subscription cannot be left out with "@${condition.name.value}".`
       context.reportError(new GraphQLError(message, { nodes: condition }))

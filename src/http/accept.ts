@@ -1,5 +1,5 @@
 /** What a header such as Accept names, in its order and without what it forbids by a weight of 0. */
-export function namesIn(header: string | null): string[] {
+export function parseAccept(header: string | null): string[] {
   return (header ?? '')
     .toLowerCase()
     .split(',')

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import { namesIn } from './accept.ts'
+import { parseAccept } from './accept.ts'
 
 /** A file that is the same for everybody. Each encoding of it is made when it is first asked for, and kept. */
-export type Asset = { type: string; tag: string; bytesIn(encoding: Encoding): Promise<Uint8Array> }
+export type Asset = { type: string; etag: string; encode(encoding: Encoding): Promise<Uint8Array> }
 
 type Encoding = keyof typeof encoders
 /** The best first. Higher qualities of Brotli take much longer and save little. */
@@ -22,14 +22,14 @@ const zip = promisify<Uint8Array, Uint8Array>(gzip)
 const sliceBytes = 65_536
 
 export function createAsset(bytes: Uint8Array, type: string): Asset {
-  const made = new Map<Encoding, Promise<Uint8Array>>()
+  const encoded = new Map<Encoding, Promise<Uint8Array>>()
   return {
     type,
     // Weak: it stands for the file in every encoding.
-    tag: `W/"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`,
-    bytesIn(encoding) {
-      const known = made.get(encoding) ?? encoders[encoding](bytes)
-      made.set(encoding, known)
+    etag: `W/"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`,
+    encode(encoding) {
+      const known = encoded.get(encoding) ?? encoders[encoding](bytes)
+      encoded.set(encoding, known)
       return known
     },
   }
@@ -38,31 +38,31 @@ export function createAsset(bytes: Uint8Array, type: string): Asset {
 /** Answers with the file, or with 304 to a client that has it. */
 export async function answerAsset(
   { headers: asked }: Request,
-  { type, tag, bytesIn }: Asset,
-  more: Record<string, string>,
+  { type, etag, encode }: Asset,
+  extraHeaders: Record<string, string>,
 ): Promise<Response> {
-  const headers = { ...more, 'content-type': type, etag: tag, vary: 'Accept-Encoding' }
-  if (isKnown(asked.get('if-none-match'), tag)) return new Response(null, { status: 304, headers })
-  const encoding = encodingFor(asked.get('accept-encoding'))
-  const bytes = await bytesIn(encoding)
+  const headers = { ...extraHeaders, 'content-type': type, etag, vary: 'Accept-Encoding' }
+  if (matchesEtag(asked.get('if-none-match'), etag)) return new Response(null, { status: 304, headers })
+  const encoding = chooseEncoding(asked.get('accept-encoding'))
+  const bytes = await encode(encoding)
   const described = encoding === 'identity' ? {} : { 'content-encoding': encoding }
-  return new Response(sliced(bytes), {
+  return new Response(streamSlices(bytes), {
     headers: { ...headers, ...described, 'content-length': String(bytes.byteLength) },
   })
 }
 
-function isKnown(ifNoneMatch: string | null, tag: string): boolean {
+function matchesEtag(ifNoneMatch: string | null, tag: string): boolean {
   const opaque = (text: string) => text.trim().replace(/^W\//, '')
   return ifNoneMatch?.split(',').some(text => text.trim() === '*' || opaque(text) === opaque(tag)) ?? false
 }
 
 /** The best encoding that the client names and does not forbid by a weight of 0. */
-export function encodingFor(acceptEncoding: string | null): Encoding {
-  const named = namesIn(acceptEncoding)
+export function chooseEncoding(acceptEncoding: string | null): Encoding {
+  const named = parseAccept(acceptEncoding)
   return (['br', 'gzip'] as const).find(encoding => named.includes(encoding)) ?? 'identity'
 }
 
-function sliced(bytes: Uint8Array): ReadableStream<Uint8Array> {
+function streamSlices(bytes: Uint8Array): ReadableStream<Uint8Array> {
   let start = 0
   return new ReadableStream({
     async pull(controller) {

@@ -2,7 +2,7 @@
 export const maxBodyBytes = 100_000
 
 /** Why a body is not read: it is too large, or its sender encoded it in a way that JSON is not. */
-export class BodyRefused extends Error {
+export class BodyError extends Error {
   readonly status: 400 | 413 | 415
 
   constructor(status: 400 | 413 | 415, message: string) {
@@ -14,7 +14,7 @@ export class BodyRefused extends Error {
 /** The body's text. It is counted while it arrives, since a length need not be declared, or be true. */
 export async function readBody(request: Request): Promise<string> {
   checkEncoding(request)
-  if (Number(request.headers.get('content-length')) > maxBodyBytes) throw tooLarge()
+  if (Number(request.headers.get('content-length')) > maxBodyBytes) throw bodyTooLarge()
   if (!request.body) return ''
   // Not a loop over the body: leaving that would cancel it, and cut the connection before the answer.
   const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader()
@@ -24,14 +24,14 @@ export async function readBody(request: Request): Promise<string> {
     size += part.value.byteLength
     if (size > maxBodyBytes) {
       discard(reader).catch(() => {})
-      throw tooLarge()
+      throw bodyTooLarge()
     }
     chunks.push(part.value)
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
   } catch {
-    throw new BodyRefused(400, 'The body is not UTF-8.')
+    throw new BodyError(400, 'The body is not UTF-8.')
   }
 }
 
@@ -44,11 +44,11 @@ async function discard(reader: ReadableStreamDefaultReader<Uint8Array>): Promise
 export function checkEncoding({ headers }: Request): void {
   const encoding = headers.get('content-encoding')
   if (encoding && encoding.toLowerCase() !== 'identity')
-    throw new BodyRefused(415, `The content encoding ${encoding} is not supported.`)
+    throw new BodyError(415, `The content encoding ${encoding} is not supported.`)
   const [, charset] = /charset="?([^";]+)/i.exec(headers.get('content-type') ?? '') ?? []
-  if (charset && !/^utf-?8$/i.test(charset)) throw new BodyRefused(415, `The charset ${charset} is not supported.`)
+  if (charset && !/^utf-?8$/i.test(charset)) throw new BodyError(415, `The charset ${charset} is not supported.`)
 }
 
-function tooLarge(): BodyRefused {
-  return new BodyRefused(413, `The body is larger than ${maxBodyBytes} bytes.`)
+function bodyTooLarge(): BodyError {
+  return new BodyError(413, `The body is larger than ${maxBodyBytes} bytes.`)
 }

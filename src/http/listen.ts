@@ -5,19 +5,19 @@ import { createServer, type Server } from 'node:net'
 export async function listen(server: Server, port: number, host: string): Promise<void> {
   server.listen(port, host)
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
-    throw new Error(explain(error, port, host))
+    throw new Error(explainListenError(error, port, host))
   })
 }
 
 /** Throws as `listen` would. Asked before the long work of a start, which would be in vain. */
-export async function tryAddress(port: number, host: string): Promise<void> {
+export async function checkAddress(port: number, host: string): Promise<void> {
   const server = createServer()
   await listen(server, port, host)
   server.close()
   await once(server, 'close')
 }
 
-function explain({ code, message }: NodeJS.ErrnoException, port: number, host: string): string {
+function explainListenError({ code, message }: NodeJS.ErrnoException, port: number, host: string): string {
   switch (code) {
     case 'EADDRINUSE':
       return `Port ${port} on ${host} is in use. Stop what listens there, or set PORT to another.`

@@ -20,7 +20,7 @@ function describeError(error: unknown): Record<string, unknown> {
   const { code, meta, cause, table, constraint }: Fields<'code' | 'meta' | 'cause' | 'table' | 'constraint'> = error
   if (name.startsWith('PrismaClient')) return { type: name, code, model: fieldOf(meta, 'modelName') }
   if (name === 'DriverAdapterError') return { type: name, code: fieldOf(cause, 'originalCode') }
-  if (isSqlState(code)) return { type: name, code, table, constraint, stack: framesOf(stack, message) }
+  if (isSqlState(code)) return { type: name, code, table, constraint, stack: stackFramesOf(stack, message) }
   return { type: name, code, message, stack }
 }
 
@@ -30,7 +30,7 @@ function isSqlState(code: unknown): boolean {
 }
 
 /** A stack begins with the message. */
-function framesOf(stack: string, message: string): string {
+function stackFramesOf(stack: string, message: string): string {
   const start = stack.indexOf(message)
   return start < 0 ? '' : stack.slice(start + message.length).replace(/^\n/, '')
 }

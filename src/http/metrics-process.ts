@@ -1,8 +1,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { gauge, type Source } from './metrics.ts'
+import { gauge, type MetricSource } from './metrics.ts'
 
 /** What the process itself uses, how wrong its clock is, and how long it kept others waiting since it was asked before. */
-export function createProcessMetrics(clockAheadMs: () => number): Source {
+export function createProcessMetrics(clockAheadMs: () => number): MetricSource {
   const delay = monitorEventLoopDelay({ resolution: 10 })
   delay.enable()
   const seconds = (nanos: number) => (Number.isFinite(nanos) ? nanos / 1e9 : 0)

@@ -1,7 +1,7 @@
 import type { Metric } from './metrics.ts'
 
 /** Seconds. A stream counts until it begins. */
-const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const bucketBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 export type RequestMetrics = {
   observe(path: string | undefined, status: number, ms: number): void
@@ -19,9 +19,11 @@ export function createRequestMetrics(): RequestMetrics {
       const key = `${face} ${status}`
       const counted = counts.get(key) ?? { face, status: String(status), count: 0 }
       counts.set(key, { ...counted, count: counted.count + 1 })
-      const duration = durations.get(face) ?? { buckets: bounds.map(() => 0), sum: 0, count: 0 }
+      const duration = durations.get(face) ?? { buckets: bucketBounds.map(() => 0), sum: 0, count: 0 }
       const seconds = ms / 1_000
-      duration.buckets = duration.buckets.map((count, index) => count + Number(seconds <= (bounds[index] as number)))
+      duration.buckets = duration.buckets.map(
+        (count, index) => count + Number(seconds <= (bucketBounds[index] as number)),
+      )
       duration.sum += seconds
       duration.count += 1
       durations.set(face, duration)
@@ -38,7 +40,11 @@ export function createRequestMetrics(): RequestMetrics {
         type: 'histogram',
         help: 'How long answers took; of a stream, until it began.',
         samples: [...durations].flatMap(([face, { buckets, sum, count }]) => [
-          ...buckets.map((value, index) => ({ suffix: '_bucket', labels: { face, le: String(bounds[index]) }, value })),
+          ...buckets.map((value, index) => ({
+            suffix: '_bucket',
+            labels: { face, le: String(bucketBounds[index]) },
+            value,
+          })),
           { suffix: '_bucket', labels: { face, le: '+Inf' }, value: count },
           { suffix: '_sum', labels: { face }, value: sum },
           { suffix: '_count', labels: { face }, value: count },

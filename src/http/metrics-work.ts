@@ -1,6 +1,6 @@
-import { gauge, type Metric, type Source } from './metrics.ts'
+import { gauge, type Metric, type MetricSource } from './metrics.ts'
 
-export type Work = {
+export type WorkMetricsOptions = {
   /** What the database tells of due work and of events. */
   measure(): Promise<{
     due: { kind: string; count: number; lagSeconds: number }[]
@@ -13,7 +13,7 @@ export type Work = {
 }
 
 /** What is to be done, and what it is done with. Without the database, that is said, and the rest is told. */
-export function createWorkMetrics({ measure, pool, streams }: Work): Source {
+export function createWorkMetrics({ measure, pool, streams }: WorkMetricsOptions): MetricSource {
   return async () => {
     const measures = await measure().catch(() => undefined)
     const { totalCount, idleCount, waitingCount } = pool()

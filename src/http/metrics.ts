@@ -8,17 +8,17 @@ export type Metric = {
 }
 
 /** Where the values come from; each is asked for when they are read, and not more often than once a second. */
-export type Source = () => Metric[] | Promise<Metric[]>
+export type MetricSource = () => Metric[] | Promise<Metric[]>
 
-const keptMs = 1_000
+const cacheMs = 1_000
 const contentType = 'text/plain; version=0.0.4; charset=utf-8'
 
-export function createMetrics(sources: Source[]): () => Promise<Response> {
+export function createMetrics(sources: MetricSource[]): () => Promise<Response> {
   let text: Promise<string> | undefined
   let readAt = 0
 
   return async () => {
-    if (text === undefined || performance.now() - readAt >= keptMs) {
+    if (text === undefined || performance.now() - readAt >= cacheMs) {
       readAt = performance.now()
       text = Promise.all(sources.map(async read => await read())).then(metrics => printMetrics(metrics.flat()))
     }
@@ -32,13 +32,13 @@ export function printMetrics(metrics: Metric[]): string {
 
 function printMetric({ name, type, help, samples }: Metric): string[] {
   const lines = samples.map(({ suffix = '', labels = {}, value }) => {
-    const pairs = Object.entries(labels).map(([label, text]) => `${label}="${quoted(text)}"`)
+    const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escapeLabel(text)}"`)
     return `${name}${suffix}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${value}\n`
   })
   return [`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`, ...lines]
 }
 
-function quoted(text: string): string {
+function escapeLabel(text: string): string {
   return text.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n')
 }
 

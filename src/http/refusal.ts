@@ -3,7 +3,7 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 
 /** What no client sends in good faith, and what proxies and servers are known to read differently. */
-export function problemOf({ httpVersion, url, rawHeaders }: IncomingMessage): string | undefined {
+export function findRequestProblem({ httpVersion, url, rawHeaders }: IncomingMessage): string | undefined {
   const valuesOf = (name: string) =>
     rawHeaders.filter((_, index) => rawHeaders[index - 1]?.toLowerCase() === name && index % 2 === 1)
   const hosts = valuesOf('host')
@@ -20,7 +20,7 @@ function isHost(text: string): boolean {
 }
 
 /** The bytes of an answer, where there is nothing that would write them. */
-export function refusal(status: number, error: string, msg: string): string {
+export function printRefusal(status: number, error: string, msg: string): string {
   const body = JSON.stringify({ success: false, error, msg })
   const headers = `content-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close`
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headers}\r\n\r\n${body}`

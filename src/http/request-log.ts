@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Handler } from './context.ts'
-import { json } from './json.ts'
+import { jsonResponse } from './json.ts'
 import type { Fetch } from './server.ts'
 
 /** Hears how each request went. */
-type Observe = (path: string | undefined, status: number, ms: number) => void
+type ObserveRequest = (path: string | undefined, status: number, ms: number) => void
 
 /** Gives each request an id, which its answer and all its log lines carry, and logs how it went. */
-export function logged(log: Logger, handler: Handler, observe: Observe = () => {}): Fetch {
+export function logRequests(log: Logger, handler: Handler, observe: ObserveRequest = () => {}): Fetch {
   return async request => {
     const start = performance.now()
     const given = request.headers.get('x-request-id') ?? ''
@@ -22,7 +22,7 @@ export function logged(log: Logger, handler: Handler, observe: Observe = () => {
     }
     const response = await answer().catch((error: unknown) => {
       requestLog.error({ err: error }, 'A request failed.')
-      return json(500, {
+      return jsonResponse(500, {
         success: false,
         error: 'internal_error',
         msg: `Something went wrong. Tell us the request id ${requestId}.`,

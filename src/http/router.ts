@@ -1,7 +1,7 @@
-import { namesIn } from './accept.ts'
+import { parseAccept } from './accept.ts'
 import type { Handler } from './context.ts'
-import { health, readiness } from './health.ts'
-import { json } from './json.ts'
+import { answerHealth, answerReadiness } from './health.ts'
+import { jsonResponse } from './json.ts'
 
 type Faces = {
   rest: Handler
@@ -14,11 +14,11 @@ type Faces = {
 /** Which face answers. Paths are compared whole: a probe's path at the end of another must not get past the keys. */
 export function createRouter(
   { rest, graphql, graphiql, metrics }: Faces,
-  whyNotReady: () => Promise<string | undefined>,
+  findReadinessProblem: () => Promise<string | undefined>,
 ): Handler {
   const pages: Record<string, (...asked: Parameters<Handler>) => Response | Promise<Response>> = {
-    '/health': health,
-    '/ready': () => readiness(whyNotReady),
+    '/health': answerHealth,
+    '/ready': () => answerReadiness(findReadinessProblem),
     ...(metrics ? { '/metrics': metrics } : {}),
     ...(graphiql ? { '/': () => new Response(null, { status: 302, headers: { location: '/graphql' } }) } : {}),
   }
@@ -26,22 +26,22 @@ export function createRouter(
     if (path.startsWith('/graphiql/')) return graphiql?.file
     return Object.hasOwn(pages, path) ? pages[path] : undefined
   }
-  return answeringHead(async (request, context) => {
+  return supportHead(async (request, context) => {
     const { path } = context
     // Clients of the REST face join a base and a path with two slashes.
     if (/^\/+api\//.test(path)) return await rest(request, context)
     if (path === '/graphql' || path === '/graphql/')
-      return await (graphiql && wantsPage(request) ? graphiql.page : graphql)(request, context)
+      return await (graphiql && wantsHtml(request) ? graphiql.page : graphql)(request, context)
     const page = pageAt(path)
-    if (!page) return json(404, { success: false, error: 'not_found', msg: `There is no ${path} here.` })
+    if (!page) return jsonResponse(404, { success: false, error: 'not_found', msg: `There is no ${path} here.` })
     if (request.method === 'GET') return await page(request, context)
     const msg = `${request.method} does not work on ${path}; GET, HEAD does.`
-    return json(405, { success: false, error: 'method_not_allowed', msg }, { allow: 'GET, HEAD' })
+    return jsonResponse(405, { success: false, error: 'method_not_allowed', msg }, { allow: 'GET, HEAD' })
   })
 }
 
 /** HEAD is GET without the body, wherever there is a GET. */
-function answeringHead(handler: Handler): Handler {
+function supportHead(handler: Handler): Handler {
   return async (request, context) => {
     if (request.method !== 'HEAD') return await handler(request, context)
     const { url, headers } = request
@@ -55,6 +55,6 @@ function answeringHead(handler: Handler): Handler {
 }
 
 /** A browser that opens the address. The page keeps its query in the URL, to be reloaded and passed on. */
-function wantsPage({ method, headers }: Request): boolean {
-  return method === 'GET' && namesIn(headers.get('accept')).includes('text/html')
+function wantsHtml({ method, headers }: Request): boolean {
+  return method === 'GET' && parseAccept(headers.get('accept')).includes('text/html')
 }

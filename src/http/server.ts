@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { createServerAdapter } from '@whatwg-node/server'
-import { json } from './json.ts'
-import { problemOf, refusal } from './refusal.ts'
+import { jsonResponse } from './json.ts'
+import { findRequestProblem, printRefusal } from './refusal.ts'
 import type { Sockets } from './sockets.ts'
 
 export type Fetch = (request: Request) => Promise<Response>
@@ -17,7 +17,7 @@ export type ServerOptions = {
 /** The HTTP server around an app. Whoever sends slowly, or for ever, or does not read, is cut off. */
 export function createHttpServer(fetch: Fetch, { upgrade, stalledMs = 30_000 }: ServerOptions = {}): Server {
   // The adapter would answer with the stack of whatever is thrown.
-  const adapter = createServerAdapter((request: Request) => fetch(request).catch(somethingWentWrong))
+  const adapter = createServerAdapter((request: Request) => fetch(request).catch(internalError))
   const settings = {
     headersTimeout: 5_000,
     requestTimeout: 15_000,
@@ -27,25 +27,25 @@ export function createHttpServer(fetch: Fetch, { upgrade, stalledMs = 30_000 }: 
     // Checked with the rest, and answered in JSON.
     requireHostHeader: false,
     // Java's client asks on every request for another version of HTTP. It is answered as if it had not.
-    shouldUpgradeCallback: (request: IncomingMessage) => upgrade !== undefined && isForSocket(request),
+    shouldUpgradeCallback: (request: IncomingMessage) => upgrade !== undefined && isSocketUpgrade(request),
   }
   const answering = new WeakMap<Duplex, ServerResponse>()
   const server = createServer(settings, (request, response) => {
-    const problem = problemOf(request)
+    const problem = findRequestProblem(request)
     answering.set(request.socket, response)
-    if (problem) refuse(response, 400, 'bad_request', problem)
+    if (problem) sendRefusal(response, 400, 'bad_request', problem)
     else
       void adapter(request, response)
         // It takes the limit off for streams, which are never silent for so long.
         .then(() => request.socket.setTimeout(stalledMs))
   })
   server.on('checkExpectation', (_request, response) =>
-    refuse(response, 417, 'expectation_failed', 'Nothing but 100-continue can be expected.'),
+    sendRefusal(response, 417, 'expectation_failed', 'Nothing but 100-continue can be expected.'),
   )
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const response = answering.get(socket)
     const isBusy = response?.headersSent && !response.writableFinished
-    if (socket.writable && error.code !== 'ECONNRESET' && !isBusy) socket.end(unreadable(error.code))
+    if (socket.writable && error.code !== 'ECONNRESET' && !isBusy) socket.end(printParseError(error.code))
     else socket.destroy()
   })
   if (upgrade) server.on('upgrade', upgrade)
@@ -55,25 +55,25 @@ export function createHttpServer(fetch: Fetch, { upgrade, stalledMs = 30_000 }: 
   return server
 }
 
-function isForSocket({ method, url, headers }: IncomingMessage): boolean {
+function isSocketUpgrade({ method, url, headers }: IncomingMessage): boolean {
   return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && /^\/graphql\/?(\?|$)/.test(url ?? '')
 }
 
-function somethingWentWrong(): Response {
-  return json(500, { success: false, error: 'internal_error', msg: 'Something went wrong.' })
+function internalError(): Response {
+  return jsonResponse(500, { success: false, error: 'internal_error', msg: 'Something went wrong.' })
 }
 
-function refuse(response: ServerResponse, status: number, error: string, msg: string): void {
+function sendRefusal(response: ServerResponse, status: number, error: string, msg: string): void {
   response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
   response.end(JSON.stringify({ success: false, error, msg }))
 }
 
 /** What Node would answer to bytes that become no request. */
-function unreadable(code: string | undefined): string {
-  return refusal(...(unreadables[code ?? ''] ?? [400, 'bad_request', 'This is not HTTP.']))
+function printParseError(code: string | undefined): string {
+  return printRefusal(...(parseErrors[code ?? ''] ?? [400, 'bad_request', 'This is not HTTP.']))
 }
 
-const unreadables: Record<string, [status: number, error: string, msg: string]> = {
+const parseErrors: Record<string, [status: number, error: string, msg: string]> = {
   HPE_HEADER_OVERFLOW: [431, 'headers_too_large', 'The headers are too large.'],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'invalid_request', 'The extensions of a chunk are too large.'],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'request_timeout', 'The request took too long to arrive.'],

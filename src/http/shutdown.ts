@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 export type Shutdown = {
   /** From now on each answer closes its connection. Connections and requests are still accepted. */
-  announce(): void
+  disableKeepAlive(): void
   /** Accepts no more connections, and resolves when the requests that run are answered, or cut off after `graceMs`. */
   close(graceMs: number): Promise<void>
 }
@@ -16,15 +16,15 @@ export type Shutdown = {
  */
 export function createShutdown(server: Server): Shutdown {
   const unanswered = new Set<ServerResponse>()
-  let isAnnounced = false
+  let isKeepAliveDisabled = false
   server.prependListener('request', (_request, response) => {
-    if (isAnnounced) response.shouldKeepAlive = false
+    if (isKeepAliveDisabled) response.shouldKeepAlive = false
     unanswered.add(response)
     response.once('close', () => unanswered.delete(response))
   })
   return {
-    announce() {
-      isAnnounced = true
+    disableKeepAlive() {
+      isKeepAliveDisabled = true
       for (const response of unanswered) response.shouldKeepAlive = false
     },
     async close(graceMs) {

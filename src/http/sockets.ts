@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { maxBodyBytes } from './body.ts'
-import { problemOf, refusal } from './refusal.ts'
+import { findRequestProblem, printRefusal } from './refusal.ts'
 
 /** A socket, as its face sees it. */
 export type Channel = {
@@ -21,7 +21,10 @@ export type SocketContext = { requestId: string; log: Logger; authorization: str
 /** Who speaks over sockets: what `open` returns hears that the socket is closed, or that it is to be closed soon. */
 export type SocketFace = {
   protocol: string
-  open(channel: Channel, context: SocketContext): { closed(code: number, reason: string): Promise<void>; leave(): void }
+  open(
+    channel: Channel,
+    context: SocketContext,
+  ): { onClose(code: number, reason: string): Promise<void>; closeWhenIdle(): void }
 }
 
 export type SocketLimits = typeof socketLimits
@@ -29,7 +32,7 @@ export const socketLimits = {
   sockets: 1_000,
   payloadBytes: maxBodyBytes,
   /** What may wait for one reader, before more is sent to it. */
-  bytesBehind: 4_000_000,
+  bufferedBytes: 4_000_000,
   heartbeatMs: 12_000,
   /** From the moment that a socket is closed until it is cut off where nobody answers that. */
   graceMs: 1_000,
@@ -49,25 +52,25 @@ export function createSockets(face: SocketFace, log: Logger, limits: SocketLimit
     handleProtocols: protocols => protocols.has(face.protocol) && face.protocol,
   })
   const open = new Map<WebSocket, { leave(): void; beat(): void }>()
-  let stopped = false
-  const heart = setInterval(() => {
+  let isStopped = false
+  const heartbeatTimer = setInterval(() => {
     for (const { beat } of open.values()) beat()
   }, limits.heartbeatMs)
-  heart.unref()
+  heartbeatTimer.unref()
   server.on('wsClientError', (_error, socket) =>
-    socket.end(refusal(400, 'bad_request', 'This is no handshake of a WebSocket.')),
+    socket.end(printRefusal(400, 'bad_request', 'This is no handshake of a WebSocket.')),
   )
 
-  function greet(socket: WebSocket, { headers }: IncomingMessage): void {
+  function serveSocket(socket: WebSocket, { headers }: IncomingMessage): void {
     const context = { requestId: randomUUID(), authorization: headers.authorization }
     const socketLog = log.child({ requestId: context.requestId })
     const start = performance.now()
     const send = (text: string) => {
-      if (socket.bufferedAmount > limits.bytesBehind) socket.terminate()
+      if (socket.bufferedAmount > limits.bufferedBytes) socket.terminate()
       if (socket.readyState !== socket.OPEN) return Promise.resolve()
       return new Promise<void>(resolve => socket.send(text, () => resolve()))
     }
-    const { closed, leave } = face.open(
+    const { onClose, closeWhenIdle } = face.open(
       {
         protocol: socket.protocol,
         send,
@@ -88,16 +91,16 @@ export function createSockets(face: SocketFace, log: Logger, limits: SocketLimit
       },
       { ...context, log: socketLog },
     )
-    open.set(socket, { leave, beat: heartbeat(socket) })
+    open.set(socket, { leave: closeWhenIdle, beat: createHeartbeat(socket) })
     // It closes the socket by itself, with the code for what came.
     socket.on('error', () => {})
     socket.on('ping', () => {
-      if (socket.bufferedAmount > limits.bytesBehind) socket.terminate()
+      if (socket.bufferedAmount > limits.bufferedBytes) socket.terminate()
     })
     socket.on('close', (code, reason) => {
       open.delete(socket)
       socketLog.info({ code, ms: Math.round(performance.now() - start) }, 'websocket')
-      closed(code, String(reason)).catch((error: unknown) =>
+      onClose(code, String(reason)).catch((error: unknown) =>
         socketLog.error({ err: error }, 'A socket was not closed.'),
       )
     })
@@ -105,17 +108,17 @@ export function createSockets(face: SocketFace, log: Logger, limits: SocketLimit
 
   return {
     upgrade(request, socket, head) {
-      const problem = problemOf(request)
+      const problem = findRequestProblem(request)
       socket.on('error', () => socket.destroy())
-      if (problem) socket.end(refusal(400, 'bad_request', problem))
-      else if (stopped) socket.end(refusal(503, 'unavailable', 'This gateway stops. Try again.'))
+      if (problem) socket.end(printRefusal(400, 'bad_request', problem))
+      else if (isStopped) socket.end(printRefusal(503, 'unavailable', 'This gateway stops. Try again.'))
       else if (open.size >= limits.sockets)
-        socket.end(refusal(503, 'unavailable', 'This gateway has as many WebSockets open as it can. Try again.'))
-      else server.handleUpgrade(request, socket, head, opened => greet(opened, request))
+        socket.end(printRefusal(503, 'unavailable', 'This gateway has as many WebSockets open as it can. Try again.'))
+      else server.handleUpgrade(request, socket, head, opened => serveSocket(opened, request))
     },
     stop() {
-      stopped = true
-      clearInterval(heart)
+      isStopped = true
+      clearInterval(heartbeatTimer)
       for (const { leave } of open.values()) leave()
       const cutOff = () => {
         for (const socket of open.keys()) socket.terminate()
@@ -129,7 +132,7 @@ export function createSockets(face: SocketFace, log: Logger, limits: SocketLimit
  * Whoever has not answered the last beat when the next one comes is gone, or does not read. The answer repeats what was
  * sent, so that nobody can give it who has not read everything before it.
  */
-function heartbeat(socket: WebSocket): () => void {
+function createHeartbeat(socket: WebSocket): () => void {
   let awaited: Buffer | undefined
   socket.on('pong', data => {
     if (awaited?.equals(data)) awaited = undefined

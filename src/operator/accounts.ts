@@ -1,9 +1,9 @@
 import { printUsd } from '../domain/money.ts'
-import { type Command, command, everyRow } from './command.ts'
-import { readAmount, readQuota } from './options.ts'
+import { type Command, defineCommand, readAllRows } from './command.ts'
+import { parseAmountOption, parseQuotaOption } from './options.ts'
 
 export const accountCommands: Record<string, Command> = {
-  'account create': command(
+  'account create': defineCommand(
     {
       summary: 'Makes an account, and prints a key of it with full access, once.',
       options: {
@@ -13,14 +13,14 @@ export const accountCommands: Record<string, Command> = {
       },
     },
     ({ email, credit = '0', name = '' }) => {
-      const creditNanos = readAmount('credit', credit)
+      const creditNanos = parseAmountOption('credit', credit)
       return async ({ accounts }) => {
         const { account, apiKey } = await accounts.create({ email, name, creditNanos })
         return { id: account.id, email: account.email, credit: printUsd(account.postedNanos), apiKey }
       }
     },
   ),
-  'account list': command(
+  'account list': defineCommand(
     {
       summary:
         'Prints all accounts: what each has left now, what it costs per hour, how many keys work, how many instances it has, and the numbers that `account limit` set.',
@@ -28,7 +28,7 @@ export const accountCommands: Record<string, Command> = {
     },
     () => operations => listAccounts(operations),
   ),
-  'account limit': command(
+  'account limit': defineCommand(
     {
       summary: 'Sets how much an account may have. "default" gives a number back to its setting.',
       options: {
@@ -42,7 +42,7 @@ export const accountCommands: Record<string, Command> = {
     ({ account, instances, loading, 'disk-gb': diskGb, volumes }) => {
       const given = { instances, loading, 'disk-gb': diskGb, volumes }
       const changes = Object.entries(given).flatMap(([option, text]) =>
-        text === undefined ? [] : [[option === 'disk-gb' ? 'diskGb' : option, readQuota(option, text)] as const],
+        text === undefined ? [] : [[option === 'disk-gb' ? 'diskGb' : option, parseQuotaOption(option, text)] as const],
       )
       if (changes.length === 0) throw new Error('Give at least one of --instances, --loading, --disk-gb, --volumes.')
       return async ({ accounts }) => {
@@ -54,8 +54,10 @@ export const accountCommands: Record<string, Command> = {
 }
 
 async function* listAccounts({ accounts }: Parameters<ReturnType<Command['read']>>[0]) {
-  for await (const { creditNanos, burnNanos, createdAt, keys, instances, ...account } of everyRow(accounts.page)) {
-    const [credit, burnRate] = [printUsd(creditNanos), printUsd(burnNanos)]
+  for await (const { creditNanos, costPerHourNanos, createdAt, keys, instances, ...account } of readAllRows(
+    accounts.page,
+  )) {
+    const [credit, burnRate] = [printUsd(creditNanos), printUsd(costPerHourNanos)]
     yield { ...account, credit, burnRate, createdAt, keys, instances }
   }
 }

@@ -1,8 +1,8 @@
 import type { Operations } from '../services/operations.ts'
-import { type Given, type OptionTable, readOptions } from './options.ts'
+import { type OptionTable, type OptionValues, parseOptions } from './options.ts'
 
 /** What a command answers: one record, or one for each row of a list. */
-export type Answer = Record<string, unknown> | AsyncIterable<Record<string, unknown>>
+export type CommandResult = Record<string, unknown> | AsyncIterable<Record<string, unknown>>
 
 export type Command = {
   summary: string
@@ -12,21 +12,21 @@ export type Command = {
   /** Nobody else adds machines to the market while it runs. */
   lock?: 'market'
   /** What it will do, once the options are read: nothing of it needs a database. */
-  read: (args: string[]) => Run
+  read: (args: string[]) => RunCommand
 }
-type Run = (operations: Operations) => Promise<Answer> | Answer
+type RunCommand = (operations: Operations) => Promise<CommandResult> | CommandResult
 
-export function command<const Table extends OptionTable>(
+export function defineCommand<const Table extends OptionTable>(
   { options, ...about }: { options: Table } & Omit<Command, 'options' | 'read'>,
-  plan: (given: Given<Table>) => Run,
+  plan: (given: OptionValues<Table>) => RunCommand,
 ): Command {
-  return { ...about, options, read: args => plan(readOptions(options, args)) }
+  return { ...about, options, read: args => plan(parseOptions(options, args)) }
 }
 
 const pageSize = 1_000
 
 /** Every row of a list that is read page by page, each after the id that the last one ended with. */
-export async function* everyRow<Row extends { id: number }>(
+export async function* readAllRows<Row extends { id: number }>(
   readPage: (after: number, limit: number) => Promise<Row[]>,
 ): AsyncGenerator<Row> {
   let after = 0

@@ -18,7 +18,7 @@ const commands: Record<string, Command> = {
 export function findCommand([noun = '', verb = '', ...args]: string[]) {
   const name = `${noun} ${verb}`
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (!command) throw new Error(usageOfAll(noun))
+  if (!command) throw new Error(usageOfNoun(noun))
   try {
     return { lock: command.lock, run: command.read(args) }
   } catch (error) {
@@ -38,7 +38,7 @@ export function helpFor(args: string[]): string | undefined {
   const [noun = '', verb = ''] = args.filter(arg => arg !== 'help' && !arg.startsWith('-'))
   const name = `${noun} ${verb}`
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (!command) return usageOfAll(noun)
+  if (!command) return usageOfNoun(noun)
   const width = Math.max(...Object.keys(command.options).map(option => option.length))
   const options = Object.entries(command.options).map(([option, { meaning }]) => {
     return `  --${option.padEnd(width)}  ${meaning}`
@@ -48,7 +48,7 @@ export function helpFor(args: string[]): string | undefined {
 }
 
 /** Of one noun, when there is such a one. */
-function usageOfAll(noun: string): string {
+function usageOfNoun(noun: string): string {
   const ofNoun = Object.entries(commands).filter(([name]) => name.startsWith(`${noun} `))
   const shown = ofNoun.length > 0 ? ofNoun : Object.entries(commands)
   return `The commands are:\n${shown.map(usageOf).join('\n')}`

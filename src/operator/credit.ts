@@ -1,14 +1,14 @@
 import { printUsd } from '../domain/money.ts'
 import type { Operations } from '../services/operations.ts'
-import { type Command, command, everyRow } from './command.ts'
-import { readAmount, readSigned } from './options.ts'
+import { type Command, defineCommand, readAllRows } from './command.ts'
+import { parseAmountOption, parseSignedAmountOption } from './options.ts'
 
 const idempotencyKey = {
   meaning: 'a text of your choice: repeated with it, the command does nothing again',
 }
 
 export const creditCommands: Record<string, Command> = {
-  'credit grant': command(
+  'credit grant': defineCommand(
     {
       summary: 'Adds to what an account can spend.',
       options: {
@@ -19,14 +19,14 @@ export const creditCommands: Record<string, Command> = {
       },
     },
     ({ account, amount, reason, 'idempotency-key': idempotencyKey }) => {
-      const amountNanos = readAmount('amount', amount)
+      const amountNanos = parseAmountOption('amount', amount)
       return async ({ accounts }) => {
         const granted = await accounts.grantCredit(account, { amountNanos, reason, idempotencyKey })
-        return presented(amountNanos, granted)
+        return presentChange(amountNanos, granted)
       }
     },
   ),
-  'credit adjust': command(
+  'credit adjust': defineCommand(
     {
       summary: 'Gives an account what it was charged wrongly, or takes what it was given wrongly.',
       options: {
@@ -40,12 +40,12 @@ export const creditCommands: Record<string, Command> = {
       },
     },
     ({ account, amount, reason, 'idempotency-key': idempotencyKey }) => {
-      const amountNanos = readSigned('amount', amount)
+      const amountNanos = parseSignedAmountOption('amount', amount)
       return async ({ accounts }) =>
-        presented(amountNanos, await accounts.adjustCredit(account, { amountNanos, reason, idempotencyKey }))
+        presentChange(amountNanos, await accounts.adjustCredit(account, { amountNanos, reason, idempotencyKey }))
     },
   ),
-  'ledger list': command(
+  'ledger list': defineCommand(
     {
       summary: "Prints an account's ledger from the beginning: what it was charged and given, and what it had then.",
       options: { account: { required: true, meaning: 'its email address' } },
@@ -56,9 +56,9 @@ export const creditCommands: Record<string, Command> = {
   ),
 }
 
-type Granted = Awaited<ReturnType<Operations['accounts']['grantCredit']>>
+type CreditChange = Awaited<ReturnType<Operations['accounts']['grantCredit']>>
 
-function presented(amountNanos: bigint, { email, beforeNanos, afterNanos, replayed }: Granted) {
+function presentChange(amountNanos: bigint, { email, beforeNanos, afterNanos, replayed }: CreditChange) {
   const [before, after] = [printUsd(beforeNanos), printUsd(afterNanos)]
   return { account: email, amount: printUsd(amountNanos), before, after, replayed }
 }
@@ -66,7 +66,7 @@ function presented(amountNanos: bigint, { email, beforeNanos, afterNanos, replay
 async function* listLedger({ accounts }: Operations, email: string) {
   const { id: accountId } = await accounts.find(email)
   const page = (after: number, limit: number) => accounts.ledgerPage(accountId, after, limit)
-  for await (const { amountNanos, balanceAfterNanos, rateNanos, ...entry } of everyRow(page)) {
+  for await (const { amountNanos, balanceAfterNanos, rateNanos, ...entry } of readAllRows(page)) {
     const [amount, balanceAfter] = [printUsd(amountNanos), printUsd(balanceAfterNanos)]
     yield { ...entry, amount, balanceAfter, ratePerHour: rateNanos === null ? null : printUsd(rateNanos) }
   }

@@ -1,9 +1,9 @@
 import { DomainError } from '../domain/errors.ts'
-import { type Command, command } from './command.ts'
-import { readGrant, readId, readInstant } from './options.ts'
+import { type Command, defineCommand } from './command.ts'
+import { parseIdOption, parseInstantOption, parsePermissionsOption } from './options.ts'
 
 export const keyCommands: Record<string, Command> = {
-  'key create': command(
+  'key create': defineCommand(
     {
       summary: 'Makes a key of an account, and prints it, once.',
       options: {
@@ -14,15 +14,15 @@ export const keyCommands: Record<string, Command> = {
       },
     },
     ({ account: email, name = '', permissions: grant, expires }) => {
-      const permissions = grant === undefined ? null : readGrant('permissions', grant)
-      const expiresAt = expires === undefined ? null : readInstant('expires', expires)
+      const permissions = grant === undefined ? null : parsePermissionsOption('permissions', grant)
+      const expiresAt = expires === undefined ? null : parseInstantOption('expires', expires)
       return async ({ accounts }) => {
         const { id, account, apiKey } = await accounts.createApiKey(email, { name, permissions, expiresAt })
         return { id, account, permissions, expiresAt, apiKey }
       }
     },
   ),
-  'key list': command(
+  'key list': defineCommand(
     {
       summary: 'Prints all keys of an account, without their secrets.',
       options: { account: { required: true, meaning: 'its email address' } },
@@ -32,7 +32,7 @@ export const keyCommands: Record<string, Command> = {
         yield* await apiKeys.list(account)
       },
   ),
-  'key revoke': command(
+  'key revoke': defineCommand(
     {
       summary: 'Ends a key of an account, or all of its keys of one name, and the keys of instances that they rented.',
       options: {
@@ -46,7 +46,7 @@ export const keyCommands: Record<string, Command> = {
       if ((id === undefined) === (name === undefined)) throw new Error('Give either --id or --name.')
       // Keys without a name are many. A script whose variable is empty does not mean all of them.
       if (name === '') throw new Error('--name is empty. Revoke a key without a name by its --id.')
-      const which = id === undefined ? { name: name ?? '' } : { id: readId('id', id) }
+      const which = id === undefined ? { name: name ?? '' } : { id: parseIdOption('id', id) }
       return async ({ accounts, apiKeys }) => {
         const { email } = await accounts.find(account)
         const ids = await apiKeys.revoke(email, which, { keepInstanceKeys })

@@ -3,34 +3,34 @@
 import { readFileSync } from 'node:fs'
 import { CsvError, parse } from 'csv-parse/sync'
 import { invalidInput } from '../domain/errors.ts'
-import { checkColumns, type ImportRow } from '../domain/machines/import-rows.ts'
+import { findColumnIssues, type ImportRow } from '../domain/machines/import-rows.ts'
 
 const formats = ['csv', 'json'] as const
 type Format = (typeof formats)[number]
 
-export function formatOf(file: string, wish: string | undefined): Format {
+export function formatOf(file: string, requested: string | undefined): Format {
   const ending = /\.(csv|json|jsonl|ndjson)$/i.exec(file)?.[1]?.toLowerCase()
-  if (wish === undefined && ending !== undefined) return ending === 'csv' ? 'csv' : 'json'
-  const format = formats.find(name => name === wish)
+  if (requested === undefined && ending !== undefined) return ending === 'csv' ? 'csv' : 'json'
+  const format = formats.find(name => name === requested)
   if (format) return format
   throw new Error(
-    `--format is csv or json${wish === undefined ? ', and the name of the file does not tell' : `, not "${wish}"`}.`,
+    `--format is csv or json${requested === undefined ? ', and the name of the file does not tell' : `, not "${requested}"`}.`,
   )
 }
 
-export function readFile(file: string, format: Format): ImportRow[] {
+export function readMachinesFile(file: string, format: Format): ImportRow[] {
   let bytes: Buffer
   try {
     bytes = readFileSync(file)
   } catch (error) {
     throw new Error(`--file cannot be read: ${messageOf(error)}.`)
   }
-  const rows = readRows(bytes, format)
+  const rows = parseRows(bytes, format)
   if (rows.length === 0) throw new Error(`There are no machines in ${file}.`)
   return rows
 }
 
-export function readRows(bytes: Uint8Array, format: Format): ImportRow[] {
+export function parseRows(bytes: Uint8Array, format: Format): ImportRow[] {
   let text: string
   try {
     // It drops a byte order mark.
@@ -38,14 +38,14 @@ export function readRows(bytes: Uint8Array, format: Format): ImportRow[] {
   } catch {
     throw new Error('--file is not UTF-8.')
   }
-  if (format === 'csv') return csvRows(text)
-  return text.trimStart().startsWith('[') ? arrayRows(text) : lineRows(text)
+  if (format === 'csv') return parseCsvRows(text)
+  return text.trimStart().startsWith('[') ? parseArrayRows(text) : parseLineRows(text)
 }
 
-function csvRows(text: string): ImportRow[] {
+function parseCsvRows(text: string): ImportRow[] {
   const [header, ...rows] = parseCsv(text)
   const names = header?.record ?? []
-  const wrong = checkColumns(names)
+  const wrong = findColumnIssues(names)
   if (wrong.length > 0) throw invalidInput(wrong.map(issue => ({ ...issue, path: `header: ${issue.path}` })))
   return rows.map(({ record, place }) =>
     record.length === names.length
@@ -55,15 +55,15 @@ function csvRows(text: string): ImportRow[] {
 }
 
 /** `lines` is where the record ends. */
-type Parsed = { record: string[]; info: { lines: number } }
-type Line = { record: string[]; place: string }
+type CsvRecord = { record: string[]; info: { lines: number } }
+type CsvLine = { record: string[]; place: string }
 
-function parseCsv(text: string): Line[] {
+function parseCsv(text: string): CsvLine[] {
   const options = { info: true, relaxColumnCount: true, skipEmptyLines: true, trim: true } as const
   try {
     // The parser counts the two characters that end a line on Windows as two lines, between quotes.
     // Its types do not tell that `info` adds to each record what it is part of.
-    const lines = parse(text.replace(/\r\n/g, '\n'), options) as unknown as Parsed[]
+    const lines = parse(text.replace(/\r\n/g, '\n'), options) as unknown as CsvRecord[]
     return lines.map(({ record, info }) => {
       const ends = record.join('').split('\n').length - 1
       return { record, place: `line ${info.lines - ends}` }
@@ -74,23 +74,23 @@ function parseCsv(text: string): Line[] {
   }
 }
 
-function arrayRows(text: string): ImportRow[] {
+function parseArrayRows(text: string): ImportRow[] {
   const read = parseJson(text)
   if (typeof read === 'string') throw new Error(`--file is not JSON: ${read}.`)
   const values: unknown[] = Array.isArray(read.value) ? read.value : [read.value]
-  return values.map((value, index) => rowOf(`machine ${index + 1}`, value))
+  return values.map((value, index) => toImportRow(`machine ${index + 1}`, value))
 }
 
-function lineRows(text: string): ImportRow[] {
+function parseLineRows(text: string): ImportRow[] {
   const lines = text.split(/\r?\n/).map((line, index) => ({ line, place: `line ${index + 1}` }))
   const filled = lines.filter(({ line }) => line.trim() !== '')
   return filled.map(({ line, place }) => {
     const read = parseJson(line)
-    return typeof read === 'string' ? { place, problem: `is not JSON: ${read}.` } : rowOf(place, read.value)
+    return typeof read === 'string' ? { place, problem: `is not JSON: ${read}.` } : toImportRow(place, read.value)
   })
 }
 
-function rowOf(place: string, value: unknown): ImportRow {
+function toImportRow(place: string, value: unknown): ImportRow {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? { place, fields: { ...value } }
     : { place, problem: 'must be an object with a field for each column.' }

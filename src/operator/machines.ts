@@ -2,15 +2,15 @@ import { commonModels } from '../../prisma/seed.ts'
 import { printUsd } from '../domain/money.ts'
 import type { MachineSummary } from '../services/machines/list.ts'
 import type { Operations } from '../services/operations.ts'
-import { type Command, command, everyRow } from './command.ts'
-import { formatOf, readFile } from './machines-file.ts'
+import { type Command, defineCommand, readAllRows } from './command.ts'
+import { formatOf, readMachinesFile } from './machines-file.ts'
 import { columnsHelp } from './machines-help.ts'
-import { readId } from './options.ts'
+import { parseIdOption } from './options.ts'
 
-const id = { id: { required: true, meaning: 'of the machine, as "machine list" prints it' } } as const
+const idOption = { id: { required: true, meaning: 'of the machine, as "machine list" prints it' } } as const
 
 export const machineCommands: Record<string, Command> = {
-  'machine import': command(
+  'machine import': defineCommand(
     {
       summary: 'Puts the machines of a file on the market: all of them, or none when anything is wrong.',
       options: {
@@ -22,14 +22,14 @@ export const machineCommands: Record<string, Command> = {
       notes: columnsHelp,
     },
     ({ file, host: hostEmail, format, 'dry-run': dryRun }) => {
-      const rows = readFile(file, formatOf(file, format))
+      const rows = readMachinesFile(file, formatOf(file, format))
       return async ({ machines }) => ({
-        ...(await machines.import({ hostEmail, rows, catalogue: commonModels, dryRun })),
+        ...(await machines.import({ hostEmail, rows, catalog: commonModels, dryRun })),
         dryRun,
       })
     },
   ),
-  'machine list': command(
+  'machine list': defineCommand(
     {
       summary: 'Prints all machines: what they have, what is free of it, and what is on them.',
       options: { host: { meaning: 'only those of the account with this email address' } },
@@ -38,53 +38,57 @@ export const machineCommands: Record<string, Command> = {
       operations =>
         listMachines(operations, host),
   ),
-  'machine drain': command(
-    { summary: 'Lets nothing new be rented on a machine. What is on it goes on.', options: id },
+  'machine drain': defineCommand(
+    { summary: 'Lets nothing new be rented on a machine. What is on it goes on.', options: idOption },
     options => {
-      const machineId = readId('id', options.id)
-      return ({ machines }) => machines.drain(machineId).then(() => show(machines, machineId))
+      const machineId = parseIdOption('id', options.id)
+      return ({ machines }) => machines.drain(machineId).then(() => readMachine(machines, machineId))
     },
   ),
-  'machine resume': command(
-    { summary: 'Puts a machine that was drained or unlisted back on the market.', options: id },
+  'machine resume': defineCommand(
+    { summary: 'Puts a machine that was drained or unlisted back on the market.', options: idOption },
     options => {
-      const machineId = readId('id', options.id)
-      return ({ machines }) => machines.resume(machineId).then(() => show(machines, machineId))
+      const machineId = parseIdOption('id', options.id)
+      return ({ machines }) => machines.resume(machineId).then(() => readMachine(machines, machineId))
     },
   ),
-  'machine unlist': command(
-    { summary: 'Takes a machine off the market, on which nothing is left.', options: id },
+  'machine unlist': defineCommand(
+    { summary: 'Takes a machine off the market, on which nothing is left.', options: idOption },
     options => {
-      const machineId = readId('id', options.id)
-      return ({ machines }) => machines.unlist(machineId).then(() => show(machines, machineId))
+      const machineId = parseIdOption('id', options.id)
+      return ({ machines }) => machines.unlist(machineId).then(() => readMachine(machines, machineId))
     },
   ),
-  'machine unplug': command(
-    { summary: 'Pulls a simulated machine off the net: it does not answer, and what runs on it runs on.', options: id },
+  'machine unplug': defineCommand(
+    {
+      summary: 'Pulls a simulated machine off the net: it does not answer, and what runs on it runs on.',
+      options: idOption,
+    },
     options => {
-      const machineId = readId('id', options.id)
+      const machineId = parseIdOption('id', options.id)
       return ({ machines }) => machines.unplug(machineId).then(() => ({ id: machineId, answers: false }))
     },
   ),
-  'machine plug': command(
-    { summary: 'Lets a simulated machine answer again that was unplugged.', options: id },
+  'machine plug': defineCommand(
+    { summary: 'Lets a simulated machine answer again that was unplugged.', options: idOption },
     options => {
-      const machineId = readId('id', options.id)
+      const machineId = parseIdOption('id', options.id)
       return ({ machines }) => machines.plug(machineId).then(() => ({ id: machineId, answers: true }))
     },
   ),
 }
 
-async function show(machines: Operations['machines'], machineId: number) {
-  return present(await machines.byId(machineId))
+async function readMachine(machines: Operations['machines'], machineId: number) {
+  return presentMachine(await machines.byId(machineId))
 }
 
 async function* listMachines({ accounts, machines }: Operations, host: string | undefined) {
   const hostId = host === undefined ? undefined : (await accounts.find(host)).id
-  for await (const machine of everyRow((after, limit) => machines.page(after, limit, hostId))) yield present(machine)
+  for await (const machine of readAllRows((after, limit) => machines.page(after, limit, hostId)))
+    yield presentMachine(machine)
 }
 
-function present(machine: MachineSummary) {
+function presentMachine(machine: MachineSummary) {
   const { drainedAt, unlistedAt, unconfirmedAt, freePorts, listedUntil, instances, volumes } = machine
   return {
     id: machine.id,

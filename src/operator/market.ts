@@ -1,9 +1,9 @@
 import { seedMarket } from '../../prisma/seed.ts'
-import { type Command, command } from './command.ts'
-import { readWhole } from './options.ts'
+import { type Command, defineCommand } from './command.ts'
+import { parseWholeOption } from './options.ts'
 
 export const marketCommands: Record<string, Command> = {
-  'market generate': command(
+  'market generate': defineCommand(
     {
       summary: 'Fills the market with machines that do not exist.',
       options: {
@@ -13,7 +13,7 @@ export const marketCommands: Record<string, Command> = {
       lock: 'market',
     },
     ({ machines, seed = '1' }) => {
-      const size = { machines: readWhole('machines', machines), seed: readWhole('seed', seed) }
+      const size = { machines: parseWholeOption('machines', machines), seed: parseWholeOption('seed', seed) }
       return async operations => {
         await seedMarket(operations, size, progressBar(size.machines))
         return size

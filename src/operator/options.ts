@@ -1,17 +1,17 @@
 // What an operator can say behind a command: read by name, and refused by name.
 
 import { parseArgs } from 'node:util'
+import { parsePermissions } from '../domain/accounts/permissions/parse.ts'
 import type { Permissions } from '../domain/accounts/permissions/permissions.ts'
-import { readPermissions } from '../domain/accounts/permissions/read.ts'
 import { invalidInput } from '../domain/errors.ts'
-import { instant } from '../domain/machines/import-kinds.ts'
+import { instant } from '../domain/machines/import-column-types.ts'
 import { parseUsd } from '../domain/money.ts'
 
 type Option = { meaning: string; required?: boolean; flag?: boolean }
 export type OptionTable = Record<string, Option>
 
 /** Every option that was given: its text, or true for a flag. */
-export type Given<Table extends OptionTable> = {
+export type OptionValues<Table extends OptionTable> = {
   [Name in keyof Table]: Table[Name] extends { flag: true }
     ? boolean
     : Table[Name] extends { required: true }
@@ -19,7 +19,7 @@ export type Given<Table extends OptionTable> = {
       : string | undefined
 }
 
-export function readOptions<Table extends OptionTable>(table: Table, args: string[]): Given<Table> {
+export function parseOptions<Table extends OptionTable>(table: Table, args: string[]): OptionValues<Table> {
   const types = Object.entries(table).map(([name, { flag }]) => [name, { type: flag ? 'boolean' : 'string' } as const])
   const texts = new Set(Object.entries(table).flatMap(([name, { flag }]) => (flag ? [] : [`--${name}`])))
   const { values }: { values: Record<string, unknown> } = parseArgs({
@@ -30,7 +30,7 @@ export function readOptions<Table extends OptionTable>(table: Table, args: strin
   if (missing.length > 0) throw new Error(`Missing: ${missing.map(name => `--${name}`).join(', ')}.`)
   const flags = Object.entries(table).flatMap(([name, { flag }]) => (flag ? [[name, values[name] === true]] : []))
   // parseArgs has checked the kind of each, and the lines above that none is missing.
-  return { ...values, ...Object.fromEntries(flags) } as Given<Table>
+  return { ...values, ...Object.fromEntries(flags) } as OptionValues<Table>
 }
 
 /** Node would leave it open whether what begins with a dash is the text of the option before it. */
@@ -45,49 +45,49 @@ function isOperand(args: string[], index: number, options: ReadonlySet<string>):
   return /^-[^-]/.test(args[index] ?? '') && options.has(args[index - 1] ?? '')
 }
 
-export function readAmount(option: string, text: string): bigint {
+export function parseAmountOption(option: string, text: string): bigint {
   const nanos = parseUsd(text)
   if (nanos !== undefined && nanos >= 0n) return nanos
   throw new Error(`--${option} is an amount of dollars with at most nine places, not "${text}".`)
 }
 
 /** The same, which may be below zero. */
-export function readSigned(option: string, text: string): bigint {
+export function parseSignedAmountOption(option: string, text: string): bigint {
   const nanos = parseUsd(text)
   if (nanos !== undefined) return nanos
   throw new Error(`--${option} is an amount of dollars with at most nine places, or below 0, not "${text}".`)
 }
 
-export function readWhole(option: string, text: string, most = 9_999_999): number {
+export function parseWholeOption(option: string, text: string, most = 9_999_999): number {
   if (/^\d{1,10}$/.test(text) && Number(text) > 0 && Number(text) <= most) return Number(text)
   throw new Error(`--${option} is a whole number from 1 to ${most}, not "${text}".`)
 }
 
 /** A number that may be 0; null for "default", which is the setting's. */
-export function readQuota(option: string, text: string): number | null {
+export function parseQuotaOption(option: string, text: string): number | null {
   if (text === 'default') return null
   if (/^\d{1,10}$/.test(text) && Number(text) <= 1_000_000_000) return Number(text)
   throw new Error(`--${option} is a whole number from 0 to 1000000000, or "default", not "${text}".`)
 }
 
-export function readId(option: string, text: string): number {
-  return readWhole(option, text, 2_147_483_647)
+export function parseIdOption(option: string, text: string): number {
+  return parseWholeOption(option, text, 2_147_483_647)
 }
 
-export function readInstant(option: string, text: string): Date {
-  const at = instant.read(text)
+export function parseInstantOption(option: string, text: string): Date {
+  const at = instant.parse(text)
   if (!at) throw new Error(`--${option} is an instant such as 2027-01-31T12:00:00Z, or a day, not "${text}".`)
   return at
 }
 
-export function readGrant(option: string, text: string): Permissions | null {
+export function parsePermissionsOption(option: string, text: string): Permissions | null {
   let json: unknown
   try {
     json = JSON.parse(text)
   } catch {
     throw new Error(`--${option} is not JSON. Such as: {"api":{"misc":{},"instance_read":{}}}`)
   }
-  const { permissions, issues } = readPermissions(json)
+  const { permissions, issues } = parsePermissions(json)
   if (issues.length > 0) throw invalidInput(issues)
   return permissions
 }

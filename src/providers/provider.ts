@@ -1,10 +1,10 @@
 import type {
-  Authorisation,
+  CommandOutput,
   ContainerSpec,
-  Execution,
+  ContainerSshKeys,
   LogLine,
   LogRange,
-  Truth,
+  Observed,
 } from '../domain/instances/containers.ts'
 
 /**
@@ -13,11 +13,11 @@ import type {
  * whose signal is aborted throws, and begins nothing afterwards.
  */
 export type Provider = {
-  observe(instanceId: bigint, signal: AbortSignal): Promise<Truth>
+  observe(instanceId: bigint, signal: AbortSignal): Promise<Observed>
   /** Makes the container, and pulls its image. What is there already is left as it is. */
   ensure(spec: ContainerSpec, signal: AbortSignal): Promise<void>
   /** Lets these public keys and no others log in to the container, whether it runs or not. */
-  authorise(keys: Authorisation, signal: AbortSignal): Promise<void>
+  setSshKeys(keys: ContainerSshKeys, signal: AbortSignal): Promise<void>
   start(instanceId: bigint, signal: AbortSignal): Promise<void>
   stop(instanceId: bigint, signal: AbortSignal): Promise<void>
   /** Removes the container and its disk. */
@@ -31,7 +31,7 @@ export type Provider = {
    * Runs a command line in the container's shell, and waits for its end. What it prints beyond `maxRead` is never kept.
    * Throws ContainerNotRunning where it cannot.
    */
-  exec(instanceId: bigint, command: string, signal: AbortSignal): Promise<Execution>
+  exec(instanceId: bigint, command: string, signal: AbortSignal): Promise<CommandOutput>
 }
 
 export class MachineUnreachable extends Error {

@@ -1,10 +1,10 @@
 // A container that does not exist: instants that say when it will be ready, up and down. Nothing happens by itself, so
 // everybody who reads it at the same time sees the same.
 
-import type { ContainerSpec, Truth } from '../domain/instances/containers.ts'
-import { append, type Entry, type NewEntry, pullEntries } from './simulated-log.ts'
+import type { ContainerSpec, Observed } from '../domain/instances/containers.ts'
+import { appendEntries, type LogEntry, type NewLogEntry, pullEntries } from './simulated-log.ts'
 import { type Script, scriptOf } from './simulated-script.ts'
-import { outputOf, type Surroundings } from './simulated-shell.ts'
+import { runScript, type Surroundings } from './simulated-shell.ts'
 
 export type Container = {
   machineId: number
@@ -18,12 +18,12 @@ export type Container = {
   exitCode: number | null
   endsAt: Date | null
   sshKeys: string[]
-  made: Made
-  log: Entry[]
+  made: MadeFrom
+  log: LogEntry[]
 }
 
 /** What it was made of, without anything secret, and what its image makes it do. */
-export type Made = Surroundings & {
+export type MadeFrom = Surroundings & {
   script: Script
   image: string
   mode: ContainerSpec['launch']['mode']
@@ -36,26 +36,29 @@ export type Scale = (ms: number) => number
 /** A running container prints how it does, so often. */
 const reportMs = 60_000
 
-export function make(
+export function makeContainer(
   { instanceId, machineId, launch, gpus, diskMb, sshKeys }: ContainerSpec,
   now: Date,
   scale: Scale,
 ): Container {
   const { image, mode, args, hostname, env, onStart } = launch
   const script = scriptOf(image)
-  const preparedAt = later(now, scale(script.pullMs))
-  const made: Made = {
+  const preparedAt = addMs(now, scale(script.pullMs))
+  const made: MadeFrom = {
     ...{ script, image, mode, args, gpus, diskMb, onStart },
     hostname: hostname ?? `berth-${instanceId}`,
     env: env.map(({ name, value, secret }) => ({ name, value: secret ? null : value })),
   }
   const pull = pullEntries(image, script.fails === 'pull', now.getTime(), preparedAt.getTime())
   // Behind all numbers that a container of the same instance had before: none prints a thousand lines a millisecond.
-  const log = append([], now.getTime(), pull, now.getTime() * 1_000)
+  const log = appendEntries([], now.getTime(), pull, now.getTime() * 1_000)
   return { machineId, preparedAt, upAt: null, downAt: null, exitCode: null, endsAt: null, sshKeys, made, log }
 }
 
-export function truthOf({ preparedAt, upAt, downAt, exitCode, endsAt, sshKeys, made }: Container, now: Date): Truth {
+export function observedOf(
+  { preparedAt, upAt, downAt, exitCode, endsAt, sshKeys, made }: Container,
+  now: Date,
+): Observed {
   const { fails } = made.script
   if (exitCode !== null && (endsAt === null || endsAt <= now)) {
     return { state: 'exited', exitCode, sshKeys, ...(endsAt && { endedAt: endsAt }) }
@@ -72,43 +75,49 @@ export function truthOf({ preparedAt, upAt, downAt, exitCode, endsAt, sshKeys, m
 }
 
 /** What it is after it was started; undefined where that changes nothing. */
-export function start(container: Container, now: Date, scale: Scale): Container | undefined {
-  const { state } = truthOf(container, now)
+export function startContainer(container: Container, now: Date, scale: Scale): Container | undefined {
+  const { state } = observedOf(container, now)
   if (state !== 'prepared' && state !== 'stopped' && state !== 'exited') return undefined
   const { script } = container.made
-  const upAt = later(now, scale(script.startMs))
-  const endsAt = script.end ? later(upAt, scale(script.end.afterMs)) : null
-  const log = append(container.log, now.getTime(), runEntries(container.made, now, upAt, endsAt))
+  const upAt = addMs(now, scale(script.startMs))
+  const endsAt = script.end ? addMs(upAt, scale(script.end.afterMs)) : null
+  const log = appendEntries(container.log, now.getTime(), runEntries(container.made, now, upAt, endsAt))
   return { ...container, upAt, downAt: null, endsAt, exitCode: script.end?.exitCode ?? null, log }
 }
 
 /** What it is after it was told to stop; undefined where that changes nothing. What was to end by itself does not. */
-export function stop(container: Container, now: Date, scale: Scale): Container | undefined {
-  const { state } = truthOf(container, now)
+export function stopContainer(container: Container, now: Date, scale: Scale): Container | undefined {
+  const { state } = observedOf(container, now)
   if (state !== 'starting' && state !== 'running') return undefined
-  const downAt = later(now, scale(container.made.script.stopMs))
-  const said = [saying(now, 'It was told to stop.'), saying(downAt, 'It is down.')]
-  return { ...container, downAt, endsAt: null, exitCode: null, log: append(container.log, now.getTime(), said) }
+  const downAt = addMs(now, scale(container.made.script.stopMs))
+  const entries = [machineEntry(now, 'It was told to stop.'), machineEntry(downAt, 'It is down.')]
+  return {
+    ...container,
+    downAt,
+    endsAt: null,
+    exitCode: null,
+    log: appendEntries(container.log, now.getTime(), entries),
+  }
 }
 
-function runEntries(made: Made, now: Date, upAt: Date, endsAt: Date | null): NewEntry[] {
+function runEntries(made: MadeFrom, now: Date, upAt: Date, endsAt: Date | null): NewLogEntry[] {
   const { script, mode, args, gpus, onStart } = made
-  const first = saying(now, `Starting on GPU ${gpus.join(', ')}.`)
-  if (script.fails === 'start') return [first, saying(upAt, 'It could not be started.')]
+  const first = machineEntry(now, `Starting on GPU ${gpus.join(', ')}.`)
+  if (script.fails === 'start') return [first, machineEntry(upAt, 'It could not be started.')]
   const at = upAt.getTime()
   const service = mode === 'args' ? `Running ${[made.image, ...args].join(' ')}` : serviceLines[mode]
-  const print = (text: string, source: 'stdout' | 'stderr' = 'stdout'): NewEntry => ({ at, text, source })
+  const print = (text: string, source: 'stdout' | 'stderr' = 'stdout'): NewLogEntry => ({ at, text, source })
   const begun =
     mode === 'args' || onStart === null
       ? []
-      : [print('Running onstart'), ...outputOf(made, onStart).map(text => print(text))]
-  const report: NewEntry = {
+      : [print('Running onstart'), ...runScript(made, onStart).map(text => print(text))]
+  const report: NewLogEntry = {
     ...print(gpus.map((_, index) => `GPU ${index}: # % busy`).join(', ')),
     ...{ at: at + reportMs, everyMs: reportMs, until: endsAt?.getTime() ?? null },
   }
   const ended =
-    endsAt && script.end ? [saying(endsAt, `It ended by itself, with exit code ${script.end.exitCode}.`)] : []
-  return [first, saying(upAt, 'It is up.'), print(service), ...begun, report, ...ended]
+    endsAt && script.end ? [machineEntry(endsAt, `It ended by itself, with exit code ${script.end.exitCode}.`)] : []
+  return [first, machineEntry(upAt, 'It is up.'), print(service), ...begun, report, ...ended]
 }
 
 const serviceLines = {
@@ -118,10 +127,10 @@ const serviceLines = {
   jupyterProxy: 'The notebook and SSH wait for the proxy',
 }
 
-function saying(at: Date, text: string): NewEntry {
+function machineEntry(at: Date, text: string): NewLogEntry {
   return { at: at.getTime(), text, source: 'machine' }
 }
 
-function later(instant: Date, ms: number): Date {
+function addMs(instant: Date, ms: number): Date {
   return new Date(instant.getTime() + ms)
 }

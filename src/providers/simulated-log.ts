@@ -6,31 +6,44 @@ import type { LogLine, LogRange, LogSource } from '../domain/instances/container
 import { maxLogLines } from '../domain/instances/containers.ts'
 
 /** Numbers are never used twice, so that a cursor means one line for good. Instants are milliseconds. */
-export type Entry = { n: number; at: number; text: string; source: LogSource; everyMs?: number; until?: number | null }
-export type NewEntry = Omit<Entry, 'n'>
+export type LogEntry = {
+  n: number
+  at: number
+  text: string
+  source: LogSource
+  everyMs?: number
+  until?: number | null
+}
+export type NewLogEntry = Omit<LogEntry, 'n'>
 
 const maxEntries = 500
-const maxText = 1_000
+const maxTextLength = 1_000
 /** What a container printed again and again is kept for a day. */
 const keptMs = 24 * 3_600_000
 
 /** What is printed from now on: what was to be printed is not. Numbers go on behind `least`. */
-export function append(log: Entry[], now: number, entries: NewEntry[], least = 0): Entry[] {
+export function appendEntries(log: LogEntry[], now: number, entries: NewLogEntry[], least = 0): LogEntry[] {
   const last = Math.max(least, ...log.map(({ n }) => n))
-  const past = log.filter(({ at }) => at <= now).map(entry => (goesOn(entry, now) ? { ...entry, until: now } : entry))
-  const added = entries.map((entry, index) => ({ ...entry, n: last + 1 + index, text: entry.text.slice(0, maxText) }))
+  const past = log
+    .filter(({ at }) => at <= now)
+    .map(entry => (isStillRepeating(entry, now) ? { ...entry, until: now } : entry))
+  const added = entries.map((entry, index) => ({
+    ...entry,
+    n: last + 1 + index,
+    text: entry.text.slice(0, maxTextLength),
+  }))
   return [...past, ...added].slice(-maxEntries)
 }
 
 /** Reads what is printed by now. */
-export function read(log: Entry[], now: number, { after, tail }: LogRange): LogLine[] {
+export function readLines(log: LogEntry[], now: number, { after, tail }: LogRange): LogLine[] {
   const lines = log.flatMap(entry => linesOf(entry, now))
   if (after === undefined) return tail === 0 ? [] : lines.slice(-Math.min(tail ?? maxLogLines, maxLogLines))
   const start = lines.findIndex(({ cursor }) => isAfter(cursor, after))
   return start === -1 ? [] : lines.slice(start, start + Math.min(tail ?? maxLogLines, maxLogLines))
 }
 
-function linesOf({ n, at, text, source, everyMs, until }: Entry, now: number): LogLine[] {
+function linesOf({ n, at, text, source, everyMs, until }: LogEntry, now: number): LogLine[] {
   if (at > now) return []
   if (everyMs === undefined) return [{ at: new Date(at), text, source, cursor: `${n}.0` }]
   const end = Math.min(now, (until ?? Number.POSITIVE_INFINITY) - 1)
@@ -43,7 +56,7 @@ function linesOf({ n, at, text, source, everyMs, until }: Entry, now: number): L
   })
 }
 
-function goesOn({ everyMs, until }: Entry, now: number): boolean {
+function isStillRepeating({ everyMs, until }: LogEntry, now: number): boolean {
   return everyMs !== undefined && (until === null || until === undefined || until > now)
 }
 
@@ -54,8 +67,8 @@ function isAfter(cursor: string, other: string): boolean {
 }
 
 /** A pull, layer by layer. */
-export function pullEntries(image: string, fails: boolean, from: number, to: number): NewEntry[] {
-  const say = (at: number, text: string): NewEntry => ({ at, text, source: 'machine' })
+export function pullEntries(image: string, fails: boolean, from: number, to: number): NewLogEntry[] {
+  const say = (at: number, text: string): NewLogEntry => ({ at, text, source: 'machine' })
   const first = say(from, `Pulling ${image}.`)
   if (fails) return [first, say(to, `There is no image ${image}.`)]
   const digest = createHash('sha256').update(image).digest('hex')

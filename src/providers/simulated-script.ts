@@ -14,10 +14,10 @@ export type Script = {
   end?: { afterMs: number; exitCode: number }
 }
 
-type Behaviour = { fallback: number; script: (value: number) => Partial<Script> }
+type Behavior = { fallback: number; script: (value: number) => Partial<Script> }
 
 /** Behind the colon is a number: of seconds, or the exit code. */
-const behaviours: Record<string, Behaviour> = {
+const behaviors: Record<string, Behavior> = {
   'not-found': { fallback: 0, script: () => ({ pullMs: 2_000, fails: 'pull' }) },
   'no-start': { fallback: 0, script: () => ({ fails: 'start' }) },
   'slow-pull': { fallback: 3_600, script: seconds => ({ pullMs: seconds * 1_000 }) },
@@ -27,18 +27,18 @@ const behaviours: Record<string, Behaviour> = {
   exit: { fallback: 0, script: exitCode => ({ end: { afterMs: 5_000, exitCode } }) },
 }
 
-const pullLeastMs = 4_000
-const pullMostMs = 25_000
+const minPullMs = 4_000
+const maxPullMs = 25_000
 
 export function scriptOf(image: string): Script {
   const usual = { pullMs: usualPullMs(image), startMs: 3_000, stopMs: 2_000 }
   const [, name = '', value] = /^simulated\/([a-z-]+)(?::(\d{1,6}))?$/.exec(image) ?? []
-  const behaviour = Object.hasOwn(behaviours, name) ? behaviours[name] : undefined
-  return behaviour ? { ...usual, ...behaviour.script(value === undefined ? behaviour.fallback : Number(value)) } : usual
+  const behavior = Object.hasOwn(behaviors, name) ? behaviors[name] : undefined
+  return behavior ? { ...usual, ...behavior.script(value === undefined ? behavior.fallback : Number(value)) } : usual
 }
 
 /** An image takes as long to pull each time, and one longer than another. */
 function usualPullMs(image: string): number {
   const share = createHash('sha256').update(image).digest().readUInt16BE() / 0xffff
-  return Math.round(pullLeastMs + share * (pullMostMs - pullLeastMs))
+  return Math.round(minPullMs + share * (maxPullMs - minPullMs))
 }

@@ -1,10 +1,10 @@
 // A shell that knows a few commands, in a container that does not exist.
 
-import { type Execution, maxRead } from '../domain/instances/containers.ts'
+import { type CommandOutput, maxReadLength } from '../domain/instances/containers.ts'
 import { splitWords } from '../domain/launch/shell-words.ts'
 
 /** A longer command line is refused once its variables are filled in, as by a real shell. */
-const maxLine = 131_072
+const maxLineLength = 131_072
 const maxScriptLines = 100
 
 /** What a shell shows of its container. */
@@ -17,23 +17,23 @@ export type Surroundings = {
   onStart: string | null
 }
 
-type Run = (made: Surroundings, args: string[]) => Execution
+type Command = (made: Surroundings, args: string[]) => CommandOutput
 
-const commands: Record<string, Run> = {
+const commands: Record<string, Command> = {
   echo: (_, args) => printed(args.join(' ')),
   whoami: () => printed('root'),
   hostname: ({ hostname }) => printed(hostname),
   pwd: () => printed('/root'),
   env: made => printed(...variablesOf(made).map(([name, value]) => `${name}=${value}`)),
-  ls: (made, args) => list(made, args.find(arg => !arg.startsWith('-')) ?? '/root'),
+  ls: (made, args) => listFiles(made, args.find(arg => !arg.startsWith('-')) ?? '/root'),
   du: (made, args) => printed(`${4 + (made.diskMb % 4_096)}\t${args.find(arg => !arg.startsWith('-')) ?? '.'}`),
-  cat: (made, args) => concatenate(made, args),
+  cat: (made, args) => printFiles(made, args),
   'nvidia-smi': ({ gpus }) =>
     printed(...gpus.map((gpu, index) => `GPU ${index}: simulated (number ${gpu} of the machine)`)),
 }
 
-export function run(made: Surroundings, command: string): Execution {
-  const line = expand(made, command)
+export function runCommand(made: Surroundings, command: string): CommandOutput {
+  const line = expandVariables(made, command)
   if (line === undefined) return failed(126, 'sh: Argument list too long')
   const words = splitWords(line)
   if (typeof words === 'string') return failed(2, 'sh: a quote is not closed')
@@ -44,12 +44,12 @@ export function run(made: Surroundings, command: string): Execution {
 }
 
 /** What a script prints, as far as the shell knows it. Other commands are passed over. */
-export function outputOf(made: Surroundings, script: string): string[] {
+export function runScript(made: Surroundings, script: string): string[] {
   const printed: string[] = []
   let size = 0
   for (const line of script.split('\n')) {
-    if (printed.length >= maxScriptLines || size >= maxRead) break
-    const { exitCode, output } = run(made, line)
+    if (printed.length >= maxScriptLines || size >= maxReadLength) break
+    const { exitCode, output } = runCommand(made, line)
     if (exitCode !== 0) continue
     size += output.length
     printed.push(...output.split('\n').slice(0, -1))
@@ -67,9 +67,9 @@ function variablesOf({ env, hostname }: Surroundings): [string, string][] {
 }
 
 /** The text with its variables filled in; undefined where that is too long. */
-function expand(made: Surroundings, text: string): string | undefined {
+function expandVariables(made: Surroundings, text: string): string | undefined {
   const values = new Map(variablesOf(made))
-  let room = maxLine - text.length
+  let room = maxLineLength - text.length
   const expanded = text.replaceAll(/\$(?:\{(\w+)\}|(\w+))/g, (_, braced, bare) => {
     const value = values.get(braced ?? bare) ?? ''
     room -= value.length
@@ -83,7 +83,7 @@ function filesOf({ hostname, onStart }: Surroundings): Map<string, string> {
   return onStart === null ? files : files.set('/root/onstart.sh', `${onStart}\n`)
 }
 
-function list(made: Surroundings, path: string): Execution {
+function listFiles(made: Surroundings, path: string): CommandOutput {
   const folders = new Map([
     ['/', ['bin', 'etc', 'root', 'tmp', 'usr', 'workspace']],
     ['/etc', ['hostname']],
@@ -94,20 +94,20 @@ function list(made: Surroundings, path: string): Execution {
   return names ? printed(...names) : failed(2, `ls: ${path}: No such file or directory`)
 }
 
-function concatenate(made: Surroundings, paths: string[]): Execution {
+function printFiles(made: Surroundings, paths: string[]): CommandOutput {
   const files = filesOf(made)
   const missing = paths.find(path => !files.has(path))
   if (missing !== undefined) return failed(1, `cat: ${missing}: No such file or directory`)
   let output = ''
-  for (const path of paths) if (output.length < maxRead) output += files.get(path)
-  return { exitCode: 0, output: output.slice(0, maxRead) }
+  for (const path of paths) if (output.length < maxReadLength) output += files.get(path)
+  return { exitCode: 0, output: output.slice(0, maxReadLength) }
 }
 
-function printed(...lines: string[]): Execution {
+function printed(...lines: string[]): CommandOutput {
   const output = lines.map(line => `${line}\n`).join('')
-  return { exitCode: 0, output: output.slice(0, maxRead) }
+  return { exitCode: 0, output: output.slice(0, maxReadLength) }
 }
 
-function failed(exitCode: number, line: string): Execution {
-  return { exitCode, output: `${line}\n`.slice(0, maxRead) }
+function failed(exitCode: number, line: string): CommandOutput {
+  return { exitCode, output: `${line}\n`.slice(0, maxReadLength) }
 }

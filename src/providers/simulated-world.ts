@@ -1,35 +1,37 @@
 // Where simulated containers are kept: a table that every gateway reads and writes, so that a restart loses nothing.
 
-import type { Container, Made } from './simulated-container.ts'
-import type { Entry } from './simulated-log.ts'
+import type { Container, MadeFrom } from './simulated-container.ts'
+import type { LogEntry } from './simulated-log.ts'
 import { scriptOf } from './simulated-script.ts'
 
 /** A container as it was read, what says that nobody has changed it since, and whether its machine does not answer. */
-export type Kept = { container: Container; revision: string; out: boolean }
+export type StoredContainer = { container: Container; revision: string; isMachineOut: boolean }
 
-export type World = {
-  find(instanceId: bigint): Promise<Kept | undefined>
+export type SimulatedWorld = {
+  find(instanceId: bigint): Promise<StoredContainer | undefined>
   /** Keeps a new one, unless there is one. */
   add(instanceId: bigint, container: Container): Promise<void>
   /** False when somebody else changed it since it was read. */
   replace(instanceId: bigint, container: Container, revision: string): Promise<boolean>
   remove(instanceId: bigint): Promise<void>
   /** Whether a machine does not answer. */
-  isOut(machineId: number): Promise<boolean>
+  isMachineOut(machineId: number): Promise<boolean>
 }
 
 /** Runs a statement, and reads its rows as arrays: each value has the type of the column that the statement names. */
-export type Query = (text: string, values: unknown[]) => Promise<unknown[][]>
+export type RunStatement = (text: string, values: unknown[]) => Promise<unknown[][]>
 
 const columns = 'machine_id, prepared_at, up_at, down_at, exit_code, ends_at, ssh_keys, script, log'
 
-export function worldIn(query: Query): World {
+export function createSimulatedWorld(query: RunStatement): SimulatedWorld {
   return {
     async find(instanceId) {
       const out = 'EXISTS (SELECT FROM simulated_outages o WHERE o.machine_id = c.machine_id)'
       const text = `SELECT xmin::text, ${out}, ${columns} FROM simulated_containers c WHERE instance_id = $1`
       const [row] = await query(text, [String(instanceId)])
-      return row && { revision: row[0] as string, out: row[1] as boolean, container: containerOf(row.slice(2)) }
+      return (
+        row && { revision: row[0] as string, isMachineOut: row[1] as boolean, container: containerOf(row.slice(2)) }
+      )
     },
     async add(instanceId, container) {
       await query(
@@ -49,7 +51,7 @@ export function worldIn(query: Query): World {
     async remove(instanceId) {
       await query('DELETE FROM simulated_containers WHERE instance_id = $1', [String(instanceId)])
     },
-    async isOut(machineId) {
+    async isMachineOut(machineId) {
       return (await query('SELECT 1 FROM simulated_outages WHERE machine_id = $1', [machineId])).length > 0
     },
   }
@@ -58,9 +60,9 @@ export function worldIn(query: Query): World {
 /** `row` has the values of `columns`. The two json columns hold what `valuesOf` wrote. */
 function containerOf(row: unknown[]): Container {
   const [machineId, preparedAt, upAt, downAt, exitCode, endsAt, sshKeys, made, log] = row as [
-    ...[number, Date, Date | null, Date | null, number | null, Date | null, string[], Partial<Made>, Entry[]],
+    ...[number, Date, Date | null, Date | null, number | null, Date | null, string[], Partial<MadeFrom>, LogEntry[]],
   ]
-  return { machineId, preparedAt, upAt, downAt, exitCode, endsAt, sshKeys, made: { ...unknownMake, ...made }, log }
+  return { machineId, preparedAt, upAt, downAt, exitCode, endsAt, sshKeys, made: { ...unknownMadeFrom, ...made }, log }
 }
 
 function valuesOf({ machineId, preparedAt, upAt, downAt, exitCode, endsAt, sshKeys, made, log }: Container): unknown[] {
@@ -68,7 +70,7 @@ function valuesOf({ machineId, preparedAt, upAt, downAt, exitCode, endsAt, sshKe
 }
 
 /** Of containers that were made before that was kept. */
-const unknownMake: Made = {
+const unknownMadeFrom: MadeFrom = {
   ...{ script: scriptOf(''), image: '', mode: 'sshProxy', args: [], hostname: '', gpus: [], diskMb: 0 },
   ...{ env: [], onStart: null },
 }

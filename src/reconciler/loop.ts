@@ -31,57 +31,57 @@ export type LoopOptions<Item> = {
 }
 
 /** A failure of so long is no hiccup. */
-const patienceMs = 60_000
+const failingAfterMs = 60_000
 
 export function createLoop<Item>(options: LoopOptions<Item>): Loop {
   const { name, claim, work, pollMs = 1_000, concurrency = 8, log } = options
-  const hands = new Map<Promise<void>, Item>()
+  const running = new Map<Promise<void>, Item>()
   let timer: NodeJS.Timeout | undefined
   let stopped = false
   let held = false
-  let seeking: Promise<void> | undefined
-  let again = false
+  let polling: Promise<void> | undefined
+  let pollAgain = false
   let failingSince: number | undefined
-  let begun = 0
+  let startedCount = 0
 
   /** Takes what is due while there are hands free. Whoever asks meanwhile is asked for once more. */
-  function seek(): Promise<void> {
-    again = true
-    seeking ??= take().finally(() => {
-      seeking = undefined
+  function poll(): Promise<void> {
+    pollAgain = true
+    polling ??= claimDue().finally(() => {
+      polling = undefined
       // Who asked after the last look, and before this, was handed a promise that looks no more.
-      return mayTake() ? seek() : undefined
+      return canClaim() ? poll() : undefined
     })
-    return seeking
+    return polling
   }
 
-  const mayTake = () => again && !stopped && !held && hands.size < concurrency
+  const canClaim = () => pollAgain && !stopped && !held && running.size < concurrency
 
-  async function take(): Promise<void> {
-    while (mayTake()) {
-      again = false
-      const items = await claim(concurrency - hands.size, [...hands.values()])
-      if (items.length > 0) again = true
-      for (const item of items) begin(item)
+  async function claimDue(): Promise<void> {
+    while (canClaim()) {
+      pollAgain = false
+      const items = await claim(concurrency - running.size, [...running.values()])
+      if (items.length > 0) pollAgain = true
+      for (const item of items) startItem(item)
     }
   }
 
   /** What is slow keeps one hand busy, and nothing else waiting. */
-  function begin(item: Item): void {
-    begun += 1
-    const hand = Promise.resolve()
+  function startItem(item: Item): void {
+    startedCount += 1
+    const task = Promise.resolve()
       .then(() => work(item))
       .catch((error: unknown) => log.warn({ err: error, loop: name }, 'Due work could not be done.'))
       .finally(() => {
-        hands.delete(hand)
+        running.delete(task)
         tick()
       })
-    hands.set(hand, item)
+    running.set(task, item)
   }
 
   function tick(): void {
     if (stopped) return
-    seek().then(
+    poll().then(
       () => {
         failingSince = undefined
       },
@@ -107,20 +107,20 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
       if (timer) tick()
     },
     async idle() {
-      const before = begun
+      const before = startedCount
       do {
-        await seek()
-        await Promise.all(hands.keys())
-      } while (hands.size > 0 || seeking)
-      return begun > before
+        await poll()
+        await Promise.all(running.keys())
+      } while (running.size > 0 || polling)
+      return startedCount > before
     },
-    isFailing: () => failingSince !== undefined && performance.now() - failingSince > patienceMs,
+    isFailing: () => failingSince !== undefined && performance.now() - failingSince > failingAfterMs,
     async stop() {
       stopped = true
       clearInterval(timer)
       timer = undefined
-      await seeking?.catch(() => {})
-      await Promise.all(hands.keys())
+      await polling?.catch(() => {})
+      await Promise.all(running.keys())
     },
   }
 }

@@ -1,19 +1,19 @@
 // What each step of a plan is, and what becomes of it.
 
-import type { Truth } from '../domain/instances/containers.ts'
+import type { Observed } from '../domain/instances/containers.ts'
 import { MachineUnreachable } from '../providers/provider.ts'
-import type { Lease } from '../services/reconciliation/leases.ts'
-import type { Deps } from './deps.ts'
-import type { Step } from './plan.ts'
+import type { InstanceLease } from '../services/reconciliation/leases.ts'
+import type { ReconcilerDeps } from './deps.ts'
+import type { DriverStep } from './plan.ts'
 
 /** A provider that does not answer in time is asked again later. */
 const providerTimeoutMs = 10_000
 
 /** What became of a step: it has begun, its GPUs are still in use, or the machine refused, or did not answer. */
-export type Outcome = { kind: 'begun' | 'waiting' | 'unreachable' } | { kind: 'refused'; error: unknown }
+export type StepOutcome = { kind: 'begun' | 'waiting' | 'unreachable' } | { kind: 'refused'; error: unknown }
 
-export async function see(deps: Deps, lease: Lease): Promise<Truth> {
-  const signal = timeLimit(deps, lease)
+export async function observeContainer(deps: ReconcilerDeps, lease: InstanceLease): Promise<Observed> {
+  const signal = leaseSignal(deps, lease)
   try {
     return await deps.provider.observe(lease.instanceId, signal)
   } catch (error) {
@@ -22,31 +22,31 @@ export async function see(deps: Deps, lease: Lease): Promise<Truth> {
   }
 }
 
-export const execute: Record<Step, (deps: Deps, lease: Lease) => Promise<Outcome>> = {
+export const runStep: Record<DriverStep, (deps: ReconcilerDeps, lease: InstanceLease) => Promise<StepOutcome>> = {
   async ensure(deps, lease) {
-    const spec = await deps.reconciliation.specOf(lease)
-    const signal = timeLimit(deps, lease)
+    const spec = await deps.reconciliation.loadSpec(lease)
+    const signal = leaseSignal(deps, lease)
     return await outcomeOf(deps.provider.ensure(spec, signal))
   },
-  async authorise(deps, lease) {
+  async setSshKeys(deps, lease) {
     // The keys that were planned with. Others that came since are found by the next look, which is due then.
     const { instanceId, sshKeys } = lease
     if (!sshKeys) return { kind: 'begun' }
-    return await outcomeOf(deps.provider.authorise({ instanceId, sshKeys }, timeLimit(deps, lease)))
+    return await outcomeOf(deps.provider.setSshKeys({ instanceId, sshKeys }, leaseSignal(deps, lease)))
   },
   async start(deps, lease) {
-    if (!(await deps.reconciliation.occupy(lease))) return { kind: 'waiting' }
-    return await outcomeOf(deps.provider.start(lease.instanceId, timeLimit(deps, lease)))
+    if (!(await deps.reconciliation.occupyGpus(lease))) return { kind: 'waiting' }
+    return await outcomeOf(deps.provider.start(lease.instanceId, leaseSignal(deps, lease)))
   },
   async stop(deps, lease) {
-    return await outcomeOf(deps.provider.stop(lease.instanceId, timeLimit(deps, lease)))
+    return await outcomeOf(deps.provider.stop(lease.instanceId, leaseSignal(deps, lease)))
   },
   async remove(deps, lease) {
-    return await outcomeOf(deps.provider.remove(lease.instanceId, timeLimit(deps, lease)))
+    return await outcomeOf(deps.provider.remove(lease.instanceId, leaseSignal(deps, lease)))
   },
 }
 
-async function outcomeOf(call: Promise<void>): Promise<Outcome> {
+async function outcomeOf(call: Promise<void>): Promise<StepOutcome> {
   return await call.then(
     () => ({ kind: 'begun' as const }),
     (error: unknown) => (isUnreachable(error) ? { kind: 'unreachable' as const } : { kind: 'refused' as const, error }),
@@ -58,7 +58,7 @@ function isUnreachable(error: unknown): boolean {
 }
 
 /** A call ends before the lease does: after that, another gateway may be acting on the instance. */
-function timeLimit({ clock }: Deps, { instanceId, leasedUntil }: Lease): AbortSignal {
+function leaseSignal({ clock }: ReconcilerDeps, { instanceId, leasedUntil }: InstanceLease): AbortSignal {
   const leftMs = leasedUntil.getTime() - clock.latest().getTime()
   if (leftMs <= 0) throw new Error(`The lease of instance ${instanceId} ran out while it was looked at.`)
   return AbortSignal.timeout(Math.min(leftMs, providerTimeoutMs))

@@ -42,7 +42,7 @@ export const sharedFailures = {
 } satisfies Record<string, Failure>
 
 /** Those of a route that may be repeated with a key. */
-export const repeated: Failure[] = [
+export const idempotencyFailures: Failure[] = [
   failureOf('IDEMPOTENCY_IN_PROGRESS', 'The first request with this key has not ended yet.'),
   {
     ...answers.IDEMPOTENCY_KEY_REUSED,
@@ -60,7 +60,7 @@ export function failuresOf(route: Route): Failure[] {
     ...(hasBody || route.params || route.query ? [InvalidArgs] : []),
     ...(route.open ? [] : [Unauthenticated, Forbidden]),
     ...(hasBody ? [TooLarge, Unsupported] : []),
-    ...(route.countsTwice ? [OutcomeUnknown] : []),
+    ...(route.notIdempotent ? [OutcomeUnknown] : []),
     InternalError,
     Unavailable,
   ]

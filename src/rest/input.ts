@@ -1,24 +1,25 @@
 import type { z } from 'zod'
 import { DomainError, type Issue, invalidInput } from '../domain/errors.ts'
-import { isObject } from './columns.ts'
+import { isObject } from './list-parameters.ts'
 import type { Route } from './route.ts'
 
-type Facts = Pick<Route, 'params' | 'query' | 'body' | 'mayBeEmpty'>
-type Sent = { params: Record<string, string>; query: URLSearchParams; body: Record<string, unknown> }
+type InputSchemas = Pick<Route, 'params' | 'query' | 'body' | 'emptyStringFields'>
+type RawInput = { params: Record<string, string>; query: URLSearchParams; body: Record<string, unknown> }
 
 /**
  * What a route is given of a request, or an error that names everything that is wrong with it. Null and "" are as good
  * as nothing, as clients send them for what was left out, but for "" in what the route says may be empty.
  */
-export function readInput(route: Facts, { params, query, body }: Sent) {
+export function parseInput(route: InputSchemas, { params, query, body }: RawInput) {
   const issues: Issue[] = []
   const read = (schema: z.ZodType | undefined, value: Record<string, unknown>): unknown => {
     if (!schema) return value
-    const { data, error } = schema.safeParse(value, { error: explain })
+    const { data, error } = schema.safeParse(value, { error: issueMessage })
     for (const { path, message } of error?.issues ?? []) issues.push({ path: path.join('.'), message })
     return data
   }
-  const says = (name: string, value: unknown) => value !== null && (value !== '' || route.mayBeEmpty?.includes(name))
+  const says = (name: string, value: unknown) =>
+    value !== null && (value !== '' || route.emptyStringFields?.includes(name))
   const input = {
     params: read(route.params, params),
     // Of a parameter that is there twice the first counts.
@@ -41,7 +42,7 @@ export function parseBody(text: string): Record<string, unknown> {
   throw new DomainError('INVALID_INPUT', 'Invalid json body', { issues: [] })
 }
 
-const kinds: Record<string, string> = {
+const typeNames: Record<string, string> = {
   int: 'a whole number',
   number: 'a number',
   string: 'a text',
@@ -52,16 +53,16 @@ const kinds: Record<string, string> = {
 }
 
 /** The schemas' complaints in words that follow the name of what they are about. */
-const explain: z.core.$ZodErrorMap = issue => {
+const issueMessage: z.core.$ZodErrorMap = issue => {
   switch (issue.code) {
     case 'invalid_type':
-      return issue.input === undefined ? 'is required.' : `must be ${kinds[issue.expected] ?? issue.expected}.`
+      return issue.input === undefined ? 'is required.' : `must be ${typeNames[issue.expected] ?? issue.expected}.`
     case 'invalid_value':
       return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}.`
     case 'too_small':
-      return `must ${amount(issue.origin, issue.inclusive ? 'at least' : 'more than', issue.minimum)}.`
+      return `must ${boundText(issue.origin, issue.inclusive ? 'at least' : 'more than', issue.minimum)}.`
     case 'too_big':
-      return `must ${amount(issue.origin, issue.inclusive ? 'at most' : 'less than', issue.maximum)}.`
+      return `must ${boundText(issue.origin, issue.inclusive ? 'at most' : 'less than', issue.maximum)}.`
     default:
       return 'is not in a form that is understood.'
   }
@@ -69,7 +70,7 @@ const explain: z.core.$ZodErrorMap = issue => {
 
 const units: Record<string, string> = { string: 'characters', array: 'entries' }
 
-function amount(origin: string, comparison: string, bound: number | bigint): string {
+function boundText(origin: string, comparison: string, bound: number | bigint): string {
   const unit = units[origin]
   return unit ? `have ${comparison} ${bound} ${unit}` : `be ${comparison} ${bound}`
 }

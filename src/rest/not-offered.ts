@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import type { Operation, WayToAnInstance } from '../domain/accounts/permissions/permissions.ts'
+import type { InstanceAccessOperation, Operation } from '../domain/accounts/permissions/permissions.ts'
 import { RestFailure } from './errors.ts'
-import { instanceParams, noSuchInstance } from './instances/answers.ts'
+import { instanceParams, noSuchInstance } from './instances/responses.ts'
+import { okResult } from './results.ts'
 import { type Failure, type Route, route } from './route.ts'
-import { done } from './success.ts'
 
-type Facts<Operation> = Pick<Route, 'method' | 'path' | 'operationId' | 'summary'> & {
+type NotOfferedDescription<Operation> = Pick<Route, 'method' | 'path' | 'operationId' | 'summary'> & {
   operation: Operation
   tag?: Route['tag']
   /** What to do instead. */
@@ -13,37 +13,40 @@ type Facts<Operation> = Pick<Route, 'method' | 'path' | 'operationId' | 'summary
 }
 
 /** What clients may ask for, and Berth does not do: they are told so, and what to do instead. */
-export function notOffered({ instead, ...facts }: Facts<Operation>): Route {
+export function notOfferedRoute({ instead, ...facts }: NotOfferedDescription<Operation>): Route {
   return route({
-    ...shared(facts, instead),
+    ...sharedDescription(facts, instead),
     answer: async () => {
-      throw refusal(instead)
+      throw notImplemented(instead)
     },
   })
 }
 
 /** The same of an instance, which the path names. */
-export function notOfferedFor({ instead, ...facts }: Facts<WayToAnInstance>): Route {
-  const { failures, ...more } = shared(facts, instead)
+export function notOfferedInstanceRoute({ instead, ...facts }: NotOfferedDescription<InstanceAccessOperation>): Route {
+  const { failures, ...more } = sharedDescription(facts, instead)
   return route({
     ...more,
     params: instanceParams,
     failures: [...failures, noSuchInstance],
     answer: async ({ services, actor, params: { id } }) => {
-      await services.instances.living(actor, id, facts.operation)
-      throw refusal(instead)
+      await services.instances.findLiving(actor, id, facts.operation)
+      throw notImplemented(instead)
     },
   })
 }
 
-function shared<Asked extends Operation>(facts: Omit<Facts<Asked>, 'instead'>, instead: string) {
+function sharedDescription<Asked extends Operation>(
+  facts: Omit<NotOfferedDescription<Asked>, 'instead'>,
+  instead: string,
+) {
   const failures: Failure[] = [{ status: 501, error: 'not_implemented', when: `Always. ${instead}` }]
   return {
     tag: 'Instances' as const,
     ...facts,
     about: `This is not offered. ${instead}`,
     ...(facts.method === 'GET' ? {} : { documentedBody: z.looseObject({}).describe('It is not read.') }),
-    result: done.describe('Never answered.'),
+    result: okResult.describe('Never answered.'),
     failures,
   }
 }
@@ -53,6 +56,6 @@ export function isOffered({ failures = [] }: Pick<Route, 'failures'>): boolean {
   return !failures.some(({ status }) => status === 501)
 }
 
-function refusal(instead: string): RestFailure {
+function notImplemented(instead: string): RestFailure {
   return new RestFailure(501, 'not_implemented', instead)
 }

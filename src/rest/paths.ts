@@ -1,5 +1,5 @@
 import type { Route } from './route.ts'
-import { insteadOf } from './unserved.ts'
+import { findAlternative } from './unserved.ts'
 
 /** The routes at a path, one per method, and the values of the path's parameters. */
 export function findRoutes(routes: Route[], pathname: string): { routes: Route[]; params: Record<string, string> } {
@@ -11,13 +11,13 @@ export function findRoutes(routes: Route[], pathname: string): { routes: Route[]
   const fewest = Math.min(...matches.map(({ params }) => Object.keys(params).length))
   const best = matches.filter(({ params }) => Object.keys(params).length === fewest)
   const isReserved =
-    insteadOf(pathname) !== undefined || best.some(({ route }) => hasWordForId(routes, route.path, pathname))
+    findAlternative(pathname) !== undefined || best.some(({ route }) => hasReservedWord(routes, route.path, pathname))
   if (isReserved) return { routes: [], params: {} }
   return { routes: best.map(({ route }) => route), params: best[0]?.params ?? {} }
 }
 
 /** Whether a word stands in the place of an id with which another path goes on, as in /instances/reboot/. */
-function hasWordForId(routes: Route[], pattern: string, pathname: string): boolean {
+function hasReservedWord(routes: Route[], pattern: string, pathname: string): boolean {
   const given = segmentsOf(pathname)
   return segmentsOf(pattern).some((segment, index) => {
     if (!segment.startsWith('{')) return false
@@ -42,7 +42,7 @@ function matchPath(pattern: string, pathname: string): Record<string, string> | 
   for (const [index, segment] of expected.entries()) {
     const value = given[index] ?? ''
     const [, name] = /^\{(\w+)\}$/.exec(segment) ?? []
-    if (name !== undefined && value !== '') params[name] = decode(value)
+    if (name !== undefined && value !== '') params[name] = decodeSegment(value)
     else if (segment !== value) return undefined
   }
   return params
@@ -55,7 +55,7 @@ function segmentsOf(path: string): string[] {
   return [...whole.split('/').filter(segment => segment !== ''), ...(missing ? [''] : [])]
 }
 
-function decode(segment: string): string {
+function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment)
   } catch {

@@ -29,7 +29,7 @@ export type Failure = {
 }
 
 /** What is known of a route without asking it: the face reads requests by this, and the document prints it. */
-type Facts<Params, Query, Body, Result> = {
+type RouteDescription<Params, Query, Body, Result> = {
   method: Method
   /** With its last slash, though both forms are served. Parameters stand in braces: /api/v0/instances/{id}/ */
   path: string
@@ -42,16 +42,16 @@ type Facts<Params, Query, Body, Result> = {
   query?: Query
   body?: Body
   /** Fields of the body of which "" says something. Of all others it says nothing, as clients mean it. */
-  mayBeEmpty?: readonly string[]
+  emptyStringFields?: readonly string[]
   /** What the document says of a body that has no schema, since `answer` reads more than a schema would take. */
   documentedBody?: z.ZodType
   /** Whether it may be repeated with the header Idempotency-Key, and then happens once. */
-  repeatable?: boolean
+  takesIdempotencyKey?: boolean
   /**
    * Whether a second time does more than the first, or is refused because of that. Clients must not be led to repeat it
    * where it may have been done.
    */
-  countsTwice?: boolean
+  notIdempotent?: boolean
   /** Whether it needs no key where the operator opened the search to everybody. Only for what `anybody` may do. */
   publicSearch?: boolean
   /** Whether `answer` gives the same to everybody for as long as the process lives. It is called once. */
@@ -65,7 +65,7 @@ type Facts<Params, Query, Body, Result> = {
 }
 
 /** Everything of a request, read. What has no schema is here as it was sent. */
-type Input<Params, Query, Body> = {
+type RouteInput<Params, Query, Body> = {
   services: Services
   params: z.output<Params>
   query: z.output<Query>
@@ -76,32 +76,32 @@ type Input<Params, Query, Body> = {
   origin: string
 }
 
-type Definition<Params, Query, Body, Result> = Facts<Params, Query, Body, Result> &
+type RouteDefinition<Params, Query, Body, Result> = RouteDescription<Params, Query, Body, Result> &
   (
     | {
         open?: false
         operation: Operation
-        answer(input: Input<Params, Query, Body> & { actor: Actor }): Promise<z.input<Result>>
+        answer(input: RouteInput<Params, Query, Body> & { actor: Actor }): Promise<z.input<Result>>
       }
-    | { open: true; answer(input: Input<Params, Query, Body>): Promise<z.input<Result>> }
+    | { open: true; answer(input: RouteInput<Params, Query, Body>): Promise<z.input<Result>> }
   )
 
 /** A route is a value. It needs a key that may do `operation`, or it is `open`. */
-export type Route = Facts<z.ZodType, z.ZodType, z.ZodType, z.ZodType> & {
+export type Route = RouteDescription<z.ZodType, z.ZodType, z.ZodType, z.ZodType> & {
   open?: boolean
   operation?: Operation
   // A method, since only those may be put here by a definition that knows more about its input.
-  answer(input: Input<z.ZodType, z.ZodType, z.ZodType> & { actor?: Actor | undefined }): Promise<unknown>
+  answer(input: RouteInput<z.ZodType, z.ZodType, z.ZodType> & { actor?: Actor | undefined }): Promise<unknown>
 }
 
-type Unread = z.ZodType<Record<string, unknown>>
+type UnparsedInput = z.ZodType<Record<string, unknown>>
 
 /** Makes a route; what `answer` is given and must return follows from the schemas. */
 export function route<
   Result extends z.ZodType,
-  Params extends z.ZodType = Unread,
-  Query extends z.ZodType = Unread,
-  Body extends z.ZodType = Unread,
->(definition: Definition<Params, Query, Body, Result>): Route {
+  Params extends z.ZodType = UnparsedInput,
+  Query extends z.ZodType = UnparsedInput,
+  Body extends z.ZodType = UnparsedInput,
+>(definition: RouteDefinition<Params, Query, Body, Result>): Route {
   return definition
 }

@@ -5,7 +5,7 @@ const maintenances =
   'Machines have no announced maintenance: operators drain them, with `npm run berth -- machine drain`.'
 
 /** Paths of the API that clients know which have no route here, by what to do instead. */
-const unserved: Record<string, string> = {
+const unservedPaths: Record<string, string> = {
   'instances/pending-price-increases': fixedPrice,
   'instances/accept-price-increase': fixedPrice,
   'instances/reject-price-increase': fixedPrice,
@@ -17,10 +17,10 @@ const unserved: Record<string, string> = {
 }
 
 /** What to do instead of asking for a path that is known elsewhere, and is not served here. */
-export function insteadOf(pathname: string): string | undefined {
+export function findAlternative(pathname: string): string | undefined {
   const path = pathname
     .replaceAll(/\/+/g, '/')
     .replace(/^\/api\/v\d\//, '')
     .replace(/\/$/, '')
-  return Object.hasOwn(unserved, path) ? unserved[path] : undefined
+  return Object.hasOwn(unservedPaths, path) ? unservedPaths[path] : undefined
 }

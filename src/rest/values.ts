@@ -8,7 +8,7 @@ export const text = (about: string) => z.string().describe(about)
 export const boolean = (about: string) => z.boolean().describe(about)
 
 /** A field that clients expect to be there, though it never says anything. */
-export const nothing = (about: string) => z.null().describe(about)
+export const alwaysNull = (about: string) => z.null().describe(about)
 
 /** An id in a path. At most 18 digits, which every column of ids can hold. */
 export const pathId = (about: string) =>

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Database } from '../database/client.ts'
 import type { AdmissionRules } from '../domain/billing/admission.ts'
 import type { SshProxy } from '../domain/instances/instances.ts'
-import type { Console } from './console.ts'
+import type { ContainerConsole } from './container-console.ts'
 import type { Feed } from './feed.ts'
 import type { Secrets } from './secrets.ts'
 
@@ -17,7 +17,7 @@ export type Deps = DataDeps & {
   log: Logger
   secrets: Secrets
   feed: Feed
-  containerConsole: Console
+  containerConsole: ContainerConsole
   sshProxy: SshProxy | null
   admission: AdmissionRules
   privateWebhooks?: boolean | undefined

@@ -5,7 +5,7 @@ import { Prisma } from '../database/generated/client.ts'
 import { locks } from '../database/locks.ts'
 import { transaction } from '../database/transaction.ts'
 import type { DataDeps } from './deps.ts'
-import { keptSince } from './idempotency.ts'
+import { keyExpirySql } from './idempotency.ts'
 
 const { sql } = Prisma
 
@@ -13,10 +13,10 @@ export function housekeepingServices({ database }: DataDeps) {
   return {
     /** Idempotency keys that have expired. One that a request takes again at this moment is left to it. */
     async purgeIdempotencyKeys(limit: number): Promise<number> {
-      return await unlessAnotherDoes(
+      return await deleteUnlessLocked(
         database,
         sql`WITH expired AS MATERIALIZED (
-            SELECT account_id, key FROM idempotency_keys WHERE created_at <= ${keptSince(database.now)}
+            SELECT account_id, key FROM idempotency_keys WHERE created_at <= ${keyExpirySql(database.now)}
             ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
           ) DELETE FROM idempotency_keys k USING expired e WHERE k.account_id = e.account_id AND k.key = e.key RETURNING 1`,
       )
@@ -24,7 +24,7 @@ export function housekeepingServices({ database }: DataDeps) {
 
     /** Results whose links have expired. */
     async purgeResults(limit: number): Promise<number> {
-      return await unlessAnotherDoes(
+      return await deleteUnlessLocked(
         database,
         sql`DELETE FROM results WHERE token_hash IN (
             SELECT token_hash FROM results WHERE expires_at <= ${database.now} ORDER BY expires_at LIMIT ${limit}
@@ -34,7 +34,7 @@ export function housekeepingServices({ database }: DataDeps) {
 
     /** Simulated containers of what is no more: made by a gateway that was told to before, and was slow. */
     async purgeSimulatedContainers(limit: number): Promise<number> {
-      return await unlessAnotherDoes(
+      return await deleteUnlessLocked(
         database,
         sql`DELETE FROM simulated_containers WHERE instance_id IN (
             SELECT c.instance_id FROM simulated_containers c LEFT JOIN instances i ON i.id = c.instance_id
@@ -46,7 +46,7 @@ export function housekeepingServices({ database }: DataDeps) {
 }
 
 /** How many it deleted; none, where another gateway is at it. */
-async function unlessAnotherDoes(database: Database, deletion: Prisma.Sql): Promise<number> {
+async function deleteUnlessLocked(database: Database, deletion: Prisma.Sql): Promise<number> {
   return await transaction(database, async tx => {
     const [row] = await tx.rows(sql`SELECT pg_try_advisory_xact_lock(${locks.housekeeping}::bigint)`)
     return row?.[0] === true ? (await tx.rows(deletion)).length : 0

@@ -1,4 +1,4 @@
-import { codesOf } from '../database/failure-codes.ts'
+import { errorCodesOf } from '../database/failure-codes.ts'
 import { Prisma } from '../database/generated/client.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Operation } from '../domain/accounts/permissions/permissions.ts'
@@ -10,18 +10,18 @@ import { openJson, sealJson } from './secrets.ts'
 
 const { sql } = Prisma
 
-const maxKey = 255
+const maxKeyCharacters = 255
 /** How long a repetition waits for the first request to end, in milliseconds. */
-const patienceMs = 1_500
+const firstRequestWaitMs = 1_500
 
 /** What a result is written as. Large integers and instants are texts in it. */
-export type Plain = { [name: string]: Value }
-type Value = string | number | boolean | null | Value[] | { [name: string]: Value }
+export type JsonResult = { [name: string]: JsonValue }
+type JsonValue = string | number | boolean | null | JsonValue[] | { [name: string]: JsonValue }
 
 /** A write that must not happen twice: which, and everything that was asked for, as far as it decides what happens. */
-export type Request = { operation: Operation; input: unknown; idempotencyKey?: string | null | undefined }
+export type IdempotentRequest = { operation: Operation; input: unknown; idempotencyKey?: string | null | undefined }
 
-type Needs = Pick<Deps, 'database' | 'secrets'>
+type IdempotencyDeps = Pick<Deps, 'database' | 'secrets'>
 
 /**
  * Does something in one transaction; with an idempotency key, once per account and day. The API key that asked first
@@ -29,31 +29,31 @@ type Needs = Pick<Deps, 'database' | 'secrets'>
  * what failed. The caller authorises the request before. `permit` refuses what needs a lock to know; it runs before
  * the work and before a result is given again.
  */
-export async function once<Kept extends Plain>(
-  deps: Needs,
+export async function runIdempotent<Kept extends JsonResult>(
+  deps: IdempotencyDeps,
   actor: Actor,
-  request: Request,
+  request: IdempotentRequest,
   work: (tx: Transaction) => Promise<Kept>,
-  permit: (tx: Transaction) => Promise<void> = async () => {},
+  checkPermission: (tx: Transaction) => Promise<void> = async () => {},
 ): Promise<{ result: Kept; replayed: boolean }> {
   const { database, secrets } = deps
   const { accountId } = actor
-  const key = keyOf(request)
+  const key = parseIdempotencyKey(request)
   if (key === undefined) {
-    const doing = async (tx: Transaction) => {
-      await permit(tx)
+    const checkedWork = async (tx: Transaction) => {
+      await checkPermission(tx)
       return await work(tx)
     }
-    return { result: await transaction(database, doing), replayed: false }
+    return { result: await transaction(database, checkedWork), replayed: false }
   }
-  const hash = hashOf(deps, request)
+  const hash = hashRequest(deps, request)
   return await transaction(database, async tx => {
-    const isFirst = await claim(tx, actor, key, hash)
-    await permit(tx)
+    const isFirst = await claimKey(tx, actor, key, hash)
+    await checkPermission(tx)
     if (!isFirst) {
-      const kept = await find<Kept>(deps, tx, actor, key, hash)
+      const kept = await findResult<Kept>(deps, tx, actor, key, hash)
       // It was there, and is not: it expired just now.
-      if (kept === undefined) throw inProgress()
+      if (kept === undefined) throw idempotencyInProgress()
       return { result: kept, replayed: true }
     }
     const result = await work(tx)
@@ -64,60 +64,69 @@ export async function once<Kept extends Plain>(
 }
 
 /** What the same request came to before; undefined for the first, and where it may be running still. */
-export async function replay<Kept extends Plain>(
-  deps: Needs,
+export async function findReplay<Kept extends JsonResult>(
+  deps: IdempotencyDeps,
   actor: Actor,
-  request: Request,
+  request: IdempotentRequest,
 ): Promise<Kept | undefined> {
-  const key = keyOf(request)
+  const key = parseIdempotencyKey(request)
   if (key === undefined) return undefined
-  return await find<Kept>(deps, deps.database, actor, key, hashOf(deps, request))
+  return await findResult<Kept>(deps, deps.database, actor, key, hashRequest(deps, request))
 }
 
 /**
  * In the transaction of a part of a request: its key is that of the whole from now on, and refused to another request.
  * The part is done once under a key of its own, which is `partKey`.
  */
-export async function joinWhole(tx: Transaction, deps: Needs, actor: Actor, whole: Request): Promise<void> {
-  const key = keyOf(whole)
+export async function claimBatchKey(
+  tx: Transaction,
+  deps: IdempotencyDeps,
+  actor: Actor,
+  batch: IdempotentRequest,
+): Promise<void> {
+  const key = parseIdempotencyKey(batch)
   if (key === undefined) return
-  const hash = hashOf(deps, whole)
-  if (await claim(tx, actor, key, hash)) {
-    const nothing = sealJson(deps.secrets, {})
+  const hash = hashRequest(deps, batch)
+  if (await claimKey(tx, actor, key, hash)) {
+    const emptyResult = sealJson(deps.secrets, {})
     await tx.rows(
-      sql`UPDATE idempotency_keys SET result = ${nothing} WHERE account_id = ${actor.accountId} AND key = ${key}`,
+      sql`UPDATE idempotency_keys SET result = ${emptyResult} WHERE account_id = ${actor.accountId} AND key = ${key}`,
     )
-  } else await find(deps, tx, actor, key, hash)
+  } else await findResult(deps, tx, actor, key, hash)
 }
 
 /** As long for every key, and nobody's own: who could guess it could spoil the part. */
-export function partKey({ secrets }: Needs, { idempotencyKey: key }: Request, part: string): string | undefined {
-  return key ? secrets.digest('idempotency part', `${key} ${part}`).toString('hex') : undefined
+export function itemKey(
+  { secrets }: IdempotencyDeps,
+  { idempotencyKey: key }: IdempotentRequest,
+  item: string,
+): string | undefined {
+  return key ? secrets.digest('idempotency part', `${key} ${item}`).toString('hex') : undefined
 }
 
-function keyOf({ idempotencyKey: key }: Request): string | undefined {
+function parseIdempotencyKey({ idempotencyKey: key }: IdempotentRequest): string | undefined {
   if (key === undefined || key === null || key === '') return undefined
-  const problem = textProblem(key, maxKey)
+  const problem = textProblem(key, maxKeyCharacters)
   if (problem) throw invalidInput([{ path: 'idempotencyKey', message: problem }])
   return key
 }
 
-function hashOf({ secrets }: Needs, { operation, input }: Request): Buffer {
-  return secrets.digest(`idempotency ${operation}`, canonical(input))
+function hashRequest({ secrets }: IdempotencyDeps, { operation, input }: IdempotentRequest): Buffer {
+  return secrets.digest(`idempotency ${operation}`, canonicalJson(input))
 }
 
 /** True for the first, also after one that expired. Another that came first and has not ended is waited for. */
-async function claim(tx: Transaction, actor: Actor, key: string, hash: Buffer): Promise<boolean> {
+async function claimKey(tx: Transaction, actor: Actor, key: string, hash: Buffer): Promise<boolean> {
   const { accountId, apiKeyId } = actor
-  await tx.rows(sql`SELECT set_config('lock_timeout', ${String(patienceMs)}, true)`)
+  await tx.rows(sql`SELECT set_config('lock_timeout', ${String(firstRequestWaitMs)}, true)`)
   const claiming = tx.rows(sql`
     INSERT INTO idempotency_keys AS k (account_id, key, api_key_id, input_hash, result, created_at)
     VALUES (${accountId}, ${key}, ${apiKeyId}, ${hash}, '', ${tx.at})
     ON CONFLICT (account_id, key) DO UPDATE
     SET api_key_id = excluded.api_key_id, input_hash = excluded.input_hash, result = excluded.result, created_at = excluded.created_at
-    WHERE k.created_at <= ${keptSince(sql`${tx.at}::timestamptz`)} RETURNING key`)
+    WHERE k.created_at <= ${keyExpirySql(sql`${tx.at}::timestamptz`)} RETURNING key`)
   const claimed = await claiming.catch((error: unknown) => {
-    throw codesOf(error).includes('55P03') ? inProgress() : error
+    throw errorCodesOf(error).includes('55P03') ? idempotencyInProgress() : error
   })
   await tx.rows(sql`SET LOCAL lock_timeout TO DEFAULT`)
   return claimed.length === 1
@@ -127,8 +136,8 @@ async function claim(tx: Transaction, actor: Actor, key: string, hash: Buffer): 
  * What is kept under a key, and has not expired. It is refused to another request, and in the same words to another API
  * key, which learns nothing of the first. An API key that ended since it asked gets nothing either.
  */
-async function find<Kept extends Plain>(
-  { secrets }: Needs,
+async function findResult<Kept extends JsonResult>(
+  { secrets }: IdempotencyDeps,
   from: Pick<Transaction, 'rows' | 'now'>,
   { accountId, apiKeyId, publicId }: Actor,
   key: string,
@@ -138,28 +147,28 @@ async function find<Kept extends Plain>(
     SELECT i.api_key_id, i.input_hash, i.result, EXISTS (SELECT FROM api_keys k WHERE k.id = ${apiKeyId}
       AND k.public_id = ${publicId} AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${from.now}))
     FROM idempotency_keys i
-    WHERE i.account_id = ${accountId} AND i.key = ${key} AND i.created_at > ${keptSince(from.now)}`)
+    WHERE i.account_id = ${accountId} AND i.key = ${key} AND i.created_at > ${keyExpirySql(from.now)}`)
   if (!row) return undefined
-  const [askedBy, firstHash, result, works] = row as [number | null, Buffer, Buffer, boolean]
-  if (!works) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
-  if (askedBy === apiKeyId && firstHash.equals(hash)) return openJson<Kept>(secrets, result) ?? undefined
+  const [firstApiKeyId, firstHash, result, isKeyValid] = row as [number | null, Buffer, Buffer, boolean]
+  if (!isKeyValid) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
+  if (firstApiKeyId === apiKeyId && firstHash.equals(hash)) return openJson<Kept>(secrets, result) ?? undefined
   const message =
     'This idempotency key was used in the last 24 hours for another request. Send a new request with a key of its own.'
   throw new DomainError('IDEMPOTENCY_KEY_REUSED', message)
 }
 
 /** Keys that were first used then, or before, have expired. */
-export function keptSince(now: Prisma.Sql): Prisma.Sql {
+export function keyExpirySql(now: Prisma.Sql): Prisma.Sql {
   return sql`${now} - interval '24 hours'`
 }
 
-function inProgress(): DomainError {
+function idempotencyInProgress(): DomainError {
   const message = 'The first request with this idempotency key has not ended yet. Try again in a moment.'
   return new DomainError('IDEMPOTENCY_IN_PROGRESS', message)
 }
 
 /** One text for equal inputs: names in order, and nothing for what is absent. */
-function canonical(value: unknown): string {
+function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_name, part: unknown) => {
     if (typeof part === 'bigint') return `${part}n`
     if (typeof part !== 'object' || part === null || Array.isArray(part)) return part

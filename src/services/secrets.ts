@@ -23,7 +23,7 @@ export function openJson<Value>(secrets: Secrets, sealed: Uint8Array | null): Va
 }
 
 /** The secret of a data folder, which is made once and never replaced: what it sealed could not be opened any more. */
-export async function keepSecret(file: string): Promise<string> {
+export async function loadOrCreateSecret(file: string): Promise<string> {
   const kept = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
   })

@@ -1,10 +1,10 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSimulated } from '../../src/providers/simulated.ts'
-import { type Query, worldIn } from '../../src/providers/simulated-world.ts'
+import { createSimulatedProvider } from '../../src/providers/simulated-provider.ts'
+import { createSimulatedWorld, type RunStatement } from '../../src/providers/simulated-world.ts'
 import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database/database.ts'
-import { keepsThePort, specOf } from './provider.ts'
+import { containerSpec, testProviderContract } from './provider.ts'
 
 const clock = manualClock()
 let testDatabase: TestDatabase
@@ -20,27 +20,28 @@ afterAll(async () => {
   await testDatabase.drop()
 })
 
-const query: Query = async (text, values) => (await pool.query({ text, values, rowMode: 'array' })).rows
-const open = (delayFactor = 1) => createSimulated({ world: worldIn(query), now: clock.now, delayFactor })
+const query: RunStatement = async (text, values) => (await pool.query({ text, values, rowMode: 'array' })).rows
+const createProvider = (delayFactor = 1) =>
+  createSimulatedProvider({ world: createSimulatedWorld(query), now: clock.now, delayFactor })
 
-keepsThePort('simulated', () => ({
-  open,
-  settle: async () => clock.advance(60_000),
-  async setOut(out) {
+testProviderContract('simulated', () => ({
+  createProvider,
+  finishPending: async () => clock.advance(60_000),
+  async setUnreachable(out) {
     await pool.query('DELETE FROM simulated_outages')
     if (out) await pool.query('INSERT INTO simulated_outages VALUES (1, now())')
   },
 }))
 
 const signal = AbortSignal.timeout(60_000)
-const keys = { sshKeys: specOf(0n).sshKeys }
+const keys = { sshKeys: containerSpec(0n).sshKeys }
 
 it('says when it expects to be further, and is further then', async () => {
-  const driver = open()
-  await driver.ensure(specOf(1n), signal)
-  const truth = await driver.observe(1n, signal)
-  expect(truth).toMatchObject({ state: 'preparing', until: expect.any(Date) })
-  const until = 'until' in truth && truth.until ? truth.until : clock.now()
+  const driver = createProvider()
+  await driver.ensure(containerSpec(1n), signal)
+  const observed = await driver.observe(1n, signal)
+  expect(observed).toMatchObject({ state: 'preparing', until: expect.any(Date) })
+  const until = 'until' in observed && observed.until ? observed.until : clock.now()
   clock.advance(until.getTime() - clock.now().getTime() - 1)
   expect(await driver.observe(1n, signal)).toMatchObject({ state: 'preparing' })
   clock.advance(1)
@@ -48,8 +49,8 @@ it('says when it expects to be further, and is further then', async () => {
 })
 
 it('waits for nothing when its delays are scaled to nothing', async () => {
-  const driver = open(0)
-  await driver.ensure(specOf(2n), signal)
+  const driver = createProvider(0)
+  await driver.ensure(containerSpec(2n), signal)
   await driver.start(2n, signal)
   expect(await driver.observe(2n, signal)).toEqual({ state: 'running', ...keys })
   await driver.stop(2n, signal)
@@ -57,8 +58,8 @@ it('waits for nothing when its delays are scaled to nothing', async () => {
 })
 
 it('shows how a container ended by itself, until it is started again', async () => {
-  const driver = open(0)
-  await driver.ensure(specOf(3n), signal)
+  const driver = createProvider(0)
+  await driver.ensure(containerSpec(3n), signal)
   await driver.start(3n, signal)
   await pool.query('UPDATE simulated_containers SET exit_code = 137 WHERE instance_id = 3')
   expect(await driver.observe(3n, signal)).toEqual({ state: 'exited', exitCode: 137, ...keys })
@@ -70,11 +71,11 @@ it('shows how a container ended by itself, until it is started again', async () 
 
 describe('an image that does wrong', () => {
   let lastId = 100n
-  async function made(image: string, launch: object = {}) {
-    const driver = open()
+  async function createContainer(image: string, launch: object = {}) {
+    const driver = createProvider()
     lastId += 1n
     const instanceId = lastId
-    const spec = specOf(instanceId)
+    const spec = containerSpec(instanceId)
     await driver.ensure({ ...spec, launch: { ...spec.launch, image, ...launch } }, signal)
     const after = async (seconds: number) => {
       clock.advance(seconds * 1_000)
@@ -92,12 +93,12 @@ describe('an image that does wrong', () => {
   }
 
   it('is not found, or cannot be started', async () => {
-    const missing = await made('simulated/not-found')
+    const missing = await createContainer('simulated/not-found')
     expect(await missing.after(10)).toMatchObject({ state: 'failed', code: 'IMAGE_PULL_FAILED' })
     await missing.start()
     expect(await missing.after(10)).toMatchObject({ state: 'failed' })
     expect(await missing.log()).toEqual(['Pulling simulated/not-found.', 'There is no image simulated/not-found.'])
-    const broken = await made('simulated/no-start')
+    const broken = await createContainer('simulated/no-start')
     await broken.after(60)
     await broken.start()
     expect(await broken.after(0)).toMatchObject({ state: 'starting' })
@@ -105,17 +106,17 @@ describe('an image that does wrong', () => {
   })
 
   it('is slow', async () => {
-    const slow = await made('simulated/slow-pull:100')
+    const slow = await createContainer('simulated/slow-pull:100')
     expect(await slow.after(99)).toMatchObject({ state: 'preparing' })
     expect(await slow.after(1)).toMatchObject({ state: 'prepared' })
-    const stopping = await made('simulated/slow-stop:100')
+    const stopping = await createContainer('simulated/slow-stop:100')
     await stopping.after(60)
     await stopping.start()
     await stopping.after(60)
     await stopping.stop()
     expect(await stopping.after(99)).toMatchObject({ state: 'stopping' })
     expect(await stopping.after(1)).toMatchObject({ state: 'stopped' })
-    const starting = await made('simulated/slow-start:100')
+    const starting = await createContainer('simulated/slow-start:100')
     await starting.after(60)
     await starting.start()
     expect(await starting.after(99)).toMatchObject({ state: 'starting' })
@@ -128,7 +129,7 @@ describe('an image that does wrong', () => {
   ])(
     'ends by itself (%s), each time that it is started, unless it is stopped first',
     async (image, seconds, exitCode) => {
-      const ending = await made(image)
+      const ending = await createContainer(image)
       await ending.after(60)
       for (let run = 1; run <= 2; run += 1) {
         await ending.start()
@@ -150,7 +151,7 @@ describe('an image that does wrong', () => {
       { name: 'WHO', value: 'world' },
       { name: 'TOKEN', value: 'a secret value', secret: true },
     ]
-    const running = await made('ubuntu', { ...launch, env })
+    const running = await createContainer('ubuntu', { ...launch, env })
     await running.after(60)
     await running.start()
     await running.after(183)
@@ -169,7 +170,7 @@ describe('an image that does wrong', () => {
   })
 
   it('keeps a log that ends, however long it runs and however often it is started', async () => {
-    const busy = await made('ubuntu', { onStart: 'x\n'.repeat(2_000).replaceAll('x', 'echo x') })
+    const busy = await createContainer('ubuntu', { onStart: 'x\n'.repeat(2_000).replaceAll('x', 'echo x') })
     await busy.after(60)
     for (let run = 1; run <= 6; run += 1) {
       await busy.start()
@@ -183,32 +184,32 @@ describe('an image that does wrong', () => {
 })
 
 describe('a call that is given up while it is under way', () => {
-  const verbs = ['ensure', 'authorise', 'start', 'stop', 'remove'] as const
+  const verbs = ['ensure', 'setSshKeys', 'start', 'stop', 'remove'] as const
 
   it.each(verbs)('(%s) begins nothing afterwards', async verb => {
     const instanceId = 900n + BigInt(verbs.indexOf(verb))
-    const giving = new AbortController()
-    const world = worldIn(query)
-    const giveUp = () => giving.abort(new Error('given up'))
-    const slow = createSimulated({
+    const controller = new AbortController()
+    const world = createSimulatedWorld(query)
+    const giveUp = () => controller.abort(new Error('given up'))
+    const slow = createSimulatedProvider({
       world: {
         ...world,
         find: asked => world.find(asked).finally(giveUp),
-        isOut: asked => world.isOut(asked).finally(giveUp),
+        isMachineOut: asked => world.isMachineOut(asked).finally(giveUp),
       },
       now: clock.now,
       delayFactor: 0,
     })
-    const driver = open(0)
-    if (verb !== 'ensure') await driver.ensure(specOf(instanceId), signal)
+    const driver = createProvider(0)
+    if (verb !== 'ensure') await driver.ensure(containerSpec(instanceId), signal)
     if (verb === 'stop') await driver.start(instanceId, signal)
     const before = await driver.observe(instanceId, signal)
     const calls = {
-      ensure: () => slow.ensure(specOf(instanceId), giving.signal),
-      authorise: () => slow.authorise({ instanceId, sshKeys: [] }, giving.signal),
-      start: () => slow.start(instanceId, giving.signal),
-      stop: () => slow.stop(instanceId, giving.signal),
-      remove: () => slow.remove(instanceId, giving.signal),
+      ensure: () => slow.ensure(containerSpec(instanceId), controller.signal),
+      setSshKeys: () => slow.setSshKeys({ instanceId, sshKeys: [] }, controller.signal),
+      start: () => slow.start(instanceId, controller.signal),
+      stop: () => slow.stop(instanceId, controller.signal),
+      remove: () => slow.remove(instanceId, controller.signal),
     }
     await expect(calls[verb]()).rejects.toThrow('given up')
     expect(await driver.observe(instanceId, signal)).toEqual(before)

@@ -3,33 +3,33 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as client from '../client/generated.ts'
 import { aPublicKey } from '../support/accounts/ssh-keys.ts'
-import { clientOf, only } from '../support/ask.ts'
-import { berth, type Gateway, makeDataDir, startGateway, stop } from '../support/processes/process.ts'
+import { type GatewayProcess, makeDataDir, runBerth, startGateway, stopProgram } from '../support/processes/programs.ts'
+import { createTypedClient, expectTypename } from '../support/typed-client.ts'
 
-type Ask = ReturnType<typeof clientOf>
-type Rental = client.RentInstanceInput
+type AskGateway = ReturnType<typeof createTypedClient>
+type RentInput = client.RentInstanceInput
 
-let folder: Awaited<ReturnType<typeof makeDataDir>>
-let gateway: Gateway
-let ask: Ask
-let askAsRival: Ask
+let dataFolder: Awaited<ReturnType<typeof makeDataDir>>
+let gateway: GatewayProcess
+let ask: AskGateway
+let askAsRival: AskGateway
 
 beforeAll(async () => {
-  folder = await makeDataDir()
-  const env = { BERTH_DATA_DIR: folder.dataDir, SIMULATED_DELAY: '0' }
+  dataFolder = await makeDataDir()
+  const env = { BERTH_DATA_DIR: dataFolder.dataDir, SIMULATED_DELAY: '0' }
   gateway = await startGateway(env)
-  ask = clientOf(gateway.url, readFileSync(join(folder.dataDir, 'demo-key'), 'utf8'))
-  const { result } = await berth(env, 'account', 'create', '--email', 'rival@example.com', '--credit', '100')
-  askAsRival = clientOf(gateway.url, result.apiKey)
+  ask = createTypedClient(gateway.url, readFileSync(join(dataFolder.dataDir, 'demo-key'), 'utf8'))
+  const { result } = await runBerth(env, 'account', 'create', '--email', 'rival@example.com', '--credit', '100')
+  askAsRival = createTypedClient(gateway.url, result.apiKey)
 })
 
 afterAll(async () => {
-  await stop(gateway)
-  await folder.remove()
+  await stopProgram(gateway)
+  await dataFolder.remove()
 })
 
 /** The whole of a machine with one GPU, at a bid. Two who rent there want the same GPU. */
-async function findWholeMachine(ask: Ask, filter: client.OfferFilter) {
+async function findWholeMachine(ask: AskGateway, filter: client.OfferFilter) {
   const whole = { ...filter, numGpus: { eq: 1 }, gpuFraction: { eq: 1 } }
   const { offers } = await ask(client.FindOffersDocument, {
     filter: whole,
@@ -38,15 +38,15 @@ async function findWholeMachine(ask: Ask, filter: client.OfferFilter) {
   return offers.nodes[0] ?? expect.fail('There is no such machine.')
 }
 
-async function watch(ask: Ask, id: string) {
+async function readInstance(ask: AskGateway, id: string) {
   const { instance } = await ask(client.WatchDocument, { id })
   return instance ?? expect.fail(`There is no ${id}.`)
 }
 
 /** Waits until an instance has a status, for a reason or for none. */
-async function reaches(ask: Ask, id: string, status: client.InstanceStatus, reason?: string) {
+async function expectStatus(ask: AskGateway, id: string, status: client.InstanceStatus, reason?: string) {
   const seen = async () => {
-    const instance = await watch(ask, id)
+    const instance = await readInstance(ask, id)
     return { status: instance.status, reason: instance.statusReason?.code }
   }
   await expect.poll(seen, { timeout: 10_000 }).toEqual({ status, reason })
@@ -57,20 +57,20 @@ describe('a typed client', () => {
   let template: { id: string; hashId: string }
   let machineId: string
   let volumeId: string
-  let rental: Rental
+  let rental: RentInput
   let instanceId: string
   let rivalId: string
 
   it('registers an SSH key, which its account has then', async () => {
     const input = { publicKey: `${aPublicKey('laptop')} ada@laptop` }
     const { registerSshKey } = await ask(client.RegisterSshKeyDocument, { input })
-    const { sshKey } = only('RegisterSshKeySuccess', registerSshKey)
+    const { sshKey } = expectTypename('RegisterSshKeySuccess', registerSshKey)
     expect(sshKey.name).toBe('ada@laptop')
     sshKeyId = sshKey.id
     const { viewer } = await ask(client.ViewerDocument)
     expect(viewer).toMatchObject({ email: 'demo@example.com', credit: '100', sshKeys: [{ id: sshKeyId }] })
     const again = await ask(client.RegisterSshKeyDocument, { input })
-    expect(only('ConflictError', again.registerSshKey).id).toBe(sshKeyId)
+    expect(expectTypename('ConflictError', again.registerSshKey).id).toBe(sshKeyId)
   })
 
   it('keeps a template', async () => {
@@ -88,7 +88,7 @@ describe('a typed client', () => {
         diskGb: 16,
       },
     })
-    const saved = only('SaveTemplateSuccess', saveTemplate)
+    const saved = expectTypename('SaveTemplateSuccess', saveTemplate)
     expect(saved.template).toMatchObject({
       mode: 'JUPYTER_DIRECT',
       env: [
@@ -103,16 +103,16 @@ describe('a typed client', () => {
     const offer = await findWholeMachine(ask, { directPorts: { gte: 10 }, diskGb: { gte: 200 } })
     machineId = offer.machine.id
     const { volumeOffers } = await ask(client.FindStorageDocument, { machine: machineId, sizeGb: 50 })
-    const storage = volumeOffers.nodes[0] ?? expect.fail('There is no room.')
+    const volumeOffer = volumeOffers.nodes[0] ?? expect.fail('There is no room.')
     const { createVolume } = await ask(client.CreateVolumeDocument, {
-      input: { offerId: storage.id, sizeGb: 50, name: 'runs' },
+      input: { offerId: volumeOffer.id, sizeGb: 50, name: 'runs' },
     })
-    const { volume } = only('CreateVolumeSuccess', createVolume)
+    const { volume } = expectTypename('CreateVolumeSuccess', createVolume)
     expect(volume).toEqual({
       id: volume.id,
       name: 'runs',
       sizeGb: 50,
-      pricePerHour: storage.pricePerHour,
+      pricePerHour: volumeOffer.pricePerHour,
       attachment: null,
     })
     volumeId = volume.id
@@ -144,10 +144,10 @@ describe('a typed client', () => {
   })
 
   it('is told what is wrong before and when it rents', async () => {
-    const low: Rental = { ...rental, terms: { interruptible: { bidPerHour: '0.001' } } }
-    const { rentQuote } = await ask(client.QuoteDocument, { input: low })
-    const { rentInstance } = await ask(client.RentDocument, { input: low })
-    const { message, minimumBidPerHour } = only('BidTooLowError', rentInstance)
+    const lowBid: RentInput = { ...rental, terms: { interruptible: { bidPerHour: '0.001' } } }
+    const { rentQuote } = await ask(client.QuoteDocument, { input: lowBid })
+    const { rentInstance } = await ask(client.RentDocument, { input: lowBid })
+    const { message, minimumBidPerHour } = expectTypename('BidTooLowError', rentInstance)
     expect(minimumBidPerHour).toBe(rental.terms?.interruptible?.bidPerHour)
     expect(rentQuote.blockers).toEqual([
       { __typename: 'BidTooLowError', code: 'BID_TOO_LOW', message, retryable: false },
@@ -162,18 +162,24 @@ describe('a typed client', () => {
   })
 
   it('rents with a template, a volume and a bid, once', async () => {
-    const first = only('RentInstanceSuccess', (await ask(client.RentDocument, { input: rental })).rentInstance)
-    const again = only('RentInstanceSuccess', (await ask(client.RentDocument, { input: rental })).rentInstance)
+    const first = expectTypename(
+      'RentInstanceSuccess',
+      (await ask(client.RentDocument, { input: rental })).rentInstance,
+    )
+    const again = expectTypename(
+      'RentInstanceSuccess',
+      (await ask(client.RentDocument, { input: rental })).rentInstance,
+    )
     expect([first.replayed, again.replayed]).toEqual([false, true])
     expect(again.instance.id).toBe(first.instance.id)
     instanceId = first.instance.id
-    await reaches(ask, instanceId, 'RUNNING', 'STARTED')
+    await expectStatus(ask, instanceId, 'RUNNING', 'STARTED')
   })
 
   it('cannot rent the offer again, and is told why', async () => {
     const input = { offerId: rental.offerId, spec: { source: { image: 'ubuntu' } } }
     const { rentInstance } = await ask(client.RentDocument, { input })
-    const { yourInstance, alternatives } = only('OfferUnavailableError', rentInstance)
+    const { yourInstance, alternatives } = expectTypename('OfferUnavailableError', rentInstance)
     expect(yourInstance?.id).toBe(instanceId)
     expect(alternatives.length).toBeGreaterThan(0)
   })
@@ -199,29 +205,32 @@ describe('a typed client', () => {
         spec: { source: { image: 'ubuntu' } },
       },
     })
-    rivalId = only('RentInstanceSuccess', rentInstance).instance.id
-    await reaches(askAsRival, rivalId, 'RUNNING', 'STARTED')
-    await reaches(ask, instanceId, 'SCHEDULING', 'OUTBID')
+    rivalId = expectTypename('RentInstanceSuccess', rentInstance).instance.id
+    await expectStatus(askAsRival, rivalId, 'RUNNING', 'STARTED')
+    await expectStatus(ask, instanceId, 'SCHEDULING', 'OUTBID')
   })
 
   it('bids what wins, and runs again', async () => {
-    const { minimumBidPerHour } = await watch(ask, instanceId)
+    const { minimumBidPerHour } = await readInstance(ask, instanceId)
     const bidPerHour = minimumBidPerHour ?? expect.fail('No bid would win.')
     const { changeBid } = await ask(client.ChangeBidDocument, { input: { instanceId, bidPerHour } })
-    expect(only('InstanceSuccess', changeBid).instance.bidPerHour).toBe(bidPerHour)
-    await reaches(ask, instanceId, 'RUNNING', 'STARTED')
-    await reaches(askAsRival, rivalId, 'SCHEDULING', 'OUTBID')
+    expect(expectTypename('InstanceSuccess', changeBid).instance.bidPerHour).toBe(bidPerHour)
+    await expectStatus(ask, instanceId, 'RUNNING', 'STARTED')
+    await expectStatus(askAsRival, rivalId, 'SCHEDULING', 'OUTBID')
   })
 
   it('keeps the volume while the instance has it, and deletes it afterwards', async () => {
-    const deleting = async () => (await ask(client.DeleteVolumeDocument, { input: { id: volumeId } })).deleteVolume
-    expect(only('VolumeUnavailableError', await deleting()).attachedTo?.id).toBe(instanceId)
+    const tryDeleteVolume = async () =>
+      (await ask(client.DeleteVolumeDocument, { input: { id: volumeId } })).deleteVolume
+    expect(expectTypename('VolumeUnavailableError', await tryDeleteVolume()).attachedTo?.id).toBe(instanceId)
     const { destroyInstances } = await ask(client.DestroyDocument, { input: { ids: [instanceId] } })
-    expect(only('BulkInstancesPayload', destroyInstances).items).toEqual([
+    expect(expectTypename('BulkInstancesPayload', destroyInstances).items).toEqual([
       { id: instanceId, outcome: 'APPLIED', error: null },
     ])
     // Its container has to be gone first.
-    await expect.poll(deleting, { timeout: 10_000 }).toEqual({ __typename: 'DeleteSuccess', deletedId: volumeId })
+    await expect
+      .poll(tryDeleteVolume, { timeout: 10_000 })
+      .toEqual({ __typename: 'DeleteSuccess', deletedId: volumeId })
   })
 })
 
@@ -234,7 +243,7 @@ it('a typed client searches and rents in one request', async () => {
       spec: { source: { image: 'ubuntu' }, mode: { ssh: { direct: true } } },
     },
   })
-  const { instance, attempts } = only('RentBestOfferSuccess', rentBestOffer)
+  const { instance, attempts } = expectTypename('RentBestOfferSuccess', rentBestOffer)
   expect(attempts).toEqual([{ offerId: expect.stringMatching(/^off_/), failure: null }])
   expect(instance).toMatchObject({ gpuName: expect.stringMatching(/^RTX [34]090$/), rentalType: 'ON_DEMAND' })
 })
@@ -243,14 +252,14 @@ it('a typed client makes a key for less than it may do itself, and ends it', asy
   const { createApiKey } = await ask(client.CreateApiKeyDocument, {
     input: { name: 'reader', permissions: [{ category: 'USER_READ' }] },
   })
-  const { secret, apiKey } = only('CreateApiKeySuccess', createApiKey)
-  const askAsReader = clientOf(gateway.url, secret)
+  const { secret, apiKey } = expectTypename('CreateApiKeySuccess', createApiKey)
+  const askAsReader = createTypedClient(gateway.url, secret)
   const { viewer } = await askAsReader(client.ViewerDocument)
   const permissions = [{ category: 'USER_READ', operation: null }]
   expect(viewer.apiKeys[0]).toEqual({ id: apiKey.id, name: 'reader', current: true, permissions })
-  const revoking = { input: { id: apiKey.id } }
-  await expect(askAsReader(client.RevokeApiKeyDocument, revoking)).rejects.toThrow('FORBIDDEN')
-  const { revokeApiKey } = await ask(client.RevokeApiKeyDocument, revoking)
-  expect(only('RevokeApiKeySuccess', revokeApiKey).revokedId).toBe(apiKey.id)
+  const revokeVariables = { input: { id: apiKey.id } }
+  await expect(askAsReader(client.RevokeApiKeyDocument, revokeVariables)).rejects.toThrow('FORBIDDEN')
+  const { revokeApiKey } = await ask(client.RevokeApiKeyDocument, revokeVariables)
+  expect(expectTypename('RevokeApiKeySuccess', revokeApiKey).revokedId).toBe(apiKey.id)
   await expect(askAsReader(client.ViewerDocument)).rejects.toThrow('UNAUTHENTICATED')
 })

@@ -3,42 +3,43 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createDatabase, type TestDatabase } from '../support/database/database.ts'
-import { aLine, printCsv } from '../support/machines/fleets.ts'
-import { berth, makeDataDir, run } from '../support/processes/process.ts'
+import { aMachineLine, printCsv } from '../support/machines/import-files.ts'
+import { makeDataDir, runBerth, spawnProgram } from '../support/processes/programs.ts'
 
 let database: TestDatabase
-let folder: Awaited<ReturnType<typeof makeDataDir>>
+let dataFolder: Awaited<ReturnType<typeof makeDataDir>>
 let env: Record<string, string>
 
 beforeAll(async () => {
   database = await createDatabase()
-  folder = await makeDataDir()
-  env = { BERTH_DATA_DIR: folder.dataDir, DATABASE_URL: database.url }
-  for (const email of ['ada@example.com', 'host@example.com']) await berth(env, 'account', 'create', '--email', email)
+  dataFolder = await makeDataDir()
+  env = { BERTH_DATA_DIR: dataFolder.dataDir, DATABASE_URL: database.url }
+  for (const email of ['ada@example.com', 'host@example.com'])
+    await runBerth(env, 'account', 'create', '--email', email)
 })
 
 afterAll(async () => {
   await database.drop()
-  await folder.remove()
+  await dataFolder.remove()
 })
 
 /** What a command says of a database before it works on it. */
-function place(url: string): string {
+function databaseAddress(url: string): string {
   const { host, pathname } = new URL(url)
   return `Working on the database ${pathname.slice(1)} at ${host}.\n`
 }
 
 /** What a list prints. */
-async function list(...args: string[]): Promise<Record<string, unknown>[]> {
-  const command = run('src/cli.ts', args, env)
-  expect([await command.exit, command.errors()]).toEqual([0, place(database.url)])
+async function runJsonLines(...args: string[]): Promise<Record<string, unknown>[]> {
+  const command = spawnProgram('src/cli.ts', args, env)
+  expect([await command.exit, command.errors()]).toEqual([0, databaseAddress(database.url)])
   const lines = command.output().split('\n')
   expect(lines.pop()).toBe('')
   return lines.map(line => JSON.parse(line))
 }
 
-async function file(name: string, content: string): Promise<string> {
-  const path = join(folder.dataDir, name)
+async function writeDataFile(name: string, content: string): Promise<string> {
+  const path = join(dataFolder.dataDir, name)
   await writeFile(path, content)
   return path
 }
@@ -46,26 +47,34 @@ async function file(name: string, content: string): Promise<string> {
 describe('an operator', () => {
   it('lists accounts, a line of JSON each', async () => {
     const quotas = { instances: null, loading: null, diskGb: null, volumes: null }
-    const zero = { name: '', credit: '0', burnRate: '0', createdAt: expect.any(String), keys: 1, instances: 0, quotas }
-    expect(await list('account', 'list')).toEqual([
-      { id: 1, email: 'ada@example.com', ...zero },
-      { id: 2, email: 'host@example.com', ...zero },
+    const emptyAccount = {
+      name: '',
+      credit: '0',
+      burnRate: '0',
+      createdAt: expect.any(String),
+      keys: 1,
+      instances: 0,
+      quotas,
+    }
+    expect(await runJsonLines('account', 'list')).toEqual([
+      { id: 1, email: 'ada@example.com', ...emptyAccount },
+      { id: 2, email: 'host@example.com', ...emptyAccount },
     ])
   })
 
   it('grants credit, and not again when the command is repeated', async () => {
     const grant = ['credit', 'grant', '--account', 'ADA@example.com', '--amount', '25.5', '--idempotency-key', 't-1']
     const result = { account: 'ada@example.com', amount: '25.5', before: '0', after: '25.5', replayed: false }
-    expect(await berth(env, ...grant, '--reason', 'welcome')).toEqual({ code: 0, errors: '', result })
-    expect(await berth(env, ...grant)).toEqual({ code: 0, errors: '', result: { ...result, replayed: true } })
-    expect(await list('account', 'list')).toMatchObject([{ credit: '25.5' }, { credit: '0' }])
+    expect(await runBerth(env, ...grant, '--reason', 'welcome')).toEqual({ code: 0, errors: '', result })
+    expect(await runBerth(env, ...grant)).toEqual({ code: 0, errors: '', result: { ...result, replayed: true } })
+    expect(await runJsonLines('account', 'list')).toMatchObject([{ credit: '25.5' }, { credit: '0' }])
   })
 
   it('adjusts credit for a reason, and reads the ledger', async () => {
     const adjust = ['credit', 'adjust', '--account', 'ada@example.com', '--amount', '-0.5', '--reason', 'given twice']
     const result = { account: 'ada@example.com', amount: '-0.5', before: '25.5', after: '25', replayed: false }
-    expect(await berth(env, ...adjust)).toEqual({ code: 0, errors: '', result })
-    const [first, second] = await list('ledger', 'list', '--account', 'ada@example.com')
+    expect(await runBerth(env, ...adjust)).toEqual({ code: 0, errors: '', result })
+    const [first, second] = await runJsonLines('ledger', 'list', '--account', 'ada@example.com')
     expect(first).toMatchObject({ kind: 'top_up', amount: '25.5', balanceAfter: '25.5', idempotencyKey: 't-1' })
     const period = { periodStart: null, periodEnd: null, ratePerHour: null, carried: null }
     const nothing = { instanceId: null, volumeId: null, ...period }
@@ -75,10 +84,10 @@ describe('an operator', () => {
   })
 
   it('lists keys and ends them', async () => {
-    const { result: made } = await berth(env, 'key', 'create', '--account', 'ada@example.com', '--name', 'laptop')
-    const keys = await list('key', 'list', '--account', 'ada@example.com')
+    const { result: made } = await runBerth(env, 'key', 'create', '--account', 'ada@example.com', '--name', 'laptop')
+    const keys = await runJsonLines('key', 'list', '--account', 'ada@example.com')
     expect(keys).toMatchObject([{ name: 'default' }, { id: made.id, name: 'laptop', revokedAt: null }])
-    const revoke = () => berth(env, 'key', 'revoke', '--account', 'ada@example.com', '--id', String(made.id))
+    const revoke = () => runBerth(env, 'key', 'revoke', '--account', 'ada@example.com', '--id', String(made.id))
     const result = { account: 'ada@example.com', revoked: 1, ids: [made.id] }
     expect(await revoke()).toEqual({ code: 0, errors: '', result })
     const errors = `ada@example.com has no key with the id ${made.id} that is not revoked yet.\n`
@@ -86,14 +95,17 @@ describe('an operator', () => {
   })
 
   it('imports machines, drains one, takes it off the market and brings it back', async () => {
-    const model = aLine({ gpuArchitecture: 'nvidia', gpuRamMb: 24_564, gpuTflops: 82.6, gpuMaxPowerWatts: 450 })
+    const model = aMachineLine({ gpuArchitecture: 'nvidia', gpuRamMb: 24_564, gpuTflops: 82.6, gpuMaxPowerWatts: 450 })
     const known = { ...model, gpuMemoryBandwidthGbps: 1_008, gpuComputeCapability: 8.9 }
-    const path = await file('fleet.csv', `\ufeff${printCsv([known, { ...known, firstPort: 1, lastPort: 9 }], '\r\n')}`)
+    const path = await writeDataFile(
+      'fleet.csv',
+      `\ufeff${printCsv([known, { ...known, firstPort: 1, lastPort: 9 }], '\r\n')}`,
+    )
     const importing = (...more: string[]) =>
-      berth(env, 'machine', 'import', '--file', path, '--host', 'host@example.com', ...more)
+      runBerth(env, 'machine', 'import', '--file', path, '--host', 'host@example.com', ...more)
     const imported = { host: 'host@example.com', machines: 2, newGpuModels: ['RTX 4090'] }
     expect((await importing('--dry-run')).result).toEqual({ ...imported, dryRun: true })
-    expect(await list('machine', 'list')).toEqual([])
+    expect(await runJsonLines('machine', 'list')).toEqual([])
     expect(await importing()).toEqual({ code: 0, errors: '', result: { ...imported, dryRun: false } })
     const { code, errors } = await importing()
     expect([code, errors.split('\n')]).toEqual([
@@ -101,7 +113,7 @@ describe('an operator', () => {
       [expect.stringContaining('line 2: publicIp: '), expect.stringContaining('line 3: publicIp: '), ''],
     ])
 
-    const [first] = await list('machine', 'list', '--host', 'host@example.com')
+    const [first] = await runJsonLines('machine', 'list', '--host', 'host@example.com')
     const facts = { gpuModel: 'RTX 4090', numGpus: 2, freeGpus: 2, diskGb: 1_800, freeDiskGb: 1_800, freePorts: 100 }
     const prices = { gpuPricePerHour: '0.35', minBidPerHour: '0.175', storagePricePerGbMonth: '0.2' }
     const dates = { listedUntil: '2027-12-31T00:00:00.000Z', drainedAt: null, unlistedAt: null, unconfirmedAt: null }
@@ -109,7 +121,7 @@ describe('an operator', () => {
     expect(first).toEqual({ ...listed, instances: 0, volumes: 0 })
     const states = []
     for (const verb of ['drain', 'unlist', 'resume']) {
-      states.push((await berth(env, 'machine', verb, '--id', '1')).result.state)
+      states.push((await runBerth(env, 'machine', verb, '--id', '1')).result.state)
     }
     expect(states).toEqual(['draining', 'unlisted', 'listed'])
     for (const [verb, answers] of [
@@ -118,7 +130,7 @@ describe('an operator', () => {
       ['plug', true],
       ['plug', true],
     ] as const) {
-      expect((await berth(env, 'machine', verb, '--id', '1')).result).toEqual({ id: 1, answers })
+      expect((await runBerth(env, 'machine', verb, '--id', '1')).result).toEqual({ id: 1, answers })
     }
   })
 
@@ -130,17 +142,17 @@ describe('an operator', () => {
     [['machine', 'plug', '--id', '77'], 'There is no machine 77.'],
     [['machine', 'import', '--host', 'x@y.z', '--file', '/none.csv'], '--file cannot be read: ENOENT'],
   ])('is told what is wrong with %j', async (args, message) => {
-    const { code, result, errors } = await berth(env, ...args)
+    const { code, result, errors } = await runBerth(env, ...args)
     expect([code, result]).toEqual([1, ''])
     expect(errors).toContain(message)
   })
 
   it('may read the first lines of a long list only', async () => {
-    await berth(env, 'market', 'generate', '--machines', '1500')
-    const command = run('src/cli.ts', ['machine', 'list'], env)
+    await runBerth(env, 'market', 'generate', '--machines', '1500')
+    const command = spawnProgram('src/cli.ts', ['machine', 'list'], env)
     command.child.stdout?.once('data', () => command.child.stdout?.destroy())
-    expect([await command.exit, command.errors()]).toEqual([0, place(database.url)])
-    const machines = await list('machine', 'list')
+    expect([await command.exit, command.errors()]).toEqual([0, databaseAddress(database.url)])
+    const machines = await runJsonLines('machine', 'list')
     expect(new Set(machines.map(({ id }) => id)).size).toBe(1_502)
   })
 })
@@ -158,7 +170,7 @@ describe('a command says on which database it works', () => {
     ],
     ['unless the URL cannot be read', 'postgresql://ada:hunter2@[x/market', 'the database that DATABASE_URL names'],
   ])('%s, before it does anything', async (_, DATABASE_URL, where) => {
-    const command = run('src/cli.ts', ['account', 'list'], { ...env, DATABASE_URL })
+    const command = spawnProgram('src/cli.ts', ['account', 'list'], { ...env, DATABASE_URL })
     expect([await command.exit, command.output()]).toEqual([1, ''])
     const [first, second] = command.errors().split('\n')
     expect([first, second]).toEqual([`Working on ${where}.`, expect.stringContaining(complaint)])
@@ -166,13 +178,13 @@ describe('a command says on which database it works', () => {
   })
 
   it('to whoever listens, and works for others as well', async () => {
-    const command = run('src/cli.ts', ['account', 'list'], env)
+    const command = spawnProgram('src/cli.ts', ['account', 'list'], env)
     command.child.stderr?.destroy()
     expect([await command.exit, command.output()]).toEqual([0, expect.stringContaining('"email":"ada@example.com"')])
   })
 
   it('but not when it is used wrongly, or asked for help', async () => {
-    const command = run('src/cli.ts', ['machine', 'drain'], env)
+    const command = spawnProgram('src/cli.ts', ['machine', 'drain'], env)
     expect([await command.exit, command.errors()]).toEqual([1, expect.stringMatching(/^Missing: --id/)])
   })
 })
@@ -182,14 +194,22 @@ describe('what the README says of operating', () => {
 
   it('names every command, and its file can be imported', async () => {
     const [, chapter = ''] = /\n## Operating\n(.*?)\n## /s.exec(readme) ?? []
-    const help = run('src/cli.ts', ['help'], env)
+    const help = spawnProgram('src/cli.ts', ['help'], env)
     await help.exit
     const commands = [...help.output().matchAll(/^ {2}(\w+ \w+)/gm)].map(([, name]) => name as string)
     expect(commands).toHaveLength(17)
     expect(commands.filter(name => !chapter.includes(`\`${name}`))).toEqual([])
     const [, csv = ''] = /```csv\n(.*?)```/s.exec(chapter) ?? []
-    const path = await file('readme.csv', csv)
-    const { code, result, errors } = await berth(env, 'machine', 'import', '--file', path, '--host', 'host@example.com')
+    const path = await writeDataFile('readme.csv', csv)
+    const { code, result, errors } = await runBerth(
+      env,
+      'machine',
+      'import',
+      '--file',
+      path,
+      '--host',
+      'host@example.com',
+    )
     expect([code, errors, result.machines]).toEqual([0, '', 2])
   })
 
@@ -198,9 +218,9 @@ describe('what the README says of operating', () => {
     const empty = await createDatabase()
     try {
       const own = { ...env, DATABASE_URL: empty.url }
-      await berth(own, 'account', 'create', '--email', 'host@example.com')
-      const path = await file('readme-first.csv', csv)
-      const imported = await berth(own, 'machine', 'import', '--file', path, '--host', 'host@example.com')
+      await runBerth(own, 'account', 'create', '--email', 'host@example.com')
+      const path = await writeDataFile('readme-first.csv', csv)
+      const imported = await runBerth(own, 'machine', 'import', '--file', path, '--host', 'host@example.com')
       expect([imported.code, imported.errors]).toEqual([0, ''])
       expect(imported.result).toMatchObject({ machines: 2, newGpuModels: ['RTX 4090'] })
     } finally {

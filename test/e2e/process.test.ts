@@ -6,7 +6,14 @@ import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createDatabase } from '../support/database/database.ts'
-import { berth, type Gateway, makeDataDir, run, startGateway, stop } from '../support/processes/process.ts'
+import {
+  type GatewayProcess,
+  makeDataDir,
+  runBerth,
+  spawnProgram,
+  startGateway,
+  stopProgram,
+} from '../support/processes/programs.ts'
 
 let dataDir: string
 let remove: () => Promise<void>
@@ -23,7 +30,7 @@ beforeAll(async () => {
 
 afterAll(() => remove())
 
-const ask = async ({ url }: Gateway, path: string, key: string, body?: object) => {
+const ask = async ({ url }: GatewayProcess, path: string, key: string, body?: object) => {
   const init = body ? { method: 'POST', body: JSON.stringify(body) } : {}
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const response = await fetch(`${url}${path}`, { ...init, headers })
@@ -32,13 +39,13 @@ const ask = async ({ url }: Gateway, path: string, key: string, body?: object) =
 }
 
 /** Whether a server of the data folder runs. */
-const databaseRuns = () => {
+const isDatabaseRunning = () => {
   const file = join(dataDir, 'postgres/postmaster.pid')
   return existsSync(file) && existsSync(`/proc/${readFileSync(file, 'utf8').split('\n')[0]}`)
 }
 
 describe('a gateway on a new folder', () => {
-  let gateway: Gateway
+  let gateway: GatewayProcess
   let key: string
 
   beforeAll(async () => {
@@ -95,14 +102,14 @@ describe('a gateway on a new folder', () => {
     }
     const getPage = async () => String(await get('/graphql', { accept: 'text/html' }))
     const [, script = ''] = /<script src="([^"]+)"/.exec(await getPage()) ?? []
-    let crowd = 60
-    const done = Array.from({ length: crowd }, async () => {
+    let visitorCount = 60
+    const done = Array.from({ length: visitorCount }, async () => {
       const [page, bundle] = await Promise.all([getPage(), get(script, {})])
-      crowd -= 1
+      visitorCount -= 1
       return [page.length < 25_000, bundle.length < 3_000_000]
     })
     const waits: number[] = []
-    while (crowd > 0) {
+    while (visitorCount > 0) {
       const start = performance.now()
       await get('/health', {})
       waits.push(performance.now() - start)
@@ -112,7 +119,7 @@ describe('a gateway on a new folder', () => {
   })
 
   it('refuses a second one on its folder, and names itself', async () => {
-    const second = run('src/main.ts', [], { ...env, PORT: '0' })
+    const second = spawnProgram('src/main.ts', [], { ...env, PORT: '0' })
     expect(await second.exit).toBe(1)
     expect(second.errors()).toBe(
       `Berth cannot start.\nThe data folder ${dataDir} is in use by berth gateway, process ${gateway.child.pid}. Stop it first, or set BERTH_DATA_DIR to another folder.\n`,
@@ -121,7 +128,7 @@ describe('a gateway on a new folder', () => {
   })
 
   it('lets operators work beside it', async () => {
-    const created = await berth(env, 'account', 'create', '--email', 'Ada@example.com', '--credit', '1000')
+    const created = await runBerth(env, 'account', 'create', '--email', 'Ada@example.com', '--credit', '1000')
     expect(created).toEqual({
       code: 0,
       errors: '',
@@ -134,7 +141,7 @@ describe('a gateway on a new folder', () => {
     })
     expect((await ask(gateway, '/api/v0/users/current/', created.result.apiKey)).body).toMatchObject({ credit: 1000 })
 
-    const scoped = await berth(
+    const scoped = await runBerth(
       env,
       'key',
       'create',
@@ -174,7 +181,7 @@ describe('a gateway on a new folder', () => {
     ],
     [['market', 'generate', '--machines', '0'], '--machines is a whole number'],
   ])('tells an operator what is wrong with %j', async (args, message) => {
-    const { code, result, errors } = await berth(env, ...args)
+    const { code, result, errors } = await runBerth(env, ...args)
     expect([code, result]).toEqual([1, ''])
     expect(errors).toContain(message)
   })
@@ -186,7 +193,7 @@ describe('a gateway on a new folder', () => {
     ],
     [['key', 'create', '--help'], /^Makes a key .*\n\nUsage:\n {2}key create --account … .*\n\n {2}--account .*\n$/s],
   ])('helps an operator who asks with %j', async (args, expected) => {
-    const command = run('src/cli.ts', args, env)
+    const command = spawnProgram('src/cli.ts', args, env)
     expect([await command.exit, command.errors()]).toEqual([0, ''])
     expect(command.output()).toMatch(expected)
   })
@@ -202,22 +209,22 @@ describe('a gateway on a new folder', () => {
     const head = `POST /api/v0/bundles/ HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`
     socket.write(head + body.slice(0, 5))
     await new Promise(resolve => setTimeout(resolve, 200))
-    const stopped = stop(gateway)
+    const stopped = stopProgram(gateway)
     await new Promise(resolve => setTimeout(resolve, 200))
     await expect(fetch(`${gateway.url}/health`)).rejects.toThrow()
     socket.write(body.slice(5))
     await once(socket, 'close')
     expect(text).toMatch(/^HTTP\/1\.1 200 /)
     expect(await stopped).toBe(0)
-    expect(databaseRuns()).toBe(false)
+    expect(isDatabaseRunning()).toBe(false)
   })
 
   it('takes a signal that comes twice for one', async () => {
     const twice = await startGateway(env)
     twice.child.kill('SIGINT')
     twice.child.kill('SIGINT')
-    expect(await stop(twice)).toBe(0)
-    expect(databaseRuns()).toBe(false)
+    expect(await stopProgram(twice)).toBe(0)
+    expect(isDatabaseRunning()).toBe(false)
   })
 
   it('finds its data again, and does not print the key again', async () => {
@@ -226,48 +233,48 @@ describe('a gateway on a new folder', () => {
     expect(again.output()).not.toContain(key)
     expect(readFileSync(join(dataDir, 'demo-key'), 'utf8')).toBe(key)
     expect((await ask(again, '/api/v0/users/current/', key)).status).toBe(200)
-    expect(await stop(again)).toBe(0)
+    expect(await stopProgram(again)).toBe(0)
   })
 
   it('starts again after it was killed, and stops the database that was left', async () => {
     const killed = await startGateway(env)
     killed.child.kill('SIGKILL')
     await killed.exit
-    expect(databaseRuns()).toBe(true)
+    expect(isDatabaseRunning()).toBe(true)
     const next = await startGateway(env)
     expect((await ask(next, '/api/v0/users/current/', key)).status).toBe(200)
-    expect(await stop(next)).toBe(0)
-    expect(databaseRuns()).toBe(false)
+    expect(await stopProgram(next)).toBe(0)
+    expect(isDatabaseRunning()).toBe(false)
   })
 
   it('keeps its database when a command that was there before ends', async () => {
-    const command = berth(env, 'market', 'generate', '--machines', '3000', '--seed', '7')
+    const command = runBerth(env, 'market', 'generate', '--machines', '3000', '--seed', '7')
     const beside = await startGateway(env)
     expect((await command).code).toBe(0)
     expect((await ask(beside, '/ready', key)).status).toBe(200)
-    expect(await stop(beside)).toBe(0)
-    expect(databaseRuns()).toBe(false)
+    expect(await stopProgram(beside)).toBe(0)
+    expect(isDatabaseRunning()).toBe(false)
   })
 
   it('is named by the command that works on it', async () => {
-    const command = run('src/cli.ts', ['account', 'list'], env)
+    const command = spawnProgram('src/cli.ts', ['account', 'list'], env)
     expect([await command.exit, command.errors()]).toEqual([0, `Working on the data folder ${dataDir}.\n`])
-    expect(databaseRuns()).toBe(false)
+    expect(isDatabaseRunning()).toBe(false)
   })
 
   it('generates a large market when nothing else runs', async () => {
-    expect(await berth(env, 'market', 'generate', '--machines', '700', '--seed', '8')).toEqual({
+    expect(await runBerth(env, 'market', 'generate', '--machines', '700', '--seed', '8')).toEqual({
       code: 0,
       errors: '',
       result: { machines: 700, seed: 8 },
     })
-    expect(databaseRuns()).toBe(false)
+    expect(isDatabaseRunning()).toBe(false)
   })
 })
 
 describe('a gateway that cannot start', () => {
   it('names everything that is wrong with its settings', async () => {
-    const gateway = run('src/main.ts', [], { ...env, PORT: 'x', LOG_LEVEL: 'y' })
+    const gateway = spawnProgram('src/main.ts', [], { ...env, PORT: 'x', LOG_LEVEL: 'y' })
     expect(await gateway.exit).toBe(1)
     expect(gateway.errors()).toMatch(/^Berth cannot start\.\nPORT must be .*\nLOG_LEVEL must be .*\n$/)
   })
@@ -277,7 +284,7 @@ describe('a gateway that cannot start', () => {
     await once(other, 'listening')
     const { port } = other.address() as { port: number }
     const folder = join(dataDir, 'none')
-    const gateway = run('src/main.ts', [], { BERTH_DATA_DIR: folder, PORT: String(port) })
+    const gateway = spawnProgram('src/main.ts', [], { BERTH_DATA_DIR: folder, PORT: String(port) })
     expect(await gateway.exit).toBe(1)
     expect(gateway.errors()).toContain(
       `Port ${port} on 127.0.0.1 is in use. Stop what listens there, or set PORT to another.`,
@@ -287,7 +294,7 @@ describe('a gateway that cannot start', () => {
   })
 
   it('says that its database does not answer', async () => {
-    const gateway = run('src/main.ts', [], {
+    const gateway = spawnProgram('src/main.ts', [], {
       ...env,
       PORT: '0',
       BERTH_SECRET,
@@ -299,9 +306,9 @@ describe('a gateway that cannot start', () => {
   })
 
   it('says that its Node is too old', async () => {
-    const pretend =
+    const pretendOldNode =
       "Object.defineProperty(process.versions, 'node', { value: '20.1.0' }); require('./src/require-node-24.cjs')"
-    const { status, stderr } = spawnSync(process.execPath, ['--eval', pretend], { encoding: 'utf8' })
+    const { status, stderr } = spawnSync(process.execPath, ['--eval', pretendOldNode], { encoding: 'utf8' })
     expect(status).toBe(1)
     expect(stderr).toMatch(/^Berth needs Node\.js 24 or newer, and this is v24/)
   })
@@ -319,7 +326,7 @@ describe('two gateways', () => {
     )
     expect(counts[0]).toEqual(counts[1])
     expect(counts[0]?.body.data.offers.totalCount).toBeGreaterThan(500)
-    expect(await Promise.all(gateways.map(stop))).toEqual([0, 0])
+    expect(await Promise.all(gateways.map(stopProgram))).toEqual([0, 0])
     await database.drop()
   })
 
@@ -327,9 +334,9 @@ describe('two gateways', () => {
     const database = await createDatabase()
     const gateway = await startGateway({ ...env, BERTH_SECRET, DATABASE_URL: database.url })
     expect(gateway.output()).not.toContain('Demo key')
-    const { result } = await berth({ ...env, DATABASE_URL: database.url }, 'account', 'create', '--email', 'a@b.c')
+    const { result } = await runBerth({ ...env, DATABASE_URL: database.url }, 'account', 'create', '--email', 'a@b.c')
     expect((await ask(gateway, '/api/v0/bundles/', result.apiKey, {})).body).toEqual({ offers: [] })
-    expect(await stop(gateway)).toBe(0)
+    expect(await stopProgram(gateway)).toBe(0)
     await database.drop()
   })
 })

@@ -4,19 +4,19 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aPublicKey } from '../support/accounts/ssh-keys.ts'
-import { type Gateway, makeDataDir, startGateway, stop } from '../support/processes/process.ts'
+import { type GatewayProcess, makeDataDir, startGateway, stopProgram } from '../support/processes/programs.ts'
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 /** The commands that the README has under "Rent". */
 const [, chapter = ''] = /\n## Rent\n(.*?)\n## /s.exec(readme) ?? []
 const blocks = [...chapter.matchAll(/```sh\n(.*?)```/gs)].map(([, commands]) => commands as string)
-const [overRest = '', ...graphql] = blocks
+const [restScript = '', ...graphqlScripts] = blocks
 /** The answer to renting that it shows. */
-const [, shown = ''] = /```json\n(\{.*\})\n```/.exec(chapter) ?? []
+const [, shownAnswer = ''] = /```json\n(\{.*\})\n```/.exec(chapter) ?? []
 
 /** Where the reader's SSH key is: in `.ssh`, as the README has it. */
 let home: string
-let gateway: Gateway
+let gateway: GatewayProcess
 let key: string
 let remove: () => Promise<void>
 
@@ -31,12 +31,12 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  await stop(gateway)
+  await stopProgram(gateway)
   await remove()
 })
 
 /** Pastes the commands into a shell, as a reader would, and returns the answers of those that print something. */
-async function paste(...parts: string[]): Promise<Record<string, unknown>[]> {
+async function runScript(...parts: string[]): Promise<Record<string, unknown>[]> {
   const script = parts.join('').replaceAll('http://127.0.0.1:4000', gateway.url)
   const { stdout } = await promisify(execFile)('bash', ['-euc', script], {
     env: { ...process.env, HOME: home, KEY: key },
@@ -53,7 +53,7 @@ const rest = async (method: string, path: string, body?: object) => {
   // biome-ignore lint/suspicious/noExplicitAny: whatever was asked for
   return (await response.json()) as any
 }
-const statusOf = async (id: number) => (await rest('GET', `/instances/${id}/`)).instances.actual_status
+const readStatus = async (id: number) => (await rest('GET', `/instances/${id}/`)).instances.actual_status
 
 describe('what the README says of renting', () => {
   it('is a walk over REST, and one over GraphQL in twelve parts', () => {
@@ -61,13 +61,13 @@ describe('what the README says of renting', () => {
   })
 
   it('works over REST', async () => {
-    const [read, ...changes] = await paste(overRest)
+    const [read, ...changes] = await runScript(restScript)
     expect(read).toMatchObject({ instances: { intended_status: 'running', image_uuid: 'ubuntu', disk_space: 16 } })
     expect(changes).toEqual([{ success: true }, { success: true }, { success: true }])
   })
 
   it('works over GraphQL', async () => {
-    const answers = await paste(...graphql)
+    const answers = await runScript(...graphqlScripts)
     const [
       read,
       stopped,
@@ -78,7 +78,7 @@ describe('what the README says of renting', () => {
       repeated,
       best,
       bid,
-      arranged,
+      policySet,
       mounted,
       secret,
       ...keys
@@ -90,7 +90,7 @@ describe('what the README says of renting', () => {
     expect(quoted).toMatchObject({
       data: { rentQuote: { rentable: true, blockers: [], warnings: [expect.stringContaining('no SSH proxy')] } },
     })
-    expect(shape(rented)).toEqual(shape(JSON.parse(shown)))
+    expect(maskIds(rented)).toEqual(maskIds(JSON.parse(shownAnswer)))
     expect(repeated).toEqual(rented)
     expect(best).toMatchObject({
       data: {
@@ -111,7 +111,7 @@ describe('what the README says of renting', () => {
     })
     expect(bid).toMatchObject({ data: { changeBid: { instance: { bidPerHour: '0.25' } } } })
     const policy = { stopAt: null, stopAtCost: '2.5', destroyAt: null, destroyWhenStoppedFor: 86_400 }
-    expect(arranged).toMatchObject({ data: { setInstancePolicy: { instance: { policy } } } })
+    expect(policySet).toMatchObject({ data: { setInstancePolicy: { instance: { policy } } } })
     const volumes = [{ mountPath: '/data', volume: { id: 'vol_1', name: 'data', sizeGb: 50 } }]
     expect(mounted).toMatchObject({ data: { rentBestOffer: { instance: { volumes } } } })
     const variables = [{ name: 'HF_TOKEN', updatedAt: expect.any(String) }]
@@ -126,7 +126,7 @@ describe('what the README says of renting', () => {
   })
 
   it('works again, as what is repeated with its idempotency key happens once', async () => {
-    const answers = await paste(...graphql)
+    const answers = await runScript(...graphqlScripts)
     expect(answers[3]).toMatchObject({ data: { registerSshKey: { code: 'CONFLICT' } } })
     expect(answers[7]).toMatchObject({ data: { rentBestOffer: { replayed: true } } })
     expect(answers).toHaveLength(15)
@@ -138,13 +138,13 @@ describe('what the README says of the inside of an instance', () => {
     const [, inside = ''] = /\n## Inside an instance\n(.*?)\n## /s.exec(readme) ?? []
     const blocks = [...inside.matchAll(/```sh\n(.*?)```/gs)].map(([, commands]) => commands as string)
     const [connect = '', log = '', anew = ''] = blocks
-    const [define = ''] = /^BERTH=.*?\n}\n/ms.exec(graphql[0] ?? '') ?? []
+    const [define = ''] = /^BERTH=.*?\n}\n/ms.exec(graphqlScripts[0] ?? '') ?? []
     const { offers } = await rest('POST', '/bundles/', { limit: 1 })
     const { new_contract: id } = await rest('PUT', `/asks/${offers[0].id}/`, { image: 'ubuntu', runtype: 'ssh_direct' })
-    await expect.poll(() => statusOf(id), { timeout: 5_000 }).toBe('running')
+    await expect.poll(() => readStatus(id), { timeout: 5_000 }).toBe('running')
     // The stream has no end, so it is left at its first line.
     const first = log.replace(/(curl -sN .*)\n$/s, '($1 || true) | grep -m1 -o \'{"data".*}\'\n')
-    const [connected, logged, ran, followed] = await paste(define, `INSTANCE=ins_${id}\n`, connect, first)
+    const [connected, logged, ran, followed] = await runScript(define, `INSTANCE=ins_${id}\n`, connect, first)
     const sshCommand = expect.stringMatching(/^ssh -p \d+ root@/)
     expect(connected).toMatchObject({ data: { instance: { status: 'RUNNING', connection: { sshCommand } } } })
     const line = { cursor: expect.any(String), line: expect.any(String) }
@@ -153,7 +153,7 @@ describe('what the README says of the inside of an instance', () => {
     })
     expect(ran).toMatchObject({ data: { executeCommand: { exitCode: 0, output: expect.stringContaining('GPU 0') } } })
     expect(followed).toMatchObject({ data: { instanceLogs: line } })
-    const [rebooted] = await paste(define, `INSTANCE=ins_${id}\n`, anew)
+    const [rebooted] = await runScript(define, `INSTANCE=ins_${id}\n`, anew)
     expect(rebooted).toMatchObject({ data: { rebootInstance: { instance: { status: 'RUNNING' } } } })
   })
 })
@@ -161,15 +161,15 @@ describe('what the README says of the inside of an instance', () => {
 describe('what the README says of money', () => {
   it('can be asked', async () => {
     const [, money = ''] = /\n## Money\n(.*?)\n## /s.exec(readme) ?? []
-    const asked = [...money.matchAll(/```sh\n(.*?)```/gs)].map(([, commands]) => commands as string)
-    const [define = ''] = /^BERTH=.*?\n}\n/ms.exec(graphql[0] ?? '') ?? []
-    const [standing, ledger, usage, limited, ...more] = await paste(define, ...asked)
+    const scripts = [...money.matchAll(/```sh\n(.*?)```/gs)].map(([, commands]) => commands as string)
+    const [define = ''] = /^BERTH=.*?\n}\n/ms.exec(graphqlScripts[0] ?? '') ?? []
+    const [creditStatus, ledger, usage, limited, ...more] = await runScript(define, ...scripts)
     const amount = expect.stringMatching(/^\d+(\.\d{1,9})?$/)
     const viewer = { credit: amount, burnRate: amount, runwaySeconds: expect.any(Number) }
     const nodes = expect.arrayContaining([
       expect.objectContaining({ accruedCost: amount, burnRateWhenStopped: amount }),
     ])
-    expect(standing).toMatchObject({ data: { viewer, instances: { nodes } } })
+    expect(creditStatus).toMatchObject({ data: { viewer, instances: { nodes } } })
     expect(ledger).toMatchObject({ data: { viewer: { ledger: { nodes: expect.any(Array) } } } })
     expect(usage).toMatchObject({ data: { viewer: { usage: { cost: amount, buckets: expect.any(Array) } } } })
     const spendLimit = { window: 'DAY', amount: '200', used: amount, action: 'STOP_RUNNING', reachedAt: null }
@@ -183,7 +183,7 @@ describe('what the README says of money', () => {
 })
 
 /** An answer with its numbers, and what is secret in it, left out. */
-function shape(answer: unknown): string {
+function maskIds(answer: unknown): string {
   return JSON.stringify(answer)
     .replace(/:\d+/g, ':0')
     .replace(/_\d+_[0-9a-f…]+/g, '_0_…')
@@ -193,8 +193,8 @@ describe('a gateway', () => {
   it('brings what is rented to run, and what is to stop to a stop', async () => {
     const { offers } = await rest('POST', '/bundles/', { limit: 1 })
     const { new_contract: id } = await rest('PUT', `/asks/${offers[0].id}/`, { image: 'ubuntu' })
-    await expect.poll(() => statusOf(id), { timeout: 5_000 }).toBe('running')
+    await expect.poll(() => readStatus(id), { timeout: 5_000 }).toBe('running')
     await rest('PUT', `/instances/${id}/`, { state: 'stopped' })
-    await expect.poll(() => statusOf(id), { timeout: 5_000 }).toBe('stopped')
+    await expect.poll(() => readStatus(id), { timeout: 5_000 }).toBe('stopped')
   })
 })

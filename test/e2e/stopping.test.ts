@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createDatabase } from '../support/database/database.ts'
-import { startProxy } from '../support/database/proxy.ts'
-import { makeDataDir, run, startGateway, stop } from '../support/processes/process.ts'
+import { startFaultyProxy } from '../support/database/faulty-proxy.ts'
+import { makeDataDir, spawnProgram, startGateway, stopProgram } from '../support/processes/programs.ts'
 
 // With a database of somebody's own, the gateways share a secret.
 const BERTH_SECRET = 'a secret of these tests'
@@ -22,9 +22,9 @@ afterAll(() => remove())
 
 describe('a gateway that is interrupted', () => {
   it('while it makes its database finishes that, and stops', async () => {
-    const gateway = run('src/main.ts', [], { ...env, PORT: '0' }, { ownGroup: true })
-    const isMaking = () => readdirSync(dataDir).some(name => name.startsWith('postgres.unfinished-'))
-    await expect.poll(isMaking, { interval: 10, timeout: 10_000 }).toBe(true)
+    const gateway = spawnProgram('src/main.ts', [], { ...env, PORT: '0' }, { ownGroup: true })
+    const isCreatingDatabase = () => readdirSync(dataDir).some(name => name.startsWith('postgres.unfinished-'))
+    await expect.poll(isCreatingDatabase, { interval: 10, timeout: 10_000 }).toBe(true)
     // Ctrl-C at a terminal goes to the whole group.
     process.kill(-(gateway.child.pid as number), 'SIGINT')
     expect([await gateway.exit, gateway.errors(), gateway.output()]).toEqual([0, '', ''])
@@ -49,19 +49,19 @@ describe('a gateway that is interrupted', () => {
 describe('a gateway whose database does not answer', () => {
   it('stops in time all the same, with a request under way and while it starts', async () => {
     const database = await createDatabase()
-    const [proxy, silent] = await Promise.all([startProxy(database.url), startProxy(database.url)])
+    const [proxy, frozenProxy] = await Promise.all([startFaultyProxy(database.url), startFaultyProxy(database.url)])
     const running = await startGateway({ ...env, BERTH_SECRET, DATABASE_URL: proxy.url })
     expect((await fetch(`${running.url}/ready`)).status).toBe(200)
     proxy.freeze()
     const key = `berth_${'a'.repeat(12)}_${'b'.repeat(40)}`
     const unanswered = fetch(`${running.url}/api/v0/users/current/?api_key=${key}`)
-    silent.freeze()
-    const starting = run('src/main.ts', [], { ...env, PORT: '0', BERTH_SECRET, DATABASE_URL: silent.url })
-    await expect.poll(silent.connections, { timeout: 10_000 }).toBeGreaterThan(0)
-    const outcomes = await Promise.all([stop(running), stop(starting), unanswered.catch(() => 'cut off')])
+    frozenProxy.freeze()
+    const starting = spawnProgram('src/main.ts', [], { ...env, PORT: '0', BERTH_SECRET, DATABASE_URL: frozenProxy.url })
+    await expect.poll(frozenProxy.countSockets, { timeout: 10_000 }).toBeGreaterThan(0)
+    const outcomes = await Promise.all([stopProgram(running), stopProgram(starting), unanswered.catch(() => 'cut off')])
     expect(outcomes).toEqual([0, 0, 'cut off'])
     proxy.close()
-    silent.close()
+    frozenProxy.close()
     await database.drop()
   })
 })
@@ -69,7 +69,7 @@ describe('a gateway whose database does not answer', () => {
 it('leaves no database behind when its secret cannot be used', async () => {
   const made = await makeDataDir()
   writeFileSync(join(made.dataDir, 'secret'), '')
-  const gateway = run('src/main.ts', [], { BERTH_DATA_DIR: made.dataDir, PORT: '0' })
+  const gateway = spawnProgram('src/main.ts', [], { BERTH_DATA_DIR: made.dataDir, PORT: '0' })
   expect(await gateway.exit).toBe(1)
   expect(gateway.errors()).toContain('secret is empty')
   expect(existsSync(join(made.dataDir, 'postgres', 'postmaster.pid'))).toBe(false)

@@ -7,23 +7,23 @@ import { promisify } from 'node:util'
 import { type Client, createClient } from 'graphql-ws'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { type Gateway, makeDataDir, startGateway, stop } from '../support/processes/process.ts'
-import { type Subscription, subscribeSse, subscribeWs } from '../support/streams.ts'
+import { type GatewayProcess, makeDataDir, startGateway, stopProgram } from '../support/processes/programs.ts'
+import { type Subscription, subscribeSse, subscribeWebSocket } from '../support/streams.ts'
 
-let folder: Awaited<ReturnType<typeof makeDataDir>>
-let gateway: Gateway
+let dataFolder: Awaited<ReturnType<typeof makeDataDir>>
+let gateway: GatewayProcess
 let key: string
 let client: Client
 
 beforeAll(async () => {
-  folder = await makeDataDir()
+  dataFolder = await makeDataDir()
 })
 
 beforeEach(async () => {
   // Where this is "test", the server of GraphQL sends comments more often than anybody else would see.
   const NODE_ENV = 'production'
-  gateway = await startGateway({ BERTH_DATA_DIR: folder.dataDir, SIMULATED_DELAY: '0.1', NODE_ENV })
-  key = readFileSync(join(folder.dataDir, 'demo-key'), 'utf8').trim()
+  gateway = await startGateway({ BERTH_DATA_DIR: dataFolder.dataDir, SIMULATED_DELAY: '0.1', NODE_ENV })
+  key = readFileSync(join(dataFolder.dataDir, 'demo-key'), 'utf8').trim()
   const connectionParams = { authorization: `Bearer ${key}` }
   const url = `${gateway.url.replace('http', 'ws')}/graphql`
   client = createClient({ url, connectionParams, webSocketImpl: WebSocket, retryAttempts: 0 })
@@ -31,14 +31,14 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await client.dispose()
-  if (gateway.child.exitCode === null) await stop(gateway)
+  if (gateway.child.exitCode === null) await stopProgram(gateway)
 })
 
-afterAll(() => folder.remove())
+afterAll(() => dataFolder.remove())
 
 const transports: [string, (query: string) => Promise<Omit<Subscription, 'status'>>][] = [
   ['Server-Sent Events', query => subscribeSse(fetch, key, query, { url: `${gateway.url}/graphql` })],
-  ['a WebSocket', async query => subscribeWs(client, query)],
+  ['a WebSocket', async query => subscribeWebSocket(client, query)],
 ]
 
 async function ask(query: string) {
@@ -52,20 +52,20 @@ async function ask(query: string) {
 }
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
-const [, command = ''] = /\n## Subscriptions\n.*?```sh\n(.*?)```/s.exec(readme) ?? []
+const [, snippet = ''] = /\n## Subscriptions\n.*?```sh\n(.*?)```/s.exec(readme) ?? []
 
 it('does what the README says of subscriptions', async () => {
   const { offers } = await ask('{ offers(first: 1) { nodes { id } } }')
   const renting = `rentInstance(input: { offerId: "${offers.nodes[0].id}", spec: { source: { image: "ubuntu" } } })`
   await ask(`mutation { ${renting} { __typename } }`)
-  const script = command.replaceAll('http://127.0.0.1:4000', gateway.url)
+  const script = snippet.replaceAll('http://127.0.0.1:4000', gateway.url)
   const { stdout } = await promisify(execFile)('bash', ['-euc', script], { env: { ...process.env, KEY: key } })
   expect(stdout).toMatch(/^data: \{"data":\{"instanceChanged":\{"status":"RUNNING",.*\}\n$/)
 
   // The others look at instances of their own alone.
   await ask('mutation { destroyInstances(input: { ids: ["ins_1"] }) { __typename } }')
-  const left = async () => (await ask('{ instances(first: 1) { nodes { id } } }')).instances.nodes
-  await expect.poll(left, { timeout: 10_000 }).toEqual([])
+  const remainingInstances = async () => (await ask('{ instances(first: 1) { nodes { id } } }')).instances.nodes
+  await expect.poll(remainingInstances, { timeout: 10_000 }).toEqual([])
 })
 
 it('keeps idle streams alive through proxies, with something to read every 15 seconds', async () => {
@@ -73,8 +73,8 @@ it('keeps idle streams alive through proxies, with something to read every 15 se
   const query = encodeURIComponent('subscription { events { cursor } }')
   const head = [`GET /graphql?query=${query} HTTP/1.1`, 'Host: berth', 'Accept: text/event-stream']
   const sse = connect(Number(port), '127.0.0.1').setEncoding('utf8')
-  const heard: { text: string; at: number }[] = []
-  sse.on('data', text => heard.push({ text: String(text), at: performance.now() }))
+  const received: { text: string; at: number }[] = []
+  sse.on('data', text => received.push({ text: String(text), at: performance.now() }))
   const start = performance.now()
   sse.write(`${head.join('\r\n')}\r\nAuthorization: Bearer ${key}\r\n\r\n`)
   const ws = new WebSocket(`${gateway.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', {
@@ -82,14 +82,14 @@ it('keeps idle streams alive through proxies, with something to read every 15 se
   })
   ws.on('open', () => ws.send('{"type":"connection_init"}'))
   const pinged = once(ws, 'ping').then(() => performance.now())
-  const comments = () => heard.filter(({ text }) => /(^|\n):\r?\n/.test(text))
+  const comments = () => received.filter(({ text }) => /(^|\n):\r?\n/.test(text))
   await expect.poll(comments, { timeout: 16_000 }).toHaveLength(2)
   const [first, second] = comments()
   // A proxy passes on nothing of an answer that has no beginning.
   expect((first?.at ?? 0) - start).toBeLessThan(2_000)
   expect((second?.at ?? 0) - (first?.at ?? 0)).toBeLessThan(15_000)
   expect((await pinged) - start).toBeLessThan(15_000)
-  expect(heard[0]?.text.toLowerCase()).toMatch(/^http\/1\.1 200 ok\r\n(.*\r\n)?x-accel-buffering: no\r\n/s)
+  expect(received[0]?.text.toLowerCase()).toMatch(/^http\/1\.1 200 ok\r\n(.*\r\n)?x-accel-buffering: no\r\n/s)
   sse.destroy()
   ws.terminate()
 })
@@ -115,21 +115,21 @@ describe.each(transports)('a running gateway, over %s', (_name, subscribe) => {
     expect(seen).toEqual(seen.toSorted((one, other) => order.indexOf(one) - order.indexOf(other)))
 
     await ask(`mutation { destroyInstances(input: { ids: ["${id}"] }) { __typename } }`)
-    const last = (await watched.rest()).at(-1)
+    const last = (await watched.readToEnd()).at(-1)
     expect(last).toEqual({ data: { instanceChanged: { status: 'DESTROYED' } } })
 
-    const told: string[] = []
-    while (told.at(-1) !== 'INSTANCE_REMOVED') {
+    const eventStatuses: string[] = []
+    while (eventStatuses.at(-1) !== 'INSTANCE_REMOVED') {
       const { node } = (await events.next())?.data.events ?? {}
       expect(node.instanceId).toBe(id)
-      told.push(node.type === 'INSTANCE_STATUS_CHANGED' ? node.status : node.type)
+      eventStatuses.push(node.type === 'INSTANCE_STATUS_CHANGED' ? node.status : node.type)
     }
-    const steps = told.filter((step, index) => step !== told[index - 1])
+    const steps = eventStatuses.filter((step, index) => step !== eventStatuses[index - 1])
     expect(steps.slice(0, 4)).toEqual(['INSTANCE_CREATED', 'INSTANCE_GRANTED', 'LOADING', 'RUNNING'])
 
-    const ending = events.rest()
+    const ending = events.readToEnd()
     const start = performance.now()
-    expect(await stop(gateway)).toBe(0)
+    expect(await stopProgram(gateway)).toBe(0)
     expect(performance.now() - start).toBeLessThan(2_500)
     expect(await ending).toMatchObject([
       { errors: [{ extensions: { code: 'STREAM_ENDED', reason: 'GATEWAY_STOPS' } }] },

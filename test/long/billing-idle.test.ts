@@ -2,9 +2,9 @@
 
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { standingOf } from '../../src/domain/billing/billing.ts'
+import { creditStatusOf } from '../../src/domain/billing/balance.ts'
 import { readBalance } from '../../src/services/billing/balance.ts'
-import { billingServices } from '../../src/services/billing/due/due.ts'
+import { dueBillingServices } from '../../src/services/billing/due/due.ts'
 import { manualClock } from '../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../support/database/database.ts'
 import { listMachines } from '../support/factories.ts'
@@ -22,11 +22,11 @@ beforeAll(async () => {
   gateway = openGateway({ url: testDatabase.url, now: clock.now })
   gateway.database.pool.on('connect', client => {
     const query = client.query.bind(client) as (...args: unknown[]) => unknown
-    const counted = (...args: unknown[]) => {
+    const countedQuery = (...args: unknown[]) => {
       statements += 1
       return query(...args)
     }
-    client.query = counted as typeof client.query
+    client.query = countedQuery as typeof client.query
   })
 })
 
@@ -36,7 +36,7 @@ afterAll(async () => {
 })
 
 /** All as one that was rented, for accounts with 1,000,000 $ each. */
-async function fill(): Promise<void> {
+async function fillAccounts(): Promise<void> {
   await listMachines(gateway.operations, [{}])
   const actor = await gateway.newActor()
   const [offer] = await gateway.sql('SELECT id FROM offers')
@@ -68,30 +68,30 @@ async function fill(): Promise<void> {
 }
 
 it('an hour in which nothing changes takes one statement a poll, and none for an instance', async () => {
-  await fill()
-  const billing = billingServices({ database: gateway.database, log: gateway.log }, { debtGraceMs: 48 * 3_600_000 })
-  const work = async () => {
-    let looks = 0
-    for (let leases = await billing.claim(16); leases.length > 0; leases = await billing.claim(16)) {
+  await fillAccounts()
+  const billing = dueBillingServices({ database: gateway.database, log: gateway.log }, { debtGraceMs: 48 * 3_600_000 })
+  const chargeAllDue = async () => {
+    let claimed = 0
+    for (let leases = await billing.claimDue(16); leases.length > 0; leases = await billing.claimDue(16)) {
       for (const lease of leases) await billing.perform(lease)
-      looks += leases.length
+      claimed += leases.length
     }
-    return looks
+    return claimed
   }
   statements = 0
-  expect(await work()).toBeGreaterThanOrEqual(accounts)
+  expect(await chargeAllDue()).toBeGreaterThanOrEqual(accounts)
   const first = statements
 
   // An hour of a gateway that asks every second.
   statements = 0
-  let looks = 0
+  let claimed = 0
   const before = performance.now()
   for (let second = 0; second < 3_600; second += 1) {
     clock.advance(1_000)
-    looks += await work()
+    claimed += await chargeAllDue()
   }
   const tookMs = Math.round(performance.now() - before)
-  expect({ statements, looks }).toEqual({ statements: 3_600, looks: 0 })
+  expect({ statements, looks: claimed }).toEqual({ statements: 3_600, looks: 0 })
   const [count] = await gateway.sql("SELECT count(*)::int AS entries FROM ledger_entries WHERE kind <> 'top_up'")
   expect(count).toEqual({ entries: 0 })
 
@@ -101,6 +101,9 @@ it('an hour in which nothing changes takes one statement a poll, and none for an
   const balance = await readBalance(gateway.database, row?.['id'] as number, clock.now())
   expect(statements).toBe(1)
   const hourly = BigInt(perAccount) * (400_000_000n + 4_000_000n)
-  expect(standingOf(balance)).toMatchObject({ creditNanos: 1_000_000_000_000_000n - hourly, burnNanos: hourly })
+  expect(creditStatusOf(balance)).toMatchObject({
+    creditNanos: 1_000_000_000_000_000n - hourly,
+    costPerHourNanos: hourly,
+  })
   process.stdout.write(`${JSON.stringify({ instances: accounts * perAccount, first, hour: 3_600, tookMs })}\n`)
 })

@@ -33,7 +33,7 @@ afterAll(async () => {
   await testDatabase.drop()
 })
 
-async function settle({ database }: Gateway, { accountId }: Actor): Promise<void> {
+async function chargeAccount({ database }: Gateway, { accountId }: Actor): Promise<void> {
   await transaction(database, async tx => {
     await chargeMeters(tx, await lockBalance(tx, accountId, new Date()), Prisma.sql`true`)
   })
@@ -47,26 +47,26 @@ it('its ledger adds up, and nobody deadlocks', async () => {
   for (const { accountId } of [actor, rival]) await first.sql(withoutQuotasSql(accountId))
   const [row] = await first.sql('SELECT email FROM accounts WHERE id = $1', [actor.accountId])
   const email = row?.['email'] as string
-  const pick = async (gateway: Gateway, whose: Actor, limit: number) =>
+  const pickInstances = async (gateway: Gateway, owner: Actor, limit: number) =>
     (
       await gateway.sql(
         'SELECT id FROM instances WHERE account_id = $1 AND destroyed_at IS NULL ORDER BY random() LIMIT $2',
-        [whose.accountId, limit],
+        [owner.accountId, limit],
       )
     ).map(({ id }) => BigInt(id as string))
-  const rentAny = async (gateway: Gateway, whose: Actor, over: bigint) => {
+  const rentAny = async (gateway: Gateway, owner: Actor, overMinimumNanos: bigint) => {
     const [offer] = await gateway.sql(
       'SELECT id, min_bid_nanos FROM offers WHERE withdrawn_at IS NULL ORDER BY NOT rentable, random() LIMIT 1',
     )
     if (!offer) return
-    const bidNanos = BigInt(offer['min_bid_nanos'] as string) + over
-    await gateway.rent(whose, BigInt(offer['id'] as string), { terms: { interruptible: true, bidNanos } })
+    const bidNanos = BigInt(offer['min_bid_nanos'] as string) + overMinimumNanos
+    await gateway.rent(owner, BigInt(offer['id'] as string), { terms: { interruptible: true, bidNanos } })
   }
 
   const done = new Map<string, number>()
   let granted = 0n
-  let busy = 0
-  const deeds: Record<string, (gateway: Gateway) => Promise<unknown>> = {
+  let lockTimeouts = 0
+  const commands: Record<string, (gateway: Gateway) => Promise<unknown>> = {
     async 'top up'(gateway) {
       await gateway.operations.accounts.grantCredit(email, { amountNanos: 1_000_000_007n })
       granted += 1_000_000_007n
@@ -75,47 +75,49 @@ it('its ledger adds up, and nobody deadlocks', async () => {
     'rent more': gateway => rentAny(gateway, actor, 1_000_000n),
     outbid: gateway => rentAny(gateway, rival, 2_000_000n),
     async stop(gateway) {
-      await gateway.services.instances.update(actor, await pick(gateway, actor, 6), { targetState: 'stopped' })
+      await gateway.services.instances.update(actor, await pickInstances(gateway, actor, 6), { targetState: 'stopped' })
     },
     async start(gateway) {
-      await gateway.services.instances.update(actor, await pick(gateway, actor, 12), { targetState: 'running' })
+      await gateway.services.instances.update(actor, await pickInstances(gateway, actor, 12), {
+        targetState: 'running',
+      })
     },
     async bid(gateway) {
-      const [id] = await pick(gateway, actor, 1)
+      const [id] = await pickInstances(gateway, actor, 1)
       if (id) await gateway.services.instances.changeBid(actor, id, 300_000_000n + BigInt(done.get('bid') ?? 0) * 7n)
     },
     async 'bid of the rival'(gateway) {
-      const [id] = await pick(gateway, rival, 1)
+      const [id] = await pickInstances(gateway, rival, 1)
       if (id) await gateway.services.instances.changeBid(rival, id, 310_000_000n + BigInt(done.get('bid') ?? 0) * 11n)
     },
     async destroy(gateway) {
-      for (const whose of [actor, rival]) {
-        const living = await pick(gateway, whose, 2 * instances)
-        if (living.length > instances / 2) await gateway.services.instances.destroy(whose, living.slice(0, 3))
+      for (const owner of [actor, rival]) {
+        const living = await pickInstances(gateway, owner, 2 * instances)
+        if (living.length > instances / 2) await gateway.services.instances.destroy(owner, living.slice(0, 3))
       }
     },
-    settle: gateway => settle(gateway, actor),
-    'settle the rival': gateway => settle(gateway, rival),
+    settle: gateway => chargeAccount(gateway, actor),
+    'settle the rival': gateway => chargeAccount(gateway, rival),
   }
 
   for (let count = 0; count < instances; count += 1) await rentAny(first, actor, 0n)
   const end = Date.now() + durationMs
   const write = async (index: number) => {
     const gateway = gateways[index % 2] as Gateway
-    const names = Object.keys(deeds)
+    const names = Object.keys(commands)
     for (let turn = index; Date.now() < end; turn += 1) {
       const name = names[turn % names.length] as string
-      const fails = await deeds[name]?.(gateway).then(
+      const hasFailed = await commands[name]?.(gateway).then(
         () => false,
         (error: unknown) => {
           if (error instanceof DomainError) return true
           // Who waited too long for a lock is told so, and nothing was done.
           if ((error as { code?: string }).code !== '55P03') throw error
-          busy += 1
+          lockTimeouts += 1
           return true
         },
       )
-      if (!fails) done.set(name, (done.get(name) ?? 0) + 1)
+      if (!hasFailed) done.set(name, (done.get(name) ?? 0) + 1)
     }
   }
   const reconcile = async (gateway: Gateway) => {
@@ -123,14 +125,14 @@ it('its ledger adds up, and nobody deadlocks', async () => {
   }
   await Promise.all([...Array.from({ length: writers }, (_, index) => write(index)), ...gateways.map(reconcile)])
 
-  for (const whose of [actor, rival]) {
-    for (let ids = await pick(first, whose, 64); ids.length > 0; ids = await pick(first, whose, 64)) {
-      await first.services.instances.destroy(whose, ids)
+  for (const owner of [actor, rival]) {
+    for (let ids = await pickInstances(first, owner, 64); ids.length > 0; ids = await pickInstances(first, owner, 64)) {
+      await first.services.instances.destroy(owner, ids)
     }
-    await settle(first, whose)
+    await chargeAccount(first, owner)
   }
   await expectNoDeadlock(testDatabase.url)
-  for (const name of Object.keys(deeds))
+  for (const name of Object.keys(commands))
     expect([name, done.get(name) ?? 0]).toEqual([name, expect.toSatisfy(n => n > 10)])
   for (const { lines } of gateways) expect(lines.filter(({ level }) => (level as number) >= 40)).toEqual([])
   expect(await brokenLaws(first.sql)).toEqual([])
@@ -161,5 +163,5 @@ it('its ledger adds up, and nobody deadlocks', async () => {
           SELECT sum(rate_nanos * extract(epoch FROM period_end - period_start) * 1000) FROM ledger_entries WHERE meter_id = m.id), 0))`),
   ).toEqual([])
   expect(await first.sql('SELECT FROM meter_ends')).toEqual([])
-  process.stdout.write(`${JSON.stringify({ ...Object.fromEntries(done), busy, ...sums })}\n`)
+  process.stdout.write(`${JSON.stringify({ ...Object.fromEntries(done), busy: lockTimeouts, ...sums })}\n`)
 })

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Gateway, makeDataDir, startGateway } from '../support/processes/process.ts'
+import { type GatewayProcess, makeDataDir, startGateway } from '../support/processes/programs.ts'
 
 const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
-const quiet = [
+const chromiumArgs = [
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',
@@ -12,24 +12,25 @@ const quiet = [
   '--disable-component-update',
 ]
 
-let gateway: Gateway
+let gateway: GatewayProcess
 let browser: Browser
 let page: Page
 let remove: () => Promise<void>
-const outside: string[] = []
-const complaints: string[] = []
+const externalRequests: string[] = []
+const consoleErrors: string[] = []
 
 beforeAll(async () => {
   expect(existsSync(executablePath), `There is no ${executablePath}: install chromium, or set CHROMIUM.`).toBe(true)
   const made = await makeDataDir()
   remove = made.remove
   gateway = await startGateway({ BERTH_DATA_DIR: made.dataDir })
-  browser = await chromium.launch({ executablePath, args: quiet })
+  browser = await chromium.launch({ executablePath, args: chromiumArgs })
   page = await browser.newPage({ viewport: { width: 1400, height: 900 } })
   page.on('request', request => {
-    if (!/^(blob|data):/.test(request.url()) && !request.url().startsWith(gateway.url)) outside.push(request.url())
+    if (!/^(blob|data):/.test(request.url()) && !request.url().startsWith(gateway.url))
+      externalRequests.push(request.url())
   })
-  page.on('console', message => message.type() === 'error' && complaints.push(message.text()))
+  page.on('console', message => message.type() === 'error' && consoleErrors.push(message.text()))
 })
 
 afterAll(async () => {
@@ -99,7 +100,7 @@ describe('GraphiQL in a browser', () => {
   })
 
   it('asks nobody but the gateway, and complains of nothing', () => {
-    expect(outside).toEqual([])
-    expect(complaints).toEqual([])
+    expect(externalRequests).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 })

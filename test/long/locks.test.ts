@@ -30,7 +30,7 @@ it('takes locks in one order: eight writers never deadlock', async () => {
   const actor = await first.newActor()
   await first.sql(unboundedSql(actor.accountId))
   const end = Date.now() + durationMs
-  let deeds = 0
+  let commandCount = 0
 
   const write = async (index: number) => {
     const gateway = gateways[index % 2] as Gateway
@@ -38,14 +38,14 @@ it('takes locks in one order: eight writers never deadlock', async () => {
       const rows = await gateway.sql('SELECT id FROM instances WHERE destroyed_at IS NULL ORDER BY random() LIMIT 6')
       const ids = rows.map(({ id }) => BigInt(id as string))
       const [offer] = await gateway.sql('SELECT id, min_bid_nanos FROM offers WHERE rentable ORDER BY random() LIMIT 1')
-      await deed(gateway, turn % 7, ids, offer).catch((error: unknown) => {
+      await runCommand(gateway, turn % 7, ids, offer).catch((error: unknown) => {
         if (!(error instanceof DomainError)) throw error
       })
-      deeds += 1
+      commandCount += 1
     }
   }
 
-  async function deed(gateway: Gateway, kind: number, ids: bigint[], offer: Record<string, unknown> | undefined) {
+  async function runCommand(gateway: Gateway, kind: number, ids: bigint[], offer: Record<string, unknown> | undefined) {
     const offerId = BigInt((offer?.['id'] as string | undefined) ?? 0)
     const bidNanos = BigInt((offer?.['min_bid_nanos'] as string | undefined) ?? 0)
     if (kind === 0) return await gateway.rent(actor, offerId)
@@ -63,6 +63,6 @@ it('takes locks in one order: eight writers never deadlock', async () => {
 
   await Promise.all([...Array.from({ length: writers }, (_, index) => write(index)), ...gateways.map(reconcile)])
   await expectNoDeadlock(testDatabase.url)
-  expect(deeds).toBeGreaterThan(200)
+  expect(commandCount).toBeGreaterThan(200)
   for (const { lines } of gateways) expect(lines.filter(({ level }) => (level as number) >= 40)).toEqual([])
 })

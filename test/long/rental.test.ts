@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, it } from 'vitest'
-import { histories, openSite, type Site } from '../support/instances/rentals-model.ts'
+import { histories, openScenario, type Scenario } from '../support/instances/rental-model.ts'
 
 // FC_SEED repeats what is tried, though not how it interleaves; FC_RUNS makes it longer.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 3)
 
-let site: Site
+let site: Scenario
 
 beforeAll(async () => {
-  site = await openSite()
+  site = await openScenario()
 })
 
 afterAll(() => site.close())

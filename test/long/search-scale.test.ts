@@ -4,11 +4,11 @@ import { seedMarket } from '../../prisma/seed.ts'
 import { type Database, openDatabase } from '../../src/database/client.ts'
 import { Prisma } from '../../src/database/generated/client.ts'
 import type { OfferField } from '../../src/domain/offers/fields.ts'
-import { type Condition, type Operator, readCondition } from '../../src/domain/offers/filter.ts'
+import { type Condition, type Operator, parseCondition } from '../../src/domain/offers/filter.ts'
 import type { Pricing } from '../../src/domain/offers/offers.ts'
-import { type OrderKey, totalOrder } from '../../src/domain/offers/order.ts'
+import { completeOrder, type OrderKey } from '../../src/domain/offers/order.ts'
 import { columnOf } from '../../src/services/offers/sql/columns.ts'
-import { allOf, filterSql } from '../../src/services/offers/sql/filter.ts'
+import { andSql, filterSql } from '../../src/services/offers/sql/filter.ts'
 import { searchStatement } from '../../src/services/offers/sql/statement.ts'
 import { createOperations } from '../../src/services/operations.ts'
 import { createDatabase, type TestDatabase } from '../support/database/database.ts'
@@ -35,11 +35,11 @@ async function makeMarket(machines: number): Promise<Market> {
   const database = openDatabase({ url: test.url, poolSize: 2, onIdleError: () => {} })
   await seedMarket(createOperations({ database }), { machines })
   // A third of it is rented.
-  await maintain(test, 'UPDATE offers SET rentable = false WHERE machine_id % 3 = 0', 'VACUUM ANALYZE')
+  await runStatements(test, 'UPDATE offers SET rentable = false WHERE machine_id % 3 = 0', 'VACUUM ANALYZE')
   return { test, database }
 }
 
-async function maintain(test: TestDatabase, ...statements: string[]): Promise<void> {
+async function runStatements(test: TestDatabase, ...statements: string[]): Promise<void> {
   const client = new pg.Client({ connectionString: test.url })
   await client.connect()
   for (const statement of statements) await client.query(statement)
@@ -48,15 +48,15 @@ async function maintain(test: TestDatabase, ...statements: string[]): Promise<vo
 
 const now = new Date()
 const onDemand: Pricing = { type: 'onDemand', diskMb: 8_000 }
-const rentable: Comparison = ['rentable', 'eq', true]
-const verified: Comparison = ['verified', 'eq', true]
-const twoModels: Comparison = ['gpuName', 'in', ['RTX 4090', 'H100 SXM']]
+const rentable: ConditionTuple = ['rentable', 'eq', true]
+const verified: ConditionTuple = ['verified', 'eq', true]
+const twoModels: ConditionTuple = ['gpuName', 'in', ['RTX 4090', 'H100 SXM']]
 const cheapest: OrderKey[] = [{ field: 'pricePerHour', direction: 'asc' }]
 
-type Comparison = [OfferField, Operator, unknown]
-type Case = [what: string, filter: Comparison[], order: OrderKey[], pricing: Pricing]
+type ConditionTuple = [OfferField, Operator, unknown]
+type SearchCase = [what: string, filter: ConditionTuple[], order: OrderKey[], pricing: Pricing]
 
-const cases: Case[] = [
+const cases: SearchCase[] = [
   ['two models, verified', [rentable, verified, twoModels], cheapest, onDemand],
   ['two models, a disk of 5 GB', [rentable, verified, twoModels], cheapest, { ...onDemand, diskMb: 5_000 }],
   ['any model, verified', [rentable, verified], cheapest, onDemand],
@@ -75,7 +75,7 @@ const cases: Case[] = [
   ['one machine', [['machineId', 'eq', 4_001]], cheapest, onDemand],
 ]
 /** These read all that match, or much of it. */
-const growing: Case[] = [
+const largeReads: SearchCase[] = [
   ['a disk of 200 GB', [rentable, verified], cheapest, { ...onDemand, diskMb: 200_000 }],
   ['what is rented', [['rentable', 'eq', false], verified], cheapest, onDemand],
   ['the most reliable', [rentable, verified], [{ field: 'reliability', direction: 'desc' }], onDemand],
@@ -90,46 +90,51 @@ const growing: Case[] = [
 
 describe(`a search among the offers of ${sizes.join(' and of ')} machines`, () => {
   it.each(cases)('for %s reads about as much in both', async (...[what, ...search]) => {
-    const [few = 0, many = 0] = await compare(what, ...search)
+    const [pagesInSmall = 0, pagesInLarge = 0] = await comparePlans(what, ...search)
     // A small market has fewer rows than a page in some places.
-    expect(many / few).toBeLessThan(3)
+    expect(pagesInLarge / pagesInSmall).toBeLessThan(3)
   })
 
-  it.each(growing)('for %s finds what the plain form finds', async (...[what, ...search]) => {
-    await compare(what, ...search)
+  it.each(largeReads)('for %s finds what the plain form finds', async (...[what, ...search]) => {
+    await comparePlans(what, ...search)
   })
 })
 
 /** Pages that the statement reads in each market, after comparing it with the statement that anybody would write. */
-async function compare(what: string, filter: Comparison[], order: OrderKey[], pricing: Pricing): Promise<number[]> {
-  const conditions = filter.map(([field, operator, operand]) => readCondition(field, operator, operand) as Condition)
+async function comparePlans(
+  what: string,
+  filter: ConditionTuple[],
+  order: OrderKey[],
+  pricing: Pricing,
+): Promise<number[]> {
+  const conditions = filter.map(([field, operator, operand]) => parseCondition(field, operator, operand) as Condition)
   const search = {
     filter: { conditions, alternatives: [] },
     pricing,
     bundled: true,
     now: Prisma.sql`${now}::timestamptz`,
   }
-  const keys = totalOrder(order)
+  const keys = completeOrder(order)
   const plainOrder = keys.map(
     ({ field, direction }) => Prisma.sql`${columnOf(field, search).sql} ${Prisma.raw(direction)}`,
   )
   const plain = Prisma.sql`
     SELECT o.id FROM offers o JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
     JOIN offer_kinds k ON k.gpu_model_id = o.gpu_model_id AND k.num_gpus = o.num_gpus
-    WHERE o.withdrawn_at IS NULL AND ${allOf(filterSql(search.filter, search))}
+    WHERE o.withdrawn_at IS NULL AND ${andSql(filterSql(search.filter, search))}
     AND ${Prisma.raw(pricing.type === 'onDemand' ? 'o.leads' : 'o.leads_bids')} ORDER BY ${Prisma.join(plainOrder)} LIMIT 20`
   const pages: number[] = []
   for (const [index, { database }] of markets.entries()) {
-    const ours = await measure(
+    const optimized = await measure(
       database,
       searchStatement(search, { keys, after: undefined, limit: 20 }, Prisma.sql`o.id`),
     )
-    const theirs = await measure(database, plain)
-    expect(ours.ids).toEqual(theirs.ids)
-    expect(ours.ids).not.toHaveLength(0)
-    const figures = `${ours.pages} pages in ${ours.ms} ms; plain ${theirs.pages} pages in ${theirs.ms} ms`
+    const plainResult = await measure(database, plain)
+    expect(optimized.ids).toEqual(plainResult.ids)
+    expect(optimized.ids).not.toHaveLength(0)
+    const figures = `${optimized.pages} pages in ${optimized.ms} ms; plain ${plainResult.pages} pages in ${plainResult.ms} ms`
     process.stdout.write(`${what}, ${sizes[index]} machines: ${figures}\n`)
-    pages.push(ours.pages)
+    pages.push(optimized.pages)
   }
   return pages
 }

@@ -5,20 +5,20 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { startApp, type TestApp } from '../support/app.ts'
 import { rentalsOf, someCredit } from '../support/instances/rentals.ts'
-import { heldBytes } from '../support/memory.ts'
-import { askAlone, listenFor, type Subscription, subscribeSse, subscribeWs } from '../support/streams.ts'
+import { measureMemory } from '../support/memory.ts'
+import { fetchWithoutPool, type Subscription, serveApp, subscribeSse, subscribeWebSocket } from '../support/streams.ts'
 
 const [renters, streamsEach, rounds] = [40, 25, 10]
 /** The others of a renter go over one WebSocket. */
-const overSse = 13
+const sseStreams = 13
 
 let app: TestApp
-let server: Awaited<ReturnType<typeof listenFor>>
+let server: Awaited<ReturnType<typeof serveApp>>
 const rented: { key: string; id: number; client: Client }[] = []
 
 beforeAll(async () => {
   app = await startApp({ poolSize: 10 })
-  server = await listenFor(app)
+  server = await serveApp(app)
   const url = `${server.url.replace('http', 'ws')}/graphql`
   const rentals = rentalsOf(app)
   for (let n = 1; n <= renters; n += 1) {
@@ -35,15 +35,19 @@ afterAll(async () => {
   await app.close()
 })
 
-type Kind = { query: (id: number) => string; labelOf: (data: never) => string | null; first: string[] }
-const kinds: [string, Kind][] = [
+type SubscriptionKind = {
+  query: (id: number) => string
+  labelOf: (data: never) => string | null
+  initialLabels: string[]
+}
+const kinds: [string, SubscriptionKind][] = [
   [
     'events',
     {
       query: id =>
         `subscription { events(filter: { instanceIds: ["${id}"] }) { cursor node { type changes { after } } } }`,
       labelOf: ({ events }: { events: { node: { changes: [{ after: string }] } } }) => events.node.changes[0].after,
-      first: [],
+      initialLabels: [],
     },
   ],
   [
@@ -51,61 +55,61 @@ const kinds: [string, Kind][] = [
     {
       query: id => `subscription { instanceChanged(id: "${id}") { label status pricePerHour } }`,
       labelOf: ({ instanceChanged }: { instanceChanged: { label: string } }) => instanceChanged.label,
-      first: ['round 0'],
+      initialLabels: ['round 0'],
     },
   ],
 ]
 
-describe.each(kinds)('a thousand subscribers to %s', (name, { query, labelOf, first }) => {
+describe.each(kinds)('a thousand subscribers to %s', (name, { query, labelOf, initialLabels }) => {
   it('are told each change once, in little time and memory', async () => {
     const label = (text: string) =>
       Promise.all(rented.map(({ key, id }) => app.rest(key, 'PUT', `/instances/${id}/`, { label: text })))
     await label('round 0')
-    const base = heldBytes()
+    const base = measureMemory()
     const streams: Omit<Subscription, 'status'>[] = []
     for (const { key, id, client } of rented) {
-      const sse = () => subscribeSse(askAlone, key, query(id), { url: `${server.url}/graphql` })
-      streams.push(...(await Promise.all(Array.from({ length: overSse }, sse))))
-      for (let n = overSse; n < streamsEach; n += 1) streams.push(subscribeWs(client, query(id)))
+      const sse = () => subscribeSse(fetchWithoutPool, key, query(id), { url: `${server.url}/graphql` })
+      streams.push(...(await Promise.all(Array.from({ length: sseStreams }, sse))))
+      for (let n = sseStreams; n < streamsEach; n += 1) streams.push(subscribeWebSocket(client, query(id)))
     }
-    await expect.poll(() => app.streams(), { timeout: 30_000 }).toBe(renters * streamsEach)
-    const heard = streams.map(() => [] as (string | null)[])
+    await expect.poll(() => app.countStreams(), { timeout: 30_000 }).toBe(renters * streamsEach)
+    const receivedLabels = streams.map(() => [] as (string | null)[])
     const reading = streams.map(async (stream, index) => {
       for (let result = await stream.next(); result; result = await stream.next()) {
         expect(result.errors).toBeUndefined()
-        heard[index]?.push(labelOf(result.data as never))
+        receivedLabels[index]?.push(labelOf(result.data as never))
       }
     })
-    const arrived = (text: string) => () => heard.filter(labels => labels.at(-1) === text).length
+    const countArrived = (text: string) => () => receivedLabels.filter(labels => labels.at(-1) === text).length
     const all = { timeout: 60_000, interval: 5 }
-    if (first.length > 0) await expect.poll(arrived('round 0'), all).toBe(streams.length)
+    if (initialLabels.length > 0) await expect.poll(countArrived('round 0'), all).toBe(streams.length)
 
-    const held = [heldBytes()]
+    const memoryReadings = [measureMemory()]
     const times: number[] = []
     for (let round = 1; round <= rounds; round += 1) {
       const start = performance.now()
       await label(`round ${round}`)
-      await expect.poll(arrived(`round ${round}`), all).toBe(streams.length)
+      await expect.poll(countArrived(`round ${round}`), all).toBe(streams.length)
       times.push(performance.now() - start)
-      held.push(heldBytes())
+      memoryReadings.push(measureMemory())
     }
-    const told = [...first, ...Array.from({ length: rounds }, (_, index) => `round ${index + 1}`)]
-    expect(heard.filter(labels => labels.join() !== told.join())).toEqual([])
+    const expectedLabels = [...initialLabels, ...Array.from({ length: rounds }, (_, index) => `round ${index + 1}`)]
+    expect(receivedLabels.filter(labels => labels.join() !== expectedLabels.join())).toEqual([])
 
     for (const stream of streams) await stream.close()
     await Promise.all(reading.map(end => end.catch(() => {})))
-    await expect.poll(() => app.streams(), { timeout: 30_000 }).toBe(0)
+    await expect.poll(() => app.countStreams(), { timeout: 30_000 }).toBe(0)
     const mb = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`
-    const messages = heard.flat().length
+    const messages = receivedLabels.flat().length
     const ms = times.reduce((sum, time) => sum + time)
-    const [opened = 0, one = 0] = held
+    const [opened = 0, one = 0] = memoryReadings
     process.stdout.write(
       `${name}: ${streams.length} subscribers, ${messages} messages in ${(ms / 1000).toFixed(1)} s ` +
         `(a round of ${renters} changes: ${Math.round(Math.min(...times))} to ${Math.round(Math.max(...times))} ms); ` +
         `held before ${mb(base)}, with all open ${mb(opened)}, after round 1 ${mb(one)}, ` +
-        `after round ${rounds} ${mb(held.at(-1) ?? 0)}, after closing ${mb(heldBytes())}\n`,
+        `after round ${rounds} ${mb(memoryReadings.at(-1) ?? 0)}, after closing ${mb(measureMemory())}\n`,
     )
     // What one round leaves behind, such as statements that were prepared, the others do not.
-    expect((held.at(-1) ?? 0) - one).toBeLessThan(5_000_000)
+    expect((memoryReadings.at(-1) ?? 0) - one).toBeLessThan(5_000_000)
   })
 })

@@ -2,10 +2,10 @@ import pg from 'pg'
 import { type App, type AppOptions, createApp } from '../../src/app.ts'
 import type { Permissions } from '../../src/domain/accounts/permissions/permissions.ts'
 import { createLog } from '../../src/http/log.ts'
-import { wideAdmission } from './billing/admission.ts'
+import { unlimitedAdmission } from './billing/admission.ts'
 import { type ManualClock, manualClock } from './clock.ts'
 import { createDatabase, type TestDatabase } from './database/database.ts'
-import { documented } from './rest/documented.ts'
+import { requireDocumented } from './rest/require-documented.ts'
 
 export type GraphqlAnswer = {
   status: number
@@ -20,11 +20,11 @@ export type TestApp = App & {
   clock: ManualClock
   database: TestDatabase
   /** Every line that was logged. */
-  log: Record<string, unknown>[]
+  logLines: Record<string, unknown>[]
   /** A key of a new account. */
   newKey: (permissions?: Permissions | null, account?: { creditNanos?: bigint }) => Promise<string>
   /** Another key of the account that a key belongs to. */
-  scopedKey: (key: string, permissions: Permissions) => Promise<string>
+  newScopedKey: (key: string, permissions: Permissions) => Promise<string>
   graphql: (key: string | undefined, query: string, variables?: object) => Promise<GraphqlAnswer>
   /** A path without its version is one of v0. */
   rest: (
@@ -40,13 +40,13 @@ export type TestApp = App & {
 }
 
 /** What the app is made with, and another whose database and clock it shares. */
-export type TestAppOptions = Partial<AppOptions> & { beside?: TestApp }
+export type TestAppOptions = Partial<AppOptions> & { sharedApp?: TestApp }
 
 /** The real app on a database of its own, asked through `fetch`. */
-export async function startApp({ beside, ...options }: TestAppOptions = {}): Promise<TestApp> {
-  const database = beside?.database ?? (await createDatabase())
-  const clock = beside?.clock ?? manualClock()
-  const log: Record<string, unknown>[] = []
+export async function startApp({ sharedApp, ...options }: TestAppOptions = {}): Promise<TestApp> {
+  const database = sharedApp?.database ?? (await createDatabase())
+  const clock = sharedApp?.clock ?? manualClock()
+  const logLines: Record<string, unknown>[] = []
   const app = createApp({
     databaseUrl: database.url,
     poolSize: 4,
@@ -60,8 +60,8 @@ export async function startApp({ beside, ...options }: TestAppOptions = {}): Pro
     sshProxy: null,
     startTimeoutMs: 30 * 60_000,
     offlineGraceMs: 5 * 60_000,
-    ...wideAdmission,
-    log: createLog('info', { write: line => void log.push(JSON.parse(line)) }),
+    ...unlimitedAdmission,
+    log: createLog('info', { write: line => void logLines.push(JSON.parse(line)) }),
     now: clock.now,
     ...options,
   })
@@ -69,9 +69,9 @@ export async function startApp({ beside, ...options }: TestAppOptions = {}): Pro
   const pool = new pg.Pool({ connectionString: database.url, application_name: 'test' })
   // One that a test ends is replaced.
   pool.on('error', () => {})
-  const fetch = documented(app.fetch)
+  const fetch = requireDocumented(app.fetch)
   const emails = new Map<string, string>()
-  const addKey = async (email: string, permissions: Permissions) => {
+  const createScopedKey = async (email: string, permissions: Permissions) => {
     const { apiKey } = await app.operations.accounts.createApiKey(email, { permissions })
     emails.set(apiKey, email)
     return apiKey
@@ -81,14 +81,14 @@ export async function startApp({ beside, ...options }: TestAppOptions = {}): Pro
     fetch,
     clock,
     database,
-    log,
+    logLines,
     async newKey(permissions = null, account = {}) {
       const email = `renter-${emails.size + 1}@example.com`
       const { apiKey } = await app.operations.accounts.create({ email, ...account })
       emails.set(apiKey, email)
-      return permissions === null ? apiKey : await addKey(email, permissions)
+      return permissions === null ? apiKey : await createScopedKey(email, permissions)
     },
-    scopedKey: (key, permissions) => addKey(emails.get(key) as string, permissions),
+    newScopedKey: (key, permissions) => createScopedKey(emails.get(key) as string, permissions),
     async graphql(key, query, variables) {
       const response = await fetch(
         new Request('http://berth.test/graphql', {
@@ -114,7 +114,7 @@ export async function startApp({ beside, ...options }: TestAppOptions = {}): Pro
     async close() {
       await app.stop()
       await pool.end()
-      if (!beside) await database.drop()
+      if (!sharedApp) await database.drop()
     },
   }
 }

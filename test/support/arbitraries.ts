@@ -1,20 +1,20 @@
 import fc from 'fast-check'
-import { fieldOf, kindOf, type OfferField, offerFields } from '../../src/domain/offers/fields.ts'
-import { type Condition, type OfferFilter, operatorsOf, readCondition } from '../../src/domain/offers/filter.ts'
+import { fieldKindOf, fieldValueOf, type OfferField, offerFields } from '../../src/domain/offers/fields.ts'
+import { type Condition, type OfferFilter, operatorsByKind, parseCondition } from '../../src/domain/offers/filter.ts'
 import type { Offer, Pricing } from '../../src/domain/offers/offers.ts'
 import { rentalTypes } from '../../src/domain/offers/offers.ts'
 import type { OrderKey } from '../../src/domain/offers/order.ts'
-import type { Listed } from './factories.ts'
+import type { MachineListing } from './factories.ts'
 
-const models = [
+const gpuModels = [
   { name: 'RTX 4090', ramMb: 24_564, tflops: 82.6 },
   { name: 'H100 SXM', ramMb: 81_559, tflops: 66.9, computeCapability: 900 },
   { name: 'RX 7900 XTX', ramMb: 24_560, tflops: 61.4, computeCapability: 0, architecture: 'amd' },
 ]
 
 /** Machines that often agree in something, so that ties, bundles and boundaries come up. */
-export const listed: fc.Arbitrary<Listed> = fc.record({
-  model: fc.constantFrom(...models),
+export const listingArbitrary: fc.Arbitrary<MachineListing> = fc.record({
+  model: fc.constantFrom(...gpuModels),
   machine: fc.record({
     numGpus: fc.constantFrom(1, 2, 3, 4, 6, 8),
     gpuNanos: fc.constantFrom(100_000_000n, 133_333_333n, 400_000_000n, 400_000_001n),
@@ -35,7 +35,7 @@ export const listed: fc.Arbitrary<Listed> = fc.record({
   }),
 })
 
-export const pricing: fc.Arbitrary<Pricing> = fc.record({
+export const pricingArbitrary: fc.Arbitrary<Pricing> = fc.record({
   type: fc.constantFrom(...rentalTypes),
   diskMb: fc.constantFrom(8_000, 8_000, 0, 1, 5_000, 8_001, 100_000, 100_000_000),
 })
@@ -43,22 +43,22 @@ export const pricing: fc.Arbitrary<Pricing> = fc.record({
 const fields = Object.keys(offerFields) as OfferField[]
 
 /** Conditions whose operands are values that some offer has: the boundaries of every comparison. */
-export function conditions(offers: Offer[]): fc.Arbitrary<Condition> {
-  const value = (field: OfferField) => fc.constantFrom(...offers).map(offer => fieldOf(offer, field))
+export function conditionArbitrary(offers: Offer[]): fc.Arbitrary<Condition> {
+  const value = (field: OfferField) => fc.constantFrom(...offers).map(offer => fieldValueOf(offer, field))
   return fc.constantFrom(...fields).chain(field =>
-    fc.constantFrom(...operatorsOf[kindOf(field)]).chain(operator => {
+    fc.constantFrom(...operatorsByKind[fieldKindOf(field)]).chain(operator => {
       const operand = operator === 'in' || operator === 'nin' ? fc.array(value(field), { maxLength: 4 }) : value(field)
-      return operand.map(given => readCondition(field, operator, given) as Condition)
+      return operand.map(given => parseCondition(field, operator, given) as Condition)
     }),
   )
 }
 
-export function filters(offers: Offer[]): fc.Arbitrary<OfferFilter> {
+export function filterArbitrary(offers: Offer[]): fc.Arbitrary<OfferFilter> {
   // Short filters are common, since each condition leaves fewer offers to be ordered and cut.
-  const some = fc.oneof(fc.constant<Condition[]>([]), fc.array(conditions(offers), { maxLength: 3 }))
+  const conditionList = fc.oneof(fc.constant<Condition[]>([]), fc.array(conditionArbitrary(offers), { maxLength: 3 }))
   const { filter } = fc.letrec<{ filter: OfferFilter }>(tie => ({
     filter: fc.record({
-      conditions: some,
+      conditions: conditionList,
       alternatives: fc.oneof(
         { maxDepth: 2 },
         { arbitrary: fc.constant<OfferFilter[]>([]), weight: 2 },
@@ -69,13 +69,13 @@ export function filters(offers: Offer[]): fc.Arbitrary<OfferFilter> {
   return filter
 }
 
-const orderable = fields.filter(field => kindOf(field) !== 'boolean')
+const orderableFields = fields.filter(field => fieldKindOf(field) !== 'boolean')
 
-export const order: fc.Arbitrary<OrderKey[]> = fc.array(
+export const orderArbitrary: fc.Arbitrary<OrderKey[]> = fc.array(
   fc.record({
     // Prices and what is equal for a whole kind are ordered in ways of their own, so they come up more often.
     field: fc.oneof(
-      fc.constantFrom(...orderable),
+      fc.constantFrom(...orderableFields),
       fc.constantFrom<OfferField>('pricePerHour', 'pricePerGpuHour', 'tflopsPerDollar', 'numGpus', 'gpuRamMb', 'score'),
     ),
     direction: fc.constantFrom('asc' as const, 'desc' as const),

@@ -15,10 +15,10 @@ export function aGpuModel(overrides: Partial<NewGpuModel> = {}): NewGpuModel {
   }
 }
 
-export type MachineFacts = Omit<NewMachine, 'hostId' | 'gpuModelId'>
+export type MachineAttributes = Omit<NewMachine, 'hostId' | 'gpuModelId'>
 
 /** A machine that is valid as it is: one GPU at 0.4 $ an hour, with disk at 0.36 $ a GB and month. */
-export function aMachine(overrides: Partial<MachineFacts> = {}): MachineFacts {
+export function aMachine(overrides: Partial<MachineAttributes> = {}): MachineAttributes {
   return {
     numGpus: 1,
     dlperfPerGpu: 100,
@@ -63,10 +63,10 @@ export function aMachine(overrides: Partial<MachineFacts> = {}): MachineFacts {
   }
 }
 
-export type Listed = { model?: Partial<NewGpuModel>; machine?: Partial<MachineFacts> }
+export type MachineListing = { model?: Partial<NewGpuModel>; machine?: Partial<MachineAttributes> }
 
 /** Puts machines on the market, each of a model of its own choice. Ids are given in this order. */
-export async function listMachines({ machines, accounts }: Operations, listed: Listed[]): Promise<void> {
+export async function listMachines({ machines, accounts }: Operations, listed: MachineListing[]): Promise<void> {
   const models = listed.map(({ model }) => aGpuModel(model))
   const ids = await machines.saveGpuModels([...new Map(models.map(model => [model.name, model])).values()])
   const [hostId] = await accounts.saveHosts(['host@example.com'])

@@ -23,21 +23,21 @@ declare module 'vitest' {
 export default async function setup({ provide, config }: TestProject): Promise<() => Promise<void>> {
   const given = process.env['DATABASE_URL']
   const servers = given
-    ? [givenServer(given)]
-    : await Promise.all(Array.from({ length: Number(config.maxWorkers) }, ownServer))
+    ? [externalServer(given)]
+    : await Promise.all(Array.from({ length: Number(config.maxWorkers) }, startServer))
   const templateName = `berth_test_template_${process.pid}`
-  const opened = await Promise.all(servers.map(server => withTemplate(server, templateName)))
+  const stops = await Promise.all(servers.map(server => createTemplateDatabase(server, templateName)))
   provide(
     'serverUrls',
     servers.map(({ url }) => url),
   )
   provide('templateName', templateName)
-  return async () => void (await Promise.all(opened.map(stop => stop())))
+  return async () => void (await Promise.all(stops.map(stop => stop())))
 }
 
 type Server = { url: string; stop: () => Promise<void> }
 
-async function withTemplate(server: Server, templateName: string): Promise<() => Promise<void>> {
+async function createTemplateDatabase(server: Server, templateName: string): Promise<() => Promise<void>> {
   const admin = new pg.Client({ connectionString: server.url })
   await admin.connect()
   const stop = async () => {
@@ -55,11 +55,11 @@ async function withTemplate(server: Server, templateName: string): Promise<() =>
   return stop
 }
 
-function givenServer(url: string): Server {
+function externalServer(url: string): Server {
   return { url, stop: async () => {} }
 }
 
-async function ownServer(): Promise<Server> {
+async function startServer(): Promise<Server> {
   const dataDir = await mkdtemp(join(tmpdir(), 'berth-test-'))
   // As root, PostgreSQL runs as another user, who must be able to enter.
   await chmod(dataDir, 0o711)

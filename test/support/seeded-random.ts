@@ -1,7 +1,7 @@
 /** Choices that follow from a seed. */
-export type Chance = ReturnType<typeof chanceOf>
+export type SeededRandom = ReturnType<typeof createSeededRandom>
 
-export function chanceOf(seed: number) {
+export function createSeededRandom(seed: number) {
   let state = seed | 0
   /** From 0 up to 1: the generator mulberry32. */
   const next = () => {
@@ -10,14 +10,14 @@ export function chanceOf(seed: number) {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
-  const between = (least: number, most: number) => least + Math.floor(next() * (most - least + 1))
+  const integerBetween = (least: number, most: number) => least + Math.floor(next() * (most - least + 1))
   return {
-    between,
+    between: integerBetween,
     /** True so often. */
-    often: (share: number) => next() < share,
+    withProbability: (share: number) => next() < share,
     /** Undefined where there is none. */
-    pick: <Item>(items: readonly Item[]): Item | undefined => items[between(0, items.length - 1)],
+    pick: <Item>(items: readonly Item[]): Item | undefined => items[integerBetween(0, items.length - 1)],
     /** Choices of its own, for somebody who makes them beside others. */
-    branch: () => chanceOf(between(0, 2 ** 31)),
+    fork: () => createSeededRandom(integerBetween(0, 2 ** 31)),
   }
 }

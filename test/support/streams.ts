@@ -19,17 +19,17 @@ export type Subscription = {
   /** The next result; undefined when the stream is complete. Throws when it breaks off. */
   next(): Promise<Result | undefined>
   /** All that still come. */
-  rest(): Promise<Result[]>
+  readToEnd(): Promise<Result[]>
   close(): Promise<void>
 }
 
-type Ask = (request: Request) => Promise<Response>
+type Fetch = (request: Request) => Promise<Response>
 
 export type SseOptions = { url?: string; method?: 'GET' | 'POST'; headers?: Record<string, string> }
 
 /** Subscribes over Server-Sent Events. */
 export async function subscribeSse(
-  fetch: Ask,
+  fetch: Fetch,
   key: string,
   query: string,
   { url = 'http://berth.test/graphql', method = 'POST', headers = {} }: SseOptions = {},
@@ -49,7 +49,7 @@ export async function subscribeSse(
   )
   // From now on somebody reads: of an answer that nobody reads, the client closes the connection.
   const reader = (response.body as ReadableStream<Uint8Array>).getReader()
-  const messages = messagesOf(reader)
+  const messages = readMessages(reader)
   const next = async () => {
     const { value } = await messages.next()
     return value && JSON.parse(value)
@@ -57,7 +57,7 @@ export async function subscribeSse(
   return {
     status: response.status,
     next,
-    async rest() {
+    async readToEnd() {
       const results: Result[] = []
       for (let result = await next(); result; result = await next()) results.push(result)
       return results
@@ -71,7 +71,7 @@ export async function subscribeSse(
 }
 
 /** Asks without a pool: with its collections forced, the one of `fetch` loses track of streams. */
-export async function askAlone(asked: Request): Promise<Response> {
+export async function fetchWithoutPool(asked: Request): Promise<Response> {
   const { method, signal } = asked
   const headers = Object.fromEntries(asked.headers)
   const outgoing = request(asked.url, { method, headers, agent: false })
@@ -90,7 +90,7 @@ export async function askAlone(asked: Request): Promise<Response> {
 }
 
 /** The data of every `next`, until `complete`. */
-async function* messagesOf(body: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<string, undefined> {
+async function* readMessages(body: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<string, undefined> {
   let text = ''
   const decoder = new TextDecoder()
   for (let part = await body.read(); !part.done; part = await body.read()) {
@@ -107,12 +107,12 @@ async function* messagesOf(body: ReadableStreamDefaultReader<Uint8Array>): Async
 }
 
 /** Subscribes over a WebSocket, with a client that has one. */
-export function subscribeWs(client: Client, query: string): Omit<Subscription, 'status'> {
+export function subscribeWebSocket(client: Client, query: string): Omit<Subscription, 'status'> {
   const results = client.iterate({ query })
   const next = async () => (await results.next()).value as Result | undefined
   return {
     next,
-    async rest() {
+    async readToEnd() {
       const all: Result[] = []
       for await (const result of results) all.push(result as Result)
       return all
@@ -122,7 +122,10 @@ export function subscribeWs(client: Client, query: string): Omit<Subscription, '
 }
 
 /** A WebSocket of its own, that says just what a test wants. */
-export async function rawSocket(url: string, options: { protocol?: string; headers?: Record<string, string> } = {}) {
+export async function openRawSocket(
+  url: string,
+  options: { protocol?: string; headers?: Record<string, string> } = {},
+) {
   const { protocol = 'graphql-transport-ws', headers = {} } = options
   const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, protocol, { headers })
   const heard: Record<string, unknown>[] = []
@@ -139,7 +142,7 @@ export async function rawSocket(url: string, options: { protocol?: string; heade
 }
 
 /** Listens for an app as its process does. */
-export async function listenFor(app: Pick<App, 'fetch' | 'upgrade'>, options: ServerOptions = {}) {
+export async function serveApp(app: Pick<App, 'fetch' | 'upgrade'>, options: ServerOptions = {}) {
   const server = createHttpServer(app.fetch, { upgrade: app.upgrade, ...options }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -147,7 +150,7 @@ export async function listenFor(app: Pick<App, 'fetch' | 'upgrade'>, options: Se
     url: `http://127.0.0.1:${port}`,
     port,
     /** How many connections there are. */
-    connections: () => new Promise<number>(resolve => server.getConnections((_error, count) => resolve(count))),
+    countConnections: () => new Promise<number>(resolve => server.getConnections((_error, count) => resolve(count))),
     async close() {
       server.close()
       server.closeAllConnections()

@@ -2,24 +2,24 @@
 // it reads, so that a missing field ends it.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Client, startWire, type Wire } from '../support/rest/wire.ts'
+import { type Client, startWireServer, type WireServer } from '../support/rest/wire.ts'
 import { expectFields, type Shape } from '../support/rest/wire-fields.ts'
 
-let wire: Wire
+let wire: WireServer
 let key: string
 let dstack: Client
 
-const manner = {
+const profile = {
   agent: 'python-requests/2.32.3',
   headers: { 'Accept-Encoding': 'gzip, deflate', Accept: '*/*', Connection: 'keep-alive' },
   bodyHeaders: { 'Content-Type': 'application/json' },
 }
 
 beforeAll(async () => {
-  wire = await startWire()
+  wire = await startWireServer()
   key = await wire.newKey()
-  dstack = wire.client({ ...manner, key })
-  await wire.list({}, {})
+  dstack = wire.createClient({ ...profile, key })
+  await wire.listMachines({}, {})
 })
 
 afterAll(() => wire.close())
@@ -30,7 +30,7 @@ const search = {
   ...{ reliability2: { gte: 0.9 }, inet_down: { gt: 128 }, verified: { eq: true }, cuda_max_good: { gte: 12.8 } },
   ...{ compute_cap: { gte: 600 }, order: [['score', 'desc']], limit: 3000 },
 }
-const instance = {
+const instanceFields = {
   ...{ actual_status: 'text or null', status_msg: 'text or null', cur_state: 'words', intended_status: 'words' },
   ...{ next_state: 'words', ports: 'object', public_ipaddr: 'text' },
 } satisfies Shape
@@ -48,14 +48,14 @@ async function rent(body: object = {}) {
 
 it('knows a key that works', async () => {
   expect((await dstack.get('/api/v1/instances/')).status).toBe(200)
-  expect((await wire.client({ ...manner, key: 'nobody' }).get('/api/v1/instances/')).status).toBe(401)
+  expect((await wire.createClient({ ...profile, key: 'nobody' }).get('/api/v1/instances/')).status).toBe(401)
 })
 
 it('goes through a whole rental', async () => {
   const id = await rent()
   const read = () => dstack.get(`/instances/${id}/`)
-  const { body } = await wire.poll(read, ({ body }) => {
-    expectFields(body.instances, instance)
+  const { body } = await wire.pollUntil(read, ({ body }) => {
+    expectFields(body.instances, instanceFields)
     if (body.instances.actual_status === 'created') expect(body.instances.status_msg).not.toContain('OCI runtime')
     return body.instances.actual_status === 'running'
   })
@@ -71,7 +71,7 @@ it('goes through a whole rental', async () => {
 it('sees that what was stopped is', async () => {
   const id = await rent()
   await dstack.put(`/instances/${id}/`, { state: 'stopped' })
-  const { body } = await wire.poll(
+  const { body } = await wire.pollUntil(
     () => dstack.get(`/instances/${id}/`),
     ({ body }) => body.instances.actual_status !== 'running' && body.instances.next_state === 'stopped',
   )

@@ -1,24 +1,24 @@
 // The Go SDK: typed numbers, pages, and errors that it tells apart by status, code and text.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Client, startWire, type Wire, type WireAnswer } from '../support/rest/wire.ts'
+import { type Client, startWireServer, type WireAnswer, type WireServer } from '../support/rest/wire.ts'
 import { expectFields, type Shape } from '../support/rest/wire-fields.ts'
 
-let wire: Wire
+let wire: WireServer
 let key: string
 let sdk: Client
 
-const manner = {
+const profile = {
   agent: 'vast-ai-go/0.1.0',
   headers: { Accept: 'application/json', 'Accept-Encoding': 'gzip' },
   bodyHeaders: { 'Content-Type': 'application/json' },
 }
 
 beforeAll(async () => {
-  wire = await startWire()
+  wire = await startWireServer()
   key = await wire.newKey()
-  sdk = wire.client({ ...manner, key })
-  await wire.list({}, {}, {})
+  sdk = wire.createClient({ ...profile, key })
+  await wire.listMachines({}, {}, {})
 })
 
 afterAll(() => wire.close())
@@ -74,7 +74,7 @@ it('goes through a whole rental', async () => {
   expect(errorOf(await sdk.put(`/asks/${found.offers[0].id}/`, create))).toBe('OfferGone')
 
   const read = () => sdk.get(`/instances/${id}/`)
-  const { body } = await wire.poll(read, ({ body }) => {
+  const { body } = await wire.pollUntil(read, ({ body }) => {
     expect(['exited', 'offline', 'unknown']).not.toContain(body.instances.actual_status)
     return body.instances.actual_status === 'running' && body.instances.ssh_port > 0
   })
@@ -83,11 +83,11 @@ it('goes through a whole rental', async () => {
   for (const change of [{ state: 'stopped' }, { label: 'renamed' }]) {
     expect(errorOf(await sdk.put(`/instances/${id}/`, change))).toBeUndefined()
   }
-  const stopped = await wire.poll(read, ({ body }) => body.instances.actual_status === 'stopped')
+  const stopped = await wire.pollUntil(read, ({ body }) => body.instances.actual_status === 'stopped')
   expect(stopped.body.instances.label).toBe('renamed')
   expect(errorOf(await sdk.put(`/instances/${id}/`, { state: 'running' }))).toBeUndefined()
-  await wire.poll(read, ({ body }) => body.instances.actual_status === 'running')
-  expect(await wire.linked(await sdk.put(`/instances/request_logs/${id}/`, { tail: '100' }))).toContain('\n')
+  await wire.pollUntil(read, ({ body }) => body.instances.actual_status === 'running')
+  expect(await wire.readLinkedResult(await sdk.put(`/instances/request_logs/${id}/`, { tail: '100' }))).toContain('\n')
 
   expect(errorOf(await sdk.delete(`/instances/${id}/`))).toBeUndefined()
   expect(errorOf(await sdk.delete(`/instances/${id}/`))).toBe('NotFound')
@@ -104,10 +104,10 @@ it('reads pages until there is no token', async () => {
 })
 
 it('tells its errors apart', async () => {
-  expect(errorOf(await wire.client({ ...manner, key: 'nobody' }).get('/users/current/'))).toBe('Unauthorized')
-  const scoped = await wire.app.scopedKey(key, { api: { instance_read: {} } })
-  expect(errorOf(await wire.client({ ...manner, key: scoped }).get('/users/current/'))).toBe('Unauthorized')
-  const poor = wire.client({ ...manner, key: await wire.app.newKey(null, { creditNanos: 0n }) })
+  expect(errorOf(await wire.createClient({ ...profile, key: 'nobody' }).get('/users/current/'))).toBe('Unauthorized')
+  const scoped = await wire.app.newScopedKey(key, { api: { instance_read: {} } })
+  expect(errorOf(await wire.createClient({ ...profile, key: scoped }).get('/users/current/'))).toBe('Unauthorized')
+  const poor = wire.createClient({ ...profile, key: await wire.app.newKey(null, { creditNanos: 0n }) })
   const { body } = await poor.post('/bundles/', search)
   const refused = await poor.put(`/asks/${body.offers[0].id}/`, { image: 'ubuntu', disk: 10 })
   expect(errorOf(refused)).toBe('InsufficientCredit')

@@ -2,25 +2,30 @@
 // everything that could be said is sent with null for what is not.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Client, startWire, type Wire } from '../support/rest/wire.ts'
+import { type Client, startWireServer, type WireServer } from '../support/rest/wire.ts'
 import { expectFields, type Shape } from '../support/rest/wire-fields.ts'
 
-let wire: Wire
+let wire: WireServer
 let key: string
 let java: Client
 
-const upgrade = {
+const upgradeHeaders = {
   Connection: 'Upgrade, HTTP2-Settings',
   'HTTP2-Settings': 'AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA',
   Upgrade: 'h2c',
 }
-const manner = { agent: 'Java-http-client/17.0.15', saysEmpty: true }
+const profile = { agent: 'Java-http-client/17.0.15', saysEmpty: true }
 
 beforeAll(async () => {
-  wire = await startWire()
+  wire = await startWireServer()
   key = await wire.newKey()
-  java = wire.client({ ...manner, key, headers: upgrade, bodyHeaders: { 'Content-Type': 'application/json' } })
-  await wire.list({ numGpus: 2 }, {})
+  java = wire.createClient({
+    ...profile,
+    key,
+    headers: upgradeHeaders,
+    bodyHeaders: { 'Content-Type': 'application/json' },
+  })
+  await wire.listMachines({ numGpus: 2 }, {})
 })
 
 afterAll(() => wire.close())
@@ -88,28 +93,28 @@ it('goes through a whole rental', async () => {
   expectFields(created.body, { success: 'boolean', new_contract: 'integer' })
   const id = created.body.new_contract
   const read = () => java.get(`/instances/${id}/`)
-  const { body } = await wire.poll(read, ({ body }) => body.instances.actual_status === 'running')
+  const { body } = await wire.pollUntil(read, ({ body }) => body.instances.actual_status === 'running')
   expectFields(body.instances, instanceFields)
   expect(body.instances).toMatchObject({ disk_space: 16.5, label: 'java', image_runtype: 'jupyter_direct' })
   expect(Object.keys(body.instances.ports).toSorted()).toEqual(['22/tcp', '8080/tcp'])
 
   expect((await java.put(`/instances/${id}/`, '{"state":"stopped","label":null}')).body).toEqual({ success: true })
-  const stopped = await wire.poll(read, ({ body }) => body.instances.actual_status === 'stopped')
+  const stopped = await wire.pollUntil(read, ({ body }) => body.instances.actual_status === 'stopped')
   expect(stopped.body.instances).toMatchObject({ label: 'java', intended_status: 'stopped' })
   expect((await java.put(`/instances/${id}/`, '{"state":null,"label":"x"}')).body).toEqual({ success: true })
   expect((await read()).body.instances).toMatchObject({ label: 'x', intended_status: 'stopped' })
   await java.put(`/instances/${id}/`, '{"state":"running","label":null}')
-  await wire.poll(read, ({ body }) => body.instances.actual_status === 'running')
+  await wire.pollUntil(read, ({ body }) => body.instances.actual_status === 'running')
   // Without a body.
   expect((await java.put(`/instances/reboot/${id}/`)).body).toEqual({ success: true })
-  await wire.poll(read, ({ body }) => body.instances.actual_status === 'running')
+  await wire.pollUntil(read, ({ body }) => body.instances.actual_status === 'running')
   expect((await java.put(`/instances/recycle/${id}/`)).body).toEqual({ success: true })
 
   const { body: list } = await java.get('/instances/?owner=me')
   expectFields(list, { instances_found: 'integer', instances: [instanceFields] })
-  expect(await wire.linked(await java.put(`/instances/request_logs/${id}/`, { tail: '10', filter: null }))).toContain(
-    '\n',
-  )
+  expect(
+    await wire.readLinkedResult(await java.put(`/instances/request_logs/${id}/`, { tail: '10', filter: null })),
+  ).toContain('\n')
   expect((await java.delete(`/instances/${id}/`)).body).toEqual({ success: true })
   expect(await java.delete(`/instances/${id}/`)).toMatchObject({ status: 404, body: { error: 'no_such_instance' } })
 })
@@ -118,20 +123,20 @@ it.each(['GET', 'POST', 'PUT', 'DELETE'] as const)(
   'is answered as if it asked for nothing beside: %s',
   async method => {
     const ask = (headers: Record<string, string>) => {
-      const client = wire.client({ ...manner, key, headers })
+      const client = wire.createClient({ ...profile, key, headers })
       const path = { GET: '/users/current', POST: '/bundles', PUT: '/instances/987654', DELETE: '/instances/987654/' }[
         method
       ]
       return client[method.toLowerCase() as 'get'](path, method === 'POST' ? { limit: 1 } : undefined)
     }
-    const [plain, asked] = [await ask({}), await ask(upgrade)]
+    const [plain, asked] = [await ask({}), await ask(upgradeHeaders)]
     expect(asked).toMatchObject({ status: plain.status, body: plain.body })
     expect([200, 400, 404]).toContain(asked.status)
   },
 )
 
 it('is understood where it asks so and is refused', async () => {
-  const nobody = wire.client({ ...manner, key: 'nobody', headers: upgrade })
+  const nobody = wire.createClient({ ...profile, key: 'nobody', headers: upgradeHeaders })
   expect(await nobody.get('/users/current/')).toMatchObject({ status: 401, body: { msg: 'Invalid user key' } })
   expect(await java.get('/nowhere/')).toMatchObject({ status: 404 })
 })

@@ -1,66 +1,66 @@
 // Clients of which little is known: what their requests are like, and that they come through a rental.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Client, type Manner, startWire, type Wire } from '../support/rest/wire.ts'
+import { type Client, type ClientProfile, startWireServer, type WireServer } from '../support/rest/wire.ts'
 import { expectFields } from '../support/rest/wire-fields.ts'
 
-let wire: Wire
+let wire: WireServer
 let key: string
 
 beforeAll(async () => {
-  wire = await startWire()
+  wire = await startWireServer()
   key = await wire.newKey()
-  await wire.list({}, {}, {}, {})
+  await wire.listMachines({}, {}, {}, {})
 })
 
 afterAll(() => wire.close())
 
-type Ways = {
-  manner: Manner
+type ClientCase = {
+  profile: ClientProfile
   find: (client: Client) => ReturnType<Client['get']>
   create: object
   list: string
-  slash: string
+  lastSlash: string
 }
 
 const q = { verified: { eq: true }, rentable: { eq: true }, num_gpus: { eq: '1' } }
-const json = { 'Content-Type': 'application/json' }
+const jsonType = { 'Content-Type': 'application/json' }
 
-it.each<[string, Ways]>([
+it.each<[string, ClientCase]>([
   [
     'of .NET, whose bodies come in chunks and with a charset',
     {
-      manner: { agent: 'dotnet', chunked: true, bodyHeaders: { 'Content-Type': 'application/json; charset=utf-8' } },
+      profile: { agent: 'dotnet', chunked: true, bodyHeaders: { 'Content-Type': 'application/json; charset=utf-8' } },
       find: client => client.post('/bundles/', { ...q, type: 'ondemand', limit: 1 }),
       create: { image: 'ubuntu', disk: 10, label: null, runtype: 'ssh_direct' },
       list: '/api/v1/instances/?limit=25',
-      slash: '/',
+      lastSlash: '/',
     },
   ],
   [
     'that shops for prices, and writes arguments as one text',
     {
-      manner: { agent: 'python-requests/2.31.0', keyIn: 'url', bodyHeaders: json },
+      profile: { agent: 'python-requests/2.31.0', keyIn: 'url', bodyHeaders: jsonType },
       find: client => client.get(`/bundles?${new URLSearchParams({ q: JSON.stringify(q) })}`),
       create: { image: 'ubuntu', disk: 10, runtype: 'args', args: "bash -c 'sleep 60'" },
       list: '/instances/',
-      slash: '/',
+      lastSlash: '/',
     },
   ],
   [
     'that searches by asks, and compares texts of failures',
     {
-      manner: { agent: 'Go-http-client/1.1', bodyHeaders: json },
+      profile: { agent: 'Go-http-client/1.1', bodyHeaders: jsonType },
       find: client => client.put('/search/asks/', { q }),
       create: { client_id: 'me', image: 'ubuntu', disk: 10, args_str: 'sleep 60', runtype: 'args' },
       list: '/instances',
-      slash: '',
+      lastSlash: '',
     },
   ],
   [
     'that is a shell script',
     {
-      manner: {
+      profile: {
         agent: 'curl/8.5.0',
         headers: { Accept: '*/*' },
         bodyHeaders: { 'Content-Type': 'application/x-www-form-urlencoded' },
@@ -68,30 +68,32 @@ it.each<[string, Ways]>([
       find: client => client.post('/bundles/', { ...q, gpu_name: { in: ['RTX_4090'] }, limit: 1 }),
       create: { image: 'ubuntu', disk: 10, onstart: 'true', runtype: 'ssh' },
       list: '/instances',
-      slash: '',
+      lastSlash: '',
     },
   ],
-])('one %s', async (_name, { manner, find, create, list, slash }) => {
-  const client = wire.client({ ...manner, key })
+])('one %s', async (_name, { profile, find, create, list, lastSlash }) => {
+  const client = wire.createClient({ ...profile, key })
   const found = await find(client)
   expectFields(found.body.offers, [{ id: 'integer', dph_total: 'number', gpu_name: 'words', num_gpus: 'integer' }])
-  const { body } = await client.put(`/asks/${found.body.offers[0].id}${slash}`, create)
+  const { body } = await client.put(`/asks/${found.body.offers[0].id}${lastSlash}`, create)
   expectFields(body, { success: 'boolean', new_contract: 'integer' })
-  const gone = await client.put(`/asks/${found.body.offers[0].id}${slash}`, create)
+  const gone = await client.put(`/asks/${found.body.offers[0].id}${lastSlash}`, create)
   expect([gone.status, gone.body.error]).toEqual([404, 'no_such_ask'])
-  const path = `/instances/${body.new_contract}${slash}`
-  await wire.poll(
+  const path = `/instances/${body.new_contract}${lastSlash}`
+  await wire.pollUntil(
     () => client.get(path),
     ({ body }) => body.instances.actual_status === 'running',
   )
   expect((await client.get(list)).body.instances.map(({ id }: { id: number }) => id)).toEqual([body.new_contract])
   expect((await client.put(path, { state: 'stopped' })).body).toEqual({ success: true })
-  await wire.poll(
+  await wire.pollUntil(
     () => client.get(path),
     ({ body }) => body.instances.actual_status === 'stopped',
   )
   expect(
-    await wire.linked(await client.put(`/instances/request_logs/${body.new_contract}${slash}`, { tail: '10' })),
+    await wire.readLinkedResult(
+      await client.put(`/instances/request_logs/${body.new_contract}${lastSlash}`, { tail: '10' }),
+    ),
   ).toContain('\n')
   expect((await client.delete(path)).body).toEqual({ success: true })
   expect((await client.delete(path)).body).toMatchObject({ error: 'no_such_instance' })

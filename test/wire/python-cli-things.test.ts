@@ -2,24 +2,24 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { aPublicKey } from '../support/accounts/ssh-keys.ts'
-import { type Client, startWire, type Wire } from '../support/rest/wire.ts'
+import { type Client, startWireServer, type WireServer } from '../support/rest/wire.ts'
 import { expectFields, type Shape } from '../support/rest/wire-fields.ts'
 
-let wire: Wire
+let wire: WireServer
 let key: string
 let cli: Client
 
-const manner = {
+const profile = {
   agent: 'vastai-cli/0.0.0',
   headers: { 'Accept-Encoding': 'gzip, deflate', Accept: '*/*', Connection: 'keep-alive' },
   bodyHeaders: { 'Content-Type': 'application/json' },
 }
 
 beforeAll(async () => {
-  wire = await startWire()
+  wire = await startWireServer()
   key = await wire.newKey()
-  cli = wire.client({ ...manner, key })
-  await wire.list({}, {}, {})
+  cli = wire.createClient({ ...profile, key })
+  await wire.listMachines({}, {}, {})
 })
 
 afterAll(() => wire.close())
@@ -71,7 +71,7 @@ it('keeps API keys', async () => {
   const permissions = { api: { misc: {}, user_read: {}, instance_read: {}, instance_write: {} } }
   const { body } = await cli.post('/auth/apikeys/', { name: 'ci', permissions, key_params: null })
   expectFields(body, { success: 'boolean', id: 'integer', key: 'words', permissions: 'object' })
-  const made = wire.client({ ...manner, key: body.key })
+  const made = wire.createClient({ ...profile, key: body.key })
   expect((await made.get('/users/current?owner=me')).status).toBe(200)
   const { body: list } = await cli.get('/auth/apikeys/')
   expectFields(list, {
@@ -88,7 +88,7 @@ it('keeps API keys', async () => {
   const reset = await cli.put('/commands/reset_apikey/', { client_id: 'me' })
   expectFields(reset.body, { success: 'boolean', key: 'words' })
   expect((await cli.get('/users/current?owner=me')).body.msg).toBe('Invalid user key')
-  cli = wire.client({ ...manner, key: reset.body.key })
+  cli = wire.createClient({ ...profile, key: reset.body.key })
   expect((await cli.get('/users/current?owner=me')).status).toBe(200)
 })
 
@@ -231,7 +231,7 @@ it('keeps volumes', async () => {
     body: { error: 'volume in use', msg: 'existing instances use that volume!' },
   })
   await cli.delete(`/instances/${created.new_contract}/`, {})
-  await wire.poll(
+  await wire.pollUntil(
     () => cli.get('/volumes?owner=me'),
     ({ body }) => body.volumes[0].instances.length === 0,
   )
@@ -252,7 +252,7 @@ it('keeps volumes', async () => {
   ])
   const [{ id }] = (await list()).volumes
   await cli.delete(`/instances/${first.body.new_contract}/`, {})
-  await wire.poll(
+  await wire.pollUntil(
     () => cli.get('/volumes?owner=me'),
     ({ body }) => body.volumes[0].instances.length === 0,
   )

@@ -1,31 +1,31 @@
 // The Python command line as it is now: the key in a header, lists in pages, `{}` where it has nothing to say.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Client, startWire, type Wire, type WireAnswer } from '../support/rest/wire.ts'
+import { type Client, startWireServer, type WireAnswer, type WireServer } from '../support/rest/wire.ts'
 import { expectFields, type Shape } from '../support/rest/wire-fields.ts'
 
-let wire: Wire
+let wire: WireServer
 let key: string
 let cli: Client
 
-const manner = {
+const profile = {
   agent: 'vastai-cli/0.0.0',
   headers: { 'Accept-Encoding': 'gzip, deflate', Accept: '*/*', Connection: 'keep-alive' },
   bodyHeaders: { 'Content-Type': 'application/json' },
 }
 
 beforeAll(async () => {
-  wire = await startWire({ sshProxy: { host: 'ssh.example.com', port: 2222 } })
+  wire = await startWireServer({ sshProxy: { host: 'ssh.example.com', port: 2222 } })
   key = await wire.newKey()
-  cli = wire.client({ ...manner, key })
-  await wire.list({ numGpus: 2, country: 'KR' }, { numGpus: 1 }, { numGpus: 1 }, { numGpus: 1 })
+  cli = wire.createClient({ ...profile, key })
+  await wire.listMachines({ numGpus: 2, country: 'KR' }, { numGpus: 1 }, { numGpus: 1 }, { numGpus: 1 })
 })
 
 afterAll(() => wire.close())
 
-const done = { success: true }
+const successBody = { success: true }
 /** What is checked before rows are read. */
-const isTyped = ({ headers }: WireAnswer) => headers['content-type'] === 'application/json'
+const isJson = ({ headers }: WireAnswer) => headers['content-type'] === 'application/json'
 
 const search = {
   ...{ verified: { eq: true }, external: { eq: false }, rentable: { eq: true } },
@@ -79,7 +79,7 @@ const instanceFields = {
 
 it('goes through a whole rental', async () => {
   const found = await cli.post('/bundles/', { ...search, num_gpus: { gte: '2' }, reliability: { gt: '0.9' } })
-  expect(isTyped(found)).toBe(true)
+  expect(isJson(found)).toBe(true)
   expectFields(found.body.offers, [offerFields])
   expect(found.body.offers).toHaveLength(1)
   const [offer] = found.body.offers
@@ -96,7 +96,7 @@ it('goes through a whole rental', async () => {
   const show = () => cli.get(`/instances/${id}/?owner=me`)
 
   const seen: unknown[] = []
-  const running = await wire.poll(show, ({ body }) => {
+  const running = await wire.pollUntil(show, ({ body }) => {
     seen.push(body.instances.actual_status)
     return body.instances.actual_status === 'running'
   })
@@ -113,23 +113,23 @@ it('goes through a whole rental', async () => {
   expect(sshUrl(row)).toBe(`ssh://root@${row.public_ipaddr}:${row.ssh_port}`)
   expect(row.ssh_host).toBe(row.public_ipaddr)
 
-  expect((await cli.put(`/instances/${id}/`, { label: 'other' })).body).toEqual(done)
-  expect((await cli.put(`/instances/${id}/`, { state: 'stopped' })).body).toEqual(done)
-  await wire.poll(show, ({ body }) => body.instances.actual_status === 'stopped')
+  expect((await cli.put(`/instances/${id}/`, { label: 'other' })).body).toEqual(successBody)
+  expect((await cli.put(`/instances/${id}/`, { state: 'stopped' })).body).toEqual(successBody)
+  await wire.pollUntil(show, ({ body }) => body.instances.actual_status === 'stopped')
   expect((await show()).body.instances).toMatchObject({ label: 'other', intended_status: 'stopped', ports: {} })
-  expect((await cli.put(`/instances/${id}/`, { state: 'running' })).body).toEqual(done)
-  await wire.poll(show, ({ body }) => body.instances.actual_status === 'running')
-  expect((await cli.put(`/instances/reboot/${id}/`, {})).body).toEqual(done)
-  await wire.poll(show, ({ body }) => body.instances.actual_status === 'running')
-  expect((await cli.put(`/instances/recycle/${id}/`, {})).body).toEqual(done)
-  await wire.poll(show, ({ body }) => body.instances.actual_status === 'running')
+  expect((await cli.put(`/instances/${id}/`, { state: 'running' })).body).toEqual(successBody)
+  await wire.pollUntil(show, ({ body }) => body.instances.actual_status === 'running')
+  expect((await cli.put(`/instances/reboot/${id}/`, {})).body).toEqual(successBody)
+  await wire.pollUntil(show, ({ body }) => body.instances.actual_status === 'running')
+  expect((await cli.put(`/instances/recycle/${id}/`, {})).body).toEqual(successBody)
+  await wire.pollUntil(show, ({ body }) => body.instances.actual_status === 'running')
 
-  expect(await wire.linked(await cli.put(`/instances/request_logs/${id}/`, {}))).toContain('\n')
+  expect(await wire.readLinkedResult(await cli.put(`/instances/request_logs/${id}/`, {}))).toContain('\n')
   const few = { tail: '10', filter: 'hi', daemon_logs: 'true' }
-  expect(typeof (await wire.linked(await cli.put(`/instances/request_logs/${id}/`, few)))).toBe('string')
+  expect(typeof (await wire.readLinkedResult(await cli.put(`/instances/request_logs/${id}/`, few)))).toBe('string')
   const ran = await cli.put(`/instances/command/${id}/`, { command: 'ls -l' })
   expectFields(ran.body, { writeable_path: 'text' })
-  expect((await wire.linked(ran)).replace(ran.body.writeable_path, '')).toContain('\n')
+  expect((await wire.readLinkedResult(ran)).replace(ran.body.writeable_path, '')).toContain('\n')
 
   const changed = {
     id,
@@ -140,12 +140,12 @@ it('goes through a whole rental', async () => {
     env: null,
     onstart: null,
   }
-  expect((await cli.put(`/instances/update_template/${id}/`, changed)).body).toEqual(done)
+  expect((await cli.put(`/instances/update_template/${id}/`, changed)).body).toEqual(successBody)
   expect((await show()).body.instances.image_uuid).toBe('ubuntu:24.04')
 
-  expect((await cli.delete(`/instances/${id}/`, {})).body).toEqual(done)
+  expect((await cli.delete(`/instances/${id}/`, {})).body).toEqual(successBody)
   const again = await cli.delete(`/instances/${id}/`, {})
-  expect(printed(again)).toBe(`Failed with error 404: Instance ${id} not found.`)
+  expect(printedError(again)).toBe(`Failed with error 404: Instance ${id} not found.`)
   expect((await show()).body.instances).toBeNull()
 })
 
@@ -177,8 +177,8 @@ it('lists what there is in pages that end', async () => {
   const filters = await cli.get('/instances/filters/')
   expectFields(filters.body, { filters: [{ actual_status: 'words', verification: 'words', gpu_name: 'words' }] })
 
-  expect((await cli.put('/instances/', { state: 'stopped', ids })).body).toEqual(done)
-  expect((await cli.delete('/instances/', { instance_ids: ids })).body).toEqual(done)
+  expect((await cli.put('/instances/', { state: 'stopped', ids })).body).toEqual(successBody)
+  expect((await cli.delete('/instances/', { instance_ids: ids })).body).toEqual(successBody)
   // It asks five times more, whatever it was told.
   for (let turn = 1; turn <= 5; turn += 1) {
     expect((await cli.delete('/instances/', { instance_ids: ids })).body.error).toBe('instances_not_found')
@@ -188,7 +188,7 @@ it('lists what there is in pages that end', async () => {
 
 it('searches in its other ways', async () => {
   const asks = await cli.put('/search/asks/', { select_cols: ['*'], q: { ...search, limit: 1 } })
-  expect(isTyped(asks)).toBe(true)
+  expect(isJson(asks)).toBe(true)
   expectFields(asks.body.offers, [offerFields])
   expectFields((await cli.get('/gpu_names/unique/')).body, { gpu_names: 'list of words' })
   const q = { ...search, num_gpus: { eq: '1' }, gpu_name: { eq: 'RTX 4090' }, limit: 3 }
@@ -199,12 +199,12 @@ it('searches in its other ways', async () => {
   })
   expectFields(launched.body, { success: 'boolean', new_contract: 'integer' })
   // A notebook through the proxy: it takes the port for one less than that of SSH.
-  const { body } = await wire.poll(
+  const { body } = await wire.pollUntil(
     () => cli.get(`/instances/${launched.body.new_contract}/?owner=me`),
     ({ body }) => body.instances.actual_status === 'running',
   )
   expect(sshUrl(body.instances)).toBe('ssh://root@ssh.example.com:2222')
-  expect((await cli.delete(`/instances/${launched.body.new_contract}/`, {})).body).toEqual(done)
+  expect((await cli.delete(`/instances/${launched.body.new_contract}/`, {})).body).toEqual(successBody)
 })
 
 it('bids, and bids again', async () => {
@@ -213,27 +213,27 @@ it('bids, and bids again', async () => {
   expect(offer.is_bid).toBe(true)
   const id = await rent({ price: offer.min_bid }, offer.id)
   expect((await cli.put(`/instances/bid_price/${id}/`, { client_id: 'me', price: offer.min_bid + 0.1 })).body).toEqual(
-    done,
+    successBody,
   )
-  expect((await cli.put(`/instances/bid_price/${id}/`, { client_id: 'me', price: null })).body).toEqual(done)
+  expect((await cli.put(`/instances/bid_price/${id}/`, { client_id: 'me', price: null })).body).toEqual(successBody)
   expect((await cli.get(`/instances/${id}/`)).body.instances).toMatchObject({ is_bid: true })
   await cli.delete(`/instances/${id}/`, {})
   const onDemand = await rent({})
   const refused = await cli.put(`/instances/bid_price/${onDemand}/`, { client_id: 'me', price: 0.3 })
-  expect(printed(refused)).toBe("Failed with error 400: Can't change price of on-demand contract.")
+  expect(printedError(refused)).toBe("Failed with error 400: Can't change price of on-demand contract.")
   await cli.delete(`/instances/${onDemand}/`, {})
 })
 
 it('prints what went wrong', async () => {
-  const stranger = wire.client({ ...manner, key: 'nobody' })
+  const stranger = wire.createClient({ ...profile, key: 'nobody' })
   const refused = await stranger.get('/users/current?owner=me')
   expect([refused.status, refused.body.msg]).toEqual([401, 'Invalid user key'])
   const gone = await cli.put('/asks/987654/', { client_id: 'me', image: 'ubuntu', price: null })
   expect([gone.status, gone.body.error]).toEqual([404, 'no_such_ask'])
-  expect(printed(await cli.put('/instances/', { state: 'stopped', ids: [] }))).toBe(
+  expect(printedError(await cli.put('/instances/', { state: 'stopped', ids: [] }))).toBe(
     'Failed with error 400: ids list required',
   )
-  expect(printed(await cli.post('/bundles/', '[1]'))).toBe('Failed with error 400: Invalid json body')
+  expect(printedError(await cli.post('/bundles/', '[1]'))).toBe('Failed with error 400: Invalid json body')
   const id = await rent({})
   for (const asked of [
     cli.put(`/instances/prepay/${id}/`, { amount: 10.0 }),
@@ -247,7 +247,7 @@ it('prints what went wrong', async () => {
     }),
     cli.put('/commands/rsync/', { client_id: 'me', src_id: null, dst_id: `${id}`, src_path: '/a', dst_path: '/b' }),
   ]) {
-    expect(printed(await asked)).toMatch(/^Failed with error 501: \w/)
+    expect(printedError(await asked)).toMatch(/^Failed with error 501: \w/)
   }
 })
 
@@ -259,7 +259,7 @@ function sshUrl(row: any): string {
   return `ssh://root@${row.ssh_host}:${row.ssh_port + (row.image_runtype.includes('jupyter') ? 1 : 0)}`
 }
 
-function printed({ status, body }: WireAnswer): string {
+function printedError({ status, body }: WireAnswer): string {
   return `Failed with error ${status}: ${body.msg}`
 }
 

@@ -3,27 +3,27 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aPublicKey } from '../support/accounts/ssh-keys.ts'
-import { type Client, startWire, type Wire, type WireAnswer } from '../support/rest/wire.ts'
+import { type Client, startWireServer, type WireAnswer, type WireServer } from '../support/rest/wire.ts'
 import { expectFields, type Shape } from '../support/rest/wire-fields.ts'
 
-let wire: Wire
+let wire: WireServer
 let key: string
 /** What it asks with the key in the URL alone, and what with both. */
-let reads: Client
-let old: Client
+let readClient: Client
+let writeClient: Client
 
-const manner = {
+const profile = {
   agent: 'python-requests/2.28.1',
   headers: { 'Accept-Encoding': 'gzip, deflate', Accept: '*/*', Connection: 'keep-alive' },
   bodyHeaders: { 'Content-Type': 'application/json' },
 }
 
 beforeAll(async () => {
-  wire = await startWire({ publicSearch: true })
+  wire = await startWireServer({ publicSearch: true })
   key = await wire.newKey()
-  reads = wire.client({ ...manner, key, keyIn: 'url' })
-  old = wire.client({ ...manner, key, keyIn: 'both' })
-  await wire.list({}, {}, {})
+  readClient = wire.createClient({ ...profile, key, keyIn: 'url' })
+  writeClient = wire.createClient({ ...profile, key, keyIn: 'both' })
+  await wire.listMachines({}, {}, {})
 })
 
 afterAll(() => wire.close())
@@ -32,7 +32,7 @@ const search = {
   ...{ verified: { eq: true }, external: { eq: false }, rentable: { eq: true }, rented: { eq: false } },
   ...{ order: [['score', 'desc']], type: 'on-demand', allocated_storage: 5.0 },
 }
-const listed = {
+const instanceFields = {
   ...{ id: 'integer', machine_id: 'integer', actual_status: 'text or null', num_gpus: 'integer', gpu_name: 'words' },
   ...{ gpu_util: 'number or null', cpu_cores_effective: 'number', cpu_ram: 'integer', disk_space: 'number' },
   ...{ ssh_host: 'text or null', ssh_port: 'integer or null', dph_total: 'number', image_uuid: 'words' },
@@ -42,8 +42,12 @@ const listed = {
 } satisfies Shape
 
 async function create(body: object = {}): Promise<number> {
-  const { body: found } = await old.post('/bundles/', { ...search, num_gpus: { gte: '1' }, dph_total: { lt: '1' } })
-  const { body: created } = await old.put(`/asks/${found.offers[0].id}/`, {
+  const { body: found } = await writeClient.post('/bundles/', {
+    ...search,
+    num_gpus: { gte: '1' },
+    dph_total: { lt: '1' },
+  })
+  const { body: created } = await writeClient.put(`/asks/${found.offers[0].id}/`, {
     ...{ client_id: 'me', image: 'ubuntu', env: {}, price: null, disk: 10, label: null, extra: null, onstart: null },
     ...{ image_login: null, python_utf8: false, lang_utf8: false, use_jupyter_lab: false, jupyter_dir: null },
     ...{ force: false, cancel_unavail: false, template_hash_id: null, runtype: 'ssh', ...body },
@@ -56,65 +60,69 @@ describe('the command line of before', () => {
   it('goes through a whole rental', async () => {
     const id = await create()
     const show = async () => {
-      const { body } = await reads.get('/instances?owner=me')
-      expectFields(body.instances, [listed])
+      const { body } = await readClient.get('/instances?owner=me')
+      expectFields(body.instances, [instanceFields])
       return body.instances.find((row: { id: number }) => row.id === id)
     }
-    await wire.poll(
-      () => reads.get(`/instances/${id}/?owner=me`),
+    await wire.pollUntil(
+      () => readClient.get(`/instances/${id}/?owner=me`),
       ({ body }) => body.instances.actual_status === 'running',
     )
     const row = await show()
     expect(row.actual_status).toBe('running')
     // What it takes for the age of an instance.
     expect(wire.app.clock.now().getTime() / 1000 - row.start_date).toBeGreaterThan(0)
-    expect((await old.put(`/instances/${id}/`, { label: 'old' })).body).toEqual({ success: true })
-    expect((await old.put(`/instances/${id}/`, { state: 'stopped' })).body).toEqual({ success: true })
-    await wire.poll(
-      () => reads.get(`/instances/${id}/`),
+    expect((await writeClient.put(`/instances/${id}/`, { label: 'old' })).body).toEqual({ success: true })
+    expect((await writeClient.put(`/instances/${id}/`, { state: 'stopped' })).body).toEqual({ success: true })
+    await wire.pollUntil(
+      () => readClient.get(`/instances/${id}/`),
       ({ body }) => body.instances.actual_status === 'stopped',
     )
-    expect((await old.put(`/instances/${id}/`, { state: 'running' })).body).toEqual({ success: true })
-    await wire.poll(
-      () => reads.get(`/instances/${id}/`),
+    expect((await writeClient.put(`/instances/${id}/`, { state: 'running' })).body).toEqual({ success: true })
+    await wire.pollUntil(
+      () => readClient.get(`/instances/${id}/`),
       ({ body }) => body.instances.actual_status === 'running',
     )
-    expect(await wire.linked(await old.put(`/instances/request_logs/${id}/`, { tail: '1000' }))).toContain('\n')
-    expect((await old.delete(`/instances/${id}/`, {})).body).toEqual({ success: true })
-    expect((await old.delete(`/instances/${id}/`, {})).status).toBe(404)
+    expect(
+      await wire.readLinkedResult(await writeClient.put(`/instances/request_logs/${id}/`, { tail: '1000' })),
+    ).toContain('\n')
+    expect((await writeClient.delete(`/instances/${id}/`, {})).body).toEqual({ success: true })
+    expect((await writeClient.delete(`/instances/${id}/`, {})).status).toBe(404)
     expect(await show()).toBeUndefined()
   })
 
   it('reads what else it has', async () => {
-    const { body } = await reads.get('/users/current?owner=me')
+    const { body } = await readClient.get('/users/current?owner=me')
     expectFields(body, { ...{ id: 'integer', email: 'words', username: 'words', fullname: 'text', credit: 'number' } })
     // It takes this out before it prints the rest, which fails where there is none.
     expectFields(body, { api_key: 'null' })
     expectFields(body, { balance: 'number', ssh_key: 'text', can_pay: 'boolean', has_billing: 'boolean', sid: 'text' })
     expectFields(body, { balance_threshold: 'number', balance_threshold_enabled: 'boolean', email_verified: 'boolean' })
-    expectFields((await reads.get('/machines?owner=me')).body, { machines: 'list' })
-    await old.post('/ssh/', { ssh_key: aPublicKey('old') })
-    expectFields((await old.get('/ssh/')).body, [
+    expectFields((await readClient.get('/machines?owner=me')).body, { machines: 'list' })
+    await writeClient.post('/ssh/', { ssh_key: aPublicKey('old') })
+    expectFields((await writeClient.get('/ssh/')).body, [
       { ...{ id: 'integer', user_id: 'integer', public_key: 'words', created_at: 'number' }, deleted_at: 'null' },
     ])
-    expectFields((await old.get('/secrets/')).body, { success: 'boolean', secrets: 'object' })
-    const { body: templates } = await old.get(
+    expectFields((await writeClient.get('/secrets/')).body, { success: 'boolean', secrets: 'object' })
+    const { body: templates } = await writeClient.get(
       `/template/?${new URLSearchParams({ select_cols: '["*"]', select_filters: '{}' })}`,
     )
     expectFields(templates, { templates: 'list' })
   })
 
   it('knows a bad key by what it is told', async () => {
-    const { status, body } = await wire.client({ ...manner, key: 'nobody', keyIn: 'url' }).get('/instances?owner=me')
+    const { status, body } = await wire
+      .createClient({ ...profile, key: 'nobody', keyIn: 'url' })
+      .get('/instances?owner=me')
     expect([status, body.msg]).toEqual([401, 'Invalid user key'])
   })
 })
 
 describe('a library that takes a message for a failure', () => {
-  const failed = ({ status, body }: WireAnswer) => status !== 200 || 'msg' in body
+  const isFailure = ({ status, body }: WireAnswer) => status !== 200 || 'msg' in body
 
   it('goes through a whole rental', async () => {
-    const anybody = wire.client({ ...manner })
+    const anybody = wire.createClient({ ...profile })
     const q = JSON.stringify({
       ...search,
       geolocation: { eq: 'SE' },
@@ -124,20 +132,20 @@ describe('a library that takes a message for a failure', () => {
     const { body: found } = await anybody.get(`/bundles?${new URLSearchParams({ q })}`)
     expectFields(found.offers, [{ id: 'integer', gpu_name: 'words', dph_total: 'number', geolocation: 'words' }])
     expectFields((await anybody.get('/gpu_names/unique/')).body, { gpu_names: 'list of words' })
-    const { body: created } = await reads.put(`/asks/${found.offers[0].id}/`, {
+    const { body: created } = await readClient.put(`/asks/${found.offers[0].id}/`, {
       image: 'ubuntu',
       disk: 10,
       runtype: 'ssh_direct',
     })
     const path = `/instances/${created.new_contract}/`
-    await wire.poll(
-      () => reads.get(path),
+    await wire.pollUntil(
+      () => readClient.get(path),
       ({ body }) => body.instances.actual_status === 'running',
     )
-    expect(failed(await reads.put(path, { state: 'stopped' }))).toBe(false)
-    expect(failed(await reads.put(path, { label: 'k' }))).toBe(false)
-    const { body } = await wire.poll(
-      () => reads.get(path),
+    expect(isFailure(await readClient.put(path, { state: 'stopped' }))).toBe(false)
+    expect(isFailure(await readClient.put(path, { label: 'k' }))).toBe(false)
+    const { body } = await wire.pollUntil(
+      () => readClient.get(path),
       ({ body }) => body.instances.next_state === 'stopped',
     )
     expectFields(body.instances, {
@@ -146,9 +154,11 @@ describe('a library that takes a message for a failure', () => {
       direct_port_end: 'integer',
     })
     expect(
-      await wire.linked(await reads.put(`/instances/request_logs/${created.new_contract}/`, { tail: 50 })),
+      await wire.readLinkedResult(
+        await readClient.put(`/instances/request_logs/${created.new_contract}/`, { tail: 50 }),
+      ),
     ).toContain('\n')
-    expect(failed(await reads.delete(path))).toBe(false)
-    expect(failed(await reads.delete(path))).toBe(true)
+    expect(isFailure(await readClient.delete(path))).toBe(false)
+    expect(isFailure(await readClient.delete(path))).toBe(true)
   })
 })

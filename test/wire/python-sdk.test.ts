@@ -1,20 +1,20 @@
 // The Python SDK: the key in a header, a length of nothing where it has nothing to say, and many offers at once.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Client, startWire, type Wire } from '../support/rest/wire.ts'
+import { type Client, startWireServer, type WireServer } from '../support/rest/wire.ts'
 import { expectFields } from '../support/rest/wire-fields.ts'
 
-let wire: Wire
+let wire: WireServer
 let sdk: Client
 
 beforeAll(async () => {
-  wire = await startWire()
-  sdk = wire.client({
+  wire = await startWireServer()
+  sdk = wire.createClient({
     ...{ agent: 'vastai-sdk/0.3.1', key: await wire.newKey(), saysEmpty: true },
     headers: { 'Accept-Encoding': 'gzip, deflate', Accept: '*/*', Connection: 'keep-alive' },
     bodyHeaders: { 'Content-Type': 'application/json' },
   })
-  await wire.list({}, {}, {})
+  await wire.listMachines({}, {}, {})
 })
 
 afterAll(() => wire.close())
@@ -40,7 +40,7 @@ it('rents many offers, and destroys them one by one', async () => {
   expect(body.results[2].error).toBe('no_such_ask')
 
   for (const id of body.created) {
-    await wire.poll(
+    await wire.pollUntil(
       () => sdk.get(`/instances/${id}/`),
       ({ body }) => body.instances.actual_status === 'running',
     )
@@ -50,7 +50,7 @@ it('rents many offers, and destroys them one by one', async () => {
   expect((await sdk.put('/instances/', { ids: body.created, state: 'stopped' })).body).toEqual({ success: true })
   expect((await sdk.put('/instances/', { ids: body.created, label: 'few' })).body).toEqual({ success: true })
   for (const id of body.created) {
-    const { body } = await wire.poll(
+    const { body } = await wire.pollUntil(
       () => sdk.get(`/instances/${id}/`),
       ({ body }) => body.instances.actual_status === 'stopped',
     )

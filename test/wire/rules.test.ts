@@ -2,43 +2,49 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { DomainError } from '../../src/domain/errors.ts'
-import { explain } from '../../src/rest/errors.ts'
+import { errorResponse } from '../../src/rest/errors.ts'
 import { aPublicKey } from '../support/accounts/ssh-keys.ts'
-import { type Client, type Manner, startWire, type Wire, type WireAnswer } from '../support/rest/wire.ts'
+import {
+  type Client,
+  type ClientProfile,
+  startWireServer,
+  type WireAnswer,
+  type WireServer,
+} from '../support/rest/wire.ts'
 import { expectFields } from '../support/rest/wire-fields.ts'
 
-let wire: Wire
-let open: Wire
+let wire: WireServer
+let publicWire: WireServer
 let key: string
 let client: Client
 
 beforeAll(async () => {
-  wire = await startWire()
-  open = await startWire({ beside: wire.app, publicSearch: true })
+  wire = await startWireServer()
+  publicWire = await startWireServer({ sharedApp: wire.app, publicSearch: true })
   key = await wire.newKey()
-  client = asking({ key })
-  await wire.list({ numGpus: 4 }, ...Array.from({ length: 90 }, () => ({})))
+  client = createClient({ key })
+  await wire.listMachines({ numGpus: 4 }, ...Array.from({ length: 90 }, () => ({})))
 })
 
 afterAll(async () => {
-  await open.close()
+  await publicWire.close()
   await wire.close()
 })
 
-const asking = (manner: Partial<Manner>) => wire.client({ agent: 'anything', ...manner })
-const offers = async (query: object = {}) =>
+const createClient = (profile: Partial<ClientProfile>) => wire.createClient({ agent: 'anything', ...profile })
+const findOffers = async (query: object = {}) =>
   (await client.post('/bundles/', { num_gpus: { eq: 1 }, gpu_frac: { eq: 1 }, ...query })).body.offers
 
 async function rent(body: object = {}): Promise<number> {
-  const [offer] = await offers({ limit: 1 })
+  const [offer] = await findOffers({ limit: 1 })
   const created = await client.put(`/asks/${offer.id}/`, { image: 'ubuntu', ...body })
   expect(created.status).toBe(200)
   return created.body.new_contract
 }
 
 /** What every failure is, and nothing more where a client decodes it. */
-const failure = { success: false, error: expect.any(String), msg: expect.any(String) }
-const said = ({ status, body }: WireAnswer) => ({ status, body })
+const failureShape = { success: false, error: expect.any(String), msg: expect.any(String) }
+const statusAndBody = ({ status, body }: WireAnswer) => ({ status, body })
 
 it('1: the content type is application/json, and no charset', async () => {
   const answers = [
@@ -63,7 +69,7 @@ it('2: paths end in a slash or not, and lead nowhere else', async () => {
     '/secrets',
   ]) {
     const [bare, slash] = [await client.get(path), await client.get(`${path}/`)]
-    expect(said(bare)).toEqual(said(slash))
+    expect(statusAndBody(bare)).toEqual(statusAndBody(slash))
     expect([bare.status, bare.headers['location']]).toEqual([200, undefined])
     expect((await client.get(`${path}/?owner=me`)).body).toEqual(bare.body)
     expect((await client.get(`${path}?owner=me`)).body).toEqual(bare.body)
@@ -75,13 +81,15 @@ it('2: paths end in a slash or not, and lead nowhere else', async () => {
 
 it('3: a key is a bearer or stands in the URL, which is logged without it', async () => {
   for (const keyIn of ['header', 'url', 'both'] as const) {
-    expect((await asking({ key, keyIn }).get('/users/current')).status).toBe(200)
-    expect((await asking({ key: 'nobody', keyIn }).get('/users/current')).body.msg).toBe('Invalid user key')
+    expect((await createClient({ key, keyIn }).get('/users/current')).status).toBe(200)
+    expect((await createClient({ key: 'nobody', keyIn }).get('/users/current')).body.msg).toBe('Invalid user key')
   }
-  expect(JSON.stringify(wire.app.log)).not.toContain(key)
-  expect((await asking({}).post('/bundles/', {})).status).toBe(401)
-  expect((await open.client({ agent: 'anything' }).post('/bundles/', { limit: 1 })).body.offers).toHaveLength(1)
-  expect((await open.client({ agent: 'anything' }).get('/users/current')).status).toBe(401)
+  expect(JSON.stringify(wire.app.logLines)).not.toContain(key)
+  expect((await createClient({}).post('/bundles/', {})).status).toBe(401)
+  expect(
+    (await publicWire.createClient({ agent: 'anything' }).post('/bundles/', { limit: 1 })).body.offers,
+  ).toHaveLength(1)
+  expect((await publicWire.createClient({ agent: 'anything' }).get('/users/current')).status).toBe(401)
 })
 
 it('4: every failure is an object in one shape', async () => {
@@ -92,12 +100,12 @@ it('4: every failure is an object in one shape', async () => {
     client.post('/bundles/', '[]'),
     client.put('/asks/x/', {}),
     client.put('/asks/1/', `{"image":"${'x'.repeat(2_000_000)}"}`),
-    asking({}).get('/instances/'),
+    createClient({}).get('/instances/'),
     client.put('/instances/prepay/987654/', { amount: 1 }),
   ]
   for (const { status, body } of await Promise.all(failures)) {
     expect(status).toBeGreaterThan(399)
-    expect(body).toMatchObject(failure)
+    expect(body).toMatchObject(failureShape)
   }
 })
 
@@ -139,8 +147,8 @@ it('5: null is nothing, unknown keys too, and texts are numbers in filters', asy
 })
 
 it('6: there may be no body under a content type, and one where none is read', async () => {
-  const typed = asking({ key, headers: { 'Content-Type': 'application/json' } })
-  const empty = asking({ key, saysEmpty: true })
+  const typed = createClient({ key, headers: { 'Content-Type': 'application/json' } })
+  const empty = createClient({ key, saysEmpty: true })
   for (const asks of [typed, empty]) {
     const id = await rent()
     expect((await asks.get('/users/current')).status).toBe(200)
@@ -169,8 +177,8 @@ it('7: lists are there in both versions, and what they can be filtered by', asyn
 it('8: an unknown instance is 404, and null', async () => {
   const msg = 'Instance 987654 not found.'
   const missing = { status: 404, body: { success: false, error: 'no_such_instance', msg, instances: null } }
-  expect(said(await client.get('/instances/987654/'))).toEqual(missing)
-  expect(said(await client.get('/instances/987654/?owner=me'))).toEqual(missing)
+  expect(statusAndBody(await client.get('/instances/987654/'))).toEqual(missing)
+  expect(statusAndBody(await client.get('/instances/987654/?owner=me'))).toEqual(missing)
 })
 
 it('9: rows have what clients index', async () => {
@@ -198,20 +206,28 @@ it('10: what was done is {"success":true}, and nothing more', async () => {
 })
 
 it('11: a creation tells of the instance, and of an offer that is gone', async () => {
-  const [offer] = await offers({ limit: 1 })
+  const [offer] = await findOffers({ limit: 1 })
   const { body } = await client.put(`/asks/${offer.id}/`, { image: 'ubuntu' })
   expect(Object.keys(body).toSorted()).toEqual(['instance_api_key', 'new_contract', 'success'])
   expectFields(body, { success: 'boolean', new_contract: 'integer', instance_api_key: 'words' })
   for (const cancel_unavail of [true, false]) {
     const gone = await client.put(`/asks/${offer.id}/`, { image: 'ubuntu', cancel_unavail })
-    expect(said(gone)).toEqual({ status: cancel_unavail ? 410 : 404, body: { ...failure, error: 'no_such_ask' } })
+    expect(statusAndBody(gone)).toEqual({
+      status: cancel_unavail ? 410 : 404,
+      body: { ...failureShape, error: 'no_such_ask' },
+    })
   }
   expect((await client.put('/asks/987654/', { image: 'ubuntu' })).body.error).toBe('no_such_ask')
 })
 
 it('12: a result is on the host that was asked, for everybody', async () => {
-  expect(await wire.linked(await client.put(`/instances/request_logs/${await rent()}/`, {}))).toBeTypeOf('string')
-  expect(said(await asking({}).get('/results/?token=never'))).toMatchObject({ status: 404, body: failure })
+  expect(await wire.readLinkedResult(await client.put(`/instances/request_logs/${await rent()}/`, {}))).toBeTypeOf(
+    'string',
+  )
+  expect(statusAndBody(await createClient({}).get('/results/?token=never'))).toMatchObject({
+    status: 404,
+    body: failureShape,
+  })
 })
 
 it('13: SSH keys are a list, API keys are in one, and what revokes one says so', async () => {
@@ -234,7 +250,7 @@ it('15: who asks for another version of HTTP is answered in this one', async () 
     Upgrade: 'h2c',
     'HTTP2-Settings': 'AAMAAABkAAQCAAAAAAIAAAAA',
   }
-  expect((await asking({ key, headers }).post('/bundles/', { limit: 2 })).body.offers).toHaveLength(2)
+  expect((await createClient({ key, headers }).post('/bundles/', { limit: 2 })).body.offers).toHaveLength(2)
 })
 
 it('16: destroying again harms nothing', async () => {
@@ -246,16 +262,16 @@ it('16: destroying again harms nothing', async () => {
 })
 
 it('17: what comes too often is told when to come again', async () => {
-  const answer = explain(new DomainError('TOO_MANY_STREAMS', 'Too much.')) as Response
+  const answer = errorResponse(new DomainError('TOO_MANY_STREAMS', 'Too much.')) as Response
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, expect.stringMatching(/^\d+$/)])
-  expect(await answer.json()).toMatchObject({ ...failure, error: 'rate_limited', detail: 'Too much.' })
+  expect(await answer.json()).toMatchObject({ ...failureShape, error: 'rate_limited', detail: 'Too much.' })
 })
 
 it('18: offers are 64 or as many as are wished, at prices that add up', async () => {
-  expect(await offers()).toHaveLength(64)
-  expect((await offers({ limit: 3_000 })).length).toBeGreaterThan(64)
+  expect(await findOffers()).toHaveLength(64)
+  expect((await findOffers({ limit: 3_000 })).length).toBeGreaterThan(64)
   for (const allocated_storage of [undefined, 100]) {
-    for (const offer of await offers({ limit: 5, allocated_storage })) {
+    for (const offer of await findOffers({ limit: 5, allocated_storage })) {
       const disk = (offer.storage_cost * (allocated_storage ?? 8)) / 720
       expect(offer.dph_total).toBeCloseTo(offer.dph_base + disk, 9)
       expect([offer.reliability2, offer.ask_contract_id]).toEqual([offer.reliability, offer.id])

@@ -1,23 +1,23 @@
 // Clients that only search, most of them without a key: a catalogue of offers, a dashboard, and what fetches prices.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, startWire, type Wire } from '../support/rest/wire.ts'
+import { type Client, startWireServer, type WireServer } from '../support/rest/wire.ts'
 import { expectFields, type Shape } from '../support/rest/wire-fields.ts'
 
-let wire: Wire
+let wire: WireServer
 let anybody: Client
 
-const manner = {
+const profile = {
   agent: 'python-requests/2.32.3',
   headers: { 'Accept-Encoding': 'gzip, deflate', Accept: '*/*', Connection: 'keep-alive' },
   bodyHeaders: { 'Content-Type': 'application/json' },
 }
 
 beforeAll(async () => {
-  wire = await startWire({ publicSearch: true })
-  anybody = wire.client(manner)
+  wire = await startWireServer({ publicSearch: true })
+  anybody = wire.createClient(profile)
   const machines = Array.from({ length: 66 }, () => ({}))
-  await wire.list({ country: 'KR', city: 'South Korea', numGpus: 2 }, { reliability: 0.5 }, ...machines)
+  await wire.listMachines({ country: 'KR', city: 'South Korea', numGpus: 2 }, { reliability: 0.5 }, ...machines)
 })
 
 afterAll(() => wire.close())
@@ -58,12 +58,12 @@ describe('a catalogue', () => {
       // It compares them once more; nothing can be compared with null.
       for (const [name, conditions] of Object.entries(filters)) {
         for (const [operator, value] of Object.entries(conditions))
-          expect(holds(offer[name], operator, value), name).toBe(true)
+          expect(matchesCondition(offer[name], operator, value), name).toBe(true)
       }
     }
   })
 
-  const holds = (value: unknown, operator: string, bound: string | number | boolean) => {
+  const matchesCondition = (value: unknown, operator: string, bound: string | number | boolean) => {
     if (operator === 'eq') return value === bound
     if (typeof value !== 'number' || typeof bound !== 'number') return false
     return { gte: value >= bound, gt: value > bound, lte: value <= bound, lt: value < bound }[operator]
@@ -73,7 +73,7 @@ describe('a catalogue', () => {
 describe('a dashboard', () => {
   it('reads the machines of a host', async () => {
     const { apiKey } = await wire.app.operations.accounts.createApiKey('host@example.com', { permissions: null })
-    const host = wire.client({ ...manner, agent: 'Go-http-client/1.1', key: apiKey, keyIn: 'url' })
+    const host = wire.createClient({ ...profile, agent: 'Go-http-client/1.1', key: apiKey, keyIn: 'url' })
     const { body } = await host.get('/machines?owner=me')
     const fields = {
       ...{ id: 'integer', machine_id: 'integer', hostname: 'text or null', num_gpus: 'integer', gpu_name: 'words' },
@@ -96,7 +96,12 @@ describe('what fetches prices', () => {
   })
 
   it('asks with a key in the URL, too', async () => {
-    const dashboard = wire.client({ ...manner, agent: 'Go-http-client/1.1', key: await wire.newKey(), keyIn: 'url' })
+    const dashboard = wire.createClient({
+      ...profile,
+      agent: 'Go-http-client/1.1',
+      key: await wire.newKey(),
+      keyIn: 'url',
+    })
     const { body } = await dashboard.get(`/bundles?${new URLSearchParams({ q: JSON.stringify({ ...q, limit: 2 }) })}`)
     expect(body.offers).toHaveLength(2)
     expectFields((await dashboard.get('/instances?owner=me')).body, { instances: 'list' })

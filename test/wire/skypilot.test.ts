@@ -3,23 +3,23 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { aPublicKey } from '../support/accounts/ssh-keys.ts'
-import { type Client, startWire, type Wire } from '../support/rest/wire.ts'
+import { type Client, startWireServer, type WireServer } from '../support/rest/wire.ts'
 import { expectFields, type Shape } from '../support/rest/wire-fields.ts'
 
-let wire: Wire
+let wire: WireServer
 let sky: Client
 
-const manner = {
+const profile = {
   agent: 'vastai-sdk/0.2.5',
   headers: { 'Accept-Encoding': 'gzip, deflate', Accept: '*/*', Connection: 'keep-alive' },
   bodyHeaders: { 'Content-Type': 'application/json' },
 }
 
 beforeAll(async () => {
-  wire = await startWire()
-  sky = wire.client({ ...manner, key: await wire.newKey() })
-  const dear = { gpuNanos: 900_000_000n, country: 'US' }
-  await wire.list({ ...dear }, { country: 'US' }, { country: 'SE' }, { country: 'US', datacenter: false })
+  wire = await startWireServer()
+  sky = wire.createClient({ ...profile, key: await wire.newKey() })
+  const expensive = { gpuNanos: 900_000_000n, country: 'US' }
+  await wire.listMachines({ ...expensive }, { country: 'US' }, { country: 'SE' }, { country: 'US', datacenter: false })
 })
 
 afterAll(() => wire.close())
@@ -29,28 +29,28 @@ const search = {
   ...{ num_gpus: { eq: '1' }, gpu_name: { eq: 'RTX 4090' }, cpu_ram: { gte: 24000.0 } },
   ...{ datacenter: { eq: true }, hosting_type: { gte: '1' }, rentable: { eq: true }, order: [['score', 'desc']] },
 }
-const listed = {
+const instanceFields = {
   ...{ id: 'integer', label: 'text or null', actual_status: 'text or null', status_msg: 'text or null' },
   ...{ ssh_port: 'integer or null', ssh_host: 'text or null', local_ipaddrs: 'text', public_ipaddr: 'text' },
   ...{ ports: 'object', intended_status: 'text' },
 } satisfies Shape
 
-const find = async () => (await sky.post('/bundles/', search)).body.offers[0]
+const findOffer = async () => (await sky.post('/bundles/', search)).body.offers[0]
 
-async function list() {
+async function listInstances() {
   const { body } = await sky.get(
     '/api/v1/instances/?order_by=%5B%7B%22col%22%3A%20%22id%22%2C%20%22dir%22%3A%20%22asc%22%7D%5D&limit=25',
   )
   // A key that is not there ends it.
   for (const row of body.instances) expect(Object.keys(row)).toEqual(expect.arrayContaining(['label', 'actual_status']))
-  expectFields(body.instances, [listed])
+  expectFields(body.instances, [instanceFields])
   return body.instances
 }
 
 it('goes through a whole rental', async () => {
   // Before the boot, or nobody logs in.
   expectFields((await sky.post('/ssh/', { ssh_key: aPublicKey('sky') })).body, { key: { id: 'integer' } })
-  const offer = await find()
+  const offer = await findOffer()
   expectFields(offer, { id: 'integer', min_bid: 'number', geolocation: 'words', hosting_type: 'integer' })
   expect([offer.geolocation.slice(-2), offer.hosting_type, offer.dph_base]).toEqual(['US', 1, 0.4])
   const created = await sky.put(`/asks/${offer.id}/`, {
@@ -75,8 +75,8 @@ it('goes through a whole rental', async () => {
     ]),
   )
 
-  const row = async () => (await list()).find((row: { id: number }) => row.id === id)
-  await wire.poll(
+  const row = async () => (await listInstances()).find((row: { id: number }) => row.id === id)
+  await wire.pollUntil(
     () => sky.get(`/instances/${id}/`),
     ({ body }) => body.instances.actual_status === 'running',
   )
@@ -88,16 +88,16 @@ it('goes through a whole rental', async () => {
   expect(typeof ready.local_ipaddrs.trim()).toBe('string')
 
   expect((await sky.put(`/instances/${id}/`, { state: 'stopped' })).body).toEqual({ success: true })
-  await wire.poll(
+  await wire.pollUntil(
     () => sky.get(`/instances/${id}/`),
     ({ body }) => ['exited', 'stopped'].includes(body.instances.actual_status),
   )
   expect((await sky.delete(`/instances/${id}/`, {})).body).toEqual({ success: true })
-  expect(await list()).toEqual([])
+  expect(await listInstances()).toEqual([])
 })
 
 it('bids the least that wins', async () => {
-  const offer = await find()
+  const offer = await findOffer()
   const { body } = await sky.put(`/asks/${offer.id}/`, {
     image: 'ubuntu',
     disk: 80,
@@ -107,6 +107,6 @@ it('bids the least that wins', async () => {
   })
   const { body: read } = await sky.get(`/instances/${body.new_contract}/`)
   expect(read.instances).toMatchObject({ is_bid: true, min_bid: offer.min_bid, intended_status: 'running' })
-  expect((await list()).map(({ label }: { label: string }) => label)).toEqual(['spot'])
+  expect((await listInstances()).map(({ label }: { label: string }) => label)).toEqual(['spot'])
   await sky.delete(`/instances/${body.new_contract}/`, {})
 })

@@ -2,22 +2,22 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { aPublicKey } from '../support/accounts/ssh-keys.ts'
-import { type Client, startWire, type Wire, type WireAnswer } from '../support/rest/wire.ts'
+import { type Client, startWireServer, type WireAnswer, type WireServer } from '../support/rest/wire.ts'
 import { expectFields, type Shape } from '../support/rest/wire-fields.ts'
 
-let wire: Wire
+let wire: WireServer
 let terraform: Client
 
-const manner = {
+const profile = {
   ...{ agent: 'terraform-provider-vastai/0.3.0', keyIn: 'both' as const },
   headers: { 'Accept-Encoding': 'gzip' },
   bodyHeaders: { 'Content-Type': 'application/json' },
 }
 
 beforeAll(async () => {
-  wire = await startWire()
-  terraform = wire.client({ ...manner, key: await wire.newKey() })
-  await wire.list({ country: 'US', datacenter: true }, { country: 'US', datacenter: true }, { country: 'SE' })
+  wire = await startWireServer()
+  terraform = wire.createClient({ ...profile, key: await wire.newKey() })
+  await wire.listMachines({ country: 'US', datacenter: true }, { country: 'US', datacenter: true }, { country: 'SE' })
 })
 
 afterAll(() => wire.close())
@@ -28,7 +28,7 @@ function errorOf({ status, body }: WireAnswer): string | undefined {
   return typeof body.error === 'string' && status !== 200 ? body.error : body.msg
 }
 
-const offer = {
+const offerFields = {
   ...{ id: 'integer', machine_id: 'integer', host_id: 'integer', num_gpus: 'integer', gpu_name: 'words' },
   ...{ gpu_ram: 'integer', gpu_total_ram: 'integer', cpu_cores: 'integer', cpu_ram: 'integer', disk_space: 'number' },
   ...{ dph_total: 'number', dph_base: 'number', storage_cost: 'number', min_bid: 'number', inet_up: 'number' },
@@ -41,7 +41,7 @@ const offer = {
   },
   ...{ static_ip: 'boolean', direct_port_count: 'integer', cuda_max_good: 'number', driver_version: 'text' },
 } satisfies Shape
-const instance = {
+const instanceFields = {
   ...{ id: 'integer', actual_status: 'text or null', intended_status: 'text', cur_state: 'text', next_state: 'text' },
   ...{ status_msg: 'text or null', label: 'text or null', image_uuid: 'text', image_runtype: 'text' },
   ...{ onstart: 'text or null', template_hash_id: 'text or null', jupyter_token: 'text or null' },
@@ -55,12 +55,12 @@ const search = {
   ...{ verified: { eq: true }, external: { eq: false }, rentable: { eq: true }, rented: { eq: false } },
   ...{ hosting_type: { eq: 1 }, geolocation: { in: 'US' }, order: [['dph_total', 'desc']], type: 'on-demand' },
 }
-const find = async (more: object = {}) =>
+const findOffers = async (more: object = {}) =>
   (await terraform.post('/bundles/', { ...search, limit: 10, ...more })).body.offers
 
 it('creates, updates and destroys an instance', async () => {
-  const offers = await find()
-  expectFields(offers, [offer])
+  const offers = await findOffers()
+  expectFields(offers, [offerFields])
   expect(offers).toHaveLength(2)
   const raw = { q: JSON.stringify(search), limit: 1, allocated_storage: 20 }
   const { body } = await terraform.post('/bundles/', raw)
@@ -82,36 +82,36 @@ it('creates, updates and destroys an instance', async () => {
   expect([again.status, errorOf(again)]).toEqual([404, 'no_such_ask'])
   const id = created.body.new_contract
   const read = () => terraform.get(`/instances/${id}/`)
-  const running = await wire.poll(read, ({ body }) => {
+  const running = await wire.pollUntil(read, ({ body }) => {
     expect(['exited', 'offline', 'unknown', 'stopped']).not.toContain(body.instances.actual_status)
     return body.instances.actual_status === 'running'
   })
-  expectFields(running.body.instances, instance)
+  expectFields(running.body.instances, instanceFields)
 
   expect(errorOf(await terraform.put(`/instances/${id}/`, { label: 'changed' }))).toBeUndefined()
   expect(errorOf(await terraform.put(`/instances/${id}/`, { state: 'stopped' }))).toBeUndefined()
-  await wire.poll(read, ({ body }) => {
+  await wire.pollUntil(read, ({ body }) => {
     expect(body.instances.actual_status).not.toBe('exited')
     return body.instances.actual_status === 'stopped'
   })
   const { body: list } = await terraform.get('/instances/')
-  expectFields(list.instances, [{ ...instance, label: 'words' }])
+  expectFields(list.instances, [{ ...instanceFields, label: 'words' }])
   expect(errorOf(await terraform.put(`/instances/${id}/`, { state: 'running' }))).toBeUndefined()
-  await wire.poll(read, ({ body }) => body.instances.actual_status === 'running')
+  await wire.pollUntil(read, ({ body }) => body.instances.actual_status === 'running')
   expect(errorOf(await terraform.delete(`/instances/${id}/`))).toBeUndefined()
   expect((await read()).status).toBe(404)
   expect((await terraform.delete(`/instances/${id}/`)).status).toBe(404)
 })
 
 it('sees that an instance lost its GPUs to a higher bid', async () => {
-  const [offer] = await find({ type: 'bid' })
+  const [offer] = await findOffers({ type: 'bid' })
   const { body } = await terraform.put(`/asks/${offer.id}/`, { image: 'ubuntu', disk: 10, price: offer.min_bid })
   const read = () => terraform.get(`/instances/${body.new_contract}/`)
-  await wire.poll(read, ({ body }) => body.instances.actual_status === 'running')
-  const rival = wire.client({ ...manner, key: await wire.newKey() })
+  await wire.pollUntil(read, ({ body }) => body.instances.actual_status === 'running')
+  const rival = wire.createClient({ ...profile, key: await wire.newKey() })
   const rivals = await rival.post('/bundles/', { machine_id: { eq: offer.machine_id }, type: 'on-demand' })
   await rival.put(`/asks/${rivals.body.offers[0].id}/`, { image: 'ubuntu', disk: 10 })
-  await wire.poll(read, ({ body: { instances: row } }) => {
+  await wire.pollUntil(read, ({ body: { instances: row } }) => {
     const isPreempted = ['stopped', 'offline'].includes(row.actual_status)
     return row.is_bid && row.intended_status === 'running' && isPreempted
   })
@@ -122,7 +122,7 @@ it('keeps SSH keys, of the account and of an instance', async () => {
   const [first, second] = [aPublicKey('first'), aPublicKey('second')]
   const { body: saved } = await terraform.post('/ssh/', { ssh_key: first })
   expectFields(saved, { key: { id: 'integer', created_at: 'number', public_key: 'words', ssh_key: 'words' } })
-  const [offer] = await find({ geolocation: { in: 'SE' } })
+  const [offer] = await findOffers({ geolocation: { in: 'SE' } })
   const { body } = await terraform.put(`/asks/${offer.id}/`, { image: 'ubuntu', disk: 10, runtype: 'ssh_direct' })
   const path = `/instances/${body.new_contract}/ssh/`
 

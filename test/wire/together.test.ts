@@ -1,36 +1,36 @@
 // Many clients on one account: what one does, each of the others sees in its own way.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Client, startWire, type Wire } from '../support/rest/wire.ts'
+import { type Client, startWireServer, type WireServer } from '../support/rest/wire.ts'
 
-let wire: Wire
+let wire: WireServer
 let clients: Record<'cli' | 'old' | 'go' | 'java' | 'node' | 'terraform', Client>
 
 beforeAll(async () => {
-  wire = await startWire()
+  wire = await startWireServer()
   const key = await wire.newKey()
   const typed = { 'Content-Type': 'application/json' }
   clients = {
-    cli: wire.client({ agent: 'vastai-cli/0.0.0', key, bodyHeaders: typed }),
-    old: wire.client({ agent: 'python-requests/2.28.1', key, keyIn: 'url', bodyHeaders: typed }),
-    go: wire.client({ agent: 'vast-ai-go/0.1.0', key, bodyHeaders: typed }),
-    java: wire.client({
+    cli: wire.createClient({ agent: 'vastai-cli/0.0.0', key, bodyHeaders: typed }),
+    old: wire.createClient({ agent: 'python-requests/2.28.1', key, keyIn: 'url', bodyHeaders: typed }),
+    go: wire.createClient({ agent: 'vast-ai-go/0.1.0', key, bodyHeaders: typed }),
+    java: wire.createClient({
       ...{ agent: 'Java-http-client/17.0.15', key, saysEmpty: true },
       headers: { Connection: 'Upgrade, HTTP2-Settings', 'HTTP2-Settings': 'AAMAAABkAAQCAAAAAAIAAAAA', Upgrade: 'h2c' },
     }),
-    node: wire.client({ agent: 'axios/1.21.1', key, keyIn: 'both', headers: typed }),
-    terraform: wire.client({ agent: 'terraform-provider-vastai/0.3.0', key, keyIn: 'both', bodyHeaders: typed }),
+    node: wire.createClient({ agent: 'axios/1.21.1', key, keyIn: 'both', headers: typed }),
+    terraform: wire.createClient({ agent: 'terraform-provider-vastai/0.3.0', key, keyIn: 'both', bodyHeaders: typed }),
   }
-  await wire.list({}, {}, {}, {})
+  await wire.listMachines({}, {}, {}, {})
 })
 
 afterAll(() => wire.close())
 
 type Row = { id: number; label: string | null; actual_status: string }
-const byId = (rows: Row[]) => rows.toSorted((one, other) => one.id - other.id)
+const sortById = (rows: Row[]) => rows.toSorted((one, other) => one.id - other.id)
 
 /** The rows of all lists, which must be the same. */
-async function lists(): Promise<Row[]> {
+async function readLists(): Promise<Row[]> {
   const { cli, old, go, java, node, terraform } = clients
   const all = [
     await cli.get('/api/v1/instances/?order_by=%5B%7B%22col%22%3A%22id%22%2C%22dir%22%3A%22asc%22%7D%5D&limit=25'),
@@ -39,7 +39,7 @@ async function lists(): Promise<Row[]> {
     await java.get('/instances/?owner=me'),
     await node.get('/instances?owner=me'),
     await terraform.get('/instances/'),
-  ].map(({ body }) => byId(body.instances))
+  ].map(({ body }) => sortById(body.instances))
   for (const rows of all) expect(rows).toEqual(all[0])
   return all[0] as Row[]
 }
@@ -67,7 +67,7 @@ it('they rent at once, and no two get the same offer', async () => {
     Array(4).fill('no_such_ask'),
   )
   const [won] = answers.filter(({ status }) => status === 200)
-  expect((await lists()).map(({ id }) => id)).toEqual([won?.body.new_contract])
+  expect((await readLists()).map(({ id }) => id)).toEqual([won?.body.new_contract])
   await cli.delete(`/instances/${won?.body.new_contract}/`, {})
 })
 
@@ -79,29 +79,29 @@ it('what one does, the others see', async () => {
     await cli.put(`/asks/${first}/`, { client_id: 'me', image: 'ubuntu', disk: 10, label: 'cli' })
   ).body
   const { new_contract: other } = (await node.put(`/asks/${second}`, { image: 'ubuntu', disk_space: 10 })).body
-  expect((await lists()).map(({ id, label }) => [id, label])).toEqual([
+  expect((await readLists()).map(({ id, label }) => [id, label])).toEqual([
     [id, 'cli'],
     [other, null],
   ])
-  await wire.poll(
+  await wire.pollUntil(
     () => old.get(`/instances/${id}/`),
     ({ body }) => body.instances.actual_status === 'running',
   )
-  expect(await lists()).toMatchObject([{ actual_status: 'running' }, { actual_status: 'running' }])
+  expect(await readLists()).toMatchObject([{ actual_status: 'running' }, { actual_status: 'running' }])
 
   // A state without a label, and a label without a state.
   await java.put(`/instances/${id}/`, '{"state":"stopped","label":null}')
   await java.put(`/instances/${other}/`, '{"state":null,"label":"java"}')
-  await wire.poll(
+  await wire.pollUntil(
     () => go.get(`/instances/${id}/`),
     ({ body }) => body.instances.actual_status === 'stopped',
   )
-  expect(await lists()).toMatchObject([
+  expect(await readLists()).toMatchObject([
     { label: 'cli', actual_status: 'stopped' },
     { label: 'java', actual_status: 'running' },
   ])
   await node.put(`/instances/${id}/start`, {})
-  await wire.poll(
+  await wire.pollUntil(
     () => terraform.get(`/instances/${id}/`),
     ({ body }) => body.instances.actual_status === 'running',
   )
@@ -116,9 +116,9 @@ it('what one does, the others see', async () => {
     terraform.delete(path),
   ])
   expect(ends.map(({ status }) => status).toSorted()).toEqual([200, 404, 404, 404, 404])
-  expect((await lists()).map(({ id }) => id)).toEqual([other])
+  expect((await readLists()).map(({ id }) => id)).toEqual([other])
   expect((await cli.delete('/instances/', { instance_ids: [id, other] })).body).toEqual({ success: true })
-  expect(await lists()).toEqual([])
+  expect(await readLists()).toEqual([])
 })
 
 it('each reads the same of one instance', async () => {
@@ -130,5 +130,5 @@ it('each reads the same of one instance', async () => {
     Object.values(clients).map(async client => (await client.get(`/instances/${id}/`)).body.instances),
   )
   for (const row of rows) expect(row).toEqual(rows[0])
-  expect(await lists()).toEqual([rows[0]])
+  expect(await readLists()).toEqual([rows[0]])
 })

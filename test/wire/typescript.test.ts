@@ -2,13 +2,13 @@
 // is no content.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Client, startWire, type Wire } from '../support/rest/wire.ts'
+import { type Client, startWireServer, type WireServer } from '../support/rest/wire.ts'
 import { expectFields, type Shape } from '../support/rest/wire-fields.ts'
 
-let wire: Wire
+let wire: WireServer
 let node: Client
 
-const manner = {
+const profile = {
   ...{ agent: 'axios/1.21.1', keyIn: 'both' as const },
   headers: {
     ...{ Accept: 'application/json, text/plain, */*', 'Content-Type': 'application/json' },
@@ -17,19 +17,19 @@ const manner = {
 }
 
 beforeAll(async () => {
-  wire = await startWire()
-  node = wire.client({ ...manner, key: await wire.newKey() })
-  await wire.list({ verification: 'unverified' }, {}, {})
+  wire = await startWireServer()
+  node = wire.createClient({ ...profile, key: await wire.newKey() })
+  await wire.listMachines({ verification: 'unverified' }, {}, {})
 })
 
 afterAll(() => wire.close())
 
-const offer = {
+const offerFields = {
   ...{ id: 'integer', machine_id: 'integer', num_gpus: 'integer', gpu_name: 'words', gpu_ram: 'integer' },
   ...{ cpu_cores: 'integer', cpu_ram: 'integer', disk_space: 'number', dph_total: 'number', dph_base: 'number' },
   ...{ reliability2: 'number', inet_up: 'number', inet_down: 'number', cuda_max_good: 'number', geolocation: 'words' },
 } satisfies Shape
-const instance = {
+const instanceFields = {
   ...{ id: 'integer', actual_status: 'text or null', intended_status: 'text', label: 'text or null' },
   ...{ ssh_host: 'text or null', ssh_port: 'integer or null', public_ipaddr: 'text', ports: 'object' },
   ...{ image_uuid: 'text', dph_total: 'number', start_date: 'number', extra_env: [['text']], machine_id: 'integer' },
@@ -39,7 +39,7 @@ it('goes through a whole rental', async () => {
   const q = JSON.stringify({ gpu_ram: { gte: 20_000 } })
   const query = new URLSearchParams({ q, num_gpus: '1', order_by: 'dph_total', verified: 'true' })
   const { body: found } = await node.get(`/bundles?${query}`)
-  expectFields(found.offers, [offer])
+  expectFields(found.offers, [offerFields])
   expect(found.offers.map(({ verification }: { verification: string }) => verification)).toEqual([
     'verified',
     'verified',
@@ -49,18 +49,18 @@ it('goes through a whole rental', async () => {
   const id = created.body.new_contract
 
   const read = () => node.get(`/instances/${id}`)
-  const { body } = await wire.poll(read, ({ body }) => body.instances.actual_status === 'running')
-  expectFields(body.instances, instance)
+  const { body } = await wire.pollUntil(read, ({ body }) => body.instances.actual_status === 'running')
+  expectFields(body.instances, instanceFields)
   expect(body.instances).toMatchObject({ disk_space: 20, extra_env: [['_a', '1']] })
 
   expect((await node.put(`/instances/${id}/stop`, {})).body).toEqual({ success: true })
-  await wire.poll(read, ({ body }) => body.instances.actual_status === 'stopped')
+  await wire.pollUntil(read, ({ body }) => body.instances.actual_status === 'stopped')
   expect((await node.put(`/instances/${id}/start`, {})).body).toEqual({ success: true })
-  await wire.poll(read, ({ body }) => body.instances.actual_status === 'running')
+  await wire.pollUntil(read, ({ body }) => body.instances.actual_status === 'running')
   expect((await node.put(`/instances/${id}`, { label: 'node' })).body).toEqual({ success: true })
   const { body: list } = await node.get('/instances?owner=me')
-  expectFields(list, { instances_found: 'integer', instances: [{ ...instance, label: 'words' }] })
-  expect(await wire.linked(await node.put(`/instances/request_logs/${id}`, {}))).toContain('\n')
+  expectFields(list, { instances_found: 'integer', instances: [{ ...instanceFields, label: 'words' }] })
+  expect(await wire.readLinkedResult(await node.put(`/instances/request_logs/${id}`, {}))).toContain('\n')
   // A content type, and nothing of it.
   expect((await node.delete(`/instances/${id}`)).body).toEqual({ success: true })
   expect(await node.delete(`/instances/${id}`)).toMatchObject({
@@ -76,6 +76,6 @@ it('reads its account, with a content type of nothing', async () => {
 })
 
 it('goes by the key in the header where the other is worth nothing', async () => {
-  expect((await wire.client(manner).get('/users/current?api_key=nobody')).body.msg).toBe('Invalid user key')
+  expect((await wire.createClient(profile).get('/users/current?api_key=nobody')).body.msg).toBe('Invalid user key')
   expect((await node.get('/users/current?api_key=nobody')).status).toBe(200)
 })

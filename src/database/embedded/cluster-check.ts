@@ -4,29 +4,29 @@ import { open, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Engine } from './engine.ts'
 
-type Place = { engine: Engine; folder: string }
+type ClusterLocation = { engine: Engine; folder: string }
 
-export const logOf = (folder: string) => join(folder, 'server.log')
+export const logFileOf = (folder: string) => join(folder, 'server.log')
 
 /** PostgreSQL refuses folders that a group may write to, or that others may use at all. */
 const forbiddenMode = 0o027
 
 /** Throws when the server of this version cannot run in the folder. One that is still to be made passes. */
-export async function checkCluster({ engine, folder }: Place): Promise<void> {
+export async function checkCluster({ engine, folder }: ClusterLocation): Promise<void> {
   const version = await readFile(join(folder, 'PG_VERSION'), 'utf8').catch((error: NodeJS.ErrnoException) => error)
   // Not there, or not a folder: the making of it says more.
   if (version instanceof Error && version.code !== 'EACCES') return
-  const complaint = complaintAbout(await stat(folder), engine.runAs.uid ?? process.getuid?.())
-  if (complaint) throw refusal(folder, complaint)
-  if (version instanceof Error) throw refusal(folder, `${version.message}.`)
+  const complaint = findOwnershipProblem(await stat(folder), engine.runAs.uid ?? process.getuid?.())
+  if (complaint) throw clusterError(folder, complaint)
+  if (version instanceof Error) throw clusterError(folder, `${version.message}.`)
   const made = version.trim()
   if (made === engine.major) return
   const advice = 'Start the version of Berth that made it, or set BERTH_DATA_DIR to another folder.'
-  throw refusal(folder, `PostgreSQL ${made} made it, and this is PostgreSQL ${engine.major}. ${advice}`)
+  throw clusterError(folder, `PostgreSQL ${made} made it, and this is PostgreSQL ${engine.major}. ${advice}`)
 }
 
 /** `user` is whom the server runs as; undefined where the platform has no such ids. */
-export function complaintAbout(
+export function findOwnershipProblem(
   { uid, mode }: { uid: number; mode: number },
   user: number | undefined,
 ): string | undefined {
@@ -37,30 +37,30 @@ export function complaintAbout(
   return `Its mode is ${(mode & 0o777).toString(8).padStart(4, '0')}, and PostgreSQL takes 0700 or 0750. Set it: chmod 0700.`
 }
 
-export function refusal(folder: string, cause: string): Error {
-  return new Error(`PostgreSQL cannot run in ${folder}. ${cause} Its log is ${logOf(folder)}.`)
+export function clusterError(folder: string, cause: string): Error {
+  return new Error(`PostgreSQL cannot run in ${folder}. ${cause} Its log is ${logFileOf(folder)}.`)
 }
 
-export async function sizeOfLog(folder: string): Promise<number> {
-  return await stat(logOf(folder)).then(
+export async function readLogSize(folder: string): Promise<number> {
+  return await stat(logFileOf(folder)).then(
     ({ size }) => size,
     () => 0,
   )
 }
 
 /** Why the server ended, from what it wrote to its log since; undefined when it wrote nothing of it. */
-export async function causeInLog(folder: string, since: number): Promise<string | undefined> {
+export async function readFailureCause(folder: string, since: number): Promise<string | undefined> {
   try {
-    const file = await open(logOf(folder))
+    const file = await open(logFileOf(folder))
     const { buffer, bytesRead } = await file.read({ position: since }).finally(() => file.close())
-    return causeIn(buffer.toString('utf8', 0, bytesRead))
+    return parseFailureCause(buffer.toString('utf8', 0, bytesRead))
   } catch {
     return undefined
   }
 }
 
 /** The first fatal line, and what its next lines say of it. */
-export function causeIn(printed: string): string | undefined {
+export function parseFailureCause(printed: string): string | undefined {
   const lines = printed.split('\n').map(line => {
     const [, level = '', text = ''] = /(FATAL|PANIC|DETAIL|HINT|error): +(.+)$/.exec(line) ?? []
     return {

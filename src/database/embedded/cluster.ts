@@ -4,21 +4,29 @@ import { randomBytes } from 'node:crypto'
 import { chown, link, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
+import { createFolderAtomically } from '../atomic-folder.ts'
 import { toError } from '../failure-codes.ts'
-import { makeWhole } from '../unfinished.ts'
-import { asSentence, causeIn, causeInLog, checkCluster, logOf, refusal, sizeOfLog } from './cluster-check.ts'
-import { makeDataDir, usable } from './data-dir.ts'
+import {
+  asSentence,
+  checkCluster,
+  clusterError,
+  logFileOf,
+  parseFailureCause,
+  readFailureCause,
+  readLogSize,
+} from './cluster-check.ts'
+import { makeDataDir, withDataDirErrors } from './data-dir.ts'
 import { canReach, type Engine, findEngine, runProgram } from './engine.ts'
 
 export type Cluster = { engine: Engine; folder: string; password: string }
 
 /** The folder's cluster, made when there is none. */
-export async function findCluster(dataDir: string): Promise<Cluster> {
+export async function prepareCluster(dataDir: string): Promise<Cluster> {
   await makeDataDir(dataDir)
-  return await usable(dataDir, () => findIn(dataDir))
+  return await withDataDirErrors(dataDir, () => prepareClusterIn(dataDir))
 }
 
-async function findIn(dataDir: string): Promise<Cluster> {
+async function prepareClusterIn(dataDir: string): Promise<Cluster> {
   const engine = await findEngine(dataDir)
   if (!(await canReach(dataDir, engine.runAs))) {
     const advice = 'Set BERTH_DATA_DIR to a folder that it can enter, or DATABASE_URL to a server of your own.'
@@ -26,9 +34,9 @@ async function findIn(dataDir: string): Promise<Cluster> {
   }
   const folder = join(dataDir, 'postgres')
   await checkCluster({ engine, folder })
-  const cluster = { engine, folder, password: await password(passwordFileOf(folder)) }
-  const fill = (unfinished: string) => initialise(cluster, unfinished)
-  await makeWhole({ folder: cluster.folder, mark: 'PG_VERSION', fill })
+  const cluster = { engine, folder, password: await loadOrCreatePassword(passwordFileOf(folder)) }
+  const fill = (unfinished: string) => initializeCluster(cluster, unfinished)
+  await createFolderAtomically({ folder: cluster.folder, requiredEntry: 'PG_VERSION', fill })
   return cluster
 }
 
@@ -37,7 +45,7 @@ export function passwordFileOf(folder: string): string {
 }
 
 /** Written once and never changed, so that two processes that start together use the same. */
-async function password(file: string): Promise<string> {
+async function loadOrCreatePassword(file: string): Promise<string> {
   const kept = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
   })
@@ -52,7 +60,7 @@ async function password(file: string): Promise<string> {
   return await readFile(file, 'utf8')
 }
 
-async function initialise({ engine, password }: Cluster, folder: string): Promise<void> {
+async function initializeCluster({ engine, password }: Cluster, folder: string): Promise<void> {
   const passwordFile = `${folder}.password`
   await writeFile(passwordFile, password, { mode: 0o600 })
   const { uid, gid } = engine.runAs
@@ -66,14 +74,14 @@ async function initialise({ engine, password }: Cluster, folder: string): Promis
     await runProgram(engine.initdb, ['-D', folder, ...locale, ...access], engine.runAs)
   } catch (error) {
     const { message } = toError(error)
-    throw new Error(`PostgreSQL cannot make its files in ${dirname(folder)}. ${causeIn(message) ?? message}`)
+    throw new Error(`PostgreSQL cannot make its files in ${dirname(folder)}. ${parseFailureCause(message) ?? message}`)
   } finally {
     await rm(passwordFile, { force: true })
   }
 }
 
 /** The port of the server that runs, or ran until it crashed. */
-export async function lastPort({ folder }: Cluster): Promise<number | undefined> {
+export async function readLastPort({ folder }: Cluster): Promise<number | undefined> {
   const pidFile = await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(() => '')
   return Number(pidFile.split('\n')[3]) || undefined
 }
@@ -84,27 +92,30 @@ export async function lastPort({ folder }: Cluster): Promise<number | undefined>
  */
 export async function startServer(cluster: Cluster): Promise<void> {
   const { engine, folder } = cluster
-  const since = await sizeOfLog(folder)
+  const since = await readLogSize(folder)
   try {
-    const port = await freePort(await lastPort(cluster))
+    const port = await findFreePort(await readLastPort(cluster))
     const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=''`
-    const log = ['-l', logOf(folder), '-o', settings]
-    await runProgram(engine.ctl, ['start', '--wait', '--silent', '-D', folder, ...log], engine.runAs)
+    const log = ['-l', logFileOf(folder), '-o', settings]
+    await runProgram(engine.pgCtl, ['start', '--wait', '--silent', '-D', folder, ...log], engine.runAs)
   } catch (error) {
     const { message } = toError(error)
-    throw refusal(folder, (await causeInLog(folder, since)) ?? causeIn(message) ?? asSentence(message))
+    throw clusterError(
+      folder,
+      (await readFailureCause(folder, since)) ?? parseFailureCause(message) ?? asSentence(message),
+    )
   }
 }
 
 export async function stopServer({ engine, folder }: Cluster): Promise<void> {
-  await runProgram(engine.ctl, ['stop', '--wait', '--silent', '--mode=fast', '-D', folder], engine.runAs)
+  await runProgram(engine.pgCtl, ['stop', '--wait', '--silent', '--mode=fast', '-D', folder], engine.runAs)
 }
 
 /** The preferred port if nothing listens on it: connections of before a crash find the server there again. */
-function freePort(preferred = 0): Promise<number> {
+function findFreePort(preferred = 0): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer()
-    probe.once('error', error => (preferred ? resolve(freePort()) : reject(error)))
+    probe.once('error', error => (preferred ? resolve(findFreePort()) : reject(error)))
     probe.listen(preferred, '127.0.0.1', () => {
       const address = probe.address()
       // Only a pipe has a text, and only a closed socket has null.

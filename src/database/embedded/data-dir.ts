@@ -7,18 +7,18 @@ export async function makeDataDir(dataDir: string): Promise<void> {
   try {
     await makeFolder(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700)
   } catch (error) {
-    throw unusable(dataDir, toError(error))
+    throw dataDirError(dataDir, toError(error))
   }
 }
 
 /** Reports a file in the data folder that cannot be read or written as a fault of the folder. Rethrows other errors. */
-export async function usable<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
+export async function withDataDirErrors<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
   return await work().catch((error: NodeJS.ErrnoException) => {
-    throw error.syscall && error.path?.startsWith(dataDir) ? unusable(dataDir, error) : error
+    throw error.syscall && error.path?.startsWith(dataDir) ? dataDirError(dataDir, error) : error
   })
 }
 
-function unusable(dataDir: string, { message }: Error): Error {
+function dataDirError(dataDir: string, { message }: Error): Error {
   return new Error(`The data folder ${dataDir} cannot be used: ${message}. Set BERTH_DATA_DIR to another folder.`)
 }
 

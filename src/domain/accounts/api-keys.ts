@@ -15,31 +15,31 @@ export type ApiKey = {
 }
 
 export const maxApiKeys = 200
-export const maxApiKeyName = 256
+export const maxApiKeyNameLength = 256
 
 export const publicIdLength = 12
 export const secretLength = 40
 
-const format = new RegExp(`^berth_([0-9A-Za-z]{${publicIdLength}})_([0-9A-Za-z]{${secretLength}})$`)
+const apiKeyFormat = new RegExp(`^berth_([0-9A-Za-z]{${publicIdLength}})_([0-9A-Za-z]{${secretLength}})$`)
 
 export function parseApiKey(key: string): { publicId: string; secret: string } | undefined {
-  const [, publicId, secret] = format.exec(key) ?? []
+  const [, publicId, secret] = apiKeyFormat.exec(key) ?? []
   return publicId && secret ? { publicId, secret } : undefined
 }
 
 export function printApiKey(publicId: string, secret: string): string {
-  return `${printPrefix(publicId)}_${secret}`
+  return `${printApiKeyPrefix(publicId)}_${secret}`
 }
 
 /** What of a key is no secret. */
-export function printPrefix(publicId: string): string {
+export function printApiKeyPrefix(publicId: string): string {
   return `berth_${publicId}`
 }
 
-const instanceFormat = /^berth_ins_([1-9][0-9]{0,17})_([0-9a-f]{64})$/
+const instanceKeyFormat = /^berth_ins_([1-9][0-9]{0,17})_([0-9a-f]{64})$/
 
 export function parseInstanceKey(key: string): { instanceId: bigint; proof: string } | undefined {
-  const [, instanceId, proof] = instanceFormat.exec(key) ?? []
+  const [, instanceId, proof] = instanceKeyFormat.exec(key) ?? []
   return instanceId && proof ? { instanceId: BigInt(instanceId), proof } : undefined
 }
 

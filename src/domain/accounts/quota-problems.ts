@@ -1,8 +1,8 @@
 import { DomainError } from '../errors.ts'
-import { type ExceededQuota, type Quota, type Quotas, quotaNames, type Usage } from './quotas.ts'
+import { type ExceededQuota, type Quota, type Quotas, type QuotaUsage, quotaNames } from './quotas.ts'
 
 /** The quotas that an addition would exceed. What an account has above a quota stays, and may not grow. */
-export function quotaProblems(used: Usage, added: Usage, quotas: Quotas): DomainError<'QUOTA_EXCEEDED'>[] {
+export function quotaProblems(used: QuotaUsage, added: QuotaUsage, quotas: Quotas): DomainError<'QUOTA_EXCEEDED'>[] {
   return quotaNames.flatMap(name => {
     const [usedNow, asked, limit] = [amountOf(used, name), amountOf(added, name), quotas[name]]
     // Compared in MB, since sums of fractions of a GB are not exact.
@@ -15,7 +15,7 @@ export function quotaProblems(used: Usage, added: Usage, quotas: Quotas): Domain
 const mbPerGb = 1000
 const unitOf = (name: Quota) => (name === 'diskGb' ? mbPerGb : 1)
 
-function amountOf(usage: Usage, name: Quota): number {
+function amountOf(usage: QuotaUsage, name: Quota): number {
   return name === 'diskGb' ? usage.diskMb : usage[name]
 }
 

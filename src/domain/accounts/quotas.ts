@@ -5,13 +5,13 @@ export const quotaNames = ['instances', 'loading', 'diskGb', 'volumes'] as const
 export type Quota = (typeof quotaNames)[number]
 export type Quotas = Record<Quota, number>
 /** An operator's values for one account; null where the setting counts. */
-export type OwnQuotas = Record<Quota, number | null>
+export type QuotaOverrides = Record<Quota, number | null>
 
-export type Usage = { instances: number; loading: number; diskMb: number; volumes: number }
+export type QuotaUsage = { instances: number; loading: number; diskMb: number; volumes: number }
 
 export type ExceededQuota = { name: Quota; limit: number; used: number; asked: number }
 
-export function quotasOf(own: OwnQuotas, settings: Quotas): Quotas {
-  const entries = quotaNames.map(name => [name, own[name] ?? settings[name]] as const)
+export function quotasOf(overrides: QuotaOverrides, settings: Quotas): Quotas {
+  const entries = quotaNames.map(name => [name, overrides[name] ?? settings[name]] as const)
   return Object.fromEntries(entries) as Quotas
 }

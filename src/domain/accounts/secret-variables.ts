@@ -6,19 +6,19 @@ import { countCharacters } from '../texts.ts'
 export type SecretVariable = { name: string; createdAt: Date; updatedAt: Date }
 
 /** What a secret is shown as, to those who send back what they were shown. */
-export const mask = '********'
+export const secretMask = '********'
 
 export const maxSecretVariables = 16
 /** Of all names and values together: half of what an environment has room for, so that there is some left for rentals. */
 export const maxSecretCharacters = 16_384
 
-export function secretVariable({ name, value }: { name: string; value: string }): EnvVar {
+export function toSecretEnvVar({ name, value }: { name: string; value: string }): EnvVar {
   return { name, value, secret: true }
 }
 
 /** Everything that is wrong with variables that are to be kept; `all` are those that the account has then. */
-export function secretVariableIssues(wished: EnvVar[], all: EnvVar[]): Issue[] {
-  const issues = wished.flatMap(variable => {
+export function secretVariableIssues(changed: EnvVar[], all: EnvVar[]): Issue[] {
+  const issues = changed.flatMap(variable => {
     const message = variableProblem(variable)
     return message ? [{ path: envPath(variable.name), message }] : []
   })

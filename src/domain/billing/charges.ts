@@ -2,16 +2,16 @@
 
 import { DomainError } from '../errors.ts'
 import { parseCursor, printCursor } from '../pages.ts'
-import type { ChargeKind } from './billing.ts'
+import type { ChargeKind } from './balance.ts'
 
-export const chargedThings = ['instance', 'volume'] as const
-export type ChargedThing = (typeof chargedThings)[number]
+export const chargedResources = ['instance', 'volume'] as const
+export type ChargedResource = (typeof chargedResources)[number]
 
 /** Up to but not with its end. */
 export type Period = { from: Date; to: Date }
 
-export type ChargesWish = Period & {
-  things: readonly ChargedThing[]
+export type ChargesQuery = Period & {
+  resources: readonly ChargedResource[]
   /** Things in the order in which they were rented or made, or the other way round. */
   latestFirst: boolean
   limit: number
@@ -20,22 +20,22 @@ export type ChargesWish = Period & {
 
 /** What its GPUs or its disk cost, between the first and the last instant of the period at which they did. */
 export type ChargeItem = { kind: ChargeKind; start: Date; end: Date; costNanos: bigint }
-export type ThingCharges = { instanceId: bigint | null; volumeId: bigint | null; items: ChargeItem[] }
+export type ResourceCharges = { instanceId: bigint | null; volumeId: bigint | null; items: ChargeItem[] }
 export type ChargesPage = {
-  charges: ThingCharges[]
+  charges: ResourceCharges[]
   /** Where the next page begins; null behind the last one. */
   next: string | null
   /** How many things cost something in the period, on all pages. */
   total: number
 }
 
-export const maxChargedThings = 500
+export const maxChargedResources = 500
 /** Two years and some. */
 export const maxChargedDays = 744
 
 const dayMs = 86_400_000
 
-export function checkCharges({ from, to }: Period): void {
+export function checkChargesPeriod({ from, to }: Period): void {
   const days = Math.ceil((to.getTime() - from.getTime()) / dayMs)
   if (days > maxChargedDays) {
     throw new DomainError(
@@ -47,14 +47,14 @@ export function checkCharges({ from, to }: Period): void {
 }
 
 /** The days of UTC that a period has a part in, whole. */
-export function wholeDays({ from, to }: Period): Period {
+export function extendToWholeDays({ from, to }: Period): Period {
   const first = Math.floor(from.getTime() / dayMs)
   const last = Math.ceil(to.getTime() / dayMs)
   return { from: new Date(first * dayMs), to: new Date(last * dayMs) }
 }
 
 /** Of everything together, or of a part of it: its costs and when they began and ended. */
-export function spanOf(items: readonly ChargeItem[]): Omit<ChargeItem, 'kind'> {
+export function summarizeCharges(items: readonly ChargeItem[]): Omit<ChargeItem, 'kind'> {
   const starts = items.map(({ start }) => start.getTime())
   const ends = items.map(({ end }) => end.getTime())
   return {

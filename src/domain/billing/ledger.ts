@@ -47,14 +47,14 @@ export function checkLedgerFilter({ instanceIds = [], from, to }: LedgerFilter):
 }
 
 /** The ledger is read from the newest entry on, and ids are given in its order. */
-const scope = 'ledger by id desc'
+const cursorScope = 'ledger by id desc'
 
 export function printLedgerCursor(id: bigint): string {
-  return printCursor(scope, [String(id)])
+  return printCursor(cursorScope, [String(id)])
 }
 
 export function parseLedgerCursor(cursor: string): bigint {
-  const [id, ...rest] = parseCursor(cursor, scope)
+  const [id, ...rest] = parseCursor(cursor, cursorScope)
   if (typeof id === 'string' && /^\d{1,18}$/.test(id) && rest.length === 0) return BigInt(id)
   throw new DomainError('INVALID_CURSOR', 'This is not a cursor of this list.')
 }

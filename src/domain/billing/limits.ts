@@ -2,8 +2,8 @@
 
 import { DomainError, invalidInput } from '../errors.ts'
 import { printUsd } from '../money.ts'
-import { type Balance, type MeterEnd, standingOf } from './billing.ts'
-import { type SpendLimit, type SpendWindow, spendWindows, type UsedLimit } from './spend-limit.ts'
+import { type Balance, creditStatusOf, type MeterEnd } from './balance.ts'
+import { type SpendLimit, type SpendLimitWithUsage, type SpendWindow, spendLimitWindows } from './spend-limit.ts'
 
 export const maxLimitNanos = 999_999_999_000_000_000n
 
@@ -21,13 +21,16 @@ export function windowAt(window: Exclude<SpendWindow, 'hour'>, at: Date): { from
   return { from: begins(0), until: begins(1) }
 }
 
-type Times = Pick<Balance, 'at' | 'meteredAt'>
+type BalanceTimes = Pick<Balance, 'at' | 'meteredAt'>
 
 /**
  * The windows of a limit in which it may have been reached since something changed last, up to now, in their order. More
  * than one where nobody looked for long.
  */
-export function windowsOf({ window, createdAt }: SpendLimit, { at, meteredAt }: Times): { from: Date; until: Date }[] {
+export function windowsToCheck(
+  { window, createdAt }: SpendLimit,
+  { at, meteredAt }: BalanceTimes,
+): { from: Date; until: Date }[] {
   if (window === 'hour') return []
   const windows = [windowAt(window, earlier(later(meteredAt, createdAt), at))]
   for (let last = windows[0]; last && last.until <= at; ) {
@@ -51,7 +54,11 @@ export type Spending = {
 }
 
 /** When a limit of a day or month is reached, if everything goes on as it does; null where it is not. */
-export function reachIn({ amountNanos, createdAt }: SpendLimit, spending: Spending, { at, meteredAt }: Times) {
+export function predictReachedAt(
+  { amountNanos, createdAt }: SpendLimit,
+  spending: Spending,
+  { at, meteredAt }: BalanceTimes,
+) {
   const { from, postedNanos, rateNanos, origin, ends } = spending
   const none = { diskRateNanos: 0n, diskOrigin: 0n }
   // What is not spent of it yet is an account from which the same meters take.
@@ -62,7 +69,7 @@ export function reachIn({ amountNanos, createdAt }: SpendLimit, spending: Spendi
     meteredAt: later(earlier(later(meteredAt, createdAt), at), from),
     postedNanos: amountNanos - postedNanos,
   }
-  const { endsAt, creditNanos } = standingOf(left)
+  const { endsAt, creditNanos } = creditStatusOf(left)
   return endsAt ?? (creditNanos <= 0n ? left.meteredAt : null)
 }
 
@@ -72,35 +79,35 @@ export function isReached({ window, reachedAt }: SpendLimit, at: Date): boolean 
 }
 
 /** What would cost something from now on, and the key for which it counts. */
-export type Asked = { apiKeyId: number | null; rateNanos: bigint }
+export type KeyRate = { apiKeyId: number | null; rateNanos: bigint }
 
 /** Of rates by key, what a limit counts. */
-export function countedBy({ apiKeyId }: Pick<SpendLimit, 'apiKeyId'>, rates: readonly Asked[]): bigint {
+export function sumCountedRates({ apiKeyId }: Pick<SpendLimit, 'apiKeyId'>, rates: readonly KeyRate[]): bigint {
   const counted = rates.filter(rate => apiKeyId === null || rate.apiKeyId === apiKeyId)
   return counted.reduce((sum, { rateNanos }) => sum + rateNanos, 0n)
 }
 
 /** Why something new is refused, the limits of the account first; `used` is without what is new. */
 export function limitProblems(
-  limits: readonly UsedLimit[],
-  asked: readonly Asked[],
+  limits: readonly SpendLimitWithUsage[],
+  asked: readonly KeyRate[],
   at: Date,
 ): DomainError<'SPEND_LIMIT_EXCEEDED'>[] {
-  return limits.toSorted(byPlace).flatMap(limit => {
-    const askedNanos = countedBy(limit, asked)
+  return limits.toSorted(compareLimits).flatMap(limit => {
+    const askedNanos = sumCountedRates(limit, asked)
     if (limit.action === 'notify' || askedNanos <= 0n) return []
     const { window, amountNanos, usedNanos } = limit
     const isOver = window === 'hour' ? usedNanos + askedNanos > amountNanos : isReached(limit, at)
-    return isOver ? [exceeded(limit, askedNanos)] : []
+    return isOver ? [limitExceeded(limit, askedNanos)] : []
   })
 }
 
-function byPlace(one: SpendLimit, other: SpendLimit): number {
-  const place = ({ apiKeyId, window }: SpendLimit) => (apiKeyId ?? 0) * 3 + spendWindows.indexOf(window)
+function compareLimits(one: SpendLimit, other: SpendLimit): number {
+  const place = ({ apiKeyId, window }: SpendLimit) => (apiKeyId ?? 0) * 3 + spendLimitWindows.indexOf(window)
   return place(one) - place(other)
 }
 
-function exceeded(limit: UsedLimit, askedNanos: bigint): DomainError<'SPEND_LIMIT_EXCEEDED'> {
+function limitExceeded(limit: SpendLimitWithUsage, askedNanos: bigint): DomainError<'SPEND_LIMIT_EXCEEDED'> {
   const { apiKeyId, window, amountNanos, usedNanos } = limit
   const [amount, used, asked] = [amountNanos, usedNanos, askedNanos].map(printUsd)
   const whose = apiKeyId === null ? 'the account' : `API key ${apiKeyId}`

@@ -1,16 +1,16 @@
-import { type Balance, type Standing, standingOf } from './billing.ts'
+import { type Balance, type CreditStatus, creditStatusOf } from './balance.ts'
 
 /** For how many whole seconds the credit lasts; null while nothing costs anything. */
-export function runwayOf({ endsAt }: Pick<Standing, 'endsAt'>, at: Date): number | null {
+export function runwayOf({ endsAt }: Pick<CreditStatus, 'endsAt'>, at: Date): number | null {
   return endsAt && Math.max(0, Math.floor((endsAt.getTime() - at.getTime()) / 1000))
 }
 
-type Rates = { computeNanos: bigint; diskNanos: bigint }
+type AddedRates = { computeNanos: bigint; diskNanos: bigint }
 
 /** The same, if more began to cost something now. */
-export function runwayWith(balance: Balance, { computeNanos, diskNanos }: Rates): number | null {
+export function runwayAfterAdding(balance: Balance, { computeNanos, diskNanos }: AddedRates): number | null {
   const begin = BigInt(balance.at.getTime())
-  const standing = standingOf({
+  const standing = creditStatusOf({
     ...balance,
     computeRateNanos: balance.computeRateNanos + computeNanos,
     computeOrigin: balance.computeOrigin + computeNanos * begin,

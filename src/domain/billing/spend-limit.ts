@@ -1,6 +1,6 @@
-export const spendWindows = ['hour', 'day', 'month'] as const
+export const spendLimitWindows = ['hour', 'day', 'month'] as const
 /** `hour` is a rate: what everything costs per hour that is wished to run, whether it does yet or not, and all disks. */
-export type SpendWindow = (typeof spendWindows)[number]
+export type SpendWindow = (typeof spendLimitWindows)[number]
 /** Both others tell, too, and `stop_running` refuses what is new, as `block_new` does. */
 export type SpendAction = 'block_new' | 'stop_running' | 'notify'
 
@@ -18,4 +18,4 @@ export type SpendLimit = {
 }
 
 /** A limit, and how much of it is used. */
-export type UsedLimit = SpendLimit & { usedNanos: bigint }
+export type SpendLimitWithUsage = SpendLimit & { usedNanos: bigint }

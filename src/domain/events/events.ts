@@ -5,7 +5,7 @@ import type { Actor } from '../actor.ts'
 import { invalidInput } from '../errors.ts'
 
 /** Every type of event, and the operation that a key must be allowed to read it. */
-export const eventTypes = {
+export const eventReadOperations = {
   INSTANCE_CREATED: 'instances.get',
   INSTANCE_TARGET_CHANGED: 'instances.get',
   INSTANCE_LABEL_CHANGED: 'instances.get',
@@ -45,7 +45,7 @@ export const eventTypes = {
   WEBHOOK_TESTED: 'webhooks.list',
   WEBHOOK_DELETED: 'webhooks.list',
 } as const satisfies Record<string, Operation>
-export type EventType = keyof typeof eventTypes
+export type EventType = keyof typeof eventReadOperations
 
 /** One thing that changed. Without a key, Berth itself did it. */
 export type Event = Position & {
@@ -80,33 +80,36 @@ export function checkEventFilter({ instanceIds = [] }: EventFilter): void {
   throw invalidInput([{ path: 'filter.instanceIds', message }])
 }
 
-export function isAskedFor(event: Event, { types, instanceIds }: EventFilter): boolean {
+export function matchesEventFilter(event: Event, { types, instanceIds }: EventFilter): boolean {
   if (types && !types.includes(event.type)) return false
   return !instanceIds || (event.instanceId !== null && instanceIds.includes(event.instanceId))
 }
 
 /** Whether somebody may read an event: it is of the account's own, about something that the key may read. */
-export function mayRead({ accountId, permissions }: Pick<Actor, 'accountId' | 'permissions'>, event: Event): boolean {
+export function canReadEvent(
+  { accountId, permissions }: Pick<Actor, 'accountId' | 'permissions'>,
+  event: Event,
+): boolean {
   const { type } = event
   // Gateways of a newer version may write types that this one cannot show.
   if (event.accountId !== accountId || !isEventType(type)) return false
-  return isAllowed(permissions, eventTypes[type], subjectOf(event))
+  return isAllowed(permissions, eventReadOperations[type], subjectOf(event))
 }
 
 export function isEventType(type: string): type is EventType {
-  return Object.hasOwn(eventTypes, type)
+  return Object.hasOwn(eventReadOperations, type)
 }
 
 /** What the event is about, as a constraint bounds it. */
 function subjectOf({ type, instanceId, before, after }: Event): { id: number | undefined } {
   if (instanceId !== null) return { id: Number(instanceId) }
-  const name = subjectName(type)
+  const name = subjectField(type)
   const facts = { ...before, ...after }
   return { id: name === undefined || facts[name] === undefined ? undefined : Number(facts[name]) }
 }
 
 /** Where an event names what it is about, if that is no instance and can be bounded. */
-export function subjectName(type: EventType): 'templateId' | 'volumeId' | undefined {
+export function subjectField(type: EventType): 'templateId' | 'volumeId' | undefined {
   if (type.startsWith('TEMPLATE_')) return 'templateId'
   return type.startsWith('VOLUME_') ? 'volumeId' : undefined
 }

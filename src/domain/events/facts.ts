@@ -16,44 +16,44 @@ const idTypes: Record<string, IdType> = {
   volumeIds: 'Volume',
   webhookId: 'Webhook',
 }
-const amounts: Record<string, string> = {
+const amountNames: Record<string, string> = {
   burnNanos: 'burnPerHour',
   computeNanos: 'computePricePerHour',
   creditNanos: 'credit',
   diskNanos: 'pricePerHour',
   minimumBidNanos: 'minimumBidPerHour',
 }
-const enums = ['mode', 'status', 'targetState', 'window', 'action']
+const enumNames = ['mode', 'status', 'targetState', 'window', 'action']
 
 /** What only operators know. */
-const untold = ['idempotencyKey']
+const hiddenNames = ['idempotencyKey']
 
 /** What an event says of before or after: money as decimals in texts, sizes in GB, ids and enums as in GraphQL. */
 export function printFacts(type: EventType, facts: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(facts)
-      .filter(([name]) => !untold.includes(name))
+      .filter(([name]) => !hiddenNames.includes(name))
       .map(([name, value]) => {
-        const [shown, print] = spellingOf(type, name)
+        const [shown, print] = presentationOf(type, name)
         return [shown, value === null ? null : print(value)]
       }),
   )
 }
 
-function spellingOf(type: EventType, name: string): [string, (value: unknown) => unknown] {
+function presentationOf(type: EventType, name: string): [string, (value: unknown) => unknown] {
   const idType = idTypes[name]
   if (idType) {
-    const printOf = (value: unknown) => printId(idType, String(value))
-    return [name, value => (Array.isArray(value) ? value.map(printOf) : printOf(value))]
+    const printOne = (value: unknown) => printId(idType, String(value))
+    return [name, value => (Array.isArray(value) ? value.map(printOne) : printOne(value))]
   }
   if (name.endsWith('Nanos')) {
     const isBid = type === 'INSTANCE_BID_CHANGED' && name === 'computeNanos'
     return [
-      isBid ? 'bidPerHour' : (amounts[name] ?? name.slice(0, -'Nanos'.length)),
+      isBid ? 'bidPerHour' : (amountNames[name] ?? name.slice(0, -'Nanos'.length)),
       value => printUsd(BigInt(String(value))),
     ]
   }
   if (name.endsWith('Mb')) return [`${name.slice(0, -2)}Gb`, value => Number(value) / 1000]
-  if (enums.includes(name)) return [name, value => String(value).replace(/[A-Z]/g, '_$&').toUpperCase()]
+  if (enumNames.includes(name)) return [name, value => String(value).replace(/[A-Z]/g, '_$&').toUpperCase()]
   return [name, value => value]
 }

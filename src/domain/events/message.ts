@@ -3,15 +3,15 @@ import type { Event, EventType } from './events.ts'
 /** An event in a sentence, for people. */
 export function messageOf({ type, before, after, reason }: Event): string {
   const sentence = sentences[type]
-  return `${typeof sentence === 'string' ? sentence : sentence({ ...before, ...after }, before ?? {})}${because(reason)}`
+  return `${typeof sentence === 'string' ? sentence : sentence({ ...before, ...after }, before ?? {})}${reasonSentence(reason)}`
 }
 
 type Facts = Record<string, unknown>
 
-const named = (what: string, became: string) => (facts: Facts) =>
+const namedSentence = (what: string, became: string) => (facts: Facts) =>
   `${what}${facts['name'] ? ` "${facts['name']}"` : ''} was ${became}.`
 
-const nanos = (fact: unknown) => BigInt(typeof fact === 'string' ? fact : 0)
+const parseNanos = (fact: unknown) => BigInt(typeof fact === 'string' ? fact : 0)
 
 const sentences: Record<EventType, string | ((facts: Facts, before: Facts) => string)> = {
   INSTANCE_CREATED: 'It was rented.',
@@ -33,18 +33,18 @@ const sentences: Record<EventType, string | ((facts: Facts, before: Facts) => st
   INSTANCE_RECYCLED: 'Its container is to be made anew.',
   INSTANCE_POLICY_CHANGED: 'What is arranged for it was changed.',
   INSTANCE_SSH_KEYS_CHANGED: 'The SSH keys that log in to it were changed.',
-  TEMPLATE_SAVED: named('The template', 'saved'),
-  TEMPLATE_DELETED: named('The template', 'deleted'),
-  SSH_KEY_REGISTERED: named('The SSH key', 'registered'),
-  SSH_KEY_REPLACED: named('The SSH key', 'replaced'),
-  SSH_KEY_DELETED: named('The SSH key', 'deleted'),
-  SECRET_VARIABLE_SET: named('The secret variable', 'set'),
-  SECRET_VARIABLE_DELETED: named('The secret variable', 'deleted'),
-  API_KEY_CREATED: named('The API key', 'made'),
-  API_KEY_RESET: named('The API key', 'given a new secret'),
-  API_KEY_REVOKED: named('The API key', 'revoked'),
-  VOLUME_CREATED: named('The volume', 'made'),
-  VOLUME_DELETED: named('The volume', 'deleted'),
+  TEMPLATE_SAVED: namedSentence('The template', 'saved'),
+  TEMPLATE_DELETED: namedSentence('The template', 'deleted'),
+  SSH_KEY_REGISTERED: namedSentence('The SSH key', 'registered'),
+  SSH_KEY_REPLACED: namedSentence('The SSH key', 'replaced'),
+  SSH_KEY_DELETED: namedSentence('The SSH key', 'deleted'),
+  SECRET_VARIABLE_SET: namedSentence('The secret variable', 'set'),
+  SECRET_VARIABLE_DELETED: namedSentence('The secret variable', 'deleted'),
+  API_KEY_CREATED: namedSentence('The API key', 'made'),
+  API_KEY_RESET: namedSentence('The API key', 'given a new secret'),
+  API_KEY_REVOKED: namedSentence('The API key', 'revoked'),
+  VOLUME_CREATED: namedSentence('The volume', 'made'),
+  VOLUME_DELETED: namedSentence('The volume', 'deleted'),
   ACCOUNT_SPEND_LIMIT: ({ action }) =>
     action === 'stop_running'
       ? 'A spend limit is reached, and what it counts is stopped.'
@@ -52,7 +52,7 @@ const sentences: Record<EventType, string | ((facts: Facts, before: Facts) => st
   SPEND_LIMIT_CHANGED: (_facts, before) =>
     'amountNanos' in before ? 'A spend limit was changed or removed.' : 'A spend limit was set.',
   CREDIT_GRANTED: ({ creditNanos }, before) =>
-    nanos(creditNanos) < nanos(before['creditNanos']) ? 'Credit was taken.' : 'Credit was granted.',
+    parseNanos(creditNanos) < parseNanos(before['creditNanos']) ? 'Credit was taken.' : 'Credit was granted.',
   ACCOUNT_QUOTAS_CHANGED: 'The operator changed how much the account may have.',
   ACCOUNT_LOW_CREDIT: ({ endsAt }) => `Credit ends at ${endsAt}, if everything goes on as it does.`,
   ACCOUNT_CREDIT_ENDED: 'Credit has ended: what ran was stopped.',
@@ -64,7 +64,7 @@ const sentences: Record<EventType, string | ((facts: Facts, before: Facts) => st
 }
 
 /** Reasons that say more than the sentence. Of a status its message does. */
-const reasons: Record<string, string> = {
+const reasonSentences: Record<string, string> = {
   OUTBID: 'Another bids more for them.',
   ON_DEMAND: 'They were rented on demand.',
   SPEND_LIMIT: 'A spend limit is reached.',
@@ -75,7 +75,7 @@ const reasons: Record<string, string> = {
   COST_LIMIT: 'It had cost as much as was arranged.',
 }
 
-function because(reason: string | null): string {
-  const known = reason === null ? undefined : reasons[reason]
+function reasonSentence(reason: string | null): string {
+  const known = reason === null ? undefined : reasonSentences[reason]
   return known ? ` ${known}` : ''
 }

@@ -26,7 +26,7 @@ export type Login = {
 }
 
 /** What listens in a mode. In args mode whatever listens is the image's own. */
-const services: Record<LaunchMode, { ssh: boolean; notebook: boolean; proxied: boolean }> = {
+const modeServices: Record<LaunchMode, { ssh: boolean; notebook: boolean; proxied: boolean }> = {
   sshDirect: { ssh: true, notebook: false, proxied: false },
   sshProxy: { ssh: true, notebook: false, proxied: true },
   jupyterDirect: { ssh: true, notebook: true, proxied: false },
@@ -39,16 +39,16 @@ export function accessOf(instance: Instance): Access | null {
   const { status, destroyedAt, machine, portBindings } = instance
   if (status !== 'running' || destroyedAt) return null
   const ssh = loginOf(instance)
-  const warning = ssh || !services[instance.launch.mode].ssh ? null : unreachable
+  const warning = ssh || !modeServices[instance.launch.mode].ssh ? null : noSshWarning
   return { host: machine.publicIp, ports: portBindings, ssh, notebookUrl: notebookUrlOf(instance, ssh), warning }
 }
 
-const unreachable =
+const noSshWarning =
   'There is no SSH proxy any more, and no public port for SSH. Recycle the instance to get one, where its machine has ports free.'
 
 /** A public port comes first, in every mode: it works whether or not there is a proxy. */
 function loginOf({ id, launch, machine, portBindings, sshProxy }: Instance): Login | null {
-  const { ssh, notebook, proxied } = services[launch.mode]
+  const { ssh, notebook, proxied } = modeServices[launch.mode]
   if (!ssh) return null
   // A notebook that is not served directly listens inside alone, so the login brings it along.
   const isInside = notebook && servedMode(launch.mode, portBindings) !== 'jupyterDirect'
@@ -62,7 +62,7 @@ function loginOf({ id, launch, machine, portBindings, sshProxy }: Instance): Log
 }
 
 function notebookUrlOf({ launch, machine, portBindings }: Instance, ssh: Login | null): string | null {
-  if (!services[launch.mode].notebook) return null
+  if (!modeServices[launch.mode].notebook) return null
   const port = publicPortOf(portBindings, notebookPort)
   if (port !== undefined && servedMode(launch.mode, portBindings) === 'jupyterDirect')
     return `http://${machine.publicIp}:${port}/`

@@ -1,14 +1,14 @@
 import { DomainError, type Issue, invalidState } from '../errors.ts'
 import { printUsd } from '../money.ts'
-import { type Instance, whyNot } from './instances.ts'
+import { actionRefusal, type Instance } from './instances.ts'
 
 /** Per hour, 0.001 $ to 128 $. */
-export const bidRange = { least: 1_000_000n, most: 128_000_000_000n }
+export const bidRange = { min: 1_000_000n, max: 128_000_000_000n }
 
 /** What is wrong with a bid, whatever it is for. */
 export function checkBid(bidNanos: bigint): Issue | undefined {
-  if (bidNanos >= bidRange.least && bidNanos <= bidRange.most) return undefined
-  const [least, most, bid] = [bidRange.least, bidRange.most, bidNanos].map(printUsd)
+  if (bidNanos >= bidRange.min && bidNanos <= bidRange.max) return undefined
+  const [least, most, bid] = [bidRange.min, bidRange.max, bidNanos].map(printUsd)
   return { path: 'bid', message: `must be from ${least} to ${most} dollars an hour, not ${bid}.` }
 }
 
@@ -16,8 +16,8 @@ export function checkBid(bidNanos: bigint): Issue | undefined {
 export type Bidder = Pick<Instance, 'id' | 'targetState' | 'status' | 'interruptible' | 'computeNanos' | 'numGpus'>
 
 /** What a new bid makes of an instance: a higher or a lower one, or what it is already. Refused by throwing. */
-export function applyBid(bidder: Bidder, floorNanos: bigint, bidNanos: bigint): 'raised' | 'lowered' | 'unchanged' {
-  const refusal = whyNot('changeBid', { ...bidder, destroyedAt: null })
+export function decideBid(bidder: Bidder, floorNanos: bigint, bidNanos: bigint): 'raised' | 'lowered' | 'unchanged' {
+  const refusal = actionRefusal('changeBid', { ...bidder, destroyedAt: null })
   if (refusal) {
     const details = { instanceId: bidder.id, onDemand: !bidder.interruptible }
     throw new DomainError('INVALID_STATE', refusal, details)
@@ -28,9 +28,10 @@ export function applyBid(bidder: Bidder, floorNanos: bigint, bidNanos: bigint): 
 }
 
 /** What a bid must be to win; refused where none does. */
-export function winningBid(id: bigint, leastNanos: bigint | undefined): bigint {
-  const most = bidRange.most
-  if (leastNanos !== undefined && leastNanos <= most) return leastNanos < bidRange.least ? bidRange.least : leastNanos
+export function winningBid(id: bigint, minimumNanos: bigint | undefined): bigint {
+  const most = bidRange.max
+  if (minimumNanos !== undefined && minimumNanos <= most)
+    return minimumNanos < bidRange.min ? bidRange.min : minimumNanos
   throw invalidState(id, 'No bid wins its GPUs now.')
 }
 

@@ -1,32 +1,32 @@
 import { DomainError, invalidState, notFound } from '../errors.ts'
-import { applyChange, type Change, type Instance } from './instances.ts'
+import { decideChange, type Instance, type InstanceChange } from './instances.ts'
 import type { TargetState } from './states.ts'
 
 export const maxIdsPerCommand = 64
 
 /** Counted as sent, before duplicates are removed. */
-export function checkIds(ids: readonly bigint[]): void {
-  if (ids.length === 0) throw refuse('ids list required', 'must name at least one instance.')
+export function checkInstanceIds(ids: readonly bigint[]): void {
+  if (ids.length === 0) throw invalidIds('ids list required', 'must name at least one instance.')
   if (ids.length <= maxIdsPerCommand) return
   const message = `must be at most ${maxIdsPerCommand}, not ${ids.length}.`
-  throw refuse(`chunk length of ${ids.length} > ${maxIdsPerCommand}`, message)
+  throw invalidIds(`chunk length of ${ids.length} > ${maxIdsPerCommand}`, message)
 }
 
 /** In the words that clients of the bulk update know. */
-function refuse(words: string, message: string): DomainError {
+function invalidIds(words: string, message: string): DomainError {
   return new DomainError('INVALID_INPUT', words, { issues: [{ path: 'ids', message }] })
 }
 
 /** A command to many instances: a change, or their destruction. */
-export type Command = { kind: 'change'; change: Change } | { kind: 'destroy' }
+export type Command = { kind: 'change'; change: InstanceChange } | { kind: 'destroy' }
 
-export type Subject = Pick<Instance, 'id' | 'label' | 'targetState' | 'status' | 'destroyedAt' | 'stopAt'>
+export type CommandSubject = Pick<Instance, 'id' | 'label' | 'targetState' | 'status' | 'destroyedAt' | 'stopAt'>
 
 /** Why instances may not start that could otherwise, by their ids. A text is about their state. */
 export type StartRefusals = ReadonlyMap<bigint, string | DomainError>
 
 /** What a command does to one instance: what is written to it, or why not. */
-export type Step =
+export type ItemPlan =
   | { id: bigint; outcome: 'applied'; label?: string | null; targetState?: TargetState; destroy?: true }
   | { id: bigint; outcome: 'unchanged' }
   | { id: bigint; outcome: 'failed'; error: DomainError }
@@ -35,38 +35,38 @@ export type Step =
 /** One step per id, in the order of the ids. When `all` is asked for and one fails, nothing is done to the others. */
 export function planCommand(
   ids: readonly bigint[],
-  subjects: Subject[],
+  subjects: CommandSubject[],
   command: Command,
-  all: boolean,
+  isAllOrNothing: boolean,
   refusals: StartRefusals = new Map(),
-): Step[] {
+): ItemPlan[] {
   const found = new Map(subjects.map(subject => [subject.id, subject]))
-  const steps = ids.map(id => stepFor(id, found.get(id), command, refusals.get(id)))
-  if (!all || steps.every(({ outcome }) => outcome !== 'failed')) return steps
-  return steps.map(step => (step.outcome === 'failed' ? step : { id: step.id, outcome: 'skipped' }))
+  const plans = ids.map(id => planItem(id, found.get(id), command, refusals.get(id)))
+  if (!isAllOrNothing || plans.every(({ outcome }) => outcome !== 'failed')) return plans
+  return plans.map(plan => (plan.outcome === 'failed' ? plan : { id: plan.id, outcome: 'skipped' }))
 }
 
-function stepFor(
+function planItem(
   id: bigint,
-  subject: Subject | undefined,
+  subject: CommandSubject | undefined,
   command: Command,
   noStart: string | DomainError | undefined,
-): Step {
+): ItemPlan {
   if (command.kind === 'destroy') {
     if (!subject) return { id, outcome: 'failed', error: notFound('Instance', id) }
     return subject.destroyedAt ? { id, outcome: 'unchanged' } : { id, outcome: 'applied', destroy: true }
   }
   if (!subject || subject.destroyedAt) return { id, outcome: 'failed', error: notFound('Instance', id) }
-  const result = applyChange(subject, command.change)
-  if ('refusal' in result) return refused(id, result.refusal)
+  const result = decideChange(subject, command.change)
+  if ('refusal' in result) return refusedItem(id, result.refusal)
   if (result.changes.targetState === 'running' && noStart !== undefined) {
-    return typeof noStart === 'string' ? refused(id, noStart) : { id, outcome: 'failed', error: noStart }
+    return typeof noStart === 'string' ? refusedItem(id, noStart) : { id, outcome: 'failed', error: noStart }
   }
   return Object.keys(result.changes).length === 0
     ? { id, outcome: 'unchanged' }
     : { id, outcome: 'applied', ...result.changes }
 }
 
-function refused(id: bigint, refusal: string): Step {
+function refusedItem(id: bigint, refusal: string): ItemPlan {
   return { id, outcome: 'failed', error: invalidState(id, refusal) }
 }

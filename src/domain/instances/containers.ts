@@ -20,13 +20,13 @@ export type ContainerSpec = {
 }
 
 /** Which keys are to log in to a container that is there. */
-export type Authorisation = Pick<ContainerSpec, 'instanceId' | 'sshKeys'>
+export type ContainerSshKeys = Pick<ContainerSpec, 'instanceId' | 'sshKeys'>
 
 /**
  * What a provider sees of an instance's container. `until` is when it expects to see something else; `sshKeys` are the
  * public keys that log in to it, in any order.
  */
-export type Truth =
+export type Observed =
   /** Its machine does not answer, so nobody knows. */
   | { state: 'unreachable' }
   /** There is none. */
@@ -48,7 +48,7 @@ export type Truth =
   | { state: 'failed'; code: 'IMAGE_PULL_FAILED' | 'START_FAILED'; message: string }
 
 /** Whether the container may be using its GPUs. */
-export function isActive({ state }: Truth): boolean {
+export function isUsingGpus({ state }: Observed): boolean {
   return state === 'starting' || state === 'running' || state === 'stopping' || state === 'unreachable'
 }
 
@@ -72,7 +72,7 @@ export type LogRange = { after?: string | undefined; tail?: number | undefined }
 export const maxLogLines = 1_000
 
 /** So many characters are read of what a command prints: one more than is shown, which tells that there was more. */
-export const maxRead = 65_537
+export const maxReadLength = 65_537
 
 /** What became of a command in a container. */
-export type Execution = { exitCode: number; output: string }
+export type CommandOutput = { exitCode: number; output: string }

@@ -9,8 +9,8 @@ export function wantsGpus(instance: { targetState: TargetState; status: Instance
 }
 
 /** Whether an instance is to run, and waits for its GPUs. */
-export function isWaiting({ granted, destroyedAt, ...standing }: Instance): boolean {
-  return !granted && wantsGpus({ ...standing, destroyed: destroyedAt !== null })
+export function isWaitingForGpus({ granted, destroyedAt, ...state }: Instance): boolean {
+  return !granted && wantsGpus({ ...state, destroyed: destroyedAt !== null })
 }
 
 /** Why a status is what it is. The code is for programs, the message for people. */
@@ -42,7 +42,7 @@ export const reasonCodes = [
 ] as const
 
 /** Why somebody's wish for an instance was written, or one of Berth itself. */
-export type WishReason = Extract<
+export type TargetReason = Extract<
   ReasonCode,
   'USER_REQUEST' | 'NO_CREDIT' | 'SPEND_LIMIT' | 'SCHEDULE' | 'COST_LIMIT' | 'DEBT' | 'RENTAL_ENDED'
 >
@@ -113,26 +113,26 @@ export type Instance = Block & {
 export const instanceActions = ['start', 'stop', 'reboot', 'recycle', 'changeBid', 'destroy'] as const
 export type InstanceAction = (typeof instanceActions)[number]
 /** Whether an action can be asked for now; if not, why. */
-type Availability = { action: InstanceAction; available: boolean; reason: string | null }
+type ActionAvailability = { action: InstanceAction; available: boolean; reason: string | null }
 
-type Standing = Pick<Instance, 'targetState' | 'status' | 'destroyedAt'>
-type PricedStanding = Standing & Pick<Instance, 'interruptible'>
+type ActionState = Pick<Instance, 'targetState' | 'status' | 'destroyedAt'>
+type PricedActionState = ActionState & Pick<Instance, 'interruptible'>
 
-export function availabilityOf(instance: PricedStanding): Availability[] {
+export function availabilityOf(instance: PricedActionState): ActionAvailability[] {
   return instanceActions.map(action => {
-    const reason = whyNot(action, instance)
+    const reason = actionRefusal(action, instance)
     return { action, available: reason === null, reason }
   })
 }
 
 /** Why an action can't be done, or would change nothing; null where it can. */
-export function whyNot(action: InstanceAction, instance: PricedStanding): string | null {
-  return instance.destroyedAt ? 'It is destroyed.' : refusals[action](instance)
+export function actionRefusal(action: InstanceAction, instance: PricedActionState): string | null {
+  return instance.destroyedAt ? 'It is destroyed.' : refusalRules[action](instance)
 }
 
-const refusals: Record<InstanceAction, (instance: PricedStanding) => string | null> = {
+const refusalRules: Record<InstanceAction, (instance: PricedActionState) => string | null> = {
   start({ status, targetState }) {
-    if (isFinal(status)) return neverAgain(status)
+    if (isFinal(status)) return finalStatusRefusal(status)
     return targetState === 'running' ? 'It is running, or about to.' : null
   },
   stop({ status, targetState }) {
@@ -140,35 +140,35 @@ const refusals: Record<InstanceAction, (instance: PricedStanding) => string | nu
     return targetState === 'stopped' ? 'It is stopped, or about to be.' : null
   },
   reboot({ status, targetState }) {
-    if (isFinal(status)) return neverAgain(status)
+    if (isFinal(status)) return finalStatusRefusal(status)
     if (status !== 'running') return `It is ${status}: only what runs can be rebooted.`
     return targetState === 'stopped' ? 'It is about to be stopped.' : null
   },
   recycle({ status }) {
     if (status === 'created') return 'It has no container yet.'
-    return isFinal(status) ? neverAgain(status) : null
+    return isFinal(status) ? finalStatusRefusal(status) : null
   },
   changeBid({ status, interruptible }) {
     if (!interruptible) return 'It is rented on demand, at a price that stays.'
-    return isFinal(status) ? neverAgain(status) : null
+    return isFinal(status) ? finalStatusRefusal(status) : null
   },
   destroy: () => null,
 }
 
 /** Why what has ended can't be done anything with but destroyed. */
-export function neverAgain(status: InstanceStatus): string {
+export function finalStatusRefusal(status: InstanceStatus): string {
   return `It is ${status}, from where it never runs again: destroy it and rent anew.`
 }
 
 /** What one command asks of instances. An absent part stays as it is. */
-export type Change = { targetState?: TargetState | undefined; label?: string | undefined }
+export type InstanceChange = { targetState?: TargetState | undefined; label?: string | undefined }
 
 /** What a change makes of an instance: what is written, nothing where it is so already, or why it can't be. */
-export function applyChange(
-  instance: Standing & { label: string | null },
-  { targetState, label }: Change,
+export function decideChange(
+  instance: ActionState & { label: string | null },
+  { targetState, label }: InstanceChange,
 ): { changes: { targetState?: TargetState; label?: string | null } } | { refusal: string } {
-  if (targetState === 'running' && isFinal(instance.status)) return { refusal: neverAgain(instance.status) }
+  if (targetState === 'running' && isFinal(instance.status)) return { refusal: finalStatusRefusal(instance.status) }
   return {
     changes: {
       // What never runs again is as good as stopped.

@@ -1,15 +1,15 @@
 import type { Port } from '../launch/env.ts'
-import { addedPorts, type Launch, type LaunchMode } from '../launch/launch.ts'
+import { type Launch, type LaunchMode, missingModePorts } from '../launch/launch.ts'
 import type { Machine } from '../machines/machines.ts'
 import type { PortBinding } from './instances.ts'
 
 /** Without an SSH proxy, a mode that goes through one gets the ports of its direct counterpart. */
-const direct: Partial<Record<LaunchMode, LaunchMode>> = { sshProxy: 'sshDirect', jupyterProxy: 'jupyterDirect' }
+const directModes: Partial<Record<LaunchMode, LaunchMode>> = { sshProxy: 'sshDirect', jupyterProxy: 'jupyterDirect' }
 
 /** The ports that a mode lacks beside those that there are: none with an SSH proxy, or in a mode that needs none. */
 export function missingPorts({ mode, ports }: Pick<Launch, 'mode' | 'ports'>, hasProxy: boolean): Port[] {
-  const way = direct[mode]
-  return hasProxy || !way ? [] : addedPorts(way, ports)
+  const directMode = directModes[mode]
+  return hasProxy || !directMode ? [] : missingModePorts(directMode, ports)
 }
 
 /** The ports that a launch is given: its own and, where there is no SSH proxy, those that its mode needs without one. */
@@ -19,27 +19,27 @@ export function portsToBind(launch: Pick<Launch, 'mode' | 'ports'>, hasProxy: bo
 
 /** How a container serves its mode: where the public ports of the direct counterpart are bound, it listens there. */
 export function servedMode(mode: LaunchMode, bindings: PortBinding[]): LaunchMode {
-  const way = direct[mode]
-  return way && addedPorts(way, bindings).length === 0 ? way : mode
+  const directMode = directModes[mode]
+  return directMode && missingModePorts(directMode, bindings).length === 0 ? directMode : mode
 }
 
 /** Says that a mode which goes through the SSH proxy gets public ports, since there is no proxy. */
 export function proxyWarnings({ mode }: Pick<Launch, 'mode'>, hasProxy: boolean): string[] {
-  if (hasProxy || !direct[mode]) return []
-  const what = mode === 'sshProxy' ? 'SSH gets a public port' : 'SSH and the notebook get public ports'
-  return [`This service has no SSH proxy: ${what} of the machine instead.`]
+  if (hasProxy || !directModes[mode]) return []
+  const replacement = mode === 'sshProxy' ? 'SSH gets a public port' : 'SSH and the notebook get public ports'
+  return [`This service has no SSH proxy: ${replacement} of the machine instead.`]
 }
 
 /** A public port for each of the wished ones: the same number where it is free, else the lowest that is. */
 export function choosePorts(
   { firstPort, lastPort }: Machine,
   taken: ReadonlySet<number>,
-  wishes: Launch['ports'],
+  requested: Launch['ports'],
 ): PortBinding[] {
   const used = new Set(taken)
   const isFree = (port: number) => port >= firstPort && port <= lastPort && !used.has(port)
-  const take = (wish: number) => {
-    let port = isFree(wish) ? wish : firstPort
+  const take = (hostPort: number) => {
+    let port = isFree(hostPort) ? hostPort : firstPort
     while (!isFree(port)) {
       if (port > lastPort)
         throw new Error(`More ports are counted as free than there are, from ${firstPort} to ${lastPort}.`)
@@ -48,5 +48,9 @@ export function choosePorts(
     used.add(port)
     return port
   }
-  return wishes.map(({ hostPort, containerPort, protocol }) => ({ hostPort: take(hostPort), containerPort, protocol }))
+  return requested.map(({ hostPort, containerPort, protocol }) => ({
+    hostPort: take(hostPort),
+    containerPort,
+    protocol,
+  }))
 }

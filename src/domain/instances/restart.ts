@@ -1,5 +1,5 @@
 import { invalidState } from '../errors.ts'
-import { type Instance, whyNot } from './instances.ts'
+import { actionRefusal, type Instance } from './instances.ts'
 import { isFinal, type Restart, type RestartKind } from './states.ts'
 
 /** An instance that is not destroyed, as far as restarting it is concerned. */
@@ -9,9 +9,9 @@ export type Restartable = Pick<Instance, 'id' | 'targetState' | 'status' | 'inte
 }
 
 /** What is asked of its machine, or nothing where that is under way. Refused by throwing. */
-export function applyRestart(instance: Restartable, kind: RestartKind): RestartKind | undefined {
+export function decideRestart(instance: Restartable, kind: RestartKind): RestartKind | undefined {
   if (!isFinal(instance.status) && isUnderWay[kind](instance)) return undefined
-  const refusal = whyNot(kind, { ...instance, destroyedAt: null })
+  const refusal = actionRefusal(kind, { ...instance, destroyedAt: null })
   if (refusal) throw invalidState(instance.id, refusal)
   return kind
 }

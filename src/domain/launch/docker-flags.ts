@@ -9,7 +9,7 @@ type Problem = { at: number; message: string }
 export type FlagNames<Name> = ReadonlyMap<string, Name>
 
 /** Sorts a command line whose flags all take a value, which follows as a word, behind "=", or at once: -p80:80. */
-export function readFlags<Name>(
+export function parseFlags<Name>(
   words: Word[],
   names: FlagNames<Name>,
 ): { flags: Flag<Name>[]; others: Word[]; problems: Problem[] } {
@@ -28,7 +28,7 @@ export function readFlags<Name>(
     const name = names.get(spelling)
     known = name !== undefined
     if (name === undefined) {
-      problems.push({ at, message: `has ${spelling} at character ${at}, which ${unknownFlag(names)}` })
+      problems.push({ at, message: `has ${spelling} at character ${at}, which ${unknownFlagMessage(names)}` })
       continue
     }
     const given = value ?? rest.next().value?.text
@@ -46,7 +46,7 @@ export function splitFlag(text: string): { spelling: string; value: string | und
   return { spelling, value: separator || value ? value : undefined }
 }
 
-export function unknownFlag(names: FlagNames<unknown>): string {
+export function unknownFlagMessage(names: FlagNames<unknown>): string {
   const short = [...names.keys()].filter(spelling => !spelling.startsWith('--'))
   return `is not understood; there are ${short.slice(0, -1).join(', ')} and ${short.at(-1)}.`
 }

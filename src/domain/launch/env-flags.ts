@@ -3,9 +3,9 @@
 
 import type { Issue } from '../errors.ts'
 import { textProblem } from '../texts.ts'
-import { type FlagNames, readFlags, splitFlag, unknownFlag } from './docker-flags.ts'
+import { type FlagNames, parseFlags, splitFlag, unknownFlagMessage } from './docker-flags.ts'
 import {
-  distinct,
+  dedupeEnvironment,
   type Environment,
   type EnvVar,
   emptyEnvironment,
@@ -19,10 +19,10 @@ import {
 } from './env.ts'
 import { printWords, splitWords } from './shell-words.ts'
 
-type Reading = { environment: Environment; issues: Issue[] }
-type Kind = 'variable' | 'port' | 'hostname' | 'volume'
+type ParsedEnvironment = { environment: Environment; issues: Issue[] }
+type FlagKind = 'variable' | 'port' | 'hostname' | 'volume'
 
-const flagNames: FlagNames<Kind> = new Map([
+const flagNames: FlagNames<FlagKind> = new Map([
   ['-e', 'variable'],
   ['--env', 'variable'],
   ['-p', 'port'],
@@ -34,7 +34,7 @@ const flagNames: FlagNames<Kind> = new Map([
 ])
 
 /** Adds what a flag says to an environment, or says what is wrong with it. */
-const add: Record<Kind, (operand: string, environment: Environment) => string | undefined> = {
+const addByKind: Record<FlagKind, (operand: string, environment: Environment) => string | undefined> = {
   variable: (operand, { env }) => {
     const [, name, value] = /^([^=]*)=(.*)$/su.exec(operand) ?? []
     if (name === undefined || value === undefined) return 'must be NAME=VALUE.'
@@ -71,18 +71,18 @@ function addVariable(variable: EnvVar, env: EnvVar[]): string | undefined {
 }
 
 /** Reads {"NAME": "value", "-p 80:80": "1", "-h": "name"}. Null is absent, as is a flag that is false or "". */
-export function readEnvObject(object: Record<string, unknown>): Reading {
+export function parseEnvObject(object: Record<string, unknown>): ParsedEnvironment {
   const environment = emptyEnvironment()
   const issues = Object.entries(object).flatMap(([key, value]) => {
     if (value === null || value === undefined) return []
-    const message = key.startsWith('-') ? addFlag(key, value, environment) : addPlain(key, value, environment)
+    const message = key.startsWith('-') ? addFlag(key, value, environment) : addPlainVariable(key, value, environment)
     return message ? [{ path: envPath(key), message }] : []
   })
-  return { environment: distinct(environment), issues }
+  return { environment: dedupeEnvironment(environment), issues }
 }
 
-function addPlain(name: string, value: unknown, { env }: Environment): string | undefined {
-  const text = textOf(value)
+function addPlainVariable(name: string, value: unknown, { env }: Environment): string | undefined {
+  const text = scalarText(value)
   return text === undefined ? 'must be a text.' : addVariable({ name, value: text }, env)
 }
 
@@ -90,38 +90,38 @@ function addFlag(key: string, value: unknown, environment: Environment): string 
   // In a key, blanks part a flag from what it takes, as "=" does, and count only in a variable's value.
   const { spelling, value: operand } = splitFlag(key.replace(/^(--[^=\s]+|-[^-\s])\s+(?=\S)/u, '$1='))
   const kind = flagNames.get(spelling)
-  const text = textOf(value)
-  if (kind === undefined) return unknownFlag(flagNames)
+  const text = scalarText(value)
+  if (kind === undefined) return unknownFlagMessage(flagNames)
   if (value === false || text === '') return undefined
   if (operand !== undefined && text !== '1' && text !== 'true') return 'must have the value "1".'
   const taken = operand ?? text
   if (taken === undefined) return 'must be a text.'
-  return add[kind](kind === 'variable' ? taken : taken.trim(), environment)
+  return addByKind[kind](kind === 'variable' ? taken : taken.trim(), environment)
 }
 
 /** Clients send numbers and booleans as they are. */
-function textOf(value: unknown): string | undefined {
+function scalarText(value: unknown): string | undefined {
   const plain = ['string', 'boolean', 'bigint'].includes(typeof value) || Number.isFinite(value)
   return plain ? String(value) : undefined
 }
 
 /** Reads "-e NAME=value -p 80:80/udp -h name -v V.5:/data", also with the long names of the flags. */
-export function readEnvFlags(text: string): Reading {
+export function parseEnvFlags(text: string): ParsedEnvironment {
   const environment = emptyEnvironment()
   const words = textProblem(text) ?? splitWords(text)
   if (typeof words === 'string') return { environment, issues: [{ path: 'env', message: words }] }
-  const { flags, others, problems } = readFlags(words, flagNames)
+  const { flags, others, problems } = parseFlags(words, flagNames)
   const stray = 'that belongs to no flag; blanks in a value need quotes.'
   const found = [
     ...problems,
     ...others.map(({ at }) => ({ at, message: `has a word at character ${at} ${stray}` })),
     ...flags.flatMap(({ name, spelling, value, at }) => {
-      const problem = add[name](value, environment)
+      const problem = addByKind[name](value, environment)
       return problem ? [{ at, message: `has ${spelling} at character ${at}, which ${problem}` }] : []
     }),
   ]
   const issues = found.toSorted((a, b) => a.at - b.at).map(({ message }) => ({ path: 'env', message }))
-  return { environment: distinct(environment), issues }
+  return { environment: dedupeEnvironment(environment), issues }
 }
 
 /** The flags that are read as this environment. */

@@ -1,5 +1,5 @@
 import type { Issue } from '../errors.ts'
-import { countCharacters, hasControls, textProblem } from '../texts.ts'
+import { countCharacters, hasControlCharacters, textProblem } from '../texts.ts'
 
 /** A secret value is kept apart from the rest, encrypted, and shown to nobody. */
 export type EnvVar = { name: string; value: string; secret?: true | undefined }
@@ -18,12 +18,12 @@ export type NewVolumeMount = {
 /** What surrounds a container, as its renter wishes it. */
 export type Environment = { env: EnvVar[]; ports: Port[]; hostname: string | undefined; volumes: VolumeMount[] }
 
-const maxVariableName = 256
+const maxVariableNameLength = 256
 /** Characters of all names and values together. */
-const maxVariables = 32_768
+const maxEnvCharacters = 32_768
 /** The longest path that Linux takes. */
-export const maxPath = 4_096
-const maxHostname = 63
+export const maxPathLength = 4_096
+const maxHostnameLength = 63
 const maxVolumeId = 2n ** 63n - 1n
 
 export function emptyEnvironment(): Environment {
@@ -31,7 +31,7 @@ export function emptyEnvironment(): Environment {
 }
 
 /** Of two values of a variable the later counts; a port or a volume that is given twice counts once. */
-export function distinct({ env, ports, hostname, volumes }: Environment): Environment {
+export function dedupeEnvironment({ env, ports, hostname, volumes }: Environment): Environment {
   return {
     env: [...new Map(env.map(variable => [variable.name, variable])).values()],
     ports: [...new Map(ports.map(port => [printPort(port), port])).values()],
@@ -51,20 +51,20 @@ export function printVolume({ volumeId, mountPath }: VolumeMount): string {
 /** Everything that is wrong with an environment, however it was read. */
 export function checkEnvironment({ env, ports, hostname, volumes }: Environment): Issue[] {
   const issues = [
-    ...env.flatMap(variable => issueAt(envPath(variable.name), variableProblem(variable))),
-    ...ports.flatMap((port, index) => issueAt(`ports.${index}`, portProblem(port))),
-    ...issueAt('hostname', hostname && hostnameProblem(hostname)),
-    ...volumes.flatMap((volume, index) => issueAt(`volumes.${index}`, volumeProblem(volume))),
+    ...env.flatMap(variable => issuesAt(envPath(variable.name), variableProblem(variable))),
+    ...ports.flatMap((port, index) => issuesAt(`ports.${index}`, portProblem(port))),
+    ...issuesAt('hostname', hostname && hostnameProblem(hostname)),
+    ...volumes.flatMap((volume, index) => issuesAt(`volumes.${index}`, volumeProblem(volume))),
   ]
   const characters = env.reduce((sum, { name, value }) => sum + countCharacters(name) + countCharacters(value), 0)
-  if (characters > maxVariables) {
-    const message = `must have at most ${maxVariables} characters in all names and values, not ${characters}.`
+  if (characters > maxEnvCharacters) {
+    const message = `must have at most ${maxEnvCharacters} characters in all names and values, not ${characters}.`
     issues.push({ path: 'env', message })
   }
   return issues
 }
 
-function issueAt(path: string, message: string | undefined): Issue[] {
+function issuesAt(path: string, message: string | undefined): Issue[] {
   return message ? [{ path, message }] : []
 }
 
@@ -78,8 +78,8 @@ export function variableProblem({ name, value, secret }: EnvVar): string | undef
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
     return 'must be named with letters, digits and _ alone, and not start with a digit.'
   }
-  if (name.length > maxVariableName) {
-    return `must have a name of at most ${maxVariableName} characters, not ${name.length}.`
+  if (name.length > maxVariableNameLength) {
+    return `must have a name of at most ${maxVariableNameLength} characters, not ${name.length}.`
   }
   // Whoever saves again what he was shown would save nothing in its place.
   if (secret && value === '') return 'must have a value, since it is secret.'
@@ -92,8 +92,8 @@ export function portProblem({ hostPort, containerPort }: Port): string | undefin
 }
 
 export function hostnameProblem(hostname: string): string | undefined {
-  if (hostname.length > maxHostname)
-    return `must be a name of at most ${maxHostname} characters, not ${hostname.length}.`
+  if (hostname.length > maxHostnameLength)
+    return `must be a name of at most ${maxHostnameLength} characters, not ${hostname.length}.`
   return /^[a-z0-9][a-z0-9._-]*$/i.test(hostname)
     ? undefined
     : 'must be a name of letters, digits, -, _ and . that starts with a letter or a digit.'
@@ -111,12 +111,14 @@ export function mountPathProblem(mountPath: string): string | undefined {
   if (segments.length === 0 || segments.includes('.') || segments.includes('..')) {
     return 'must be mounted below the root, on a path without . and .. in it.'
   }
-  const problem = textProblem(mountPath, maxPath)
-  return problem ?? (hasControls(mountPath) ? 'must be mounted on a path without control characters.' : undefined)
+  const problem = textProblem(mountPath, maxPathLength)
+  return (
+    problem ?? (hasControlCharacters(mountPath) ? 'must be mounted on a path without control characters.' : undefined)
+  )
 }
 
 /** What may be written where others read, and what must be kept apart: the values of secret variables by name. */
-export function partSecrets(env: EnvVar[]): { env: EnvVar[]; secrets: Record<string, string> | null } {
+export function splitSecrets(env: EnvVar[]): { env: EnvVar[]; secrets: Record<string, string> | null } {
   const secrets = env.filter(({ secret }) => secret).map(({ name, value }) => [name, value])
   return {
     env: env.map(variable => (variable.secret ? { ...variable, value: '' } : variable)),
@@ -124,7 +126,7 @@ export function partSecrets(env: EnvVar[]): { env: EnvVar[]; secrets: Record<str
   }
 }
 
-export function joinSecrets(env: EnvVar[], secrets: Record<string, string>): EnvVar[] {
+export function restoreSecrets(env: EnvVar[], secrets: Record<string, string>): EnvVar[] {
   const kept = (name: string) => (Object.hasOwn(secrets, name) ? secrets[name] : undefined) ?? ''
   return env.map(variable => (variable.secret ? { ...variable, value: kept(variable.name) } : variable))
 }

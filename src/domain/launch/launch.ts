@@ -5,22 +5,22 @@ import { countCharacters, textProblem } from '../texts.ts'
 import { mountIssues } from '../volumes/mount.ts'
 import {
   checkEnvironment,
-  distinct,
+  dedupeEnvironment,
   type Environment,
   type EnvVar,
   emptyEnvironment,
-  maxPath,
+  maxPathLength,
   type NewVolumeMount,
   type Port,
   type VolumeMount,
 } from './env.ts'
-import { givenRegistry, type Registry, registryProblem } from './registry.ts'
+import { nonEmptyRegistry, type Registry, registryProblem } from './registry.ts'
 
 export const launchModes = ['sshDirect', 'sshProxy', 'jupyterDirect', 'jupyterProxy', 'args'] as const
 export type LaunchMode = (typeof launchModes)[number]
 
 /** What a renter asks for, as a face read it: undefined is absent, nothing has been checked. */
-export type LaunchWish = {
+export type LaunchInput = {
   image?: string | undefined
   mode?: LaunchMode | undefined
   lab?: boolean | undefined
@@ -37,7 +37,7 @@ export type LaunchWish = {
   targetState?: TargetState | undefined
   vm?: boolean | undefined
   /** What the face did not understand, and left out of the rest. */
-  unread?: Issue[] | undefined
+  parseIssues?: Issue[] | undefined
 }
 
 export type LaunchSource = 'account' | 'template' | 'request' | 'default'
@@ -74,31 +74,37 @@ type LaunchSettings = Omit<Launch, 'sources'>
 const maxImage = 1_024
 const maxOnStart = 4_048
 const maxLabel = 256
-const maxArgs = 32_768
+const maxArgsCharacters = 32_768
 export const maxPorts = 64
 const minDiskGb = defaultDiskMb / 1_000
 
 /** Settles what a renter asks for, or says everything that is wrong with it. */
 export function checkLaunch(
-  wish: LaunchWish,
+  wish: LaunchInput,
 ): { launch: LaunchSettings; issues: [] } | { launch: undefined; issues: Issue[] } {
   const { image = '', mode = 'sshProxy', lab = false, directory = '', args = [], onStart = '', label = '' } = wish
-  const { diskGb = minDiskGb, targetState = 'running', vm = false, newVolumes = [], unread = [] } = wish
-  const { env, ports: wishedPorts, hostname = null, volumes } = distinct(wish.environment ?? emptyEnvironment())
-  const ports = [...addedPorts(mode, wishedPorts), ...wishedPorts]
-  const registry = givenRegistry(wish.registry)
+  const { diskGb = minDiskGb, targetState = 'running', vm = false, newVolumes = [], parseIssues = [] } = wish
+  const {
+    env,
+    ports: wishedPorts,
+    hostname = null,
+    volumes,
+  } = dedupeEnvironment(wish.environment ?? emptyEnvironment())
+  const ports = [...missingModePorts(mode, wishedPorts), ...wishedPorts]
+  const registry = nonEmptyRegistry(wish.registry)
 
   const problems: Record<string, string | undefined> = {
     image: imageProblem(image),
-    lab: lab && !isNotebook(mode) ? 'belongs to notebook modes.' : undefined,
-    directory: directory && !isNotebook(mode) ? 'belongs to notebook modes.' : textProblem(directory, maxPath),
+    lab: lab && !isNotebookMode(mode) ? 'belongs to notebook modes.' : undefined,
+    directory:
+      directory && !isNotebookMode(mode) ? 'belongs to notebook modes.' : textProblem(directory, maxPathLength),
     args: argsProblem(args, mode),
     onStart: textProblem(onStart, maxOnStart),
     registry: registry ? registryProblem(registry) : undefined,
     diskGb: diskProblem(diskGb),
     label: checkLabel(label)?.message,
   }
-  const issues = [...unread]
+  const issues = [...parseIssues]
   issues.push(...Object.entries(problems).flatMap(([path, message]) => (message ? [{ path, message }] : [])))
   issues.push(...checkEnvironment({ env, ports: wishedPorts, hostname: hostname ?? undefined, volumes }))
   issues.push(...mountIssues({ volumes, newVolumes }))
@@ -109,22 +115,31 @@ export function checkLaunch(
   const diskMb = diskMbOf(diskGb)
   if (issues.length > 0 || diskMb === undefined) return { launch: undefined, issues }
 
-  const settled = { image, mode, lab, directory: directory || null, args, env: withLocale(env, wish), ports, hostname }
+  const settled = {
+    image,
+    mode,
+    lab,
+    directory: directory || null,
+    args,
+    env: withLocaleVariables(env, wish),
+    ports,
+    hostname,
+  }
   const rest = { onStart: onStart || null, registry, diskMb, label: label || null, targetState, vm }
   const launch = { ...settled, ...rest, volumes, newVolumes }
   return { launch, issues: [] }
 }
 
 /** Ports that the mode needs, in the container. Through a proxy it needs none. */
-export function provisionedPorts(mode: LaunchMode): number[] {
+export function modePortNumbers(mode: LaunchMode): number[] {
   return { sshDirect: [22], jupyterDirect: [8080, 22], sshProxy: [], jupyterProxy: [], args: [] }[mode]
 }
 
 /** The ports that a mode adds: one that is also asked for is one port, and keeps the host port that is asked for. */
-export function addedPorts(mode: LaunchMode, wished: Port[]): Port[] {
+export function missingModePorts(mode: LaunchMode, wished: Port[]): Port[] {
   const isWished = (port: number) =>
     wished.some(({ containerPort, protocol }) => containerPort === port && protocol === 'tcp')
-  const added = provisionedPorts(mode).filter(port => !isWished(port))
+  const added = modePortNumbers(mode).filter(port => !isWished(port))
   return added.map(port => ({ hostPort: port, containerPort: port, protocol: 'tcp' as const }))
 }
 
@@ -135,21 +150,21 @@ export const localeVariables = {
     { name: 'LANG', value: 'C.UTF-8' },
     { name: 'LC_ALL', value: 'C.UTF-8' },
   ],
-} as const satisfies Partial<Record<keyof LaunchWish, EnvVar[]>>
+} as const satisfies Partial<Record<keyof LaunchInput, EnvVar[]>>
 
-function withLocale(env: EnvVar[], { pythonUtf8, langUtf8 }: LaunchWish): EnvVar[] {
+function withLocaleVariables(env: EnvVar[], { pythonUtf8, langUtf8 }: LaunchInput): EnvVar[] {
   const locale = [...(pythonUtf8 ? localeVariables.pythonUtf8 : []), ...(langUtf8 ? localeVariables.langUtf8 : [])]
   return [...env, ...locale.filter(({ name }) => !env.some(variable => variable.name === name))]
 }
 
 /** What a renter should know of a launch that is possible, but perhaps not meant. */
-export function warningsOf({ mode, onStart }: Pick<Launch, 'mode' | 'onStart'>): string[] {
+export function launchWarningsOf({ mode, onStart }: Pick<Launch, 'mode' | 'onStart'>): string[] {
   return mode === 'args' && onStart !== null
     ? ['onStart is kept but not run: in args mode the image starts as it was built to.']
     : []
 }
 
-function isNotebook(mode: LaunchMode): boolean {
+function isNotebookMode(mode: LaunchMode): boolean {
   return mode === 'jupyterDirect' || mode === 'jupyterProxy'
 }
 
@@ -163,7 +178,8 @@ function imageProblem(image: string): string | undefined {
 function argsProblem(args: string[], mode: LaunchMode): string | undefined {
   if (args.length > 0 && mode !== 'args') return 'can be given in args mode only.'
   const characters = args.reduce((sum, arg) => sum + countCharacters(arg), 0)
-  if (characters > maxArgs) return `must have at most ${maxArgs} characters in all, not ${characters}.`
+  if (characters > maxArgsCharacters)
+    return `must have at most ${maxArgsCharacters} characters in all, not ${characters}.`
   return textProblem(args.join(' '))
 }
 

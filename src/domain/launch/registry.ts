@@ -1,5 +1,5 @@
 import { textProblem } from '../texts.ts'
-import { type FlagNames, readFlags } from './docker-flags.ts'
+import { type FlagNames, parseFlags } from './docker-flags.ts'
 import { splitWords } from './shell-words.ts'
 
 /** Who pulls a private image, and from where. The password is a secret, and no message repeats a word of it. */
@@ -18,10 +18,10 @@ const flagNames: FlagNames<'username' | 'password'> = new Map([
 ])
 
 /** Reads "-u USER -p PASSWORD HOST", or says what is wrong with it. */
-export function readImageLogin(text: string): Registry | string {
+export function parseImageLogin(text: string): Registry | string {
   const words = textProblem(text) ?? splitWords(text)
   if (typeof words === 'string') return words
-  const { flags, others, problems } = readFlags(words, flagNames)
+  const { flags, others, problems } = parseFlags(words, flagNames)
   // What looks like a flag may be half a password.
   if (problems.length > 0)
     return 'must be -u USER -p PASSWORD HOST; a value with blanks or a leading dash needs quotes or "=".'
@@ -32,7 +32,7 @@ export function readImageLogin(text: string): Registry | string {
 }
 
 /** Credentials of which every part is empty are none. */
-export function givenRegistry(registry: Registry | undefined): Registry | null {
+export function nonEmptyRegistry(registry: Registry | undefined): Registry | null {
   return registry && Object.values(registry).some(text => text !== '') ? registry : null
 }
 

@@ -7,7 +7,7 @@ import { countCharacters } from '../texts.ts'
 export type Word = { text: string; at: number }
 
 // The pieces follow each other without a gap. Where none matches, something was opened that never ends.
-const pieces = new RegExp(
+const tokenPattern = new RegExp(
   [
     /(?<blank>[ \t\r\n]+)/,
     // A backslash at the end of a line joins the next one to it, in long commands that are copied whole.
@@ -28,8 +28,8 @@ export function splitWords(text: string): Word[] | string {
   let word: Word | undefined
   let end = 0
   let at = 1
-  for (const { 0: piece, groups = {} } of text.matchAll(pieces)) {
-    const kept = groups['single'] ?? unescaped(groups['double']) ?? groups['escaped'] ?? groups['plain']
+  for (const { 0: piece, groups = {} } of text.matchAll(tokenPattern)) {
+    const kept = groups['single'] ?? unescapeQuoted(groups['double']) ?? groups['escaped'] ?? groups['plain']
     if (groups['blank'] !== undefined) word = undefined
     if (kept !== undefined && word === undefined) {
       word = { text: '', at }
@@ -46,7 +46,7 @@ export function splitWords(text: string): Word[] | string {
 }
 
 /** Between double quotes a backslash keeps only what would have a meaning there, and is itself before anything else. */
-function unescaped(quoted: string | undefined): string | undefined {
+function unescapeQuoted(quoted: string | undefined): string | undefined {
   return quoted?.replace(/\\(?:\r?\n|(["\\$`]))/g, '$1')
 }
 

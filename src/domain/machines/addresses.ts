@@ -14,7 +14,7 @@ export type PlacedAddress = Address & { row: number; place: string }
 export type RowIssue = { row: number; issue: Issue }
 
 /** Machines of one file that have ports in common, each named at the later of the two. */
-export function sharedInFile(addresses: PlacedAddress[]): RowIssue[] {
+export function findSharedPortsInFile(addresses: PlacedAddress[]): RowIssue[] {
   const sorted = addresses.toSorted(
     (a, b) => a.publicIp.localeCompare(b.publicIp) || a.firstPort - b.firstPort || a.row - b.row,
   )
@@ -23,14 +23,14 @@ export function sharedInFile(addresses: PlacedAddress[]): RowIssue[] {
   for (const address of sorted) {
     if (widest && sharesPort(widest, address)) {
       const [earlier, later] = widest.row < address.row ? [widest, address] : [address, widest]
-      found.push(sharing(later, earlier.place))
+      found.push(sharedPortIssue(later, earlier.place))
     }
     if (widest?.publicIp !== address.publicIp || address.lastPort > widest.lastPort) widest = address
   }
   return found
 }
 
-export function sharing({ row, place, publicIp, firstPort, lastPort }: PlacedAddress, other: string): RowIssue {
+export function sharedPortIssue({ row, place, publicIp, firstPort, lastPort }: PlacedAddress, other: string): RowIssue {
   const message = `${publicIp} with the ports ${firstPort} to ${lastPort} has some in common with ${other}.`
   return { row, issue: { path: `${place}: publicIp`, message } }
 }

@@ -1,16 +1,16 @@
-import { usdNumber } from '../money.ts'
+import { usdToNumber } from '../money.ts'
 import { isRentable, type Offer } from './offers.ts'
 
 /** How a field compares. Money is exact; text ignores case; the rest are floats and booleans. */
 export type FieldKind = 'number' | 'usd' | 'text' | 'boolean'
 export type FieldValue = number | bigint | string | boolean
 
-type Field<Kind extends FieldKind, Value extends FieldValue> = { kind: Kind; of: (offer: Offer) => Value }
+type Field<Kind extends FieldKind, Value extends FieldValue> = { kind: Kind; read: (offer: Offer) => Value }
 
-const number = (of: (offer: Offer) => number): Field<'number', number> => ({ kind: 'number', of })
-const usd = (of: (offer: Offer) => bigint): Field<'usd', bigint> => ({ kind: 'usd', of })
-const text = (of: (offer: Offer) => string): Field<'text', string> => ({ kind: 'text', of })
-const boolean = (of: (offer: Offer) => boolean): Field<'boolean', boolean> => ({ kind: 'boolean', of })
+const number = (read: (offer: Offer) => number): Field<'number', number> => ({ kind: 'number', read })
+const usd = (read: (offer: Offer) => bigint): Field<'usd', bigint> => ({ kind: 'usd', read })
+const text = (read: (offer: Offer) => string): Field<'text', string> => ({ kind: 'text', read })
+const boolean = (read: (offer: Offer) => boolean): Field<'boolean', boolean> => ({ kind: 'boolean', read })
 
 /** All that a search can filter and order by. Both faces and the search statement are made from this list. */
 export const offerFields = {
@@ -32,9 +32,9 @@ export const offerFields = {
   nvlinkGbps: number(offer => offer.machine.nvlinkGbps),
 
   tflops: number(offer => tflopsOf(offer)),
-  tflopsPerDollar: number(offer => tflopsOf(offer) / usdNumber(offer.price.totalNanos)),
+  tflopsPerDollar: number(offer => tflopsOf(offer) / usdToNumber(offer.price.totalNanos)),
   dlperf: number(offer => offer.dlperf),
-  dlperfPerDollar: number(offer => offer.dlperf / usdNumber(offer.price.totalNanos)),
+  dlperfPerDollar: number(offer => offer.dlperf / usdToNumber(offer.price.totalNanos)),
   score: number(offer => offer.score),
 
   pciGeneration: number(offer => offer.machine.pciGeneration),
@@ -82,12 +82,12 @@ export const offerFields = {
 
 export type OfferField = keyof typeof offerFields
 
-export function kindOf(field: OfferField): FieldKind {
+export function fieldKindOf(field: OfferField): FieldKind {
   return offerFields[field].kind
 }
 
-export function fieldOf(offer: Offer, field: OfferField): FieldValue {
-  return offerFields[field].of(offer)
+export function fieldValueOf(offer: Offer, field: OfferField): FieldValue {
+  return offerFields[field].read(offer)
 }
 
 export function availableSecondsOf(offer: Offer): number {

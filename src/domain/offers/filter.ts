@@ -1,6 +1,6 @@
 import { type Issue, invalidInput } from '../errors.ts'
-import { nanosOf, parseUsd } from '../money.ts'
-import { type FieldKind, type FieldValue, fieldOf, kindOf, type OfferField } from './fields.ts'
+import { nanosOfNumber, parseUsd } from '../money.ts'
+import { type FieldKind, type FieldValue, fieldKindOf, fieldValueOf, type OfferField } from './fields.ts'
 import type { Offer } from './offers.ts'
 
 const operators = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'contains'] as const
@@ -8,7 +8,7 @@ export type Operator = (typeof operators)[number]
 
 const equality: readonly Operator[] = ['eq', 'neq', 'in', 'nin']
 const comparison: readonly Operator[] = [...equality, 'gt', 'gte', 'lt', 'lte']
-export const operatorsOf: Record<FieldKind, readonly Operator[]> = {
+export const operatorsByKind: Record<FieldKind, readonly Operator[]> = {
   number: comparison,
   usd: comparison,
   text: [...equality, 'contains'],
@@ -27,62 +27,67 @@ export type OfferFilter = { conditions: Condition[]; alternatives: OfferFilter[]
 
 const maxConditions = 50
 /** Said of a field in a filter by which something is rented. A search takes it for a field that is not there. */
-export const comparesWithNothing = 'compares with nothing. Give a value, or leave the field out.'
+export const emptyComparisonMessage = 'compares with nothing. Give a value, or leave the field out.'
 export const maxOperands = 200
 const maxNesting = 3
 
 /** A condition, or what is wrong with it. Numbers and booleans may come as strings, as old clients send them. */
-export function readCondition(field: OfferField, operator: Operator, operand: unknown): Condition | string {
-  const kind = kindOf(field)
-  if (!operatorsOf[kind].includes(operator)) return `does not apply to ${nameOf[kind]}`
+export function parseCondition(field: OfferField, operator: Operator, operand: unknown): Condition | string {
+  const kind = fieldKindOf(field)
+  if (!operatorsByKind[kind].includes(operator)) return `does not apply to ${kindNames[kind]}`
   if (operator !== 'in' && operator !== 'nin') {
-    const value = readValue[kind](operand)
-    return value === undefined ? `${show(operand)} is not ${nameOf[kind]}` : { field, operator, value }
+    const value = valueParsers[kind](operand)
+    return value === undefined ? `${quoteValue(operand)} is not ${kindNames[kind]}` : { field, operator, value }
   }
   const operands = Array.isArray(operand) ? operand : [operand]
   if (operands.length > maxOperands) return `takes at most ${maxOperands} values, not ${operands.length}`
   const values: FieldValue[] = []
   for (const raw of operands) {
-    const value = readValue[kind](raw)
-    if (value === undefined) return `${show(raw)} is not ${nameOf[kind]}`
+    const value = valueParsers[kind](raw)
+    if (value === undefined) return `${quoteValue(raw)} is not ${kindNames[kind]}`
     values.push(value)
   }
   return { field, operator, values }
 }
 
-const nameOf: Record<FieldKind, string> = { number: 'a number', usd: 'an amount', text: 'a text', boolean: 'a boolean' }
+const kindNames: Record<FieldKind, string> = {
+  number: 'a number',
+  usd: 'an amount',
+  text: 'a text',
+  boolean: 'a boolean',
+}
 
 /** A value as a message quotes it. */
-export function show(value: unknown): string {
+export function quoteValue(value: unknown): string {
   const text = typeof value === 'object' || typeof value === 'string' ? JSON.stringify(value) : String(value)
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }
 
-const readValue: Record<FieldKind, (raw: unknown) => FieldValue | undefined> = {
-  number: readNumber,
-  usd: readUsd,
+const valueParsers: Record<FieldKind, (raw: unknown) => FieldValue | undefined> = {
+  number: parseNumber,
+  usd: parseUsdOperand,
   text: raw => (typeof raw === 'string' && raw.isWellFormed() && !raw.includes('\0') ? raw.toLowerCase() : undefined),
-  boolean: readBoolean,
+  boolean: parseBoolean,
 }
 
-export function readBoolean(raw: unknown): boolean | undefined {
+export function parseBoolean(raw: unknown): boolean | undefined {
   const value = typeof raw === 'string' ? raw.toLowerCase() : raw
   return value === true || value === 'true' ? true : value === false || value === 'false' ? false : undefined
 }
 
-export function readNumber(raw: unknown): number | undefined {
+export function parseNumber(raw: unknown): number | undefined {
   if (typeof raw === 'string' && !/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(raw)) return undefined
   const value = typeof raw === 'string' ? Number(raw) : raw
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined
 }
 
 /** An amount with more than nine places is rounded, and one that no price reaches is as good as the largest. */
-function readUsd(raw: unknown): bigint | undefined {
+function parseUsdOperand(raw: unknown): bigint | undefined {
   if (typeof raw === 'bigint') return raw
   const exact = typeof raw === 'string' ? parseUsd(raw) : undefined
   if (exact !== undefined) return exact
-  const value = readNumber(raw)
-  return value === undefined ? undefined : nanosOf(value)
+  const value = parseNumber(raw)
+  return value === undefined ? undefined : nanosOfNumber(value)
 }
 
 /** Refuses a filter that its reader found fault with, or that would cost too much to answer. */
@@ -110,14 +115,14 @@ function nestingOf(filter: OfferFilter): number {
   return filter.alternatives.reduce((deepest, alternative) => Math.max(deepest, 1 + nestingOf(alternative)), 0)
 }
 
-export function matches(offer: Offer, filter: OfferFilter): boolean {
+export function matchesFilter(offer: Offer, filter: OfferFilter): boolean {
   const { conditions, alternatives } = filter
-  if (!conditions.every(condition => holds(fieldOf(offer, condition.field), condition))) return false
-  return alternatives.length === 0 || alternatives.some(alternative => matches(offer, alternative))
+  if (!conditions.every(condition => meetsCondition(fieldValueOf(offer, condition.field), condition))) return false
+  return alternatives.length === 0 || alternatives.some(alternative => matchesFilter(offer, alternative))
 }
 
 /** Whether a value meets a condition on its field. Values of one field are of one type, so they compare. */
-export function holds(raw: FieldValue, condition: Condition): boolean {
+export function meetsCondition(raw: FieldValue, condition: Condition): boolean {
   const value = typeof raw === 'string' ? raw.toLowerCase() : raw
   switch (condition.operator) {
     case 'in':
@@ -125,11 +130,11 @@ export function holds(raw: FieldValue, condition: Condition): boolean {
     case 'nin':
       return !condition.values.includes(value)
     default:
-      return compares[condition.operator](value, condition.value)
+      return comparators[condition.operator](value, condition.value)
   }
 }
 
-const compares: Record<Comparison['operator'], (a: FieldValue, b: FieldValue) => boolean> = {
+const comparators: Record<Comparison['operator'], (a: FieldValue, b: FieldValue) => boolean> = {
   eq: (a, b) => a === b,
   neq: (a, b) => a !== b,
   gt: (a, b) => a > b,

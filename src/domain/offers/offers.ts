@@ -1,5 +1,5 @@
 import { blocksOf, type GpuModel, type Machine } from '../machines/machines.ts'
-import { diskRate, divideRounded, usdNumber } from '../money.ts'
+import { diskPricePerHour, divideRounded, usdToNumber } from '../money.ts'
 
 export const defaultDiskMb = 8_000
 
@@ -55,7 +55,7 @@ export function priceOf(
   pricing: Pricing,
 ): Price {
   const computeNanos = pricing.type === 'onDemand' ? offer.computeNanos : offer.minBidNanos
-  const diskNanos = diskRate(storageNanos, pricing.diskMb)
+  const diskNanos = diskPricePerHour(storageNanos, pricing.diskMb)
   const totalNanos = computeNanos + diskNanos
   return { computeNanos, diskNanos, totalNanos, perGpuNanos: divideRounded(totalNanos, BigInt(offer.numGpus)) }
 }
@@ -73,17 +73,17 @@ export type Listing = {
 }
 
 /** Every block of a machine, priced as if nobody rented any of it. */
-export function listingsOf(machine: Machine): Listing[] {
+export function listBlocks(machine: Machine): Listing[] {
   return blocksOf(machine.numGpus).map(({ firstGpu, numGpus }) => {
     const computeNanos = machine.gpuNanos * BigInt(numGpus)
-    const priceNanos = computeNanos + diskRate(machine.storageNanos, defaultDiskMb)
+    const priceNanos = computeNanos + diskPricePerHour(machine.storageNanos, defaultDiskMb)
     const dlperf = machine.dlperfPerGpu * numGpus
     return {
       firstGpu,
       numGpus,
       computeNanos,
       priceNanos,
-      ...withBid(machine, machine.minBidGpuNanos * BigInt(numGpus)),
+      ...bidPricesOf(machine, machine.minBidGpuNanos * BigInt(numGpus)),
       dlperf,
       score: scoreOf(dlperf, priceNanos, machine.reliability),
     }
@@ -92,13 +92,13 @@ export function listingsOf(machine: Machine): Listing[] {
 
 /** Performance per dollar times reliability. */
 export function scoreOf(dlperf: number, priceNanos: bigint, reliability: number): number {
-  return (dlperf / usdNumber(priceNanos)) * reliability
+  return (dlperf / usdToNumber(priceNanos)) * reliability
 }
 
 /** The least bid that wins a block, and that bid with a disk of the default size. */
-export function withBid(
+export function bidPricesOf(
   { storageNanos }: Machine,
   minBidNanos: bigint,
 ): { minBidNanos: bigint; bidPriceNanos: bigint } {
-  return { minBidNanos, bidPriceNanos: minBidNanos + diskRate(storageNanos, defaultDiskMb) }
+  return { minBidNanos, bidPriceNanos: minBidNanos + diskPricePerHour(storageNanos, defaultDiskMb) }
 }

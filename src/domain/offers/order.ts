@@ -1,5 +1,5 @@
 import { invalidInput } from '../errors.ts'
-import { type FieldValue, fieldOf, type OfferField } from './fields.ts'
+import { type FieldValue, fieldValueOf, type OfferField } from './fields.ts'
 import type { Offer } from './offers.ts'
 
 export type Direction = 'asc' | 'desc'
@@ -8,7 +8,7 @@ export type OrderKey = { field: OfferField; direction: Direction }
 export const maxOrderKeys = 4
 
 /** The order asked for, then the cheapest first, then the oldest: so that no two offers are equal. */
-export function totalOrder(keys: OrderKey[]): OrderKey[] {
+export function completeOrder(keys: OrderKey[]): OrderKey[] {
   if (keys.length > maxOrderKeys) {
     throw invalidInput([{ path: 'order', message: `has at most ${maxOrderKeys} keys, not ${keys.length}.` }])
   }
@@ -22,7 +22,7 @@ export function totalOrder(keys: OrderKey[]): OrderKey[] {
 
 /** Where an offer stands in an order: one value per key. */
 export function positionOf(offer: Offer, keys: OrderKey[]): FieldValue[] {
-  return keys.map(({ field }) => fieldOf(offer, field))
+  return keys.map(({ field }) => fieldValueOf(offer, field))
 }
 
 export function comparePositions(a: FieldValue[], b: FieldValue[], keys: OrderKey[]): number {
@@ -34,6 +34,6 @@ export function comparePositions(a: FieldValue[], b: FieldValue[], keys: OrderKe
   return 0
 }
 
-export function reversed(keys: OrderKey[]): OrderKey[] {
+export function reverseOrder(keys: OrderKey[]): OrderKey[] {
   return keys.map(({ field, direction }) => ({ field, direction: direction === 'asc' ? 'desc' : 'asc' }))
 }

@@ -1,6 +1,6 @@
 import { DomainError } from '../errors.ts'
 import { parseCursor, printCursor } from '../pages.ts'
-import { type FieldValue, kindOf } from './fields.ts'
+import { type FieldValue, fieldKindOf } from './fields.ts'
 import type { Pricing } from './offers.ts'
 import type { OrderKey } from './order.ts'
 
@@ -16,12 +16,12 @@ export function printOfferCursor(position: FieldValue[], keys: OrderKey[], prici
 
 export function parseOfferCursor(cursor: string, keys: OrderKey[], pricing: Pricing): FieldValue[] {
   const values = parseCursor(cursor, scopeOf(keys, pricing))
-  const position = keys.map(({ field }, index) => readValue(kindOf(field), values[index]))
+  const position = keys.map(({ field }, index) => parsePositionValue(fieldKindOf(field), values[index]))
   if (position.length === values.length && position.every(value => value !== undefined)) return position
   throw new DomainError('INVALID_CURSOR', 'This is not a cursor of this list.')
 }
 
-function readValue(kind: ReturnType<typeof kindOf>, value: unknown): FieldValue | undefined {
+function parsePositionValue(kind: ReturnType<typeof fieldKindOf>, value: unknown): FieldValue | undefined {
   switch (kind) {
     case 'number':
       return typeof value === 'number' && Number.isFinite(value) ? value : undefined

@@ -18,7 +18,7 @@ export function tooManyWatched(): DomainError {
 }
 
 /** Everything of an offer that changes while it has its id, apart from its machine, as its readers see it. */
-export function factsOf(offer: Offer): (bigint | number | boolean)[] {
+export function changeableFactsOf(offer: Offer): (bigint | number | boolean)[] {
   const { computeNanos, minBidNanos, dlperf, score } = offer
   return [computeNanos, minBidNanos, dlperf, score, isRentable(offer)]
 }

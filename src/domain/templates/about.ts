@@ -22,28 +22,28 @@ export type TemplateWritten = {
   args?: string | undefined
 }
 
-export const nothingAbout: TemplateAbout = {
+export const emptyAbout: TemplateAbout = {
   ...{ description: '', readme: '', readmeVisible: true, href: '', repository: '', searchFilter: '{}' },
 }
 
-const limits = { description: 2_048, readme: 50_000, href: 1_024, repository: 1_024, searchFilter: 8_192 }
+const maxLengths = { description: 2_048, readme: 50_000, href: 1_024, repository: 1_024, searchFilter: 8_192 }
 
 export function aboutIssues(about: Partial<TemplateAbout>): Issue[] {
-  const given = { ...nothingAbout, ...defined(about) }
-  return Object.entries(limits).flatMap(([path, most]) => {
-    const message = textProblem(given[path as keyof typeof limits], most)
+  const given = { ...emptyAbout, ...omitUndefined(about) }
+  return Object.entries(maxLengths).flatMap(([path, most]) => {
+    const message = textProblem(given[path as keyof typeof maxLengths], most)
     return message ? [{ path, message }] : []
   })
 }
 
 /** What there is to keep of both: nothing of what says nothing. */
-export function settleAbout(
+export function compactAbout(
   wished: Partial<TemplateAbout>,
   written: TemplateWritten,
 ): { about?: TemplateAbout; written?: TemplateWritten } {
-  const about = { ...nothingAbout, ...defined(wished) }
-  const saysNothing = JSON.stringify(about) === JSON.stringify(nothingAbout)
-  const texts = defined(written)
+  const about = { ...emptyAbout, ...omitUndefined(wished) }
+  const saysNothing = JSON.stringify(about) === JSON.stringify(emptyAbout)
+  const texts = omitUndefined(written)
   return {
     ...(saysNothing ? {} : { about }),
     ...(Object.values(texts).some(text => text !== '') ? { written: texts } : {}),
@@ -51,7 +51,7 @@ export function settleAbout(
 }
 
 /** Without what is absent. */
-export function defined<Values extends object>(
+export function omitUndefined<Values extends object>(
   values: Values,
 ): { [Name in keyof Values]?: Exclude<Values[Name], undefined> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Values
@@ -63,6 +63,6 @@ export function withTag(image: string | undefined, tag: string | undefined): str
 }
 
 /** The image and its tag as they were written. */
-export function writtenImage(image: string, tag: string | undefined): { image: string; tag: string | undefined } {
+export function splitImageTag(image: string, tag: string | undefined): { image: string; tag: string | undefined } {
   return tag && image.endsWith(`:${tag}`) ? { image: image.slice(0, -tag.length - 1), tag } : { image, tag: undefined }
 }

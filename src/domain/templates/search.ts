@@ -1,6 +1,6 @@
 import { DomainError, type Issue, invalidInput } from '../errors.ts'
 import type { FieldKind } from '../offers/fields.ts'
-import { maxOperands, type Operator, operatorsOf, readBoolean, readNumber, show } from '../offers/filter.ts'
+import { maxOperands, type Operator, operatorsByKind, parseBoolean, parseNumber, quoteValue } from '../offers/filter.ts'
 import type { Direction } from '../offers/order.ts'
 import { parseCursor, printCursor } from '../pages.ts'
 
@@ -38,31 +38,31 @@ export type TemplateSearch = {
 }
 
 const maxConditions = 50
-const isList = (operator: Operator) => operator === 'in' || operator === 'nin'
+const isListOperator = (operator: Operator) => operator === 'in' || operator === 'nin'
 
 /** A condition, or what is wrong with it. Numbers and booleans may come as texts. */
-export function readTemplateCondition(
+export function parseTemplateCondition(
   field: TemplateField,
   operator: Operator,
   operand: unknown,
 ): TemplateCondition | string {
   const kind = templateFields[field]
-  if (!operatorsOf[kind].includes(operator)) return `does not apply to a ${kind}`
-  const operands = isList(operator) && Array.isArray(operand) ? operand : [operand]
+  if (!operatorsByKind[kind].includes(operator)) return `does not apply to a ${kind}`
+  const operands = isListOperator(operator) && Array.isArray(operand) ? operand : [operand]
   if (operands.length > maxOperands) return `takes at most ${maxOperands} values, not ${operands.length}`
   const values: Value[] = []
   for (const raw of operands) {
-    const value = readValue[kind](raw)
-    if (value === undefined) return `${show(raw)} is not a ${kind}`
+    const value = parseValueByKind[kind](raw)
+    if (value === undefined) return `${quoteValue(raw)} is not a ${kind}`
     values.push(value)
   }
   return { field, operator, values }
 }
 
-const readValue: Record<'number' | 'text' | 'boolean', (raw: unknown) => Value | undefined> = {
-  number: readNumber,
+const parseValueByKind: Record<'number' | 'text' | 'boolean', (raw: unknown) => Value | undefined> = {
+  number: parseNumber,
   text: raw => (typeof raw === 'string' && raw.isWellFormed() && !raw.includes('\0') ? raw.toLowerCase() : undefined),
-  boolean: readBoolean,
+  boolean: parseBoolean,
 }
 
 /** Refuses a search that its reader found fault with, or that would cost too much to answer. */
@@ -77,18 +77,18 @@ export function checkTemplateConditions(conditions: TemplateCondition[], found: 
 }
 
 /** Where a template stands in an order: its value as the database prints it, and its id, so that no two are equal. */
-type Position = { value: string; id: number }
+type TemplatePosition = { value: string; id: number }
 
 const scopeOf = ({ field, direction }: TemplateOrder) => `templates by ${field} ${direction}`
 
-export function printTemplatePosition({ value, id }: Position, order: TemplateOrder): string {
+export function printTemplateSearchCursor({ value, id }: TemplatePosition, order: TemplateOrder): string {
   return printCursor(scopeOf(order), [value, id])
 }
 
-export function parseTemplatePosition(cursor: string, order: TemplateOrder): Position {
+export function parseTemplateSearchCursor(cursor: string, order: TemplateOrder): TemplatePosition {
   const [value, id, ...rest] = parseCursor(cursor, scopeOf(order))
   const kind = templateFields[order.field]
-  const fits = typeof value === 'string' && readValue[kind](value) !== undefined
+  const fits = typeof value === 'string' && parseValueByKind[kind](value) !== undefined
   const isId = typeof id === 'number' && Number.isInteger(id) && id >= 0 && id < 2 ** 31
   if (fits && isId && rest.length === 0) return { value, id }
   throw new DomainError('INVALID_CURSOR', 'This is not a cursor of this list.')

@@ -1,29 +1,29 @@
 import { type Issue, invalidInput } from '../errors.ts'
 import {
-  distinct,
+  dedupeEnvironment,
   type EnvVar,
   emptyEnvironment,
   envPath,
-  joinSecrets,
   type Port,
-  partSecrets,
   printPort,
+  restoreSecrets,
+  splitSecrets,
   volumeProblem,
 } from '../launch/env.ts'
-import { checkLaunch, type LaunchMode, type LaunchWish } from '../launch/launch.ts'
-import { givenRegistry, type Registry } from '../launch/registry.ts'
+import { checkLaunch, type LaunchInput, type LaunchMode } from '../launch/launch.ts'
+import { nonEmptyRegistry, type Registry } from '../launch/registry.ts'
 import { maxDiskGb } from '../offers/offers.ts'
 import { textProblem } from '../texts.ts'
-import { aboutIssues, settleAbout, type TemplateAbout, type TemplateWritten, withTag } from './about.ts'
+import { aboutIssues, compactAbout, type TemplateAbout, type TemplateWritten, withTag } from './about.ts'
 
 /** Where a volume would be mounted, for a form that asks. It attaches nothing. */
 export type VolumeHint = { mountPath: string; sizeGb: number | null }
 
 /** What somebody wishes to keep: settings to begin rentals with. */
-export type TemplateWish = {
+export type TemplateInput = {
   name: string
   public: boolean
-  launch: Omit<LaunchWish, 'label' | 'targetState' | 'vm' | 'newVolumes'>
+  launch: Omit<LaunchInput, 'label' | 'targetState' | 'vm' | 'newVolumes'>
   volumeHint?: { mountPath: string; sizeGb?: number | undefined } | undefined
   about?: Partial<TemplateAbout> | undefined
   written?: TemplateWritten | undefined
@@ -72,31 +72,31 @@ export function isTemplateHash(text: string): boolean {
 }
 
 /** What is kept of a wish, and what of that is secret; or an error that names everything wrong. */
-export function checkTemplate({ name, public: isPublic, launch: given, volumeHint, ...rest }: TemplateWish): {
+export function checkTemplate({ name, public: isPublic, launch: given, volumeHint, ...rest }: TemplateInput): {
   settings: TemplateSettings
   secrets: TemplateSecrets
 } {
   const { about = {}, written = {} } = rest
   const wish = { ...given, image: withTag(given.image, written.tag) }
   const { launch, issues: found } = checkLaunch(wish)
-  const { env: wishedEnv, ports, volumes } = distinct(wish.environment ?? emptyEnvironment())
+  const { env: wishedEnv, ports, volumes } = dedupeEnvironment(wish.environment ?? emptyEnvironment())
   const nameProblem = name === '' ? 'must be given.' : textProblem(name, maxTemplateName)
   const issues: Issue[] = [
     ...(nameProblem ? [{ path: 'name', message: nameProblem }] : []),
     ...(wish.image ? found : [imageMissing, ...found.filter(({ path }) => path !== 'image')]),
     ...(volumes.length > 0 ? [{ path: 'volumes', message: 'attach to a rental, not to a template.' }] : []),
-    ...(volumeHint ? hintIssues(volumeHint) : []),
+    ...(volumeHint ? volumeHintIssues(volumeHint) : []),
     ...aboutIssues(about),
-    ...(isPublic ? secretIssues(wishedEnv, givenRegistry(wish.registry)) : []),
+    ...(isPublic ? secretIssues(wishedEnv, nonEmptyRegistry(wish.registry)) : []),
   ]
   if (issues.length > 0 || !launch) throw invalidInput(issues)
 
   const { image, lab, directory, args, hostname, onStart, registry } = launch
-  const { env, secrets } = partSecrets(launch.env)
+  const { env, secrets } = splitSecrets(launch.env)
   const shown = registry && { host: registry.host, username: registry.username }
   const hint = volumeHint ? { mountPath: volumeHint.mountPath, sizeGb: volumeHint.sizeGb ?? null } : null
   const open = { mode: wish.mode ?? null, diskGb: wish.diskGb ?? null, volumeHint: hint }
-  const more = settleAbout(about, written)
+  const more = compactAbout(about, written)
   return {
     settings: { image, ...open, lab, directory, args, env, ports, hostname, onStart, registry: shown, ...more },
     secrets: { registry, env: secrets },
@@ -111,7 +111,7 @@ function secretIssues(env: EnvVar[], registry: Registry | null): Issue[] {
   return [...(registry ? ['registry'] : []), ...secret].map(path => ({ path, message }))
 }
 
-function hintIssues({ mountPath, sizeGb = 1 }: NonNullable<TemplateWish['volumeHint']>): Issue[] {
+function volumeHintIssues({ mountPath, sizeGb = 1 }: NonNullable<TemplateInput['volumeHint']>): Issue[] {
   const message = volumeProblem({ volumeId: 1n, mountPath })
   const fits = sizeGb > 0 && sizeGb <= maxDiskGb
   const sizes = `must be a number of GB above 0 and at most ${maxDiskGb}, not ${sizeGb}.`
@@ -125,7 +125,12 @@ function hintIssues({ mountPath, sizeGb = 1 }: NonNullable<TemplateWish['volumeH
  * The text whose hash names a template: its owner, and everything that can be seen of it. No secret is in it, so a
  * template with another password is the same template. Variables and ports have no order.
  */
-export function textToHash(accountId: number, name: string, isPublic: boolean, settings: TemplateSettings): string {
+export function canonicalTemplate(
+  accountId: number,
+  name: string,
+  isPublic: boolean,
+  settings: TemplateSettings,
+): string {
   const { image, mode, lab, directory, args, hostname, onStart, registry, diskGb, volumeHint, about } = settings
   const variables = settings.env.map(variable => [variable.name, variable.secret ? null : variable.value])
   return JSON.stringify([
@@ -139,7 +144,7 @@ export function textToHash(accountId: number, name: string, isPublic: boolean, s
 }
 
 /** What a rental begins with. The secrets are those of its owner, who alone has them. */
-export function launchOf(settings: TemplateSettings, secrets: TemplateSecrets): LaunchWish {
+export function launchInputOf(settings: TemplateSettings, secrets: TemplateSecrets): LaunchInput {
   const { image, mode, lab, directory, args, env, ports, hostname, onStart, diskGb } = settings
   return {
     image,
@@ -147,7 +152,7 @@ export function launchOf(settings: TemplateSettings, secrets: TemplateSecrets): 
     lab,
     directory: directory ?? undefined,
     args,
-    environment: { env: joinSecrets(env, secrets.env ?? {}), ports, hostname: hostname ?? undefined, volumes: [] },
+    environment: { env: restoreSecrets(env, secrets.env ?? {}), ports, hostname: hostname ?? undefined, volumes: [] },
     onStart: onStart ?? undefined,
     registry: secrets.registry ?? undefined,
     diskGb: diskGb ?? undefined,

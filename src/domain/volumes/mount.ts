@@ -6,7 +6,7 @@ import { newVolumeIssues, volumeInUse } from './volumes.ts'
 export const maxVolumesPerInstance = 8
 export const defaultMountPath = '/data'
 
-type Mounts = { volumes: VolumeMount[]; newVolumes: NewVolumeMount[] }
+type LaunchVolumes = { volumes: VolumeMount[]; newVolumes: NewVolumeMount[] }
 
 /** What is wrong with a volume that is to be made and mounted. */
 export function newMountIssues(mount: NewVolumeMount): Issue[] {
@@ -15,7 +15,7 @@ export function newMountIssues(mount: NewVolumeMount): Issue[] {
 }
 
 /** Everything that can be said of an instance's volumes before they are looked up. */
-export function mountIssues({ volumes, newVolumes }: Mounts): Issue[] {
+export function mountIssues({ volumes, newVolumes }: LaunchVolumes): Issue[] {
   const issues = newVolumes.flatMap((mount, index) =>
     newMountIssues(mount).map(({ path, message }) => ({ path: `newVolumes.${index}.${path}`, message })),
   )
@@ -30,20 +30,21 @@ export function mountIssues({ volumes, newVolumes }: Mounts): Issue[] {
     complain(`must have each volume once, and volume ${id} is there more often.`)
   }
   // A path with a slash at its end lies below another exactly when it begins with that one.
-  const paths = [...volumes, ...newVolumes].map(({ mountPath }) => `${segmentsOf(mountPath).join('/')}/`).toSorted()
+  const paths = [...volumes, ...newVolumes].map(({ mountPath }) => `${pathSegments(mountPath).join('/')}/`).toSorted()
   for (const [index, path] of paths.entries()) {
     const outer = paths.slice(0, index).find(other => path.startsWith(other))
-    if (outer === path) complain(`must be mounted on different paths, and two are on ${shown(path)}.`)
-    else if (outer) complain(`must not be mounted below each other, as ${shown(path)} is below ${shown(outer)}.`)
+    if (outer === path) complain(`must be mounted on different paths, and two are on ${printPath(path)}.`)
+    else if (outer)
+      complain(`must not be mounted below each other, as ${printPath(path)} is below ${printPath(outer)}.`)
   }
   return issues
 }
 
-function segmentsOf(path: string): string[] {
+function pathSegments(path: string): string[] {
   return path.split('/').filter(segment => segment !== '')
 }
 
-function shown(path: string): string {
+function printPath(path: string): string {
   const text = `/${path.slice(0, -1)}`
   return text.length > 60 ? `${text.slice(0, 60)}…`.toWellFormed() : text
 }
@@ -61,9 +62,9 @@ export type VolumeFacts = {
  * Why the volumes of a launch cannot be in an instance on a machine, the gravest first. `found` are those of them that
  * are the renter's: of another's nothing is said but that it is not there. Without a machine nothing is said of places.
  */
-export function volumeProblems(
+export function volumeBlockers(
   found: readonly VolumeFacts[],
-  { volumes, newVolumes }: Mounts,
+  { volumes, newVolumes }: LaunchVolumes,
   machineId: number | undefined,
 ): DomainError[] {
   const missing: DomainError[] = []
@@ -86,6 +87,6 @@ export function volumeProblems(
 }
 
 /** Disk that new volumes take of their machine, beside the instance's own. `mountIssues` has refused sizes that no disk has. */
-export function newVolumesMb(newVolumes: Mounts['newVolumes']): number {
+export function newVolumesMb(newVolumes: LaunchVolumes['newVolumes']): number {
   return newVolumes.reduce((sum, { sizeGb }) => sum + (diskMbOf(sizeGb) as number), 0)
 }

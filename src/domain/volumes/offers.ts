@@ -43,7 +43,7 @@ export type VolumeOfferField = (typeof volumeOfferFields)[number]
 export type VolumeOfferCondition = Condition & { field: VolumeOfferField }
 
 /** Whether a condition is on something that storage has, too. */
-export function isOnStorage(condition: Condition): condition is VolumeOfferCondition {
+export function isVolumeOfferCondition(condition: Condition): condition is VolumeOfferCondition {
   return (volumeOfferFields as readonly OfferField[]).includes(condition.field)
 }
 

@@ -1,10 +1,10 @@
 import { DomainError, type Issue, invalidInput } from '../errors.ts'
 import type { GpuModel, Machine } from '../machines/machines.ts'
-import { diskRate, printUsd } from '../money.ts'
+import { diskPricePerHour, printUsd } from '../money.ts'
 import { maxDiskGb } from '../offers/offers.ts'
 
 /** Sizes in GB. REST clients may leave the size out. */
-export const volumeGb = { least: 1, default: 15 }
+export const volumeSizeGb = { least: 1, default: 15 }
 export const defaultVolumeName = 'volume'
 
 /** A part of a machine's disk that outlives instances, with its machine. Rates are nano-dollars per hour. */
@@ -31,10 +31,10 @@ export function newVolumeIssues({ name, sizeGb }: NewVolume): Issue[] {
   if (name && !/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
     issues.push({ path: 'name', message: 'must be of at most 64 letters, digits, _ and -.' })
   }
-  if (!(sizeGb >= volumeGb.least && sizeGb <= maxDiskGb)) {
+  if (!(sizeGb >= volumeSizeGb.least && sizeGb <= maxDiskGb)) {
     issues.push({
       path: 'sizeGb',
-      message: `must be a number of GB from ${volumeGb.least} to ${maxDiskGb}, not ${sizeGb}.`,
+      message: `must be a number of GB from ${volumeSizeGb.least} to ${maxDiskGb}, not ${sizeGb}.`,
     })
   }
   return issues
@@ -48,12 +48,12 @@ export function volumeInUse(id: bigint, instanceId: bigint, removing: boolean): 
 }
 
 /** Whether a machine's free disk is on the market. A machine that is off it is drained too. */
-export function offersStorage(machine: Pick<Machine, 'listedUntil' | 'drainedAt'>, at: Date): boolean {
+export function isStorageListed(machine: Pick<Machine, 'listedUntil' | 'drainedAt'>, at: Date): boolean {
   return machine.listedUntil > at && machine.drainedAt === null
 }
 
 /** What a new volume costs per hour on a machine, or why it cannot be there. */
-export function agreeVolume(
+export function priceVolume(
   machine: Machine,
   { sizeMb, maxPriceNanos }: { sizeMb: number; maxPriceNanos: bigint | undefined },
 ): bigint {
@@ -61,7 +61,7 @@ export function agreeVolume(
     const message = `must be at most ${machine.freeDiskMb / 1000}, what this machine has free.`
     throw invalidInput([{ path: 'sizeGb', message }])
   }
-  const price = diskRate(machine.storageNanos, sizeMb)
+  const price = diskPricePerHour(machine.storageNanos, sizeMb)
   if (maxPriceNanos !== undefined && price > maxPriceNanos) {
     const message = `The volume costs ${printUsd(price)} $ an hour, more than ${printUsd(maxPriceNanos)} $.`
     throw new DomainError('PRICE_CHANGED', message, { currentPriceNanos: price })

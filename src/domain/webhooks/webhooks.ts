@@ -1,10 +1,10 @@
 // Where an account has its events sent, and how often that is tried.
 
-import { lacksOf, printLack } from '../accounts/permissions/cover.ts'
-import { operations } from '../accounts/permissions/permissions.ts'
+import { missingPermissions, printMissingPermission } from '../accounts/permissions/missing.ts'
+import { operationCategories } from '../accounts/permissions/permissions.ts'
 import type { Actor } from '../actor.ts'
 import { DomainError, invalidInput } from '../errors.ts'
-import { type Event, type EventType, eventTypes } from '../events/events.ts'
+import { type Event, type EventType, eventReadOperations } from '../events/events.ts'
 import { textProblem } from '../texts.ts'
 
 export type Webhook = {
@@ -31,70 +31,77 @@ export type WebhookDelivery = {
 export const maxWebhooks = 8
 export const maxRecentDeliveries = 50
 export const oldSecretHours = 24
-const maxUrl = 2_048
-const maxHost = 253
+const maxUrlLength = 2_048
+const maxHostLength = 253
 
-export function checkRecent(first: number): void {
+export function checkRecentCount(first: number): void {
   if (first >= 1 && first <= maxRecentDeliveries) return
   throw invalidInput([{ path: 'first', message: `must be from 1 to ${maxRecentDeliveries}, not ${first}.` }])
 }
 
 export type DeliveryStatus = 'pending' | 'retrying' | 'delivered' | 'givenUp'
 
-export function statusOf({ attempts, deliveredAt, nextAttemptAt }: WebhookDelivery): DeliveryStatus {
+export function deliveryStatusOf({ attempts, deliveredAt, nextAttemptAt }: WebhookDelivery): DeliveryStatus {
   if (deliveredAt) return 'delivered'
   if (!nextAttemptAt) return 'givenUp'
   return attempts === 0 ? 'pending' : 'retrying'
 }
 
 /** What came of an attempt: the status of an answer, or why there was none. */
-export type Attempt = { responseStatus: number } | { error: string }
+export type AttemptResult = { responseStatus: number } | { error: string }
 
 const [second, minute, hour] = [1_000, 60_000, 3_600_000]
 /** From one attempt to the next. */
-const waits = [10 * second, minute, 5 * minute, 30 * minute, 2 * hour, 6 * hour, 12 * hour, 24 * hour]
-export const maxAttempts = waits.length + 1
+const retryDelaysMs = [10 * second, minute, 5 * minute, 30 * minute, 2 * hour, 6 * hour, 12 * hour, 24 * hour]
+export const maxAttempts = retryDelaysMs.length + 1
 /** So many days after an event it is tried no more. Events are kept for as long. */
-export const triedForDays = 3
+export const maxRetryDays = 3
 
 /** The receiver says that this will never be taken. What comes later is sent to it as before. */
-const gone = 410
+const goneStatus = 410
 
-export function isDelivered(attempt: Attempt): boolean {
+export function isDelivered(attempt: AttemptResult): boolean {
   return 'responseStatus' in attempt && attempt.responseStatus >= 200 && attempt.responseStatus < 300
 }
 
 /** When a delivery that failed so often is tried again; null when it is given up. */
-export function retryAfterMs(deliveryId: bigint, attempts: number, attempt: Attempt): number | null {
-  const wait = waits[attempts - 1]
-  if (wait === undefined || isDelivered(attempt) || ('responseStatus' in attempt && attempt.responseStatus === gone))
+export function retryDelayMs(deliveryId: bigint, attempts: number, attempt: AttemptResult): number | null {
+  const delayMs = retryDelaysMs[attempts - 1]
+  if (
+    delayMs === undefined ||
+    isDelivered(attempt) ||
+    ('responseStatus' in attempt && attempt.responseStatus === goneStatus)
+  )
     return null
-  return Math.round(wait * (1 + spread(deliveryId, attempts)))
+  return Math.round(delayMs * (1 + jitter(deliveryId, attempts)))
 }
 
 /** Up to a fifth, so that what failed together does not come back together. The same for the same attempt. */
-function spread(deliveryId: bigint, attempts: number): number {
+function jitter(deliveryId: bigint, attempts: number): number {
   const mixed = BigInt.asUintN(32, (deliveryId * 31n + BigInt(attempts)) * 2_654_435_761n)
   return Number(mixed >> 16n) / 2 ** 16 / 5
 }
 
-export type WebhookWish = { url: string; types: readonly EventType[] }
+export type WebhookInput = { url: string; types: readonly EventType[] }
 
 /** The wish as it is kept, or everything that is wrong with it. */
-export function readWebhookWish({ url, types }: WebhookWish, allowsHttp: boolean): { url: string; types: EventType[] } {
-  const read = readUrl(url, allowsHttp)
+export function parseWebhookInput(
+  { url, types }: WebhookInput,
+  allowsHttp: boolean,
+): { url: string; types: EventType[] } {
+  const parsed = parseWebhookUrl(url, allowsHttp)
   const issues = [
-    ...(typeof read === 'string' ? [{ path: 'url', message: read }] : []),
+    ...(typeof parsed === 'string' ? [{ path: 'url', message: parsed }] : []),
     ...(types.length === 0 ? [{ path: 'types', message: 'must name at least one type of event.' }] : []),
   ]
-  if (issues.length > 0 || typeof read === 'string') throw invalidInput(issues)
-  const all = Object.keys(eventTypes) as EventType[]
-  return { url: read.href, types: all.filter(type => types.includes(type)) }
+  if (issues.length > 0 || typeof parsed === 'string') throw invalidInput(issues)
+  const all = Object.keys(eventReadOperations) as EventType[]
+  return { url: parsed.href, types: all.filter(type => types.includes(type)) }
 }
 
 /** The URL, or what is wrong with it. No message repeats it: it may have a password in it. */
-function readUrl(text: string, allowsHttp: boolean): URL | string {
-  const problem = textProblem(text, maxUrl)
+function parseWebhookUrl(text: string, allowsHttp: boolean): URL | string {
+  const problem = textProblem(text, maxUrlLength)
   if (problem) return problem
   const url = URL.parse(text)
   if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:'))
@@ -102,15 +109,17 @@ function readUrl(text: string, allowsHttp: boolean): URL | string {
   if (url.protocol === 'http:' && !allowsHttp) return 'must begin with https://.'
   if (url.username || url.password) return 'must have no user name and no password.'
   if (text.includes('#')) return 'must have no fragment.'
-  if (url.hostname.length > maxHost || url.href.length > maxUrl) return 'is too long.'
+  if (url.hostname.length > maxHostLength || url.href.length > maxUrlLength) return 'is too long.'
   return url
 }
 
 /** A webhook is sent what the key that asks for it could read itself, and nothing more. */
-export function checkReads({ permissions }: Pick<Actor, 'permissions'>, types: readonly EventType[]): void {
-  const reads = [...new Set(types.map(type => eventTypes[type]))]
-  const lacks = reads.flatMap(read => lacksOf(permissions, { api: { [operations[read]]: { [read]: {} } } }))
-  if (lacks.length === 0) return
-  const message = `This key may not have events sent that it may not read: it lacks ${lacks.map(printLack).join(', ')}.`
-  throw new DomainError('FORBIDDEN', message, { missing: [...new Set(lacks.map(({ category }) => category))] })
+export function checkCanReadTypes({ permissions }: Pick<Actor, 'permissions'>, types: readonly EventType[]): void {
+  const operations = [...new Set(types.map(type => eventReadOperations[type]))]
+  const missing = operations.flatMap(read =>
+    missingPermissions(permissions, { api: { [operationCategories[read]]: { [read]: {} } } }),
+  )
+  if (missing.length === 0) return
+  const message = `This key may not have events sent that it may not read: it lacks ${missing.map(printMissingPermission).join(', ')}.`
+  throw new DomainError('FORBIDDEN', message, { missing: [...new Set(missing.map(({ category }) => category))] })
 }

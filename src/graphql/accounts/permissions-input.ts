@@ -1,37 +1,42 @@
 import { type Issue, invalidInput } from '../../domain/errors.ts'
 import type { ApiPermissionInput, PermissionConstraintInput } from './permissions.ts'
 
-type Row = typeof ApiPermissionInput.$inferInput
+type PermissionRow = typeof ApiPermissionInput.$inferInput
 type ConstraintRow = typeof PermissionConstraintInput.$inferInput
 /** What is wrong with the list itself, and where in it stands what is somewhere in the object. */
-type Notes = { issues: Issue[]; paths: Map<string, string> }
+type ParseProgress = { issues: Issue[]; paths: Map<string, string> }
 
 /** The list as the object that it stands for, which is then read like any that somebody wrote. */
-export function permissionsOf(rows: Row[]): { permissions: object; paths: Map<string, string> } {
-  const notes: Notes = { issues: [], paths: new Map() }
+export function parsePermissionRows(rows: PermissionRow[]): { permissions: object; paths: Map<string, string> } {
+  const progress: ParseProgress = { issues: [], paths: new Map() }
   const api = new Map<string, Map<string, object>>()
   for (const [index, { category, operation, constraints }] of rows.entries()) {
     const at = `permissions.${index}`
     const grant = api.get(category)
     if (grant && (!operation || grant.size === 0 || grant.has(operation))) {
-      notes.issues.push({ path: at, message: 'is about what another one is about already.' })
+      progress.issues.push({ path: at, message: 'is about what another one is about already.' })
     } else if (operation) {
       const path = `permissions.api.${category}.${operation}`
-      notes.paths.set(path, `${at}.operation`)
-      const rule = ruleOf(constraints, at, path, notes)
+      progress.paths.set(path, `${at}.operation`)
+      const rule = parseConstraintRows(constraints, at, path, progress)
       api.set(category, (grant ?? new Map<string, object>()).set(operation, rule))
     } else {
       api.set(category, new Map())
       if (constraints.length > 0)
-        notes.issues.push({ path: `${at}.constraints`, message: 'are of one operation: name it.' })
+        progress.issues.push({ path: `${at}.constraints`, message: 'are of one operation: name it.' })
     }
   }
-  if (notes.issues.length > 0) throw invalidInput(notes.issues)
+  if (progress.issues.length > 0) throw invalidInput(progress.issues)
   const grants = [...api].map(([category, grant]) => [category, Object.fromEntries(grant)])
-  return { permissions: { api: Object.fromEntries(grants) }, paths: notes.paths }
+  return { permissions: { api: Object.fromEntries(grants) }, paths: progress.paths }
 }
 
-function ruleOf(rows: ConstraintRow[], at: string, path: string, { issues, paths }: Notes): object {
+function parseConstraintRows(
+  rows: ConstraintRow[],
+  at: string,
+  path: string,
+  { issues, paths }: ParseProgress,
+): object {
   const constraints = new Map<string, Map<string, unknown>>()
   for (const [index, { parameter, operator, value }] of rows.entries()) {
     const here = `${at}.constraints.${index}`

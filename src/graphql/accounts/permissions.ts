@@ -4,10 +4,10 @@ import {
   type Bound,
   type Comparison,
   type Operation,
-  operations,
+  operationCategories,
+  operationParameters,
   type PermissionCategory,
   type Permissions,
-  parameters,
 } from '../../domain/accounts/permissions/permissions.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
@@ -15,7 +15,7 @@ import { enumOf } from '../enum.ts'
 type ConstraintShape = { parameter: string; operator: Comparison; value: Bound }
 type PermissionShape = { category: PermissionCategory; operation: Operation | null; constraints: ConstraintShape[] }
 
-const about: Record<PermissionCategory, string> = {
+const categoryDescriptions: Record<PermissionCategory, string> = {
   misc: 'Search the market.',
   user_read: 'Read the account, its keys and its templates.',
   user_write: 'Change the account, its keys and its templates.',
@@ -28,16 +28,18 @@ const about: Record<PermissionCategory, string> = {
   team_read: 'Read the team.',
   team_write: 'Change the team.',
 }
-const PermissionCategoryEnum = enumOf('PermissionCategory', 'What the operations are sorted by.', about)
+const PermissionCategoryEnum = enumOf('PermissionCategory', 'What the operations are sorted by.', categoryDescriptions)
 
-type BoundedBy = Partial<Record<string, object>>
+type ParametersByOperation = Partial<Record<string, object>>
 
 /** The names in the table as names of GraphQL: INSTANCES_CHANGE_BID for instances.changeBid. */
 const PermissionOperation = enumOf('PermissionOperation', 'What a key can be allowed to do.', describeOperations())
 
 function describeOperations(): Record<Operation, string> {
-  const texts = Object.entries(operations).map(([operation, category]) => {
-    const bounded = Object.keys((parameters as BoundedBy)[operation] ?? {}).map(name => `\`${name}\``)
+  const texts = Object.entries(operationCategories).map(([operation, category]) => {
+    const bounded = Object.keys((operationParameters as ParametersByOperation)[operation] ?? {}).map(
+      name => `\`${name}\``,
+    )
     const bounds = bounded.length > 0 ? ` Can be bounded by ${bounded.join(' and ')}.` : ''
     return [operation, `Elsewhere written \`${operation}\`; of the category ${category.toUpperCase()}.${bounds}`]
   })
@@ -90,12 +92,12 @@ const ConstraintValueInput = builder.inputType('ConstraintValueInput', {
   }),
 })
 
-const constraintText = 'Bounds a parameter of an operation. A request that leaves the parameter out is outside.'
+const constraintDescription = 'Bounds a parameter of an operation. A request that leaves the parameter out is outside.'
 const parameter = { description: 'Such as `id`.' }
 const operator = { type: ConstraintOperator, description: 'How it is compared.' }
 const value = 'What it is compared with.'
 const PermissionConstraint = builder.objectRef<ConstraintShape>('PermissionConstraint').implement({
-  description: constraintText,
+  description: constraintDescription,
   fields: t => ({
     parameter: t.exposeString('parameter', parameter),
     operator: t.expose('operator', operator),
@@ -103,7 +105,7 @@ const PermissionConstraint = builder.objectRef<ConstraintShape>('PermissionConst
   }),
 })
 export const PermissionConstraintInput = builder.inputType('PermissionConstraintInput', {
-  description: constraintText,
+  description: constraintDescription,
   fields: t => ({
     parameter: t.string({ ...parameter, required: true }),
     operator: t.field({ ...operator, required: true }),
@@ -111,7 +113,7 @@ export const PermissionConstraintInput = builder.inputType('PermissionConstraint
   }),
 })
 
-const permissionText = 'Allows a category of operations, or one of them.'
+const permissionDescription = 'Allows a category of operations, or one of them.'
 const category = { type: PermissionCategoryEnum, description: 'The category.' }
 const operation = {
   type: PermissionOperation,
@@ -119,7 +121,7 @@ const operation = {
 }
 const constraints = 'All of them must hold. None for a whole category.'
 export const ApiPermission = builder.objectRef<PermissionShape>('ApiPermission').implement({
-  description: permissionText,
+  description: permissionDescription,
   fields: t => ({
     category: t.expose('category', category),
     operation: t.expose('operation', { ...operation, nullable: true }),
@@ -131,7 +133,7 @@ export const ApiPermission = builder.objectRef<PermissionShape>('ApiPermission')
   }),
 })
 export const ApiPermissionInput = builder.inputType('ApiPermissionInput', {
-  description: permissionText,
+  description: permissionDescription,
   fields: t => ({
     category: t.field({ ...category, required: true }),
     operation: t.field(operation),
@@ -144,7 +146,7 @@ export const ApiPermissionInput = builder.inputType('ApiPermissionInput', {
   }),
 })
 
-export function listPermissions({ api }: Permissions): PermissionShape[] {
+export function permissionRowsOf({ api }: Permissions): PermissionShape[] {
   // readPermissions lets only known categories, operations and comparisons through.
   return (Object.keys(api) as PermissionCategory[]).flatMap((category): PermissionShape[] => {
     const rules = Object.entries(api[category] ?? {})

@@ -5,7 +5,7 @@ import {
 } from '../../domain/accounts/secret-variables.ts'
 import { builder } from '../builder.ts'
 import { resultUnion } from '../errors/result-union.ts'
-import { needs } from '../permission.ts'
+import { permissionSentence } from '../permission.ts'
 import { SecretVariable } from './secret-variables.ts'
 
 const SecretVariableInput = builder.inputType('SecretVariableInput', {
@@ -48,14 +48,14 @@ const DeleteSecretVariableSuccess = builder
     fields: t => ({ deletedName: t.exposeString('deletedName', { description: 'What it was called.' }) }),
   })
 
-const set = resultUnion(
+const setResult = resultUnion(
   'SetSecretVariablesResult',
   'The variables that were set, or why none was.',
   SetSecretVariablesSuccess,
   ['INVALID_INPUT', 'CONFLICT'],
 )
 
-const remove = resultUnion(
+const deleteResult = resultUnion(
   'DeleteSecretVariableResult',
   'What was deleted, or why nothing was.',
   DeleteSecretVariableSuccess,
@@ -64,22 +64,22 @@ const remove = resultUnion(
 
 builder.mutationFields(t => ({
   setSecretVariables: t.field({
-    type: set.union,
-    description: `Sets environment variables that every new rental of the account gets, in place of those of the same names. An account has at most ${maxSecretVariables}. What is rented already stays as it is. ${needs('secretVariables.set')}`,
+    type: setResult.union,
+    description: `Sets environment variables that every new rental of the account gets, in place of those of the same names. An account has at most ${maxSecretVariables}. What is rented already stays as it is. ${permissionSentence('secretVariables.set')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: SetSecretVariablesInput, required: true, description: 'The variables.' }) },
     resolve: (_root, { input }, { services, actor }) =>
-      set.answer({ env: 'variables' }, async () => ({
+      setResult.answer({ env: 'variables' }, async () => ({
         variables: await services.secretVariables.set(actor, input.variables),
       })),
   }),
   deleteSecretVariable: t.field({
-    type: remove.union,
-    description: `Deletes a variable of the account. What is rented already keeps it. ${needs('secretVariables.delete')}`,
+    type: deleteResult.union,
+    description: `Deletes a variable of the account. What is rented already keeps it. ${permissionSentence('secretVariables.delete')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteSecretVariableInput, required: true, description: 'Which.' }) },
     resolve: (_root, { input: { name } }, { services, actor }) =>
-      remove.answer({}, async () => {
+      deleteResult.answer({}, async () => {
         await services.secretVariables.delete(actor, name)
         return { deletedName: name }
       }),

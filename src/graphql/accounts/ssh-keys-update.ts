@@ -1,4 +1,4 @@
-import { maxSshKeyName, maxSshKeys, type SshKey as SshKeyShape } from '../../domain/accounts/ssh-keys.ts'
+import { maxSshKeyNameLength, maxSshKeys, type SshKey as SshKeyShape } from '../../domain/accounts/ssh-keys.ts'
 import { notFound } from '../../domain/errors.ts'
 import { maxIdsPerCommand } from '../../domain/instances/command.ts'
 import type { Instance as InstanceShape } from '../../domain/instances/instances.ts'
@@ -9,14 +9,14 @@ import { parseId } from '../ids.ts'
 import { DeleteSuccess } from '../inputs/deletion.ts'
 import { idempotencyKey, replayed } from '../inputs/idempotency.ts'
 import { instanceResult } from '../instances/update.ts'
-import { needs } from '../permission.ts'
+import { permissionSentence } from '../permission.ts'
 import { SshKey } from './ssh-keys.ts'
 
 const RegisterSshKeyInput = builder.inputType('RegisterSshKeyInput', {
   description: 'A public key, what it is called, and where it logs in at once.',
   fields: t => ({
     name: t.string({
-      description: `What you call it, at most ${maxSshKeyName} characters. The comment of the key when absent.`,
+      description: `What you call it, at most ${maxSshKeyNameLength} characters. The comment of the key when absent.`,
     }),
     publicKey: t.string({
       required: true,
@@ -44,19 +44,19 @@ const DeleteSshKeyInput = builder.inputType('DeleteSshKeyInput', {
   fields: t => ({ id: t.id({ required: true, description: 'Such as `ssh_42`, or `42`.' }) }),
 })
 
-const accessFields = {
+const attachmentFields = {
   instanceId: { required: true, description: 'Such as `ins_42`, or `42`.' },
   sshKeyId: { required: true, description: 'Such as `ssh_42`, or `42`.' },
 } as const
 
 const AttachSshKeyInput = builder.inputType('AttachSshKeyInput', {
   description: 'Which SSH key is to log in to which container.',
-  fields: t => ({ instanceId: t.id(accessFields.instanceId), sshKeyId: t.id(accessFields.sshKeyId) }),
+  fields: t => ({ instanceId: t.id(attachmentFields.instanceId), sshKeyId: t.id(attachmentFields.sshKeyId) }),
 })
 
 const DetachSshKeyInput = builder.inputType('DetachSshKeyInput', {
   description: 'Which SSH key is to log in no more to which container.',
-  fields: t => ({ instanceId: t.id(accessFields.instanceId), sshKeyId: t.id(accessFields.sshKeyId) }),
+  fields: t => ({ instanceId: t.id(attachmentFields.instanceId), sshKeyId: t.id(attachmentFields.sshKeyId) }),
 })
 
 const RegisterSshKeySuccess = builder
@@ -69,7 +69,7 @@ const RegisterSshKeySuccess = builder
     }),
   })
 
-const registered = resultUnion('RegisterSshKeyResult', 'An SSH key, or why there is none.', RegisterSshKeySuccess, [
+const registerResult = resultUnion('RegisterSshKeyResult', 'An SSH key, or why there is none.', RegisterSshKeySuccess, [
   'INVALID_INPUT',
   'CONFLICT',
   'NOT_FOUND',
@@ -83,49 +83,49 @@ const ReplaceSshKeySuccess = builder.objectRef<{ sshKey: SshKeyShape }>('Replace
   fields: t => ({ sshKey: t.expose('sshKey', { type: SshKey, description: 'What it is now.' }) }),
 })
 
-const replaced = resultUnion('ReplaceSshKeyResult', 'An SSH key, or why it is as it was.', ReplaceSshKeySuccess, [
+const replaceResult = resultUnion('ReplaceSshKeyResult', 'An SSH key, or why it is as it was.', ReplaceSshKeySuccess, [
   'INVALID_INPUT',
   'CONFLICT',
   'NOT_FOUND',
 ])
 
-const deleted = resultUnion('DeleteSshKeyResult', 'What was deleted, or why nothing was.', DeleteSuccess, [
+const deleteResult = resultUnion('DeleteSshKeyResult', 'What was deleted, or why nothing was.', DeleteSuccess, [
   'INVALID_INPUT',
   'NOT_FOUND',
 ])
 
 builder.mutationFields(t => ({
   registerSshKey: t.field({
-    type: registered.union,
-    description: `Adds a public SSH key to the account, which has at most ${maxSshKeys}. ${needs('sshKeys.register')}`,
+    type: registerResult.union,
+    description: `Adds a public SSH key to the account, which has at most ${maxSshKeys}. ${permissionSentence('sshKeys.register')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: RegisterSshKeyInput, required: true, description: 'The key.' }) },
     resolve: (_root, { input }, { services, actor }) =>
-      registered.answer({}, async () => {
+      registerResult.answer({}, async () => {
         const { publicKey, idempotencyKey, name } = input
         const instanceIds = input.instanceIds.map((id, index) => parseId('Instance', id, `instanceIds.${index}`))
-        const wish = { name: name ?? undefined, publicKey, instanceIds, idempotencyKey }
-        return await services.sshKeys.register(actor, wish)
+        const newKey = { name: name ?? undefined, publicKey, instanceIds, idempotencyKey }
+        return await services.sshKeys.register(actor, newKey)
       }),
   }),
   replaceSshKey: t.field({
-    type: replaced.union,
-    description: `Puts another public key in place of one, which keeps its id: containers let the new one in from now on, and the old one no more. A virtual machine keeps the old one. ${needs('sshKeys.replace')}`,
+    type: replaceResult.union,
+    description: `Puts another public key in place of one, which keeps its id: containers let the new one in from now on, and the old one no more. A virtual machine keeps the old one. ${permissionSentence('sshKeys.replace')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: ReplaceSshKeyInput, required: true, description: 'Which, and by which.' }) },
     resolve: (_root, { input }, { services, actor }) =>
-      replaced.answer({}, async () => {
+      replaceResult.answer({}, async () => {
         const id = Number(parseId('SshKey', input.id))
         return { sshKey: await services.sshKeys.replace(actor, id, input.publicKey) }
       }),
   }),
   deleteSshKey: t.field({
-    type: deleted.union,
-    description: `Deletes an SSH key of the account, and takes it out of its containers. A virtual machine keeps it. ${needs('sshKeys.delete')}`,
+    type: deleteResult.union,
+    description: `Deletes an SSH key of the account, and takes it out of its containers. A virtual machine keeps it. ${permissionSentence('sshKeys.delete')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteSshKeyInput, required: true, description: 'Which.' }) },
     resolve: (_root, { input }, { services, actor }) =>
-      deleted.answer({}, async () => {
+      deleteResult.answer({}, async () => {
         const id = Number(parseId('SshKey', input.id))
         await services.sshKeys.delete(actor, id)
         return { type: 'SshKey' as const, deletedId: id }
@@ -133,38 +133,38 @@ builder.mutationFields(t => ({
   }),
   attachSshKey: t.field({
     type: instanceResult.union,
-    description: `Lets an SSH key log in to a container, also while that runs. A virtual machine keeps the keys that it was made with, and a container in args mode has no SSH server: both are refused. ${needs('instances.attachSshKey')}`,
+    description: `Lets an SSH key log in to a container, also while that runs. A virtual machine keeps the keys that it was made with, and a container in args mode has no SSH server: both are refused. ${permissionSentence('instances.attachSshKey')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: AttachSshKeyInput, required: true, description: 'Which, and where.' }) },
     resolve: (_root, { input }, context) =>
       instanceResult.answer({}, async () => {
-        const { instanceId, sshKeyId } = readAccess(input)
+        const { instanceId, sshKeyId } = parseAttachment(input)
         await context.services.sshKeys.attach(context.actor, instanceId, sshKeyId)
-        return await readAnew(context, instanceId, 'instances.attachSshKey')
+        return await reloadInstance(context, instanceId, 'instances.attachSshKey')
       }),
   }),
   detachSshKey: t.field({
     type: instanceResult.union,
-    description: `Lets an SSH key log in to a container no more. Who is logged in stays so. ${needs('instances.detachSshKey')}`,
+    description: `Lets an SSH key log in to a container no more. Who is logged in stays so. ${permissionSentence('instances.detachSshKey')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: DetachSshKeyInput, required: true, description: 'Which, and where.' }) },
     resolve: (_root, { input }, context) =>
       instanceResult.answer({}, async () => {
-        const { instanceId, sshKeyId } = readAccess(input)
+        const { instanceId, sshKeyId } = parseAttachment(input)
         await context.services.sshKeys.detach(context.actor, instanceId, sshKeyId)
-        return await readAnew(context, instanceId, 'instances.detachSshKey')
+        return await reloadInstance(context, instanceId, 'instances.detachSshKey')
       }),
   }),
 }))
 
-function readAccess({ instanceId, sshKeyId }: { instanceId: string; sshKeyId: string }) {
+function parseAttachment({ instanceId, sshKeyId }: { instanceId: string; sshKeyId: string }) {
   return {
     instanceId: parseId('Instance', instanceId, 'instanceId'),
     sshKeyId: Number(parseId('SshKey', sshKeyId, 'sshKeyId')),
   }
 }
 
-async function readAnew(
+async function reloadInstance(
   context: Context,
   id: bigint,
   operation: 'instances.attachSshKey' | 'instances.detachSshKey',

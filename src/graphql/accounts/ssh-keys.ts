@@ -1,7 +1,7 @@
 import type { SshKey as SshKeyShape } from '../../domain/accounts/ssh-keys.ts'
 import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
-import { loaderOf } from '../loader.ts'
+import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 
 export const SshKey = builder.objectRef<SshKeyShape>('SshKey').implement({
@@ -17,9 +17,11 @@ export const SshKey = builder.objectRef<SshKeyShape>('SshKey').implement({
   }),
 })
 
-export const sshKeyById = loaderOf(({ services, actor }, ids: readonly number[]) => services.sshKeys.byIds(actor, ids))
+export const sshKeyById = createLoader(({ services, actor }, ids: readonly number[]) =>
+  services.sshKeys.byIds(actor, ids),
+)
 
 /** The keys of many instances at once. */
-export const sshKeysOfInstance = loaderOf(({ services, actor }, ids: readonly bigint[]) =>
-  services.sshKeys.ofInstances(actor, ids),
+export const sshKeysByInstance = createLoader(({ services, actor }, ids: readonly bigint[]) =>
+  services.sshKeys.byInstanceIds(actor, ids),
 )

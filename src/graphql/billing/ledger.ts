@@ -8,9 +8,9 @@ import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { parseId, printId } from '../ids.ts'
 import { Instance, instanceById } from '../instances/instances.ts'
-import { loaderOf } from '../loader.ts'
+import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
-import { needs } from '../permission.ts'
+import { permissionSentence } from '../permission.ts'
 
 const LedgerKind = enumOf<Kind>('LedgerKind', 'What an entry of the ledger is for.', {
   compute: 'GPUs of an instance that ran.',
@@ -56,7 +56,7 @@ export const LedgerEntry = builder.objectRef<EntryShape>('LedgerEntry').implemen
     instance: t.field({
       type: Instance,
       nullable: true,
-      description: `That instance, as it is now. ${needs('instances.get')}`,
+      description: `That instance, as it is now. ${permissionSentence('instances.get')}`,
       resolve: ({ instanceId }, _args, context) =>
         instanceId === null ? null : instanceById(context).load(instanceId),
     }),
@@ -85,7 +85,7 @@ export const LedgerFilter = builder.inputType('LedgerFilter', {
   }),
 })
 
-export function readLedgerFilter(filter: typeof LedgerFilter.$inferInput | null | undefined): Filter {
+export function parseLedgerFilter(filter: typeof LedgerFilter.$inferInput | null | undefined): Filter {
   const { kinds, instanceIds, from, to } = filter ?? {}
   return {
     kinds: kinds ?? undefined,
@@ -95,6 +95,6 @@ export function readLedgerFilter(filter: typeof LedgerFilter.$inferInput | null 
   }
 }
 
-export const ledgerEntryById = loaderOf(({ services, actor }, ids: readonly bigint[]) =>
+export const ledgerEntryById = createLoader(({ services, actor }, ids: readonly bigint[]) =>
   services.billing.entriesByIds(actor, ids),
 )

@@ -1,12 +1,12 @@
 import { maxLimitNanos } from '../../domain/billing/limits.ts'
-import type { UsedLimit } from '../../domain/billing/spend-limit.ts'
+import type { SpendLimitWithUsage } from '../../domain/billing/spend-limit.ts'
 import { invalidInput } from '../../domain/errors.ts'
 import { printUsd } from '../../domain/money.ts'
 import { builder } from '../builder.ts'
 import { resultUnion } from '../errors/result-union.ts'
 import { parseId } from '../ids.ts'
 import { DeleteSuccess } from '../inputs/deletion.ts'
-import { needs } from '../permission.ts'
+import { permissionSentence } from '../permission.ts'
 import { SpendLimit, SpendLimitAction, SpendLimitWindow } from './limits.ts'
 
 // Neither is a default: a variable that a script forgot would limit the account instead of a key.
@@ -47,44 +47,44 @@ const DeleteSpendLimitInput = builder.inputType('DeleteSpendLimitInput', {
   fields: t => ({ id: t.id({ required: true, description: 'Such as `lim_42`, or `42`.' }) }),
 })
 
-const SetSpendLimitSuccess = builder.objectRef<{ spendLimit: UsedLimit }>('SetSpendLimitSuccess').implement({
+const SetSpendLimitSuccess = builder.objectRef<{ spendLimit: SpendLimitWithUsage }>('SetSpendLimitSuccess').implement({
   description: 'The limit was set.',
   fields: t => ({
     spendLimit: t.expose('spendLimit', { type: SpendLimit, description: 'The limit as it is now.' }),
   }),
 })
 
-const set = resultUnion('SetSpendLimitResult', 'The limit, or why it stays as it was.', SetSpendLimitSuccess, [
+const setResult = resultUnion('SetSpendLimitResult', 'The limit, or why it stays as it was.', SetSpendLimitSuccess, [
   'INVALID_INPUT',
   'NOT_FOUND',
   'CONFLICT',
 ])
 
-const remove = resultUnion('DeleteSpendLimitResult', 'What was deleted, or why nothing was.', DeleteSuccess, [
+const deleteResult = resultUnion('DeleteSpendLimitResult', 'What was deleted, or why nothing was.', DeleteSuccess, [
   'INVALID_INPUT',
   'NOT_FOUND',
 ])
 
 builder.mutationFields(t => ({
   setSpendLimit: t.field({
-    type: set.union,
-    description: `Sets or changes a limit of what is spent. A key cannot set its own limit. A key with a limit cannot set or delete limits, create keys, or reset any key but itself. ${needs('billing.setSpendLimit')}`,
+    type: setResult.union,
+    description: `Sets or changes a limit of what is spent. A key cannot set its own limit. A key with a limit cannot set or delete limits, create keys, or reset any key but itself. ${permissionSentence('billing.setSpendLimit')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: SetSpendLimitInput, required: true, description: 'Which, and how much.' }) },
     resolve: (_root, { input }, { services, actor }) =>
-      set.answer({}, async () => {
+      setResult.answer({}, async () => {
         const { target, window, amount, action } = input
-        const wish = { apiKeyId: readTarget(target), window, amountNanos: amount, action }
+        const wish = { apiKeyId: parseTarget(target), window, amountNanos: amount, action }
         return { spendLimit: await services.billing.setSpendLimit(actor, wish) }
       }),
   }),
   deleteSpendLimit: t.field({
-    type: remove.union,
-    description: `Removes a limit of what is spent. A key with a limit cannot. ${needs('billing.deleteSpendLimit')}`,
+    type: deleteResult.union,
+    description: `Removes a limit of what is spent. A key with a limit cannot. ${permissionSentence('billing.deleteSpendLimit')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteSpendLimitInput, required: true, description: 'Which.' }) },
     resolve: (_root, { input }, { services, actor }) =>
-      remove.answer({}, async () => {
+      deleteResult.answer({}, async () => {
         const id = parseId('SpendLimit', input.id)
         await services.billing.deleteSpendLimit(actor, id)
         return { type: 'SpendLimit' as const, deletedId: id }
@@ -93,7 +93,7 @@ builder.mutationFields(t => ({
 }))
 
 /** The key, or null for the account. */
-function readTarget({ apiKeyId, account }: typeof SpendLimitTargetInput.$inferInput): bigint | null {
+function parseTarget({ apiKeyId, account }: typeof SpendLimitTargetInput.$inferInput): bigint | null {
   if (apiKeyId != null) return parseId('ApiKey', apiKeyId, 'target.apiKeyId')
   if (account !== true) throw invalidInput([{ path: 'target.account', message: 'must be true.' }])
   return null

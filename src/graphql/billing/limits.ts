@@ -1,8 +1,8 @@
-import type { SpendAction, SpendWindow, UsedLimit } from '../../domain/billing/spend-limit.ts'
+import type { SpendAction, SpendLimitWithUsage, SpendWindow } from '../../domain/billing/spend-limit.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
-import { loaderOf } from '../loader.ts'
+import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 
 export const SpendLimitWindow = enumOf<SpendWindow>('SpendLimitWindow', 'For how long an amount is meant.', {
@@ -21,7 +21,7 @@ export const SpendLimitAction = enumOf<SpendAction>(
   },
 )
 
-export const SpendLimit = builder.objectRef<UsedLimit>('SpendLimit').implement({
+export const SpendLimit = builder.objectRef<SpendLimitWithUsage>('SpendLimit').implement({
   description: 'How much may be spent by the account, or by one of its keys: for what that key rented or made.',
   interfaces: [Node],
   fields: t => ({
@@ -48,20 +48,20 @@ export const SpendLimit = builder.objectRef<UsedLimit>('SpendLimit').implement({
 })
 
 /** All limits of the account and of its keys, which are few, in one group. */
-const allLimits = loaderOf(async ({ services, actor }, ids: readonly number[]) => {
+const spendLimitsLoader = createLoader(async ({ services, actor }, ids: readonly number[]) => {
   const limits = await services.billing.spendLimits(actor)
   return ids.map(id => ({ id, limits }))
 })
 
 /** The limits of a key, or of the account itself. */
-export async function limitsFor(
-  context: Parameters<typeof allLimits>[0],
+export async function loadSpendLimits(
+  context: Parameters<typeof spendLimitsLoader>[0],
   apiKeyId: number | null,
-): Promise<UsedLimit[]> {
-  const { limits = [] } = (await allLimits(context).load(context.actor.accountId)) ?? {}
+): Promise<SpendLimitWithUsage[]> {
+  const { limits = [] } = (await spendLimitsLoader(context).load(context.actor.accountId)) ?? {}
   return limits.filter(limit => limit.apiKeyId === apiKeyId)
 }
 
-export const spendLimitById = loaderOf(async ({ services, actor }, ids: readonly number[]) =>
+export const spendLimitById = createLoader(async ({ services, actor }, ids: readonly number[]) =>
   (await services.billing.spendLimits(actor)).filter(({ id }) => ids.includes(id)),
 )

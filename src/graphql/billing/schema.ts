@@ -1,4 +1,4 @@
 import './limits-update.ts'
-import './account.ts'
+import './ledger-connection.ts'
 import './costs.ts'
 import './usage.ts'

@@ -1,8 +1,8 @@
-import type { ChargeKind as Charged } from '../../domain/billing/billing.ts'
+import type { ChargeKind as Charged } from '../../domain/billing/balance.ts'
 import {
   type UsageBucket as BucketShape,
   type UsageBucketSize as BucketSize,
-  countSpans,
+  countBuckets,
   type UsageDimension as Dimension,
   type UsageGroup as GroupShape,
   maxBuckets,
@@ -12,7 +12,7 @@ import {
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
-import { needs } from '../permission.ts'
+import { permissionSentence } from '../permission.ts'
 
 const ChargeKind = enumOf<Charged>('ChargeKind', 'What costs something while time passes.', {
   compute: 'GPUs of instances that run.',
@@ -92,7 +92,7 @@ const Usage = builder.objectRef<UsageShape>('Usage').implement({
 builder.prismaObjectField('Account', 'usage', t =>
   t.field({
     type: Usage,
-    description: `What was spent when, and on what. ${needs('billing.usage')}`,
+    description: `What was spent when, and on what. ${permissionSentence('billing.usage')}`,
     args: {
       from: t.arg({
         type: 'DateTime',
@@ -116,15 +116,15 @@ builder.prismaObjectField('Account', 'usage', t =>
         description: 'What the costs of each part are told apart by.',
       }),
     },
-    complexity: args => ({ field: 1, multiplier: Math.min(Math.max(mostSpans(args), 1), maxBuckets) }),
+    complexity: args => ({ field: 1, multiplier: Math.min(Math.max(maxBucketCount(args), 1), maxBuckets) }),
     resolve: (_account, wish, { services, actor }) => services.billing.usage(actor, wish),
   }),
 )
 
-type Args = { from?: Date | null | undefined; to?: Date | null | undefined; bucket: 'hour' | 'day' | 'month' }
+type UsageArgs = { from?: Date | null | undefined; to?: Date | null | undefined; bucket: 'hour' | 'day' | 'month' }
 
 /** How many there can be, whichever month it is. */
-function mostSpans({ from, to, bucket }: Args): number {
-  if (from && to) return countSpans({ from, to, bucket })
+function maxBucketCount({ from, to, bucket }: UsageArgs): number {
+  if (from && to) return countBuckets({ from, to, bucket })
   return from || to ? maxBuckets : { hour: maxBuckets, day: 31, month: 1 }[bucket]
 }

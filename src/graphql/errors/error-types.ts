@@ -8,11 +8,11 @@ export const ErrorCodeEnum = builder.enumType('ErrorCode', {
 })
 
 /** A refusal as a value, since whatever is an Error fails the field that it is returned from. */
-export type Refused<C extends RefusalCode = RefusalCode> = {
+export type RefusalValue<C extends RefusalCode = RefusalCode> = {
   [Code in C]: { code: Code; message: string; details: DetailsOf[Code] }
 }[C]
 
-export const Refusal = builder.interfaceRef<Refused>('Error').implement({
+export const Refusal = builder.interfaceRef<RefusalValue>('Error').implement({
   description: 'Why something was not done. Nothing of it was.',
   fields: t => ({
     code: t.field({
@@ -31,5 +31,5 @@ export const Refusal = builder.interfaceRef<Refused>('Error').implement({
 
 /** The type of the errors with a code, which has what their details say. */
 export function refusalType<C extends RefusalCode>(code: C) {
-  return builder.objectRef<Refused<C>>(refusals[code].type)
+  return builder.objectRef<RefusalValue<C>>(refusals[code].type)
 }

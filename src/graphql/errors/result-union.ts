@@ -1,15 +1,15 @@
 // A mutation returns a union of what it makes and the refusals that it can meet.
 
 import { brandWithType } from '@pothos/core'
-import { DomainError, renameIssues } from '../../domain/errors.ts'
-import { explainFailure } from '../../services/failures.ts'
+import { DomainError, renameIssuePaths } from '../../domain/errors.ts'
+import { translateDatabaseError } from '../../services/database-errors.ts'
 import { builder } from '../builder.ts'
 import { isRefusalCode, type RefusalCode } from './codes.ts'
-import type { Refused } from './error-types.ts'
+import type { RefusalValue } from './error-types.ts'
 import { errorTypes } from './typed-errors.ts'
 
 /** An error as a value of its type. Throws the error when its code has no type. */
-export function refused(error: DomainError): Refused {
+export function toRefusalValue(error: DomainError): RefusalValue {
   if (!hasType(error)) throw error
   const value = { ...error, message: error.message }
   brandWithType(value, errorTypes[error.code])
@@ -20,13 +20,13 @@ function hasType(error: DomainError): error is DomainError<RefusalCode> {
   return isRefusalCode(error.code)
 }
 
-type Ref<Shape> = ReturnType<ReturnType<typeof builder.objectRef<Shape>>['implement']>
+type ObjectRef<Shape> = ReturnType<ReturnType<typeof builder.objectRef<Shape>>['implement']>
 
 /** The answer of a mutation: what it makes, or one of the refusals that it can meet. */
 export function resultUnion<Success extends object>(
   name: string,
   description: string,
-  success: Ref<Success>,
+  success: ObjectRef<Success>,
   codes: readonly RefusalCode[],
 ) {
   const union = builder.unionType(name, {
@@ -34,14 +34,17 @@ export function resultUnion<Success extends object>(
     types: [...new Set([success, ...codes.map(code => errorTypes[code])])],
   })
   /** Runs the mutation. Refusals become its answer, in the names of its input; whatever else happens is an error. */
-  async function answer(names: Record<string, string>, mutate: () => Promise<Success>): Promise<Success | Refused> {
+  async function answer(
+    names: Record<string, string>,
+    mutate: () => Promise<Success>,
+  ): Promise<Success | RefusalValue> {
     try {
       const made = await mutate()
       brandWithType(made, success)
       return made
     } catch (error) {
-      const known = renameIssues(explainFailure(error), names)
-      if (known instanceof DomainError && codes.some(code => code === known.code)) return refused(known)
+      const known = renameIssuePaths(translateDatabaseError(error), names)
+      if (known instanceof DomainError && codes.some(code => code === known.code)) return toRefusalValue(known)
       throw error
     }
   }

@@ -23,19 +23,19 @@ export const EventChange = builder.objectRef<Change>('EventChange').implement({
 })
 
 /** What is no change, and is said elsewhere. */
-const untold = ['message']
+const hiddenFields = ['message']
 
 export function changesOf({ type, before, after }: Event): Change[] {
   const [was, is] = [before, after].map(facts => printFacts(type, facts ?? {})) as [Facts, Facts]
   return [...new Set([...Object.keys(was), ...Object.keys(is)])]
-    .filter(field => !untold.includes(field))
-    .map(field => ({ field, before: printed(was[field]), after: printed(is[field]) }))
+    .filter(field => !hiddenFields.includes(field))
+    .map(field => ({ field, before: printValue(was[field]), after: printValue(is[field]) }))
     .filter(change => change.before !== change.after)
 }
 
 type Facts = Record<string, unknown>
 
-function printed(value: unknown): string | null {
+function printValue(value: unknown): string | null {
   if (value === null || value === undefined) return null
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }

@@ -8,10 +8,10 @@ import { ApiKey, apiKeyById } from '../accounts/api-keys.ts'
 import { builder } from '../builder.ts'
 import { parseId, printId } from '../ids.ts'
 import { Instance, instanceById } from '../instances/instances.ts'
-import { InstanceStatus, type SeenStatus, seenStatuses } from '../instances/status.ts'
-import { loaderOf } from '../loader.ts'
+import { InstanceStatus, type StatusWithDestroyed, seenStatuses } from '../instances/status.ts'
+import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
-import { needs } from '../permission.ts'
+import { permissionSentence } from '../permission.ts'
 import { changesOf, EventChange } from './changes.ts'
 import { EventTypeEnum } from './types.ts'
 
@@ -35,7 +35,7 @@ export const Event = builder.objectRef<EventShape>('Event').implement({
     apiKey: t.field({
       type: ApiKey,
       nullable: true,
-      description: `That key. Null also when it has ended since. ${needs('apiKeys.list')}`,
+      description: `That key. Null also when it has ended since. ${permissionSentence('apiKeys.list')}`,
       resolve: ({ apiKeyId }, _args, context) => (apiKeyId === null ? null : apiKeyById(context).load(apiKeyId)),
     }),
     instanceId: t.id({
@@ -46,7 +46,7 @@ export const Event = builder.objectRef<EventShape>('Event').implement({
     instance: t.field({
       type: Instance,
       nullable: true,
-      description: `That instance, as it is now. ${needs('instances.get')}`,
+      description: `That instance, as it is now. ${permissionSentence('instances.get')}`,
       resolve: ({ instanceId }, _args, context) =>
         instanceId === null ? null : instanceById(context).load(instanceId),
     }),
@@ -93,7 +93,7 @@ export const EventFilter = builder.inputType('EventFilter', {
   }),
 })
 
-export function readEventFilter(filter: typeof EventFilter.$inferInput | null | undefined): Filter {
+export function parseEventFilter(filter: typeof EventFilter.$inferInput | null | undefined): Filter {
   const { types, instanceIds } = filter ?? {}
   return {
     types: types ?? undefined,
@@ -101,12 +101,12 @@ export function readEventFilter(filter: typeof EventFilter.$inferInput | null | 
   }
 }
 
-export const eventById = loaderOf((context, ids: readonly bigint[]) =>
+export const eventById = createLoader((context, ids: readonly bigint[]) =>
   context.services.events.byIds(context.actor, ids),
 )
 
 /** The status that an event tells of. What events say is read from JSON. */
-function statusIn(facts: EventShape['before']): SeenStatus | null {
+function statusIn(facts: EventShape['before']): StatusWithDestroyed | null {
   const status = facts?.['status']
   return seenStatuses.find(one => one === status) ?? null
 }

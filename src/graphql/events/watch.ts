@@ -1,11 +1,11 @@
 import { builder } from '../builder.ts'
-import { needs } from '../permission.ts'
-import { EventEdge, EventFilter, readEventFilter } from './events.ts'
+import { permissionSentence } from '../permission.ts'
+import { EventEdge, EventFilter, parseEventFilter } from './events.ts'
 
 builder.subscriptionField('events', t =>
   t.field({
     type: EventEdge,
-    description: `What happens to the account, in the order in which it is told everywhere, each event once; those of it that the key may read. ${needs('events.watch')}`,
+    description: `What happens to the account, in the order in which it is told everywhere, each event once; those of it that the key may read. ${permissionSentence('events.watch')}`,
     args: {
       filter: t.arg({ type: EventFilter, description: 'Which events are wanted. All of them, when absent.' }),
       after: t.arg.string({
@@ -14,7 +14,7 @@ builder.subscriptionField('events', t =>
       }),
     },
     subscribe: (_root, { filter, after }, { services, actor }) =>
-      services.events.watch(actor, readEventFilter(filter), after),
+      services.events.watch(actor, parseEventFilter(filter), after),
     resolve: edge => edge,
   }),
 )

@@ -4,7 +4,7 @@
  * Runs before GraphiQL. The browser keeps its tabs with their headers: after a new start on new data the key in them is
  * nobody's, so they go. And GraphiQL adds an empty tab unless what it worked on last is one of its tabs.
  */
-export const beforeGraphiql = `
+export const setupScript = `
 const berthPage = JSON.parse(document.getElementById('berth').textContent)
 if (localStorage.getItem('berth') !== berthPage.publicId) localStorage.clear()
 localStorage.setItem('berth', berthPage.publicId)
@@ -19,7 +19,7 @@ localStorage.setItem('berth', berthPage.publicId)
   self.MonacoEnvironment = { globalAPI: false, getWorkerUrl: (_module, label) => new URL(label + '.js', folder).href }
 }`
 
-export const renderGraphiql = `YogaGraphiQL.renderYogaGraphiQL(document.querySelector('#root'), berthPage.options)`
+export const renderScript = `YogaGraphiQL.renderYogaGraphiQL(document.querySelector('#root'), berthPage.options)`
 
 /**
  * On a first visit GraphiQL moves a tab from under the pointer that presses it, and the click goes beside. Tabs can still

@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import { parentPort } from 'node:worker_threads'
-import { beforeGraphiql, renderGraphiql, styles } from './browser.ts'
+import { renderScript, setupScript, styles } from './browser.ts'
 
 export type Bundle = { hash: string; files: Record<string, { type: string; bytes: Uint8Array }> }
 
@@ -13,14 +13,14 @@ type Parts = Record<'js' | 'css' | 'favicon' | 'editorWorkerService' | 'jsonWork
 const module = new URL('graphiql.js', import.meta.resolve('@graphql-yoga/render-graphiql'))
 const parts: Parts = await import(module.href)
 const script = 'text/javascript; charset=utf-8'
-const text = (type: string, content: string) => ({ type, bytes: Buffer.from(content) })
+const textFile = (type: string, content: string) => ({ type, bytes: Buffer.from(content) })
 const files: Bundle['files'] = {
-  'graphiql.js': text(script, `${beforeGraphiql}\n${parts.js};\n${renderGraphiql}`),
-  'graphiql.css': text('text/css; charset=utf-8', `${parts.css}\n${styles}`),
+  'graphiql.js': textFile(script, `${setupScript}\n${parts.js};\n${renderScript}`),
+  'graphiql.css': textFile('text/css; charset=utf-8', `${parts.css}\n${styles}`),
   // The names that its editor asks for.
-  'editorWorkerService.js': text(script, parts.editorWorkerService),
-  'json.js': text(script, parts.jsonWorker),
-  'graphql.js': text(script, parts.graphqlWorker),
+  'editorWorkerService.js': textFile(script, parts.editorWorkerService),
+  'json.js': textFile(script, parts.jsonWorker),
+  'graphql.js': textFile(script, parts.graphqlWorker),
   'favicon.ico': { type: 'image/x-icon', bytes: Buffer.from(parts.favicon.replace(/^[^,]*,/, ''), 'base64') },
 }
 const hash = createHash('sha256')

@@ -1,7 +1,7 @@
 import { parseApiKey } from '../../domain/accounts/api-keys.ts'
 import { answerAsset } from '../../http/asset.ts'
 import type { Handler } from '../../http/context.ts'
-import { json } from '../../http/json.ts'
+import { jsonResponse } from '../../http/json.ts'
 import { isLoopback } from '../../http/loopback.ts'
 import { loadAssets } from './assets.ts'
 import { tabs } from './tabs.ts'
@@ -14,26 +14,26 @@ export function createGraphiql(apiKey: () => string | undefined): { page: Handle
   return {
     page: async request => {
       const { folder } = await loadAssets()
-      const key = (isFromHere(request) && apiKey()) || 'YOUR_API_KEY'
-      return new Response(pageWith(folder, key), {
+      const key = (isLocalRequest(request) && apiKey()) || 'YOUR_API_KEY'
+      return new Response(renderPage(folder, key), {
         headers: {
           'content-type': 'text/html; charset=utf-8',
           'cache-control': 'no-store',
-          'content-security-policy': security,
+          'content-security-policy': contentSecurityPolicy,
         },
       })
     },
     file: async (request, { path }) => {
       const { byPath } = await loadAssets()
       const asset = byPath.get(path)
-      if (!asset) return json(404, { success: false, error: 'not_found', msg: `There is no ${path} here.` })
+      if (!asset) return jsonResponse(404, { success: false, error: 'not_found', msg: `There is no ${path} here.` })
       return await answerAsset(request, asset, { 'cache-control': 'public, max-age=31536000, immutable' })
     },
   }
 }
 
 /** Its editor writes styles into the page, and its fonts and pictures stand in its style sheet. */
-const security = [
+const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "worker-src 'self'",
@@ -46,7 +46,7 @@ const security = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-function pageWith(folder: string, key: string): string {
+function renderPage(folder: string, key: string): string {
   const headers = JSON.stringify({ Authorization: `Bearer ${key}` }, null, 2)
   const settings = {
     publicId: parseApiKey(key)?.publicId ?? '',
@@ -83,7 +83,7 @@ function pageWith(folder: string, key: string): string {
  * A page elsewhere that makes its own name point here sends that name, and must not read the key. A proxy on this machine
  * may write our own name into the Host header; that somebody else asks shows in what it adds.
  */
-function isFromHere({ url, headers }: Request): boolean {
+function isLocalRequest({ url, headers }: Request): boolean {
   const isForwarded = [...headers.keys()].some(name => /^(forwarded|via|x-real-ip|x-forwarded-.*)$/.test(name))
   return !isForwarded && isLoopback(new URL(url).hostname)
 }

@@ -1,7 +1,7 @@
 import { builder } from '../builder.ts'
 
 /** An input that compares a value of one scalar. All that it says must hold. */
-function comparison<Scalar extends 'Int' | 'Float' | 'Usd'>(name: string, type: Scalar, description: string) {
+function createComparison<Scalar extends 'Int' | 'Float' | 'Usd'>(name: string, type: Scalar, description: string) {
   return builder.inputType(name, {
     description,
     fields: t => ({
@@ -17,9 +17,9 @@ function comparison<Scalar extends 'Int' | 'Float' | 'Usd'>(name: string, type: 
   })
 }
 
-export const IntFilter = comparison('IntFilter', 'Int', 'Compares a whole number. All that it says must hold.')
-export const FloatFilter = comparison('FloatFilter', 'Float', 'Compares a number. All that it says must hold.')
-export const UsdFilter = comparison(
+export const IntFilter = createComparison('IntFilter', 'Int', 'Compares a whole number. All that it says must hold.')
+export const FloatFilter = createComparison('FloatFilter', 'Float', 'Compares a number. All that it says must hold.')
+export const UsdFilter = createComparison(
   'UsdFilter',
   'Usd',
   'Compares an amount of money, exactly. All that it says must hold.',

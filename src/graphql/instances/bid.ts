@@ -3,7 +3,7 @@ import { printUsd } from '../../domain/money.ts'
 import { builder } from '../builder.ts'
 import { resultUnion } from '../errors/result-union.ts'
 import { parseId } from '../ids.ts'
-import { needs } from '../permission.ts'
+import { permissionSentence } from '../permission.ts'
 import { InstanceSuccess } from './update.ts'
 
 const ChangeBidInput = builder.inputType('ChangeBidInput', {
@@ -13,7 +13,7 @@ const ChangeBidInput = builder.inputType('ChangeBidInput', {
     bidPerHour: t.field({
       type: 'Usd',
       required: true,
-      description: `For all of its GPUs, from ${printUsd(bidRange.least)} to ${printUsd(bidRange.most)}. Among equal bids per GPU the older one wins, and a changed bid is new.`,
+      description: `For all of its GPUs, from ${printUsd(bidRange.min)} to ${printUsd(bidRange.max)}. Among equal bids per GPU the older one wins, and a changed bid is new.`,
     }),
   }),
 })
@@ -37,7 +37,7 @@ const { union: ChangeBidResult, answer } = resultUnion(
 builder.mutationField('changeBid', t =>
   t.field({
     type: ChangeBidResult,
-    description: `Bids more or less for the GPUs of an instance: it may win or lose them at once. ${needs('instances.changeBid')}`,
+    description: `Bids more or less for the GPUs of an instance: it may win or lose them at once. ${permissionSentence('instances.changeBid')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: ChangeBidInput, required: true, description: 'Which, and how much.' }) },
     resolve: (_root, { input }, { services, actor }) =>

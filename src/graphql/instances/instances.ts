@@ -1,16 +1,16 @@
 import { accessOf } from '../../domain/instances/access.ts'
-import { availabilityOf, type Instance as InstanceShape, whyNot } from '../../domain/instances/instances.ts'
+import { actionRefusal, availabilityOf, type Instance as InstanceShape } from '../../domain/instances/instances.ts'
 import { isFinal } from '../../domain/instances/states.ts'
-import { SshKey, sshKeysOfInstance } from '../accounts/ssh-keys.ts'
+import { SshKey, sshKeysByInstance } from '../accounts/ssh-keys.ts'
 import { builder } from '../builder.ts'
 import { parseId, printId } from '../ids.ts'
 import { LaunchConfig } from '../launch/launch.ts'
-import { loaderOf } from '../loader.ts'
+import { createLoader } from '../loader.ts'
 import { GpuModel } from '../machines/gpu-models.ts'
 import { Machine } from '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
 import { Offer, offerById, RentalType } from '../offers/offers.ts'
-import { needs } from '../permission.ts'
+import { permissionSentence } from '../permission.ts'
 import { Template, templateById } from '../templates/templates.ts'
 import { InstanceConnectionInfo } from './access.ts'
 import { InstancePolicy } from './policy.ts'
@@ -58,7 +58,7 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     offer: t.field({
       type: Offer,
       nullable: true,
-      description: `The offer that it used up, at the prices of today. ${needs('offers.get')}`,
+      description: `The offer that it used up, at the prices of today. ${permissionSentence('offers.get')}`,
       resolve: ({ offerId }, _args, context) => offerById(context).load(offerId),
     }),
     machine: t.field({
@@ -74,7 +74,7 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     template: t.field({
       type: Template,
       nullable: true,
-      description: `The template that it began with, as that is today. Null without one, and when it is gone or no longer public. ${needs('templates.get')}`,
+      description: `The template that it began with, as that is today. Null without one, and when it is gone or no longer public. ${permissionSentence('templates.get')}`,
       resolve: ({ templateId }, _args, context) =>
         templateId === null ? null : templateById(context).load(templateId),
     }),
@@ -97,9 +97,11 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     minimumBidPerHour: t.field({
       type: 'Usd',
       nullable: true,
-      description: `The least bid with which it has its GPUs, against all others who want them now. Null where no bid helps: on demand, when it never runs again, and while a rental on demand has some of its GPUs. ${needs('instances.get')}`,
+      description: `The least bid with which it has its GPUs, against all others who want them now. Null where no bid helps: on demand, when it never runs again, and while a rental on demand has some of its GPUs. ${permissionSentence('instances.get')}`,
       resolve: async (instance, _args, context) =>
-        whyNot('changeBid', instance) === null ? (await bidToWinOf(context).load(instance.id))?.minimumBidNanos : null,
+        actionRefusal('changeBid', instance) === null
+          ? (await minimumBidById(context).load(instance.id))?.minimumBidNanos
+          : null,
     }),
     pricePerHour: t.field({
       type: 'Usd',
@@ -132,7 +134,7 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
         'The keys that log in to it. A virtual machine keeps those that it was made with, and a container in args mode has none.',
       // Few have more.
       complexity: { multiplier: 10 },
-      resolve: async ({ id }, _args, context) => (await sshKeysOfInstance(context).load(id))?.sshKeys ?? [],
+      resolve: async ({ id }, _args, context) => (await sshKeysByInstance(context).load(id))?.sshKeys ?? [],
     }),
 
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was rented.' }),
@@ -146,11 +148,11 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
   }),
 })
 
-export const bidToWinOf = loaderOf((context, ids: readonly bigint[]) =>
+export const minimumBidById = createLoader((context, ids: readonly bigint[]) =>
   context.services.instances.minimumBids(context.actor, ids),
 )
 
-export const instanceById = loaderOf((context, ids: readonly bigint[]) =>
+export const instanceById = createLoader((context, ids: readonly bigint[]) =>
   context.services.instances.byIds(context.actor, ids),
 )
 
@@ -158,7 +160,7 @@ builder.queryField('instance', t =>
   t.field({
     type: Instance,
     nullable: true,
-    description: `One of the account's instances by its id, also after it was destroyed. Null for anybody else's. ${needs('instances.get')}`,
+    description: `One of the account's instances by its id, also after it was destroyed. Null for anybody else's. ${permissionSentence('instances.get')}`,
     args: { id: t.arg.id({ required: true, description: 'Such as `ins_42`, or `42`.' }) },
     resolve: (_root, { id }, context) => instanceById(context).load(parseId('Instance', id)),
   }),

@@ -4,9 +4,9 @@ import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
 import { parseId } from '../ids.ts'
 import { OrderDirection } from '../inputs/order.ts'
-import { needs } from '../permission.ts'
+import { permissionSentence } from '../permission.ts'
 import { Instance } from './instances.ts'
-import { InstanceStatus, type SeenStatus, TargetState } from './status.ts'
+import { InstanceStatus, type StatusWithDestroyed, TargetState } from './status.ts'
 
 const InstanceFilter = builder.inputType('InstanceFilter', {
   description: 'Which instances are wanted: those for which every part holds that is given.',
@@ -43,7 +43,7 @@ builder.queryField('instances', t =>
   t.connection(
     {
       type: Instance,
-      description: `The account's instances that were not destroyed. ${needs('instances.list')}`,
+      description: `The account's instances that were not destroyed. ${permissionSentence('instances.list')}`,
       complexity: pageComplexity,
       args: {
         filter: t.arg({ type: InstanceFilter, description: 'Which are wanted. All of them, when absent.' }),
@@ -55,7 +55,7 @@ builder.queryField('instances', t =>
         }),
       },
       resolve: async (_root, { filter, orderBy, ...page }, { services, actor }) => {
-        const search = { filter: readFilter(filter ?? {}), order: orderBy }
+        const search = { filter: parseInstanceFilter(filter ?? {}), order: orderBy }
         return { search, ...connectionOf(await services.instances.page(actor, search, page)) }
       },
     },
@@ -73,7 +73,7 @@ builder.queryField('instances', t =>
   ),
 )
 
-function readFilter({
+function parseInstanceFilter({
   ids,
   label,
   status,
@@ -85,7 +85,7 @@ function readFilter({
     ids: ids?.map((id, index) => parseId('Instance', String(id), `filter.ids.${index}`)),
     label: label ?? undefined,
     // Destroyed ones are in no list.
-    status: status?.filter((one): one is Exclude<SeenStatus, 'destroyed'> => one !== 'destroyed'),
+    status: status?.filter((one): one is Exclude<StatusWithDestroyed, 'destroyed'> => one !== 'destroyed'),
     targetState: targetState ?? undefined,
     gpuName: gpuName ?? undefined,
     idempotencyKey: idempotencyKey ?? undefined,

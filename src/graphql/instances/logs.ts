@@ -6,7 +6,7 @@ import {
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { parseId } from '../ids.ts'
-import { needs } from '../permission.ts'
+import { permissionSentence } from '../permission.ts'
 import { Instance } from './instances.ts'
 
 const LogSource = enumOf<LineSource>('LogSource', 'Where a line of a log came from.', {
@@ -28,7 +28,7 @@ const LogLine = builder.objectRef<LogLineShape>('LogLine').implement({
 builder.objectField(Instance, 'logs', t =>
   t.field({
     type: [LogLine],
-    description: `The last lines of its log, the oldest first. None before it was first started, and none once it is destroyed. Its machine is asked for them. ${needs('instances.logs')}`,
+    description: `The last lines of its log, the oldest first. None before it was first started, and none once it is destroyed. Its machine is asked for them. ${permissionSentence('instances.logs')}`,
     args: {
       tail: t.arg.int({ required: true, defaultValue: 200, description: `How many lines, 1 to ${maxLogLines}.` }),
     },
@@ -41,7 +41,7 @@ builder.objectField(Instance, 'logs', t =>
 builder.subscriptionField('instanceLogs', t =>
   t.field({
     type: LogLine,
-    description: `The log of an instance: its last lines, and whatever it prints from then on, each line once, until it is destroyed. ${needs('instances.logs')}`,
+    description: `The log of an instance: its last lines, and whatever it prints from then on, each line once, until it is destroyed. ${permissionSentence('instances.logs')}`,
     args: {
       id: t.arg.id({ required: true, description: 'Such as `ins_42`, or `42`.' }),
       tail: t.arg.int({

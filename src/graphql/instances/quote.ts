@@ -1,24 +1,24 @@
-import { renameIssues } from '../../domain/errors.ts'
-import { warningsOf } from '../../domain/launch/launch.ts'
+import { renameIssuePaths } from '../../domain/errors.ts'
+import { launchWarningsOf } from '../../domain/launch/launch.ts'
 import { defaultDiskMb, type RentalType } from '../../domain/offers/offers.ts'
-import type { Quote } from '../../services/instances/rent/quote.ts'
+import type { RentalQuote } from '../../services/instances/rent/quote.ts'
 import { builder } from '../builder.ts'
 import { Refusal } from '../errors/error-types.ts'
-import { refused } from '../errors/result-union.ts'
+import { toRefusalValue } from '../errors/result-union.ts'
 import { LaunchConfig } from '../launch/launch.ts'
 import { Offer } from '../offers/offers.ts'
-import { needs } from '../permission.ts'
-import { RentInstanceInput, readWish, rentNames } from './rent.ts'
+import { permissionSentence } from '../permission.ts'
+import { parseRentInput, RentInstanceInput, rentIssuePaths } from './rent.ts'
 
-type Quoted = Quote & { offerId: bigint; type: RentalType }
+type RentQuoteShape = RentalQuote & { offerId: bigint; type: RentalType }
 
-const RentQuote = builder.objectRef<Quoted>('RentQuote').implement({
+const RentQuote = builder.objectRef<RentQuoteShape>('RentQuote').implement({
   description: 'What renting would come to now. Nothing is held: another may be quicker.',
   fields: t => ({
     offer: t.field({
       type: Offer,
       nullable: true,
-      description: `The offer, priced for what was asked for. Null when it is not on the market. ${needs('offers.get')}`,
+      description: `The offer, priced for what was asked for. Null when it is not on the market. ${permissionSentence('offers.get')}`,
       resolve: async ({ offerId, type, launch }, _args, { services, actor }) => {
         const pricing = { type, diskMb: launch?.diskMb ?? defaultDiskMb }
         return (await services.offers.byIds(actor, [offerId], pricing))[0] ?? null
@@ -26,12 +26,12 @@ const RentQuote = builder.objectRef<Quoted>('RentQuote').implement({
     }),
     rentable: t.boolean({
       description: 'Whether it can be rented so.',
-      resolve: ({ reasons }) => reasons.length === 0,
+      resolve: ({ blockers }) => blockers.length === 0,
     }),
     blockers: t.field({
       type: [Refusal],
       description: 'Every reason why renting would fail. What can be mended in the request comes first.',
-      resolve: ({ reasons }) => reasons.map(reason => refused(renameIssues(reason, rentNames))),
+      resolve: ({ blockers }) => blockers.map(reason => toRefusalValue(renameIssuePaths(reason, rentIssuePaths))),
     }),
     waits: t.exposeBoolean('waits', { description: 'Whether it would have to wait for its GPUs.' }),
     pricePerHour: t.field({
@@ -73,7 +73,7 @@ const RentQuote = builder.objectRef<Quoted>('RentQuote').implement({
     }),
     warnings: t.stringList({
       description: 'What is accepted, and may not do what the renter expects.',
-      resolve: ({ launch, warnings }) => [...(launch ? warningsOf(launch) : []), ...warnings],
+      resolve: ({ launch, warnings }) => [...(launch ? launchWarningsOf(launch) : []), ...warnings],
     }),
   }),
 })
@@ -81,11 +81,11 @@ const RentQuote = builder.objectRef<Quoted>('RentQuote').implement({
 builder.queryField('rentQuote', t =>
   t.field({
     type: RentQuote,
-    description: `What renting would come to: the price, what would be started, and all that stands against it. ${needs('instances.quote')}`,
+    description: `What renting would come to: the price, what would be started, and all that stands against it. ${permissionSentence('instances.quote')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: RentInstanceInput, required: true, description: 'As it would be rented.' }) },
     resolve: async (_root, { input }, { services, actor }) => {
-      const wish = readWish(input)
+      const wish = parseRentInput(input)
       const type: RentalType = wish.terms.interruptible ? 'interruptible' : 'onDemand'
       return { ...(await services.instances.quote(actor, wish)), offerId: wish.offerId, type }
     },

@@ -1,14 +1,14 @@
 import { bidRange } from '../../domain/instances/bid.ts'
-import type { RentalTerms, RentWish } from '../../domain/instances/rent/rent.ts'
+import type { RentalTerms, RentInput } from '../../domain/instances/rent/decide.ts'
 import { printUsd } from '../../domain/money.ts'
 import type { Rental } from '../../services/instances/rent/rent.ts'
 import { builder } from '../builder.ts'
 import { resultUnion } from '../errors/result-union.ts'
 import { parseId } from '../ids.ts'
 import { idempotencyKey, replayed } from '../inputs/idempotency.ts'
-import { needs } from '../permission.ts'
+import { permissionSentence } from '../permission.ts'
 import { Instance } from './instances.ts'
-import { InstanceSpecInput, readSpec, specNames } from './spec.ts'
+import { InstanceSpecInput, parseSpecInput, specIssuePaths } from './spec.ts'
 
 const OnDemandTermsInput = builder.inputType('OnDemandTermsInput', {
   description: "At the host's price.",
@@ -27,7 +27,7 @@ export const InterruptibleTermsInput = builder.inputType('InterruptibleTermsInpu
     bidPerHour: t.field({
       type: 'Usd',
       required: true,
-      description: `For all GPUs of the offer, from ${printUsd(bidRange.least)} to ${printUsd(bidRange.most)}.`,
+      description: `For all GPUs of the offer, from ${printUsd(bidRange.min)} to ${printUsd(bidRange.max)}.`,
     }),
   }),
 })
@@ -97,29 +97,36 @@ const { union: RentInstanceResult, answer } = resultUnion(
 )
 
 /** Where the input has what the domain calls otherwise. */
-export const rentNames = { ...specNames, bid: 'terms.interruptible.bidPerHour' }
+export const rentIssuePaths = { ...specIssuePaths, bid: 'terms.interruptible.bidPerHour' }
 
 builder.mutationField('rentInstance', t =>
   t.field({
     type: RentInstanceResult,
-    description: `Rents an offer. Its id is used up by that, so the same request rents nothing twice. ${needs('instances.rent')}`,
+    description: `Rents an offer. Its id is used up by that, so the same request rents nothing twice. ${permissionSentence('instances.rent')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: RentInstanceInput, required: true, description: 'What is wanted.' }) },
     resolve: (_root, { input }, { services, actor }) =>
-      answer(rentNames, () => services.instances.rent(actor, readWish(input), input.idempotencyKey ?? undefined)),
+      answer(rentIssuePaths, () =>
+        services.instances.rent(actor, parseRentInput(input), input.idempotencyKey ?? undefined),
+      ),
   }),
 )
 
-export function readWish({ offerId, terms, spec, cancelUnavailable }: typeof RentInstanceInput.$inferInput): RentWish {
+export function parseRentInput({
+  offerId,
+  terms,
+  spec,
+  cancelUnavailable,
+}: typeof RentInstanceInput.$inferInput): RentInput {
   return {
     offerId: parseId('Offer', offerId, 'offerId'),
-    terms: readTerms(terms),
-    ...readSpec(spec),
+    terms: parseTermsInput(terms),
+    ...parseSpecInput(spec),
     cancelUnavailable,
   }
 }
 
-function readTerms({ onDemand, interruptible }: typeof RentalTermsInput.$inferInput): RentalTerms {
+function parseTermsInput({ onDemand, interruptible }: typeof RentalTermsInput.$inferInput): RentalTerms {
   if (interruptible) return { interruptible: true, bidNanos: interruptible.bidPerHour }
   return { interruptible: false, maxPriceNanos: onDemand?.maxPricePerHour ?? undefined }
 }

@@ -3,7 +3,7 @@ import { builder } from '../builder.ts'
 import { resultUnion } from '../errors/result-union.ts'
 import { parseId } from '../ids.ts'
 import { idempotencyKey, replayed } from '../inputs/idempotency.ts'
-import { needs } from '../permission.ts'
+import { permissionSentence } from '../permission.ts'
 import { Instance } from './instances.ts'
 
 const RestartInstanceInput = builder.inputType('RestartInstanceInput', {
@@ -14,8 +14,8 @@ const RestartInstanceInput = builder.inputType('RestartInstanceInput', {
   }),
 })
 
-type Asked = { instance: InstanceShape; replayed: boolean }
-const RestartInstanceSuccess = builder.objectRef<Asked>('RestartInstanceSuccess').implement({
+type RestartResult = { instance: InstanceShape; replayed: boolean }
+const RestartInstanceSuccess = builder.objectRef<RestartResult>('RestartInstanceSuccess').implement({
   description: 'It was asked for, and happens as soon as its machine gets to it.',
   fields: t => ({
     instance: t.expose('instance', { type: Instance, description: 'The instance as it is now.' }),
@@ -42,7 +42,7 @@ const { union: RestartInstanceResult, answer } = resultUnion(
 builder.mutationFields(t => ({
   rebootInstance: t.field({
     type: RestartInstanceResult,
-    description: `Stops the container of a running instance, and starts it again: its GPUs, ports and disk stay its own. While it is down the GPUs cost nothing. Asked again before it runs again, it is done once. ${needs('instances.reboot')}`,
+    description: `Stops the container of a running instance, and starts it again: its GPUs, ports and disk stay its own. While it is down the GPUs cost nothing. Asked again before it runs again, it is done once. ${permissionSentence('instances.reboot')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: RestartInstanceInput, required: true, description: 'Which.' }) },
     resolve: (_root, { input: { id, idempotencyKey } }, { services, actor }) =>
@@ -50,7 +50,7 @@ builder.mutationFields(t => ({
   }),
   recycleInstance: t.field({
     type: RestartInstanceResult,
-    description: `Makes the container of an instance anew from its image: what is on its disk is lost, volumes stay. Its GPUs and ports stay its own, what it lacks for SSH without a proxy is added, and it runs or is stopped as before. Asked again before it runs again, it is done once. ${needs('instances.recycle')}`,
+    description: `Makes the container of an instance anew from its image: what is on its disk is lost, volumes stay. Its GPUs and ports stay its own, what it lacks for SSH without a proxy is added, and it runs or is stopped as before. Asked again before it runs again, it is done once. ${permissionSentence('instances.recycle')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: RestartInstanceInput, required: true, description: 'Which.' }) },
     resolve: (_root, { input: { id, idempotencyKey } }, { services, actor }) =>

@@ -1,10 +1,10 @@
-import type { RentWish } from '../../domain/instances/rent/rent.ts'
+import type { RentInput } from '../../domain/instances/rent/decide.ts'
 import { emptyEnvironment } from '../../domain/launch/env.ts'
 import { maxVolumesPerInstance } from '../../domain/volumes/mount.ts'
 import { builder } from '../builder.ts'
-import { launchFields, launchNames, readLaunch } from '../launch/input.ts'
-import { readMounts, VolumeMountInput } from '../volumes/mount.ts'
-import { InstancePolicyInput, readNewPolicy } from './policy.ts'
+import { launchFields, launchIssuePaths, parseLaunchInput } from '../launch/input.ts'
+import { parseVolumeMounts, VolumeMountInput } from '../volumes/mount.ts'
+import { InstancePolicyInput, parseNewPolicyInput } from './policy.ts'
 import { InstanceKind, TargetState } from './status.ts'
 
 const TemplateSourceInput = builder.inputType('TemplateSourceInput', {
@@ -49,17 +49,17 @@ export const InstanceSpecInput = builder.inputType('InstanceSpecInput', {
     }),
   }),
 })
-type Spec = typeof InstanceSpecInput.$inferInput
+type SpecInput = typeof InstanceSpecInput.$inferInput
 
 /** Where the input has what the domain calls otherwise. */
-export const specNames: Record<string, string> = {
+export const specIssuePaths: Record<string, string> = {
   image: 'spec.source.image',
   vm: 'spec.kind',
   newVolumes: 'spec.volumes',
   ...Object.fromEntries(
     ['stopAt', 'stopAtCost', 'destroyAt', 'destroyWhenStoppedFor'].map(name => [name, `spec.policy.${name}`]),
   ),
-  ...Object.fromEntries(Object.entries(launchNames).map(([name, path]) => [name, `spec.${path}`])),
+  ...Object.fromEntries(Object.entries(launchIssuePaths).map(([name, path]) => [name, `spec.${path}`])),
   ...Object.fromEntries(
     ['env', 'envFlags', 'ports', 'hostname', 'onStart', 'registry', 'diskGb', 'label', 'volumes'].map(name => [
       name,
@@ -69,7 +69,7 @@ export const specNames: Record<string, string> = {
 }
 
 /** What runs, and the hash of the template that it begins with. */
-export function readSpec({
+export function parseSpecInput({
   source,
   kind,
   label,
@@ -77,19 +77,19 @@ export function readSpec({
   volumes: mounts,
   policy,
   ...settings
-}: Spec): Pick<RentWish, 'launch' | 'templateHash' | 'policy'> {
+}: SpecInput): Pick<RentInput, 'launch' | 'templateHash' | 'policy'> {
   const { image, template } = source
-  const { unread = [], environment = emptyEnvironment(), ...rest } = readLaunch(settings)
-  const { volumes, newVolumes, unread: unreadMounts } = readMounts(mounts)
+  const { parseIssues = [], environment = emptyEnvironment(), ...rest } = parseLaunchInput(settings)
+  const { volumes, newVolumes, parseIssues: mountIssues } = parseVolumeMounts(mounts)
   const launch = {
     ...rest,
     environment: { ...environment, volumes: [...environment.volumes, ...volumes] },
     newVolumes,
-    unread: [...unread, ...unreadMounts],
+    parseIssues: [...parseIssues, ...mountIssues],
     image: image ?? template?.image ?? undefined,
     vm: kind === 'VM',
     label: label ?? undefined,
     targetState,
   }
-  return { launch, templateHash: template?.hashId || undefined, policy: readNewPolicy(policy) }
+  return { launch, templateHash: template?.hashId || undefined, policy: parseNewPolicyInput(policy) }
 }

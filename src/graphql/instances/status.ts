@@ -9,9 +9,9 @@ export const TargetState = enumOf<Target>('TargetState', 'What is wished of an i
 })
 
 export const seenStatuses = [...instanceStatuses, 'destroyed'] as const
-export type SeenStatus = (typeof seenStatuses)[number]
+export type StatusWithDestroyed = (typeof seenStatuses)[number]
 
-export const InstanceStatus = enumOf<SeenStatus>(
+export const InstanceStatus = enumOf<StatusWithDestroyed>(
   'InstanceStatus',
   'What was last seen of an instance. From EXITED, UNKNOWN and OFFLINE it never runs again.',
   {

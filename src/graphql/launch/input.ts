@@ -1,10 +1,10 @@
 import type { Issue } from '../../domain/errors.ts'
 import type { Environment, EnvVar, Port } from '../../domain/launch/env.ts'
-import { readEnvFlags } from '../../domain/launch/env-flags.ts'
-import type { LaunchWish } from '../../domain/launch/launch.ts'
+import { parseEnvFlags } from '../../domain/launch/env-flags.ts'
+import type { LaunchInput } from '../../domain/launch/launch.ts'
 import { builder } from '../builder.ts'
 import { PortProtocol } from './launch.ts'
-import { LaunchModeInput, readMode } from './mode.ts'
+import { LaunchModeInput, parseModeInput } from './mode.ts'
 
 const EnvVarInput = builder.inputType('EnvVarInput', {
   description: 'An environment variable.',
@@ -39,10 +39,10 @@ const RegistryCredentialInput = builder.inputType('RegistryCredentialInput', {
   }),
 })
 
-type Fields = PothosSchemaTypes.InputFieldBuilder<typeof builder.$inferSchemaTypes, 'InputObject'>
+type InputFields = PothosSchemaTypes.InputFieldBuilder<typeof builder.$inferSchemaTypes, 'InputObject'>
 
 /** The settings that an instance and a template have alike. */
-export const launchFields = (t: Fields) => ({
+export const launchFields = (t: InputFields) => ({
   mode: t.field({
     type: LaunchModeInput,
     description: 'How it is entered. SSH through the proxy, when neither the rental nor its template says.',
@@ -60,7 +60,7 @@ export const launchFields = (t: Fields) => ({
   pythonUtf8: t.boolean({ required: true, defaultValue: false, description: 'Set `PYTHONUTF8` to 1.' }),
   langUtf8: t.boolean({ required: true, defaultValue: false, description: 'Set `LANG` and `LC_ALL` to C.UTF-8.' }),
 })
-type Launch = {
+type LaunchFieldsInput = {
   mode?: typeof LaunchModeInput.$inferInput | null | undefined
   diskGb?: number | null | undefined
   env: (typeof EnvVarInput.$inferInput)[]
@@ -74,7 +74,7 @@ type Launch = {
 }
 
 /** Where the input has what the domain calls otherwise. */
-export const launchNames: Record<string, string> = {
+export const launchIssuePaths: Record<string, string> = {
   lab: 'mode.jupyter.lab',
   directory: 'mode.jupyter.directory',
   args: 'mode.args.argsString',
@@ -82,7 +82,7 @@ export const launchNames: Record<string, string> = {
   volumes: 'envFlags',
 }
 
-export function readLaunch({
+export function parseLaunchInput({
   mode,
   diskGb,
   registry,
@@ -90,9 +90,9 @@ export function readLaunch({
   pythonUtf8,
   langUtf8,
   ...surroundings
-}: Launch): LaunchWish {
-  const { environment, issues } = readEnvironment(surroundings)
-  const { unread = [], ...settings } = readMode(mode)
+}: LaunchFieldsInput): LaunchInput {
+  const { environment, issues } = parseEnvironmentInput(surroundings)
+  const { parseIssues = [], ...settings } = parseModeInput(mode)
   return {
     ...settings,
     environment,
@@ -101,30 +101,30 @@ export function readLaunch({
     onStart: onStart ?? undefined,
     pythonUtf8,
     langUtf8,
-    unread: [...unread, ...issues],
+    parseIssues: [...parseIssues, ...issues],
   }
 }
 
-type Surroundings = Pick<Launch, 'env' | 'ports' | 'envFlags' | 'hostname'>
+type EnvironmentInput = Pick<LaunchFieldsInput, 'env' | 'ports' | 'envFlags' | 'hostname'>
 
-function readEnvironment({ env, ports, envFlags, hostname }: Surroundings): {
+function parseEnvironmentInput({ env, ports, envFlags, hostname }: EnvironmentInput): {
   environment: Environment
   issues: Issue[]
 } {
-  const { environment: flags, issues } = readEnvFlags(envFlags ?? '')
+  const { environment: flags, issues } = parseEnvFlags(envFlags ?? '')
   const environment = {
-    env: [...flags.env, ...env.map(readVariable)],
-    ports: [...flags.ports, ...ports.map(readPort)],
+    env: [...flags.env, ...env.map(parseEnvVarInput)],
+    ports: [...flags.ports, ...ports.map(parsePortInput)],
     hostname: hostname || flags.hostname,
     volumes: flags.volumes,
   }
   return { environment, issues: issues.map(issue => ({ ...issue, path: 'envFlags' })) }
 }
 
-function readVariable({ name, value, secret }: typeof EnvVarInput.$inferInput): EnvVar {
+function parseEnvVarInput({ name, value, secret }: typeof EnvVarInput.$inferInput): EnvVar {
   return secret ? { name, value, secret } : { name, value }
 }
 
-function readPort({ hostPort, containerPort, protocol }: typeof PortMappingInput.$inferInput): Port {
+function parsePortInput({ hostPort, containerPort, protocol }: typeof PortMappingInput.$inferInput): Port {
   return { hostPort: hostPort ?? containerPort, containerPort, protocol }
 }

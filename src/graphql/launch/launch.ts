@@ -3,8 +3,8 @@ import { type EnvVar as EnvVarShape, type Port, printPort } from '../../domain/l
 import {
   type LaunchSource,
   type LaunchSources,
+  launchWarningsOf,
   type LaunchMode as Mode,
-  warningsOf,
 } from '../../domain/launch/launch.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
@@ -58,7 +58,7 @@ export const PortMapping = builder.objectRef<Port & { source: LaunchSource }>('P
   }),
 })
 
-const settings = {
+const settingDescriptions = {
   image: 'The image.',
   mode: 'How it is entered.',
   lab: 'JupyterLab or the classic notebook.',
@@ -74,16 +74,16 @@ const LaunchConfigSources = builder.objectRef<LaunchSources>('LaunchConfigSource
   description: 'Where each setting came from that is not a list. Variables and ports each say so themselves.',
   fields: t =>
     Object.fromEntries(
-      Object.entries(settings).map(([name, description]) => [
+      Object.entries(settingDescriptions).map(([name, description]) => [
         name,
         t.field({ type: ConfigSource, description, resolve: sources => sources[name] ?? 'default' }),
       ]),
     ),
 })
 
-type Launched = Pick<Instance, 'launch'>
+type LaunchConfigShape = Pick<Instance, 'launch'>
 
-export const LaunchConfig = builder.objectRef<Launched>('LaunchConfig').implement({
+export const LaunchConfig = builder.objectRef<LaunchConfigShape>('LaunchConfig').implement({
   description: 'What is started on an instance, all defaults filled in.',
   fields: t => ({
     image: t.string({ description: 'The image.', resolve: ({ launch }) => launch.image }),
@@ -124,7 +124,7 @@ export const LaunchConfig = builder.objectRef<Launched>('LaunchConfig').implemen
     }),
     warnings: t.stringList({
       description: 'What is accepted, and may not do what the renter expects.',
-      resolve: ({ launch }) => warningsOf(launch),
+      resolve: ({ launch }) => launchWarningsOf(launch),
     }),
   }),
 })

@@ -1,18 +1,18 @@
-import type { LaunchWish } from '../../domain/launch/launch.ts'
+import type { LaunchInput } from '../../domain/launch/launch.ts'
 import { splitWords } from '../../domain/launch/shell-words.ts'
 import { builder } from '../builder.ts'
 
-const direct = 'On public ports of its own instead of through the proxy. Without a proxy it is always so.'
+const directDescription = 'On public ports of its own instead of through the proxy. Without a proxy it is always so.'
 
 const SshLaunchInput = builder.inputType('SshLaunchInput', {
   description: 'SSH.',
-  fields: t => ({ direct: t.boolean({ required: true, defaultValue: false, description: direct }) }),
+  fields: t => ({ direct: t.boolean({ required: true, defaultValue: false, description: directDescription }) }),
 })
 
 const JupyterLaunchInput = builder.inputType('JupyterLaunchInput', {
   description: 'A notebook server, and SSH.',
   fields: t => ({
-    direct: t.boolean({ required: true, defaultValue: false, description: direct }),
+    direct: t.boolean({ required: true, defaultValue: false, description: directDescription }),
     lab: t.boolean({ required: true, defaultValue: false, description: 'JupyterLab instead of the classic notebook.' }),
     directory: t.string({ description: 'Where the notebook server starts.' }),
   }),
@@ -38,19 +38,19 @@ export const LaunchModeInput = builder.inputType('LaunchModeInput', {
 })
 type Mode = typeof LaunchModeInput.$inferInput
 
-export function readMode(
+export function parseModeInput(
   mode: Mode | null | undefined,
-): Pick<LaunchWish, 'mode' | 'lab' | 'directory' | 'args' | 'unread'> {
+): Pick<LaunchInput, 'mode' | 'lab' | 'directory' | 'args' | 'parseIssues'> {
   if (mode?.jupyter) {
     const { direct, lab, directory } = mode.jupyter
     return { mode: direct ? 'jupyterDirect' : 'jupyterProxy', lab, directory: directory ?? undefined }
   }
-  if (mode?.args) return { mode: 'args', ...readArgs(mode.args.argsString ?? '') }
+  if (mode?.args) return { mode: 'args', ...parseArgs(mode.args.argsString ?? '') }
   return mode ? { mode: mode.ssh?.direct ? 'sshDirect' : 'sshProxy' } : {}
 }
 
-function readArgs(text: string): Pick<LaunchWish, 'args' | 'unread'> {
+function parseArgs(text: string): Pick<LaunchInput, 'args' | 'parseIssues'> {
   const words = splitWords(text)
-  if (typeof words === 'string') return { unread: [{ path: 'args', message: words }] }
+  if (typeof words === 'string') return { parseIssues: [{ path: 'args', message: words }] }
   return { args: words.map(word => word.text) }
 }

@@ -1,9 +1,9 @@
 import { maxPageSize } from '../../domain/pages.ts'
 import { builder } from '../builder.ts'
 import { printId } from '../ids.ts'
-import { loaderOf } from '../loader.ts'
+import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
-import { needs } from '../permission.ts'
+import { permissionSentence } from '../permission.ts'
 
 export const GpuModel = builder.prismaObject('GpuModel', {
   description: 'A GPU model as the trade names it, with the facts that all of its cards share.',
@@ -22,14 +22,14 @@ export const GpuModel = builder.prismaObject('GpuModel', {
   }),
 })
 
-export const gpuModelById = loaderOf((context, ids: readonly number[]) =>
+export const gpuModelById = createLoader((context, ids: readonly number[]) =>
   context.services.gpuModels.byIds(context.actor, ids),
 )
 
 builder.queryField('gpuModels', t =>
   t.prismaField({
     type: ['GpuModel'],
-    description: `All GPU models, by name. ${needs('gpuModels.list')}`,
+    description: `All GPU models, by name. ${permissionSentence('gpuModels.list')}`,
     complexity: { multiplier: maxPageSize },
     resolve: (query, _root, _args, { services, actor }) => services.gpuModels.list(actor, query),
   }),

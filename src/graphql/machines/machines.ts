@@ -2,7 +2,7 @@ import { printDriverVersion, type Verification } from '../../domain/machines/mac
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
-import { loaderOf } from '../loader.ts'
+import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 import { GpuModel } from './gpu-models.ts'
 
@@ -76,6 +76,6 @@ export const Machine = builder.prismaObject('Machine', {
   }),
 })
 
-export const machineById = loaderOf((context, ids: readonly number[]) =>
+export const machineById = createLoader((context, ids: readonly number[]) =>
   context.services.machines.byIds(context.actor, ids),
 )

@@ -9,7 +9,7 @@ import { SpendLimit, spendLimitById } from '../billing/limits.ts'
 import { builder } from '../builder.ts'
 import type { Context } from '../context.ts'
 import { Event, eventById } from '../events/events.ts'
-import { type NodeType, parseId, typeOfId } from '../ids.ts'
+import { type NodeType, parseId, parseIdType } from '../ids.ts'
 import { Instance, instanceById } from '../instances/instances.ts'
 import { GpuModel, gpuModelById } from '../machines/gpu-models.ts'
 import { Machine, machineById } from '../machines/machines.ts'
@@ -20,30 +20,30 @@ import { Volume, volumeById } from '../volumes/volumes.ts'
 import { Webhook, webhookById } from '../webhooks/webhooks.ts'
 import { Node } from './node.ts'
 
-type Find<Id> = (context: Context, id: Id) => Promise<object | null>
+type FindNode<Id> = (context: Context, id: Id) => Promise<object | null>
 
-const finders: Record<NodeType, Find<bigint>> = {
-  Account: small((context, id) => accountById(context).load(id)),
-  ApiKey: small((context, id) => apiKeyById(context).load(id)),
+const nodeFinders: Record<NodeType, FindNode<bigint>> = {
+  Account: withSmallIds((context, id) => accountById(context).load(id)),
+  ApiKey: withSmallIds((context, id) => apiKeyById(context).load(id)),
   Event: (context, id) => eventById(context).load(id),
-  GpuModel: small((context, id) => gpuModelById(context).load(id)),
+  GpuModel: withSmallIds((context, id) => gpuModelById(context).load(id)),
   Instance: (context, id) => instanceById(context).load(id),
   LedgerEntry: (context, id) => ledgerEntryById(context).load(id),
-  Machine: small((context, id) => machineById(context).load(id)),
+  Machine: withSmallIds((context, id) => machineById(context).load(id)),
   Offer: (context, id) => offerById(context).load(id),
   Volume: (context, id) => volumeById(context).load(id),
-  VolumeOffer: small((context, id) => volumeOfferById(context).load(id)),
-  SpendLimit: small((context, id) => spendLimitById(context).load(id)),
-  SshKey: small((context, id) => sshKeyById(context).load(id)),
-  Template: small((context, id) => templateById(context).load(id)),
-  Webhook: small((context, id) => webhookById(context).load(id)),
+  VolumeOffer: withSmallIds((context, id) => volumeOfferById(context).load(id)),
+  SpendLimit: withSmallIds((context, id) => spendLimitById(context).load(id)),
+  SshKey: withSmallIds((context, id) => sshKeyById(context).load(id)),
+  Template: withSmallIds((context, id) => templateById(context).load(id)),
+  Webhook: withSmallIds((context, id) => webhookById(context).load(id)),
 }
 
 /** Ids of four bytes: nothing has a larger one, and the database would not take it. */
-function small(find: Find<number>): Find<bigint> {
+function withSmallIds(find: FindNode<number>): FindNode<bigint> {
   return async (context, id) => (id < 2n ** 31n ? await find(context, Number(id)) : null)
 }
-const refs = {
+const nodeTypes = {
   Account,
   ApiKey,
   Event,
@@ -61,9 +61,9 @@ const refs = {
 }
 
 async function findNode(id: string, path: string, context: Context): Promise<object | null> {
-  const type = typeOfId(id, path)
-  const node = await finders[type](context, parseId(type, id, path))
-  if (node) brandWithType(node, refs[type])
+  const type = parseIdType(id, path)
+  const node = await nodeFinders[type](context, parseId(type, id, path))
+  if (node) brandWithType(node, nodeTypes[type])
   return node
 }
 

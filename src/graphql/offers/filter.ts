@@ -4,14 +4,14 @@ import type { OfferField } from '../../domain/offers/fields.ts'
 import {
   type Condition,
   checkFilter,
-  comparesWithNothing,
+  emptyComparisonMessage,
   type OfferFilter as Filter,
   type Operator,
-  readCondition,
-  show,
+  parseCondition,
+  quoteValue,
 } from '../../domain/offers/filter.ts'
 import { builder } from '../builder.ts'
-import { readId } from '../ids.ts'
+import { tryParseId } from '../ids.ts'
 import { FloatFilter, IntFilter, StringFilter, UsdFilter, VersionFilter } from '../inputs/filters.ts'
 import { VerificationStatus } from '../machines/machines.ts'
 
@@ -95,61 +95,61 @@ export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implemen
  * The filter in the words of the domain, or an error that names everything that is wrong with it. A `complete` one is
  * refused where a field compares with nothing: a variable was forgotten, and what is found will cost money.
  */
-export function readFilter(input: FilterInput, { complete = false } = {}): Filter {
+export function parseOfferFilter(input: FilterInput, { complete = false } = {}): Filter {
   const issues: Issue[] = []
-  const filter = readLevel(input, 'filter', issues, complete)
+  const filter = parseFilterLevel(input, 'filter', issues, complete)
   if (input.rentable === undefined) filter.conditions.push({ field: 'rentable', operator: 'eq', value: true })
   return checkFilter(filter, issues)
 }
 
 /** The same of a filter without alternatives, whose fields are named as here. */
-export function readConditions(input: object): Condition[] {
+export function parseConditions(input: object): Condition[] {
   const issues: Issue[] = []
-  return checkFilter(readLevel(input, 'filter', issues), issues).conditions
+  return checkFilter(parseFilterLevel(input, 'filter', issues), issues).conditions
 }
 
-function readLevel({ or, ...fields }: FilterInput, path: string, issues: Issue[], complete = false): Filter {
+function parseFilterLevel({ or, ...fields }: FilterInput, path: string, issues: Issue[], complete = false): Filter {
   const conditions: Condition[] = []
   // The schema lets only fields of FilterInput through, each named as in the domain.
   for (const [field, input] of Object.entries(fields) as [OfferField, unknown][]) {
     const comparisons = comparisonsOf(input, `${path}.${field}`)
     if (complete && input && comparisons.length === 0)
-      issues.push({ path: `${path}.${field}`, message: comparesWithNothing })
-    for (const { operator, operand, place } of comparisons) {
-      const condition = readComparison(field, operator, operand)
+      issues.push({ path: `${path}.${field}`, message: emptyComparisonMessage })
+    for (const { operator, operand, path: place } of comparisons) {
+      const condition = parseComparison(field, operator, operand)
       if (typeof condition === 'string') issues.push({ path: place, message: `${condition}.` })
       else conditions.push(condition)
     }
   }
   if (or?.length === 0) issues.push({ path: `${path}.or`, message: 'must have at least one alternative.' })
   const alternatives = (or ?? []).map((alternative, index) =>
-    readLevel(alternative, `${path}.or.${index}`, issues, complete),
+    parseFilterLevel(alternative, `${path}.or.${index}`, issues, complete),
   )
   return { conditions, alternatives }
 }
 
-type Comparison = { operator: Operator; operand: unknown; place: string }
+type Comparison = { operator: Operator; operand: unknown; path: string }
 
 /** What an input says of its field, whose operators the schema has checked. A value by itself must be equal, and of a list one must be. */
-function comparisonsOf(input: unknown, place: string): Comparison[] {
+function comparisonsOf(input: unknown, path: string): Comparison[] {
   if (input === null || input === undefined) return []
-  if (Array.isArray(input)) return [{ operator: 'in', operand: input, place }]
-  if (typeof input !== 'object') return [{ operator: 'eq', operand: input, place }]
+  if (Array.isArray(input)) return [{ operator: 'in', operand: input, path }]
+  if (typeof input !== 'object') return [{ operator: 'eq', operand: input, path }]
   return Object.entries(input)
     .filter(([, operand]) => operand !== null && operand !== undefined)
-    .map(([operator, operand]) => ({ operator: operator as Operator, operand, place: `${place}.${operator}` }))
+    .map(([operator, operand]) => ({ operator: operator as Operator, operand, path: `${path}.${operator}` }))
 }
 
 /** Ids and versions are texts here, and numbers in the domain. */
-function readComparison(field: OfferField, operator: Operator, operand: unknown): Condition | string {
+function parseComparison(field: OfferField, operator: Operator, operand: unknown): Condition | string {
   if (field === 'machineId') {
-    const id = readId('Machine', String(operand))
-    return typeof id === 'string' ? id : readCondition(field, operator, Number(id))
+    const id = tryParseId('Machine', String(operand))
+    return typeof id === 'string' ? id : parseCondition(field, operator, Number(id))
   }
   if (field === 'driverVersion') {
     const version = parseDriverVersion(String(operand))
-    if (version === undefined) return `${show(operand)} is not a version; versions look like 580.105.08`
-    return readCondition(field, operator, version)
+    if (version === undefined) return `${quoteValue(operand)} is not a version; versions look like 580.105.08`
+    return parseCondition(field, operator, version)
   }
-  return readCondition(field, operator, operand)
+  return parseCondition(field, operator, operand)
 }

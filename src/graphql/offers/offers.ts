@@ -3,11 +3,11 @@ import { isRentable, type Offer as OfferShape, type RentalType as Rental } from 
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { parseId, printId } from '../ids.ts'
-import { loaderOf } from '../loader.ts'
+import { createLoader } from '../loader.ts'
 import { GpuModel } from '../machines/gpu-models.ts'
 import { Machine } from '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
-import { needs } from '../permission.ts'
+import { permissionSentence } from '../permission.ts'
 
 export const RentalType = enumOf<Rental>('RentalType', 'How the price of a rental is made.', {
   onDemand: "At the host's price. Nobody can take the GPUs away.",
@@ -66,7 +66,7 @@ export const Offer = builder.objectRef<OfferShape>('Offer').implement({
     gpuRamMb: t.int({ description: 'Memory of one GPU in MB.', resolve: ({ machine }) => machine.gpuModel.ramMb }),
     gpuTotalRamMb: t.int({
       description: 'Memory of all GPUs of the block in MB.',
-      resolve: offerFields.gpuTotalRamMb.of,
+      resolve: offerFields.gpuTotalRamMb.read,
     }),
     cpuCoresEffective: t.float({ description: 'Virtual cores that go with the GPUs.', resolve: cpuCoresEffectiveOf }),
 
@@ -96,11 +96,11 @@ export const Offer = builder.objectRef<OfferShape>('Offer').implement({
     }),
 
     tflops: t.float({ description: 'Single precision TFLOPS of the block.', resolve: tflopsOf }),
-    tflopsPerDollar: t.float({ description: 'TFLOPS per dollar an hour.', resolve: offerFields.tflopsPerDollar.of }),
+    tflopsPerDollar: t.float({ description: 'TFLOPS per dollar an hour.', resolve: offerFields.tflopsPerDollar.read }),
     dlperf: t.exposeFloat('dlperf', { description: 'Deep learning performance of the block.' }),
     dlperfPerDollar: t.float({
       description: 'Deep learning performance per dollar an hour.',
-      resolve: offerFields.dlperfPerDollar.of,
+      resolve: offerFields.dlperfPerDollar.read,
     }),
     score: t.exposeFloat('score', {
       description: 'Performance per dollar times reliability: the order of searches over REST.',
@@ -121,7 +121,7 @@ export const Offer = builder.objectRef<OfferShape>('Offer').implement({
   }),
 })
 
-export const offerById = loaderOf((context, ids: readonly bigint[]) =>
+export const offerById = createLoader((context, ids: readonly bigint[]) =>
   context.services.offers.byIds(context.actor, ids),
 )
 
@@ -129,7 +129,7 @@ builder.queryField('offer', t =>
   t.field({
     type: Offer,
     nullable: true,
-    description: `An offer by its id, priced on demand with a disk of 8 GB. Null when it is not on the market any more. ${needs('offers.get')}`,
+    description: `An offer by its id, priced on demand with a disk of 8 GB. Null when it is not on the market any more. ${permissionSentence('offers.get')}`,
     args: { id: t.arg.id({ required: true, description: 'Such as `off_42`, or `42`.' }) },
     resolve: (_root, { id }, context) => offerById(context).load(parseId('Offer', id)),
   }),

@@ -5,8 +5,8 @@ import { maxOrderKeys } from '../../domain/offers/order.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
 import { OrderDirection } from '../inputs/order.ts'
-import { needs } from '../permission.ts'
-import { OfferFilter, readFilter } from './filter.ts'
+import { permissionSentence } from '../permission.ts'
+import { OfferFilter, parseOfferFilter } from './filter.ts'
 import { Offer, RentalType } from './offers.ts'
 
 export const OfferPricingInput = builder.inputType('OfferPricingInput', {
@@ -66,7 +66,7 @@ builder.queryField('offers', t =>
   t.connection(
     {
       type: Offer,
-      description: `Searches the market. Of equal blocks of one machine it shows one. ${needs('offers.search')}`,
+      description: `Searches the market. Of equal blocks of one machine it shows one. ${permissionSentence('offers.search')}`,
       complexity: pageComplexity,
       args: {
         filter: t.arg({
@@ -86,8 +86,8 @@ builder.queryField('offers', t =>
       },
       resolve: async (_root, { filter, pricing, orderBy, ...page }, { services, actor }) => {
         const search = {
-          filter: readFilter(filter ?? {}),
-          pricing: readPricing(pricing),
+          filter: parseOfferFilter(filter ?? {}),
+          pricing: parsePricing(pricing),
           order: orderBy,
           bundled: true,
         }
@@ -108,7 +108,7 @@ builder.queryField('offers', t =>
   ),
 )
 
-export function readPricing(pricing: { type: Pricing['type']; diskGb: number } | null | undefined): Pricing {
+export function parsePricing(pricing: { type: Pricing['type']; diskGb: number } | null | undefined): Pricing {
   const { type, diskGb } = pricing ?? { type: 'onDemand', diskGb: defaultDiskMb / 1000 }
   const diskMb = diskMbOf(diskGb)
   if (diskMb !== undefined) return { type, diskMb }

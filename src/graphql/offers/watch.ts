@@ -3,10 +3,10 @@ import { maxRememberedPerAccount, maxWatched } from '../../domain/offers/watch.t
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
-import { needs } from '../permission.ts'
-import { OfferFilter, readFilter } from './filter.ts'
+import { permissionSentence } from '../permission.ts'
+import { OfferFilter, parseOfferFilter } from './filter.ts'
 import { Offer } from './offers.ts'
-import { OfferPricingInput, readPricing } from './search.ts'
+import { OfferPricingInput, parsePricing } from './search.ts'
 
 const OfferChangeKind = enumOf<OfferChangeShape['kind']>('OfferChangeKind', 'What became of an offer.', {
   added: 'It matches now.',
@@ -30,7 +30,7 @@ const OfferChange = builder.objectRef<OfferChangeShape>('OfferChange').implement
 builder.subscriptionField('offerChanges', t =>
   t.field({
     type: OfferChange,
-    description: `What changes of the offers that match, from now on. Each is told for itself, also those of equal blocks of which a search shows one. What changes faster than it is told is told in its outcome. At most ${maxWatched} offers may match, and the streams of an account follow at most ${maxRememberedPerAccount} together. ${needs('offers.watch')}`,
+    description: `What changes of the offers that match, from now on. Each is told for itself, also those of equal blocks of which a search shows one. What changes faster than it is told is told in its outcome. At most ${maxWatched} offers may match, and the streams of an account follow at most ${maxRememberedPerAccount} together. ${permissionSentence('offers.watch')}`,
     args: {
       filter: t.arg({
         type: OfferFilter,
@@ -43,7 +43,7 @@ builder.subscriptionField('offerChanges', t =>
       }),
     },
     subscribe: (_root, { filter, pricing }, { services, actor }) =>
-      services.offers.watch(actor, readFilter(filter), readPricing(pricing)),
+      services.offers.watch(actor, parseOfferFilter(filter), parsePricing(pricing)),
     resolve: change => change,
   }),
 )

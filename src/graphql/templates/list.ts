@@ -1,6 +1,6 @@
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
-import { needs } from '../permission.ts'
+import { permissionSentence } from '../permission.ts'
 import { Template } from './templates.ts'
 
 const TemplateFilter = builder.inputType('TemplateFilter', {
@@ -16,7 +16,7 @@ builder.queryField('templates', t =>
   t.connection(
     {
       type: Template,
-      description: `The account's templates and everybody's public ones, the newest first. ${needs('templates.list')}`,
+      description: `The account's templates and everybody's public ones, the newest first. ${permissionSentence('templates.list')}`,
       complexity: pageComplexity,
       args: { filter: t.arg({ type: TemplateFilter, description: 'Which are wanted. All of them, when absent.' }) },
       resolve: async (_root, { filter: given, ...page }, { services, actor }) => {

@@ -4,9 +4,9 @@ import type { Template as TemplateShape, VolumeHint as VolumeHintShape } from '.
 import { builder } from '../builder.ts'
 import { parseId, printId } from '../ids.ts'
 import { EnvVar, LaunchMode, PortMapping } from '../launch/launch.ts'
-import { loaderOf } from '../loader.ts'
+import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
-import { needs } from '../permission.ts'
+import { permissionSentence } from '../permission.ts'
 
 const RegistryCredential = builder.objectRef<Omit<Registry, 'password'>>('RegistryCredential').implement({
   description: 'Credentials of a private registry. The password is shown to nobody.',
@@ -107,7 +107,7 @@ export const Template = builder.objectRef<TemplateShape>('Template').implement({
   }),
 })
 
-export const templateById = loaderOf((context, ids: readonly number[]) =>
+export const templateById = createLoader((context, ids: readonly number[]) =>
   context.services.templates.byIds(context.actor, ids),
 )
 
@@ -115,7 +115,7 @@ builder.queryField('template', t =>
   t.field({
     type: Template,
     nullable: true,
-    description: `A template by its id or by its hash: one of the account's, or a public one. Null when there is none, or none any more. ${needs('templates.get')}`,
+    description: `A template by its id or by its hash: one of the account's, or a public one. Null when there is none, or none any more. ${permissionSentence('templates.get')}`,
     args: {
       id: t.arg.id({ description: 'Such as `tpl_42`, or `42`.' }),
       hashId: t.arg.string({ description: 'Its hash. Either this or the id is given.' }),

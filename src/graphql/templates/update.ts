@@ -4,8 +4,8 @@ import { resultUnion } from '../errors/result-union.ts'
 import { parseId } from '../ids.ts'
 import { DeleteSuccess } from '../inputs/deletion.ts'
 import { idempotencyKey, replayed } from '../inputs/idempotency.ts'
-import { launchFields, launchNames, readLaunch } from '../launch/input.ts'
-import { needs } from '../permission.ts'
+import { launchFields, launchIssuePaths, parseLaunchInput } from '../launch/input.ts'
+import { permissionSentence } from '../permission.ts'
 import { Template } from './templates.ts'
 
 const VolumeHintInput = builder.inputType('VolumeHintInput', {
@@ -51,7 +51,7 @@ const SaveTemplateSuccess = builder
     }),
   })
 
-const save = resultUnion('SaveTemplateResult', 'A template, or why it was not saved.', SaveTemplateSuccess, [
+const saveResult = resultUnion('SaveTemplateResult', 'A template, or why it was not saved.', SaveTemplateSuccess, [
   'INVALID_INPUT',
   'NOT_FOUND',
   'CONFLICT',
@@ -61,19 +61,19 @@ const save = resultUnion('SaveTemplateResult', 'A template, or why it was not sa
 
 builder.mutationField('saveTemplate', t =>
   t.field({
-    type: save.union,
-    description: `Saves settings to begin rentals with, anew or in place of those of a template. The same settings twice are a conflict that names the first. ${needs('templates.save')}`,
+    type: saveResult.union,
+    description: `Saves settings to begin rentals with, anew or in place of those of a template. The same settings twice are a conflict that names the first. ${permissionSentence('templates.save')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: SaveTemplateInput, required: true, description: 'What is wanted.' }) },
     resolve: (_root, { input }, { services, actor }) =>
-      save.answer(launchNames, () => {
+      saveResult.answer(launchIssuePaths, () => {
         const { id, name, public: isPublic, image, volumeHint, dropSecrets, idempotencyKey, ...more } = input
         const { description, readme, ...settings } = more
         const hint = volumeHint && { mountPath: volumeHint.mountPath, sizeGb: volumeHint.sizeGb ?? undefined }
-        const launch = { ...readLaunch(settings), image }
+        const launch = { ...parseLaunchInput(settings), image }
         return services.templates.save(actor, {
           id: id == null ? undefined : Number(parseId('Template', id)),
-          wish: {
+          input: {
             name,
             public: isPublic,
             launch,
@@ -96,19 +96,19 @@ const DeleteTemplateInput = builder.inputType('DeleteTemplateInput', {
   fields: t => ({ id: t.id({ required: true, description: 'Such as `tpl_42`, or `42`.' }) }),
 })
 
-const remove = resultUnion('DeleteTemplateResult', 'What was deleted, or why nothing was.', DeleteSuccess, [
+const deleteResult = resultUnion('DeleteTemplateResult', 'What was deleted, or why nothing was.', DeleteSuccess, [
   'INVALID_INPUT',
   'NOT_FOUND',
 ])
 
 builder.mutationField('deleteTemplate', t =>
   t.field({
-    type: remove.union,
-    description: `Deletes one of the account's templates. What was rented with it stays as it is. ${needs('templates.delete')}`,
+    type: deleteResult.union,
+    description: `Deletes one of the account's templates. What was rented with it stays as it is. ${permissionSentence('templates.delete')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteTemplateInput, required: true, description: 'Which.' }) },
     resolve: (_root, { input }, { services, actor }) =>
-      remove.answer({}, async () => {
+      deleteResult.answer({}, async () => {
         const id = Number(parseId('Template', input.id))
         await services.templates.delete(actor, id)
         return { type: 'Template' as const, deletedId: id }

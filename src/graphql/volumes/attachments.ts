@@ -1,6 +1,6 @@
 import { builder } from '../builder.ts'
 import { Instance, instanceById } from '../instances/instances.ts'
-import { needs } from '../permission.ts'
+import { permissionSentence } from '../permission.ts'
 import { Volume, volumeById } from './volumes.ts'
 
 type Attachment = { volumeId: bigint; instanceId: bigint; mountPath: string }
@@ -11,13 +11,13 @@ const VolumeAttachment = builder.objectRef<Attachment>('VolumeAttachment').imple
     volume: t.field({
       type: Volume,
       nullable: true,
-      description: `The volume. ${needs('volumes.get')}`,
+      description: `The volume. ${permissionSentence('volumes.get')}`,
       resolve: ({ volumeId }, _args, context) => volumeById(context).load(volumeId),
     }),
     instance: t.field({
       type: Instance,
       nullable: true,
-      description: `The instance. ${needs('instances.get')}`,
+      description: `The instance. ${permissionSentence('instances.get')}`,
       resolve: ({ instanceId }, _args, context) => instanceById(context).load(instanceId),
     }),
     mountPath: t.exposeString('mountPath', { description: 'Where it is in the instance.' }),

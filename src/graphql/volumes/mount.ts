@@ -1,15 +1,15 @@
 import type { Issue } from '../../domain/errors.ts'
 import { type NewVolumeMount, type VolumeMount, volumeProblem } from '../../domain/launch/env.ts'
 import { defaultMountPath, newMountIssues } from '../../domain/volumes/mount.ts'
-import { volumeGb } from '../../domain/volumes/volumes.ts'
+import { volumeSizeGb } from '../../domain/volumes/volumes.ts'
 import { builder } from '../builder.ts'
-import { readId } from '../ids.ts'
+import { tryParseId } from '../ids.ts'
 
 const NewVolumeInput = builder.inputType('NewVolumeInput', {
   description: 'A volume that is made with the rental, on the machine of the offer.',
   fields: t => ({
     name: t.string({ description: 'At most 64 letters, digits, _ and -. `volume` when absent.' }),
-    sizeGb: t.float({ required: true, description: `Its size in GB, at least ${volumeGb.least}.` }),
+    sizeGb: t.float({ required: true, description: `Its size in GB, at least ${volumeSizeGb.least}.` }),
   }),
 })
 
@@ -34,42 +34,47 @@ export const VolumeMountInput = builder.inputType('VolumeMountInput', {
   }),
 })
 
-type Input = typeof VolumeMountInput.$inferInput
-type Mounts = { volumes: VolumeMount[]; newVolumes: NewVolumeMount[]; unread: Issue[] }
+type MountInput = typeof VolumeMountInput.$inferInput
+type ParsedMounts = { volumes: VolumeMount[]; newVolumes: NewVolumeMount[]; parseIssues: Issue[] }
 
 /** What is asked for, as far as it is in order, and what is wrong with the rest. */
-export function readMounts(inputs: Input[]): Mounts {
-  const mounts: Mounts = { volumes: [], newVolumes: [], unread: [] }
+export function parseVolumeMounts(inputs: MountInput[]): ParsedMounts {
+  const mounts: ParsedMounts = { volumes: [], newVolumes: [], parseIssues: [] }
   for (const [index, { source, mountPath }] of inputs.entries()) {
     const path = `volumes.${index}`
-    if (source.create) readNew(source.create, mountPath, path, mounts)
-    else readExisting(String(source.volumeId), mountPath, path, mounts)
+    if (source.create) parseNewVolume(source.create, mountPath, path, mounts)
+    else parseExistingVolume(String(source.volumeId), mountPath, path, mounts)
   }
   return mounts
 }
 
-function readNew(
+function parseNewVolume(
   { name, sizeGb }: typeof NewVolumeInput.$inferInput,
   mountPath: string,
   path: string,
-  { newVolumes, unread }: Mounts,
+  { newVolumes, parseIssues }: ParsedMounts,
 ): void {
   const mount = { name: name ?? undefined, sizeGb, mountPath }
   const issues = newMountIssues(mount).map(issue => {
     const place = issue.path === 'mountPath' ? 'mountPath' : `source.create.${issue.path}`
     return { path: `${path}.${place}`, message: issue.message }
   })
-  unread.push(...issues)
+  parseIssues.push(...issues)
   if (issues.length === 0) newVolumes.push(mount)
 }
 
-function readExisting(id: string, mountPath: string, path: string, { volumes, unread }: Mounts): void {
-  const volumeId = readId('Volume', id)
+function parseExistingVolume(
+  id: string,
+  mountPath: string,
+  path: string,
+  { volumes, parseIssues }: ParsedMounts,
+): void {
+  const volumeId = tryParseId('Volume', id)
   if (typeof volumeId === 'string') {
-    unread.push({ path: `${path}.source.volumeId`, message: `${volumeId}.` })
+    parseIssues.push({ path: `${path}.source.volumeId`, message: `${volumeId}.` })
     return
   }
   const message = volumeProblem({ volumeId, mountPath })
-  if (message) unread.push({ path, message })
+  if (message) parseIssues.push({ path, message })
   else volumes.push({ volumeId, mountPath })
 }

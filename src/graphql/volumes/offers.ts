@@ -3,17 +3,17 @@ import type {
   VolumeOfferField,
   VolumeOffer as VolumeOfferShape,
 } from '../../domain/volumes/offers.ts'
-import { volumeGb } from '../../domain/volumes/volumes.ts'
+import { volumeSizeGb } from '../../domain/volumes/volumes.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
 import { printId } from '../ids.ts'
 import { FloatFilter, StringFilter, UsdFilter } from '../inputs/filters.ts'
 import { OrderDirection } from '../inputs/order.ts'
-import { loaderOf } from '../loader.ts'
+import { createLoader } from '../loader.ts'
 import { Machine } from '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
-import { readConditions } from '../offers/filter.ts'
-import { needs } from '../permission.ts'
+import { parseConditions } from '../offers/filter.ts'
+import { permissionSentence } from '../permission.ts'
 
 export const VolumeOffer = builder.objectRef<VolumeOfferShape>('VolumeOffer').implement({
   description: "A machine's free disk on the market. Its id is the machine's, and stays.",
@@ -36,7 +36,7 @@ export const VolumeOffer = builder.objectRef<VolumeOfferShape>('VolumeOffer').im
   }),
 })
 
-export const volumeOfferById = loaderOf((context, ids: readonly number[]) =>
+export const volumeOfferById = createLoader((context, ids: readonly number[]) =>
   context.services.volumes.offersByIds(context.actor, ids),
 )
 
@@ -80,13 +80,13 @@ builder.queryField('volumeOffers', t =>
   t.connection(
     {
       type: VolumeOffer,
-      description: `Searches the market for storage that a volume of the size fits in. ${needs('volumes.search')}`,
+      description: `Searches the market for storage that a volume of the size fits in. ${permissionSentence('volumes.search')}`,
       complexity: pageComplexity,
       args: {
         filter: t.arg({ type: VolumeOfferFilter, description: 'Which is wanted. All of it, when absent.' }),
         sizeGb: t.arg.float({
           required: true,
-          defaultValue: volumeGb.least,
+          defaultValue: volumeSizeGb.least,
           description: 'The size that must fit, and that prices are for, in GB.',
         }),
         orderBy: t.arg({
@@ -98,9 +98,9 @@ builder.queryField('volumeOffers', t =>
       },
       resolve: async (_root, { filter, sizeGb, orderBy, ...page }, { services, actor }) => {
         // The filter of this query has no field that storage lacks.
-        const conditions = readConditions(filter ?? {}) as VolumeOfferCondition[]
+        const conditions = parseConditions(filter ?? {}) as VolumeOfferCondition[]
         const search = { conditions, sizeGb, order: orderBy }
-        return { search, ...connectionOf(await services.volumes.offers(actor, search, page)) }
+        return { search, ...connectionOf(await services.volumes.pageOffers(actor, search, page)) }
       },
     },
     {

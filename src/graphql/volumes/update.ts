@@ -1,17 +1,17 @@
-import { type Volume as VolumeShape, volumeGb } from '../../domain/volumes/volumes.ts'
+import { type Volume as VolumeShape, volumeSizeGb } from '../../domain/volumes/volumes.ts'
 import { builder } from '../builder.ts'
 import { resultUnion } from '../errors/result-union.ts'
 import { parseId } from '../ids.ts'
 import { DeleteSuccess } from '../inputs/deletion.ts'
 import { idempotencyKey, replayed } from '../inputs/idempotency.ts'
-import { needs } from '../permission.ts'
+import { permissionSentence } from '../permission.ts'
 import { Volume } from './volumes.ts'
 
 const CreateVolumeInput = builder.inputType('CreateVolumeInput', {
   description: 'A volume, and the storage that it is made of.',
   fields: t => ({
     offerId: t.id({ required: true, description: 'The storage offer, such as `vof_42`, or `42`.' }),
-    sizeGb: t.float({ required: true, description: `Its size in GB, at least ${volumeGb.least}.` }),
+    sizeGb: t.float({ required: true, description: `Its size in GB, at least ${volumeSizeGb.least}.` }),
     name: t.string({ description: 'At most 64 letters, digits, _ and -. `volume` when absent.' }),
     maxPricePerHour: t.field({
       type: 'Usd',
@@ -21,8 +21,8 @@ const CreateVolumeInput = builder.inputType('CreateVolumeInput', {
   }),
 })
 
-type Created = { volume: VolumeShape; replayed: boolean }
-const CreateVolumeSuccess = builder.objectRef<Created>('CreateVolumeSuccess').implement({
+type CreatedVolume = { volume: VolumeShape; replayed: boolean }
+const CreateVolumeSuccess = builder.objectRef<CreatedVolume>('CreateVolumeSuccess').implement({
   description: 'The volume was made.',
   fields: t => ({
     volume: t.expose('volume', { type: Volume, description: 'The volume.' }),
@@ -30,7 +30,7 @@ const CreateVolumeSuccess = builder.objectRef<Created>('CreateVolumeSuccess').im
   }),
 })
 
-const creation = resultUnion('CreateVolumeResult', 'A volume, or why there is none.', CreateVolumeSuccess, [
+const createResult = resultUnion('CreateVolumeResult', 'A volume, or why there is none.', CreateVolumeSuccess, [
   'INVALID_INPUT',
   'OFFER_UNAVAILABLE',
   'PRICE_CHANGED',
@@ -46,7 +46,7 @@ const DeleteVolumeInput = builder.inputType('DeleteVolumeInput', {
   fields: t => ({ id: t.id({ required: true, description: 'Such as `vol_42`, or `42`.' }) }),
 })
 
-const deletion = resultUnion('DeleteVolumeResult', 'What was deleted, or why nothing was.', DeleteSuccess, [
+const deleteResult = resultUnion('DeleteVolumeResult', 'What was deleted, or why nothing was.', DeleteSuccess, [
   'INVALID_INPUT',
   'NOT_FOUND',
   'VOLUME_UNAVAILABLE',
@@ -54,12 +54,12 @@ const deletion = resultUnion('DeleteVolumeResult', 'What was deleted, or why not
 
 builder.mutationFields(t => ({
   createVolume: t.field({
-    type: creation.union,
-    description: `Makes a volume that instances on its machine can have. ${needs('volumes.create')}`,
+    type: createResult.union,
+    description: `Makes a volume that instances on its machine can have. ${permissionSentence('volumes.create')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: CreateVolumeInput, required: true, description: 'What is wanted.' }) },
     resolve: (_root, { input }, { services, actor }) =>
-      creation.answer({}, async () => {
+      createResult.answer({}, async () => {
         const { offerId, sizeGb, name, maxPricePerHour, idempotencyKey } = input
         return await services.volumes.create(actor, {
           machineId: Number(parseId('VolumeOffer', offerId, 'offerId')),
@@ -71,12 +71,12 @@ builder.mutationFields(t => ({
       }),
   }),
   deleteVolume: t.field({
-    type: deletion.union,
-    description: `Deletes a volume that no instance has, with all that is in it. ${needs('volumes.delete')}`,
+    type: deleteResult.union,
+    description: `Deletes a volume that no instance has, with all that is in it. ${permissionSentence('volumes.delete')}`,
     complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteVolumeInput, required: true, description: 'Which.' }) },
     resolve: (_root, { input }, { services, actor }) =>
-      deletion.answer({}, async () => {
+      deleteResult.answer({}, async () => {
         const id = parseId('Volume', input.id)
         await services.volumes.delete(actor, id)
         return { type: 'Volume' as const, deletedId: id }

@@ -1,10 +1,10 @@
 import type { Volume as VolumeShape } from '../../domain/volumes/volumes.ts'
 import { builder } from '../builder.ts'
 import { parseId, printId } from '../ids.ts'
-import { loaderOf } from '../loader.ts'
+import { createLoader } from '../loader.ts'
 import { Machine } from '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
-import { needs } from '../permission.ts'
+import { permissionSentence } from '../permission.ts'
 
 export const Volume = builder.objectRef<VolumeShape>('Volume').implement({
   description: "A part of a machine's disk that outlives the instances that use it.",
@@ -26,7 +26,7 @@ export const Volume = builder.objectRef<VolumeShape>('Volume').implement({
   }),
 })
 
-export const volumeById = loaderOf((context, ids: readonly bigint[]) =>
+export const volumeById = createLoader((context, ids: readonly bigint[]) =>
   context.services.volumes.byIds(context.actor, ids),
 )
 
@@ -34,7 +34,7 @@ builder.queryField('volume', t =>
   t.field({
     type: Volume,
     nullable: true,
-    description: `One of the account's volumes by its id. Null when it is deleted, and for anybody else's. ${needs('volumes.get')}`,
+    description: `One of the account's volumes by its id. Null when it is deleted, and for anybody else's. ${permissionSentence('volumes.get')}`,
     args: { id: t.arg.id({ required: true, description: 'Such as `vol_42`, or `42`.' }) },
     resolve: (_root, { id }, context) => volumeById(context).load(parseId('Volume', id)),
   }),

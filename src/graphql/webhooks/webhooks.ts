@@ -1,8 +1,8 @@
-import { sizeOf } from '../../domain/pages.ts'
+import { pageSizeOf } from '../../domain/pages.ts'
 import {
-  checkRecent,
+  checkRecentCount,
+  deliveryStatusOf,
   maxRecentDeliveries,
-  statusOf,
   type WebhookDelivery as WebhookDeliveryShape,
   type Webhook as WebhookShape,
 } from '../../domain/webhooks/webhooks.ts'
@@ -10,7 +10,7 @@ import { builder } from '../builder.ts'
 import { Event } from '../events/events.ts'
 import { EventTypeEnum } from '../events/types.ts'
 import { printId } from '../ids.ts'
-import { loaderOf } from '../loader.ts'
+import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 
 const DeliveryStatus = builder.enumType('WebhookDeliveryStatus', {
@@ -31,7 +31,7 @@ export const WebhookDelivery = builder.objectRef<WebhookDeliveryShape>('WebhookD
       resolve: ({ id }) => printId('WebhookDelivery', id),
     }),
     event: t.expose('event', { type: Event, description: 'What is told.' }),
-    status: t.field({ type: DeliveryStatus, description: 'How far it is.', resolve: statusOf }),
+    status: t.field({ type: DeliveryStatus, description: 'How far it is.', resolve: deliveryStatusOf }),
     attempts: t.exposeInt('attempts', { description: 'How often it was tried.' }),
     attemptedAt: t.expose('attemptedAt', {
       type: 'DateTime',
@@ -79,20 +79,20 @@ export const Webhook = builder.objectRef<WebhookShape>('Webhook').implement({
           description: `How many, 1 to ${maxRecentDeliveries}.`,
         }),
       },
-      complexity: ({ first }) => ({ field: 1, multiplier: sizeOf({ first }) }),
+      complexity: ({ first }) => ({ field: 1, multiplier: pageSizeOf({ first }) }),
       resolve: async ({ id }, { first }, context) => {
-        checkRecent(first)
-        return (await deliveriesOf(context).load(id))?.deliveries.slice(0, first) ?? []
+        checkRecentCount(first)
+        return (await deliveriesByWebhook(context).load(id))?.deliveries.slice(0, first) ?? []
       },
     }),
   }),
 })
 
-export const webhookById = loaderOf(({ services, actor }, ids: readonly number[]) =>
+export const webhookById = createLoader(({ services, actor }, ids: readonly number[]) =>
   services.webhooks.byIds(actor, ids),
 )
 
 /** The deliveries of many webhooks at once. */
-const deliveriesOf = loaderOf(({ services, actor }, ids: readonly number[]) =>
+const deliveriesByWebhook = createLoader(({ services, actor }, ids: readonly number[]) =>
   services.webhooks.recentDeliveries(actor, ids),
 )

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { usdNumber } from '../../domain/money.ts'
+import { usdToNumber } from '../../domain/money.ts'
 import { type Route, route } from '../route.ts'
-import { boolean, integer, nothing, number, text } from '../values.ts'
+import { alwaysNull, boolean, integer, number, text } from '../values.ts'
 
 const account = z
   .object({
@@ -17,7 +17,7 @@ const account = z
     email_verified: boolean('Whether mail was received there; always false, since none is sent.'),
     balance_threshold: number('At which credit it is topped up, in $: always 0, since it is not.'),
     balance_threshold_enabled: boolean('Whether it is topped up by itself; always false.'),
-    api_key: nothing('Always null: a key is shown when it is made, and never again.'),
+    api_key: alwaysNull('Always null: a key is shown when it is made, and never again.'),
     sid: text('A session in a console; always "", since there is none.'),
   })
   .meta({ id: 'Account', description: 'An account.' })
@@ -34,14 +34,14 @@ export const accountRoutes: Route[] = [
     result: account,
     answer: async ({ services, actor }) => {
       const { id, email, name } = await services.accounts.viewer(actor, {})
-      const { creditNanos } = await services.accounts.standing(actor)
+      const { creditNanos } = await services.accounts.creditStatus(actor)
       const newest = await services.sshKeys.newest(actor)
       return {
         id,
         email,
         username: email.slice(0, email.indexOf('@')),
         fullname: name,
-        credit: usdNumber(creditNanos),
+        credit: usdToNumber(creditNanos),
         // Clients add both: what is prepaid is credit, and nothing is owed.
         balance: 0,
         ssh_key: newest?.publicKey ?? '',

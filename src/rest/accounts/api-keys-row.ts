@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ApiKey } from '../../domain/accounts/api-keys.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { integer, nothing, number, text } from '../values.ts'
+import { alwaysNull, integer, number, text } from '../values.ts'
 
 export const permissionsSchema = z
   .looseObject({
@@ -15,16 +15,16 @@ export const apiKeyRowSchema = z
   .object({
     id: integer('The API key.'),
     user_id: integer('The account that it belongs to.'),
-    key: nothing('Always null: a key is shown when it is made, and never again.'),
+    key: alwaysNull('Always null: a key is shown when it is made, and never again.'),
     key_type: z.literal('api').describe('Always "api".'),
     name: text('What its owner calls it. May be empty.'),
     permissions: permissionsSchema.nullable().describe('What it may do; null is everything.'),
     created_at: number('When it was made, in seconds since 1970.'),
     expires_at: z.number().nullable().describe('From when on it fails, in seconds since 1970; null is never.'),
     last_used: z.number().nullable().describe('When it was last used, in seconds since 1970; null is never.'),
-    team_id: nothing('Always null: there are no teams.'),
-    team_name: nothing('Always null: there are no teams.'),
-    team_owner: nothing('Always null: there are no teams.'),
+    team_id: alwaysNull('Always null: there are no teams.'),
+    team_name: alwaysNull('Always null: there are no teams.'),
+    team_owner: alwaysNull('Always null: there are no teams.'),
   })
   .meta({ id: 'ApiKey', description: 'An API key of the account.' })
 

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import type { DomainError } from '../../domain/errors.ts'
 import { failureOf } from '../error-codes.ts'
 import { RestFailure } from '../errors.ts'
-import { repeated } from '../failures.ts'
-import { reworded } from '../rewording.ts'
+import { idempotencyFailures } from '../failures.ts'
+import { rewordRefusals } from '../rewording.ts'
 import { type Failure, type Route, route } from '../route.ts'
 import { integer, number, pathId, text } from '../values.ts'
 import { apiKeyRow, apiKeyRowSchema, permissionsSchema } from './api-keys-row.ts'
@@ -12,9 +12,9 @@ const path = '/api/v0/auth/apikeys/{id}/'
 const params = z.object({ id: pathId('The API key.') })
 const success = z.literal(true).describe('Always true.')
 const noSuchKey: Failure = failureOf('NOT_FOUND', 'API Key not found.')
-const shown = 'The key, which is shown in this answer and never again.'
+const keyDescription = 'The key, which is shown in this answer and never again.'
 
-function missing({ code, details }: DomainError): [number, string, string] | undefined {
+function restFailureOf({ code, details }: DomainError): [number, string, string] | undefined {
   const isKey = code === 'NOT_FOUND' && details.subject?.type === 'ApiKey'
   return isKey ? [404, 'not_found', noSuchKey.when] : undefined
 }
@@ -59,18 +59,18 @@ export const apiKeyRoutes: Route[] = [
         ),
     }),
     // An empty text is not read as "nothing was said": the answer tells what is wrong with it.
-    mayBeEmpty: ['permissions'],
-    repeatable: true,
-    countsTwice: true,
+    emptyStringFields: ['permissions'],
+    takesIdempotencyKey: true,
+    notIdempotent: true,
     result: z.object({
       success,
       id: integer('The key.'),
-      key: text(shown),
+      key: text(keyDescription),
       name: text('What it is called.'),
       permissions: permissionsSchema.nullable().describe('What it may do; null is everything.'),
       created_at: number('When it was made, in seconds since 1970.'),
     }),
-    failures: [failureOf('CONFLICT', 'The account has as many keys as it can have.'), ...repeated],
+    failures: [failureOf('CONFLICT', 'The account has as many keys as it can have.'), ...idempotencyFailures],
     answer: async ({ services, actor, body: { name, permissions }, idempotencyKey }) => {
       // GraphQL wants full access to be said. Clients of REST say it by leaving permissions out.
       const fullAccess = permissions === undefined || permissions === null
@@ -117,7 +117,7 @@ export const apiKeyRoutes: Route[] = [
     failures: [noSuchKey],
     answer: async ({ services, actor, params: { id }, query }) => {
       const keepInstanceKeys = query.keep_instance_keys === 'true'
-      await reworded(services.apiKeys.revoke(actor, id, { keepInstanceKeys }), missing)
+      await rewordRefusals(services.apiKeys.revoke(actor, id, { keepInstanceKeys }), restFailureOf)
       return 'Successfully Deleted API Key' as const
     },
   }),
@@ -129,12 +129,12 @@ export const apiKeyRoutes: Route[] = [
     summary: 'Reset the API key',
     about: 'Gives the key that this is asked with another secret. The old one fails from then on.',
     operation: 'apiKeys.reset',
-    countsTwice: true,
-    result: z.object({ success, id: integer('The key.'), key: text(shown) }),
+    notIdempotent: true,
+    result: z.object({ success, id: integer('The key.'), key: text(keyDescription) }),
     failures: [noSuchKey],
     answer: async ({ services, actor }) => {
       const resetting = services.apiKeys.reset(actor, BigInt(actor.apiKeyId))
-      const { apiKey, secret } = await reworded(resetting, missing)
+      const { apiKey, secret } = await rewordRefusals(resetting, restFailureOf)
       return { success: true as const, id: apiKey.id, key: secret }
     },
   }),

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { mask, maxSecretVariables } from '../../domain/accounts/secret-variables.ts'
-import { DomainError, invalidInput, renameIssues } from '../../domain/errors.ts'
-import { reworded } from '../rewording.ts'
+import { maxSecretVariables, secretMask } from '../../domain/accounts/secret-variables.ts'
+import { DomainError, invalidInput, renameIssuePaths } from '../../domain/errors.ts'
+import { messageResult } from '../results.ts'
+import { rewordRefusals } from '../rewording.ts'
 import { type Failure, type Route, route } from '../route.ts'
-import { told } from '../success.ts'
 import { text } from '../values.ts'
 
 const path = '/api/v0/secrets/'
@@ -15,29 +15,29 @@ const variable = z.object({
     .optional()
     .describe('Its value, which is kept encrypted and shown to nobody.'),
 })
-type Sent = z.output<typeof variable>
+type VariableInput = z.output<typeof variable>
 
 const noSuchVariable: Failure = { status: 400, error: 'not_found', when: 'Environment variable not found' }
-const tooMany: Failure = {
+const tooManyVariables: Failure = {
   status: 400,
   error: 'limit_reached',
   when: `User has reached the limit of ${maxSecretVariables} environment variables.`,
 }
 
-function known({ code }: DomainError): [number, string, string] | undefined {
-  const failure = code === 'NOT_FOUND' ? noSuchVariable : code === 'CONFLICT' ? tooMany : undefined
+function restFailureOf({ code }: DomainError): [number, string, string] | undefined {
+  const failure = code === 'NOT_FOUND' ? noSuchVariable : code === 'CONFLICT' ? tooManyVariables : undefined
   return failure && [failure.status, failure.error, failure.when]
 }
 
-async function saving<Result>(change: Promise<Result>): Promise<Result> {
-  return await reworded(
-    change.catch((error: unknown) => Promise.reject(renameIssues(error, { env: 'key' }))),
-    known,
+async function withRestFailures<Result>(change: Promise<Result>): Promise<Result> {
+  return await rewordRefusals(
+    change.catch((error: unknown) => Promise.reject(renameIssuePaths(error, { env: 'key' }))),
+    restFailureOf,
   )
 }
 
 /** Names are upper case where clients of this interface set them. */
-function readVariable({ key, value }: Sent): { name: string; value: string } {
+function parseVariable({ key, value }: VariableInput): { name: string; value: string } {
   if (!key || value === undefined) {
     throw invalidInput([{ path: 'key', message: "Both 'key' and 'value' are required." }])
   }
@@ -56,11 +56,11 @@ export const secretVariableRoutes: Route[] = [
     operation: 'secretVariables.list',
     result: z.object({
       success: z.literal(true).describe('Always true.'),
-      secrets: z.record(z.string(), z.literal(mask)).describe('A mask for each name.'),
+      secrets: z.record(z.string(), z.literal(secretMask)).describe('A mask for each name.'),
     }),
     answer: async ({ services, actor }) => {
       const variables = await services.secretVariables.list(actor)
-      const secrets = Object.fromEntries(variables.map(({ name }) => [name, mask] as const))
+      const secrets = Object.fromEntries(variables.map(({ name }) => [name, secretMask] as const))
       return { success: true as const, secrets }
     },
   }),
@@ -75,11 +75,11 @@ export const secretVariableRoutes: Route[] = [
     body: variable.extend({
       env_vars: z.array(variable).optional().describe('Many at once. What stands beside them is set too.'),
     }),
-    result: told,
-    failures: [tooMany],
+    result: messageResult,
+    failures: [tooManyVariables],
     answer: async ({ services, actor, body: { env_vars: many, ...one } }) => {
       const sent = many && one.key === undefined && one.value === undefined ? many : [...(many ?? []), one]
-      await saving(services.secretVariables.set(actor, sent.map(readVariable)))
+      await withRestFailures(services.secretVariables.set(actor, sent.map(parseVariable)))
       return { success: true as const, msg: 'Environment variables processed successfully' }
     },
   }),
@@ -92,10 +92,10 @@ export const secretVariableRoutes: Route[] = [
     about: 'Sets an environment variable that is there. What is rented already stays as it is.',
     operation: 'secretVariables.set',
     body: variable,
-    result: told,
+    result: messageResult,
     failures: [noSuchVariable],
     answer: async ({ services, actor, body }) => {
-      await saving(services.secretVariables.set(actor, [readVariable(body)], { known: true }))
+      await withRestFailures(services.secretVariables.set(actor, [parseVariable(body)], { known: true }))
       return { success: true as const, msg: 'Environment variable updated successfully' }
     },
   }),
@@ -108,15 +108,15 @@ export const secretVariableRoutes: Route[] = [
     about: 'What is rented already keeps it.',
     operation: 'secretVariables.delete',
     body: z.object({ key: text('Its name, as the list has it, or as it was set.') }),
-    result: told,
+    result: messageResult,
     failures: [noSuchVariable],
     answer: async ({ services, actor, body: { key } }) => {
-      const named = (name: string) => services.secretVariables.delete(actor, name)
-      const deleting = named(key).catch((error: unknown) => {
+      const deleteNamed = (name: string) => services.secretVariables.delete(actor, name)
+      const deleting = deleteNamed(key).catch((error: unknown) => {
         const isMissing = error instanceof DomainError && error.code === 'NOT_FOUND'
-        return isMissing ? named(key.toUpperCase()) : Promise.reject(error)
+        return isMissing ? deleteNamed(key.toUpperCase()) : Promise.reject(error)
       })
-      await saving(deleting)
+      await withRestFailures(deleting)
       return { success: true as const, msg: 'Environment variable deleted successfully' }
     },
   }),

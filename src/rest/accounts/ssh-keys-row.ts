@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { SshKey } from '../../domain/accounts/ssh-keys.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { integer, nothing, number, text } from '../values.ts'
+import { alwaysNull, integer, number, text } from '../values.ts'
 
 export const sshKeyRowSchema = z
   .object({
@@ -12,9 +12,9 @@ export const sshKeyRowSchema = z
     ssh_key: text('The same as public_key.'),
     fingerprint: text('As ssh-keygen prints it: "SHA256:…".'),
     created_at: number('When it was registered, in seconds since 1970.'),
-    deleted_at: nothing('Always null: a deleted key is not shown.'),
-    default: nothing('Always null: every new instance gets all keys.'),
-    private_key: nothing('Always null: nobody but its owner has it.'),
+    deleted_at: alwaysNull('Always null: a deleted key is not shown.'),
+    default: alwaysNull('Always null: every new instance gets all keys.'),
+    private_key: alwaysNull('Always null: nobody but its owner has it.'),
   })
   .meta({ id: 'SshKey', description: 'A public key that logs in to instances.' })
 

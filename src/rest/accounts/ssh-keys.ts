@@ -1,17 +1,17 @@
 import { z } from 'zod'
 import type { DomainError } from '../../domain/errors.ts'
-import { renameIssues } from '../../domain/errors.ts'
+import { renameIssuePaths } from '../../domain/errors.ts'
 import { failureOf } from '../error-codes.ts'
-import { reworded } from '../rewording.ts'
+import { okResult } from '../results.ts'
+import { rewordRefusals } from '../rewording.ts'
 import { type Failure, type Route, route } from '../route.ts'
-import { done } from '../success.ts'
 import { pathId, text } from '../values.ts'
 import { sshKeyRow, sshKeyRowSchema } from './ssh-keys-row.ts'
 
 const path = '/api/v0/ssh/{id}/'
 const params = z.object({ id: pathId('The SSH key.') })
 const body = z.object({ ssh_key: text('One line of a .pub file. Never a private key.') })
-const saved = z.object({
+const savedKeyResult = z.object({
   success: z.literal(true).describe('Always true.'),
   key: sshKeyRowSchema.describe('The key.'),
 })
@@ -19,18 +19,18 @@ const saved = z.object({
 const duplicate: Failure = { status: 400, error: 'duplicate', when: 'The SSH key already exists on this account' }
 const noSuchKey: Failure = failureOf('NOT_FOUND', 'The SSH key does not exist on this account')
 
-export const sshKeyNames = { publicKey: 'ssh_key' }
+export const sshKeyFieldNames = { publicKey: 'ssh_key' }
 
-function known({ code, details }: DomainError): [number, string, string] | undefined {
+function restFailureOf({ code, details }: DomainError): [number, string, string] | undefined {
   if (code === 'NOT_FOUND' && details.subject?.type === 'SshKey') return [404, 'not_found', noSuchKey.when]
   return code === 'CONFLICT' && details.subject ? [400, 'duplicate', duplicate.when] : undefined
 }
 
 /** A change of keys, with its refusals in the names and words of this face. */
-async function saving<Result>(change: Promise<Result>): Promise<Result> {
-  return await reworded(
-    change.catch((error: unknown) => Promise.reject(renameIssues(error, sshKeyNames))),
-    known,
+async function withRestFailures<Result>(change: Promise<Result>): Promise<Result> {
+  return await rewordRefusals(
+    change.catch((error: unknown) => Promise.reject(renameIssuePaths(error, sshKeyFieldNames))),
+    restFailureOf,
   )
 }
 
@@ -59,11 +59,11 @@ export const sshKeyRoutes: Route[] = [
       'Instances that are rented from now on let it in. Into those that are there it comes when it is added to them.',
     operation: 'sshKeys.register',
     body,
-    countsTwice: true,
-    result: saved,
+    notIdempotent: true,
+    result: savedKeyResult,
     failures: [duplicate, failureOf('CONFLICT', 'The account has as many keys as it can have.')],
     answer: async ({ services, actor, body: { ssh_key: publicKey } }) => {
-      const { sshKey } = await saving(services.sshKeys.register(actor, { publicKey }))
+      const { sshKey } = await withRestFailures(services.sshKeys.register(actor, { publicKey }))
       return { success: true as const, key: sshKeyRow(actor, sshKey) }
     },
   }),
@@ -78,10 +78,10 @@ export const sshKeyRoutes: Route[] = [
     operation: 'sshKeys.replace',
     params,
     body,
-    result: saved,
+    result: savedKeyResult,
     failures: [duplicate, noSuchKey],
     answer: async ({ services, actor, params: { id }, body: { ssh_key: publicKey } }) => {
-      const sshKey = await saving(services.sshKeys.replace(actor, Number(id), publicKey))
+      const sshKey = await withRestFailures(services.sshKeys.replace(actor, Number(id), publicKey))
       return { success: true as const, key: sshKeyRow(actor, sshKey) }
     },
   }),
@@ -94,10 +94,10 @@ export const sshKeyRoutes: Route[] = [
     about: 'Takes it out of all containers. A virtual machine keeps it.',
     operation: 'sshKeys.delete',
     params,
-    result: done,
+    result: okResult,
     failures: [noSuchKey],
     answer: async ({ services, actor, params: { id } }) => {
-      await saving(services.sshKeys.delete(actor, Number(id)))
+      await withRestFailures(services.sshKeys.delete(actor, Number(id)))
       return { success: true as const }
     },
   }),

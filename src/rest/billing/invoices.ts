@@ -1,21 +1,27 @@
 import { z } from 'zod'
 import { maxStatementEntries } from '../../domain/billing/statement.ts'
-import { usdNumber } from '../../domain/money.ts'
-import { selectColumns } from '../columns.ts'
+import { usdToNumber } from '../../domain/money.ts'
+import { selectColumns } from '../list-parameters.ts'
 import { type Route, route } from '../route.ts'
 import { integer, number } from '../values.ts'
-import { listQuery, pageQuery, readList, readPages, statementQuery } from './invoices-input.ts'
+import {
+  invoiceListQuerySchema,
+  invoicePageQuerySchema,
+  parseListQuery,
+  parsePageQuery,
+  statementQuerySchema,
+} from './invoices-input.ts'
 import {
   invoiceRow,
   invoiceSchema,
-  type Line,
-  type LineColumns,
-  lineColumnsSchema,
-  lineRow,
-  lineSchema,
-} from './row.ts'
+  type StatementColumns,
+  type StatementLine,
+  statementColumnsSchema,
+  statementLineRow,
+  statementLineSchema,
+} from './invoices-row.ts'
 
-const inOnePiece = `The oldest come first. More than ${maxStatementEntries} are not given at once.`
+const unpagedNote = `The oldest come first. More than ${maxStatementEntries} are not given at once.`
 
 export const invoiceRoutes: Route[] = [
   route({
@@ -26,7 +32,7 @@ export const invoiceRoutes: Route[] = [
     summary: 'List payments in pages',
     about: 'What the account was granted or given back, and what was put right, in the order in which it was posted.',
     operation: 'billing.ledger',
-    query: pageQuery,
+    query: invoicePageQuerySchema,
     result: z.object({
       success: z.literal(true).describe('Always true.'),
       count: integer('How many are on this page.'),
@@ -35,7 +41,7 @@ export const invoiceRoutes: Route[] = [
       next_token: z.string().nullable().describe('What leads to the next page; null on the last one.'),
     }),
     answer: async ({ services, actor, query }) => {
-      const { filter, page, isLatestFirst } = readPages(query)
+      const { filter, page, isLatestFirst } = parsePageQuery(query)
       const { edges, total, hasNextPage, hasPreviousPage } = await services.billing.countedLedger(actor, filter, page)
       const ordered = isLatestFirst ? edges : edges.toReversed()
       const hasMore = isLatestFirst ? hasNextPage : hasPreviousPage
@@ -54,14 +60,14 @@ export const invoiceRoutes: Route[] = [
     operationId: 'listInvoices',
     tag: 'Billing',
     summary: 'List payments and charges',
-    about: `What was posted to the account. ${inOnePiece}`,
+    about: `What was posted to the account. ${unpagedNote}`,
     operation: 'billing.ledger',
-    query: listQuery,
-    result: z.array(z.union([lineSchema, lineColumnsSchema])),
+    query: invoiceListQuerySchema,
+    result: z.array(z.union([statementLineSchema, statementColumnsSchema])),
     answer: async ({ services, actor, query }) => {
-      const { filter, columns } = readList(query)
+      const { filter, columns } = parseListQuery(query)
       const { entries } = await services.billing.statement(actor, filter)
-      return entries.map(entry => selectColumns<Line, LineColumns>(lineRow(entry), columns))
+      return entries.map(entry => selectColumns<StatementLine, StatementColumns>(statementLineRow(entry), columns))
     },
   }),
   route({
@@ -70,11 +76,11 @@ export const invoiceRoutes: Route[] = [
     operationId: 'getStatement',
     tag: 'Billing',
     summary: 'Get a statement of the account',
-    about: `What was posted to the account, and how it stands now. ${inOnePiece}`,
+    about: `What was posted to the account, and how it stands now. ${unpagedNote}`,
     operation: 'billing.ledger',
-    query: statementQuery,
+    query: statementQuerySchema,
     result: z.object({
-      invoices: z.array(lineSchema).describe('What was posted in that period.'),
+      invoices: z.array(statementLineSchema).describe('What was posted in that period.'),
       current: z
         .object({
           charges: number('What was spent that is not posted yet, in $.'),
@@ -85,11 +91,11 @@ export const invoiceRoutes: Route[] = [
         .describe('How the account stands now, whatever the period is.'),
     }),
     answer: async ({ services, actor, query }) => {
-      const { filter } = readList(query)
+      const { filter } = parseListQuery(query)
       const { entries, creditNanos, accruedNanos } = await services.billing.statement(actor, filter)
-      const charges = usdNumber(accruedNanos)
-      const current = { charges, service_fee: 0, total: charges, credit: usdNumber(creditNanos) }
-      return { invoices: entries.map(lineRow), current }
+      const charges = usdToNumber(accruedNanos)
+      const current = { charges, service_fee: 0, total: charges, credit: usdToNumber(creditNanos) }
+      return { invoices: entries.map(statementLineRow), current }
     },
   }),
 ]

@@ -3,14 +3,14 @@ import type { Event } from '../../domain/events/events.ts'
 import { messageOf } from '../../domain/events/message.ts'
 import { maxPageSize } from '../../domain/pages.ts'
 import { type Route, route } from '../route.ts'
-import { nothing, number, text } from '../values.ts'
+import { alwaysNull, number, text } from '../values.ts'
 
 const auditRow = z
   .object({
-    ip_address: nothing('Always null: addresses are not kept.'),
+    ip_address: alwaysNull('Always null: addresses are not kept.'),
     api_key_id: z.int().nullable().describe('The key that did it; null when Berth itself did, or the operator.'),
     created_at: number('When, in seconds since 1970.'),
-    api_route: nothing('Always null: what changed is kept, and not by which request.'),
+    api_route: alwaysNull('Always null: what changed is kept, and not by which request.'),
     args: z
       .object({
         event: text('What changed: the type of the event.'),
@@ -35,12 +35,12 @@ export const eventRoutes: Route[] = [
     result: z.array(auditRow),
     answer: async ({ services, actor }) => {
       const { edges } = await services.events.page(actor, {}, { last: maxPageSize })
-      return edges.map(({ node }) => rowOf(node)).toReversed()
+      return edges.map(({ node }) => auditRowOf(node)).toReversed()
     },
   }),
 ]
 
-function rowOf(event: Event): AuditRow {
+function auditRowOf(event: Event): AuditRow {
   const { apiKeyId, at, type, instanceId, reason } = event
   const about = instanceId === null ? null : Number(instanceId)
   return {

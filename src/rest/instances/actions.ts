@@ -1,22 +1,22 @@
 import { z } from 'zod'
-import { DomainError, renameIssues } from '../../domain/errors.ts'
+import { DomainError, renameIssuePaths } from '../../domain/errors.ts'
 import { maxIdsPerCommand } from '../../domain/instances/command.ts'
-import { nanosOf } from '../../domain/money.ts'
+import { nanosOfNumber } from '../../domain/money.ts'
 import { failureOf } from '../error-codes.ts'
 import { RestFailure } from '../errors.ts'
+import { okResult } from '../results.ts'
 import { type Route, route } from '../route.ts'
-import { done } from '../success.ts'
 import {
-  backoff,
-  neverAgain,
-  noCredit,
+  finalInstance,
+  insufficientCredit,
   noSuchInstance,
-  overLimit,
-  overQuota,
   instanceParams as params,
-  queued,
-} from './answers.ts'
-import { setState } from './state.ts'
+  queuedResult,
+  quotaExceeded,
+  spendLimitExceeded,
+  startBackoff,
+} from './responses.ts'
+import { updateInstance } from './update.ts'
 
 /** Some clients start and stop by paths of their own. */
 function stateRoute(verb: 'start' | 'stop', targetState: 'running' | 'stopped'): Route {
@@ -29,9 +29,13 @@ function stateRoute(verb: 'start' | 'stop', targetState: 'running' | 'stopped'):
     about: `The same as an update with the state ${targetState}.`,
     operation: 'instances.update',
     params,
-    result: z.union([done, queued]),
-    failures: [noSuchInstance, ...(verb === 'start' ? [neverAgain, noCredit, overLimit, overQuota, backoff] : [])],
-    answer: async ({ services, actor, params: { id } }) => await setState({ services, actor }, id, { targetState }),
+    result: z.union([okResult, queuedResult]),
+    failures: [
+      noSuchInstance,
+      ...(verb === 'start' ? [finalInstance, insufficientCredit, spendLimitExceeded, quotaExceeded, startBackoff] : []),
+    ],
+    answer: async ({ services, actor, params: { id } }) =>
+      await updateInstance({ services, actor }, id, { targetState }),
   })
 }
 
@@ -61,7 +65,7 @@ export const instanceActionRoutes: Route[] = [
     about: 'Ends rentals, those that there are: their charges at once, and their disks for good.',
     operation: 'instances.destroy',
     body: destroyBody,
-    result: done,
+    result: okResult,
     failures: [
       {
         status: 404,
@@ -86,28 +90,30 @@ export const instanceActionRoutes: Route[] = [
     operation: 'instances.changeBid',
     params,
     body: priceBody,
-    result: done,
+    result: okResult,
     failures: [
       noSuchInstance,
       failureOf('BID_TOO_LOW', 'The bid is under the least that the host accepts.'),
       failureOf('INVALID_STATE', 'It never runs again, or no bid wins its GPUs now.'),
-      noCredit,
-      overLimit,
-      overQuota,
-      backoff,
+      insufficientCredit,
+      spendLimitExceeded,
+      quotaExceeded,
+      startBackoff,
     ],
     answer: async ({ services, actor, params: { id }, body: { price } }) => {
-      const bid = price === undefined ? undefined : nanosOf(price)
-      await services.instances.changeBid(actor, id, bid).catch((error: unknown) => Promise.reject(bidRefusal(error)))
+      const bid = price === undefined ? undefined : nanosOfNumber(price)
+      await services.instances
+        .changeBid(actor, id, bid)
+        .catch((error: unknown) => Promise.reject(translateBidRefusal(error)))
       return { success: true as const }
     },
   }),
 ]
 
 /** In the words that clients know. */
-function bidRefusal(error: unknown): unknown {
+function translateBidRefusal(error: unknown): unknown {
   if (error instanceof DomainError && error.code === 'INVALID_STATE' && error.details.onDemand) {
     return new RestFailure(400, 'invalid_args', "Can't change price of on-demand contract.")
   }
-  return renameIssues(error, { bid: 'price' })
+  return renameIssuePaths(error, { bid: 'price' })
 }

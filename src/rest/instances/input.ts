@@ -1,21 +1,21 @@
 import { z } from 'zod'
 import type { Issue } from '../../domain/errors.ts'
 import { maxIdsPerCommand } from '../../domain/instances/command.ts'
-import type { Change } from '../../domain/instances/instances.ts'
-import type { RentWish } from '../../domain/instances/rent/rent.ts'
+import type { InstanceChange } from '../../domain/instances/instances.ts'
+import type { RentInput } from '../../domain/instances/rent/decide.ts'
 import { targetStates } from '../../domain/instances/states.ts'
 import { type Environment, type NewVolumeMount, type VolumeMount, volumeProblem } from '../../domain/launch/env.ts'
-import { readEnvFlags, readEnvObject } from '../../domain/launch/env-flags.ts'
-import type { LaunchMode, LaunchWish } from '../../domain/launch/launch.ts'
-import { type Registry, readImageLogin } from '../../domain/launch/registry.ts'
+import { parseEnvFlags, parseEnvObject } from '../../domain/launch/env-flags.ts'
+import type { LaunchInput, LaunchMode } from '../../domain/launch/launch.ts'
+import { parseImageLogin, type Registry } from '../../domain/launch/registry.ts'
 import { splitWords } from '../../domain/launch/shell-words.ts'
-import { nanosOf } from '../../domain/money.ts'
+import { nanosOfNumber } from '../../domain/money.ts'
 import { defaultMountPath, newMountIssues } from '../../domain/volumes/mount.ts'
-import { volumeGb } from '../../domain/volumes/volumes.ts'
-import { isObject } from '../columns.ts'
+import { volumeSizeGb } from '../../domain/volumes/volumes.ts'
+import { isObject } from '../list-parameters.ts'
 
 /** The launch modes by all names that they have on the wire. */
-export const modes = new Map<string, LaunchMode>([
+export const modesByRuntype = new Map<string, LaunchMode>([
   ['ssh_direct', 'sshDirect'],
   ['ssh_direc ssh_proxy', 'sshDirect'],
   ['ssh_proxy', 'sshProxy'],
@@ -46,7 +46,7 @@ export const rentBody = z
     disk: amount('Its disk in GB, at least 8; 8 when absent.'),
     disk_space: amount('Another name for disk.'),
     runtype: z
-      .enum([...modes.keys()])
+      .enum([...modesByRuntype.keys()])
       .optional()
       .describe(
         'The launch mode; ssh_proxy when absent. Without an SSH proxy, the proxy modes get public ports instead.',
@@ -80,7 +80,7 @@ export const rentBody = z
         volume_id: z.int().nullish().describe('A volume of yours or, with create_new, storage on the same machine.'),
         mount_path: z.string().nullish().describe(`Where it is mounted; ${defaultMountPath} when absent.`),
         name: z.string().nullish().describe('What a new one is called.'),
-        size: z.number().nullish().describe(`The size of a new one in GB; ${volumeGb.default} when absent.`),
+        size: z.number().nullish().describe(`The size of a new one in GB; ${volumeSizeGb.default} when absent.`),
       })
       .optional()
       .describe('A volume to attach. It must be on the machine of the offer.'),
@@ -93,11 +93,11 @@ export const updateBody = z.object({
 })
 
 /** Who changes a state may send an empty label beside it, and means nothing by that. */
-export function readChange({ state, label }: z.output<typeof updateBody>): Change {
+export function parseUpdateBody({ state, label }: z.output<typeof updateBody>): InstanceChange {
   return { targetState: state, label: state && label === '' ? undefined : label }
 }
 
-export const bulkBody = updateBody.extend({
+export const bulkUpdateBody = updateBody.extend({
   ids: z
     .array(z.int().min(0))
     .optional()
@@ -105,7 +105,7 @@ export const bulkBody = updateBody.extend({
 })
 
 /** Where a request has what the domain calls otherwise. */
-export const rentNames: Record<string, string> = {
+export const rentIssuePaths: Record<string, string> = {
   onStart: 'onstart',
   diskGb: 'disk',
   lab: 'use_jupyter_lab',
@@ -121,51 +121,53 @@ export const rentNames: Record<string, string> = {
 }
 
 /** What a request wishes, and everything in it that is not understood. */
-export function readRent(body: z.output<typeof rentBody>): Omit<RentWish, 'offerId'> {
+export function parseRentBody(body: z.output<typeof rentBody>): Omit<RentInput, 'offerId'> {
   const issues: Issue[] = []
-  const environment = readEnvironment(body, issues)
-  const { volumes, newVolumes } = readVolumeInfo(body, issues)
-  const launch: LaunchWish = {
+  const environment = parseEnvironment(body, issues)
+  const { volumes, newVolumes } = parseVolumeInfo(body, issues)
+  const launch: LaunchInput = {
     image: body.image,
-    mode: modes.get(body.runtype ?? ''),
+    mode: modesByRuntype.get(body.runtype ?? ''),
     lab: body.use_jupyter_lab,
     directory: body.jupyter_dir,
-    args: readArgs(body, issues),
+    args: parseArgs(body, issues),
     environment: { ...environment, volumes: [...environment.volumes, ...volumes] },
     newVolumes,
     onStart: body.onstart,
     pythonUtf8: body.python_utf8,
     langUtf8: body.lang_utf8,
-    registry: readRegistry(body, issues),
+    registry: parseRegistry(body, issues),
     diskGb: body.disk ?? body.disk_space,
     label: body.label,
     targetState: body.target_state,
     vm: body.vm,
-    unread: issues,
+    parseIssues: issues,
   }
-  const terms: RentWish['terms'] =
-    body.price === undefined ? { interruptible: false } : { interruptible: true, bidNanos: nanosOf(body.price) }
+  const terms: RentInput['terms'] =
+    body.price === undefined ? { interruptible: false } : { interruptible: true, bidNanos: nanosOfNumber(body.price) }
   const templateHash = body.template_hash_id || undefined
   return { terms, launch, templateHash, cancelUnavailable: body.cancel_unavail ?? false }
 }
 
-function readEnvironment({ env }: z.output<typeof rentBody>, issues: Issue[]): Environment {
-  const read = isObject(env) ? readEnvObject(env) : readEnvFlags(String(env ?? ''))
+function parseEnvironment({ env }: z.output<typeof rentBody>, issues: Issue[]): Environment {
+  const read = isObject(env) ? parseEnvObject(env) : parseEnvFlags(String(env ?? ''))
   issues.push(...read.issues)
   return read.environment
 }
 
-type Mounts = { volumes: VolumeMount[]; newVolumes: NewVolumeMount[] }
+type ParsedMounts = { volumes: VolumeMount[]; newVolumes: NewVolumeMount[] }
 
 /** At most one volume. What is wrong with it is left out of the rest. */
-function readVolumeInfo({ volume_info }: z.output<typeof rentBody>, issues: Issue[]): Mounts {
-  const none: Mounts = { volumes: [], newVolumes: [] }
+function parseVolumeInfo({ volume_info }: z.output<typeof rentBody>, issues: Issue[]): ParsedMounts {
+  const none: ParsedMounts = { volumes: [], newVolumes: [] }
   const { create_new, volume_id, mount_path, name, size } = volume_info ?? {}
   const [volumeId, mountPath] = [volume_id == null ? undefined : BigInt(volume_id), mount_path || defaultMountPath]
   if (create_new) {
-    const mount = { name: name || undefined, sizeGb: size ?? volumeGb.default, mountPath, volumeOfferId: volumeId }
+    const mount = { name: name || undefined, sizeGb: size ?? volumeSizeGb.default, mountPath, volumeOfferId: volumeId }
     const found = newMountIssues(mount)
-    issues.push(...found.map(({ path, message }) => ({ path: `volume_info.${newVolumeNames[path] ?? path}`, message })))
+    issues.push(
+      ...found.map(({ path, message }) => ({ path: `volume_info.${newVolumeIssuePaths[path] ?? path}`, message })),
+    )
     return found.length > 0 ? none : { ...none, newVolumes: [mount] }
   }
   if (volumeId === undefined) {
@@ -177,9 +179,9 @@ function readVolumeInfo({ volume_info }: z.output<typeof rentBody>, issues: Issu
   return message ? none : { ...none, volumes: [{ volumeId, mountPath }] }
 }
 
-const newVolumeNames: Record<string, string> = { sizeGb: 'size', mountPath: 'mount_path' }
+const newVolumeIssuePaths: Record<string, string> = { sizeGb: 'size', mountPath: 'mount_path' }
 
-function readArgs({ args_str, args }: z.output<typeof rentBody>, issues: Issue[]): string[] | undefined {
+function parseArgs({ args_str, args }: z.output<typeof rentBody>, issues: Issue[]): string[] | undefined {
   if (Array.isArray(args)) return args
   const words = splitWords(args_str || args || '')
   if (typeof words !== 'string') return words.map(word => word.text)
@@ -187,9 +189,9 @@ function readArgs({ args_str, args }: z.output<typeof rentBody>, issues: Issue[]
   return undefined
 }
 
-function readRegistry({ image_login }: z.output<typeof rentBody>, issues: Issue[]): Registry | undefined {
+function parseRegistry({ image_login }: z.output<typeof rentBody>, issues: Issue[]): Registry | undefined {
   if (!image_login) return undefined
-  const registry = readImageLogin(image_login)
+  const registry = parseImageLogin(image_login)
   if (typeof registry === 'object') return registry
   issues.push({ path: 'image_login', message: registry })
   return undefined

@@ -1,24 +1,24 @@
 import { z } from 'zod'
 import { type ErrorCode, notFound } from '../../domain/errors.ts'
-import type { Step } from '../../domain/instances/command.ts'
+import type { ItemPlan } from '../../domain/instances/command.ts'
 import { RestFailure } from '../errors.ts'
+import { okResult } from '../results.ts'
 import { type Route, route } from '../route.ts'
-import { done } from '../success.ts'
 import { boolean, integer } from '../values.ts'
-import {
-  backoff,
-  neverAgain,
-  noCredit,
-  noSuchInstance,
-  overLimit,
-  overQuota,
-  instanceParams as params,
-  queued,
-} from './answers.ts'
-import { bulkBody, readChange, updateBody } from './input.ts'
+import { bulkUpdateBody, parseUpdateBody, updateBody } from './input.ts'
 import { instanceRow } from './present.ts'
+import {
+  finalInstance,
+  insufficientCredit,
+  noSuchInstance,
+  instanceParams as params,
+  queuedResult,
+  quotaExceeded,
+  spendLimitExceeded,
+  startBackoff,
+} from './responses.ts'
 import { instanceRowSchema } from './row.ts'
-import { setState } from './state.ts'
+import { updateInstance } from './update.ts'
 
 const path = '/api/v0/instances/{id}/'
 /** Enough for most; a list that is longer is read in pages over GraphQL. */
@@ -54,7 +54,7 @@ export const instanceRoutes: Route[] = [
     result: z.object({ instances: instanceRowSchema.describe('The instance.') }),
     failures: [noSuchInstance],
     answer: async ({ services, actor, params: { id } }) => {
-      return { instances: instanceRow(await services.instances.living(actor, id)) }
+      return { instances: instanceRow(await services.instances.findLiving(actor, id)) }
     },
   }),
   route({
@@ -65,19 +65,19 @@ export const instanceRoutes: Route[] = [
     summary: 'Update many instances',
     about: 'Starts, stops or labels many instances, each for itself.',
     operation: 'instances.update',
-    body: bulkBody,
-    mayBeEmpty: ['label'],
+    body: bulkUpdateBody,
+    emptyStringFields: ['label'],
     result: z.object({ success: boolean('Whether at least one was updated, or was so already.') }),
     failures: [
       { status: 404, error: 'invalid_args', when: 'None of the instances exists, or none is yours.' },
-      noCredit,
-      overLimit,
-      overQuota,
-      backoff,
+      insufficientCredit,
+      spendLimitExceeded,
+      quotaExceeded,
+      startBackoff,
     ],
     answer: async ({ services, actor, body: { ids = [], ...change } }) => {
-      const steps = await services.instances.update(actor, ids.map(BigInt), readChange(change))
-      return { success: successOf(steps) }
+      const steps = await services.instances.update(actor, ids.map(BigInt), parseUpdateBody(change))
+      return { success: summarizeBulk(steps) }
     },
   }),
   route({
@@ -90,11 +90,11 @@ export const instanceRoutes: Route[] = [
     operation: 'instances.update',
     params,
     body: updateBody,
-    mayBeEmpty: ['label'],
-    result: z.union([done, queued]),
-    failures: [noSuchInstance, neverAgain, noCredit, overLimit, overQuota, backoff],
+    emptyStringFields: ['label'],
+    result: z.union([okResult, queuedResult]),
+    failures: [noSuchInstance, finalInstance, insufficientCredit, spendLimitExceeded, quotaExceeded, startBackoff],
     answer: async ({ services, actor, params: { id }, body }) =>
-      await setState({ services, actor }, id, readChange(body)),
+      await updateInstance({ services, actor }, id, parseUpdateBody(body)),
   }),
   route({
     method: 'DELETE',
@@ -105,7 +105,7 @@ export const instanceRoutes: Route[] = [
     about: 'Ends the rental: its charges at once, and its disk for good.',
     operation: 'instances.destroy',
     params,
-    result: done,
+    result: okResult,
     failures: [noSuchInstance],
     answer: async ({ services, actor, params: { id } }) => {
       const [step] = await services.instances.destroy(actor, [id])
@@ -116,16 +116,16 @@ export const instanceRoutes: Route[] = [
   }),
 ]
 
-const accountCodes: readonly ErrorCode[] = ['INSUFFICIENT_CREDIT', 'QUOTA_EXCEEDED', 'START_BACKOFF']
+const accountErrorCodes: readonly ErrorCode[] = ['INSUFFICIENT_CREDIT', 'QUOTA_EXCEEDED', 'START_BACKOFF']
 
 /** The answer of a bulk update: nothing found is a failure, nothing done is not. */
-function successOf(steps: Step[]): boolean {
+function summarizeBulk(steps: ItemPlan[]): boolean {
   if (steps.every(step => step.outcome === 'failed' && step.error.code === 'NOT_FOUND')) {
     throw new RestFailure(404, 'invalid_args', 'Invalid instance ID list ids.')
   }
   if (steps.some(({ outcome }) => outcome === 'applied' || outcome === 'unchanged')) return true
   // When the account may not start any of them, that is the answer, as it is for a single instance.
-  const refusal = steps.find(step => step.outcome === 'failed' && accountCodes.includes(step.error.code))
+  const refusal = steps.find(step => step.outcome === 'failed' && accountErrorCodes.includes(step.error.code))
   if (refusal?.outcome === 'failed') throw refusal.error
   return false
 }

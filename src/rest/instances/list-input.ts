@@ -9,14 +9,14 @@ import {
   type InstanceSearch,
   readInstanceCondition,
 } from '../../domain/instances/search/search.ts'
-import { complainTo, isGiven, readColumns, readLimit } from '../columns.ts'
-import { type Comparison, readFilters, readOrder } from '../filters.ts'
-import { spelled } from '../offers/input.ts'
+import { type Comparison, parseFilters, parseOrder } from '../filters.ts'
+import { complainInto, isGiven, parseColumns, parseLimit } from '../list-parameters.ts'
+import { parseWireValue } from '../offers/input.ts'
 import { instanceFields } from './fields.ts'
 import { instanceRowSchema } from './row.ts'
 export const maxPageRows = 25
 /** What a limit of nothing or less means. */
-const fewRows = 5
+const fallbackPageRows = 5
 
 const text = (about: string) => z.string().optional().describe(about)
 
@@ -31,30 +31,34 @@ export const listQuery = z.object({
     .optional()
     .meta({
       type: 'integer',
-      description: `How many at most, up to ${maxPageRows}, which is the default. Nothing or less is ${fewRows}.`,
+      description: `How many at most, up to ${maxPageRows}, which is the default. Nothing or less is ${fallbackPageRows}.`,
     }),
   after_token: text('The next_token of the page before.'),
 })
 
-type Listing = {
+type InstanceListQuery = {
   search: InstanceSearch
   page: { limit: number; after: string | undefined }
   columns: string[] | undefined
 }
 
 /** What is asked for, or an error that names everything that is wrong with it. */
-export function readListing(query: z.output<typeof listQuery>): Listing {
+export function parseListQuery(query: z.output<typeof listQuery>): InstanceListQuery {
   const issues: Issue[] = []
-  const complain = complainTo(issues)
-  const columns = readColumns(query.select_cols, instanceRowSchema, complain)
-  const limit = readLimit(query.limit, { otherwise: maxPageRows, most: maxPageRows, few: fewRows }, complain)
-  const table = { fields: instanceFields, read: readCondition }
-  const conditions = readFilters<InstanceField, InstanceCondition>(query.select_filters, table, complain)
-  const order = readOrder(query.order_by, { fields: instanceFields }, complain)
+  const complain = complainInto(issues)
+  const columns = parseColumns(query.select_cols, instanceRowSchema, complain)
+  const limit = parseLimit(
+    query.limit,
+    { fallback: maxPageRows, maximum: maxPageRows, few: fallbackPageRows },
+    complain,
+  )
+  const table = { fields: instanceFields, read: parseCondition }
+  const conditions = parseFilters<InstanceField, InstanceCondition>(query.select_filters, table, complain)
+  const order = parseOrder(query.order_by, { fields: instanceFields }, complain)
   const after = isGiven(query.after_token) ? query.after_token : undefined
   return { search: checkInstanceSearch({ conditions, order }, issues), page: { limit, after }, columns }
 }
 
-function readCondition({ name, field, operator, operand }: Comparison<InstanceField>): InstanceCondition | string {
-  return readInstanceCondition(field, operator, spelled(name, operand))
+function parseCondition({ name, field, operator, operand }: Comparison<InstanceField>): InstanceCondition | string {
+  return readInstanceCondition(field, operator, parseWireValue(name, operand))
 }

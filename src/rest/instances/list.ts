@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { shownStatuses } from '../../domain/instances/search/search.ts'
-import { selectColumns } from '../columns.ts'
+import { selectColumns } from '../list-parameters.ts'
 import { type Route, route } from '../route.ts'
 import { integer, text } from '../values.ts'
-import { listQuery, readListing } from './list-input.ts'
+import { listQuery, parseListQuery } from './list-input.ts'
 import { instanceRow } from './present.ts'
 import { type InstanceColumns, type InstanceRow, instanceColumnsSchema, instanceRowSchema } from './row.ts'
 
@@ -30,7 +30,7 @@ export const instanceListRoutes: Route[] = [
       next_token: z.string().nullable().describe('What leads to the next page; null on the last one.'),
     }),
     answer: async ({ services, actor, query }) => {
-      const { search, page, columns } = readListing(query)
+      const { search, page, columns } = parseListQuery(query)
       const { instances, next, total, labels } = await services.instances.search(actor, search, page)
       return {
         success: true as const,

@@ -1,4 +1,4 @@
-import { notOffered, notOfferedFor } from '../not-offered.ts'
+import { notOfferedInstanceRoute, notOfferedRoute } from '../not-offered.ts'
 import type { Route } from '../route.ts'
 
 const copying = {
@@ -6,8 +6,8 @@ const copying = {
   instead: 'Berth copies nothing by itself: log in to the instance with SSH, and copy with scp, rsync or rclone there.',
 }
 
-export const instancesNotOffered: Route[] = [
-  notOfferedFor({
+export const instanceNotOfferedRoutes: Route[] = [
+  notOfferedInstanceRoute({
     method: 'PUT',
     path: '/api/v0/instances/prepay/{id}/',
     operationId: 'prepayInstance',
@@ -16,7 +16,7 @@ export const instancesNotOffered: Route[] = [
     instead:
       'Everything is paid from the credit of the account as it is used, and there are no discounts for deposits: add credit instead.',
   }),
-  notOfferedFor({
+  notOfferedInstanceRoute({
     method: 'GET',
     path: '/api/v0/instances/balance/{id}/',
     operationId: 'getInstanceBalance',
@@ -24,7 +24,7 @@ export const instancesNotOffered: Route[] = [
     operation: 'instances.get',
     instead: 'Nothing is paid ahead for one instance: the credit of the account is at /api/v0/users/current/.',
   }),
-  notOfferedFor({
+  notOfferedInstanceRoute({
     method: 'POST',
     path: '/api/v0/instances/take_snapshot/{id}/',
     operationId: 'takeSnapshot',
@@ -32,7 +32,7 @@ export const instancesNotOffered: Route[] = [
     operation: 'instances.execute',
     instead: 'Berth makes no images: keep what must last on a volume, or build an image elsewhere.',
   }),
-  notOffered({
+  notOfferedRoute({
     method: 'POST',
     path: '/api/v0/commands/schedule_job/',
     operationId: 'scheduleJob',
@@ -42,7 +42,7 @@ export const instancesNotOffered: Route[] = [
   }),
   ...(['PUT', 'DELETE'] as const).flatMap(method =>
     (['copy_direct', 'rsync'] as const).map(name =>
-      notOffered({
+      notOfferedRoute({
         method,
         path: `/api/v0/commands/${name}/`,
         operationId: `${method === 'PUT' ? 'start' : 'cancel'}${name === 'rsync' ? 'Rsync' : 'Copy'}`,
@@ -52,7 +52,7 @@ export const instancesNotOffered: Route[] = [
     ),
   ),
   ...(['POST', 'DELETE'] as const).map(method =>
-    notOffered({
+    notOfferedRoute({
       method,
       path: '/api/v0/commands/rclone/',
       operationId: method === 'POST' ? 'startCloudCopy' : 'cancelCloudCopy',

@@ -4,12 +4,12 @@ import { shownStatusOf } from '../../domain/instances/search/search.ts'
 import { isFinal } from '../../domain/instances/states.ts'
 import { printPort } from '../../domain/launch/env.ts'
 import type { LaunchMode } from '../../domain/launch/launch.ts'
-import { usdNumber } from '../../domain/money.ts'
+import { usdToNumber } from '../../domain/money.ts'
 import { scoreOf } from '../../domain/offers/offers.ts'
 import { blockRow, hourlyRow } from '../machines/present.ts'
 import type { InstanceRow } from './row.ts'
 
-const runtypes: Record<LaunchMode, string> = {
+const runtypeByMode: Record<LaunchMode, string> = {
   sshDirect: 'ssh_direct',
   sshProxy: 'ssh_proxy',
   jupyterDirect: 'jupyter_direct',
@@ -20,8 +20,8 @@ const runtypes: Record<LaunchMode, string> = {
 /** An instance as a row: every field that clients of this API read, with the type and unit that they expect. */
 export function instanceRow(instance: Instance): InstanceRow {
   const { id, label, machine, launch, granted, targetState, portBindings } = instance
-  const [compute, disk] = [usdNumber(instance.computeNanos), usdNumber(instance.diskNanos)]
-  const total = usdNumber(instance.computeNanos + instance.diskNanos)
+  const [compute, disk] = [usdToNumber(instance.computeNanos), usdToNumber(instance.diskNanos)]
+  const total = usdToNumber(instance.computeNanos + instance.diskNanos)
   const held = granted ? 'running' : 'stopped'
   const access = accessOf(instance)
   const block = blockRow(instance)
@@ -32,7 +32,7 @@ export function instanceRow(instance: Instance): InstanceRow {
     intended_status: targetState,
     cur_state: held,
     next_state: held,
-    status_msg: messageOf(instance),
+    status_msg: statusMessageOf(instance),
     ...block,
     disk_space: instance.diskMb / 1000,
     bundle_id: machine.id * 100 + instance.numGpus,
@@ -51,7 +51,7 @@ export function instanceRow(instance: Instance): InstanceRow {
 
     image_uuid: launch.image,
     image_args: launch.args,
-    image_runtype: runtypes[launch.mode],
+    image_runtype: runtypeByMode[launch.mode],
     extra_env: [
       ...launch.env.map(({ name, value, secret }) => [name, secret ? '' : value]),
       ...launch.ports.map(port => [`-p ${printPort(port)}`, '1']),
@@ -72,7 +72,7 @@ export function instanceRow(instance: Instance): InstanceRow {
     ports: access ? portsRow(portBindings) : {},
     local_ipaddrs: '',
     ssh_host: access?.ssh?.host ?? null,
-    ssh_port: access?.ssh ? access.ssh.port - beforeSsh(launch.mode, access.ssh) : null,
+    ssh_port: access?.ssh ? access.ssh.port - sshPortOffset(launch.mode, access.ssh) : null,
     ssh_user: access?.ssh?.user ?? null,
     ssh_idx: '',
     machine_dir_ssh_port: -1,
@@ -83,7 +83,7 @@ export function instanceRow(instance: Instance): InstanceRow {
     min_bid: compute,
     dph_base: compute,
     dph_total: total,
-    storage_cost: usdNumber(instance.storageNanos),
+    storage_cost: usdToNumber(instance.storageNanos),
     storage_total_cost: disk,
     score: scoreOf(
       machine.dlperfPerGpu * instance.numGpus,
@@ -103,7 +103,7 @@ export function instanceRow(instance: Instance): InstanceRow {
   }
 }
 
-function messageOf(instance: Instance): string {
+function statusMessageOf(instance: Instance): string {
   const { status, reasonCode, reasonMessage, launch } = instance
   const shown = shownStatusOf(instance)
   if (status === 'running' && shown === 'running' && reasonCode !== 'HOST_UNREACHABLE')
@@ -116,7 +116,7 @@ function messageOf(instance: Instance): string {
 }
 
 /** Clients of this API add one to the proxy's port in notebook modes: there, the notebook comes first. */
-function beforeSsh(mode: LaunchMode, { proxied }: Login): number {
+function sshPortOffset(mode: LaunchMode, { proxied }: Login): number {
   return mode === 'jupyterProxy' && proxied ? 1 : 0
 }
 

@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { renameIssues } from '../../domain/errors.ts'
+import { renameIssuePaths } from '../../domain/errors.ts'
 import { failureOf } from '../error-codes.ts'
-import { repeated } from '../failures.ts'
+import { idempotencyFailures } from '../failures.ts'
 import { type Failure, type Route, route } from '../route.ts'
 import { integer, pathId, text } from '../values.ts'
-import { backoff, noCredit, overLimit, overQuota } from './answers.ts'
-import { readRent, rentBody, rentNames } from './input.ts'
+import { parseRentBody, rentBody, rentIssuePaths } from './input.ts'
+import { insufficientCredit, quotaExceeded, spendLimitExceeded, startBackoff } from './responses.ts'
 
-export const rented = z
+export const rentResult = z
   .object({
     success: z.literal(true).describe('Always true.'),
     new_contract: integer('The new instance.'),
@@ -15,20 +15,20 @@ export const rented = z
   })
   .meta({ id: 'Rented', description: 'An offer was rented.' })
 
-const noSuchAsk = 'The offer is not on the market any more, or cannot be rented now.'
+const offerGoneMessage = 'The offer is not on the market any more, or cannot be rented now.'
 
 /** What can stand against renting, beside what is not understood. */
 export const rentFailures: Failure[] = [
-  failureOf('OFFER_UNAVAILABLE', noSuchAsk),
+  failureOf('OFFER_UNAVAILABLE', offerGoneMessage),
   failureOf('NOT_FOUND', 'There is no such template or volume, or it is not yours.'),
   failureOf('VOLUME_UNAVAILABLE', 'The volume is attached to another instance.'),
-  ...repeated,
+  ...idempotencyFailures,
   failureOf('BID_TOO_LOW', 'The bid is under the least that the host accepts.'),
   failureOf('SSH_KEY_REQUIRED', 'A virtual machine needs an SSH key that is registered before.'),
-  noCredit,
-  overLimit,
-  overQuota,
-  backoff,
+  insufficientCredit,
+  spendLimitExceeded,
+  quotaExceeded,
+  startBackoff,
 ]
 
 /** Renting has two methods: PUT is the one of the documentation, and POST does the same. */
@@ -43,17 +43,17 @@ function rentRoute(method: 'PUT' | 'POST', operationId: string): Route {
     operation: 'instances.rent',
     params: z.object({ id: pathId('The offer.') }),
     body: rentBody,
-    repeatable: true,
-    countsTwice: true,
-    result: rented,
+    takesIdempotencyKey: true,
+    notIdempotent: true,
+    result: rentResult,
     failures: [
       ...rentFailures,
-      { status: 410, error: 'no_such_ask', when: `${noSuchAsk} Instead of 404 when cancel_unavail was set.` },
+      { status: 410, error: 'no_such_ask', when: `${offerGoneMessage} Instead of 404 when cancel_unavail was set.` },
     ],
     answer: async ({ services, actor, params: { id }, body, idempotencyKey }) => {
-      const renting = services.instances.rent(actor, { offerId: id, ...readRent(body) }, idempotencyKey)
+      const renting = services.instances.rent(actor, { offerId: id, ...parseRentBody(body) }, idempotencyKey)
       const { instance, apiKey } = await renting.catch((error: unknown) =>
-        Promise.reject(renameIssues(error, rentNames)),
+        Promise.reject(renameIssuePaths(error, rentIssuePaths)),
       )
       return { success: true as const, new_contract: Number(instance.id), instance_api_key: apiKey }
     },

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { DomainError } from '../../domain/errors.ts'
 import type { RestartKind } from '../../domain/instances/states.ts'
-import { repeated } from '../failures.ts'
+import { idempotencyFailures } from '../failures.ts'
+import { okResult } from '../results.ts'
 import { type Route, route } from '../route.ts'
-import { done } from '../success.ts'
 import { text } from '../values.ts'
-import { backoff, instanceParams, noCredit, noSuchInstance, overQuota } from './answers.ts'
+import { instanceParams, insufficientCredit, noSuchInstance, quotaExceeded, startBackoff } from './responses.ts'
 
-const refused = z
+const notRestartedResult = z
   .object({
     success: z.literal(false).describe('Always false.'),
     error: z.literal('invalid_id').describe('Its state does not allow it.'),
@@ -16,7 +16,7 @@ const refused = z
   .meta({ id: 'NotRestarted', description: 'It goes on as it is. Clients look at `success`.' })
 
 /** How what is refused begins, in the words that clients know. */
-const words: Record<RestartKind, string> = {
+const messagePrefixes: Record<RestartKind, string> = {
   reboot: 'Invalid instance id. Is the container started?',
   recycle: 'Invalid instance id.',
 }
@@ -31,17 +31,21 @@ function restartRoute(kind: RestartKind, summary: string, about: string): Route 
     about: `${about} Asked again before it runs again, it is done once.`,
     operation: `instances.${kind}`,
     params: instanceParams,
-    repeatable: true,
-    countsTwice: true,
-    result: z.union([done, refused]),
-    failures: [noSuchInstance, ...(kind === 'recycle' ? [noCredit, overQuota, backoff] : []), ...repeated],
+    takesIdempotencyKey: true,
+    notIdempotent: true,
+    result: z.union([okResult, notRestartedResult]),
+    failures: [
+      noSuchInstance,
+      ...(kind === 'recycle' ? [insufficientCredit, quotaExceeded, startBackoff] : []),
+      ...idempotencyFailures,
+    ],
     answer: async ({ services, actor, params: { id }, idempotencyKey }) => {
       try {
         await services.instances[kind](actor, id, idempotencyKey)
         return { success: true as const }
       } catch (error) {
         if (!(error instanceof DomainError && error.code === 'INVALID_STATE')) throw error
-        const msg = `${words[kind]} ${error.message}`
+        const msg = `${messagePrefixes[kind]} ${error.message}`
         return { success: false as const, error: 'invalid_id' as const, msg }
       }
     },

@@ -1,16 +1,16 @@
 import { z } from 'zod'
-import { renameIssues } from '../../domain/errors.ts'
+import { renameIssuePaths } from '../../domain/errors.ts'
 import { maxLogLines } from '../../domain/instances/containers.ts'
 import { maxResults, maxResultsBytes } from '../../domain/instances/results.ts'
 import { failureOf } from '../error-codes.ts'
 import { type Route, route } from '../route.ts'
 import { pathId, text } from '../values.ts'
-import { noSuchInstance } from './answers.ts'
+import { noSuchInstance } from './responses.ts'
 
 const params = z.object({ id: pathId('The instance.') })
 const resultsPath = '/api/v0/results/'
 
-const asked = {
+const resultLinkFields = {
   success: z.literal(true).describe('Always true.'),
   result_url: text(
     `Where the text is, for ten minutes, or until the account has asked for ${maxResults} others or ${maxResultsBytes / 1e6} MB. It needs no key, so keep it to yourself.`,
@@ -46,15 +46,15 @@ export const resultRoutes: Route[] = [
     operation: 'instances.logs',
     params,
     body: logsBody,
-    result: z.object(asked),
+    result: z.object(resultLinkFields),
     failures: [noSuchInstance],
     answer: async ({ services, actor, params: { id }, body, origin }) => {
       const { tail = maxLogLines, filter, daemon_logs } = body
       const wish = { tail: Math.min(tail, maxLogLines), containing: filter, fromMachine: daemon_logs }
       const token = await services.results
-        .keepLogs(actor, id, wish)
-        .catch((error: unknown) => Promise.reject(renameIssues(error, { containing: 'filter' })))
-      return { success: true as const, result_url: urlOf(origin, token), msg: 'The log is at result_url.' }
+        .saveLogs(actor, id, wish)
+        .catch((error: unknown) => Promise.reject(renameIssuePaths(error, { containing: 'filter' })))
+      return { success: true as const, result_url: resultUrlOf(origin, token), msg: 'The log is at result_url.' }
     },
   }),
   route({
@@ -67,13 +67,16 @@ export const resultRoutes: Route[] = [
     operation: 'instances.execute',
     params,
     body: z.object({ command: text('The command line.') }),
-    countsTwice: true,
-    result: z.object({ ...asked, writeable_path: text('A path that clients take out of the output: always "".') }),
+    notIdempotent: true,
+    result: z.object({
+      ...resultLinkFields,
+      writeable_path: text('A path that clients take out of the output: always "".'),
+    }),
     failures: [noSuchInstance, failureOf('INVALID_STATE', 'Its container does not run.')],
     answer: async ({ services, actor, params: { id }, body: { command }, origin }) => {
-      const token = await services.results.keepOutput(actor, id, command)
+      const token = await services.results.saveOutput(actor, id, command)
       const msg = 'What it printed is at result_url.'
-      return { success: true as const, writeable_path: '', result_url: urlOf(origin, token), msg }
+      return { success: true as const, writeable_path: '', result_url: resultUrlOf(origin, token), msg }
     },
   }),
   route({
@@ -93,6 +96,6 @@ export const resultRoutes: Route[] = [
   }),
 ]
 
-function urlOf(origin: string, token: string): string {
+function resultUrlOf(origin: string, token: string): string {
   return `${origin}${resultsPath}?token=${token}`
 }

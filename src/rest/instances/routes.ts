@@ -1,10 +1,10 @@
 import type { Route } from '../route.ts'
 import { instanceActionRoutes } from './actions.ts'
+import { rentBestOfferRoutes } from './best-offer.ts'
+import { instanceChangeLaunchRoutes } from './change-launch.ts'
 import { instanceRoutes } from './instances.ts'
-import { launchRoutes } from './launch.ts'
 import { instanceListRoutes } from './list.ts'
-import { instancesNotOffered } from './not-offered.ts'
-import { instanceRelaunchRoutes } from './relaunch.ts'
+import { instanceNotOfferedRoutes } from './not-offered.ts'
 import { rentRoutes } from './rent.ts'
 import { rentManyRoutes } from './rent-many.ts'
 import { instanceRestartRoutes } from './restart.ts'
@@ -13,14 +13,14 @@ import { instanceSshKeyRoutes } from './ssh-keys.ts'
 
 export const routesOfInstances: Route[] = [
   ...rentRoutes,
-  ...launchRoutes,
+  ...rentBestOfferRoutes,
   ...rentManyRoutes,
   ...instanceRoutes,
   ...instanceListRoutes,
   ...instanceActionRoutes,
   ...instanceRestartRoutes,
-  ...instanceRelaunchRoutes,
-  ...instancesNotOffered,
+  ...instanceChangeLaunchRoutes,
+  ...instanceNotOfferedRoutes,
   ...instanceSshKeyRoutes,
   ...resultRoutes,
 ]

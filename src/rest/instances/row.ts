@@ -2,17 +2,17 @@ import { z } from 'zod'
 import { shownStatuses } from '../../domain/instances/search/search.ts'
 import { targetStates } from '../../domain/instances/states.ts'
 import { blockRowSchema, hourlySchema } from '../machines/row.ts'
-import { boolean, integer, nothing, number, text } from '../values.ts'
+import { alwaysNull, boolean, integer, number, text } from '../values.ts'
 
 const state = (about: string) => z.enum(targetStates).describe(about)
 const optionalText = (about: string) => z.string().nullable().describe(about)
 
-const binding = z.object({
+const portBindingSchema = z.object({
   HostIp: text('The address that it listens on.'),
   HostPort: z.string().regex(/^\d+$/).describe("The port at the machine's public address, in digits."),
 })
 
-const attached = z.object({
+const attachedVolumeSchema = z.object({
   id: integer('The volume.'),
   mount_path: text('Where it is inside.'),
   total_space: number('Its size, in GB.'),
@@ -33,16 +33,16 @@ export const instanceRowSchema = z
     status_msg: text('What its status is about, for people.'),
     ...blockRowSchema.shape,
     bundle_id: integer('Equal for instances of one machine with the same number of GPUs.'),
-    external: nothing('Always null.'),
-    webpage: nothing('Always null.'),
+    external: alwaysNull('Always null.'),
+    webpage: alwaysNull('Always null.'),
     logo: text('Always "".'),
     gpu_totalram: integer('The same as gpu_total_ram.'),
-    gpu_util: nothing('Always null: the GPUs are not measured.'),
-    gpu_temp: nothing('Always null: the GPUs are not measured.'),
+    gpu_util: alwaysNull('Always null: the GPUs are not measured.'),
+    gpu_temp: alwaysNull('Always null: the GPUs are not measured.'),
     cpu_util: number('Always 0: the CPU is not measured.'),
-    mem_limit: nothing('Always null: the memory is not measured.'),
-    mem_usage: nothing('Always null: the memory is not measured.'),
-    vmem_usage: nothing('Always null: the memory is not measured.'),
+    mem_limit: alwaysNull('Always null: the memory is not measured.'),
+    mem_usage: alwaysNull('Always null: the memory is not measured.'),
+    vmem_usage: alwaysNull('Always null: the memory is not measured.'),
     disk_usage: integer('Always -1: the disk is not measured.'),
     disk_util: integer('Always -1: the disk is not measured.'),
 
@@ -56,11 +56,11 @@ export const instanceRowSchema = z
     jupyter_token: optionalText('Always null.'),
     template_id: z.int().nullable().describe('The template that it began with; null without one.'),
     template_hash_id: optionalText('The hash by which that was named; null without one.'),
-    template_name: nothing('Always null.'),
-    volume_info: z.array(attached).describe('Its volumes.'),
+    template_name: alwaysNull('Always null.'),
+    volume_info: z.array(attachedVolumeSchema).describe('Its volumes.'),
 
     ports: z
-      .record(z.string(), z.array(binding))
+      .record(z.string(), z.array(portBindingSchema))
       .describe('By port inside, such as "22/tcp": where it is reached while it runs.'),
     local_ipaddrs: text('Addresses inside its machine.'),
     ssh_host: optionalText(
@@ -91,7 +91,7 @@ export const instanceRowSchema = z
     start_date: number('When it was rented, in seconds since 1970.'),
     end_date: number('When its machine leaves the market, in seconds since 1970.'),
     duration: number('How long that is from now, in seconds.'),
-    uptime_mins: nothing('Always null: the time since its start is not measured.'),
+    uptime_mins: alwaysNull('Always null: the time since its start is not measured.'),
     time_remaining: text('Always "".'),
   })
   .meta({ id: 'Instance', description: 'A rental, with the container on it.' })

@@ -1,25 +1,25 @@
 import { z } from 'zod'
-import { renameIssues } from '../../domain/errors.ts'
-import { sshKeyNames } from '../accounts/ssh-keys.ts'
+import { renameIssuePaths } from '../../domain/errors.ts'
+import { sshKeyFieldNames } from '../accounts/ssh-keys.ts'
 import { sshKeyRow } from '../accounts/ssh-keys-row.ts'
 import { answers, failureOf } from '../error-codes.ts'
 import { RestFailure } from '../errors.ts'
-import { reworded } from '../rewording.ts'
+import { messageResult } from '../results.ts'
+import { rewordRefusals } from '../rewording.ts'
 import { type Failure, type Route, route } from '../route.ts'
-import { told } from '../success.ts'
 import { pathId, text } from '../values.ts'
-import { noSuchInstance } from './answers.ts'
+import { noSuchInstance } from './responses.ts'
 
 const path = '/api/v0/instances/{id}/ssh/'
 const params = z.object({ id: pathId('The instance.') })
 const success = z.literal(true).describe('Always true.')
-const keyless: Failure = {
+const noSshKeyAccess: Failure = {
   ...answers.INVALID_STATE,
   when: 'Nobody logs in to it with another key: it is a virtual machine, or in args mode, or never runs again.',
 }
 
 /** Clients read it so, though nothing failed: the key is there. */
-const alreadyThere = {
+const alreadyAssociated = {
   success: false as const,
   error: 'already_associated' as const,
   msg: 'SSH key already associated with instance.',
@@ -38,8 +38,8 @@ export const instanceSshKeyRoutes: Route[] = [
     result: z.object({ success, ssh_keys: text('A list of SSH keys as JSON in a text.') }),
     failures: [noSuchInstance],
     answer: async ({ services, actor, params: { id } }) => {
-      await services.instances.living(actor, id)
-      const [found] = await services.sshKeys.ofInstances(actor, [id])
+      await services.instances.findLiving(actor, id)
+      const [found] = await services.sshKeys.byInstanceIds(actor, [id])
       const rows = found?.sshKeys.map(key => sshKeyRow(actor, key))
       return { success: true as const, ssh_keys: JSON.stringify(rows ?? []) }
     },
@@ -68,18 +68,18 @@ export const instanceSshKeyRoutes: Route[] = [
       { status: 400, error: 'no_ssh_key', when: 'No ssh key provided to add to instance.' },
       failureOf('CONFLICT', 'The account has as many keys as it can have.'),
       failureOf('NOT_FOUND', 'The key was deleted meanwhile.'),
-      keyless,
+      noSshKeyAccess,
     ],
     answer: async ({ services, actor, params: { id }, body: { ssh_key: publicKey = '' } }) => {
-      const admitting = services.sshKeys.admit(actor, id, publicKey)
-      const { sshKey, outcome } = await reworded(
-        admitting.catch((error: unknown) => Promise.reject(renameIssues(error, sshKeyNames))),
+      const admitting = services.sshKeys.attachByPublicKey(actor, id, publicKey)
+      const { sshKey, outcome } = await rewordRefusals(
+        admitting.catch((error: unknown) => Promise.reject(renameIssuePaths(error, sshKeyFieldNames))),
         ({ code }) =>
           code === 'INVALID_INPUT' && publicKey === ''
             ? [400, 'no_ssh_key', 'No ssh key provided to add to instance.']
             : undefined,
       )
-      if (outcome === 'unchanged') return alreadyThere
+      if (outcome === 'unchanged') return alreadyAssociated
       const key = JSON.stringify(sshKeyRow(actor, sshKey))
       return { success: true as const, msg: 'SSH key added to instance.', key }
     },
@@ -93,15 +93,15 @@ export const instanceSshKeyRoutes: Route[] = [
     about: 'It logs in to the container no more. Who is logged in stays so.',
     operation: 'instances.detachSshKey',
     params: params.extend({ key: pathId('The SSH key.') }),
-    result: told,
+    result: messageResult,
     failures: [
       noSuchInstance,
       { status: 404, error: 'no_such_ssh_key', when: 'There is no such key, or it did not log in to the instance.' },
-      keyless,
+      noSshKeyAccess,
     ],
     answer: async ({ services, actor, params: { id, key } }) => {
       const missing = [404, 'no_such_ssh_key', 'SSH key not found.'] as [number, string, string]
-      const outcome = await reworded(services.sshKeys.detach(actor, id, Number(key)), ({ code, details }) =>
+      const outcome = await rewordRefusals(services.sshKeys.detach(actor, id, Number(key)), ({ code, details }) =>
         code === 'NOT_FOUND' && details.subject?.type === 'SshKey' ? missing : undefined,
       )
       if (outcome === 'unchanged') throw new RestFailure(...missing)

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { type Block, type GpuModel, type Machine, printDriverVersion } from '../../domain/machines/machines.ts'
-import { usdNumber } from '../../domain/money.ts'
+import { usdToNumber } from '../../domain/money.ts'
 import { cpuCoresEffectiveOf } from '../../domain/offers/fields.ts'
 import type { blockRowSchema } from './row.ts'
 
@@ -51,10 +51,10 @@ export function blockRow(
 
     inet_down: machine.downloadMbps,
     inet_up: machine.uploadMbps,
-    inet_down_cost: usdNumber(machine.downloadNanos),
-    inet_up_cost: usdNumber(machine.uploadNanos),
-    internet_down_cost_per_tb: usdNumber(machine.downloadNanos * 1000n),
-    internet_up_cost_per_tb: usdNumber(machine.uploadNanos * 1000n),
+    inet_down_cost: usdToNumber(machine.downloadNanos),
+    inet_up_cost: usdToNumber(machine.uploadNanos),
+    internet_down_cost_per_tb: usdToNumber(machine.downloadNanos * 1000n),
+    internet_up_cost_per_tb: usdToNumber(machine.uploadNanos * 1000n),
     public_ipaddr: machine.publicIp,
     static_ip: machine.staticIp,
     direct_port_count: machine.freePorts,

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { verifications } from '../../domain/machines/machines.ts'
-import { boolean, integer, nothing, number, text } from '../values.ts'
+import { alwaysNull, boolean, integer, number, text } from '../values.ts'
 
 /** The columns that rows of offers and of instances share: what the GPUs are, and the machine that they are in. */
 export const blockRowSchema = z.object({
   machine_id: integer('The machine; it stays the same when its offers change.'),
   host_id: integer('The account of the host that the machine belongs to.'),
-  hostname: nothing('Always null.'),
-  cluster_id: nothing('Always null: no machine is part of a cluster.'),
+  hostname: alwaysNull('Always null.'),
+  cluster_id: alwaysNull('Always null: no machine is part of a cluster.'),
   gpu_name: text('The model of the GPUs, such as "RTX 4090" or "H100 SXM".'),
   gpu_arch: text('The make of the GPUs: "nvidia" or "amd".'),
   num_gpus: integer('How many GPUs the offer has.'),

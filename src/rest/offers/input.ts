@@ -3,73 +3,78 @@
 
 import { DomainError, type Issue, invalidInput } from '../../domain/errors.ts'
 import { parseDriverVersion } from '../../domain/machines/machines.ts'
-import { isTooDeep, maxLevels } from '../../domain/nesting.ts'
-import { kindOf, type OfferField } from '../../domain/offers/fields.ts'
+import { isTooDeep, maxNestingLevels } from '../../domain/nesting.ts'
+import { fieldKindOf, type OfferField } from '../../domain/offers/fields.ts'
 import {
   type Condition,
   checkFilter,
-  holds,
-  readBoolean,
-  readCondition,
-  readNumber,
-  show,
+  meetsCondition,
+  parseBoolean,
+  parseCondition,
+  parseNumber,
+  quoteValue,
 } from '../../domain/offers/filter.ts'
 import { defaultDiskMb, diskMbOf, maxDiskGb, type RentalType } from '../../domain/offers/offers.ts'
 import type { OrderKey } from '../../domain/offers/order.ts'
 import type { OfferSearch } from '../../services/offers/offers.ts'
+import { type Comparison, parseFilters, parseOrder } from '../filters.ts'
 import {
   type Complain,
-  complainTo,
+  complainInto,
   isAbsent,
   isGiven,
   isObject,
+  parseColumns,
   parseJson,
-  readColumns,
-  readLimit,
-} from '../columns.ts'
-import { type Comparison, readFilters, readOrder } from '../filters.ts'
+  parseLimit,
+} from '../list-parameters.ts'
 import { restFields } from './fields.ts'
 
 import { offerRowSchema } from './row.ts'
 export const defaultRows = 64
 export const maxRows = 5_000
 
-type Search = { search: OfferSearch; limit: number; columns: string[] | undefined }
+type ParsedSearch = { search: OfferSearch; limit: number; columns: string[] | undefined }
 
 /**
  * The search in a request, or an error that names everything that is wrong with it. The search is the request itself or
  * stands under q, as an object or as JSON; then q wins over what stands beside it.
  */
-export function readSearch(request: Record<string, unknown>): Search {
-  const query = readQuery(request['q'])
+export function parseSearch(request: Record<string, unknown>): ParsedSearch {
+  const query = parseQuery(request['q'])
   if (isTooDeep(request) || isTooDeep(query)) {
-    throw new DomainError('INVALID_INPUT', `Invalid query: it has too many levels; at most ${maxLevels} are allowed`, {
-      issues: [],
-    })
+    throw new DomainError(
+      'INVALID_INPUT',
+      `Invalid query: it has too many levels; at most ${maxNestingLevels} are allowed`,
+      {
+        issues: [],
+      },
+    )
   }
-  const given = new Map([...givenIn(request), ...givenIn(query)])
+  const given = new Map([...presentEntriesOf(request), ...presentEntriesOf(query)])
   const issues: Issue[] = []
-  const complain = complainTo(issues)
-  const table = { fields: restFields, lenient: true, path: '', read: readComparison }
-  const conditions = readFilters<OfferField, Condition>(Object.fromEntries(given), table, complain)
+  const complain = complainInto(issues)
+  const table = { fields: restFields, lenient: true, path: '', read: parseComparison }
+  const conditions = parseFilters<OfferField, Condition>(Object.fromEntries(given), table, complain)
   if (!given.has('rentable')) conditions.push({ field: 'rentable', operator: 'eq', value: true })
   const search = {
     order: isGiven(given.get('order'))
-      ? readOrder(given.get('order'), { fields: orderFields, path: 'order' }, complain)
-      : best,
+      ? parseOrder(given.get('order'), { fields: orderFields, path: 'order' }, complain)
+      : bestFirst,
     pricing: {
-      type: readType(given.get('type'), complain),
-      diskMb: readDisk(given.get('allocated_storage'), complain),
+      type: parseRentalType(given.get('type'), complain),
+      diskMb: parseDiskMb(given.get('allocated_storage'), complain),
     },
     // Who asks for one offer by its id wants that one, not the one that stands for its bundle.
-    bundled: !readUnbundled(given.get('disable_bundling'), complain) && !conditions.some(({ field }) => field === 'id'),
+    bundled:
+      !parseDisableBundling(given.get('disable_bundling'), complain) && !conditions.some(({ field }) => field === 'id'),
   }
-  const limit = readLimit(given.get('limit'), { otherwise: defaultRows, most: maxRows }, complain)
-  const columns = readColumns(given.get('select_cols'), offerRowSchema, complain)
+  const limit = parseLimit(given.get('limit'), { fallback: defaultRows, maximum: maxRows }, complain)
+  const columns = parseColumns(given.get('select_cols'), offerRowSchema, complain)
   return { search: { ...search, filter: checkFilter({ conditions, alternatives: [] }, issues) }, limit, columns }
 }
 
-function readQuery(q: unknown): Record<string, unknown> {
+function parseQuery(q: unknown): Record<string, unknown> {
   if (isAbsent(q)) return {}
   const query = typeof q === 'string' ? parseJson(q) : q
   if (query === undefined) {
@@ -82,24 +87,24 @@ function readQuery(q: unknown): Record<string, unknown> {
   return query
 }
 
-function givenIn(search: Record<string, unknown>): [string, unknown][] {
+function presentEntriesOf(search: Record<string, unknown>): [string, unknown][] {
   return Object.entries(search).filter(([, value]) => !isAbsent(value))
 }
 
-const anything = ['any', '?', '*']
+const wildcards = ['any', '?', '*']
 
-function readComparison({ name, field, operator, operand }: Comparison<OfferField>): Condition | string | undefined {
-  if (isAbsent(operand) || anything.some(word => word === operand)) return undefined
-  const condition = readCondition(field, operator, spelled(name, operand))
-  if (typeof condition === 'object' || kindOf(field) !== 'boolean') return condition
+function parseComparison({ name, field, operator, operand }: Comparison<OfferField>): Condition | string | undefined {
+  if (isAbsent(operand) || wildcards.some(word => word === operand)) return undefined
+  const condition = parseCondition(field, operator, parseWireValue(name, operand))
+  if (typeof condition === 'object' || fieldKindOf(field) !== 'boolean') return condition
   // hosting_type and has_avx are 0 or 1 on the wire, and are compared as numbers.
-  const numeric = readCondition('numGpus', operator, operand)
+  const numeric = parseCondition('numGpus', operator, operand)
   if (typeof numeric === 'string') return condition
-  return { field, operator: 'in', values: [false, true].filter(value => holds(Number(value), numeric)) }
+  return { field, operator: 'in', values: [false, true].filter(value => meetsCondition(Number(value), numeric)) }
 }
 
 /** Values that are written differently on the wire. */
-const spellings: Record<string, (value: string) => string | number | undefined> = {
+const wireParsers: Record<string, (value: string) => string | number | undefined> = {
   gpu_name: value => value.replaceAll('_', ' '),
   // "South Korea, KR": the code stands last.
   geolocation: value => value.split(',').at(-1)?.trim(),
@@ -108,15 +113,17 @@ const spellings: Record<string, (value: string) => string | number | undefined> 
 }
 
 /** Values of a column as they are kept. */
-export function spelled(name: string, operand: unknown): unknown {
-  const written = (value: unknown) => (typeof value === 'string' ? (spellings[name]?.(value) ?? value) : value)
+export function parseWireValue(name: string, operand: unknown): unknown {
+  const written = (value: unknown) => (typeof value === 'string' ? (wireParsers[name]?.(value) ?? value) : value)
   return Array.isArray(operand) ? operand.map(written) : written(operand)
 }
 
-const orderFields = Object.fromEntries(Object.entries(restFields).filter(([, field]) => kindOf(field) !== 'boolean'))
-const best: OrderKey[] = [{ field: 'score', direction: 'desc' }]
+const orderFields = Object.fromEntries(
+  Object.entries(restFields).filter(([, field]) => fieldKindOf(field) !== 'boolean'),
+)
+const bestFirst: OrderKey[] = [{ field: 'score', direction: 'desc' }]
 
-const types = new Map<unknown, RentalType>([
+const rentalTypesByWord = new Map<unknown, RentalType>([
   [undefined, 'onDemand'],
   ['ondemand', 'onDemand'],
   ['on-demand', 'onDemand'],
@@ -126,22 +133,22 @@ const types = new Map<unknown, RentalType>([
   ['interruptible', 'interruptible'],
 ])
 
-function readType(type: unknown, complain: Complain): RentalType {
-  const known = types.get(type)
-  if (!known) complain('type', `${show(type)} is not one of ondemand, bid, reserved`)
+function parseRentalType(type: unknown, complain: Complain): RentalType {
+  const known = rentalTypesByWord.get(type)
+  if (!known) complain('type', `${quoteValue(type)} is not one of ondemand, bid, reserved`)
   return known ?? 'onDemand'
 }
 
-function readDisk(allocatedStorage: unknown, complain: Complain): number {
+function parseDiskMb(allocatedStorage: unknown, complain: Complain): number {
   if (allocatedStorage === undefined) return defaultDiskMb
-  const diskMb = diskMbOf(readNumber(allocatedStorage) ?? Number.NaN)
+  const diskMb = diskMbOf(parseNumber(allocatedStorage) ?? Number.NaN)
   if (diskMb === undefined) complain('allocated_storage', `must be a number of GB from 0 to ${maxDiskGb}`)
   return diskMb ?? defaultDiskMb
 }
 
-function readUnbundled(disableBundling: unknown, complain: Complain): boolean {
+function parseDisableBundling(disableBundling: unknown, complain: Complain): boolean {
   if (disableBundling === undefined) return false
-  const unbundled = readBoolean(disableBundling)
+  const unbundled = parseBoolean(disableBundling)
   if (unbundled === undefined) complain('disable_bundling', 'must be true or false')
   return unbundled ?? false
 }

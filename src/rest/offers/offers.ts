@@ -1,15 +1,17 @@
 import { z } from 'zod'
 import type { Actor } from '../../domain/actor.ts'
 import type { Services } from '../../services/services.ts'
-import { selectColumns } from '../columns.ts'
+import { selectColumns } from '../list-parameters.ts'
 import { type Route, route } from '../route.ts'
 import { text } from '../values.ts'
-import { readSearch } from './input.ts'
+import { parseSearch } from './input.ts'
 import { offerRow } from './present.ts'
 import { type OfferColumns, type OfferRow, offerColumnsSchema, offerRowSchema } from './row.ts'
-import { columnsSchema, searchSchema } from './search.ts'
+import { columnsSchema, searchSchema } from './search-schema.ts'
 
-const found = z.object({ offers: z.array(z.union([offerRowSchema, offerColumnsSchema])).describe('The best first.') })
+const searchResultSchema = z.object({
+  offers: z.array(z.union([offerRowSchema, offerColumnsSchema])).describe('The best first.'),
+})
 
 export const offerRoutes: Route[] = [
   route({
@@ -22,7 +24,7 @@ export const offerRoutes: Route[] = [
     operation: 'offers.search',
     publicSearch: true,
     documentedBody: searchSchema.and(z.looseObject({ select_cols: columnsSchema })),
-    result: found,
+    result: searchResultSchema,
     answer: async ({ body, ...input }) => await search(input, body),
   }),
   route({
@@ -38,7 +40,7 @@ export const offerRoutes: Route[] = [
       q: text('The search as JSON.').optional(),
       select_cols: text('The columns to return, as a list in JSON.').optional(),
     }),
-    result: found,
+    result: searchResultSchema,
     answer: async ({ query, ...input }) => await search(input, query),
   }),
   route({
@@ -54,7 +56,7 @@ export const offerRoutes: Route[] = [
       q: searchSchema.optional().describe('The search.'),
       select_cols: columnsSchema,
     }),
-    result: found,
+    result: searchResultSchema,
     answer: async ({ body, ...input }) => await search(input, body),
   }),
   route({
@@ -70,10 +72,10 @@ export const offerRoutes: Route[] = [
   }),
 ]
 
-type Asked = { services: Services; actor: Actor }
+type SearchContext = { services: Services; actor: Actor }
 
-async function search({ services, actor }: Asked, request: Record<string, unknown>) {
-  const { search, limit, columns } = readSearch(request)
+async function search({ services, actor }: SearchContext, request: Record<string, unknown>) {
+  const { search, limit, columns } = parseSearch(request)
   const offers = await services.offers.search(actor, search, limit)
   return { offers: offers.map(offer => selectColumns<OfferRow, OfferColumns>(offerRow(offer), columns)) }
 }

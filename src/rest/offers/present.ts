@@ -1,4 +1,4 @@
-import { usdNumber } from '../../domain/money.ts'
+import { usdToNumber } from '../../domain/money.ts'
 import { availableSecondsOf, offerFields, tflopsOf } from '../../domain/offers/fields.ts'
 import { isRentable, type Offer } from '../../domain/offers/offers.ts'
 import { blockRow, hourlyRow } from '../machines/present.ts'
@@ -8,9 +8,9 @@ import type { OfferRow } from './row.ts'
 export function offerRow(offer: Offer): OfferRow {
   const { id, machine, price, pricing, numGpus } = offer
   const { gpuModel } = machine
-  const dollars = usdNumber(price.totalNanos)
-  const compute = usdNumber(price.computeNanos)
-  const disk = usdNumber(price.diskNanos)
+  const dollars = usdToNumber(price.totalNanos)
+  const compute = usdToNumber(price.computeNanos)
+  const disk = usdToNumber(price.diskNanos)
   return {
     id: Number(id),
     ask_contract_id: Number(id),
@@ -29,7 +29,7 @@ export function offerRow(offer: Offer): OfferRow {
     score: offer.score,
 
     rentable: isRentable(offer),
-    rented: offerFields.rented.of(offer),
+    rented: offerFields.rented.read(offer),
     is_bid: pricing.type === 'interruptible',
     start_date: offer.listedAt.getTime() / 1000,
     end_date: machine.listedUntil.getTime() / 1000,
@@ -41,8 +41,8 @@ export function offerRow(offer: Offer): OfferRow {
     dph_total: dollars,
     discounted_dph_total: dollars,
     credit_discount_max: 0,
-    min_bid: usdNumber(offer.minBidNanos),
-    storage_cost: usdNumber(machine.storageNanos),
+    min_bid: usdToNumber(offer.minBidNanos),
+    storage_cost: usdToNumber(machine.storageNanos),
     storage_total_cost: disk,
     avail_vol_ask_id: machine.id,
     avail_vol_size: machine.freeDiskMb / 1000,

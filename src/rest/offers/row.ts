@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { blockRowSchema, hourlySchema } from '../machines/row.ts'
-import { boolean, integer, nothing, number, text } from '../values.ts'
+import { alwaysNull, boolean, integer, number, text } from '../values.ts'
 
 /** Every column of an offer's row. Searches filter and order by most of them. */
 export const offerRowSchema = z
@@ -8,11 +8,11 @@ export const offerRowSchema = z
     id: integer('The offer. It is what an instance is created from, and is used up by that.'),
     ask_contract_id: integer('The same as id.'),
     bundle_id: integer('Equal for offers of one machine with the same number of GPUs.'),
-    bundled_results: nothing('Always null.'),
+    bundled_results: alwaysNull('Always null.'),
     ...blockRowSchema.shape,
-    external: nothing('Always null: no offer comes from another market.'),
+    external: alwaysNull('Always null: no offer comes from another market.'),
     resource_type: z.literal('gpu').describe('What is rented: always "gpu".'),
-    webpage: nothing('Always null.'),
+    webpage: alwaysNull('Always null.'),
     logo: text('Always "".'),
 
     total_flops: number('The single precision TFLOPS of all GPUs together.'),

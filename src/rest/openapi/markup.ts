@@ -3,16 +3,16 @@ export type Markup = { html: string }
 
 /** Whatever is put into it is text, unless it is HTML already. */
 export function html(parts: TemplateStringsArray, ...values: (string | Markup | Markup[])[]): Markup {
-  const shown = values.map(value => (typeof value === 'string' ? escaped(value) : join([value].flat())))
+  const shown = values.map(value => (typeof value === 'string' ? escapeHtml(value) : joinMarkup([value].flat())))
   return { html: parts.map((part, index) => part + (shown[index] ?? '')).join('') }
 }
 
-function join(all: Markup[]): string {
+function joinMarkup(all: Markup[]): string {
   return all.map(one => one.html).join('')
 }
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, character => entities[character] as string)
 }

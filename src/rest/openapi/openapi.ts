@@ -1,19 +1,19 @@
 import type { z } from 'zod'
-import { operations } from '../../domain/accounts/permissions/permissions.ts'
+import { operationCategories } from '../../domain/accounts/permissions/permissions.ts'
 import { failureBody, failuresOf, sharedFailures } from '../failures.ts'
 import { type Failure, type Route, tags } from '../route.ts'
-import { type JsonSchema, schemaPrinter } from './schemas.ts'
+import { createSchemaPrinter, type JsonSchema } from './schemas.ts'
 
-type Print = ReturnType<typeof schemaPrinter>['print']
+type Print = ReturnType<typeof createSchemaPrinter>['print']
 
 /** The OpenAPI document of these routes. */
 export function openapiDocument(routes: Route[]) {
-  const { print, components: schemas } = schemaPrinter()
+  const { print, components: schemas } = createSchemaPrinter()
   const paths = [...Map.groupBy(routes, ({ path }) => path)].map(([path, atPath]) => {
     const methods = atPath.map(route => [route.method.toLowerCase(), operationOf(route, print)])
     return [path, Object.fromEntries(methods)]
   })
-  const responses = Object.entries(sharedFailures).map(([name, failure]) => [name, failureOf([failure], print)])
+  const responses = Object.entries(sharedFailures).map(([name, failure]) => [name, failureResponseOf([failure], print)])
   return {
     openapi: '3.1.1',
     info: {
@@ -48,7 +48,7 @@ function operationOf(route: Route, print: Print) {
   const parameters = [
     ...parametersOf('path', route.params, print),
     ...parametersOf('query', route.query, print),
-    ...(route.repeatable ? [idempotencyKey] : []),
+    ...(route.takesIdempotencyKey ? [idempotencyKey] : []),
   ]
   return {
     operationId,
@@ -67,7 +67,7 @@ function operationOf(route: Route, print: Print) {
 
 /** What a route does, and who may ask for it. */
 export function descriptionOf({ about, operation, publicSearch }: Route): string {
-  const who = operation ? ` A scoped key needs ${operations[operation]} (${operation}).` : ''
+  const who = operation ? ` A scoped key needs ${operationCategories[operation]} (${operation}).` : ''
   return `${about}${who}${publicSearch ? ' Where the operator sets PUBLIC_SEARCH, it needs none.' : ''}`
 }
 
@@ -102,13 +102,13 @@ function failureResponses(failures: Failure[], print: Print) {
   return Object.fromEntries(
     [...byStatus].map(([status, together]) => {
       const shared = Object.entries(sharedFailures).find(([, failure]) => failure === together[0])
-      return [status, shared ? { $ref: `#/components/responses/${shared[0]}` } : failureOf(together, print)]
+      return [status, shared ? { $ref: `#/components/responses/${shared[0]}` } : failureResponseOf(together, print)]
     }),
   )
 }
 
 /** Failures of one status as one answer, which tells them apart by their codes. */
-function failureOf(failures: Failure[], print: Print) {
+function failureResponseOf(failures: Failure[], print: Print) {
   const examples = failures
     .filter(({ body }) => !body)
     .map(({ error, when }) => [error, { value: { success: false, error, msg: when } }])

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { apiPage } from '../page.ts'
+import { renderApiPage } from '../api-page.ts'
 import { type Route, route } from '../route.ts'
 import { openapiDocument } from './openapi.ts'
 
@@ -49,6 +49,6 @@ export const interfaceRoutes = (served: () => Route[]): Route[] => [
     produces: 'text/html',
     result: z.string().describe('The page.'),
     isFixed: true,
-    answer: async () => apiPage(served()),
+    answer: async () => renderApiPage(served()),
   }),
 ]

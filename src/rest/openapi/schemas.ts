@@ -3,7 +3,7 @@ import { z } from 'zod'
 export type JsonSchema = { [key: string]: unknown; properties?: Record<string, JsonSchema>; required?: string[] }
 
 /** Prints schemas for the document. Those with an id are collected, and stand as references where they are used. */
-export function schemaPrinter() {
+export function createSchemaPrinter() {
   const components: Record<string, unknown> = {}
   const print = (schema: z.ZodType): JsonSchema => {
     // What is sent and what is answered are both values before any reading, which is what zod calls an input.

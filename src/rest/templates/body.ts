@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { isObject } from '../columns.ts'
-import { modes } from '../instances/input.ts'
+import { modesByRuntype } from '../instances/input.ts'
+import { isObject } from '../list-parameters.ts'
 
 const text = (about: string) => z.string().optional().describe(about)
 const flag = (about: string) => z.boolean().optional().describe(about)
@@ -21,7 +21,7 @@ export const templateBody = z
     env: objectOrText('Variables and ports as flags of docker, "-e A=1 -p 80:80", or as an object.'),
     onstart: text('Shell commands that run once it is up, at most 4048 characters.'),
     runtype: z
-      .enum([...modes.keys()])
+      .enum([...modesByRuntype.keys()])
       .optional()
       .describe('The launch mode. Left to the rental when nothing says so.'),
     use_ssh: flag('Whether SSH logs in to it, where runtype does not say.'),
@@ -54,7 +54,7 @@ export const templateBody = z
   })
   .meta({ id: 'TemplateSettings', description: 'Settings to begin rentals with.' })
 
-export const templateChangeBody = templateBody
+export const templateUpdateBody = templateBody
   .extend({
     hash_id: text('The template, by its hash before the change.').optional(),
     template: z

@@ -1,24 +1,24 @@
 // What a request says of a template.
 
 import type { z } from 'zod'
-import { type DomainError, type Issue, renameIssues } from '../../domain/errors.ts'
+import { type DomainError, type Issue, renameIssuePaths } from '../../domain/errors.ts'
 import type { Environment } from '../../domain/launch/env.ts'
-import { readEnvFlags, readEnvObject } from '../../domain/launch/env-flags.ts'
+import { parseEnvFlags, parseEnvObject } from '../../domain/launch/env-flags.ts'
 import type { LaunchMode } from '../../domain/launch/launch.ts'
 import { splitWords } from '../../domain/launch/shell-words.ts'
-import { isTooDeep, maxLevels } from '../../domain/nesting.ts'
-import { defined } from '../../domain/templates/about.ts'
-import type { TemplatePatch } from '../../domain/templates/change.ts'
-import { isObject, parseJson } from '../columns.ts'
-import { modes } from '../instances/input.ts'
-import { reworded } from '../rewording.ts'
+import { isTooDeep, maxNestingLevels } from '../../domain/nesting.ts'
+import { omitUndefined } from '../../domain/templates/about.ts'
+import type { TemplatePatch } from '../../domain/templates/patch.ts'
+import { modesByRuntype } from '../instances/input.ts'
+import { isObject, parseJson } from '../list-parameters.ts'
+import { rewordRefusals } from '../rewording.ts'
 import type { Failure } from '../route.ts'
 import type { templateBody } from './body.ts'
 
 type Body = z.output<typeof templateBody>
 
 /** Where a request has what the domain calls otherwise. */
-const templateNames: Record<string, string> = {
+const templateIssuePaths: Record<string, string> = {
   onStart: 'onstart',
   lab: 'use_jupyter_lab',
   directory: 'jupyter_dir',
@@ -36,12 +36,12 @@ const templateNames: Record<string, string> = {
 }
 
 /** A change whose refusals name what is in the request, in the words that clients of this interface know. */
-export async function saving<Result>(
+export async function rewordTemplateErrors<Result>(
   change: Promise<Result>,
   words: (refusal: DomainError) => Failure | undefined,
 ): Promise<Result> {
-  return await reworded(
-    change.catch((error: unknown) => Promise.reject(renameIssues(error, templateNames))),
+  return await rewordRefusals(
+    change.catch((error: unknown) => Promise.reject(renameIssuePaths(error, templateIssuePaths))),
     refusal => {
       const failure = words(refusal)
       return failure && [failure.status, failure.error, failure.when]
@@ -49,8 +49,8 @@ export async function saving<Result>(
   )
 }
 
-export function readTemplate(body: Body): TemplatePatch {
-  const unread: Issue[] = []
+export function parseTemplateBody(body: Body): TemplatePatch {
+  const parseIssues: Issue[] = []
   const { volume_info: hint, private: isPrivate } = body
   const mountPath = hint?.mount_path
   return {
@@ -58,65 +58,65 @@ export function readTemplate(body: Body): TemplatePatch {
     public: isPrivate === undefined ? undefined : !isPrivate,
     launch: {
       image: body.image,
-      mode: readMode(body),
+      mode: parseMode(body),
       lab: body.use_jupyter_lab,
       directory: body.jupyter_dir,
-      args: readArgs(body, unread),
-      environment: readEnvironment(body, unread),
+      args: parseArgs(body, parseIssues),
+      environment: parseEnvironment(body, parseIssues),
       onStart: body.onstart,
-      registry: readRegistry(body),
+      registry: parseRegistry(body),
       diskGb: body.recommended_disk_space === undefined ? undefined : Number(body.recommended_disk_space),
-      unread,
+      parseIssues,
     },
     volumeHint: mountPath ? { mountPath, sizeGb: hint.size ?? undefined } : undefined,
-    about: defined({
+    about: omitUndefined({
       description: body.desc,
       readme: body.readme,
       readmeVisible: body.readme_visible,
       href: body.href,
       repository: body.repo,
-      searchFilter: readFilter(body, unread),
+      searchFilter: parseSearchFilter(body, parseIssues),
     }),
     written: { tag: body.tag, args: body.args_str, envFlags: typeof body.env === 'string' ? body.env : undefined },
   }
 }
 
 /** The words of a template are fewer than those of a rental: what is direct stands beside them. */
-function readMode({ runtype, use_ssh, ssh_direct, jup_direct, args_str }: Body): LaunchMode | undefined {
+function parseMode({ runtype, use_ssh, ssh_direct, jup_direct, args_str }: Body): LaunchMode | undefined {
   if (runtype === 'ssh' || runtype === 'ssh_proxy') return ssh_direct ? 'sshDirect' : 'sshProxy'
   if (runtype === 'jupyter' || runtype === 'jupyter_proxy') return jup_direct ? 'jupyterDirect' : 'jupyterProxy'
-  if (runtype !== undefined) return modes.get(runtype)
+  if (runtype !== undefined) return modesByRuntype.get(runtype)
   if (jup_direct) return 'jupyterDirect'
   if (ssh_direct) return 'sshDirect'
   if (use_ssh) return 'sshProxy'
   return args_str ? 'args' : undefined
 }
 
-function readArgs({ args_str }: Body, unread: Issue[]): string[] | undefined {
+function parseArgs({ args_str }: Body, unread: Issue[]): string[] | undefined {
   const words = args_str === undefined ? [] : splitWords(args_str)
   if (typeof words !== 'string') return args_str === undefined ? undefined : words.map(word => word.text)
   unread.push({ path: 'args', message: words })
   return undefined
 }
 
-function readEnvironment({ env }: Body, unread: Issue[]): Environment | undefined {
+function parseEnvironment({ env }: Body, unread: Issue[]): Environment | undefined {
   if (env === undefined) return undefined
-  const { environment, issues } = isObject(env) ? readEnvObject(env) : readEnvFlags(String(env))
+  const { environment, issues } = isObject(env) ? parseEnvObject(env) : parseEnvFlags(String(env))
   unread.push(...issues)
   return environment
 }
 
-function readRegistry(body: Body): TemplatePatch['launch']['registry'] {
+function parseRegistry(body: Body): TemplatePatch['launch']['registry'] {
   const { docker_login_repo: host, docker_login_user: username, docker_login_pass: password } = body
-  return host || username || password ? defined({ host, username, password }) : undefined
+  return host || username || password ? omitUndefined({ host, username, password }) : undefined
 }
 
 /** It is kept as a text, as it is shown. */
-function readFilter({ extra_filters: filter }: Body, unread: Issue[]): string | undefined {
+function parseSearchFilter({ extra_filters: filter }: Body, unread: Issue[]): string | undefined {
   if (filter === undefined) return undefined
   const parsed = typeof filter === 'string' ? parseJson(filter) : filter
   if (isObject(parsed) && !isTooDeep(parsed)) return JSON.stringify(parsed)
-  const message = isObject(parsed) ? `must have at most ${maxLevels} levels.` : 'must be an object.'
+  const message = isObject(parsed) ? `must have at most ${maxNestingLevels} levels.` : 'must be an object.'
   unread.push({ path: 'searchFilter', message })
   return undefined
 }

@@ -1,17 +1,17 @@
 import { z } from 'zod'
 import type { Actor } from '../../domain/actor.ts'
 import type { Template } from '../../domain/templates/templates.ts'
-import { selectColumns } from '../columns.ts'
 import { failureOf } from '../error-codes.ts'
+import { selectColumns } from '../list-parameters.ts'
 import { type Route, route } from '../route.ts'
 import { integer, pathId, text } from '../values.ts'
 import { templateRow } from './present.ts'
 import { type TemplateColumns, type TemplateRow, templateColumnsSchema, templateRowSchema } from './row.ts'
-import { maxPageRows, pageRows, readTemplateSearch, templatePageQuery, templateQuery } from './search.ts'
+import { defaultPageRows, maxPageRows, parseTemplateSearch, templatePageQuery, templateQuery } from './search.ts'
 
 const maxRows = 1_000
 const success = z.literal(true).describe('Always true.')
-const found = {
+const listFields = {
   success,
   msg: text('That there are none, where it is so.').optional(),
   templates_found: integer('How many there are in the list.'),
@@ -28,11 +28,11 @@ export const templateListRoutes: Route[] = [
     about: `The account's own templates and public ones of everybody, at most ${maxRows}.`,
     operation: 'templates.list',
     query: templateQuery,
-    result: z.object(found),
+    result: z.object(listFields),
     answer: async ({ services, actor, query }) => {
-      const { search, columns } = readTemplateSearch(query, { otherwise: maxRows, most: maxRows })
+      const { search, columns } = parseTemplateSearch(query, { fallback: maxRows, maximum: maxRows })
       const { templates } = await services.templates.search(actor, search)
-      return rowsOf(actor, templates, columns)
+      return listResultOf(actor, templates, columns)
     },
   }),
   route({
@@ -44,11 +44,14 @@ export const templateListRoutes: Route[] = [
     about: "The account's own templates and public ones of everybody.",
     operation: 'templates.list',
     query: templatePageQuery,
-    result: z.object({ ...found, next_token: z.string().nullable().describe('For the next page; null on the last.') }),
+    result: z.object({
+      ...listFields,
+      next_token: z.string().nullable().describe('For the next page; null on the last.'),
+    }),
     answer: async ({ services, actor, query }) => {
-      const { search, columns } = readTemplateSearch(query, { otherwise: pageRows, most: maxPageRows })
+      const { search, columns } = parseTemplateSearch(query, { fallback: defaultPageRows, maximum: maxPageRows })
       const { templates, next } = await services.templates.search(actor, search)
-      return { ...rowsOf(actor, templates, columns), next_token: next }
+      return { ...listResultOf(actor, templates, columns), next_token: next }
     },
   }),
   route({
@@ -69,7 +72,7 @@ export const templateListRoutes: Route[] = [
   }),
 ]
 
-function rowsOf(actor: Actor, templates: Template[], columns: string[] | undefined) {
+function listResultOf(actor: Actor, templates: Template[], columns: string[] | undefined) {
   const rows = templates.map(template =>
     selectColumns<TemplateRow, TemplateColumns>(templateRow(actor, template), columns),
   )

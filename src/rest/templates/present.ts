@@ -1,14 +1,14 @@
-import { mask } from '../../domain/accounts/secret-variables.ts'
+import { secretMask } from '../../domain/accounts/secret-variables.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { printEnvFlags } from '../../domain/launch/env-flags.ts'
 import type { LaunchMode } from '../../domain/launch/launch.ts'
 import { printWords } from '../../domain/launch/shell-words.ts'
 import { defaultDiskMb } from '../../domain/offers/offers.ts'
-import { nothingAbout, writtenImage } from '../../domain/templates/about.ts'
+import { emptyAbout, splitImageTag } from '../../domain/templates/about.ts'
 import type { Template, TemplateSettings } from '../../domain/templates/templates.ts'
 import type { TemplateRow } from './row.ts'
 
-const runtypes: Record<LaunchMode, TemplateRow['runtype']> = {
+const runtypeByMode: Record<LaunchMode, TemplateRow['runtype']> = {
   sshDirect: 'ssh',
   sshProxy: 'ssh',
   jupyterDirect: 'jupyter',
@@ -19,8 +19,8 @@ const runtypes: Record<LaunchMode, TemplateRow['runtype']> = {
 /** A template as a row: every field that clients of this interface read. */
 export function templateRow({ accountId }: Actor, template: Template): TemplateRow {
   const { id, hashId, name, settings, mine, rentals, createdAt, updatedAt } = template
-  const { registry, volumeHint, about = nothingAbout } = settings
-  const { image, tag = '' } = writtenImage(settings.image, settings.written?.tag)
+  const { registry, volumeHint, about = emptyAbout } = settings
+  const { image, tag = '' } = splitImageTag(settings.image, settings.written?.tag)
   const mode = settings.mode ?? 'sshProxy'
   return {
     id,
@@ -29,9 +29,9 @@ export function templateRow({ accountId }: Actor, template: Template): TemplateR
     name,
     image,
     tag,
-    env: envOf(settings),
+    env: envFlagsOf(settings),
     onstart: settings.onStart ?? '',
-    runtype: runtypes[mode],
+    runtype: runtypeByMode[mode],
     use_ssh: mode !== 'args',
     // A direct notebook comes with direct SSH.
     ssh_direct: mode === 'sshDirect' || mode === 'jupyterDirect',
@@ -41,7 +41,7 @@ export function templateRow({ accountId }: Actor, template: Template): TemplateR
     args_str: settings.written?.args ?? (settings.args.length > 0 ? printWords(settings.args) : null),
     docker_login_repo: registry?.host ?? '',
     docker_login_user: registry?.username ?? '',
-    docker_login_pass: registry ? mask : '',
+    docker_login_pass: registry ? secretMask : '',
     recommended_disk_space: settings.diskGb ?? defaultDiskMb / 1000,
     recommended: false,
     extra_filters: about.searchFilter,
@@ -58,8 +58,8 @@ export function templateRow({ accountId }: Actor, template: Template): TemplateR
   }
 }
 
-function envOf({ env, ports, hostname, written }: TemplateSettings): string {
+function envFlagsOf({ env, ports, hostname, written }: TemplateSettings): string {
   if (written?.envFlags) return written.envFlags
-  const shown = env.map(({ name, value, secret }) => ({ name, value: secret ? mask : value }))
+  const shown = env.map(({ name, value, secret }) => ({ name, value: secret ? secretMask : value }))
   return printEnvFlags({ env: shown, ports, hostname: hostname ?? undefined, volumes: [] })
 }

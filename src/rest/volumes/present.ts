@@ -1,13 +1,13 @@
 import type { z } from 'zod'
 import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
-import { usdNumber } from '../../domain/money.ts'
+import { usdToNumber } from '../../domain/money.ts'
 import type { VolumeOffer } from '../../domain/volumes/offers.ts'
 import type { Volume } from '../../domain/volumes/volumes.ts'
 import { blockRow } from '../machines/present.ts'
 import type { volumeOfferRowSchema, volumeRowSchema } from './row.ts'
 
 /** What both rows say of the machine. */
-function placeRow(machine: Machine & { gpuModel: GpuModel }) {
+function machineFields(machine: Machine & { gpuModel: GpuModel }) {
   const row = blockRow({ machine, firstGpu: 0, numGpus: machine.numGpus })
   return {
     machine_id: row.machine_id,
@@ -36,27 +36,27 @@ export function volumeRow(volume: Volume): z.output<typeof volumeRowSchema> {
     instances: attachment ? [Number(attachment.instanceId)] : [],
     mount_path: attachment?.mountPath ?? null,
     start_date: createdAt.getTime() / 1000,
-    storage_cost: usdNumber(storageNanos),
-    storage_total_cost: usdNumber(diskNanos),
-    ...placeRow(machine),
+    storage_cost: usdToNumber(storageNanos),
+    storage_total_cost: usdToNumber(diskNanos),
+    ...machineFields(machine),
   }
 }
 
 export function volumeOfferRow({ id, machine, sizeMb, priceNanos, asOf }: VolumeOffer) {
   const row = blockRow({ machine, firstGpu: 0, numGpus: machine.numGpus })
-  const price = usdNumber(priceNanos)
+  const price = usdToNumber(priceNanos)
   return {
     id,
     ask_contract_id: id,
     bundle_id: id,
     disk_space: machine.freeDiskMb / 1000,
     allocated_storage: sizeMb / 1000,
-    storage_cost: usdNumber(machine.storageNanos),
+    storage_cost: usdToNumber(machine.storageNanos),
     storage_total_cost: price,
     dph_total: price,
     duration: (machine.listedUntil.getTime() - asOf.getTime()) / 1000,
     end_date: machine.listedUntil.getTime() / 1000,
-    ...placeRow(machine),
+    ...machineFields(machine),
     inet_up_cost: row.inet_up_cost,
     inet_down_cost: row.inet_down_cost,
     cpu_arch: row.cpu_arch,

@@ -1,14 +1,23 @@
 import { z } from 'zod'
 import { blockRowSchema } from '../machines/row.ts'
-import { integer, nothing, number, text } from '../values.ts'
+import { alwaysNull, integer, number, text } from '../values.ts'
 
 const { machine_id, host_id, cluster_id, disk_name, disk_bw, driver_version, verification, geolocation, ...others } =
   blockRowSchema.shape
 const { inet_up, inet_down, inet_up_cost, inet_down_cost, reliability, reliability2, hosting_type, ...more } = others
 const { cpu_arch, cpu_ghz, cuda_max_good, public_ipaddr, static_ip } = more
 
-const place = { machine_id, host_id, cluster_id, disk_name, disk_bw, driver_version, verification, geolocation }
-const net = { inet_up, inet_down, reliability, reliability2, hosting_type }
+const machineColumns = {
+  machine_id,
+  host_id,
+  cluster_id,
+  disk_name,
+  disk_bw,
+  driver_version,
+  verification,
+  geolocation,
+}
+const networkColumns = { inet_up, inet_down, reliability, reliability2, hosting_type }
 
 export const volumeRowSchema = z
   .object({
@@ -21,8 +30,8 @@ export const volumeRowSchema = z
     start_date: number('When it was made, in seconds since 1970.'),
     storage_cost: number('What it costs, in $ per GB and month of 720 hours.'),
     storage_total_cost: number('What it costs, in $/h.'),
-    ...place,
-    ...net,
+    ...machineColumns,
+    ...networkColumns,
   })
   .meta({ id: 'Volume', description: 'A part of the disk of a machine that outlives instances.' })
 
@@ -38,8 +47,8 @@ export const volumeOfferRowSchema = z
     dph_total: number('The same as storage_total_cost.'),
     duration: number('How long the machine is on the market, in seconds.'),
     end_date: number('Until when, in seconds since 1970.'),
-    ...place,
-    ...net,
+    ...machineColumns,
+    ...networkColumns,
     inet_up_cost,
     inet_down_cost,
     cpu_arch,
@@ -47,6 +56,6 @@ export const volumeOfferRowSchema = z
     cuda_max_good,
     public_ipaddr,
     static_ip,
-    external: nothing('Always null.'),
+    external: alwaysNull('Always null.'),
   })
   .meta({ id: 'VolumeOffer', description: 'The free disk of a machine, of which volumes can be made.' })

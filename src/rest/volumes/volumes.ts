@@ -1,33 +1,33 @@
 import { z } from 'zod'
-import { renameIssues } from '../../domain/errors.ts'
-import { volumeGb } from '../../domain/volumes/volumes.ts'
+import { renameIssuePaths } from '../../domain/errors.ts'
+import { volumeSizeGb } from '../../domain/volumes/volumes.ts'
 import { failureOf } from '../error-codes.ts'
 import { RestFailure } from '../errors.ts'
-import { repeated } from '../failures.ts'
-import { noCredit, overLimit, overQuota } from '../instances/answers.ts'
-import { notOffered } from '../not-offered.ts'
-import { reworded } from '../rewording.ts'
+import { idempotencyFailures } from '../failures.ts'
+import { insufficientCredit, quotaExceeded, spendLimitExceeded } from '../instances/responses.ts'
+import { notOfferedRoute } from '../not-offered.ts'
+import { okResult } from '../results.ts'
+import { rewordRefusals } from '../rewording.ts'
 import { type Failure, type Route, route } from '../route.ts'
-import { done } from '../success.ts'
 import { integer, text } from '../values.ts'
-import { readVolumeSearch, volumeSearchSchema } from './input.ts'
 import { volumeOfferRow, volumeRow } from './present.ts'
 import { volumeOfferRowSchema, volumeRowSchema } from './row.ts'
+import { parseVolumeSearch, volumeSearchSchema } from './search.ts'
 
 const path = '/api/v0/volumes/'
 const maxRows = 5_000
-const types = ['local_volume', 'network_volume', 'all_volume']
+const volumeTypes = ['local_volume', 'network_volume', 'all_volume']
 
 const invalidId: Failure = { status: 400, error: 'invalid id', when: 'id must refer to a valid volume id' }
 const noSuchVolume: Failure = { status: 404, error: 'invalid id', when: 'could not find a listed volume matching id' }
 const inUse: Failure = { status: 409, error: 'volume in use', when: 'existing instances use that volume!' }
 
-const words = ({ status, error, when }: Failure): [number, string, string] => [status, error, when]
+const failureTuple = ({ status, error, when }: Failure): [number, string, string] => [status, error, when]
 
 /** Its number, alone or behind "V.", as its name has it. */
-function readId(id: string | number | undefined): bigint {
+function parseVolumeId(id: string | number | undefined): bigint {
   const [, digits] = /^(?:V\.)?(\d{1,18})$/.exec(String(id)) ?? []
-  if (digits === undefined) throw new RestFailure(...words(invalidId))
+  if (digits === undefined) throw new RestFailure(...failureTuple(invalidId))
   return BigInt(digits)
 }
 
@@ -41,12 +41,14 @@ export const volumeRoutes: Route[] = [
     about: `The account's volumes, the newest first, at most ${maxRows}.`,
     operation: 'volumes.list',
     query: z.object({
-      type: text(`One of ${types.join(', ')}. All volumes are local: of network_volume there is none.`).optional(),
+      type: text(
+        `One of ${volumeTypes.join(', ')}. All volumes are local: of network_volume there is none.`,
+      ).optional(),
     }),
     result: z.object({ volumes: z.array(volumeRowSchema).describe('The volumes.') }),
     answer: async ({ services, actor, query: { type } }) => {
-      if (type && !types.includes(type)) {
-        const listed = types.map(name => `'${name}'`).join(', ')
+      if (type && !volumeTypes.includes(type)) {
+        const listed = volumeTypes.map(name => `'${name}'`).join(', ')
         throw new RestFailure(400, 'invalid_args', `type must be unspecified or one of: [${listed}]`)
       }
       const volumes = await services.volumes.list(actor, type === 'network_volume' ? 0 : maxRows)
@@ -65,10 +67,10 @@ export const volumeRoutes: Route[] = [
     documentedBody: volumeSearchSchema,
     result: z.object({ offers: z.array(volumeOfferRowSchema).describe('The cheapest first.') }),
     answer: async ({ services, actor, body }) => {
-      const { search, limit } = readVolumeSearch(body)
+      const { search, limit } = parseVolumeSearch(body)
       const searching = services.volumes.searchOffers(actor, search, limit)
       const offers = await searching.catch((error: unknown) =>
-        Promise.reject(renameIssues(error, { sizeGb: 'allocated_storage' })),
+        Promise.reject(renameIssuePaths(error, { sizeGb: 'allocated_storage' })),
       )
       return { offers: offers.map(volumeOfferRow) }
     },
@@ -83,11 +85,11 @@ export const volumeRoutes: Route[] = [
     operation: 'volumes.create',
     body: z.object({
       id: integer('The offer of storage that it is made of.').min(0),
-      size: z.number().optional().describe(`Its size in GB; ${volumeGb.default} when absent.`),
+      size: z.number().optional().describe(`Its size in GB; ${volumeSizeGb.default} when absent.`),
       name: text('What it is called: at most 64 letters, digits, _ and -.').optional(),
     }),
-    repeatable: true,
-    countsTwice: true,
+    takesIdempotencyKey: true,
+    notIdempotent: true,
     result: z.object({
       success: z.literal(true).describe('Always true.'),
       id: integer('The new volume.'),
@@ -96,20 +98,20 @@ export const volumeRoutes: Route[] = [
     }),
     failures: [
       failureOf('OFFER_UNAVAILABLE', 'The storage of this machine is not on the market.'),
-      noCredit,
-      overLimit,
-      overQuota,
-      ...repeated,
+      insufficientCredit,
+      spendLimitExceeded,
+      quotaExceeded,
+      ...idempotencyFailures,
     ],
     answer: async ({
       services,
       actor,
-      body: { id: machineId, size: sizeGb = volumeGb.default, name },
+      body: { id: machineId, size: sizeGb = volumeSizeGb.default, name },
       idempotencyKey,
     }) => {
       const making = services.volumes.create(actor, { machineId, sizeGb, name, idempotencyKey })
       const { volume } = await making.catch((error: unknown) =>
-        Promise.reject(renameIssues(error, { sizeGb: 'size', idempotencyKey: 'Idempotency-Key' })),
+        Promise.reject(renameIssuePaths(error, { sizeGb: 'size', idempotencyKey: 'Idempotency-Key' })),
       )
       const id = Number(volume.id)
       return { success: true as const, id, volume_id: id, volume_name: `V.${id}` }
@@ -130,17 +132,17 @@ export const volumeRoutes: Route[] = [
         .optional()
         .describe('The volume.'),
     }),
-    result: done,
+    result: okResult,
     failures: [invalidId, noSuchVolume, inUse],
     answer: async ({ services, actor, query, body }) => {
-      await reworded(services.volumes.delete(actor, readId(query.id || body.id)), ({ code }) => {
-        if (code === 'NOT_FOUND') return words(noSuchVolume)
-        return code === 'VOLUME_UNAVAILABLE' ? words(inUse) : undefined
+      await rewordRefusals(services.volumes.delete(actor, parseVolumeId(query.id || body.id)), ({ code }) => {
+        if (code === 'NOT_FOUND') return failureTuple(noSuchVolume)
+        return code === 'VOLUME_UNAVAILABLE' ? failureTuple(inUse) : undefined
       })
       return { success: true as const }
     },
   }),
-  notOffered({
+  notOfferedRoute({
     method: 'POST',
     path: '/api/v0/volumes/copy/',
     operationId: 'copyVolume',

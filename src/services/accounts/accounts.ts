@@ -1,10 +1,10 @@
 import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
-import { creditProblem } from '../../domain/accounts/accounts.ts'
+import { creditProblem } from '../../domain/accounts/credit.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { type Standing, standingOf } from '../../domain/billing/billing.ts'
+import { type CreditStatus, creditStatusOf } from '../../domain/billing/balance.ts'
 import { DomainError, invalidInput } from '../../domain/errors.ts'
-import { authorise } from '../authorize.ts'
+import { authorize } from '../authorize.ts'
 import { readBalance } from '../billing/balance.ts'
 import type { DataDeps } from '../deps.ts'
 
@@ -12,15 +12,15 @@ export function accountServices({ database }: DataDeps) {
   return {
     /** The account that the key belongs to. */
     async viewer<Query extends Omit<Prisma.AccountFindUniqueOrThrowArgs, 'where'>>(actor: Actor, query: Query) {
-      authorise(actor, 'accounts.viewer')
+      authorize(actor, 'accounts.viewer')
       return await database.prisma.account.findUniqueOrThrow({ ...query, where: { id: actor.accountId } })
     },
 
     /** How its money stands now. */
-    async standing(actor: Actor): Promise<Standing & { at: Date }> {
-      authorise(actor, 'accounts.viewer')
+    async creditStatus(actor: Actor): Promise<CreditStatus & { at: Date }> {
+      authorize(actor, 'accounts.viewer')
       const balance = await readBalance(database, actor.accountId)
-      return { ...standingOf(balance), at: balance.at }
+      return { ...creditStatusOf(balance), at: balance.at }
     },
   }
 }
@@ -40,8 +40,8 @@ export function accountOperations({ database }: DataDeps) {
 }
 
 /** Refuses what costs money when nothing is left to spend. */
-export async function needCredit(tx: Transaction, { accountId }: Actor, at: Date): Promise<void> {
-  const problem = creditProblem(standingOf(await readBalance(tx, accountId, at)).creditNanos)
+export async function requireCredit(tx: Transaction, { accountId }: Actor, at: Date): Promise<void> {
+  const problem = creditProblem(creditStatusOf(await readBalance(tx, accountId, at)).creditNanos)
   if (problem) throw problem
 }
 
@@ -50,14 +50,14 @@ export async function findAccount(
   tx: Pick<Transaction, 'rows'>,
   email: string,
 ): Promise<{ id: number; email: string }> {
-  const address = readEmail(email)
+  const address = parseEmail(email)
   const [row] = await tx.rows(Prisma.sql`SELECT id FROM accounts WHERE email = ${address}`)
   if (!row)
     throw new DomainError('NOT_FOUND', `There is no account with the email address ${address}.`, { subject: null })
   return { id: row[0] as number, email: address }
 }
 
-export function readEmail(email: string): string {
+export function parseEmail(email: string): string {
   const address = email.trim().toLowerCase()
   if (/^[^\s@]+@[^\s@]+$/.test(address) && address.length <= 254 && address.isWellFormed()) return address
   const message = address.length <= 254 ? `"${address}" is not an email address.` : 'has more than 254 characters.'

@@ -2,14 +2,14 @@
 
 import { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
-import { DomainError, invalidInput, renameIssues } from '../../domain/errors.ts'
+import { DomainError, invalidInput, renameIssuePaths } from '../../domain/errors.ts'
 import { lockBalance } from '../billing/balance.ts'
 import type { DataDeps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
-import { findAccount, readEmail } from './accounts.ts'
-import { factsOf } from './api-keys/api-keys.ts'
-import { makeApiKey, type NewApiKey } from './api-keys/identity.ts'
-import { checkGrant, grantTo } from './credit.ts'
+import { findAccount, parseEmail } from './accounts.ts'
+import { apiKeyFactsOf } from './api-keys/api-keys.ts'
+import { generateApiKey, type NewApiKey } from './api-keys/identity.ts'
+import { checkGrant, postCredit } from './credit.ts'
 
 const { sql } = Prisma
 
@@ -22,7 +22,7 @@ export function accountCreateOperations({ database }: DataDeps) {
      * refused, and grants no credit again.
      */
     async create({ email, name = '', creditNanos = 0n, keyName = 'default' }: NewAccount) {
-      const address = readEmail(email)
+      const address = parseEmail(email)
       const grant = { amountNanos: creditNanos }
       if (creditNanos !== 0n) checkGrant(grant)
       const creating = transaction(database, async tx => {
@@ -35,11 +35,11 @@ export function accountCreateOperations({ database }: DataDeps) {
             subject: null,
           })
         const id = row[0] as number
-        if (creditNanos !== 0n) await grantTo(tx, await lockBalance(tx, id, at), grant)
+        if (creditNanos !== 0n) await postCredit(tx, await lockBalance(tx, id, at), grant)
         const { key } = await insertApiKey(tx, id, { name: keyName, permissions: null }, at)
         return { account: { id, email: address, name, postedNanos: creditNanos, createdAt: at }, apiKey: key }
       })
-      return await creating.catch((error: unknown) => Promise.reject(renameIssues(error, { amount: 'credit' })))
+      return await creating.catch((error: unknown) => Promise.reject(renameIssuePaths(error, { amount: 'credit' })))
     },
 
     async createApiKey(email: string, newKey: NewApiKey) {
@@ -55,7 +55,7 @@ export function accountCreateOperations({ database }: DataDeps) {
 }
 
 async function insertApiKey(tx: Transaction, accountId: number, newKey: NewApiKey, at: Date) {
-  const { row, key } = makeApiKey(newKey)
+  const { row, key } = generateApiKey(newKey)
   const { name, publicId, secretHash, expiresAt } = row
   const { permissions } = newKey
   const [inserted] = await tx.rows(sql`
@@ -63,7 +63,7 @@ async function insertApiKey(tx: Transaction, accountId: number, newKey: NewApiKe
     VALUES (${accountId}, ${name}, ${publicId}, ${secretHash}, ${permissions && JSON.stringify(permissions)}::jsonb,
       ${expiresAt}, ${at}) RETURNING id`)
   const id = inserted?.[0] as number
-  const after = factsOf({ id, name, permissions, expiresAt })
+  const after = apiKeyFactsOf({ id, name, permissions, expiresAt })
   await recordEvents(tx, [{ type: 'API_KEY_CREATED', accountId, after }], at)
   return { id, key }
 }

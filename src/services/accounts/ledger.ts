@@ -5,7 +5,7 @@ import type { DataDeps } from '../deps.ts'
 
 const { sql } = Prisma
 
-type Line = {
+type LedgerLine = {
   id: number
   kind: string
   amountNanos: bigint
@@ -26,7 +26,7 @@ type Line = {
 export function accountLedgerOperations({ database }: DataDeps) {
   return {
     /** So many entries after the one with this id, in the order in which they count. */
-    async ledgerPage(accountId: number, after: number, limit: number): Promise<Line[]> {
+    async ledgerPage(accountId: number, after: number, limit: number): Promise<LedgerLine[]> {
       const rows = await database.rows(sql`
         SELECT l.id, l.kind, l.amount_nanos, l.balance_after_nanos, m.instance_id, m.volume_id, l.period_start, l.period_end,
           l.rate_nanos, l.carried, l.reason, l.idempotency_key, l.posted_at
@@ -38,7 +38,7 @@ export function accountLedgerOperations({ database }: DataDeps) {
         const [instanceId, volumeId] = [instance, volume].map(value => (value === null ? null : Number(value)))
         const [carried, reason, idempotencyKey, postedAt] = rest
         const about = { id: Number(id), kind, amountNanos, balanceAfterNanos, instanceId, volumeId }
-        return { ...about, periodStart, periodEnd, rateNanos, carried, reason, idempotencyKey, postedAt } as Line
+        return { ...about, periodStart, periodEnd, rateNanos, carried, reason, idempotencyKey, postedAt } as LedgerLine
       })
     },
   }

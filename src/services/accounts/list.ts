@@ -1,10 +1,10 @@
 import { Prisma } from '../../database/generated/client.ts'
-import type { OwnQuotas } from '../../domain/accounts/quotas.ts'
-import { type Standing, standingOf } from '../../domain/billing/billing.ts'
+import type { QuotaOverrides } from '../../domain/accounts/quotas.ts'
+import { type CreditStatus, creditStatusOf } from '../../domain/billing/balance.ts'
 import { readBalances } from '../billing/balance.ts'
 import type { DataDeps } from '../deps.ts'
 import { findAccount } from './accounts.ts'
-import { type OwnQuotaRow, ownQuotas } from './quotas.ts'
+import { type QuotaOverrideRow, toQuotaOverrides } from './quotas.ts'
 
 const { sql } = Prisma
 
@@ -16,17 +16,17 @@ type AccountSummary = {
   /** What it has left now. */
   creditNanos: bigint
   /** What it costs per hour now. */
-  burnNanos: bigint
+  costPerHourNanos: bigint
   createdAt: Date
   /** Keys that work. */
   keys: number
   /** Instances that are not destroyed. */
   instances: number
   /** What an operator allows it; null where the setting counts. */
-  quotas: OwnQuotas
+  quotas: QuotaOverrides
 }
 
-type AccountRow = [...[number, string, string, Date, number, number], ...OwnQuotaRow]
+type AccountRow = [...[number, string, string, Date, number, number], ...QuotaOverrideRow]
 
 export function accountListOperations({ database }: DataDeps) {
   return {
@@ -47,12 +47,12 @@ export function accountListOperations({ database }: DataDeps) {
         database,
         rows.map(([id]) => id as number),
       )
-      const standings = new Map(balances.map(balance => [balance.accountId, standingOf(balance)]))
+      const creditStatuses = new Map(balances.map(balance => [balance.accountId, creditStatusOf(balance)]))
       return rows.map(row => {
         const [id, email, name, createdAt, keys, held, ...own] = row as AccountRow
-        const quotas = ownQuotas(own)
-        const { creditNanos, burnNanos } = standings.get(id) as Standing
-        return { id, email, name, creditNanos, burnNanos, createdAt, keys, instances: held, quotas }
+        const quotas = toQuotaOverrides(own)
+        const { creditNanos, costPerHourNanos } = creditStatuses.get(id) as CreditStatus
+        return { id, email, name, creditNanos, costPerHourNanos, createdAt, keys, instances: held, quotas }
       })
     },
   }

@@ -1,16 +1,16 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, insertAll } from '../../database/rows.ts'
+import { columnsOf, insertSql } from '../../database/rows.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import {
   maxSecretVariables,
   type SecretVariable,
-  secretVariable,
   secretVariableIssues,
+  toSecretEnvVar,
 } from '../../domain/accounts/secret-variables.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { DomainError, invalidInput } from '../../domain/errors.ts'
-import { distinct, type EnvVar, emptyEnvironment } from '../../domain/launch/env.ts'
-import { authorise } from '../authorize.ts'
+import { dedupeEnvironment, type EnvVar, emptyEnvironment } from '../../domain/launch/env.ts'
+import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
 import type { Secrets } from '../secrets.ts'
@@ -22,7 +22,7 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
   return {
     /** The account's variables by name, without their values. */
     async list(actor: Actor): Promise<SecretVariable[]> {
-      authorise(actor, 'secretVariables.list')
+      authorize(actor, 'secretVariables.list')
       return await find(sql`account_id = ${actor.accountId}`)
     },
 
@@ -32,38 +32,38 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
       variables: { name: string; value: string }[],
       { known = false } = {},
     ): Promise<SecretVariable[]> {
-      authorise(actor, 'secretVariables.set')
-      const { env: wished } = distinct({ ...emptyEnvironment(), env: variables.map(secretVariable) })
-      const names = wished.map(({ name }) => name)
-      const issues = secretVariableIssues(wished, [])
+      authorize(actor, 'secretVariables.set')
+      const { env: changed } = dedupeEnvironment({ ...emptyEnvironment(), env: variables.map(toSecretEnvVar) })
+      const names = changed.map(({ name }) => name)
+      const issues = secretVariableIssues(changed, [])
       if (issues.length > 0) throw invalidInput(issues)
       await transaction(database, async tx => {
         // One at a time changes those of an account, so that they can be counted.
         await tx.rows(sql`SELECT FROM accounts WHERE id = ${actor.accountId} FOR NO KEY UPDATE`)
-        const kept = await secretVariablesOf(tx, secrets, actor)
-        if (known && !names.every(name => kept.some(variable => variable.name === name))) throw noSuchVariable()
-        const all = distinct({ ...emptyEnvironment(), env: [...kept, ...wished] }).env
+        const kept = await loadSecretVariables(tx, secrets, actor)
+        if (known && !names.every(name => kept.some(variable => variable.name === name))) throw variableNotFound()
+        const all = dedupeEnvironment({ ...emptyEnvironment(), env: [...kept, ...changed] }).env
         const more = secretVariableIssues([], all)
         if (more.length > 0) throw invalidInput(more)
         if (all.length > maxSecretVariables) {
           const message = `An account has at most ${maxSecretVariables} secret variables. Delete one first.`
           throw new DomainError('CONFLICT', message, { subject: null })
         }
-        await save(tx, actor, wished, tx.at)
+        await save(tx, actor, changed, tx.at)
       })
       return await find(sql`account_id = ${actor.accountId} AND name = ANY(${names})`)
     },
 
     /** Rentals that have it keep it. */
     async delete(actor: Actor, name: string): Promise<void> {
-      authorise(actor, 'secretVariables.delete')
+      authorize(actor, 'secretVariables.delete')
       // What cannot be a text of the database is no name.
-      if (!name.isWellFormed() || name.includes('\0')) throw noSuchVariable()
+      if (!name.isWellFormed() || name.includes('\0')) throw variableNotFound()
       const { accountId, apiKeyId } = actor
       await transaction(database, async tx => {
         const deleted = await tx.rows(sql`
           DELETE FROM secret_variables WHERE account_id = ${accountId} AND name = ${name} RETURNING name`)
-        if (deleted.length === 0) throw noSuchVariable()
+        if (deleted.length === 0) throw variableNotFound()
         await recordEvents(tx, [{ type: 'SECRET_VARIABLE_DELETED', accountId, apiKeyId, before: { name } }], tx.at)
       })
     },
@@ -75,30 +75,30 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
     return rows.map(([name, createdAt, updatedAt]) => ({ name, createdAt, updatedAt }) as SecretVariable)
   }
 
-  async function save(tx: Transaction, { accountId, apiKeyId }: Actor, wished: EnvVar[], at: Date): Promise<void> {
-    if (wished.length === 0) return
-    const rows = wished.map(({ name, value }) => {
+  async function save(tx: Transaction, { accountId, apiKeyId }: Actor, changed: EnvVar[], at: Date): Promise<void> {
+    if (changed.length === 0) return
+    const rows = changed.map(({ name, value }) => {
       const sealed = `\\x${secrets.seal(value).toString('hex')}`
       return { accountId, name, value: sealed, createdAt: at, updatedAt: at }
     })
-    await tx.rows(sql`${insertAll('secret_variables', columns, rows)}
+    await tx.rows(sql`${insertSql('secret_variables', columns, rows)}
       ON CONFLICT (account_id, name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`)
     const event = { type: 'SECRET_VARIABLE_SET' as const, accountId, apiKeyId }
     await recordEvents(
       tx,
-      wished.map(({ name }) => ({ ...event, after: { name } })),
+      changed.map(({ name }) => ({ ...event, after: { name } })),
       at,
     )
   }
 }
 
 /** For services: the account's variables with their values, which a rental begins with. */
-export async function secretVariablesOf(tx: Transaction, secrets: Secrets, { accountId }: Actor): Promise<EnvVar[]> {
+export async function loadSecretVariables(tx: Transaction, secrets: Secrets, { accountId }: Actor): Promise<EnvVar[]> {
   const rows = await tx.rows(sql`
     SELECT name, value FROM secret_variables WHERE account_id = ${accountId} ORDER BY name COLLATE "C"`)
-  return rows.map(([name, value]) => secretVariable({ name: name as string, value: secrets.open(value as Buffer) }))
+  return rows.map(([name, value]) => toSecretEnvVar({ name: name as string, value: secrets.open(value as Buffer) }))
 }
 
-function noSuchVariable(): DomainError {
+function variableNotFound(): DomainError {
   return new DomainError('NOT_FOUND', 'There is no secret variable of this name.', { subject: null })
 }

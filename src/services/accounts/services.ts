@@ -4,8 +4,8 @@ import { accountServices } from './accounts.ts'
 import { apiKeyServices } from './api-keys/api-keys.ts'
 import { identityServices } from './api-keys/identity.ts'
 import { secretVariableServices } from './secret-variables.ts'
-import { admitServices } from './ssh-keys/admit.ts'
 import { attachServices } from './ssh-keys/attach.ts'
+import { attachByPublicKeyServices } from './ssh-keys/attach-by-public-key.ts'
 import { registerServices } from './ssh-keys/register.ts'
 import { replaceServices } from './ssh-keys/replace.ts'
 import { sshKeyServices } from './ssh-keys/ssh-keys.ts'
@@ -19,7 +19,7 @@ export function createAccountServices(deps: Deps) {
       sshKeyServices(deps),
       registerServices(deps),
       attachServices(deps),
-      admitServices(deps),
+      attachByPublicKeyServices(deps),
       replaceServices(deps),
     ),
   }

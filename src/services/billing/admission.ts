@@ -5,16 +5,16 @@ import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import { quotasOf } from '../../domain/accounts/quotas.ts'
 import {
-  type Admission,
+  type AdmissionFacts,
   type AdmissionRules,
   admissionProblems,
+  completeHoldings,
   type Holdings,
-  holdings,
-  withoutHoldings,
+  subtractHoldings,
 } from '../../domain/billing/admission.ts'
-import { diskRateOf, standingOf } from '../../domain/billing/billing.ts'
+import { creditStatusOf, currentDiskRate } from '../../domain/billing/balance.ts'
 import type { DomainError } from '../../domain/errors.ts'
-import { isLoading, wantsGpus } from '../instances/sql.ts'
+import { isLoadingSql, wantsGpusSql } from '../instances/sql.ts'
 import type { AccountBalance } from './balance.ts'
 
 const { sql } = Prisma
@@ -26,11 +26,11 @@ type AdmissionRow = [
 ]
 
 /** How an account stands. Of `account`, what it had before this transaction opened meters. */
-export async function readAdmission(
+export async function loadAdmissionFacts(
   database: Database,
   account: AccountBalance,
   rules: AdmissionRules,
-): Promise<Admission> {
+): Promise<AdmissionFacts> {
   // An instance that is marked to be stopped, because credit or a limit ended, costs no GPUs any more.
   const goesOn = sql`i.id <> ALL (ARRAY(
     SELECT m.instance_id FROM meters m WHERE m.account_id = ${account.accountId} AND m.stop_reason IS NOT NULL))`
@@ -38,9 +38,9 @@ export async function readAdmission(
     SELECT a.max_instances, a.max_loading, a.max_disk_gb, a.max_volumes, a.start_failures, a.start_failed_at,
       held.instances, held.loading, held.disk_mb, held.compute_nanos, kept.volumes, kept.size_mb
     FROM accounts a CROSS JOIN LATERAL (
-      SELECT count(*)::int AS instances, count(*) FILTER (WHERE ${isLoading} AND ${goesOn})::int AS loading,
+      SELECT count(*)::int AS instances, count(*) FILTER (WHERE ${isLoadingSql} AND ${goesOn})::int AS loading,
         coalesce(sum(i.disk_mb), 0)::text AS disk_mb,
-        coalesce(sum(i.compute_nanos) FILTER (WHERE ${wantsGpus} AND ${goesOn}), 0)::text AS compute_nanos
+        coalesce(sum(i.compute_nanos) FILTER (WHERE ${wantsGpusSql} AND ${goesOn}), 0)::text AS compute_nanos
       FROM instances i WHERE i.account_id = a.id AND i.destroyed_at IS NULL
     ) AS held CROSS JOIN LATERAL (
       SELECT count(*)::int AS volumes, coalesce(sum(v.size_mb), 0)::text AS size_mb
@@ -51,12 +51,12 @@ export async function readAdmission(
   const own = { instances: maxInstances, loading: maxLoading, diskGb: maxDiskGb, volumes: maxVolumes }
   return {
     at: account.at,
-    creditNanos: standingOf(account).creditNanos,
+    creditNanos: creditStatusOf(account).creditNanos,
     held: {
       ...{ instances, loading, volumes },
       diskMb: Number(diskMb) + Number(volumesMb),
       computeNanos: BigInt(computeNanos),
-      diskNanos: diskRateOf(account),
+      diskNanos: currentDiskRate(account),
     },
     quotas: quotasOf(own, rules.quotas),
     failures: { count, lastAt },
@@ -64,14 +64,14 @@ export async function readAdmission(
 }
 
 /** The reasons against an addition that is not written, after others. One that says how much credit it needs replaces one that does not. */
-export async function withProblemsOfAddition(
+export async function addAdmissionProblems(
   database: Database,
   rules: AdmissionRules,
   account: AccountBalance,
   added: Holdings,
   others: readonly DomainError[],
 ): Promise<DomainError[]> {
-  const problems = admissionProblems(await readAdmission(database, account, rules), added, rules)
+  const problems = admissionProblems(await loadAdmissionFacts(database, account, rules), added, rules)
   const known = others.map(other => problems.find(({ code }) => code === other.code) ?? other)
   return [...known, ...problems.filter(({ code }) => others.every(other => other.code !== code))]
 }
@@ -80,18 +80,18 @@ export async function withProblemsOfAddition(
  * Refuses an addition to a locked account. `isWritten`: this transaction has written its rows, but `account` was read
  * before it opened meters.
  */
-export async function refuseAddition(
+export async function checkAdmission(
   tx: Transaction,
   rules: AdmissionRules,
   account: AccountBalance,
   some: Partial<Holdings>,
   { isWritten = true }: { isWritten?: boolean } = {},
 ): Promise<void> {
-  const added = holdings(some)
-  const admission = await readAdmission(tx, account, rules)
+  const added = completeHoldings(some)
+  const admission = await loadAdmissionFacts(tx, account, rules)
   // The disks' rate is the account's, which does not count what is written yet.
   const written = { ...added, diskNanos: 0n }
-  const held = isWritten ? withoutHoldings(admission.held, written) : admission.held
+  const held = isWritten ? subtractHoldings(admission.held, written) : admission.held
   const [problem] = admissionProblems({ ...admission, held }, added, rules)
   if (problem) throw problem
 }

@@ -3,9 +3,9 @@
 
 import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
-import { type Balance, type ChargeKind, standingOf } from '../../domain/billing/billing.ts'
-import { endAll } from './ends.ts'
-import { noteLimit } from './limits/look.ts'
+import { type Balance, type ChargeKind, creditStatusOf } from '../../domain/billing/balance.ts'
+import { endSpenderCompute } from './compute-ends.ts'
+import { recordReachedLimit } from './limits/usage.ts'
 
 const { sql } = Prisma
 
@@ -19,27 +19,27 @@ export type AccountBalance = Balance & {
 
 const balanceColumns = sql`metered_at, posted_nanos, compute_rate_nanos, compute_origin, disk_rate_nanos, disk_origin, credit_ended_at`
 
-type Reader = Pick<Transaction, 'rows' | 'now'>
+type BalanceReader = Pick<Transaction, 'rows' | 'now'>
 
 /** An account's money as it was last committed, at an instant or, when none is given, now. */
-export async function readBalance(database: Reader, accountId: number, at?: Date): Promise<AccountBalance> {
+export async function readBalance(database: BalanceReader, accountId: number, at?: Date): Promise<AccountBalance> {
   return (await readBalances(database, [accountId], at))[0] as AccountBalance
 }
 
 /** The same of many accounts, in no order. */
 export async function readBalances(
-  database: Reader,
+  database: BalanceReader,
   accountIds: readonly number[],
   at?: Date,
 ): Promise<AccountBalance[]> {
   const instant = at === undefined ? database.now : sql`${at}::timestamptz`
   const rows = await database.rows(sql`
-    SELECT a.id, ${instant}, ${balanceColumns}, ${endsUntil(instant)}, EXISTS (SELECT FROM spend_limits l WHERE l.account_id = a.id)
+    SELECT a.id, ${instant}, ${balanceColumns}, ${meterEndsSql(instant)}, EXISTS (SELECT FROM spend_limits l WHERE l.account_id = a.id)
     FROM accounts a WHERE a.id = ANY(${accountIds}::int[])`)
   return rows.map(([id, asked, ...row]) => toBalance(row, id as number, asked as Date))
 }
 
-const endsUntil = (instant: Prisma.Sql) => sql`(
+const meterEndsSql = (instant: Prisma.Sql) => sql`(
   SELECT json_agg(json_build_array(m.kind, m.rate_nanos::text, m.since, m.carried, e.at)) FROM (
     SELECT meter_id, min(at) AS at FROM (
       SELECT meter_id, at FROM meter_ends WHERE account_id = a.id
@@ -48,7 +48,7 @@ const endsUntil = (instant: Prisma.Sql) => sql`(
     ) all_ends GROUP BY meter_id
   ) e JOIN meters m ON m.id = e.meter_id WHERE m.rate_nanos > 0)`
 
-type EndRow = [kind: ChargeKind, rate: string, since: string, carried: number, end: string]
+type MeterEndRow = [kind: ChargeKind, rate: string, since: string, carried: number, end: string]
 
 function toBalance(row: unknown[], accountId: number, at: Date): AccountBalance {
   const [
@@ -61,7 +61,7 @@ function toBalance(row: unknown[], accountId: number, at: Date): AccountBalance 
     creditEndedAt,
     ends,
     isLimited,
-  ] = row as [Date, bigint, bigint, string, bigint, string, Date | null, EndRow[] | null, boolean]
+  ] = row as [Date, bigint, bigint, string, bigint, string, Date | null, MeterEndRow[] | null, boolean]
   return {
     accountId,
     at: at < meteredAt ? meteredAt : at,
@@ -87,11 +87,11 @@ export async function lockBalance(tx: Transaction, accountId: number, at: Date):
   tx.notifyAfterCommit()
   // Asked now, since what ended was written by others before it was taken.
   let balance = await readBalance(tx, accountId, at)
-  while (balance.isLimited && (await noteLimit(tx, balance))) balance = await readBalance(tx, accountId, at)
-  const { endsAt, isOver } = standingOf(balance)
-  if (!isOver || endsAt === null) return balance
+  while (balance.isLimited && (await recordReachedLimit(tx, balance))) balance = await readBalance(tx, accountId, at)
+  const { endsAt, hasEnded } = creditStatusOf(balance)
+  if (!hasEnded || endsAt === null) return balance
   // Where all have ended already, disks alone have used up what was left.
-  if (!(await endAll(tx, { accountId, apiKeyId: null }, endsAt, 'NO_CREDIT'))) return balance
+  if (!(await endSpenderCompute(tx, { accountId, apiKeyId: null }, endsAt, 'NO_CREDIT'))) return balance
   await tx.rows(sql`UPDATE accounts SET credit_ended_at = ${endsAt} WHERE id = ${accountId}`)
   return await readBalance(tx, accountId, at)
 }

@@ -1,28 +1,32 @@
 import { Prisma } from '../../database/generated/client.ts'
-import type { ChargesWish } from '../../domain/billing/charges.ts'
-import { chargedPeriods, costUntil } from './periods.ts'
+import type { ChargesQuery } from '../../domain/billing/charges.ts'
+import { chargedPeriodsSql, costUntilSql } from './periods.ts'
 
 const { sql, join } = Prisma
 
-type Account = Parameters<typeof chargedPeriods>[0]
+type ChargedAccount = Parameters<typeof chargedPeriodsSql>[0]
 /** Of things behind that whose disk has this meter. */
-type Wish = Omit<ChargesWish, 'after'> & { after: bigint | undefined }
+type ChargesPageQuery = Omit<ChargesQuery, 'after'> & { after: bigint | undefined }
 
 /**
  * A row for each item of the things on a page, and in each how many things there are on all pages: in one without an
  * item where the page is empty. What was charged in the period is read once and what was before is not, since an
  * account has ever more of that.
  */
-export function chargesStatement(account: Account, { from, to, things, latestFirst, limit, after }: Wish): Prisma.Sql {
+export function chargesStatement(
+  account: ChargedAccount,
+  { from, to, resources, latestFirst, limit, after }: ChargesPageQuery,
+): Prisma.Sql {
   const { accountId } = account
   const columns = { instance: sql`m.instance_id`, volume: sql`m.volume_id` }
-  const wanted = things.length > 0 ? sql`num_nonnulls(${join(things.map(thing => columns[thing]))}) > 0` : sql`false`
+  const wanted =
+    resources.length > 0 ? sql`num_nonnulls(${join(resources.map(thing => columns[thing]))}) > 0` : sql`false`
   const [start, end] = [sql`greatest(period_start, ${from}::timestamptz)`, sql`least(period_end, ${to}::timestamptz)`]
   const [beyond, order] = latestFirst ? [sql`<`, sql`DESC`] : [sql`>`, sql`ASC`]
   const isBeyond = after === undefined ? sql`true` : sql`disk_id ${beyond} ${String(after)}::bigint`
   return sql`
     WITH periods AS (
-      SELECT coalesce(i.id, v.id) AS disk_id, p.* FROM (${chargedPeriods(account, { from, to }, wanted)}) AS p
+      SELECT coalesce(i.id, v.id) AS disk_id, p.* FROM (${chargedPeriodsSql(account, { from, to }, wanted)}) AS p
       LEFT JOIN meters i ON i.account_id = ${accountId} AND i.kind = 'disk' AND i.instance_id = p.instance_id
       LEFT JOIN meters v ON v.account_id = ${accountId} AND v.kind = 'disk' AND v.volume_id = p.volume_id
       WHERE period_start < period_end AND period_start < ${to}::timestamptz AND period_end > ${from}::timestamptz
@@ -30,7 +34,7 @@ export function chargesStatement(account: Account, { from, to, things, latestFir
       SELECT DISTINCT disk_id FROM periods WHERE ${isBeyond} ORDER BY disk_id ${order} LIMIT ${limit}
     ), items AS (
       SELECT disk_id, instance_id, volume_id, kind, min(${start}) AS starts_at, max(${end}) AS ends_at,
-        sum(${costUntil(end)} - ${costUntil(start)})::bigint AS nanos
+        sum(${costUntilSql(end)} - ${costUntilSql(start)})::bigint AS nanos
       FROM page JOIN periods USING (disk_id) GROUP BY disk_id, instance_id, volume_id, kind
     )
     SELECT total, disk_id, instance_id, volume_id, kind, starts_at, ends_at, nanos

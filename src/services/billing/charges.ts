@@ -1,17 +1,17 @@
-import { unnamed } from '../../database/rows.ts'
+import { withoutStatementName } from '../../database/rows.ts'
 import { snapshot } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { standingOf } from '../../domain/billing/billing.ts'
+import { creditStatusOf } from '../../domain/billing/balance.ts'
 import {
   type ChargeItem,
   type ChargesPage,
-  type ChargesWish,
-  checkCharges,
-  maxChargedThings,
+  type ChargesQuery,
+  checkChargesPeriod,
+  maxChargedResources,
   parseChargesCursor,
   printChargesCursor,
 } from '../../domain/billing/charges.ts'
-import { authorise } from '../authorize.ts'
+import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 import { readBalance } from './balance.ts'
 import { chargesStatement } from './charges-sql.ts'
@@ -19,15 +19,15 @@ import { chargesStatement } from './charges-sql.ts'
 export function chargeServices({ database }: DataDeps) {
   return {
     /** What instances and volumes of the account cost in a period, as the usage says it. */
-    async charges(actor: Actor, { limit: asked, after: token, ...wish }: ChargesWish): Promise<ChargesPage> {
-      authorise(actor, 'billing.usage')
-      checkCharges(wish)
-      const limit = Math.min(asked, maxChargedThings)
+    async charges(actor: Actor, { limit: asked, after: token, ...wish }: ChargesQuery): Promise<ChargesPage> {
+      authorize(actor, 'billing.usage')
+      checkChargesPeriod(wish)
+      const limit = Math.min(asked, maxChargedResources)
       const after = token === undefined ? undefined : parseChargesCursor(token, wish.latestFirst)
       const rows = await snapshot(database, async tx => {
         const balance = await readBalance(tx, actor.accountId, tx.at)
-        const account = { ...balance, endsAt: standingOf(balance).endsAt }
-        return await tx.rows(unnamed(chargesStatement(account, { ...wish, limit: limit + 1, after })))
+        const account = { ...balance, endsAt: creditStatusOf(balance).endsAt }
+        return await tx.rows(withoutStatementName(chargesStatement(account, { ...wish, limit: limit + 1, after })))
       })
       const [[total]] = rows as [[number]]
       const found = [...Map.groupBy(rows, ([, diskId]) => diskId as bigint | null)]

@@ -1,13 +1,13 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { snapshot } from '../../database/transaction.ts'
-import { waysToAnInstance } from '../../domain/accounts/permissions/permissions.ts'
+import { instanceAccessOperations } from '../../domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { standingOf } from '../../domain/billing/billing.ts'
+import { creditStatusOf } from '../../domain/billing/balance.ts'
 import { type Cost, type CostMeter, costOf } from '../../domain/billing/costs.ts'
-import { authoriseAny } from '../authorize.ts'
+import { authorizeAny } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 import { readBalance } from './balance.ts'
-import { endOfMeter, ofInstances } from './sql.ts'
+import { instanceMetersSql, meterEndSql } from './sql.ts'
 
 const { sql } = Prisma
 
@@ -15,15 +15,15 @@ export function costServices({ database }: DataDeps) {
   return {
     /** What instances of the account have cost and go on costing, at one instant. Another's are left out. */
     async costs(actor: Actor, ids: readonly bigint[]): Promise<(Cost & { id: bigint })[]> {
-      authoriseAny(actor, waysToAnInstance)
+      authorizeAny(actor, instanceAccessOperations)
       const { accountId } = actor
       return await snapshot(database, async tx => {
         const balance = await readBalance(tx, accountId, tx.at)
-        const account = { ...standingOf(balance), at: balance.at }
+        const account = { ...creditStatusOf(balance), at: balance.at }
         const rows = await tx.rows(sql`
           SELECT m.instance_id, m.kind, m.rate_nanos, m.since, m.carried, m.charged_nanos,
-            ${endOfMeter}
-          FROM meters m WHERE m.account_id = ${accountId} AND ${ofInstances(ids)}`)
+            ${meterEndSql}
+          FROM meters m WHERE m.account_id = ${accountId} AND ${instanceMetersSql(ids)}`)
         const meters = rows.map(([id, kind, rateNanos, since, carried, chargedNanos, end]) => {
           return { id, kind, rateNanos, since, carried, chargedNanos, end } as CostMeter & { id: bigint }
         })

@@ -1,5 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, recordsOf, selectList, unnamed } from '../../database/rows.ts'
+import { columnsOf, recordsOf, selectListSql, withoutStatementName } from '../../database/rows.ts'
 import { snapshot, type Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import {
@@ -9,36 +9,36 @@ import {
   parseLedgerCursor,
   printLedgerCursor,
 } from '../../domain/billing/ledger.ts'
-import { type PageArguments, type PageOf, pageOf, readPage } from '../../domain/pages.ts'
-import { authorise } from '../authorize.ts'
+import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
+import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 
 const { sql, join } = Prisma
-const { accountId: _, meterId: __, idempotencyKey: ___, ...readable } = Prisma.LedgerEntryScalarFieldEnum
-const entryColumns = columnsOf(readable)
+const { accountId: _, meterId: __, idempotencyKey: ___, ...readableFields } = Prisma.LedgerEntryScalarFieldEnum
+const entryColumns = columnsOf(readableFields)
 const meterColumns = columnsOf({ instanceId: 'instanceId', volumeId: 'volumeId', apiKeyId: 'apiKeyId' })
-const source = sql`ledger_entries e LEFT JOIN meters m ON m.id = e.meter_id`
+const ledgerSourceSql = sql`ledger_entries e LEFT JOIN meters m ON m.id = e.meter_id`
 
-type CountedLedger = PageOf<LedgerEntry> & { total: number }
+type CountedLedger = PageResult<LedgerEntry> & { total: number }
 
 export function ledgerServices({ database }: DataDeps) {
   return {
     /** The account's ledger, the newest entry first. */
-    async ledger(actor: Actor, filter: LedgerFilter, page: PageArguments): Promise<PageOf<LedgerEntry>> {
-      authorise(actor, 'billing.ledger')
+    async ledger(actor: Actor, filter: LedgerFilter, page: PageArguments): Promise<PageResult<LedgerEntry>> {
+      authorize(actor, 'billing.ledger')
       checkLedgerFilter(filter)
       return await readLedger(database, actor, filter, page)
     },
 
     async countLedger(actor: Actor, filter: LedgerFilter): Promise<number> {
-      authorise(actor, 'billing.ledger')
+      authorize(actor, 'billing.ledger')
       checkLedgerFilter(filter)
       return await countEntries(database, actor, filter)
     },
 
     /** The same page with how many there are on all pages, of one instant. */
     async countedLedger(actor: Actor, filter: LedgerFilter, page: PageArguments): Promise<CountedLedger> {
-      authorise(actor, 'billing.ledger')
+      authorize(actor, 'billing.ledger')
       checkLedgerFilter(filter)
       return await snapshot(database, async tx => {
         const total = await countEntries(tx, actor, filter)
@@ -48,8 +48,8 @@ export function ledgerServices({ database }: DataDeps) {
 
     /** Entries of the account by id. Another account's are not found. */
     async entriesByIds(actor: Actor, ids: readonly bigint[]): Promise<LedgerEntry[]> {
-      authorise(actor, 'billing.ledger')
-      const conditions = [...conditionsOf(actor, {}), sql`e.id = ANY(${ids.map(String)}::bigint[])`]
+      authorize(actor, 'billing.ledger')
+      const conditions = [...ledgerFilterSql(actor, {}), sql`e.id = ANY(${ids.map(String)}::bigint[])`]
       return await findEntries(database, conditions, sql`e.id`, ids.length)
     },
   }
@@ -60,9 +60,9 @@ async function readLedger(
   actor: Actor,
   filter: LedgerFilter,
   page: PageArguments,
-): Promise<PageOf<LedgerEntry>> {
-  const { limit, backward, cursor } = readPage(page)
-  const conditions = conditionsOf(actor, filter)
+): Promise<PageResult<LedgerEntry>> {
+  const { limit, backward, cursor } = parsePage(page)
+  const conditions = ledgerFilterSql(actor, filter)
   if (cursor !== undefined) {
     const id = String(parseLedgerCursor(cursor))
     conditions.push(backward ? sql`e.id > ${id}::bigint` : sql`e.id < ${id}::bigint`)
@@ -72,8 +72,10 @@ async function readLedger(
 }
 
 async function countEntries(database: Pick<Transaction, 'rows'>, actor: Actor, filter: LedgerFilter): Promise<number> {
-  const conditions = join(conditionsOf(actor, filter), ' AND ')
-  const [row] = await database.rows(unnamed(sql`SELECT count(*)::int FROM ${source} WHERE ${conditions}`))
+  const conditions = join(ledgerFilterSql(actor, filter), ' AND ')
+  const [row] = await database.rows(
+    withoutStatementName(sql`SELECT count(*)::int FROM ${ledgerSourceSql} WHERE ${conditions}`),
+  )
   return row?.[0] as number
 }
 
@@ -83,10 +85,10 @@ export async function findEntries(
   order: Prisma.Sql,
   limit: number,
 ): Promise<LedgerEntry[]> {
-  const columns = join([selectList('e', entryColumns), selectList('m', meterColumns)])
+  const columns = join([selectListSql('e', entryColumns), selectListSql('m', meterColumns)])
   const statement = sql`
-    SELECT ${columns} FROM ${source} WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`
-  const rows = await database.rows(unnamed(statement))
+    SELECT ${columns} FROM ${ledgerSourceSql} WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`
+  const rows = await database.rows(withoutStatementName(statement))
   return rows.map(row => {
     const [entry, meter] = recordsOf(row, entryColumns, meterColumns)
     return { ...entry, ...meter } as LedgerEntry
@@ -94,7 +96,7 @@ export async function findEntries(
 }
 
 /** Entries of the account, which they call `e`, for which the filter holds. */
-export function conditionsOf({ accountId }: Actor, { kinds, instanceIds, from, to }: LedgerFilter): Prisma.Sql[] {
+export function ledgerFilterSql({ accountId }: Actor, { kinds, instanceIds, from, to }: LedgerFilter): Prisma.Sql[] {
   return [
     sql`e.account_id = ${accountId}`,
     ...(kinds ? [sql`e.kind = ANY(${[...kinds]}::ledger_kind[])`] : []),

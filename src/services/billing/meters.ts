@@ -1,11 +1,11 @@
 // What goes on costing an account something, and what is charged for it. Whoever changes a meter has taken its account.
 
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, insertAll } from '../../database/rows.ts'
+import { columnsOf, insertSql } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
-import { chargeUntil, type Meter } from '../../domain/billing/billing.ts'
+import { calculateMeterCharge, type Meter } from '../../domain/billing/balance.ts'
 import type { AccountBalance } from './balance.ts'
-import { computeOf, endOfMeter } from './sql.ts'
+import { computeMetersSql, meterEndSql } from './sql.ts'
 
 const { sql } = Prisma
 const entryColumns = columnsOf(Prisma.LedgerEntryScalarFieldEnum)
@@ -28,7 +28,7 @@ export async function openMeters(
     ) of`)
 }
 
-type Charged = Meter & { id: bigint; kind: 'compute' | 'disk' }
+type ChargedMeter = Meter & { id: bigint; kind: 'compute' | 'disk' }
 
 /**
  * Charges meters up to an instant. Those that have ended cost nothing from then on; an end of what had been stopped
@@ -39,21 +39,21 @@ export async function chargeMeters(
   { accountId, at }: AccountBalance,
   which: Prisma.Sql,
   until: Date = at,
-): Promise<Charged[]> {
+): Promise<ChargedMeter[]> {
   const rows = await tx.rows(sql`
-    SELECT m.id, m.kind, m.rate_nanos, m.since, m.carried, ${endOfMeter} FROM meters m
+    SELECT m.id, m.kind, m.rate_nanos, m.since, m.carried, ${meterEndSql} FROM meters m
     WHERE m.account_id = ${accountId} AND ${which}
     AND (m.rate_nanos > 0 OR EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id)) ORDER BY m.id`)
   const meters = rows.map(
-    ([id, kind, rateNanos, since, carried, end]) => ({ id, kind, rateNanos, since, carried, end }) as Charged,
+    ([id, kind, rateNanos, since, carried, end]) => ({ id, kind, rateNanos, since, carried, end }) as ChargedMeter,
   )
   const entries = meters.flatMap(meter => {
-    const { ms, amountNanos, ...period } = chargeUntil(meter, until)
+    const { ms, amountNanos, ...period } = calculateMeterCharge(meter, until)
     if (ms === 0 || meter.rateNanos === 0n) return []
     const { id: meterId, kind } = meter
     return [{ accountId, meterId, kind, ...period, amountNanos: -amountNanos, postedAt: at }]
   })
-  if (entries.length > 0) await tx.rows(insertAll('ledger_entries', entryColumns, entries))
+  if (entries.length > 0) await tx.rows(insertSql('ledger_entries', entryColumns, entries))
   const ended = meters.filter(({ end }) => end !== null && end <= until)
   await setRates(tx, ended, 0n)
   return meters.filter(({ rateNanos, end }) => rateNanos > 0n && (end === null || end > until))
@@ -77,22 +77,24 @@ export async function changeRate(
   instanceId: bigint,
   rateNanos: bigint,
 ): Promise<void> {
-  const meters = await chargeMeters(tx, account, computeOf([instanceId]))
+  const meters = await chargeMeters(tx, account, computeMetersSql([instanceId]))
   await setRates(tx, meters, rateNanos)
 }
 
 /** From now on an instance's GPUs cost something, unless it is about to be stopped since they ended. */
 export async function startCompute(tx: Transaction, account: AccountBalance, instanceId: bigint): Promise<void> {
-  const running = await chargeMeters(tx, account, computeOf([instanceId]))
+  const running = await chargeMeters(tx, account, computeMetersSql([instanceId]))
   if (running.length > 0) return
   // What ended before is charged, also where two said that it did.
-  await tx.rows(sql`DELETE FROM meter_ends e USING meters m WHERE m.id = e.meter_id AND ${computeOf([instanceId])}`)
+  await tx.rows(
+    sql`DELETE FROM meter_ends e USING meters m WHERE m.id = e.meter_id AND ${computeMetersSql([instanceId])}`,
+  )
   await tx.rows(sql`
     UPDATE meters m SET rate_nanos = i.compute_nanos, since = ${account.at}
-    FROM instances i WHERE i.id = m.instance_id AND ${computeOf([instanceId])} AND m.stop_reason IS NULL`)
+    FROM instances i WHERE i.id = m.instance_id AND ${computeMetersSql([instanceId])} AND m.stop_reason IS NULL`)
 }
 
-async function setRates(tx: Transaction, meters: Pick<Charged, 'id'>[], rateNanos: bigint): Promise<void> {
+async function setRates(tx: Transaction, meters: Pick<ChargedMeter, 'id'>[], rateNanos: bigint): Promise<void> {
   if (meters.length === 0) return
   const ids = meters.map(({ id }) => String(id))
   // Whoever began later may have ended one at a later instant: at another rate it ends then, too.
@@ -105,5 +107,5 @@ export async function endCompute(tx: Transaction, instanceIds: readonly bigint[]
   if (instanceIds.length === 0) return
   await tx.rows(sql`
     INSERT INTO meter_ends (meter_id, account_id, at) SELECT m.id, m.account_id, ${at}::timestamptz FROM meters m
-    WHERE m.rate_nanos > 0 AND ${computeOf(instanceIds)}`)
+    WHERE m.rate_nanos > 0 AND ${computeMetersSql(instanceIds)}`)
 }

@@ -2,19 +2,19 @@
 
 import { Prisma } from '../../database/generated/client.ts'
 import type { Period } from '../../domain/billing/charges.ts'
-import { endOfMeter } from './sql.ts'
+import { meterEndSql } from './sql.ts'
 
 const { sql } = Prisma
 
 /** An account, how far it is charged, and when its GPUs end costing something if everything goes on. */
-type Account = { accountId: number; at: Date; endsAt: Date | null }
+type ChargedAccount = { accountId: number; at: Date; endsAt: Date | null }
 
 /**
  * What is charged, and what runs now up to where it would be charged: as far as it is in the period, but not cut at its
  * ends. Of one that was given back whole the end is before the beginning. Of meters `m` for which the condition holds.
  */
-export function chargedPeriods(
-  { accountId, at, endsAt }: Account,
+export function chargedPeriodsSql(
+  { accountId, at, endsAt }: ChargedAccount,
   { from, to }: Period,
   which: Prisma.Sql = sql`true`,
 ): Prisma.Sql {
@@ -29,7 +29,7 @@ export function chargedPeriods(
         AND e.period_end > ${from}::timestamptz AND e.period_start < ${to}::timestamptz
       UNION ALL
       SELECT m.kind, m.instance_id, m.volume_id, m.api_key_id, m.rate_nanos, m.carried, m.since,
-        least(${at}::timestamptz, ${endOfMeter},
+        least(${at}::timestamptz, ${meterEndSql},
           CASE WHEN m.kind = 'compute' THEN ${endsAt}::timestamptz END)
       FROM meters m WHERE m.account_id = ${accountId} AND ${which} AND m.rate_nanos > 0`
 }
@@ -38,6 +38,6 @@ export function chargedPeriods(
  * Up to an instant a charge comes to its rate times the time until then, with what was carried, in whole nano-dollars: so
  * the parts of one always come to all of it, at whatever instants it is cut.
  */
-export function costUntil(instant: Prisma.Sql): Prisma.Sql {
+export function costUntilSql(instant: Prisma.Sql): Prisma.Sql {
   return sql`div(rate_nanos * extract(epoch FROM ${instant} - period_start) * 1000 + carried, 3600000)`
 }

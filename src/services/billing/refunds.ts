@@ -1,14 +1,14 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, insertAll } from '../../database/rows.ts'
+import { columnsOf, insertSql } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
-import { chargedBeyond } from '../../domain/billing/billing.ts'
+import { calculateChargedAfter } from '../../domain/billing/balance.ts'
 import type { AccountBalance } from './balance.ts'
 
 const { sql } = Prisma
 const entryColumns = columnsOf(Prisma.LedgerEntryScalarFieldEnum)
 
 /** Gives back what was charged beyond an instant for meters that ended then, as far as it was not given back before. */
-export async function refundBeyond(
+export async function refundAfter(
   tx: Transaction,
   { accountId, at: postedAt }: AccountBalance,
   which: Prisma.Sql,
@@ -26,7 +26,7 @@ export async function refundBeyond(
   for (const [meterId, periodStart, periodEnd, rateNanos, carried, amountNanos] of rows as [
     ...[bigint, Date, Date, bigint, number, bigint],
   ][]) {
-    const beyond = chargedBeyond({ periodStart, rateNanos, carried, amountNanos }, instant)
+    const beyond = calculateChargedAfter({ periodStart, rateNanos, carried, amountNanos }, instant)
     const before = refunds.get(meterId) ?? {
       amountNanos: 0n,
       periodStart: instant > periodStart ? instant : periodStart,
@@ -38,5 +38,5 @@ export async function refundBeyond(
     .map(([meterId, refund]) => {
       return { accountId, meterId, kind: 'refund', postedAt, reason, ...refund }
     })
-  if (entries.length > 0) await tx.rows(insertAll('ledger_entries', entryColumns, entries))
+  if (entries.length > 0) await tx.rows(insertSql('ledger_entries', entryColumns, entries))
 }

@@ -5,14 +5,14 @@ import { Prisma } from '../../database/generated/client.ts'
 const { sql } = Prisma
 
 /** When a meter ends: by what is arranged, or since it did. */
-export const endOfMeter = sql`least(m.ends_at, (SELECT min(e.at) FROM meter_ends e WHERE e.meter_id = m.id))`
+export const meterEndSql = sql`least(m.ends_at, (SELECT min(e.at) FROM meter_ends e WHERE e.meter_id = m.id))`
 
 /** The GPUs of instances. */
-export function computeOf(instanceIds: readonly bigint[]): Prisma.Sql {
-  return sql`m.kind = 'compute' AND ${ofInstances(instanceIds)}`
+export function computeMetersSql(instanceIds: readonly bigint[]): Prisma.Sql {
+  return sql`m.kind = 'compute' AND ${instanceMetersSql(instanceIds)}`
 }
 
 /** Everything of instances. */
-export function ofInstances(instanceIds: readonly bigint[]): Prisma.Sql {
+export function instanceMetersSql(instanceIds: readonly bigint[]): Prisma.Sql {
   return sql`m.instance_id = ANY(${instanceIds.map(String)}::bigint[])`
 }

@@ -1,24 +1,24 @@
 import { Prisma } from '../../database/generated/client.ts'
 import { snapshot } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { standingOf } from '../../domain/billing/billing.ts'
+import { creditStatusOf } from '../../domain/billing/balance.ts'
 import { checkLedgerFilter, type LedgerFilter } from '../../domain/billing/ledger.ts'
 import { maxStatementEntries, type Statement, statementTooLong } from '../../domain/billing/statement.ts'
-import { authorise } from '../authorize.ts'
+import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 import { readBalance } from './balance.ts'
-import { conditionsOf, findEntries } from './ledger.ts'
+import { findEntries, ledgerFilterSql } from './ledger.ts'
 
 export function statementServices({ database }: DataDeps) {
   return {
     /** The entries of a period in one piece, for clients that know no pages, or a refusal where they are too many. */
     async statement(actor: Actor, filter: LedgerFilter): Promise<Statement> {
-      authorise(actor, 'billing.ledger')
+      authorize(actor, 'billing.ledger')
       checkLedgerFilter(filter)
       return await snapshot(database, async tx => {
         const balance = await readBalance(tx, actor.accountId, tx.at)
-        const { creditNanos } = standingOf(balance)
-        const conditions = conditionsOf(actor, filter)
+        const { creditNanos } = creditStatusOf(balance)
+        const conditions = ledgerFilterSql(actor, filter)
         const entries = await findEntries(tx, conditions, Prisma.sql`e.id`, maxStatementEntries + 1)
         if (entries.length > maxStatementEntries) throw statementTooLong()
         return { entries, creditNanos, accruedNanos: balance.postedNanos - creditNanos }

@@ -1,69 +1,69 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { unnamed } from '../../database/rows.ts'
+import { withoutStatementName } from '../../database/rows.ts'
 import { snapshot } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { standingOf } from '../../domain/billing/billing.ts'
+import { creditStatusOf } from '../../domain/billing/balance.ts'
 import {
+  type BucketBounds,
   maxGroups,
   monthOf,
-  type Span,
-  spansOf,
+  splitIntoBuckets,
   tooManyGroups,
   type Usage,
   type UsageDimension,
   type UsageGroup,
-  type UsageWish,
+  type UsageQuery,
 } from '../../domain/billing/usage.ts'
-import { authorise } from '../authorize.ts'
+import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 import { type AccountBalance, readBalance } from './balance.ts'
-import { chargedPeriods, costUntil } from './periods.ts'
+import { chargedPeriodsSql, costUntilSql } from './periods.ts'
 
 const { sql } = Prisma
 
 /** Of this month, where it does not say when. */
-type Wish = Partial<Record<'from' | 'to', Date | null | undefined>> & Omit<UsageWish, 'from' | 'to'>
+type OpenUsageQuery = Partial<Record<'from' | 'to', Date | null | undefined>> & Omit<UsageQuery, 'from' | 'to'>
 
 export function usageServices({ database }: DataDeps) {
   return {
     /** What things cost in a period, cut into buckets. What is refunded counts where it was charged. */
-    async usage(actor: Actor, { bucket, groupBy, ...given }: Wish): Promise<Usage> {
-      authorise(actor, 'billing.usage')
+    async usage(actor: Actor, { bucket, groupBy, ...given }: OpenUsageQuery): Promise<Usage> {
+      authorize(actor, 'billing.usage')
       const { from, to, spans, rows } = await snapshot(database, async tx => {
         const month = monthOf(tx.at)
         const [from, to] = [given.from ?? month.start, given.to ?? month.end]
-        const spans = spansOf({ from, to, bucket })
+        const spans = splitIntoBuckets({ from, to, bucket })
         const balance = await readBalance(tx, actor.accountId, tx.at)
-        return { from, to, spans, rows: await tx.rows(unnamed(usageSql(balance, spans, groupBy))) }
+        return { from, to, spans, rows: await tx.rows(withoutStatementName(usageSql(balance, spans, groupBy))) }
       })
       if (rows.length > maxGroups) throw tooManyGroups()
       const places = Map.groupBy(rows, ([place]) => place as number)
       const buckets = spans.map((span, index) => {
         const groups = (places.get(index + 1) ?? []).map(toGroup)
-        return { ...span, costNanos: totalOf(groups), groups }
+        return { ...span, costNanos: sumCosts(groups), groups }
       })
-      return { from, to, costNanos: totalOf(buckets), buckets }
+      return { from, to, costNanos: sumCosts(buckets), buckets }
     },
   }
 }
 
-function totalOf(parts: { costNanos: bigint }[]): bigint {
+function sumCosts(parts: { costNanos: bigint }[]): bigint {
   return parts.reduce((total, { costNanos }) => total + costNanos, 0n)
 }
 
-function usageSql(balance: AccountBalance, spans: Span[], groupBy: readonly UsageDimension[]): Prisma.Sql {
+function usageSql(balance: AccountBalance, spans: BucketBounds[], groupBy: readonly UsageDimension[]): Prisma.Sql {
   const { accountId, at } = balance
-  const { endsAt } = standingOf(balance)
-  const borders = [...spans.map(({ start }) => start), (spans.at(-1) as Span).end]
+  const { endsAt } = creditStatusOf(balance)
+  const borders = [...spans.map(({ start }) => start), (spans.at(-1) as BucketBounds).end]
   const [from, to] = [borders[0], borders.at(-1)] as [Date, Date]
   const of = (dimension: UsageDimension, column: Prisma.Sql) => (groupBy.includes(dimension) ? column : sql`NULL`)
   return sql`
-    WITH periods AS (${chargedPeriods({ accountId, at, endsAt }, { from, to })}
+    WITH periods AS (${chargedPeriodsSql({ accountId, at, endsAt }, { from, to })}
     ), borders AS (SELECT ${borders}::timestamptz[] AS all), parts AS (
       SELECT place, ${of('kind', sql`kind`)} AS kind, ${of('instance', sql`instance_id`)} AS instance_id,
         ${of('instance', sql`volume_id`)} AS volume_id, ${of('apiKey', sql`api_key_id`)} AS api_key_id,
-        ${costUntil(sql`least(period_end, borders.all[place + 1])`)}
-          - ${costUntil(sql`greatest(period_start, borders.all[place])`)} AS nanos
+        ${costUntilSql(sql`least(period_end, borders.all[place + 1])`)}
+          - ${costUntilSql(sql`greatest(period_start, borders.all[place])`)} AS nanos
       FROM periods, borders, LATERAL generate_series(
         greatest(width_bucket(period_start, borders.all), 1),
         least(width_bucket(period_end, borders.all), ${spans.length})) AS place

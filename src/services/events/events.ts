@@ -1,5 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, insertAll } from '../../database/rows.ts'
+import { columnsOf, insertSql } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { EventType } from '../../domain/events/events.ts'
 
@@ -30,7 +30,7 @@ export async function recordEvents(tx: Transaction, events: NewEvent[], at: Date
   if (events.length === 0) return
   const rows = events.map(event => ({ ...event, at }))
   await tx.rows(Prisma.sql`
-    WITH recorded AS (${insertAll('events', eventColumns, rows)} RETURNING id, account_id, type, after)
+    WITH recorded AS (${insertSql('events', eventColumns, rows)} RETURNING id, account_id, type, after)
     INSERT INTO webhook_deliveries (webhook_id, event_id, due_at)
     SELECT w.id, e.id, ${at}::timestamptz FROM recorded e JOIN webhooks w ON w.account_id = e.account_id
     WHERE w.deleted_at IS NULL AND CASE e.type WHEN 'WEBHOOK_TESTED' THEN w.id = (e.after->>'webhookId')::int

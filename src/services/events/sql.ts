@@ -5,15 +5,15 @@ import {
   type Operation,
   type Permissions,
 } from '../../domain/accounts/permissions/permissions.ts'
+import type { EventHorizon } from '../../domain/events/cursor.ts'
 import {
   type Event,
   type EventFilter,
   type EventType,
-  eventTypes,
+  eventReadOperations,
   type Position,
-  subjectName,
+  subjectField,
 } from '../../domain/events/events.ts'
-import type { Kept } from '../../domain/events/page.ts'
 
 const { sql, join } = Prisma
 
@@ -25,14 +25,14 @@ export function toEvent(row: unknown[]): Event {
 }
 
 /** Which events there are at this instant, all of them below the horizon: nothing more appears there. */
-export const keptNow = sql`SELECT epoch, purged_xid::text, purged_id, pg_snapshot_xmin(pg_current_snapshot()) AS xmin FROM outbox`
+export const eventHorizonSql = sql`SELECT epoch, purged_xid::text, purged_id, pg_snapshot_xmin(pg_current_snapshot()) AS xmin FROM outbox`
 
-export function toKept(row: unknown[] | undefined): Kept {
+export function toEventHorizon(row: unknown[] | undefined): EventHorizon {
   const [epoch, xid, id] = row as [number, string, bigint]
   return { epoch, purged: { xid: BigInt(xid), id } }
 }
 
-export function placeSql({ xid, id }: Position): Prisma.Sql {
+export function positionSql({ xid, id }: Position): Prisma.Sql {
   return sql`(${String(xid)}::xid8, ${String(id)}::bigint)`
 }
 
@@ -44,37 +44,45 @@ export function filterSql({ types, instanceIds }: EventFilter): Prisma.Sql[] {
   ]
 }
 
-export const isKnownSql = sql`e.type = ANY(${Object.keys(eventTypes)}::text[])`
+export const isKnownTypeSql = sql`e.type = ANY(${Object.keys(eventReadOperations)}::text[])`
 
 /** What `mayRead` holds for, so that no page is short of what was read in vain. */
 export function readableSql(permissions: Permissions | null): Prisma.Sql {
-  if (permissions === null) return isKnownSql
-  const byOperation = Map.groupBy(Object.entries(eventTypes) as [EventType, Operation][], ([, operation]) => operation)
+  if (permissions === null) return isKnownTypeSql
+  const byOperation = Map.groupBy(
+    Object.entries(eventReadOperations) as [EventType, Operation][],
+    ([, operation]) => operation,
+  )
   const conditions = [...byOperation].map(([operation, entries]) => {
     const types = entries.map(([type]) => type)
-    return sql`(e.type = ANY(${types}::text[]) AND ${boundSql(permissions, operation, types)})`
+    return sql`(e.type = ANY(${types}::text[]) AND ${constraintSql(permissions, operation, types)})`
   })
   return sql`(${join(conditions, ' OR ')})`
 }
 
-function boundSql(permissions: Permissions, operation: Operation, [type]: EventType[]): Prisma.Sql {
+function constraintSql(permissions: Permissions, operation: Operation, [type]: EventType[]): Prisma.Sql {
   const constraints = constraintsOf(permissions, operation)
   if (constraints === undefined) return sql`false`
-  const name = type && subjectName(type)
+  const name = type && subjectField(type)
   const named = name ? sql`coalesce(e.after->>${name}, e.before->>${name})` : sql`NULL`
   const subject = sql`coalesce(e.instance_id::float8, ${named}::float8)`
   const bounds = Object.entries(constraints).flatMap(([parameter, constraint]) =>
-    (['eq', 'lte', 'gte'] as const).flatMap(comparison => comparedSql(subject, parameter, comparison, constraint)),
+    (['eq', 'lte', 'gte'] as const).flatMap(comparison => comparisonSql(subject, parameter, comparison, constraint)),
   )
   return bounds.length > 0 ? join(bounds, ' AND ') : sql`true`
 }
 
-const signs = { eq: sql`=`, lte: sql`<=`, gte: sql`>=` }
+const sqlOperators = { eq: sql`=`, lte: sql`<=`, gte: sql`>=` }
 
-function comparedSql(subject: Prisma.Sql, parameter: string, comparison: keyof typeof signs, constraint: Constraint) {
+function comparisonSql(
+  subject: Prisma.Sql,
+  parameter: string,
+  comparison: keyof typeof sqlOperators,
+  constraint: Constraint,
+) {
   const bound = constraint[comparison]
   if (bound === undefined) return []
   // An event has nothing but an id that could be within bounds, and that is a number.
   if (parameter !== 'id' || typeof bound !== 'number') return [sql`false`]
-  return [sql`${subject} ${signs[comparison]} ${bound}::float8`]
+  return [sql`${subject} ${sqlOperators[comparison]} ${bound}::float8`]
 }

@@ -1,48 +1,54 @@
 // Events as they happen, from a place in their order on.
 
 import { Prisma } from '../../database/generated/client.ts'
-import { unnamed } from '../../database/rows.ts'
+import { withoutStatementName } from '../../database/rows.ts'
 import type { Actor } from '../../domain/actor.ts'
 import {
+  checkCursorNotExpired,
+  type EventCursor,
+  parseEventCursor,
+  printEventCursor,
+} from '../../domain/events/cursor.ts'
+import {
+  canReadEvent,
   checkEventFilter,
   type Event,
   type EventFilter,
   isAfter,
-  isAskedFor,
-  mayRead,
+  matchesEventFilter,
   type Position,
 } from '../../domain/events/events.ts'
-import { checkKept, type EventCursor, parseEventCursor, printEventCursor } from '../../domain/events/page.ts'
-import { authorise } from '../authorize.ts'
+import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
-import { type Following, streamOf } from '../feed.ts'
+import { createStream, type FeedSubscription } from '../feed.ts'
 import type { EventEdge } from './history.ts'
-import { eventColumns, filterSql, keptNow, placeSql, readableSql, toEvent, toKept } from './sql.ts'
+import { eventColumns, eventHorizonSql, filterSql, positionSql, readableSql, toEvent, toEventHorizon } from './sql.ts'
 
 const { sql, join } = Prisma
 
-const batch = 200
+const batchSize = 200
 
-export function watchServices({ database, feed }: Deps) {
+export function eventWatchServices({ database, feed }: Deps) {
   return {
     /**
      * Everything that the key may read, as it happens: after a cursor, also what happened since, without a gap; without
      * one, from now on.
      */
     async watch(actor: Actor, filter: EventFilter, cursor?: string | null): Promise<AsyncIterableIterator<EventEdge>> {
-      authorise(actor, 'events.watch')
+      authorize(actor, 'events.watch')
       checkEventFilter(filter)
       const after = cursor == null ? undefined : parseEventCursor(cursor)
-      const kept = toKept((await database.rows(keptNow))[0])
-      if (after) checkKept(after, kept)
+      const kept = toEventHorizon((await database.rows(eventHorizonSql))[0])
+      if (after) checkCursorNotExpired(after, kept)
       // The place where it joins may lie before the cursor: another gateway has read further.
-      const wants = (event: Event) =>
-        (!after || isAfter(event, after)) && isAskedFor(event, filter) && mayRead(actor, event)
-      const following = await feed.follow(actor, { wants })
-      return streamOf(following, edges(following))
+      const includes = (event: Event) =>
+        (!after || isAfter(event, after)) && matchesEventFilter(event, filter) && canReadEvent(actor, event)
+      const following = await feed.subscribe(actor, { includes })
+      return createStream(following, readEdges(following))
 
-      async function* edges({ from, next }: Following): AsyncGenerator<EventEdge> {
-        for await (const event of after ? missed(actor, filter, after, from) : []) yield edgeOf(event, kept.epoch)
+      async function* readEdges({ startPosition, next }: FeedSubscription): AsyncGenerator<EventEdge> {
+        for await (const event of after ? readMissedEvents(actor, filter, after, startPosition) : [])
+          yield edgeOf(event, kept.epoch)
         for (let news = await next(); news; news = await next())
           yield* news.events.map(event => edgeOf(event, kept.epoch))
       }
@@ -50,28 +56,28 @@ export function watchServices({ database, feed }: Deps) {
   }
 
   /** What is wanted of what happened after one place, up to another before which nothing more will appear. */
-  async function* missed(
+  async function* readMissedEvents(
     { accountId, permissions }: Actor,
     filter: EventFilter,
     after: EventCursor,
     upTo: Position,
   ): AsyncGenerator<Event> {
     const wanted = join([sql`e.account_id = ${accountId}`, readableSql(permissions), ...filterSql(filter)], ' AND ')
-    for (let place = after; ; ) {
+    for (let position = after; ; ) {
       const statement = sql`
-        SELECT k.*, e.* FROM (${keptNow}) k LEFT JOIN LATERAL (
+        SELECT k.*, e.* FROM (${eventHorizonSql}) k LEFT JOIN LATERAL (
           SELECT ${eventColumns} FROM events e WHERE ${wanted}
-          AND (e.xid, e.id) > ${placeSql(place)} AND (e.xid, e.id) <= ${placeSql(upTo)}
-          ORDER BY e.xid, e.id LIMIT ${batch}
+          AND (e.xid, e.id) > ${positionSql(position)} AND (e.xid, e.id) <= ${positionSql(upTo)}
+          ORDER BY e.xid, e.id LIMIT ${batchSize}
         ) e ON true`
-      const rows = await database.rows(unnamed(statement))
+      const rows = await database.rows(withoutStatementName(statement))
       // Between two readings some may have gone.
-      checkKept(place, toKept(rows[0]))
+      checkCursorNotExpired(position, toEventHorizon(rows[0]))
       const events = rows.filter(([, , , , xid]) => xid !== null).map(row => toEvent(row.slice(4)))
       yield* events
       const last = events.at(-1)
-      if (!last || events.length < batch) return
-      place = { ...last, epoch: after.epoch }
+      if (!last || events.length < batchSize) return
+      position = { ...last, epoch: after.epoch }
     }
   }
 }

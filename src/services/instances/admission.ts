@@ -3,14 +3,14 @@
 import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { type AdmissionRules, refusedStarts } from '../../domain/billing/admission.ts'
+import { type AdmissionRules, findRefusedStarts } from '../../domain/billing/admission.ts'
 import type { DomainError } from '../../domain/errors.ts'
-import { isStarting } from '../../domain/instances/backoff.ts'
-import type { Step } from '../../domain/instances/command.ts'
+import type { ItemPlan } from '../../domain/instances/command.ts'
 import type { Instance } from '../../domain/instances/instances.ts'
-import { readAdmission, refuseAddition } from '../billing/admission.ts'
+import { isStarting } from '../../domain/instances/start-backoff.ts'
+import { checkAdmission, loadAdmissionFacts } from '../billing/admission.ts'
 import { type AccountBalance, lockBalance, readBalance } from '../billing/balance.ts'
-import { countFailedStart, someHoldGpus } from './backoff.ts'
+import { countFailedStart, hasGpuHolder } from './start-backoff.ts'
 
 const { sql } = Prisma
 
@@ -19,10 +19,10 @@ export async function unaffordableStarts(
   tx: Transaction,
   rules: AdmissionRules,
   { accountId }: Actor,
-  steps: readonly Step[],
+  plans: readonly ItemPlan[],
   { dryRun, at }: { dryRun: boolean; at: Date },
 ): Promise<Map<bigint, DomainError>> {
-  const started = steps.filter(step => step.outcome === 'applied' && step.targetState === 'running')
+  const started = plans.filter(plan => plan.outcome === 'applied' && plan.targetState === 'running')
   if (started.length === 0) return new Map()
   const ids = [...new Set(started.map(({ id }) => id))]
   const account = await (dryRun ? readBalance : lockBalance)(tx, accountId, at)
@@ -30,7 +30,7 @@ export async function unaffordableStarts(
     SELECT id, compute_nanos FROM instances WHERE id = ANY(${ids.map(String)}::bigint[])`)
   const rates = new Map(rows.map(([id, computeNanos]) => [id as bigint, computeNanos as bigint]))
   const starts = ids.map(id => ({ id, computeNanos: rates.get(id) ?? 0n }))
-  return refusedStarts(await readAdmission(tx, account, rules), starts, rules)
+  return findRefusedStarts(await loadAdmissionFacts(tx, account, rules), starts, rules)
 }
 
 /**
@@ -44,6 +44,6 @@ export async function admitRestart(
   instance: Pick<Instance, 'id' | 'targetState' | 'status'>,
 ): Promise<void> {
   if (instance.targetState === 'stopped') return
-  await refuseAddition(tx, rules, account, { loading: 1 }, { isWritten: instance.status !== 'running' })
-  if (isStarting(instance) && (await someHoldGpus(tx, [instance.id]))) await countFailedStart(tx, account)
+  await checkAdmission(tx, rules, account, { loading: 1 }, { isWritten: instance.status !== 'running' })
+  if (isStarting(instance) && (await hasGpuHolder(tx, [instance.id]))) await countFailedStart(tx, account)
 }

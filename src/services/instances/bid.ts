@@ -2,21 +2,21 @@ import { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { invalidInput, notFound } from '../../domain/errors.ts'
-import { applyBid, type Bidder, checkBid, winningBid } from '../../domain/instances/bid.ts'
+import { type Bidder, checkBid, decideBid, winningBid } from '../../domain/instances/bid.ts'
 import type { Instance } from '../../domain/instances/instances.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
-import { bidToWin, type Claim } from '../../domain/machines/market.ts'
-import { needCredit } from '../accounts/accounts.ts'
-import { authorise, authoriseEach } from '../authorize.ts'
-import { refuseAddition } from '../billing/admission.ts'
+import { type Claim, calculateMinimumBid } from '../../domain/machines/market.ts'
+import { requireCredit } from '../accounts/accounts.ts'
+import { authorize, authorizeEach } from '../authorize.ts'
+import { checkAdmission } from '../billing/admission.ts'
 import { type AccountBalance, lockBalance } from '../billing/balance.ts'
-import { refuseBeyondLimits, refuseForeign } from '../billing/limits/refuse.ts'
+import { checkOwnInstances, checkSpendLimits } from '../billing/limits/check.ts'
 import { changeRate } from '../billing/meters.ts'
-import { computeRates } from '../billing/spent.ts'
+import { loadComputeRates } from '../billing/spending.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
-import { claimsOn, lockMachine, settleMarket } from '../machines/market.ts'
-import { arrange } from './policy/facts.ts'
+import { loadClaims, lockMachine, updateMarket } from '../machines/market.ts'
+import { scheduleNextAction } from './policy/facts.ts'
 import { findInstances } from './read.ts'
 
 const { sql } = Prisma
@@ -30,10 +30,10 @@ export function bidServices(deps: Deps) {
      * same transaction they go to whom they belong to then.
      */
     async changeBid(actor: Actor, id: bigint, bidNanos: bigint | undefined): Promise<Instance> {
-      authorise(actor, 'instances.changeBid', { id: Number(id) })
+      authorize(actor, 'instances.changeBid', { id: Number(id) })
       const issue = bidNanos === undefined ? undefined : checkBid(bidNanos)
       if (issue) throw invalidInput([issue])
-      await transaction(database, tx => changeIn(tx, actor, id, bidNanos))
+      await transaction(database, tx => changeBidInTransaction(tx, actor, id, bidNanos))
       return (await findInstances(deps, [sql`i.id = ${id}`], sql`i.id`, 1))[0] as Instance
     },
 
@@ -42,35 +42,40 @@ export function bidServices(deps: Deps) {
      * bid helps are left out.
      */
     async minimumBids(actor: Actor, ids: readonly bigint[]): Promise<{ id: bigint; minimumBidNanos: bigint }[]> {
-      authoriseEach(actor, 'instances.get', ids)
+      authorizeEach(actor, 'instances.get', ids)
       const rows = await database.rows(sql`
         SELECT i.id, i.machine_id, i.first_gpu, i.num_gpus, m.min_bid_gpu_nanos
         FROM instances i JOIN machines m ON m.id = i.machine_id
         WHERE i.id = ANY(${ids.map(String)}::bigint[]) AND i.account_id = ${actor.accountId}`)
-      const claims = await claimsOn(database, [...new Set(rows.map(([, machineId]) => machineId as number))])
+      const claims = await loadClaims(database, [...new Set(rows.map(([, machineId]) => machineId as number))])
       return rows.flatMap(row => {
         const [id, machineId, firstGpu, numGpus, minBidGpuNanos] = row as [bigint, number, number, number, bigint]
         const others = claims.filter(claim => claim.machineId === machineId)
-        const minimumBidNanos = bidToWin({ instanceId: id, firstGpu, numGpus }, { minBidGpuNanos }, others)
+        const minimumBidNanos = calculateMinimumBid({ instanceId: id, firstGpu, numGpus }, { minBidGpuNanos }, others)
         return minimumBidNanos === undefined ? [] : [{ id, minimumBidNanos }]
       })
     },
   }
 
   /** False where the bid was the same. */
-  async function changeIn(tx: Transaction, actor: Actor, id: bigint, asked: bigint | undefined): Promise<boolean> {
+  async function changeBidInTransaction(
+    tx: Transaction,
+    actor: Actor,
+    id: bigint,
+    requestedBidNanos: bigint | undefined,
+  ): Promise<boolean> {
     const { accountId, apiKeyId } = actor
     const [seen] = await tx.rows(sql`SELECT machine_id FROM instances WHERE id = ${id} AND account_id = ${accountId}`)
     const machine = seen && (await lockMachine(tx, seen[0] as number))
     if (!machine) throw notFound('Instance', id)
     const { at } = tx
-    await lockLiving(tx, machine.id)
-    const bidder = await bidderIn(tx, id)
+    await lockLivingInstances(tx, machine.id)
+    const bidder = await loadBidder(tx, id)
     if (!bidder) throw notFound('Instance', id)
-    const bidNanos = asked ?? (await leastWinning(tx, bidder, machine))
-    const outcome = applyBid(bidder, machine.minBidGpuNanos * BigInt(bidder.numGpus), bidNanos)
+    const bidNanos = requestedBidNanos ?? (await lowestWinningBid(tx, bidder, machine))
+    const outcome = decideBid(bidder, machine.minBidGpuNanos * BigInt(bidder.numGpus), bidNanos)
     if (outcome === 'unchanged') return false
-    if (outcome === 'raised') await needCredit(tx, actor, at)
+    if (outcome === 'raised') await requireCredit(tx, actor, at)
 
     // As of now: who bid as much before comes first. Who is stopped wants nothing, and is stopped for as long as before.
     const written = await tx.rows(sql`
@@ -81,10 +86,10 @@ export function bidServices(deps: Deps) {
     const [before, after] = [{ computeNanos: String(bidder.computeNanos) }, { computeNanos: String(bidNanos) }]
     const event = { type: 'INSTANCE_BID_CHANGED' as const, accountId, apiKeyId, instanceId: id }
     await recordEvents(tx, [{ ...event, before, after, reason: 'USER_REQUEST' }], at)
-    const granted = await settleMarket(tx, machine, at)
+    const granted = await updateMarket(tx, machine, at)
     const account = await lockBalance(tx, accountId, at)
     await changeRate(tx, account, id, bidNanos)
-    await arrange(tx, account, id, at)
+    await scheduleNextAction(tx, account, id, at)
     await refuseStarted(tx, account, granted)
     if (outcome === 'raised') await refuseRaise(tx, account, actor, bidder, bidNanos)
     return true
@@ -92,11 +97,11 @@ export function bidServices(deps: Deps) {
 
   /** Refuses a bid that gives GPUs to an instance of the account that may not start now, also to another one. */
   async function refuseStarted(tx: Transaction, account: AccountBalance, granted: Claim[]): Promise<void> {
-    const ids = granted.filter(({ holds }) => !holds).map(({ instanceId }) => String(instanceId))
+    const ids = granted.filter(({ hasGpus }) => !hasGpus).map(({ instanceId }) => String(instanceId))
     if (ids.length === 0) return
     const own = await tx.rows(sql`
       SELECT id FROM instances WHERE id = ANY(${ids}::bigint[]) AND account_id = ${account.accountId} AND status <> 'running'`)
-    if (own.length > 0) await refuseAddition(tx, deps.admission, account, { loading: own.length })
+    if (own.length > 0) await checkAdmission(tx, deps.admission, account, { loading: own.length })
   }
 
   async function refuseRaise(
@@ -106,35 +111,35 @@ export function bidServices(deps: Deps) {
     { id, targetState, computeNanos }: Bidder,
     bidNanos: bigint,
   ): Promise<void> {
-    await refuseForeign(tx, account, actor, [id])
+    await checkOwnInstances(tx, account, actor, [id])
     if (targetState === 'stopped') return
     const rateNanos = bidNanos - computeNanos
-    await refuseAddition(tx, deps.admission, account, { computeNanos: rateNanos })
-    await refuseBeyondLimits(
+    await checkAdmission(tx, deps.admission, account, { computeNanos: rateNanos })
+    await checkSpendLimits(
       tx,
       account,
-      (await computeRates(tx, [id])).map(rate => ({ ...rate, rateNanos })),
+      (await loadComputeRates(tx, [id])).map(rate => ({ ...rate, rateNanos })),
     )
   }
 
   /** What wins an instance's GPUs now. Of one that does not bid it is never asked. */
-  async function leastWinning(tx: Transaction, bidder: Bidder, machine: Machine): Promise<bigint> {
+  async function lowestWinningBid(tx: Transaction, bidder: Bidder, machine: Machine): Promise<bigint> {
     if (!bidder.interruptible) return bidder.computeNanos
     const [row] = await tx.rows(sql`SELECT first_gpu FROM instances WHERE id = ${bidder.id}`)
     const block = { instanceId: bidder.id, firstGpu: row?.[0] as number, numGpus: bidder.numGpus }
-    return winningBid(bidder.id, bidToWin(block, machine, await claimsOn(tx, [machine.id])))
+    return winningBid(bidder.id, calculateMinimumBid(block, machine, await loadClaims(tx, [machine.id])))
   }
 
   /**
    * Takes all instances that the market may move, in the order of all who take several: to take one, and then those
    * whose GPUs it wins, would be out of order. No other is rented there while the machine is locked.
    */
-  async function lockLiving(tx: Transaction, machineId: number): Promise<void> {
+  async function lockLivingInstances(tx: Transaction, machineId: number): Promise<void> {
     await tx.rows(sql`
       SELECT id FROM instances WHERE machine_id = ${machineId} AND destroyed_at IS NULL ORDER BY id FOR NO KEY UPDATE`)
   }
 
-  async function bidderIn(tx: Transaction, id: bigint): Promise<Bidder | undefined> {
+  async function loadBidder(tx: Transaction, id: bigint): Promise<Bidder | undefined> {
     const [row] = await tx.rows(sql`
       SELECT target_state, status, interruptible, compute_nanos, num_gpus FROM instances
       WHERE id = ${id} AND destroyed_at IS NULL`)

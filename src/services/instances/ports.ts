@@ -1,5 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, insertAll } from '../../database/rows.ts'
+import { columnsOf, insertSql } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { PortBinding } from '../../domain/instances/instances.ts'
 import { choosePorts, missingPorts } from '../../domain/instances/ports.ts'
@@ -7,7 +7,7 @@ import type { Port } from '../../domain/launch/env.ts'
 import type { LaunchMode } from '../../domain/launch/launch.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
 import type { Deps } from '../deps.ts'
-import { changeRoom, lockMachine } from '../machines/market.ts'
+import { changeFreeCapacity, lockMachine } from '../machines/market.ts'
 
 const { sql } = Prisma
 const bindingColumns = columnsOf(Prisma.PortBindingScalarFieldEnum)
@@ -17,7 +17,7 @@ export async function bindPorts(tx: Transaction, machine: Machine, instanceId: b
   const bound = await tx.rows(sql`SELECT host_port FROM port_bindings WHERE machine_id = ${machine.id}`)
   const bindings = choosePorts(machine, new Set(bound.map(([port]) => port as number)), ports)
   const rows = bindings.map(binding => ({ ...binding, machineId: machine.id, instanceId }))
-  await tx.rows(insertAll('port_bindings', bindingColumns, rows))
+  await tx.rows(insertSql('port_bindings', bindingColumns, rows))
 }
 
 /** What an instance lacks to be logged in to. Its machine is locked, since that is done before the instance is. */
@@ -58,6 +58,6 @@ export async function bindMissingPorts(
   { machine, ports }: MissingPorts,
   instanceId: bigint,
 ): Promise<void> {
-  await changeRoom(tx, machine, { diskMb: 0, ports: -ports.length })
+  await changeFreeCapacity(tx, machine, { diskMb: 0, ports: -ports.length })
   await bindPorts(tx, machine, instanceId, ports)
 }

@@ -3,20 +3,20 @@ import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { notFound } from '../../domain/errors.ts'
 import type { Instance } from '../../domain/instances/instances.ts'
-import { applyRestart, type Restartable } from '../../domain/instances/restart.ts'
+import { decideRestart, type Restartable } from '../../domain/instances/restart.ts'
 import type { RestartKind } from '../../domain/instances/states.ts'
-import { authorise } from '../authorize.ts'
+import { authorize } from '../authorize.ts'
 import { lockBalance } from '../billing/balance.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
-import { once } from '../idempotency.ts'
+import { runIdempotent } from '../idempotency.ts'
 import { admitRestart } from './admission.ts'
 import { bindMissingPorts, lockMissingPorts } from './ports.ts'
 import { findInstances } from './read.ts'
 
 const { sql } = Prisma
 
-const events = { reboot: 'INSTANCE_REBOOTED', recycle: 'INSTANCE_RECYCLED' } as const
+const restartEvents = { reboot: 'INSTANCE_REBOOTED', recycle: 'INSTANCE_RECYCLED' } as const
 
 export function restartServices(deps: Deps) {
   return {
@@ -35,10 +35,10 @@ export function restartServices(deps: Deps) {
     idempotencyKey: string | null | undefined,
   ): Promise<{ instance: Instance; replayed: boolean }> {
     const operation = `instances.${kind}` as const
-    authorise(actor, operation, { id: Number(id) })
+    authorize(actor, operation, { id: Number(id) })
     const request = { operation, input: { id }, idempotencyKey }
-    const { replayed } = await once(deps, actor, request, async tx => {
-      await askRestart(tx, deps, actor, id, kind)
+    const { replayed } = await runIdempotent(deps, actor, request, async tx => {
+      await requestRestart(tx, deps, actor, id, kind)
       return {}
     })
     const [instance] = await findInstances(deps, [sql`i.id = ${id}`], sql`i.id`, 1)
@@ -47,7 +47,7 @@ export function restartServices(deps: Deps) {
 }
 
 /** Writes what is asked; the reconciler does it. A container that is made anew gets the ports that it lacks for SSH. */
-async function askRestart(
+async function requestRestart(
   tx: Transaction,
   deps: Deps,
   { accountId, apiKeyId }: Actor,
@@ -61,14 +61,18 @@ async function askRestart(
     WHERE id = ${id} AND account_id = ${accountId} AND destroyed_at IS NULL FOR NO KEY UPDATE`)
   if (!row) throw notFound('Instance', id)
   const [targetState, status, interruptible, restart, hasRun] = row
-  const asked = applyRestart({ id, targetState, status, interruptible, restart, hasRun } as Restartable, kind)
-  if (!asked) return
+  const decided = decideRestart({ id, targetState, status, interruptible, restart, hasRun } as Restartable, kind)
+  if (!decided) return
   if (missing) await bindMissingPorts(tx, missing, id)
-  if (asked === 'recycle') {
+  if (decided === 'recycle') {
     const account = await lockBalance(tx, accountId, at)
     await admitRestart(tx, deps.admission, account, { id, targetState, status } as Restartable)
   }
   await tx.rows(sql`
-    UPDATE instances SET restart = ${asked}::restart, generation = generation + 1, due_at = ${at} WHERE id = ${id}`)
-  await recordEvents(tx, [{ type: events[kind], accountId, apiKeyId, instanceId: id, reason: 'USER_REQUEST' }], at)
+    UPDATE instances SET restart = ${decided}::restart, generation = generation + 1, due_at = ${at} WHERE id = ${id}`)
+  await recordEvents(
+    tx,
+    [{ type: restartEvents[kind], accountId, apiKeyId, instanceId: id, reason: 'USER_REQUEST' }],
+    at,
+  )
 }

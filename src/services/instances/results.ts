@@ -3,12 +3,12 @@ import { Prisma } from '../../database/generated/client.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { DomainError } from '../../domain/errors.ts'
 import {
-  checkLogWish,
-  type LogWish,
+  checkLogQuery,
+  type LogQuery,
   maxResults,
   maxResultsBytes,
   printLog,
-  resultLivesMs,
+  resultLifetimeMs,
 } from '../../domain/instances/results.ts'
 import type { Deps } from '../deps.ts'
 import { executeServices } from './execute.ts'
@@ -19,23 +19,23 @@ const { sql } = Prisma
 
 export function resultServices(deps: Deps) {
   const { database, secrets } = deps
-  const { living } = instanceServices(deps)
+  const { findLiving } = instanceServices(deps)
   const { logs } = logServices(deps)
   const { execute } = executeServices(deps)
 
   return {
     /** Keeps what an instance has printed, and gives the token that it is read by. */
-    async keepLogs(actor: Actor, id: bigint, wish: LogWish): Promise<string> {
-      const instance = await living(actor, id, 'instances.logs')
-      checkLogWish(wish)
-      return await keep(actor, printLog(await logs(actor, instance, wish.tail), wish))
+    async saveLogs(actor: Actor, id: bigint, query: LogQuery): Promise<string> {
+      const instance = await findLiving(actor, id, 'instances.logs')
+      checkLogQuery(query)
+      return await saveResult(actor, printLog(await logs(actor, instance, query.tail), query))
     },
 
     /** Runs a command, and keeps what it prints. */
-    async keepOutput(actor: Actor, id: bigint, command: string): Promise<string> {
-      await living(actor, id, 'instances.execute')
+    async saveOutput(actor: Actor, id: bigint, command: string): Promise<string> {
+      await findLiving(actor, id, 'instances.execute')
       const { output } = await execute(actor, id, command)
-      return await keep(actor, output)
+      return await saveResult(actor, output)
     },
 
     /** For everybody who has the token, which nobody guesses. */
@@ -51,7 +51,7 @@ export function resultServices(deps: Deps) {
   }
 
   /** Kept in the database, since any gateway may be asked for it. */
-  async function keep({ accountId }: Actor, text: string): Promise<string> {
+  async function saveResult({ accountId }: Actor, text: string): Promise<string> {
     const token = randomBytes(32).toString('base64url')
     const sealed = secrets.seal(text)
     await database.rows(sql`
@@ -63,7 +63,7 @@ export function resultServices(deps: Deps) {
             WINDOW newest AS (ORDER BY expires_at DESC, token_hash ROWS UNBOUNDED PRECEDING)) AS r
           WHERE place >= ${maxResults} OR bytes > ${maxResultsBytes - sealed.length})
       ) INSERT INTO results (token_hash, account_id, text, expires_at)
-      VALUES (${hashOf(token)}, ${accountId}, ${sealed}, ${database.now} + ${resultLivesMs} * interval '1 millisecond')`)
+      VALUES (${hashOf(token)}, ${accountId}, ${sealed}, ${database.now} + ${resultLifetimeMs} * interval '1 millisecond')`)
     return token
   }
 

@@ -1,13 +1,13 @@
 import { compose } from '../compose.ts'
 import type { Deps } from '../deps.ts'
 import { bidServices } from './bid.ts'
+import { changeLaunchServices } from './change-launch.ts'
 import { commandServices } from './command.ts'
 import { executeServices } from './execute.ts'
 import { logServices } from './logs.ts'
 import { policySetServices } from './policy/set.ts'
 import { instanceServices } from './read.ts'
-import { relaunchServices } from './relaunch.ts'
-import { bestServices } from './rent/best.ts'
+import { bestOfferServices } from './rent/best-offer.ts'
 import { rentManyServices } from './rent/many.ts'
 import { quoteServices } from './rent/quote.ts'
 import { rentServices } from './rent/rent.ts'
@@ -24,11 +24,11 @@ export function createInstanceServices(deps: Deps) {
       rentServices(deps),
       rentManyServices(deps),
       quoteServices(deps),
-      bestServices(deps),
+      bestOfferServices(deps),
       commandServices(deps),
       bidServices(deps),
       restartServices(deps),
-      relaunchServices(deps),
+      changeLaunchServices(deps),
       policySetServices(deps),
       instanceWatchServices(deps),
       logServices(deps),

@@ -4,9 +4,9 @@ import type { Actor } from '../../domain/actor.ts'
 import { notFound } from '../../domain/errors.ts'
 import type { Event } from '../../domain/events/events.ts'
 import type { Instance } from '../../domain/instances/instances.ts'
-import { authorise } from '../authorize.ts'
+import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
-import { type Following, streamOf } from '../feed.ts'
+import { createStream, type FeedSubscription } from '../feed.ts'
 import { instanceServices } from './read.ts'
 
 export function instanceWatchServices(deps: Deps) {
@@ -18,12 +18,12 @@ export function instanceWatchServices(deps: Deps) {
      * nobody reads is seen at once, in its outcome.
      */
     async watch(actor: Actor, id: bigint): Promise<AsyncIterableIterator<Instance>> {
-      authorise(actor, 'instances.watch', { id: Number(id) })
-      const wakes = (event: Event) => event.instanceId === id
+      authorize(actor, 'instances.watch', { id: Number(id) })
+      const wakesOn = (event: Event) => event.instanceId === id
       // Followed before it is read, so that nothing happens in between.
-      const following = await deps.feed.follow(actor, { wakes })
+      const following = await deps.feed.subscribe(actor, { wakesOn })
       try {
-        return streamOf(following, states(actor, await read(actor, id), following))
+        return createStream(following, streamInstance(actor, await loadInstance(actor, id), following))
       } catch (error) {
         following.close()
         throw error
@@ -31,13 +31,13 @@ export function instanceWatchServices(deps: Deps) {
     },
   }
 
-  async function* states(actor: Actor, first: Instance, { next }: Following): AsyncGenerator<Instance> {
+  async function* streamInstance(actor: Actor, first: Instance, { next }: FeedSubscription): AsyncGenerator<Instance> {
     yield first
     for (let instance = first; !instance.removedAt && (await next()); yield instance)
-      instance = await read(actor, instance.id)
+      instance = await loadInstance(actor, instance.id)
   }
 
-  async function read(actor: Actor, id: bigint): Promise<Instance> {
+  async function loadInstance(actor: Actor, id: bigint): Promise<Instance> {
     const [instance] = await byIds(actor, [id], 'instances.watch')
     if (!instance) throw notFound('Instance', id)
     return instance

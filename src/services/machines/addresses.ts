@@ -1,4 +1,4 @@
-import { codesOf } from '../../database/failure-codes.ts'
+import { errorCodesOf } from '../../database/failure-codes.ts'
 import { Prisma } from '../../database/generated/client.ts'
 import { locks } from '../../database/locks.ts'
 import type { Transaction } from '../../database/transaction.ts'
@@ -10,14 +10,14 @@ const { sql } = Prisma
 /** Until the transaction ends, nobody else puts a machine on the market where another is already. */
 export async function lockAddresses(tx: Transaction): Promise<void> {
   await tx.rows(sql`SELECT pg_advisory_xact_lock(${locks.market})`).catch((error: unknown) => {
-    if (!codesOf(error).includes('55P03')) throw error
+    if (!errorCodesOf(error).includes('55P03')) throw error
     const message = 'Another command is adding machines to the market. Try again when it has ended.'
     throw new DomainError('CONFLICT', message, { subject: null })
   })
 }
 
 /** Which of these addresses have ports in common with a machine that is on the market, by their places in the list. */
-export async function findShared(
+export async function findSharedPorts(
   tx: Transaction,
   addresses: Address[],
 ): Promise<{ index: number; machineId: number }[]> {

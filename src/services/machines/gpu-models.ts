@@ -1,18 +1,18 @@
 import type { Prisma } from '../../database/generated/client.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { authorise } from '../authorize.ts'
+import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 
 export function gpuModelServices({ database }: DataDeps) {
   return {
     /** Every model, in alphabetical order. There are some dozens of them, never thousands. */
     async list<Query extends Prisma.GpuModelFindManyArgs>(actor: Actor, query: Query) {
-      authorise(actor, 'gpuModels.list')
+      authorize(actor, 'gpuModels.list')
       return await database.prisma.gpuModel.findMany({ ...query, orderBy: { name: 'asc' } })
     },
 
     async byIds(actor: Actor, ids: readonly number[]) {
-      authorise(actor, 'gpuModels.list')
+      authorize(actor, 'gpuModels.list')
       return await database.prisma.gpuModel.findMany({ where: { id: { in: [...ids] } } })
     },
 

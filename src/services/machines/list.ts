@@ -1,5 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, recordsOf, selectList } from '../../database/rows.ts'
+import { columnsOf, recordsOf, selectListSql } from '../../database/rows.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
 import type { DataDeps } from '../deps.ts'
@@ -37,7 +37,7 @@ export function machineListOperations({ database }: DataDeps) {
 
   async function read(which: Prisma.Sql): Promise<MachineSummary[]> {
     const rows = await database.rows(sql`
-      SELECT ${selectList('m', machineColumns)}, a.email, g.name,
+      SELECT ${selectListSql('m', machineColumns)}, a.email, g.name,
         (SELECT count(*)::int FROM gpus u WHERE u.machine_id = m.id AND u.holder_id IS NULL),
         (SELECT count(*)::int FROM instances i WHERE i.machine_id = m.id AND i.destroyed_at IS NULL),
         (SELECT count(*)::int FROM volumes v WHERE v.machine_id = m.id AND v.deleted_at IS NULL)

@@ -1,12 +1,12 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, fromExcluded, insertAll } from '../../database/rows.ts'
+import { columnsOf, insertSql, setFromExcludedSql } from '../../database/rows.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
-import { relist } from '../../domain/machines/market.ts'
-import { authorise } from '../authorize.ts'
+import { planOffers } from '../../domain/machines/market.ts'
+import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
-import { offerRows } from './market.ts'
+import { offerRowsOf } from './market.ts'
 
 /** A machine as its host describes it: nothing of it is rented yet. */
 export type NewMachine = Omit<
@@ -27,7 +27,7 @@ const columns = {
 export function machineServices({ database }: DataDeps) {
   return {
     async byIds(actor: Actor, ids: readonly number[]) {
-      authorise(actor, 'machines.get')
+      authorize(actor, 'machines.get')
       return await database.prisma.machine.findMany({ where: { id: { in: [...ids] } }, include: { gpuModel: true } })
     },
   }
@@ -35,7 +35,7 @@ export function machineServices({ database }: DataDeps) {
 
 export function machineOperations({ database }: DataDeps) {
   return {
-    async exist(): Promise<boolean> {
+    async hasAny(): Promise<boolean> {
       return (await database.prisma.machine.findFirst({ select: { id: true } })) !== null
     },
 
@@ -61,8 +61,8 @@ export async function saveGpuModels(
   models: NewGpuModel[],
 ): Promise<Map<string, number>> {
   const rows = await tx.rows(Prisma.sql`
-    ${insertAll('gpu_models', columns.gpuModel, models)}
-    ON CONFLICT (name) DO UPDATE SET ${fromExcluded(columns.gpuModel)} RETURNING name, id`)
+    ${insertSql('gpu_models', columns.gpuModel, models)}
+    ON CONFLICT (name) DO UPDATE SET ${setFromExcludedSql(columns.gpuModel)} RETURNING name, id`)
   return new Map(rows.map(([name, id]) => [name as string, id as number]))
 }
 
@@ -83,18 +83,18 @@ export async function listMachines(tx: Transaction, machines: NewMachine[], list
     }
     return { ...machine, ...fresh, id }
   })
-  await tx.rows(insertAll('machines', columns.machine, listed))
-  await tx.rows(insertAll('gpus', columns.gpu, listed.flatMap(gpusOf)))
-  const offers = listed.flatMap(machine => offerRows(machine, relist(machine, [], []).added, listedAt))
-  await tx.rows(Prisma.sql`${insertAll('offer_kinds', columns.kind, kindsOf(offers))} ON CONFLICT DO NOTHING`)
-  await tx.rows(insertAll('offers', columns.offer, offers))
+  await tx.rows(insertSql('machines', columns.machine, listed))
+  await tx.rows(insertSql('gpus', columns.gpu, listed.flatMap(gpuRowsOf)))
+  const offers = listed.flatMap(machine => offerRowsOf(machine, planOffers(machine, [], []).added, listedAt))
+  await tx.rows(Prisma.sql`${insertSql('offer_kinds', columns.kind, offerKindsOf(offers))} ON CONFLICT DO NOTHING`)
+  await tx.rows(insertSql('offers', columns.offer, offers))
 }
 
-function gpusOf({ id, numGpus }: Machine) {
+function gpuRowsOf({ id, numGpus }: Machine) {
   return Array.from({ length: numGpus }, (_, index) => ({ machineId: id, index }))
 }
 
-function kindsOf(offers: { gpuModelId: number; numGpus: number }[]) {
+function offerKindsOf(offers: { gpuModelId: number; numGpus: number }[]) {
   const kinds = offers.map(({ gpuModelId, numGpus }) => ({ gpuModelId, numGpus }))
   // In one order, so that two listings that add the same kinds do not wait for each other.
   kinds.sort((a, b) => a.gpuModelId - b.gpuModelId || a.numGpus - b.numGpus)

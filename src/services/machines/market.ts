@@ -1,11 +1,17 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, insertAll, recordsOf, selectList } from '../../database/rows.ts'
+import { columnsOf, insertSql, recordsOf, selectListSql } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
-import { assign, bidToWin, type Claim, type Listed, relist } from '../../domain/machines/market.ts'
+import {
+  type Claim,
+  type CurrentOffer,
+  calculateMinimumBid,
+  planOffers,
+  selectGranted,
+} from '../../domain/machines/market.ts'
 import { endCompute } from '../billing/meters.ts'
 import { type NewEvent, recordEvents } from '../events/events.ts'
-import { holdsGpus, wantsGpus } from '../instances/sql.ts'
+import { holdsGpusSql, wantsGpusSql } from '../instances/sql.ts'
 
 const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
 const offerColumns = columnsOf(Prisma.OfferScalarFieldEnum)
@@ -19,16 +25,16 @@ export async function lockMachine(tx: Transaction, id: number): Promise<Machine 
   // The clock is read outside of what locks, or it would be read before the wait.
   const [row] = await tx.rows(Prisma.sql`
     WITH locked AS MATERIALIZED (
-      SELECT ${selectList('m', machineColumns)} FROM machines m WHERE id = ${id} FOR NO KEY UPDATE
+      SELECT ${selectListSql('m', machineColumns)} FROM machines m WHERE id = ${id} FOR NO KEY UPDATE
     ) SELECT locked.*, clock_timestamp() FROM locked`)
   if (!row) return undefined
-  tx.waited(row.at(-1) as Date)
+  tx.advanceTo(row.at(-1) as Date)
   return recordsOf(row, machineColumns)[0] as Machine
 }
 
 /** A machine as it is now, which may be changing. */
 export async function readMachine(tx: Transaction, id: number): Promise<Machine | undefined> {
-  const [row] = await tx.rows(Prisma.sql`SELECT ${selectList('m', machineColumns)} FROM machines m WHERE id = ${id}`)
+  const [row] = await tx.rows(Prisma.sql`SELECT ${selectListSql('m', machineColumns)} FROM machines m WHERE id = ${id}`)
   return row && (recordsOf(row, machineColumns)[0] as Machine)
 }
 
@@ -36,7 +42,7 @@ export async function readMachine(tx: Transaction, id: number): Promise<Machine 
  * Gives room back to a machine or, with amounts below zero, takes it; the machine with what it has free then. It must be
  * locked.
  */
-export async function changeRoom(
+export async function changeFreeCapacity(
   tx: Transaction,
   machine: Machine,
   { diskMb, ports = 0 }: { diskMb: number; ports?: number },
@@ -51,33 +57,33 @@ export async function changeRoom(
  * Grants a machine's GPUs to those whom they belong to now, and lists what is free. The machine must be locked. It does
  * nothing where nothing is to be changed, so whoever is in doubt may call it. Who has GPUs then is returned.
  */
-export async function settleMarket(tx: Transaction, machine: Machine, at: Date): Promise<Claim[]> {
-  const claims = await claimsOn(tx, [machine.id])
-  const granted = assign(claims)
-  await grant(tx, machine, claims, granted, at)
-  await listOffers(tx, machine, granted, at)
+export async function updateMarket(tx: Transaction, machine: Machine, at: Date): Promise<Claim[]> {
+  const claims = await loadClaims(tx, [machine.id])
+  const granted = selectGranted(claims)
+  await saveGrants(tx, machine, claims, granted, at)
+  await saveOffers(tx, machine, granted, at)
   return granted
 }
 
 /** Lists what can be rented of a machine of which only the room has changed. It must be locked. */
-export async function relistMarket(tx: Transaction, machine: Machine, at: Date): Promise<void> {
-  const claims = await claimsOn(tx, [machine.id])
-  await listOffers(
+export async function updateOffers(tx: Transaction, machine: Machine, at: Date): Promise<void> {
+  const claims = await loadClaims(tx, [machine.id])
+  await saveOffers(
     tx,
     machine,
-    claims.filter(({ holds }) => holds),
+    claims.filter(({ hasGpus }) => hasGpus),
     at,
   )
 }
 
-async function listOffers(tx: Transaction, machine: Machine, granted: Claim[], at: Date): Promise<void> {
-  const { changed, added } = relist(machine, await offersOf(tx, machine.id), granted)
-  if (changed.length > 0) await changeOffers(tx, changed)
-  if (added.length > 0) await tx.rows(insertAll('offers', offerColumns, offerRows(machine, added, at)))
+async function saveOffers(tx: Transaction, machine: Machine, granted: Claim[], at: Date): Promise<void> {
+  const { changed, added } = planOffers(machine, await loadCurrentOffers(tx, machine.id), granted)
+  if (changed.length > 0) await saveChangedOffers(tx, changed)
+  if (added.length > 0) await tx.rows(insertSql('offers', offerColumns, offerRowsOf(machine, added, at)))
 }
 
 /** New rows of offers: what is listed, with the facts of the machine that a search reads beside it. */
-export function offerRows(machine: Machine, listings: ReturnType<typeof relist>['added'], listedAt: Date) {
+export function offerRowsOf(machine: Machine, listings: ReturnType<typeof planOffers>['added'], listedAt: Date) {
   const { id, gpuModelId, country, verification, reliability, listedUntil, storageNanos } = machine
   const verified = verification === 'verified'
   const facts = { machineId: id, gpuModelId, country, verified, reliability, listedUntil, storageNanos, listedAt }
@@ -85,27 +91,33 @@ export function offerRows(machine: Machine, listings: ReturnType<typeof relist>[
 }
 
 /** Everybody who wants GPUs of these machines now. */
-export async function claimsOn(
+export async function loadClaims(
   database: Pick<Transaction, 'rows'>,
   machineIds: readonly number[],
 ): Promise<(Claim & { machineId: number })[]> {
   const rows = await database.rows(Prisma.sql`
     SELECT i.id, i.machine_id, i.first_gpu, i.num_gpus, i.interruptible, i.compute_nanos, i.claimed_at,
-      ${holdsGpus}
-    FROM instances i WHERE i.machine_id = ANY(${machineIds}::int[]) AND ${wantsGpus}`)
+      ${holdsGpusSql}
+    FROM instances i WHERE i.machine_id = ANY(${machineIds}::int[]) AND ${wantsGpusSql}`)
   return rows.map(row => {
-    const [instanceId, machineId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, holds] = row
-    return { instanceId, machineId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, holds } as Claim & {
+    const [instanceId, machineId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, hasGpus] = row
+    return { instanceId, machineId, firstGpu, numGpus, interruptible, computeNanos, claimedAt, hasGpus } as Claim & {
       machineId: number
     }
   })
 }
 
 /** Writes down who has which GPU, and wakes those who won or lost theirs. */
-async function grant(tx: Transaction, machine: Machine, claims: Claim[], granted: Claim[], at: Date): Promise<void> {
-  const moved = claims.filter(claim => claim.holds !== granted.includes(claim))
+async function saveGrants(
+  tx: Transaction,
+  machine: Machine,
+  claims: Claim[],
+  granted: Claim[],
+  at: Date,
+): Promise<void> {
+  const moved = claims.filter(claim => claim.hasGpus !== granted.includes(claim))
   // Before the GPUs: these refer to instances, which takes them too, in whatever order.
-  const rows = moved.length > 0 ? await tx.rows(wakeOf(moved, at)) : []
+  const rows = moved.length > 0 ? await tx.rows(wakeInstancesSql(moved, at)) : []
   const holders = granted.flatMap(({ instanceId, firstGpu, numGpus }) =>
     Array.from({ length: numGpus }, (_, index) => ({ index: firstGpu + index, instanceId: String(instanceId) })),
   )
@@ -115,14 +127,14 @@ async function grant(tx: Transaction, machine: Machine, claims: Claim[], granted
       AS wanted(index, holder_id) ON wanted.index = old.index
     WHERE old.machine_id = ${machine.id} AND gpus.machine_id = old.machine_id AND gpus.index = old.index
     AND old.holder_id IS DISTINCT FROM wanted.holder_id`)
-  const lost = moved.filter(({ holds }) => holds).map(({ instanceId }) => instanceId)
+  const lost = moved.filter(({ hasGpus }) => hasGpus).map(({ instanceId }) => instanceId)
   await endCompute(tx, lost, at)
   const accounts = new Map(rows.map(([id, accountId]) => [id as bigint, accountId as number]))
   const events = moved.map((claim): NewEvent => {
     const about = { instanceId: claim.instanceId, accountId: accounts.get(claim.instanceId) as number }
-    const [before, after] = [{ granted: claim.holds }, { granted: !claim.holds }]
-    if (!claim.holds) return { ...about, type: 'INSTANCE_GRANTED', before, after, reason: 'GPUS_FREE' }
-    const minimum = bidToWin(claim, machine, claims)
+    const [before, after] = [{ granted: claim.hasGpus }, { granted: !claim.hasGpus }]
+    if (!claim.hasGpus) return { ...about, type: 'INSTANCE_GRANTED', before, after, reason: 'GPUS_FREE' }
+    const minimum = calculateMinimumBid(claim, machine, claims)
     const outbid = { ...about, type: 'INSTANCE_OUTBID' as const, before }
     if (minimum === undefined) return { ...outbid, after, reason: 'ON_DEMAND' }
     return { ...outbid, after: { ...after, minimumBidNanos: String(minimum) }, reason: 'OUTBID' }
@@ -130,21 +142,21 @@ async function grant(tx: Transaction, machine: Machine, claims: Claim[], granted
   await recordEvents(tx, events, at)
 }
 
-function wakeOf(moved: Claim[], at: Date): Prisma.Sql {
+function wakeInstancesSql(moved: Claim[], at: Date): Prisma.Sql {
   return Prisma.sql`
     UPDATE instances SET generation = generation + 1, due_at = ${at} WHERE id IN (
       SELECT id FROM instances WHERE id = ANY(${moved.map(({ instanceId }) => String(instanceId))}::bigint[]) ORDER BY id FOR NO KEY UPDATE
     ) RETURNING id, account_id`
 }
 
-async function offersOf(tx: Transaction, machineId: number): Promise<Listed[]> {
+async function loadCurrentOffers(tx: Transaction, machineId: number): Promise<CurrentOffer[]> {
   const rows = await tx.rows(Prisma.sql`
-    SELECT ${selectList('o', offerColumns)} FROM offers o WHERE o.machine_id = ${machineId} AND o.withdrawn_at IS NULL`)
-  return rows.map(row => recordsOf(row, offerColumns)[0] as Listed)
+    SELECT ${selectListSql('o', offerColumns)} FROM offers o WHERE o.machine_id = ${machineId} AND o.withdrawn_at IS NULL`)
+  return rows.map(row => recordsOf(row, offerColumns)[0] as CurrentOffer)
 }
 
-async function changeOffers(tx: Transaction, offers: Listed[]): Promise<void> {
-  const of = <Value>(value: (offer: Listed) => Value) => offers.map(value)
+async function saveChangedOffers(tx: Transaction, offers: CurrentOffer[]): Promise<void> {
+  const of = <Value>(value: (offer: CurrentOffer) => Value) => offers.map(value)
   await tx.rows(Prisma.sql`
     UPDATE offers SET rentable = changed.rentable, min_bid_nanos = changed.min_bid_nanos,
       bid_price_nanos = changed.bid_price_nanos, leads = changed.leads, leads_bids = changed.leads_bids

@@ -1,9 +1,9 @@
 import { compose } from '../compose.ts'
 import type { DataDeps } from '../deps.ts'
-import { marketOperations } from './generate.ts'
 import { importOperations } from './import.ts'
 import { machineListOperations } from './list.ts'
 import { machineOperations } from './machines.ts'
+import { marketOperations } from './market-operations.ts'
 import { outageOperations } from './outages.ts'
 
 export function createMachineOperations(deps: DataDeps) {

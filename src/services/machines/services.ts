@@ -1,12 +1,12 @@
 import { compose } from '../compose.ts'
 import type { Deps } from '../deps.ts'
 import { gpuModelServices } from './gpu-models.ts'
-import { machineHostServices } from './host.ts'
+import { hostedMachineServices } from './hosted.ts'
 import { machineServices } from './machines.ts'
 
 export function createMachineServices(deps: Deps) {
   return {
     gpuModels: gpuModelServices(deps),
-    machines: compose(machineServices(deps), machineHostServices(deps)),
+    machines: compose(machineServices(deps), hostedMachineServices(deps)),
   }
 }

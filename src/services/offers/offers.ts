@@ -1,27 +1,27 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, recordsOf, selectList, unnamed } from '../../database/rows.ts'
+import { columnsOf, recordsOf, selectListSql, withoutStatementName } from '../../database/rows.ts'
 import type { Actor } from '../../domain/actor.ts'
 import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
 import type { Condition, OfferFilter } from '../../domain/offers/filter.ts'
 import { defaultPricing, type Offer, type OfferBlock, type Pricing, priceOf } from '../../domain/offers/offers.ts'
-import { type OrderKey, positionOf, reversed, totalOrder } from '../../domain/offers/order.ts'
+import { completeOrder, type OrderKey, positionOf, reverseOrder } from '../../domain/offers/order.ts'
 import { parseOfferCursor, printOfferCursor } from '../../domain/offers/page.ts'
-import { type PageArguments, type PageOf, pageOf, readPage } from '../../domain/pages.ts'
-import { authorise } from '../authorize.ts'
+import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
+import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 import { countStatement, type Slice, searchStatement } from './sql/statement.ts'
 
 export type OfferSearch = { filter: OfferFilter; order: OrderKey[]; pricing: Pricing; bundled: boolean }
 /** An offer that somebody wanted and could not rent, and what for. */
-type Wanted = { offerId: bigint; gpuName: string; numGpus: number; pricing: Pricing }
+type AlternativesQuery = { offerId: bigint; gpuName: string; numGpus: number; pricing: Pricing }
 
 const offerColumns = columnsOf(Prisma.OfferScalarFieldEnum)
 const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
 const gpuModelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)
 const allColumns = Prisma.join([
-  selectList('o', offerColumns),
-  selectList('m', machineColumns),
-  selectList('g', gpuModelColumns),
+  selectListSql('o', offerColumns),
+  selectListSql('m', machineColumns),
+  selectListSql('g', gpuModelColumns),
 ])
 
 export function offerServices(deps: DataDeps) {
@@ -31,29 +31,29 @@ export function offerServices(deps: DataDeps) {
   return {
     /** The best offers, at most `limit` of them. */
     async search(actor: Actor, search: OfferSearch, limit: number): Promise<Offer[]> {
-      authorise(actor, 'offers.search')
+      authorize(actor, 'offers.search')
       return await findOffers(deps, search, limit)
     },
 
-    async page(actor: Actor, search: OfferSearch, page: PageArguments): Promise<PageOf<Offer>> {
-      authorise(actor, 'offers.search')
-      const { limit, backward, cursor } = readPage(page)
-      const keys = totalOrder(search.order)
+    async page(actor: Actor, search: OfferSearch, page: PageArguments): Promise<PageResult<Offer>> {
+      authorize(actor, 'offers.search')
+      const { limit, backward, cursor } = parsePage(page)
+      const keys = completeOrder(search.order)
       const after = cursor === undefined ? undefined : parseOfferCursor(cursor, keys, search.pricing)
-      const slice = { keys: backward ? reversed(keys) : keys, after, limit: limit + 1 }
+      const slice = { keys: backward ? reverseOrder(keys) : keys, after, limit: limit + 1 }
       const cursorOf = (offer: Offer) => printOfferCursor(positionOf(offer, keys), keys, search.pricing)
       return pageOf(await find(search, slice), { limit, backward, cursor }, cursorOf)
     },
 
     async count(actor: Actor, search: OfferSearch): Promise<number> {
-      authorise(actor, 'offers.search')
-      const [row] = await database.rows(unnamed(countStatement({ ...search, now: database.now })))
+      authorize(actor, 'offers.search')
+      const [row] = await database.rows(withoutStatementName(countStatement({ ...search, now: database.now })))
       return row?.[0] as number
     },
 
     /** The cheapest that can be rented instead: as many GPUs of the same model, with a disk as large. */
-    async alternatives(actor: Actor, wanted: Wanted, limit: number): Promise<Offer[]> {
-      authorise(actor, 'offers.search')
+    async alternatives(actor: Actor, wanted: AlternativesQuery, limit: number): Promise<Offer[]> {
+      authorize(actor, 'offers.search')
       const conditions: Condition[] = [
         { field: 'gpuName', operator: 'eq', value: wanted.gpuName.toLowerCase() },
         { field: 'numGpus', operator: 'eq', value: wanted.numGpus },
@@ -68,7 +68,7 @@ export function offerServices(deps: DataDeps) {
 
     /** Offers by id that are on the market, or that the caller rented. */
     async byIds(actor: Actor, ids: readonly bigint[], pricing: Pricing = defaultPricing): Promise<Offer[]> {
-      authorise(actor, 'offers.get')
+      authorize(actor, 'offers.get')
       const rows = await database.rows(Prisma.sql`
         SELECT ${allColumns}, ${database.now} FROM offers o JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
         WHERE o.id = ANY(${ids.map(String)}::bigint[]) AND (o.withdrawn_at IS NULL OR EXISTS (
@@ -80,7 +80,7 @@ export function offerServices(deps: DataDeps) {
 
 /** The first of the offers that match. For services: whoever asks has been asked for his permission. */
 export async function findOffers(deps: DataDeps, search: OfferSearch, limit: number): Promise<Offer[]> {
-  return await findSlice(deps, search, { keys: totalOrder(search.order), after: undefined, limit })
+  return await findSlice(deps, search, { keys: completeOrder(search.order), after: undefined, limit })
 }
 
 /** The machine of each of the first offers that match. */
@@ -89,13 +89,15 @@ export async function findMachinesOfOffers(
   search: OfferSearch,
   limit: number,
 ): Promise<number[]> {
-  const slice = { keys: totalOrder(search.order), after: undefined, limit }
+  const slice = { keys: completeOrder(search.order), after: undefined, limit }
   const rows = await database.rows(searchStatement({ ...search, now: database.now }, slice, Prisma.raw('o.machine_id')))
   return rows.map(([machineId]) => machineId as number)
 }
 
 async function findSlice({ database }: DataDeps, search: OfferSearch, slice: Slice): Promise<Offer[]> {
-  const rows = await database.rows(unnamed(searchStatement({ ...search, now: database.now }, slice, allColumns)))
+  const rows = await database.rows(
+    withoutStatementName(searchStatement({ ...search, now: database.now }, slice, allColumns)),
+  )
   return rows.map(row => toOffer(row, search.pricing))
 }
 

@@ -2,7 +2,7 @@ import { Prisma } from '../../database/generated/client.ts'
 import { isAllowed } from '../../domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { DomainError } from '../../domain/errors.ts'
-import type { RentWish } from '../../domain/instances/rent/rent.ts'
+import type { RentInput } from '../../domain/instances/rent/decide.ts'
 import { defaultDiskMb } from '../../domain/offers/offers.ts'
 import type { DataDeps } from '../deps.ts'
 import { offerServices } from './offers.ts'
@@ -11,10 +11,10 @@ import { offerServices } from './offers.ts'
 const alternativeCount = 3
 
 /** Why an offer can't be rented any more: with what else there is and, if the caller has rented it, as which instance. */
-export async function unavailableOffer(
+export async function explainUnavailableOffer(
   deps: DataDeps,
   actor: Actor,
-  { offerId, terms, cancelUnavailable: cancelled }: RentWish,
+  { offerId, terms, cancelUnavailable: cancelled }: RentInput,
   diskMb: number | undefined,
 ): Promise<DomainError> {
   const [row] = await deps.database.rows(Prisma.sql`

@@ -13,45 +13,45 @@ import {
   tooManyWatched,
 } from '../../domain/offers/watch.ts'
 import { tooManyStreams } from '../../domain/streams.ts'
-import { authorise } from '../authorize.ts'
+import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
-import { type Following, streamOf } from '../feed.ts'
+import { createStream, type FeedSubscription } from '../feed.ts'
 import { findMachinesOfOffers, findOffers } from './offers.ts'
-import { createReadings, inTurn, type View, viewOf } from './readings.ts'
-import { compare, createSeen, endedBy, type Seen } from './seen.ts'
+import { createOfferReader, createView, limitConcurrency, type OfferView } from './reader.ts'
+import { createRememberedOffers, diffOffers, type RememberedOffers, takeEndedMachines } from './remembered.ts'
 
 /** What happens faster is told at once, in its outcome. */
-const quietMs = 250
+const coalesceMs = 250
 /** How late it is told that an offer's time is over, which nothing else tells. */
 const tickMs = 60_000
 /** So many searches of streams at once: requests wait for the same connections. */
-const searchesAtOnce = 2
+const maxConcurrentSearches = 2
 /** A stream compares this many machines at a time while it opens, when nothing is told of them. */
-const machinesAtOpening = 200
+const openingBatchSize = 200
 /** And this many later: what it tells late was read just before. */
-const machinesAtOnce = 25
+const updateBatchSize = 25
 
 export function offerWatchServices(deps: Deps) {
   const { feed } = deps
   const now = () => deps.database.clock.now()
-  const search = inTurn(searchesAtOnce)
-  const readings = createReadings(offersOf)
-  const open = new Set<Seen>()
+  const search = limitConcurrency(maxConcurrentSearches)
+  const readings = createOfferReader(findMachineOffers)
+  const open = new Set<RememberedOffers>()
 
   return {
     /** What becomes from now on of the offers that match: of each for itself, also of those that a bundle hides. */
     async watch(actor: Actor, filter: OfferFilter, pricing: Pricing): Promise<AsyncIterableIterator<OfferChange>> {
-      authorise(actor, 'offers.watch')
-      const seen = createSeen(actor.accountId)
-      const view = viewOf(filter, pricing)
+      authorize(actor, 'offers.watch')
+      const seen = createRememberedOffers(actor.accountId)
+      const view = createView(filter, pricing)
       // Followed before it is searched, so that nothing changes in between.
-      const following = remembering(await feed.follow(actor, { market: true }), seen)
+      const following = untilClosed(await feed.subscribe(actor, { includesMarket: true }), seen)
       try {
         const at = now()
         // What is there at the beginning is remembered, and not told.
-        const pieces = piecesOf(await machinesWith(view), machinesAtOpening)
+        const pieces = splitIntoBatches(await findMatchingMachines(view), openingBatchSize)
         for await (const _ of differences(following, view, seen, pieces));
-        return streamOf(following, changes(following, view, seen, at))
+        return createStream(following, changes(following, view, seen, at))
       } catch (error) {
         following.close()
         throw error
@@ -60,7 +60,7 @@ export function offerWatchServices(deps: Deps) {
   }
 
   /** What a stream remembers counts until it is closed. */
-  function remembering(following: Following, seen: Seen): Following {
+  function untilClosed(following: FeedSubscription, seen: RememberedOffers): FeedSubscription {
     open.add(seen)
     return {
       ...following,
@@ -71,8 +71,8 @@ export function offerWatchServices(deps: Deps) {
     }
   }
 
-  function checkRoom({ accountId }: Seen): void {
-    const sizeOf = (all: Seen[]) => all.reduce((sum, { size }) => sum + size, 0)
+  function checkMemoryLimits({ accountId }: RememberedOffers): void {
+    const sizeOf = (all: RememberedOffers[]) => all.reduce((sum, { size }) => sum + size, 0)
     if (sizeOf([...open]) > maxRemembered) throw tooManyStreams('This gateway follows as many offers as it can.')
     const own = [...open].filter(seen => seen.accountId === accountId)
     if (sizeOf(own) <= maxRememberedPerAccount) return
@@ -80,44 +80,49 @@ export function offerWatchServices(deps: Deps) {
     throw tooManyStreams(message)
   }
 
-  async function* changes(following: Following, view: View, seen: Seen, since: Date): AsyncGenerator<OfferChange> {
+  async function* changes(
+    following: FeedSubscription,
+    view: OfferView,
+    seen: RememberedOffers,
+    since: Date,
+  ): AsyncGenerator<OfferChange> {
     let lookedAtAll = since
     for (let news = await following.next(tickMs); news; news = await following.next(tickMs)) {
       const at = now()
-      const machineIds = new Set([...news.machineIds, ...endedBy(seen, at)])
+      const machineIds = new Set([...news.machineIds, ...takeEndedMachines(seen, at)])
       if (dependsOnTime(view.filter) && at.getTime() - lookedAtAll.getTime() >= tickMs) {
-        for (const id of [...(await machinesWith(view)), ...seen.machines.keys()]) machineIds.add(id)
+        for (const id of [...(await findMatchingMachines(view)), ...seen.machines.keys()]) machineIds.add(id)
         lookedAtAll = at
       }
-      yield* differences(following, view, seen, piecesOf(machineIds, machinesAtOnce))
-      await sleep(quietMs)
+      yield* differences(following, view, seen, splitIntoBatches(machineIds, updateBatchSize))
+      await sleep(coalesceMs)
     }
   }
 
   /** What is otherwise than was seen, a piece of the machines at a time. */
   async function* differences(
-    { turn }: Following,
-    view: View,
-    seen: Seen,
+    { waitForTurn }: FeedSubscription,
+    view: OfferView,
+    seen: RememberedOffers,
     pieces: number[][],
   ): AsyncGenerator<OfferChange> {
     for (const some of pieces) {
       const [found, remembered] = [await readings(some, view), seen.size]
-      await turn()
-      yield* compare(seen, found, some)
-      if (seen.size > remembered) checkRoom(seen)
+      await waitForTurn()
+      yield* diffOffers(seen, found, some)
+      if (seen.size > remembered) checkMemoryLimits(seen)
     }
   }
 
   /** The machines with offers that match. Refused when too many offers do. */
-  async function machinesWith({ filter, pricing }: View): Promise<Set<number>> {
+  async function findMatchingMachines({ filter, pricing }: OfferView): Promise<Set<number>> {
     const wanted = { filter, pricing, order: [], bundled: false }
     const machineIds = await search(() => findMachinesOfOffers(deps, wanted, maxWatched + 1))
     if (machineIds.length > maxWatched) throw tooManyWatched()
     return new Set(machineIds)
   }
 
-  async function offersOf(machineIds: number[]): Promise<Offer[]> {
+  async function findMachineOffers(machineIds: number[]): Promise<Offer[]> {
     const conditions: Condition[] = [{ field: 'machineId', operator: 'in', values: machineIds }]
     const wanted = { filter: { conditions, alternatives: [] }, pricing: defaultPricing, order: [], bundled: false }
     return await findOffers(deps, wanted, Number.MAX_SAFE_INTEGER)
@@ -125,7 +130,7 @@ export function offerWatchServices(deps: Deps) {
 }
 
 /** In one order, so that streams which are behind alike ask for the same ones. */
-function piecesOf(machineIds: Set<number>, size: number): number[][] {
+function splitIntoBatches(machineIds: Set<number>, size: number): number[][] {
   const all = [...machineIds].toSorted((one, other) => one - other)
   const starts = Array.from({ length: Math.ceil(all.length / size) }, (_, index) => index * size)
   return starts.map(start => all.slice(start, start + size))

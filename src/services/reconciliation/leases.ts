@@ -8,12 +8,12 @@ const { sql } = Prisma
 export const leaseMs = 30_000
 
 /** When a lease ends that is taken now. */
-export function leaseEnd(now: Prisma.Sql): Prisma.Sql {
+export function leaseEndSql(now: Prisma.Sql): Prisma.Sql {
   return sql`${now} + ${leaseMs} * interval '1 millisecond'`
 }
 
 /** An instance that one gateway looks at, until the lease ends. */
-export type Lease = {
+export type InstanceLease = {
   instanceId: bigint
   accountId: number
   machineId: number
@@ -47,7 +47,7 @@ export type Lease = {
 }
 
 /** Whether the instance is still ours, and locked now. A lease that ran out may be taken by another at any time. */
-export async function isHeld(tx: Transaction, { instanceId, leasedUntil }: Lease): Promise<boolean> {
+export async function lockIfLeased(tx: Transaction, { instanceId, leasedUntil }: InstanceLease): Promise<boolean> {
   const rows = await tx.rows(sql`
     SELECT id FROM instances WHERE id = ${instanceId} AND leased_until = ${leasedUntil} AND leased_until > ${tx.now}
     FOR NO KEY UPDATE`)

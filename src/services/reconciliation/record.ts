@@ -6,25 +6,29 @@ import { isFinal } from '../../domain/instances/states.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
 import { lockBalance } from '../billing/balance.ts'
 import { recordEvents } from '../events/events.ts'
-import { countFailedStart, hasFailedToStart } from '../instances/backoff.ts'
-import { changeRoom, lockMachine, relistMarket } from '../machines/market.ts'
+import { countFailedStart, hasFailedToStart } from '../instances/start-backoff.ts'
+import { changeFreeCapacity, lockMachine, updateOffers } from '../machines/market.ts'
 import { releaseVolumes } from '../volumes/rent.ts'
 import type { Finding } from './finding.ts'
-import { isHeld, type Lease } from './leases.ts'
-import { meter } from './meters.ts'
+import { type InstanceLease, lockIfLeased } from './leases.ts'
+import { updateMeters } from './meters.ts'
 
 const { sql } = Prisma
 
 /** What became of a machine by it: nothing new is rented on it from now on, or can be again. */
-export type Suspension = 'suspended' | 'cleared'
+export type SuspensionChange = 'suspended' | 'cleared'
 
-export async function recordFinding(tx: Transaction, lease: Lease, finding: Finding): Promise<Suspension | undefined> {
+export async function recordFinding(
+  tx: Transaction,
+  lease: InstanceLease,
+  finding: Finding,
+): Promise<SuspensionChange | undefined> {
   const machine = await lockMachine(tx, lease.machineId)
   const { at } = tx
-  if (finding.inactive) await lockHeirs(tx, lease)
-  if (!machine || !(await isHeld(tx, lease))) return undefined
-  const vacated = finding.inactive && (await vacate(tx, lease, at))
-  const emptied = finding.gone ? await release(tx, lease, machine, at) : machine
+  if (finding.inactive) await lockWaitingInstances(tx, lease)
+  if (!machine || !(await lockIfLeased(tx, lease))) return undefined
+  const vacated = finding.inactive && (await vacateGpus(tx, lease, at))
+  const emptied = finding.gone ? await releaseResources(tx, lease, machine, at) : machine
   // What just ended is looked at once more: it still has its GPUs, which the market must give to others.
   const ended = isFinal(finding.status) && !isFinal(lease.status)
   const dueAt = ended ? at : finding.dueAt
@@ -43,8 +47,8 @@ export async function recordFinding(tx: Transaction, lease: Lease, finding: Find
   if (current?.[0] !== lease.generation) return undefined
   // Of what ended before there is nothing new to be said: why it ended stays.
   if (!isFinal(lease.status)) await writeStatus(tx, lease, finding, at)
-  const suspension = await suspend(tx, lease, finding, emptied, at)
-  await meter(tx, lease, finding, at)
+  const suspension = await updateSuspension(tx, lease, finding, emptied, at)
+  await updateMeters(tx, lease, finding, at)
   if (await hasFailedToStart(tx, lease, finding)) {
     await countFailedStart(tx, await lockBalance(tx, lease.accountId, at))
   }
@@ -52,13 +56,13 @@ export async function recordFinding(tx: Transaction, lease: Lease, finding: Find
 }
 
 /** A machine that owes an answer for any of its instances is given nothing new, until it has answered for all. */
-async function suspend(
+async function updateSuspension(
   tx: Transaction,
-  { instanceId, unconfirmedAt: before }: Lease,
+  { instanceId, unconfirmedAt: before }: InstanceLease,
   { unconfirmed }: Finding,
   machine: Machine,
   at: Date,
-): Promise<Suspension | undefined> {
+): Promise<SuspensionChange | undefined> {
   if (unconfirmed === (before !== null)) return undefined
   await tx.rows(sql`UPDATE instances SET unconfirmed_at = ${unconfirmed ? at : null} WHERE id = ${instanceId}`)
   const [row] = await tx.rows(sql`
@@ -66,7 +70,7 @@ async function suspend(
   const unconfirmedAt = row?.[0] as Date | null
   if ((unconfirmedAt === null) === (machine.unconfirmedAt === null)) return undefined
   await tx.rows(sql`UPDATE machines SET unconfirmed_at = ${unconfirmedAt} WHERE id = ${machine.id}`)
-  await relistMarket(tx, { ...machine, unconfirmedAt }, at)
+  await updateOffers(tx, { ...machine, unconfirmedAt }, at)
   return unconfirmedAt === null ? 'cleared' : 'suspended'
 }
 
@@ -74,7 +78,7 @@ async function suspend(
  * Locks the instance and those that wait for its GPUs, in order of id like every transaction that locks several. The ids
  * come as an array: with OR, or with IN, PostgreSQL would read every instance ever made.
  */
-async function lockHeirs(tx: Transaction, { instanceId, machineId }: Lease): Promise<void> {
+async function lockWaitingInstances(tx: Transaction, { instanceId, machineId }: InstanceLease): Promise<void> {
   await tx.rows(sql`
     SELECT id FROM instances WHERE id = ANY(ARRAY(
       SELECT holder_id FROM gpus WHERE machine_id = ${machineId} AND occupant_id = ${instanceId}
@@ -83,7 +87,7 @@ async function lockHeirs(tx: Transaction, { instanceId, machineId }: Lease): Pro
 }
 
 /** Frees the GPUs for those who hold them and wait. True when there was something to free. */
-async function vacate(tx: Transaction, { instanceId, machineId }: Lease, at: Date): Promise<boolean> {
+async function vacateGpus(tx: Transaction, { instanceId, machineId }: InstanceLease, at: Date): Promise<boolean> {
   const left = await tx.rows(sql`
     UPDATE gpus SET occupant_id = NULL WHERE machine_id = ${machineId} AND occupant_id = ${instanceId} RETURNING index`)
   if (left.length === 0) return false
@@ -99,9 +103,9 @@ async function vacate(tx: Transaction, { instanceId, machineId }: Lease, at: Dat
  * Its disk and its ports are the machine's again, and may be what others wait for. Volumes stay, and are free. Its
  * secrets go, since nothing is started with them any more.
  */
-async function release(
+async function releaseResources(
   tx: Transaction,
-  { instanceId, accountId }: Lease,
+  { instanceId, accountId }: InstanceLease,
   machine: Machine,
   at: Date,
 ): Promise<Machine> {
@@ -112,14 +116,19 @@ async function release(
   const ports = await tx.rows(sql`DELETE FROM port_bindings WHERE instance_id = ${instanceId} RETURNING host_port`)
   await releaseVolumes(tx, instanceId, at)
   const before = { diskMb: removed[0]?.[0] as number, ports: ports.length }
-  const freed = await changeRoom(tx, machine, before)
-  await relistMarket(tx, freed, at)
+  const freed = await changeFreeCapacity(tx, machine, before)
+  await updateOffers(tx, freed, at)
   const event = { type: 'INSTANCE_REMOVED' as const, accountId, instanceId, reason: 'CONTAINER_GONE' }
   await recordEvents(tx, [{ ...event, before, after: { diskMb: 0, ports: 0 } }], at)
   return freed
 }
 
-async function writeStatus(tx: Transaction, lease: Lease, { status, reason }: Finding, at: Date): Promise<void> {
+async function writeStatus(
+  tx: Transaction,
+  lease: InstanceLease,
+  { status, reason }: Finding,
+  at: Date,
+): Promise<void> {
   const { instanceId, accountId } = lease
   const written = await tx.rows(sql`
     UPDATE instances SET status = ${status}::instance_status, reason_code = ${reason?.code ?? null},

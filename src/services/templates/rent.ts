@@ -1,23 +1,23 @@
 import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
-import type { LaunchWish } from '../../domain/launch/launch.ts'
+import type { LaunchInput } from '../../domain/launch/launch.ts'
 import type { Registry } from '../../domain/launch/registry.ts'
-import { isTemplateHash, launchOf, type TemplateSettings } from '../../domain/templates/templates.ts'
+import { isTemplateHash, launchInputOf, type TemplateSettings } from '../../domain/templates/templates.ts'
 import { openJson, type Secrets } from '../secrets.ts'
-import { visible } from './templates.ts'
+import { visibleSql } from './templates.ts'
 
 const { sql, join } = Prisma
 
 /** The template that a rental begins with, secrets and all; undefined where there is none that its renter may see. */
-export async function templateFor(
+export async function loadTemplateForLaunch(
   tx: Transaction,
   secrets: Secrets,
   actor: Actor,
   hash: string,
-): Promise<{ id: number; hash: string; launch: LaunchWish } | undefined> {
+): Promise<{ id: number; hash: string; launch: LaunchInput } | undefined> {
   if (!isTemplateHash(hash)) return undefined
-  const conditions = join([...visible(actor), sql`t.hash_id = ${hash}`], ' AND ')
+  const conditions = join([...visibleSql(actor), sql`t.hash_id = ${hash}`], ' AND ')
   const [row] = await tx.rows(sql`
     SELECT t.id, t.settings, t.registry_login, t.secret_env FROM templates t WHERE ${conditions}`)
   if (!row) return undefined
@@ -26,5 +26,5 @@ export async function templateFor(
     registry: openJson<Registry>(secrets, registryLogin),
     env: openJson<Record<string, string>>(secrets, secretEnv),
   }
-  return { id, hash, launch: launchOf(settings, kept) }
+  return { id, hash, launch: launchInputOf(settings, kept) }
 }

@@ -1,20 +1,20 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { unnamed } from '../../database/rows.ts'
+import { withoutStatementName } from '../../database/rows.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { notFound } from '../../domain/errors.ts'
 import { defaultDiskMb } from '../../domain/offers/offers.ts'
 import {
-  parseTemplatePosition,
-  printTemplatePosition,
+  parseTemplateSearchCursor,
+  printTemplateSearchCursor,
   type TemplateCondition,
   type TemplateField,
   type TemplateSearch,
   templateFields,
 } from '../../domain/templates/search.ts'
 import type { Template } from '../../domain/templates/templates.ts'
-import { authorise } from '../authorize.ts'
+import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
-import { findTemplates, rentalsSql, templateColumns, toTemplate, visible } from './templates.ts'
+import { findTemplates, rentalsSql, templateColumns, toTemplate, visibleSql } from './templates.ts'
 
 const { sql, join, raw } = Prisma
 
@@ -25,27 +25,27 @@ export function templateSearchServices(deps: DataDeps) {
       actor: Actor,
       { conditions, order, limit, after }: TemplateSearch,
     ): Promise<{ templates: Template[]; next: string | null }> {
-      authorise(actor, 'templates.list')
-      const value = columnOf(order.field, actor)
-      const all = [...visible(actor), ...conditions.map(condition => conditionSql(condition, actor))]
+      authorize(actor, 'templates.list')
+      const value = columnSql(order.field, actor)
+      const all = [...visibleSql(actor), ...conditions.map(condition => conditionSql(condition, actor))]
       const [direction, beyond] = order.direction === 'asc' ? [raw('ASC'), raw('>')] : [raw('DESC'), raw('<')]
       if (after !== undefined) {
-        const { value: last, id } = parseTemplatePosition(after, order)
-        all.push(sql`(${value}, t.id) ${beyond} (${last}::${typeOf(order.field)}, ${id}::int)`)
+        const { value: last, id } = parseTemplateSearchCursor(after, order)
+        all.push(sql`(${value}, t.id) ${beyond} (${last}::${typeSql(order.field)}, ${id}::int)`)
       }
       const statement = sql`
         SELECT ${templateColumns(actor)}, (${value})::text FROM templates t WHERE ${join(all, ' AND ')}
         ORDER BY ${value} ${direction}, t.id ${direction} LIMIT ${limit + 1}`
-      const rows = await deps.database.rows(unnamed(statement))
+      const rows = await deps.database.rows(withoutStatementName(statement))
       const page = rows.slice(0, limit)
       const last = rows.length > limit ? page.at(-1) : undefined
       const position = last && { value: last.at(-1) as string, id: last[0] as number }
-      return { templates: page.map(toTemplate), next: position ? printTemplatePosition(position, order) : null }
+      return { templates: page.map(toTemplate), next: position ? printTemplateSearchCursor(position, order) : null }
     },
 
     /** The templates of an account, the last that was changed first. Nobody sees those of another. */
     async listOwn(actor: Actor, accountId: bigint, limit: number): Promise<Template[]> {
-      authorise(actor, 'templates.listOwn')
+      authorize(actor, 'templates.listOwn')
       if (accountId !== BigInt(actor.accountId)) throw notFound('Account', accountId)
       const own = [sql`t.deleted_at IS NULL`, sql`t.account_id = ${actor.accountId}`]
       return await findTemplates(deps, actor, own, sql`ORDER BY t.updated_at DESC, t.id DESC LIMIT ${limit}`)
@@ -71,22 +71,22 @@ const plainColumns: Record<Exclude<TemplateField, 'creatorId' | 'rentals'>, stri
   recommended: 'false',
 }
 
-function columnOf(field: TemplateField, { accountId }: Actor): Prisma.Sql {
+function columnSql(field: TemplateField, { accountId }: Actor): Prisma.Sql {
   if (field === 'rentals') return rentalsSql(accountId)
   if (field === 'creatorId') return sql`(CASE WHEN t.account_id = ${accountId} THEN t.account_id ELSE 0 END)`
   return raw(plainColumns[field])
 }
 
-function typeOf(field: TemplateField): Prisma.Sql {
+function typeSql(field: TemplateField): Prisma.Sql {
   return raw({ number: 'float8', text: 'text', boolean: 'boolean' }[templateFields[field]])
 }
 
 const comparisons = { eq: raw('='), neq: raw('<>'), gt: raw('>'), gte: raw('>='), lt: raw('<'), lte: raw('<=') }
 
 function conditionSql({ field, operator, values }: TemplateCondition, actor: Actor): Prisma.Sql {
-  const column = columnOf(field, actor)
+  const column = columnSql(field, actor)
   const value = templateFields[field] === 'text' ? sql`lower(${column})` : sql`(${column})`
-  const [type, texts] = [typeOf(field), values.map(String)]
+  const [type, texts] = [typeSql(field), values.map(String)]
   switch (operator) {
     case 'in':
       return sql`${value} = ANY(${texts}::${type}[])`

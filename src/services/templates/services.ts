@@ -1,17 +1,17 @@
 import { compose } from '../compose.ts'
 import type { Deps } from '../deps.ts'
-import { templateChangeServices } from './change.ts'
+import { templateByHashServices } from './by-hash.ts'
 import { templateSearchServices } from './search.ts'
 import { templateServices } from './templates.ts'
-import { templateCommands } from './update.ts'
+import { templateUpdateServices } from './update.ts'
 
 export function createTemplateServices(deps: Deps) {
   return {
     templates: compose(
       templateServices(deps),
       templateSearchServices(deps),
-      templateCommands(deps),
-      templateChangeServices(deps),
+      templateUpdateServices(deps),
+      templateByHashServices(deps),
     ),
   }
 }

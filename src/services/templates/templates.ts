@@ -1,7 +1,7 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { unnamed } from '../../database/rows.ts'
+import { withoutStatementName } from '../../database/rows.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { type PageArguments, type PageOf, pageOf, readPage } from '../../domain/pages.ts'
+import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
 import {
   checkTemplateFilter,
   parseTemplateCursor,
@@ -9,7 +9,7 @@ import {
   type TemplateFilter,
 } from '../../domain/templates/page.ts'
 import { isTemplateHash, type Template } from '../../domain/templates/templates.ts'
-import { authorise, authoriseEach } from '../authorize.ts'
+import { authorize, authorizeEach } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 
 const { sql, join, raw } = Prisma
@@ -17,11 +17,11 @@ const { sql, join, raw } = Prisma
 export function templateServices(deps: DataDeps) {
   return {
     /** The account's own templates and public ones of everybody, the newest first. */
-    async page(actor: Actor, filter: TemplateFilter, page: PageArguments): Promise<PageOf<Template>> {
-      authorise(actor, 'templates.list')
+    async page(actor: Actor, filter: TemplateFilter, page: PageArguments): Promise<PageResult<Template>> {
+      authorize(actor, 'templates.list')
       checkTemplateFilter(filter)
-      const { limit, backward, cursor } = readPage(page)
-      const conditions = matching(actor, filter)
+      const { limit, backward, cursor } = parsePage(page)
+      const conditions = filterSql(actor, filter)
       if (cursor !== undefined) {
         conditions.push(sql`t.id ${raw(backward ? '>' : '<')} ${parseTemplateCursor(cursor)}`)
       }
@@ -31,23 +31,25 @@ export function templateServices(deps: DataDeps) {
     },
 
     async count(actor: Actor, filter: TemplateFilter): Promise<number> {
-      authorise(actor, 'templates.list')
+      authorize(actor, 'templates.list')
       checkTemplateFilter(filter)
-      const conditions = join(matching(actor, filter), ' AND ')
-      const [row] = await deps.database.rows(unnamed(sql`SELECT count(*)::int FROM templates t WHERE ${conditions}`))
+      const conditions = join(filterSql(actor, filter), ' AND ')
+      const [row] = await deps.database.rows(
+        withoutStatementName(sql`SELECT count(*)::int FROM templates t WHERE ${conditions}`),
+      )
       return row?.[0] as number
     },
 
     /** Undefined where there is none that may be seen, also when there was one before it was changed. */
     async byHash(actor: Actor, hashId: string): Promise<Template | undefined> {
-      authorise(actor, 'templates.get', { id: undefined })
+      authorize(actor, 'templates.get', { id: undefined })
       if (!isTemplateHash(hashId)) return undefined
-      return (await findTemplates(deps, actor, [...visible(actor), sql`t.hash_id = ${hashId}`]))[0]
+      return (await findTemplates(deps, actor, [...visibleSql(actor), sql`t.hash_id = ${hashId}`]))[0]
     },
 
     async byIds(actor: Actor, ids: readonly number[]): Promise<Template[]> {
-      authoriseEach(actor, 'templates.get', ids.map(BigInt))
-      return await findTemplates(deps, actor, [...visible(actor), sql`t.id = ANY(${ids}::bigint[])`])
+      authorizeEach(actor, 'templates.get', ids.map(BigInt))
+      return await findTemplates(deps, actor, [...visibleSql(actor), sql`t.id = ANY(${ids}::bigint[])`])
     },
   }
 }
@@ -61,7 +63,7 @@ export async function findTemplates(
 ): Promise<Template[]> {
   const statement = sql`
     SELECT ${templateColumns(actor)} FROM templates t WHERE ${join(conditions, ' AND ')} ${end}`
-  const rows = await database.rows(unnamed(statement))
+  const rows = await database.rows(withoutStatementName(statement))
   return rows.map(toTemplate)
 }
 
@@ -82,13 +84,13 @@ export function rentalsSql(accountId: number): Prisma.Sql {
 }
 
 /** The templates with which an account can rent. */
-export function visible({ accountId }: Actor): Prisma.Sql[] {
+export function visibleSql({ accountId }: Actor): Prisma.Sql[] {
   return [sql`t.deleted_at IS NULL`, sql`(t.account_id = ${accountId} OR t.public)`]
 }
 
-function matching(actor: Actor, { mine, name, public: isPublic }: TemplateFilter): Prisma.Sql[] {
+function filterSql(actor: Actor, { mine, name, public: isPublic }: TemplateFilter): Prisma.Sql[] {
   return [
-    ...visible(actor),
+    ...visibleSql(actor),
     ...(mine === undefined ? [] : [sql`(t.account_id = ${actor.accountId}) = ${mine}`]),
     ...(isPublic === undefined ? [] : [sql`t.public = ${isPublic}`]),
     ...(name ? [sql`strpos(lower(t.name), lower(${name})) > 0`] : []),

@@ -1,28 +1,28 @@
 import { createHash } from 'node:crypto'
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, insertAll } from '../../database/rows.ts'
+import { columnsOf, insertSql } from '../../database/rows.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { DomainError, invalidInput, notFound } from '../../domain/errors.ts'
-import { lostSecrets, withUnsaid } from '../../domain/templates/change.ts'
+import { keepRestOnlySettings, lostSecretIssues } from '../../domain/templates/patch.ts'
 import {
+  canonicalTemplate,
   checkTemplate,
   type Template,
+  type TemplateInput,
   type TemplateSettings,
-  type TemplateWish,
-  textToHash,
 } from '../../domain/templates/templates.ts'
-import { authorise } from '../authorize.ts'
+import { authorize } from '../authorize.ts'
+import { isUniqueViolation } from '../database-errors.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
-import { isDuplicate } from '../failures.ts'
-import { once } from '../idempotency.ts'
+import { runIdempotent } from '../idempotency.ts'
 import { type Secrets, sealJson } from '../secrets.ts'
 import { findTemplates } from './templates.ts'
 
-type SaveTemplate = {
+type SaveTemplateInput = {
   id?: number | undefined
-  wish: TemplateWish
+  input: TemplateInput
   /** Whether the template may lose secrets that the wish leaves out. */
   dropSecrets?: boolean | undefined
   idempotencyKey?: string | null | undefined
@@ -31,7 +31,7 @@ type SaveTemplate = {
 const { sql } = Prisma
 const columns = columnsOf(Prisma.TemplateScalarFieldEnum)
 
-export function templateCommands(deps: Deps) {
+export function templateUpdateServices(deps: Deps) {
   const { database, secrets } = deps
 
   return {
@@ -41,27 +41,27 @@ export function templateCommands(deps: Deps) {
      */
     async save(
       actor: Actor,
-      { id, wish, dropSecrets = false, idempotencyKey }: SaveTemplate,
+      { id, input, dropSecrets = false, idempotencyKey }: SaveTemplateInput,
     ): Promise<{ template: Template; replayed: boolean }> {
-      authorise(actor, 'templates.save', { id })
-      const row = rowOf(actor, wish, secrets)
+      authorize(actor, 'templates.save', { id })
+      const row = buildTemplateRow(actor, input, secrets)
       const request = {
         operation: 'templates.save',
-        input: { id, wish, dropSecrets: dropSecrets || undefined },
+        input: { id, wish: input, dropSecrets: dropSecrets || undefined },
         idempotencyKey,
       } as const
       let { hashId } = row
-      const saving = once(deps, actor, request, async tx => {
+      const saving = runIdempotent(deps, actor, request, async tx => {
         if (id === undefined) return { id: await insert(tx, actor, row) }
         const before = await lockSettings(tx, actor, id)
-        const whole = rowOf(actor, withUnsaid(wish, before, row.settings), secrets)
+        const whole = buildTemplateRow(actor, keepRestOnlySettings(input, before, row.settings), secrets)
         hashId = whole.hashId
-        const lost = dropSecrets ? [] : lostSecrets(before, whole.settings)
+        const lost = dropSecrets ? [] : lostSecretIssues(before, whole.settings)
         if (lost.length > 0) throw invalidInput(lost)
         return { id: await replaceTemplate(tx, actor, id, whole, tx.at) }
       })
       const { result, replayed } = await saving.catch(async (error: unknown) => {
-        throw isDuplicate(error) ? await conflict(database, hashId) : error
+        throw isUniqueViolation(error) ? await findConflict(database, hashId) : error
       })
       // A repetition is answered also when the template is gone since.
       const [template] = await findTemplates(deps, actor, [sql`t.id = ${result.id}`])
@@ -69,7 +69,7 @@ export function templateCommands(deps: Deps) {
     },
 
     async delete(actor: Actor, id: number): Promise<void> {
-      authorise(actor, 'templates.delete', { id })
+      authorize(actor, 'templates.delete', { id })
       await transaction(database, async tx => {
         const { at } = tx
         // Nobody can ask for its secrets any more.
@@ -78,7 +78,7 @@ export function templateCommands(deps: Deps) {
           WHERE id = ${id}::bigint AND account_id = ${actor.accountId} AND deleted_at IS NULL RETURNING name, hash_id`)
         if (!row) throw notFound('Template', id)
         const before = { templateId: id, name: row[0], hashId: row[1] }
-        await recordEvents(tx, [{ ...by(actor), type: 'TEMPLATE_DELETED', before }], at)
+        await recordEvents(tx, [{ ...eventActor(actor), type: 'TEMPLATE_DELETED', before }], at)
       })
     },
   }
@@ -86,9 +86,9 @@ export function templateCommands(deps: Deps) {
   async function insert(tx: Transaction, actor: Actor, row: TemplateRow): Promise<number> {
     const { at } = tx
     const record = { ...row, accountId: actor.accountId, createdAt: at, updatedAt: at }
-    const [inserted] = await tx.rows(sql`${insertAll('templates', columns, [record])} RETURNING id`)
+    const [inserted] = await tx.rows(sql`${insertSql('templates', columns, [record])} RETURNING id`)
     const id = inserted?.[0] as number
-    await recordEvents(tx, [{ ...by(actor), type: 'TEMPLATE_SAVED', after: shown(id, row) }], at)
+    await recordEvents(tx, [{ ...eventActor(actor), type: 'TEMPLATE_SAVED', after: eventSnapshot(id, row) }], at)
     return id
   }
 }
@@ -118,15 +118,15 @@ export async function replaceTemplate(
     WHERE t.id = old.id RETURNING old.name, old.hash_id`)
   if (!old) throw notFound('Template', id)
   const before = { templateId: id, name: old[0], hashId: old[1] }
-  await recordEvents(tx, [{ ...by(actor), type: 'TEMPLATE_SAVED', before, after: shown(id, row) }], at)
+  await recordEvents(tx, [{ ...eventActor(actor), type: 'TEMPLATE_SAVED', before, after: eventSnapshot(id, row) }], at)
   return id
 }
 
-export type TemplateRow = ReturnType<typeof rowOf>
+export type TemplateRow = ReturnType<typeof buildTemplateRow>
 
-export function rowOf({ accountId }: Actor, wish: TemplateWish, secrets: Secrets) {
+export function buildTemplateRow({ accountId }: Actor, wish: TemplateInput, secrets: Secrets) {
   const { settings, secrets: kept } = checkTemplate(wish)
-  const text = textToHash(accountId, wish.name, wish.public, settings)
+  const text = canonicalTemplate(accountId, wish.name, wish.public, settings)
   return {
     name: wish.name,
     public: wish.public,
@@ -137,18 +137,18 @@ export function rowOf({ accountId }: Actor, wish: TemplateWish, secrets: Secrets
   }
 }
 
-function shown(id: number, { name, hashId }: TemplateRow) {
+function eventSnapshot(id: number, { name, hashId }: TemplateRow) {
   return { templateId: id, name, hashId }
 }
 
 /** Only an account's own templates can be equal, since its id is in the hash. */
-export async function conflict(database: Deps['database'], hashId: string): Promise<DomainError> {
+export async function findConflict(database: Deps['database'], hashId: string): Promise<DomainError> {
   const [row] = await database.rows(sql`SELECT id FROM templates WHERE hash_id = ${hashId} AND deleted_at IS NULL`)
   const id = row?.[0] as number | undefined
   const subject = id === undefined ? null : ({ type: 'Template', id } as const)
   return new DomainError('CONFLICT', 'There is such a template already.', { subject })
 }
 
-function by({ accountId, apiKeyId }: Actor) {
+function eventActor({ accountId, apiKeyId }: Actor) {
   return { accountId, apiKeyId }
 }

@@ -1,11 +1,11 @@
 import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
-import type { Cause } from '../../domain/instances/destroyed.ts'
+import type { Cause } from '../../domain/instances/destroy-reason.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
 import { lockBalance } from '../billing/balance.ts'
 import { stopMeters } from '../billing/meters.ts'
 import { recordEvents } from '../events/events.ts'
-import { changeRoom, relistMarket } from '../machines/market.ts'
+import { changeFreeCapacity, updateOffers } from '../machines/market.ts'
 
 const { sql } = Prisma
 
@@ -20,7 +20,7 @@ export async function deleteVolume(
   const [deleted] = await tx.rows(sql`
     UPDATE volumes SET deleted_at = ${at} WHERE id = ${id} AND deleted_at IS NULL RETURNING size_mb, name`)
   const [sizeMb, name] = deleted as [number, string]
-  await relistMarket(tx, await changeRoom(tx, machine, { diskMb: sizeMb }), at)
+  await updateOffers(tx, await changeFreeCapacity(tx, machine, { diskMb: sizeMb }), at)
   const before = { volumeId: String(id), name, sizeMb, machineId: machine.id }
   const event = { type: 'VOLUME_DELETED' as const, accountId, before, reason }
   await recordEvents(tx, [{ ...event, ...(apiKeyId !== undefined && { apiKeyId }) }], at)

@@ -1,11 +1,11 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, recordsOf, selectList, unnamed } from '../../database/rows.ts'
+import { columnsOf, recordsOf, selectListSql, withoutStatementName } from '../../database/rows.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { invalidInput } from '../../domain/errors.ts'
 import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
-import { diskRate } from '../../domain/money.ts'
+import { diskPricePerHour } from '../../domain/money.ts'
 import { defaultPricing, diskMbOf } from '../../domain/offers/offers.ts'
-import { type PageArguments, type PageOf, pageOf, readPage } from '../../domain/pages.ts'
+import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
 import {
   parseVolumeOfferCursor,
   positionOf,
@@ -14,8 +14,8 @@ import {
   type VolumeOfferCondition,
   type VolumeOfferOrder,
 } from '../../domain/volumes/offers.ts'
-import { newVolumeIssues, volumeGb } from '../../domain/volumes/volumes.ts'
-import { authorise } from '../authorize.ts'
+import { newVolumeIssues, volumeSizeGb } from '../../domain/volumes/volumes.ts'
+import { authorize } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 import { conditionSql } from '../offers/sql/filter.ts'
 
@@ -27,7 +27,7 @@ const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
 const gpuModelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)
 
 // What offers of GPUs repeat of their machine goes by the alias that it has there, so that one condition serves both.
-const source = sql`machines m JOIN gpu_models g ON g.id = m.gpu_model_id
+const fromSql = sql`machines m JOIN gpu_models g ON g.id = m.gpu_model_id
   CROSS JOIN LATERAL (
     SELECT m.id AS machine_id, m.country, m.verification = 'verified' AS verified, m.reliability, m.storage_nanos, m.listed_until
   ) o`
@@ -41,9 +41,9 @@ const orderColumns = {
 export function volumeOfferServices({ database }: DataDeps) {
   async function find(conditions: Prisma.Sql[], order: Prisma.Sql, limit: number, sizeMb: number) {
     const statement = sql`
-      SELECT ${selectList('m', machineColumns)}, ${selectList('g', gpuModelColumns)}, ${database.now} FROM ${source}
+      SELECT ${selectListSql('m', machineColumns)}, ${selectListSql('g', gpuModelColumns)}, ${database.now} FROM ${fromSql}
       WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`
-    const rows = await database.rows(unnamed(statement))
+    const rows = await database.rows(withoutStatementName(statement))
     return rows.map((row): VolumeOffer => {
       const [facts, gpuModel] = recordsOf(row, machineColumns, gpuModelColumns)
       const machine = { ...(facts as Machine), gpuModel: gpuModel as GpuModel }
@@ -51,19 +51,19 @@ export function volumeOfferServices({ database }: DataDeps) {
         id: machine.id,
         machine,
         sizeMb,
-        priceNanos: diskRate(machine.storageNanos, sizeMb),
+        priceNanos: diskPricePerHour(machine.storageNanos, sizeMb),
         asOf: row.at(-1) as Date,
       }
     })
   }
 
-  async function page(actor: Actor, search: VolumeOfferSearch, page: PageArguments): Promise<PageOf<VolumeOffer>> {
-    authorise(actor, 'volumes.search')
+  async function page(actor: Actor, search: VolumeOfferSearch, page: PageArguments): Promise<PageResult<VolumeOffer>> {
+    authorize(actor, 'volumes.search')
     const { order, sizeGb } = search
-    const sizeMb = readSize(sizeGb)
-    const { limit, backward, cursor } = readPage(page)
+    const sizeMb = requireSizeMb(sizeGb)
+    const { limit, backward, cursor } = parsePage(page)
     const ascending = (order.direction === 'asc') !== backward
-    const conditions = conditionsOf(search, database.now)
+    const conditions = filterSql(search, database.now)
     const { column, type } = orderColumns[order.field]
     if (cursor !== undefined) {
       const { value, id } = parseVolumeOfferCursor(cursor, order)
@@ -77,46 +77,46 @@ export function volumeOfferServices({ database }: DataDeps) {
 
   return {
     /** Free disk on the market, in pages. */
-    offers: page,
+    pageOffers: page,
 
     /** So many of the first, in one list. */
     async searchOffers(actor: Actor, search: VolumeOfferSearch, limit: number): Promise<VolumeOffer[]> {
-      authorise(actor, 'volumes.search')
+      authorize(actor, 'volumes.search')
       const { order, sizeGb } = search
-      const [sizeMb, direction] = [readSize(sizeGb), raw(order.direction === 'asc' ? 'ASC' : 'DESC')]
+      const [sizeMb, direction] = [requireSizeMb(sizeGb), raw(order.direction === 'asc' ? 'ASC' : 'DESC')]
       const by = sql`${orderColumns[order.field].column} ${direction}, m.id ${direction}`
-      return await find(conditionsOf(search, database.now), by, limit, sizeMb)
+      return await find(filterSql(search, database.now), by, limit, sizeMb)
     },
 
     async countOffers(actor: Actor, search: VolumeOfferSearch): Promise<number> {
-      authorise(actor, 'volumes.search')
-      const conditions = conditionsOf(search, database.now)
-      const statement = sql`SELECT count(*)::int FROM ${source} WHERE ${join(conditions, ' AND ')}`
-      const [row] = await database.rows(unnamed(statement))
+      authorize(actor, 'volumes.search')
+      const conditions = filterSql(search, database.now)
+      const statement = sql`SELECT count(*)::int FROM ${fromSql} WHERE ${join(conditions, ' AND ')}`
+      const [row] = await database.rows(withoutStatementName(statement))
       return row?.[0] as number
     },
 
     /** Storage offers by the ids of their machines, priced for the least volume. Those off the market are not found. */
     async offersByIds(actor: Actor, ids: readonly number[]): Promise<VolumeOffer[]> {
-      authorise(actor, 'volumes.search')
-      const conditions = [...onTheMarket(volumeGb.least * 1_000, database.now), sql`m.id = ANY(${[...ids]}::int[])`]
-      return await find(conditions, sql`m.id`, ids.length, volumeGb.least * 1_000)
+      authorize(actor, 'volumes.search')
+      const conditions = [...onMarketSql(volumeSizeGb.least * 1_000, database.now), sql`m.id = ANY(${[...ids]}::int[])`]
+      return await find(conditions, sql`m.id`, ids.length, volumeSizeGb.least * 1_000)
     },
   }
 }
 
-function readSize(sizeGb: number): number {
+function requireSizeMb(sizeGb: number): number {
   const issues = newVolumeIssues({ sizeGb })
   if (issues.length > 0) throw invalidInput(issues)
   return diskMbOf(sizeGb) as number
 }
 
-function conditionsOf({ conditions, sizeGb }: VolumeOfferSearch, now: Prisma.Sql): Prisma.Sql[] {
+function filterSql({ conditions, sizeGb }: VolumeOfferSearch, now: Prisma.Sql): Prisma.Sql[] {
   const terms = { pricing: defaultPricing, now }
-  return [...onTheMarket(readSize(sizeGb), now), ...conditions.map(condition => conditionSql(condition, terms))]
+  return [...onMarketSql(requireSizeMb(sizeGb), now), ...conditions.map(condition => conditionSql(condition, terms))]
 }
 
 /** As `offersStorage` in domain/volumes/volumes.ts says it. */
-function onTheMarket(sizeMb: number, now: Prisma.Sql): Prisma.Sql[] {
+function onMarketSql(sizeMb: number, now: Prisma.Sql): Prisma.Sql[] {
   return [sql`m.listed_until > ${now} AND m.drained_at IS NULL AND m.free_disk_mb >= ${sizeMb}`]
 }

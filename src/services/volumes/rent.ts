@@ -2,12 +2,12 @@
 // machine first, so what is read of a volume of that machine stays so.
 
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, insertAll } from '../../database/rows.ts'
+import { columnsOf, insertSql } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import type { NewVolumeMount, VolumeMount } from '../../domain/launch/env.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
-import { diskRate } from '../../domain/money.ts'
+import { diskPricePerHour } from '../../domain/money.ts'
 import { diskMbOf } from '../../domain/offers/offers.ts'
 import type { VolumeFacts } from '../../domain/volumes/mount.ts'
 import { defaultVolumeName, type NewVolume } from '../../domain/volumes/volumes.ts'
@@ -21,7 +21,7 @@ const attachmentColumns = columnsOf(Prisma.VolumeAttachmentScalarFieldEnum)
  * The caller's volumes, without those that are deleted or another's. With `lock` they are taken for the rest of the
  * transaction; without, nobody is waited for, and they are as they were last committed.
  */
-export async function volumesFor(
+export async function loadVolumeFacts(
   tx: Transaction,
   { accountId }: Pick<Actor, 'accountId'>,
   ids: bigint[],
@@ -41,7 +41,7 @@ export async function volumesFor(
  * Makes volumes with a rental. The machine's free disk is left as it is: the caller takes `newVolumesMb` of it, with
  * the instance's own disk.
  */
-export async function makeVolumes(
+export async function createMountedVolumes(
   tx: Transaction,
   actor: Actor,
   machine: Machine,
@@ -61,7 +61,7 @@ export async function attachVolumes(
   if (mounts.length === 0) return
   const { id: instanceId, machineId, accountId } = instance
   const rows = mounts.map(mount => ({ ...mount, instanceId, machineId, accountId }))
-  await tx.rows(insertAll('volume_attachments', attachmentColumns, rows))
+  await tx.rows(insertSql('volume_attachments', attachmentColumns, rows))
 }
 
 /** Its container is gone, so the volumes can be in another. The machine must be locked. */
@@ -82,10 +82,10 @@ export async function insertVolumes(
   const { id: machineId, storageNanos } = machine
   const rows = wishes.map(({ name, sizeGb }) => {
     const sizeMb = diskMbOf(sizeGb) as number
-    const price = { storageNanos, diskNanos: diskRate(storageNanos, sizeMb) }
+    const price = { storageNanos, diskNanos: diskPricePerHour(storageNanos, sizeMb) }
     return { accountId, machineId, name: name || defaultVolumeName, sizeMb, ...price, createdAt: at }
   })
-  const inserted = await tx.rows(sql`${insertAll('volumes', volumeColumns, rows)} RETURNING id`)
+  const inserted = await tx.rows(sql`${insertSql('volumes', volumeColumns, rows)} RETURNING id`)
   const ids = inserted.map(([id]) => id as bigint)
   const events = rows.map(({ name, sizeMb, diskNanos }, index) => {
     const after = { volumeId: String(ids[index]), name, sizeMb, machineId, diskNanos: String(diskNanos) }

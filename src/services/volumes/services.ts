@@ -1,9 +1,9 @@
 import { compose } from '../compose.ts'
 import type { Deps } from '../deps.ts'
 import { volumeOfferServices } from './offers.ts'
-import { volumeChangeServices } from './update.ts'
+import { volumeUpdateServices } from './update.ts'
 import { volumeServices } from './volumes.ts'
 
 export function createVolumeServices(deps: Deps) {
-  return { volumes: compose(volumeServices(deps), volumeChangeServices(deps), volumeOfferServices(deps)) }
+  return { volumes: compose(volumeServices(deps), volumeUpdateServices(deps), volumeOfferServices(deps)) }
 }

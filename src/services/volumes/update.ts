@@ -2,25 +2,31 @@ import { Prisma } from '../../database/generated/client.ts'
 import { transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { DomainError, invalidInput, notFound } from '../../domain/errors.ts'
-import { diskRate } from '../../domain/money.ts'
+import { diskPricePerHour } from '../../domain/money.ts'
 import { diskMbOf } from '../../domain/offers/offers.ts'
-import { agreeVolume, newVolumeIssues, offersStorage, type Volume, volumeInUse } from '../../domain/volumes/volumes.ts'
-import { needCredit } from '../accounts/accounts.ts'
-import { authorise } from '../authorize.ts'
-import { refuseAddition } from '../billing/admission.ts'
+import {
+  isStorageListed,
+  newVolumeIssues,
+  priceVolume,
+  type Volume,
+  volumeInUse,
+} from '../../domain/volumes/volumes.ts'
+import { requireCredit } from '../accounts/accounts.ts'
+import { authorize } from '../authorize.ts'
+import { checkAdmission } from '../billing/admission.ts'
 import { lockBalance } from '../billing/balance.ts'
-import { refuseBeyondLimits } from '../billing/limits/refuse.ts'
+import { checkSpendLimits } from '../billing/limits/check.ts'
 import { openMeters } from '../billing/meters.ts'
 import type { Deps } from '../deps.ts'
-import { once } from '../idempotency.ts'
-import { changeRoom, lockMachine, relistMarket } from '../machines/market.ts'
+import { runIdempotent } from '../idempotency.ts'
+import { changeFreeCapacity, lockMachine, updateOffers } from '../machines/market.ts'
 import { deleteVolume } from './delete.ts'
-import { insertVolumes, volumesFor } from './rent.ts'
+import { insertVolumes, loadVolumeFacts } from './rent.ts'
 import { findVolumes } from './volumes.ts'
 
 const { sql } = Prisma
 
-type VolumeWish = {
+type VolumeInput = {
   /** The machine whose storage offer it is. */
   machineId: number
   sizeGb: number
@@ -30,36 +36,36 @@ type VolumeWish = {
   idempotencyKey?: string | null | undefined
 }
 
-export function volumeChangeServices(deps: Deps) {
+export function volumeUpdateServices(deps: Deps) {
   const { database } = deps
 
   return {
     /** Makes a volume on a machine, of its free disk. */
-    async create(actor: Actor, wish: VolumeWish): Promise<{ volume: Volume; replayed: boolean }> {
+    async create(actor: Actor, wish: VolumeInput): Promise<{ volume: Volume; replayed: boolean }> {
       const { machineId, sizeGb, name, maxPriceNanos, idempotencyKey } = wish
-      authorise(actor, 'volumes.create', { machineId, sizeGb })
+      authorize(actor, 'volumes.create', { machineId, sizeGb })
       const issues = newVolumeIssues({ name, sizeGb })
       if (issues.length > 0) throw invalidInput(issues)
       const input = { machineId, sizeGb, name: name || undefined, maxPriceNanos }
       const request = { operation: 'volumes.create' as const, input, idempotencyKey }
-      const { result, replayed } = await once(deps, actor, request, async tx => {
-        await needCredit(tx, actor, tx.at)
+      const { result, replayed } = await runIdempotent(deps, actor, request, async tx => {
+        await requireCredit(tx, actor, tx.at)
         // No machine has a larger id.
         const machine = machineId < 2 ** 31 ? await lockMachine(tx, machineId) : undefined
         const { at } = tx
-        if (!machine || !offersStorage(machine, at)) {
+        if (!machine || !isStorageListed(machine, at)) {
           const message = `The storage of machine ${machineId} is not on the market.`
           throw new DomainError('OFFER_UNAVAILABLE', message, { instanceId: null, alternatives: [], cancelled: false })
         }
         const sizeMb = diskMbOf(sizeGb) as number
-        agreeVolume(machine, { sizeMb, maxPriceNanos })
+        priceVolume(machine, { sizeMb, maxPriceNanos })
         const [id] = await insertVolumes(tx, actor, machine, [{ name, sizeGb }], at)
-        await relistMarket(tx, await changeRoom(tx, machine, { diskMb: -sizeMb }), at)
+        await updateOffers(tx, await changeFreeCapacity(tx, machine, { diskMb: -sizeMb }), at)
         const account = await lockBalance(tx, actor.accountId, at)
-        const diskNanos = diskRate(machine.storageNanos, sizeMb)
-        await refuseAddition(tx, deps.admission, account, { diskNanos, diskMb: sizeMb, volumes: 1 })
+        const diskNanos = diskPricePerHour(machine.storageNanos, sizeMb)
+        await checkAdmission(tx, deps.admission, account, { diskNanos, diskMb: sizeMb, volumes: 1 })
         await openMeters(tx, account, { apiKeyId: actor.apiKeyId, volumeIds: [id as bigint] })
-        await refuseBeyondLimits(tx, account, [{ apiKeyId: actor.apiKeyId, rateNanos: diskNanos }])
+        await checkSpendLimits(tx, account, [{ apiKeyId: actor.apiKeyId, rateNanos: diskNanos }])
         return { id: String(id) }
       })
       // Also when it was deleted since: a repetition is answered as the first request was.
@@ -70,13 +76,13 @@ export function volumeChangeServices(deps: Deps) {
 
     /** Deletes a volume with all that is in it, and gives its disk back to the machine. */
     async delete(actor: Actor, id: bigint): Promise<void> {
-      authorise(actor, 'volumes.delete', { id: Number(id) })
+      authorize(actor, 'volumes.delete', { id: Number(id) })
       await transaction(database, async tx => {
         const [seen] = await tx.rows(sql`
           SELECT machine_id FROM volumes WHERE id = ${id} AND account_id = ${actor.accountId} AND deleted_at IS NULL`)
         const machine = seen && (await lockMachine(tx, seen[0] as number))
         if (!machine) throw notFound('Volume', id)
-        const [volume] = await volumesFor(tx, actor, [id])
+        const [volume] = await loadVolumeFacts(tx, actor, [id])
         if (!volume) throw notFound('Volume', id)
         if (volume.instanceId !== null) throw volumeInUse(id, volume.instanceId, volume.removing)
         await deleteVolume(tx, { ...actor, reason: 'USER_REQUEST' }, machine, id, tx.at)

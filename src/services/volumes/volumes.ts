@@ -1,11 +1,11 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { columnsOf, recordsOf, selectList } from '../../database/rows.ts'
+import { columnsOf, recordsOf, selectListSql } from '../../database/rows.ts'
 import type { Actor } from '../../domain/actor.ts'
 import type { GpuModel, Machine } from '../../domain/machines/machines.ts'
-import { type PageArguments, type PageOf, pageOf, readPage } from '../../domain/pages.ts'
+import { type PageArguments, type PageResult, pageOf, parsePage } from '../../domain/pages.ts'
 import { parseVolumeCursor, printVolumeCursor } from '../../domain/volumes/page.ts'
 import type { Volume } from '../../domain/volumes/volumes.ts'
-import { authorise, authoriseEach } from '../authorize.ts'
+import { authorize, authorizeEach } from '../authorize.ts'
 import type { DataDeps } from '../deps.ts'
 
 const { sql, join } = Prisma
@@ -14,9 +14,9 @@ const volumeColumns = columnsOf(readable)
 const machineColumns = columnsOf(Prisma.MachineScalarFieldEnum)
 const gpuModelColumns = columnsOf(Prisma.GpuModelScalarFieldEnum)
 const allColumns = join([
-  selectList('v', volumeColumns),
-  selectList('m', machineColumns),
-  selectList('g', gpuModelColumns),
+  selectListSql('v', volumeColumns),
+  selectListSql('m', machineColumns),
+  selectListSql('g', gpuModelColumns),
   sql`a.instance_id, a.mount_path`,
 ])
 
@@ -27,10 +27,10 @@ export function volumeServices(deps: DataDeps) {
 
   return {
     /** The volumes of the account, the newest first. */
-    async page(actor: Actor, page: PageArguments): Promise<PageOf<Volume>> {
-      authorise(actor, 'volumes.list')
-      const { limit, backward, cursor } = readPage(page)
-      const conditions = living(actor)
+    async page(actor: Actor, page: PageArguments): Promise<PageResult<Volume>> {
+      authorize(actor, 'volumes.list')
+      const { limit, backward, cursor } = parsePage(page)
+      const conditions = ownVolumesSql(actor)
       if (cursor !== undefined) {
         const id = String(parseVolumeCursor(cursor))
         conditions.push(backward ? sql`v.id > ${id}::bigint` : sql`v.id < ${id}::bigint`)
@@ -41,20 +41,22 @@ export function volumeServices(deps: DataDeps) {
 
     /** So many of the newest, in one list. */
     async list(actor: Actor, limit: number): Promise<Volume[]> {
-      authorise(actor, 'volumes.list')
-      return await find(living(actor), sql`v.id DESC`, limit)
+      authorize(actor, 'volumes.list')
+      return await find(ownVolumesSql(actor), sql`v.id DESC`, limit)
     },
 
     async count(actor: Actor): Promise<number> {
-      authorise(actor, 'volumes.list')
-      const [row] = await database.rows(sql`SELECT count(*)::int FROM volumes v WHERE ${join(living(actor), ' AND ')}`)
+      authorize(actor, 'volumes.list')
+      const [row] = await database.rows(
+        sql`SELECT count(*)::int FROM volumes v WHERE ${join(ownVolumesSql(actor), ' AND ')}`,
+      )
       return row?.[0] as number
     },
 
     /** Volumes of the account by id. Deleted ones are not found, and neither are another's. */
     async byIds(actor: Actor, ids: readonly bigint[]): Promise<Volume[]> {
-      authoriseEach(actor, 'volumes.get', ids)
-      const wanted = [...living(actor), sql`v.id = ANY(${ids.map(String)}::bigint[])`]
+      authorizeEach(actor, 'volumes.get', ids)
+      const wanted = [...ownVolumesSql(actor), sql`v.id = ANY(${ids.map(String)}::bigint[])`]
       return await find(wanted, sql`v.id`, ids.length)
     },
   }
@@ -80,6 +82,6 @@ export async function findVolumes(
   })
 }
 
-function living({ accountId }: Actor): Prisma.Sql[] {
+function ownVolumesSql({ accountId }: Actor): Prisma.Sql[] {
   return [sql`v.account_id = ${accountId}`, sql`v.deleted_at IS NULL`]
 }

@@ -5,11 +5,11 @@ import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Event } from '../../domain/events/events.ts'
 import { payloadOf } from '../../domain/events/payload.ts'
 import { printId } from '../../domain/ids.ts'
-import { type Attempt, isDelivered, retryAfterMs } from '../../domain/webhooks/webhooks.ts'
+import { type AttemptResult, isDelivered, retryDelayMs } from '../../domain/webhooks/webhooks.ts'
 import type { Deps } from '../deps.ts'
 import { eventColumns, toEvent } from '../events/sql.ts'
 import { leaseMs } from '../reconciliation/leases.ts'
-import { signatureOf } from './signature.ts'
+import { signBody } from './signature.ts'
 
 const { sql } = Prisma
 
@@ -29,12 +29,12 @@ export type DeliveryLease = {
 }
 
 /** What is sent. */
-export type Post = { url: string; headers: Record<string, string>; body: string }
+export type WebhookRequest = { url: string; headers: Record<string, string>; body: string }
 
 /** So many of one webhook at a time, in all gateways together. */
-const perWebhook = 2
+const maxInFlightPerWebhook = 2
 /** So many of one account, or a few more where gateways count at once. */
-const perAccount = 8
+const maxInFlightPerAccount = 8
 
 export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 'secrets'>) {
   return {
@@ -42,13 +42,13 @@ export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 
     async claim(limit: number): Promise<DeliveryLease[]> {
       return await transaction(database, async tx => {
         const { at } = tx
-        const webhooks = await takeTurns(tx, limit, at)
-        return webhooks.length === 0 ? [] : await leaseFirst(tx, webhooks, at)
+        const webhooks = await lockDueWebhooks(tx, limit, at)
+        return webhooks.length === 0 ? [] : await leaseOldestDue(tx, webhooks, at)
       })
     },
 
     /** What is to be sent now. */
-    postOf({ deliveryId, url, secrets: sealed, event }: DeliveryLease): Post {
+    buildRequest({ deliveryId, url, secrets: sealed, event }: DeliveryLease): WebhookRequest {
       const body = JSON.stringify(payloadOf(event))
       const opened = sealed.map(secret => secrets.open(secret))
       const headers = {
@@ -56,16 +56,16 @@ export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 
         'user-agent': 'Berth-Webhooks',
         'berth-event': printId('Event', event.id),
         'berth-delivery': printId('WebhookDelivery', deliveryId),
-        'berth-signature': signatureOf(opened, database.clock.now(), body),
+        'berth-signature': signBody(opened, database.clock.now(), body),
       }
       return { url, headers, body }
     },
 
     /** Writes what came of an attempt. Nothing where the lease ran out and another has it, or its webhook is deleted. */
-    async record({ deliveryId, leasedUntil, attempts }: DeliveryLease, attempt: Attempt): Promise<void> {
+    async record({ deliveryId, leasedUntil, attempts }: DeliveryLease, attempt: AttemptResult): Promise<void> {
       const { responseStatus, error } = { responseStatus: null, error: null, ...attempt }
       const { now } = database
-      const retryMs = retryAfterMs(deliveryId, attempts + 1, attempt)
+      const retryMs = retryDelayMs(deliveryId, attempts + 1, attempt)
       await database.rows(sql`
         UPDATE webhook_deliveries SET leased_until = NULL, attempts = ${attempts + 1}, attempted_at = ${now},
           delivered_at = CASE WHEN ${isDelivered(attempt)} THEN ${now} END,
@@ -95,7 +95,7 @@ export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 
  * counting what is on its way. The walk costs a look at the index for each webhook that has anything to be tried ever;
  * what is due in order of time would cost one for each delivery of an endpoint that is far behind.
  */
-async function takeTurns(tx: Transaction, limit: number, at: Date): Promise<number[]> {
+async function lockDueWebhooks(tx: Transaction, limit: number, at: Date): Promise<number[]> {
   const rows = await tx.rows(sql`
     WITH RECURSIVE open(id) AS (
       (SELECT webhook_id FROM webhook_deliveries WHERE due_at IS NOT NULL ORDER BY webhook_id LIMIT 1)
@@ -108,25 +108,25 @@ async function takeTurns(tx: Transaction, limit: number, at: Date): Promise<numb
     ), waiting AS (
       SELECT w.id, w.account_id, first.due_at, coalesce(b.sent, 0) AS sent
       FROM open JOIN webhooks w ON w.id = open.id LEFT JOIN busy b ON b.id = w.id CROSS JOIN LATERAL (
-        SELECT d.due_at FROM webhook_deliveries d WHERE d.webhook_id = w.id AND ${isFree(at)} ORDER BY d.due_at LIMIT 1
-      ) first WHERE coalesce(b.sent, 0) < ${perWebhook}
+        SELECT d.due_at FROM webhook_deliveries d WHERE d.webhook_id = w.id AND ${isDueSql(at)} ORDER BY d.due_at LIMIT 1
+      ) first WHERE coalesce(b.sent, 0) < ${maxInFlightPerWebhook}
     ), turns AS (
       SELECT id, due_at, row_number() OVER (PARTITION BY account_id ORDER BY sent, due_at, id)
         + (SELECT coalesce(sum(b.sent), 0) FROM busy b WHERE b.account_id = waiting.account_id) AS turn FROM waiting
     )
-    SELECT w.id FROM webhooks w JOIN turns t ON t.id = w.id WHERE t.turn <= ${perAccount}
+    SELECT w.id FROM webhooks w JOIN turns t ON t.id = w.id WHERE t.turn <= ${maxInFlightPerAccount}
     ORDER BY t.turn, t.due_at, t.id LIMIT ${limit} FOR NO KEY UPDATE OF w SKIP LOCKED`)
   return rows.map(([id]) => id as number)
 }
 
 /** Takes what has waited longest for each of these, as they are now that nobody else takes any of it. */
-async function leaseFirst(tx: Transaction, webhooks: number[], at: Date): Promise<DeliveryLease[]> {
+async function leaseOldestDue(tx: Transaction, webhooks: number[], at: Date): Promise<DeliveryLease[]> {
   const leasedUntil = new Date(at.getTime() + leaseMs)
   const rows = await tx.rows(sql`
     UPDATE webhook_deliveries d SET leased_until = ${leasedUntil} FROM (
       SELECT first.id FROM unnest(${webhooks}::int[]) AS taken(id) CROSS JOIN LATERAL (
-        SELECT d.id FROM webhook_deliveries d WHERE d.webhook_id = taken.id AND ${isFree(at)}
-        AND (SELECT count(*) FROM webhook_deliveries b WHERE b.webhook_id = taken.id AND b.leased_until > ${at}) < ${perWebhook}
+        SELECT d.id FROM webhook_deliveries d WHERE d.webhook_id = taken.id AND ${isDueSql(at)}
+        AND (SELECT count(*) FROM webhook_deliveries b WHERE b.webhook_id = taken.id AND b.leased_until > ${at}) < ${maxInFlightPerWebhook}
         ORDER BY d.due_at, d.id LIMIT 1 FOR UPDATE SKIP LOCKED
       ) first
     ) first, webhooks w, events e
@@ -139,6 +139,6 @@ async function leaseFirst(tx: Transaction, webhooks: number[], at: Date): Promis
   })
 }
 
-function isFree(at: Date): Prisma.Sql {
+function isDueSql(at: Date): Prisma.Sql {
   return sql`d.due_at <= ${at} AND (d.leased_until IS NULL OR d.leased_until <= ${at})`
 }

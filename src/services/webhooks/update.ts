@@ -5,43 +5,46 @@ import type { Actor } from '../../domain/actor.ts'
 import { DomainError, invalidInput, notFound } from '../../domain/errors.ts'
 import type { EventType } from '../../domain/events/events.ts'
 import {
-  checkReads,
+  checkCanReadTypes,
   maxWebhooks,
   oldSecretHours,
-  readWebhookWish,
+  parseWebhookInput,
   type Webhook,
   type WebhookDelivery,
-  type WebhookWish,
+  type WebhookInput,
 } from '../../domain/webhooks/webhooks.ts'
-import { authorise } from '../authorize.ts'
+import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
-import { once, type Plain } from '../idempotency.ts'
+import { type JsonResult, runIdempotent } from '../idempotency.ts'
 import { isPublicAddress, literalAddress } from './address.ts'
 import { deliveryColumns, toDelivery, toWebhook, webhookColumns } from './webhooks.ts'
 
 const { sql } = Prisma
 
-type Repeatable = { idempotencyKey?: string | null | undefined }
+type WithIdempotencyKey = { idempotencyKey?: string | null | undefined }
 
 /** A webhook with its secret, which is shown in this answer and never again. */
-export type WebhookSecret = { webhook: Webhook; secret: string; replayed: boolean }
+export type WebhookWithSecret = { webhook: Webhook; secret: string; replayed: boolean }
 
-export function webhookCommands(deps: Deps) {
+export function webhookUpdateServices(deps: Deps) {
   const { database, secrets, privateWebhooks = false } = deps
 
   return {
-    async create(actor: Actor, { idempotencyKey, ...wish }: WebhookWish & Repeatable): Promise<WebhookSecret> {
-      authorise(actor, 'webhooks.create')
-      const { url, types } = readWebhookWish(wish, privateWebhooks)
+    async create(
+      actor: Actor,
+      { idempotencyKey, ...input }: WebhookInput & WithIdempotencyKey,
+    ): Promise<WebhookWithSecret> {
+      authorize(actor, 'webhooks.create')
+      const { url, types } = parseWebhookInput(input, privateWebhooks)
       checkHost(url)
-      checkReads(actor, types)
+      checkCanReadTypes(actor, types)
       const request = { operation: 'webhooks.create' as const, input: { url, types }, idempotencyKey }
-      const { result, replayed } = await once(deps, actor, request, async tx => {
+      const { result, replayed } = await runIdempotent(deps, actor, request, async tx => {
         const { at } = tx
         const { accountId } = actor
         await tx.rows(sql`SELECT FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`)
-        const secret = newSecret()
+        const secret = generateSecret()
         const [row] = await tx.rows(sql`
           INSERT INTO webhooks AS w (account_id, url, types, secret, created_at)
           SELECT ${accountId}, ${url}, ${types}, ${secrets.seal(secret)}, ${at}
@@ -52,7 +55,11 @@ export function webhookCommands(deps: Deps) {
             subject: null,
           })
         const webhook = toWebhook(row, at)
-        await recordEvents(tx, [{ ...by(actor), type: 'WEBHOOK_CREATED', after: factsOf(webhook) }], at)
+        await recordEvents(
+          tx,
+          [{ ...eventActorOf(actor), type: 'WEBHOOK_CREATED', after: webhookFactsOf(webhook) }],
+          at,
+        )
         return toPlain(webhook, secret)
       })
       return { ...fromPlain(result), replayed }
@@ -60,13 +67,15 @@ export function webhookCommands(deps: Deps) {
 
     /** Sends an event that says nothing, to this webhook alone. */
     async test(actor: Actor, id: number): Promise<WebhookDelivery> {
-      authorise(actor, 'webhooks.test', { id })
+      authorize(actor, 'webhooks.test', { id })
       return await transaction(database, async tx => {
         const { at } = tx
         // Locked, so that what is given up when it is deleted has this with it.
-        const [row] = await tx.rows(sql`SELECT w.id FROM webhooks w WHERE ${livingOf(actor, id)} FOR NO KEY UPDATE`)
+        const [row] = await tx.rows(
+          sql`SELECT w.id FROM webhooks w WHERE ${ownWebhookSql(actor, id)} FOR NO KEY UPDATE`,
+        )
         if (!row) throw notFound('Webhook', id)
-        await recordEvents(tx, [{ ...by(actor), type: 'WEBHOOK_TESTED', after: { webhookId: id } }], at)
+        await recordEvents(tx, [{ ...eventActorOf(actor), type: 'WEBHOOK_TESTED', after: { webhookId: id } }], at)
         const [made] = await tx.rows(sql`
           SELECT ${deliveryColumns} FROM events e JOIN webhook_deliveries d ON d.event_id = e.id
           WHERE e.xid = pg_current_xact_id() AND e.type = 'WEBHOOK_TESTED'`)
@@ -76,22 +85,26 @@ export function webhookCommands(deps: Deps) {
     },
 
     /** Gives a webhook a new secret. The one before signs beside it for a while, so that receivers can change over. */
-    async rotate(actor: Actor, id: number, idempotencyKey?: string | null): Promise<WebhookSecret> {
-      authorise(actor, 'webhooks.rotate', { id })
-      const [kept] = await database.rows(sql`SELECT w.types FROM webhooks w WHERE ${livingOf(actor, id)}`)
-      if (!kept) throw notFound('Webhook', id)
+    async rotate(actor: Actor, id: number, idempotencyKey?: string | null): Promise<WebhookWithSecret> {
+      authorize(actor, 'webhooks.rotate', { id })
+      const [existing] = await database.rows(sql`SELECT w.types FROM webhooks w WHERE ${ownWebhookSql(actor, id)}`)
+      if (!existing) throw notFound('Webhook', id)
       // Whoever has the secret can pretend to be Berth, so it is given to nobody who could not have made the webhook.
-      checkReads(actor, kept[0] as EventType[])
+      checkCanReadTypes(actor, existing[0] as EventType[])
       const request = { operation: 'webhooks.rotate' as const, input: { id }, idempotencyKey }
-      const { result, replayed } = await once(deps, actor, request, async tx => {
+      const { result, replayed } = await runIdempotent(deps, actor, request, async tx => {
         const { at } = tx
-        const [secret, until] = [newSecret(), new Date(at.getTime() + oldSecretHours * 3_600_000)]
+        const [secret, until] = [generateSecret(), new Date(at.getTime() + oldSecretHours * 3_600_000)]
         const [row] = await tx.rows(sql`
           UPDATE webhooks w SET old_secret = w.secret, old_secret_until = ${until}, secret = ${secrets.seal(secret)}
-          WHERE ${livingOf(actor, id)} RETURNING ${webhookColumns}`)
+          WHERE ${ownWebhookSql(actor, id)} RETURNING ${webhookColumns}`)
         if (!row) throw notFound('Webhook', id)
         const webhook = toWebhook(row, at)
-        await recordEvents(tx, [{ ...by(actor), type: 'WEBHOOK_SECRET_ROTATED', after: factsOf(webhook) }], at)
+        await recordEvents(
+          tx,
+          [{ ...eventActorOf(actor), type: 'WEBHOOK_SECRET_ROTATED', after: webhookFactsOf(webhook) }],
+          at,
+        )
         return toPlain(webhook, secret)
       })
       return { ...fromPlain(result), replayed }
@@ -99,15 +112,19 @@ export function webhookCommands(deps: Deps) {
 
     /** Ends a webhook. What has not arrived yet is given up. */
     async delete(actor: Actor, id: number): Promise<void> {
-      authorise(actor, 'webhooks.delete', { id })
+      authorize(actor, 'webhooks.delete', { id })
       await transaction(database, async tx => {
         const { at } = tx
         const [row] = await tx.rows(sql`
           UPDATE webhooks w SET deleted_at = ${at}, secret = '', old_secret = NULL, old_secret_until = NULL
-          WHERE ${livingOf(actor, id)} RETURNING ${webhookColumns}`)
+          WHERE ${ownWebhookSql(actor, id)} RETURNING ${webhookColumns}`)
         if (!row) throw notFound('Webhook', id)
-        await giveUp(tx, id)
-        await recordEvents(tx, [{ ...by(actor), type: 'WEBHOOK_DELETED', before: factsOf(toWebhook(row, at)) }], at)
+        await giveUpDeliveries(tx, id)
+        await recordEvents(
+          tx,
+          [{ ...eventActorOf(actor), type: 'WEBHOOK_DELETED', before: webhookFactsOf(toWebhook(row, at)) }],
+          at,
+        )
       })
     },
   }
@@ -121,36 +138,39 @@ export function webhookCommands(deps: Deps) {
 }
 
 /** In the order of their ids, as everybody who takes several. */
-async function giveUp(tx: Transaction, webhookId: number): Promise<void> {
+async function giveUpDeliveries(tx: Transaction, webhookId: number): Promise<void> {
   await tx.rows(sql`
     UPDATE webhook_deliveries SET due_at = NULL, leased_until = NULL, error = 'The webhook was deleted.' WHERE id IN (
       SELECT id FROM webhook_deliveries WHERE webhook_id = ${webhookId} AND due_at IS NOT NULL ORDER BY id FOR UPDATE)`)
 }
 
-function newSecret(): string {
+function generateSecret(): string {
   return `whsec_${randomBytes(32).toString('base64url')}`
 }
 
-function livingOf({ accountId }: Actor, id: number): Prisma.Sql {
+function ownWebhookSql({ accountId }: Actor, id: number): Prisma.Sql {
   return sql`w.id = ${String(id)}::bigint AND w.account_id = ${accountId} AND w.deleted_at IS NULL`
 }
 
-function by({ accountId, apiKeyId }: Actor) {
+function eventActorOf({ accountId, apiKeyId }: Actor) {
   return { accountId, apiKeyId, reason: 'USER_REQUEST' }
 }
 
 /** What an event says of a webhook. The rest of its URL may be what its receiver knows it by. */
-function factsOf({ id, url, types }: Webhook) {
+function webhookFactsOf({ id, url, types }: Webhook) {
   return { webhookId: id, host: new URL(url).host, types }
 }
 
-function toPlain({ createdAt, oldSecretUntil, ...webhook }: Webhook, secret: string): Plain {
+function toPlain({ createdAt, oldSecretUntil, ...webhook }: Webhook, secret: string): JsonResult {
   const dates = { createdAt: createdAt.toISOString(), oldSecretUntil: oldSecretUntil?.toISOString() ?? null }
   return { ...webhook, ...dates, secret }
 }
 
 /** What toPlain made, as an idempotency key keeps it. */
-function fromPlain({ secret, createdAt, oldSecretUntil, ...webhook }: Plain): { webhook: Webhook; secret: string } {
+function fromPlain({ secret, createdAt, oldSecretUntil, ...webhook }: JsonResult): {
+  webhook: Webhook
+  secret: string
+} {
   const until = oldSecretUntil === null ? null : new Date(oldSecretUntil as string)
   const dates = { createdAt: new Date(createdAt as string), oldSecretUntil: until }
   return { webhook: { ...webhook, ...dates } as Webhook, secret: secret as string }

@@ -1,8 +1,8 @@
 import { Prisma } from '../../database/generated/client.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { isEventType, mayRead } from '../../domain/events/events.ts'
+import { canReadEvent, isEventType } from '../../domain/events/events.ts'
 import { maxRecentDeliveries, type Webhook, type WebhookDelivery } from '../../domain/webhooks/webhooks.ts'
-import { authorise } from '../authorize.ts'
+import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
 import { eventColumns, toEvent } from '../events/sql.ts'
 
@@ -11,7 +11,7 @@ const { sql } = Prisma
 export const webhookColumns = sql`w.id, w.url, w.types, w.created_at, w.old_secret_until`
 
 export function webhookServices({ database }: Pick<Deps, 'database'>) {
-  const living = async ({ accountId }: Actor, condition: Prisma.Sql): Promise<Webhook[]> => {
+  const findWebhooks = async ({ accountId }: Actor, condition: Prisma.Sql): Promise<Webhook[]> => {
     const rows = await database.rows(sql`
       SELECT ${webhookColumns}, ${database.now} FROM webhooks w
       WHERE w.account_id = ${accountId} AND w.deleted_at IS NULL AND ${condition} ORDER BY w.id`)
@@ -21,13 +21,13 @@ export function webhookServices({ database }: Pick<Deps, 'database'>) {
   return {
     /** The account's webhooks, the oldest first. There are few. */
     async list(actor: Actor): Promise<Webhook[]> {
-      authorise(actor, 'webhooks.list')
-      return await living(actor, sql`true`)
+      authorize(actor, 'webhooks.list')
+      return await findWebhooks(actor, sql`true`)
     },
 
     async byIds(actor: Actor, ids: readonly number[]): Promise<Webhook[]> {
-      authorise(actor, 'webhooks.list')
-      return await living(actor, sql`w.id = ANY(${[...ids]}::int[])`)
+      authorize(actor, 'webhooks.list')
+      return await findWebhooks(actor, sql`w.id = ANY(${[...ids]}::int[])`)
     },
 
     /** The newest deliveries of each webhook, of events that the key may read. */
@@ -35,7 +35,7 @@ export function webhookServices({ database }: Pick<Deps, 'database'>) {
       actor: Actor,
       ids: readonly number[],
     ): Promise<{ id: number; deliveries: WebhookDelivery[] }[]> {
-      authorise(actor, 'webhooks.list')
+      authorize(actor, 'webhooks.list')
       const rows = await database.rows(sql`
         SELECT w.id, ${deliveryColumns} FROM webhooks w
         CROSS JOIN LATERAL (
@@ -43,7 +43,7 @@ export function webhookServices({ database }: Pick<Deps, 'database'>) {
         ) d JOIN events e ON e.id = d.event_id
         WHERE w.id = ANY(${[...ids]}::int[]) AND w.account_id = ${actor.accountId} ORDER BY d.event_id DESC`)
       const deliveries = rows.map(([webhookId, ...row]) => ({ webhookId, delivery: toDelivery(row) }))
-      const readable = deliveries.filter(({ delivery }) => mayRead(actor, delivery.event))
+      const readable = deliveries.filter(({ delivery }) => canReadEvent(actor, delivery.event))
       return ids.map(id => ({
         id,
         deliveries: readable.flatMap(({ webhookId, delivery }) => (webhookId === id ? [delivery] : [])),

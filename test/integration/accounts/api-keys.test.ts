@@ -2,21 +2,21 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maxApiKeys } from '../../../src/domain/accounts/api-keys.ts'
 import type { Permissions } from '../../../src/domain/accounts/permissions/permissions.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { untilSomebodyWaits, withSession } from '../../support/database/sessions.ts'
+import { waitForLockWaiters, withSession } from '../../support/database/sessions.ts'
 import { rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 
 let app: TestApp
-let beside: TestApp
+let otherApp: TestApp
 /** Every secret that was ever in an answer. */
 const secrets: string[] = []
 
 beforeAll(async () => {
   app = await startApp()
-  beside = await startApp({ beside: app })
+  otherApp = await startApp({ sharedApp: app })
 })
 
 afterAll(async () => {
-  await beside.close()
+  await otherApp.close()
   await app.close()
 })
 
@@ -54,7 +54,7 @@ async function mutate(key: string, name: 'create' | 'reset' | 'revoke', input: o
   return answer
 }
 
-async function make(key: string, input: object = {}): Promise<{ id: string; secret: string }> {
+async function createKey(key: string, input: object = {}): Promise<{ id: string; secret: string }> {
   const answer = await mutate(key, 'create', input)
   expect(answer).toMatchObject({ replayed: false })
   return { id: answer.apiKey.id, secret: answer.secret as string }
@@ -70,7 +70,7 @@ const idOf = async (key: string) => {
 }
 const inMs = (ms: number) => new Date(app.clock.now().getTime() + ms).toISOString()
 
-const everySaying = [
+const everyKindOfPermission = [
   { category: 'MISC', operation: null, constraints: [] },
   { category: 'USER_READ', operation: 'ACCOUNTS_VIEWER', constraints: [] },
   { category: 'USER_READ', operation: 'API_KEYS_LIST', constraints: [] },
@@ -96,21 +96,21 @@ describe('a new key', () => {
     })
     expect(answer.secret).toContain(`${answer.apiKey.prefix}_`)
     expect(await statusOf(answer.secret as string)).toBe(200)
-    expect(await statusOf(answer.secret as string, beside)).toBe(200)
+    expect(await statusOf(answer.secret as string, otherApp)).toBe(200)
     const [first, second] = await list(answer.secret as string)
     expect([first.id, first.current, second.current]).toEqual([answer.apiKey.id, true, false])
   })
 
   it('may do what its permissions say, and they are shown as they were written', async () => {
     const owner = await app.newKey()
-    const { secret } = await make(owner, { permissions: everySaying })
+    const { secret } = await createKey(owner, { permissions: everyKindOfPermission })
     expect(await statusOf(secret)).toBe(200)
     expect((await app.graphql(secret, '{ instances { totalCount } }')).errors).toMatchObject([
       { extensions: { code: 'FORBIDDEN' } },
     ])
     const [{ permissions }] = await list(secret)
     const filled = (value: object) => ({ text: null, number: null, boolean: null, ...value })
-    const expected = everySaying.map(({ constraints, ...row }) => ({
+    const expected = everyKindOfPermission.map(({ constraints, ...row }) => ({
       ...row,
       constraints: constraints.map(one => ({ ...one, value: filled(one.value) })),
     }))
@@ -122,7 +122,7 @@ describe('a new key', () => {
   })
 
   it('may do nothing with an empty list', async () => {
-    const { secret } = await make(await app.newKey(), { permissions: [] })
+    const { secret } = await createKey(await app.newKey(), { permissions: [] })
     expect(await statusOf(secret)).toBe(403)
   })
 
@@ -140,7 +140,7 @@ describe('a new key', () => {
 
   it('fails from the instant that it expires, and is in no list then', async () => {
     const owner = await app.newKey()
-    const { id, secret } = await make(owner, { expiresAt: inMs(1_000) })
+    const { id, secret } = await createKey(owner, { expiresAt: inMs(1_000) })
     app.clock.advance(999)
     expect([await statusOf(secret), (await list(owner))[0].id]).toEqual([200, id])
     app.clock.advance(1)
@@ -158,7 +158,7 @@ describe('a new key', () => {
     ['that expires now', () => ({ expiresAt: inMs(0) }), [{ path: 'expiresAt', message: 'is in the past.' }]],
     [
       'with a long name and an operation of another category',
-      () => ({ name: 'x'.repeat(257), permissions: [...everySaying, ...instanceWrite('OFFERS_GET')] }),
+      () => ({ name: 'x'.repeat(257), permissions: [...everyKindOfPermission, ...instanceWrite('OFFERS_GET')] }),
       [
         { path: 'name', message: 'must have at most 256 characters, not 257.' },
         {
@@ -218,12 +218,12 @@ describe('a new key', () => {
     await app.sql(`INSERT INTO api_keys (account_id, public_id, secret_hash, revoked_at)
       SELECT account_id, 'filled' || account_id || n, sha256('x'), CASE WHEN n > ${maxApiKeys - 2} THEN now() END
       FROM api_keys, generate_series(1, ${maxApiKeys + 50}) n WHERE public_id = '${publicId(owner)}'`)
-    const answers = await Promise.all([mutate(owner, 'create', {}), mutate(owner, 'create', {}, beside)])
+    const answers = await Promise.all([mutate(owner, 'create', {}), mutate(owner, 'create', {}, otherApp)])
     expect(answers.map(({ code }) => code).toSorted()).toEqual(['CONFLICT', undefined])
     const keys = await list(owner)
     expect(keys).toHaveLength(maxApiKeys)
     await mutate(owner, 'revoke', { id: keys[5].id })
-    await make(owner)
+    await createKey(owner)
   })
 })
 
@@ -257,8 +257,8 @@ describe('a key that makes another', () => {
     ['the same with a narrower constraint', update({ id: { lte: 5, gte: 1 } }), updates(id('EQ', 3)), undefined],
   ])('may not give %s, unless it has it; nor take over such a key', async (_what, own, wanted, missing) => {
     const owner = await app.newKey()
-    const key = await app.scopedKey(owner, own)
-    const other = await make(owner, { permissions: wanted })
+    const key = await app.newScopedKey(owner, own)
+    const other = await createKey(owner, { permissions: wanted })
     const before = (await list(owner)).length
 
     const created = await mutate(key, 'create', { permissions: wanted })
@@ -281,13 +281,13 @@ describe('a key that makes another', () => {
 
   it('may not give what outlives it, by making it or by taking it over', async () => {
     const owner = await app.newKey()
-    const { secret: key } = await make(owner, { expiresAt: inMs(60_000) })
-    const lasting = await make(owner)
+    const { secret: key } = await createKey(owner, { expiresAt: inMs(60_000) })
+    const lasting = await createKey(owner)
     expect(await mutate(key, 'create', {})).toMatchObject({ code: 'FORBIDDEN' })
     expect(await mutate(key, 'create', { expiresAt: inMs(60_001) })).toMatchObject({ code: 'FORBIDDEN' })
     expect(await mutate(key, 'reset', { id: lasting.id })).toMatchObject({ code: 'FORBIDDEN' })
     expect(await statusOf(lasting.secret)).toBe(200)
-    const made = await make(key, { expiresAt: inMs(60_000) })
+    const made = await createKey(key, { expiresAt: inMs(60_000) })
     expect((await mutate(key, 'reset', { id: made.id })).secret).toBeDefined()
   })
 
@@ -295,9 +295,9 @@ describe('a key that makes another', () => {
     const owner = await app.newKey()
     const input = { permissions: misc, idempotencyKey: 'one' }
     await mutate(owner, 'create', input)
-    const narrow = await app.scopedKey(owner, { api: { user_write: {} } })
+    const narrow = await app.newScopedKey(owner, { api: { user_write: {} } })
     expect(await mutate(narrow, 'create', input)).toMatchObject({ code: 'FORBIDDEN', missing: ['misc'] })
-    const brief = await make(owner, { expiresAt: inMs(60_000) })
+    const brief = await createKey(owner, { expiresAt: inMs(60_000) })
     expect(await mutate(brief.secret, 'create', input)).toMatchObject({ code: 'FORBIDDEN' })
   })
 })
@@ -305,19 +305,19 @@ describe('a key that makes another', () => {
 describe('a key that is reset', () => {
   it('has a new secret, and the old one fails at once, on every gateway', async () => {
     const owner = await app.newKey()
-    const old = await make(owner, { name: 'ci', permissions: everySaying })
+    const old = await createKey(owner, { name: 'ci', permissions: everyKindOfPermission })
     expect(await statusOf(old.secret)).toBe(200)
     const { apiKey, secret } = await mutate(owner, 'reset', { id: old.id })
     expect([apiKey.id, apiKey.name, apiKey.permissions.length, apiKey.lastUsedAt]).toEqual([old.id, 'ci', 4, null])
     expect(secret).toContain(`${apiKey.prefix}_`)
     expect((await list(owner))[0]).toEqual(apiKey)
-    expect([await statusOf(old.secret), await statusOf(old.secret, beside)]).toEqual([401, 401])
-    expect([await statusOf(secret as string), await statusOf(secret as string, beside)]).toEqual([200, 200])
+    expect([await statusOf(old.secret), await statusOf(old.secret, otherApp)]).toEqual([401, 401])
+    expect([await statusOf(secret as string), await statusOf(secret as string, otherApp)]).toEqual([200, 200])
   })
 
   it('may be the one that asks, however narrow it is', async () => {
     const owner = await app.newKey()
-    const key = await app.scopedKey(owner, { api: { user_write: {} } })
+    const key = await app.newScopedKey(owner, { api: { user_write: {} } })
     const { secret } = await mutate(key, 'reset', { id: await idOf(key) })
     expect([await statusOf(key), await statusOf(secret as string)]).toEqual([401, 403])
   })
@@ -328,8 +328,8 @@ describe('a key that is reset', () => {
     const resets = await withSession(app.database.url, async session => {
       await session.query('BEGIN')
       await session.query('SELECT FROM accounts FOR NO KEY UPDATE')
-      const asked = [mutate(key, 'reset', { id }), mutate(key, 'reset', { id }, beside)]
-      await untilSomebodyWaits(session, () => false, 2)
+      const asked = [mutate(key, 'reset', { id }), mutate(key, 'reset', { id }, otherApp)]
+      await waitForLockWaiters(session, () => false, 2)
       await session.query('COMMIT')
       return await Promise.all(asked)
     })
@@ -339,10 +339,10 @@ describe('a key that is reset', () => {
 
   it('once, is reset once for requests with one idempotency key', async () => {
     const owner = await app.newKey()
-    const { id } = await make(owner)
+    const { id } = await createKey(owner)
     const [first, second] = [
       await mutate(owner, 'reset', { id, idempotencyKey: 'r' }),
-      await mutate(owner, 'reset', { id, idempotencyKey: 'r' }, beside),
+      await mutate(owner, 'reset', { id, idempotencyKey: 'r' }, otherApp),
     ]
     expect([first.replayed, second]).toEqual([false, { ...first, replayed: true }])
     expect(await statusOf(first.secret as string)).toBe(200)
@@ -356,10 +356,10 @@ describe('a key that is revoked', () => {
   it('fails for every request that starts after the answer, on every gateway', async () => {
     const owner = await app.newKey()
     for (const [here, there] of [
-      [app, beside],
-      [beside, app],
+      [app, otherApp],
+      [otherApp, app],
     ] as const) {
-      const { id, secret } = await make(owner)
+      const { id, secret } = await createKey(owner)
       expect(await statusOf(secret, there)).toBe(200)
       expect(await mutate(owner, 'revoke', { id }, here)).toEqual({ revokedId: id })
       expect([await statusOf(secret, there), await statusOf(secret, here)]).toEqual([401, 401])
@@ -370,14 +370,14 @@ describe('a key that is revoked', () => {
 
   it('may be the one that asks', async () => {
     const owner = await app.newKey()
-    const { id, secret } = await make(owner)
+    const { id, secret } = await createKey(owner)
     expect(await mutate(secret, 'revoke', { id })).toEqual({ revokedId: id })
     expect(await statusOf(secret)).toBe(401)
   })
 
   it.each(['create', 'reset', 'revoke'] as const)('while it asks to %s a key, does nothing any more', async name => {
     const owner = await app.newKey()
-    const [thief, other] = [await make(owner), await make(owner)]
+    const [thief, other] = [await createKey(owner), await createKey(owner)]
     const before = await list(owner)
     const answer = await withSession(app.database.url, async session => {
       await session.query('BEGIN')
@@ -388,7 +388,7 @@ describe('a key that is revoked', () => {
       const asking = mutate(thief.secret, name, name === 'create' ? {} : { id: other.id }).finally(() => {
         done = true
       })
-      await untilSomebodyWaits(session, () => done)
+      await waitForLockWaiters(session, () => done)
       await session.query(`UPDATE api_keys SET revoked_at = now() WHERE public_id = '${publicId(thief.secret)}'`)
       await session.query('COMMIT')
       return await asking
@@ -404,9 +404,9 @@ describe('a key that is revoked', () => {
 describe('a creation with an idempotency key', () => {
   it('makes one key, whose secret all get that ask for it at once', async () => {
     const owner = await app.newKey()
-    const input = { name: 'once', permissions: everySaying, expiresAt: inMs(3_600_000), idempotencyKey: 'k' }
+    const input = { name: 'once', permissions: everyKindOfPermission, expiresAt: inMs(3_600_000), idempotencyKey: 'k' }
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, index) => mutate(owner, 'create', input, index % 2 ? app : beside)),
+      Array.from({ length: 20 }, (_, index) => mutate(owner, 'create', input, index % 2 ? app : otherApp)),
     )
     expect(new Set(answers.map(({ secret }) => secret)).size).toBe(1)
     expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1)
@@ -434,7 +434,7 @@ describe('a creation with an idempotency key', () => {
 
 it('every change is told with who did it, and what the key may do', async () => {
   const owner = await app.newKey()
-  const { id } = await make(owner, { name: 'told', permissions: [{ category: 'MISC' }] })
+  const { id } = await createKey(owner, { name: 'told', permissions: [{ category: 'MISC' }] })
   await mutate(owner, 'reset', { id })
   await mutate(owner, 'revoke', { id })
   const rows = await app.sql(`SELECT type, before, after, 'key_' || api_key_id AS by FROM events
@@ -450,7 +450,7 @@ it('every change is told with who did it, and what the key may do', async () => 
 
 it('what a revoked key rented goes on', async () => {
   const owner = await app.newKey(null, someCredit)
-  const { id, secret } = await make(owner)
+  const { id, secret } = await createKey(owner)
   const rentals = rentalsOf(app)
   const instance = await rentals.rent(secret)
   await mutate(owner, 'revoke', { id })
@@ -464,7 +464,7 @@ it('no secret is stored, logged, listed or told after its answer', async () => {
   )
   const stored = tables.map(row => (row as { xml: string }).xml).join('')
   expect(stored).toContain(publicId(secrets.at(-1) as string))
-  const logged = JSON.stringify([app.log, beside.log])
+  const logged = JSON.stringify([app.logLines, otherApp.logLines])
   for (const secret of secrets.map(key => key.split('_')[2] as string)) {
     for (const form of [
       secret,

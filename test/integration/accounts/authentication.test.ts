@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Permissions } from '../../../src/domain/accounts/permissions/permissions.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { queriesOf } from '../../support/database/queries.ts'
+import { captureQueries } from '../../support/database/captured-statements.ts'
 
 let app: TestApp
 
@@ -64,8 +64,8 @@ describe('a request', () => {
     expect((await app.rest(undefined, 'GET', `/users/current?api_key=${key}`)).status).toBe(200)
     const graphql = await app.fetch(new Request(`http://berth.test/graphql?query={viewer{id}}&api_key=${key}`))
     expect(graphql.status).toBe(401)
-    expect(JSON.stringify(app.log)).not.toContain(key)
-    expect(JSON.stringify(app.log)).toContain('/users/current')
+    expect(JSON.stringify(app.logLines)).not.toContain(key)
+    expect(JSON.stringify(app.logLines)).toContain('/users/current')
   })
 })
 
@@ -110,7 +110,7 @@ describe('a key', () => {
   it('costs no statement but the one that finds it, once that is remembered', async () => {
     const key = await app.newKey()
     await viewer(key)
-    const statements = await queriesOf(() => app.graphql(key, '{ viewer { id } }'))
+    const statements = await captureQueries(() => app.graphql(key, '{ viewer { id } }'))
     const ofKeys = statements.filter(text => text.includes('api_keys'))
     expect(ofKeys).toEqual([expect.stringContaining('SELECT')])
   })

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { routes } from '../../../src/rest/routes.ts'
 import { instanceApiKey } from '../../../src/services/accounts/api-keys/identity.ts'
-import type { Lease } from '../../../src/services/reconciliation/leases.ts'
+import type { InstanceLease } from '../../../src/services/reconciliation/leases.ts'
 import { createSecrets } from '../../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { sampleOperations } from '../../support/faces/samples.ts'
@@ -72,7 +72,7 @@ describe("an instance's own key", () => {
   it('is what its container is told', async () => {
     const id = await rentals.rent(owner)
     const gateway = openGateway({ url: app.database.url, now: app.clock.now })
-    const spec = await gateway.reconciliation.specOf({ instanceId: BigInt(id) } as Lease)
+    const spec = await gateway.reconciliation.loadSpec({ instanceId: BigInt(id) } as InstanceLease)
     await gateway.close()
     expect([spec.apiKey, await statusOf(spec.apiKey)]).toEqual([keyOf(id), 403])
   })
@@ -109,7 +109,7 @@ describe("an instance's own key", () => {
       ['over REST with "false"', apiKey => overRest(apiKey, '?keep_instance_keys=false')],
       ['by an operator', apiKey => byOperator(apiKey)],
     ])('is revoked %s, ends on every gateway', async (_what, revoke) => {
-      const beside = await startApp({ beside: app })
+      const beside = await startApp({ sharedApp: app })
       const { id, apiKey } = await rentedBy()
       expect(await asks(id, beside)).toEqual([200, 200])
       await revoke(apiKey)
@@ -203,10 +203,10 @@ describe("an instance's own key may do nothing to anything else", () => {
 
 it('is stored, logged and told nowhere', async () => {
   const id = await rentals.rent(owner)
-  await rentals.settle()
+  await rentals.converge()
   await app.rest(keyOf(id), 'PUT', `/instances/${id}/`, { state: 'stopped' })
   await app.rest(undefined, 'PUT', `/instances/${id}/?api_key=${keyOf(id)}`, { state: 'stopped' })
-  await rentals.settle()
+  await rentals.converge()
   const proof = keyOf(id).split('_')[3] as string
   const tables = await app.sql(
     `SELECT query_to_xml(format('SELECT * FROM %I', relname), true, false, '') AS xml FROM pg_stat_user_tables`,
@@ -215,5 +215,5 @@ it('is stored, logged and told nowhere', async () => {
   expect(text).toContain('INSTANCE_TARGET_CHANGED')
   expect(text).not.toContain(proof)
   expect(text).not.toContain(Buffer.from(proof, 'hex').toString('base64').slice(0, 40))
-  expect(JSON.stringify(app.log)).not.toContain(proof)
+  expect(JSON.stringify(app.logLines)).not.toContain(proof)
 })

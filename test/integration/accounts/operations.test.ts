@@ -187,14 +187,14 @@ describe('credit that is adjusted', () => {
 
   it('leaves what ran before paid for: GPUs are charged until it is taken, and no longer', async () => {
     const { apiKey, account } = await newAccount()
-    const { rentTo } = rentalsOf(app)
-    const id = await rentTo(apiKey, 'running')
+    const { rentToStatus } = rentalsOf(app)
+    const id = await rentToStatus(apiKey, 'running')
     const [meter] = await app.sql(`SELECT since FROM meters WHERE instance_id = ${id} AND kind = 'compute'`)
     const { since } = meter as { since: Date }
     const left = since.getTime() + 3_600_000 - app.clock.now().getTime()
     app.clock.advance(left)
     const [listed] = await app.operations.accounts.page(account.id - 1, 1)
-    expect(listed).toMatchObject({ burnNanos: 404_000_000n })
+    expect(listed).toMatchObject({ costPerHourNanos: 404_000_000n })
     await adjust(-1_000_000_000n)
     const [entry] = await app.sql(`SELECT amount_nanos FROM ledger_entries l JOIN meters m ON m.id = l.meter_id
       WHERE m.instance_id = ${id} AND l.kind = 'compute' ORDER BY l.id LIMIT 1`)
@@ -257,7 +257,7 @@ it('accounts are listed in pages, with the keys that work and the instances that
     id: account.id,
     email,
     creditNanos: 1_000_000_000n,
-    burnNanos: 0n,
+    costPerHourNanos: 0n,
     keys: 2,
     instances: 0,
   })

@@ -29,18 +29,18 @@ beforeEach(async () => {
   email = row?.email as string
 })
 
-const exceeds = (quota: string, limit: number, used: number, asked = 1) => ({
+const quotaRefusal = (quota: string, limit: number, used: number, asked = 1) => ({
   status: 400,
   body: { success: false, error: 'quota_exceeded', quota, limit, used, asked },
 })
-const limit = async (...options: string[]) =>
+const setQuotas = async (...options: string[]) =>
   await findCommand(['account', 'limit', '--account', email, ...options]).run(app.operations)
 const stopped = { image: 'ubuntu', target_state: 'stopped' }
 
 describe('an account', () => {
   it('has as many instances as its quota allows, and no more, on either face', async () => {
     for (let count = 0; count < 3; count += 1) await rentals.rent(key, stopped)
-    expect(await rentals.ask(key, stopped)).toMatchObject(exceeds('instances', 3, 3))
+    expect(await rentals.tryRent(key, stopped)).toMatchObject(quotaRefusal('instances', 3, 3))
     const offerId = String(await rentals.newOffer())
     const fields = '... on Error { code } ... on QuotaExceededError { quota maximum used asked }'
     const query = `mutation ($input: RentInstanceInput!) { rentInstance(input: $input) { ${fields} } }`
@@ -56,43 +56,43 @@ describe('an account', () => {
     for (let count = 0; count < 2; count += 1) await rentals.rent(key, stopped)
     await app.rest(key, 'DELETE', `/instances/${id}/`)
     await rentals.rent(key, stopped)
-    expect(await rentals.ask(key, stopped)).toMatchObject(exceeds('instances', 3, 3))
+    expect(await rentals.tryRent(key, stopped)).toMatchObject(quotaRefusal('instances', 3, 3))
   })
 
   it('has as many instances that load as its quota allows: others rent, and start, when these run', async () => {
     await rentals.rent(key)
     await rentals.rent(key)
-    expect(await rentals.ask(key, { image: 'ubuntu' })).toMatchObject(exceeds('loading', 2, 2))
+    expect(await rentals.tryRent(key, { image: 'ubuntu' })).toMatchObject(quotaRefusal('loading', 2, 2))
     const id = await rentals.rent(key, stopped)
     const start = () => app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
-    expect(await start()).toMatchObject(exceeds('loading', 2, 2))
-    await rentals.settle()
+    expect(await start()).toMatchObject(quotaRefusal('loading', 2, 2))
+    await rentals.converge()
     expect(await start()).toMatchObject({ status: 200 })
   })
 
   it('recycles what runs only within that quota', async () => {
-    const id = await rentals.rentTo(key, 'running')
+    const id = await rentals.rentToStatus(key, 'running')
     await rentals.rent(key)
     await rentals.rent(key)
     const refused = await app.rest(key, 'PUT', `/instances/recycle/${id}/`)
-    expect(refused).toMatchObject(exceeds('loading', 2, 2))
+    expect(refused).toMatchObject(quotaRefusal('loading', 2, 2))
     expect(await faces.mutate(key, 'recycleInstance', { id: String(id) })).toMatchObject({ code: 'QUOTA_EXCEEDED' })
   })
 
   it('does not count what waits for GPUs as loading', async () => {
-    await limit('--instances', '9')
+    await setQuotas('--instances', '9')
     const rival = await app.newKey(null, { creditNanos: 100_000_000_000n })
     for (let count = 0; count < 3; count += 1) {
       const offer = await rentals.newOffer()
       const [row] = (await app.sql(`SELECT machine_id FROM offers WHERE id = ${offer}`)) as { machine_id: number }[]
       await app.rest(rival, 'PUT', `/asks/${offer}/`, { image: 'ubuntu', price: 0.5 })
-      await rentals.settle()
+      await rentals.converge()
       const [left] = (await app.sql(
         `SELECT id FROM offers WHERE machine_id = ${row?.machine_id} AND withdrawn_at IS NULL`,
       )) as { id: string }[]
       const bid = await app.rest(key, 'PUT', `/asks/${left?.id}/`, { image: 'ubuntu', price: 0.3 })
       expect(bid).toMatchObject({ status: 200 })
-      await rentals.settle()
+      await rentals.converge()
     }
     await rentals.rent(key)
   })
@@ -101,18 +101,20 @@ describe('an account', () => {
     await rentals.rent(key, { ...stopped, disk: 50 })
     const machineId = await volumes.newMachine()
     expect(await app.rest(key, 'PUT', '/volumes/', { id: machineId, size: 50.5 })).toMatchObject(
-      exceeds('disk_gb', 100, 50, 50.5),
+      quotaRefusal('disk_gb', 100, 50, 50.5),
     )
     await volumes.make(key, machineId, 42)
     await rentals.rent(key, stopped)
-    expect(await rentals.ask(key, stopped)).toMatchObject(exceeds('disk_gb', 100, 100, 8))
+    expect(await rentals.tryRent(key, stopped)).toMatchObject(quotaRefusal('disk_gb', 100, 100, 8))
   })
 
   it('has as many volumes as its quota allows, with a rental too', async () => {
     const machineId = await volumes.newMachine()
     await volumes.make(key, machineId, 1)
     await volumes.make(key, machineId, 1)
-    expect(await app.rest(key, 'PUT', '/volumes/', { id: machineId, size: 1 })).toMatchObject(exceeds('volumes', 2, 2))
+    expect(await app.rest(key, 'PUT', '/volumes/', { id: machineId, size: 1 })).toMatchObject(
+      quotaRefusal('volumes', 2, 2),
+    )
     const volume = { mountPath: '/data', source: { create: { sizeGb: 1 } } }
     const spec = { source: { image: 'ubuntu' }, volumes: [volume] }
     const rented = await faces.mutate(key, 'rentInstance', { offerId: String(await rentals.newOffer()), spec })
@@ -122,21 +124,21 @@ describe('an account', () => {
 
 describe('an operator', () => {
   it('sets the quotas of one account, which counts at once, and gives them back to the settings', async () => {
-    expect(await limit('--instances', '0', '--disk-gb', '7')).toEqual({
+    expect(await setQuotas('--instances', '0', '--disk-gb', '7')).toEqual({
       ...{ account: email, instances: 0, loading: null, diskGb: 7, volumes: null },
     })
-    expect(await rentals.ask(key, stopped)).toMatchObject(exceeds('instances', 0, 0))
+    expect(await rentals.tryRent(key, stopped)).toMatchObject(quotaRefusal('instances', 0, 0))
     const other = await app.newKey(null, { creditNanos: 100_000_000_000n })
     await rentals.rent(other, stopped)
-    await limit('--instances', 'default', '--disk-gb', '9')
+    await setQuotas('--instances', 'default', '--disk-gb', '9')
     await rentals.rent(key, stopped)
-    expect(await rentals.ask(key, stopped)).toMatchObject(exceeds('disk_gb', 9, 8, 8))
+    expect(await rentals.tryRent(key, stopped)).toMatchObject(quotaRefusal('disk_gb', 9, 8, 8))
   })
 
   it('sees them in the list of accounts, and the account in its events', async () => {
-    await limit('--volumes', '5')
-    await limit('--volumes', '5')
-    await limit('--volumes', '6')
+    await setQuotas('--volumes', '5')
+    await setQuotas('--volumes', '5')
+    await setQuotas('--volumes', '6')
     const rows = findCommand(['account', 'list']).run(app.operations) as AsyncIterable<Record<string, unknown>>
     const listed: Record<string, unknown>[] = []
     for await (const row of rows) if (row['email'] === email) listed.push(row)

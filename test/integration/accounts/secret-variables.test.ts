@@ -1,10 +1,10 @@
 // Environment variables that every new rental of an account gets, and nobody is shown.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type EnvVar, joinSecrets } from '../../../src/domain/launch/env.ts'
+import { type EnvVar, restoreSecrets } from '../../../src/domain/launch/env.ts'
 import { createSecrets, openJson } from '../../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { untilSomebodyWaits, withSession } from '../../support/database/sessions.ts'
+import { waitForLockWaiters, withSession } from '../../support/database/sessions.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 import { templatesOf } from '../../support/templates/templates.ts'
 
@@ -21,22 +21,22 @@ afterAll(() => app.close())
 const newKey = () => app.newKey(null, someCredit)
 const post = (key: string, body: object) => app.rest(key, 'POST', '/secrets/', body)
 const secretsOf = async (key: string) => (await app.rest(key, 'GET', '/secrets')).body.secrets
-const setting = `mutation ($variables: [SecretVariableInput!]!) { setSecretVariables(input: { variables: $variables }) {
+const setMutation = `mutation ($variables: [SecretVariableInput!]!) { setSecretVariables(input: { variables: $variables }) {
   __typename ... on Error { code message } ... on InvalidInputError { issues { path } }
   ... on SetSecretVariablesSuccess { variables { name createdAt updatedAt } } } }`
 const set = async (key: string, variables: object[]) =>
-  (await app.graphql(key, setting, { variables })).data.setSecretVariables
+  (await app.graphql(key, setMutation, { variables })).data.setSecretVariables
 const remove = async (key: string, name: string) => {
   const query = `mutation ($name: String!) { deleteSecretVariable(input: { name: $name }) {
     __typename ... on Error { code } ... on DeleteSecretVariableSuccess { deletedName } } }`
   return (await app.graphql(key, query, { name })).data.deleteSecretVariable
 }
 /** What a container is started with, which no face shows. */
-const started = async (id: number): Promise<Record<string, string>> => {
+const environmentOf = async (id: number): Promise<Record<string, string>> => {
   const [row] = await app.sql(`SELECT launch -> 'env' AS env, secret_env FROM instances WHERE id = ${id}`)
   const { env, secret_env: sealed } = row as { env: EnvVar[]; secret_env: Buffer | null }
   const kept = openJson<Record<string, string>>(createSecrets('a secret of tests'), sealed) ?? {}
-  return Object.fromEntries(joinSecrets(env, kept).map(({ name, value }) => [name, value]))
+  return Object.fromEntries(restoreSecrets(env, kept).map(({ name, value }) => [name, value]))
 }
 const rent = (key: string, body: object = {}) => rentals.rent(key, body)
 
@@ -65,7 +65,7 @@ describe('over REST', () => {
       expect(Object.keys(await secretsOf(key))).toEqual(left)
     }
     await post(key, { key: 'B', value: true })
-    expect(await started(await rent(key))).toMatchObject({ B: 'true', HF_TOKEN: 'hush hush' })
+    expect(await environmentOf(await rent(key))).toMatchObject({ B: 'true', HF_TOKEN: 'hush hush' })
   })
 
   it.each([
@@ -160,11 +160,11 @@ describe('a rental', () => {
       key,
       ['FROM_ACCOUNT', 'OF_TEMPLATE', 'OF_REQUEST', 'LANG'].map(name => ({ name, value: 'account' })),
     )
-    const { hashId } = await templatesOf(app).saved(key, { env: [{ name: 'OF_TEMPLATE', value: 'template' }] })
+    const { hashId } = await templatesOf(app).mustSave(key, { env: [{ name: 'OF_TEMPLATE', value: 'template' }] })
     const env = { OF_REQUEST: 'request' }
     const id = await rent(key, { template_hash_id: hashId, env, lang_utf8: true, image: null })
     const wanted = { FROM_ACCOUNT: 'account', OF_TEMPLATE: 'template', OF_REQUEST: 'request', LANG: 'C.UTF-8' }
-    expect(await started(id)).toMatchObject(wanted)
+    expect(await environmentOf(id)).toMatchObject(wanted)
     const { data } = await app.graphql(key, `{ instance(id: ${id}) { launch { env { name value secret source } } } }`)
     const rows = new Map(data.instance.launch.env.map((row: { name: string }) => [row.name, row]))
     expect([...rows.values()]).toEqual(
@@ -183,15 +183,15 @@ describe('a rental', () => {
     await set(key, [{ name: 'TOKEN', value: 'first' }])
     const id = await rent(key)
     await set(key, [{ name: 'TOKEN', value: 'second' }])
-    expect(await started(id)).toMatchObject({ TOKEN: 'first' })
+    expect(await environmentOf(id)).toMatchObject({ TOKEN: 'first' })
     await remove(key, 'TOKEN')
-    expect(await started(await rent(key))).not.toHaveProperty('TOKEN')
+    expect(await environmentOf(await rent(key))).not.toHaveProperty('TOKEN')
   })
 
   it('of another account gets none', async () => {
     const [key, other] = [await newKey(), await newKey()]
     await set(key, [{ name: 'TOKEN', value: 'hush' }])
-    expect(await started(await rent(other))).not.toHaveProperty('TOKEN')
+    expect(await environmentOf(await rent(other))).not.toHaveProperty('TOKEN')
     expect([await secretsOf(other), await remove(other, 'TOKEN')]).toMatchObject([{}, { code: 'NOT_FOUND' }])
   })
 })
@@ -207,7 +207,7 @@ it('values are readable nowhere in the database or the log', async () => {
     expect(JSON.stringify(rows)).not.toContain(value)
     expect(JSON.stringify(rows)).not.toContain(Buffer.from(value).toString('hex'))
   }
-  expect(JSON.stringify(app.log)).not.toContain(value)
+  expect(JSON.stringify(app.logLines)).not.toContain(value)
 })
 
 it.each(["'A-B'", "''", "'1'"])('cannot be called %s in the database', async name => {
@@ -235,7 +235,7 @@ it('there are no more than there may be, though the last comes at the same momen
     const setting = set(key, [{ name: 'C', value: 'x' }]).finally(() => {
       isDone = true
     })
-    await untilSomebodyWaits(session, () => isDone)
+    await waitForLockWaiters(session, () => isDone)
     await session.query('COMMIT')
     return await setting
   })

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { transaction } from '../../../src/database/transaction.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
-import { giveSshKeys } from '../../../src/services/accounts/ssh-keys/ssh-keys.ts'
+import { attachAllSshKeys } from '../../../src/services/accounts/ssh-keys/ssh-keys.ts'
 import { aPublicKey } from '../../support/accounts/ssh-keys.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
-import { untilBlocked, untilSomebodyWaits, withSession } from '../../support/database/sessions.ts'
+import { waitForLockWaiters, waitUntilBlocksOthers, withSession } from '../../support/database/sessions.ts'
 import { listMachines } from '../../support/factories.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
 
@@ -41,9 +41,9 @@ async function aRenter(keys: number) {
   return { actor, id, sshKeys }
 }
 
-const give = ({ actor, id }: { actor: Actor; id: bigint }, until: () => Promise<void> = async () => {}) =>
+const attachAll = ({ actor, id }: { actor: Actor; id: bigint }, until: () => Promise<void> = async () => {}) =>
   transaction(gateway.database, async tx => {
-    const given = await giveSshKeys(tx, actor.accountId, id)
+    const given = await attachAllSshKeys(tx, actor.accountId, id)
     await until()
     return given
   })
@@ -66,7 +66,7 @@ async function whileDeleting<T>(sshKey: number, work: () => Promise<T>): Promise
       isDone = true
     })
     working.catch(() => {})
-    await untilSomebodyWaits(session, () => isDone)
+    await waitForLockWaiters(session, () => isDone)
     await session.query('COMMIT')
     return await working
   })
@@ -78,17 +78,17 @@ describe('an instance that is rented', () => {
     await anSshKey(await gateway.newActor())
     const [first, second, third] = renter.sshKeys as [number, number, number]
     await gateway.services.sshKeys.delete(renter.actor, second)
-    expect([await give(renter), await keysOf(renter.id)]).toEqual([2, [first, third]])
+    expect([await attachAll(renter), await keysOf(renter.id)]).toEqual([2, [first, third]])
   })
 
   it('gets none where there is none', async () => {
-    expect(await give(await aRenter(0))).toBe(0)
+    expect(await attachAll(await aRenter(0))).toBe(0)
   })
 
   it('does not get a key that is being deleted', async () => {
     const renter = await aRenter(2)
     const [first, second] = renter.sshKeys as [number, number]
-    expect(await whileDeleting(first, () => give(renter))).toBe(1)
+    expect(await whileDeleting(first, () => attachAll(renter))).toBe(1)
     expect(await keysOf(renter.id)).toEqual([second])
   })
 
@@ -98,12 +98,12 @@ describe('an instance that is rented', () => {
     const before = await generationOf(renter.id)
     let deleting: Promise<void> | undefined
     await withSession(testDatabase.url, session =>
-      give(renter, async () => {
+      attachAll(renter, async () => {
         let isDone = false
         deleting = gateway.services.sshKeys.delete(renter.actor, first).finally(() => {
           isDone = true
         })
-        await untilSomebodyWaits(session, () => isDone)
+        await waitForLockWaiters(session, () => isDone)
       }),
     )
     await deleting
@@ -124,7 +124,7 @@ describe('a key that is deleted', () => {
       deleting = gateway.services.sshKeys.delete(actor, sshKey).finally(() => {
         isDone = true
       })
-      await untilSomebodyWaits(session, () => isDone)
+      await waitForLockWaiters(session, () => isDone)
       // Fails where it has the key already, and waits for the container with it.
       await session.query('SELECT FROM ssh_keys WHERE id = $1 FOR SHARE NOWAIT', [sshKey])
       await session.query('COMMIT')
@@ -149,7 +149,7 @@ describe('a key that is replaced', () => {
       replacing = replace(actor, sshKey, 'in its place').finally(() => {
         isDone = true
       })
-      await untilSomebodyWaits(session, () => isDone)
+      await waitForLockWaiters(session, () => isDone)
       await session.query('SELECT FROM ssh_keys WHERE id = $1 FOR SHARE NOWAIT', [sshKey])
       await session.query('COMMIT')
     }).finally(() => replacing)
@@ -162,12 +162,12 @@ describe('a key that is replaced', () => {
     const before = await generationOf(renter.id)
     let replacing: Promise<unknown> | undefined
     await withSession(testDatabase.url, session =>
-      give(renter, async () => {
+      attachAll(renter, async () => {
         let isDone = false
         replacing = replace(renter.actor, sshKey, 'meanwhile').finally(() => {
           isDone = true
         })
-        await untilSomebodyWaits(session, () => isDone)
+        await waitForLockWaiters(session, () => isDone)
       }),
     )
     await replacing
@@ -187,12 +187,12 @@ describe('a key that is replaced', () => {
         await giver.query('SELECT FROM ssh_keys WHERE id = $1 FOR SHARE', [sshKey])
         const done = replace(actor, sshKey, 'given meanwhile')
         done.catch(() => {})
-        await untilBlocked(giver)
+        await waitUntilBlocksOthers(giver)
         await giver.query('COMMIT')
         return { done }
       })
       // It sees the container now, which somebody else has before it.
-      await untilBlocked(holder)
+      await waitUntilBlocksOthers(holder)
       await holder.query('SELECT FROM ssh_keys WHERE id = $1 FOR SHARE NOWAIT', [sshKey])
       await holder.query('COMMIT')
       await done
@@ -231,7 +231,7 @@ describe('an account', () => {
         isDone = true
       })
       registering.catch(() => {})
-      await untilSomebodyWaits(session, () => isDone)
+      await waitForLockWaiters(session, () => isDone)
       await session.query('COMMIT')
       await expect(registering).rejects.toThrow('100')
     })
@@ -240,7 +240,7 @@ describe('an account', () => {
   it('reads no keys of instances of another', async () => {
     const { actor, id, sshKeys } = await aRenter(1)
     await gateway.services.sshKeys.attach(actor, id, sshKeys[0] as number)
-    const read = async (by: Actor) => (await gateway.services.sshKeys.ofInstances(by, [id]))[0]?.sshKeys
+    const read = async (by: Actor) => (await gateway.services.sshKeys.byInstanceIds(by, [id]))[0]?.sshKeys
     expect([await read(actor), await read(await gateway.newActor())]).toMatchObject([[{ id: sshKeys[0] }], []])
   })
 })
@@ -274,11 +274,11 @@ describe('a container', () => {
         [actor.accountId, model.id],
       )
       let isDone = false
-      const admitting = gateway.services.sshKeys.admit(actor, id, publicKey).finally(() => {
+      const admitting = gateway.services.sshKeys.attachByPublicKey(actor, id, publicKey).finally(() => {
         isDone = true
       })
       admitting.catch(() => {})
-      await untilSomebodyWaits(session, () => isDone)
+      await waitForLockWaiters(session, () => isDone)
       await session.query('COMMIT')
       return [await admitting, rows[0].id]
     })
@@ -298,12 +298,12 @@ describe('a container', () => {
         await giver.query('SELECT FROM ssh_keys WHERE id = $1 FOR SHARE', [sshKey])
         const done = gateway.services.sshKeys.delete(actor, sshKey)
         done.catch(() => {})
-        await untilBlocked(giver)
+        await waitUntilBlocksOthers(giver)
         await giver.query('COMMIT')
         return { done }
       })
       // It sees the key in the instance now, which somebody else has before it.
-      await untilBlocked(holder)
+      await waitUntilBlocksOthers(holder)
       const { rows } = await holder.query(
         'SELECT id FROM ssh_keys WHERE id = $1 AND deleted_at IS NULL FOR SHARE NOWAIT',
         [sshKey],
@@ -328,7 +328,7 @@ describe('a container', () => {
     const [lease] = (await gateway.reconciliation.claim(1_000)).filter(({ instanceId }) => instanceId === id)
     if (!lease) throw new Error('It was not due.')
     await gateway.services.sshKeys.attach(actor, id, second)
-    await gateway.look(lease)
+    await gateway.reconcile(lease)
     expect(await shown()).toHaveLength(1)
     await gateway.idle()
     expect(await shown()).toHaveLength(2)
@@ -338,9 +338,9 @@ describe('a container', () => {
     const { actor, id, sshKeys } = await aRenter(1)
     const { sshKeys: services } = gateway.services
     const wakesOf = async (work: () => Promise<unknown>) => {
-      const before = gateway.wakes()
+      const before = gateway.wakeCount()
       await work().catch(() => {})
-      return gateway.wakes() - before
+      return gateway.wakeCount() - before
     }
     const [sshKey] = sshKeys as [number]
     expect(await wakesOf(() => services.attach(actor, id, sshKey))).toBe(1)

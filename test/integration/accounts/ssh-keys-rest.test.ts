@@ -23,12 +23,12 @@ const register = async (text: string, by = key): Promise<number> => {
   return body.key.id
 }
 /** The keys that the container of an instance lets in. */
-const letIn = async (id: number) => {
-  await rentals.settle()
+const keysInContainer = async (id: number) => {
+  await rentals.converge()
   const [row] = await app.sql(`SELECT ssh_keys FROM simulated_containers WHERE instance_id = ${id}`)
   return (row as { ssh_keys: string[] }).ssh_keys
 }
-const shown = async (id: number) => {
+const listedKeys = async (id: number) => {
   const { body } = await app.rest(key, 'GET', `/instances/${id}/ssh/`)
   expect(body).toEqual({ success: true, ssh_keys: expect.any(String) })
   return (JSON.parse(body.ssh_keys) as { id: number }[]).map(row => row.id)
@@ -96,12 +96,12 @@ describe('a key that is replaced', () => {
   it('keeps its id, and the new one logs in where the old one did', async () => {
     const id = await register('old')
     const instance = await rentals.rent(key)
-    expect(await letIn(instance)).toContain(aPublicKey('old'))
+    expect(await keysInContainer(instance)).toContain(aPublicKey('old'))
     const { body } = await app.rest(key, 'PUT', `/ssh/${id}/`, { id, ssh_key: aPublicKey('new') })
     expect(body).toMatchObject({ success: true, key: { id, public_key: aPublicKey('new') } })
-    const inside = await letIn(instance)
+    const inside = await keysInContainer(instance)
     expect([inside.includes(aPublicKey('old')), inside.includes(aPublicKey('new'))]).toEqual([false, true])
-    expect(await shown(instance)).toContain(id)
+    expect(await listedKeys(instance)).toContain(id)
     const { data } = await app.graphql(key, '{ events(filter: { types: [SSH_KEY_REPLACED] }) { nodes { message } } }')
     expect(data.events.nodes).toEqual([{ message: 'The SSH key was replaced.' }])
   })
@@ -110,7 +110,7 @@ describe('a key that is replaced', () => {
     const id = await register('of a machine')
     const instance = await rentals.rent(key, { vm: true }, { vmsEnabled: true })
     await app.rest(key, 'PUT', `/ssh/${id}/`, { ssh_key: aPublicKey('of no machine') })
-    const inside = await letIn(instance)
+    const inside = await keysInContainer(instance)
     expect(inside).toContain(aPublicKey('of a machine'))
     expect(inside).not.toContain(aPublicKey('of no machine'))
     const rows = (await app.rest(key, 'GET', '/ssh/')).body as { id: number; public_key: string }[]
@@ -139,12 +139,12 @@ describe('the keys of an instance', () => {
   it('are those of its account, and a key of that is added as clients do it', async () => {
     const instance = await rentals.rent(key)
     const id = await register('later')
-    expect(await shown(instance)).not.toContain(id)
+    expect(await listedKeys(instance)).not.toContain(id)
     const { body } = await app.rest(key, 'POST', `/instances/${instance}/ssh/`, { ssh_key: aPublicKey('later') })
     expect(body).toEqual({ success: true, msg: 'SSH key added to instance.', key: expect.any(String) })
     expect(JSON.parse(body.key)).toMatchObject({ id, public_key: aPublicKey('later') })
-    expect(await shown(instance)).toContain(id)
-    expect(await letIn(instance)).toContain(aPublicKey('later'))
+    expect(await listedKeys(instance)).toContain(id)
+    expect(await keysInContainer(instance)).toContain(aPublicKey('later'))
     const again = await app.rest(key, 'POST', `/instances/${instance}/ssh`, { ssh_key: aPublicKey('later') })
     const msg = 'SSH key already associated with instance.'
     expect([again.status, again.body]).toEqual([200, { success: false, error: 'already_associated', msg }])
@@ -153,7 +153,7 @@ describe('the keys of an instance', () => {
   it('take one that is not registered, which is registered by that', async () => {
     const instance = await rentals.rent(key)
     await app.rest(key, 'POST', `/instances/${instance}/ssh/`, { ssh_key: aPublicKey('nowhere') })
-    expect(await letIn(instance)).toContain(aPublicKey('nowhere'))
+    expect(await keysInContainer(instance)).toContain(aPublicKey('nowhere'))
     const { body } = await app.rest(key, 'GET', '/ssh/')
     expect(body.at(-1).public_key).toBe(aPublicKey('nowhere'))
   })
@@ -165,18 +165,18 @@ describe('the keys of an instance', () => {
     expect(body).toMatchObject({ success: true })
     const { id } = JSON.parse(body.key)
     expect(id).not.toBe(theirs)
-    expect(await shown(instance)).toContain(id)
+    expect(await listedKeys(instance)).toContain(id)
   })
 
   it('take no new key of who may not register one', async () => {
     const instance = await rentals.rent(key)
-    const scoped = await app.scopedKey(key, { api: { instance_write: {} } })
+    const scoped = await app.newScopedKey(key, { api: { instance_write: {} } })
     const add = (text: string) => app.rest(scoped, 'POST', `/instances/${instance}/ssh/`, { ssh_key: aPublicKey(text) })
     await register('of the account')
     expect((await add('of the account')).status).toBe(200)
     const { status, body } = await add('of a stranger')
     expect([status, body.error, body.msg]).toEqual([403, 'forbidden', expect.stringContaining('user_write')])
-    expect(await letIn(instance)).not.toContain(aPublicKey('of a stranger'))
+    expect(await keysInContainer(instance)).not.toContain(aPublicKey('of a stranger'))
   })
 
   it('lose one that is taken away', async () => {
@@ -184,7 +184,7 @@ describe('the keys of an instance', () => {
     const instance = await rentals.rent(key)
     const { body } = await app.rest(key, 'DELETE', `/instances/${instance}/ssh/${id}/`)
     expect(body).toEqual({ success: true, msg: 'SSH key removed from instance.' })
-    expect(await letIn(instance)).not.toContain(aPublicKey('taken'))
+    expect(await keysInContainer(instance)).not.toContain(aPublicKey('taken'))
     for (const missing of [id, 987_654_321]) {
       const answer = await app.rest(key, 'DELETE', `/instances/${instance}/ssh/${missing}`)
       const failure = { success: false, error: 'no_such_ssh_key', msg: 'SSH key not found.' }

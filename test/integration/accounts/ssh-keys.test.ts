@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aPublicKey, privateKeys } from '../../support/accounts/ssh-keys.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { queriesOf } from '../../support/database/queries.ts'
+import { captureQueries } from '../../support/database/captured-statements.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 
 let app: TestApp
@@ -40,7 +40,7 @@ async function register(by: string, input: object) {
   return data?.registerSshKey ?? errors
 }
 
-async function registered(by: string, publicKey = aKey()): Promise<string> {
+async function registerKey(by: string, publicKey = aKey()): Promise<string> {
   return (await register(by, { publicKey })).sshKey.id
 }
 
@@ -59,7 +59,7 @@ async function change(verb: 'attach' | 'detach', by: string, instanceId: number,
   return data?.[`${verb}SshKey`] ?? errors
 }
 
-async function listed(by: string): Promise<{ id: string; name: string }[]> {
+async function listKeys(by: string): Promise<{ id: string; name: string }[]> {
   return (await app.graphql(by, '{ viewer { sshKeys { id name } } }')).data.viewer.sshKeys
 }
 
@@ -100,21 +100,21 @@ describe('registering', () => {
       before: null,
       after: { sshKeyId: idOf(sshKey.id), name: 'anna@laptop', fingerprint: sshKey.fingerprint },
     })
-    expect(await listed(key)).toEqual([{ id: sshKey.id, name: 'anna@laptop' }])
+    expect(await listKeys(key)).toEqual([{ id: sshKey.id, name: 'anna@laptop' }])
     const { data } = await app.graphql(key, `{ node(id: "${sshKey.id}") { id ... on SshKey { publicKey } } }`)
     expect(data.node).toEqual({ id: sshKey.id, publicKey })
   })
 
   it('lists keys in the order in which they came, and shows the newest over REST', async () => {
     const newest = async () => (await app.rest(key, 'GET', '/users/current/')).body.ssh_key
-    expect([await listed(key), await newest()]).toEqual([[], ''])
+    expect([await listKeys(key), await newest()]).toEqual([[], ''])
     const [first, second] = [aKey(), aKey()]
-    const ids = [await registered(key, first), await registered(key, second)]
-    expect((await listed(key)).map(({ id }) => id)).toEqual(ids)
+    const ids = [await registerKey(key, first), await registerKey(key, second)]
+    expect((await listKeys(key)).map(({ id }) => id)).toEqual(ids)
     expect(await newest()).toBe(second)
     await remove(key, ids[1] as string)
     expect(await newest()).toBe(first)
-    expect(await listed(key)).toHaveLength(1)
+    expect(await listKeys(key)).toHaveLength(1)
   })
 
   it('says everything that is wrong, and keeps nothing', async () => {
@@ -127,13 +127,13 @@ describe('registering', () => {
     expect(issues.map(({ path }: { path: string }) => path)).toEqual(['publicKey', 'name', 'instanceIds'])
     const { issues: unreadable } = await register(key, { publicKey: aKey(), instanceIds: ['1', 'off_2'] })
     expect(unreadable.map(({ path }: { path: string }) => path)).toEqual(['instanceIds.1'])
-    expect(await listed(key)).toEqual([])
+    expect(await listKeys(key)).toEqual([])
   })
 
   it.each(Object.entries(privateKeys()))(
     'refuses a private key of %s, and repeats and keeps nothing of it',
     async (_, text) => {
-      const before = app.log.length
+      const before = app.logLines.length
       const answer = await register(key, { publicKey: text, name: text, idempotencyKey: 'private' })
       expect(answer.issues).toEqual([
         { path: 'publicKey', message: expect.stringContaining('is a private key') },
@@ -141,7 +141,7 @@ describe('registering', () => {
       ])
       const kept = await app.sql(`SELECT (SELECT json_agg(k) FROM ssh_keys k), (SELECT json_agg(e) FROM events e),
       (SELECT json_agg(i) FROM idempotency_keys i WHERE key = 'private')`)
-      const told = JSON.stringify([answer, kept, app.log.slice(before)])
+      const told = JSON.stringify([answer, kept, app.logLines.slice(before)])
       for (const word of text.split(/[\s-]+/).filter(({ length }) => length > 30)) expect(told).not.toContain(word)
       expect(kept).toMatchObject([{ json_agg: null }])
     },
@@ -149,7 +149,7 @@ describe('registering', () => {
 
   it('refuses a key that the account has, whatever its comment, and names that', async () => {
     const publicKey = aKey()
-    const id = await registered(key, `${publicKey} one`)
+    const id = await registerKey(key, `${publicKey} one`)
     const refused = {
       __typename: 'ConflictError',
       code: 'CONFLICT',
@@ -158,14 +158,14 @@ describe('registering', () => {
     }
     expect(await register(key, { publicKey })).toEqual(refused)
     expect(await register(key, { publicKey: `  ${publicKey}   two `, name: 'three' })).toEqual(refused)
-    expect(await listed(key)).toEqual([{ id, name: 'one' }])
-    expect(await registered(stranger, publicKey)).not.toBe(id)
+    expect(await listKeys(key)).toEqual([{ id, name: 'one' }])
+    expect(await registerKey(stranger, publicKey)).not.toBe(id)
     await remove(key, id)
-    expect(await registered(key, publicKey)).not.toBe(id)
+    expect(await registerKey(key, publicKey)).not.toBe(id)
   })
 
   it('registers a key once, however many ask for it at the same moment', async () => {
-    const other = await startApp({ beside: app })
+    const other = await startApp({ sharedApp: app })
     const publicKey = aKey()
     const query = `mutation { registerSshKey(input: { publicKey: "${publicKey}" }) { __typename
       ... on RegisterSshKeySuccess { sshKey { id } } ... on ConflictError { id } } }`
@@ -176,18 +176,18 @@ describe('registering', () => {
     expect(more).toEqual([])
     const refused = answers.filter(answer => answer !== made)
     expect(refused).toEqual(Array(19).fill({ __typename: 'ConflictError', id: made.sshKey.id }))
-    expect(await listed(key)).toHaveLength(1)
+    expect(await listKeys(key)).toHaveLength(1)
   })
 
   it('leaves it to the database that a key is there once', async () => {
-    await registered(key)
+    await registerKey(key)
     const again =
       'INSERT INTO ssh_keys (account_id, name, public_key, fingerprint, created_at) SELECT account_id, name, public_key, fingerprint, now() FROM ssh_keys ORDER BY id DESC LIMIT 1'
     await expect(app.sql(again)).rejects.toThrow('ssh_keys_of_account')
   })
 
   it('stops at 100 keys, also when many come at the same moment', async () => {
-    await registered(key)
+    await registerKey(key)
     await app.sql(`INSERT INTO ssh_keys (account_id, name, public_key, fingerprint, created_at)
       SELECT account_id, '', public_key, n::text, now() FROM ssh_keys, generate_series(1, 95) n
       WHERE id = (SELECT max(id) FROM ssh_keys)`)
@@ -195,8 +195,8 @@ describe('registering', () => {
     expect(answers.filter(({ sshKey }) => sshKey)).toHaveLength(4)
     const message = 'An account has at most 100 SSH keys. Delete one first.'
     expect(answers.find(({ sshKey }) => !sshKey)).toMatchObject({ code: 'CONFLICT', message, id: null })
-    expect(await listed(key)).toHaveLength(100)
-    await remove(key, (await listed(key))[0]?.id as string)
+    expect(await listKeys(key)).toHaveLength(100)
+    await remove(key, (await listKeys(key))[0]?.id as string)
     expect((await register(key, { publicKey: aKey() })).sshKey).toBeTruthy()
   })
 
@@ -212,17 +212,17 @@ describe('registering', () => {
   })
 
   it('lets the key into containers at once, or registers nothing', async () => {
-    const [one, two] = [await rentals.rentTo(key, 'running'), await rentals.rent(key)]
-    const [ended, foreign] = [await rentals.rentTo(key, 'exited'), await rentals.rent(stranger)]
+    const [one, two] = [await rentals.rentToStatus(key, 'running'), await rentals.rent(key)]
+    const [ended, foreign] = [await rentals.rentToStatus(key, 'exited'), await rentals.rent(stranger)]
     const publicKey = aKey()
     for (const [id, code] of [[ended, 'INVALID_STATE'] as const, [foreign, 'NOT_FOUND'] as const]) {
       const answer = await register(key, { publicKey, instanceIds: [`ins_${one}`, String(id)] })
       expect(answer.code).toBe(code)
-      expect([await listed(key), await eventsOf(one)]).toEqual([[], []])
+      expect([await listKeys(key), await eventsOf(one)]).toEqual([[], []])
     }
     const answer = await register(key, { publicKey, instanceIds: [`ins_${two}`, String(one), String(two)] })
     expect(answer.__typename).toBe('RegisterSshKeySuccess')
-    await rentals.settle()
+    await rentals.converge()
     expect([await keysIn(one), await keysIn(two)]).toEqual([[publicKey], [publicKey]])
     expect(await eventsOf(two)).toHaveLength(1)
   })
@@ -230,24 +230,24 @@ describe('registering', () => {
 
 describe('a container', () => {
   it('gets a key while it runs, and loses it, each once', async () => {
-    const id = await rentals.rentTo(key, 'running')
+    const id = await rentals.rentToStatus(key, 'running')
     expect(await keysIn(id)).toEqual([])
     const [first, second] = [aKey(), aKey()]
-    const [one, two] = [await registered(key, first), await registered(key, second)]
+    const [one, two] = [await registerKey(key, first), await registerKey(key, second)]
     expect(await keysIn(id)).toEqual([])
 
     const attached = { instance: { id: `ins_${id}`, sshKeys: [{ id: two, publicKey: second }] } }
     expect(await change('attach', key, id, two)).toMatchObject(attached)
-    await app.idle()
+    await app.runUntilIdle()
     expect(await keysIn(id)).toEqual([second])
     expect(await change('attach', key, id, two)).toMatchObject(attached)
     await change('attach', key, id, one)
-    await app.idle()
+    await app.runUntilIdle()
     expect(await keysIn(id)).toEqual([first, second])
 
     expect((await change('detach', key, id, two)).instance.sshKeys).toEqual([{ id: one, publicKey: first }])
     expect((await change('detach', key, id, two)).instance.sshKeys).toHaveLength(1)
-    await app.idle()
+    await app.runUntilIdle()
     expect(await keysIn(id)).toEqual([first])
     expect((await rentals.read(key, id)).actual_status).toBe('running')
     const type = 'INSTANCE_SSH_KEYS_CHANGED'
@@ -259,41 +259,41 @@ describe('a container', () => {
   })
 
   it('that changed by itself is put right by the next look', async () => {
-    const id = await rentals.rentTo(key, 'running')
+    const id = await rentals.rentToStatus(key, 'running')
     const publicKey = aKey()
-    await change('attach', key, id, await registered(key, publicKey))
-    await app.idle()
+    await change('attach', key, id, await registerKey(key, publicKey))
+    await app.runUntilIdle()
     await app.sql(`UPDATE simulated_containers SET ssh_keys = '{ssh-ed25519 intruder}' WHERE instance_id = ${id}`)
     app.clock.advance(61_000)
-    await app.idle()
+    await app.runUntilIdle()
     expect(await keysIn(id)).toEqual([publicKey])
   })
 
   it('that is made gets the keys that it was given before', async () => {
     const id = await rentals.rent(key)
     const publicKey = aKey()
-    await change('attach', key, id, await registered(key, publicKey))
-    await rentals.settle()
+    await change('attach', key, id, await registerKey(key, publicKey))
+    await rentals.converge()
     expect([await keysIn(id), (await rentals.read(key, id)).actual_status]).toEqual([[publicKey], 'running'])
   })
 
   it('that is stopped has another key before it starts again', async () => {
     const [first, second] = [aKey(), aKey()]
-    const [one, two] = [await registered(key, first), await registered(key, second)]
+    const [one, two] = [await registerKey(key, first), await registerKey(key, second)]
     const id = await rentals.rent(key)
     await change('attach', key, id, one)
-    await rentals.settle()
+    await rentals.converge()
     await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'stopped' })
-    await rentals.settle()
+    await rentals.converge()
     await change('detach', key, id, one)
     await change('attach', key, id, two)
     await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
-    await app.idle()
+    await app.runUntilIdle()
     expect([await keysIn(id), (await rentals.read(key, id)).actual_status]).toEqual([[second], 'loading'])
   })
 
   it('in args mode gets no key, neither when it is rented nor later', async () => {
-    const sshKey = await registered(key)
+    const sshKey = await registerKey(key)
     const id = await rentals.rent(key, { runtype: 'args' })
     const { data } = await app.graphql(key, `{ instance(id: ${id}) { sshKeys { id } } }`)
     expect(data.instance.sshKeys).toEqual([])
@@ -303,28 +303,28 @@ describe('a container', () => {
     }
     const answer = await register(key, { publicKey: aKey(), instanceIds: [id] })
     expect(answer).toMatchObject({ code: 'INVALID_STATE', message })
-    await rentals.settle()
-    expect([await keysIn(id), await eventsOf(id), await listed(key)]).toEqual([[], [], [{ id: sshKey, name: '' }]])
+    await rentals.converge()
+    expect([await keysIn(id), await eventsOf(id), await listKeys(key)]).toEqual([[], [], [{ id: sshKey, name: '' }]])
   })
 
   it('costs as many statements per quiet look as one without keys', async () => {
-    const id = await rentals.rentTo(key, 'running')
+    const id = await rentals.rentToStatus(key, 'running')
     const look = async () => {
       app.clock.advance(61_000)
       await app.sql(`UPDATE instances SET due_at = NULL WHERE id <> ${id}`)
-      const statements = await queriesOf(() => app.idle())
+      const statements = await captureQueries(() => app.runUntilIdle())
       // How often it is asked whether more is due, and of what first, is a matter of who is quicker.
       return statements.filter(text => !/SKIP LOCKED|^BEGIN|^COMMIT|advisory/.test(text)).toSorted()
     }
     const without = await look()
     expect(without.length).toBeGreaterThan(2)
-    for (const sshKey of [await registered(key), await registered(key)]) await change('attach', key, id, sshKey)
-    await app.idle()
+    for (const sshKey of [await registerKey(key), await registerKey(key)]) await change('attach', key, id, sshKey)
+    await app.runUntilIdle()
     expect(await look()).toEqual(without)
   })
 
   it.each(['exited', 'offline', 'unknown'])('that is %s gets no key, and loses none', async status => {
-    const [id, sshKey] = [await rentals.rentTo(key, status), await registered(key)]
+    const [id, sshKey] = [await rentals.rentToStatus(key, status), await registerKey(key)]
     const refused = { code: 'INVALID_STATE', message: expect.stringContaining(`It is ${status}`) }
     expect(await change('attach', key, id, sshKey)).toMatchObject(refused)
     expect(await change('detach', key, id, sshKey)).toMatchObject(refused)
@@ -332,7 +332,7 @@ describe('a container', () => {
   })
 
   it('that was destroyed is not found', async () => {
-    const [id, sshKey] = [await rentals.rent(key), await registered(key)]
+    const [id, sshKey] = [await rentals.rent(key), await registerKey(key)]
     await app.rest(key, 'DELETE', `/instances/${id}/`)
     for (const verb of ['attach', 'detach'] as const) {
       expect(await change(verb, key, id, sshKey)).toMatchObject({ code: 'NOT_FOUND', missing: `ins_${id}` })
@@ -341,9 +341,9 @@ describe('a container', () => {
 
   it('takes no key of another account, nor one that was deleted, which look like none', async () => {
     const id = await rentals.rent(key)
-    const deleted = await registered(key)
+    const deleted = await registerKey(key)
     await remove(key, deleted)
-    for (const sshKey of [await registered(stranger), deleted, 'ssh_987654321', 'ssh_99999999999']) {
+    for (const sshKey of [await registerKey(stranger), deleted, 'ssh_987654321', 'ssh_99999999999']) {
       for (const verb of ['attach', 'detach'] as const) {
         const answer = await change(verb, key, id, sshKey)
         expect(answer).toMatchObject({
@@ -359,9 +359,9 @@ describe('a container', () => {
 describe('a virtual machine', () => {
   it('keeps the keys that it was made with', async () => {
     const renter = await app.newKey(null, someCredit)
-    const inside = await registered(renter)
+    const inside = await registerKey(renter)
     const id = await aVm(renter)
-    const other = await registered(renter)
+    const other = await registerKey(renter)
     const refused = {
       code: 'INVALID_STATE',
       message: 'A virtual machine keeps the keys that it was made with.',
@@ -369,12 +369,12 @@ describe('a virtual machine', () => {
     expect(await change('attach', renter, id, other)).toMatchObject(refused)
     expect(await change('detach', renter, id, inside)).toMatchObject(refused)
     expect((await register(renter, { publicKey: aKey(), instanceIds: [id] })).code).toBe('INVALID_STATE')
-    await rentals.settle()
+    await rentals.converge()
     const keys = await keysIn(id)
     expect(keys).toHaveLength(1)
     await remove(renter, inside)
     app.clock.advance(61_000)
-    await app.idle()
+    await app.runUntilIdle()
     expect(await keysIn(id)).toEqual(keys)
     const { data } = await app.graphql(renter, `{ instance(id: ${id}) { sshKeys { id } } }`)
     expect(data.instance.sshKeys).toEqual([{ id: inside }])
@@ -385,12 +385,12 @@ describe('a virtual machine', () => {
 describe('deleting', () => {
   it('takes the key out of every container', async () => {
     const [first, second] = [aKey(), aKey()]
-    const [one, two] = [await registered(key, first), await registered(key, second)]
-    const ids = [await rentals.rentTo(key, 'running'), await rentals.rentTo(key, 'running')]
+    const [one, two] = [await registerKey(key, first), await registerKey(key, second)]
+    const ids = [await rentals.rentToStatus(key, 'running'), await rentals.rentToStatus(key, 'running')]
     for (const id of ids) for (const sshKey of [one, two]) await change('attach', key, id, sshKey)
-    await app.idle()
+    await app.runUntilIdle()
     expect(await remove(key, one)).toEqual({ __typename: 'DeleteSuccess', deletedId: one })
-    await app.idle()
+    await app.runUntilIdle()
     for (const id of ids) {
       expect(await keysIn(id)).toEqual([second])
       expect((await eventsOf(id)).at(-1)).toMatchObject({ before: { sshKeyId: idOf(one) } })
@@ -400,7 +400,7 @@ describe('deleting', () => {
   })
 
   it('leaves alone what was destroyed before', async () => {
-    const [id, sshKey] = [await rentals.rent(key), await registered(key)]
+    const [id, sshKey] = [await rentals.rent(key), await registerKey(key)]
     await change('attach', key, id, sshKey)
     await app.rest(key, 'DELETE', `/instances/${id}/`)
     const events = await eventsOf(id)
@@ -409,7 +409,7 @@ describe('deleting', () => {
   })
 
   it('finds nothing the second time', async () => {
-    const id = await registered(key)
+    const id = await registerKey(key)
     await remove(key, id)
     const events = await eventsOf()
     expect(await remove(key, id)).toMatchObject({ code: 'NOT_FOUND', missing: id })
@@ -420,7 +420,7 @@ describe('deleting', () => {
     const ids: number[] = []
     while (ids.length < 6) ids.push(await rentals.rent(key))
     for (let round = 1; round <= 5; round += 1) {
-      const sshKey = await registered(key)
+      const sshKey = await registerKey(key)
       const attaching = ids.map(id => change('attach', key, id, sshKey))
       await Promise.all([...attaching.slice(0, 3), remove(key, sshKey), ...attaching.slice(3)])
       const rows = await app.sql(`SELECT FROM instance_ssh_keys WHERE ssh_key_id = ${idOf(sshKey)}`)
@@ -438,7 +438,7 @@ describe('reading', () => {
       for (const instanceIds of [ids, ids]) await register(by, { publicKey: aKey(), instanceIds })
     }
     const statements = async (by: string, instances: number) => {
-      const sent = await queriesOf(async () => {
+      const sent = await captureQueries(async () => {
         const { data } = await app.graphql(
           by,
           '{ instances(first: 50) { nodes { id sshKeys { id name fingerprint } } } }',
@@ -452,7 +452,7 @@ describe('reading', () => {
   })
 
   it('shows each change to what the same request asks for next', async () => {
-    const [id, one, two] = [await rentals.rent(key), await registered(key), await registered(key)]
+    const [id, one, two] = [await rentals.rent(key), await registerKey(key), await registerKey(key)]
     const shown = '{ ... on InstanceSuccess { instance { sshKeys { id } } } }'
     const ask = async (mutations: string) => {
       const { data, errors } = await app.graphql(key, `mutation { ${mutations} }`)
@@ -475,8 +475,8 @@ describe('reading', () => {
   })
 
   it('shows nobody the keys of another', async () => {
-    const id = await registered(key)
-    expect(await listed(stranger)).not.toContainEqual(expect.objectContaining({ id }))
+    const id = await registerKey(key)
+    expect(await listKeys(stranger)).not.toContainEqual(expect.objectContaining({ id }))
     const { data } = await app.graphql(stranger, `{ nodes(ids: ["${id}", "ssh_99999999999"]) { id } }`)
     expect(data.nodes).toEqual([null, null])
     const other = await app.newKey()
@@ -486,8 +486,8 @@ describe('reading', () => {
 
 describe('a key that is scoped', () => {
   it('to write instances attaches what is registered, and sees it there', async () => {
-    const [id, sshKey] = [await rentals.rent(key), await registered(key)]
-    const writer = await app.scopedKey(key, { api: { instance_write: {} } })
+    const [id, sshKey] = [await rentals.rent(key), await registerKey(key)]
+    const writer = await app.newScopedKey(key, { api: { instance_write: {} } })
     expect((await change('attach', writer, id, sshKey)).instance.sshKeys).toMatchObject([{ id: sshKey }])
     expect((await change('detach', writer, id, sshKey)).instance.sshKeys).toEqual([])
     const { errors } = await app.graphql(writer, `{ node(id: "${sshKey}") { id } }`)
@@ -496,22 +496,22 @@ describe('a key that is scoped', () => {
 
   it('to write the account registers a key, and lets it into no container', async () => {
     const id = await rentals.rent(key)
-    const writer = await app.scopedKey(key, { api: { user_write: {} } })
+    const writer = await app.newScopedKey(key, { api: { user_write: {} } })
     expect((await register(writer, { publicKey: aKey() })).sshKey).toBeTruthy()
     expect(await register(writer, { publicKey: aKey(), instanceIds: [id] })).toMatchObject([
       { extensions: { code: 'FORBIDDEN', missing: ['instance_write'] } },
     ])
-    expect(await listed(key)).toHaveLength(1)
+    expect(await listKeys(key)).toHaveLength(1)
   })
 
   it('to read the account sees its keys, and to do nothing else with it', async () => {
-    const sshKey = await registered(key)
-    const viewer = await app.scopedKey(key, { api: { user_read: { 'accounts.viewer': {} } } })
+    const sshKey = await registerKey(key)
+    const viewer = await app.newScopedKey(key, { api: { user_read: { 'accounts.viewer': {} } } })
     const { errors } = await app.graphql(viewer, '{ viewer { sshKeys { id } } }')
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
     expect((await app.rest(viewer, 'GET', '/users/current/')).body.ssh_key).toContain('ssh-ed25519')
-    const reader = await app.scopedKey(key, { api: { user_read: {} } })
-    expect(await listed(reader)).toMatchObject([{ id: sshKey }])
+    const reader = await app.newScopedKey(key, { api: { user_read: {} } })
+    expect(await listKeys(reader)).toMatchObject([{ id: sshKey }])
     expect(await remove(reader, sshKey)).toMatchObject([{ extensions: { missing: ['user_write'] } }])
   })
 })

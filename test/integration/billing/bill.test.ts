@@ -30,7 +30,7 @@ afterAll(async () => {
 
 async function at(time: string): Promise<void> {
   app.clock.advance(Date.parse(`2026-12-${time}Z`) - app.clock.now().getTime())
-  await app.idle()
+  await app.runUntilIdle()
 }
 
 /** What is done once a day to everything that goes on. */
@@ -44,7 +44,7 @@ async function daily(): Promise<void> {
 
 async function rent(body: object = {}): Promise<number> {
   const id = await rentals.rent(key, body)
-  await app.idle()
+  await app.runUntilIdle()
   expect((await rentals.read(key, id)).actual_status).toBe('running')
   return id
 }

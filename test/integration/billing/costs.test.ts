@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { parseUsd, printUsd } from '../../../src/domain/money.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { queriesOf } from '../../support/database/queries.ts'
+import { captureQueries } from '../../support/database/captured-statements.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 
 let app: TestApp
@@ -36,7 +36,7 @@ async function costs(id: number) {
 }
 
 /** Makes what the account has left this much. */
-async function leave(nanos: bigint): Promise<void> {
+async function setCredit(nanos: bigint): Promise<void> {
   const { data } = await app.graphql(key, '{ viewer { id credit } }')
   await app.sql(`INSERT INTO ledger_entries (account_id, kind, amount_nanos, reason, posted_at)
     VALUES (${data.viewer.id.slice('acc_'.length)}, 'adjustment', ${nanos - nanosOf(data.viewer.credit)}, 'a test', now())`)
@@ -68,7 +68,7 @@ describe('what an instance costs', () => {
   it('is its disk at first, its GPUs too while it runs, and its disk again when it stops', async () => {
     const id = await rentals.rent(key)
     expect((await costs(id)).now).toEqual(['0', '0.004', '0.004'])
-    await rentals.settle()
+    await rentals.converge()
     const [gpus, disks] = [await ranFor(id, 'compute'), await ranFor(id, 'disk')]
     expect(disks > gpus).toBe(true)
     app.clock.advance(12_345)
@@ -84,7 +84,7 @@ describe('what an instance costs', () => {
   })
 
   it('goes into what the account has left, what it spends, and how long that lasts', async () => {
-    const id = await rentals.rentTo(key, 'running')
+    const id = await rentals.rentToStatus(key, 'running')
     const { now, account } = await costs(id)
     const credit = 100_000_000_000n - nanosOf(now[0])
     expect(account.burnRate).toBe('0.404')
@@ -96,7 +96,10 @@ describe('what an instance costs', () => {
   })
 
   it('has no GPUs in it from the instant on at which they were lost, or the credit ended', async () => {
-    const [outbid, id] = [await rentals.rentTo(key, 'running', { price: 0.25 }), await rentals.rentTo(key, 'running')]
+    const [outbid, id] = [
+      await rentals.rentToStatus(key, 'running', { price: 0.25 }),
+      await rentals.rentToStatus(key, 'running'),
+    ]
     const before = await costs(outbid)
     await app.sql(`INSERT INTO meter_ends (meter_id, account_id, at)
       SELECT id, account_id, '${app.clock.now().toISOString()}' FROM meters WHERE instance_id = ${outbid} AND kind = 'compute'`)
@@ -104,7 +107,7 @@ describe('what an instance costs', () => {
     expect((await costs(outbid)).now).toEqual([usd(nanosOf(before.now[0]) + disk), '0.004', '0.004'])
 
     // What is left lasts for half an hour of the one that runs and of both disks.
-    await leave(compute / 2n + disk + 10n)
+    await setCredit(compute / 2n + disk + 10n)
     const half = await costs(id)
     expect(half.account.runwaySeconds).toBe(1800)
     app.clock.advance(10 * hour)
@@ -129,10 +132,10 @@ describe('what an instance costs', () => {
     const few = await app.newKey(null, someCredit)
     await rentals.rent(few)
     for (let count = 1; count <= 50; count += 1) await rentals.rent(key)
-    await rentals.settle()
+    await rentals.converge()
     const ask = async (of: string, rows: number) => {
       await app.graphql(of, '{ viewer { id } }')
-      return await queriesOf(async () => {
+      return await captureQueries(async () => {
         const { data } = await app.graphql(of, `{ instances(first: 50) { nodes { ${figures} } } }`)
         expect(data.instances.nodes).toHaveLength(rows)
         expect(data.instances.nodes.every((node: { burnRate: string }) => node.burnRate === '0.404')).toBe(true)

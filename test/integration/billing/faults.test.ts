@@ -6,8 +6,8 @@ import { transaction } from '../../../src/database/transaction.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { lockBalance } from '../../../src/services/billing/balance.ts'
 import { chargeMeters, endCompute } from '../../../src/services/billing/meters.ts'
-import { refundBeyond } from '../../../src/services/billing/refunds.ts'
-import { ofInstances } from '../../../src/services/billing/sql.ts'
+import { refundAfter } from '../../../src/services/billing/refunds.ts'
+import { instanceMetersSql } from '../../../src/services/billing/sql.ts'
 import { brokenLaws } from '../../support/billing/ledger-laws.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
@@ -60,27 +60,27 @@ async function moneyOf({ actor: { accountId } }: Rented): Promise<unknown> {
   )
 }
 
-type Deed = (by: Gateway, rented: Rented) => Promise<unknown>
-const everything = Prisma.sql`true`
+type Action = (by: Gateway, rented: Rented) => Promise<unknown>
+const allMetersSql = Prisma.sql`true`
 const later = (ms: number) => new Date(clock.now().getTime() + ms)
 
-const deeds: Record<string, Deed> = {
+const actions: Record<string, Action> = {
   'all that runs is charged': (by, { actor }) =>
     transaction(by.database, async tx => {
-      await chargeMeters(tx, await lockBalance(tx, actor.accountId, clock.now()), everything)
+      await chargeMeters(tx, await lockBalance(tx, actor.accountId, clock.now()), allMetersSql)
     }),
   'GPUs that ended are charged': async (by, { actor, id }) => {
     await transaction(by.database, async tx => {
       const rows = await tx.rows(Prisma.sql`SELECT FROM meter_ends WHERE account_id = ${actor.accountId}`)
       if (rows.length === 0) await endCompute(tx, [id], later(-5_000))
-      await chargeMeters(tx, await lockBalance(tx, actor.accountId, clock.now()), everything)
+      await chargeMeters(tx, await lockBalance(tx, actor.accountId, clock.now()), allMetersSql)
     })
   },
   'the credit has ended': (by, { actor }) =>
     transaction(by.database, async tx => {
       // In 3,289 hours.
       const account = await lockBalance(tx, actor.accountId, later(4_000 * 3_600_000))
-      await chargeMeters(tx, account, everything)
+      await chargeMeters(tx, account, allMetersSql)
     }),
   'an instance is stopped': (by, { actor, id }) =>
     by.services.instances.update(actor, [id], { targetState: 'stopped' }),
@@ -91,10 +91,10 @@ const deeds: Record<string, Deed> = {
   'what was charged is given back': (by, { actor, id }) =>
     transaction(by.database, async tx => {
       const account = await lockBalance(tx, actor.accountId, clock.now())
-      await chargeMeters(tx, account, everything)
+      await chargeMeters(tx, account, allMetersSql)
       const given = await tx.rows(Prisma.sql`
         SELECT FROM ledger_entries WHERE account_id = ${actor.accountId} AND kind = 'refund'`)
-      if (given.length === 0) await refundBeyond(tx, account, ofInstances([id]), later(-7_000), 'a test')
+      if (given.length === 0) await refundAfter(tx, account, instanceMetersSql([id]), later(-7_000), 'a test')
     }),
 }
 
@@ -129,7 +129,7 @@ async function withFault(place: number, deed: (by: Gateway) => Promise<unknown>)
   return { committed }
 }
 
-it.each(Object.entries(deeds))('when %s', async (_name, deed) => {
+it.each(Object.entries(actions))('when %s', async (_name, deed) => {
   const rented = await rentRunning()
   const before = await moneyOf(rented)
   for (let place = 1; ; place += 1) {

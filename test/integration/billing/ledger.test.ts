@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { queriesOf } from '../../support/database/queries.ts'
+import { captureQueries } from '../../support/database/captured-statements.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 
 let app: TestApp
@@ -39,9 +39,9 @@ async function ledger(
 async function charged(times: number): Promise<number> {
   const id = await rentals.rent(key, { label: 'mine' })
   for (let time = 1; time <= times; time += 1) {
-    await rentals.settle()
+    await rentals.converge()
     await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'stopped' })
-    await rentals.settle()
+    await rentals.converge()
     await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
   }
   return id
@@ -155,7 +155,7 @@ describe('the ledger', () => {
     app.clock.advance(60_000)
     for (const id of ids) await app.rest(key, 'DELETE', `/instances/${id}/`)
     const count = async (args: string, rows: number) => {
-      const statements = await queriesOf(async () => {
+      const statements = await captureQueries(async () => {
         expect((await ledger(key, args, `nodes { ${lines} }`)).nodes).toHaveLength(rows)
       })
       return statements.length
@@ -172,9 +172,9 @@ it.each([
   ['usage', `{ viewer { usage(${period}) { cost } } }`],
 ])('a key without billing_read is refused the %s', async (_name, query) => {
   const permissions = { api: { user_read: {}, instance_read: {}, billing_write: {}, misc: {} } }
-  const { errors } = await app.graphql(await app.scopedKey(key, permissions), query)
+  const { errors } = await app.graphql(await app.newScopedKey(key, permissions), query)
   expect(errors?.[0]?.extensions).toMatchObject({ code: 'FORBIDDEN', missing: ['billing_read'] })
-  const allowed = await app.scopedKey(key, { api: { user_read: {}, billing_read: {} } })
+  const allowed = await app.newScopedKey(key, { api: { user_read: {}, billing_read: {} } })
   expect((await app.graphql(allowed, query)).errors).toBeUndefined()
 })
 

@@ -6,10 +6,10 @@ import type { Actor } from '../../../src/domain/actor.ts'
 import type { SpendWindow } from '../../../src/domain/billing/spend-limit.ts'
 import { DomainError } from '../../../src/domain/errors.ts'
 import { lockBalance } from '../../../src/services/billing/balance.ts'
-import { workOnAccount } from '../../support/billing/billing.ts'
+import { performDueBilling } from '../../support/billing/due.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
-import { untilBlocked, withSession } from '../../support/database/sessions.ts'
+import { waitUntilBlocksOthers, withSession } from '../../support/database/sessions.ts'
 import { listMachines } from '../../support/factories.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
 
@@ -34,7 +34,7 @@ const limit = (actor: Actor, amountNanos: bigint, apiKeyId: bigint | null = null
   first.services.billing.setSpendLimit(actor, { apiKeyId, window, amountNanos, action: 'block_new' })
 
 /** An account, and another key of it. */
-async function renter(): Promise<{ owner: Actor; worker: Actor }> {
+async function createRenter(): Promise<{ owner: Actor; worker: Actor }> {
   const owner = await first.newActor()
   const { apiKey } = await first.services.apiKeys.create(owner, { fullAccess: true })
   return { owner, worker: { ...owner, apiKeyId: apiKey.id, publicId: apiKey.publicId } }
@@ -62,7 +62,7 @@ const used = async (actor: Actor) => (await first.services.billing.spendLimits(a
 // An instance costs 0.404 $ an hour.
 describe('of twelve at once against a limit that allows five', () => {
   it.each(['the account', 'a key'])('five are rented, with a limit of %s', async whose => {
-    const { owner, worker } = await renter()
+    const { owner, worker } = await createRenter()
     await limit(owner, 2_020_000_000n, whose === 'a key' ? BigInt(worker.apiKeyId) : null)
     const offers = await newOffers(12)
     const outcome = await atOnce(offers.map(offer => gateway => gateway.rent(worker, offer)))
@@ -75,7 +75,7 @@ describe('of twelve at once against a limit that allows five', () => {
   })
 
   it('five are started, one by one or by two', async () => {
-    const { owner, worker } = await renter()
+    const { owner, worker } = await createRenter()
     const rented = await Promise.all(
       (await newOffers(12)).map(offer => first.rent(worker, offer, { launch: { targetState: 'stopped' } })),
     )
@@ -93,7 +93,7 @@ describe('of twelve at once against a limit that allows five', () => {
   })
 
   it('five of different kinds: rentals, starts, volumes and bids never exceed it together', async () => {
-    const { owner, worker } = await renter()
+    const { owner, worker } = await createRenter()
     const offers = await newOffers(9)
     const stopped = await Promise.all(
       offers.slice(0, 3).map(offer => first.rent(worker, offer, { launch: { targetState: 'stopped' } })),
@@ -128,13 +128,13 @@ describe('of twelve at once against a limit that allows five', () => {
 
 describe('a limit that is set while something is asked for', () => {
   it('counts what was rented before, and holds for what comes after', async () => {
-    const { owner, worker } = await renter()
+    const { owner, worker } = await createRenter()
     const [one, other] = (await newOffers(2)) as [bigint, bigint]
     await withSession(testDatabase.url, async session => {
       await session.query('BEGIN')
       await session.query('UPDATE accounts SET billing_due_at = NULL WHERE id = $1', [owner.accountId])
       const renting = first.rent(worker, one)
-      await untilBlocked(session)
+      await waitUntilBlocksOthers(session)
       await session.query(
         `INSERT INTO spend_limits (account_id, "window", amount_nanos, action, created_at) VALUES ($1, 'hour', 1, 'block_new', now())`,
         [owner.accountId],
@@ -148,13 +148,13 @@ describe('a limit that is set while something is asked for', () => {
   })
 
   it('by a key that gets a limit at that moment is set before, or not at all', async () => {
-    const { owner, worker } = await renter()
+    const { owner, worker } = await createRenter()
     await withSession(testDatabase.url, async session => {
       await session.query('BEGIN')
       await session.query('UPDATE accounts SET billing_due_at = NULL WHERE id = $1', [owner.accountId])
       const setting = limit(worker, 9_000_000_000n)
       const making = gateways[1].services.apiKeys.create(worker, { fullAccess: true })
-      await untilBlocked(session)
+      await waitUntilBlocksOthers(session)
       await session.query(
         `INSERT INTO spend_limits (account_id, api_key_id, "window", amount_nanos, action, created_at)
         VALUES ($1, $2, 'hour', 1, 'block_new', now())`,
@@ -169,7 +169,7 @@ describe('a limit that is set while something is asked for', () => {
 
 describe('what a limit stops', () => {
   it('is stopped once and told once, however many look at once while it is started, stopped and charged', async () => {
-    const { owner, worker } = await renter()
+    const { owner, worker } = await createRenter()
     const rented = await Promise.all((await newOffers(6)).map(offer => first.rent(worker, offer)))
     for (let turn = 0; turn < 4; turn += 1) {
       await first.idle()
@@ -179,7 +179,7 @@ describe('what a limit stops', () => {
       ...{ apiKeyId: null, window: 'day', amountNanos: 2_000_000_000n, action: 'stop_running' },
     })
     clock.advance(3 * 3_600_000)
-    const enforce = (gateway: Gateway) => workOnAccount({ database: gateway.database }, owner.accountId)
+    const enforce = (gateway: Gateway) => performDueBilling({ database: gateway.database }, owner.accountId)
     const ids = rented.map(({ id }) => id)
     await atOnce([
       ...Array.from({ length: 6 }, () => enforce),
@@ -211,7 +211,7 @@ describe('what a limit stops', () => {
   })
 
   it('is stopped by whoever looks next when a gateway dies between noting and stopping', async () => {
-    const { owner, worker } = await renter()
+    const { owner, worker } = await createRenter()
     const [offer] = await newOffers(1)
     const { id } = await first.rent(worker, offer as bigint)
     await first.services.billing.setSpendLimit(owner, {
@@ -221,7 +221,7 @@ describe('what a limit stops', () => {
     await transaction(first.database, tx => lockBalance(tx, owner.accountId, clock.now()))
     const target = async () => (await first.sql('SELECT target_state FROM instances WHERE id = $1', [id]))[0]
     expect(await target()).toEqual({ target_state: 'running' })
-    await workOnAccount({ database: gateways[1].database }, owner.accountId)
+    await performDueBilling({ database: gateways[1].database }, owner.accountId)
     expect(await target()).toEqual({ target_state: 'stopped' })
   })
 })

@@ -4,12 +4,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../../src/database/client.ts'
 import { Prisma } from '../../../src/database/generated/client.ts'
 import { transaction } from '../../../src/database/transaction.ts'
-import { charge } from '../../../src/domain/billing/billing.ts'
+import { calculateCharge } from '../../../src/domain/billing/balance.ts'
 import { lockBalance } from '../../../src/services/billing/balance.ts'
 import { chargeMeters } from '../../../src/services/billing/meters.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
+import { creditSql } from '../../support/billing/credit-sql.ts'
 import { limitsOf } from '../../support/billing/limits.ts'
-import { creditSql } from '../../support/billing/money.ts'
 import { type Rentals, rentalsOf } from '../../support/instances/rentals.ts'
 
 let app: TestApp
@@ -30,7 +30,7 @@ beforeEach(async () => {
   rentals = rentalsOf(app)
   limits = limitsOf(app)
   owner = await app.newKey(null, { creditNanos: 1_000_000_000_000n })
-  worker = await app.scopedKey(owner, { api: { instance_read: {}, instance_write: {}, misc: {} } })
+  worker = await app.newScopedKey(owner, { api: { instance_read: {}, instance_write: {}, misc: {} } })
   const ids = await limits.accountOf(worker)
   accountId = ids.accountId
   workerId = `key_${ids.apiKeyId}`
@@ -86,7 +86,7 @@ const meters = async () =>
 describe('a limit of a day that stops', () => {
   it('stops what it counts at the millisecond that it can still pay for, however late that is found', async () => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
-    const id = await rentals.rentTo(worker, 'running')
+    const id = await rentals.rentToStatus(worker, 'running')
     const reached = instantOf(1_000_000_000n, await meters())
     // Looked at before, it says when to look again, and stops nothing.
     expect(await limits.enforce(accountId)).toEqual(reached)
@@ -100,7 +100,7 @@ describe('a limit of a day that stops', () => {
     expect(await targetOf(id)).toBe('stopped')
     const { nanos, since, until } = await charged(id)
     expect(until).toEqual(reached)
-    expect(nanos).toBe(charge(compute, reached.getTime() - since.getTime(), 0).amountNanos)
+    expect(nanos).toBe(calculateCharge(compute, reached.getTime() - since.getTime(), 0).amountNanos)
     expect(await eventsOf('ACCOUNT_SPEND_LIMIT')).toMatchObject([
       {
         at,
@@ -112,7 +112,7 @@ describe('a limit of a day that stops', () => {
     expect((await limits.read(owner)).account).toMatchObject([{ reachedAt: reached.toISOString() }])
     // Once more does nothing more.
     await limits.enforce(accountId)
-    await rentals.settle()
+    await rentals.converge()
     await limits.enforce(accountId)
     expect(await eventsOf('ACCOUNT_SPEND_LIMIT')).toHaveLength(1)
     expect(await charged(id)).toEqual({ nanos, since, until })
@@ -120,16 +120,16 @@ describe('a limit of a day that stops', () => {
 
   it('lets nothing start until its window ends, or it is set higher', async () => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
-    const id = await rentals.rentTo(worker, 'running')
+    const id = await rentals.rentToStatus(worker, 'running')
     app.clock.advance(3 * hour)
     await limits.enforce(accountId)
-    await rentals.settle()
+    await rentals.converge()
     const { status, body } = await start(id)
     expect([status, body.error]).toEqual([400, 'spend_limit_exceeded'])
     expect(body.msg).toMatch(
       /^The limit of the account is 1 \$ a day, and reached: 1\.\d+ \$ are spent\. This costs 0\.4 \$ an hour\.$/,
     )
-    expect((await rentals.ask(worker, { image: 'ubuntu' })).body.error).toBe('spend_limit_exceeded')
+    expect((await rentals.tryRent(worker, { image: 'ubuntu' })).body.error).toBe('spend_limit_exceeded')
     await limits.set(owner, { window: 'DAY', amount: '2', action: 'STOP_RUNNING' })
     expect((await start(id)).status).toBe(200)
     await stop(id)
@@ -150,12 +150,12 @@ describe('a limit of a day that stops', () => {
       async (id: number) => {
         const ended = app.clock.now().toISOString()
         await app.sql(`UPDATE simulated_containers SET exit_code = 1, ends_at = '${ended}' WHERE instance_id = ${id}`)
-        await rentals.settle()
+        await rentals.converge()
       },
     ],
   ])('charges nothing beyond when its instance %s before anybody looks', async (_name, act) => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
-    const id = await rentals.rentTo(worker, 'running')
+    const id = await rentals.rentToStatus(worker, 'running')
     const reached = instantOf(1_000_000_000n, await meters())
     app.clock.advance(6 * hour)
     await act(id)
@@ -165,7 +165,7 @@ describe('a limit of a day that stops', () => {
 
   it('charges nothing beyond in a day that ended before anybody looked', async () => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
-    const id = await rentals.rentTo(worker, 'running')
+    const id = await rentals.rentToStatus(worker, 'running')
     const reached = instantOf(1_000_000_000n, await meters())
     advanceTo('2026-11-24T05:00:00.000Z')
     await limits.enforce(accountId)
@@ -179,7 +179,7 @@ describe('a limit of a day that stops', () => {
     // Eight hours are left of the first day.
     advanceTo('2026-11-21T16:00:00.000Z')
     await limits.set(owner, { window: 'DAY', amount: '5', action: 'STOP_RUNNING' })
-    const id = await rentals.rentTo(worker, 'running')
+    const id = await rentals.rentToStatus(worker, 'running')
     expect(await limits.enforce(accountId)).toEqual(new Date('2026-11-22T00:00:00.000Z'))
     advanceTo('2026-11-23T16:00:00.000Z')
     await limits.enforce(accountId)
@@ -190,7 +190,7 @@ describe('a limit of a day that stops', () => {
   })
 
   it('counts also where another was reached before it, and nobody looked at either', async () => {
-    const id = await rentals.rentTo(worker, 'running')
+    const id = await rentals.rentToStatus(worker, 'running')
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
     await limits.set(owner, { window: 'MONTH', amount: '0.5', action: 'NOTIFY' })
     const reached = instantOf(1_000_000_000n, await meters())
@@ -205,7 +205,7 @@ describe('a limit of a day that stops', () => {
 
   it('does not charge again what is seen running before it is stopped', async () => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
-    const id = await rentals.rentTo(worker, 'running')
+    const id = await rentals.rentToStatus(worker, 'running')
     app.clock.advance(3 * hour)
     await post()
     const before = await charged(id)
@@ -213,24 +213,24 @@ describe('a limit of a day that stops', () => {
     const slow = (until: string) =>
       app.sql(`UPDATE accounts SET billing_leased_until = ${until} WHERE id = ${accountId}`)
     await slow("'2027-01-01'")
-    await rentals.settle()
+    await rentals.converge()
     expect(await targetOf(id)).toBe('running')
     await post()
     expect(await charged(id)).toEqual(before)
     // What was ended is stopped, also when the limit is set higher meanwhile. Started again it costs something again.
     await limits.set(owner, { window: 'DAY', amount: '5', action: 'STOP_RUNNING' })
     await slow('NULL')
-    await rentals.settle()
+    await rentals.converge()
     expect(await targetOf(id)).toBe('stopped')
     await start(id)
     app.clock.advance(61_000)
-    await rentals.settle()
+    await rentals.converge()
     await post()
     expect((await charged(id)).nanos).toBeGreaterThan(before.nanos)
   })
 
   it('that is set under what is spent already stops from then on, and not before', async () => {
-    const id = await rentals.rentTo(worker, 'running')
+    const id = await rentals.rentToStatus(worker, 'running')
     app.clock.advance(3 * hour)
     const at = app.clock.now()
     await limits.set(owner, { window: 'DAY', amount: '0.5', action: 'STOP_RUNNING' })
@@ -241,7 +241,7 @@ describe('a limit of a day that stops', () => {
 
   it('stops also what bid anew after it was reached', async () => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
-    const id = await rentals.rentTo(worker, 'running', { price: 0.4 })
+    const id = await rentals.rentToStatus(worker, 'running', { price: 0.4 })
     const reached = instantOf(1_000_000_000n, await meters())
     app.clock.advance(3 * hour)
     const bid = `mutation { changeBid(input: { instanceId: ${id}, bidPerHour: "0.3" }) { ... on Error { code } } }`
@@ -252,7 +252,7 @@ describe('a limit of a day that stops', () => {
 
   it('of a key stops what that key rented, and nothing else', async () => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING', apiKeyId: workerId })
-    const [mine, other] = [await rentals.rentTo(worker, 'running'), await rentals.rentTo(owner, 'running')]
+    const [mine, other] = [await rentals.rentToStatus(worker, 'running'), await rentals.rentToStatus(owner, 'running')]
     app.clock.advance(3 * hour)
     await limits.enforce(accountId)
     expect([await targetOf(mine), await targetOf(other)]).toEqual(['stopped', 'running'])
@@ -266,7 +266,7 @@ describe('a limit of a day that stops', () => {
 
   it('and the end of credit: the one that comes first counts, and then the other may not come', async () => {
     await limits.set(owner, { window: 'DAY', amount: '1', action: 'STOP_RUNNING' })
-    const id = await rentals.rentTo(worker, 'running')
+    const id = await rentals.rentToStatus(worker, 'running')
     const reached = instantOf(1_000_000_000n, await meters())
     await app.sql(creditSql(1_200_000_000n, `id = ${accountId}`))
     app.clock.advance(5 * hour)
@@ -278,7 +278,7 @@ describe('a limit of a day that stops', () => {
     advanceTo('2026-11-22T00:00:00.000Z')
     await app.sql(creditSql(3_000_000_000n, `id = ${accountId}`))
     await start(id)
-    await rentals.settle()
+    await rentals.converge()
     await post()
     await app.sql(creditSql(100_000_000n, `id = ${accountId}`))
     app.clock.advance(9 * hour)
@@ -291,13 +291,13 @@ describe('a limit of a day that stops', () => {
 
 describe('a limit per hour that stops', () => {
   it('and is set under what runs stops it from then on, and is told again when it is exceeded again', async () => {
-    const id = await rentals.rentTo(worker, 'running')
+    const id = await rentals.rentToStatus(worker, 'running')
     const at = app.clock.now()
     await limits.set(owner, { window: 'HOUR', amount: '0.1', action: 'STOP_RUNNING' })
     expect((await limits.read(owner)).account).toMatchObject([{ used: '0.404', reachedAt: at.toISOString() }])
     expect(await limits.enforce(accountId)).toBe(null)
     expect([(await charged(id)).until, await targetOf(id)]).toEqual([at, 'stopped'])
-    await rentals.settle()
+    await rentals.converge()
     await limits.enforce(accountId)
     expect((await limits.read(owner)).account).toMatchObject([{ used: '0.004', reachedAt: null }])
     expect((await start(id)).status).toBe(400)
@@ -328,8 +328,8 @@ it('a rate that is kept again can be exceeded again, which is told again', async
 describe('a limit of a month', () => {
   it('that only blocks stops nothing, tells once, and refuses what is new', async () => {
     await limits.set(owner, { window: 'MONTH', amount: '1' })
-    const id = await rentals.rentTo(worker, 'running')
-    const idle = await rentals.rentTo(worker, 'stopped')
+    const id = await rentals.rentToStatus(worker, 'running')
+    const idle = await rentals.rentToStatus(worker, 'stopped')
     app.clock.advance(20 * hour)
     await limits.enforce(accountId)
     expect(await targetOf(id)).toBe('running')
@@ -345,7 +345,7 @@ describe('a limit of a month', () => {
 
   it('is refused by a quote as soon as it is reached, though nobody noted it yet', async () => {
     await limits.set(owner, { window: 'MONTH', amount: '1' })
-    await rentals.rentTo(worker, 'running')
+    await rentals.rentToStatus(worker, 'running')
     const offerId = await rentals.newOffer()
     const quote = `{ rentQuote(input: { offerId: "${offerId}", spec: { source: { image: "ubuntu" } } }) { blockers { code } } }`
     expect((await app.graphql(owner, quote)).data.rentQuote.blockers).toEqual([])
@@ -357,8 +357,8 @@ describe('a limit of a month', () => {
 
   it('of 0 refuses everything that costs something', async () => {
     await limits.set(owner, { window: 'MONTH', amount: '0' })
-    expect((await rentals.ask(worker, { image: 'ubuntu' })).body.error).toBe('spend_limit_exceeded')
-    expect((await rentals.ask(worker, { image: 'ubuntu', target_state: 'stopped' })).body.error).toBe(
+    expect((await rentals.tryRent(worker, { image: 'ubuntu' })).body.error).toBe('spend_limit_exceeded')
+    expect((await rentals.tryRent(worker, { image: 'ubuntu', target_state: 'stopped' })).body.error).toBe(
       'spend_limit_exceeded',
     )
   })
@@ -368,20 +368,20 @@ describe('what is spent', () => {
   it('is what the ledger will say of the window, also before it is charged, and what is given back is not', async () => {
     await limits.set(owner, { window: 'DAY', amount: '900', action: 'NOTIFY' })
     await limits.set(owner, { window: 'MONTH', amount: '900', action: 'NOTIFY' })
-    const gone = await rentals.rentTo(worker, 'running')
-    const id = await rentals.rentTo(worker, 'running')
+    const gone = await rentals.rentToStatus(worker, 'running')
+    const id = await rentals.rentToStatus(worker, 'running')
     advanceTo('2026-11-22T23:00:00.123Z')
     await post()
-    await app.idle()
+    await app.runUntilIdle()
     const { machine_id } = await rentals.read(worker, gone)
     await app.operations.machines.unplug(machine_id)
     await stop(id)
     app.clock.advance(3 * hour + 77)
     await start(id)
     await post()
-    await rentals.settle()
+    await rentals.converge()
     app.clock.advance(6 * 60_000)
-    await rentals.settle()
+    await rentals.converge()
     // What it cost after it was seen last, in both days, was charged, and is given back.
     expect(await rentals.read(worker, gone)).toMatchObject({ actual_status: 'offline' })
     const given = await app.sql(
@@ -393,12 +393,12 @@ describe('what is spent', () => {
     const before = await read()
     await post()
     expect(await read()).toEqual(before)
-    expect(before).toEqual(await byHand())
+    expect(before).toEqual(await sumByHand())
     expect(before[1]).toBe(await balance())
     app.clock.advance(61_001)
     const later = await read()
     await post()
-    expect(later).toEqual(await byHand())
+    expect(later).toEqual(await sumByHand())
     expect(later[1]).toBe(await balance())
   })
 
@@ -410,7 +410,7 @@ describe('what is spent', () => {
   }
 
   /** Day and month, from every entry of the ledger, cut where the window begins. */
-  async function byHand(): Promise<string[]> {
+  async function sumByHand(): Promise<string[]> {
     const rows = (await app.sql(`SELECT e.rate_nanos, e.carried, e.period_start AS since,
         least(e.period_end, r.period_start) AS until FROM ledger_entries e
       LEFT JOIN ledger_entries r ON r.meter_id = e.meter_id AND r.kind = 'refund'
@@ -418,7 +418,7 @@ describe('what is spent', () => {
     return ['2026-11-23T00:00:00.000Z', '2026-11-01T00:00:00.000Z'].map(from => {
       const nanos = rows.map(({ rate_nanos, carried, since, until }) => {
         const upTo = (instant: Date) =>
-          charge(
+          calculateCharge(
             BigInt(rate_nanos as string),
             Math.max(0, instant.getTime() - (since as Date).getTime()),
             Number(carried),

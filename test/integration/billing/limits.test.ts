@@ -27,12 +27,12 @@ afterAll(() => app.close())
 
 beforeEach(async () => {
   owner = await app.newKey(null, someCredit)
-  worker = await app.scopedKey(owner, { api: { instance_read: {}, instance_write: {}, misc: {} } })
+  worker = await app.newScopedKey(owner, { api: { instance_read: {}, instance_write: {}, misc: {} } })
   workerId = `key_${(await limits.accountOf(worker)).apiKeyId}`
 })
 
 /** Everything of the account that a command could change. */
-async function world() {
+async function readAccountState() {
   const { accountId } = await limits.accountOf(owner)
   return await app.sql(`SELECT to_jsonb(a) - 'billing_due_at' AS account,
     (SELECT json_agg(to_jsonb(i) ORDER BY id) FROM instances i WHERE account_id = a.id) AS instances,
@@ -51,9 +51,9 @@ const eventsOf = async (type: string) => {
 }
 
 const hourly = { window: 'HOUR', amount: '1' }
-const rest = (key: string, body: object = {}) => rentals.ask(key, { image: 'ubuntu', ...body })
+const rent = (key: string, body: object = {}) => rentals.tryRent(key, { image: 'ubuntu', ...body })
 /** GPUs at 0.4 $ an hour, and 0.004 $ for the disk. */
-const over = {
+const limitExceeded = {
   status: 400,
   body: {
     success: false,
@@ -120,7 +120,7 @@ describe('a limit', () => {
   it('stays when the variables of its amount or its target were forgotten', async () => {
     await limits.set(owner, hourly)
     await limits.set(owner, { ...hourly, apiKeyId: workerId })
-    const before = await world()
+    const before = await readAccountState()
     const forgotten = [
       'mutation ($amount: Usd) { setSpendLimit(input: {target: {account: true}, window: HOUR, amount: $amount}) { __typename } }',
       'mutation { setSpendLimit(input: {target: {account: true}, window: HOUR}) { __typename } }',
@@ -133,7 +133,7 @@ describe('a limit', () => {
     ]
     for (const query of forgotten) expect([query, (await app.graphql(owner, query)).errors?.length]).toEqual([query, 1])
     const { code } = await limits.set(owner, { target: { account: false }, window: 'HOUR', amount: '9' })
-    expect([code, await world()]).toEqual(['INVALID_INPUT', before])
+    expect([code, await readAccountState()]).toEqual(['INVALID_INPUT', before])
   })
 
   it('of a key that was revoked holds for what it rented, and can be deleted', async () => {
@@ -148,8 +148,8 @@ describe('a key', () => {
   const all = { billing_read: {}, billing_write: {}, user_read: {}, user_write: {} }
 
   it('without billing_write sets none, and without billing_read reads none', async () => {
-    const reader = await app.scopedKey(owner, { api: { ...all, billing_write: undefined as never } })
-    const writer = await app.scopedKey(owner, { api: { ...all, billing_read: undefined as never } })
+    const reader = await app.newScopedKey(owner, { api: { ...all, billing_write: undefined as never } })
+    const writer = await app.newScopedKey(owner, { api: { ...all, billing_read: undefined as never } })
     const [made] = [await limits.set(owner, hourly)]
     const node = `{ node(id: "${made.id}") { id } }`
     expect(await limits.set(reader, hourly)).toBe('FORBIDDEN')
@@ -167,7 +167,7 @@ describe('a key', () => {
   })
 
   it.each(['its own', 'the account', 'another key'])('that has one does not change that of %s', async whose => {
-    const limited = await app.scopedKey(owner, { api: all })
+    const limited = await app.newScopedKey(owner, { api: all })
     const ownId = `key_${(await limits.accountOf(limited)).apiKeyId}`
     const apiKeyId: string | null | undefined = { 'its own': ownId, 'the account': null, 'another key': workerId }[
       whose
@@ -175,18 +175,18 @@ describe('a key', () => {
     const { id } = await limits.set(owner, { ...hourly, apiKeyId })
     // Of any window: it need not be the one that is to be changed.
     await limits.set(owner, { window: 'MONTH', amount: '50', action: 'NOTIFY', apiKeyId: ownId })
-    const before = await world()
+    const before = await readAccountState()
     for (const amount of ['0.5', '2']) {
       expect(await limits.set(limited, { window: 'HOUR', amount, apiKeyId })).toBe('FORBIDDEN')
     }
     expect(await limits.remove(limited, id)).toBe('FORBIDDEN')
-    expect(await world()).toEqual(before)
+    expect(await readAccountState()).toEqual(before)
   })
 
   it('that has one gets no other key, but a new secret for itself', async () => {
-    const limited = await app.scopedKey(owner, { api: all })
+    const limited = await app.newScopedKey(owner, { api: all })
     const ownId = `key_${(await limits.accountOf(limited)).apiKeyId}`
-    const narrow = `key_${(await limits.accountOf(await app.scopedKey(owner, { api: { user_read: {} } }))).apiKeyId}`
+    const narrow = `key_${(await limits.accountOf(await app.newScopedKey(owner, { api: { user_read: {} } }))).apiKeyId}`
     const create = 'mutation { createApiKey(input: { permissions: [] }) { ... on CreateApiKeySuccess { secret } } }'
     const reset = (id: string) =>
       `mutation { resetApiKey(input: { id: "${id}" }) { ... on ResetApiKeySuccess { secret } } }`
@@ -208,10 +208,10 @@ describe('a key that has a limit', () => {
   const limitWorker = () => limits.set(owner, { window: 'DAY', amount: '50', action: 'NOTIFY', apiKeyId: workerId })
 
   it('starts what it rented, and nothing else, on both faces and as a whole', async () => {
-    const [own, foreign] = [await rentals.rentTo(worker, 'stopped'), await rentals.rentTo(owner, 'stopped')]
+    const [own, foreign] = [await rentals.rentToStatus(worker, 'stopped'), await rentals.rentToStatus(owner, 'stopped')]
     await limitWorker()
     const faces = facesOf(app)
-    const before = await world()
+    const before = await readAccountState()
     const all = starts([own, foreign])
     expect(await faces.mutate(worker, 'updateInstances', all)).toEqual(forbidden)
     expect(await faces.mutate(worker, 'updateInstances', { ...all, dryRun: true })).toEqual(forbidden)
@@ -222,7 +222,7 @@ describe('a key that has a limit', () => {
     expect(await app.rest(worker, 'PUT', '/instances/', { ids: [own, foreign], state: 'running' })).toMatchObject(
       answer,
     )
-    expect(await world()).toEqual(before)
+    expect(await readAccountState()).toEqual(before)
     expect(await faces.mutate(worker, 'updateInstances', starts([own]))).toMatchObject({ succeededCount: 1 })
     // Who has none starts it, also where another key has one.
     expect(await faces.mutate(owner, 'updateInstances', all)).toMatchObject({ items: [{}, { outcome: 'APPLIED' }] })
@@ -233,7 +233,7 @@ describe('a key that has a limit', () => {
   })
 
   it('bids more for what it rented, and less for all', async () => {
-    const [own, foreign] = [await rest(worker, { price: 0.3 }), await rest(owner, { price: 0.3 })]
+    const [own, foreign] = [await rent(worker, { price: 0.3 }), await rent(owner, { price: 0.3 })]
     const bid = async (key: string, { body }: typeof own, bidPerHour: string) => {
       const input = `{ instanceId: ${body.new_contract}, bidPerHour: "${bidPerHour}" }`
       const { data, errors } = await app.graphql(
@@ -243,9 +243,9 @@ describe('a key that has a limit', () => {
       return errors ? { code: errors[0]?.extensions['code'], message: errors[0]?.message } : data.changeBid
     }
     await limitWorker()
-    const before = await world()
+    const before = await readAccountState()
     expect(await bid(worker, foreign, '5')).toEqual(forbidden)
-    expect(await world()).toEqual(before)
+    expect(await readAccountState()).toEqual(before)
     expect(await bid(worker, own, '0.31')).not.toHaveProperty('code')
     expect(await bid(worker, foreign, '0.29')).not.toHaveProperty('code')
     expect(await bid(owner, foreign, '0.35')).not.toHaveProperty('code')
@@ -258,11 +258,11 @@ describe('a key that has a limit', () => {
 describe('a limit per hour', () => {
   it('counts what runs, loads, waits or is wished to, and refuses the rest alike on both faces', async () => {
     await limits.set(owner, hourly)
-    await rentals.rentTo(worker, 'running')
+    await rentals.rentToStatus(worker, 'running')
     await rentals.rent(worker)
     const offerId = await rentals.newOffer()
-    const before = await world()
-    expect(await app.rest(worker, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu' })).toMatchObject(over)
+    const before = await readAccountState()
+    expect(await app.rest(worker, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu' })).toMatchObject(limitExceeded)
     const spec = { source: { image: 'ubuntu' } }
     const { data } = await app.graphql(
       worker,
@@ -274,13 +274,13 @@ describe('a limit per hour', () => {
       ...{
         __typename: 'SpendLimitExceededError',
         code: 'SPEND_LIMIT_EXCEEDED',
-        message: over.body.msg,
+        message: limitExceeded.body.msg,
         retryable: false,
       },
       askedPerHour: '0.404',
       limit: { window: 'HOUR', amount: '1', used: '0.808', action: 'BLOCK_NEW', apiKeyId: null },
     })
-    expect(await world()).toEqual(before)
+    expect(await readAccountState()).toEqual(before)
     // Up to the amount is within it.
     await limits.set(owner, { ...hourly, amount: '1.212' })
     expect(await app.rest(worker, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu' })).toMatchObject({ status: 200 })
@@ -289,7 +289,7 @@ describe('a limit per hour', () => {
 
   it('counts an instance that waits for its GPUs, and of what is stopped the disk alone', async () => {
     const terms = { image: 'ubuntu', price: 0.3 }
-    const first = await rest(worker, terms)
+    const first = await rent(worker, terms)
     const id = first.body.new_contract
     const { machine_id } = await rentals.read(worker, id)
     const [offer] = (await app.sql(
@@ -299,35 +299,35 @@ describe('a limit per hour', () => {
     }[]
     const rival = await app.newKey(null, someCredit)
     await app.rest(rival, 'PUT', `/asks/${offer?.id}/`, { image: 'ubuntu', price: 0.9 })
-    await rentals.settle()
+    await rentals.converge()
     expect(await app.sql(`SELECT FROM gpus WHERE holder_id = ${id}`)).toEqual([])
     await limits.set(owner, { ...hourly, amount: '0.5' })
     expect((await limits.read(owner)).account[0].used).toBe('0.304')
-    expect(await rest(worker)).toMatchObject({ status: 400, body: { error: 'spend_limit_exceeded' } })
+    expect(await rent(worker)).toMatchObject({ status: 400, body: { error: 'spend_limit_exceeded' } })
     await app.rest(worker, 'PUT', `/instances/${id}/`, { state: 'stopped' })
     expect((await limits.read(owner)).account[0].used).toBe('0.004')
-    expect(await rest(worker)).toMatchObject({ status: 200 })
+    expect(await rent(worker)).toMatchObject({ status: 200 })
   })
 
   it('of a key counts what it rented, whoever starts it', async () => {
     await limits.set(owner, { ...hourly, amount: '0.5', apiKeyId: workerId })
-    const id = await rentals.rentTo(worker, 'stopped')
+    const id = await rentals.rentToStatus(worker, 'stopped')
     const running = await rentals.rent(worker, { target_state: 'stopped' })
-    expect(await rest(worker)).toMatchObject({ status: 200 })
+    expect(await rent(worker)).toMatchObject({ status: 200 })
     const start = (key: string) => app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
     const msg = `The limit of API key ${workerId.slice(4)} is 0.5 $ an hour: 0.412 $ are used, and this would take 0.4 $ more.`
     expect(await start(worker)).toMatchObject({ status: 400, body: { error: 'spend_limit_exceeded', msg } })
     expect((await start(owner)).body).toMatchObject({ error: 'spend_limit_exceeded', msg })
     // What others of the account rent does not count for it.
-    expect(await rest(owner)).toMatchObject({ status: 200 })
+    expect(await rent(owner)).toMatchObject({ status: 200 })
     expect(await rentals.read(worker, running)).toMatchObject({ intended_status: 'stopped' })
   })
 
   it('refuses a bulk start as a whole, also when it is only asked what would be, and lets stop and label', async () => {
-    const ids = [await rentals.rentTo(worker, 'stopped'), await rentals.rentTo(worker, 'stopped')]
+    const ids = [await rentals.rentToStatus(worker, 'stopped'), await rentals.rentToStatus(worker, 'stopped')]
     await limits.set(owner, { ...hourly, amount: '0.5' })
     const faces = facesOf(app)
-    const before = await world()
+    const before = await readAccountState()
     const input = { ids: ids.map(String), targetState: 'RUNNING' }
     expect(await faces.mutate(worker, 'updateInstances', input)).toMatchObject({ code: 'SPEND_LIMIT_EXCEEDED' })
     const dry = await faces.mutate(worker, 'updateInstances', { ...input, dryRun: true })
@@ -336,7 +336,7 @@ describe('a limit per hour', () => {
       status: 400,
       body: { error: 'spend_limit_exceeded', msg: dry.message },
     })
-    expect(await world()).toEqual(before)
+    expect(await readAccountState()).toEqual(before)
     const one = { ids: [String(ids[0])], targetState: 'RUNNING' }
     expect(await faces.mutate(worker, 'updateInstances', { ...one, dryRun: true })).toMatchObject({ succeededCount: 1 })
     expect(await faces.mutate(worker, 'updateInstances', one)).toMatchObject({ succeededCount: 1 })
@@ -350,19 +350,19 @@ describe('a limit per hour', () => {
   })
 
   it('refuses a higher bid, while it counts, and no lower one', async () => {
-    const rented = await rest(worker, { price: 0.3 })
+    const rented = await rent(worker, { price: 0.3 })
     const id = rented.body.new_contract
     await limits.set(owner, { ...hourly, amount: '0.35' })
     const bid = async (bidPerHour: string) => {
       const query = `mutation { changeBid(input: { instanceId: ${id}, bidPerHour: "${bidPerHour}" }) { ... on Error { code message } } }`
       return (await app.graphql(worker, query)).data.changeBid
     }
-    const before = await world()
+    const before = await readAccountState()
     expect(await bid('0.36')).toEqual({
       code: 'SPEND_LIMIT_EXCEEDED',
       message: 'The limit of the account is 0.35 $ an hour: 0.304 $ are used, and this would take 0.06 $ more.',
     })
-    expect(await world()).toEqual(before)
+    expect(await readAccountState()).toEqual(before)
     expect(await bid('0.34')).toEqual({})
     await limits.set(owner, { ...hourly, amount: '0' })
     expect(await bid('0.25')).toEqual({})
@@ -378,13 +378,13 @@ describe('a limit per hour', () => {
     // 10 GB at 0.36 $ a GB and month.
     const vof = await volumes.newMachine()
     expect(await volumes.create(worker, { offerId: vof, sizeGb: 10 })).not.toHaveProperty('code')
-    const before = await world()
+    const before = await readAccountState()
     expect(await volumes.create(worker, { offerId: vof, sizeGb: 10 })).toMatchObject({ code: 'SPEND_LIMIT_EXCEEDED' })
-    expect(await world()).toEqual(before)
+    expect(await readAccountState()).toEqual(before)
     await limits.set(owner, { ...hourly, amount: '0.01' })
     const stopped = { target_state: 'stopped' }
-    expect(await rest(worker, { ...stopped, disk: 11 })).toMatchObject({ body: { error: 'spend_limit_exceeded' } })
-    expect(await rest(worker, { ...stopped, disk: 10 })).toMatchObject({ status: 200 })
+    expect(await rent(worker, { ...stopped, disk: 11 })).toMatchObject({ body: { error: 'spend_limit_exceeded' } })
+    expect(await rent(worker, { ...stopped, disk: 10 })).toMatchObject({ status: 200 })
   })
 
   it('is said by a quote, beside every other reason', async () => {
@@ -414,7 +414,7 @@ describe('a limit per hour', () => {
 
   it('that only tells refuses nothing', async () => {
     await limits.set(owner, { ...hourly, amount: '0', action: 'NOTIFY' })
-    expect(await rest(worker)).toMatchObject({ status: 200 })
+    expect(await rent(worker)).toMatchObject({ status: 200 })
     const { accountId } = await limits.accountOf(owner)
     await limits.enforce(accountId)
     await limits.enforce(accountId)

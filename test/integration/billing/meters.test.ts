@@ -4,14 +4,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Prisma } from '../../../src/database/generated/client.ts'
 import { type Transaction, transaction } from '../../../src/database/transaction.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
-import { standingOf } from '../../../src/domain/billing/billing.ts'
+import { creditStatusOf } from '../../../src/domain/billing/balance.ts'
 import { type AccountBalance, lockBalance, readBalance } from '../../../src/services/billing/balance.ts'
 import { chargeMeters, startCompute, stopMeters } from '../../../src/services/billing/meters.ts'
-import { refundBeyond } from '../../../src/services/billing/refunds.ts'
-import { ofInstances } from '../../../src/services/billing/sql.ts'
-import { lockInstances, writeSteps } from '../../../src/services/instances/write.ts'
+import { refundAfter } from '../../../src/services/billing/refunds.ts'
+import { instanceMetersSql } from '../../../src/services/billing/sql.ts'
+import { applyPlans, lockInstances } from '../../../src/services/instances/apply-plans.ts'
 import { lockMachine } from '../../../src/services/machines/market.ts'
-import { volumesFor } from '../../../src/services/volumes/rent.ts'
+import { loadVolumeFacts } from '../../../src/services/volumes/rent.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
 import { listMachines } from '../../support/factories.ts'
@@ -43,7 +43,7 @@ beforeEach(async () => {
 const [gpuRate, diskRate] = [400_000_000n, 4_000_000n]
 const [minute, hour] = [60_000, 3_600_000]
 
-async function pass(ms: number): Promise<void> {
+async function advanceTime(ms: number): Promise<void> {
   await gateway.idle()
   for (let left = ms; left > 0; left -= 10_000) {
     clock.advance(Math.min(left, 10_000))
@@ -58,7 +58,7 @@ async function rent(options: RentOptions = {}, by = actor): Promise<bigint> {
 
 async function rentRunning(options: RentOptions = {}): Promise<bigint> {
   const id = await rent(options)
-  await pass(minute)
+  await advanceTime(minute)
   expect(await meterOf(id)).toMatchObject({ rate: options.terms?.interruptible ? options.terms.bidNanos : gpuRate })
   return id
 }
@@ -95,14 +95,17 @@ async function entriesOf(id: bigint) {
 }
 
 /** Works on the account as those do who hold its lock. */
-async function on(work: (tx: Transaction, account: AccountBalance) => Promise<unknown>, at = clock.now()) {
+async function withLockedAccount(
+  work: (tx: Transaction, account: AccountBalance) => Promise<unknown>,
+  at = clock.now(),
+) {
   await transaction(gateway.database, async tx => {
     await work(tx, await lockBalance(tx, actor.accountId, at))
   })
 }
-const postAll = (at?: Date) => on((tx, account) => chargeMeters(tx, account, Prisma.sql`true`), at)
+const postAll = (at?: Date) => withLockedAccount((tx, account) => chargeMeters(tx, account, Prisma.sql`true`), at)
 const balance = () => readBalance(gateway.database, actor.accountId, clock.now())
-const credit = async () => standingOf(await balance()).creditNanos
+const credit = async () => creditStatusOf(await balance()).creditNanos
 
 /** Says that GPUs ended, as the market does that takes no account. */
 async function endLater(id: bigint, at: Date): Promise<void> {
@@ -119,7 +122,7 @@ describe('GPUs', () => {
   it('cost from when they run until their instance is stopped, and again when it runs again', async () => {
     const id = await rent()
     expect(await meterOf(id)).toMatchObject({ rate: 0n })
-    await pass(minute)
+    await advanceTime(minute)
     const [started] = await gateway.sql('SELECT started_at FROM instances WHERE id = $1', [id])
     const since = started?.['started_at'] as Date
     expect(await meterOf(id)).toMatchObject({ rate: gpuRate, since, charged: 0n })
@@ -129,9 +132,9 @@ describe('GPUs', () => {
     expect(await meterOf(id)).toMatchObject({ rate: 0n, since: stopped, charged: cost(gpuRate, since, stopped) })
     const entry = { kind: 'compute', amount: -cost(gpuRate, since, stopped), start: since, end: stopped }
     expect(await entriesOf(id)).toEqual([entry])
-    await pass(hour)
+    await advanceTime(hour)
     await update(id, 'running')
-    await pass(minute)
+    await advanceTime(minute)
     const again = (await meterOf(id)).since
     expect(again.getTime()).toBeGreaterThan(stopped.getTime() + hour)
     clock.advance(minute)
@@ -149,7 +152,7 @@ describe('GPUs', () => {
     await update(id, 'stopped')
     await destroy(id)
     expect(await entriesOf(id)).toEqual([{ kind: 'disk', amount: -diskRate, start: made, end: clock.now() }])
-    await pass(minute)
+    await advanceTime(minute)
     expect(await meterOf(id)).toMatchObject({ rate: 0n, charged: 0n, ends: null })
     clock.advance(hour)
     await destroy(id)
@@ -160,7 +163,7 @@ describe('GPUs', () => {
     const id = await rentRunning()
     const ended = new Date(clock.now().getTime() + 35_017)
     await gateway.sql('UPDATE simulated_containers SET exit_code = 1, ends_at = $2 WHERE instance_id = $1', [id, ended])
-    await pass(2 * minute)
+    await advanceTime(2 * minute)
     const [row] = await gateway.sql('SELECT status FROM instances WHERE id = $1', [id])
     expect(row?.['status']).toBe('exited')
     expect(await meterOf(id)).toMatchObject({ rate: 0n, since: ended })
@@ -197,7 +200,7 @@ describe('a bid', () => {
     await rent(terms(500_000_000n), rival)
     expect(await meterOf(id)).toMatchObject({ rate: 300_000_000n, ends: [outbid] })
     const spent = cost(300_000_000n, since, outbid)
-    await pass(hour)
+    await advanceTime(hour)
     expect(await credit()).toBe(1_000_000_000_000n - spent - cost(diskRate, made, clock.now()))
     await postAll()
     expect(await meterOf(id)).toMatchObject({ rate: 0n, since: outbid, charged: spent, ends: null })
@@ -219,7 +222,7 @@ describe('a bid', () => {
     await update(id, 'stopped')
     await endLater(id, clock.now())
     clock.advance(minute)
-    await on((tx, account) => startCompute(tx, account, id))
+    await withLockedAccount((tx, account) => startCompute(tx, account, id))
     expect(await meterOf(id)).toMatchObject({ rate: 300_000_000n, since: clock.now(), ends: null })
   })
 
@@ -239,7 +242,7 @@ describe('a bid', () => {
     await update(id, 'stopped')
     const end = new Date(clock.now().getTime() + 5_000)
     await endLater(id, end)
-    await on((tx, account) => startCompute(tx, account, id))
+    await withLockedAccount((tx, account) => startCompute(tx, account, id))
     expect(await meterOf(id)).toMatchObject({ rate: 300_000_000n, since: clock.now() })
   })
 })
@@ -252,11 +255,11 @@ describe('what was charged', () => {
     const [row] = await gateway.sql('SELECT seen_at FROM instances WHERE id = $1', [id])
     const seen = row?.['seen_at'] as Date
     // Twice on the way, so that one entry is cut and one is given back whole.
-    await pass(2 * minute)
+    await advanceTime(2 * minute)
     await postAll()
-    await pass(2 * minute)
+    await advanceTime(2 * minute)
     await postAll()
-    await pass(3 * minute)
+    await advanceTime(3 * minute)
     const [{ status } = {}] = await gateway.sql('SELECT status FROM instances WHERE id = $1', [id])
     expect(status).toBe('offline')
     const entries = await entriesOf(id)
@@ -267,10 +270,10 @@ describe('what was charged', () => {
     expect(await meterOf(id)).toMatchObject({ rate: 0n, charged: cost(gpuRate, since, seen) })
     expect(await meterOf(id, 'disk')).toMatchObject({ rate: 0n, charged: cost(diskRate, made, seen) })
     // Once.
-    await on((tx, account) => refundBeyond(tx, account, ofInstances([id]), seen, 'a test'))
+    await withLockedAccount((tx, account) => refundAfter(tx, account, instanceMetersSql([id]), seen, 'a test'))
     expect(await entriesOf(id)).toEqual(entries)
     await destroy(id)
-    await pass(hour)
+    await advanceTime(hour)
     await postAll()
     expect(await entriesOf(id)).toEqual(entries)
   })
@@ -281,16 +284,16 @@ describe('what was charged', () => {
     clock.advance(hour)
     const stopped = clock.now()
     await update(id, 'stopped')
-    await pass(minute)
+    await advanceTime(minute)
     await update(id, 'running')
-    await pass(minute)
+    await advanceTime(minute)
     const { since } = await meterOf(id)
     await gateway.operations.machines.unplug(machineId)
     const [row] = await gateway.sql('SELECT seen_at FROM instances WHERE id = $1', [id])
     const seen = row?.['seen_at'] as Date
-    await pass(2 * minute)
+    await advanceTime(2 * minute)
     await postAll()
-    await pass(5 * minute)
+    await advanceTime(5 * minute)
     const [{ status } = {}] = await gateway.sql('SELECT status FROM instances WHERE id = $1', [id])
     expect(status).toBe('offline')
     // What was carried from the first time may make a nano-dollar of the second.
@@ -303,7 +306,7 @@ describe('what was charged', () => {
     const id = await rentRunning()
     await postAll()
     const entries = await entriesOf(id)
-    await on((tx, account) => refundBeyond(tx, account, ofInstances([id]), clock.now(), 'a test'))
+    await withLockedAccount((tx, account) => refundAfter(tx, account, instanceMetersSql([id]), clock.now(), 'a test'))
     expect(await entriesOf(id)).toEqual(entries)
   })
 
@@ -317,7 +320,7 @@ describe('what was charged', () => {
     expect(await entriesOf(id)).toEqual(entries)
     // Its time does not go back.
     const past = await readBalance(gateway.database, actor.accountId, new Date(clock.now().getTime() - hour))
-    expect([past.at, standingOf(past)]).toEqual([clock.now(), standingOf(await balance())])
+    expect([past.at, creditStatusOf(past)]).toEqual([clock.now(), creditStatusOf(await balance())])
     const early = openGateway({ url: testDatabase.url, now: () => new Date(clock.now().getTime() - hour) })
     await early.services.instances.update(actor, [id], { targetState: 'stopped' })
     await early.close()
@@ -331,7 +334,7 @@ describe('what was charged', () => {
     clock.advance(hour)
     const until = new Date(since.getTime() + 30 * minute)
     const of = Prisma.sql`m.instance_id = ${id} AND m.kind = 'compute'`
-    await on((tx, account) => stopMeters(tx, account, of, until))
+    await withLockedAccount((tx, account) => stopMeters(tx, account, of, until))
     expect(await entriesOf(id)).toEqual([
       { kind: 'compute', amount: -cost(gpuRate, since, until), start: since, end: until },
     ])
@@ -340,7 +343,7 @@ describe('what was charged', () => {
 })
 
 describe('when the credit ends', () => {
-  const leave = (nanos: bigint) =>
+  const setCredit = (nanos: bigint) =>
     gateway.sql(
       `INSERT INTO ledger_entries (account_id, kind, amount_nanos, reason, posted_at)
        SELECT id, 'adjustment', $2::bigint - posted_nanos, 'a test', $3 FROM accounts WHERE id = $1`,
@@ -352,22 +355,22 @@ describe('when the credit ends', () => {
     await postAll()
     const { since } = await meterOf(id)
     // For an hour, and up to two nano-dollars that were carried.
-    await leave(404_000_002n)
+    await setCredit(404_000_002n)
     clock.advance(3 * hour)
     const ended = new Date(since.getTime() + hour)
-    expect(standingOf(await balance())).toMatchObject({ isOver: true, endsAt: ended })
+    expect(creditStatusOf(await balance())).toMatchObject({ hasEnded: true, endsAt: ended })
     const before = await credit()
     expect(before + 2n * diskRate >= 0n && before + 2n * diskRate <= 2n).toBe(true)
     await gateway.operations.accounts.grantCredit(await emailOf(), { amountNanos: 1_000_000_000n })
     expect(await meterOf(id)).toMatchObject({ ends: [ended] })
-    await on(async () => {})
+    await withLockedAccount(async () => {})
     expect(await balance()).toMatchObject({ creditEndedAt: ended })
     // From when the end is noted, the part of a nano-dollar that its GPUs left over then is not charged.
     const dropped = (await credit()) - (1_000_000_000n + before)
     expect([0n, 1n]).toContain(dropped)
     // It goes on running until it is stopped for it, and costs nothing.
-    await on((tx, account) => startCompute(tx, account, id))
-    await pass(minute)
+    await withLockedAccount((tx, account) => startCompute(tx, account, id))
+    await advanceTime(minute)
     await postAll()
     expect(await meterOf(id)).toMatchObject({ rate: 0n, since: ended, ends: null })
     const last = (await entriesOf(id)).findLast(({ kind }) => kind === 'compute')
@@ -383,12 +386,12 @@ describe('when the credit ends', () => {
     const id = await rentRunning(terms(300_000_000n))
     await postAll()
     const { since } = await meterOf(id)
-    await leave(1_000_000n)
+    await setCredit(1_000_000n)
     // 0.304 $ an hour of 0.001 $: 11.8 seconds. It was outbid after 5.
     const outbid = new Date(since.getTime() + 5_000)
     await endLater(id, outbid)
     clock.advance(10 * hour)
-    await on(async () => {})
+    await withLockedAccount(async () => {})
     const before = await credit()
     await postAll()
     expect(await meterOf(id)).toMatchObject({ rate: 0n, since: outbid })
@@ -414,9 +417,9 @@ describe('who has taken the account', () => {
       async tx => {
         await lockMachine(tx, machineId)
         await lockInstances(tx, [id])
-        await volumesFor(tx, actor, [volume.id])
+        await loadVolumeFacts(tx, actor, [volume.id])
       },
-      () => on((tx, account) => stopMeters(tx, account, all)),
+      () => withLockedAccount((tx, account) => stopMeters(tx, account, all)),
     )
     expect(await meterOf(id)).toMatchObject({ rate: 0n })
   })
@@ -429,7 +432,7 @@ describe('who has taken the account', () => {
       () =>
         transaction(gateway.database, async tx => {
           const locked = await lockInstances(tx, [id])
-          await writeSteps(tx, { reason: 'USER_REQUEST' }, [...steps], locked, clock.now())
+          await applyPlans(tx, { reason: 'USER_REQUEST' }, [...steps], locked, clock.now())
           await tx.rows(Prisma.sql`UPDATE instances SET policy_due_at = NULL WHERE id = ${id}`)
         }),
     )
@@ -443,11 +446,11 @@ it('whoever changes money makes the account due, and one that is due earlier sta
   const first = clock.now()
   expect(await dueAt()).toEqual(first)
   clock.advance(hour)
-  await on(async () => {})
+  await withLockedAccount(async () => {})
   expect(await dueAt()).toEqual(first)
   await gateway.sql('UPDATE accounts SET billing_due_at = NULL WHERE id = $1', [actor.accountId])
-  const wakes = gateway.wakes()
-  await on(async () => {})
+  const wakes = gateway.wakeCount()
+  await withLockedAccount(async () => {})
   expect(await dueAt()).toEqual(clock.now())
-  await expect.poll(() => gateway.wakes()).toBeGreaterThan(wakes)
+  await expect.poll(() => gateway.wakeCount()).toBeGreaterThan(wakes)
 })

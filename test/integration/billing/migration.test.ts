@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { migrate, noFilters, readMigrations } from '../../../src/database/migrations.ts'
 import { withSchemaEngine } from '../../../src/database/schema-engine.ts'
-import { standingOf } from '../../../src/domain/billing/billing.ts'
+import { creditStatusOf } from '../../../src/domain/billing/balance.ts'
 import { readBalance } from '../../../src/services/billing/balance.ts'
 import { brokenLaws } from '../../support/billing/ledger-laws.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
@@ -51,8 +51,8 @@ it('every account has what it had, and the ledger says of what it came', async (
   const rows = await gateway.sql(`
     SELECT email, kind, amount_nanos, balance_after_nanos, reason, idempotency_key, posted_at, created_at
     FROM accounts a LEFT JOIN ledger_entries l ON l.account_id = a.id WHERE email <> 'host@example.com' ORDER BY a.id, l.id`)
-  const said = rows.map(({ posted_at, created_at, ...row }) => Object.values(row))
-  expect(said).toEqual([
+  const lines = rows.map(({ posted_at, created_at, ...row }) => Object.values(row))
+  expect(lines).toEqual([
     [renter, 'top_up', '100000000000', '100000000000', null, null],
     [renter, 'top_up', '2500000001', '102500000001', 'welcome', 'ticket 7'],
     [renter, 'top_up', '7', '102500000008', null, null],
@@ -100,7 +100,7 @@ it('everything goes on: grants are known, and what ends is charged', async () =>
   const accountId = account?.['account_id'] as number
   const since = account?.['since'] as Date
   const at = new Date(since.getTime() + 3_600_000)
-  const { creditNanos } = standingOf(await readBalance(gateway.database, accountId, at))
+  const { creditNanos } = creditStatusOf(await readBalance(gateway.database, accountId, at))
   expect(creditNanos).toBe(40_000_000_000n - 500_000_000n - 4_000_000n)
   const actor = { accountId, apiKeyId: 1, publicId: '', permissions: null }
   for (const { id } of await gateway.sql('SELECT id FROM instances WHERE account_id = $1', [accountId])) {

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 /** Rates and times of which no charge is whole. */
-const odd = { gpuNanos: 333_333_337n, minBidGpuNanos: 100_000_007n, storageNanos: 360_000_011n }
+const oddPrices = { gpuNanos: 333_333_337n, minBidGpuNanos: 100_000_007n, storageNanos: 360_000_011n }
 const oddMs = 1_234_567
 
 const set = (key: string, id: number, state: string) => app.rest(key, 'PUT', `/instances/${id}/`, { state })
@@ -43,10 +43,10 @@ async function carriedBy({ id }: TestAccount): Promise<number> {
 /** Rents, runs and destroys some things, each for a time that leaves a remainder. */
 async function rentAndDestroy(account: TestAccount, times: number): Promise<void> {
   for (let count = 1; count <= times; count += 1) {
-    const { id } = await account.rentRunning({ disk: 8 + count }, odd)
+    const { id } = await account.rentRunning({ disk: 8 + count }, oddPrices)
     app.clock.advance(oddMs + count)
     await destroy(account.key, id)
-    await rentals.settle()
+    await rentals.converge()
   }
 }
 
@@ -64,16 +64,16 @@ describe('an account in which nothing runs', () => {
   it('has it too when its credit has ended', async () => {
     const account = await newAccount(app, 10_000_000_007n)
     const { newMachine, make, remove } = volumesOf(app)
-    const volume = await make(account.key, await newMachine(odd), 13)
+    const volume = await make(account.key, await newMachine(oddPrices), 13)
     const ids = []
-    for (let count = 1; count <= 4; count += 1) ids.push((await account.rentRunning({}, odd)).id)
+    for (let count = 1; count <= 4; count += 1) ids.push((await account.rentRunning({}, oddPrices)).id)
     app.clock.advance(12 * 3_600_000 + 7)
-    await rentals.settle()
+    await rentals.converge()
     for (const id of ids) expect(await account.instance(id)).toMatchObject({ target_state: 'stopped' })
-    expect(await account.told('ACCOUNT_CREDIT_ENDED')).toHaveLength(1)
+    expect(await account.eventsLike('ACCOUNT_CREDIT_ENDED')).toHaveLength(1)
     for (const id of ids) await destroy(account.key, id)
     await remove(account.key, volume)
-    await rentals.settle()
+    await rentals.converge()
     const { ledger, credit } = await moneyOf(account)
     expect(credit).toBe(ledger)
     expect(ledger).toBeLessThan(0n)
@@ -83,20 +83,20 @@ describe('an account in which nothing runs', () => {
 
 it('counts what an instance carried when it runs again, so that stopping makes nothing cheaper', async () => {
   const account = await newAccount(app, 100_000_000_000n)
-  const { id } = await account.rentRunning({}, odd)
+  const { id } = await account.rentRunning({}, oddPrices)
   for (let count = 1; count <= 7; count += 1) {
     app.clock.advance(oddMs + count)
     await set(account.key, id, 'stopped')
-    await rentals.settle()
+    await rentals.converge()
     await set(account.key, id, 'running')
-    await rentals.settle()
+    await rentals.converge()
   }
   await destroy(account.key, id)
   const entries = await account.entries("e.kind = 'compute'")
   expect(entries.length).toBeGreaterThan(7)
   const ms = entries.reduce((sum, { start, end }) => sum + Number(end) - Number(start), 0)
   const charged = entries.reduce((sum, { amount }) => sum - amount, 0n)
-  expect(charged).toBe((odd.gpuNanos * BigInt(ms)) / 3_600_000n)
+  expect(charged).toBe((oddPrices.gpuNanos * BigInt(ms)) / 3_600_000n)
   const { ledger, credit } = await moneyOf(account)
   expect(credit).toBe(ledger)
 })
@@ -104,7 +104,7 @@ it('counts what an instance carried when it runs again, so that stopping makes n
 it('gives accounts from before what ended meters of theirs carry', async () => {
   const account = await newAccount(app, 100_000_000_000n)
   await rentAndDestroy(account, 3)
-  const running = await account.rentRunning({}, odd)
+  const running = await account.rentRunning({}, oddPrices)
   const before = (await account.row())['compute_origin']
   await app.sql(`
     SET session_replication_role = replica;
@@ -120,7 +120,7 @@ it('gives accounts from before what ended meters of theirs carry', async () => {
   expect(await brokenLaws(app.sql)).toEqual([])
   expect((await account.row())['compute_origin']).toBe(before)
   await destroy(account.key, running.id)
-  await rentals.settle()
+  await rentals.converge()
   const { ledger, credit } = await moneyOf(account)
   expect(credit).toBe(ledger)
 })

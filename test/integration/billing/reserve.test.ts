@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
 import type { DomainError } from '../../../src/domain/errors.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { creditSql } from '../../support/billing/money.ts'
+import { creditSql } from '../../support/billing/credit-sql.ts'
 import { type Faces, facesOf } from '../../support/faces/faces.ts'
 import { listMachines } from '../../support/factories.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
@@ -46,11 +46,11 @@ describe('an account with 1 $', () => {
   })
 
   it('rents no more over REST than its dollar pays, while an image loads for nothing', async () => {
-    expect(await rentals.ask(key, { image: slow })).toMatchObject({ status: 200 })
-    expect(await rentals.ask(key, { image: slow })).toMatchObject(lacks(1.192))
-    await rentals.settle()
+    expect(await rentals.tryRent(key, { image: slow })).toMatchObject({ status: 200 })
+    expect(await rentals.tryRent(key, { image: slow })).toMatchObject(lacks(1.192))
+    await rentals.converge()
     const available = expect.closeTo(1, 2)
-    expect(await rentals.ask(key, { image: slow })).toMatchObject(lacks(1.192, available))
+    expect(await rentals.tryRent(key, { image: slow })).toMatchObject(lacks(1.192, available))
   })
 
   it('rents no more over GraphQL, where a quote tells it before', async () => {
@@ -82,9 +82,9 @@ describe('an account with 1 $', () => {
   })
 
   it('rents nothing that it cannot pay for an hour, and is told what it needs', async () => {
-    expect(await rentals.ask(key, { image: 'ubuntu' }, { gpuNanos: dollar })).toMatchObject(lacks(1.196))
+    expect(await rentals.tryRent(key, { image: 'ubuntu' }, { gpuNanos: dollar })).toMatchObject(lacks(1.196))
     const penniless = await app.newKey()
-    expect(await rentals.ask(penniless, { image: 'ubuntu' })).toMatchObject(lacks(0.596, 0))
+    expect(await rentals.tryRent(penniless, { image: 'ubuntu' })).toMatchObject(lacks(0.596, 0))
   })
 
   it('makes no volumes beyond the disk that it pays through the grace', async () => {
@@ -106,7 +106,7 @@ describe('an account with 1 $', () => {
   it('starts as many as it can pay, each for itself', async () => {
     const stopped: number[] = []
     for (let count = 0; count < 3; count += 1) stopped.push(await rentals.rent(key, { target_state: 'stopped' }))
-    await rentals.settle()
+    await rentals.converge()
     const start = { ids: stopped.map(String), targetState: 'RUNNING' }
     const steps = (outcome: string[]) => outcome.map(one => expect.objectContaining({ outcome: one }))
     expect((await faces.mutate(key, 'updateInstances', { ...start, dryRun: true })).items).toEqual(
@@ -144,7 +144,7 @@ describe('an account with 1 $', () => {
   })
 
   it('makes a container anew only while its credit pays an hour more', async () => {
-    const id = await rentals.rentTo(key, 'running')
+    const id = await rentals.rentToStatus(key, 'running')
     const recycle = () => app.rest(key, 'PUT', `/instances/recycle/${id}/`)
     const relaunch = { image: slow, recycle: true }
     app.clock.advance(2 * 3_600_000)

@@ -76,7 +76,7 @@ describe('charges', () => {
     const id = await rentals.rent(key)
     const { machine_id } = await rentals.read(key, id)
     const volume = Number((await volumesOf(app).make(key, machine_id, 20)).toString().replace('vol_', ''))
-    await rentals.settle()
+    await rentals.converge()
     app.clock.advance(hour)
     const { rows, ...page } = await charges().then(({ results: rows, ...rest }) => ({ rows, ...rest }))
     expect(page).toEqual({ success: true, count: 2, total: 2, next_token: null })
@@ -111,7 +111,7 @@ describe('charges', () => {
     const noon = seconds()
     await rentals.rent(key, { target_state: 'stopped' })
     app.clock.advance(day)
-    await app.idle()
+    await app.runUntilIdle()
     const midnight = noon + 12 * 3600
     const of = async (filter: object) => {
       const { results } = await charges({ select_filters: { day: filter } })
@@ -190,9 +190,9 @@ describe('charges', () => {
 
   it('leave out what cost nothing on those days', async () => {
     await rentals.rent(await app.newKey(null, someCredit))
-    const id = await rentals.rentTo(key, 'running')
+    const id = await rentals.rentToStatus(key, 'running')
     await app.rest(key, 'DELETE', `/instances/${id}/`)
-    await app.idle()
+    await app.runUntilIdle()
     app.clock.advance(3 * day)
     expect(await charges()).toEqual({ success: true, count: 0, total: 0, results: [], next_token: null })
     const { results } = await charges({ select_filters: { day: { gte: today() - (4 * day) / 1000, lte: today() } } })
@@ -226,7 +226,7 @@ describe('charges', () => {
 
 describe('invoices', () => {
   it('are what was granted and put right, as clients of the second version read it', async () => {
-    await rentals.rentTo(key, 'running')
+    await rentals.rentToStatus(key, 'running')
     app.clock.advance(hour)
     await grant(5_500_000_000n, 'a voucher')
     await adjust(-250_000_000n, 'a mistake')
@@ -248,7 +248,7 @@ describe('invoices', () => {
   })
 
   it('have what was given back', async () => {
-    const id = await rentals.rentTo(key, 'running')
+    const id = await rentals.rentToStatus(key, 'running')
     app.clock.advance(hour)
     await app.sql(`INSERT INTO ledger_entries (account_id, kind, amount_nanos, meter_id, period_start, period_end, rate_nanos,
       carried, posted_at) SELECT account_id, kind::text::ledger_kind, -div(rate_nanos * 1000000, 3600000), id, since,
@@ -323,7 +323,7 @@ describe('invoices', () => {
 
 describe('a statement', () => {
   it('has payments and charges, and what is not posted yet', async () => {
-    const id = await rentals.rentTo(key, 'stopped')
+    const id = await rentals.rentToStatus(key, 'stopped')
     app.clock.advance(hour)
     const { invoices: lines, current } = await statement({ sdate: 0, edate: seconds() + 0.25 })
     const line = { id: expect.any(Number), amount: expect.any(Number), timestamp: expect.any(Number) }
@@ -351,7 +351,7 @@ describe('a statement', () => {
   })
 
   it('has charges only where they are asked for, and what was posted in its period', async () => {
-    await rentals.rentTo(key, 'stopped')
+    await rentals.rentToStatus(key, 'stopped')
     const types = async (query: object) => (await statement(query)).invoices.map(({ type }: { type: string }) => type)
     expect(await types({ inc_charges: true })).toEqual(['payment', 'charge'])
     expect(await types({ inc_charges: 'True' })).toEqual(['payment', 'charge'])
@@ -384,7 +384,7 @@ describe('a statement', () => {
 
 describe('the first list of invoices', () => {
   it('is an array of the lines of a statement', async () => {
-    await rentals.rentTo(key, 'stopped')
+    await rentals.rentToStatus(key, 'stopped')
     const { invoices: lines } = await statement()
     const [payment, charge] = lines
     expect(await ask('/invoices', { select_cols: ['*'], select_filters: {}, inc_charges: true })).toEqual(lines)
@@ -408,7 +408,7 @@ const queryOf = (path: string) => ({
 })
 
 it.each(paths)('%s is the same with and without the last slash', async path => {
-  await rentals.rentTo(key, 'stopped')
+  await rentals.rentToStatus(key, 'stopped')
   const query = queryOf(path)
   const body = await ask(path, query)
   expect(await ask(`${path}/`, query)).toEqual(body)
@@ -416,7 +416,7 @@ it.each(paths)('%s is the same with and without the last slash', async path => {
 })
 
 it.each(paths)('%s never has what is of another account', async path => {
-  const id = await rentals.rentTo(key, 'stopped')
+  const id = await rentals.rentToStatus(key, 'stopped')
   await rentals.rent(key)
   await grant(1_000_000_000n)
   const query = queryOf(path)
@@ -435,8 +435,8 @@ it.each(paths)('%s never has what is of another account', async path => {
 it.each(paths)('%s needs billing_read', async path => {
   const [may, mayNot] = [{ api: { billing_read: {} } }, { api: { user_read: {}, instance_read: {} } }]
   const query = queryOf(path)
-  await ask(path, query, await app.scopedKey(key, may))
-  const { status, body } = await app.rest(await app.scopedKey(key, mayNot), 'GET', url(path, query))
+  await ask(path, query, await app.newScopedKey(key, may))
+  const { status, body } = await app.rest(await app.newScopedKey(key, mayNot), 'GET', url(path, query))
   expect([status, body.success, body.msg]).toEqual([403, false, expect.stringContaining('billing_read')])
 })
 

@@ -32,12 +32,12 @@ async function instantOf(id: number, status: string, after = new Date(0)): Promi
   return (row as { at: Date }).at
 }
 
-async function pass(seconds: number): Promise<void> {
+async function advanceTime(seconds: number): Promise<void> {
   for (let second = 0; second < seconds; second += 1) {
-    await app.idle()
+    await app.runUntilIdle()
     app.clock.advance(1_000)
   }
-  await app.idle()
+  await app.runUntilIdle()
 }
 
 const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)
@@ -51,11 +51,11 @@ it.each([
   'a %s of %s is charged until it is down and from when it is up',
   async (verb, image, stoppingSeconds, downSeconds) => {
     const id = await rentals.rent(key, { image })
-    await pass(120)
+    await advanceTime(120)
     const up = await instantOf(id, 'running')
-    await pass(10)
+    await advanceTime(10)
     expect(await app.rest(key, 'PUT', `/instances/${verb}/${id}/`, {})).toMatchObject({ body: { success: true } })
-    await pass(90)
+    await advanceTime(90)
     const stopping = await instantOf(id, 'stopping', up)
     const down = await instantOf(id, 'loading', stopping)
     const upAgain = await instantOf(id, 'running', down)

@@ -73,9 +73,9 @@ describe('usage', () => {
   it('is told apart by instance and volume, by kind, and by key', async () => {
     const id = await rentals.rent(key)
     const { machine_id } = await rentals.read(key, id)
-    const other = await app.scopedKey(key, { api: { instance_write: {}, misc: {} } })
+    const other = await app.newScopedKey(key, { api: { instance_write: {}, misc: {} } })
     const volume = await volumesOf(app).make(other, machine_id, 20)
-    await rentals.settle()
+    await rentals.converge()
     const groups = async (by: string, fields: string) => {
       const { buckets } = await usage(
         `from: "${iso(-24)}", to: "${iso(1)}", bucket: MONTH, groupBy: [${by}]`,
@@ -98,7 +98,7 @@ describe('usage', () => {
 
   it("has nothing of another's", async () => {
     const id = await rentals.rent(await app.newKey(null, someCredit))
-    await rentals.settle()
+    await rentals.converge()
     const all = await usage(
       `from: "${iso(-24)}", to: "${iso(1)}", groupBy: [INSTANCE]`,
       'cost buckets { groups { instanceId } }',

@@ -9,11 +9,11 @@ import { lockMachine } from '../../../src/services/machines/market.ts'
 import { hourMs, newAccount } from '../../support/accounts/accounts.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { brokenLaws } from '../../support/billing/ledger-laws.ts'
-import { instantsAhead } from '../../support/clock-laws.ts'
-import { queriesOf } from '../../support/database/queries.ts'
-import { untilBlocked, withSession } from '../../support/database/sessions.ts'
+import { captureQueries } from '../../support/database/captured-statements.ts'
+import { waitUntilBlocksOthers, withSession } from '../../support/database/sessions.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
 import { rentalsOf } from '../../support/instances/rentals.ts'
+import { findInstantsAhead } from '../../support/instants-ahead.ts'
 
 const minuteMs = 60_000
 /** 10 $. */
@@ -35,12 +35,12 @@ afterAll(async () => {
 beforeEach(() => vi.useFakeTimers({ toFake: ['Date'], now: Date.now() }))
 afterEach(() => void vi.useRealTimers())
 
-const jump = (ms: number) => vi.setSystemTime(Date.now() + ms)
-const one = async <Row>(text: string) => (await app.sql(text))[0] as Row
-const databaseTime = async () => (await one<{ at: Date }>('SELECT clock_timestamp() AS at')).at
+const jumpClock = (ms: number) => vi.setSystemTime(Date.now() + ms)
+const queryRow = async <Row>(text: string) => (await app.sql(text))[0] as Row
+const readDatabaseTime = async () => (await queryRow<{ at: Date }>('SELECT clock_timestamp() AS at')).at
 
 async function expectNothingAhead(): Promise<void> {
-  expect(await instantsAhead(app.sql)).toEqual([])
+  expect(await findInstantsAhead(app.sql)).toEqual([])
   expect(await brokenLaws(app.sql)).toEqual([])
 }
 
@@ -54,10 +54,10 @@ describe.each([
     const account = await newAccount(app, creditNanos)
     const { id, since } = await account.rentRunning()
     await sleep(300)
-    jump(offMs)
-    const before = await databaseTime()
+    jumpClock(offMs)
+    const before = await readDatabaseTime()
     await stop(account.key, id)
-    const after = await databaseTime()
+    const after = await readDatabaseTime()
     const [charge] = await account.entries("e.kind = 'compute'")
     expect(charge?.start).toEqual(since)
     expect(charge?.end?.getTime()).toBeGreaterThanOrEqual(before.getTime() - 1)
@@ -68,9 +68,9 @@ describe.each([
   it('has the rentals after a stop cost what they should', async () => {
     const account = await newAccount(app, creditNanos)
     const first = await account.rentRunning()
-    jump(offMs)
+    jumpClock(offMs)
     await stop(account.key, first.id)
-    jump(-offMs)
+    jumpClock(-offMs)
     const { id, since } = await account.rentRunning()
     await sleep(300)
     await stop(account.key, id)
@@ -86,15 +86,15 @@ describe.each([
   it('says what an account has by the time of the database', async () => {
     const account = await newAccount(app, creditNanos)
     const { id } = await account.rentRunning()
-    jump(offMs)
-    const before = await databaseTime()
+    jumpClock(offMs)
+    const before = await readDatabaseTime()
     const instance = await rentalsOf(app).read(account.key, id)
     const readAt = (instance.end_date - instance.duration) * 1_000
     const { viewer } = (await app.graphql(account.key, '{ viewer { runwaySeconds } }')).data
-    const after = await databaseTime()
+    const after = await readDatabaseTime()
     expect(readAt).toBeGreaterThanOrEqual(before.getTime() - 1)
     expect(readAt).toBeLessThanOrEqual(after.getTime() + 1)
-    const { rate } = await one<{ rate: string }>(
+    const { rate } = await queryRow<{ rate: string }>(
       `SELECT sum(rate_nanos) AS rate FROM meters WHERE account_id = ${account.id}`,
     )
     const runwaySeconds = (3_600 * Number(creditNanos)) / Number(rate)
@@ -104,27 +104,27 @@ describe.each([
   it('is ready, does due work and writes nothing ahead of the database', async () => {
     const account = await newAccount(app, creditNanos)
     const rentals = rentalsOf(app)
-    jump(offMs)
+    jumpClock(offMs)
     expect((await app.fetch(new Request('http://berth.test/ready'))).status).toBe(200)
     const id = await rentals.rent(account.key)
-    await rentals.settle()
+    await rentals.converge()
     expect((await rentals.read(account.key, id)).actual_status).toBe('running')
     await app.rest(account.key, 'DELETE', `/instances/${id}/`)
-    await rentals.settle()
+    await rentals.converge()
     expect((await account.instance(id))['removed_at']).toBeInstanceOf(Date)
     await expectNothingAhead()
   })
 
   it('lets a key in until it expires by the clock of the database', async () => {
     const account = await newAccount(app, 0n)
-    const expiring = async (interval: string) => {
+    const createExpiringKey = async (interval: string) => {
       await app.sql(
         `UPDATE api_keys SET expires_at = clock_timestamp() + interval '${interval}' WHERE account_id = ${account.id}`,
       )
       return (await app.rest(account.key, 'GET', '/users/current/')).status
     }
-    jump(offMs)
-    expect([await expiring('1 minute'), await expiring('-1 minute')]).toEqual([200, 401])
+    jumpClock(offMs)
+    expect([await createExpiringKey('1 minute'), await createExpiringKey('-1 minute')]).toEqual([200, 401])
   })
 })
 
@@ -143,16 +143,16 @@ describe('leases', () => {
   it('that live are taken by nobody, however far a gateway is ahead', async () => {
     const account = await newAccount(app, creditNanos)
     const id = BigInt(await rentalsOf(app).rent(account.key))
-    const taken = (gateway: Gateway | undefined) => gateway?.reconciliation.claim(100)
-    const [lease] = (await taken(right)) ?? []
+    const claimBy = (gateway: Gateway | undefined) => gateway?.reconciliation.claim(100)
+    const [lease] = (await claimBy(right)) ?? []
     expect(lease?.instanceId).toBe(id)
-    jump(5 * minuteMs)
-    expect(await taken(wrong)).toEqual([])
-    expect(await one(`SELECT leased_until FROM instances WHERE id = ${id}`)).toEqual({
+    jumpClock(5 * minuteMs)
+    expect(await claimBy(wrong)).toEqual([])
+    expect(await queryRow(`SELECT leased_until FROM instances WHERE id = ${id}`)).toEqual({
       leased_until: lease?.leasedUntil,
     })
     await app.sql(`UPDATE instances SET leased_until = clock_timestamp() WHERE id = ${id}`)
-    expect((await taken(wrong))?.map(({ instanceId }) => instanceId)).toEqual([id])
+    expect((await claimBy(wrong))?.map(({ instanceId }) => instanceId)).toEqual([id])
     await app.sql(`UPDATE instances SET leased_until = NULL WHERE id = ${id}`)
   })
 
@@ -161,12 +161,12 @@ describe('leases', () => {
     const id = await rentalsOf(app).rent(account.key)
     const leases = (await right?.reconciliation.claim(100)) ?? []
     const lease = leases.find(({ instanceId }) => instanceId === BigInt(id)) as (typeof leases)[number]
-    expect(await right?.reconciliation.occupy(lease)).toBe(true)
-    const late = { ...lease, leasedUntil: await databaseTime() }
+    expect(await right?.reconciliation.occupyGpus(lease)).toBe(true)
+    const late = { ...lease, leasedUntil: await readDatabaseTime() }
     await app.sql(`UPDATE instances SET leased_until = '${late.leasedUntil.toISOString()}' WHERE id = ${id}`)
-    expect(await right?.reconciliation.occupy(late)).toBe(false)
+    expect(await right?.reconciliation.occupyGpus(late)).toBe(false)
     await app.sql(`UPDATE instances SET leased_until = NULL WHERE id = ${id}`)
-    await app.idle()
+    await app.runUntilIdle()
   })
 })
 
@@ -179,11 +179,11 @@ describe('a gateway whose machine was suspended', () => {
     // Neither clock of the process went on while it was suspended.
     vi.useFakeTimers({ toFake: ['Date', 'performance'], now: Date.now() })
     await sleep(1_000)
-    const resumedAt = await databaseTime()
+    const resumedAt = await readDatabaseTime()
     await app.sql(`UPDATE instances SET due_at = clock_timestamp() WHERE id = ${id}`)
     const [lease] = await gateway.reconciliation.claim(1)
     if (!lease) throw new Error('Nothing is due.')
-    await gateway.look(lease)
+    await gateway.reconcile(lease)
     const seenAt = (await account.instance(id))['seen_at'] as Date
     expect(seenAt.getTime()).toBeGreaterThanOrEqual(resumedAt.getTime())
     await expectNothingAhead()
@@ -195,7 +195,7 @@ describe('a transaction', () => {
   it('reads the clock of the database without another round trip', async () => {
     // A new connection asks for more.
     await transaction(database, tx => tx.rows(Prisma.sql`SELECT 1`))
-    const statements = await queriesOf(() => transaction(database, tx => tx.rows(Prisma.sql`SELECT 1`)))
+    const statements = await captureQueries(() => transaction(database, tx => tx.rows(Prisma.sql`SELECT 1`)))
     expect(statements).toEqual(['BEGIN; SELECT clock_timestamp()', 'SELECT 1', 'COMMIT'])
   })
 
@@ -213,7 +213,7 @@ describe('a transaction', () => {
   it('never goes back to an earlier instant, not even where the clock of the database does', async () => {
     const [began, at] = await transaction(database, async tx => {
       const began = tx.at
-      tx.waited(new Date(began.getTime() - 2 * minuteMs))
+      tx.advanceTo(new Date(began.getTime() - 2 * minuteMs))
       return [began, tx.at]
     })
     expect(at).toEqual(began)
@@ -221,8 +221,8 @@ describe('a transaction', () => {
 
   it('that waited for a machine writes after whoever had it before', async () => {
     await rentalsOf(app).newOffer()
-    const { id } = await one<{ id: number }>('SELECT max(id) AS id FROM machines')
-    const wait = async (tx: Transaction) => {
+    const { id } = await queryRow<{ id: number }>('SELECT max(id) AS id FROM machines')
+    const lockAndRead = async (tx: Transaction) => {
       const began = tx.at
       await lockMachine(tx, id)
       return { began, at: tx.at }
@@ -230,8 +230,8 @@ describe('a transaction', () => {
     await withSession(app.database.url, async session => {
       await session.query('BEGIN')
       await session.query('SELECT FROM machines WHERE id = $1 FOR NO KEY UPDATE', [id])
-      const waiting = transaction(database, wait)
-      await untilBlocked(session)
+      const waiting = transaction(database, lockAndRead)
+      await waitUntilBlocksOthers(session)
       const { rows } = await session.query('SELECT clock_timestamp() AS at')
       await session.query('COMMIT')
       const { began, at } = await waiting
@@ -246,18 +246,18 @@ describe('a transaction', () => {
     const offerId = await rentals.newOffer()
     const bid = await app.rest(first.key, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu', price: 1 })
     const outbidId = bid.body.new_contract as number
-    await rentals.settle()
-    const { machine } = await one<{ machine: number }>(
+    await rentals.converge()
+    const { machine } = await queryRow<{ machine: number }>(
       `SELECT machine_id AS machine FROM instances WHERE id = ${outbidId}`,
     )
-    const offer = await one<{ id: string }>(
+    const offer = await queryRow<{ id: string }>(
       `SELECT id FROM offers WHERE machine_id = ${machine} AND withdrawn_at IS NULL AND rentable`,
     )
     const { freedAt, rented } = await withSession(app.database.url, async session => {
       await session.query('BEGIN')
       await session.query('SELECT FROM machines WHERE id = $1 FOR NO KEY UPDATE', [machine])
       const renting = app.rest(second.key, 'PUT', `/asks/${offer.id}/`, { image: 'ubuntu' })
-      await untilBlocked(session)
+      await waitUntilBlocksOthers(session)
       await sleep(200)
       const { rows } = await session.query('SELECT clock_timestamp() AS at')
       await session.query('COMMIT')
@@ -267,7 +267,7 @@ describe('a transaction', () => {
     await expect
       .poll(async () => {
         await app.sql('UPDATE instances SET due_at = clock_timestamp() WHERE destroyed_at IS NULL')
-        await app.idle()
+        await app.runUntilIdle()
         return (await rentals.read(second.key, rented.body.new_contract)).actual_status
       })
       .toBe('running')

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RestAnswer, startApp, type TestApp } from '../../support/app.ts'
-import { creditSql } from '../../support/billing/money.ts'
+import { creditSql } from '../../support/billing/credit-sql.ts'
 import { listMachines } from '../../support/factories.ts'
 
 let [first, second]: TestApp[] = []
@@ -10,7 +10,7 @@ let machines = 0
 
 beforeAll(async () => {
   first = await startApp()
-  second = await startApp({ beside: first })
+  second = await startApp({ sharedApp: first })
   apps = [first, second]
   key = await first.newKey()
   await sql(creditSql(100_000_000_000n, 'true'))
@@ -26,7 +26,7 @@ async function sql(text: string) {
 }
 
 /** The id of a machine of its own, and of its offers by block. */
-async function aMachineWith(numGpus: number) {
+async function listMachineWithGpus(numGpus: number) {
   await listMachines((first as TestApp).operations, [{ machine: { numGpus } }])
   machines += 1
   const offers = await sql(`SELECT id, first_gpu, num_gpus FROM offers WHERE machine_id = ${machines} ORDER BY id`)
@@ -34,37 +34,37 @@ async function aMachineWith(numGpus: number) {
 }
 
 /** Each request to one of the two apps, all of them at once. */
-function atOnce(requests: ((app: TestApp) => Promise<RestAnswer>)[]): Promise<RestAnswer[]> {
+function sendConcurrently(requests: ((app: TestApp) => Promise<RestAnswer>)[]): Promise<RestAnswer[]> {
   return Promise.all(requests.map((request, index) => request(apps[index % 2] as TestApp)))
 }
 
 const rent = (offer: number) => (app: TestApp) => app.rest(key, 'PUT', `/asks/${offer}/`, { image: 'ubuntu' })
 
-async function idle(): Promise<void> {
+async function drainApps(): Promise<void> {
   for (let turn = 0; turn < 4; turn += 1) {
-    await Promise.all(apps.map(app => app.idle()))
+    await Promise.all(apps.map(app => app.runUntilIdle()))
     ;(first as TestApp).clock.advance(31_000)
   }
-  await Promise.all(apps.map(app => app.idle()))
+  await Promise.all(apps.map(app => app.runUntilIdle()))
 }
 
-const countOf = (answers: RestAnswer[]) => {
+const countOutcomes = (answers: RestAnswer[]) => {
   const outcomes = answers.map(({ status, body }) => `${status} ${body.error ?? 'ok'}`)
   return Object.fromEntries([...new Set(outcomes)].map(kind => [kind, outcomes.filter(other => other === kind).length]))
 }
 
 describe('two apps on one database', () => {
   it('rent an offer once, however many want it at once', async () => {
-    const { id, offers } = await aMachineWith(1)
-    const answers = await atOnce(Array.from({ length: 200 }, () => rent(offers[0] as number)))
-    expect(countOf(answers)).toEqual({ '200 ok': 1, '404 no_such_ask': 199 })
+    const { id, offers } = await listMachineWithGpus(1)
+    const answers = await sendConcurrently(Array.from({ length: 200 }, () => rent(offers[0] as number)))
+    expect(countOutcomes(answers)).toEqual({ '200 ok': 1, '404 no_such_ask': 199 })
     expect(await sql(`SELECT count(*)::int FROM instances WHERE machine_id = ${id}`)).toEqual([{ count: 1 }])
   })
 
   it('never rent a GPU twice through blocks that overlap', async () => {
-    const { id, offers } = await aMachineWith(8)
-    const answers = await atOnce([...offers, ...offers.toReversed(), ...offers].map(rent))
-    const { '200 ok': rented = 0, '404 no_such_ask': refused = 0 } = countOf(answers)
+    const { id, offers } = await listMachineWithGpus(8)
+    const answers = await sendConcurrently([...offers, ...offers.toReversed(), ...offers].map(rent))
+    const { '200 ok': rented = 0, '404 no_such_ask': refused = 0 } = countOutcomes(answers)
     expect(rented).toBeGreaterThan(0)
     expect(rented + refused).toBe(answers.length)
     const [row] = await sql(`
@@ -75,18 +75,22 @@ describe('two apps on one database', () => {
   })
 
   it('start, stop and destroy one instance in any order, and it ends destroyed', async () => {
-    const { id, offers } = await aMachineWith(2)
+    const { id, offers } = await listMachineWithGpus(2)
     const rented = await rent(offers[0] as number)(first as TestApp)
     const path = `/instances/${rented.body.new_contract}/`
-    await idle()
+    await drainApps()
     const change = (state: string) => (app: TestApp) => app.rest(key, 'PUT', path, { state })
-    const swaps = Array.from({ length: 40 }, (_, index) => change(index % 3 === 0 ? 'running' : 'stopped'))
-    const swapped = await atOnce([...swaps, ...Array.from({ length: 8 }, () => readOnceIdle)])
+    const stateChanges = Array.from({ length: 40 }, (_, index) => change(index % 3 === 0 ? 'running' : 'stopped'))
+    const swapped = await sendConcurrently([...stateChanges, ...Array.from({ length: 8 }, () => readOnceIdle)])
     expect(new Set(swapped.map(({ status }) => status))).toEqual(new Set([200]))
-    const ended = await atOnce([...swaps, ...Array.from({ length: 4 }, () => destroy), ...swaps])
+    const ended = await sendConcurrently([
+      ...stateChanges,
+      ...Array.from({ length: 4 }, () => destroy),
+      ...stateChanges,
+    ])
     expect(new Set(ended.map(({ status }) => status))).toEqual(new Set([200, 404]))
     expect(ended.slice(40, 44).filter(({ status }) => status === 200)).toHaveLength(1)
-    await idle()
+    await drainApps()
     const [row] = await sql(`
       SELECT free_disk_mb = disk_mb AS disk, free_ports = last_port - first_port + 1 AS ports,
         (SELECT count(*)::int FROM gpus g WHERE g.machine_id = m.id AND (holder_id, occupant_id) IS NULL) AS free
@@ -97,12 +101,12 @@ describe('two apps on one database', () => {
       return app.rest(key, 'DELETE', path, {})
     }
     async function readOnceIdle(app: TestApp) {
-      await app.idle()
+      await app.runUntilIdle()
       return await app.rest(key, 'GET', path)
     }
   })
 
   it('answered nothing with a failure of their own', () => {
-    for (const app of apps) expect(app.log.filter(({ level }) => (level as number) >= 40)).toEqual([])
+    for (const app of apps) expect(app.logLines.filter(({ level }) => (level as number) >= 40)).toEqual([])
   })
 })

@@ -8,30 +8,30 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findCluster } from '../../../src/database/embedded/cluster.ts'
+import { prepareCluster } from '../../../src/database/embedded/cluster.ts'
 import { openEmbedded } from '../../../src/database/embedded/embedded.ts'
 import { canReach } from '../../../src/database/embedded/engine.ts'
-import { makeDataDir } from '../../support/processes/process.ts'
+import { makeDataDir } from '../../support/processes/programs.ts'
 
-type Folder = Awaited<ReturnType<typeof makeDataDir>>
+type DataFolder = Awaited<ReturnType<typeof makeDataDir>>
 const isRoot = process.getuid?.() === 0
-let whole: Folder
+let intactFolder: DataFolder
 let user: { uid?: number; gid?: number }
 
 beforeAll(async () => {
-  whole = await makeDataDir()
-  const { engine } = await findCluster(whole.dataDir)
+  intactFolder = await makeDataDir()
+  const { engine } = await prepareCluster(intactFolder.dataDir)
   user = engine.runAs
 })
 
-afterAll(() => whole.remove())
+afterAll(() => intactFolder.remove())
 
 /** What is said of a data folder after something was done to it, and after how many seconds. */
-async function refusalOf(spoil: (folder: string, dataDir: string) => Promise<unknown>) {
+async function openDamaged(damage: (folder: string, dataDir: string) => Promise<unknown>) {
   const { dataDir, remove } = await makeDataDir()
-  await promisify(execFile)('cp', ['-a', `${whole.dataDir}/.`, dataDir])
+  await promisify(execFile)('cp', ['-a', `${intactFolder.dataDir}/.`, dataDir])
   const folder = join(dataDir, 'postgres')
-  await spoil(folder, dataDir)
+  await damage(folder, dataDir)
   const start = performance.now()
   const opened = await openEmbedded({ dataDir, role: 'gateway', onLost: () => {} }).catch((error: Error) => error)
   const seconds = (performance.now() - start) / 1_000
@@ -40,51 +40,54 @@ async function refusalOf(spoil: (folder: string, dataDir: string) => Promise<unk
   return { message: opened instanceof Error ? opened.message.replaceAll(dataDir, 'DIR') : undefined, seconds }
 }
 
-const said = (cause: string) => `PostgreSQL cannot run in DIR/postgres. ${cause} Its log is DIR/postgres/server.log.`
+const expectedMessage = (cause: string) =>
+  `PostgreSQL cannot run in DIR/postgres. ${cause} Its log is DIR/postgres/server.log.`
 
 /** A process of the user that the server runs as. */
-function sleeper() {
+function spawnSleep() {
   const child = spawn('sleep', ['60'], { ...user, stdio: 'ignore' })
   return { pid: child.pid as number, end: () => child.kill() }
 }
 
 describe('a data folder', () => {
   it.runIf(isRoot)('of the wrong owner is named, with the owner that it needs', async () => {
-    const { message, seconds } = await refusalOf(folder => chown(folder, 0, 0))
+    const { message, seconds } = await openDamaged(folder => chown(folder, 0, 0))
     expect(message).toBe(
-      said(`It belongs to user 0, and PostgreSQL runs as user ${user.uid}. Give it back: chown -R ${user.uid}.`),
+      expectedMessage(
+        `It belongs to user 0, and PostgreSQL runs as user ${user.uid}. Give it back: chown -R ${user.uid}.`,
+      ),
     )
     expect(seconds).toBeLessThan(5)
   })
 
   it('that others may read is named, with the mode that it needs', async () => {
-    const { message, seconds } = await refusalOf(folder => chmod(folder, 0o755))
-    expect(message).toBe(said('Its mode is 0755, and PostgreSQL takes 0700 or 0750. Set it: chmod 0700.'))
+    const { message, seconds } = await openDamaged(folder => chmod(folder, 0o755))
+    expect(message).toBe(expectedMessage('Its mode is 0755, and PostgreSQL takes 0700 or 0750. Set it: chmod 0700.'))
     expect(seconds).toBeLessThan(5)
   })
 
   it('of another major version is named, with both versions', async () => {
-    const { message, seconds } = await refusalOf(folder => writeFile(join(folder, 'PG_VERSION'), '17\n'))
+    const { message, seconds } = await openDamaged(folder => writeFile(join(folder, 'PG_VERSION'), '17\n'))
     const advice = 'Start the version of Berth that made it, or set BERTH_DATA_DIR to another folder.'
-    expect(message).toBe(said(`PostgreSQL 17 made it, and this is PostgreSQL 18. ${advice}`))
+    expect(message).toBe(expectedMessage(`PostgreSQL 17 made it, and this is PostgreSQL 18. ${advice}`))
     expect(seconds).toBeLessThan(5)
   })
 
   it('with the pid file of a crash is named when another process has that id', async () => {
-    const { pid, end } = sleeper()
+    const { pid, end } = spawnSleep()
     const pidFile = (folder: string) => `${pid}\n${folder}\n1\n1\n\n127.0.0.1\n0\nready\n`
-    const { message, seconds } = await refusalOf(folder => writeFile(join(folder, 'postmaster.pid'), pidFile(folder)))
+    const { message, seconds } = await openDamaged(folder => writeFile(join(folder, 'postmaster.pid'), pidFile(folder)))
     end()
     const cause = `Its server ended without removing postmaster.pid, which now names process ${pid} (sleep 60).`
-    expect(message).toBe(said(`${cause} Remove that file and start again.`))
+    expect(message).toBe(expectedMessage(`${cause} Remove that file and start again.`))
     expect(seconds).toBeLessThan(5)
   })
 
   it('with the pid file of a crash is used when no process has that id', async () => {
-    const { pid, end } = sleeper()
+    const { pid, end } = spawnSleep()
     end()
     await expect.poll(() => stat(`/proc/${pid}`).catch(() => 'gone')).toBe('gone')
-    const { message } = await refusalOf(folder =>
+    const { message } = await openDamaged(folder =>
       writeFile(join(folder, 'postmaster.pid'), `${pid}\n${folder}\n1\n1\n`),
     )
     expect(message).toBeUndefined()
@@ -98,20 +101,20 @@ describe('a data folder', () => {
     })
     const [printed] = await once(parent.stdout, 'data')
     const pid = Number(printed)
-    const factsOf = (id: number | undefined) => readFile(`/proc/${id}/stat`, 'utf8')
-    await expect.poll(() => factsOf(parent.pid), { timeout: 5_000 }).toContain('(sleep)')
+    const readProcessStat = (id: number | undefined) => readFile(`/proc/${id}/stat`, 'utf8')
+    await expect.poll(() => readProcessStat(parent.pid), { timeout: 5_000 }).toContain('(sleep)')
     process.kill(pid)
-    await expect.poll(() => factsOf(pid), { timeout: 5_000 }).toContain(') Z ')
+    await expect.poll(() => readProcessStat(pid), { timeout: 5_000 }).toContain(') Z ')
     // Longer than a server may end at each start.
     setTimeout(() => parent.kill(), 3_000)
-    const { message } = await refusalOf(folder =>
+    const { message } = await openDamaged(folder =>
       writeFile(join(folder, 'postmaster.pid'), `${pid}\n${folder}\n1\n1\n`),
     )
     expect(message).toBeUndefined()
   })
 
   it('whose server was killed under a query is used when the query has ended', async () => {
-    const { message } = await refusalOf(async (folder, dataDir) => {
+    const { message } = await openDamaged(async (folder, dataDir) => {
       const { url } = await openEmbedded({ dataDir, role: 'command', onLost: () => {} })
       const client = new pg.Client({ connectionString: url })
       client.on('error', () => {})
@@ -143,14 +146,14 @@ describe('a data folder', () => {
       /postgresql\.auto\.conf" contains errors/,
     ],
   ])('with %s is named, with what PostgreSQL says of it', async (_what, spoil, cause) => {
-    const { message, seconds } = await refusalOf(spoil)
+    const { message, seconds } = await openDamaged(spoil)
     expect(message).toMatch(/^PostgreSQL cannot run in DIR\/postgres\. .*\. Its log is DIR\/postgres\/server\.log\.$/)
     expect(message).toMatch(cause)
     expect(seconds).toBeLessThan(5)
   })
 
   it.runIf(isRoot)('whose log cannot be written is named', async () => {
-    const { message, seconds } = await refusalOf(async folder => {
+    const { message, seconds } = await openDamaged(async folder => {
       await writeFile(join(folder, 'server.log'), '', { mode: 0o600 })
       await chown(join(folder, 'server.log'), 0, 0)
     })
@@ -159,7 +162,7 @@ describe('a data folder', () => {
   })
 
   it('whose password file was replaced is named', async () => {
-    const { dataDir } = whole
+    const { dataDir } = intactFolder
     const opened = await openEmbedded({ dataDir, role: 'command', onLost: () => {} })
     const file = join(dataDir, 'postgres-password')
     const password = await readFile(file)
@@ -186,7 +189,7 @@ describe('a data folder', () => {
     if (failed) await remove().then(() => skip())
     const start = performance.now()
     const cause = /^PostgreSQL cannot make its files in .*\. .*No space left on device/
-    await expect(findCluster(dataDir)).rejects.toThrow(cause)
+    await expect(prepareCluster(dataDir)).rejects.toThrow(cause)
     expect(performance.now() - start).toBeLessThan(5_000)
     await run('umount', [dataDir])
     await remove()
@@ -195,7 +198,7 @@ describe('a data folder', () => {
   it('is entered by its owner and its group, where others may not', async () => {
     const { dataDir, remove } = await makeDataDir()
     const { uid, gid } = await stat(dataDir)
-    const may = async (mode: number, as: { uid: number; gid: number }) => {
+    const canEnter = async (mode: number, as: { uid: number; gid: number }) => {
       await chmod(dataDir, mode)
       return await canReach(dataDir, as)
     }
@@ -204,10 +207,14 @@ describe('a data folder', () => {
       { uid: uid + 1, gid },
       { uid: uid + 1, gid: gid + 1 },
     ]
-    expect(await Promise.all([await may(0o700, owner), await may(0o700, group), await may(0o700, other)])).toEqual([
-      ...[true, false, false],
+    expect(
+      await Promise.all([await canEnter(0o700, owner), await canEnter(0o700, group), await canEnter(0o700, other)]),
+    ).toEqual([...[true, false, false]])
+    expect([await canEnter(0o710, group), await canEnter(0o710, other), await canEnter(0o711, other)]).toEqual([
+      true,
+      false,
+      true,
     ])
-    expect([await may(0o710, group), await may(0o710, other), await may(0o711, other)]).toEqual([true, false, true])
     await remove()
   })
 })

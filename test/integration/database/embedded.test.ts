@@ -2,15 +2,15 @@ import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findCluster } from '../../../src/database/embedded/cluster.ts'
-import { type Embedded, openEmbedded } from '../../../src/database/embedded/embedded.ts'
+import { prepareCluster } from '../../../src/database/embedded/cluster.ts'
+import { type EmbeddedServer, openEmbedded } from '../../../src/database/embedded/embedded.ts'
 import { copyPrograms } from '../../../src/database/embedded/engine.ts'
 import { locks } from '../../../src/database/locks.ts'
-import { makeDataDir } from '../../support/processes/process.ts'
+import { makeDataDir } from '../../support/processes/programs.ts'
 
 let dataDir: string
 let remove: () => Promise<void>
-let gateway: Embedded
+let gateway: EmbeddedServer
 let admin: pg.Client
 const onLost = (error: Error) => {
   throw error
@@ -49,18 +49,18 @@ describe('a gateway that comes second', () => {
 
 it('gets over what starts that were killed have left, and sweeps it', async () => {
   const other = await makeDataDir()
-  const left = ['postgres.unfinished-a1B2c3', 'postgres.unfinished-a1B2c3.password']
+  const leftovers = ['postgres.unfinished-a1B2c3', 'postgres.unfinished-a1B2c3.password']
   // In a container, every start has the same process id.
-  const kept = [`postgres.${process.pid}`, 'postgres.backup']
-  for (const name of [...left, ...kept]) {
+  const unrelatedFiles = [`postgres.${process.pid}`, 'postgres.backup']
+  for (const name of [...leftovers, ...unrelatedFiles]) {
     await mkdir(join(other.dataDir, name))
     await writeFile(join(other.dataDir, name, 'file'), '')
   }
   // Two at once: one is first, and sweeps what the other is still at.
-  await Promise.all([findCluster(other.dataDir), findCluster(other.dataDir)])
-  await findCluster(other.dataDir)
+  await Promise.all([prepareCluster(other.dataDir), prepareCluster(other.dataDir)])
+  await prepareCluster(other.dataDir)
   const names = (await readdir(other.dataDir)).filter(name => !name.startsWith('postgres-programs'))
-  expect(names.toSorted()).toEqual(['postgres', 'postgres-password', ...kept].toSorted())
+  expect(names.toSorted()).toEqual(['postgres', 'postgres-password', ...unrelatedFiles].toSorted())
   await other.remove()
 })
 
@@ -68,7 +68,7 @@ it.each([0o027, 0o077])('makes folders that the database can enter under umask %
   const other = await makeDataDir()
   const before = process.umask(umask)
   try {
-    await findCluster(join(other.dataDir, 'new', 'data'))
+    await prepareCluster(join(other.dataDir, 'new', 'data'))
   } finally {
     process.umask(before)
     await other.remove()
@@ -80,7 +80,7 @@ describe('a data folder that cannot be one', () => {
 
   it.each(['/proc/berth', '/proc/berth/data', '/dev/null', '/dev/null/berth'])('is named at once: %s', async folder => {
     const message = new RegExp(`^The data folder ${folder} cannot be used: .*\\. ${advice}$`)
-    await expect(findCluster(folder)).rejects.toThrow(message)
+    await expect(prepareCluster(folder)).rejects.toThrow(message)
   })
 })
 
@@ -91,7 +91,7 @@ it.each([
   const other = await makeDataDir()
   const folder = join(other.dataDir, 'postgres')
   await put(folder)
-  await expect(findCluster(other.dataDir)).rejects.toThrow(
+  await expect(prepareCluster(other.dataDir)).rejects.toThrow(
     `${folder} is in the way: what it holds was not made by Berth. Move it away, or set BERTH_DATA_DIR to another folder.`,
   )
   expect((await readdir(other.dataDir)).filter(name => name.includes('unfinished'))).toEqual([])

@@ -3,18 +3,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openServer } from '../../../src/database/embedded/server.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { type FaultyProxy, startProxy } from '../../support/database/proxy.ts'
-import { type Pair, startPair } from '../../support/database/standby.ts'
+import { type FaultyProxy, startFaultyProxy } from '../../support/database/faulty-proxy.ts'
+import { type ReplicationPair, startReplicationPair } from '../../support/database/replication-pair.ts'
 import { type Subscription, subscribeSse } from '../../support/streams.ts'
 
-let pair: Pair
+let pair: ReplicationPair
 let proxy: FaultyProxy
 let gateways: [TestApp, TestApp]
 let key: string
 
 beforeAll(async () => {
-  pair = await startPair()
-  proxy = await startProxy(pair.primaryUrl)
+  pair = await startReplicationPair()
+  proxy = await startFaultyProxy(pair.primaryUrl)
   const first = await startApp({ databaseUrl: proxy.url })
   gateways = [first, await startApp({ databaseUrl: proxy.url })]
   key = await first.newKey()
@@ -27,17 +27,17 @@ afterAll(async () => {
 })
 
 const page = 'nodes { id } pageInfo { endCursor }'
-const history = async (gateway: TestApp, after?: string) => {
+const readEvents = async (gateway: TestApp, after?: string) => {
   const answer = await gateway.graphql(key, `{ events${after ? `(first: 50, after: "${after}")` : ''} { ${page} } }`)
   return { events: answer.data?.events, code: answer.errors?.[0]?.extensions['code'] }
 }
 const grant = (gateway: TestApp) => gateway.operations.accounts.grantCredit('renter-1@example.com', { amountNanos: 1n })
-const readiness = async (gateway: TestApp) => {
+const readReadiness = async (gateway: TestApp) => {
   const answer = await gateway.fetch(new Request('http://berth.test/ready'))
   return { status: answer.status, body: await answer.text() }
 }
-const epochs = () => pair.on(pair.standbyUrl, 'SELECT epoch FROM outbox')
-const expired = { errors: [{ extensions: { code: 'CURSOR_EXPIRED' } }] }
+const readEpochs = () => pair.runSql(pair.standbyUrl, 'SELECT epoch FROM outbox')
+const cursorExpired = { errors: [{ extensions: { code: 'CURSOR_EXPIRED' } }] }
 
 describe('a gateway', () => {
   it('refuses to start on a standby', async () => {
@@ -48,11 +48,11 @@ describe('a gateway', () => {
   })
 
   it('serves nothing from a standby, and says why it is not ready', async () => {
-    await pair.caughtUp()
+    await pair.waitUntilCaughtUp()
     proxy.switchTo(pair.standbyUrl)
     for (const gateway of gateways) {
       await expect
-        .poll(() => readiness(gateway), { timeout: 5_000 })
+        .poll(() => readReadiness(gateway), { timeout: 5_000 })
         .toMatchObject({
           status: 503,
           body: expect.stringContaining('the database is a standby'),
@@ -63,8 +63,8 @@ describe('a gateway', () => {
     }
     proxy.switchTo(pair.primaryUrl)
     for (const gateway of gateways)
-      await expect.poll(async () => (await readiness(gateway)).status, { timeout: 5_000 }).toBe(200)
-    expect(await epochs()).toEqual([{ epoch: 1 }])
+      await expect.poll(async () => (await readReadiness(gateway)).status, { timeout: 5_000 }).toBe(200)
+    expect(await readEpochs()).toEqual([{ epoch: 1 }])
   })
 
   it('has cursors and streams of before a fail-over expire, at its first connection to the promoted standby', async () => {
@@ -74,21 +74,21 @@ describe('a gateway', () => {
     const market = await subscribeSse(gateways[1].fetch, key, 'subscription { offerChanges(filter: {}) { kind } }')
     await grant(gateways[0])
     for (const stream of streams) expect((await stream.next())?.data.events.cursor).toEqual(expect.any(String))
-    await pair.caughtUp()
-    await pair.disconnect()
+    await pair.waitUntilCaughtUp()
+    await pair.disconnectStandby()
     // These are read by everybody, and lost with the primary.
     for (const _ of Array(20)) await grant(gateways[0])
     let cursor: string | undefined
     for (const _ of Array(20)) cursor = (await (streams[0] as Subscription).next())?.data.events.cursor
-    const before = await history(gateways[1], cursor)
+    const before = await readEvents(gateways[1], cursor)
     expect(before.events.nodes).toEqual([])
 
     await pair.failOver()
     // The ids of the lost transactions are used up before a gateway comes: nothing but the timeline tells.
-    const [accountId] = await pair.on(pair.standbyUrl, "SELECT id FROM accounts WHERE email LIKE 'renter-1@%'")
+    const [accountId] = await pair.runSql(pair.standbyUrl, "SELECT id FROM accounts WHERE email LIKE 'renter-1@%'")
     const event = `INSERT INTO events (type, account_id, after, at) VALUES ('CREDIT_GRANTED', ${accountId?.['id']}, '{}', now())`
-    for (const _ of Array(100)) await pair.on(pair.standbyUrl, event)
-    expect(await pair.on(pair.standbyUrl, 'SELECT timeline_id FROM pg_control_checkpoint()')).toEqual([
+    for (const _ of Array(100)) await pair.runSql(pair.standbyUrl, event)
+    expect(await pair.runSql(pair.standbyUrl, 'SELECT timeline_id FROM pg_control_checkpoint()')).toEqual([
       { timeline_id: 1 },
     ])
     proxy.switchTo(pair.standbyUrl)
@@ -96,15 +96,17 @@ describe('a gateway', () => {
     for (const stream of [...streams, market]) {
       let last = await stream.next()
       while (last?.data) last = await stream.next()
-      expect(last).toMatchObject(expired)
+      expect(last).toMatchObject(cursorExpired)
     }
     for (const gateway of gateways) {
-      expect((await history(gateway, cursor)).code).toBe('CURSOR_EXPIRED')
-      expect((await history(gateway, before.events.pageInfo.endCursor)).code).toBe('CURSOR_EXPIRED')
-      expect((await history(gateway)).events.nodes.length).toBeGreaterThan(0)
+      expect((await readEvents(gateway, cursor)).code).toBe('CURSOR_EXPIRED')
+      expect((await readEvents(gateway, before.events.pageInfo.endCursor)).code).toBe('CURSOR_EXPIRED')
+      expect((await readEvents(gateway)).events.nodes.length).toBeGreaterThan(0)
     }
-    expect(await epochs()).toEqual([{ epoch: 2 }])
-    const told = gateways.flatMap(({ log }) => log.filter(({ msg }) => String(msg).includes('failed over')))
-    expect(told).toHaveLength(1)
+    expect(await readEpochs()).toEqual([{ epoch: 2 }])
+    const failoverWarnings = gateways.flatMap(({ logLines }) =>
+      logLines.filter(({ msg }) => String(msg).includes('failed over')),
+    )
+    expect(failoverWarnings).toHaveLength(1)
   })
 })

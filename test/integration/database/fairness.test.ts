@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Lease } from '../../../src/services/reconciliation/leases.ts'
+import type { InstanceLease } from '../../../src/services/reconciliation/leases.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
-import { makeDue } from '../../support/instances/many.ts'
+import { createDueInstances } from '../../support/instances/due-instances.ts'
 
 const clock = manualClock()
 let database: TestDatabase
@@ -19,11 +19,11 @@ afterAll(async () => {
   await database.drop()
 })
 
-const minutes = (count: number) => count * 60_000
-const ago = (ms: number) => new Date(clock.now().getTime() - ms)
+const minutesToMs = (count: number) => count * 60_000
+const timeAgo = (ms: number) => new Date(clock.now().getTime() - ms)
 
 /** Nothing of the tests before is due. */
-const forget = () => gateway.sql('UPDATE instances SET due_at = NULL, leased_until = NULL')
+const clearDue = () => gateway.sql('UPDATE instances SET due_at = NULL, leased_until = NULL')
 
 /** Claims as a loop does, whose work is done as soon as it has no hand free. */
 async function claimAll({
@@ -32,10 +32,10 @@ async function claimAll({
   by = gateway,
 }: {
   hands: number
-  until: (lease: Lease) => boolean
+  until: (lease: InstanceLease) => boolean
   by?: Gateway
 }) {
-  const rounds: Lease[][] = []
+  const rounds: InstanceLease[][] = []
   for (;;) {
     const leases = await by.reconciliation.claim(hands, [])
     rounds.push(leases)
@@ -47,18 +47,18 @@ async function claimAll({
 
 describe('an account of which much is due', () => {
   it.each([1, 8])('does not hold up another with one instance that is due later, with %i hands', async hands => {
-    await forget()
-    const many = await makeDue(gateway, 2_000, ago(minutes(10)))
-    const one = await makeDue(gateway, 1, ago(1_000))
+    await clearDue()
+    const many = await createDueInstances(gateway, 2_000, timeAgo(minutesToMs(10)))
+    const one = await createDueInstances(gateway, 1, timeAgo(1_000))
     const rounds = await claimAll({ hands, until: ({ accountId }) => accountId === one.accountId })
     expect(rounds.length).toBeLessThanOrEqual(2)
     expect(rounds.flat().filter(({ accountId }) => accountId === many.accountId).length).toBeGreaterThan(0)
   })
 
   it('has every hand while nobody else has anything due', async () => {
-    await forget()
-    await makeDue(gateway, 200, ago(minutes(10)))
-    const busy: Lease[] = []
+    await clearDue()
+    await createDueInstances(gateway, 200, timeAgo(minutesToMs(10)))
+    const busy: InstanceLease[] = []
     for (const limit of [8, 4, 1]) {
       const leases = await gateway.reconciliation.claim(limit, busy)
       expect(leases.length).toBe(limit)
@@ -68,10 +68,10 @@ describe('an account of which much is due', () => {
   })
 
   it('gets the next hand that is free only when the other has nothing due, once it has half of them', async () => {
-    await forget()
-    const many = await makeDue(gateway, 200, ago(minutes(10)))
+    await clearDue()
+    const many = await createDueInstances(gateway, 200, timeAgo(minutesToMs(10)))
     const busy = await gateway.reconciliation.claim(7, [])
-    const few = await makeDue(gateway, 1, ago(1_000))
+    const few = await createDueInstances(gateway, 1, timeAgo(1_000))
     const [next, ...more] = await gateway.reconciliation.claim(1, busy)
     expect([next?.accountId, more.length]).toEqual([few.accountId, 0])
     const [last] = await gateway.reconciliation.claim(1, busy)
@@ -79,9 +79,9 @@ describe('an account of which much is due', () => {
   })
 
   it('is passed over once it has half of them, also where it would be the next', async () => {
-    await forget()
-    const many = await makeDue(gateway, 200, ago(minutes(10)))
-    const few = await makeDue(gateway, 1, ago(1_000))
+    await clearDue()
+    const many = await createDueInstances(gateway, 200, timeAgo(minutesToMs(10)))
+    const few = await createDueInstances(gateway, 1, timeAgo(1_000))
     const fresh = openGateway({ url: database.url, now: clock.now, delayFactor: 0 })
     // It begins with the account that was there first.
     expect(many.accountId).toBeLessThan(few.accountId)
@@ -93,10 +93,10 @@ describe('an account of which much is due', () => {
   })
 
   it('waits for its turn among few that are due, while it has more in hand', async () => {
-    await forget()
-    const some = await makeDue(gateway, 20, ago(minutes(10)))
+    await clearDue()
+    const some = await createDueInstances(gateway, 20, timeAgo(minutesToMs(10)))
     const busy = await gateway.reconciliation.claim(7, [])
-    const few = await makeDue(gateway, 2, ago(1_000))
+    const few = await createDueInstances(gateway, 2, timeAgo(1_000))
     const leases = await gateway.reconciliation.claim(3, busy)
     expect(leases.map(({ accountId }) => accountId).toSorted()).toEqual(
       [some, few, few].map(a => a.accountId).toSorted(),
@@ -105,23 +105,23 @@ describe('an account of which much is due', () => {
 })
 
 it('serves each of many accounts in every round, and comes to everything', async () => {
-  await forget()
-  const crowds: number[] = []
+  await clearDue()
+  const accountIds: number[] = []
   for (let index = 0; index < 12; index += 1) {
-    const { accountId } = await makeDue(gateway, 20, ago(minutes(20 - index)))
-    crowds.push(accountId)
+    const { accountId } = await createDueInstances(gateway, 20, timeAgo(minutesToMs(20 - index)))
+    accountIds.push(accountId)
   }
   const order = (await claimAll({ hands: 1, until: () => false })).flat().map(({ accountId }) => accountId)
   expect(order.length).toBe(12 * 20)
   // As long as there are more than are compared with one another.
   for (let round = 0; round < 14; round += 1) {
-    expect(new Set(order.slice(round * 12, round * 12 + 12))).toEqual(new Set(crowds))
+    expect(new Set(order.slice(round * 12, round * 12 + 12))).toEqual(new Set(accountIds))
   }
 })
 
 it('shares what is due between two gateways that ask at once', async () => {
-  await forget()
-  const { ids } = await makeDue(gateway, 100, ago(minutes(10)))
+  await clearDue()
+  const { ids } = await createDueInstances(gateway, 100, timeAgo(minutesToMs(10)))
   const other = openGateway({ url: database.url, now: clock.now, delayFactor: 0 })
   const rounds = await Promise.all(
     Array.from({ length: 6 }, (_, index) => (index % 2 ? other : gateway).reconciliation.claim(8)),

@@ -1,13 +1,13 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { locks } from '../../../src/database/locks.ts'
-import { createHousekeeping } from '../../../src/reconciler/housekeeping.ts'
+import { createHousekeepingLoop } from '../../../src/reconciler/housekeeping-loop.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { manualClock } from '../../support/clock.ts'
 import { withSession } from '../../support/database/sessions.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 
-const day = 24 * 3_600_000
+const dayMs = 24 * 3_600_000
 let app: TestApp
 let rentals: Rentals
 let key: string
@@ -20,76 +20,76 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-async function passMinute(): Promise<void> {
+async function runForMinute(): Promise<void> {
   app.clock.advance(60_000)
-  await app.idle()
+  await app.runUntilIdle()
 }
 
 /** Leaves idempotency keys of one age, as requests of then did. */
-async function keep(age: number, prefix: string, count = 1): Promise<void> {
+async function insertKeys(age: number, prefix: string, count = 1): Promise<void> {
   const at = new Date(app.clock.now().getTime() - age).toISOString()
   await app.sql(`
     INSERT INTO idempotency_keys (account_id, key, input_hash, result, created_at)
     SELECT (SELECT min(id) FROM accounts), '${prefix} ' || n, '', '', '${at}' FROM generate_series(1, ${count}) n`)
 }
-const keptKeys = async () =>
+const readKeys = async () =>
   (await app.sql('SELECT key FROM idempotency_keys ORDER BY key')).map(row => (row as { key: string }).key)
 
 describe('idempotency keys', () => {
   it('go when they have expired, however many there are, and those that live stay', async () => {
-    await keep(day, 'old', 2_500)
-    await keep(day - 120_000, 'alive')
-    await passMinute()
-    expect(await keptKeys()).toEqual(['alive 1'])
+    await insertKeys(dayMs, 'old', 2_500)
+    await insertKeys(dayMs - 120_000, 'alive')
+    await runForMinute()
+    expect(await readKeys()).toEqual(['alive 1'])
   })
 
   it('are left to a request that is taking one of them again', async () => {
     await app.sql('DELETE FROM idempotency_keys')
-    await keep(day, 'held')
-    await keep(day, 'free')
+    await insertKeys(dayMs, 'held')
+    await insertKeys(dayMs, 'free')
     await withSession(app.database.url, async session => {
       await session.query('BEGIN')
       await session.query(`SELECT FROM idempotency_keys WHERE key = 'held 1' FOR UPDATE`)
-      await passMinute()
+      await runForMinute()
       await session.query('COMMIT')
     })
-    expect(await keptKeys()).toEqual(['held 1'])
+    expect(await readKeys()).toEqual(['held 1'])
   })
 
   it('are left to another gateway that is at it', async () => {
-    await keep(day, 'old')
+    await insertKeys(dayMs, 'old')
     await withSession(app.database.url, async session => {
       await session.query('BEGIN')
       await session.query('SELECT pg_advisory_xact_lock($1)', [locks.housekeeping])
-      await passMinute()
-      expect(await keptKeys()).toContain('old 1')
+      await runForMinute()
+      expect(await readKeys()).toContain('old 1')
       await session.query('COMMIT')
     })
-    await passMinute()
-    expect(await keptKeys()).toEqual([])
+    await runForMinute()
+    expect(await readKeys()).toEqual([])
   })
 })
 
 it('events go that are older than they are kept', async () => {
-  const idsOf = async () => (await app.sql('SELECT id FROM events')).map(row => (row as { id: string }).id)
+  const readEventIds = async () => (await app.sql('SELECT id FROM events')).map(row => (row as { id: string }).id)
   await app.sql(`UPDATE events SET at = at - interval '91 days'`)
-  const old = await idsOf()
+  const old = await readEventIds()
   await app.newKey(null, someCredit)
-  const young = (await idsOf()).filter(id => !old.includes(id))
+  const young = (await readEventIds()).filter(id => !old.includes(id))
   // A transaction that is open elsewhere on the server holds them a while.
-  do await passMinute()
-  while ((await idsOf()).some(id => old.includes(id)))
+  do await runForMinute()
+  while ((await readEventIds()).some(id => old.includes(id)))
   expect([old.length, young.length]).toEqual([2, 2])
-  expect(await idsOf()).toEqual(young)
+  expect(await readEventIds()).toEqual(young)
 })
 
 it('simulated containers go that belong to nothing, and those of instances stay', async () => {
-  const id = await rentals.rentTo(key, 'running')
-  const gone = await rentals.rentTo(key, 'running')
+  const id = await rentals.rentToStatus(key, 'running')
+  const gone = await rentals.rentToStatus(key, 'running')
   await app.rest(key, 'DELETE', `/instances/${gone}/`)
-  await rentals.settle()
+  await rentals.converge()
   await app.sql(`INSERT INTO simulated_containers (instance_id, prepared_at) VALUES (${gone}, now()), (987654, now())`)
-  await passMinute()
+  await runForMinute()
   expect(await app.sql('SELECT instance_id FROM simulated_containers')).toEqual([{ instance_id: String(id) }])
 })
 
@@ -107,7 +107,7 @@ describe('the chores', () => {
         return done.length < 4 ? limit : 0
       },
     }
-    const loop = createHousekeeping({ chores, now: clock.now, log: pino({ level: 'silent' }) })
+    const loop = createHousekeepingLoop({ chores, now: clock.now, log: pino({ level: 'silent' }) })
     await loop.idle()
     expect(done).toEqual(['fails', 'works', 'works', 'works'])
     clock.advance(59_999)
@@ -118,7 +118,7 @@ describe('the chores', () => {
 
   it('go on where the clock of the database is put back', async () => {
     const clock = manualClock()
-    const loop = createHousekeeping({ chores: {}, now: clock.now, log: pino({ level: 'silent' }) })
+    const loop = createHousekeepingLoop({ chores: {}, now: clock.now, log: pino({ level: 'silent' }) })
     expect(await loop.idle()).toBe(true)
     clock.advance(-3_600_000)
     expect(await loop.idle()).toBe(true)
@@ -126,22 +126,22 @@ describe('the chores', () => {
   })
 
   it('end with the piece at hand when the gateway stops', async () => {
-    let pieces = 0
+    let batches = 0
     const endless = async (limit: number) => {
-      pieces += 1
-      if (pieces === 3) stopped = loop.stop()
-      if (pieces > 5) throw new Error('It does not stop.')
+      batches += 1
+      if (batches === 3) stopped = loop.stop()
+      if (batches > 5) throw new Error('It does not stop.')
       return limit
     }
     const next = async () => {
-      pieces += 10
+      batches += 10
       return 0
     }
     let stopped: Promise<void> | undefined
     const chores = { endless, next }
-    const loop = createHousekeeping({ chores, now: manualClock().now, log: pino({ level: 'silent' }) })
+    const loop = createHousekeepingLoop({ chores, now: manualClock().now, log: pino({ level: 'silent' }) })
     await loop.idle()
     await stopped
-    expect(pieces).toBe(3)
+    expect(batches).toBe(3)
   })
 })

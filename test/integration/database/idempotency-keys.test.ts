@@ -4,17 +4,17 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { limitsOf } from '../../support/billing/limits.ts'
 import {
-  askRepeatable,
+  listRepeatableFields,
+  listRepeatableRoutes,
+  type RepeatableSite,
   repeatableCases,
-  repeatableFields,
-  repeatableRoutes,
-  type Site,
+  sendRepeatable,
 } from '../../support/faces/repeatable.ts'
 import { rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 
 let app: TestApp
-let site: Site
-let other: string
+let site: RepeatableSite
+let otherKey: string
 let requests = 0
 
 beforeAll(async () => {
@@ -27,28 +27,30 @@ beforeEach(async () => {
   const owner = await app.newKey(null, someCredit)
   site = { app, rentals: rentalsOf(app), owner }
   const { body } = await app.rest(owner, 'POST', '/auth/apikeys/', { name: 'other' })
-  other = body.key
+  otherKey = body.key
 })
 
 const cases = Object.entries(repeatableCases)
-const change = (key: string, what: string) =>
+const updateApiKey = (key: string, what: string) =>
   app.sql(`UPDATE api_keys SET ${what} WHERE public_id = '${key.split('_')[1]}'`)
 
 /** A request, made once: how it is repeated, and by whom. */
-async function firstOf(given: (typeof cases)[number]) {
+async function sendFirst(given: (typeof cases)[number]) {
   requests += 1
   const id = (await given[1].prepare?.(site)) ?? 0
-  const again = (by: string, key = `request ${requests}`) => askRepeatable(site, given, { id, by, key })
+  const again = (by: string, key = `request ${requests}`) => sendRepeatable(site, given, { id, by, key })
   return { first: await again(site.owner), again }
 }
 
 it('is asked of every field and every route that takes an idempotency key', () => {
-  expect(Object.keys(repeatableCases).toSorted()).toEqual([...repeatableFields(), ...repeatableRoutes()].toSorted())
+  expect(Object.keys(repeatableCases).toSorted()).toEqual(
+    [...listRepeatableFields(), ...listRepeatableRoutes()].toSorted(),
+  )
 })
 
 describe('an answer of', () => {
   it.each(cases)('%s is given again to the API key that asked', async (...given) => {
-    const { first, again } = await firstOf(given)
+    const { first, again } = await sendFirst(given)
     expect(first.code).toBe('OK')
     const repeated = await again(site.owner)
     expect(repeated.code).toBe('OK')
@@ -57,39 +59,40 @@ describe('an answer of', () => {
   })
 
   it.each(cases)('%s is not given to another API key of the account, which is told nothing of it', async (...given) => {
-    const { first, again } = await firstOf(given)
-    const actions = () => app.sql("SELECT count(*) FROM events WHERE reason = 'USER_REQUEST' OR type LIKE 'API_KEY%'")
-    const before = await actions()
-    const refused = await again(other)
-    expect([refused.code, await actions()]).toEqual(['IDEMPOTENCY_KEY_REUSED', before])
+    const { first, again } = await sendFirst(given)
+    const countEvents = () =>
+      app.sql("SELECT count(*) FROM events WHERE reason = 'USER_REQUEST' OR type LIKE 'API_KEY%'")
+    const before = await countEvents()
+    const refused = await again(otherKey)
+    expect([refused.code, await countEvents()]).toEqual(['IDEMPOTENCY_KEY_REUSED', before])
     // The same words as for an idempotency key that was used for something else.
     const isTemplate = given[0].toLowerCase().includes('template')
     const unrelated = isTemplate ? 'createWebhook' : 'saveTemplate'
-    const elsewhere = repeatableCases[unrelated] as (typeof cases)[number][1]
-    await askRepeatable(site, [unrelated, elsewhere], { id: 0, by: other, key: `unrelated ${requests}` })
-    const conflict = await again(other, `unrelated ${requests}`)
+    const unrelatedCase = repeatableCases[unrelated] as (typeof cases)[number][1]
+    await sendRepeatable(site, [unrelated, unrelatedCase], { id: 0, by: otherKey, key: `unrelated ${requests}` })
+    const conflict = await again(otherKey, `unrelated ${requests}`)
     expect(refused.text).toBe(conflict.text)
     expect(refused.text).not.toContain('berth_')
     expect(first.code).toBe('OK')
   })
 
   it.each(cases)('%s is not given again to an API key that may not ask any more', async (...given) => {
-    const { again } = await firstOf(given)
-    await change(site.owner, `permissions = '{"api": {"user_read": {}}}'`)
+    const { again } = await sendFirst(given)
+    await updateApiKey(site.owner, `permissions = '{"api": {"user_read": {}}}'`)
     expect((await again(site.owner)).code).toBe('FORBIDDEN')
-    await change(site.owner, 'permissions = NULL, revoked_at = now()')
+    await updateApiKey(site.owner, 'permissions = NULL, revoked_at = now()')
     expect((await again(site.owner)).code).toMatch(/^(UNAUTHENTICATED|AUTH_ERROR)$/)
-    await change(site.owner, `revoked_at = NULL, expires_at = created_at`)
+    await updateApiKey(site.owner, `revoked_at = NULL, expires_at = created_at`)
     expect((await again(site.owner)).code).toMatch(/^(UNAUTHENTICATED|AUTH_ERROR)$/)
   })
 
   it.each(cases.filter(([, { refusesLimited }]) => refusesLimited))(
     '%s is not given again to an API key that has a spend limit since',
     async (...given) => {
-      const { again } = await firstOf(given)
+      const { again } = await sendFirst(given)
       const limits = limitsOf(app)
       const { apiKeyId } = await limits.accountOf(site.owner)
-      await limits.set(other, { apiKeyId: `key_${apiKeyId}`, window: 'DAY', amount: '50', action: 'NOTIFY' })
+      await limits.set(otherKey, { apiKeyId: `key_${apiKeyId}`, window: 'DAY', amount: '50', action: 'NOTIFY' })
       expect((await again(site.owner)).code).toBe('FORBIDDEN')
     },
   )
@@ -97,10 +100,10 @@ describe('an answer of', () => {
 
 describe('a record from before records belonged to API keys', () => {
   it('is given to nobody, and nothing is done twice', async () => {
-    const { again } = await firstOf(['rentInstance', repeatableCases['rentInstance'] as (typeof cases)[number][1]])
+    const { again } = await sendFirst(['rentInstance', repeatableCases['rentInstance'] as (typeof cases)[number][1]])
     await app.sql('UPDATE idempotency_keys SET api_key_id = NULL')
     const before = await app.sql('SELECT count(*) FROM instances')
-    for (const key of [site.owner, other]) expect((await again(key)).code).toBe('IDEMPOTENCY_KEY_REUSED')
+    for (const key of [site.owner, otherKey]) expect((await again(key)).code).toBe('IDEMPOTENCY_KEY_REUSED')
     expect(await app.sql('SELECT count(*) FROM instances')).toEqual(before)
   })
 })

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { creditSql } from '../../support/billing/money.ts'
+import { creditSql } from '../../support/billing/credit-sql.ts'
 import { withSession } from '../../support/database/sessions.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 
@@ -13,7 +13,7 @@ let key: string
 
 beforeAll(async () => {
   app = await startApp()
-  other = await startApp({ beside: app })
+  other = await startApp({ sharedApp: app })
   rentals = rentalsOf(app)
   key = await app.newKey(null, someCredit)
 })
@@ -23,9 +23,9 @@ afterAll(async () => {
   await app.close()
 })
 
-type Rented = { code: string; instance?: string; apiKey?: string; replayed?: boolean }
+type RentOutcome = { code: string; instance?: string; apiKey?: string; replayed?: boolean }
 
-async function overGraphql(at: TestApp, by: string, offer: number, idempotencyKey: string, label = 'x') {
+async function rentOverGraphql(at: TestApp, by: string, offer: number, idempotencyKey: string, label = 'x') {
   const spec = { source: { image: 'ubuntu' }, label }
   const { data, errors } = await at.graphql(
     by,
@@ -35,17 +35,23 @@ async function overGraphql(at: TestApp, by: string, offer: number, idempotencyKe
   )
   expect(errors).toBeUndefined()
   const { code = 'OK', instance, instanceApiKey: apiKey, replayed } = data.rentInstance
-  return { code, instance: instance?.id.replace('ins_', ''), apiKey, replayed } as Rented
+  return { code, instance: instance?.id.replace('ins_', ''), apiKey, replayed } as RentOutcome
 }
 
-async function overRest(at: TestApp, by: string, offer: number, idempotencyKey: string, label = 'x'): Promise<Rented> {
-  const wish = { image: 'ubuntu', label }
-  const { status, body } = await at.rest(by, 'PUT', `/asks/${offer}/`, wish, { 'Idempotency-Key': idempotencyKey })
+async function rentOverRest(
+  at: TestApp,
+  by: string,
+  offer: number,
+  idempotencyKey: string,
+  label = 'x',
+): Promise<RentOutcome> {
+  const rentBody = { image: 'ubuntu', label }
+  const { status, body } = await at.rest(by, 'PUT', `/asks/${offer}/`, rentBody, { 'Idempotency-Key': idempotencyKey })
   if (status !== 200) return { code: `${status} ${body.error}` }
   return { code: 'OK', instance: String(body.new_contract), apiKey: body.instance_api_key }
 }
 
-const instancesOf = async (offer: number) =>
+const countInstances = async (offer: number) =>
   (await app.sql(`SELECT id FROM instances WHERE offer_id = ${offer}`)).length
 
 describe('the same request with one idempotency key', () => {
@@ -53,10 +59,10 @@ describe('the same request with one idempotency key', () => {
     const offer = await rentals.newOffer()
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        (index % 2 ? overRest : overGraphql)(index % 4 < 2 ? app : other, key, offer, 'at once'),
+        (index % 2 ? rentOverRest : rentOverGraphql)(index % 4 < 2 ? app : other, key, offer, 'at once'),
       ),
     )
-    expect(await instancesOf(offer)).toBe(1)
+    expect(await countInstances(offer)).toBe(1)
     const [first] = answers
     expect(first).toMatchObject({ code: 'OK', instance: expect.stringMatching(/^\d+$/) })
     for (const { replayed: _, ...answer } of answers) {
@@ -67,9 +73,9 @@ describe('the same request with one idempotency key', () => {
 
   it('is answered again when the answer was lost, and can be found by the key', async () => {
     const offer = await rentals.newOffer()
-    const first = await overGraphql(app, key, offer, 'lost')
+    const first = await rentOverGraphql(app, key, offer, 'lost')
     expect(first).toMatchObject({ code: 'OK', replayed: false })
-    const again = await overGraphql(other, key, offer, 'lost')
+    const again = await rentOverGraphql(other, key, offer, 'lost')
     expect(again).toEqual({ ...first, replayed: true })
     const { data } = await app.graphql(
       key,
@@ -80,18 +86,18 @@ describe('the same request with one idempotency key', () => {
 
   it('is forgotten after a day, and no sooner', async () => {
     const offer = await rentals.newOffer()
-    const { instance } = await overRest(app, key, offer, 'a day')
+    const { instance } = await rentOverRest(app, key, offer, 'a day')
     app.clock.advance(24 * 3_600_000 - 1)
-    expect(await overRest(app, key, offer, 'a day')).toMatchObject({ code: 'OK', instance })
+    expect(await rentOverRest(app, key, offer, 'a day')).toMatchObject({ code: 'OK', instance })
     app.clock.advance(1)
-    expect(await overRest(app, key, offer, 'a day')).toEqual({ code: '404 no_such_ask' })
-    expect(await overRest(app, key, await rentals.newOffer(), 'a day')).toMatchObject({ code: 'OK' })
+    expect(await rentOverRest(app, key, offer, 'a day')).toEqual({ code: '404 no_such_ask' })
+    expect(await rentOverRest(app, key, await rentals.newOffer(), 'a day')).toMatchObject({ code: 'OK' })
   })
 
   it('belongs to the account: another one that uses it is not told of the first', async () => {
     const stranger = await app.newKey(null, someCredit)
-    const mine = await overGraphql(app, key, await rentals.newOffer(), 'shared word')
-    const theirs = await overGraphql(app, stranger, await rentals.newOffer(), 'shared word')
+    const mine = await rentOverGraphql(app, key, await rentals.newOffer(), 'shared word')
+    const theirs = await rentOverGraphql(app, stranger, await rentals.newOffer(), 'shared word')
     expect(theirs).toMatchObject({ code: 'OK', replayed: false })
     expect(theirs.instance).not.toBe(mine.instance)
   })
@@ -100,20 +106,20 @@ describe('the same request with one idempotency key', () => {
 describe('an idempotency key', () => {
   it('is refused for a request that asks for something else, on both faces', async () => {
     const offer = await rentals.newOffer()
-    expect(await overRest(app, key, offer, 'reused')).toMatchObject({ code: 'OK' })
+    expect(await rentOverRest(app, key, offer, 'reused')).toMatchObject({ code: 'OK' })
     const next = await rentals.newOffer()
-    expect(await overRest(app, key, next, 'reused')).toEqual({ code: '422 idempotency_key_reused' })
-    expect(await overRest(app, key, offer, 'reused', 'y')).toEqual({ code: '422 idempotency_key_reused' })
-    expect(await overGraphql(app, key, offer, 'reused', 'y')).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
-    expect(await instancesOf(next)).toBe(0)
+    expect(await rentOverRest(app, key, next, 'reused')).toEqual({ code: '422 idempotency_key_reused' })
+    expect(await rentOverRest(app, key, offer, 'reused', 'y')).toEqual({ code: '422 idempotency_key_reused' })
+    expect(await rentOverGraphql(app, key, offer, 'reused', 'y')).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
+    expect(await countInstances(next)).toBe(0)
   })
 
   it('keeps nothing of what failed', async () => {
     const poor = await app.newKey()
     const offer = await rentals.newOffer()
-    expect(await overGraphql(app, poor, offer, 'no credit')).toMatchObject({ code: 'INSUFFICIENT_CREDIT' })
+    expect(await rentOverGraphql(app, poor, offer, 'no credit')).toMatchObject({ code: 'INSUFFICIENT_CREDIT' })
     await app.sql(creditSql(1_000_000_000n, 'posted_nanos = 0'))
-    expect(await overGraphql(app, poor, offer, 'no credit')).toMatchObject({ code: 'OK', replayed: false })
+    expect(await rentOverGraphql(app, poor, offer, 'no credit')).toMatchObject({ code: 'OK', replayed: false })
   })
 
   it('says so when the first request has not ended yet', async () => {
@@ -122,24 +128,24 @@ describe('an idempotency key', () => {
       await session.query('BEGIN')
       await session.query(`INSERT INTO idempotency_keys (account_id, key, input_hash, result, created_at)
         SELECT account_id, 'slow', '', '', now() FROM instances ORDER BY id LIMIT 1`)
-      expect(await overGraphql(app, key, offer, 'slow')).toMatchObject({ code: 'IDEMPOTENCY_IN_PROGRESS' })
-      expect(await overRest(app, key, offer, 'slow')).toEqual({ code: '409 idempotency_in_progress' })
+      expect(await rentOverGraphql(app, key, offer, 'slow')).toMatchObject({ code: 'IDEMPOTENCY_IN_PROGRESS' })
+      expect(await rentOverRest(app, key, offer, 'slow')).toEqual({ code: '409 idempotency_in_progress' })
       await session.query('ROLLBACK')
     })
-    expect(await overRest(app, key, offer, 'slow')).toMatchObject({ code: 'OK' })
+    expect(await rentOverRest(app, key, offer, 'slow')).toMatchObject({ code: 'OK' })
   })
 
   it('has at most 255 characters', async () => {
     const offer = await rentals.newOffer()
-    expect(await overRest(app, key, offer, 'k'.repeat(256))).toEqual({ code: '400 invalid_args' })
-    expect(await overGraphql(app, key, offer, `${'k'.repeat(254)}\0`)).toMatchObject({ code: 'INVALID_INPUT' })
-    expect(await overRest(app, key, offer, 'k'.repeat(255))).toMatchObject({ code: 'OK' })
+    expect(await rentOverRest(app, key, offer, 'k'.repeat(256))).toEqual({ code: '400 invalid_args' })
+    expect(await rentOverGraphql(app, key, offer, `${'k'.repeat(254)}\0`)).toMatchObject({ code: 'INVALID_INPUT' })
+    expect(await rentOverRest(app, key, offer, 'k'.repeat(255))).toMatchObject({ code: 'OK' })
   })
 
   it('does not let a key through that may not rent', async () => {
     const offer = await rentals.newOffer()
-    expect(await overRest(app, key, offer, 'permitted')).toMatchObject({ code: 'OK' })
-    const reader = await app.scopedKey(key, { api: { instance_read: {} } })
-    expect(await overRest(app, reader, offer, 'permitted')).toEqual({ code: '403 forbidden' })
+    expect(await rentOverRest(app, key, offer, 'permitted')).toMatchObject({ code: 'OK' })
+    const reader = await app.newScopedKey(key, { api: { instance_read: {} } })
+    expect(await rentOverRest(app, reader, offer, 'permitted')).toEqual({ code: '403 forbidden' })
   })
 })

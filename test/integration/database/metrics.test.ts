@@ -42,7 +42,7 @@ describe('/metrics', () => {
   })
 
   it('is not there unless it is wanted', async () => {
-    const silent = await startApp({ beside: app })
+    const silent = await startApp({ sharedApp: app })
     expect((await get(silent, '/metrics')).status).toBe(404)
     await silent.close()
   })
@@ -53,38 +53,38 @@ describe('/metrics', () => {
 })
 
 describe('due work', () => {
-  beforeEach(() => app.idle())
+  beforeEach(() => app.runUntilIdle())
 
-  const dueOf = async (kind: string) => (await measure()).due.find(due => due.kind === kind)
+  const readDue = async (kind: string) => (await measure()).due.find(due => due.kind === kind)
 
   it('of instances is counted, with how long the first has waited, until it is in hand', async () => {
-    expect(await dueOf('instances')).toEqual({ kind: 'instances', count: 0, lagSeconds: 0 })
+    expect(await readDue('instances')).toEqual({ kind: 'instances', count: 0, lagSeconds: 0 })
     await rentals.rent(key)
     app.clock.advance(20_000)
     await rentals.rent(key)
     app.clock.advance(10_000)
-    expect(await dueOf('instances')).toEqual({ kind: 'instances', count: 2, lagSeconds: 30 })
+    expect(await readDue('instances')).toEqual({ kind: 'instances', count: 2, lagSeconds: 30 })
     await gateway.reconciliation.claim(1)
-    expect(await dueOf('instances')).toMatchObject({ count: 1 })
+    expect(await readDue('instances')).toMatchObject({ count: 1 })
     app.clock.advance(31_000)
-    await app.idle()
-    expect(await dueOf('instances')).toMatchObject({ count: 0 })
+    await app.runUntilIdle()
+    expect(await readDue('instances')).toMatchObject({ count: 0 })
   })
 
   it('of policies is', async () => {
     await rentals.rent(key, {}, { listedUntil: new Date(app.clock.now().getTime() + 3_600_000) })
     app.clock.advance(7_000)
-    expect(await dueOf('policies')).toEqual({ kind: 'policies', count: 1, lagSeconds: 7 })
-    await app.idle()
-    expect(await dueOf('policies')).toMatchObject({ count: 0 })
+    expect(await readDue('policies')).toEqual({ kind: 'policies', count: 1, lagSeconds: 7 })
+    await app.runUntilIdle()
+    expect(await readDue('policies')).toMatchObject({ count: 0 })
   })
 
   it('of accounts is', async () => {
     await app.operations.accounts.grantCredit('renter-1@example.com', { amountNanos: 1n })
     app.clock.advance(9_000)
-    expect(await dueOf('billing')).toEqual({ kind: 'billing', count: 1, lagSeconds: 9 })
-    await app.idle()
-    expect(await dueOf('billing')).toEqual({ kind: 'billing', count: 0, lagSeconds: 0 })
+    expect(await readDue('billing')).toEqual({ kind: 'billing', count: 1, lagSeconds: 9 })
+    await app.runUntilIdle()
+    expect(await readDue('billing')).toEqual({ kind: 'billing', count: 0, lagSeconds: 0 })
   })
 })
 

@@ -1,11 +1,11 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { schemaDrift } from '../../../prisma/drift.ts'
+import { findSchemaDrift } from '../../../prisma/drift.ts'
 import { createApp } from '../../../src/app.ts'
 import { type Database, openDatabase } from '../../../src/database/client.ts'
 import { openServer, withDatabase } from '../../../src/database/embedded/server.ts'
 import { Prisma } from '../../../src/database/generated/client.ts'
-import { alone, locks } from '../../../src/database/locks.ts'
+import { locks, withLock } from '../../../src/database/locks.ts'
 import { migrate, pendingMigrations } from '../../../src/database/migrations.ts'
 import { transaction } from '../../../src/database/transaction.ts'
 import { createLog } from '../../../src/http/log.ts'
@@ -17,7 +17,7 @@ import { listMachines } from '../../support/factories.ts'
 describe('the migrations', () => {
   it('arrive at the schema', async () => {
     const database = await createDatabase({ empty: true })
-    expect(await schemaDrift(database.url)).toBeUndefined()
+    expect(await findSchemaDrift(database.url)).toBeUndefined()
     await database.drop()
   })
 
@@ -38,23 +38,23 @@ describe('the migrations', () => {
 
   it('do not meet when several gateways start at once', async () => {
     const database = await createDatabase({ empty: true })
-    const applied = await Promise.all([1, 2, 3, 4].map(() => alone(database.url, 1, () => migrate(database.url))))
+    const applied = await Promise.all([1, 2, 3, 4].map(() => withLock(database.url, 1, () => migrate(database.url))))
     expect(applied.filter(names => names.length > 0)).toHaveLength(1)
     await database.drop()
   })
 })
 
 describe('the database of DATABASE_URL', () => {
-  const open = (url: string) =>
+  const openMessage = (url: string) =>
     openServer(url, { dataDir: '/dev/null', role: 'gateway', onLost: () => {} }).then(
       () => undefined,
       ({ message }: Error) => message,
     )
-  const refusal = (why: string) =>
+  const expectedRefusal = (why: string) =>
     `The database that DATABASE_URL names cannot be used: ${why}. See that it runs, and that the URL is right.`
 
   it('is tried before anything else', async () => {
-    expect(await open(serverUrl())).toBeUndefined()
+    expect(await openMessage(serverUrl())).toBeUndefined()
   })
 
   it.each([
@@ -63,14 +63,14 @@ describe('the database of DATABASE_URL', () => {
     ['is on no host', 'postgresql://u:secret@nowhere.invalid/x', /getaddrinfo \w+ nowhere\.invalid/],
     ['has no URL', 'postgresql://u:secret@:x:/', /Invalid URL/],
   ])('is named when it %s, and its password is not', async (_what, url, why) => {
-    const message = await open(url)
-    expect(message).toMatch(new RegExp(`^${refusal(why.source).replaceAll('. ', '\\. ')}$`))
+    const message = await openMessage(url)
+    expect(message).toMatch(new RegExp(`^${expectedRefusal(why.source).replaceAll('. ', '\\. ')}$`))
     expect(message).not.toContain('secret')
   })
 
   it('is named when the server has none of that name', async () => {
-    const message = await open(withDatabase(serverUrl(), 'nothing'))
-    expect(message).toBe(refusal('database "nothing" does not exist'))
+    const message = await openMessage(withDatabase(serverUrl(), 'nothing'))
+    expect(message).toBe(expectedRefusal('database "nothing" does not exist'))
   })
 })
 
@@ -97,7 +97,7 @@ describe('a gateway that starts', () => {
     const app = createApp({ ...options, databaseUrl: url, poolSize: 2, log, now: () => new Date() })
     const ready = async () => (await app.fetch(new Request('http://berth.test/ready'))).status
     const [taken, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const other = alone(url, locks.migration, async () => {
+    const other = withLock(url, locks.migration, async () => {
       taken.resolve()
       await done.promise
     })
@@ -126,7 +126,7 @@ describe('work that must run alone', () => {
   it('fails when the connection that holds its lock is lost', async () => {
     const { url, drop } = await createDatabase({ empty: true })
     const work = Promise.withResolvers<void>()
-    const outcome = alone(url, 2, async () => {
+    const outcome = withLock(url, 2, async () => {
       const admin = new pg.Client({ connectionString: url })
       await admin.connect()
       await admin.query(`
@@ -162,7 +162,7 @@ describe('the database', () => {
   const otherModel = `INSERT INTO gpu_models SELECT (json_populate_record(g, '{"id": 99, "name": "other"}')).*
     FROM gpu_models g ON CONFLICT DO NOTHING;`
   const otherKind = `${otherModel} INSERT INTO offer_kinds VALUES (99, 1), (99, 2) ON CONFLICT DO NOTHING;`
-  const notNumbers = ['NaN', 'Infinity', '-Infinity']
+  const nonFiniteNumbers = ['NaN', 'Infinity', '-Infinity']
 
   it.each([
     ['a GPU twice', 'INSERT INTO gpus (machine_id, index) VALUES (1, 0)', '23505'],
@@ -188,7 +188,7 @@ describe('the database', () => {
       `${otherModel} UPDATE machines SET gpu_model_id = 99`,
       '23503',
     ],
-    ...notNumbers.flatMap(value => [
+    ...nonFiniteNumbers.flatMap(value => [
       [`a score of ${value}`, `UPDATE offers SET score = '${value}'`, '23514'],
       [`performance of ${value}`, `UPDATE offers SET dlperf = '${value}'`, '23514'],
       [`GPUs of ${value} TFLOPS`, `UPDATE gpu_models SET tflops = '${value}'`, '23514'],

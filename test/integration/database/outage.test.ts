@@ -3,10 +3,10 @@ import { openDatabase } from '../../../src/database/client.ts'
 import { Prisma } from '../../../src/database/generated/client.ts'
 import { transaction } from '../../../src/database/transaction.ts'
 import { accountServices } from '../../../src/services/accounts/accounts.ts'
-import { explainFailure } from '../../../src/services/failures.ts'
+import { translateDatabaseError } from '../../../src/services/database-errors.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
-import { type FaultyProxy, startProxy } from '../../support/database/proxy.ts'
+import { type FaultyProxy, startFaultyProxy } from '../../support/database/faulty-proxy.ts'
 
 let database: TestDatabase
 let proxy: FaultyProxy
@@ -15,7 +15,7 @@ let key: string
 
 beforeAll(async () => {
   database = await createDatabase()
-  proxy = await startProxy(database.url)
+  proxy = await startFaultyProxy(database.url)
   app = await startApp({ databaseUrl: proxy.url })
   key = await app.newKey()
 })
@@ -27,7 +27,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-async function during<T>(ask: () => Promise<T>): Promise<{ answer: T; ms: number }> {
+async function timed<T>(ask: () => Promise<T>): Promise<{ answer: T; ms: number }> {
   const start = performance.now()
   return { answer: await ask(), ms: performance.now() - start }
 }
@@ -38,10 +38,10 @@ describe.each(['cut', 'freeze'] as const)('while the way to the database is %s',
     proxy[failure]()
     const message = 'The database did not answer in time. Try again in a moment.'
     const [rest, graphql, ready, health] = await Promise.all([
-      during(() => app.rest(key, 'GET', '/users/current/')),
-      during(() => app.graphql(key, '{ viewer { id } }')),
-      during(() => app.fetch(new Request('http://berth.test/ready'))),
-      during(() => app.fetch(new Request('http://berth.test/health'))),
+      timed(() => app.rest(key, 'GET', '/users/current/')),
+      timed(() => app.graphql(key, '{ viewer { id } }')),
+      timed(() => app.fetch(new Request('http://berth.test/ready'))),
+      timed(() => app.fetch(new Request('http://berth.test/health'))),
     ])
     expect(rest.answer).toMatchObject({ status: 503, body: { success: false, error: 'unavailable', msg: message } })
     expect(rest.answer.headers.get('retry-after')).toBe('1')
@@ -53,7 +53,7 @@ describe.each(['cut', 'freeze'] as const)('while the way to the database is %s',
     const accounts = accountServices({ database: opened })
     const viaPrisma = accounts
       .viewer({ accountId: 1, apiKeyId: 1, publicId: '', permissions: null }, {})
-      .catch(explainFailure)
+      .catch(translateDatabaseError)
     expect(await viaPrisma).toMatchObject({ code: 'UNAVAILABLE' })
 
     proxy.heal()
@@ -76,15 +76,15 @@ describe('a connection', () => {
   it('that is lost between two statements of a transaction fails that transaction, and nothing else', async () => {
     const opened = openDatabase({ url: database.url, poolSize: 2, onIdleError: () => {} })
     const { pool, close } = opened
-    const isThere = async (pid: unknown) =>
+    const isConnected = async (pid: unknown) =>
       (await pool.query('SELECT FROM pg_stat_activity WHERE pid = $1', [pid])).rows.length > 0
     const lost = transaction(opened, async tx => {
       const [row] = await tx.rows(Prisma.sql`SELECT pg_backend_pid()`)
       await pool.query('SELECT pg_terminate_backend($1)', [row?.[0]])
-      await expect.poll(() => isThere(row?.[0]), { timeout: 5_000 }).toBe(false)
+      await expect.poll(() => isConnected(row?.[0]), { timeout: 5_000 }).toBe(false)
       return await tx.rows(Prisma.sql`SELECT 1`)
     })
-    expect(explainFailure(await lost.catch((error: unknown) => error))).toMatchObject({ code: 'UNAVAILABLE' })
+    expect(translateDatabaseError(await lost.catch((error: unknown) => error))).toMatchObject({ code: 'UNAVAILABLE' })
     expect(await transaction(opened, tx => tx.rows(Prisma.sql`SELECT 1`))).toEqual([[1]])
     await close()
   })
@@ -92,7 +92,7 @@ describe('a connection', () => {
   it('that is not to be had is not waited for without end', async () => {
     const opened = openDatabase({ url: database.url, poolSize: 2, onIdleError: () => {} })
     const busy = [opened.pool.query('SELECT pg_sleep(3)'), opened.pool.query('SELECT pg_sleep(3)')]
-    const { answer, ms } = await during(() => opened.rows(Prisma.sql`SELECT 1`).catch(explainFailure))
+    const { answer, ms } = await timed(() => opened.rows(Prisma.sql`SELECT 1`).catch(translateDatabaseError))
     expect(answer).toMatchObject({ code: 'UNAVAILABLE' })
     expect(ms).toBeLessThan(2_500)
     await Promise.all(busy)

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { type Statement, statementsOf } from '../../support/database/queries.ts'
+import { captureStatements, type Statement } from '../../support/database/captured-statements.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 
 let app: TestApp
@@ -14,7 +14,7 @@ beforeAll(async () => {
   app = await startApp()
   rentals = rentalsOf(app)
   key = await app.newKey(null, someCredit)
-  await rentals.rentTo(key, 'running')
+  await rentals.rentToStatus(key, 'running')
 })
 
 afterAll(() => app.close())
@@ -22,7 +22,7 @@ afterAll(() => app.close())
 const namesOf = (statements: Statement[]) => new Set(statements.flatMap(({ name }) => name ?? []))
 
 /** The parts of a filter whose bits are set in a number: each number makes another text. */
-function shapeOf(number: number, parts: Record<string, unknown>): Record<string, unknown> {
+function pickFilterParts(number: number, parts: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(parts).filter((_, bit) => (number & (1 << bit)) > 0))
 }
 
@@ -63,16 +63,16 @@ const queries = [
 ]
 
 it('names no statement of a search, and every statement of a rental after 500 shapes of filters', async () => {
-  const searched = await statementsOf(async () => {
+  const searched = await captureStatements(async () => {
     for (let number = 0; number < 500; number += 1) {
-      const body = { ...shapeOf(number, offerFilter), limit: 1 }
+      const body = { ...pickFilterParts(number, offerFilter), limit: 1 }
       expect(await app.rest(key, 'POST', '/bundles/', body)).toMatchObject({ status: 200 })
     }
     for (let number = 0; number < 32; number += 1) {
-      const filters = encodeURIComponent(JSON.stringify(shapeOf(number, instanceFilter)))
+      const filters = encodeURIComponent(JSON.stringify(pickFilterParts(number, instanceFilter)))
       expect(await app.rest(key, 'GET', `/api/v1/instances/?select_filters=${filters}`)).toMatchObject({ status: 200 })
       for (const { text, filter } of queries)
-        expect((await app.graphql(key, text, { filter: shapeOf(number, filter) })).errors).toBeUndefined()
+        expect((await app.graphql(key, text, { filter: pickFilterParts(number, filter) })).errors).toBeUndefined()
     }
     for (const fields of ['name', 'name architecture', 'name gpuRamMb', 'name architecture gpuRamMb'])
       expect((await app.graphql(key, `{ gpuModels { ${fields} } }`)).errors).toBeUndefined()
@@ -82,21 +82,21 @@ it('names no statement of a search, and every statement of a rental after 500 sh
   expect([...namesOf(searched)].length).toBeLessThan(10)
 
   const offer = await rentals.newOffer()
-  const rented = await statementsOf(async () => {
+  const rented = await captureStatements(async () => {
     const { body } = await app.rest(key, 'PUT', `/asks/${offer}/`, { image: 'ubuntu' })
     expect(await app.rest(key, 'DELETE', `/instances/${body.new_contract}/`)).toMatchObject({ status: 200 })
   })
-  const written = rented.filter(({ text }) => /^\s*(WITH|SELECT|UPDATE|INSERT|DELETE)\b/.test(text))
-  expect(written.length).toBeGreaterThan(30)
-  expect(written.filter(({ name }) => name === undefined).map(({ text }) => text)).toEqual([])
+  const dataStatements = rented.filter(({ text }) => /^\s*(WITH|SELECT|UPDATE|INSERT|DELETE)\b/.test(text))
+  expect(dataStatements.length).toBeGreaterThan(30)
+  expect(dataStatements.filter(({ name }) => name === undefined).map(({ text }) => text)).toEqual([])
 }, 120_000)
 
 it('gives a statement the same name in every process, whatever came before it', () => {
   const program = (texts: string[]) => `
-    import { rowsOf } from './src/database/rows.ts'
+    import { queryRows } from './src/database/rows.ts'
     const named = []
     const query = async ({ name, text }) => named.push([text, name]) && { rows: [] }
-    for (const text of ${JSON.stringify(texts)}) await rowsOf({ query }, { text, values: [] })
+    for (const text of ${JSON.stringify(texts)}) await queryRows({ query }, { text, values: [] })
     console.log(JSON.stringify(Object.fromEntries(named)))`
   const namesIn = (...texts: string[]) =>
     JSON.parse(execFileSync(process.execPath, ['--input-type=module', '--eval', program(texts)], { encoding: 'utf8' }))

@@ -9,7 +9,7 @@ import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { withDatabase } from '../../../src/database/embedded/server.ts'
-import { watchWrites } from '../../../src/database/writable.ts'
+import { monitorWrites } from '../../../src/database/write-monitor.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { manualClock } from '../../support/clock.ts'
 import { serverUrl, type TestDatabase } from '../../support/database/database.ts'
@@ -20,59 +20,59 @@ let rentals: Rentals
 let key: string
 
 async function start(database?: TestDatabase): Promise<void> {
-  app = await startApp(database && { beside: { database, clock: manualClock() } as TestApp })
+  app = await startApp(database && { sharedApp: { database, clock: manualClock() } as TestApp })
   rentals = rentalsOf(app)
   key = await app.newKey(null, someCredit)
 }
 
-async function onServer(sql: string, url = serverUrl()): Promise<pg.QueryResult> {
+async function runOnServer(sql: string, url = serverUrl()): Promise<pg.QueryResult> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   return await client.query(sql).finally(() => client.end())
 }
 
-const rent = (offer: number) => app.rest(key, 'PUT', `/asks/${offer}/`, { image: 'ubuntu' })
-const mutation = (offer: number) =>
+const rentOverRest = (offer: number) => app.rest(key, 'PUT', `/asks/${offer}/`, { image: 'ubuntu' })
+const rentMutation = (offer: number) =>
   `mutation { rentInstance(input: { offerId: ${offer}, spec: { source: { image: "ubuntu" } } }) { __typename } }`
-const mutate = (offer: number) =>
+const rentOverGraphql = (offer: number) =>
   app.fetch(
     new Request('http://berth.test/graphql', {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ query: mutation(offer) }),
+      body: JSON.stringify({ query: rentMutation(offer) }),
     }),
   )
-async function ready() {
+async function readReadiness() {
   const response = await app.fetch(new Request('http://berth.test/ready'))
   return [response.status, await response.json()]
 }
 
 async function expectRefusals(offer: number): Promise<void> {
   const msg = 'The database cannot do this now. Try again in a moment.'
-  const rest = await rent(offer)
+  const rest = await rentOverRest(offer)
   expect(rest).toMatchObject({ status: 503, body: { success: false, error: 'unavailable', msg } })
   expect(rest.headers.get('retry-after')).toBe('1')
-  const graphql = await mutate(offer)
+  const graphql = await rentOverGraphql(offer)
   expect([graphql.status, graphql.headers.get('retry-after')]).toEqual([503, '1'])
   expect(await graphql.json()).toMatchObject({ errors: [{ message: msg, extensions: { code: 'UNAVAILABLE' } }] })
 }
 
 /** While writes fail, and once they succeed again. */
 async function expectRecovery(offer: number, mend: () => Promise<unknown>): Promise<void> {
-  app.work()
+  app.startWork()
   await expectRefusals(offer)
-  expect(await ready()).toEqual([503, { status: 'the database takes no writes' }])
+  expect(await readReadiness()).toEqual([503, { status: 'the database takes no writes' }])
   expect((await app.rest(key, 'GET', '/users/current/')).status).toBe(200)
   // What was begun ends; from then on due work waits, and nothing is logged.
   await sleep(1_000)
-  const before = app.log.length
+  const before = app.logLines.length
   await sleep(2_500)
-  expect(app.log.slice(before)).toEqual([])
-  expect((await ready())[0]).toBe(503)
+  expect(app.logLines.slice(before)).toEqual([])
+  expect((await readReadiness())[0]).toBe(503)
   await mend()
-  await expect.poll(ready, { timeout: 10_000 }).toEqual([200, { status: 'ready' }])
-  expect((await rent(offer)).status).toBe(200)
-  expect((await mutate(offer)).status).toBe(200)
+  await expect.poll(readReadiness, { timeout: 10_000 }).toEqual([200, { status: 'ready' }])
+  expect((await rentOverRest(offer)).status).toBe(200)
+  expect((await rentOverGraphql(offer)).status).toBe(200)
 }
 
 describe('a server that refuses to write', () => {
@@ -87,7 +87,7 @@ describe('a server that refuses to write', () => {
       await app.sql('CREATE TRIGGER fail BEFORE INSERT ON instances FOR EACH ROW EXECUTE FUNCTION fail()')
       await expectRefusals(await rentals.newOffer())
       await app.sql('DROP FUNCTION fail CASCADE')
-      await expect.poll(ready).toEqual([200, { status: 'ready' }])
+      await expect.poll(readReadiness).toEqual([200, { status: 'ready' }])
     },
   )
 
@@ -108,21 +108,21 @@ describe('a server that refuses to write', () => {
     await app.sql(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ ${raised} $$`)
     await app.sql('CREATE TRIGGER fail BEFORE INSERT ON instances FOR EACH ROW EXECUTE FUNCTION fail()')
     const offer = await rentals.newOffer()
-    const before = app.log.length
+    const before = app.logLines.length
     for (const _ of Array(10)) {
-      expect((await rent(offer)).status).toBe(503)
-      expect((await ready())[0]).toBe(200)
+      expect((await rentOverRest(offer)).status).toBe(503)
+      expect((await readReadiness())[0]).toBe(200)
     }
     await app.sql('DROP FUNCTION fail CASCADE')
-    const told = app.log.slice(before).filter(({ msg }) => msg !== 'request')
-    expect(told.length).toBeLessThan(2)
+    const logLines = app.logLines.slice(before).filter(({ msg }) => msg !== 'request')
+    expect(logLines.length).toBeLessThan(2)
   })
 
   it('writes nothing to find out while writes succeed', async () => {
     const xid = async () =>
       ((await app.sql('SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xid')) as [{ xid: string }])[0].xid
     const before = await xid()
-    for (const _ of Array(5)) expect((await ready())[0]).toBe(200)
+    for (const _ of Array(5)) expect((await readReadiness())[0]).toBe(200)
     expect(await xid()).toBe(before)
   })
 
@@ -134,7 +134,7 @@ describe('a server that refuses to write', () => {
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()'
     await app.sql(others)
     await expect.poll(async () => (await app.rest(key, 'GET', '/users/current/')).status).toBe(200)
-    await expectRecovery(offer, () => onServer(`ALTER DATABASE ${name} RESET default_transaction_read_only`))
+    await expectRecovery(offer, () => runOnServer(`ALTER DATABASE ${name} RESET default_transaction_read_only`))
   })
 })
 
@@ -159,18 +159,18 @@ describe.runIf(mayMount())('a disk that is full', () => {
 
   beforeAll(async () => {
     mount()
-    const { rows } = await onServer('SHOW data_directory')
+    const { rows } = await runOnServer('SHOW data_directory')
     const { uid, gid } = statSync(rows[0].data_directory)
     execFileSync('install', ['-d', '-o', String(uid), '-g', String(gid), join(folder, 'space')])
-    await onServer(`CREATE TABLESPACE ${name} LOCATION '${join(folder, 'space')}'`)
-    await onServer(`CREATE DATABASE ${name} TEMPLATE ${inject('templateName')} TABLESPACE ${name}`)
+    await runOnServer(`CREATE TABLESPACE ${name} LOCATION '${join(folder, 'space')}'`)
+    await runOnServer(`CREATE DATABASE ${name} TEMPLATE ${inject('templateName')} TABLESPACE ${name}`)
     await start({ url: withDatabase(serverUrl(), name), drop: async () => {} })
   })
   afterAll(async () => {
     await app.close()
-    await onServer(`DROP DATABASE ${name} WITH (FORCE)`)
-    await onServer(`DROP TABLESPACE ${name}`)
-    await onServer(`DROP ROLE IF EXISTS ${name}`)
+    await runOnServer(`DROP DATABASE ${name} WITH (FORCE)`)
+    await runOnServer(`DROP TABLESPACE ${name}`)
+    await runOnServer(`DROP ROLE IF EXISTS ${name}`)
     unmount()
   })
 
@@ -181,17 +181,17 @@ describe.runIf(mayMount())('a disk that is full', () => {
     writeFileSync(filler, Buffer.alloc(bavail * bsize))
     // What room the tables have left themselves is used up first.
     const url = withDatabase(serverUrl(), name)
-    for (const table of ['instances', 'events', 'gpus']) await onServer(`VACUUM FULL ${table}`, url).catch(() => {})
+    for (const table of ['instances', 'events', 'gpus']) await runOnServer(`VACUUM FULL ${table}`, url).catch(() => {})
     await expectRecovery(offer, async () => rmSync(filler))
   })
 
   it('is noticed by a role that may make no temporary table', async () => {
     const connectionString = withDatabase(serverUrl(), name)
-    await onServer(`CREATE ROLE ${name}`)
-    await onServer(`REVOKE TEMPORARY ON DATABASE ${name} FROM PUBLIC`)
-    await onServer(`GRANT CREATE ON SCHEMA public TO ${name}`, connectionString)
+    await runOnServer(`CREATE ROLE ${name}`)
+    await runOnServer(`REVOKE TEMPORARY ON DATABASE ${name} FROM PUBLIC`)
+    await runOnServer(`GRANT CREATE ON SCHEMA public TO ${name}`, connectionString)
     const pool = new pg.Pool({ connectionString, options: `-c role=${name}` })
-    const writes = watchWrites({ pool, log: pino({ enabled: false }), onChange: () => {}, everyMs: 100 })
+    const writes = monitorWrites({ pool, log: pino({ enabled: false }), onChange: () => {}, retryMs: 100 })
     const isFailing = async () => {
       writes.check(new Error('it was refused'))
       return await writes.isFailing()

@@ -36,7 +36,7 @@ it('are an array of what changed, the newest first, with the key that did it', a
   const key = await app.newKey(null, someCredit)
   const id = await rentals.rent(key)
   await app.rest(key, 'PUT', `/instances/${id}/`, { label: 'x' })
-  await rentals.settle()
+  await rentals.converge()
   const rows = await logsOf(key)
   const [{ id: keyId }] = (await app.sql('SELECT max(id) AS id FROM api_keys')) as [{ id: number }]
   const labelled = rows.find(({ args }) => args.event === 'INSTANCE_LABEL_CHANGED')
@@ -64,9 +64,9 @@ it('have nothing of another account, or of what the key may not read', async () 
   const [key, other] = [await app.newKey(null, someCredit), await app.newKey(null, someCredit)]
   const id = await rentals.rent(key)
   expect((await logsOf(other)).filter(({ args }) => args.instance_id === id)).toEqual([])
-  const account = await app.scopedKey(key, { api: { user_read: {} } })
+  const account = await app.newScopedKey(key, { api: { user_read: {} } })
   expect((await logsOf(account)).map(({ args }) => args.instance_id)).not.toContain(id)
-  const { status } = await app.rest(await app.scopedKey(key, { api: { instance_read: {} } }), 'GET', '/audit_logs/')
+  const { status } = await app.rest(await app.newScopedKey(key, { api: { instance_read: {} } }), 'GET', '/audit_logs/')
   expect(status).toBe(403)
 })
 

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
-import type { Lease } from '../../../src/services/reconciliation/leases.ts'
+import type { InstanceLease } from '../../../src/services/reconciliation/leases.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
 import { listMachines } from '../../support/factories.ts'
@@ -63,19 +63,20 @@ const event = (type: string, api_key_id: number | null, { reason, before, after 
   ...{ type, api_key_id, reason: reason ?? null, before: before ?? null, after: after ?? null },
 })
 /** What the renter asked for, with his key. */
-const asked = (type: string, facts: Facts = {}) => event(type, renter.apiKeyId, { reason: 'USER_REQUEST', ...facts })
+const requestedEvent = (type: string, facts: Facts = {}) =>
+  event(type, renter.apiKeyId, { reason: 'USER_REQUEST', ...facts })
 /** What Berth did itself. */
-const became = (from: string, to: string, reason?: string) =>
+const statusEvent = (from: string, to: string, reason?: string) =>
   event('INSTANCE_STATUS_CHANGED', null, {
     before: { status: from },
     after: reason ? { status: to, message: expect.any(String) } : { status: to },
     ...(reason && { reason }),
   })
-const moved = (type: string, reason: string, granted: boolean, after: object = {}) =>
+const marketEvent = (type: string, reason: string, granted: boolean, after: object = {}) =>
   event(type, null, { reason, before: { granted: !granted }, after: { granted, ...after } })
-const granted = () => moved('INSTANCE_GRANTED', 'GPUS_FREE', true)
-const up = () => became('loading', 'running', 'STARTED')
-const created = () => asked('INSTANCE_CREATED', { after: expect.any(Object) })
+const grantedEvent = () => marketEvent('INSTANCE_GRANTED', 'GPUS_FREE', true)
+const runningEvent = () => statusEvent('loading', 'running', 'STARTED')
+const createdEvent = () => requestedEvent('INSTANCE_CREATED', { after: expect.any(Object) })
 
 describe('the events of an instance', () => {
   it('tell its whole life, by whom and why', async () => {
@@ -91,20 +92,26 @@ describe('the events of an instance', () => {
     await gateway.services.instances.destroy(renter, [id])
     await idle()
     expect(await eventsOf(id)).toEqual([
-      created(),
-      granted(),
-      became('created', 'loading', 'PULLING'),
-      became('loading', 'loading', 'STARTING'),
-      up(),
-      asked('INSTANCE_LABEL_CHANGED', { before: { label: null }, after: { label: 'mine' } }),
-      asked('INSTANCE_TARGET_CHANGED', { before: { targetState: 'running' }, after: { targetState: 'stopped' } }),
-      became('running', 'stopping', 'USER_REQUEST'),
-      became('stopping', 'stopped', 'USER_REQUEST'),
-      asked('INSTANCE_TARGET_CHANGED', { before: { targetState: 'stopped' }, after: { targetState: 'running' } }),
-      granted(),
-      became('stopped', 'loading', 'STARTING'),
-      up(),
-      asked('INSTANCE_DESTROYED'),
+      createdEvent(),
+      grantedEvent(),
+      statusEvent('created', 'loading', 'PULLING'),
+      statusEvent('loading', 'loading', 'STARTING'),
+      runningEvent(),
+      requestedEvent('INSTANCE_LABEL_CHANGED', { before: { label: null }, after: { label: 'mine' } }),
+      requestedEvent('INSTANCE_TARGET_CHANGED', {
+        before: { targetState: 'running' },
+        after: { targetState: 'stopped' },
+      }),
+      statusEvent('running', 'stopping', 'USER_REQUEST'),
+      statusEvent('stopping', 'stopped', 'USER_REQUEST'),
+      requestedEvent('INSTANCE_TARGET_CHANGED', {
+        before: { targetState: 'stopped' },
+        after: { targetState: 'running' },
+      }),
+      grantedEvent(),
+      statusEvent('stopped', 'loading', 'STARTING'),
+      runningEvent(),
+      requestedEvent('INSTANCE_DESTROYED'),
       event('INSTANCE_REMOVED', null, {
         reason: 'CONTAINER_GONE',
         // Without a proxy SSH has a port of the machine.
@@ -122,20 +129,21 @@ describe('the events of an instance', () => {
     await gateway.services.instances.destroy(rival, [high])
     // In this order: else the one might first be seen to wait until the other's container is gone.
     const leases = await gateway.reconciliation.claim(100)
-    for (const id of [high, low]) await gateway.look(leases.find(({ instanceId }) => instanceId === id) as Lease)
+    for (const id of [high, low])
+      await gateway.reconcile(leases.find(({ instanceId }) => instanceId === id) as InstanceLease)
     await idle()
     expect(await eventsOf(low)).toEqual([
-      created(),
-      granted(),
-      became('created', 'loading', 'PULLING'),
-      became('loading', 'loading', 'STARTING'),
-      up(),
-      moved('INSTANCE_OUTBID', 'OUTBID', false, { minimumBidNanos: '301000000' }),
-      became('running', 'stopping', 'OUTBID'),
-      became('stopping', 'scheduling', 'OUTBID'),
-      granted(),
-      became('scheduling', 'loading', 'STARTING'),
-      up(),
+      createdEvent(),
+      grantedEvent(),
+      statusEvent('created', 'loading', 'PULLING'),
+      statusEvent('loading', 'loading', 'STARTING'),
+      runningEvent(),
+      marketEvent('INSTANCE_OUTBID', 'OUTBID', false, { minimumBidNanos: '301000000' }),
+      statusEvent('running', 'stopping', 'OUTBID'),
+      statusEvent('stopping', 'scheduling', 'OUTBID'),
+      grantedEvent(),
+      statusEvent('scheduling', 'loading', 'STARTING'),
+      runningEvent(),
     ])
     const accounts = await gateway.sql('SELECT DISTINCT account_id FROM events WHERE instance_id = $1', [low])
     expect(accounts).toEqual([{ account_id: renter.accountId }])

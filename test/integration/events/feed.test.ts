@@ -1,18 +1,18 @@
 // What all streams stand on: whoever follows is told everything in its order, once, until the stream ends.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createSignals, type Signals } from '../../../src/database/signals.ts'
+import { createWakeUps, type WakeUps } from '../../../src/database/wake-ups.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
 import type { Event } from '../../../src/domain/events/events.ts'
 import { createFeed, type FeedOptions } from '../../../src/events/feed.ts'
 import { createLog } from '../../../src/http/log.ts'
 import { outboxServices } from '../../../src/services/events/outbox.ts'
-import type { Following } from '../../../src/services/feed.ts'
+import type { FeedSubscription } from '../../../src/services/feed.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
-import { startProxy } from '../../support/database/proxy.ts'
+import { startFaultyProxy } from '../../support/database/faulty-proxy.ts'
 import { withSession } from '../../support/database/sessions.ts'
-import { idsInOrder, take, writeEvent } from '../../support/events/events.ts'
+import { idsInOrder, takeEvents, writeEvent } from '../../support/events/events.ts'
 import { listMachines } from '../../support/factories.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
 
@@ -50,7 +50,7 @@ const writeMany = (count: number) =>
   )
 const watch = (cursor?: string) => gateway.services.events.watch(renter, {}, cursor)
 /** Has the feed read once more: whoever is let in is so at the end of a reading. */
-const round = async (feed = gateway.feed) => (await feed.follow(rival, {})).close()
+const readOnce = async (feed = gateway.feed) => (await feed.subscribe(rival, {})).close()
 const revoke = ({ publicId }: Actor) =>
   gateway.sql("UPDATE api_keys SET revoked_at = '2026-11-21' WHERE public_id = $1", [publicId])
 const ended = (ending: string) => ({ code: 'STREAM_ENDED', details: { ending } })
@@ -65,7 +65,7 @@ function feedOf(change: Partial<FeedOptions['outbox']>, limits?: FeedOptions['li
   feeds.push(feed)
   return feed
 }
-const all = { wants: (_event: Event) => true }
+const everyEvent = { includes: (_event: Event) => true }
 
 describe('a follower', () => {
   it('is told transactions that commit in the opposite order of their ids, in the order in which they began', async () => {
@@ -78,12 +78,12 @@ describe('a follower', () => {
         await write(renter, (text, values) => other.query(text, values))
         await write(renter, (text, values) => one.query(text, values))
         await other.query('COMMIT')
-        await round()
+        await readOnce()
         await one.query('COMMIT')
       }),
     )
-    await round()
-    const told = idsOf(await take(stream, 2))
+    await readOnce()
+    const told = idsOf(await takeEvents(stream, 2))
     expect(told).toEqual(await expected())
     expect(told).toEqual(told.toSorted((a, b) => Number(b - a)))
     await stream.return?.()
@@ -96,33 +96,33 @@ describe('a follower', () => {
       await write(renter, (text, values) => session.query(text, values))
       for (const _ of [1, 2, 3]) {
         await write()
-        await round()
+        await readOnce()
       }
       const page = await gateway.services.events.page(renter, {}, {})
       expect(page.edges).toEqual([])
       await session.query(end)
     })
-    await round()
+    await readOnce()
     const ids = await expected()
     expect(ids).toHaveLength(end === 'COMMIT' ? 4 : 3)
-    expect(idsOf(await take(stream, ids.length))).toEqual(ids)
+    expect(idsOf(await takeEvents(stream, ids.length))).toEqual(ids)
     await stream.return?.()
   })
 
   it('is told more events than are read at a time, as they happen and when it comes back', async () => {
     await write()
-    await round()
+    await readOnce()
     const { endCursor } = await gateway.services.events.page(renter, {}, {})
     const live = await watch()
-    const told = take(live, 1_200)
+    const told = takeEvents(live, 1_200)
     for (const count of [700, 500]) {
       await writeMany(count)
-      await round()
+      await readOnce()
     }
     const ids = (await expected()).slice(1)
     expect(idsOf(await told)).toEqual(ids)
     const resumed = await watch(endCursor as string)
-    expect(idsOf(await take(resumed, 1_200))).toEqual(ids)
+    expect(idsOf(await takeEvents(resumed, 1_200))).toEqual(ids)
     for (const stream of [live, resumed]) await stream.return?.()
   })
 
@@ -132,8 +132,8 @@ describe('a follower', () => {
     const { endCursor } = await gateway.services.events.page(renter, {}, { last: 1 })
     const stream = await watch(endCursor as string)
     await write()
-    await round()
-    expect(idsOf(await take(stream, 1))).toEqual((await expected()).slice(-1))
+    await readOnce()
+    expect(idsOf(await takeEvents(stream, 1))).toEqual((await expected()).slice(-1))
     for (const one of [behind, stream]) await one.return?.()
   })
 
@@ -146,26 +146,26 @@ describe('a follower', () => {
     let reads = 0
     const outbox = outboxServices({ database: gateway.database })
     const feed = feedOf({
-      async readOn(...args) {
-        const read = await outbox.readOn(...args)
+      async readAfter(...args) {
+        const read = await outbox.readAfter(...args)
         reads += 1
         if (reads === 1) await gate.promise
         return read
       },
     })
-    const first = await feed.follow(renter, all)
+    const first = await feed.subscribe(renter, everyEvent)
     await write()
     feed.wake()
     await expect.poll(() => reads).toBe(1)
-    const joining = feed.follow(renter, all)
+    const joining = feed.subscribe(renter, everyEvent)
     await write()
     gate.resolve()
     const second = await joining
     await write()
-    await round(feed)
+    await readOnce(feed)
     const ids = await expected()
     const placed = await gateway.sql(
-      `SELECT id FROM events WHERE (xid, id) > ('${second.from.xid}', ${second.from.id}) AND account_id = ${renter.accountId} ORDER BY xid, id`,
+      `SELECT id FROM events WHERE (xid, id) > ('${second.startPosition.xid}', ${second.startPosition.id}) AND account_id = ${renter.accountId} ORDER BY xid, id`,
     )
     expect((await first.next())?.events.map(({ id }) => id)).toEqual(ids)
     expect((await second.next())?.events.map(({ id }) => id)).toEqual(placed.map(({ id }) => BigInt(id as string)))
@@ -174,63 +174,66 @@ describe('a follower', () => {
 
   it('goes, and others are told on', async () => {
     const [one, other] = [await watch(), await watch()]
-    expect(gateway.feed.streams()).toBe(2)
+    expect(gateway.feed.streamCount()).toBe(2)
     await one.return?.()
-    expect(gateway.feed.streams()).toBe(1)
+    expect(gateway.feed.streamCount()).toBe(1)
     await write()
-    await round()
-    expect(await take(other, 1)).toHaveLength(1)
+    await readOnce()
+    expect(await takeEvents(other, 1)).toHaveLength(1)
     expect(await one.next()).toEqual({ done: true, value: undefined })
     await other.return?.()
-    expect(gateway.feed.streams()).toBe(0)
+    expect(gateway.feed.streamCount()).toBe(0)
   })
 
   it('is told of machines whose offers changed, once, if it follows the market', async () => {
     const [buyer, reader] = [
-      await gateway.feed.follow(renter, { market: true }),
-      await gateway.feed.follow(renter, all),
+      await gateway.feed.subscribe(renter, { includesMarket: true }),
+      await gateway.feed.subscribe(renter, everyEvent),
     ]
     await listMachines(gateway.operations, [{}, {}])
-    await round()
+    await readOnce()
     expect((await buyer.next())?.machineIds.toSorted()).toEqual([1, 2])
     await gateway.sql('UPDATE machines SET offers_xid = pg_current_xact_id() WHERE id = 2')
-    await round()
+    await readOnce()
     expect((await buyer.next())?.machineIds).toEqual([2])
     await write()
-    await round()
+    await readOnce()
     expect(await buyer.next(1)).toEqual({ events: [], machineIds: [] })
     expect(await reader.next()).toMatchObject({ events: [{}], machineIds: [] })
   })
 })
 
 describe('a stream ends', () => {
-  async function endingOf({ next }: Following): Promise<unknown> {
+  async function endingOf({ next }: FeedSubscription): Promise<unknown> {
     for (;;) await next()
   }
 
   it('for a reader that is too slow, and goes on for others', async () => {
-    const [slow, quick] = [await gateway.feed.follow(renter, all), await gateway.feed.follow(renter, all)]
+    const [slow, quick] = [
+      await gateway.feed.subscribe(renter, everyEvent),
+      await gateway.feed.subscribe(renter, everyEvent),
+    ]
     const told: Event[] = []
     for (const _ of [1, 2, 3]) {
       await writeMany(400)
-      await round()
+      await readOnce()
       told.push(...((await quick.next())?.events ?? []))
     }
     await expect(slow.next()).rejects.toMatchObject(ended('TOO_SLOW'))
     expect(told.map(({ id }) => id)).toEqual(await expected())
-    expect(gateway.feed.streams()).toBe(1)
+    expect(gateway.feed.streamCount()).toBe(1)
     quick.close()
   })
 
   it('for no reader that is merely to look again, however much happens', async () => {
-    const following = await gateway.feed.follow(renter, { wakes: ({ type }) => type === 'CREDIT_GRANTED' })
+    const following = await gateway.feed.subscribe(renter, { wakesOn: ({ type }) => type === 'CREDIT_GRANTED' })
     for (const _ of [1, 2, 3]) {
       await writeMany(400)
-      await round()
+      await readOnce()
     }
     expect(await following.next()).toEqual({ events: [], machineIds: [] })
     await writeEvent(gateway.sql, { accountId: renter.accountId, type: 'SSH_KEY_DELETED' })
-    await round()
+    await readOnce()
     const waiting = following.next()
     following.close()
     expect(await waiting).toBeUndefined()
@@ -241,7 +244,7 @@ describe('a stream ends', () => {
     await write()
     await revoke(renter)
     await write()
-    await round()
+    await readOnce()
     await expect(stream.next()).rejects.toMatchObject(ended('KEY_ENDED'))
     await expect(watch()).rejects.toMatchObject(ended('KEY_ENDED'))
   })
@@ -249,27 +252,27 @@ describe('a stream ends', () => {
   it('with its key, also when that ends between the reading and the telling', async () => {
     const outbox = outboxServices({ database: gateway.database })
     const feed = feedOf({
-      async readOn(...args) {
-        const read = await outbox.readOn(...args)
+      async readAfter(...args) {
+        const read = await outbox.readAfter(...args)
         await revoke(renter)
         return read
       },
     })
-    const following = await feed.follow(renter, all)
+    const following = await feed.subscribe(renter, everyEvent)
     await write()
-    await round(feed)
+    await readOnce(feed)
     await expect(following.next()).rejects.toMatchObject(ended('KEY_ENDED'))
   })
 
   it('with its key, also amid what was missed', async () => {
     await write()
-    await round()
+    await readOnce()
     const { endCursor } = await gateway.services.events.page(renter, {}, {})
     await writeMany(10)
     const stream = await watch(endCursor as string)
-    expect(await take(stream, 3)).toHaveLength(3)
+    expect(await takeEvents(stream, 3)).toHaveLength(3)
     await revoke(renter)
-    await round()
+    await readOnce()
     await expect(stream.next()).rejects.toMatchObject(ended('KEY_ENDED'))
     expect(await stream.next()).toEqual({ done: true, value: undefined })
   })
@@ -279,15 +282,15 @@ describe('a stream ends', () => {
     await gateway.sql('UPDATE api_keys SET expires_at = $2 WHERE public_id = $1', [renter.publicId, end])
     const [expiring, reset] = [
       await watch(),
-      await gateway.feed.follow({ ...renter, publicId: 'before' }, all).catch(String),
+      await gateway.feed.subscribe({ ...renter, publicId: 'before' }, everyEvent).catch(String),
     ]
     expect(reset).toContain('revoked or reset')
     clock.advance(3_600_000)
-    await round()
+    await readOnce()
     await expect(expiring.next()).rejects.toMatchObject(ended('KEY_ENDED'))
-    const long = await gateway.feed.follow(rival, all)
+    const long = await gateway.feed.subscribe(rival, everyEvent)
     clock.advance(24 * 3_600_000)
-    await round()
+    await readOnce()
     await expect(endingOf(long)).rejects.toMatchObject(ended('TOO_LONG'))
   })
 
@@ -296,25 +299,25 @@ describe('a stream ends', () => {
     let lost = 0n
     const feeds = [1, 2].map(() =>
       feedOf({
-        async readOn(...args) {
-          const { reached, ...read } = await outbox.readOn(...args)
+        async readAfter(...args) {
+          const { reached, ...read } = await outbox.readAfter(...args)
           return { ...read, reached: { ...reached, xid: reached.xid - lost } }
         },
       }),
     )
     await write()
-    await round()
+    await readOnce()
     const { endCursor } = await gateway.services.events.page(renter, {}, {})
-    const streams = await Promise.all(feeds.map(feed => feed.follow(renter, all)))
+    const streams = await Promise.all(feeds.map(feed => feed.subscribe(renter, everyEvent)))
     lost = 1_000_000n
-    for (const feed of feeds) await round(feed)
+    for (const feed of feeds) await readOnce(feed)
     for (const { next } of streams) await expect(next()).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' })
     lost = 0n
     await expect(watch(endCursor as string)).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' })
     expect(await gateway.sql('SELECT epoch FROM outbox')).toEqual([{ epoch: 2 }])
-    const later = await (feeds[0] as (typeof feeds)[number]).follow(renter, all)
+    const later = await (feeds[0] as (typeof feeds)[number]).subscribe(renter, everyEvent)
     await write()
-    await round(feeds[0])
+    await readOnce(feeds[0])
     expect((await later.next())?.events).toHaveLength(1)
   })
 
@@ -322,13 +325,13 @@ describe('a stream ends', () => {
     const stream = await watch()
     await gateway.sql('UPDATE outbox SET epoch = epoch + 1')
     await write()
-    await round()
+    await readOnce()
     await expect(stream.next()).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' })
     expect(await gateway.sql('SELECT epoch FROM outbox')).toEqual([{ epoch: 2 }])
     const next = await watch()
     await write()
-    await round()
-    expect(await take(next, 1)).toHaveLength(1)
+    await readOnce()
+    expect(await takeEvents(next, 1)).toHaveLength(1)
     await next.return?.()
   })
 
@@ -344,44 +347,46 @@ describe('a stream ends', () => {
 
 describe('streams', () => {
   it('are so many of an account, however many keys it has', async () => {
-    const feed = feedOf({}, { perKey: 2, perAccount: 3, inAll: 5 })
+    const feed = feedOf({}, { perKey: 2, perAccount: 3, total: 5 })
     const another = { ...renter, apiKeyId: 99 }
-    for (const actor of [renter, renter, another]) await feed.follow(actor, all)
-    await expect(feed.follow(another, all)).rejects.toThrow('This account has 3 streams open')
-    await feed.follow(rival, all)
-    expect(feed.streams()).toBe(4)
+    for (const actor of [renter, renter, another]) await feed.subscribe(actor, everyEvent)
+    await expect(feed.subscribe(another, everyEvent)).rejects.toThrow('This account has 3 streams open')
+    await feed.subscribe(rival, everyEvent)
+    expect(feed.streamCount()).toBe(4)
   })
 
   it('are so many of a key, and so many in all', async () => {
-    const feed = feedOf({}, { perKey: 2, perAccount: 9, inAll: 3 })
-    const [first] = [await feed.follow(renter, all), await feed.follow(renter, all)]
-    await expect(feed.follow(renter, all)).rejects.toMatchObject({ code: 'TOO_MANY_STREAMS' })
-    await feed.follow(rival, all)
-    await expect(feed.follow({ ...rival, apiKeyId: 99 }, all)).rejects.toMatchObject({ code: 'TOO_MANY_STREAMS' })
+    const feed = feedOf({}, { perKey: 2, perAccount: 9, total: 3 })
+    const [first] = [await feed.subscribe(renter, everyEvent), await feed.subscribe(renter, everyEvent)]
+    await expect(feed.subscribe(renter, everyEvent)).rejects.toMatchObject({ code: 'TOO_MANY_STREAMS' })
+    await feed.subscribe(rival, everyEvent)
+    await expect(feed.subscribe({ ...rival, apiKeyId: 99 }, everyEvent)).rejects.toMatchObject({
+      code: 'TOO_MANY_STREAMS',
+    })
     first.close()
-    await feed.follow(renter, all)
-    expect(feed.streams()).toBe(3)
+    await feed.subscribe(renter, everyEvent)
+    expect(feed.streamCount()).toBe(3)
   })
 
   it('count also while they are let in', async () => {
-    const feed = feedOf({}, { perKey: 2, perAccount: 9, inAll: 3 })
-    const asked = await Promise.allSettled([1, 2, 3].map(() => feed.follow(renter, all)))
+    const feed = feedOf({}, { perKey: 2, perAccount: 9, total: 3 })
+    const asked = await Promise.allSettled([1, 2, 3].map(() => feed.subscribe(renter, everyEvent)))
     expect(asked.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected'])
   })
 
   it('outlive an outage of the database, with nothing lost and one line in the log', async () => {
-    const proxy = await startProxy(testDatabase.url)
+    const proxy = await startFaultyProxy(testDatabase.url)
     const behind = openGateway({ url: proxy.url, now: clock.now })
     const stream = await behind.services.events.watch(renter, {})
-    const told = take(stream, 3)
+    const told = takeEvents(stream, 3)
     await write()
-    await behind.feed.follow(rival, {}).then(({ close }) => close())
+    await behind.feed.subscribe(rival, {}).then(({ close }) => close())
     proxy.cut()
     for (const _ of [1, 2]) {
       await write()
-      await expect(behind.feed.follow(rival, {})).rejects.toThrow()
+      await expect(behind.feed.subscribe(rival, {})).rejects.toThrow()
     }
-    expect(behind.feed.streams()).toBe(1)
+    expect(behind.feed.streamCount()).toBe(1)
     proxy.heal()
     // The safety net, which nobody wakes.
     await vi.advanceTimersByTimeAsync(1_000)
@@ -396,9 +401,9 @@ describe('streams', () => {
 describe('two gateways', () => {
   const quiet = createLog('silent', { write: () => {} })
   const signalsOf = ({ database, feed }: Gateway, wake = feed.wake) =>
-    createSignals({ url: testDatabase.url, pool: database.pool, log: quiet, wake })
+    createWakeUps({ url: testDatabase.url, pool: database.pool, log: quiet, wake })
 
-  async function withAnother(work: (other: Gateway) => Promise<void>, notify = () => {}): Promise<void> {
+  async function withOtherGateway(work: (other: Gateway) => Promise<void>, notify = () => {}): Promise<void> {
     const other = openGateway({ url: testDatabase.url, now: clock.now, notify })
     await work(other).finally(() => other.close())
   }
@@ -406,9 +411,9 @@ describe('two gateways', () => {
 
   it('tell each other what happens', async () => {
     const listening = Promise.withResolvers<void>()
-    let telling: Signals | undefined
+    let telling: WakeUps | undefined
     const tellOthers = () => telling?.notify()
-    await withAnother(async other => {
+    await withOtherGateway(async other => {
       telling = signalsOf(other)
       const hearing = signalsOf(gateway, () => {
         gateway.feed.wake()
@@ -426,7 +431,7 @@ describe('two gateways', () => {
   })
 
   it('find it by themselves where they are not told', async () =>
-    await withAnother(async other => {
+    await withOtherGateway(async other => {
       const stream = await watch()
       await happen(other)
       const told = stream.next()

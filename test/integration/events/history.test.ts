@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Permissions } from '../../../src/domain/accounts/permissions/permissions.ts'
-import { type EventType, eventTypes } from '../../../src/domain/events/events.ts'
+import { type EventType, eventReadOperations } from '../../../src/domain/events/events.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { queriesOf } from '../../support/database/queries.ts'
+import { captureQueries } from '../../support/database/captured-statements.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 
 let app: TestApp
@@ -54,7 +54,7 @@ describe('an event', () => {
   it('says what happened, when, why, by whom, and what changed, as this schema writes it', async () => {
     const id = await rentals.rent(owner, { label: 'first', disk: 20, price: 0.25, runtype: 'ssh_direct' })
     const offerId = (await ask(owner, `{ instance(id: ${id}) { offer { id } machine { id } } }`)).instance
-    await rentals.settle()
+    await rentals.converge()
     await app.rest(owner, 'PUT', `/instances/${id}/`, { label: 'second' })
     await app.rest(owner, 'PUT', `/instances/${id}/`, { state: 'stopped' })
     const fields = `id type at message reason apiKeyId apiKey { id } instanceId instance { label }
@@ -131,7 +131,7 @@ describe('an event', () => {
       VOLUME_CREATED: [null, { volumeId: '7', name: 'data', sizeMb: 10_500, machineId: 3, diskNanos: '42' }],
       API_KEY_CREATED: [null, { apiKeyId: 9, name: '', permissions: { api: { misc: {} } }, expiresAt: null }],
     }
-    const types = Object.keys(eventTypes) as EventType[]
+    const types = Object.keys(eventReadOperations) as EventType[]
     const rows = types.map(type => ({ type, before: facts[type]?.[0] ?? null, after: facts[type]?.[1] ?? null }))
     await app.sql(`INSERT INTO events (type, account_id, before, after, at) SELECT type, ${await idOf(key)}, before, after, now()
       FROM json_to_recordset('${JSON.stringify(rows)}') AS r(type text, before jsonb, after jsonb)`)
@@ -165,7 +165,7 @@ describe('an event', () => {
     expect(await find(owner)).toEqual({ id })
     expect(await find(stranger)).toBeNull()
     const events = { 'events.list': {} }
-    expect(await find(await app.scopedKey(owner, { api: { user_read: events } }))).toBeNull()
+    expect(await find(await app.newScopedKey(owner, { api: { user_read: events } }))).toBeNull()
   })
 })
 
@@ -238,7 +238,7 @@ describe('the history of an account', () => {
     const key = await newKey(someCredit)
     const [one, other] = [await rentals.rent(key), await rentals.rent(key)]
     const read = async (permissions: Permissions['api']) => {
-      const scoped = await app.scopedKey(key, { api: { user_read: { 'events.list': {} }, ...permissions } })
+      const scoped = await app.newScopedKey(key, { api: { user_read: { 'events.list': {} }, ...permissions } })
       return (await ask(scoped, '{ events(first: 2) { nodes { type instanceId } } }')).events.nodes
     }
     await write(key, 2)
@@ -260,7 +260,7 @@ describe('the history of an instance', () => {
       const key = await app.newKey(null, { creditNanos: 1_000_000_000_000n })
       for (let index = 0; index < rentedBefore; index += 1) await rentals.rent(key)
       await ask(key, '{ viewer { id } }')
-      const statements = await queriesOf(async () => {
+      const statements = await captureQueries(async () => {
         const { instances } = await ask(key, `{ instances(first: ${rows}) { nodes { ${fields} } } }`)
         expect(instances.nodes).toHaveLength(rows)
         for (const { id, events } of instances.nodes)
@@ -291,7 +291,7 @@ describe('the history of an instance', () => {
   it('needs the permission for it, of this instance', async () => {
     const [one, other] = [await rentals.rent(owner), await rentals.rent(owner)]
     const read = async (instance_read: NonNullable<Permissions['api']['instance_read']>) => {
-      const key = await app.scopedKey(owner, { api: { instance_read } })
+      const key = await app.newScopedKey(owner, { api: { instance_read } })
       const { data, errors } = await app.graphql(
         key,
         `{ a: instance(id: ${one}) { events { nodes { type } } } b: instance(id: ${other}) { events { nodes { type } } } }`,

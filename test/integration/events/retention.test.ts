@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { settleEpoch } from '../../../src/database/epoch.ts'
+import { updateEpoch } from '../../../src/database/epoch.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { outboxServices } from '../../../src/services/events/outbox.ts'
 import { retentionServices } from '../../../src/services/events/retention.ts'
@@ -138,24 +138,24 @@ describe('a database', () => {
   const read = async () => (await gateway.sql('SELECT * FROM outbox'))[0] as { epoch: number; cluster: string }
 
   it('keeps its cursors for as long as it is where it was', async () => {
-    expect(await settleEpoch(testDatabase.url)).toBe(false)
+    expect(await updateEpoch(testDatabase.url)).toBe(false)
     const first = await read()
     await write()
     const { edges } = await all()
     expect(first).toMatchObject({ epoch: 1, cluster: expect.stringMatching(/^\d+\/\d+\/\d+$/) })
-    expect(await settleEpoch(testDatabase.url)).toBe(false)
+    expect(await updateEpoch(testDatabase.url)).toBe(false)
     expect(await read()).toEqual(first)
     expect((await readFrom(edges[0]?.cursor as string)).edges).toEqual([])
   })
 
   it('that is in another cluster has other cursors, and the same events', async () => {
-    await settleEpoch(testDatabase.url)
+    await updateEpoch(testDatabase.url)
     const { cluster } = await read()
     await write()
     const before = await all()
     const cursor = before.edges[0]?.cursor as string
     await gateway.sql("UPDATE outbox SET cluster = '7123/1/5'")
-    expect(await settleEpoch(testDatabase.url)).toBe(true)
+    expect(await updateEpoch(testDatabase.url)).toBe(true)
     expect(await read()).toMatchObject({ epoch: 2, cluster })
     await expect(readFrom(cursor)).rejects.toMatchObject(expired)
     await expect(gateway.services.events.watch(renter, {}, cursor)).rejects.toMatchObject(expired)
@@ -167,9 +167,9 @@ describe('a database', () => {
   it('is looked at by each gateway that starts', async () => {
     const first = await startApp()
     await first.sql("UPDATE outbox SET cluster = '7123/1/5'")
-    const second = await startApp({ beside: first })
+    const second = await startApp({ sharedApp: first })
     // Whichever has the first new connection tells it, and none after that.
-    const warnings = [...first.log, ...second.log].filter(({ msg }) =>
+    const warnings = [...first.logLines, ...second.logLines].filter(({ msg }) =>
       /cursors of events have expired/.test(String(msg)),
     )
     expect(warnings).toHaveLength(1)
@@ -189,10 +189,10 @@ describe('a database', () => {
       await session.query("UPDATE machines SET offers_xid = '8000000000'")
     })
     expect(idsOf((await all()).edges)).toEqual([])
-    expect(await settleEpoch(testDatabase.url)).toBe(true)
+    expect(await updateEpoch(testDatabase.url)).toBe(true)
     // No machine is told as changed when this cluster comes to those transactions.
-    const { changedMachines } = outboxServices({ database: gateway.database })
-    expect(await changedMachines(7_000_000_000n, 9_000_000_000n)).toEqual([])
+    const { findChangedMachines } = outboxServices({ database: gateway.database })
+    expect(await findChangedMachines(7_000_000_000n, 9_000_000_000n)).toEqual([])
     const old = await idsInOrder(gateway.sql, renter)
     expect(old).toEqual(old.toSorted((one, other) => Number(one - other)))
     const { edges } = await all()
@@ -203,7 +203,7 @@ describe('a database', () => {
     while (told.length < old.length) told.push((await stream.next()).value.node.id)
     expect(told).toEqual((await idsInOrder(gateway.sql, renter)).slice(1))
     await stream.return?.()
-    expect(await settleEpoch(testDatabase.url)).toBe(false)
+    expect(await updateEpoch(testDatabase.url)).toBe(false)
   })
 
   it.each([true, false])(
@@ -216,7 +216,7 @@ describe('a database', () => {
       const url = new URL(testDatabase.url)
       Object.assign(url, { username: role, password: 'ordinary' })
       try {
-        expect(await settleEpoch(url.href)).toBe(false)
+        expect(await updateEpoch(url.href)).toBe(false)
         expect((await read()).cluster).toMatch(mayAsk ? /^\d+\/\d+\/\d+$/ : /^\/\d+\/\d+$/)
       } finally {
         await gateway.sql(`DROP OWNED BY ${role}`)

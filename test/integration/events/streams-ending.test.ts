@@ -5,13 +5,13 @@ import { connect } from 'node:net'
 import { type Client, createClient } from 'graphql-ws'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { maxEventsBehind, streamLimits } from '../../../src/domain/streams.ts'
+import { maxBufferedEvents, streamLimits } from '../../../src/domain/streams.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
-import { heldBytes } from '../../support/memory.ts'
-import { listenFor, rawSocket, type Subscription, subscribeSse, subscribeWs } from '../../support/streams.ts'
+import { measureMemory } from '../../support/memory.ts'
+import { openRawSocket, type Subscription, serveApp, subscribeSse, subscribeWebSocket } from '../../support/streams.ts'
 
-type Gateway = { app: TestApp; server: Awaited<ReturnType<typeof listenFor>> }
+type Gateway = { app: TestApp; server: Awaited<ReturnType<typeof serveApp>> }
 type Transport = 'SSE' | 'WebSocket'
 
 let first: Gateway
@@ -22,21 +22,21 @@ let clients = new Map<string, Client>()
 
 beforeAll(async () => {
   const app = await startApp()
-  first = { app, server: await listenFor(app) }
-  second = await another()
+  first = { app, server: await serveApp(app) }
+  second = await startGateway()
   rentals = rentalsOf(app)
   renter = await app.newKey(null, someCredit)
 })
 
-async function another(): Promise<Gateway> {
-  const app = await startApp({ beside: first.app })
-  return { app, server: await listenFor(app) }
+async function startGateway(): Promise<Gateway> {
+  const app = await startApp({ sharedApp: first.app })
+  return { app, server: await serveApp(app) }
 }
 
 afterEach(async () => {
   for (const client of clients.values()) await client.dispose()
   clients = new Map()
-  for (const { app } of [first, second]) await expect.poll(() => app.streams(), { timeout: 5_000 }).toBe(0)
+  for (const { app } of [first, second]) await expect.poll(() => app.countStreams(), { timeout: 5_000 }).toBe(0)
 })
 
 afterAll(async () => {
@@ -57,10 +57,10 @@ async function open(transport: Transport, { server }: Gateway, key: string, quer
   const client =
     clients.get(name) ?? createClient({ url, webSocketImpl: WebSocket, connectionParams, retryAttempts: 0 })
   clients.set(name, client)
-  return subscribeWs(client, query)
+  return subscribeWebSocket(client, query)
 }
 
-const watching = (id: number, fields = 'id') => `subscription { instanceChanged(id: "${id}") { ${fields} } }`
+const watchQuery = (id: number, fields = 'id') => `subscription { instanceChanged(id: "${id}") { ${fields} } }`
 const ended = (reason: string) => [
   { errors: [{ message: expect.any(String), extensions: { code: 'STREAM_ENDED', reason } }] },
 ]
@@ -69,7 +69,7 @@ const transports: Transport[] = ['SSE', 'WebSocket']
 describe.each(transports)('a stream over %s', transport => {
   async function opened(gateway: Gateway, key: string): Promise<Stream> {
     const id = await rentals.rent(renter)
-    const stream = await open(transport, gateway, key, watching(id))
+    const stream = await open(transport, gateway, key, watchQuery(id))
     expect(await stream.next()).toEqual({ data: { instanceChanged: { id: `ins_${id}` } } })
     return stream
   }
@@ -80,16 +80,19 @@ describe.each(transports)('a stream over %s', transport => {
   }
 
   it.each(['revokeApiKey', 'resetApiKey'])('ends on every gateway, soon after %s', async mutation => {
-    const key = await first.app.scopedKey(renter, { api: { instance_read: {} } })
+    const key = await first.app.newScopedKey(renter, { api: { instance_read: {} } })
     const streams = [await opened(first, key), await opened(second, key)]
     const other = await opened(second, renter)
     const input = `input: { id: "${await idOf(key)}" }`
     const { data } = await first.app.graphql(renter, `mutation { ${mutation}(${input}) { __typename } }`)
     expect(data[mutation].__typename).toMatch(/Success$/)
     const start = performance.now()
-    expect(await Promise.all(streams.map(stream => stream.rest()))).toEqual([ended('KEY_ENDED'), ended('KEY_ENDED')])
+    expect(await Promise.all(streams.map(stream => stream.readToEnd()))).toEqual([
+      ended('KEY_ENDED'),
+      ended('KEY_ENDED'),
+    ])
     expect(performance.now() - start).toBeLessThan(3_000)
-    expect(second.app.streams()).toBe(1)
+    expect(second.app.countStreams()).toBe(1)
     await other.close()
   })
 
@@ -102,21 +105,21 @@ describe.each(transports)('a stream over %s', transport => {
     )
     const stream = await opened(first, data.createApiKey.secret)
     first.app.clock.advance(60_000)
-    expect(await stream.rest()).toEqual(ended('KEY_ENDED'))
+    expect(await stream.readToEnd()).toEqual(ended('KEY_ENDED'))
   })
 
   it('ends when its gateway stops, and goes on at another where it was', async () => {
-    const third = await another()
+    const third = await startGateway()
     const id = await rentals.rent(renter)
     const query = (after: string) =>
       `subscription { events(${after} filter: { instanceIds: ["${id}"] }) { cursor node { changes { after } } } }`
     const label = (label: string) => first.app.rest(renter, 'PUT', `/instances/${id}/`, { label })
     const stream = await open(transport, third, renter, query(''))
-    await expect.poll(() => third.app.streams()).toBe(1)
+    await expect.poll(() => third.app.countStreams()).toBe(1)
     await label('one')
     const told = await stream.next()
     third.app.drain()
-    expect(await stream.rest()).toEqual(ended('GATEWAY_STOPS'))
+    expect(await stream.readToEnd()).toEqual(ended('GATEWAY_STOPS'))
     await label('two')
     const resumed = await open(transport, second, renter, query(`after: "${told?.data.events.cursor}"`))
     await label('three')
@@ -129,12 +132,12 @@ describe.each(transports)('a stream over %s', transport => {
 
   it('is refused to a key that has as many as it may', async () => {
     const id = await rentals.rent(renter)
-    const key = await first.app.scopedKey(renter, { api: { instance_read: {} } })
-    const many = Array.from({ length: streamLimits.perKey }, () => open(transport, first, key, watching(id)))
+    const key = await first.app.newScopedKey(renter, { api: { instance_read: {} } })
+    const many = Array.from({ length: streamLimits.perKey }, () => open(transport, first, key, watchQuery(id)))
     const streams = await Promise.all(many)
     await Promise.all(streams.map(stream => stream.next()))
-    const late = await open(transport, first, key, watching(id))
-    expect(await late.rest()).toMatchObject([{ errors: [{ extensions: { code: 'TOO_MANY_STREAMS' } }] }])
+    const late = await open(transport, first, key, watchQuery(id))
+    expect(await late.readToEnd()).toMatchObject([{ errors: [{ extensions: { code: 'TOO_MANY_STREAMS' } }] }])
     for (const stream of streams) await stream.close()
   })
 })
@@ -147,62 +150,62 @@ describe('a reader that does not read', () => {
 
   beforeAll(async () => {
     id = await rentals.rent(renter, { env: { LONG: 'x'.repeat(32_000) } })
-    hasty = await listenFor(first.app, { stalledMs: 1_500 })
+    hasty = await serveApp(first.app, { stalledMs: 1_500 })
   })
 
   afterAll(() => hasty.close())
 
   /** Changes it 80 times, each time when the one before was told; returns what this process holds more of then. */
   async function change(): Promise<number> {
-    const before = heldBytes()
+    const before = measureMemory()
     for (let n = 1; n <= 80; n += 1) {
       await first.app.rest(renter, 'PUT', `/instances/${id}/`, { label: `${n}` })
       await first.app.graphql(renter, `{ instance(id: "${id}") { ${large} } }`)
     }
-    return heldBytes() - before
+    return measureMemory() - before
   }
 
   /** More changes than anybody may be behind. */
   async function flood(): Promise<void> {
     await first.app.sql(`INSERT INTO events (type, account_id, instance_id, at)
-      SELECT 'INSTANCE_LABEL_CHANGED', account_id, id, created_at FROM instances, generate_series(1, ${maxEventsBehind + 1})
+      SELECT 'INSTANCE_LABEL_CHANGED', account_id, id, created_at FROM instances, generate_series(1, ${maxBufferedEvents + 1})
       WHERE id = ${id}`)
   }
 
   it('is cut off over SSE, and little is kept for it', async () => {
     const socket = connect(hasty.port, '127.0.0.1')
-    const body = JSON.stringify({ query: watching(id, large) })
+    const body = JSON.stringify({ query: watchQuery(id, large) })
     socket.write(
       `POST /graphql HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\nAuthorization: Bearer ${renter}\r\n`,
     )
     socket.write(`Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
     socket.pause()
-    await expect.poll(() => first.app.streams(), { timeout: 5_000 }).toBe(1)
+    await expect.poll(() => first.app.countStreams(), { timeout: 5_000 }).toBe(1)
     expect(await change()).toBeLessThan(40_000_000)
-    await expect.poll(() => first.app.streams(), { timeout: 10_000 }).toBe(0)
+    await expect.poll(() => first.app.countStreams(), { timeout: 10_000 }).toBe(0)
     // The server has closed; what is on the way still comes.
     const cut = once(socket, 'close')
-    await expect.poll(() => hasty.connections(), { timeout: 10_000 }).toBe(0)
+    await expect.poll(() => hasty.countConnections(), { timeout: 10_000 }).toBe(0)
     socket.resume()
     await cut
   })
 
   it('is told of an instance in the outcome over a WebSocket, and little is kept for it', async () => {
-    const { socket, say, heard } = await rawSocket(hasty.url, { headers: { authorization: `Bearer ${renter}` } })
+    const { socket, say, heard } = await openRawSocket(hasty.url, { headers: { authorization: `Bearer ${renter}` } })
     say({ type: 'connection_init' })
     await expect.poll(() => heard).toHaveLength(1)
     socket.pause()
-    say({ type: 'subscribe', id: '1', payload: { query: watching(id, large) } })
+    say({ type: 'subscribe', id: '1', payload: { query: watchQuery(id, large) } })
     say({
       type: 'subscribe',
       id: '2',
       payload: { query: `subscription { events { node { id ${'type '.repeat(300)} } } }` },
     })
-    await expect.poll(() => first.app.streams(), { timeout: 5_000 }).toBe(2)
+    await expect.poll(() => first.app.countStreams(), { timeout: 5_000 }).toBe(2)
     expect(await change()).toBeLessThan(40_000_000)
     await flood()
     // Events must all be told, and these are too many.
-    await expect.poll(() => first.app.streams(), { timeout: 5_000 }).toBe(1)
+    await expect.poll(() => first.app.countStreams(), { timeout: 5_000 }).toBe(1)
     socket.resume()
     const isLast = () => JSON.stringify(heard.at(-1)).includes('"label":"80"')
     await expect.poll(isLast, { timeout: 10_000 }).toBe(true)

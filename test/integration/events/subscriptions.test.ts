@@ -20,9 +20,9 @@ afterAll(() => app.close())
 
 const subscribe = (query: string, { key = renter, ...options }: SseOptions & { key?: string } = {}) =>
   subscribeSse(app.fetch, key, query, options)
-const watching = (id: number, fields: string) => `subscription { instanceChanged(id: "${id}") { ${fields} } }`
-const label = (id: number, label: string) => app.rest(renter, 'PUT', `/instances/${id}/`, { label })
-const allClosed = () => expect.poll(() => app.streams(), { timeout: 5_000 }).toBe(0)
+const watchQuery = (id: number, fields: string) => `subscription { instanceChanged(id: "${id}") { ${fields} } }`
+const setLabel = (id: number, label: string) => app.rest(renter, 'PUT', `/instances/${id}/`, { label })
+const allClosed = () => expect.poll(() => app.countStreams(), { timeout: 5_000 }).toBe(0)
 
 /** What an instance is until something holds of it. */
 async function until(stream: Subscription, holds: (instance: Record<string, unknown>) => boolean) {
@@ -44,10 +44,10 @@ describe('a watched instance', () => {
         ... on RentInstanceSuccess { instance { id } } } }`,
     )
     const { id } = data.rentInstance.instance
-    const stream = await subscribe(watching(id, 'status'))
+    const stream = await subscribe(watchQuery(id, 'status'))
     const seen = [(await stream.next())?.data.instanceChanged]
     for (let turn = 1; seen.at(-1)?.status !== 'RUNNING' && turn < 20; turn += 1) {
-      await app.idle()
+      await app.runUntilIdle()
       const { data } = await app.graphql(renter, `{ instance(id: "${id}") { status } }`)
       if (data.instance.status !== seen.at(-1)?.status)
         seen.push(...(await until(stream, ({ status }) => status === data.instance.status)))
@@ -61,7 +61,7 @@ describe('a watched instance', () => {
 
   it('is seen as it is after each event, with everything about it read anew', async () => {
     const id = await rentals.rent(renter, { label: 'first' })
-    const stream = await subscribe(watching(id, 'label sshKeys { name }'))
+    const stream = await subscribe(watchQuery(id, 'label sshKeys { name }'))
     expect(await stream.next()).toEqual({ data: { instanceChanged: { label: 'first', sshKeys: [] } } })
     const { data } = await app.graphql(
       renter,
@@ -69,25 +69,25 @@ describe('a watched instance', () => {
         ... on RegisterSshKeySuccess { sshKey { name } } ... on Error { message } } }`,
     )
     expect(data).toEqual({ registerSshKey: { sshKey: { name: 'mine' } } })
-    await label(id, 'second')
+    await setLabel(id, 'second')
     const sshKeys = [{ name: 'mine' }]
     expect((await until(stream, ({ label }) => label === 'second')).at(-1)).toEqual({ label: 'second', sshKeys })
     await stream.close()
   })
 
   it('is seen to its end, where the stream completes', async () => {
-    const id = await rentals.rentTo(renter, 'running')
-    const stream = await subscribe(watching(id, 'status'))
-    const destroyed = await subscribe(watching(id, 'destroyedAt'))
+    const id = await rentals.rentToStatus(renter, 'running')
+    const stream = await subscribe(watchQuery(id, 'status'))
+    const destroyed = await subscribe(watchQuery(id, 'destroyedAt'))
     await app.rest(renter, 'DELETE', `/instances/${id}/`)
     // Its container is yet to go, which is told too.
     await until(destroyed, ({ destroyedAt }) => destroyedAt !== null)
-    await rentals.settle()
-    expect((await destroyed.rest()).length).toBeGreaterThan(0)
-    const seen = (await stream.rest()).map(({ data }) => data.instanceChanged.status)
+    await rentals.converge()
+    expect((await destroyed.readToEnd()).length).toBeGreaterThan(0)
+    const seen = (await stream.readToEnd()).map(({ data }) => data.instanceChanged.status)
     expect([seen[0], seen.at(-1)]).toEqual(['RUNNING', 'DESTROYED'])
-    const late = await subscribe(watching(id, 'status'))
-    expect(await late.rest()).toEqual([{ data: { instanceChanged: { status: 'DESTROYED' } } }])
+    const late = await subscribe(watchQuery(id, 'status'))
+    expect(await late.readToEnd()).toEqual([{ data: { instanceChanged: { status: 'DESTROYED' } } }])
     await allClosed()
   })
 })
@@ -97,7 +97,7 @@ describe('a stream', () => {
     const id = await rentals.rent(renter)
     const both = { accept: 'application/json, text/event-stream' }
     for (const options of [{ method: 'GET' }, { headers: both }] as SseOptions[]) {
-      const stream = await subscribe(watching(id, 'id'), options)
+      const stream = await subscribe(watchQuery(id, 'id'), options)
       expect(await stream.next()).toEqual({ data: { instanceChanged: { id: `ins_${id}` } } })
       await stream.close()
     }
@@ -115,7 +115,7 @@ describe('a stream', () => {
       ['multipart/mixed', 'application/json'],
       ['application/json, text/event-stream;q=0', 'application/json'],
     ])('is refused at once, with the header to send, when Accept is %s', async (accept, answeredIn) => {
-      const query = watching(await rentals.rent(renter), 'id')
+      const query = watchQuery(await rentals.rent(renter), 'id')
       const headers = {
         authorization: `Bearer ${renter}`,
         'content-type': 'application/json',
@@ -131,13 +131,13 @@ describe('a stream', () => {
         expect.stringContaining(answeredIn),
       ])
       expect(await response.text()).toContain('text/event-stream')
-      expect(app.streams()).toBe(0)
+      expect(app.countStreams()).toBe(0)
     })
   })
 
   it('tells proxies to pass on each event at once, and to keep none', async () => {
     const id = await rentals.rent(renter)
-    const url = `http://berth.test/graphql?query=${encodeURIComponent(watching(id, 'id'))}`
+    const url = `http://berth.test/graphql?query=${encodeURIComponent(watchQuery(id, 'id'))}`
     const headers = { accept: 'text/event-stream', authorization: `Bearer ${renter}` }
     const closing = new AbortController()
     const { headers: answered } = await app.fetch(new Request(url, { headers, signal: closing.signal }))
@@ -151,7 +151,7 @@ describe('a stream', () => {
 
   it('is not left open by HEAD', async () => {
     const id = await rentals.rent(renter)
-    const url = `http://berth.test/graphql?query=${encodeURIComponent(watching(id, 'id'))}`
+    const url = `http://berth.test/graphql?query=${encodeURIComponent(watchQuery(id, 'id'))}`
     const headers = { accept: 'text/event-stream', authorization: `Bearer ${renter}` }
     expect((await app.fetch(new Request(url, { method: 'HEAD', headers }))).status).toBe(200)
     await allClosed()
@@ -163,18 +163,18 @@ describe('a stream', () => {
     const init = {
       method: 'POST',
       headers: { accept: 'text/event-stream', authorization: `Bearer ${renter}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ query: watching(id, 'id') }),
+      body: JSON.stringify({ query: watchQuery(id, 'id') }),
       signal: closing.signal,
     }
     const answer = app.fetch(new Request('http://berth.test/graphql', init))
-    await expect.poll(() => app.streams()).toBe(1)
+    await expect.poll(() => app.countStreams()).toBe(1)
     closing.abort()
     await answer.catch(() => {})
     await allClosed()
   })
 
   it.each([
-    ['no such instance', watching(987_654_321, 'id'), 'NOT_FOUND', 200],
+    ['no such instance', watchQuery(987_654_321, 'id'), 'NOT_FOUND', 200],
     ['an id of something else', 'subscription { instanceChanged(id: "off_1") { id } }', 'BAD_USER_INPUT', 200],
     [
       'two root fields',
@@ -191,18 +191,18 @@ describe('a stream', () => {
   ])('is refused over %s', async (_name, query, code, status) => {
     const stream = await subscribe(query)
     expect(stream.status).toBe(status)
-    expect(await stream.rest()).toEqual([
+    expect(await stream.readToEnd()).toEqual([
       { errors: [expect.objectContaining({ extensions: expect.objectContaining({ code }) })] },
     ])
   })
 
   it('is refused to a key without the permission', async () => {
     const id = await rentals.rent(renter)
-    const key = await app.scopedKey(renter, { api: { instance_write: {} } })
-    const stream = await subscribe(watching(id, 'id'), { key })
+    const key = await app.newScopedKey(renter, { api: { instance_write: {} } })
+    const stream = await subscribe(watchQuery(id, 'id'), { key })
     expect(stream.status).toBe(403)
     const extensions = { code: 'FORBIDDEN', missing: ['instance_read'] }
-    expect(await stream.rest()).toMatchObject([{ errors: [{ extensions }] }])
+    expect(await stream.readToEnd()).toMatchObject([{ errors: [{ extensions }] }])
   })
 })
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
-import { take, writeEvent } from '../../support/events/events.ts'
+import { takeEvents, writeEvent } from '../../support/events/events.ts'
 import { listMachines } from '../../support/factories.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
 
@@ -39,7 +39,7 @@ async function rent(actor: Actor): Promise<bigint> {
 
 it('nobody reads what happened to the instance of another', async () => {
   const asked = { instanceId: await rent(renter), page: {} }
-  const read = async (actor: Actor) => (await gateway.services.events.pagesOf(actor, [asked])).get(asked)?.edges
+  const read = async (actor: Actor) => (await gateway.services.events.instancePages(actor, [asked])).get(asked)?.edges
   expect([await read(renter), await read(rival)]).toMatchObject([[{}, {}], []])
 })
 
@@ -48,7 +48,7 @@ describe('a stream of events', () => {
     const stream = await gateway.services.events.watch(renter, {})
     await rent(rival)
     const id = await rent(renter)
-    const told = await take(stream, 2)
+    const told = await takeEvents(stream, 2)
     expect(told.map(({ node }) => [node.type, node.instanceId])).toEqual([
       ['INSTANCE_CREATED', id],
       ['INSTANCE_GRANTED', id],
@@ -59,12 +59,12 @@ describe('a stream of events', () => {
   it('goes on after a cursor with what happened since', async () => {
     const stream = await gateway.services.events.watch(renter, {})
     await rent(renter)
-    const [first] = await take(stream, 1)
+    const [first] = await takeEvents(stream, 1)
     await stream.return?.()
     const id = await rent(renter)
     const resumed = await gateway.services.events.watch(renter, {}, first?.cursor)
     const later = await rent(renter)
-    const told = await take(resumed, 5)
+    const told = await takeEvents(resumed, 5)
     expect(told.map(({ node }) => node.type)).toEqual([
       'INSTANCE_GRANTED',
       ...['INSTANCE_CREATED', 'INSTANCE_GRANTED'],
@@ -92,8 +92,8 @@ describe('a stream of events', () => {
           after: { label: name },
         })
     }
-    const told = async (stream: Parameters<typeof take>[0], count: number) => {
-      const edges = await take(stream, count)
+    const told = async (stream: Parameters<typeof takeEvents>[0], count: number) => {
+      const edges = await takeEvents(stream, count)
       expect(edges.map(({ node }) => node.instanceId)).toEqual(edges.map(() => mine))
       return edges
     }
@@ -116,7 +116,7 @@ describe('a stream of events', () => {
     await rent(renter)
     const rows = vi.spyOn(gateway.database, 'rows')
     const stream = await gateway.services.events.watch(renter, { types: ['INSTANCE_CREATED'] }, endCursor)
-    expect((await take(stream, 1)).map(({ node }) => node.type)).toEqual(['INSTANCE_CREATED'])
+    expect((await takeEvents(stream, 1)).map(({ node }) => node.type)).toEqual(['INSTANCE_CREATED'])
     const read = (await Promise.all(rows.mock.results.map(({ value }) => value as Promise<unknown[]>))).flat()
     rows.mockRestore()
     expect(read.length).toBeLessThan(50)

@@ -24,42 +24,42 @@ beforeAll(async () => {
   begin = app.clock.now().getTime() - (app.clock.now().getTime() % day)
   key = await app.newKey(null, someCredit)
   const { email } = (await app.rest(key, 'GET', '/users/current/')).body
-  const destroyed = await rentals.rentTo(key, 'running')
-  offline = await rentals.rentTo(key, 'running')
+  const destroyed = await rentals.rentToStatus(key, 'running')
+  offline = await rentals.rentToStatus(key, 'running')
   const { machine_id } = await rentals.read(key, destroyed)
   await volumesOf(app).make(key, machine_id, 33)
   await rentals.rent(await app.newKey(null, someCredit))
   app.clock.advance(7 * minute + 123)
   await app.rest(key, 'DELETE', `/instances/${destroyed}/`)
-  await pass(day)
+  await advanceClock(day)
   await app.operations.accounts.grantCredit(email, { amountNanos: 1_234_567_891n, reason: 'a voucher' })
-  stopped = await rentals.rentTo(key, 'stopped')
-  await rentals.rentTo(key, 'running')
+  stopped = await rentals.rentToStatus(key, 'stopped')
+  await rentals.rentToStatus(key, 'running')
   await app.operations.machines.unplug((await rentals.read(key, offline)).machine_id)
   app.clock.advance(2 * minute)
   // It charges everything up to now, of which a part is given back when the machine is given up.
   await app.operations.accounts.adjustCredit(email, { amountNanos: -111_111_111n, reason: 'a mistake' })
   for (let turn = 1; turn <= 8; turn += 1) {
     app.clock.advance(minute)
-    await app.idle()
+    await app.runUntilIdle()
   }
   expect((await rentals.read(key, offline)).actual_status).toBe('offline')
-  await pass(day)
+  await advanceClock(day)
   app.clock.advance(5 * hour + 7)
 })
 
 afterAll(() => app.close())
 
 /** What goes on is charged once a day. */
-async function pass(ms: number) {
+async function advanceClock(ms: number) {
   for (let hours = 0; hours < ms / hour; hours += 1) {
     app.clock.advance(hour)
-    await app.idle()
+    await app.runUntilIdle()
   }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever the test asks for
-async function rest(path: string, query: Record<string, unknown>): Promise<any> {
+async function getRest(path: string, query: Record<string, unknown>): Promise<any> {
   const written = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(JSON.stringify(value))}`)
   const { status, body } = await app.rest(key, 'GET', `${path}?${written.join('&')}`)
   expect(status).toBe(200)
@@ -67,7 +67,7 @@ async function rest(path: string, query: Record<string, unknown>): Promise<any> 
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever the test asks for
-async function viewer(fields: string): Promise<any> {
+async function queryViewer(fields: string): Promise<any> {
   const { data, errors } = await app.graphql(key, `{ viewer { ${fields} } }`)
   expect(errors).toBeUndefined()
   return data.viewer
@@ -78,8 +78,8 @@ type Item = { type: string; amount: number }
 type Charge = { type: string; source: string; amount: number; items: Item[] }
 
 /** Nano-dollars, from a decimal or from a number with nine places. */
-const nanos = (dollars: string | number) => BigInt(Math.round(Number(dollars) * 1e9))
-const sum = (amounts: (string | number)[]) => amounts.reduce((total, amount) => total + nanos(amount), 0n)
+const toNanos = (dollars: string | number) => BigInt(Math.round(Number(dollars) * 1e9))
+const sumNanos = (amounts: (string | number)[]) => amounts.reduce((total, amount) => total + toNanos(amount), 0n)
 
 describe('charges', () => {
   const spans: [what: string, first: number, last: number][] = [
@@ -93,30 +93,33 @@ describe('charges', () => {
   it.each(spans)('of %s are the usage of those days', async (_what, first, last) => {
     const [from, to] = [begin + first * day, begin + (last + 1) * day]
     const select_filters = { day: { gte: from / 1000, lte: to / 1000 - 1 } }
-    const { results, total } = await rest('/charges/', { select_filters, limit: 100 })
-    const { usage } = await viewer(`usage(from: "${new Date(from).toISOString()}", to: "${new Date(to).toISOString()}",
+    const { results, total } = await getRest('/charges/', { select_filters, limit: 100 })
+    const { usage } =
+      await queryViewer(`usage(from: "${new Date(from).toISOString()}", to: "${new Date(to).toISOString()}",
       bucket: MONTH, groupBy: [INSTANCE, KIND]) { cost buckets { groups { instanceId volumeId kind cost } } }`)
     const used = new Map<string, bigint>()
     for (const { instanceId, volumeId, kind, cost } of usage.buckets.flatMap(
       (bucket: { groups: Group[] }) => bucket.groups,
     )) {
       const name = `${instanceId?.replace('ins_', 'instance-') ?? volumeId?.replace('vol_', 'volume-')} ${kind}`
-      used.set(name, (used.get(name) ?? 0n) + nanos(cost))
+      used.set(name, (used.get(name) ?? 0n) + toNanos(cost))
     }
     const charged = new Map<string, bigint>()
     for (const { source, items } of results as Charge[])
       for (const { type, amount } of items)
-        charged.set(`${source} ${type === 'gpu' ? 'COMPUTE' : 'DISK'}`, nanos(amount))
+        charged.set(`${source} ${type === 'gpu' ? 'COMPUTE' : 'DISK'}`, toNanos(amount))
     expect(Object.fromEntries(charged)).toEqual(Object.fromEntries(used))
-    expect(sum(results.map(({ amount }: Charge) => amount))).toBe(nanos(usage.cost))
-    for (const { amount, items } of results as Charge[]) expect(sum(items.map(item => item.amount))).toBe(nanos(amount))
+    expect(sumNanos(results.map(({ amount }: Charge) => amount))).toBe(toNanos(usage.cost))
+    for (const { amount, items } of results as Charge[])
+      expect(sumNanos(items.map(item => item.amount))).toBe(toNanos(amount))
     expect([total, results.length > 0]).toEqual([results.length, last >= 0])
   })
 
   it('of a day end where what was charged beyond was given back', async () => {
     const select_filters = { day: { gte: begin / 1000, lte: begin / 1000 + 3 * 86_400 } }
-    const { results } = await rest('/charges/', { select_filters })
-    const { nodes } = (await viewer(`ledger(filter: {kinds: [REFUND]}) { nodes { instanceId periodStart } }`)).ledger
+    const { results } = await getRest('/charges/', { select_filters })
+    const { nodes } = (await queryViewer(`ledger(filter: {kinds: [REFUND]}) { nodes { instanceId periodStart } }`))
+      .ledger
     expect(nodes.map(({ instanceId }: Group) => instanceId)).toEqual([`ins_${offline}`, `ins_${offline}`])
     const { items, end } = results.find(({ source }: Charge) => source === `instance-${offline}`)
     const seen = Date.parse(nodes[0].periodStart) / 1000
@@ -124,12 +127,12 @@ describe('charges', () => {
   })
 
   it('of a stopped instance are the cost that GraphQL says it accrued', async () => {
-    const { results } = await rest('/charges/', {
+    const { results } = await getRest('/charges/', {
       select_filters: { day: { gte: begin / 1000, lte: begin / 1000 + 3 * 86_400 } },
     })
     const { data } = await app.graphql(key, `{ instance(id: "ins_${stopped}") { accruedCost } }`)
     const charge = results.find(({ source }: Charge) => source === `instance-${stopped}`)
-    expect(nanos(charge.amount)).toBe(nanos(data.instance.accruedCost))
+    expect(toNanos(charge.amount)).toBe(toNanos(data.instance.accruedCost))
   })
 })
 
@@ -143,17 +146,17 @@ type Entry = {
   ratePerHour: string | null
   postedAt: string
 }
-const ledger = async (kinds: string): Promise<Entry[]> =>
+const listLedger = async (kinds: string): Promise<Entry[]> =>
   (
-    await viewer(`ledger(first: 100, filter: {kinds: [${kinds}]}) {
+    await queryViewer(`ledger(first: 100, filter: {kinds: [${kinds}]}) {
       nodes { id kind amount balanceAfter instanceId volumeId ratePerHour postedAt } }`)
   ).ledger.nodes.toReversed()
-const number = (id: string | null) => (id === null ? null : Number(id.slice(4)))
+const plainId = (id: string | null) => (id === null ? null : Number(id.slice(4)))
 
 describe('invoices', () => {
   it('are the ledger without charges, seen from the other side', async () => {
-    const entries = await ledger('TOP_UP, REFUND, ADJUSTMENT')
-    const { results, total } = await rest('/api/v1/invoices/', { latest_first: false, limit: 100 })
+    const entries = await listLedger('TOP_UP, REFUND, ADJUSTMENT')
+    const { results, total } = await getRest('/api/v1/invoices/', { latest_first: false, limit: 100 })
     const types: Record<string, string> = { TOP_UP: 'credit', REFUND: 'refund', ADJUSTMENT: 'adjustment' }
     const rows = entries.map(({ id, kind, amount, balanceAfter, instanceId, volumeId, postedAt }) => ({
       ...{
@@ -163,8 +166,8 @@ describe('invoices', () => {
         amount: -Number(amount),
       },
       metadata: {
-        ...{ invoice_id: number(id), balance_after: Number(balanceAfter) },
-        ...{ instance_id: number(instanceId), volume_id: number(volumeId) },
+        ...{ invoice_id: plainId(id), balance_after: Number(balanceAfter) },
+        ...{ instance_id: plainId(instanceId), volume_id: plainId(volumeId) },
       },
     }))
     expect(results).toMatchObject(rows)
@@ -173,29 +176,29 @@ describe('invoices', () => {
   })
 
   it('with charges are the ledger, and come to the credit with what is not posted yet', async () => {
-    const entries = await ledger('COMPUTE, DISK, TOP_UP, REFUND, ADJUSTMENT')
-    const { invoices, current } = await rest('/users/me/invoices', { owner: 'me', inc_charges: true })
+    const entries = await listLedger('COMPUTE, DISK, TOP_UP, REFUND, ADJUSTMENT')
+    const { invoices, current } = await getRest('/users/me/invoices', { owner: 'me', inc_charges: true })
     const isCharge = ({ kind }: Entry) => kind === 'COMPUTE' || kind === 'DISK'
     const rows = entries.map(entry => ({
-      ...{ id: number(entry.id), type: isCharge(entry) ? 'charge' : 'payment' },
+      ...{ id: plainId(entry.id), type: isCharge(entry) ? 'charge' : 'payment' },
       amount: Number(entry.amount) * (isCharge(entry) ? -1 : 1),
       ...{ timestamp: Date.parse(entry.postedAt) / 1000, balance_after: Number(entry.balanceAfter) },
       rate: entry.ratePerHour === null ? null : Number(entry.ratePerHour),
-      ...{ instance_id: number(entry.instanceId), volume_id: number(entry.volumeId) },
+      ...{ instance_id: plainId(entry.instanceId), volume_id: plainId(entry.volumeId) },
     }))
     expect(invoices).toMatchObject(rows)
     expect(invoices).toHaveLength(rows.length)
     const of = (type: string) =>
-      sum(
+      sumNanos(
         invoices.filter((line: { type: string }) => line.type === type).map(({ amount }: { amount: number }) => amount),
       )
-    const { credit } = await viewer('credit')
-    expect(nanos(current.credit)).toBe(nanos(credit))
-    expect(of('payment') - of('charge') - nanos(current.charges)).toBe(nanos(credit))
-    expect(nanos(current.charges)).toBeGreaterThan(0n)
+    const { credit } = await queryViewer('credit')
+    expect(toNanos(current.credit)).toBe(toNanos(credit))
+    expect(of('payment') - of('charge') - toNanos(current.charges)).toBe(toNanos(credit))
+    expect(toNanos(current.charges)).toBeGreaterThan(0n)
     // With what was carried, a charge may have a nano-dollar more.
     for (const { type, amount, quantity, rate } of invoices)
       if (type === 'charge') expect(Math.abs(amount - quantity * rate)).toBeLessThan(1.1e-9)
-    expect(await rest('/invoices', { inc_charges: true })).toEqual(invoices)
+    expect(await getRest('/invoices', { inc_charges: true })).toEqual(invoices)
   })
 })

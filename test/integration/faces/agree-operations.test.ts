@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { type Agreement, agreements, type Site, sharedOperations } from '../../support/faces/table.ts'
+import { type Agreement, type AgreementSite, agreements, listSharedOperations } from '../../support/faces/agreements.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 
 let app: TestApp
@@ -16,19 +16,19 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 it('is asked of every operation that both have', () => {
-  expect(Object.keys(agreements).toSorted()).toEqual(sharedOperations().toSorted())
+  expect(Object.keys(agreements).toSorted()).toEqual(listSharedOperations().toSorted())
 })
 
-type Reading = Extract<Agreement, { reads: true }>
+type ReadAgreement = Extract<Agreement, { reads: true }>
 const all = Object.entries(agreements)
-const readings = all.filter((given): given is [string, Reading] => given[1].reads === true)
+const readAgreements = all.filter((given): given is [string, ReadAgreement] => given[1].reads === true)
 const changes = all.filter(([, { reads }]) => !reads)
 
-const newSite = async (): Promise<Site> => ({ app, rentals, key: await app.newKey(null, someCredit) })
+const newSite = async (): Promise<AgreementSite> => ({ app, rentals, key: await app.newKey(null, someCredit) })
 
 /** All that an account has and what has happened to it, but for what sets two of them apart. */
-async function leftBy({ key }: Site, account: number): Promise<unknown> {
-  await app.idle()
+async function readAccountState({ key }: AgreementSite, account: number): Promise<unknown> {
+  await app.runUntilIdle()
   const [row] = await app.sql(`SELECT
     (SELECT json_agg(json_build_array(launch, label, disk_mb, interruptible, compute_nanos, disk_nanos, target_state, status,
       reason_code, destroyed_at, restart, (SELECT count(*) FROM gpus g WHERE g.holder_id = i.id),
@@ -50,20 +50,20 @@ async function leftBy({ key }: Site, account: number): Promise<unknown> {
   return { ...JSON.parse(text), letsIn: status }
 }
 
-async function ask({ key }: Site, field: string) {
+async function mutate({ key }: AgreementSite, field: string) {
   const { data, errors } = await app.graphql(key, `mutation { ${field} { __typename ... on Error { code message } } }`)
   return { errors, ...(Object.values(data ?? {})[0] as object) }
 }
 
 describe('what one face reads the other reads alike', () => {
-  it.each(readings)('by %s', async (_operation, { prepare, rest, graphql, ofRest, ofGraphql }) => {
+  it.each(readAgreements)('by %s', async (_operation, { prepare, rest, graphql, normalizeRest, normalizeGraphql }) => {
     const site = await newSite()
     const things = (await prepare?.(site)) ?? {}
     const { status, body } = await app.rest(site.key, ...rest(things, site))
     const { data, errors } = await app.graphql(site.key, graphql(things))
     expect([status, errors]).toEqual([200, undefined])
-    const shown = await ofRest(body, things, site)
-    expect(shown).toEqual(await ofGraphql(data, things, site))
+    const shown = await normalizeRest(body, things, site)
+    expect(shown).toEqual(await normalizeGraphql(data, things, site))
     expect(shown).not.toHaveLength(0)
   })
 })
@@ -75,14 +75,14 @@ describe('what one face does the other does alike', () => {
       const site = await newSite()
       const { body } = await app.rest(site.key, 'GET', '/users/current')
       const things = (await prepare?.(site)) ?? {}
-      const before = await leftBy(site, body.id)
+      const before = await readAccountState(site, body.id)
       if (face === 'rest') {
         expect(await app.rest(site.key, ...rest(things, site))).toMatchObject({ status: 200, body: expect.anything() })
       } else {
-        const { errors, ...answer } = await ask(site, graphql(things))
+        const { errors, ...answer } = await mutate(site, graphql(things))
         expect([errors, answer]).toEqual([undefined, { __typename: expect.not.stringMatching(/Error$/) }])
       }
-      const after = await leftBy(site, body.id)
+      const after = await readAccountState(site, body.id)
       expect(after).not.toEqual(before)
       left.push(after)
     }

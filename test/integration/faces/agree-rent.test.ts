@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { limitsOf } from '../../support/billing/limits.ts'
-import { codes, type Faces, facesOf, messagesOf } from '../../support/faces/faces.ts'
+import { type Faces, facesOf, graphqlCodes, messagesOf } from '../../support/faces/faces.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 
 let app: TestApp
@@ -21,10 +21,10 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 const image = { source: { image: 'ubuntu' } }
-type Wish = [name: string, body: object, input: object]
+type RentCase = [name: string, body: object, input: object]
 
 describe('a wish to rent', () => {
-  const wishes: Wish[] = [
+  const wishes: RentCase[] = [
     ['an image alone', { image: 'ubuntu' }, { spec: image }],
     ['a label', { image: 'ubuntu', label: 'mine' }, { spec: { ...image, label: 'mine' } }],
     ['a disk', { image: 'ubuntu', disk: 20.125 }, { spec: { ...image, diskGb: 20.125 } }],
@@ -86,15 +86,15 @@ describe('a wish to rent', () => {
   ]
 
   it.each(wishes)('with %s leaves the same behind', async (_name, body, input) => {
-    const rest = (await rentals.ask(key, body)).body.new_contract
+    const rest = (await rentals.tryRent(key, body)).body.new_contract
     const graphql = await faces.mutate(key, 'rentInstance', { offerId: String(await rentals.newOffer()), ...input })
-    expect(await faces.stateOf(rest)).toEqual(await faces.stateOf(graphql.instance.id))
-    await rentals.settle()
-    const [settled, other] = [await faces.stateOf(rest), await faces.stateOf(graphql.instance.id)]
+    expect(await faces.readInstance(rest)).toEqual(await faces.readInstance(graphql.instance.id))
+    await rentals.converge()
+    const [settled, other] = [await faces.readInstance(rest), await faces.readInstance(graphql.instance.id)]
     expect(settled).toEqual(other)
   })
 
-  const refusals: Wish[] = [
+  const refusals: RentCase[] = [
     ['no image', {}, { spec: { source: { image: '' } } }],
     ['an image that is none', { image: '--privileged' }, { spec: { source: { image: '--privileged' } } }],
     ['a small disk', { image: 'ubuntu', disk: 7 }, { spec: { ...image, diskGb: 7 } }],
@@ -142,9 +142,9 @@ describe('a wish to rent', () => {
   ]
 
   it.each(refusals)('with %s is refused alike', async (_name, body, input) => {
-    const rest = await rentals.ask(key, body)
+    const rest = await rentals.tryRent(key, body)
     const graphql = await faces.mutate(key, 'rentInstance', { offerId: String(await rentals.newOffer()), ...input })
-    expect(graphql.code).toBe(codes[rest.body.error])
+    expect(graphql.code).toBe(graphqlCodes[rest.body.error])
     const issues = graphql.issues?.map((issue: { message: string }) => issue.message).toSorted()
     expect(issues ?? graphql.message).toEqual(issues ? messagesOf(rest.body.msg) : rest.body.msg)
   })
@@ -158,14 +158,14 @@ describe('a wish to rent', () => {
       const by = {
         'no credit': await app.newKey(),
         'a limit': limited,
-        'no permission': await app.scopedKey(key, { api: { instance_read: {} } }),
+        'no permission': await app.newScopedKey(key, { api: { instance_read: {} } }),
         'no key': undefined,
       }[name]
       const actor = name === 'no key' ? undefined : (by ?? key)
       if (name === 'an offer that is gone') await app.rest(key, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu' })
       const rest = await app.rest(actor, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu' })
       const graphql = await faces.mutate(actor, 'rentInstance', { offerId: String(offerId), spec: image })
-      expect([graphql.code, graphql.message]).toEqual([codes[rest.body.error], rest.body.msg])
+      expect([graphql.code, graphql.message]).toEqual([graphqlCodes[rest.body.error], rest.body.msg])
     },
   )
 })

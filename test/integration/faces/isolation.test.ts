@@ -3,13 +3,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   type Operation,
-  operations,
+  operationCategories,
   permissionCategories,
 } from '../../../src/domain/accounts/permissions/permissions.ts'
 import { aPublicKey } from '../../support/accounts/ssh-keys.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { fieldCases, knownKey, makersOf, routeCases } from '../../support/faces/isolation.ts'
-import { fieldsWithIds, routesWithIds } from '../../support/ids.ts'
+import { fieldCases, knownSshKeyId, makersOf, routeCases } from '../../support/faces/isolation.ts'
+import { fieldsWithIds, routesWithIds } from '../../support/fields-with-ids.ts'
 import { muchCredit, type Rentals, rentalsOf } from '../../support/instances/rentals.ts'
 
 let app: TestApp
@@ -33,7 +33,7 @@ beforeAll(async () => {
   owner = await app.newKey(null, muchCredit)
   stranger = await app.newKey(null, muchCredit)
   const { body } = await app.rest(owner, 'POST', '/ssh/', { ssh_key: aPublicKey('known') })
-  expect(body.key.id).toBe(knownKey)
+  expect(body.key.id).toBe(knownSshKeyId)
 })
 
 afterAll(() => app.close())
@@ -48,7 +48,7 @@ it('is asked of every field and of every route that takes an id', () => {
 })
 
 /** Everything that a command could change. */
-async function world(): Promise<unknown> {
+async function readAllTables(): Promise<unknown> {
   return await app.sql(`SELECT (SELECT json_agg(to_jsonb(i) ORDER BY id) FROM instances i) AS instances,
     (SELECT json_agg(to_jsonb(k) - 'last_used_at' ORDER BY id) FROM api_keys k) AS keys,
     (SELECT count(*) FROM events) AS events, (SELECT json_agg(to_jsonb(g) ORDER BY machine_id, index) FROM gpus g) AS gpus,
@@ -63,7 +63,7 @@ async function world(): Promise<unknown> {
 }
 
 /** An offer that an account has rented. */
-async function rentedOffer(key: string): Promise<number> {
+async function rentNewOffer(key: string): Promise<number> {
   const offerId = await rentals.newOffer()
   await app.rest(key, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu', label: 'mine' })
   return offerId
@@ -79,11 +79,11 @@ describe("another account's id", () => {
   const owned = cases.filter(([, { of }]) => of !== 'machine')
 
   it.each(owned)('in %s looks exactly like an id that does not exist', async (_name, { of, ask }) => {
-    const id = await (of === 'offer' ? rentedOffer(owner) : make[of](owner))
-    const before = await world()
+    const id = await (of === 'offer' ? rentNewOffer(owner) : make[of](owner))
+    const before = await readAllTables()
     const answer = async (of: number) => JSON.stringify(await ask(app, stranger, of)).replaceAll(String(of), 'ID')
     expect(await answer(id)).toBe(await answer(noSuchId))
-    expect(await world()).toEqual(before)
+    expect(await readAllTables()).toEqual(before)
   })
 
   it('beside one of its own in a bulk update is not found, while its own is changed', async () => {
@@ -112,30 +112,33 @@ describe("another account's id", () => {
 
 describe('a key without the permission', () => {
   it.each(cases)('for %s is refused, and nothing changes', async (_name, given) => {
-    const category = operations[given.operation]
+    const category = operationCategories[given.operation]
     const others = permissionCategories.filter(name => name !== category)
-    const key = await app.scopedKey(owner, { api: Object.fromEntries(others.map(name => [name, {}])) })
+    const key = await app.newScopedKey(owner, { api: Object.fromEntries(others.map(name => [name, {}])) })
     const id = await make[given.of](owner)
-    const before = await world()
+    const before = await readAllTables()
     const answer = await given.ask(app, key, id)
     expect(isRefused(answer)).toBe(true)
     expect(JSON.stringify(answer)).toContain(category)
-    expect(await world()).toEqual(before)
+    expect(await readAllTables()).toEqual(before)
   })
 })
 
 describe('a key that is bound to one id', () => {
   const bound = (operation: Operation, parameter: string, id: number) => ({
-    api: { instance_read: {}, [operations[operation]]: { [operation]: { constraints: { [parameter]: { eq: id } } } } },
+    api: {
+      instance_read: {},
+      [operationCategories[operation]]: { [operation]: { constraints: { [parameter]: { eq: id } } } },
+    },
   })
 
   it.each(cases.filter(([, { parameter }]) => parameter))('may do %s to that one alone', async (_name, given) => {
     const [one, other] = [await make[given.of](owner), await make[given.of](owner)]
-    const key = await app.scopedKey(owner, bound(given.operation, given.parameter as string, one))
-    const before = await world()
+    const key = await app.newScopedKey(owner, bound(given.operation, given.parameter as string, one))
+    const before = await readAllTables()
     const denied = await given.ask(app, key, other)
     expect(isRefused(denied)).toBe(true)
-    expect(await world()).toEqual(before)
+    expect(await readAllTables()).toEqual(before)
     const allowed = await given.ask(app, key, one)
     // What is not offered to anybody is refused with another status.
     expect([[200, 501].includes(allowed.status), isRefused(allowed)]).toEqual([true, false])
@@ -143,18 +146,18 @@ describe('a key that is bound to one id', () => {
 
   it.each(cases.filter(([, { parameter }]) => !parameter))('may not do %s, which names no id', async (_name, given) => {
     const id = await make[given.of](owner)
-    const answer = await given.ask(app, await app.scopedKey(owner, bound(given.operation, 'id', id)), id)
+    const answer = await given.ask(app, await app.newScopedKey(owner, bound(given.operation, 'id', id)), id)
     expect(isRefused(answer)).toBe(true)
   })
 
   it('may not do anything in bulk that names another beside it', async () => {
     const [one, other] = [await rentals.rent(owner), await rentals.rent(owner)]
-    const key = await app.scopedKey(owner, bound('instances.update', 'id', one))
-    const before = await world()
+    const key = await app.newScopedKey(owner, bound('instances.update', 'id', one))
+    const before = await readAllTables()
     expect(await app.rest(key, 'PUT', '/instances/', { ids: [one, other], state: 'stopped' })).toMatchObject({
       status: 403,
     })
-    expect(await world()).toEqual(before)
+    expect(await readAllTables()).toEqual(before)
   })
 
   it.each([
@@ -162,7 +165,7 @@ describe('a key that is bound to one id', () => {
     ['nodes', (a: number, b: number) => `{ nodes(ids: ["ins_${a}", "ins_${b}"]) { id } }`],
   ])('reads it also when %s ask for another in the same request', async (_name, query) => {
     const [one, other] = [await rentals.rent(owner), await rentals.rent(owner)]
-    const key = await app.scopedKey(owner, bound('instances.get', 'id', one))
+    const key = await app.newScopedKey(owner, bound('instances.get', 'id', one))
     const { data, errors } = await app.graphql(key, query(one, other))
     expect(data.nodes ?? [data.a, data.b]).toEqual([{ id: `ins_${one}` }, null])
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
@@ -173,7 +176,7 @@ describe('a key that may write and not read', () => {
   it.each([true, false])('sees what it did when labels are all that it may (%s) or may not change', async eq => {
     const id = await rentals.rent(owner)
     const constraints = { id: { eq: id }, relabels: { eq } }
-    const key = await app.scopedKey(owner, { api: { instance_write: { 'instances.update': { constraints } } } })
+    const key = await app.newScopedKey(owner, { api: { instance_write: { 'instances.update': { constraints } } } })
     const ask = (change: string) =>
       app.graphql(
         key,
@@ -188,7 +191,7 @@ describe('a key that may write and not read', () => {
   })
 
   it('rents, and is told so', async () => {
-    const key = await app.scopedKey(owner, { api: { instance_write: {} } })
+    const key = await app.newScopedKey(owner, { api: { instance_write: {} } })
     const offerId = await rentals.newOffer()
     const { data, errors } = await app.graphql(
       key,

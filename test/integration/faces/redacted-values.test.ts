@@ -2,7 +2,7 @@
 
 import { coerceInputValue, type GraphQLError, type GraphQLLeafType, isLeafType, parseValue } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { withoutValues } from '../../../src/graphql/redact-values.ts'
+import { redactMessage } from '../../../src/graphql/redact-values.ts'
 import { schema } from '../../../src/graphql/schema.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 
@@ -19,61 +19,63 @@ afterAll(() => app.close())
 const secret = 'hunter2'
 const quote = 'query ($input: RentInstanceInput!) { rentQuote(input: $input) { waits } }'
 
-async function messages(query: string, variables?: object): Promise<string[]> {
+async function errorMessages(query: string, variables?: object): Promise<string[]> {
   const { errors } = await app.graphql(key, query, variables)
-  expect(JSON.stringify([errors, app.log])).not.toContain(secret)
+  expect(JSON.stringify([errors, app.logLines])).not.toContain(secret)
   return errors?.map(({ message }) => message) ?? []
 }
 
-const ofSpec = async (spec: object) =>
-  await messages(quote, { input: { offerId: '1', spec: { source: { image: 'ubuntu' }, ...spec } } })
-const at = (path: string, reason: string) => [`Variable "$input" got invalid value at "input.spec.${path}"; ${reason}`]
+const specErrors = async (spec: object) =>
+  await errorMessages(quote, { input: { offerId: '1', spec: { source: { image: 'ubuntu' }, ...spec } } })
+const errorAt = (path: string, reason: string) => [
+  `Variable "$input" got invalid value at "input.spec.${path}"; ${reason}`,
+]
 
 describe('an error about a variable', () => {
   it('says where and why, and not what was sent', async () => {
-    expect(await ofSpec({ env: [{ name: 'A', value: secret, secrt: true }] })).toEqual(
-      at('env[0]', 'Field "secrt" is not defined by type "EnvVarInput". Did you mean "secret"?'),
+    expect(await specErrors({ env: [{ name: 'A', value: secret, secrt: true }] })).toEqual(
+      errorAt('env[0]', 'Field "secrt" is not defined by type "EnvVarInput". Did you mean "secret"?'),
     )
-    expect(await ofSpec({ env: [{ name: 'A', value: { is: secret }, secret: true }] })).toEqual(
-      at('env[0].value', 'String cannot represent a non string value.'),
+    expect(await specErrors({ env: [{ name: 'A', value: { is: secret }, secret: true }] })).toEqual(
+      errorAt('env[0].value', 'String cannot represent a non string value.'),
     )
-    expect(await ofSpec({ env: [{ name: 'A', value: '', secret }] })).toEqual(
-      at('env[0].secret', 'Boolean cannot represent a non boolean value.'),
+    expect(await specErrors({ env: [{ name: 'A', value: '', secret }] })).toEqual(
+      errorAt('env[0].secret', 'Boolean cannot represent a non boolean value.'),
     )
-    expect(await ofSpec({ registry: secret })).toEqual(
-      at('registry', 'Expected type "RegistryCredentialInput" to be an object.'),
+    expect(await specErrors({ registry: secret })).toEqual(
+      errorAt('registry', 'Expected type "RegistryCredentialInput" to be an object.'),
     )
-    expect(await ofSpec({ registry: { host: 'h', password: secret } })).toEqual(
-      at('registry', 'Field "username" of required type "String!" was not provided.'),
+    expect(await specErrors({ registry: { host: 'h', password: secret } })).toEqual(
+      errorAt('registry', 'Field "username" of required type "String!" was not provided.'),
     )
-    expect(await ofSpec({ source: { image: secret, template: { hashId: secret } } })).toEqual(
-      at('source', 'Exactly one key must be specified for OneOf type "LaunchSourceInput".'),
+    expect(await specErrors({ source: { image: secret, template: { hashId: secret } } })).toEqual(
+      errorAt('source', 'Exactly one key must be specified for OneOf type "LaunchSourceInput".'),
     )
-    expect(await ofSpec({ ports: [{ containerPort: secret }] })).toEqual(
-      at('ports[0].containerPort', 'Int cannot represent non-integer value.'),
+    expect(await specErrors({ ports: [{ containerPort: secret }] })).toEqual(
+      errorAt('ports[0].containerPort', 'Int cannot represent non-integer value.'),
     )
-    expect(await messages(quote, { input: secret })).toEqual([
+    expect(await errorMessages(quote, { input: secret })).toEqual([
       'Variable "$input" got invalid value; Expected type "RentInstanceInput" to be an object.',
     ])
   })
 
   it('is not deceived by values that look like the rest of it', async () => {
     for (const image of [`" at "${secret}"; x`, `at "${secret}`, `; ${secret} at "input.spec`, `a\\" at "${secret}"`]) {
-      expect(await ofSpec({ source: { image: [image] } })).toEqual(
-        at('source.image', 'String cannot represent a non string value.'),
+      expect(await specErrors({ source: { image: [image] } })).toEqual(
+        errorAt('source.image', 'String cannot represent a non string value.'),
       )
-      expect(await ofSpec({ kind: `${image}" does not exist in "InstanceKind" enum. ${secret}` })).toEqual(
-        at('kind', 'Value does not exist in "InstanceKind" enum.'),
+      expect(await specErrors({ kind: `${image}" does not exist in "InstanceKind" enum. ${secret}` })).toEqual(
+        errorAt('kind', 'Value does not exist in "InstanceKind" enum.'),
       )
-      expect(await messages(quote, { input: image })).toEqual([
+      expect(await errorMessages(quote, { input: image })).toEqual([
         'Variable "$input" got invalid value; Expected type "RentInstanceInput" to be an object.',
       ])
     }
   })
 
   it('suggests what was meant', async () => {
-    expect(await ofSpec({ kind: 'container' })).toEqual(
-      at('kind', 'Value does not exist in "InstanceKind" enum. Did you mean the enum value "CONTAINER"?'),
+    expect(await specErrors({ kind: 'container' })).toEqual(
+      errorAt('kind', 'Value does not exist in "InstanceKind" enum. Did you mean the enum value "CONTAINER"?'),
     )
   })
 })
@@ -96,7 +98,7 @@ describe('an error about a text of the operation', () => {
     ['{ offers(first: """hunter2""" "hunter2") { nodes { id } } }', 'Syntax Error: Expected Name, found String.'],
     ['{ offers(first: 1 """hunter2""") { nodes { id } } }', 'Syntax Error: Expected Name, found BlockString.'],
   ])('%s', async (query, message) => {
-    expect(await messages(query)).toEqual([message])
+    expect(await errorMessages(query)).toEqual([message])
   })
 })
 
@@ -105,11 +107,11 @@ describe('what is said of a value that is refused does not repeat it', () => {
   const types = Object.values(schema.getTypeMap()).filter(isLeafType)
   const said = (type: GraphQLLeafType, value: unknown, literal: string) => {
     const messages: string[] = []
-    coerceInputValue(value, type, (_path, _value, error) => messages.push(withoutValues(error)))
+    coerceInputValue(value, type, (_path, _value, error) => messages.push(redactMessage(error)))
     try {
       type.parseLiteral(parseValue(literal), {})
     } catch (error) {
-      messages.push(withoutValues(error as GraphQLError))
+      messages.push(redactMessage(error as GraphQLError))
     }
     return messages
   }

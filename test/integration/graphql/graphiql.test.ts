@@ -11,22 +11,22 @@ import { startApp, type TestApp } from '../../support/app.ts'
 import { listMachines } from '../../support/factories.ts'
 
 let folder: string
-let market: TestApp
-let local: TestApp
-let open: TestApp
+let marketApp: TestApp
+let localApp: TestApp
+let publicApp: TestApp
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'berth-graphiql-'))
-  market = await startApp()
+  marketApp = await startApp()
   // A market with a machine is not filled with hundreds.
-  await listMachines(market.operations, [{}])
-  const demo = { databaseUrl: market.database.url, graphiql: true, demoKeyFile: join(folder, 'demo-key') }
-  local = await startApp({ ...demo, host: '127.0.0.1' })
-  open = await startApp({ ...demo, host: '0.0.0.0' })
+  await listMachines(marketApp.operations, [{}])
+  const demo = { databaseUrl: marketApp.database.url, graphiql: true, demoKeyFile: join(folder, 'demo-key') }
+  localApp = await startApp({ ...demo, host: '127.0.0.1' })
+  publicApp = await startApp({ ...demo, host: '0.0.0.0' })
 })
 
 afterAll(async () => {
-  for (const app of [open, local, market]) await app.close()
+  for (const app of [publicApp, localApp, marketApp]) await app.close()
   await rm(folder, { recursive: true })
 })
 
@@ -34,16 +34,16 @@ const browse = async (app: TestApp, url: string, headers: Record<string, string>
   await app.fetch(new Request(url, { headers: { accept: 'text/html', ...headers } }))
 
 /** The key that the page has filled in. */
-const keyIn = (page: string) => /Bearer (\w+)/.exec(page)?.[1]
-const aKey = expect.stringMatching(/^berth_\w{12}_\w{40}$/)
+const findKey = (page: string) => /Bearer (\w+)/.exec(page)?.[1]
+const anyKey = expect.stringMatching(/^berth_\w{12}_\w{40}$/)
 
 describe('GraphiQL with a demo key', () => {
   it.each(['localhost', '127.0.0.1:4000', '[::1]:4000'])('has it filled in for a browser on %s', async host => {
-    expect(keyIn(await (await browse(local, `http://${host}/graphql`)).text())).toEqual(aKey)
+    expect(findKey(await (await browse(localApp, `http://${host}/graphql`)).text())).toEqual(anyKey)
   })
 
   it('keeps it from a page elsewhere that makes its own name point here', async () => {
-    expect(keyIn(await (await browse(local, 'http://evil.example.com/graphql')).text())).toBe('YOUR_API_KEY')
+    expect(findKey(await (await browse(localApp, 'http://evil.example.com/graphql')).text())).toBe('YOUR_API_KEY')
   })
 
   it.each([
@@ -54,19 +54,19 @@ describe('GraphiQL with a demo key', () => {
     ['x-real-ip', '192.0.2.1'],
     ['via', '1.1 proxy'],
   ])('keeps it from whoever comes through a proxy that sends %s', async (name, value) => {
-    const response = await browse(local, 'http://127.0.0.1:4000/graphql', { [name]: value })
-    expect(keyIn(await response.text())).toBe('YOUR_API_KEY')
+    const response = await browse(localApp, 'http://127.0.0.1:4000/graphql', { [name]: value })
+    expect(findKey(await response.text())).toBe('YOUR_API_KEY')
   })
 
   it('keeps it to itself where the network reaches it, whatever Host is sent', async () => {
-    expect(await keyOverSocket(local, '127.0.0.1', {})).toEqual(aKey)
-    expect(await keyOverSocket(local, '127.0.0.1', { 'x-forwarded-for': '192.0.2.1' })).toBe('YOUR_API_KEY')
-    expect(await keyOverSocket(open, '0.0.0.0', {})).toBe('YOUR_API_KEY')
+    expect(await fetchKey(localApp, '127.0.0.1', {})).toEqual(anyKey)
+    expect(await fetchKey(localApp, '127.0.0.1', { 'x-forwarded-for': '192.0.2.1' })).toBe('YOUR_API_KEY')
+    expect(await fetchKey(publicApp, '0.0.0.0', {})).toBe('YOUR_API_KEY')
   })
 })
 
 /** The key in the page that the app sends over a real connection to one that says that it asked for localhost. */
-async function keyOverSocket({ fetch }: TestApp, address: string, more: Record<string, string>) {
+async function fetchKey({ fetch }: TestApp, address: string, more: Record<string, string>) {
   const server = createHttpServer(fetch).listen(0, address)
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -76,11 +76,11 @@ async function keyOverSocket({ fetch }: TestApp, address: string, more: Record<s
   let text = ''
   for await (const chunk of response.setEncoding('utf8')) text += chunk
   server.close()
-  return keyIn(text)
+  return findKey(text)
 }
 
 it('shows in no frame, and is kept by no cache', async () => {
-  const { headers } = await browse(local, 'http://127.0.0.1/graphql')
+  const { headers } = await browse(localApp, 'http://127.0.0.1/graphql')
   const policy = headers.get('content-security-policy') ?? ''
   expect(policy).toContain("frame-ancestors 'none'")
   expect(policy).toContain("script-src 'self';")
@@ -88,11 +88,11 @@ it('shows in no frame, and is kept by no cache', async () => {
 })
 
 describe('the files of GraphiQL', () => {
-  const page = async () => await (await browse(local, 'http://127.0.0.1/graphql')).text()
+  const page = async () => await (await browse(localApp, 'http://127.0.0.1/graphql')).text()
   const paths = (text: string) => [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path as string)
   const scriptPath = async () => paths(await page()).find(path => path.endsWith('.js')) as string
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
-    local.fetch(new Request(`http://127.0.0.1${path}`, { method, headers }))
+    localApp.fetch(new Request(`http://127.0.0.1${path}`, { method, headers }))
 
   it('are not in the page, which is small', async () => {
     const text = await page()

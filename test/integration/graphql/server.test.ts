@@ -44,18 +44,18 @@ describe('GraphQL over HTTP', () => {
 })
 
 describe('the limits', () => {
-  const first = async (query: string) => {
+  const firstError = async (query: string) => {
     const { errors } = await app.graphql(key, query)
     return errors?.map(({ message, extensions }) => [extensions['code'], message])[0]
   }
 
   it('let 2000 tokens through, and not 2001', async () => {
     const tokens = (count: number) => `{ viewer { ${'id '.repeat(count - 5)} } }`
-    expect(await first(tokens(2_000))).toEqual([
+    expect(await firstError(tokens(2_000))).toEqual([
       'GRAPHQL_VALIDATION_FAILED',
       'The operation has 1996 fields; at most 1000 are allowed.',
     ])
-    expect(await first(tokens(2_001))).toEqual([
+    expect(await firstError(tokens(2_001))).toEqual([
       'GRAPHQL_PARSE_FAILED',
       'Syntax Error: Document contains more that 2000 tokens. Parsing aborted.',
     ])
@@ -63,7 +63,7 @@ describe('the limits', () => {
 
   it('are those of the whole operation', async () => {
     const aliases = Array.from({ length: 31 }, (_, index) => `v${index}: viewer { id }`).join(' ')
-    expect(await first(`{ ${aliases} }`)).toEqual([
+    expect(await firstError(`{ ${aliases} }`)).toEqual([
       'GRAPHQL_VALIDATION_FAILED',
       'The operation has 31 aliases; at most 30 are allowed.',
     ])
@@ -73,8 +73,8 @@ describe('the limits', () => {
     const page = (index: number) =>
       `p${index}: offers(first: 100) { nodes { id gpuName numGpus rentable score dlperf tflops listedAt asOf } }`
     const pages = (count: number) => `{ ${Array.from({ length: count }, (_, index) => page(index)).join(' ')} }`
-    expect(await first(pages(9))).toBeUndefined()
-    const [code, message] = (await first(pages(10))) ?? []
+    expect(await firstError(pages(9))).toBeUndefined()
+    const [code, message] = (await firstError(pages(10))) ?? []
     expect(code).toBe('COST_LIMIT_EXCEEDED')
     expect(message).toMatch(/^This operation can cost \d+ fields; at most 10000 are allowed/)
   })
@@ -93,7 +93,7 @@ describe('the limits', () => {
   })
 
   it('count what is below the GPU models a hundred times', async () => {
-    const models = (fields: number) => first(`{ gpuModels { ${'name '.repeat(fields)} } }`)
+    const models = (fields: number) => firstError(`{ gpuModels { ${'name '.repeat(fields)} } }`)
     expect(await models(99)).toBeUndefined()
     expect((await models(100))?.[0]).toBe('COST_LIMIT_EXCEEDED')
   })
@@ -173,7 +173,7 @@ describe('a bug', () => {
       },
     ])
     expect(JSON.stringify([graphql, rest])).not.toMatch(/price_nanos|SELECT|offers-sql|node_modules|\.ts/)
-    const failures = broken.log.filter(line => line['level'] === 50)
+    const failures = broken.logLines.filter(line => line['level'] === 50)
     expect(failures).toHaveLength(2)
     expect(failures.map(line => line['requestId'])).toContain(graphql.errors?.[0]?.extensions['requestId'])
     await broken.close()

@@ -8,33 +8,33 @@ import { createLog } from '../../../src/http/log.ts'
 import { createHttpServer } from '../../../src/http/server.ts'
 import { type Channel, createSockets, type SocketLimits, socketLimits } from '../../../src/http/sockets.ts'
 
-const closings: (() => void)[] = []
+const cleanups: (() => void)[] = []
 
 afterEach(() => {
-  for (const close of closings.splice(0)) close()
+  for (const close of cleanups.splice(0)) close()
 })
 
 /** A server whose face does nothing but be spoken to. */
-async function serve(limits: Partial<SocketLimits> = {}, onLeave: (channel: Channel) => void = () => {}) {
+async function startSocketServer(limits: Partial<SocketLimits> = {}, onLeave: (channel: Channel) => void = () => {}) {
   const channels: Channel[] = []
   const codes: number[] = []
   const open = (channel: Channel) => {
     channels.push(channel)
     channel.onMessage(text => channel.send(text))
-    return { closed: async (code: number) => void codes.push(code), leave: () => onLeave(channel) }
+    return { onClose: async (code: number) => void codes.push(code), closeWhenIdle: () => onLeave(channel) }
   }
   const log = createLog('silent', { write: () => {} })
   const sockets = createSockets({ protocol: 'echo', open }, log, { ...socketLimits, ...limits })
   const server = createHttpServer(async () => new Response('over HTTP'), sockets).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  closings.push(() => {
+  cleanups.push(() => {
     sockets.stop()
     server.close()
   })
   const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}/graphql`
   const connect = async (options = {}) => {
     const socket = new WebSocket(url, 'echo', options)
-    closings.push(() => socket.terminate())
+    cleanups.push(() => socket.terminate())
     await once(socket, 'open')
     return socket
   }
@@ -43,7 +43,7 @@ async function serve(limits: Partial<SocketLimits> = {}, onLeave: (channel: Chan
 
 describe('a WebSocket', () => {
   it('stays open as long as the other side answers', async () => {
-    const { codes, connect } = await serve({ heartbeatMs: 50 })
+    const { codes, connect } = await startSocketServer({ heartbeatMs: 50 })
     const socket = await connect()
     for (let beat = 1; beat <= 4; beat += 1) await once(socket, 'ping')
     socket.send('still here')
@@ -55,7 +55,7 @@ describe('a WebSocket', () => {
     ['does not answer', () => {}],
     ['answers what it was not asked', (socket: WebSocket) => socket.pong('anything')],
   ])('is cut off when the other side %s', async (_name, answer) => {
-    const { codes, connect } = await serve({ heartbeatMs: 50 })
+    const { codes, connect } = await startSocketServer({ heartbeatMs: 50 })
     const socket = await connect({ autoPong: false })
     socket.on('ping', () => answer(socket))
     await once(socket, 'close')
@@ -63,7 +63,7 @@ describe('a WebSocket', () => {
   })
 
   it('is cut off when more waits for it than may', async () => {
-    const { codes, connect, channels } = await serve({ bytesBehind: 1_000_000 })
+    const { codes, connect, channels } = await startSocketServer({ bufferedBytes: 1_000_000 })
     const socket = await connect()
     socket.pause()
     let sent = 0
@@ -78,7 +78,7 @@ describe('a WebSocket', () => {
   })
 
   it('is cut off when its other side has more answered than it reads', async () => {
-    const { codes, connect, channels } = await serve({ bytesBehind: 1_000_000 })
+    const { codes, connect, channels } = await startSocketServer({ bufferedBytes: 1_000_000 })
     const socket = await connect()
     socket.pause()
     // Far more than the system takes for it. Nothing is said after it but the answers.
@@ -90,7 +90,7 @@ describe('a WebSocket', () => {
   })
 
   it('is refused where there are as many as may be', async () => {
-    const { url, connect } = await serve({ sockets: 2 })
+    const { url, connect } = await startSocketServer({ sockets: 2 })
     await connect()
     const second = await connect()
     const refused = async () => {
@@ -108,8 +108,8 @@ describe('a WebSocket', () => {
   })
 
   it('is asked to leave when its gateway stops, and cut off when it does not', async () => {
-    const polite = await serve({}, channel => channel.close(1001, 'This gateway stops'))
-    const stubborn = await serve({ graceMs: 50 })
+    const polite = await startSocketServer({}, channel => channel.close(1001, 'This gateway stops'))
+    const stubborn = await startSocketServer({ graceMs: 50 })
     for (const [{ sockets, connect, url }, code] of [
       [polite, 1001],
       [stubborn, 1006],

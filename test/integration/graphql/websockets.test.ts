@@ -5,23 +5,23 @@ import { connect } from 'node:net'
 import { type Client, createClient } from 'graphql-ws'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { linkLimits } from '../../../src/graphql/websocket.ts'
+import { connectionLimits } from '../../../src/graphql/socket-face.ts'
 import { socketLimits } from '../../../src/http/sockets.ts'
 import { instanceApiKey } from '../../../src/services/accounts/api-keys/identity.ts'
 import { createSecrets } from '../../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
-import { listenFor, rawSocket, subscribeWs } from '../../support/streams.ts'
+import { openRawSocket, serveApp, subscribeWebSocket } from '../../support/streams.ts'
 
 let app: TestApp
-let server: Awaited<ReturnType<typeof listenFor>>
+let server: Awaited<ReturnType<typeof serveApp>>
 let rentals: Rentals
 let renter: string
 const clients: Client[] = []
 
 beforeAll(async () => {
   app = await startApp()
-  server = await listenFor(app)
+  server = await serveApp(app)
   rentals = rentalsOf(app)
   renter = await app.newKey(null, someCredit)
 })
@@ -32,7 +32,7 @@ afterAll(async () => {
   await app.close()
 })
 
-function clientOf(key: string): Client {
+function createSocketClient(key: string): Client {
   const connectionParams = { authorization: `Bearer ${key}` }
   const url = `${server.url.replace('http', 'ws')}/graphql`
   const client = createClient({ url, webSocketImpl: WebSocket, connectionParams, retryAttempts: 0 })
@@ -40,15 +40,19 @@ function clientOf(key: string): Client {
   return client
 }
 
-const watching = (id: number, fields = 'label') => `subscription { instanceChanged(id: "${id}") { ${fields} } }`
-const init = (key: string) => ({ type: 'connection_init', payload: { authorization: `Bearer ${key}` } })
-const ask = (id: string, query: string, more: object = {}) => ({ type: 'subscribe', id, payload: { query, ...more } })
-const allClosed = () => expect.poll(() => app.streams(), { timeout: 5_000 }).toBe(0)
+const watchQuery = (id: number, fields = 'label') => `subscription { instanceChanged(id: "${id}") { ${fields} } }`
+const initMessage = (key: string) => ({ type: 'connection_init', payload: { authorization: `Bearer ${key}` } })
+const subscribeMessage = (id: string, query: string, more: object = {}) => ({
+  type: 'subscribe',
+  id,
+  payload: { query, ...more },
+})
+const expectAllClosed = () => expect.poll(() => app.countStreams(), { timeout: 5_000 }).toBe(0)
 
 /** A socket whose key was accepted. */
-async function admitted(key = renter) {
-  const raw = await rawSocket(server.url)
-  raw.say(init(key))
+async function openInitializedSocket(key = renter) {
+  const raw = await openRawSocket(server.url)
+  raw.say(initMessage(key))
   await expect.poll(() => raw.heard).toEqual([{ type: 'connection_ack' }])
   raw.heard.length = 0
   return raw
@@ -57,35 +61,35 @@ async function admitted(key = renter) {
 describe('a WebSocket', () => {
   it('tells of an instance as it changes, until it is told to stop', async () => {
     const id = await rentals.rent(renter, { label: 'first' })
-    const stream = subscribeWs(clientOf(renter), watching(id))
+    const stream = subscribeWebSocket(createSocketClient(renter), watchQuery(id))
     expect(await stream.next()).toEqual({ data: { instanceChanged: { label: 'first' } } })
     await app.rest(renter, 'PUT', `/instances/${id}/`, { label: 'second' })
     expect(await stream.next()).toEqual({ data: { instanceChanged: { label: 'second' } } })
     await stream.close()
-    await allClosed()
+    await expectAllClosed()
   })
 
   it('closes its streams when it is closed, also one that is being opened', async () => {
     const id = await rentals.rent(renter)
-    const { say, heard, socket, closed } = await admitted()
-    say(ask('1', watching(id)))
+    const { say, heard, socket, closed } = await openInitializedSocket()
+    say(subscribeMessage('1', watchQuery(id)))
     await expect.poll(() => heard).toHaveLength(1)
     for (const id of ['2', '2', '3']) say({ type: 'complete', id })
-    say(ask('2', watching(id)))
+    say(subscribeMessage('2', watchQuery(id)))
     say({ type: 'complete', id: '2' })
-    say(ask('2', watching(id)))
+    say(subscribeMessage('2', watchQuery(id)))
     await expect.poll(() => heard.length).toBeGreaterThan(1)
     socket.terminate()
     await closed
-    await allClosed()
+    await expectAllClosed()
   })
 
   it('is let in by the header of its request too', async () => {
     const headers = { authorization: `Bearer ${renter}` }
-    const { say, heard } = await rawSocket(server.url, { headers })
+    const { say, heard } = await openRawSocket(server.url, { headers })
     say({ type: 'connection_init' })
     await expect.poll(() => heard).toEqual([{ type: 'connection_ack' }])
-    say(ask('1', '{ viewer { credit } }'))
+    say(subscribeMessage('1', '{ viewer { credit } }'))
     await expect
       .poll(() => heard)
       .toContainEqual({ id: '1', type: 'next', payload: { data: { viewer: { credit: '100' } } } })
@@ -96,27 +100,27 @@ describe('a WebSocket', () => {
     ['a key that nobody has', { authorization: `Bearer berth_${'a'.repeat(12)}_${'b'.repeat(40)}` }],
     ['no text for a key', { authorization: { Bearer: 1 } }],
   ])('is told nothing with %s', async (_name, payload) => {
-    const { say, heard, closed } = await rawSocket(server.url)
+    const { say, heard, closed } = await openRawSocket(server.url)
     say({ type: 'connection_init', payload })
     expect(await closed).toEqual([4403, 'Forbidden'])
     expect(heard).toEqual([])
   })
 
   it('lets nobody ask anything before it was let in', async () => {
-    const { say, heard, closed } = await rawSocket(server.url)
-    say(ask('1', '{ __typename }'))
+    const { say, heard, closed } = await openRawSocket(server.url)
+    say(subscribeMessage('1', '{ __typename }'))
     expect(await closed).toEqual([4401, 'Unauthorized'])
     expect(heard).toEqual([])
   })
 
   it('asks for the key with every operation', async () => {
-    const key = await app.scopedKey(renter, { api: { user_read: {} } })
-    const { say, heard, closed } = await admitted(key)
-    say(ask('1', '{ viewer { name } }'))
+    const key = await app.newScopedKey(renter, { api: { user_read: {} } })
+    const { say, heard, closed } = await openInitializedSocket(key)
+    say(subscribeMessage('1', '{ viewer { name } }'))
     await expect.poll(() => heard.map(({ type }) => type)).toEqual(['next', 'complete'])
     heard.length = 0
     await app.sql(`UPDATE api_keys SET revoked_at = now() WHERE public_id = '${key.split('_')[1]}'`)
-    say(ask('2', '{ viewer { name } }'))
+    say(subscribeMessage('2', '{ viewer { name } }'))
     expect(await closed).toEqual([4403, 'Forbidden'])
     expect(heard).toEqual([])
   })
@@ -125,8 +129,8 @@ describe('a WebSocket', () => {
     const id = await rentals.rent(renter)
     const query = `mutation { updateInstance(input: { id: "${id}", label: "over a socket" }) {
       ... on InstanceSuccess { instance { label } } } }`
-    const { say, heard } = await admitted()
-    say(ask('1', query))
+    const { say, heard } = await openInitializedSocket()
+    say(subscribeMessage('1', query))
     const payload = { data: { updateInstance: { instance: { label: 'over a socket' } } } }
     await expect
       .poll(() => heard)
@@ -146,11 +150,11 @@ describe('a WebSocket', () => {
     ['a variable of another type', 'query ($id: ID!) { instance(id: $id) { id } }', { variables: { id: {} } }],
     ['an id that is none', '{ instance(id: "off_1") { id } }'],
     ['no permission', '{ machine: node(id: "ins_1") { id } }', {}, { api: { user_read: {} } }],
-    ['a stream of nothing', watching(987_654_321)],
+    ['a stream of nothing', watchQuery(987_654_321)],
   ])('answers %s as HTTP does', async (_name, query, more = {}, permissions?: object) => {
-    const key = permissions ? await app.scopedKey(renter, permissions as never) : renter
-    const { say, heard, socket } = await admitted(key)
-    say(ask('1', query, more))
+    const key = permissions ? await app.newScopedKey(renter, permissions as never) : renter
+    const { say, heard, socket } = await openInitializedSocket(key)
+    say(subscribeMessage('1', query, more))
     await expect.poll(() => heard.length).toBeGreaterThan(0)
     const [{ payload }] = heard as [{ payload: unknown }]
     const accept = query.startsWith('subscription') ? 'text/event-stream' : 'application/json'
@@ -174,10 +178,14 @@ describe('a WebSocket', () => {
     ['an operation without an id', { type: 'subscribe', payload: { query: '{ a }' } }, 4400],
     ['an operation without a query', { type: 'subscribe', id: '1', payload: {} }, 4400],
     ['a second init', { type: 'connection_init' }, 4429],
-    ['more than a message may hold', ask('1', `# ${'a'.repeat(socketLimits.payloadBytes)}\n{ __typename }`), 1009],
+    [
+      'more than a message may hold',
+      subscribeMessage('1', `# ${'a'.repeat(socketLimits.payloadBytes)}\n{ __typename }`),
+      1009,
+    ],
     ['bytes', Buffer.from([1, 2, 3]), 4400],
   ])('is closed over %s, and tells no more', async (_name, message, code) => {
-    const { say, socket, closed, heard } = await admitted()
+    const { say, socket, closed, heard } = await openInitializedSocket()
     if (Buffer.isBuffer(message)) socket.send(message)
     else say(message)
     const [closedWith, reason] = await closed
@@ -187,12 +195,12 @@ describe('a WebSocket', () => {
   })
 
   it('is closed when its frames are none', async () => {
-    const { socket, closed } = await admitted()
+    const { socket, closed } = await openInitializedSocket()
     ;(socket as unknown as { _socket: { write: (bytes: Buffer) => void } })._socket.write(
       Buffer.from([0xff, 0xff, 0xff]),
     )
     expect((await closed)[0]).toBe(1002)
-    expect(app.log.filter(({ level }) => (level as number) >= 50)).toEqual([])
+    expect(app.logLines.filter(({ level }) => (level as number) >= 50)).toEqual([])
   })
 
   it('is closed when it speaks another protocol', async () => {
@@ -201,7 +209,7 @@ describe('a WebSocket', () => {
   })
 
   it('is closed when it does not say who it is', async () => {
-    const { closed } = await rawSocket(server.url)
+    const { closed } = await openRawSocket(server.url)
     expect(await closed).toEqual([4408, 'Connection initialisation timeout'])
   })
 
@@ -222,21 +230,23 @@ describe('a WebSocket', () => {
 
   it('has so many operations at a time at most', async () => {
     const id = await rentals.rent(renter)
-    const { say, heard, socket } = await admitted()
-    for (let n = 0; n <= linkLimits.operations; n += 1) say(ask(`${n}`, watching(id)))
+    const { say, heard, socket } = await openInitializedSocket()
+    for (let n = 0; n <= connectionLimits.operations; n += 1) say(subscribeMessage(`${n}`, watchQuery(id)))
     const refused = () => heard.filter(({ type }) => type === 'error')
     await expect
       .poll(() => refused().map(({ payload }) => JSON.stringify(payload)))
-      .toContainEqual(expect.stringContaining(`${linkLimits.operations} operations`))
+      .toContainEqual(expect.stringContaining(`${connectionLimits.operations} operations`))
     socket.close()
-    await allClosed()
+    await expectAllClosed()
   })
 
   it('is one of so many of its key at most', async () => {
-    const key = await app.scopedKey(renter, { api: {} })
-    const sockets = await Promise.all(Array.from({ length: linkLimits.linksPerKey }, () => admitted(key)))
-    const { say, closed } = await rawSocket(server.url)
-    say(init(key))
+    const key = await app.newScopedKey(renter, { api: {} })
+    const sockets = await Promise.all(
+      Array.from({ length: connectionLimits.connectionsPerKey }, () => openInitializedSocket(key)),
+    )
+    const { say, closed } = await openRawSocket(server.url)
+    say(initMessage(key))
     expect(await closed).toEqual([4429, 'This key has too many WebSockets open'])
     for (const { socket } of sockets) socket.close()
   })
@@ -244,26 +254,28 @@ describe('a WebSocket', () => {
 
 describe('WebSockets', () => {
   it('are so many of an account at most, however many keys it has', async () => {
-    const { linksPerKey, linksPerAccount } = linkLimits
+    const { connectionsPerKey, connectionsPerAccount } = connectionLimits
     const sockets: WebSocket[] = []
-    const newKey = () => app.scopedKey(owner, { api: {} })
+    const newKey = () => app.newScopedKey(owner, { api: {} })
     const owner = await app.newKey()
-    for (let left = linksPerAccount; left > 0; left -= linksPerKey) {
+    for (let left = connectionsPerAccount; left > 0; left -= connectionsPerKey) {
       const key = await newKey()
-      const more = await Promise.all(Array.from({ length: Math.min(left, linksPerKey) }, () => admitted(key)))
+      const more = await Promise.all(
+        Array.from({ length: Math.min(left, connectionsPerKey) }, () => openInitializedSocket(key)),
+      )
       sockets.push(...more.map(({ socket }) => socket))
     }
-    const { say, closed } = await rawSocket(server.url)
-    say(init(await newKey()))
+    const { say, closed } = await openRawSocket(server.url)
+    say(initMessage(await newKey()))
     expect(await closed).toEqual([4429, 'This account has too many WebSockets open'])
-    sockets.push((await admitted()).socket)
+    sockets.push((await openInitializedSocket()).socket)
     for (const socket of sockets) socket.close()
   })
 
   it('are not for the key of an instance', async () => {
     const id = await rentals.rent(renter)
-    const { say, heard, closed } = await rawSocket(server.url)
-    say(init(instanceApiKey(createSecrets('a secret of tests'), BigInt(id))))
+    const { say, heard, closed } = await openRawSocket(server.url)
+    say(initMessage(instanceApiKey(createSecrets('a secret of tests'), BigInt(id))))
     expect(await closed).toEqual([4403, 'Forbidden'])
     expect(heard).toEqual([])
   })

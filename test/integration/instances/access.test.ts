@@ -14,7 +14,7 @@ let key: string
 
 beforeAll(async () => {
   plain = await startApp()
-  proxied = await startApp({ beside: plain, sshProxy: { host: 'ssh.example.com', port: 2222 } })
+  proxied = await startApp({ sharedApp: plain, sshProxy: { host: 'ssh.example.com', port: 2222 } })
   rentals = rentalsOf(plain)
   throughProxy = rentalsOf(proxied)
   key = await plain.newKey(null, someCredit)
@@ -37,7 +37,7 @@ const proxyLogin = (id: number) => ({ sshHost: 'ssh.example.com', sshPort: 2222,
 
 describe('a running instance', () => {
   it('in ssh_direct is logged in to at the public port of its port 22', async () => {
-    const id = await rentals.rentTo(key, 'running', { runtype: 'ssh_direct', env: { '-p 22:2222': '1' } })
+    const id = await rentals.rentToStatus(key, 'running', { runtype: 'ssh_direct', env: { '-p 22:2222': '1' } })
     const connection = await connectionOf(proxied, id)
     const { hostPort } = connection.ports.find((port: { containerPort: number }) => port.containerPort === 22)
     expect(connection).toMatchObject({
@@ -47,7 +47,7 @@ describe('a running instance', () => {
   })
 
   it('in jupyter_direct has its notebook at the public port of its port 8080, and SSH beside it', async () => {
-    const id = await rentals.rentTo(key, 'running', { runtype: 'jupyter_direct' })
+    const id = await rentals.rentToStatus(key, 'running', { runtype: 'jupyter_direct' })
     const { ports, ...connection } = await connectionOf(plain, id)
     const [ssh, notebook] = [22, 8080].map(
       inside => ports.find((port: { containerPort: number }) => port.containerPort === inside).hostPort,
@@ -59,7 +59,7 @@ describe('a running instance', () => {
   })
 
   it('in ssh_proxy is logged in to at the proxy, by its id', async () => {
-    const id = await throughProxy.rentTo(key, 'running', { runtype: 'ssh_proxy' })
+    const id = await throughProxy.rentToStatus(key, 'running', { runtype: 'ssh_proxy' })
     expect(await connectionOf(proxied, id)).toEqual({
       ...{ host: address, ports: [], ...proxyLogin(id), notebookUrl: null },
       sshCommand: `ssh -p 2222 ins_${id}@ssh.example.com`,
@@ -67,7 +67,7 @@ describe('a running instance', () => {
   })
 
   it('in jupyter_proxy has its notebook on the computer that logs in', async () => {
-    const id = await throughProxy.rentTo(key, 'running', { runtype: 'jupyter_proxy' })
+    const id = await throughProxy.rentToStatus(key, 'running', { runtype: 'jupyter_proxy' })
     expect(await connectionOf(proxied, id)).toEqual({
       ...{ host: address, ports: [], ...proxyLogin(id), notebookUrl: 'http://127.0.0.1:8080/' },
       sshCommand: `ssh -L 8080:127.0.0.1:8080 -p 2222 ins_${id}@ssh.example.com`,
@@ -75,7 +75,7 @@ describe('a running instance', () => {
   })
 
   it('in jupyter_proxy has its notebook there also when port 8080 is public: the notebook listens inside alone', async () => {
-    const id = await throughProxy.rentTo(key, 'running', { runtype: 'jupyter', env: { '-p 8080:8080': '1' } })
+    const id = await throughProxy.rentToStatus(key, 'running', { runtype: 'jupyter', env: { '-p 8080:8080': '1' } })
     expect(await connectionOf(proxied, id)).toMatchObject({
       ...{ sshHost: 'ssh.example.com', notebookUrl: 'http://127.0.0.1:8080/' },
       sshCommand: expect.stringContaining('-L 8080:127.0.0.1:8080 '),
@@ -91,7 +91,7 @@ describe('a running instance', () => {
       ['jupyter', { runtype: 'jupyter' }, 'JUPYTER_PROXY', [22, 8080]],
     ])('with %s is reached on public ports, over REST and GraphQL, also when a proxy is set later', async (...row) => {
       const [, body, mode, inside] = row
-      const id = await rentals.rentTo(key, 'running', body)
+      const id = await rentals.rentToStatus(key, 'running', body)
       for (const app of [plain, proxied]) {
         const { ports, ...connection } = await connectionOf(app, id)
         expect(ports.map((port: { containerPort: number }) => port.containerPort)).toEqual(inside)
@@ -109,7 +109,7 @@ describe('a running instance', () => {
     })
 
     it('says in its log that it listens on the ports it has', async () => {
-      const id = await rentals.rentTo(key, 'running', { runtype: 'jupyter' })
+      const id = await rentals.rentToStatus(key, 'running', { runtype: 'jupyter' })
       const { data } = await plain.graphql(key, `{ instance(id: ${id}) { logs(tail: 20) { line } } }`)
       expect(data.instance.logs.map(({ line }: { line: string }) => line)).toContain(
         'The notebook listens on port 8080, SSH on port 22',
@@ -158,7 +158,7 @@ describe('a running instance', () => {
   })
 
   it('keeps its way through the proxy, and has none where the proxy is taken away', async () => {
-    const id = await throughProxy.rentTo(key, 'running', { runtype: 'ssh_proxy' })
+    const id = await throughProxy.rentToStatus(key, 'running', { runtype: 'ssh_proxy' })
     expect(await connectionOf(proxied, id)).toMatchObject(proxyLogin(id))
     expect(await connectionOf(plain, id)).toEqual({ host: address, ports: [], ...nowhere })
   })
@@ -166,7 +166,7 @@ describe('a running instance', () => {
   describe('that has neither a proxy nor a public port any more', () => {
     const lonely = async (runtype: string, machine: object = {}) => {
       const id = await throughProxy.rent(key, { runtype }, machine)
-      await rentals.settle()
+      await rentals.converge()
       return id
     }
     const warned = 'There is no SSH proxy any more'
@@ -197,7 +197,7 @@ describe('a running instance', () => {
       expect((await Promise.all([recycle(), recycle(), recycle()])).map(({ status }) => status)).toEqual([
         200, 200, 200,
       ])
-      await rentals.settle()
+      await rentals.converge()
       const { sshHost, ports } = await connectionOf(plain, id)
       const given = ports.map(({ containerPort }: { containerPort: number }) => containerPort)
       expect([sshHost, given]).toEqual([address, inside])
@@ -205,10 +205,10 @@ describe('a running instance', () => {
       expect(await warningOf(id)).toBeNull()
       expect((await rentals.read(key, id)).status_msg).toBe('success, running ubuntu')
       await recycle()
-      await rentals.settle()
+      await rentals.converge()
       expect((await connectionOf(plain, id)).ports).toEqual(ports)
       await plain.rest(key, 'DELETE', `/instances/${id}/`)
-      await rentals.settle()
+      await rentals.converge()
       expect(await freePorts(id)).toBe(before)
     })
 
@@ -217,11 +217,11 @@ describe('a running instance', () => {
       const change = (recycle: boolean) =>
         plain.rest(key, 'PUT', `/instances/update_template/${id}/`, { image: 'debian', recycle })
       expect((await change(false)).status).toBe(200)
-      await rentals.settle()
+      await rentals.converge()
       expect(await connectionOf(plain, id)).toMatchObject(nowhere)
       const changed = await Promise.all([change(true), change(true), change(true)])
       expect(changed.map(({ status }) => status)).toEqual([200, 200, 200])
-      await rentals.settle()
+      await rentals.converge()
       const { sshHost, ports } = await connectionOf(plain, id)
       expect([sshHost, ports.length]).toEqual([address, 1])
     })
@@ -229,14 +229,14 @@ describe('a running instance', () => {
     it('keeps its proxy when it is recycled where there is one', async () => {
       const id = await lonely('ssh')
       expect((await proxied.rest(key, 'PUT', `/instances/recycle/${id}/`, {})).status).toBe(200)
-      await rentals.settle()
+      await rentals.converge()
       expect(await connectionOf(proxied, id)).toMatchObject(proxyLogin(id))
     })
 
     it('is recycled without them where its machine has none free', async () => {
       const id = await lonely('jupyter', { firstPort: 20_000, lastPort: 20_000 })
       expect((await plain.rest(key, 'PUT', `/instances/recycle/${id}/`, {})).status).toBe(200)
-      await rentals.settle()
+      await rentals.converge()
       expect(await connectionOf(plain, id)).toEqual({ host: address, ports: [], ...nowhere })
       expect(await warningOf(id)).toContain(warned)
     })
@@ -244,7 +244,7 @@ describe('a running instance', () => {
 
   it('in args has its ports, and neither SSH nor a notebook even behind 22 and 8080', async () => {
     const env = { '-p 2222:22': '1', '-p 8080:8080': '1' }
-    const id = await rentals.rentTo(key, 'running', { runtype: 'args', env })
+    const id = await rentals.rentToStatus(key, 'running', { runtype: 'args', env })
     const { ports, ...connection } = await connectionOf(proxied, id)
     expect([connection, ports.length]).toEqual([{ host: address, ...nowhere }, 2])
   })
@@ -261,7 +261,7 @@ it.each([
   ['args', 'without a proxy', 0],
 ])('in %s, rented %s, a row says the same as GraphQL', async (runtype, where, before) => {
   const renting = where === 'with a proxy' ? throughProxy : rentals
-  const id = await renting.rentTo(key, 'running', { runtype, env: { '-p 53:53/udp': '1' } })
+  const id = await renting.rentToStatus(key, 'running', { runtype, env: { '-p 53:53/udp': '1' } })
   for (const app of [plain, proxied]) {
     const connection = await connectionOf(app, id)
     const { body } = await app.rest(key, 'GET', `/instances/${id}/`)
@@ -285,7 +285,7 @@ it.each([
 it.each(['created', 'stopped', 'exited', 'unknown'])(
   'what is %s is not reached, through a proxy either',
   async status => {
-    const id = await rentals.rentTo(key, status, { runtype: 'jupyter_proxy', env: { '-p 80:80': '1' } })
+    const id = await rentals.rentToStatus(key, status, { runtype: 'jupyter_proxy', env: { '-p 80:80': '1' } })
     expect(await connectionOf(proxied, id)).toBeNull()
     const { body } = await proxied.rest(key, 'GET', `/instances/${id}/`)
     expect(body.instances).toMatchObject({ ssh_host: null, ssh_port: null, ssh_user: null, ports: {} })
@@ -294,7 +294,7 @@ it.each(['created', 'stopped', 'exited', 'unknown'])(
 
 describe('the log of an instance', () => {
   it('is read with it, followed from there, and read no more once it is destroyed', async () => {
-    const id = await rentals.rentTo(key, 'running', { onstart: 'echo hello' })
+    const id = await rentals.rentToStatus(key, 'running', { onstart: 'echo hello' })
     const { data } = await plain.graphql(key, `{ instance(id: "${id}") { logs(tail: 2) { cursor at source line } } }`)
     const [first, second] = data.instance.logs
     expect(second).toEqual({
@@ -305,8 +305,8 @@ describe('the log of an instance', () => {
     const stream = await subscribeSse(proxied.fetch, key, query)
     expect((await stream.next())?.data.instanceLogs).toEqual({ cursor: second.cursor, line: second.line })
     await plain.rest(key, 'DELETE', `/instances/${id}/`)
-    await rentals.settle()
-    await stream.rest()
+    await rentals.converge()
+    await stream.readToEnd()
     const after = await plain.graphql(key, `{ instance(id: "${id}") { logs { line } } }`)
     expect(after.data.instance.logs).toEqual([])
   })
@@ -326,7 +326,7 @@ describe('the log of an instance', () => {
 
   it('is not read by a key that may read the instance alone', async () => {
     const id = await rentals.rent(key)
-    const scoped = await plain.scopedKey(key, { api: { instance_read: { 'instances.get': {} } } })
+    const scoped = await plain.newScopedKey(key, { api: { instance_read: { 'instances.get': {} } } })
     const { data, errors } = await plain.graphql(scoped, `{ instance(id: "${id}") { label logs { line } } }`)
     expect([data, errors]).toMatchObject([{ instance: null }, [{ extensions: { code: 'FORBIDDEN' } }]])
   })
@@ -338,7 +338,11 @@ it('a command is run in a running instance, and refused elsewhere', async () => 
       ... on ExecuteCommandSuccess { exitCode output truncated } ... on InvalidStateError { code current { id } } } }`
     return (await plain.graphql(key, query)).data.executeCommand
   }
-  expect(await ask(await rentals.rentTo(key, 'running'))).toEqual({ exitCode: 0, output: 'a  b\n', truncated: false })
-  const stopped = await rentals.rentTo(key, 'stopped')
+  expect(await ask(await rentals.rentToStatus(key, 'running'))).toEqual({
+    exitCode: 0,
+    output: 'a  b\n',
+    truncated: false,
+  })
+  const stopped = await rentals.rentToStatus(key, 'stopped')
   expect(await ask(stopped)).toEqual({ code: 'INVALID_STATE', current: { id: `ins_${stopped}` } })
 })

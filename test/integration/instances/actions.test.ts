@@ -25,7 +25,7 @@ const answerOf = ({ status, body }: { status: number; body: unknown }) => ({ sta
 
 describe('starting and stopping by paths', () => {
   it.each(['', '/'])('does what an update does (ending in "%s")', async slash => {
-    const id = await rentals.rentTo(key, 'running')
+    const id = await rentals.rentToStatus(key, 'running')
     expect(answerOf(await put(`/instances/${id}/stop${slash}`, {}))).toEqual(done)
     expect(await rentals.read(key, id)).toMatchObject({ intended_status: 'stopped' })
     expect(answerOf(await put(`/instances/${id}/start${slash}`))).toEqual(done)
@@ -33,14 +33,14 @@ describe('starting and stopping by paths', () => {
   })
 
   it('is refused where an update is', async () => {
-    const id = await rentals.rentTo(key, 'exited')
+    const id = await rentals.rentToStatus(key, 'exited')
     expect(await put(`/instances/${id}/start/`)).toMatchObject({ status: 400, body: { error: 'invalid_state' } })
     expect(await put('/instances/987654/start/')).toMatchObject({ status: 404, body: { error: 'no_such_instance' } })
     expect(await put('/instances/987654/stop/')).toMatchObject({ status: 404, body: { instances: null } })
   })
 
   it('says that it is queued when the GPUs are taken', async () => {
-    const id = await rentals.rentTo(key, 'stopped')
+    const id = await rentals.rentToStatus(key, 'stopped')
     const { machine_id } = await rentals.read(key, id)
     const { body } = await app.rest(key, 'POST', '/bundles/', { machine_id: { eq: machine_id } })
     await put(`/asks/${body.offers[0].id}/`, { image: 'ubuntu' })

@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { emptyEnvironment, type Port } from '../../../src/domain/launch/env.ts'
-import type { LaunchWish } from '../../../src/domain/launch/launch.ts'
+import type { LaunchInput } from '../../../src/domain/launch/launch.ts'
 import type { Finding } from '../../../src/services/reconciliation/finding.ts'
-import type { Lease } from '../../../src/services/reconciliation/leases.ts'
+import type { InstanceLease } from '../../../src/services/reconciliation/leases.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
 import { listMachines } from '../../support/factories.ts'
@@ -29,7 +29,7 @@ afterAll(async () => {
 })
 
 /** Rents the only GPU of a new machine. */
-async function rent(launch: LaunchWish): Promise<bigint> {
+async function rent(launch: LaunchInput): Promise<bigint> {
   await listMachines(gateway.operations, [{}])
   machines += 1
   const [offer] = await gateway.sql('SELECT id FROM offers WHERE machine_id = $1', [machines])
@@ -51,7 +51,7 @@ async function idle(): Promise<void> {
   await gateway.idle()
 }
 
-async function leaseOf(id: bigint): Promise<Lease> {
+async function leaseOf(id: bigint): Promise<InstanceLease> {
   await gateway.sql('UPDATE instances SET due_at = $2, leased_until = NULL WHERE id = $1', [id, clock.now()])
   const lease = (await gateway.reconciliation.claim(100)).find(({ instanceId }) => instanceId === id)
   if (!lease) throw new Error(`Instance ${id} is not due.`)
@@ -67,15 +67,15 @@ const typesOf = async (id: bigint) =>
 const roomOf = async (machineId: number) =>
   (await gateway.sql('SELECT free_disk_mb, free_ports FROM machines WHERE id = $1', [machineId]))[0]
 
-const calm = { answered: true, seenAt: null, unconfirmed: false, failed: false }
-const gone: Finding = {
+const quietFinding = { answered: true, seenAt: null, unconfirmed: false, failed: false }
+const goneFinding: Finding = {
   status: 'stopped',
   reason: undefined,
   ran: false,
   inactive: true,
   gone: true,
   dueAt: null,
-  ...calm,
+  ...quietFinding,
 }
 
 describe('a look that began before a restart was asked for', () => {
@@ -84,7 +84,7 @@ describe('a look that began before a restart was asked for', () => {
     await idle()
     const lease = await leaseOf(id)
     await gateway.services.instances[kind](actor, id)
-    const runs = { ...gone, status: 'running' as const, ran: true, inactive: false, gone: false }
+    const runs = { ...goneFinding, status: 'running' as const, ran: true, inactive: false, gone: false }
     await gateway.reconciliation.record(lease, { ...runs, restart: null, dueAt: null })
     const [row] = await gateway.sql('SELECT restart, due_at FROM instances WHERE id = $1', [id])
     expect(row).toMatchObject({ restart: kind, due_at: clock.now() })
@@ -115,7 +115,7 @@ describe('a look at an instance that was destroyed', () => {
     await gateway.services.instances.destroy(actor, [id])
     const [before, told] = [await statusOf(id), await typesOf(id)]
     const reason = { code: 'EXITED' as const, message: 'It ended.', exitCode: 3 }
-    await gateway.reconciliation.record(await leaseOf(id), { ...gone, status: 'exited', reason, gone: false })
+    await gateway.reconciliation.record(await leaseOf(id), { ...goneFinding, status: 'exited', reason, gone: false })
     expect(await statusOf(id)).toEqual(before)
     expect(await typesOf(id)).toEqual(told)
   })
@@ -130,7 +130,7 @@ describe('a look at an instance that was destroyed', () => {
     ])
     await gateway.rent(actor, BigInt(offer?.['id'] as string), { launch: { mode: 'sshDirect', diskGb: 100 } })
     for (let look = 1; look <= 2; look += 1) {
-      await gateway.reconciliation.record(await leaseOf(id), gone)
+      await gateway.reconciliation.record(await leaseOf(id), goneFinding)
       expect(await roomOf(machines)).toEqual({ free_disk_mb: 800_000, free_ports: 99 })
     }
     expect((await typesOf(id)).filter(type => type === 'INSTANCE_REMOVED')).toHaveLength(1)
@@ -146,9 +146,9 @@ describe('a look at an instance that was destroyed', () => {
         await gateway.sql('SELECT num_nonnulls(registry_login, secret_env) AS kept FROM instances WHERE id = $1', [id])
       )[0]
     await gateway.services.instances.destroy(actor, [id])
-    await gateway.reconciliation.record(await leaseOf(id), { ...gone, gone: false })
+    await gateway.reconciliation.record(await leaseOf(id), { ...goneFinding, gone: false })
     expect(await kept()).toEqual({ kept: 2 })
-    await gateway.reconciliation.record(await leaseOf(id), gone)
+    await gateway.reconciliation.record(await leaseOf(id), goneFinding)
     expect(await kept()).toEqual({ kept: 0 })
     const [instance] = await gateway.services.instances.byIds(actor, [id])
     expect(instance?.launch.env).toEqual([{ name: 'TOKEN', value: '', secret: true }])
@@ -169,7 +169,13 @@ describe('what was seen under an older wish', () => {
     clock.advance(1_000)
     const reason = { code: 'EXITED' as const, message: 'It ended.', exitCode: 3 }
     const inAnHour = new Date(clock.now().getTime() + 3_600_000)
-    await gateway.reconciliation.record(lease, { ...gone, status: 'stopped', reason, gone: false, dueAt: inAnHour })
+    await gateway.reconciliation.record(lease, {
+      ...goneFinding,
+      status: 'stopped',
+      reason,
+      gone: false,
+      dueAt: inAnHour,
+    })
     expect(await statusOf(id)).toEqual(before)
     expect(await typesOf(id)).toEqual(told)
     expect(await dueAt()).toEqual({ due_at: wishedAt, leased_until: null })

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { instanceFields } from '../../../src/rest/instances/fields.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { queriesOf } from '../../support/database/queries.ts'
+import { captureQueries } from '../../support/database/captured-statements.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 
 let app: TestApp
@@ -12,20 +12,20 @@ let key: string
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever a row has
 type Row = Record<string, any>
-type Asked = Partial<Record<'select_filters' | 'order_by' | 'select_cols', unknown>> & {
+type ListQuery = Partial<Record<'select_filters' | 'order_by' | 'select_cols', unknown>> & {
   limit?: number | string
   after_token?: string
 }
 
 /** Objects as JSON in the URL, as every client sends them. */
-const urlOf = (asked: Asked) => {
+const urlOf = (asked: ListQuery) => {
   const texts = Object.entries(asked).map(([name, value]) => [
     name,
     typeof value === 'object' ? JSON.stringify(value) : String(value),
   ])
   return `/api/v1/instances/?${new URLSearchParams(Object.fromEntries(texts))}`
 }
-const list = (asked: Asked = {}, by = key) => app.rest(by, 'GET', urlOf(asked))
+const list = (asked: ListQuery = {}, by = key) => app.rest(by, 'GET', urlOf(asked))
 const idsOf = (body: { instances: Row[] }) => body.instances.map(({ id }) => id)
 const idsWith = async (select_filters: unknown) => idsOf((await list({ select_filters })).body)
 
@@ -36,24 +36,24 @@ beforeAll(async () => {
   rentals = rentalsOf(app)
   key = await app.newKey(null, someCredit)
   await rentals.rent(await app.newKey(null, someCredit), { label: 'of another' })
-  await rentals.rentTo(key, 'running', { label: 'lbl', runtype: 'ssh_direct' })
-  await rentals.rentTo(key, 'stopped', { label: 'lbl', disk: 20.5 })
-  await rentals.rentTo(key, 'created')
-  await rentals.rentTo(key, 'exited', { image: 'alpine', label: 'Über "x"' })
+  await rentals.rentToStatus(key, 'running', { label: 'lbl', runtype: 'ssh_direct' })
+  await rentals.rentToStatus(key, 'stopped', { label: 'lbl', disk: 20.5 })
+  await rentals.rentToStatus(key, 'created')
+  await rentals.rentToStatus(key, 'exited', { image: 'alpine', label: 'Über "x"' })
   // It stops, and is shown as what runs.
-  const stopping = await rentals.rentTo(key, 'running', { image: 'simulated/slow-stop:3600', price: 0.3 })
+  const stopping = await rentals.rentToStatus(key, 'running', { image: 'simulated/slow-stop:3600', price: 0.3 })
   await app.rest(key, 'PUT', `/instances/${stopping}/`, { state: 'stopped' })
-  await app.idle()
+  await app.runUntilIdle()
   // It waits for its GPUs, and never ran.
   const waiting = await rentals.rent(key, { price: 0.5 }, { numGpus: 2 })
   const { machine_id } = await rentals.read(key, waiting)
   const { body } = await app.rest(key, 'POST', '/bundles/', { machine_id: { eq: machine_id } })
   await app.rest(key, 'PUT', `/asks/${body.offers[0].id}/`, { image: 'ubuntu', label: 'lbl' })
   // One goes down to come up again, and another is about to: neither is shown as what runs.
-  const down = await rentals.rentTo(key, 'running', { label: 'reboots' })
-  const up = await rentals.rentTo(key, 'running', { label: 'reboots' })
+  const down = await rentals.rentToStatus(key, 'running', { label: 'reboots' })
+  const up = await rentals.rentToStatus(key, 'running', { label: 'reboots' })
   await app.rest(key, 'PUT', `/instances/reboot/${down}/`, {})
-  await app.idle()
+  await app.runUntilIdle()
   await app.rest(key, 'PUT', `/instances/reboot/${up}/`, {})
   await rentals.rent(key, { label: 'gone' }).then(id => app.rest(key, 'DELETE', `/instances/${id}/`))
   all = (await app.rest(key, 'GET', '/instances/')).body.instances
@@ -212,7 +212,7 @@ describe('the limit', () => {
 })
 
 describe('refused, as a list that is not understood,', () => {
-  it.each<[string, Asked]>([
+  it.each<[string, ListQuery]>([
     ['an unknown column to order by', { order_by: [{ col: 'no_such', dir: 'asc' }] }],
     ['an order that is no list', { order_by: 7 }],
     ['too many columns to order by', { order_by: ['id', 'label', 'dph_total', 'num_gpus', 'machine_id'] }],
@@ -285,12 +285,12 @@ describe('the list of v0', () => {
 
 it('costs as many statements however many there are on a page', async () => {
   await list()
-  const count = async (limit: number) => (await queriesOf(() => list({ limit }))).length
+  const count = async (limit: number) => (await captureQueries(() => list({ limit }))).length
   expect(await count(6)).toBe(await count(1))
 })
 
 it('needs a key that may list', async () => {
-  const writer = await app.scopedKey(key, { api: { instance_write: {} } })
+  const writer = await app.newScopedKey(key, { api: { instance_write: {} } })
   for (const path of ['/api/v1/instances/', '/instances/filters/']) {
     expect((await app.rest(writer, 'GET', path)).status).toBe(403)
     expect((await app.rest(undefined, 'GET', path)).status).toBe(401)

@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
-import { type Execution, type LogLine, maxLogLines } from '../../../src/domain/instances/containers.ts'
-import { maxCommand, maxOutput } from '../../../src/domain/instances/logs.ts'
+import { type CommandOutput, type LogLine, maxLogLines } from '../../../src/domain/instances/containers.ts'
+import { maxCommandLength, maxOutputLength } from '../../../src/domain/instances/logs.ts'
 import { ContainerNotRunning, type Provider } from '../../../src/providers/provider.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
@@ -22,9 +22,9 @@ let rival: Actor
 const printed = new Map<bigint, string[]>()
 const unreachable = new Set<bigint>()
 let commands: [bigint, string][] = []
-let execution: Execution | Error = { exitCode: 0, output: '' }
+let execution: CommandOutput | Error = { exitCode: 0, output: '' }
 
-function told(driver: Provider): Provider {
+function withFakeConsole(driver: Provider): Provider {
   return {
     ...driver,
     async logs(id, { after, tail = maxLogLines }) {
@@ -44,7 +44,7 @@ function told(driver: Provider): Provider {
 
 beforeAll(async () => {
   testDatabase = await createDatabase()
-  const options = { url: testDatabase.url, now: clock.now, between: told }
+  const options = { url: testDatabase.url, now: clock.now, wrapProvider: withFakeConsole }
   gateway = openGateway(options)
   other = openGateway(options)
   renter = await gateway.newActor()
@@ -196,19 +196,19 @@ describe('a command', () => {
   it('is run as it was sent, and answers with what it printed', async () => {
     const id = await rentRunning()
     commands = []
-    execution = { exitCode: 3, output: 'x'.repeat(maxOutput) }
-    const line = `echo "$HOME"; $(id) 'é' && rm -rf /tmp`.padEnd(maxCommand, '#')
+    execution = { exitCode: 3, output: 'x'.repeat(maxOutputLength) }
+    const line = `echo "$HOME"; $(id) 'é' && rm -rf /tmp`.padEnd(maxCommandLength, '#')
     expect(await gateway.services.instances.execute(renter, id, line)).toEqual({ ...execution, truncated: false })
-    execution = { exitCode: 0, output: `${'x'.repeat(maxOutput)}y` }
+    execution = { exitCode: 0, output: `${'x'.repeat(maxOutputLength)}y` }
     const { output, truncated } = await gateway.services.instances.execute(renter, id, 'yes')
-    expect([output.length, truncated]).toEqual([maxOutput, true])
+    expect([output.length, truncated]).toEqual([maxOutputLength, true])
     expect(commands).toEqual([
       [id, line],
       [id, 'yes'],
     ])
   })
 
-  it.each(['', ' \n', 'x'.repeat(maxCommand + 1), 'a\0b'])('is refused when it is %j', async command => {
+  it.each(['', ' \n', 'x'.repeat(maxCommandLength + 1), 'a\0b'])('is refused when it is %j', async command => {
     commands = []
     const asking = gateway.services.instances.execute(renter, await rent(), command)
     await expect(asking).rejects.toMatchObject({ code: 'INVALID_INPUT', details: { issues: [{ path: 'command' }] } })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { queriesOf } from '../../support/database/queries.ts'
+import { captureQueries } from '../../support/database/captured-statements.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 
 let app: TestApp
@@ -164,7 +164,7 @@ describe('a filter', () => {
 describe('totalCount', () => {
   it('is of all pages, and counted only when asked for', async () => {
     expect(await page({ first: 2, filter: { label: 'b' } }, 'totalCount')).toEqual({ totalCount: 3 })
-    const counted = (await queriesOf(() => page({ first: 1 }))).filter(text => /count\(\*\)/.test(text))
+    const counted = (await captureQueries(() => page({ first: 1 }))).filter(text => /count\(\*\)/.test(text))
     expect(counted).toEqual([])
   })
 })

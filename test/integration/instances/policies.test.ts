@@ -7,7 +7,7 @@ import { lockBalance } from '../../../src/services/billing/balance.ts'
 import { chargeMeters } from '../../../src/services/billing/meters.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { openGateway } from '../../support/gateways.ts'
-import { arrangementsOf } from '../../support/instances/policies.ts'
+import { policiesOf } from '../../support/instances/policies.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 
 const hour = 3_600_000
@@ -17,12 +17,12 @@ const diskRate = 4_000_000n
 let app: TestApp
 let rentals: Rentals
 let key: string
-let arranged: ReturnType<typeof arrangementsOf>
+let policies: ReturnType<typeof policiesOf>
 
 beforeAll(async () => {
   app = await startApp()
   rentals = rentalsOf(app)
-  arranged = arrangementsOf(app, rentals, () => key)
+  policies = policiesOf(app, rentals, () => key)
 })
 
 beforeEach(async () => {
@@ -35,7 +35,7 @@ const inHours = (hours: number) => new Date(app.clock.now().getTime() + hours * 
 
 async function passHours(hours: number): Promise<void> {
   app.clock.advance(hours * hour)
-  await rentals.settle()
+  await rentals.converge()
 }
 
 /** Charges everything up to now, as happens once a day, while nobody does what is arranged. */
@@ -53,16 +53,16 @@ async function chargeAll(): Promise<void> {
 describe('an instant to stop at', () => {
   it('stops an instance and says why, and is done with then', async () => {
     const stopAt = inHours(3).toISOString()
-    const id = await arranged.run({ stopAt })
-    expect(await arranged.read(id)).toMatchObject({ policy: { stopAt, stopAtCost: null } })
+    const id = await policies.run({ stopAt })
+    expect(await policies.read(id)).toMatchObject({ policy: { stopAt, stopAtCost: null } })
     await passHours(3)
-    expect(await arranged.read(id)).toMatchObject({
+    expect(await policies.read(id)).toMatchObject({
       status: 'STOPPED',
       targetState: 'STOPPED',
       statusReason: { code: 'SCHEDULE' },
       policy: { stopAt: null },
     })
-    expect(await arranged.events(id, 'INSTANCE_TARGET_CHANGED', 'INSTANCE_POLICY_CHANGED')).toMatchObject([
+    expect(await policies.events(id, 'INSTANCE_TARGET_CHANGED', 'INSTANCE_POLICY_CHANGED')).toMatchObject([
       { type: 'INSTANCE_TARGET_CHANGED', reason: 'SCHEDULE', itself: true, after: { targetState: 'stopped' } },
       {
         type: 'INSTANCE_POLICY_CHANGED',
@@ -72,133 +72,133 @@ describe('an instant to stop at', () => {
         after: { stopAt: null },
       },
     ])
-    expect(await arranged.wish(id, 'RUNNING')).toMatchObject({ __typename: 'InstanceSuccess' })
+    expect(await policies.wish(id, 'RUNNING')).toMatchObject({ __typename: 'InstanceSuccess' })
     await passHours(5)
-    expect(await arranged.read(id)).toMatchObject({ status: 'RUNNING' })
-    await arranged.wish(id, 'STOPPED')
+    expect(await policies.read(id)).toMatchObject({ status: 'RUNNING' })
+    await policies.wish(id, 'STOPPED')
   })
 
   it.each(['nobody charged it meanwhile', 'it was charged meanwhile'])(
     'is the last that GPUs are charged for, however late it is done: %s',
     async how => {
-      const id = await arranged.run()
+      const id = await policies.run()
       const stopAt = inHours(2)
-      await arranged.set(id, { stopAt: stopAt.toISOString() })
+      await policies.set(id, { stopAt: stopAt.toISOString() })
       app.clock.advance(30 * hour)
       if (how === 'it was charged meanwhile') await chargeAll()
-      await rentals.settle()
-      const { nanos, since, until } = await arranged.charged(id, 'compute')
+      await rentals.converge()
+      const { nanos, since, until } = await policies.charged(id, 'compute')
       expect(until).toEqual(stopAt)
       expect(nanos).toBe((gpuRate * BigInt(stopAt.getTime() - (since?.getTime() ?? 0))) / 3_600_000n)
     },
   )
 
   it('counts in what the account has left before anybody did what was arranged', async () => {
-    const id = await arranged.run()
-    await arranged.set(id, { stopAt: inHours(2).toISOString() })
+    const id = await policies.run()
+    await policies.set(id, { stopAt: inHours(2).toISOString() })
     app.clock.advance(30 * hour)
     const credit = async () => (await app.graphql(key, '{ viewer { credit } }')).data.viewer.credit
     const before = await credit()
-    await app.idle()
-    expect(await arranged.read(id)).toMatchObject({ targetState: 'STOPPED' })
+    await app.runUntilIdle()
+    expect(await policies.read(id)).toMatchObject({ targetState: 'STOPPED' })
     expect(await credit()).toBe(before)
     // Two hours of GPUs, some seconds before, and 30 hours of disk.
     expect(Number(before)).toBeGreaterThan(100 - 0.81 - 0.121)
   })
 
   it('is the last also where its renter stops it before anybody did what was arranged', async () => {
-    const id = await arranged.run()
+    const id = await policies.run()
     const stopAt = inHours(2)
-    await arranged.set(id, { stopAt: stopAt.toISOString() })
+    await policies.set(id, { stopAt: stopAt.toISOString() })
     app.clock.advance(30 * hour)
-    await arranged.wish(id, 'STOPPED')
-    expect((await arranged.charged(id, 'compute')).until).toEqual(stopAt)
+    await policies.wish(id, 'STOPPED')
+    expect((await policies.charged(id, 'compute')).until).toEqual(stopAt)
   })
 
   it('comes also while an instance is being loaded, which costs no GPUs then', async () => {
-    const id = await arranged.rent({ stopAt: inHours(0.001).toISOString() })
-    await app.idle()
-    expect(await arranged.read(id)).toMatchObject({ status: 'LOADING' })
+    const id = await policies.rent({ stopAt: inHours(0.001).toISOString() })
+    await app.runUntilIdle()
+    expect(await policies.read(id)).toMatchObject({ status: 'LOADING' })
     await passHours(0.001)
     await passHours(1)
-    expect(await arranged.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'SCHEDULE' } })
-    expect(await arranged.charged(id, 'compute')).toMatchObject({ nanos: 0n })
+    expect(await policies.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'SCHEDULE' } })
+    expect(await policies.charged(id, 'compute')).toMatchObject({ nanos: 0n })
   })
 
   it('comes also while an instance waits for its GPUs', async () => {
     const terms = { interruptible: { bidPerHour: '0.3' } }
-    const id = await arranged.rent({ stopAt: inHours(2).toISOString() }, { terms })
-    await rentals.settle()
+    const id = await policies.rent({ stopAt: inHours(2).toISOString() }, { terms })
+    await rentals.converge()
     const [row] = await app.sql(`SELECT machine_id FROM instances WHERE id = ${id}`)
     const { machine_id: machineId } = row as { machine_id: number }
     const { body } = await app.rest(key, 'POST', '/bundles/', { machine_id: { eq: machineId }, type: 'bid' })
     await app.rest(key, 'PUT', `/asks/${body.offers[0].id}/`, { image: 'ubuntu', price: 0.35 })
-    await rentals.settle()
-    expect(await arranged.read(id)).toMatchObject({ status: 'SCHEDULING' })
+    await rentals.converge()
+    expect(await policies.read(id)).toMatchObject({ status: 'SCHEDULING' })
     await passHours(2)
-    expect(await arranged.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'SCHEDULE' } })
+    expect(await policies.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'SCHEDULE' } })
   })
 
   it.each(['and nobody had seen it yet', 'as everybody saw'])(
     'does not stop what was started after it had come, %s',
     async how => {
-      const id = await arranged.run({ stopAt: inHours(2).toISOString() })
-      await arranged.wish(id, 'STOPPED')
-      await rentals.settle()
+      const id = await policies.run({ stopAt: inHours(2).toISOString() })
+      await policies.wish(id, 'STOPPED')
+      await rentals.converge()
       app.clock.advance(3 * hour)
-      if (how === 'as everybody saw') await app.idle()
-      await arranged.wish(id, 'RUNNING')
+      if (how === 'as everybody saw') await app.runUntilIdle()
+      await policies.wish(id, 'RUNNING')
       await passHours(1)
-      expect(await arranged.read(id)).toMatchObject({ status: 'RUNNING', policy: { stopAt: null } })
-      expect(await arranged.events(id, 'INSTANCE_POLICY_CHANGED')).toMatchObject([{ reason: 'SCHEDULE' }])
+      expect(await policies.read(id)).toMatchObject({ status: 'RUNNING', policy: { stopAt: null } })
+      expect(await policies.events(id, 'INSTANCE_POLICY_CHANGED')).toMatchObject([{ reason: 'SCHEDULE' }])
       // And its GPUs are charged.
-      await arranged.wish(id, 'STOPPED')
-      expect((await arranged.charged(id, 'compute')).until).toEqual(app.clock.now())
+      await policies.wish(id, 'STOPPED')
+      expect((await policies.charged(id, 'compute')).until).toEqual(app.clock.now())
     },
   )
 
   it('holds for what was stopped and started again before', async () => {
     const stopAt = inHours(4)
-    const id = await arranged.run({ stopAt: stopAt.toISOString() })
-    await arranged.wish(id, 'STOPPED')
+    const id = await policies.run({ stopAt: stopAt.toISOString() })
+    await policies.wish(id, 'STOPPED')
     await passHours(1)
-    await arranged.wish(id, 'RUNNING')
-    await rentals.settle()
+    await policies.wish(id, 'RUNNING')
+    await rentals.converge()
     await passHours(9)
-    expect(await arranged.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'SCHEDULE' } })
-    expect((await arranged.charged(id, 'compute')).until).toEqual(stopAt)
+    expect(await policies.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'SCHEDULE' } })
+    expect((await policies.charged(id, 'compute')).until).toEqual(stopAt)
   })
 
   it('is not done once more when the clock steps back', async () => {
-    const id = await arranged.run({ stopAt: inHours(2).toISOString() })
+    const id = await policies.run({ stopAt: inHours(2).toISOString() })
     await passHours(3)
-    await arranged.wish(id, 'RUNNING')
-    await app.idle()
+    await policies.wish(id, 'RUNNING')
+    await app.runUntilIdle()
     app.clock.advance(-2 * hour)
-    await app.idle()
+    await app.runUntilIdle()
     await passHours(4)
-    expect(await arranged.read(id)).toMatchObject({ status: 'RUNNING' })
-    await arranged.wish(id, 'STOPPED')
+    expect(await policies.read(id)).toMatchObject({ status: 'RUNNING' })
+    await policies.wish(id, 'STOPPED')
   })
 })
 
 describe('a cost to stop at', () => {
   const costOf = async (id: number) =>
-    (await arranged.charged(id, 'compute')).nanos + (await arranged.charged(id, 'disk')).nanos
+    (await policies.charged(id, 'compute')).nanos + (await policies.charged(id, 'disk')).nanos
 
   it.each(['nobody charged it meanwhile', 'it was charged meanwhile'])(
     'stops an instance at the last millisecond that it pays for: %s',
     async how => {
-      const id = await arranged.run({ stopAtCost: '1' })
+      const id = await policies.run({ stopAtCost: '1' })
       app.clock.advance(30 * hour)
       if (how === 'it was charged meanwhile') await chargeAll()
-      await rentals.settle()
-      expect(await arranged.read(id)).toMatchObject({
+      await rentals.converge()
+      expect(await policies.read(id)).toMatchObject({
         status: 'STOPPED',
         statusReason: { code: 'COST_LIMIT' },
         policy: { stopAtCost: '1' },
       })
-      const { nanos, until, since } = await arranged.charged(id, 'compute')
+      const { nanos, until, since } = await policies.charged(id, 'compute')
       const [row] = await app.sql(`SELECT created_at AS at FROM instances WHERE id = ${id}`)
       const diskMs = (until?.getTime() ?? 0) - (row as { at: Date }).at.getTime()
       const cost = nanos + (diskRate * BigInt(diskMs)) / 3_600_000n
@@ -210,37 +210,37 @@ describe('a cost to stop at', () => {
   )
 
   it('is refused to be passed by starting, until it is raised', async () => {
-    const id = await arranged.run({ stopAtCost: '0.5' })
+    const id = await policies.run({ stopAtCost: '0.5' })
     await passHours(10)
     const refusal = { __typename: 'InvalidStateError', code: 'INVALID_STATE' }
-    const answer = await arranged.wish(id, 'RUNNING')
+    const answer = await policies.wish(id, 'RUNNING')
     expect(answer).toMatchObject(refusal)
     expect(answer.message).toMatch(/It has cost 0\.\d+ \$, and is to be stopped at 0\.5 \$/)
-    expect(await arranged.set(id, { stopAtCost: '0.51' })).toMatchObject({
+    expect(await policies.set(id, { stopAtCost: '0.51' })).toMatchObject({
       code: 'INVALID_INPUT',
       issues: [{ path: 'stopAtCost', message: expect.stringMatching(/must be more than 0\.5\d+/) }],
     })
-    expect(await arranged.set(id, { stopAtCost: '0.9' })).toMatchObject({ __typename: 'InstanceSuccess' })
-    expect(await arranged.wish(id, 'RUNNING')).toMatchObject({ __typename: 'InstanceSuccess' })
-    await rentals.settle()
+    expect(await policies.set(id, { stopAtCost: '0.9' })).toMatchObject({ __typename: 'InstanceSuccess' })
+    expect(await policies.wish(id, 'RUNNING')).toMatchObject({ __typename: 'InstanceSuccess' })
+    await rentals.converge()
     await passHours(10)
-    expect(await arranged.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'COST_LIMIT' } })
-    expect((await arranged.charged(id, 'compute')).nanos).toBeLessThan(900_000_000n)
-    await arranged.set(id, { stopAtCost: null })
-    expect(await arranged.wish(id, 'RUNNING')).toMatchObject({ __typename: 'InstanceSuccess' })
+    expect(await policies.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'COST_LIMIT' } })
+    expect((await policies.charged(id, 'compute')).nanos).toBeLessThan(900_000_000n)
+    await policies.set(id, { stopAtCost: null })
+    expect(await policies.wish(id, 'RUNNING')).toMatchObject({ __typename: 'InstanceSuccess' })
     await passHours(10)
-    expect(await arranged.read(id)).toMatchObject({ status: 'RUNNING' })
-    await arranged.wish(id, 'STOPPED')
+    expect(await policies.read(id)).toMatchObject({ status: 'RUNNING' })
+    await policies.wish(id, 'STOPPED')
   })
 
   it('is reached by the disk of what is stopped, which then may not start', async () => {
-    const id = await arranged.run({ stopAtCost: '0.1' })
-    await arranged.wish(id, 'STOPPED')
+    const id = await policies.run({ stopAtCost: '0.1' })
+    await policies.wish(id, 'STOPPED')
     await passHours(26)
-    expect(await arranged.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'USER_REQUEST' } })
-    expect(await arranged.wish(id, 'RUNNING')).toMatchObject({ code: 'INVALID_STATE' })
+    expect(await policies.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'USER_REQUEST' } })
+    expect(await policies.wish(id, 'RUNNING')).toMatchObject({ code: 'INVALID_STATE' })
     // Labels are as free as before, and others start.
-    const other = await arranged.rent({}, { spec: { source: { image: 'ubuntu' }, targetState: 'STOPPED' } })
+    const other = await policies.rent({}, { spec: { source: { image: 'ubuntu' }, targetState: 'STOPPED' } })
     const { data } = await app.graphql(
       key,
       `mutation { updateInstances(input: { ids: ["${id}", "${other}"], targetState: RUNNING }) {
@@ -264,24 +264,24 @@ describe('a cost to stop at', () => {
       const { body } = await app.rest(key, 'POST', '/bundles/', { machine_id: { eq: machineId }, type: 'bid' })
       const { status } = await app.rest(key, 'PUT', `/asks/${body.offers[0].id}/`, { image: 'ubuntu', price: 0.35 })
       expect(status).toBe(200)
-      await rentals.settle()
+      await rentals.converge()
     }
-    const id = await arranged.rent({}, wish(how === 'rented' ? 'RUNNING' : 'STOPPED'))
+    const id = await policies.rent({}, wish(how === 'rented' ? 'RUNNING' : 'STOPPED'))
     await outbid()
     if (how === 'started') {
       await passHours(1)
-      await arranged.wish(id, 'RUNNING')
+      await policies.wish(id, 'RUNNING')
     }
-    await rentals.settle()
-    expect(await arranged.read(id)).toMatchObject({ status: 'SCHEDULING' })
+    await rentals.converge()
+    expect(await policies.read(id)).toMatchObject({ status: 'SCHEDULING' })
     await passHours(26)
-    expect(await arranged.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'COST_LIMIT' } })
-    expect(await arranged.charged(id, 'compute')).toMatchObject({ nanos: 0n })
+    expect(await policies.read(id)).toMatchObject({ status: 'STOPPED', statusReason: { code: 'COST_LIMIT' } })
+    expect(await policies.charged(id, 'compute')).toMatchObject({ nanos: 0n })
   })
 
   it('comes sooner when the bid is raised, and later when it is lowered', async () => {
     const terms = { interruptible: { bidPerHour: '0.3' } }
-    const id = await arranged.run({ stopAtCost: '3' }, { terms })
+    const id = await policies.run({ stopAtCost: '3' }, { terms })
     const due = async () => {
       const [row] = await app.sql(`SELECT policy_due_at AS at FROM instances WHERE id = ${id}`)
       return (row as { at: Date }).at
@@ -300,8 +300,8 @@ describe('a cost to stop at', () => {
     const later = await bid('0.25')
     expect(later.getTime()).toBeGreaterThan(first.getTime())
     app.clock.advance(100 * hour)
-    await rentals.settle()
-    const compute = await arranged.charged(id, 'compute')
+    await rentals.converge()
+    const compute = await policies.charged(id, 'compute')
     expect(compute.until).toEqual(later)
     expect(await costOf(id)).toBeGreaterThan(2_900_000_000n)
     expect(compute.nanos).toBeLessThan(3_000_000_000n)
@@ -314,54 +314,54 @@ describe('destruction', () => {
   it.each(['RUNNING', 'STOPPED'])(
     'comes at the instant that is arranged, and charges nothing beyond: %s',
     async state => {
-      const id = await arranged.run()
+      const id = await policies.run()
       const destroyAt = inHours(3)
-      await arranged.set(id, { destroyAt: destroyAt.toISOString() })
-      if (state === 'STOPPED') await arranged.wish(id, 'STOPPED')
-      await rentals.settle()
+      await policies.set(id, { destroyAt: destroyAt.toISOString() })
+      if (state === 'STOPPED') await policies.wish(id, 'STOPPED')
+      await rentals.converge()
       app.clock.advance(30 * hour)
       await chargeAll()
-      await rentals.settle()
-      expect(await arranged.read(id)).toMatchObject(destroyed)
-      expect((await arranged.charged(id, 'disk')).until).toEqual(destroyAt)
-      if (state === 'RUNNING') expect((await arranged.charged(id, 'compute')).until).toEqual(destroyAt)
-      expect(await arranged.events(id, 'INSTANCE_DESTROYED')).toMatchObject([{ reason: 'SCHEDULE', itself: true }])
+      await rentals.converge()
+      expect(await policies.read(id)).toMatchObject(destroyed)
+      expect((await policies.charged(id, 'disk')).until).toEqual(destroyAt)
+      if (state === 'RUNNING') expect((await policies.charged(id, 'compute')).until).toEqual(destroyAt)
+      expect(await policies.events(id, 'INSTANCE_DESTROYED')).toMatchObject([{ reason: 'SCHEDULE', itself: true }])
     },
   )
 
   it('leaves the rest undone that was arranged for earlier, when all of it is late', async () => {
-    const id = await arranged.run()
+    const id = await policies.run()
     const stopAt = inHours(2)
     const [destroyAt, stop] = [inHours(3).toISOString(), stopAt.toISOString()]
-    await arranged.set(id, { destroyAt, stopAt: stop })
+    await policies.set(id, { destroyAt, stopAt: stop })
     app.clock.advance(30 * hour)
-    await rentals.settle()
-    expect(await arranged.events(id, 'INSTANCE_DESTROYED', 'INSTANCE_TARGET_CHANGED')).toHaveLength(1)
-    expect((await arranged.charged(id, 'compute')).until).toEqual(stopAt)
+    await rentals.converge()
+    expect(await policies.events(id, 'INSTANCE_DESTROYED', 'INSTANCE_TARGET_CHANGED')).toHaveLength(1)
+    expect((await policies.charged(id, 'compute')).until).toEqual(stopAt)
   })
 
   it.each(['stopped', 'exited', 'created'])('comes when it has been %s for as long as is arranged', async status => {
     const spec = { source: { image: 'ubuntu' }, policy: { destroyWhenStoppedFor: 7200 }, targetState: 'STOPPED' }
     const id =
-      status === 'created' ? await arranged.rent({}, { spec }) : await arranged.run({ destroyWhenStoppedFor: 7200 })
-    if (status === 'stopped') await arranged.wish(id, 'STOPPED')
-    await rentals.settle()
+      status === 'created' ? await policies.rent({}, { spec }) : await policies.run({ destroyWhenStoppedFor: 7200 })
+    if (status === 'stopped') await policies.wish(id, 'STOPPED')
+    await rentals.converge()
     if (status === 'exited') await rentals.exit(id)
     const [row] = await app.sql(`SELECT status, status_changed_at AS since FROM instances WHERE id = ${id}`)
     const { since, ...seen } = row as { status: string; since: Date }
     expect(seen).toEqual({ status })
     const end = new Date(since.getTime() + 2 * hour)
     app.clock.advance(end.getTime() - app.clock.now().getTime() - 1)
-    await app.idle()
-    expect(await arranged.read(id)).toMatchObject({ status: status.toUpperCase() })
+    await app.runUntilIdle()
+    expect(await policies.read(id)).toMatchObject({ status: status.toUpperCase() })
     app.clock.advance(9 * hour)
-    await app.idle()
-    expect(await arranged.read(id)).toMatchObject(destroyed)
-    expect((await arranged.charged(id, 'disk')).until).toEqual(end)
+    await app.runUntilIdle()
+    expect(await policies.read(id)).toMatchObject(destroyed)
+    expect((await policies.charged(id, 'disk')).until).toEqual(end)
   })
 
   it('of what ended by itself is charged no disk beyond its instant, however late it is done', async () => {
-    const id = await arranged.run({ destroyWhenStoppedFor: 3_600 })
+    const id = await policies.run({ destroyWhenStoppedFor: 3_600 })
     const gateway = openGateway({ url: app.database.url, now: app.clock.now })
     await app.sql(`UPDATE simulated_containers SET exit_code = 1 WHERE instance_id = ${id}`)
     app.clock.advance(61_000)
@@ -372,56 +372,56 @@ describe('destruction', () => {
     const { status, at } = row as { status: string; at: Date }
     expect(status).toBe('exited')
     app.clock.advance(10 * 3_600_000)
-    await app.idle()
-    expect((await arranged.charged(id, 'disk')).until).toEqual(new Date(at.getTime() + 3_600_000))
+    await app.runUntilIdle()
+    expect((await policies.charged(id, 'disk')).until).toEqual(new Date(at.getTime() + 3_600_000))
   })
 
   it('counts anew what was started meanwhile, and not what bids otherwise', async () => {
-    const id = await arranged.run({ destroyWhenStoppedFor: 7200 }, { terms: { interruptible: { bidPerHour: '0.3' } } })
-    await arranged.wish(id, 'STOPPED')
-    await rentals.settle()
+    const id = await policies.run({ destroyWhenStoppedFor: 7200 }, { terms: { interruptible: { bidPerHour: '0.3' } } })
+    await policies.wish(id, 'STOPPED')
+    await rentals.converge()
     await passHours(1.5)
     // Nobody has looked at it in between.
-    await arranged.wish(id, 'RUNNING')
-    await arranged.wish(id, 'STOPPED')
+    await policies.wish(id, 'RUNNING')
+    await policies.wish(id, 'STOPPED')
     await passHours(1.5)
-    expect(await arranged.read(id)).toMatchObject({ status: 'STOPPED' })
+    expect(await policies.read(id)).toMatchObject({ status: 'STOPPED' })
     await app.graphql(key, `mutation { changeBid(input: { instanceId: "${id}", bidPerHour: "0.4" }) { __typename } }`)
     await passHours(0.6)
-    expect(await arranged.read(id)).toMatchObject(destroyed)
+    expect(await policies.read(id)).toMatchObject(destroyed)
   })
 
   it('does not wait for what runs', async () => {
-    const id = await arranged.run({ destroyWhenStoppedFor: 60 })
+    const id = await policies.run({ destroyWhenStoppedFor: 60 })
     await passHours(5)
-    expect(await arranged.read(id)).toMatchObject({ status: 'RUNNING' })
-    await arranged.wish(id, 'STOPPED')
+    expect(await policies.read(id)).toMatchObject({ status: 'RUNNING' })
+    await policies.wish(id, 'STOPPED')
   })
 
   it('cannot be averted any more when it is due', async () => {
-    const id = await arranged.run({ destroyAt: inHours(2).toISOString() })
-    await arranged.wish(id, 'STOPPED')
-    await rentals.settle()
+    const id = await policies.run({ destroyAt: inHours(2).toISOString() })
+    await policies.wish(id, 'STOPPED')
+    await rentals.converge()
     app.clock.advance(3 * hour)
     const refusal = { code: 'INVALID_STATE', message: 'It is about to be destroyed, as was arranged.' }
-    expect(await arranged.set(id, { destroyAt: null })).toMatchObject(refusal)
-    expect(await arranged.wish(id, 'RUNNING')).toMatchObject(refusal)
-    await app.idle()
-    expect(await arranged.set(id, { destroyAt: null })).toMatchObject({ code: 'NOT_FOUND' })
+    expect(await policies.set(id, { destroyAt: null })).toMatchObject(refusal)
+    expect(await policies.wish(id, 'RUNNING')).toMatchObject(refusal)
+    await app.runUntilIdle()
+    expect(await policies.set(id, { destroyAt: null })).toMatchObject({ code: 'NOT_FOUND' })
   })
 })
 
 describe('arranging', () => {
   it('changes what is named, takes away what is null, and says so once', async () => {
     const [stopAt, destroyAt] = [inHours(5).toISOString(), inHours(9).toISOString()]
-    const id = await arranged.run({ stopAt })
-    await arranged.set(id, { destroyAt, destroyWhenStoppedFor: 3600, stopAtCost: '2.5' })
+    const id = await policies.run({ stopAt })
+    await policies.set(id, { destroyAt, destroyWhenStoppedFor: 3600, stopAtCost: '2.5' })
     const all = { stopAt, destroyAt, destroyWhenStoppedFor: 3600, stopAtCost: '2.5' }
-    expect(await arranged.read(id)).toMatchObject({ policy: all })
+    expect(await policies.read(id)).toMatchObject({ policy: all })
     // What is so already is no change.
-    await arranged.set(id, all)
-    await arranged.set(id, { stopAt: null, stopAtCost: null })
-    expect(await arranged.read(id)).toMatchObject({ policy: { ...all, stopAt: null, stopAtCost: null } })
+    await policies.set(id, all)
+    await policies.set(id, { stopAt: null, stopAtCost: null })
+    expect(await policies.read(id)).toMatchObject({ policy: { ...all, stopAt: null, stopAtCost: null } })
     const answer = await app.graphql(
       key,
       `{ events(filter: { instanceIds: ["${id}"], types: [INSTANCE_POLICY_CHANGED] }) { nodes {
@@ -443,20 +443,20 @@ describe('arranging', () => {
       (a: { changes: unknown[] }, b: { changes: unknown[] }) => b.changes.length - a.changes.length,
     )
     expect(nodes).toEqual(changes.map(each => ({ ...changed, changes: expect.arrayContaining(each) })))
-    await arranged.set(id, { destroyAt: null, destroyWhenStoppedFor: null })
+    await policies.set(id, { destroyAt: null, destroyWhenStoppedFor: null })
     await passHours(12)
-    expect(await arranged.read(id)).toMatchObject({ status: 'RUNNING' })
-    await arranged.wish(id, 'STOPPED')
-    expect((await arranged.charged(id, 'compute')).until).toEqual(app.clock.now())
+    expect(await policies.read(id)).toMatchObject({ status: 'RUNNING' })
+    await policies.wish(id, 'STOPPED')
+    expect((await policies.charged(id, 'compute')).until).toEqual(app.clock.now())
   })
 
   it('is refused with everything that is wrong with it', async () => {
-    const id = await arranged.run()
+    const id = await policies.run()
     await passHours(2)
-    await arranged.wish(id, 'STOPPED')
-    await rentals.settle()
+    await policies.wish(id, 'STOPPED')
+    await rentals.converge()
     await passHours(1)
-    const answer = await arranged.set(id, {
+    const answer = await policies.set(id, {
       stopAt: inHours(0).toISOString(),
       destroyAt: inHours(11 * 365 * 24).toISOString(),
       stopAtCost: '0.8',
@@ -474,7 +474,7 @@ describe('arranging', () => {
         { path: 'destroyWhenStoppedFor', message: expect.stringMatching(/^must be more than 3[67]\d\d seconds/) },
       ],
     })
-    expect(await arranged.set(id, { stopAtCost: '0', destroyWhenStoppedFor: 0 })).toMatchObject({
+    expect(await policies.set(id, { stopAtCost: '0', destroyWhenStoppedFor: 0 })).toMatchObject({
       issues: [{ path: 'stopAtCost' }, { path: 'destroyWhenStoppedFor' }],
     })
   })
@@ -483,7 +483,7 @@ describe('arranging', () => {
     const policy = { stopAt: inHours(0).toISOString(), stopAtCost: '-1', destroyWhenStoppedFor: -1 }
     const paths = ['spec.policy.stopAt', 'spec.policy.stopAtCost', 'spec.policy.destroyWhenStoppedFor']
     const issues = paths.map(path => ({ path, message: expect.stringContaining('must be') }))
-    expect(await arranged.tryRent(policy)).toMatchObject({ code: 'INVALID_INPUT', issues })
+    expect(await policies.tryRent(policy)).toMatchObject({ code: 'INVALID_INPUT', issues })
     const quote = async (wish: object) => {
       const input = { offerId: String(await rentals.newOffer()), spec: { source: { image: 'ubuntu' }, policy: wish } }
       const { data } = await app.graphql(
@@ -498,7 +498,7 @@ describe('arranging', () => {
     const late = { destroyAt: inHours(9 * 365 * 24).toISOString() }
     const warnings = [expect.stringContaining('destroyAt is after the end of the rental')]
     expect(await quote(late)).toMatchObject({ rentable: true, warnings: expect.arrayContaining(warnings) })
-    expect(await arranged.tryRent(late)).toMatchObject({ warnings: expect.arrayContaining(warnings) })
+    expect(await policies.tryRent(late)).toMatchObject({ warnings: expect.arrayContaining(warnings) })
   })
 
   it('is part of what is rented with a key: the same again, or nothing', async () => {
@@ -509,11 +509,11 @@ describe('arranging', () => {
       idempotencyKey: 'arranged',
       spec: { source: { image: 'ubuntu' }, policy },
     })
-    const first = await arranged.tryRent({}, wish({ stopAt }))
+    const first = await policies.tryRent({}, wish({ stopAt }))
     expect(first).toMatchObject({ replayed: false, instance: { policy: { stopAt } } })
     await passHours(2)
-    expect(await arranged.tryRent({}, wish({ stopAt, destroyAt: null }))).toMatchObject({ replayed: true })
-    expect(await arranged.tryRent({}, wish({ stopAt: inHours(1).toISOString() }))).toMatchObject({
+    expect(await policies.tryRent({}, wish({ stopAt, destroyAt: null }))).toMatchObject({ replayed: true })
+    expect(await policies.tryRent({}, wish({ stopAt: inHours(1).toISOString() }))).toMatchObject({
       code: 'IDEMPOTENCY_KEY_REUSED',
     })
   })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { queriesOf } from '../../support/database/queries.ts'
+import { captureQueries } from '../../support/database/captured-statements.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 
 let app: TestApp
@@ -16,7 +16,7 @@ beforeAll(async () => {
   const atBid = { env: { '-p 80:80': '1' }, price: 0.25 }
   await rentals.rent(one, atBid)
   for (let count = 1; count <= 50; count += 1) await rentals.rent(many, atBid)
-  await rentals.settle()
+  await rentals.converge()
 })
 
 afterAll(() => app.close())
@@ -29,7 +29,7 @@ describe('what is read', () => {
     const query = `{ instances(first: 50) { totalCount nodes { ${fields} } } }`
     const count = async (key: string, rows: number) => {
       let found: { connection: { ports: unknown[] }; offer: unknown; minimumBidPerHour: string }[] = []
-      const statements = await queriesOf(async () => {
+      const statements = await captureQueries(async () => {
         const { data, errors } = await app.graphql(key, query)
         expect(errors).toBeUndefined()
         found = data.instances.nodes
@@ -45,7 +45,7 @@ describe('what is read', () => {
 
   it('costs two statements over REST, of the key and of the rows, however many there are', async () => {
     for (const [key, rows] of [[one, 1] as const, [many, 50] as const]) {
-      const statements = await queriesOf(async () => {
+      const statements = await captureQueries(async () => {
         const { body } = await app.rest(key, 'GET', '/instances/')
         expect(body.instances).toHaveLength(rows)
       })
@@ -75,7 +75,7 @@ describe('a bulk command', () => {
     const wishes = [{ state: 'running', label: 'batch' }, { state: 'stopped' }, { label: 'done' }]
     for (const wish of wishes) {
       const count = async (ids: number[]) => {
-        const statements = await queriesOf(async () => {
+        const statements = await captureQueries(async () => {
           expect((await app.rest(many, 'PUT', '/instances/', { ids, ...wish })).body).toEqual({ success: true })
         })
         return statements.length
@@ -84,7 +84,7 @@ describe('a bulk command', () => {
     }
     const destroy = async (ids: number[]) => {
       const input = { ids: ids.map(String) }
-      const statements = await queriesOf(() =>
+      const statements = await captureQueries(() =>
         app.graphql(
           many,
           `mutation ($input: DestroyInstancesInput!) { destroyInstances(input: $input) {

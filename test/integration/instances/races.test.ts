@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
 import type { Finding } from '../../../src/services/reconciliation/finding.ts'
-import type { Lease } from '../../../src/services/reconciliation/leases.ts'
+import type { InstanceLease } from '../../../src/services/reconciliation/leases.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
-import { untilSomebodyWaits, withSession } from '../../support/database/sessions.ts'
+import { waitForLockWaiters, withSession } from '../../support/database/sessions.ts'
 import { listMachines } from '../../support/factories.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
-import { expectNothingShared } from '../../support/instances/rentals-laws.ts'
+import { expectInvariants } from '../../support/instances/rental-invariants.ts'
 
 const clock = manualClock()
 let testDatabase: TestDatabase
@@ -63,7 +63,7 @@ async function read(id: bigint) {
   return row as Record<string, unknown>
 }
 
-async function leaseOf(id: bigint): Promise<Lease> {
+async function leaseOf(id: bigint): Promise<InstanceLease> {
   await gateway.sql('UPDATE instances SET due_at = $2, leased_until = NULL WHERE id = $1', [id, clock.now()])
   const lease = (await gateway.reconciliation.claim(100)).find(({ instanceId }) => instanceId === id)
   if (!lease) throw new Error(`Instance ${id} is not due.`)
@@ -96,7 +96,7 @@ describe('what happens while an instance is being claimed', () => {
     await withSession(testDatabase.url, async session => {
       await session.query('SELECT pg_advisory_lock(7)')
       const passing = gateway.idle()
-      await untilSomebodyWaits(session)
+      await waitForLockWaiters(session)
       await gateway.services.instances.destroy(actor, [winner])
       await session.query('SELECT pg_advisory_unlock(7)')
       await passing
@@ -114,7 +114,7 @@ describe('what happens while an instance is being looked at', () => {
     await stop(first)
     const second = await rentBlock(0, 1)
     const lease = await leaseOf(second)
-    expect(await gateway.reconciliation.occupy(lease)).toBe(false)
+    expect(await gateway.reconciliation.occupyGpus(lease)).toBe(false)
     const leaving = await leaseOf(first)
     await gateway.reconciliation.record(leaving, { ...waiting, status: 'stopped' })
     const later = new Date(clock.now().getTime() + 10_000)
@@ -142,7 +142,7 @@ describe('a container', () => {
     await stop(second)
     await start(first)
     await gateway.idle()
-    await expectNothingShared(gateway, machines, clock.now())
+    await expectInvariants(gateway, machines, clock.now())
     expect(await read(second)).toMatchObject({ status: 'stopping' })
     expect(await read(first)).toMatchObject({ status: 'scheduling', reason_code: 'WAITING_FOR_GPUS' })
     await idle()
@@ -161,7 +161,7 @@ describe('locks on instances', () => {
       const working = work().finally(() => {
         isDone = true
       })
-      await untilSomebodyWaits(session, () => isDone)
+      await waitForLockWaiters(session, () => isDone)
       const taken = await session.query('SELECT FROM instances WHERE id = $1 FOR UPDATE NOWAIT', [high]).then(
         () => 'in order',
         (error: unknown) => (error as { code?: string }).code,
@@ -193,7 +193,7 @@ describe('locks on instances', () => {
     await gateway.reconciliation.record(lease, { ...waiting, status: 'exited' })
     expect(await read(high)).toMatchObject({ status: 'exited', due_at: clock.now() })
     const ended = await leaseOf(high)
-    await expectsOrder(low, high, () => gateway.reconciliation.settle(ended))
+    await expectsOrder(low, high, () => gateway.reconciliation.updateMarket(ended))
   })
 
   it('are taken by id when a wish of another is made good', async () => {
@@ -205,7 +205,7 @@ describe('locks on instances', () => {
     await start(low)
     await gateway.sql("UPDATE instances SET target_state = 'running' WHERE id = $1", [high])
     const lease = await leaseOf(low)
-    await expectsOrder(low, high, () => gateway.reconciliation.settle(lease))
+    await expectsOrder(low, high, () => gateway.reconciliation.updateMarket(lease))
   })
 
   it('are taken by id when GPUs are granted in another order', async () => {
@@ -235,9 +235,9 @@ describe('a command', () => {
     await withSession(testDatabase.url, async session => {
       await session.query('BEGIN')
       await session.query('SELECT FROM machines WHERE id = $1 FOR UPDATE', [machines])
-      const wakes = gateway.wakes()
+      const wakes = gateway.wakeCount()
       expect(await stop(id)).toMatchObject([{ outcome: 'applied' }])
-      expect(gateway.wakes()).toBe(wakes + 1)
+      expect(gateway.wakeCount()).toBe(wakes + 1)
       await session.query('ROLLBACK')
     })
     await idle()
@@ -295,7 +295,7 @@ describe('a new bid', () => {
         isDone = true
         return error
       })
-      await untilSomebodyWaits(session, () => isDone)
+      await waitForLockWaiters(session, () => isDone)
       await session.query('COMMIT')
       expect(await changing).toMatchObject({ code: 'NOT_FOUND' })
     })
@@ -309,7 +309,7 @@ describe('a new bid', () => {
       await session.query('BEGIN')
       await session.query('UPDATE machines SET min_bid_gpu_nanos = 300000000 WHERE id = $1', [machines])
       const changing = changeBid(id, 299_000_000n).catch((error: unknown) => error)
-      await untilSomebodyWaits(session)
+      await waitForLockWaiters(session)
       await session.query('COMMIT')
       const minimum = { minimumBidNanos: 300_000_000n }
       expect(await changing).toMatchObject({ code: 'BID_TOO_LOW', details: minimum })
@@ -322,11 +322,11 @@ describe('a new bid', () => {
     const high = await rentBlock(0, 1, 220_000_000n)
     await gateway.sql(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$`)
     await gateway.sql('CREATE TRIGGER fail BEFORE UPDATE ON gpus EXECUTE FUNCTION fail()')
-    const [before, rival, wakes] = [await read(low), await read(high), gateway.wakes()]
+    const [before, rival, wakes] = [await read(low), await read(high), gateway.wakeCount()]
     await expect(changeBid(low, 300_000_000n)).rejects.toThrow('no')
     await gateway.sql('DROP FUNCTION fail CASCADE')
     expect(await read(low)).toEqual(before)
-    expect(gateway.wakes()).toBe(wakes)
+    expect(gateway.wakeCount()).toBe(wakes)
     const events = "SELECT FROM events WHERE type = 'INSTANCE_BID_CHANGED' AND instance_id = $1"
     expect(await gateway.sql(events, [low])).toEqual([])
     await changeBid(low, 300_000_000n)
@@ -360,10 +360,10 @@ describe('a new bid', () => {
     await rentOnOneMachine(1, 1)
     const id = await rentBlock(0, 1, 250_000_000n)
     clock.advance(1_000)
-    const [before, wakes] = [await read(id), gateway.wakes()]
+    const [before, wakes] = [await read(id), gateway.wakeCount()]
     expect(await changeBid(id, 250_000_000n)).toMatchObject({ id, computeNanos: 250_000_000n })
     expect(await read(id)).toEqual(before)
-    expect(gateway.wakes()).toBe(wakes)
+    expect(gateway.wakeCount()).toBe(wakes)
   })
 })
 

@@ -18,7 +18,7 @@ afterAll(() => app.close())
 
 const made = async (body: object) => await rentals.read(key, await rentals.rent(key, body))
 /** What two rows of the same wish have in common. */
-const wished = ({
+const readBack = ({
   label,
   image_uuid,
   image_args,
@@ -59,19 +59,21 @@ const names = [...optional, ...more, 'volume_info', 'template_hash_id']
 
 describe('a creation', () => {
   it.each(names)('with %s null or "" is as one without it', async name => {
-    const plain = wished(await made({}))
-    for (const nothing of [null, '']) expect(wished(await made({ [name]: nothing }))).toEqual(plain)
+    const plain = readBack(await made({}))
+    for (const nothing of [null, '']) expect(readBack(await made({ [name]: nothing }))).toEqual(plain)
   })
 
   it.each(['use_jupyter_lab', 'python_utf8', 'lang_utf8', 'cancel_unavail', 'vm'])(
     'with %s false is as one without it',
-    async name => expect(wished(await made({ [name]: false }))).toEqual(wished(await made({}))),
+    async name => expect(readBack(await made({ [name]: false }))).toEqual(readBack(await made({}))),
   )
 
   it('ignores keys that nobody knows, and those of a volume that name none', async () => {
     const unknown = { client_id: 'me', extra: null, force: false, user: null, ports: [], id: 5, entrypoint: '/bin/sh' }
-    expect(wished(await made({ ...unknown, volume_info: {} }))).toEqual(wished(await made({})))
-    expect(wished(await made({ volume_info: { volume_id: null, mount_path: null } }))).toEqual(wished(await made({})))
+    expect(readBack(await made({ ...unknown, volume_info: {} }))).toEqual(readBack(await made({})))
+    expect(readBack(await made({ volume_info: { volume_id: null, mount_path: null } }))).toEqual(
+      readBack(await made({})),
+    )
   })
 
   it('takes the body of a client as it is sent', async () => {
@@ -109,7 +111,7 @@ describe('a creation', () => {
     ['--env A=1 --publish 53:53/udp', { A: '1', '-p 53:53/udp': '1' }],
     ['-h box', { '-h': 'box' }],
   ])('takes env as the string %j', async (text, object) => {
-    const [asText, asObject] = [wished(await made({ env: text })), wished(await made({ env: object }))]
+    const [asText, asObject] = [readBack(await made({ env: text })), readBack(await made({ env: object }))]
     expect(new Set(asText['extra_env'] as string[][])).toEqual(new Set(asObject['extra_env'] as string[][]))
   })
 
@@ -207,10 +209,10 @@ it('a row has what it costs now, also while it waits, loads and reboots', async 
     return [instance.totalHour, instance.totalHour === disk, instance.totalHour === search.totalHour]
   }
   expect(await totals()).toMatchObject([expect.any(Number), true, false])
-  await rentals.settle()
+  await rentals.converge()
   expect(await totals()).toMatchObject([expect.any(Number), false, true])
   await app.rest(key, 'PUT', `/instances/reboot/${id}/`, {})
-  await app.idle()
+  await app.runUntilIdle()
   const { data } = await app.graphql(key, `{ instance(id: "ins_${id}") { burnRate } }`)
   expect((await totals())[0]).toBe(Number(data.instance.burnRate))
 })

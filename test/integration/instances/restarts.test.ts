@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { instanceApiKey } from '../../../src/services/accounts/api-keys/identity.ts'
 import { createSecrets } from '../../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { untilBlocked, withSession } from '../../support/database/sessions.ts'
+import { waitUntilBlocksOthers, withSession } from '../../support/database/sessions.ts'
 import { openGateway } from '../../support/gateways.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 
@@ -50,7 +50,7 @@ const containerOf = async (id: number) => {
   const [row] = await app.sql(`SELECT prepared_at, up_at FROM simulated_containers WHERE instance_id = ${id}`)
   return row as { prepared_at: Date; up_at: Date | null } | undefined
 }
-const newsOf = async (id: number, after: number) => {
+const eventsOf = async (id: number, after: number) => {
   const rows = await app.sql(`SELECT type, reason, before->>'status' AS was, after->>'status' AS is FROM events
     WHERE instance_id = ${id} ORDER BY id OFFSET ${after}`)
   return (rows as { type: string; reason: string; is: string | null }[]).map(({ type, reason, is }) =>
@@ -76,7 +76,7 @@ async function rentOver(id: number): Promise<number> {
 async function untilItRuns(id: number, ask: () => Promise<void>): Promise<Set<unknown>> {
   const seen = new Set()
   for (let looks = 0; looks < 100; looks += 1) {
-    await app.idle()
+    await app.runUntilIdle()
     const { status } = await rowOf(id)
     if (status === 'running') return seen
     seen.add(status)
@@ -88,7 +88,7 @@ async function untilItRuns(id: number, ask: () => Promise<void>): Promise<Set<un
 
 describe('a reboot', () => {
   it('stops and starts the same container, and keeps its GPUs, its ports and its disk', async () => {
-    const id = await rentals.rentTo(key, 'running', { runtype: 'ssh_direct', env: { '-p 8000:8000': '1' } })
+    const id = await rentals.rentToStatus(key, 'running', { runtype: 'ssh_direct', env: { '-p 8000:8000': '1' } })
     const [before, container, events, rate] = [
       await rowOf(id),
       await containerOf(id),
@@ -99,37 +99,37 @@ describe('a reboot', () => {
     expect(await app.rest(key, 'PUT', `/instances/reboot/${id}/`, {})).toMatchObject({
       ...{ status: 200, body: { success: true } },
     })
-    await app.idle()
+    await app.runUntilIdle()
     expect(await rowOf(id)).toEqual({ ...before, status: 'stopping', reason_code: 'REBOOTING', restart: 'reboot' })
     expect(await rentals.read(key, id)).toMatchObject({ actual_status: 'loading', intended_status: 'running' })
     // It is charged until it is down.
     expect(await rateOf(id)).toBe(rate)
-    await rentals.settle()
+    await rentals.converge()
     expect(await rowOf(id)).toEqual(before)
     expect(await rateOf(id)).toBe(rate)
     const after = await containerOf(id)
     expect(after?.prepared_at).toEqual(container?.prepared_at)
     expect(Number(after?.up_at)).toBeGreaterThan(Number(container?.up_at))
-    expect(await newsOf(id, events)).toEqual([
+    expect(await eventsOf(id, events)).toEqual([
       ...['REBOOTED USER_REQUEST', 'STATUS_CHANGED REBOOTING stopping'],
       ...['STATUS_CHANGED STARTING loading', 'STATUS_CHANGED STARTED running'],
     ])
   })
 
   it('is done once, however often it is asked for before it is done', async () => {
-    const id = await rentals.rentTo(key, 'running')
+    const id = await rentals.rentToStatus(key, 'running')
     const events = await countEvents(id)
     for (const _ of [1, 2, 3]) {
       expect(await restart(key, 'reboot', { id: `ins_${id}` })).toMatchObject({ replayed: false, instance: {} })
     }
-    await rentals.settle()
-    const news = await newsOf(id, events)
+    await rentals.converge()
+    const news = await eventsOf(id, events)
     expect(news.filter(line => line.startsWith('REBOOTED'))).toHaveLength(1)
     expect(news.filter(line => line.endsWith('stopping'))).toHaveLength(1)
   })
 
   it('is done once also when it is asked for again while it is done', async () => {
-    const id = await rentals.rentTo(key, 'running', { image: 'simulated/slow-start:20' })
+    const id = await rentals.rentToStatus(key, 'running', { image: 'simulated/slow-start:20' })
     const events = await countEvents(id)
     await restart(key, 'reboot', { id: `ins_${id}` })
     const seen = await untilItRuns(id, async () => {
@@ -137,20 +137,20 @@ describe('a reboot', () => {
       expect(await restart(key, 'reboot', { id: `ins_${id}` })).toMatchObject({ replayed: false })
     })
     expect(seen).toEqual(new Set(['stopping', 'loading']))
-    expect((await newsOf(id, events)).filter(line => /REBOOTED|stopping/.test(line))).toHaveLength(2)
+    expect((await eventsOf(id, events)).filter(line => /REBOOTED|stopping/.test(line))).toHaveLength(2)
   })
 
   it('with an idempotency key is done once also when it is asked for again afterwards', async () => {
-    const id = await rentals.rentTo(key, 'running')
+    const id = await rentals.rentToStatus(key, 'running')
     const input = { id: `ins_${id}`, idempotencyKey: `reboot-${id}` }
     expect(await restart(key, 'reboot', input)).toMatchObject({ replayed: false })
-    await rentals.settle()
+    await rentals.converge()
     const [events, container] = [await countEvents(id), await containerOf(id)]
     expect(await restart(key, 'reboot', input)).toMatchObject({ replayed: true, instance: { status: 'RUNNING' } })
     expect(await restart(key, 'recycle', input)).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
     const headers = { 'idempotency-key': input.idempotencyKey }
     expect(await app.rest(key, 'PUT', `/instances/reboot/${id}/`, {}, headers)).toMatchObject({ status: 200 })
-    await rentals.settle()
+    await rentals.converge()
     expect([await countEvents(id), await containerOf(id)]).toEqual([events, container])
   })
 
@@ -161,29 +161,29 @@ describe('a reboot', () => {
     const offerId = await rentals.newOffer()
     const { body: rented } = await app.rest(key, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu', ...body })
     const id = rented.new_contract as number
-    await rentals.settle()
+    await rentals.converge()
     await restart(key, 'reboot', { id: `ins_${id}` })
     const over = how === 'stop' ? id : await rentOver(id)
     if (how === 'stop') await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'stopped' })
-    await rentals.settle()
+    await rentals.converge()
     const status = how === 'stop' ? 'stopped' : 'scheduling'
     expect(await rowOf(id)).toMatchObject({ status, restart: null })
     app.clock.advance(3_600_000)
-    await app.idle()
+    await app.runUntilIdle()
     const events = await countEvents(id)
     if (how === 'stop') await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
     else await app.rest(key, 'DELETE', `/instances/${over}/`)
-    await rentals.settle()
+    await rentals.converge()
     expect(await rowOf(id)).toMatchObject({ status: 'running', restart: null })
-    expect((await newsOf(id, events)).filter(line => /REBOOTING|stopping/.test(line))).toEqual([])
+    expect((await eventsOf(id, events)).filter(line => /REBOOTING|stopping/.test(line))).toEqual([])
   })
 
   it('revives what ends by itself while it is to be stopped', async () => {
-    const id = await rentals.rentTo(key, 'running', { image: 'simulated/slow-stop:20' })
+    const id = await rentals.rentToStatus(key, 'running', { image: 'simulated/slow-stop:20' })
     await restart(key, 'reboot', { id: `ins_${id}` })
-    await app.idle()
+    await app.runUntilIdle()
     await app.sql(`UPDATE simulated_containers SET exit_code = 1, ends_at = NULL WHERE instance_id = ${id}`)
-    await rentals.settle()
+    await rentals.converge()
     expect(await rowOf(id)).toMatchObject({ status: 'running', restart: null })
   })
 })
@@ -202,50 +202,50 @@ describe('a recycle', () => {
       ...{ image: 'ubuntu', runtype: 'ssh_direct', volume_info: { volume_id, mount_path: '/data' } },
     })
     const id = body.new_contract
-    await rentals.settle()
+    await rentals.converge()
     const [before, container, events] = [await rowOf(id), await containerOf(id), await countEvents(id)]
     expect(before).toMatchObject({ status: 'running', volumes: [volume_id] })
     expect(await restart(key, 'recycle', { id: `ins_${id}` })).toMatchObject({
       ...{ replayed: false, instance: { status: 'RUNNING', targetState: 'RUNNING' } },
     })
-    await rentals.settle()
+    await rentals.converge()
     expect(await rowOf(id)).toEqual(before)
     expect(Number((await containerOf(id))?.prepared_at)).toBeGreaterThan(Number(container?.prepared_at))
-    expect(await newsOf(id, events)).toEqual([
+    expect(await eventsOf(id, events)).toEqual([
       ...['RECYCLED USER_REQUEST', 'STATUS_CHANGED RECYCLING stopping', 'STATUS_CHANGED RECYCLING loading'],
       ...['STATUS_CHANGED PULLING loading', 'STATUS_CHANGED STARTING loading', 'STATUS_CHANGED STARTED running'],
     ])
   })
 
   it('of what is stopped leaves it so, without a container, until it is started', async () => {
-    const id = await rentals.rentTo(key, 'stopped')
+    const id = await rentals.rentToStatus(key, 'stopped')
     expect((await app.rest(key, 'PUT', `/instances/recycle/${id}/`, {})).body).toEqual({ success: true })
-    await rentals.settle()
+    await rentals.converge()
     expect([await containerOf(id), await rowOf(id)]).toMatchObject([undefined, { status: 'stopped', restart: 'anew' }])
     // However long nobody starts it, it is not taken for lost.
     app.clock.advance(3_600_000)
-    await rentals.settle()
+    await rentals.converge()
     await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
-    await rentals.settle()
+    await rentals.converge()
     expect(await rowOf(id)).toMatchObject({ status: 'running', restart: null })
     await app.sql(`DELETE FROM simulated_containers WHERE instance_id = ${id}`)
     app.clock.advance(61_000)
-    await app.idle()
+    await app.runUntilIdle()
     expect(await rowOf(id)).toMatchObject({ status: 'unknown', reason_code: 'CONTAINER_LOST' })
   })
 
   it('of what still pulls its image begins anew', async () => {
     const id = await rentals.rent(key, { image: 'simulated/slow-pull:600' })
-    await app.idle()
+    await app.runUntilIdle()
     expect(await restart(key, 'recycle', { id: `ins_${id}` })).toMatchObject({ instance: { status: 'LOADING' } })
-    await app.idle()
+    await app.runUntilIdle()
     app.clock.advance(650_000)
-    await rentals.settle()
+    await rentals.converge()
     expect(await rowOf(id)).toMatchObject({ status: 'running', restart: null })
   })
 
   it('is done once also when it is asked for again while it is done', async () => {
-    const id = await rentals.rentTo(key, 'running', { image: 'simulated/slow-pull:20' })
+    const id = await rentals.rentToStatus(key, 'running', { image: 'simulated/slow-pull:20' })
     const events = await countEvents(id)
     await restart(key, 'recycle', { id: `ins_${id}` })
     const seen = await untilItRuns(id, async () => {
@@ -254,27 +254,27 @@ describe('a recycle', () => {
       expect(await restart(key, 'reboot', { id: `ins_${id}` })).toMatchObject({ replayed: false })
     })
     expect(seen).toEqual(new Set(['stopping', 'loading']))
-    const news = await newsOf(id, events)
+    const news = await eventsOf(id, events)
     expect(news.filter(line => /RECYCLED|REBOOTED/.test(line))).toHaveLength(1)
     expect(news.filter(line => line.includes('PULLING'))).toHaveLength(1)
   })
 
   it('goes on with the log where the old container ended', async () => {
-    const id = await rentals.rentTo(key, 'running')
+    const id = await rentals.rentToStatus(key, 'running')
     const logOf = async () =>
       (await app.sql(`SELECT log FROM simulated_containers WHERE instance_id = ${id}`)) as { log: { n: number }[] }[]
     const last = Math.max(...((await logOf())[0]?.log ?? []).map(({ n }) => n))
     await restart(key, 'recycle', { id: `ins_${id}` })
-    await rentals.settle()
+    await rentals.converge()
     const first = Math.min(...((await logOf())[0]?.log ?? []).map(({ n }) => n))
     expect(first).toBeGreaterThan(last)
   })
 
   it('ends with the instance, when that is destroyed', async () => {
-    const id = await rentals.rentTo(key, 'running')
+    const id = await rentals.rentToStatus(key, 'running')
     await restart(key, 'recycle', { id: `ins_${id}` })
     await app.rest(key, 'DELETE', `/instances/${id}/`)
-    await rentals.settle()
+    await rentals.converge()
     expect(await containerOf(id)).toBeUndefined()
     expect((await rowOf(id))['removed_at']).not.toBeNull()
   })
@@ -286,10 +286,10 @@ describe('what its machine does not do', () => {
     ['recycle', 'stop'],
     ['recycle', 'remove'],
   ])('for a %s (%s) ends the instance, and does not keep its GPUs for ever', async (verb, call) => {
-    const id = await rentals.rentTo(key, 'running')
+    const id = await rentals.rentToStatus(key, 'running')
     const broken = openGateway({
       ...{ url: app.database.url, now: app.clock.now },
-      between: provider => ({ ...provider, [call]: () => Promise.reject(new Error('It cannot.')) }),
+      wrapProvider: provider => ({ ...provider, [call]: () => Promise.reject(new Error('It cannot.')) }),
     })
     await restart(key, verb, { id: `ins_${id}` })
     const work = async (minutes: number) => {
@@ -316,7 +316,7 @@ describe('what cannot be restarted', () => {
     ['recycle', 'exited', 'never runs again'],
     ['recycle', 'unknown', 'never runs again'],
   ])('%s of what is %s is refused over both faces', async (verb, status, message) => {
-    const id = await rentals.rentTo(key, status)
+    const id = await rentals.rentToStatus(key, status)
     const [before, events] = [await rowOf(id), await countEvents(id)]
     const refused = await restart(key, verb, { id: `ins_${id}` })
     expect(refused).toMatchObject({ code: 'INVALID_STATE', current: { id: `ins_${id}` } })
@@ -327,17 +327,17 @@ describe('what cannot be restarted', () => {
         body: { success: false, error: 'invalid_id', msg: expect.stringContaining('Invalid instance id.') },
       },
     })
-    await app.idle()
+    await app.runUntilIdle()
     expect([await rowOf(id), await countEvents(id)]).toEqual([before, events])
   })
 
   it('is what somebody stops at the same time', async () => {
-    const id = await rentals.rentTo(key, 'running')
+    const id = await rentals.rentToStatus(key, 'running')
     await withSession(app.database.url, async session => {
       await session.query('BEGIN')
       await session.query(`UPDATE instances SET target_state = 'stopped' WHERE id = ${id}`)
       const rebooting = restart(key, 'reboot', { id: `ins_${id}` })
-      await untilBlocked(session)
+      await waitUntilBlocksOthers(session)
       await session.query('COMMIT')
       const message = expect.stringContaining('about to be stopped')
       expect(await rebooting).toMatchObject({ code: 'INVALID_STATE', message })
@@ -356,7 +356,7 @@ describe('what cannot be restarted', () => {
   })
 
   it.each<[Verb]>([['reboot'], ['recycle']])("%s is nothing that an instance's own key may do", async verb => {
-    const id = await rentals.rentTo(key, 'running')
+    const id = await rentals.rentToStatus(key, 'running')
     const own = instanceApiKey(createSecrets('a secret of tests'), BigInt(id))
     expect(await restart(own, verb, { id: `ins_${id}` })).toMatchObject({ code: 'FORBIDDEN' })
     expect((await app.rest(own, 'PUT', `/instances/${verb}/${id}/`, {})).status).toBe(403)

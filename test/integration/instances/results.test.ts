@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maxResults, maxResultsBytes } from '../../../src/domain/instances/results.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { dumpOf } from '../../support/database/dump.ts'
+import { dumpDatabase } from '../../support/database/dump.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 
 let app: TestApp
@@ -13,7 +13,7 @@ let key: string
 
 beforeAll(async () => {
   app = await startApp()
-  beside = await startApp({ beside: app })
+  beside = await startApp({ sharedApp: app })
   rentals = rentalsOf(app)
   key = await app.newKey(null, someCredit)
 })
@@ -45,7 +45,7 @@ const textOf = (lines: { line: string }[]) => lines.map(({ line }) => `${line}\n
 
 describe('a log', () => {
   it('is under a link on the host that was asked, for everybody on every gateway', async () => {
-    const id = await rentals.rentTo(key, 'running')
+    const id = await rentals.rentToStatus(key, 'running')
     const { status, body } = await askLogs(id)
     expect([status, body]).toEqual([
       200,
@@ -74,7 +74,7 @@ describe('a log', () => {
     const [id, other] = [await rentals.rent(key), await rentals.rent(key)]
     const statusOf = async (by: string, instance: number) =>
       (await app.rest(by, 'PUT', `/instances/request_logs/${instance}/`, {})).status
-    const scoped = (rule: object) => app.scopedKey(key, { api: { instance_read: rule } })
+    const scoped = (rule: object) => app.newScopedKey(key, { api: { instance_read: rule } })
     const reader = await scoped({ 'instances.logs': {} })
     expect([await statusOf(reader, id), await statusOf(reader, other)]).toEqual([200, 200])
     const bound = await scoped({ 'instances.logs': { constraints: { id: { eq: id } } } })
@@ -95,7 +95,7 @@ describe('a log', () => {
     ['a tail of more than there may be', { tail: '5000', daemon_logs: 'False' }, 0],
     ['what is absent as null and ""', { tail: null, filter: '', daemon_logs: '' }, 0],
   ])('takes %s', async (_name, body, from) => {
-    const id = await rentals.rentTo(key, 'running')
+    const id = await rentals.rentToStatus(key, 'running')
     const { text } = await read((await askLogs(id, body)).body.result_url)
     expect(text).toBe(textOf((await linesOf(id)).slice(from)))
   })
@@ -105,7 +105,7 @@ describe('a log', () => {
   })
 
   it('has the lines that hold the filter, or what the machine tells', async () => {
-    const id = await rentals.rentTo(key, 'running')
+    const id = await rentals.rentToStatus(key, 'running')
     const lines = await linesOf(id)
     const [own, machine] = [
       lines.find(({ source }) => source !== 'MACHINE'),
@@ -147,7 +147,7 @@ it('what is under a link, and the answer that has it, are kept by no cache', asy
 
 describe('a command', () => {
   it('leaves its output under a link', async () => {
-    const id = await rentals.rentTo(key, 'running')
+    const id = await rentals.rentToStatus(key, 'running')
     const { status, body } = await execute(id, 'echo one two')
     expect([status, body]).toEqual([
       200,
@@ -157,7 +157,7 @@ describe('a command', () => {
   })
 
   it('in what was destroyed is not found', async () => {
-    const id = await rentals.rentTo(key, 'running')
+    const id = await rentals.rentToStatus(key, 'running')
     await app.rest(key, 'DELETE', `/instances/${id}/`)
     expect(await execute(id, 'ls')).toMatchObject({ status: 404, body: { error: 'no_such_instance', instances: null } })
   })
@@ -171,7 +171,7 @@ describe('a command', () => {
 })
 
 describe('a link', () => {
-  const newLink = async () => (await askLogs(await rentals.rentTo(key, 'running'))).body.result_url as string
+  const newLink = async () => (await askLogs(await rentals.rentToStatus(key, 'running'))).body.result_url as string
 
   it('ends after ten minutes, and what was under it goes', async () => {
     const url = await newLink()
@@ -182,7 +182,7 @@ describe('a link', () => {
     expect([status, type]).toEqual([404, 'application/json'])
     expect(JSON.parse(text)).toMatchObject({ success: false, error: 'not_found' })
     app.clock.advance(60_000)
-    await app.idle()
+    await app.runUntilIdle()
     expect(await app.sql('SELECT FROM results')).toEqual([])
   })
 
@@ -195,11 +195,11 @@ describe('a link', () => {
   })
 
   it('is nowhere in the log or the database, nor is what is under it', async () => {
-    const id = await rentals.rentTo(key, 'running')
+    const id = await rentals.rentToStatus(key, 'running')
     const { body } = await execute(id, 'echo a-secret-of-mine')
     const [, token = 'none'] = body.result_url.split('token=')
     await read(body.result_url)
-    for (const everything of [await dumpOf(app.database.url), JSON.stringify(app.log)]) {
+    for (const everything of [await dumpDatabase(app.database.url), JSON.stringify(app.logLines)]) {
       expect(everything).not.toContain(token)
       expect(everything).not.toContain('a-secret-of-mine')
     }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { freeFailures } from '../../../src/domain/instances/backoff.ts'
+import { failuresBeforeBackoff } from '../../../src/domain/instances/start-backoff.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { type Faces, facesOf } from '../../support/faces/faces.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
@@ -26,18 +26,18 @@ beforeEach(async () => {
 /** Rents, lets the image load for a moment, and gives it up. */
 async function giveUp(end: (id: number) => Promise<unknown> = id => app.rest(key, 'DELETE', `/instances/${id}/`)) {
   const id = await rentals.rent(key, { image: slow })
-  await app.idle()
+  await app.runUntilIdle()
   await end(id)
   return id
 }
 
-async function giveUpOften(end?: (id: number) => Promise<unknown>, times = freeFailures + 1) {
+async function giveUpOften(end?: (id: number) => Promise<unknown>, times = failuresBeforeBackoff + 1) {
   for (let time = 0; time < times; time += 1) await giveUp(end)
 }
 
 const mustWait = async (ms = 60_000) => {
   const retry_after = (app.clock.now().getTime() + ms) / 1000
-  expect(await rentals.ask(key, { image: slow })).toMatchObject({
+  expect(await rentals.tryRent(key, { image: slow })).toMatchObject({
     status: 409,
     body: { success: false, error: 'start_backoff', retry_after },
   })
@@ -73,8 +73,8 @@ describe('an account that gives up what loads, again and again', () => {
   it('is as if nothing had been as soon as one runs', async () => {
     await giveUpOften()
     app.clock.advance(60_000)
-    await rentals.rentTo(key, 'running')
-    await giveUpOften(undefined, freeFailures)
+    await rentals.rentToStatus(key, 'running')
+    await giveUpOften(undefined, failuresBeforeBackoff)
     await rentals.rent(key)
   })
 
@@ -89,17 +89,17 @@ describe('an account that gives up what loads, again and again', () => {
       const query = `mutation { setInstancePolicy(input: { instanceId: "${id}", destroyAt: "${destroyAt}" }) { __typename } }`
       expect((await app.graphql(key, query)).errors).toBeUndefined()
       app.clock.advance(2_000)
-      await app.idle()
+      await app.runUntilIdle()
     })
     await mustWait()
   })
 
   it('waits also when it makes one instance anew each time, by recycling or by another image', async () => {
     const id = await rentals.rent(key, { image: slow })
-    await rentals.settle()
+    await rentals.converge()
     expect(await faces.mutate(key, 'recycleInstance', { id: String(id) })).toHaveProperty('instance')
-    for (let time = 0; time < freeFailures; time += 1) {
-      await rentals.settle()
+    for (let time = 0; time < failuresBeforeBackoff; time += 1) {
+      await rentals.converge()
       const changed = await app.rest(key, 'PUT', `/instances/update_template/${id}/`, { image: `${slow}${time}` })
       expect(changed).toMatchObject({ status: 200 })
     }
@@ -114,28 +114,28 @@ describe('an account whose instances fail to start', () => {
     'waits after a few %s',
     async image => {
       const refusals: number[] = []
-      for (let time = 0; time < freeFailures + 3; time += 1) {
-        const { status, body } = await rentals.ask(key, { image })
+      for (let time = 0; time < failuresBeforeBackoff + 3; time += 1) {
+        const { status, body } = await rentals.tryRent(key, { image })
         if (status === 409) {
           expect(body.error).toBe('start_backoff')
           refusals.push(time)
           continue
         }
         expect(status).toBe(200)
-        await rentals.settle()
+        await rentals.converge()
         if (!image.includes('slow')) continue
         app.clock.advance(31 * 60_000)
-        await app.idle()
+        await app.runUntilIdle()
       }
-      expect(refusals[0]).toBeGreaterThan(freeFailures)
+      expect(refusals[0]).toBeGreaterThan(failuresBeforeBackoff)
     },
   )
 
   it('counts those once that fail together', async () => {
     for (let count = 0; count < 12; count += 1) await rentals.rent(key, { image: 'simulated/not-found' })
-    await rentals.settle()
+    await rentals.converge()
     const [row] = await app.sql('SELECT start_failures AS failures FROM accounts ORDER BY id DESC LIMIT 1')
-    expect(row).toEqual({ failures: freeFailures + 1 })
+    expect(row).toEqual({ failures: failuresBeforeBackoff + 1 })
   })
 })
 
@@ -157,35 +157,35 @@ describe('an account whose own bids take turns with the GPUs of a machine', () =
 
   async function aLoadingBid() {
     const id = await rentals.rent(key, { image: slow, price: 0.3 })
-    await rentals.settle()
+    await rentals.converge()
     return id
   }
 
   it.each([
     ['at once', async () => {}],
-    ['after a while', () => rentals.settle()],
+    ['after a while', () => rentals.converge()],
   ])('waits when it outbids what loads, and gives that up %s', async (_when, pause) => {
     let id = await aLoadingBid()
-    for (let time = 0; time <= freeFailures; time += 1) {
+    for (let time = 0; time <= failuresBeforeBackoff; time += 1) {
       const next = await outbid(id, 0.4 + time / 100)
       await pause()
       await app.rest(key, 'DELETE', `/instances/${id}/`)
-      await rentals.settle()
+      await rentals.converge()
       id = next
     }
-    expect(await countOf()).toBe(freeFailures + 1)
+    expect(await countOf()).toBe(failuresBeforeBackoff + 1)
   })
 
   it('may not hand the GPUs on by a lower bid while it must wait', async () => {
     const one = await aLoadingBid()
     const other = await outbid(one, 0.302)
-    await app.idle()
+    await app.runUntilIdle()
     const answers: unknown[] = []
-    for (let time = 0; time < freeFailures; time += 1) {
+    for (let time = 0; time < failuresBeforeBackoff; time += 1) {
       answers.push((await bid(time % 2 ? one : other, 0.299 - time / 1000)).status)
-      await app.idle()
+      await app.runUntilIdle()
     }
-    expect([answers, await countOf()]).toEqual([Array(freeFailures).fill(200), freeFailures + 1])
+    expect([answers, await countOf()]).toEqual([Array(failuresBeforeBackoff).fill(200), failuresBeforeBackoff + 1])
     const refused = await bid(one, 0.25)
     expect(refused).toMatchObject({ status: 409, body: { error: 'start_backoff' } })
     expect(await bid(other, 0.25)).toMatchObject({ status: 200 })
@@ -194,7 +194,7 @@ describe('an account whose own bids take turns with the GPUs of a machine', () =
   it('counts nothing when somebody else outbids it', async () => {
     const id = await aLoadingBid()
     await outbid(id, 0.4, await app.newKey(null, someCredit))
-    await rentals.settle()
+    await rentals.converge()
     await app.rest(key, 'DELETE', `/instances/${id}/`)
     expect(await app.sql('SELECT start_failures AS failures FROM accounts ORDER BY id DESC LIMIT 2')).toEqual([
       { failures: 0 },
@@ -206,17 +206,17 @@ describe('an account whose own bids take turns with the GPUs of a machine', () =
 it('counts nothing that its machine ended while it loaded', async () => {
   const listedUntil = new Date(app.clock.now().getTime() + 60_000)
   const id = await rentals.rent(key, { image: slow }, { listedUntil })
-  await app.idle()
+  await app.runUntilIdle()
   expect((await rentals.read(key, id)).actual_status).toBe('loading')
   app.clock.advance(61_000)
-  await app.idle()
+  await app.runUntilIdle()
   const [row] = await app.sql(`SELECT a.start_failures AS failures, i.destroyed_at IS NOT NULL AS ended
     FROM instances i JOIN accounts a ON a.id = i.account_id WHERE i.id = ${id}`)
   expect(row).toEqual({ failures: 0, ended: true })
 })
 
 it('counts nothing that gave up before it was begun, or held no GPUs', async () => {
-  for (let time = 0; time <= freeFailures; time += 1) {
+  for (let time = 0; time <= failuresBeforeBackoff; time += 1) {
     const id = await rentals.rent(key, { image: slow })
     await app.rest(key, 'DELETE', `/instances/${id}/`)
   }

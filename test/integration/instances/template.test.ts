@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { queriesOf } from '../../support/database/queries.ts'
-import { untilSomebodyWaits, withSession } from '../../support/database/sessions.ts'
+import { captureQueries } from '../../support/database/captured-statements.ts'
+import { waitForLockWaiters, withSession } from '../../support/database/sessions.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 import { templatesOf } from '../../support/templates/templates.ts'
 
@@ -94,7 +94,7 @@ describe('a text that is no hash', () => {
       const offerId = await rentals.newOffer()
       const input = { offerId, spec: { source: { template: { hashId } } } }
       const best = { spec: input.spec, terms: { onDemand: { maxPricePerHour: '9' } }, filter: {} }
-      const asked = await queriesOf(async () => {
+      const asked = await captureQueries(async () => {
         const rent = `mutation ($input: RentInstanceInput!, $best: RentBestOfferInput!) {
           rentInstance(input: $input) { ... on Error { code message } }
           rentBestOffer(input: $best) { ... on Error { code } } }`
@@ -124,7 +124,7 @@ describe('a rental that begins with a template', () => {
   }
 
   it('is told of with its hash, and one without a template with none', async () => {
-    const { hashId } = await templates.saved(owner, { name: 'told' })
+    const { hashId } = await templates.mustSave(owner, { name: 'told' })
     const ids = [(await rent(await rentals.newOffer(), hashId)).instance.id.slice(4), await rentals.rent(owner)]
     const events = await app.sql(`SELECT after->'templateHash' AS hash FROM events
       WHERE type = 'INSTANCE_CREATED' AND instance_id IN (${ids}) ORDER BY instance_id`)
@@ -132,7 +132,7 @@ describe('a rental that begins with a template', () => {
   })
 
   it('may be of the best offer', async () => {
-    const { hashId } = await templates.saved(owner, { name: 'best', image: 'torch', onStart: 'go' })
+    const { hashId } = await templates.mustSave(owner, { name: 'best', image: 'torch', onStart: 'go' })
     await rentals.newOffer()
     const spec = { source: { template: { hashId } } }
     const { data } = await app.graphql(
@@ -147,7 +147,7 @@ describe('a rental that begins with a template', () => {
 
   it('has all of it as it was named, though it is changed and deleted meanwhile', async () => {
     const first = { name: 'first', image: 'torch', onStart: 'one', env: [{ name: 'A', value: '1' }] }
-    const { id, hashId } = await templates.saved(owner, first)
+    const { id, hashId } = await templates.mustSave(owner, first)
     const offer = await rentals.newOffer()
     const answer = await withSession(app.database.url, async session => {
       await session.query('BEGIN')
@@ -155,8 +155,8 @@ describe('a rental that begins with a template', () => {
         offer,
       ])
       const renting = rent(offer, hashId)
-      await untilSomebodyWaits(session)
-      await templates.saved(owner, { id, name: 'second', image: 'ubuntu', env: [{ name: 'A', value: '2' }] })
+      await waitForLockWaiters(session)
+      await templates.mustSave(owner, { id, name: 'second', image: 'ubuntu', env: [{ name: 'A', value: '2' }] })
       await templates.remove(owner, id)
       await session.query('COMMIT')
       return await renting
@@ -174,10 +174,10 @@ describe('the template of an instance', () => {
   }
 
   it('is what it is today, under the hash by which it was named', async () => {
-    const template = await templates.saved(owner, { name: 'before' })
+    const template = await templates.mustSave(owner, { name: 'before' })
     const id = await rentals.rent(owner)
     await beginWith(id, template)
-    const changed = await templates.saved(owner, { id: template.id, name: 'after' })
+    const changed = await templates.mustSave(owner, { id: template.id, name: 'after' })
     expect(changed.hashId).not.toBe(template.hashId)
     const shown = { id: template.id, name: 'after' }
     expect(await read(owner, id)).toEqual({ template: shown, templateHash: template.hashId, errors: undefined })
@@ -186,7 +186,7 @@ describe('the template of an instance', () => {
   })
 
   it('is what the mutations before in the same request made of it', async () => {
-    const template = await templates.saved(owner, { name: 'old', image: 'one' })
+    const template = await templates.mustSave(owner, { name: 'old', image: 'one' })
     const { id } = template
     const instance = await rentals.rent(owner)
     await beginWith(instance, template)
@@ -207,19 +207,19 @@ describe('the template of an instance', () => {
   })
 
   it('of another account is there as long as it is public', async () => {
-    const template = await templates.saved(owner, { name: 'shared', public: true })
+    const template = await templates.mustSave(owner, { name: 'shared', public: true })
     const id = await rentals.rent(stranger)
     await beginWith(id, template)
     expect(await read(stranger, id)).toMatchObject({ template: { id: template.id } })
-    await templates.saved(owner, { id: template.id, name: 'shared' })
+    await templates.mustSave(owner, { id: template.id, name: 'shared' })
     expect(await read(stranger, id)).toMatchObject({ template: null, templateHash: template.hashId })
   })
 
   it('needs the permission to read templates', async () => {
-    const template = await templates.saved(owner, { name: 'unread' })
+    const template = await templates.mustSave(owner, { name: 'unread' })
     const id = await rentals.rent(owner)
     await beginWith(id, template)
-    const key = await app.scopedKey(owner, { api: { instance_read: {} } })
+    const key = await app.newScopedKey(owner, { api: { instance_read: {} } })
     const { template: shown, templateHash, errors } = await read(key, id)
     expect([shown, templateHash]).toEqual([null, template.hashId])
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' }, path: ['instance', 'template'] }])
@@ -232,11 +232,11 @@ describe('the template of an instance', () => {
       [many, 20],
     ] as const) {
       for (let n = 1; n <= count; n += 1) {
-        await beginWith(await rentals.rent(key), await templates.saved(key, { name: `template ${n}` }))
+        await beginWith(await rentals.rent(key), await templates.mustSave(key, { name: `template ${n}` }))
       }
     }
     const count = async (key: string, rows: number) => {
-      const statements = await queriesOf(async () => {
+      const statements = await captureQueries(async () => {
         const { data } = await app.graphql(key, '{ instances { nodes { template { name } } } }')
         expect(data.instances.nodes.filter(({ template }: { template: unknown }) => template)).toHaveLength(rows)
       })

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { alone, locks } from '../../../src/database/locks.ts'
+import { locks, withLock } from '../../../src/database/locks.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { withSession } from '../../support/database/sessions.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
 import { someCredit } from '../../support/instances/rentals.ts'
-import { aFile, newModel } from '../../support/machines/fleets.ts'
+import { anImport, newModelColumns } from '../../support/machines/import-files.ts'
 
 let app: TestApp
 let other: Gateway
@@ -17,7 +17,7 @@ beforeAll(async () => {
   key = await app.newKey(null, someCredit)
   await app.operations.accounts.create({ email: hostEmail })
   // Somebody's machine, with a model that is known from then on.
-  await importFrom(app, { ...newModel, gpuModel: 'RTX 4090', publicIp: '198.51.100.1' })
+  await importFrom(app, { ...newModelColumns, gpuModel: 'RTX 4090', publicIp: '198.51.100.1' })
 })
 
 afterAll(async () => {
@@ -26,7 +26,7 @@ afterAll(async () => {
 })
 
 const importFrom = ({ operations }: Pick<TestApp, 'operations'>, ...lines: Record<string, unknown>[]) =>
-  operations.machines.import({ hostEmail, rows: aFile(...lines) })
+  operations.machines.import({ hostEmail, rows: anImport(...lines) })
 const countAll = async () => {
   const tables = ['machines', 'gpus', 'offers', 'gpu_models']
   const [row] = await app.sql(
@@ -38,7 +38,10 @@ const countAll = async () => {
 describe('an import', () => {
   it('puts machines on the market, beside a gateway that runs', async () => {
     const before = await countAll()
-    const lines = [newModel, { gpuModel: 'RTX 9090', publicIp: '203.0.113.8', numGpus: '4', gpuPricePerHour: '0.8' }]
+    const lines = [
+      newModelColumns,
+      { gpuModel: 'RTX 9090', publicIp: '203.0.113.8', numGpus: '4', gpuPricePerHour: '0.8' },
+    ]
     expect(await importFrom(app, ...lines)).toEqual({ host: hostEmail, machines: 2, newGpuModels: ['RTX 9090'] })
     expect(await countAll()).toEqual({
       machines: (before['machines'] as number) + 2,
@@ -109,7 +112,7 @@ describe('an import', () => {
 
   it('waits a moment for another that adds machines, and then says so', async () => {
     const importing = () => importFrom(app, { publicIp: '198.51.100.30' })
-    await alone(app.database.url, locks.market, async () => {
+    await withLock(app.database.url, locks.market, async () => {
       await expect(importing()).rejects.toThrow('Another command is adding machines to the market.')
     })
     expect(await importing()).toMatchObject({ machines: 1 })
@@ -126,7 +129,7 @@ describe('an import', () => {
   it('that is only tried changes nothing, and finds the same', async () => {
     const before = await countAll()
     const attempt = (line: object) =>
-      app.operations.machines.import({ hostEmail, rows: aFile({ ...newModel, ...line }), dryRun: true })
+      app.operations.machines.import({ hostEmail, rows: anImport({ ...newModelColumns, ...line }), dryRun: true })
     const line = { gpuModel: 'RTX 9999', publicIp: '198.51.100.50' }
     expect(await attempt(line)).toEqual({ host: hostEmail, machines: 1, newGpuModels: ['RTX 9999'] })
     await expect(attempt({ ...line, publicIp: '198.51.100.1' })).rejects.toThrow('which is on the market')
@@ -134,7 +137,7 @@ describe('an import', () => {
   })
 
   it('needs a host that there is', async () => {
-    const rows = aFile({ publicIp: '198.51.100.60' })
+    const rows = anImport({ publicIp: '198.51.100.60' })
     await expect(app.operations.machines.import({ hostEmail: 'nobody@example.com', rows })).rejects.toThrow(
       'There is no account with the email address nobody@example.com.',
     )

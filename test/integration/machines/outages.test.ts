@@ -31,7 +31,7 @@ beforeEach(async () => {
 
 const minute = 60_000
 
-async function pass(ms: number, { idle } = gateway): Promise<void> {
+async function advanceTime(ms: number, { idle } = gateway): Promise<void> {
   await idle()
   for (let left = ms; left > 0; left -= 10_000) {
     clock.advance(Math.min(left, 10_000))
@@ -72,24 +72,24 @@ const plug = () => gateway.operations.machines.plug(machineId)
 describe('a machine that does not answer', () => {
   it('costs nobody his instance when it is back soon', async () => {
     const id = await rent()
-    await pass(minute)
+    await advanceTime(minute)
     expect(await read(id)).toMatchObject({ status: 'running', reason_code: 'STARTED' })
     await unplug()
-    await pass(5 * minute)
+    await advanceTime(5 * minute)
     expect(await read(id)).toMatchObject({ status: 'running', reason_code: 'HOST_UNREACHABLE' })
     await plug()
-    await pass(minute)
+    await advanceTime(minute)
     expect(await read(id)).toMatchObject({ status: 'running', reason_code: 'STARTED', unreachable_at: null })
     expect(await machine()).toMatchObject({ suspended: false, occupant_id: String(id) })
   })
 
   it('ends its instance after the grace, with the last heartbeat, and stops it when it is back', async () => {
     const id = await rent()
-    await pass(minute)
+    await advanceTime(minute)
     await unplug()
     const lastSeen = (await read(id))['seen_at'] as Date
     expect(clock.now().getTime() - lastSeen.getTime()).toBeLessThanOrEqual(minute)
-    await pass(6 * minute)
+    await advanceTime(6 * minute)
     const ended = await read(id)
     expect(ended).toMatchObject({ status: 'offline', reason_code: 'HOST_OFFLINE', seen_at: lastSeen })
     const changedAt = (ended['status_changed_at'] as Date).getTime()
@@ -103,7 +103,7 @@ describe('a machine that does not answer', () => {
       rentable: false,
     })
     await plug()
-    await pass(2 * minute)
+    await advanceTime(2 * minute)
     expect(await container(id)).toBe('stopped')
     expect(await machine()).toMatchObject({ occupant_id: null, suspended: false, rentable: true })
     expect(await read(id)).toMatchObject({ status: 'offline', reason_code: 'HOST_OFFLINE', unconfirmed_at: null })
@@ -112,28 +112,28 @@ describe('a machine that does not answer', () => {
   it('counts from when that was noticed, not from when anybody last looked', async () => {
     const id = await rent()
     await update(id, 'stopped')
-    await pass(0)
+    await advanceTime(0)
     clock.advance(24 * 60 * minute)
     await unplug()
     await update(id, 'running')
-    await pass(4 * minute)
+    await advanceTime(4 * minute)
     expect(await read(id)).toMatchObject({ status: 'created', reason_code: 'HOST_UNREACHABLE' })
     await plug()
-    await pass(2 * minute)
+    await advanceTime(2 * minute)
     expect(await read(id)).toMatchObject({ status: 'running' })
   })
 
   it('keeps what was destroyed on it until it answers, however long that takes', async () => {
     const id = await rent('ubuntu', 2)
-    await pass(minute)
+    await advanceTime(minute)
     await unplug()
     await destroy(id)
-    await pass(20 * minute)
+    await advanceTime(20 * minute)
     const kept = { holder_id: null, occupant_id: String(id), free_disk_mb: 892_000, free_ports: 97 }
     expect(await machine()).toMatchObject({ ...kept, suspended: true, rentable: false })
     expect(await read(id)).toMatchObject({ removed_at: null })
     await plug()
-    await pass(2 * minute)
+    await advanceTime(2 * minute)
     expect(await machine()).toMatchObject({ occupant_id: null, free_disk_mb: 900_000, free_ports: 100, rentable: true })
     expect(await read(id)).toMatchObject({ removed_at: expect.any(Date), unconfirmed_at: null, due_at: null })
   })
@@ -142,29 +142,29 @@ describe('a machine that does not answer', () => {
     const id = await rent()
     const slow = openGateway({
       ...{ url: testDatabase.url, now: clock.now },
-      between: provider => ({
+      wrapProvider: provider => ({
         ...provider,
         async start() {
           throw new DOMException('It took too long.', 'TimeoutError')
         },
       }),
     })
-    await pass(minute, slow)
+    await advanceTime(minute, slow)
     expect(await read(id)).toMatchObject({ status: 'loading', reason_code: 'HOST_UNREACHABLE' })
     expect(await machine()).toMatchObject({ occupant_id: String(id) })
     await slow.close()
-    await pass(2 * minute)
+    await advanceTime(2 * minute)
     expect(await read(id)).toMatchObject({ status: 'running', reason_code: 'STARTED' })
   })
 
   it('is asked ever more rarely, and told once', async () => {
     const id = await rent()
-    await pass(minute)
+    await advanceTime(minute)
     await unplug()
     let asked = 0
     const counting = openGateway({
       ...{ url: testDatabase.url, now: clock.now },
-      between: provider => ({
+      wrapProvider: provider => ({
         ...provider,
         async observe(instanceId, signal) {
           asked += Number(instanceId === id)
@@ -172,7 +172,7 @@ describe('a machine that does not answer', () => {
         },
       }),
     })
-    await pass(30 * minute, counting)
+    await advanceTime(30 * minute, counting)
     expect(asked).toBeGreaterThan(25)
     expect(asked).toBeLessThan(45)
     const about = counting.lines.filter(line => line['instanceId'] === String(id)).map(({ msg }) => msg)
@@ -182,21 +182,21 @@ describe('a machine that does not answer', () => {
     ])
     await counting.close()
     await plug()
-    await pass(2 * minute)
+    await advanceTime(2 * minute)
   })
 })
 
 describe('a stop that is not confirmed', () => {
   it('takes its machine off the market after five minutes, until it is', async () => {
     const id = await rent('simulated/slow-stop:600')
-    await pass(minute)
+    await advanceTime(minute)
     await update(id, 'stopped')
-    await pass(4 * minute)
+    await advanceTime(4 * minute)
     expect(await read(id)).toMatchObject({ status: 'stopping', reason_code: 'USER_REQUEST' })
     expect(await machine()).toMatchObject({ suspended: false, rentable: true, occupant_id: String(id) })
-    await pass(2 * minute)
+    await advanceTime(2 * minute)
     expect(await machine()).toMatchObject({ suspended: true, rentable: false, occupant_id: String(id) })
-    await pass(5 * minute)
+    await advanceTime(5 * minute)
     expect(await read(id)).toMatchObject({ status: 'stopped', unconfirmed_at: null })
     expect(await machine()).toMatchObject({ suspended: false, rentable: true, occupant_id: null })
   })
@@ -205,14 +205,14 @@ describe('a stop that is not confirmed', () => {
     machineId += 1
     await listMachines(gateway.operations, [{ machine: { numGpus: 2, publicIp: `203.0.113.${machineId}` } }])
     const [first, second] = [await rentGpu(0, 'simulated/slow-stop:420'), await rentGpu(1, 'simulated/slow-stop:720')]
-    await pass(minute)
+    await advanceTime(minute)
     for (const id of [first, second]) await update(id, 'stopped')
     const suspended = async () => (await machine())?.['suspended']
-    await pass(6 * minute)
+    await advanceTime(6 * minute)
     expect(await suspended()).toBe(true)
-    await pass(2 * minute)
+    await advanceTime(2 * minute)
     expect([(await read(first))['status'], await suspended()]).toEqual(['stopped', true])
-    await pass(5 * minute)
+    await advanceTime(5 * minute)
     expect([(await read(second))['status'], await suspended()]).toEqual(['stopped', false])
   })
 
@@ -229,14 +229,14 @@ describe('an instance that does not come up', () => {
     ['simulated/slow-start', 'stopped'],
   ])('in time (%s) has exited, and leaves its GPUs to others', async (image, end) => {
     const id = await rent(image)
-    await pass(29 * minute)
+    await advanceTime(29 * minute)
     expect(await read(id)).toMatchObject({ status: 'loading' })
-    await pass(2 * minute)
+    await advanceTime(2 * minute)
     const reason = { reason_code: 'START_TIMEOUT', reason_message: 'It did not come up within 30 minutes.' }
     expect(await read(id)).toMatchObject({ status: 'exited', ...reason })
     expect(await machine()).toMatchObject({ holder_id: null, occupant_id: null })
     expect(await container(id)).toBe(end)
-    await pass(60 * minute)
+    await advanceTime(60 * minute)
     expect(await read(id)).toMatchObject({ status: 'exited', started_at: null })
   })
 
@@ -247,7 +247,7 @@ describe('an instance that does not come up', () => {
     ['simulated/exit:7', 'EXITED', 7],
   ])('or does not stay up (%s) is told why: %s', async (image, code, exitCode) => {
     const id = await rent(image)
-    await pass(2 * minute)
+    await advanceTime(2 * minute)
     expect(await read(id)).toMatchObject({ status: 'exited', reason_code: code, exit_code: exitCode })
     expect(await machine()).toMatchObject({ holder_id: null, occupant_id: null, rentable: true })
   })
@@ -256,7 +256,7 @@ describe('an instance that does not come up', () => {
     let refusals = 0
     const refusing = openGateway({
       ...{ url: testDatabase.url, now: clock.now },
-      between: provider => ({
+      wrapProvider: provider => ({
         ...provider,
         async ensure() {
           refusals += 1
@@ -265,7 +265,7 @@ describe('an instance that does not come up', () => {
       }),
     })
     const id = await rent()
-    await pass(5 * minute, refusing)
+    await advanceTime(5 * minute, refusing)
     expect(await read(id)).toMatchObject({ status: 'loading', reason_code: 'MACHINE_ERROR' })
     expect(refusals).toBeGreaterThan(5)
     expect(refusals).toBeLessThan(15)
@@ -273,7 +273,7 @@ describe('an instance that does not come up', () => {
       JSON.stringify(await read(id), (_, value) => (typeof value === 'bigint' ? String(value) : value)),
     ).not.toContain('no space')
     await refusing.close()
-    await pass(2 * minute)
+    await advanceTime(2 * minute)
     expect(await read(id)).toMatchObject({ status: 'running', attempts: 0 })
   })
 })
@@ -282,7 +282,7 @@ it('a removal that takes its time is begun once in a look, and waited for', asyn
   const removals: string[] = []
   const slow = openGateway({
     ...{ url: testDatabase.url, now: clock.now },
-    between: provider => ({
+    wrapProvider: provider => ({
       ...provider,
       async remove(id, signal) {
         const { state } = await provider.observe(id, signal)
@@ -293,9 +293,9 @@ it('a removal that takes its time is begun once in a look, and waited for', asyn
     }),
   })
   const id = await rent()
-  await pass(minute)
+  await advanceTime(minute)
   await destroy(id)
-  await pass(minute, slow)
+  await advanceTime(minute, slow)
   expect(removals).toEqual(['running', 'stopped'])
   expect(await read(id)).toMatchObject({ removed_at: expect.any(Date), attempts: 0 })
   await slow.close()
@@ -303,12 +303,12 @@ it('a removal that takes its time is begun once in a look, and waited for', asyn
 
 it('what a machine begins late, that was told before it was to stop, is stopped', async () => {
   const id = await rent()
-  await pass(minute)
+  await advanceTime(minute)
   await update(id, 'stopped')
-  await pass(minute)
+  await advanceTime(minute)
   expect(await container(id)).toBe('stopped')
   await gateway.provider.start(id, AbortSignal.timeout(10_000))
-  await pass(12 * minute)
+  await advanceTime(12 * minute)
   expect(await container(id)).toBe('stopped')
   expect(await read(id)).toMatchObject({ status: 'stopped' })
 })

@@ -39,7 +39,7 @@ it('a host sees its own machines, and what is rented of them', async () => {
   }
   const offer = await rent(1)
   await rent(2, { price: 1 })
-  await rentals.settle()
+  await rentals.converge()
   await rent(1, { target_state: 'stopped' })
   const { body } = await app.rest(host, 'GET', '/machines/?owner=me')
   const [row] = body.machines
@@ -57,12 +57,12 @@ it('what was destroyed is on a machine no more', async () => {
   const { offer, id } = await ownMachine()
   const { body } = await app.rest(renter, 'PUT', `/asks/${offer}/`, { image: 'ubuntu' })
   const shown = async () => (await app.rest(host, 'GET', `/machines/${id}/`)).body
-  await rentals.settle()
+  await rentals.converge()
   expect(await shown()).toMatchObject([{ current_rentals_resident: 1, current_rentals_running: 1, gpu_occupancy: 'D' }])
   await app.rest(renter, 'DELETE', `/instances/${body.new_contract}/`)
   const none = { current_rentals_resident: 0, current_rentals_running: 0 }
   expect(await shown()).toMatchObject([none])
-  await rentals.settle()
+  await rentals.converge()
   expect(await shown()).toMatchObject([{ ...none, gpu_occupancy: 'x' }])
 })
 

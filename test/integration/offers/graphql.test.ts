@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { queriesOf } from '../../support/database/queries.ts'
+import { captureQueries } from '../../support/database/captured-statements.ts'
 import { listMachines } from '../../support/factories.ts'
 
 let app: TestApp
@@ -112,7 +112,7 @@ describe('a search', () => {
 
   it('counts all pages, and only when asked', async () => {
     const counts = async (fields: string) =>
-      (await queriesOf(() => search({ first: 1 }, fields))).filter(text => /count\(\*\)/.test(text))
+      (await captureQueries(() => search({ first: 1 }, fields))).filter(text => /count\(\*\)/.test(text))
     const { data } = await search({ first: 1 }, 'totalCount nodes { id }')
     expect(data.offers).toMatchObject({ totalCount: 7, nodes: [{}] })
     expect(await counts('totalCount')).toHaveLength(1)
@@ -143,8 +143,8 @@ describe('a search', () => {
 
   it('costs the same statements for a page of 50 as for a page of 1', async () => {
     const fields = 'nodes { id gpuName gpu { id name } machine { id country reliability gpu { name } } }'
-    const one = await queriesOf(() => search({ first: 1 }, fields))
-    const many = await queriesOf(() => search({ first: 50 }, fields))
+    const one = await captureQueries(() => search({ first: 1 }, fields))
+    const many = await captureQueries(() => search({ first: 50 }, fields))
     expect(many).toEqual(one)
     // One to know the key, one to search.
     expect(many).toHaveLength(2)
@@ -327,7 +327,7 @@ describe('a node', () => {
 
   it('is asked for together with its like in one statement', async () => {
     const ask = (ids: string[]) =>
-      queriesOf(() => app.graphql(key, 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids }))
+      captureQueries(() => app.graphql(key, 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids }))
     expect(await ask(['off_1', 'off_2', 'off_3', 'off_1'])).toHaveLength((await ask(['off_1'])).length)
   })
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { maxColumns, maxUnknownColumns } from '../../../src/rest/columns.ts'
+import { maxColumns, maxUnknownColumns } from '../../../src/rest/list-parameters.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { queriesOf } from '../../support/database/queries.ts'
+import { captureQueries } from '../../support/database/captured-statements.ts'
 import { listMachines } from '../../support/factories.ts'
 
 let app: TestApp
@@ -256,8 +256,8 @@ describe('a search', () => {
   })
 
   it('costs two statements, however many rows there are', async () => {
-    expect(await queriesOf(() => search({ limit: 1 }))).toHaveLength(2)
-    expect(await queriesOf(() => search({ disable_bundling: true }))).toHaveLength(2)
+    expect(await captureQueries(() => search({ limit: 1 }))).toHaveLength(2)
+    expect(await captureQueries(() => search({ disable_bundling: true }))).toHaveLength(2)
   })
 })
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maxWatched } from '../../../src/domain/offers/watch.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { queriesOf } from '../../support/database/queries.ts'
+import { captureQueries } from '../../support/database/captured-statements.ts'
 import { listMachines } from '../../support/factories.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 import { type Subscription, subscribeSse } from '../../support/streams.ts'
@@ -36,7 +36,7 @@ async function newMachine(machine = {}): Promise<{ machineId: number; offerIds: 
   return { machineId: rows[0]?.machine_id as number, offerIds: rows.map(({ id }) => `off_${id}`) }
 }
 
-async function take(stream: Subscription, count: number): Promise<Change[]> {
+async function takeChanges(stream: Subscription, count: number): Promise<Change[]> {
   const changes: Change[] = []
   while (changes.length < count) {
     const result = await stream.next()
@@ -46,7 +46,7 @@ async function take(stream: Subscription, count: number): Promise<Change[]> {
   return changes
 }
 
-const told = (changes: Change[]) => changes.map(({ kind, offerId }) => `${kind} ${offerId}`).toSorted()
+const describeChanges = (changes: Change[]) => changes.map(({ kind, offerId }) => `${kind} ${offerId}`).toSorted()
 const rent = (offerId: string, body = {}) =>
   app.rest(renter, 'PUT', `/asks/${offerId.slice('off_'.length)}/`, { image: 'ubuntu', ...body })
 
@@ -56,14 +56,14 @@ describe('a followed part of the market', () => {
     const [both, first, second] = offerIds as [string, string, string]
     const stream = await watch(ofMachine(machineId))
     const { body } = await rent(first)
-    const gone = await take(stream, 3)
-    expect(told(gone)).toEqual([`REMOVED ${both}`, `REMOVED ${first}`, `UPDATED ${second}`].toSorted())
+    const gone = await takeChanges(stream, 3)
+    expect(describeChanges(gone)).toEqual([`REMOVED ${both}`, `REMOVED ${first}`, `UPDATED ${second}`].toSorted())
     // The other half has less disk to give.
     expect(gone.find(({ offerId }) => offerId === second)?.offer).toMatchObject({ maxDiskGb: 892, rentable: true })
     await app.rest(renter, 'DELETE', `/instances/${body.new_contract}/`)
-    const back = await take(stream, 2)
-    expect(told(back)).toEqual([`ADDED ${both}`, expect.stringMatching(/^ADDED off_\d+$/)])
-    expect(told(back)).not.toContain(`ADDED ${first}`)
+    const back = await takeChanges(stream, 2)
+    expect(describeChanges(back)).toEqual([`ADDED ${both}`, expect.stringMatching(/^ADDED off_\d+$/)])
+    expect(describeChanges(back)).not.toContain(`ADDED ${first}`)
     await stream.close()
   })
 
@@ -73,8 +73,8 @@ describe('a followed part of the market', () => {
     const stream = await watch(`${ofMachine(machineId)} ${terms}`)
     const [both, first] = offerIds as [string, string]
     await rent(first, { price: 0.3 })
-    const changes = await take(stream, 4)
-    expect(told(changes)).toHaveLength(4)
+    const changes = await takeChanges(stream, 4)
+    expect(describeChanges(changes)).toHaveLength(4)
     expect(changes.find(({ offerId }) => offerId === both)).toEqual({
       ...{ kind: 'UPDATED', offerId: both },
       // Twice the bid and a step; with 80 GB at 0.36 $ a month of 720 hours.
@@ -87,17 +87,17 @@ describe('a followed part of the market', () => {
     const model = 'GPU of the followed'
     const stream = await watch(`filter: { gpuName: { eq: "${model}" } }`)
     await listMachines(app.operations, [{ model: { name: model } }])
-    const [{ kind, offerId, offer }] = (await take(stream, 1)) as [Change]
+    const [{ kind, offerId, offer }] = (await takeChanges(stream, 1)) as [Change]
     expect([kind, offer?.['id']]).toEqual(['ADDED', offerId])
     const [row] = (await app.sql(`SELECT machine_id FROM offers WHERE id = ${offerId.slice(4)}`)) as [
       { machine_id: number },
     ]
     await app.operations.machines.drain(row.machine_id)
-    expect(told(await take(stream, 1))).toEqual([`REMOVED ${offerId}`])
+    expect(describeChanges(await takeChanges(stream, 1))).toEqual([`REMOVED ${offerId}`])
     await app.operations.machines.resume(row.machine_id)
-    expect(told(await take(stream, 1))).toEqual([`ADDED ${offerId}`])
+    expect(describeChanges(await takeChanges(stream, 1))).toEqual([`ADDED ${offerId}`])
     await app.operations.machines.unlist(row.machine_id)
-    expect(told(await take(stream, 1))).toEqual([`REMOVED ${offerId}`])
+    expect(describeChanges(await takeChanges(stream, 1))).toEqual([`REMOVED ${offerId}`])
     await stream.close()
   })
 
@@ -107,11 +107,11 @@ describe('a followed part of the market', () => {
     const large = await watch(ofMachine(machineId, 'diskGb: { gte: 700 }'))
     const volume = `createVolume(input: { offerId: "${machineId}", sizeGb: 300 }) { ... on CreateVolumeSuccess { volume { id } } }`
     const { data } = await app.graphql(renter, `mutation { ${volume} }`)
-    expect(told(await take(all, 1))).toEqual([`UPDATED ${offerIds[0]}`])
-    expect(told(await take(large, 1))).toEqual([`REMOVED ${offerIds[0]}`])
+    expect(describeChanges(await takeChanges(all, 1))).toEqual([`UPDATED ${offerIds[0]}`])
+    expect(describeChanges(await takeChanges(large, 1))).toEqual([`REMOVED ${offerIds[0]}`])
     const { id } = data.createVolume.volume
     await app.graphql(renter, `mutation { deleteVolume(input: { id: "${id}" }) { __typename } }`)
-    expect(told(await take(large, 1))).toEqual([`ADDED ${offerIds[0]}`])
+    expect(describeChanges(await takeChanges(large, 1))).toEqual([`ADDED ${offerIds[0]}`])
     await all.close()
     await large.close()
   })
@@ -122,21 +122,21 @@ describe('a followed part of the market', () => {
     await rent(other.offerIds[0] as string)
     await app.sql(`UPDATE machines SET city = city WHERE id = ${mine.machineId}`)
     await app.operations.machines.drain(mine.machineId)
-    expect(told(await take(stream, 1))).toEqual([`REMOVED ${mine.offerIds[0]}`])
+    expect(describeChanges(await takeChanges(stream, 1))).toEqual([`REMOVED ${mine.offerIds[0]}`])
     await stream.close()
   })
 
   it('tells what became of offers while it was not read, and that once', async () => {
     const { machineId, offerIds } = await newMachine()
     const stream = await watch(ofMachine(machineId, 'rentable: null'))
-    const first = take(stream, 1)
+    const first = takeChanges(stream, 1)
     await app.sql(`UPDATE machines SET city = 'Kiruna' WHERE id = ${machineId}`)
     await first
     for (const city of ['Lund', 'Visby', 'Umeå'])
       await app.sql(`UPDATE machines SET city = '${city}' WHERE id = ${machineId}`)
     await app.operations.machines.drain(machineId)
-    const rest = await take(stream, 1)
-    while (rest.at(-1)?.offer?.['rentable']) rest.push(...(await take(stream, 1)))
+    const rest = await takeChanges(stream, 1)
+    while (rest.at(-1)?.offer?.['rentable']) rest.push(...(await takeChanges(stream, 1)))
     expect(rest.length).toBeLessThan(4)
     expect(rest.at(-1)).toMatchObject({ kind: 'UPDATED', offerId: offerIds[0] })
     await stream.close()
@@ -151,7 +151,7 @@ describe('a followed part of the market', () => {
     app.clock.advance(3_600_000)
     await app.operations.machines.drain(long.machineId)
     const all = [`REMOVED ${short.offerIds[0]}`, `REMOVED ${long.offerIds[0]}`].toSorted()
-    expect(told(await take(stream, 2))).toEqual(all)
+    expect(describeChanges(await takeChanges(stream, 2))).toEqual(all)
     await stream.close()
   })
 })
@@ -166,16 +166,16 @@ describe('many followed parts of the market', () => {
     })
     const streams: Subscription[] = []
     const isSearch = (text: string) => text.includes('WITH page AS')
-    const opened = await queriesOf(async () => {
+    const opened = await captureQueries(async () => {
       for (const each of args) streams.push(await watch(each))
     })
     // One for the machines, and one for what they offer.
     expect(opened.filter(isSearch)).toHaveLength(40)
-    const sent = await queriesOf(async () => {
+    const sent = await captureQueries(async () => {
       await app.sql(`UPDATE machines SET city = 'Boden' WHERE id = ${machineId}`)
-      const changes = await Promise.all(streams.map(stream => take(stream, 2)))
+      const changes = await Promise.all(streams.map(stream => takeChanges(stream, 2)))
       const expected = offerIds.slice(1).map(id => `UPDATED ${id}`)
-      expect(changes.map(told)).toEqual(streams.map(() => expected.toSorted()))
+      expect(changes.map(describeChanges)).toEqual(streams.map(() => expected.toSorted()))
     })
     const searches = sent.filter(isSearch).length
     expect(searches).toBeGreaterThan(0)
@@ -209,7 +209,7 @@ describe('32 wide streams of one key on a busy market', () => {
     await app.operations.machines.drain(machineId)
     const seen: string[] = []
     while (!seen.includes(`REMOVED ${offerIds[0]}`))
-      seen.push(...(await take(narrow, 1)).map(({ kind, offerId }) => `${kind} ${offerId}`))
+      seen.push(...(await takeChanges(narrow, 1)).map(({ kind, offerId }) => `${kind} ${offerId}`))
     const toldMs = performance.now() - start
     for (const stream of [narrow, ...streams]) await stream.close()
     await Promise.all(reading.map(each => each.catch(() => {})))
@@ -226,16 +226,16 @@ describe('32 wide streams of one key on a busy market', () => {
 describe('following the market is refused', () => {
   it('with a filter that says nothing sensible', async () => {
     const stream = await watch('filter: { or: [] }')
-    expect((await stream.rest())[0]?.errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }])
+    expect((await stream.readToEnd())[0]?.errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }])
   })
 
   it('to a key that may not', async () => {
-    const stream = await watch('filter: {}', await app.scopedKey(renter, { api: { instance_read: {} } }))
+    const stream = await watch('filter: {}', await app.newScopedKey(renter, { api: { instance_read: {} } }))
     expect(stream.status).toBe(403)
   })
 
   it('with a filter that too many offers match, and nothing is left open', async () => {
-    const open = app.streams()
+    const open = app.countStreams()
     const model = { name: 'GPU of the many' }
     const many = { model, machine: { numGpus: 16 } }
     // A machine of 16 GPUs has 31 blocks.
@@ -244,14 +244,14 @@ describe('following the market is refused', () => {
     const query = 'filter: { gpuName: { eq: "GPU of the many" } }'
     const early = await watch(query)
     await listMachines(app.operations, [many])
-    const seen = await early.rest()
+    const seen = await early.readToEnd()
     expect(seen).toHaveLength((maxWatched % 31) + 1)
     expect(seen.at(-1)?.errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }])
     const refused = await watch(query)
     const path = 'filter'
-    expect((await refused.rest())[0]?.errors).toMatchObject([
+    expect((await refused.readToEnd())[0]?.errors).toMatchObject([
       { extensions: { code: 'BAD_USER_INPUT', issues: [{ path }] } },
     ])
-    await expect.poll(() => app.streams()).toBe(open)
+    await expect.poll(() => app.countStreams()).toBe(open)
   })
 })

@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-const all = (pattern: RegExp) => [...page.matchAll(pattern)].map(([, found]) => found as string)
+const findAll = (pattern: RegExp) => [...page.matchAll(pattern)].map(([, found]) => found as string)
 
 describe('the page of the interface', () => {
   it('is HTML for anybody, which may run nothing and load nothing', () => {
@@ -50,9 +50,9 @@ describe('the page of the interface', () => {
   })
 
   it('leads nowhere but to its own parts and to the document', () => {
-    const ids = all(/\sid="([^"]*)"/g)
+    const ids = findAll(/\sid="([^"]*)"/g)
     expect(new Set(ids).size).toBe(ids.length)
-    const links = all(/href="([^"]*)"/g)
+    const links = findAll(/href="([^"]*)"/g)
     expect(links.length).toBeGreaterThan(routes.length)
     expect(links.filter(link => !ids.includes(link.slice(1)))).toEqual(['/api/v0/openapi.json'])
   })

@@ -76,7 +76,7 @@ it.each<[string, object, object]>([
     { image_uuid: 'some/base-image:@automatic-tag' },
   ],
 ])('takes %s', async (_name, body, row) => {
-  const { status, body: made } = await rentals.ask(key, body)
+  const { status, body: made } = await rentals.tryRent(key, body)
   expect([status, made]).toEqual([
     200,
     { success: true, new_contract: expect.any(Number), instance_api_key: expect.any(String) },
@@ -95,7 +95,7 @@ it('takes a volume that is made with it, and attaches it later by the id that it
   const { id, size_mb, name } = volume as { id: string; size_mb: number; name: string }
   expect([size_mb, name]).toEqual([20_000, 'vol1'])
   await app.rest(key, 'DELETE', `/instances/${first.body.new_contract}/`)
-  await rentals.settle()
+  await rentals.converge()
   const [next] = await app.sql(
     `SELECT max(id) AS id FROM offers WHERE machine_id = ${machine_id} AND rentable AND withdrawn_at IS NULL`,
   )

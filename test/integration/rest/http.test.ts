@@ -3,27 +3,27 @@ import type { Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maxBodyBytes, readBody } from '../../../src/http/body.ts'
-import { listen, tryAddress } from '../../../src/http/listen.ts'
+import { checkAddress, listen } from '../../../src/http/listen.ts'
 import { createHttpServer } from '../../../src/http/server.ts'
 
 let server: Server
-let reached: string[] = []
+let reachedPaths: string[] = []
 
 beforeAll(async () => {
   server = createHttpServer(async request => {
     const { pathname } = new URL(request.url)
-    reached.push(pathname)
+    reachedPaths.push(pathname)
     if (pathname === '/bug') throw new Error('a secret')
     if (pathname === '/slow')
       return new Response(new ReadableStream({ start: stream => stream.enqueue(new Uint8Array(9)) }))
-    if (pathname === '/body') return await readBody(request).then(answered, answered)
+    if (pathname === '/body') return await readBody(request).then(answerOutcome, answerOutcome)
     return new Response('{}', { headers: { 'content-type': 'application/json' } })
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
 })
 
-const answered = (outcome: string | Error) =>
+const answerOutcome = (outcome: string | Error) =>
   Response.json({ msg: outcome instanceof Error ? outcome.message : outcome })
 
 afterAll(() => {
@@ -32,8 +32,8 @@ afterAll(() => {
 })
 
 /** What the server says to these bytes, until it is silent or closes. */
-async function say(bytes: string, end = '"msg"'): Promise<{ status: number | undefined; text: string }> {
-  reached = []
+async function sendBytes(bytes: string, end = '"msg"'): Promise<{ status: number | undefined; text: string }> {
+  reachedPaths = []
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
   socket.setEncoding('utf8').setTimeout(1_000, () => socket.destroy())
   socket.on('error', () => {})
@@ -54,8 +54,8 @@ describe('the front guard', () => {
     ['an IPv6 host', 'Host: [::1]:4000'],
     ['one key', 'Host: x\r\nAuthorization: Bearer a'],
   ])('lets %s through', async (_what, headers) => {
-    expect((await say(`GET /x HTTP/1.1\r\n${headers}\r\n\r\n`)).status).toBe(200)
-    expect(reached).toEqual(['/x'])
+    expect((await sendBytes(`GET /x HTTP/1.1\r\n${headers}\r\n\r\n`)).status).toBe(200)
+    expect(reachedPaths).toEqual(['/x'])
   })
 
   it.each([
@@ -80,13 +80,13 @@ describe('the front guard', () => {
     ['a header with NUL', 'GET / HTTP/1.1\r\nHost: a\r\nX: \0\r\n\r\n'],
     ['HTTP 0.9', 'GET /\r\n\r\n'],
   ])('refuses %s', async (_what, bytes) => {
-    const { status } = await say(bytes)
+    const { status } = await sendBytes(bytes)
     expect([400, 505]).toContain(status)
-    expect(reached).toEqual([])
+    expect(reachedPaths).toEqual([])
   })
 
   it('says why, in the shape of every failure', async () => {
-    const { text } = await say('GET / HTTP/1.1\r\nHost: a b\r\n\r\n')
+    const { text } = await sendBytes('GET / HTTP/1.1\r\nHost: a b\r\n\r\n')
     expect(text).toContain(
       '{"success":false,"error":"bad_request","msg":"There must be one Host header with a host name."}',
     )
@@ -99,12 +99,12 @@ describe('the front guard', () => {
     [417, 'expectation_failed', 'POST / HTTP/1.1\r\nHost: a\r\nExpect: x\r\nContent-Length: 0\r\n\r\n'],
     [431, 'headers_too_large', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`],
   ])('says %i %s in JSON too', async (expected, error, bytes) => {
-    const { status, text } = await say(bytes)
+    const { status, text } = await sendBytes(bytes)
     const [head = '', body = ''] = text.split('\r\n\r\n')
     expect(status).toBe(expected)
     expect(head.toLowerCase()).toContain('content-type: application/json')
     expect(JSON.parse(/\{.*\}/.exec(body)?.[0] ?? '')).toEqual({ success: false, error, msg: expect.any(String) })
-    expect(reached).toEqual([])
+    expect(reachedPaths).toEqual([])
   })
 
   it('does not speak into an answer that has begun', async () => {
@@ -123,8 +123,8 @@ describe('the front guard', () => {
 
   it('lets headers of 16 KB through, and not more', async () => {
     const withHeaders = (size: number) => `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(size)}\r\n\r\n`
-    expect((await say(withHeaders(15_000))).status).toBe(200)
-    expect((await say(withHeaders(17_000))).status).toBe(431)
+    expect((await sendBytes(withHeaders(15_000))).status).toBe(200)
+    expect((await sendBytes(withHeaders(17_000))).status).toBe(431)
   })
 })
 
@@ -140,7 +140,7 @@ describe('where it cannot listen', () => {
     const { port } = server.address() as AddressInfo
     const message = `Port ${port} on 127.0.0.1 is in use. Stop what listens there, or set PORT to another.`
     expect(await attempt(port, '127.0.0.1')).toBe(message)
-    await expect(tryAddress(port, '127.0.0.1')).rejects.toThrow(message)
+    await expect(checkAddress(port, '127.0.0.1')).rejects.toThrow(message)
   })
 
   it.each(['nowhere.invalid', '192.0.2.1', '2001:db8::1'])('names the host: %s', async host => {
@@ -154,13 +154,13 @@ describe('where it cannot listen', () => {
     const { port } = free.address() as AddressInfo
     free.close()
     await once(free, 'close')
-    await tryAddress(port, '127.0.0.1')
-    await tryAddress(port, '127.0.0.1')
+    await checkAddress(port, '127.0.0.1')
+    await checkAddress(port, '127.0.0.1')
   })
 })
 
 it('shows nothing of a bug', async () => {
-  const { status, text } = await say('GET /bug HTTP/1.1\r\nHost: a\r\n\r\n')
+  const { status, text } = await sendBytes('GET /bug HTTP/1.1\r\nHost: a\r\n\r\n')
   expect(status).toBe(500)
   expect(text).toContain('content-type: application/json')
   expect(text).toContain('{"success":false,"error":"internal_error","msg":"Something went wrong."}')
@@ -170,15 +170,15 @@ it('shows nothing of a bug', async () => {
 it('answers a body that is too large, also when its length is not declared', async () => {
   const head = 'POST /body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
   const chunk = `4000\r\n${'x'.repeat(0x4000)}\r\n`
-  const { text } = await say(`${head}${chunk.repeat(100)}0\r\n\r\n`)
+  const { text } = await sendBytes(`${head}${chunk.repeat(100)}0\r\n\r\n`)
   expect(text).toContain(`"The body is larger than ${maxBodyBytes} bytes."`)
   // Some clients read nothing before they have sent all.
-  await say(`${head}${chunk.repeat(100)}0\r\n\r\nGET /after HTTP/1.1\r\nHost: a\r\n\r\n`, '\r\n0\r\n\r\n')
-  expect(reached).toEqual(['/body', '/after'])
+  await sendBytes(`${head}${chunk.repeat(100)}0\r\n\r\nGET /after HTTP/1.1\r\nHost: a\r\n\r\n`, '\r\n0\r\n\r\n')
+  expect(reachedPaths).toEqual(['/body', '/after'])
 })
 
 it.each(['TRACE / HTTP/1.1', 'GET //[ HTTP/1.1', 'GET /%zz HTTP/1.1'])('has no trouble with %s', async line => {
-  expect((await say(`${line}\r\nHost: a\r\n\r\n`)).status).toBe(200)
+  expect((await sendBytes(`${line}\r\nHost: a\r\n\r\n`)).status).toBe(200)
 })
 
 it('has a limit for everything that can last', () => {
@@ -192,11 +192,11 @@ it('has a limit for everything that can last', () => {
 })
 
 it('cuts off who never finishes a header', async () => {
-  const hasty = createHttpServer(async () => new Response())
-  hasty.headersTimeout = 300
-  hasty.listen(0, '127.0.0.1')
-  await once(hasty, 'listening')
-  const socket = connect((hasty.address() as AddressInfo).port, '127.0.0.1')
+  const impatientServer = createHttpServer(async () => new Response())
+  impatientServer.headersTimeout = 300
+  impatientServer.listen(0, '127.0.0.1')
+  await once(impatientServer, 'listening')
+  const socket = connect((impatientServer.address() as AddressInfo).port, '127.0.0.1')
   socket.write('GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ')
   let text = ''
   socket.setEncoding('utf8').on('data', data => {
@@ -206,5 +206,5 @@ it('cuts off who never finishes a header', async () => {
   await once(socket, 'close')
   expect(performance.now() - start).toBeLessThan(4_000)
   expect(text).toMatch(/^HTTP\/1\.1 408 .*"error":"request_timeout"/s)
-  hasty.close()
+  impatientServer.close()
 })

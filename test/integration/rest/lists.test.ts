@@ -26,9 +26,9 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 type Query = Record<string, unknown>
-const written = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
-const ask = async (path: string, query: Query) => {
-  const pairs = Object.entries(query).map(([name, value]) => [name, written(value)])
+const encodeValue = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
+const readList = async (path: string, query: Query) => {
+  const pairs = Object.entries(query).map(([name, value]) => [name, encodeValue(value)])
   const { status, body } = await app.rest(key, 'GET', `${path}?${new URLSearchParams(pairs)}`)
   const rows = body.instances ?? body.templates ?? body.results ?? body.offers
   return { status, msg: body.msg, rows: rows as unknown[] }
@@ -44,54 +44,54 @@ const lists: [path: string, column: string, order: string][] = [
 
 describe.each(lists)('%s', (path, column, order) => {
   const wide = path.includes('bundles') ? { disable_bundling: 'true', rentable: 'any' } : {}
-  const rowsOf = async (query: Query) => {
-    const { status, msg, rows } = await ask(path, { ...wide, ...query })
+  const readRows = async (query: Query) => {
+    const { status, msg, rows } = await readList(path, { ...wide, ...query })
     expect([status, msg]).toEqual([200, undefined])
     expect(rows.length).toBeGreaterThan(1)
     return rows
   }
 
   it('is in the direction that is asked for, in capitals or not', async () => {
-    const ascending = await rowsOf({ [order]: [{ col: column, dir: 'asc' }] })
+    const ascending = await readRows({ [order]: [{ col: column, dir: 'asc' }] })
     for (const dir of ['desc', 'DESC', 'Desc']) {
-      expect(await rowsOf({ [order]: [{ col: column, dir }] })).toEqual(ascending.toReversed())
+      expect(await readRows({ [order]: [{ col: column, dir }] })).toEqual(ascending.toReversed())
     }
-    expect(await rowsOf({ [order]: [{ col: column, dir: 'ASC' }] })).toEqual(ascending)
+    expect(await readRows({ [order]: [{ col: column, dir: 'ASC' }] })).toEqual(ascending)
   })
 
   it('takes an order in each of its forms', async () => {
-    const rows = await rowsOf({ [order]: [{ col: column, dir: 'desc' }] })
+    const rows = await readRows({ [order]: [{ col: column, dir: 'desc' }] })
     for (const form of [[[column, 'desc']], [column, 'desc'], { col: column, dir: 'desc' }])
-      expect(await rowsOf({ [order]: form })).toEqual(rows)
-    const plain = await rowsOf({ [order]: [{ col: column }] })
+      expect(await readRows({ [order]: form })).toEqual(rows)
+    const plain = await readRows({ [order]: [{ col: column }] })
     for (const form of [column, JSON.stringify(column), [column], [[column]], [{ col: column, dir: null }]])
-      expect(await rowsOf({ [order]: form })).toEqual(plain)
+      expect(await readRows({ [order]: form })).toEqual(plain)
   })
 
   it.each([[{ dir: 'sideways' }], [{ dir: '' }], [{ dir: 5 }], [{ dir: ['desc'] }], [{ col: 'no_such' }]])(
     'refuses an order with %j',
     async wrong => {
-      const answer = await ask(path, { [order]: [{ col: column, dir: 'asc', ...wrong }] })
+      const answer = await readList(path, { [order]: [{ col: column, dir: 'asc', ...wrong }] })
       expect([answer.status, answer.msg]).toEqual([400, expect.stringContaining(`${order}: {"col":`)])
     },
   )
 
   it('takes "null" and "" for nothing', async () => {
-    const all = await rowsOf({})
+    const all = await readRows({})
     for (const nothing of ['null', ''])
       for (const name of ['select_filters', 'select_cols', order, 'limit', 'after_token'])
-        expect(await rowsOf({ [name]: nothing })).toEqual(all)
+        expect(await readRows({ [name]: nothing })).toEqual(all)
   })
 
   it.skipIf(path.includes('bundles'))('refuses what is no column to filter by', async () => {
-    const answer = await ask(path, { select_filters: { no_such: { eq: 1 } } })
+    const answer = await readList(path, { select_filters: { no_such: { eq: 1 } } })
     expect([answer.status, answer.msg]).toEqual([400, expect.stringMatching(/^select_filters.no_such: is no column/)])
   })
 
   it('refuses lists in lists that mean nothing', async () => {
     const deep = `${'['.repeat(3_000)}${']'.repeat(3_000)}`
     for (const name of ['select_filters', 'select_cols', order].slice(path.includes('bundles') ? 1 : 0))
-      expect((await ask(path, { [name]: deep })).status).toBe(
+      expect((await readList(path, { [name]: deep })).status).toBe(
         path.includes('invoices') && name === 'select_cols' ? 200 : 400,
       )
   })

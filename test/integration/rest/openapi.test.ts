@@ -3,26 +3,31 @@ import core, { type RulesetDefinition } from '@stoplight/spectral-core'
 import rulesets from '@stoplight/spectral-rulesets'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { operations } from '../../../src/domain/accounts/permissions/permissions.ts'
-import { json } from '../../../src/http/json.ts'
+import { operationCategories } from '../../../src/domain/accounts/permissions/permissions.ts'
+import { jsonResponse } from '../../../src/http/json.ts'
 import { failureBody } from '../../../src/rest/failures.ts'
 import { openapiDocument } from '../../../src/rest/openapi/openapi.ts'
 import { route } from '../../../src/rest/route.ts'
 import { routes } from '../../../src/rest/routes.ts'
-import { nothing, pathId, text } from '../../../src/rest/values.ts'
+import { alwaysNull, pathId, text } from '../../../src/rest/values.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { documented } from '../../support/rest/documented.ts'
+import { requireDocumented } from '../../support/rest/require-documented.ts'
 
-type Operation = { operationId: string; description: string; security?: unknown; responses: Record<string, unknown> }
-type Document = {
+type OpenApiOperation = {
+  operationId: string
+  description: string
+  security?: unknown
+  responses: Record<string, unknown>
+}
+type OpenApiDocument = {
   openapi: string
   info: { version: string }
-  paths: Record<string, Record<string, Operation>>
+  paths: Record<string, Record<string, OpenApiOperation>>
   components: { schemas: Record<string, unknown> }
 }
 
 let app: TestApp
-let document: Document
+let document: OpenApiDocument
 
 beforeAll(async () => {
   app = await startApp()
@@ -53,7 +58,7 @@ it('is served to anybody, with and without the last slash', async () => {
 })
 
 /** What a linter of such documents says. */
-async function problemsOf(document: object): Promise<string[]> {
+async function lintDocument(document: object): Promise<string[]> {
   const spectral = new core.Spectral()
   const rules = {
     // The paths of this interface end in a slash.
@@ -67,7 +72,7 @@ async function problemsOf(document: object): Promise<string[]> {
 }
 
 it('is a valid document, with everything that makes one useful', async () => {
-  expect(await problemsOf(document)).toEqual([])
+  expect(await lintDocument(document)).toEqual([])
 })
 
 it('has every route, and nothing else', () => {
@@ -81,7 +86,7 @@ it('says of every operation which key may do it', () => {
   for (const { method, path, operation, open } of routes) {
     const described = document.paths[path]?.[method.toLowerCase()]
     expect(described?.security).toEqual(open ? [] : undefined)
-    if (operation) expect(described?.description).toContain(`needs ${operations[operation]} (${operation})`)
+    if (operation) expect(described?.description).toContain(`needs ${operationCategories[operation]} (${operation})`)
     expect(Object.keys(described?.responses ?? {})).toEqual(
       expect.arrayContaining(open ? ['200'] : ['200', '401', '403']),
     )
@@ -89,8 +94,8 @@ it('says of every operation which key may do it', () => {
 })
 
 it('describes every parameter and every member of every schema', () => {
-  const silent = membersOf(document, '').filter(({ member }) => !member['description'] && !member['$ref'])
-  expect(silent.map(({ at }) => at)).toEqual([])
+  const undescribed = listMembers(document, '').filter(({ member }) => !member['description'] && !member['$ref'])
+  expect(undescribed.map(({ at }) => at)).toEqual([])
 })
 
 it('names what several operations share once', () => {
@@ -122,13 +127,13 @@ it('says of a route what its schemas and failures say', async () => {
         status: 404,
         error: 'no_such_thing',
         when: 'It is gone.',
-        body: failureBody.extend({ things: nothing('None.') }),
+        body: failureBody.extend({ things: alwaysNull('None.') }),
       },
     ],
     answer: async () => ({ success: true as const }),
   })
   const made = openapiDocument([part])
-  expect(await problemsOf(openapiDocument([...routes, part]))).toEqual([])
+  expect(await lintDocument(openapiDocument([...routes, part]))).toEqual([])
   expect(made.paths['/api/v0/things/{id}/'].put).toMatchObject({
     parameters: [
       {
@@ -168,7 +173,9 @@ describe('an answer that the document does not have', () => {
     ['is a failure without words', 401, { success: false, error: 'auth_error' }, false],
     ['has another status', 402, failure, false],
   ])('fails a test: one that %s', async (_what, status, body, fine) => {
-    const asked = documented(async () => json(status, body))(new Request('http://berth.test/api/v0/users/current'))
+    const asked = requireDocumented(async () => jsonResponse(status, body))(
+      new Request('http://berth.test/api/v0/users/current'),
+    )
     expect(
       await asked.then(
         () => true,
@@ -181,11 +188,11 @@ describe('an answer that the document does not have', () => {
 type Member = { at: string; member: Record<string, unknown> }
 
 /** Every entry of every "properties" and "parameters", however deep. */
-function membersOf(value: unknown, at: string): Member[] {
+function listMembers(value: unknown, at: string): Member[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, inner]) => {
     const members = ['properties', 'parameters'].includes(key) ? Object.entries(inner) : []
     const own = members.map(([name, member]) => ({ at: `${at}/${key}/${name}`, member: member as Member['member'] }))
-    return [...own, ...membersOf(inner, `${at}/${key}`)]
+    return [...own, ...listMembers(inner, `${at}/${key}`)]
   })
 }

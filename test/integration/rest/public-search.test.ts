@@ -4,20 +4,20 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { listMachines } from '../../support/factories.ts'
 
-let closed: TestApp
-let open: TestApp
+let closedApp: TestApp
+let publicApp: TestApp
 let key: string
 
 beforeAll(async () => {
-  closed = await startApp()
-  open = await startApp({ beside: closed, publicSearch: true })
-  key = await closed.newKey()
-  await listMachines(closed.operations, [{}])
+  closedApp = await startApp()
+  publicApp = await startApp({ sharedApp: closedApp, publicSearch: true })
+  key = await closedApp.newKey()
+  await listMachines(closedApp.operations, [{}])
 })
 
 afterAll(async () => {
-  await open.close()
-  await closed.close()
+  await publicApp.close()
+  await closedApp.close()
 })
 
 const searches: [method: string, path: string, body: object | undefined][] = [
@@ -29,24 +29,24 @@ const searches: [method: string, path: string, body: object | undefined][] = [
 
 describe('a search without a key', () => {
   it.each(searches)('by %s %s is answered as one with a key', async (method, path, body) => {
-    const [mine, everybodys] = [
-      await open.rest(key, method, path, body),
-      await open.rest(undefined, method, path, body),
+    const [withKey, withoutKey] = [
+      await publicApp.rest(key, method, path, body),
+      await publicApp.rest(undefined, method, path, body),
     ]
-    expect(everybodys.status).toBe(200)
-    expect(everybodys.body.offers.length).toBeGreaterThan(0)
-    expect(everybodys.body).toEqual(mine.body)
+    expect(withoutKey.status).toBe(200)
+    expect(withoutKey.body.offers.length).toBeGreaterThan(0)
+    expect(withoutKey.body).toEqual(withKey.body)
   })
 
   it.each(searches)('by %s %s is refused where nobody opened it', async (method, path, body) => {
-    const { status, body: failure } = await closed.rest(undefined, method, path, body)
+    const { status, body: failure } = await closedApp.rest(undefined, method, path, body)
     expect([status, failure.error]).toEqual([401, 'auth_error'])
   })
 
   it.each(searches)('by %s %s with a key that is none is refused', async (method, path, body) => {
-    expect((await open.rest('nonsense', method, path, body)).status).toBe(401)
+    expect((await publicApp.rest('nonsense', method, path, body)).status).toBe(401)
     const inUrl = `${path}${path.includes('?') ? '&' : '?'}api_key=nonsense`
-    expect((await open.rest(undefined, method, inUrl, body)).status).toBe(401)
+    expect((await publicApp.rest(undefined, method, inUrl, body)).status).toBe(401)
   })
 
   it('opens nothing else', async () => {
@@ -55,8 +55,8 @@ describe('a search without a key', () => {
       ['GET', '/users/current/'],
       ['PUT', '/asks/1/'],
     ] as const)
-      expect((await open.rest(undefined, method, path)).status).toBe(401)
-    expect((await open.graphql(undefined, '{ offers { nodes { id } } }')).errors?.[0]?.extensions['code']).toBe(
+      expect((await publicApp.rest(undefined, method, path)).status).toBe(401)
+    expect((await publicApp.graphql(undefined, '{ offers { nodes { id } } }')).errors?.[0]?.extensions['code']).toBe(
       'UNAUTHENTICATED',
     )
   })

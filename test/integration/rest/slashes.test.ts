@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { rentalsOf, someCredit } from '../../support/instances/rentals.ts'
-import { type Example, exampleOf } from '../../support/rest/examples.ts'
-import { everyRoute } from '../../support/rest/requests.ts'
+import { createExample, type Example } from '../../support/rest/examples.ts'
+import { everyRoute } from '../../support/rest/request-arbitraries.ts'
 
 let app: TestApp
 let rentals: ReturnType<typeof rentalsOf>
@@ -30,15 +30,15 @@ async function ask(key: string | undefined, { method, path, body }: Example, sla
   return {
     status: response.status,
     type,
-    answer: type === 'application/json' ? shapeOf(JSON.parse(text)) : typeof text,
+    answer: type === 'application/json' ? typesOf(JSON.parse(text)) : typeof text,
   }
 }
 
 /** An answer without what is one's own in it: ids, secrets, instants, and how many there are of a thing. */
-function shapeOf(value: unknown): unknown {
-  if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf)
+function typesOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.slice(0, 1).map(typesOf)
   if (typeof value !== 'object' || value === null) return value === null ? null : typeof value
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shapeOf(member)]))
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, typesOf(member)]))
 }
 
 describe('with and without its last slash', () => {
@@ -46,7 +46,7 @@ describe('with and without its last slash', () => {
     const answers = []
     for (const slash of [true, false]) {
       const site = { app, rentals, key: await app.newKey(null, someCredit) }
-      const example = await exampleOf(route, site)
+      const example = await createExample(route, site)
       answers.push({ denied: await ask(undefined, example, slash), done: await ask(site.key, example, slash) })
     }
     expect(answers[0]).toEqual(answers[1])

@@ -17,91 +17,93 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 /** The row of an instance that was made of this. */
-const made = async (body: object) => await rentals.read(key, await rentals.rent(key, body))
+const rentAndRead = async (body: object) => await rentals.read(key, await rentals.rent(key, body))
 /** What only GraphQL shows of a launch. */
-const launched = async (body: object) => {
+const rentAndReadLaunch = async (body: object) => {
   const id = await rentals.rent(key, body)
   const { data } = await app.graphql(key, `{ instance(id: ${id}) { launch { lab directory onStart warnings } } }`)
   return data.instance.launch
 }
-const invalid = (msg: unknown) => ({ status: 400, body: { success: false, error: 'invalid_args', msg } })
+const invalidArgs = (msg: unknown) => ({ status: 400, body: { success: false, error: 'invalid_args', msg } })
 
 describe('image', () => {
   it('is the container image path', async () => {
-    expect(await made({ image: 'ghcr.io/org/name:tag' })).toMatchObject({ image_uuid: 'ghcr.io/org/name:tag' })
+    expect(await rentAndRead({ image: 'ghcr.io/org/name:tag' })).toMatchObject({ image_uuid: 'ghcr.io/org/name:tag' })
   })
 
   it('is required unless template_hash_id is given', async () => {
-    expect(await rentals.ask(key, {})).toMatchObject(invalid('image: must be given, unless a template has one.'))
-    expect((await rentals.ask(key, { template_hash_id: 'abc' })).body.error).not.toBe('invalid_args')
+    expect(await rentals.tryRent(key, {})).toMatchObject(
+      invalidArgs('image: must be given, unless a template has one.'),
+    )
+    expect((await rentals.tryRent(key, { template_hash_id: 'abc' })).body.error).not.toBe('invalid_args')
   })
 })
 
 describe('template_hash_id', () => {
   it('names a template, which must exist', async () => {
-    const answer = await rentals.ask(key, { image: 'ubuntu', template_hash_id: 'abc' })
+    const answer = await rentals.tryRent(key, { image: 'ubuntu', template_hash_id: 'abc' })
     expect(answer).toMatchObject({ status: 404, body: { success: false, error: 'not_found' } })
   })
 })
 
 describe('label', () => {
   it('is a custom name', async () => {
-    expect(await made({ label: 'Träning 🚀' })).toMatchObject({ label: 'Träning 🚀' })
+    expect(await rentAndRead({ label: 'Träning 🚀' })).toMatchObject({ label: 'Träning 🚀' })
   })
 })
 
 describe('disk', () => {
   it('is the local disk size in GB', async () => {
-    expect(await made({ disk: 20.5 })).toMatchObject({ disk_space: 20.5 })
+    expect(await rentAndRead({ disk: 20.5 })).toMatchObject({ disk_space: 20.5 })
   })
 
   it('is 8 by default', async () => {
-    expect(await made({})).toMatchObject({ disk_space: 8 })
+    expect(await rentAndRead({})).toMatchObject({ disk_space: 8 })
   })
 })
 
 describe('runtype', () => {
   it('is the launch mode, ssh_proxy by default', async () => {
-    expect(await made({ runtype: 'args' })).toMatchObject({ image_runtype: 'args' })
-    expect(await made({})).toMatchObject({ image_runtype: 'ssh_proxy' })
+    expect(await rentAndRead({ runtype: 'args' })).toMatchObject({ image_runtype: 'args' })
+    expect(await rentAndRead({})).toMatchObject({ image_runtype: 'ssh_proxy' })
   })
 
   it('is one of those that there are', async () => {
-    expect(await rentals.ask(key, { image: 'ubuntu', runtype: 'telnet' })).toMatchObject(
-      invalid(expect.stringMatching(/^runtype: must be one of ssh_direct, /)),
+    expect(await rentals.tryRent(key, { image: 'ubuntu', runtype: 'telnet' })).toMatchObject(
+      invalidArgs(expect.stringMatching(/^runtype: must be one of ssh_direct, /)),
     )
   })
 })
 
 describe('target_state', () => {
   it.each(['running', 'stopped'])('may be %s', async target_state => {
-    expect(await made({ target_state })).toMatchObject({ intended_status: target_state })
+    expect(await rentAndRead({ target_state })).toMatchObject({ intended_status: target_state })
   })
 
   it('is running by default', async () => {
-    expect(await made({})).toMatchObject({ intended_status: 'running' })
+    expect(await rentAndRead({})).toMatchObject({ intended_status: 'running' })
   })
 
   it('is nothing else', async () => {
-    expect(await rentals.ask(key, { image: 'ubuntu', target_state: 'paused' })).toMatchObject(
-      invalid('target_state: must be one of running, stopped.'),
+    expect(await rentals.tryRent(key, { image: 'ubuntu', target_state: 'paused' })).toMatchObject(
+      invalidArgs('target_state: must be one of running, stopped.'),
     )
   })
 })
 
 describe('price', () => {
   it('is a bid in $/hour, which makes the instance interruptible', async () => {
-    expect(await made({ price: 0.25 })).toMatchObject({ is_bid: true, min_bid: 0.25, dph_base: 0.25 })
+    expect(await rentAndRead({ price: 0.25 })).toMatchObject({ is_bid: true, min_bid: 0.25, dph_base: 0.25 })
   })
 
   it('is omitted for on-demand', async () => {
-    expect(await made({})).toMatchObject({ is_bid: false, dph_base: 0.4 })
+    expect(await rentAndRead({})).toMatchObject({ is_bid: false, dph_base: 0.4 })
   })
 })
 
 describe('env', () => {
   it('is environment variables and port mappings', async () => {
-    const { extra_env } = await made({ env: { A: 'one two', '-p 8000:8080': '1' } })
+    const { extra_env } = await rentAndRead({ env: { A: 'one two', '-p 8000:8080': '1' } })
     expect(extra_env).toEqual([
       ['A', 'one two'],
       ['-p 8000:8080', '1'],
@@ -111,46 +113,46 @@ describe('env', () => {
 
 describe('onstart', () => {
   it('is shell commands that run after the entrypoint', async () => {
-    expect(await made({ onstart: 'cd /srv\n./run' })).toMatchObject({ onstart: 'cd /srv\n./run' })
+    expect(await rentAndRead({ onstart: 'cd /srv\n./run' })).toMatchObject({ onstart: 'cd /srv\n./run' })
   })
 })
 
 describe('args_str', () => {
   it('replaces the image CMD', async () => {
-    const { image_args } = await made({ runtype: 'args', args_str: '--listen "0.0.0.0 all" -v' })
+    const { image_args } = await rentAndRead({ runtype: 'args', args_str: '--listen "0.0.0.0 all" -v' })
     expect(image_args).toEqual(['--listen', '0.0.0.0 all', '-v'])
   })
 
   it.each([undefined, 'ssh', 'jupyter_direct'])('is used only with runtype args, not with %s', async runtype => {
-    expect(await rentals.ask(key, { image: 'ubuntu', runtype, args_str: 'x' })).toMatchObject(
-      invalid('args_str: can be given in args mode only.'),
+    expect(await rentals.tryRent(key, { image: 'ubuntu', runtype, args_str: 'x' })).toMatchObject(
+      invalidArgs('args_str: can be given in args mode only.'),
     )
   })
 })
 
 describe('use_jupyter_lab', () => {
   it('uses the lab interface instead of the notebook interface', async () => {
-    expect(await launched({ runtype: 'jupyter', use_jupyter_lab: true })).toMatchObject({ lab: true })
-    expect(await launched({ runtype: 'jupyter' })).toMatchObject({ lab: false })
+    expect(await rentAndReadLaunch({ runtype: 'jupyter', use_jupyter_lab: true })).toMatchObject({ lab: true })
+    expect(await rentAndReadLaunch({ runtype: 'jupyter' })).toMatchObject({ lab: false })
   })
 })
 
 describe('jupyter_dir', () => {
   it('is the directory to launch the notebook server from', async () => {
-    expect(await launched({ runtype: 'jupyter', jupyter_dir: '/data' })).toMatchObject({ directory: '/data' })
+    expect(await rentAndReadLaunch({ runtype: 'jupyter', jupyter_dir: '/data' })).toMatchObject({ directory: '/data' })
   })
 })
 
 describe('python_utf8', () => {
   it('sets the Python locale', async () => {
-    expect(await made({ python_utf8: true })).toMatchObject({ extra_env: [['PYTHONUTF8', '1']] })
-    expect(await made({ python_utf8: false })).toMatchObject({ extra_env: [] })
+    expect(await rentAndRead({ python_utf8: true })).toMatchObject({ extra_env: [['PYTHONUTF8', '1']] })
+    expect(await rentAndRead({ python_utf8: false })).toMatchObject({ extra_env: [] })
   })
 })
 
 describe('lang_utf8', () => {
   it('sets the locale to C.UTF-8', async () => {
-    const { extra_env } = await made({ lang_utf8: true })
+    const { extra_env } = await rentAndRead({ lang_utf8: true })
     expect(extra_env).toEqual([
       ['LANG', 'C.UTF-8'],
       ['LC_ALL', 'C.UTF-8'],
@@ -169,13 +171,13 @@ describe('image_login', () => {
     )
     expect(row).toMatchObject({ sealed: expect.stringMatching(/^\\x/) })
     const events = await app.sql(`SELECT to_jsonb(e) FROM events e WHERE instance_id = ${id}`)
-    expect(JSON.stringify([row, events, app.log])).not.toMatch(/hunter2|68756e74657232/)
+    expect(JSON.stringify([row, events, app.logLines])).not.toMatch(/hunter2|68756e74657232/)
   })
 
   it.each(['registry.example.com', '-u me registry.example.com', '-u me -p secret', '-u me -p secret one two'])(
     'is in the form of flags: not %s',
     async image_login => {
-      const { status, body } = await rentals.ask(key, { image: 'ubuntu', image_login })
+      const { status, body } = await rentals.tryRent(key, { image: 'ubuntu', image_login })
       expect([status, body.error]).toEqual([400, 'invalid_args'])
       expect(body.msg).toMatch(/^image_login: /)
       expect(body.msg).not.toContain('secret')
@@ -203,7 +205,7 @@ describe('cancel_unavail', () => {
 
 describe('vm', () => {
   it('creates a VM, for which an SSH key must be registered', async () => {
-    const answer = await rentals.ask(key, { image: 'ubuntu', vm: true })
+    const answer = await rentals.tryRent(key, { image: 'ubuntu', vm: true })
     expect(answer).toMatchObject({ status: 400, body: { success: false, error: 'no_ssh_key_for_vm' } })
   })
 })
@@ -211,13 +213,13 @@ describe('vm', () => {
 describe('volume_info', () => {
   it('attaches a volume, which must exist', async () => {
     const volume_info = { volume_id: 7, mount_path: '/data' }
-    const answer = await rentals.ask(key, { image: 'ubuntu', volume_info })
+    const answer = await rentals.tryRent(key, { image: 'ubuntu', volume_info })
     expect(answer).toMatchObject({ status: 404, body: { success: false, error: 'not_found' } })
   })
 
   it('names the volume, and is not left out when it does not', async () => {
-    const answer = await rentals.ask(key, { image: 'ubuntu', volume_info: { mount_path: '/data' } })
-    expect(answer).toMatchObject(invalid('volume_info.volume_id: is required.'))
+    const answer = await rentals.tryRent(key, { image: 'ubuntu', volume_info: { mount_path: '/data' } })
+    expect(answer).toMatchObject(invalidArgs('volume_info.volume_id: is required.'))
   })
 })
 
@@ -231,7 +233,9 @@ describe('Rule 1', () => {
     ['a port with another value', { '-p 80:80': '2' }],
     ['a name that is none', { '1A': 'x' }],
   ])('env is a JSON object of variables and port mappings: not %s', async (_what, env) => {
-    expect(await rentals.ask(key, { image: 'ubuntu', env })).toMatchObject(invalid(expect.stringMatching(/^env/)))
+    expect(await rentals.tryRent(key, { image: 'ubuntu', env })).toMatchObject(
+      invalidArgs(expect.stringMatching(/^env/)),
+    )
   })
 })
 

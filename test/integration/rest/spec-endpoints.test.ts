@@ -16,16 +16,16 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-const bulk = (body: object) => app.rest(key, 'PUT', '/instances/', body)
+const updateInBulk = (body: object) => app.rest(key, 'PUT', '/instances/', body)
 const search = async (body: object) => (await app.rest(key, 'POST', '/bundles/', body)).body.offers
-const targetOf = async (id: number) => (await rentals.read(key, id)).intended_status
+const readIntendedStatus = async (id: number) => (await rentals.read(key, id)).intended_status
 
 describe('1. Update instances in bulk', () => {
   it('ids: an array of integers', async () => {
     const ids = [await rentals.rent(key), await rentals.rent(key)]
-    expect(await bulk({ ids, state: 'stopped' })).toMatchObject({ status: 200, body: { success: true } })
+    expect(await updateInBulk({ ids, state: 'stopped' })).toMatchObject({ status: 200, body: { success: true } })
     for (const wrong of [['one'], [1.5], 1, 'all', { 0: 1 }])
-      expect(await bulk({ ids: wrong, state: 'stopped' })).toMatchObject({
+      expect(await updateInBulk({ ids: wrong, state: 'stopped' })).toMatchObject({
         status: 400,
         body: { error: 'invalid_args' },
       })
@@ -33,16 +33,16 @@ describe('1. Update instances in bulk', () => {
 
   it('state: running or stopped, applied to all listed instances', async () => {
     const ids = [await rentals.rent(key), await rentals.rent(key)]
-    await bulk({ ids, state: 'stopped' })
-    expect(await Promise.all(ids.map(targetOf))).toEqual(['stopped', 'stopped'])
-    await bulk({ ids, state: 'running' })
-    expect(await Promise.all(ids.map(targetOf))).toEqual(['running', 'running'])
-    expect(await bulk({ ids, state: 'paused' })).toMatchObject({ status: 400, body: { error: 'invalid_args' } })
+    await updateInBulk({ ids, state: 'stopped' })
+    expect(await Promise.all(ids.map(readIntendedStatus))).toEqual(['stopped', 'stopped'])
+    await updateInBulk({ ids, state: 'running' })
+    expect(await Promise.all(ids.map(readIntendedStatus))).toEqual(['running', 'running'])
+    expect(await updateInBulk({ ids, state: 'paused' })).toMatchObject({ status: 400, body: { error: 'invalid_args' } })
   })
 
   it('changes the label of several instances', async () => {
     const ids = [await rentals.rent(key), await rentals.rent(key)]
-    expect((await bulk({ ids, label: 'batch' })).body).toEqual({ success: true })
+    expect((await updateInBulk({ ids, label: 'batch' })).body).toEqual({ success: true })
     const rows = await Promise.all(ids.map(id => rentals.read(key, id)))
     expect(rows.map(row => [row.label, row.intended_status])).toEqual([
       ['batch', 'running'],
@@ -51,20 +51,20 @@ describe('1. Update instances in bulk', () => {
   })
 
   it('200: success is true when at least one instance was updated', async () => {
-    const [id, ended] = [await rentals.rent(key), await rentals.rentTo(key, 'exited')]
-    expect((await bulk({ ids: [987_654, id], state: 'stopped' })).body).toEqual({ success: true })
-    expect((await bulk({ ids: [ended, id], state: 'running' })).body).toEqual({ success: true })
-    expect(await targetOf(id)).toBe('running')
-    expect((await bulk({ ids: [ended], state: 'running' })).body).toEqual({ success: false })
+    const [id, ended] = [await rentals.rent(key), await rentals.rentToStatus(key, 'exited')]
+    expect((await updateInBulk({ ids: [987_654, id], state: 'stopped' })).body).toEqual({ success: true })
+    expect((await updateInBulk({ ids: [ended, id], state: 'running' })).body).toEqual({ success: true })
+    expect(await readIntendedStatus(id)).toBe('running')
+    expect((await updateInBulk({ ids: [ended], state: 'running' })).body).toEqual({ success: false })
   })
 
   it('400: an error object', async () => {
-    const { status, body } = await bulk({ ids: [], state: 'stopped' })
+    const { status, body } = await updateInBulk({ ids: [], state: 'stopped' })
     expect([status, body]).toEqual([400, { success: false, error: expect.any(String), msg: expect.any(String) }])
   })
 
   it('404: an error object when no listed instance matches', async () => {
-    const { status, body } = await bulk({ ids: [987_654], state: 'stopped' })
+    const { status, body } = await updateInBulk({ ids: [987_654], state: 'stopped' })
     expect([status, body]).toEqual([404, { success: false, error: expect.any(String), msg: expect.any(String) }])
   })
 })
@@ -81,11 +81,11 @@ describe('2. Create an instance from an offer', () => {
   })
 
   it('either image or template_hash_id must be supplied', async () => {
-    expect(await rentals.ask(key, { label: 'x' })).toMatchObject({ status: 400, body: { error: 'invalid_args' } })
+    expect(await rentals.tryRent(key, { label: 'x' })).toMatchObject({ status: 400, body: { error: 'invalid_args' } })
   })
 
   it('a success carries new_contract, an integer, the new instance ID', async () => {
-    const { body } = await rentals.ask(key, { image: 'ubuntu' })
+    const { body } = await rentals.tryRent(key, { image: 'ubuntu' })
     expect(Number.isInteger(body.new_contract)).toBe(true)
     expect(await rentals.read(key, body.new_contract)).toMatchObject({ id: body.new_contract })
   })
@@ -157,14 +157,14 @@ describe('5. Get current user', () => {
 
 describe('Authentication', () => {
   it('rule 1: every request carries the header Authorization: Bearer <API_KEY>', async () => {
-    const wishes = [
+    const endpoints = [
       ['PUT', '/instances/'],
       ['PUT', '/asks/1/'],
       ['POST', '/bundles/'],
       ['GET', '/instances/1/'],
       ['GET', '/users/current/'],
     ] as const
-    for (const [method, path] of wishes) {
+    for (const [method, path] of endpoints) {
       const body = method === 'GET' ? undefined : {}
       expect(await app.rest(undefined, method, path, body)).toMatchObject({
         status: 401,
@@ -174,7 +174,7 @@ describe('Authentication', () => {
   })
 
   it('rule 3: the default key has full access, and a scoped key what its categories say', async () => {
-    const reader = await app.scopedKey(key, { api: { misc: {}, user_read: {}, instance_read: {} } })
+    const reader = await app.newScopedKey(key, { api: { misc: {}, user_read: {}, instance_read: {} } })
     const id = await rentals.rent(key)
     expect((await app.rest(reader, 'GET', `/instances/${id}/`)).status).toBe(200)
     expect((await app.rest(reader, 'GET', '/users/current/')).status).toBe(200)

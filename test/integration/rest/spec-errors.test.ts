@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { creditSql } from '../../support/billing/money.ts'
+import { creditSql } from '../../support/billing/credit-sql.ts'
 import { muchCredit, type Rentals, rentalsOf } from '../../support/instances/rentals.ts'
 
 let app: TestApp
@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-const bulk = (body: object, by = key) => app.rest(by, 'PUT', '/instances/', body)
+const updateInBulk = (body: object, by = key) => app.rest(by, 'PUT', '/instances/', body)
 const failure = (status: number, error: string, msg: string) => [status, { success: false, error, msg }]
 const idsFrom = (first: number, count: number) => Array.from({ length: count }, (_, index) => first + index)
 
@@ -28,7 +28,7 @@ describe('Errors, bulk update', () => {
     ['a list that is null', { ids: null, state: 'running' }],
     ['nothing at all', {}],
   ])('400 invalid_args "ids list required" when no ids are provided: %s', async (_what, body) => {
-    const { status, body: answer } = await bulk(body)
+    const { status, body: answer } = await updateInBulk(body)
     expect([status, answer]).toEqual(failure(400, 'invalid_args', 'ids list required'))
   })
 
@@ -37,7 +37,7 @@ describe('Errors, bulk update', () => {
     [200, { state: 'running' }],
     [65, {}],
   ])('400 invalid_args "chunk length of %i > 64" when more than 64 IDs are sent, with %j', async (count, body) => {
-    const { status, body: answer } = await bulk({ ids: idsFrom(1, count), ...body })
+    const { status, body: answer } = await updateInBulk({ ids: idsFrom(1, count), ...body })
     expect([status, answer]).toEqual(failure(400, 'invalid_args', `chunk length of ${count} > 64`))
   })
 
@@ -45,11 +45,11 @@ describe('Errors, bulk update', () => {
     const poor = await app.newKey(null, muchCredit)
     const id = await rentals.rent(poor, { target_state: 'stopped' })
     await app.sql(creditSql(0n, `id = (SELECT account_id FROM instances WHERE id = ${id})`))
-    const { status, body } = await bulk({ ids: [id], state: 'running' }, poor)
+    const { status, body } = await updateInBulk({ ids: [id], state: 'running' }, poor)
     expect([status, body]).toEqual(failure(400, 'insufficient_credit', 'You lack credit.'))
     expect(await rentals.read(poor, id)).toMatchObject({ intended_status: 'stopped' })
     for (const allowed of [{ state: 'stopped' }, { label: 'x' }])
-      expect((await bulk({ ids: [id], ...allowed }, poor)).body).toEqual({ success: true })
+      expect((await updateInBulk({ ids: [id], ...allowed }, poor)).body).toEqual({ success: true })
   })
 
   it('404 invalid_args "Invalid instance ID list ids." when no listed instance matches', async () => {
@@ -57,16 +57,16 @@ describe('Errors, bulk update', () => {
     await app.rest(key, 'DELETE', `/instances/${destroyed}/`)
     const foreign = await rentals.rent(await app.newKey(null, muchCredit))
     for (const ids of [[987_654], [destroyed], [foreign], [987_654, destroyed, foreign]]) {
-      const { status, body } = await bulk({ ids, state: 'stopped' })
+      const { status, body } = await updateInBulk({ ids, state: 'stopped' })
       expect([status, body]).toEqual(failure(404, 'invalid_args', 'Invalid instance ID list ids.'))
     }
-    expect(await bulk({ ids: [2 ** 53 - 1], state: 'stopped' })).toMatchObject({ status: 404 })
+    expect(await updateInBulk({ ids: [2 ** 53 - 1], state: 'stopped' })).toMatchObject({ status: 404 })
   })
 })
 
 describe('Errors, any', () => {
   it('401 for an authentication failure', async () => {
-    expect(await bulk({}, 'wrong')).toMatchObject({
+    expect(await updateInBulk({}, 'wrong')).toMatchObject({
       status: 401,
       body: { success: false, error: 'auth_error', msg: 'Invalid user key' },
     })
@@ -75,13 +75,16 @@ describe('Errors, any', () => {
   it('403 for a permission failure, before anything else is said', async () => {
     const reader = await app.newKey({ api: { instance_read: {} } })
     for (const body of [{}, { ids: [1], state: 'stopped' }])
-      expect(await bulk(body, reader)).toMatchObject({ status: 403, body: { success: false, error: 'forbidden' } })
+      expect(await updateInBulk(body, reader)).toMatchObject({
+        status: 403,
+        body: { success: false, error: 'forbidden' },
+      })
   })
 })
 
 describe('Errors of a creation', () => {
   const errorOf = async (body: object, by = key) => {
-    const answer = await rentals.ask(by, { image: 'ubuntu', ...body })
+    const answer = await rentals.tryRent(by, { image: 'ubuntu', ...body })
     return [answer.status, answer.body.error, answer.body.msg]
   }
 
@@ -147,9 +150,11 @@ describe('Errors of a creation', () => {
 describe('Limits', () => {
   it('ids per request: 64', async () => {
     const id = await rentals.rent(key)
-    expect((await bulk({ ids: [id, ...idsFrom(900_000, 63)], state: 'stopped' })).body).toEqual({ success: true })
-    expect((await bulk({ ids: Array(64).fill(id), state: 'stopped' })).body).toEqual({ success: true })
-    expect((await bulk({ ids: Array(65).fill(id), state: 'stopped' })).body.msg).toBe('chunk length of 65 > 64')
+    expect((await updateInBulk({ ids: [id, ...idsFrom(900_000, 63)], state: 'stopped' })).body).toEqual({
+      success: true,
+    })
+    expect((await updateInBulk({ ids: Array(64).fill(id), state: 'stopped' })).body).toEqual({ success: true })
+    expect((await updateInBulk({ ids: Array(65).fill(id), state: 'stopped' })).body.msg).toBe('chunk length of 65 > 64')
   })
 
   const limits: [name: string, good: object, bad: object, says: string][] = [
@@ -169,23 +174,23 @@ describe('Limits', () => {
     ['env in all: 32768', { env: { A: 'x'.repeat(32_767) } }, { env: { A: 'x'.repeat(32_768) } }, 'env: must'],
   ]
   it.each(limits)('%s', async (_name, good, bad, says) => {
-    expect((await rentals.ask(key, { image: 'ubuntu', ...good })).status).toBe(200)
-    const { status, body } = await rentals.ask(key, { image: 'ubuntu', ...bad })
+    expect((await rentals.tryRent(key, { image: 'ubuntu', ...good })).status).toBe(200)
+    const { status, body } = await rentals.tryRent(key, { image: 'ubuntu', ...bad })
     expect([status, body.error]).toEqual([400, 'invalid_args'])
     expect(body.msg).toContain(says)
   })
 
   it('ports: 64, with those of the runtype', async () => {
     const env = (count: number) => Object.fromEntries(idsFrom(3000, count).map(port => [`-p ${port}:${port}`, '1']))
-    expect((await rentals.ask(key, { image: 'ubuntu', env: env(64) })).status).toBe(200)
-    expect((await rentals.ask(key, { image: 'ubuntu', env: env(65) })).status).toBe(400)
-    expect((await rentals.ask(key, { image: 'ubuntu', runtype: 'ssh_direct', env: env(64) })).status).toBe(400)
+    expect((await rentals.tryRent(key, { image: 'ubuntu', env: env(64) })).status).toBe(200)
+    expect((await rentals.tryRent(key, { image: 'ubuntu', env: env(65) })).status).toBe(400)
+    expect((await rentals.tryRent(key, { image: 'ubuntu', runtype: 'ssh_direct', env: env(64) })).status).toBe(400)
   })
 
   it('price at least: 0.001 $/h', async () => {
     const machine = { minBidGpuNanos: 1n }
-    expect((await rentals.ask(key, { image: 'ubuntu', price: 0.001 }, machine)).status).toBe(200)
-    expect((await rentals.ask(key, { image: 'ubuntu', price: 0.000_999 }, machine)).status).toBe(400)
+    expect((await rentals.tryRent(key, { image: 'ubuntu', price: 0.001 }, machine)).status).toBe(200)
+    expect((await rentals.tryRent(key, { image: 'ubuntu', price: 0.000_999 }, machine)).status).toBe(400)
   })
 
   it('disk default: 8 GB', async () => {

@@ -81,7 +81,7 @@ describe('Instance', () => {
   })
 
   it('id is what creating it returned in new_contract, not in id', async () => {
-    const { body } = await rentals.ask(key, { image: 'ubuntu' })
+    const { body } = await rentals.tryRent(key, { image: 'ubuntu' })
     expect(body).toEqual({
       success: true,
       new_contract: expect.any(Number),
@@ -131,7 +131,7 @@ describe('A row of an instance', () => {
   const empty = { jupyter_token: 'null' }
 
   it('has every field of a recorded one, with its type', async () => {
-    const id = await rentals.rentTo(key, 'running', {
+    const id = await rentals.rentToStatus(key, 'running', {
       runtype: 'ssh_direct',
       env: { '-p 8000:8000': '1' },
       label: 'lbl',
@@ -143,7 +143,7 @@ describe('A row of an instance', () => {
   })
 
   it('has whole numbers where clients read integers', async () => {
-    const row = await rentals.read(key, await rentals.rentTo(key, 'running', { runtype: 'ssh_direct' }))
+    const row = await rentals.read(key, await rentals.rentToStatus(key, 'running', { runtype: 'ssh_direct' }))
     const names = ['id', 'ssh_port', 'num_gpus', 'gpu_ram', 'gpu_totalram', 'gpu_total_ram', 'cpu_cores', 'cpu_ram']
     const more = ['machine_id', 'host_id', 'bundle_id', 'hosting_type', 'direct_port_start', 'direct_port_end']
     expect([...names, ...more].filter(name => !Number.isInteger(row[name]))).toEqual([])
@@ -158,7 +158,7 @@ describe('A row of an instance', () => {
   })
 
   it('has ports as docker prints them: lists by port inside, of an address and of digits', async () => {
-    const id = await rentals.rentTo(key, 'running', { runtype: 'ssh_direct', env: { '-p 53:53/udp': '1' } })
+    const id = await rentals.rentToStatus(key, 'running', { runtype: 'ssh_direct', env: { '-p 53:53/udp': '1' } })
     const { ports, ssh_host, ssh_port, public_ipaddr } = await rentals.read(key, id)
     const binding = [{ HostIp: '0.0.0.0', HostPort: expect.stringMatching(/^\d+$/) }]
     expect(ports).toEqual({ '22/tcp': binding, '53/udp': binding })

@@ -16,15 +16,15 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-const put = (id: number, body: object) => app.rest(key, 'PUT', `/instances/${id}/`, body)
-const statusOf = async (id: number) => (await rentals.read(key, id)).actual_status
+const updateInstance = (id: number, body: object) => app.rest(key, 'PUT', `/instances/${id}/`, body)
+const readStatus = async (id: number) => (await rentals.read(key, id)).actual_status
 
 describe('Runtype, where there is an SSH proxy', () => {
   let proxied: TestApp
   let behindProxy: Rentals
 
   beforeAll(async () => {
-    proxied = await startApp({ beside: app, sshProxy: { host: 'ssh.example.com', port: 2222 } })
+    proxied = await startApp({ sharedApp: app, sshProxy: { host: 'ssh.example.com', port: 2222 } })
     behindProxy = rentalsOf(proxied)
   })
 
@@ -39,7 +39,7 @@ describe('Runtype, where there is an SSH proxy', () => {
     ['jupyter', [], 'jupyter_proxy'],
     ['args', [], 'args'],
   ])('%s provisions the ports %j, and is shown as %s', async (runtype, ports, shown) => {
-    const row = await behindProxy.read(key, await behindProxy.rentTo(key, 'running', { runtype }))
+    const row = await behindProxy.read(key, await behindProxy.rentToStatus(key, 'running', { runtype }))
     expect([Object.keys(row.ports).sort(), row.image_runtype]).toEqual([ports, shown])
   })
 })
@@ -51,18 +51,18 @@ describe('Runtype', () => {
     ['jupyter_proxy', ['22/tcp', '8080/tcp'], 'jupyter_proxy'],
     ['jupyter', ['22/tcp', '8080/tcp'], 'jupyter_proxy'],
   ])('%s provisions the ports %j without an SSH proxy, and is shown as %s', async (runtype, ports, shown) => {
-    const row = await rentals.read(key, await rentals.rentTo(key, 'running', { runtype }))
+    const row = await rentals.read(key, await rentals.rentToStatus(key, 'running', { runtype }))
     expect([Object.keys(row.ports).sort(), row.image_runtype]).toEqual([ports, shown])
   })
 
   it('args keeps the entrypoint and replaces CMD by args_str, without SSH or notebook access', async () => {
-    const id = await rentals.rentTo(key, 'running', { runtype: 'args', args_str: 'serve --port 80' })
+    const id = await rentals.rentToStatus(key, 'running', { runtype: 'args', args_str: 'serve --port 80' })
     const row = await rentals.read(key, id)
     expect(row).toMatchObject({ image_args: ['serve', '--port', '80'], ssh_host: null, ssh_port: null, ports: {} })
   })
 
   it('args gives no SSH access either where port 22 is mapped: what listens there is the image own', async () => {
-    const id = await rentals.rentTo(key, 'running', { runtype: 'args', env: { '-p 2222:22': '1' } })
+    const id = await rentals.rentToStatus(key, 'running', { runtype: 'args', env: { '-p 2222:22': '1' } })
     const row = await rentals.read(key, id)
     expect(row).toMatchObject({ ssh_host: null, ssh_port: null, ports: { '22/tcp': expect.any(Array) } })
   })
@@ -75,7 +75,7 @@ describe('Runtype', () => {
 
 describe('Entrypoint rules', () => {
   it('all notebook runtypes include SSH access', async () => {
-    const row = await rentals.read(key, await rentals.rentTo(key, 'running', { runtype: 'jupyter_direct' }))
+    const row = await rentals.read(key, await rentals.rentToStatus(key, 'running', { runtype: 'jupyter_direct' }))
     expect(row).toMatchObject({ ssh_host: '198.18.0.1', ssh_port: expect.any(Number) })
   })
 
@@ -96,7 +96,7 @@ describe('target_state', () => {
     ['stopped', 'created'],
   ])('%s can be requested at creation, and leads to %s', async (target_state, status) => {
     const id = await rentals.rent(key, { target_state })
-    await rentals.settle()
+    await rentals.converge()
     expect(await rentals.read(key, id)).toMatchObject({ intended_status: target_state, actual_status: status })
   })
 
@@ -104,39 +104,39 @@ describe('target_state', () => {
     ['running', 'stopped', 'running'],
     ['stopped', 'running', 'stopped'],
   ])('%s can be requested by bulk update', async (state, from, status) => {
-    const id = await rentals.rentTo(key, from)
+    const id = await rentals.rentToStatus(key, from)
     expect((await app.rest(key, 'PUT', '/instances/', { ids: [id], state })).body).toEqual({ success: true })
-    await rentals.settle()
+    await rentals.converge()
     expect(await rentals.read(key, id)).toMatchObject({ intended_status: state, actual_status: status })
   })
 })
 
 describe('actual_status', () => {
   it.each(['running', 'exited', 'unknown', 'offline'])('can be %s', async status => {
-    expect(await statusOf(await rentals.rentTo(key, status))).toBe(status)
+    expect(await readStatus(await rentals.rentToStatus(key, status))).toBe(status)
   })
 
   it('goes from loading to running, to stopped and to running again', async () => {
     const id = await rentals.rent(key)
-    const seen = [await statusOf(id)]
-    const look = async () => {
-      await app.idle()
-      seen.push(await statusOf(id))
-      await rentals.settle()
-      seen.push(await statusOf(id))
+    const seen = [await readStatus(id)]
+    const recordStatus = async () => {
+      await app.runUntilIdle()
+      seen.push(await readStatus(id))
+      await rentals.converge()
+      seen.push(await readStatus(id))
     }
-    await look()
-    await put(id, { state: 'stopped' })
-    await look()
-    await put(id, { state: 'running' })
-    await look()
+    await recordStatus()
+    await updateInstance(id, { state: 'stopped' })
+    await recordStatus()
+    await updateInstance(id, { state: 'running' })
+    await recordStatus()
     // What is stopping runs until it has stopped.
     expect(seen).toEqual(['created', 'loading', 'running', 'running', 'stopped', 'loading', 'running'])
   })
 
   it('is exited when a container ends by itself, whatever its exit code', async () => {
     for (const exitCode of [0, 137]) {
-      const id = await rentals.rentTo(key, 'running')
+      const id = await rentals.rentToStatus(key, 'running')
       await rentals.exit(id, exitCode)
       expect(await rentals.read(key, id)).toMatchObject({
         actual_status: 'exited',
@@ -149,7 +149,7 @@ describe('actual_status', () => {
 describe('States, rule 1', () => {
   it('target_state defaults to running at creation', async () => {
     const id = await rentals.rent(key)
-    await rentals.settle()
+    await rentals.converge()
     expect(await rentals.read(key, id)).toMatchObject({ intended_status: 'running', actual_status: 'running' })
   })
 })
@@ -166,35 +166,38 @@ describe('States, rule 2', () => {
 describe('States, rule 3', () => {
   describe.each(['exited', 'unknown', 'offline'])('once actual_status is %s', status => {
     it('it does not reach running, whether it is asked alone or in bulk', async () => {
-      const id = await rentals.rentTo(key, status)
-      expect(await put(id, { state: 'running' })).toMatchObject({ status: 400, body: { error: 'invalid_state' } })
+      const id = await rentals.rentToStatus(key, status)
+      expect(await updateInstance(id, { state: 'running' })).toMatchObject({
+        status: 400,
+        body: { error: 'invalid_state' },
+      })
       expect(await app.rest(key, 'PUT', '/instances/', { ids: [id], state: 'running' })).toMatchObject({
         status: 200,
         body: { success: false },
       })
-      await put(id, { state: 'stopped' })
-      expect(await put(id, { state: 'running' })).toMatchObject({ status: 400 })
-      await rentals.settle()
-      expect(await statusOf(id)).toBe(status)
+      await updateInstance(id, { state: 'stopped' })
+      expect(await updateInstance(id, { state: 'running' })).toMatchObject({ status: 400 })
+      await rentals.converge()
+      expect(await readStatus(id)).toBe(status)
     })
 
     it('it does not reach running when its container does', async () => {
-      const id = await rentals.rentTo(key, status)
+      const id = await rentals.rentToStatus(key, status)
       await app.sql(`INSERT INTO simulated_containers (instance_id, prepared_at, up_at) VALUES (${id}, now(), now())
         ON CONFLICT (instance_id) DO UPDATE SET exit_code = NULL, down_at = NULL`)
       await app.sql(`UPDATE instances SET due_at = created_at WHERE id = ${id}`)
-      await rentals.settle()
-      expect(await statusOf(id)).toBe(status)
+      await rentals.converge()
+      expect(await readStatus(id)).toBe(status)
     })
 
     it('the client can destroy the instance and retry', async () => {
-      const id = await rentals.rentTo(key, status)
+      const id = await rentals.rentToStatus(key, status)
       const { machine_id } = await rentals.read(key, id)
       expect((await app.rest(key, 'DELETE', `/instances/${id}/`)).body).toEqual({ success: true })
       const { body } = await app.rest(key, 'POST', '/bundles/', { machine_id: { eq: machine_id } })
       const again = await app.rest(key, 'PUT', `/asks/${body.offers[0].id}/`, { image: 'ubuntu' })
-      await rentals.settle()
-      expect(await statusOf(again.body.new_contract)).toBe('running')
+      await rentals.converge()
+      expect(await readStatus(again.body.new_contract)).toBe('running')
     })
   })
 })
@@ -204,9 +207,9 @@ describe('States, rule 4', () => {
     const id = await rentals.rent(key, { runtype: 'ssh_direct' })
     const hostOf = async () => (await rentals.read(key, id)).ssh_host
     expect(await hostOf()).toBeNull()
-    await app.idle()
+    await app.runUntilIdle()
     expect(await hostOf()).toBeNull()
-    await rentals.settle()
+    await rentals.converge()
     expect(await hostOf()).toBe('198.18.0.1')
     await rentals.exit(id)
     expect(await hostOf()).toBeNull()

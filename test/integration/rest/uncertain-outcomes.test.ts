@@ -32,31 +32,31 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-async function newMachine(): Promise<number> {
+async function newMachineId(): Promise<number> {
   const [offer] = await app.sql(`SELECT machine_id AS id FROM offers WHERE id = ${await rentals.newOffer()}`)
   return (offer as { id: number }).id
 }
 
 /** An offer whose rental is lost with the database. */
-async function cursedOffer(): Promise<number> {
+async function offerLosingDatabase(): Promise<number> {
   const offer = await rentals.newOffer()
   await app.sql(`INSERT INTO cursed VALUES (${offer})`)
   return offer
 }
 
-const doubt = {
+const uncertainOutcome = {
   status: 409,
   body: { success: false, error: 'outcome_unknown', msg: expect.stringMatching(/may have happened, or not\. Look/) },
 }
 
 it.each(['PUT', 'POST'])('a creation by %s says that it may have happened', async method => {
-  const answer = await app.rest(key, method, `/asks/${await cursedOffer()}/`, { image: 'ubuntu' })
-  expect(answer).toMatchObject(doubt)
+  const answer = await app.rest(key, method, `/asks/${await offerLosingDatabase()}/`, { image: 'ubuntu' })
+  expect(answer).toMatchObject(uncertainOutcome)
   expect(answer.headers.get('retry-after')).toBeNull()
 })
 
 it('a creation with a key says to repeat it with that, which then happens once', async () => {
-  const offer = await cursedOffer()
+  const offer = await offerLosingDatabase()
   const headers = { 'idempotency-key': randomUUID() }
   const rent = async () => await app.rest(key, 'PUT', `/asks/${offer}/`, { image: 'ubuntu' }, headers)
   expect((await rent()).body.msg).toContain('Repeat it with the same Idempotency-Key')
@@ -67,13 +67,13 @@ it('a creation with a key says to repeat it with that, which then happens once',
 })
 
 it('a launch says so too', async () => {
-  const offer = await cursedOffer()
+  const offer = await offerLosingDatabase()
   const answer = await app.rest(key, 'PUT', '/launch_instance/', { image: 'ubuntu', q: { id: { eq: offer } } })
-  expect(answer).toMatchObject(doubt)
+  expect(answer).toMatchObject(uncertainOutcome)
 })
 
 it('of many offers those are told that were rented, and what is not known, and what was not tried', async () => {
-  const ids = [await rentals.newOffer(), await cursedOffer(), await rentals.newOffer()]
+  const ids = [await rentals.newOffer(), await offerLosingDatabase(), await rentals.newOffer()]
   const { status, body } = await app.rest(key, 'POST', '/asks/bulk/', { image: 'ubuntu', ids })
   expect([status, body.results]).toMatchObject([
     200,
@@ -86,12 +86,12 @@ it('of many offers those are told that were rented, and what is not known, and w
 })
 
 it('many offers of which the first is lost say that they may have been rented', async () => {
-  const ids = [await cursedOffer(), await rentals.newOffer()]
-  expect(await app.rest(key, 'POST', '/asks/bulk/', { image: 'ubuntu', ids })).toMatchObject(doubt)
+  const ids = [await offerLosingDatabase(), await rentals.newOffer()]
+  expect(await app.rest(key, 'POST', '/asks/bulk/', { image: 'ubuntu', ids })).toMatchObject(uncertainOutcome)
 })
 
 it.each([
-  ['volume', 'volumes', 'PUT', '/volumes/', async () => ({ id: await newMachine() })],
+  ['volume', 'volumes', 'PUT', '/volumes/', async () => ({ id: await newMachineId() })],
   ['key', 'api_keys', 'POST', '/auth/apikeys/', async () => ({ name: 'second' })],
 ])('making a %s says so too', async (_, table, method, path, bodyOf) => {
   const body = await bodyOf()
@@ -100,7 +100,7 @@ it.each([
       FOR EACH ROW EXECUTE FUNCTION lose_all()`)
   const answer = await app.rest(key, method, path, body)
   await app.sql(`DROP TRIGGER lose ON ${table}`)
-  expect(answer).toMatchObject(doubt)
+  expect(answer).toMatchObject(uncertainOutcome)
 })
 
 it.each<[string, string, object]>([
@@ -108,13 +108,13 @@ it.each<[string, string, object]>([
   ['recycle', 'restart', {}],
   ['update_template', 'launch', { image: 'alpine', recycle: true }],
 ])('%s says so too', async (verb, column, body) => {
-  const id = await rentals.rentTo(key, 'running')
+  const id = await rentals.rentToStatus(key, 'running')
   await app.sql(`
     CREATE CONSTRAINT TRIGGER lose_restart AFTER UPDATE OF ${column} ON instances DEFERRABLE INITIALLY DEFERRED
       FOR EACH ROW EXECUTE FUNCTION lose_all()`)
   const answer = await app.rest(key, 'PUT', `/instances/${verb}/${id}/`, body)
   await app.sql('DROP TRIGGER lose_restart ON instances')
-  expect(answer).toMatchObject(doubt)
+  expect(answer).toMatchObject(uncertainOutcome)
   expect(answer.headers.get('retry-after')).toBeNull()
 })
 
@@ -126,7 +126,7 @@ it('a reset of a key says so too', async () => {
       FOR EACH ROW EXECUTE FUNCTION lose_all()`)
   const answer = await app.rest(by, 'PUT', '/commands/reset_apikey/', {})
   await app.sql('DROP TRIGGER lose ON api_keys')
-  expect(answer).toMatchObject(doubt)
+  expect(answer).toMatchObject(uncertainOutcome)
 })
 
 it('what can be repeated says that it can', async () => {
@@ -139,7 +139,7 @@ it('what can be repeated says that it can', async () => {
 })
 
 /** Why what changes something may be repeated, though nobody knows whether it was done. */
-const repeatable = new Map(
+const repeatableRoutes = new Map(
   Object.entries({
     'only reads': ['searchOffers', 'searchAsks', 'searchVolumeOffers'],
     'makes nothing but another link to read by': ['requestLogs'],
@@ -157,13 +157,13 @@ const repeatable = new Map(
 
 it.each(routes.filter(({ method }) => method !== 'GET').map(route => [route.operationId, route] as const))(
   '%s says that it may have happened, or may be repeated for a reason',
-  (operation, { countsTwice = false, failures = [] }) => {
+  (operation, { notIdempotent = false, failures = [] }) => {
     const isOffered = failures.every(({ error }) => error !== 'not_implemented')
-    expect(isOffered && !countsTwice).toBe(repeatable.has(operation))
+    expect(isOffered && !notIdempotent).toBe(repeatableRoutes.has(operation))
   },
 )
 
 it('only of routes that there are something is said', () => {
   const known = routes.map(({ operationId }) => operationId)
-  expect([...repeatable.keys()].filter(operation => !known.includes(operation))).toEqual([])
+  expect([...repeatableRoutes.keys()].filter(operation => !known.includes(operation))).toEqual([])
 })

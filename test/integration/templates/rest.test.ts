@@ -21,7 +21,7 @@ afterAll(() => app.close())
 
 const newKey = () => app.newKey(null, someCredit)
 const save = (body: object, by = key) => app.rest(by, 'POST', '/template/', body)
-const saved = async (body: object = {}, by = key) => {
+const mustSave = async (body: object = {}, by = key) => {
   const answer = await save({ name: 'T', image: 'ubuntu', ...body }, by)
   expect(answer).toMatchObject({ status: 200, body: { success: true } })
   return answer.body.template
@@ -41,7 +41,7 @@ const namesOf = ({ templates }: { templates: { name: string }[] }) => templates.
 const v1 = '/../v1'
 
 /** As a command-line tool sends it. */
-const whole = {
+const fullTemplate = {
   ...{ name: 'whole', image: 'vastai/pytorch', tag: '2.4', href: 'https://example.com', repo: 'vastai/pytorch' },
   ...{ env: '-p 80:80 -e A=1', onstart: 'echo hi', jup_direct: false, ssh_direct: true, use_jupyter_lab: false },
   ...{ runtype: 'ssh', use_ssh: true, jupyter_dir: null, docker_login_repo: null },
@@ -52,7 +52,7 @@ const whole = {
 describe('a template', () => {
   it('is shown as it was sent', async () => {
     const by = await newKey()
-    const { status, body } = await save(whole, by)
+    const { status, body } = await save(fullTemplate, by)
     const { id } = body.template
     expect([status, body.success, body.msg]).toEqual([
       200,
@@ -85,7 +85,7 @@ describe('a template', () => {
 
   it('starts rentals, which are counted for the account that rents', async () => {
     const [by, other] = [await newKey(), await newKey()]
-    const { hash_id: hash } = await saved({ private: false, env: '-e A=1' }, by)
+    const { hash_id: hash } = await mustSave({ private: false, env: '-e A=1' }, by)
     const id = await rentals.rent(by, { image: null, template_hash_id: hash, label: 'x' })
     expect(await rentals.read(by, id)).toMatchObject({ template_hash_id: hash, extra_env: [['A', '1']] })
     const shown = async (who: string) => (await find(who, { select_filters: { hash_id: { eq: hash } } })).templates
@@ -95,13 +95,13 @@ describe('a template', () => {
 
   it('that is there already is found, and says so with a 200', async () => {
     const by = await newKey()
-    const first = await saved(whole, by)
-    const { status, body } = await save(whole, by)
+    const first = await mustSave(fullTemplate, by)
+    const { status, body } = await save(fullTemplate, by)
     expect([status, body]).toEqual([
       200,
       { success: false, msg: `Existing Template Found: ${first.id}`, template: first },
     ])
-    expect((await saved(whole)).hash_id).not.toBe(first.hash_id)
+    expect((await mustSave(fullTemplate)).hash_id).not.toBe(first.hash_id)
   })
 
   it.each([
@@ -118,7 +118,7 @@ describe('a template', () => {
     [{}, null, ['ssh', true, false, false]],
   ])('with %j starts as it should', async (body, mode, words) => {
     const by = await newKey()
-    const row = await saved(body, by)
+    const row = await mustSave(body, by)
     const { data } = await app.graphql(by, `{ template(id: ${row.id}) { mode } }`)
     expect(data.template.mode).toBe(mode)
     expect([row.runtype, row.use_ssh, row.ssh_direct, row.jup_direct]).toEqual(words)
@@ -133,7 +133,7 @@ describe('a template', () => {
     [{ image: 'ubuntu@sha256:0a', tag: '22.04' }, 'ubuntu@sha256:0a', '', 'ubuntu@sha256:0a'],
   ])('of %j is of one image', async (body, image, tag, started) => {
     const by = await newKey()
-    const row = await saved(body, by)
+    const row = await mustSave(body, by)
     expect([row.image, row.tag]).toEqual([image, tag])
     const { data } = await app.graphql(by, `{ template(id: ${row.id}) { image } }`)
     expect(data.template.image).toBe(started)
@@ -142,17 +142,17 @@ describe('a template', () => {
   it('keeps a password apart, and masks it', async () => {
     const by = await newKey()
     const login = { docker_login_repo: 'ghcr.io', docker_login_user: 'me', docker_login_pass: 'hush-hush' }
-    const row = await saved(login, by)
+    const row = await mustSave(login, by)
     expect(row).toMatchObject({ ...login, docker_login_pass: '********' })
-    expect(await kept(row.id)).toMatchObject({ registry: { password: 'hush-hush' } })
+    expect(await readStored(row.id)).toMatchObject({ registry: { password: 'hush-hush' } })
     expect(JSON.stringify(await app.sql('SELECT t::text FROM templates t'))).not.toContain('hush')
     expect((await save({ ...login, name: 'public', image: 'ubuntu', private: false }, by)).status).toBe(400)
   })
 
   it('has a volume in mind', async () => {
-    const row = await saved({ name: 'volume', volume_info: { mount_path: '/data', size: 10, type: 'new' } })
+    const row = await mustSave({ name: 'volume', volume_info: { mount_path: '/data', size: 10, type: 'new' } })
     expect(row.volume_info).toEqual({ mount_path: '/data', size: 10 })
-    expect((await saved({ name: 'no volume', volume_info: {} })).volume_info).toBeNull()
+    expect((await mustSave({ name: 'no volume', volume_info: {} })).volume_info).toBeNull()
   })
 
   it.each([
@@ -180,7 +180,7 @@ describe('a template', () => {
 })
 
 /** The secrets of a template, which no face shows. */
-async function kept(id: number) {
+async function readStored(id: number) {
   const [row] = await app.sql(`SELECT registry_login, secret_env FROM templates WHERE id = ${id}`)
   const { registry_login: login, secret_env: env } = row as Record<string, Buffer | null>
   const secrets = createSecrets('a secret of tests')
@@ -190,7 +190,7 @@ async function kept(id: number) {
 describe('a change', () => {
   it.each(['', v1])('of %s/template/ is of what is said, and leaves the rest', async version => {
     const by = await newKey()
-    const before = await saved(whole, by)
+    const before = await mustSave(fullTemplate, by)
     app.clock.advance(1_000)
     const { status, body } = await change(
       { hash_id: before.hash_id, desc: 'new', recommended_disk_space: 16 },
@@ -213,9 +213,9 @@ describe('a change', () => {
 
   it('of all, as a tool sends it, is taken as it is', async () => {
     const by = await newKey()
-    const { hash_id: hash } = await saved(whole, by)
+    const { hash_id: hash } = await mustSave(fullTemplate, by)
     const other = {
-      ...whole,
+      ...fullTemplate,
       name: 'other',
       image: 'ubuntu',
       tag: null,
@@ -236,7 +236,7 @@ describe('a change', () => {
 
   it('of the tag or of the image alone keeps the other as it was written', async () => {
     const by = await newKey()
-    let { hash_id: hash } = await saved({ image: 'ubuntu', tag: '20.04' }, by)
+    let { hash_id: hash } = await mustSave({ image: 'ubuntu', tag: '20.04' }, by)
     const step = async (body: object) => {
       const answer = await change({ hash_id: hash, ...body }, by)
       hash = answer.body.hash_id
@@ -249,21 +249,21 @@ describe('a change', () => {
 
   it('of nothing keeps the hash, and v1 says so', async () => {
     const by = await newKey()
-    const before = await saved(whole, by)
+    const before = await mustSave(fullTemplate, by)
     const { body } = await change({ hash_id: before.hash_id }, by, v1)
     expect([body.hash_id, body.msg]).toEqual([before.hash_id, `No Edits made for template ${before.id}`])
   })
 
   it('to another mode drops what belongs to the one before', async () => {
     const by = await newKey()
-    const { hash_id: hash } = await saved({ runtype: 'jupyter', use_jupyter_lab: true, jupyter_dir: '/w' }, by)
+    const { hash_id: hash } = await mustSave({ runtype: 'jupyter', use_jupyter_lab: true, jupyter_dir: '/w' }, by)
     const { status, body } = await change({ hash_id: hash, runtype: 'ssh' }, by)
     expect([status, body.template]).toMatchObject([200, { runtype: 'ssh', use_jupyter_lab: false, jupyter_dir: null }])
   })
 
   it('keeps secrets that are sent back as they are shown', async () => {
     const by = await newKey()
-    const { id } = await templatesOf(app).saved(by, {
+    const { id } = await templatesOf(app).mustSave(by, {
       env: [
         { name: 'TOKEN', value: 'hush', secret: true },
         { name: 'A', value: '1' },
@@ -275,12 +275,12 @@ describe('a change', () => {
     const { body } = await change({ ...row, name: 'again' }, by)
     expect(body.template).toMatchObject({ name: 'again', env: row.env })
     const number = Number(id.slice('tpl_'.length))
-    expect(await kept(number)).toEqual({
+    expect(await readStored(number)).toEqual({
       env: { TOKEN: 'hush' },
       registry: { host: 'ghcr.io', username: 'me', password: 'pass' },
     })
     const gone = await change({ hash_id: body.hash_id, env: '-e A=2', docker_login_pass: 'new' }, by)
-    expect(await kept(number)).toMatchObject({ env: null, registry: { password: 'new' } })
+    expect(await readStored(number)).toMatchObject({ env: null, registry: { password: 'new' } })
     expect(gone.body.template.env).toBe('-e A=2')
     // A password is not sent to a host that it was not given for.
     const moved = await change({ hash_id: gone.body.hash_id, docker_login_repo: 'evil.example' }, by)
@@ -289,7 +289,7 @@ describe('a change', () => {
 
   it('is refused where its hash became that of another meanwhile', async () => {
     const by = await newKey()
-    const [one, other] = [await saved({ name: 'one' }, by), await saved({ name: 'other' }, by)]
+    const [one, other] = [await mustSave({ name: 'one' }, by), await mustSave({ name: 'other' }, by)]
     const client = new pg.Client({ connectionString: app.database.url })
     await client.connect()
     // It can be found, and not be locked yet.
@@ -306,18 +306,20 @@ describe('a change', () => {
 
   it('shows flags as they were sent, also beside secrets that are sent back', async () => {
     const by = await newKey()
-    const { id, hashId } = await templatesOf(app).saved(by, { env: [{ name: 'TOKEN', value: 'hush', secret: true }] })
+    const { id, hashId } = await templatesOf(app).mustSave(by, {
+      env: [{ name: 'TOKEN', value: 'hush', secret: true }],
+    })
     const env = '-p 80:80  --env "TOKEN=********" -e A=1'
     const { body } = await change({ hash_id: hashId, env }, by)
     expect(body.template.env).toBe(env)
-    expect(await kept(Number(id.slice('tpl_'.length)))).toMatchObject({ env: { TOKEN: 'hush' } })
+    expect(await readStored(Number(id.slice('tpl_'.length)))).toMatchObject({ env: { TOKEN: 'hush' } })
   })
 
   it.each([
     ['', 400, 'not_found', 'Unable to Update Template. None found for given Hash ID: HASH'],
     [v1, 404, 'invalid_template', 'error 404: Template not found'],
   ])("of none%s, or of another's, is refused alike", async (version, status, error, msg) => {
-    const { hash_id: hash } = await saved({ name: 'foreign', private: false })
+    const { hash_id: hash } = await mustSave({ name: 'foreign', private: false })
     await change({ hash_id: hash, desc: version || 'v0' })
     const stranger = await newKey()
     for (const wrong of [hash, 'f'.repeat(32), 'nonsense']) {
@@ -330,23 +332,23 @@ describe('a change', () => {
 
   it('names its template also where clients put it beside', async () => {
     const by = await newKey()
-    const { hash_id: hash } = await saved({}, by)
+    const { hash_id: hash } = await mustSave({}, by)
     expect((await change({ template: { hash_id: hash }, desc: 'x' }, by)).status).toBe(200)
   })
 
   it('into what another is already is refused', async () => {
     const by = await newKey()
-    const [one] = [await saved({ name: 'one' }, by), await saved({ name: 'two' }, by)]
+    const [one] = [await mustSave({ name: 'one' }, by), await mustSave({ name: 'two' }, by)]
     const { status, body } = await change({ hash_id: one.hash_id, name: 'two' }, by)
     expect([status, body.error]).toEqual([409, 'conflict'])
   })
 
   it('is not for a key that is bound to another template', async () => {
     const by = await newKey()
-    const [one, other] = [await saved({ name: 'one' }, by), await saved({ name: 'two' }, by)]
+    const [one, other] = [await mustSave({ name: 'one' }, by), await mustSave({ name: 'two' }, by)]
     const constraints = { id: { eq: one.id } }
     const bound = { 'templates.save': { constraints }, 'templates.delete': { constraints } }
-    const scoped = await app.scopedKey(by, { api: { user_write: bound } })
+    const scoped = await app.newScopedKey(by, { api: { user_write: bound } })
     expect((await change({ hash_id: other.hash_id, desc: 'x' }, scoped)).status).toBe(403)
     expect((await app.rest(scoped, 'DELETE', '/template/', { hash_id: other.hash_id })).status).toBe(403)
     const { status, body } = await change({ hash_id: one.hash_id, desc: 'x' }, scoped)
@@ -358,7 +360,7 @@ describe('a change', () => {
 describe('a template is deleted', () => {
   it.each(['template_id', 'hash_id'])('by its %s', async name => {
     const by = await newKey()
-    const { id, hash_id } = await saved({}, by)
+    const { id, hash_id } = await mustSave({}, by)
     const body = name === 'hash_id' ? { hash_id } : { template_id: id }
     const { status, body: answer } = await app.rest(by, 'DELETE', '/template', body)
     expect([status, answer]).toEqual([200, { success: true, msg: `Template ${id} Deleted Successfully` }])
@@ -368,7 +370,7 @@ describe('a template is deleted', () => {
   })
 
   it("but not another's, or without a name", async () => {
-    const { id, hash_id } = await saved({ name: 'kept', private: false })
+    const { id, hash_id } = await mustSave({ name: 'kept', private: false })
     const stranger = await newKey()
     for (const body of [{ template_id: id }, { hash_id }, { template_id: 987_654 }]) {
       const answer = await app.rest(stranger, 'DELETE', '/template/', body)
@@ -386,9 +388,9 @@ describe('a search', () => {
 
   beforeAll(async () => {
     by = await newKey()
-    await saved({ name: 'Abc', runtype: 'ssh', recommended_disk_space: 100 }, by)
-    await saved({ name: 'bcd', runtype: 'args', image: 'nginx' }, by)
-    const { hash_id: hash } = await saved({ name: 'cde', runtype: 'jupyter', jup_direct: true, desc: 'Third' }, by)
+    await mustSave({ name: 'Abc', runtype: 'ssh', recommended_disk_space: 100 }, by)
+    await mustSave({ name: 'bcd', runtype: 'args', image: 'nginx' }, by)
+    const { hash_id: hash } = await mustSave({ name: 'cde', runtype: 'jupyter', jup_direct: true, desc: 'Third' }, by)
     await rentals.rent(by, { image: null, template_hash_id: hash })
   })
 
@@ -422,8 +424,8 @@ describe('a search', () => {
 
   it('is of the account and of public templates alone', async () => {
     const stranger = await newKey()
-    const { id } = await saved({ name: 'for all', private: false }, stranger)
-    await saved({ name: 'for one' }, stranger)
+    const { id } = await mustSave({ name: 'for all', private: false }, stranger)
+    await mustSave({ name: 'for one' }, stranger)
     const names = namesOf(await find(by))
     expect([names.includes('for all'), names.includes('for one')]).toEqual([true, false])
     const { body } = await app.rest(by, 'GET', '/users/current')
@@ -436,8 +438,8 @@ describe('a search', () => {
     // Numbers that are in a token for no other reason.
     await app.sql(`SELECT setval(pg_get_serial_sequence('accounts', 'id'), 770077000)`)
     const [earlier, later] = [await newKey(), await newKey()]
-    const first = await saved({ name: 'of the later', private: false }, later)
-    const second = await saved({ name: 'of the earlier', private: false }, earlier)
+    const first = await mustSave({ name: 'of the later', private: false }, later)
+    const second = await mustSave({ name: 'of the earlier', private: false }, earlier)
     const these = { id: { in: [first.id, second.id] } }
     const { body: account } = await app.rest(later, 'GET', '/users/current')
     const mine = await find(later, { select_filters: { ...these, creator_id: { eq: account.id } } })
@@ -516,13 +518,13 @@ describe('a search', () => {
 
 it('the library of an account is its own templates, for who may read its instances', async () => {
   const by = await newKey()
-  const first = await saved({ name: 'first' }, by)
+  const first = await mustSave({ name: 'first' }, by)
   app.clock.advance(1_000)
-  await saved({ name: 'second' }, by)
+  await mustSave({ name: 'second' }, by)
   app.clock.advance(1_000)
   await change({ hash_id: first.hash_id, desc: 'x' }, by)
   const { body: account } = await app.rest(by, 'GET', '/users/current')
-  const reader = await app.scopedKey(by, { api: { instance_read: {} } })
+  const reader = await app.newScopedKey(by, { api: { instance_read: {} } })
   const { body } = await app.rest(reader, 'GET', `/users/${account.id}/templates/`)
   expect([body.success, namesOf(body)]).toEqual([true, ['first', 'second']])
   const { status } = await app.rest(key, 'GET', `/users/${account.id}/templates`)

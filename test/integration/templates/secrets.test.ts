@@ -3,12 +3,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Transaction, transaction } from '../../../src/database/transaction.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
-import type { TemplateWish } from '../../../src/domain/templates/templates.ts'
+import type { TemplateInput } from '../../../src/domain/templates/templates.ts'
 import { createSecrets } from '../../../src/services/secrets.ts'
-import { templateFor } from '../../../src/services/templates/rent.ts'
+import { loadTemplateForLaunch } from '../../../src/services/templates/rent.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
-import { dumpOf } from '../../support/database/dump.ts'
+import { dumpDatabase } from '../../support/database/dump.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
 import { templatesOf } from '../../support/templates/templates.ts'
 
@@ -41,7 +41,7 @@ describe('a dump', () => {
     await app.sql(
       `INSERT INTO "Shelf" VALUES (convert_to('byte-value', 'UTF8'), ARRAY['list-value'], '{"a": "json-value"}')`,
     )
-    const dump = await dumpOf(app.database.url)
+    const dump = await dumpDatabase(app.database.url)
     await app.sql('DROP TABLE "Shelf"')
     for (const text of ['byte-value', Buffer.from('byte-value').toString('hex'), 'list-value', 'json-value']) {
       expect(dump).toContain(text)
@@ -60,7 +60,7 @@ describe('secrets of a template', () => {
       registry,
       env: [{ name: 'TOKEN', value: token, secret: true }],
     }
-    const first = await templates.saved(key, input)
+    const first = await templates.mustSave(key, input)
     const answers: unknown[] = [
       first,
       await templates.save(key, input),
@@ -77,9 +77,9 @@ describe('secrets of a template', () => {
       env: [{ name: 'TOKEN', value: null, secret: true }],
     })
     const events = await app.sql('SELECT * FROM events')
-    const dump = await dumpOf(app.database.url)
+    const dump = await dumpDatabase(app.database.url)
     expect(dump).toContain('User-5f03')
-    for (const place of [JSON.stringify(answers), JSON.stringify(app.log), JSON.stringify(events), dump]) {
+    for (const place of [JSON.stringify(answers), JSON.stringify(app.logLines), JSON.stringify(events), dump]) {
       for (const secret of [password, token]) expect(place).not.toContain(secret)
     }
   })
@@ -88,10 +88,10 @@ describe('secrets of a template', () => {
 describe('a rental', () => {
   const secrets = createSecrets('a secret of tests')
   const find = (actor: Actor, hash: string) =>
-    transaction(gateway.database, (tx: Transaction) => templateFor(tx, secrets, actor, hash))
-  const save = async (wish: Partial<TemplateWish>, id?: number) => {
+    transaction(gateway.database, (tx: Transaction) => loadTemplateForLaunch(tx, secrets, actor, hash))
+  const save = async (wish: Partial<TemplateInput>, id?: number) => {
     const whole = { name: 'rented', public: false, launch: { image: 'torch' }, ...wish }
-    return (await gateway.services.templates.save(owner, { id, wish: whole })).template
+    return (await gateway.services.templates.save(owner, { id, input: whole })).template
   }
   const environment = { env: [{ name: 'TOKEN', value: token, secret: true as const }], ports: [], volumes: [] }
   const launch = {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { queriesOf } from '../../support/database/queries.ts'
+import { captureQueries } from '../../support/database/captured-statements.ts'
 import { templatesOf } from '../../support/templates/templates.ts'
 
 let app: TestApp
@@ -17,12 +17,12 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-const number = (id: string) => Number(id.slice('tpl_'.length))
+const plainId = (id: string) => Number(id.slice('tpl_'.length))
 const eventsOf = async (id: string) =>
   await app.sql(`SELECT type, before, after FROM events
-    WHERE coalesce(after, before)->>'templateId' = '${number(id)}' AND type LIKE 'TEMPLATE%' ORDER BY id`)
+    WHERE coalesce(after, before)->>'templateId' = '${plainId(id)}' AND type LIKE 'TEMPLATE%' ORDER BY id`)
 
-const everything = {
+const fullTemplate = {
   name: 'everything',
   mode: { jupyter: { direct: true, lab: true, directory: '/work' } },
   env: [{ name: 'A', value: '1' }],
@@ -37,7 +37,7 @@ const everything = {
 
 describe('a template that is saved', () => {
   it('is there with everything that can be seen of it', async () => {
-    const saved = await templates.saved(owner, everything)
+    const saved = await templates.mustSave(owner, fullTemplate)
     expect(saved).toEqual({
       id: expect.stringMatching(/^tpl_\d+$/),
       hashId: expect.stringMatching(/^[0-9a-f]{32}$/),
@@ -72,7 +72,7 @@ describe('a template that is saved', () => {
   })
 
   it('leaves open what it does not speak of', async () => {
-    const saved = await templates.saved(owner, { name: 'bare' })
+    const saved = await templates.mustSave(owner, { name: 'bare' })
     expect(saved).toMatchObject({
       mode: null,
       diskGb: null,
@@ -84,9 +84,9 @@ describe('a template that is saved', () => {
   })
 
   it('keeps its id when it is changed, gets another hash, and is found by the old one no more', async () => {
-    const first = await templates.saved(owner, { ...everything, name: 'changing' })
+    const first = await templates.mustSave(owner, { ...fullTemplate, name: 'changing' })
     app.clock.advance(5_000)
-    const second = await templates.saved(owner, { id: first.id, dropSecrets: true, name: 'changing' })
+    const second = await templates.mustSave(owner, { id: first.id, dropSecrets: true, name: 'changing' })
     expect(second).toMatchObject({
       id: first.id,
       createdAt: first['createdAt'],
@@ -97,9 +97,9 @@ describe('a template that is saved', () => {
     expect(second.hashId).not.toBe(first.hashId)
     expect(Date.parse(second['updatedAt'] as string)).toBe(Date.parse(first['updatedAt'] as string) + 5_000)
     expect(await templates.find(owner, { id: first.id, hashId: first.hashId })).toEqual([null, second, second, second])
-    const [row] = await app.sql(`SELECT registry_login FROM templates WHERE id = ${number(first.id)}`)
+    const [row] = await app.sql(`SELECT registry_login FROM templates WHERE id = ${plainId(first.id)}`)
     expect(row).toEqual({ registry_login: null })
-    const [a, b] = [first, second].map(({ hashId }) => ({ templateId: number(first.id), name: 'changing', hashId }))
+    const [a, b] = [first, second].map(({ hashId }) => ({ templateId: plainId(first.id), name: 'changing', hashId }))
     expect(await eventsOf(first.id)).toEqual([
       { type: 'TEMPLATE_SAVED', before: null, after: a },
       { type: 'TEMPLATE_SAVED', before: a, after: b },
@@ -108,22 +108,22 @@ describe('a template that is saved', () => {
 
   it('may be saved again under its id as it is, also with another password', async () => {
     const login = { host: 'ghcr.io', username: 'me', password: 'first' }
-    const first = await templates.saved(owner, { name: 'same', registry: login })
-    const [before] = await app.sql(`SELECT registry_login FROM templates WHERE id = ${number(first.id)}`)
-    const again = await templates.saved(owner, {
+    const first = await templates.mustSave(owner, { name: 'same', registry: login })
+    const [before] = await app.sql(`SELECT registry_login FROM templates WHERE id = ${plainId(first.id)}`)
+    const again = await templates.mustSave(owner, {
       id: first.id,
       name: 'same',
       registry: { ...login, password: 'other' },
     })
     expect(again.hashId).toBe(first.hashId)
-    const [after] = await app.sql(`SELECT registry_login FROM templates WHERE id = ${number(first.id)}`)
+    const [after] = await app.sql(`SELECT registry_login FROM templates WHERE id = ${plainId(first.id)}`)
     expect(after).not.toEqual(before)
   })
 
   it('keeps its secrets when a change leaves them out, unless it says that they go', async () => {
     const secret = { name: 'TOKEN', value: 'hidden', secret: true }
-    const [login, variable] = [{ registry: everything.registry }, { env: [secret] }]
-    const { id } = await templates.saved(owner, { name: 'secretive', ...login, ...variable })
+    const [login, variable] = [{ registry: fullTemplate.registry }, { env: [secret] }]
+    const { id } = await templates.mustSave(owner, { name: 'secretive', ...login, ...variable })
     const lost = async (input: object) => {
       const { code, issues } = await templates.save(owner, { id, name: 'secretive', image: 'other', ...input })
       return [code, ...(issues ?? []).map(({ path }: { path: string }) => path)]
@@ -136,19 +136,19 @@ describe('a template that is saved', () => {
   })
 
   it('is gone when it is deleted, with its secrets, and may be made again', async () => {
-    const going = { ...everything, name: 'going', env: [{ name: 'TOKEN', value: 'hidden', secret: true }] }
-    const saved = await templates.saved(owner, going)
-    const secrets = () => app.sql(`SELECT registry_login, secret_env FROM templates WHERE id = ${number(saved.id)}`)
+    const going = { ...fullTemplate, name: 'going', env: [{ name: 'TOKEN', value: 'hidden', secret: true }] }
+    const saved = await templates.mustSave(owner, going)
+    const secrets = () => app.sql(`SELECT registry_login, secret_env FROM templates WHERE id = ${plainId(saved.id)}`)
     expect(await secrets()).toEqual([{ registry_login: expect.any(Buffer), secret_env: expect.any(Buffer) }])
     expect(await templates.remove(owner, saved.id)).toMatchObject({ deletedId: saved.id })
     expect(await templates.find(owner, saved)).toEqual([null, null, null, null])
     expect(await secrets()).toEqual([{ registry_login: null, secret_env: null }])
-    const shown = { templateId: number(saved.id), name: 'going', hashId: saved.hashId }
+    const shown = { templateId: plainId(saved.id), name: 'going', hashId: saved.hashId }
     expect(await eventsOf(saved.id)).toMatchObject([{}, { type: 'TEMPLATE_DELETED', before: shown, after: null }])
-    const missing = { code: 'NOT_FOUND', id: saved.id, message: `Template ${number(saved.id)} not found.` }
+    const missing = { code: 'NOT_FOUND', id: saved.id, message: `Template ${plainId(saved.id)} not found.` }
     expect(await templates.remove(owner, saved.id)).toMatchObject(missing)
     expect(await templates.save(owner, { id: saved.id })).toMatchObject(missing)
-    const again = await templates.saved(owner, going)
+    const again = await templates.mustSave(owner, going)
     expect(again).toMatchObject({ hashId: saved.hashId })
     expect(again.id).not.toBe(saved.id)
     expect(await templates.save(owner, going)).toMatchObject({ code: 'CONFLICT', conflictId: again.id })
@@ -157,10 +157,10 @@ describe('a template that is saved', () => {
 
 describe('equal content', () => {
   it('of one account is a conflict that names the first', async () => {
-    const { id } = await templates.saved(owner, { name: 'twice' })
+    const { id } = await templates.mustSave(owner, { name: 'twice' })
     const conflict = { code: 'CONFLICT', conflictId: id, message: 'There is such a template already.' }
     expect(await templates.save(owner, { name: 'twice' })).toMatchObject(conflict)
-    const other = await templates.saved(owner, { name: 'not twice' })
+    const other = await templates.mustSave(owner, { name: 'not twice' })
     expect(await templates.save(owner, { id: other.id, name: 'twice' })).toMatchObject(conflict)
     expect(await templates.find(owner, other)).toEqual([other, other, other, other])
     expect(await eventsOf(id)).toHaveLength(1)
@@ -169,8 +169,8 @@ describe('equal content', () => {
 
   it('of two accounts is two templates with two hashes', async () => {
     const [mine, other] = [
-      await templates.saved(owner, { name: 'both' }),
-      await templates.saved(stranger, { name: 'both' }),
+      await templates.mustSave(owner, { name: 'both' }),
+      await templates.mustSave(stranger, { name: 'both' }),
     ]
     expect(other.hashId).not.toBe(mine.hashId)
     expect(other.id).not.toBe(mine.id)
@@ -187,7 +187,7 @@ describe('equal content', () => {
 
   it('is one template when 10 others are changed to it at once', async () => {
     const ids: string[] = []
-    for (let n = 1; n <= 10; n += 1) ids.push((await templates.saved(owner, { name: `changed ${n}` })).id)
+    for (let n = 1; n <= 10; n += 1) ids.push((await templates.mustSave(owner, { name: `changed ${n}` })).id)
     const answers = await Promise.all(ids.map(id => templates.save(owner, { id, name: 'changed' })))
     expect(answers.filter(({ template }) => template)).toHaveLength(1)
     expect(answers.filter(({ code }) => code === 'CONFLICT')).toHaveLength(9)
@@ -198,12 +198,12 @@ describe('equal content', () => {
 
 describe('a request with an idempotency key', () => {
   it('saves once, and gets the first answer again', async () => {
-    const input = { ...everything, name: 'once', idempotencyKey: 'once' }
+    const input = { ...fullTemplate, name: 'once', idempotencyKey: 'once' }
     const answers = [await templates.save(owner, input), await templates.save(owner, input)]
     expect(answers.map(({ replayed }) => replayed)).toEqual([false, true])
     expect(answers[1].template).toEqual(answers[0].template)
     expect(await eventsOf(answers[0].template.id)).toHaveLength(1)
-    const other = { ...input, registry: { ...everything.registry, password: 'other' } }
+    const other = { ...input, registry: { ...fullTemplate.registry, password: 'other' } }
     expect(await templates.save(owner, other)).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
     expect((await templates.save(stranger, input)).replayed).toBe(false)
   })
@@ -256,20 +256,20 @@ describe('what is wrong', () => {
   })
 
   it('is refused by the database too: secrets for everybody, equal hashes, empty names', async () => {
-    const { id, hashId } = await templates.saved(owner, { name: 'guarded', public: true })
-    const change = (what: string) => app.sql(`UPDATE templates SET ${what} WHERE id = ${number(id)}`)
+    const { id, hashId } = await templates.mustSave(owner, { name: 'guarded', public: true })
+    const change = (what: string) => app.sql(`UPDATE templates SET ${what} WHERE id = ${plainId(id)}`)
     await expect(change(`registry_login = 'x'`)).rejects.toThrow('templates_keep_secrets_private')
     await expect(change(`secret_env = 'x'`)).rejects.toThrow('templates_keep_secrets_private')
     await expect(change(`name = ''`)).rejects.toThrow('templates_name')
-    const { id: other } = await templates.saved(owner, { name: 'other guarded' })
-    const taking = app.sql(`UPDATE templates SET hash_id = '${hashId}' WHERE id = ${number(other)}`)
+    const { id: other } = await templates.mustSave(owner, { name: 'other guarded' })
+    const taking = app.sql(`UPDATE templates SET hash_id = '${hashId}' WHERE id = ${plainId(other)}`)
     await expect(taking).rejects.toThrow('templates_hash')
   })
 })
 
 describe("another account's template", () => {
   it('that is private is nowhere', async () => {
-    const saved = await templates.saved(owner, { name: 'private' })
+    const saved = await templates.mustSave(owner, { name: 'private' })
     expect(await templates.find(stranger, saved)).toEqual([null, null, null, null])
     const { nodes } = await templates.list(stranger)
     expect(JSON.stringify(nodes)).not.toContain('private')
@@ -280,12 +280,12 @@ describe("another account's template", () => {
   })
 
   it('that is public is seen and not changed, until it is public no more', async () => {
-    const saved = await templates.saved(owner, { ...everything, name: 'for all', registry: null, public: true })
+    const saved = await templates.mustSave(owner, { ...fullTemplate, name: 'for all', registry: null, public: true })
     const seen = { ...saved, mine: false }
     expect(await templates.find(stranger, saved)).toEqual([seen, seen, seen, seen])
     expect(await templates.remove(stranger, saved.id)).toMatchObject({ code: 'NOT_FOUND' })
     expect(await templates.save(stranger, { id: saved.id })).toMatchObject({ code: 'NOT_FOUND' })
-    await templates.saved(owner, { id: saved.id, name: 'for me' })
+    await templates.mustSave(owner, { id: saved.id, name: 'for me' })
     expect(await templates.find(stranger, saved)).toEqual([null, null, null, null])
   })
 })
@@ -297,8 +297,8 @@ describe('the list', () => {
       [a, 'Mine %'],
       [b, 'theirs'],
     ] as const) {
-      await templates.saved(key, { name: `listed ${name} hidden` })
-      await templates.saved(key, { name: `listed ${name} shown`, public: true })
+      await templates.mustSave(key, { name: `listed ${name} hidden` })
+      await templates.mustSave(key, { name: `listed ${name} shown`, public: true })
     }
     const names = async (filter: string) => {
       const { nodes, totalCount } = await templates.list(a, `(first: 50, filter: { name: "LISTED", ${filter} })`)
@@ -316,7 +316,7 @@ describe('the list', () => {
 
   it('is read in pages, from either end', async () => {
     const key = await app.newKey()
-    for (let n = 1; n <= 5; n += 1) await templates.saved(key, { name: `page ${n}` })
+    for (let n = 1; n <= 5; n += 1) await templates.mustSave(key, { name: `page ${n}` })
     const walk = async (size: string, step: string, end: 'endCursor' | 'startCursor', more: string) => {
       const pages: string[][] = []
       let at = ''
@@ -333,10 +333,10 @@ describe('the list', () => {
 
   it('costs as many statements for 50 as for one', async () => {
     const [few, many] = [await app.newKey(), await app.newKey()]
-    await templates.saved(few)
-    for (let n = 1; n <= 50; n += 1) await templates.saved(many, { ...everything, name: `many ${n}` })
+    await templates.mustSave(few)
+    for (let n = 1; n <= 50; n += 1) await templates.mustSave(many, { ...fullTemplate, name: `many ${n}` })
     const count = async (key: string, rows: number) => {
-      const statements = await queriesOf(async () => {
+      const statements = await captureQueries(async () => {
         const { nodes } = await templates.list(key, '(first: 50, filter: { mine: true })')
         expect(nodes).toHaveLength(rows)
       })
@@ -348,9 +348,9 @@ describe('the list', () => {
 
 describe('a key', () => {
   it('without the permission may neither read nor change', async () => {
-    const reader = await app.scopedKey(owner, { api: { user_read: {} } })
-    const writer = await app.scopedKey(owner, { api: { user_write: {} } })
-    const saved = await templates.saved(writer, { name: 'scoped' })
+    const reader = await app.newScopedKey(owner, { api: { user_read: {} } })
+    const writer = await app.newScopedKey(owner, { api: { user_write: {} } })
+    const saved = await templates.mustSave(writer, { name: 'scoped' })
     expect(await templates.find(reader, saved)).toEqual([saved, saved, saved, saved])
     const refused = async (key: string, query: string, category: string) => {
       const { errors } = await app.graphql(key, query)

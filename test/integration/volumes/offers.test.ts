@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { queriesOf } from '../../support/database/queries.ts'
+import { captureQueries } from '../../support/database/captured-statements.ts'
 import { listMachines } from '../../support/factories.ts'
 import { someCredit } from '../../support/instances/rentals.ts'
 
@@ -144,7 +144,7 @@ describe('storage offers', () => {
     await app.graphql(key, '{ viewer { id } }')
     const nodes = 'nodes { id machine { id gpu { id } } }'
     const count = async (selection: string) =>
-      (await queriesOf(() => app.graphql(key, `{ volumeOffers { ${selection} } }`))).length
+      (await captureQueries(() => app.graphql(key, `{ volumeOffers { ${selection} } }`))).length
     expect([await count(nodes), await count(`totalCount ${nodes}`)]).toEqual([2, 3])
   })
 })

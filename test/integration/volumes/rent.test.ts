@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { type Listed, listMachines } from '../../support/factories.ts'
+import { listMachines, type MachineListing } from '../../support/factories.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 import { volumesOf } from '../../support/volumes/volumes.ts'
 
@@ -26,7 +26,7 @@ afterAll(() => app.close())
 const refusal = '... on Error { code message } ... on InvalidInputError { issues { path message } }'
 const success = 'instance { offer { id } volumes { mountPath volume { id } } }'
 
-async function ask(field: 'rentInstance' | 'rentBestOffer', input: object) {
+async function rentMutation(field: 'rentInstance' | 'rentBestOffer', input: object) {
   const type = `${field[0]?.toUpperCase()}${field.slice(1)}`
   const attempts = 'attempts { offerId failure }'
   const only = field === 'rentBestOffer' ? [attempts, `... on NoOfferRentedError { ${attempts} }`] : ['', '']
@@ -37,8 +37,8 @@ async function ask(field: 'rentInstance' | 'rentBestOffer', input: object) {
   return data[field]
 }
 
-const own = (volumeId: number, mountPath = '/data') => ({ mountPath, source: { volumeId: String(volumeId) } })
-const made = (sizeGb: number, mountPath = '/new') => ({ mountPath, source: { create: { sizeGb } } })
+const existingMount = (volumeId: number, mountPath = '/data') => ({ mountPath, source: { volumeId: String(volumeId) } })
+const newMount = (sizeGb: number, mountPath = '/new') => ({ mountPath, source: { create: { sizeGb } } })
 const spec = (mounts: object[], diskGb = 8) => ({ source: { image: 'ubuntu' }, diskGb, volumes: mounts })
 
 const machineOf = async (offer: number) => {
@@ -48,7 +48,7 @@ const machineOf = async (offer: number) => {
 
 describe('a rental', () => {
   const rent = (offer: number, mounts: object[], diskGb?: number) =>
-    ask('rentInstance', { offerId: String(offer), spec: spec(mounts, diskGb) })
+    rentMutation('rentInstance', { offerId: String(offer), spec: spec(mounts, diskGb) })
 
   it('is refused a volume that is on another machine', async () => {
     const [here, there] = [await rentals.newOffer(), await rentals.newOffer()]
@@ -56,7 +56,7 @@ describe('a rental', () => {
       await volumes.make(key, await machineOf(here)),
       await volumes.make(key, await machineOf(there)),
     ]
-    const answer = await rent(here, [own(near), own(far, '/far')])
+    const answer = await rent(here, [existingMount(near), existingMount(far, '/far')])
     const places = `must be on machine ${await machineOf(here)}, where the offer is, and volume ${far} is on machine ${await machineOf(there)}.`
     expect(answer).toMatchObject({ code: 'INVALID_INPUT', issues: [{ path: 'spec.volumes', message: places }] })
     const { body } = await app.rest(key, 'PUT', `/asks/${here}/`, {
@@ -64,7 +64,7 @@ describe('a rental', () => {
       volume_info: { volume_id: far, mount_path: '/far' },
     })
     expect(body).toMatchObject({ error: 'invalid_args', msg: expect.stringContaining(places) })
-    expect((await rent(here, [own(near)])).instance.volumes).toEqual([
+    expect((await rent(here, [existingMount(near)])).instance.volumes).toEqual([
       { mountPath: '/data', volume: { id: `vol_${near}` } },
     ])
   })
@@ -76,7 +76,10 @@ describe('a rental', () => {
     const deleted = await volumes.make(key, await machineOf(offer))
     await volumes.remove(key, deleted)
     for (const id of [foreign, deleted, 987_654]) {
-      expect(await rent(offer, [own(id)])).toMatchObject({ code: 'NOT_FOUND', message: `Volume ${id} not found.` })
+      expect(await rent(offer, [existingMount(id)])).toMatchObject({
+        code: 'NOT_FOUND',
+        message: `Volume ${id} not found.`,
+      })
     }
   })
 
@@ -84,9 +87,9 @@ describe('a rental', () => {
     const [here, there] = [await rentals.newOffer(), await rentals.newOffer()]
     const constraints = { machineId: { eq: await machineOf(here) } }
     const grant = { 'instances.rent': {}, 'volumes.create': { constraints } }
-    const bound = await app.scopedKey(key, { api: { instance_read: {}, instance_write: grant } })
+    const bound = await app.newScopedKey(key, { api: { instance_read: {}, instance_write: grant } })
     const outcome = async (offer: number) => {
-      const input = { offerId: String(offer), spec: spec([made(1)]) }
+      const input = { offerId: String(offer), spec: spec([newMount(1)]) }
       const query = 'mutation ($input: RentInstanceInput!) { rentInstance(input: $input) { __typename } }'
       const { data, errors } = await app.graphql(bound, query, { input })
       return errors?.[0]?.extensions['code'] ?? data.rentInstance.__typename
@@ -96,13 +99,13 @@ describe('a rental', () => {
 
   it('takes all that its machine has free for its disk and its volumes, and no more', async () => {
     const offer = await rentals.newOffer({ diskMb: 50_000 })
-    const answer = await rent(offer, [made(20), made(19.501, '/other')], 10.5)
+    const answer = await rent(offer, [newMount(20), newMount(19.501, '/other')], 10.5)
     expect(answer).toMatchObject({
       code: 'INVALID_INPUT',
       issues: [{ path: 'spec.volumes', message: 'must have at most 39.5 GB in all, what this machine has free.' }],
     })
     expect(await volumes.freeDiskMb(await machineOf(offer))).toBe(50_000)
-    expect((await rent(offer, [made(20), made(19.5, '/other')], 10.5)).instance.volumes).toHaveLength(2)
+    expect((await rent(offer, [newMount(20), newMount(19.5, '/other')], 10.5)).instance.volumes).toHaveLength(2)
     expect(await volumes.freeDiskMb(await machineOf(offer))).toBe(0)
   })
 })
@@ -114,7 +117,7 @@ describe('the best offer', () => {
   })
 
   /** Machines of one GPU in a country of their own, each dearer than the one before: their offers. */
-  async function market(...machines: Listed['machine'][]): Promise<number[]> {
+  async function market(...machines: MachineListing['machine'][]): Promise<number[]> {
     const priced = machines.map((machine, index) => ({
       machine: { country: `${country}Y`, gpuNanos: 200_000_000n + BigInt(index), ...machine },
     }))
@@ -124,7 +127,7 @@ describe('the best offer', () => {
   }
 
   const best = (terms: object, mounts: object[] = []) =>
-    ask('rentBestOffer', { filter: { country: { eq: `${country}Y` } }, terms, spec: spec(mounts) })
+    rentMutation('rentBestOffer', { filter: { country: { eq: `${country}Y` } }, terms, spec: spec(mounts) })
   const onDemand = (maxPricePerHour: string) => ({ onDemand: { maxPricePerHour } })
   const bid = (bidPerHour: string) => ({ interruptible: { bidPerHour } })
   const tried = (offer: number | undefined, failure: string | null = null) => ({ offerId: `off_${offer}`, failure })
@@ -132,25 +135,25 @@ describe('the best offer', () => {
   it('is one of the machine that has the volume', async () => {
     const [, second] = await market({}, {}, {})
     const volumeId = await volumes.make(key, await machineOf(second as number))
-    expect(await best(onDemand('1'), [own(volumeId)])).toMatchObject({ attempts: [tried(second)] })
+    expect(await best(onDemand('1'), [existingMount(volumeId)])).toMatchObject({ attempts: [tried(second)] })
   })
 
   it('is one of a machine with room for the disk and the volumes that are made', async () => {
     const [, second] = await market({ diskMb: 27_999 }, { diskMb: 28_000 })
-    expect(await best(onDemand('1'), [made(15), made(5, '/more')])).toMatchObject({ attempts: [tried(second)] })
+    expect(await best(onDemand('1'), [newMount(15), newMount(5, '/more')])).toMatchObject({ attempts: [tried(second)] })
   })
 
   it('costs at most what it may cost with the volumes that are made', async () => {
     await market({})
     // 8 GB of disk and 20 GB of volumes at 0.0005 $ each.
-    expect(await best(onDemand('0.213999999'), [made(20)])).toMatchObject({ code: 'NO_OFFER_RENTED', attempts: [] })
-    expect(await best(onDemand('0.214'), [made(20)])).toMatchObject({ attempts: [{ failure: null }] })
+    expect(await best(onDemand('0.213999999'), [newMount(20)])).toMatchObject({ code: 'NO_OFFER_RENTED', attempts: [] })
+    expect(await best(onDemand('0.214'), [newMount(20)])).toMatchObject({ attempts: [{ failure: null }] })
   })
 
   it('is the next where one costs more than was found, since each volume is rounded for itself', async () => {
     // Half a nano-dollar for 1 GB: six for the 12 GB together, and eight when four of them are rounded up.
     const [first, second] = await market({ storageNanos: 360n }, { gpuNanos: 200_000_006n, storageNanos: 0n })
-    const mounts = [1, 2, 3, 4].map(number => made(1, `/${number}`))
+    const mounts = [1, 2, 3, 4].map(number => newMount(1, `/${number}`))
     expect(await best(onDemand('0.200000006'), mounts)).toMatchObject({
       attempts: [tried(first, 'PRICE_CHANGED'), tried(second)],
     })

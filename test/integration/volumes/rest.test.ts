@@ -21,7 +21,7 @@ afterAll(() => app.close())
 
 const search = async (body: object) => (await app.rest(key, 'POST', '/volumes/search/', body)).body.offers
 const create = (body: object, by = key) => app.rest(by, 'PUT', '/volumes/', body)
-const rowsOf = async (by: string, query = '?owner=me') => (await app.rest(by, 'GET', `/volumes${query}`)).body.volumes
+const listRows = async (by: string, query = '?owner=me') => (await app.rest(by, 'GET', `/volumes${query}`)).body.volumes
 
 describe('a search for storage', () => {
   it('as clients write it finds machines, the cheapest first, priced for the size', async () => {
@@ -97,7 +97,7 @@ describe('a volume', () => {
     const { status, body } = await create({ id: machineId, size: 20, name: 'vol1' }, by)
     const { id } = body
     expect([status, body]).toEqual([200, { success: true, id, volume_id: id, volume_name: `V.${id}` }])
-    const [row] = await rowsOf(by)
+    const [row] = await listRows(by)
     expect(row).toMatchObject({
       ...{ id, label: 'vol1', disk_space: 20, status: 'available', instances: [], mount_path: null },
       ...{ machine_id: machineId, cluster_id: null, start_date: app.clock.now().getTime() / 1000 },
@@ -112,15 +112,15 @@ describe('a volume', () => {
     const volumeInfo = { volume_id: id, mount_path: '/x', create_new: false }
     const rented = await app.rest(by, 'PUT', `/asks/${offer.id}/`, { image: 'ubuntu', volume_info: volumeInfo })
     const instance = rented.body.new_contract
-    expect(await rowsOf(by)).toMatchObject([{ status: 'attached', instances: [instance], mount_path: '/x' }])
+    expect(await listRows(by)).toMatchObject([{ status: 'attached', instances: [instance], mount_path: '/x' }])
     const held = await app.rest(by, 'DELETE', `/volumes/?id=${id}`, {})
     const failure = { success: false, error: 'volume in use', msg: 'existing instances use that volume!' }
     expect([held.status, held.body]).toEqual([409, failure])
 
     await app.rest(by, 'DELETE', `/instances/${instance}/`)
-    await rentals.settle()
+    await rentals.converge()
     expect((await app.rest(by, 'DELETE', `/volumes/?id=${id}`, {})).body).toEqual({ success: true })
-    expect(await rowsOf(by)).toEqual([])
+    expect(await listRows(by)).toEqual([])
   })
 
   it.each([
@@ -148,7 +148,7 @@ describe('a volume', () => {
       [404, answers[1]?.body],
       [404, answers[0]?.body],
     ])
-    expect(await rowsOf(stranger)).toEqual([])
+    expect(await listRows(stranger)).toEqual([])
     const [row] = await app.sql(`SELECT deleted_at FROM volumes WHERE id = ${id}`)
     expect(row).toEqual({ deleted_at: null })
   })
@@ -161,7 +161,7 @@ describe('a volume', () => {
 
   it('has 15 GB when nothing is said', async () => {
     const { id } = (await create({ id: await volumes.newMachine(), name: null, size: null })).body
-    expect((await rowsOf(key)).find((row: { id: number }) => row.id === id)).toMatchObject({
+    expect((await listRows(key)).find((row: { id: number }) => row.id === id)).toMatchObject({
       disk_space: 15,
       label: 'volume',
     })
@@ -195,9 +195,9 @@ describe('a list', () => {
   it('is of the type that is asked for', async () => {
     await create({ id: await volumes.newMachine() })
     const [all, local, network] = [
-      await rowsOf(key, '?owner=me&type=all_volume'),
-      await rowsOf(key, '/?type=local_volume'),
-      await rowsOf(key, '?type=network_volume'),
+      await listRows(key, '?owner=me&type=all_volume'),
+      await listRows(key, '/?type=local_volume'),
+      await listRows(key, '?type=network_volume'),
     ]
     expect([all.length > 0, local, network]).toEqual([true, all, []])
     const { status, body } = await app.rest(key, 'GET', '/volumes/?type=tape')
@@ -209,6 +209,6 @@ describe('a list', () => {
 it('a volume is not copied, which is said', async () => {
   const { status, body } = await app.rest(key, 'POST', '/volumes/copy/', { src_id: 1, dst_id: 2 })
   expect([status, body]).toMatchObject([501, { success: false, error: 'not_implemented' }])
-  const scoped = await app.scopedKey(key, { api: {} })
+  const scoped = await app.newScopedKey(key, { api: {} })
   expect((await app.rest(scoped, 'POST', '/volumes/copy', {})).status).toBe(403)
 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { permissionCategories } from '../../../src/domain/accounts/permissions/permissions.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { queriesOf } from '../../support/database/queries.ts'
+import { captureQueries } from '../../support/database/captured-statements.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 import { volumesOf } from '../../support/volumes/volumes.ts'
 
@@ -22,10 +22,10 @@ beforeEach(async () => {
 
 afterAll(() => app.close())
 
-const listed = '{ volumes { totalCount nodes { id } } }'
+const listQuery = '{ volumes { totalCount nodes { id } } }'
 
 /** A rental with a volume in it, on one machine. */
-async function attached(): Promise<{ volumeId: number; instanceId: number; machineId: number }> {
+async function rentWithVolume(): Promise<{ volumeId: number; instanceId: number; machineId: number }> {
   const instanceId = await rentals.rent(key)
   const { machine_id: machineId } = await rentals.read(key, instanceId)
   const volumeId = await volumes.make(key, machineId)
@@ -196,12 +196,12 @@ describe('deleting', () => {
     expect(await volumes.remove(key, id)).toMatchObject({ code: 'NOT_FOUND', message: `Volume ${id} not found.` })
     const { data } = await app.graphql(key, `{ volume(id: ${id}) { id } node(id: "vol_${id}") { id } }`)
     expect(data).toEqual({ volume: null, node: null })
-    expect((await app.graphql(key, listed)).data.volumes).toEqual({ totalCount: 0, nodes: [] })
+    expect((await app.graphql(key, listQuery)).data.volumes).toEqual({ totalCount: 0, nodes: [] })
   })
 
   it('is refused while an instance has the volume, until its container is gone', async () => {
-    const { volumeId, instanceId, machineId } = await attached()
-    await rentals.settle()
+    const { volumeId, instanceId, machineId } = await rentWithVolume()
+    await rentals.converge()
     const refused = {
       __typename: 'VolumeUnavailableError',
       code: 'VOLUME_UNAVAILABLE',
@@ -213,14 +213,14 @@ describe('deleting', () => {
     expect(await volumes.remove(key, volumeId)).toEqual({ ...refused, message })
 
     await app.rest(key, 'PUT', `/instances/${instanceId}/`, { state: 'stopped' })
-    await rentals.settle()
+    await rentals.converge()
     expect(await volumes.remove(key, volumeId)).toEqual({ ...refused, message })
 
     await app.rest(key, 'DELETE', `/instances/${instanceId}/`)
     const removing = `Volume ${volumeId} is attached to instance ${instanceId}, which is destroyed and being removed. Try again in a moment.`
     expect(await volumes.remove(key, volumeId)).toEqual({ ...refused, message: removing })
 
-    await rentals.settle()
+    await rentals.converge()
     // What the instance had is free again; the volume is not.
     expect(await volumes.freeDiskMb(machineId)).toBe(890_000)
     expect(await volumes.remove(key, volumeId)).toMatchObject({ __typename: 'DeleteSuccess' })
@@ -228,8 +228,8 @@ describe('deleting', () => {
   })
 
   it('names nothing to a key that may not read', async () => {
-    const { volumeId } = await attached()
-    const writer = await app.scopedKey(key, { api: { instance_write: {} } })
+    const { volumeId } = await rentWithVolume()
+    const writer = await app.newScopedKey(key, { api: { instance_write: {} } })
     const answer = await volumes.remove(writer, volumeId)
     expect(answer).toMatchObject({ code: 'VOLUME_UNAVAILABLE', volume: null, attachedTo: null })
   })
@@ -237,7 +237,7 @@ describe('deleting', () => {
 
 describe('what is read', () => {
   it('is the volume with its instance, and the instance with its volumes', async () => {
-    const { volumeId, instanceId } = await attached()
+    const { volumeId, instanceId } = await rentWithVolume()
     const query = `{
       volume(id: "vol_${volumeId}") { attachment { mountPath instance { id } volume { id } } }
       instance(id: "${instanceId}") { volumes { mountPath volume { id } instance { id } } }
@@ -251,7 +251,7 @@ describe('what is read', () => {
     expect(data).toEqual({ volume: { attachment }, instance: { volumes: [attachment] } })
     await app.rest(key, 'DELETE', `/instances/${instanceId}/`)
     expect((await app.graphql(key, query)).data).toEqual({ volume: { attachment }, instance: { volumes: [] } })
-    await rentals.settle()
+    await rentals.converge()
     expect((await app.graphql(key, query)).data).toEqual({ volume: { attachment: null }, instance: { volumes: [] } })
   })
 
@@ -305,7 +305,7 @@ describe('what is read', () => {
     }
     for (const [name, query] of Object.entries(queries)) {
       const count = async (owner: string, rows: number) => {
-        const statements = await queriesOf(async () => {
+        const statements = await captureQueries(async () => {
           const { data, errors } = await app.graphql(owner, query)
           expect(errors).toBeUndefined()
           expect(data[name].nodes).toHaveLength(rows)
@@ -327,7 +327,7 @@ describe('a key', () => {
     ['misc', '{ node(id: "vof_1") { id } }'],
   ])('without %s may not ask %s', async (category, query) => {
     const others = permissionCategories.filter(name => name !== category)
-    const scoped = await app.scopedKey(key, { api: Object.fromEntries(others.map(name => [name, {}])) })
+    const scoped = await app.newScopedKey(key, { api: Object.fromEntries(others.map(name => [name, {}])) })
     const { errors } = await app.graphql(scoped, query)
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', missing: [category] } }])
   })
@@ -335,7 +335,7 @@ describe('a key', () => {
   it('may be bound to a size', async () => {
     const offerId = await volumes.newMachine()
     const constraints = { sizeGb: { lte: 10 } }
-    const bound = await app.scopedKey(key, { api: { instance_write: { 'volumes.create': { constraints } } } })
+    const bound = await app.newScopedKey(key, { api: { instance_write: { 'volumes.create': { constraints } } } })
     expect(await volumes.create(bound, { offerId, sizeGb: 10 })).toMatchObject({ __typename: 'CreateVolumeSuccess' })
     await expect(volumes.create(bound, { offerId, sizeGb: 10.1 })).rejects.toThrow('FORBIDDEN')
   })
@@ -381,7 +381,7 @@ describe('a rental', () => {
     [{ volume_id: 0 }, ['']],
     [{ mount_path: '/x' }, ['volume_id']],
   ])('over REST is told what is wrong in %o', async (volume_info, places) => {
-    const { status, body } = await rentals.ask(key, { image: 'ubuntu', volume_info })
+    const { status, body } = await rentals.tryRent(key, { image: 'ubuntu', volume_info })
     expect([status, body.error]).toEqual([400, 'invalid_args'])
     for (const place of places) expect(body.msg).toContain(`volume_info${place && `.${place}`}: `)
   })

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createSend } from '../../../src/events/webhooks-send.ts'
+import { createWebhookSender } from '../../../src/events/webhook-sender.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { openReceiver, type Receiver } from '../../support/webhooks/receiver.ts'
 import { webhooksOf } from '../../support/webhooks/webhooks.ts'
@@ -21,13 +21,13 @@ let webhooks: ReturnType<typeof webhooksOf>
 let receiver: Receiver
 let key: string
 /** What name servers say, and what they were asked. */
-let found: { address: string; family: number }[] = []
-let asked: string[] = []
+let dnsAnswers: { address: string; family: number }[] = []
+let dnsQuestions: string[] = []
 
 beforeAll(async () => {
   const resolve = async (host: string) => {
-    asked.push(host)
-    return found
+    dnsQuestions.push(host)
+    return dnsAnswers
   }
   app = await startApp({ resolve })
   webhooks = webhooksOf(app)
@@ -41,7 +41,7 @@ afterAll(async () => {
 
 beforeEach(async () => {
   key = await app.newKey()
-  asked = []
+  dnsQuestions = []
   // What an earlier test left is not tried again.
   await app.sql('UPDATE webhook_deliveries SET due_at = NULL')
 })
@@ -75,39 +75,39 @@ describe('a webhook', () => {
     ['to it beside another', [far, local]],
     ['to it in IPv6', [{ address: '::1', family: 6 }]],
   ])('is sent nothing while the name of its host leads %s', async (_where, addresses) => {
-    found = addresses
+    dnsAnswers = addresses
     const before = receiver.received.length
     const { id } = await webhooks.create(key, `https://hooks.example.com:${portOf(receiver)}/`)
     await webhooks.test(key, id)
-    await app.idle()
+    await app.runUntilIdle()
     const error = 'The host cannot be reached from anywhere: it has an address that is not public.'
     expect(await webhooks.deliveries(key, id)).toMatchObject([{ status: 'RETRYING', responseStatus: null, error }])
-    expect([asked, receiver.received.length]).toEqual([['hooks.example.com'], before])
+    expect([dnsQuestions, receiver.received.length]).toEqual([['hooks.example.com'], before])
   })
 
   it('is looked up anew at every attempt', async () => {
-    found = []
+    dnsAnswers = []
     const { id } = await webhooks.create(key, 'https://hooks.example.com/')
     await webhooks.test(key, id)
-    await app.idle()
+    await app.runUntilIdle()
     expect(await webhooks.deliveries(key, id)).toMatchObject([{ attempts: 1, error: 'The host was not found.' }])
-    found = [local]
+    dnsAnswers = [local]
     app.clock.advance(12_000)
-    await app.idle()
+    await app.runUntilIdle()
     expect(await webhooks.deliveries(key, id)).toMatchObject([
       { attempts: 2, error: expect.stringContaining('public') },
     ])
-    expect(asked).toEqual(['hooks.example.com', 'hooks.example.com'])
+    expect(dnsQuestions).toEqual(['hooks.example.com', 'hooks.example.com'])
   })
 
   it.each(['http://hooks.example.com/', 'https://127.0.0.1/'])(
     'that was made when the operator allowed more is sent nothing: %s',
     async url => {
-      found = [far]
+      dnsAnswers = [far]
       const { id } = await webhooks.create(key, 'https://hooks.example.com/')
       await app.sql(`UPDATE webhooks SET url = '${url}' WHERE id = ${id.slice(4)}`)
       await webhooks.test(key, id)
-      await app.idle()
+      await app.runUntilIdle()
       expect(await webhooks.deliveries(key, id)).toMatchObject([
         { status: 'RETRYING', error: expect.stringMatching(/https|public/) },
       ])
@@ -125,7 +125,7 @@ describe('sending', () => {
       finds.push(host)
       return [local]
     }
-    const send = createSend({ privateWebhooks: true, resolve })
+    const send = createWebhookSender({ privateWebhooks: true, resolve })
     expect(await send(post(`http://nowhere.invalid:${portOf(plain)}/`), never)).toEqual({ responseStatus: 204 })
     expect([finds, plain.received.length]).toEqual([['nowhere.invalid'], 1])
     await plain.close()
@@ -134,13 +134,13 @@ describe('sending', () => {
   it('tries the other addresses where nobody is at the first', async () => {
     const plain = await openReceiver()
     const nobody = { address: '127.0.0.2', family: 4 }
-    const send = createSend({ privateWebhooks: true, resolve: async () => [nobody, local] })
+    const send = createWebhookSender({ privateWebhooks: true, resolve: async () => [nobody, local] })
     expect(await send(post(`http://hooks.example.com:${portOf(plain)}/`), never)).toEqual({ responseStatus: 204 })
     await plain.close()
   })
 
   it('trusts a certificate that is by somebody known, for this name, and no other', async () => {
-    const send = createSend({ privateWebhooks: true, resolve: async () => [local] })
+    const send = createWebhookSender({ privateWebhooks: true, resolve: async () => [local] })
     const sendTo = (host: string) => send(post(`https://${host}:${portOf(receiver)}/`), never)
     const before = receiver.received.length
     const known = getCACertificates('default')
@@ -165,8 +165,8 @@ describe('sending', () => {
     plain.answer(() => {})
     const late = { error: 'There was no answer within 0.05 seconds.' }
     const limits = { privateWebhooks: true, timeoutMs: 50 }
-    expect(await createSend(limits)(post(plain.url), never)).toEqual(late)
-    const hangs = createSend({ ...limits, resolve: () => new Promise(() => {}) })
+    expect(await createWebhookSender(limits)(post(plain.url), never)).toEqual(late)
+    const hangs = createWebhookSender({ ...limits, resolve: () => new Promise(() => {}) })
     expect(await hangs(post('http://hangs.invalid/'), never)).toEqual(late)
     await plain.close()
   })
@@ -184,15 +184,17 @@ describe('sending', () => {
       }
       more()
     })
-    expect(await createSend({ privateWebhooks: true })(post(plain.url), never)).toEqual({ responseStatus: 200 })
-    await expect.poll(() => plain.open()).toBe(0)
+    expect(await createWebhookSender({ privateWebhooks: true })(post(plain.url), never)).toEqual({
+      responseStatus: 200,
+    })
+    await expect.poll(() => plain.openCount()).toBe(0)
     expect(written).toBeLessThan(50e6)
     await plain.close()
   })
 
   it('says no more than that of whoever hangs up or speaks another language', async () => {
     const plain = await openReceiver()
-    const send = createSend({ privateWebhooks: true })
+    const send = createWebhookSender({ privateWebhooks: true })
     plain.answer(response => response.destroy())
     expect(await send(post(plain.url), never)).toEqual({ error: 'The connection failed: ECONNRESET.' })
     plain.answer(response => response.socket?.end('SSH-2.0-secret\r\n'))

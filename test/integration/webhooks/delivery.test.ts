@@ -27,7 +27,7 @@ beforeEach(async () => {
 })
 
 /** Something that happens, and its event. */
-async function happen(name: string, by = key): Promise<void> {
+async function causeEvent(name: string, by = key): Promise<void> {
   const { data } = await app.graphql(
     by,
     `mutation { registerSshKey(input: { publicKey: "${aPublicKey(name)}", name: "${name}" }) {
@@ -36,15 +36,15 @@ async function happen(name: string, by = key): Promise<void> {
   expect(data.registerSshKey.sshKey.id).toMatch(/^ssh_/)
 }
 
-const names = () => receiver.received.map(({ event }) => event.after.name as string)
+const receivedNames = () => receiver.received.map(({ event }) => event.after.name as string)
 const [seconds, minutes, hours] = [1_000, 60_000, 3_600_000]
 
 describe('an event', () => {
   it('arrives signed, once, in the words of the GraphQL face', async () => {
     const { id, secret } = await webhooks.create(key, `${receiver.url}/hooks?of=mine`)
-    await happen('first')
-    await app.idle()
-    await app.idle()
+    await causeEvent('first')
+    await app.runUntilIdle()
+    await app.runUntilIdle()
     expect(receiver.received).toHaveLength(1)
     const [one] = receiver.received
     const [delivery] = await webhooks.deliveries(key, id)
@@ -80,8 +80,8 @@ describe('an event', () => {
     await webhooks.create(key, `${receiver.url}/both`, ['INSTANCE_CREATED', 'SSH_KEY_REGISTERED'])
     await webhooks.create(key, `${receiver.url}/rentals`, ['INSTANCE_CREATED'])
     await webhooks.create(stranger, `${receiver.url}/foreign`)
-    await happen('one')
-    await app.idle()
+    await causeEvent('one')
+    await app.runUntilIdle()
     expect(receiver.received.map(({ path }) => path).toSorted()).toEqual(['/both', '/keys'])
   })
 
@@ -89,7 +89,7 @@ describe('an event', () => {
     await webhooks.create(key, receiver.url, ['INSTANCE_CREATED', 'INSTANCE_STATUS_CHANGED'])
     const rentals = rentalsOf(app)
     const instance = await rentals.rent(key, { disk: 12.5, runtype: 'ssh_direct', label: 'mine' })
-    await app.idle()
+    await app.runUntilIdle()
     const [made, loading] = receiver.received.map(({ event }) => event)
     expect([made.instanceId, loading.instanceId]).toEqual([`ins_${instance}`, `ins_${instance}`])
     expect(made.after).toEqual({
@@ -111,7 +111,7 @@ describe('an event', () => {
       attempts: 0,
       responseStatus: null,
     })
-    await app.idle()
+    await app.runUntilIdle()
     expect(receiver.received).toMatchObject([
       { path: '/tested', headers: { 'berth-delivery': made.id }, event: { after: { webhookId: tested.id } } },
     ])
@@ -123,8 +123,8 @@ describe('what does not arrive', () => {
   it('is tried again, ever later, and not before; then it is given up', async () => {
     const { id } = await webhooks.create(key, receiver.url)
     receiver.answer(503)
-    await happen('refused')
-    await app.idle()
+    await causeEvent('refused')
+    await app.runUntilIdle()
     const pauses = [10 * seconds, minutes, 5 * minutes, 30 * minutes, 2 * hours, 6 * hours, 12 * hours, 24 * hours]
     for (const [index, pause] of pauses.entries()) {
       const attempts = index + 1
@@ -140,17 +140,17 @@ describe('what does not arrive', () => {
       expect(wait).toBeGreaterThanOrEqual(pause)
       expect(wait).toBeLessThanOrEqual(pause * 1.2)
       app.clock.advance(wait - 1)
-      await app.idle()
+      await app.runUntilIdle()
       expect(receiver.received).toHaveLength(attempts)
       app.clock.advance(1)
-      await app.idle()
+      await app.runUntilIdle()
       expect(receiver.received).toHaveLength(attempts + 1)
     }
     expect(await webhooks.deliveries(key, id)).toMatchObject([
       { status: 'GIVEN_UP', attempts: 9, nextAttemptAt: null, responseStatus: 503 },
     ])
     app.clock.advance(100 * hours)
-    await app.idle()
+    await app.runUntilIdle()
     expect(receiver.received).toHaveLength(9)
     const ids = receiver.received.map(({ headers }) => [headers['berth-event'], headers['berth-delivery']].join())
     const times = receiver.received.map(({ headers }) => String(headers['berth-signature']).split(',')[0])
@@ -160,11 +160,11 @@ describe('what does not arrive', () => {
   it('arrives once the receiver takes it', async () => {
     const { id } = await webhooks.create(key, receiver.url)
     receiver.answer(500)
-    await happen('late')
-    await app.idle()
+    await causeEvent('late')
+    await app.runUntilIdle()
     receiver.answer(200)
     app.clock.advance(12 * seconds)
-    await app.idle()
+    await app.runUntilIdle()
     expect(await webhooks.deliveries(key, id)).toMatchObject([
       { status: 'DELIVERED', attempts: 2, responseStatus: 200 },
     ])
@@ -173,8 +173,8 @@ describe('what does not arrive', () => {
   it('is given up at once where the receiver is gone for good', async () => {
     const { id } = await webhooks.create(key, receiver.url)
     receiver.answer(410)
-    await happen('gone')
-    await app.idle()
+    await causeEvent('gone')
+    await app.runUntilIdle()
     expect(await webhooks.deliveries(key, id)).toMatchObject([{ status: 'GIVEN_UP', attempts: 1, responseStatus: 410 }])
   })
 
@@ -183,8 +183,8 @@ describe('what does not arrive', () => {
     ['a host that is none', 'http://nowhere.invalid/', 'The host was not found.'],
   ])('at %s is told so', async (_where, url, error) => {
     const { id } = await webhooks.create(key, url)
-    await happen('nowhere')
-    await app.idle()
+    await causeEvent('nowhere')
+    await app.runUntilIdle()
     expect(await webhooks.deliveries(key, id)).toMatchObject([
       { status: 'RETRYING', attempts: 1, error, responseStatus: null },
     ])
@@ -193,8 +193,8 @@ describe('what does not arrive', () => {
   it('is not carried after the receiver by a redirect', async () => {
     const { id } = await webhooks.create(key, `${receiver.url}/old`)
     receiver.answer(response => response.writeHead(307, { location: `${receiver.url}/new` }).end())
-    await happen('redirected')
-    await app.idle()
+    await causeEvent('redirected')
+    await app.runUntilIdle()
     expect(receiver.received.map(({ path }) => path)).toEqual(['/old'])
     expect(await webhooks.deliveries(key, id)).toMatchObject([{ status: 'RETRYING', responseStatus: 307 }])
   })
@@ -215,8 +215,8 @@ describe('what the README says', () => {
     const [, code = ''] = /```js\n(.*?)```/s.exec(chapter) ?? []
     const { isFromBerth } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
     const { secret } = await webhooks.create(key, receiver.url)
-    await happen('ünïcode')
-    await app.idle()
+    await causeEvent('ünïcode')
+    await app.runUntilIdle()
     const [one] = receiver.received as [Received]
     const header = one.headers['berth-signature'] as string
     const says = (header: string, body: string | Buffer = one.body, by = secret, laterMs = 0) => {
@@ -250,8 +250,8 @@ describe('a secret that is changed', () => {
     const until = new Date(app.clock.now().getTime() + 24 * hours).toISOString()
     expect(rotated.webhook.oldSecretUntil).toBe(until)
     const signers = async (name: string) => {
-      await happen(name)
-      await app.idle()
+      await causeEvent(name)
+      await app.runUntilIdle()
       return signersOf(receiver.received.at(-1) as never, all)
     }
     expect(await signers('at once')).toEqual(all)
@@ -267,15 +267,15 @@ describe('a webhook that is deleted', () => {
   it('is sent nothing more, neither what waits nor what happens then', async () => {
     const { id } = await webhooks.create(key, receiver.url)
     receiver.answer(500)
-    await happen('waits')
-    await app.idle()
+    await causeEvent('waits')
+    await app.runUntilIdle()
     expect(await webhooks.mutate(key, 'delete', { id })).toMatchObject({ deletedId: id })
     const open = `SELECT id FROM webhook_deliveries WHERE webhook_id = ${id.slice(4)} AND due_at IS NOT NULL`
     expect(await app.sql(open)).toEqual([])
-    await happen('after')
+    await causeEvent('after')
     app.clock.advance(100 * hours)
-    await app.idle()
-    expect(names()).toEqual(['waits'])
+    await app.runUntilIdle()
+    expect(receivedNames()).toEqual(['waits'])
     const left = await app.sql(
       `SELECT error FROM webhook_deliveries WHERE webhook_id = ${id.slice(4)} AND due_at IS NULL`,
     )
@@ -287,10 +287,10 @@ describe('a webhook that is deleted', () => {
 
   it('is not sent what was written while it was deleted either', async () => {
     const { id } = await webhooks.create(key, receiver.url)
-    await happen('between')
+    await causeEvent('between')
     // As a transaction leaves it that began before the deletion and ends after it.
     await app.sql(`UPDATE webhooks SET deleted_at = created_at, secret = '' WHERE id = ${id.slice(4)}`)
-    await app.idle()
+    await app.runUntilIdle()
     expect(receiver.received).toEqual([])
     expect(
       await app.sql(
@@ -304,8 +304,8 @@ it('what cannot be opened fails as an attempt, and keeps nothing else from being
   const sick = await webhooks.create(key, receiver.url)
   await app.sql(`UPDATE webhooks SET secret = 'nonsense' WHERE id = ${sick.id.slice(4)}`)
   const well = await webhooks.create(key, receiver.url)
-  await happen('one')
-  await app.idle()
+  await causeEvent('one')
+  await app.runUntilIdle()
   expect(await webhooks.deliveries(key, sick.id)).toMatchObject([
     { status: 'RETRYING', error: 'Berth could not send it.' },
   ])

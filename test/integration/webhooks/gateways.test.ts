@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../../src/database/client.ts'
-import { createSend } from '../../../src/events/webhooks-send.ts'
+import { createWebhookSender } from '../../../src/events/webhook-sender.ts'
 import { createSecrets } from '../../../src/services/secrets.ts'
 import { deliveryServices } from '../../../src/services/webhooks/delivery.ts'
 import { aPublicKey } from '../../support/accounts/ssh-keys.ts'
@@ -20,7 +20,7 @@ let key: string
 
 beforeAll(async () => {
   app = await startApp({ privateWebhooks: true })
-  other = await startApp({ beside: app, privateWebhooks: true })
+  other = await startApp({ sharedApp: app, privateWebhooks: true })
   webhooks = webhooksOf(app)
 })
 
@@ -37,7 +37,7 @@ beforeEach(async () => {
   return () => receiver.close()
 })
 
-async function happen(count: number, by = key): Promise<string[]> {
+async function causeEvents(count: number, by = key): Promise<string[]> {
   const all = Array.from({ length: count }, (_, index) => `number ${index}`)
   for (const name of all) {
     const input = { publicKey: aPublicKey(name), name }
@@ -48,11 +48,11 @@ async function happen(count: number, by = key): Promise<string[]> {
   return all
 }
 
-const names = (path: string) =>
+const receivedNames = (path: string) =>
   receiver.received.filter(one => one.path === path).map(({ event }) => event.after.name as string)
 
 /** What happens elsewhere between the choice of webhooks and the leasing of what they have. */
-function betweenTurns(pool: pg.Pool, act: () => Promise<void>): pg.Pool {
+function hookBeforeLease(pool: pg.Pool, act: () => Promise<void>): pg.Pool {
   const connect = async () => {
     const client = await pool.connect()
     const query = async (statement: pg.QueryConfig | string) => {
@@ -72,7 +72,7 @@ async function withDeliveries<T>(
 ): Promise<T> {
   const database = openDatabase({ url: app.database.url, poolSize: 2, onIdleError: () => {}, now: app.clock.now })
   const secrets = createSecrets('a secret of tests')
-  const pool = betweenTurns(database.pool, between)
+  const pool = hookBeforeLease(database.pool, between)
   try {
     return await work(deliveryServices({ database: { ...database, pool }, secrets }))
   } finally {
@@ -99,16 +99,16 @@ describe('two gateways', () => {
       open[path] -= 1
       response.writeHead(200).end()
     })
-    const all = await happen(15)
-    await Promise.all([app.idle(), other.idle()])
-    await Promise.all([app.idle(), other.idle()])
-    for (const path of ['/a', '/b']) expect(names(path).toSorted()).toEqual(all.toSorted())
+    const all = await causeEvents(15)
+    await Promise.all([app.runUntilIdle(), other.runUntilIdle()])
+    await Promise.all([app.runUntilIdle(), other.runUntilIdle()])
+    for (const path of ['/a', '/b']) expect(receivedNames(path).toSorted()).toEqual(all.toSorted())
     expect(Math.max(...Object.values(most ?? {}))).toBe(2)
   })
 
   it('never lease more than two of a webhook, however they meet', async () => {
     const { id } = await webhooks.create(key, receiver.url)
-    await happen(8)
+    await causeEvents(8)
     const claim = () => withDeliveries(deliveries => deliveries.claim(10))
     const taken = (await Promise.all(Array.from({ length: 8 }, claim))).flat()
     taken.push(...(await claim()), ...(await claim()))
@@ -119,7 +119,7 @@ describe('two gateways', () => {
 
   it('count again what is on its way once they have the webhook', async () => {
     const { id } = await webhooks.create(key, receiver.url)
-    await happen(8)
+    await causeEvents(8)
     // As another leaves it that took its turn after this one counted, and was done before this one had the lock.
     const another = async () => {
       const until = new Date(app.clock.now().getTime() + 30_000).toISOString()
@@ -133,18 +133,18 @@ describe('two gateways', () => {
 describe('a gateway that dies after it sent', () => {
   it('leaves the event to another, which sends it again as the same', async () => {
     const { id } = await webhooks.create(key, receiver.url)
-    await happen(1)
+    await causeEvents(1)
     await withDeliveries(async deliveries => {
       const [lease] = await deliveries.claim(10)
       if (!lease) throw new Error('Nothing is due.')
-      const send = createSend({ privateWebhooks: true })
-      expect(await send(deliveries.postOf(lease), new AbortController().signal)).toEqual({ responseStatus: 204 })
+      const send = createWebhookSender({ privateWebhooks: true })
+      expect(await send(deliveries.buildRequest(lease), new AbortController().signal)).toEqual({ responseStatus: 204 })
     })
     app.clock.advance(29_999)
-    await other.idle()
+    await other.runUntilIdle()
     expect(receiver.received).toHaveLength(1)
     app.clock.advance(1)
-    await other.idle()
+    await other.runUntilIdle()
     const [first, second] = receiver.received.map(({ headers, body }) => [headers['berth-event'], body])
     expect([receiver.received.length, second]).toEqual([2, first])
     expect(await webhooks.deliveries(key, id)).toMatchObject([{ status: 'DELIVERED', attempts: 1 }])
@@ -152,12 +152,12 @@ describe('a gateway that dies after it sent', () => {
 
   it('writes nothing, should it come back when another has sent it', async () => {
     const { id } = await webhooks.create(key, receiver.url)
-    await happen(1)
+    await causeEvents(1)
     await withDeliveries(async deliveries => {
       const [lease] = await deliveries.claim(10)
       if (!lease) throw new Error('Nothing is due.')
       app.clock.advance(30_000)
-      await other.idle()
+      await other.runUntilIdle()
       await deliveries.record(lease, { responseStatus: 500 })
     })
     expect(await webhooks.deliveries(key, id)).toMatchObject([
@@ -177,28 +177,30 @@ describe('an endpoint that hangs', () => {
     const neighbour = await app.newKey()
     await webhooks.create(key, `${receiver.url}/own`)
     await webhooks.create(neighbour, `${receiver.url}/neighbour`)
-    const all = await happen(6)
-    await happen(6, neighbour)
-    const done = app.idle()
-    await expect.poll(() => [names('/own').length, names('/neighbour').length, hanging.length]).toEqual([6, 6, 2])
+    const all = await causeEvents(6)
+    await causeEvents(6, neighbour)
+    const done = app.runUntilIdle()
+    await expect
+      .poll(() => [receivedNames('/own').length, receivedNames('/neighbour').length, hanging.length])
+      .toEqual([6, 6, 2])
     expect((await webhooks.deliveries(key, id)).map(({ status }) => status)).toEqual(Array(6).fill('PENDING'))
     receiver.answer(200)
     for (const end of hanging) end()
     await done
-    expect(names('/hangs').toSorted()).toEqual(all)
+    expect(receivedNames('/hangs').toSorted()).toEqual(all)
   })
 
   it('is called off when the gateway stops, and asked by another', async () => {
     receiver.answer(() => {})
     const { id } = await webhooks.create(key, receiver.url)
-    await happen(1)
-    const dying = await startApp({ beside: app, privateWebhooks: true })
-    const done = dying.idle()
+    await causeEvents(1)
+    const dying = await startApp({ sharedApp: app, privateWebhooks: true })
+    const done = dying.runUntilIdle()
     await expect.poll(() => receiver.received.length).toBe(1)
     await dying.close()
     await done
     receiver.answer(200)
-    await app.idle()
+    await app.runUntilIdle()
     expect(receiver.received).toHaveLength(2)
     expect(await webhooks.deliveries(key, id)).toMatchObject([{ status: 'DELIVERED', attempts: 1 }])
   })
@@ -207,11 +209,11 @@ describe('an endpoint that hangs', () => {
 describe('accounts', () => {
   it('take turns, whoever has more webhooks and has waited longer', async () => {
     for (let count = 1; count <= 6; count += 1) await webhooks.create(key, `${receiver.url}/${count}`)
-    await happen(4)
+    await causeEvents(4)
     app.clock.advance(1_000)
     const neighbour = await app.newKey()
     await webhooks.create(neighbour, `${receiver.url}/neighbour`)
-    await happen(4, neighbour)
+    await causeEvents(4, neighbour)
     await withDeliveries(async deliveries => {
       const urls = async (limit: number) =>
         (await deliveries.claim(limit)).map(({ url }) => (url.endsWith('/neighbour') ? 'neighbour' : 'mine'))

@@ -2,10 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Permissions } from '../../../src/domain/accounts/permissions/permissions.ts'
-import { eventTypes } from '../../../src/domain/events/events.ts'
+import { eventReadOperations } from '../../../src/domain/events/events.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { dumpOf } from '../../support/database/dump.ts'
-import { queriesOf } from '../../support/database/queries.ts'
+import { captureQueries } from '../../support/database/captured-statements.ts'
+import { dumpDatabase } from '../../support/database/dump.ts'
 import { openReceiver, type Receiver } from '../../support/webhooks/receiver.ts'
 import { webhooksOf } from '../../support/webhooks/webhooks.ts'
 
@@ -113,7 +113,7 @@ describe('a webhook', () => {
 describe('a key', () => {
   const scoped = async (permissions: Permissions['api']) => {
     const owner = await app.newKey()
-    return { owner, narrow: await app.scopedKey(owner, { api: { user_write: {}, ...permissions } }) }
+    return { owner, narrow: await app.newScopedKey(owner, { api: { user_write: {}, ...permissions } }) }
   }
 
   it.each([
@@ -166,17 +166,17 @@ describe('a key', () => {
 
 it('secrets are in the one answer, and in no other, no table, no log and no event', async () => {
   const key = await app.newKey()
-  const input = { url: receiver.url, types: Object.keys(eventTypes), idempotencyKey: 'secret' }
+  const input = { url: receiver.url, types: Object.keys(eventReadOperations), idempotencyKey: 'secret' }
   const { secret, webhook } = await webhooks.mutate(key, 'create', input)
   const rotated = await webhooks.mutate(key, 'rotate', { id: webhook.id, idempotencyKey: 'again' })
   const answers = [await webhooks.test(key, webhook.id), await webhooks.list(key)]
-  await app.idle()
+  await app.runUntilIdle()
   answers.push(await webhooks.deliveries(key, webhook.id))
-  const dump = await dumpOf(app.database.url)
+  const dump = await dumpDatabase(app.database.url)
   expect(dump).toContain(receiver.url)
   const sent = receiver.received.map(({ headers, body }) => [headers, body])
   expect(sent.length).toBeGreaterThan(1)
-  for (const place of [dump, ...[answers, app.log, sent].map(part => JSON.stringify(part))]) {
+  for (const place of [dump, ...[answers, app.logLines, sent].map(part => JSON.stringify(part))]) {
     for (const hidden of [secret, rotated.secret]) expect(place).not.toContain(hidden)
     expect(place).not.toContain('whsec_')
   }
@@ -193,7 +193,7 @@ describe('a page of webhooks', () => {
     const query = '{ viewer { webhooks { id recentDeliveries(first: 50) { id status event { id type } } } } }'
     const count = async (key: string, expected: number) => {
       await app.graphql(key, '{ viewer { id } }')
-      const statements = await queriesOf(async () => {
+      const statements = await captureQueries(async () => {
         const { data, errors } = await app.graphql(key, query)
         expect([errors, data.viewer.webhooks.length]).toEqual([undefined, expected])
       })
@@ -225,7 +225,9 @@ it('an event costs an account without webhooks no statement more', async () => {
   const statements = async (key: string) => {
     await app.graphql(key, '{ viewer { id } }')
     return (
-      await queriesOf(() => app.graphql(key, 'mutation { createApiKey(input: { fullAccess: true }) { __typename } }'))
+      await captureQueries(() =>
+        app.graphql(key, 'mutation { createApiKey(input: { fullAccess: true }) { __typename } }'),
+      )
     ).length
   }
   expect(await statements(none)).toBe(await statements(some))

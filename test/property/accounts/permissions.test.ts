@@ -1,23 +1,23 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { lacksOf } from '../../../src/domain/accounts/permissions/cover.ts'
+import { missingPermissions } from '../../../src/domain/accounts/permissions/missing.ts'
+import { parsePermissions } from '../../../src/domain/accounts/permissions/parse.ts'
 import {
   isAllowed,
   type Operation,
-  operations,
+  operationCategories,
+  operationParameters,
   type PermissionCategory,
   type Permissions,
-  parameters,
   permissionCategories,
 } from '../../../src/domain/accounts/permissions/permissions.ts'
-import { readPermissions } from '../../../src/domain/accounts/permissions/read.ts'
 
 // FC_SEED repeats a run, FC_RUNS makes it longer.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 1_000)
 const timeout = 20_000 + 100 * numRuns
-const everything = Object.keys(operations) as Operation[]
-const namesOf = (operation: Operation) => Object.keys((parameters as Record<string, object>)[operation] ?? {})
+const everything = Object.keys(operationCategories) as Operation[]
+const namesOf = (operation: Operation) => Object.keys((operationParameters as Record<string, object>)[operation] ?? {})
 
 // Few values and few operations, so that one is often within another.
 const bound = fc.oneof(
@@ -26,7 +26,7 @@ const bound = fc.oneof(
 )
 const constraint = fc.record({ eq: bound, lte: bound, gte: bound }, { requiredKeys: [] })
 const grantOf = (category: PermissionCategory) => {
-  const own = everything.filter(operation => operations[operation] === category)
+  const own = everything.filter(operation => operationCategories[operation] === category)
   const rules = own.map(operation => {
     const constraints = fc.record(
       Object.fromEntries([...namesOf(operation), 'other'].map(name => [name, constraint])),
@@ -48,7 +48,8 @@ const asked = fc.record(
   { id: bound, relabels: bound, offerId: bound, machineId: bound, other: bound },
   { requiredKeys: [] },
 )
-const covers = (granted: Permissions | null, wanted: Permissions | null) => lacksOf(granted, wanted).length === 0
+const covers = (granted: Permissions | null, wanted: Permissions | null) =>
+  missingPermissions(granted, wanted).length === 0
 
 it(
   'what a key may pass on may do nothing that the key may not',
@@ -121,7 +122,7 @@ it(
       ),
     }))
     const property = fc.property(json, input => {
-      const { permissions, issues } = readPermissions(input)
+      const { permissions, issues } = parsePermissions(input)
       if (issues.length > 0 || permissions === null) return
       expect(covers(null, permissions)).toBe(true)
       expect(Object.keys(permissions.api).every(name => permissionCategories.includes(name as never))).toBe(true)

@@ -2,10 +2,10 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { newAccount } from '../../support/accounts/accounts.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
+import { createAccountActions, type Renter } from '../../support/billing/account-actions.ts'
+import { checkMoney } from '../../support/billing/check-money.ts'
 import { checkFigures, checkRunning } from '../../support/billing/figures.ts'
-import { moneyHappenings, type Renter } from '../../support/billing/happenings.ts'
-import { checkMoney } from '../../support/billing/recount.ts'
-import { chanceOf } from '../../support/seeded-random.ts'
+import { createSeededRandom } from '../../support/seeded-random.ts'
 import { volumesOf } from '../../support/volumes/volumes.ts'
 
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
@@ -26,7 +26,7 @@ afterAll(async () => {
 })
 
 it(`money adds up after any history of commands, whatever the clock does (seed ${seed})`, async () => {
-  const chance = chanceOf(seed)
+  const chance = createSeededRandom(seed)
   const volumes = volumesOf(app)
   const machines: number[] = []
   for (let index = 0; index < 6; index += 1) machines.push(await volumes.newMachine({ numGpus: 2 }))
@@ -38,7 +38,7 @@ it(`money adds up after any history of commands, whatever the clock does (seed $
       other: (await app.operations.accounts.createApiKey(account.email, { permissions: null })).apiKey,
     })
   }
-  const happenings = moneyHappenings(app, chance, machines)
+  const happenings = createAccountActions(app, chance, machines)
   const often = [
     'rents',
     'rents',
@@ -63,8 +63,8 @@ it(`money adds up after any history of commands, whatever the clock does (seed $
       chance.between(0, 60 * second),
       chance.between(0, 2 * hour),
     ]) as number
-    const far = chance.often(0.02) ? chance.between(0, 30 * hour) : 0
-    app.clock.advance(chance.often(0.1) ? -ms : ms + far)
+    const far = chance.withProbability(0.02) ? chance.between(0, 30 * hour) : 0
+    app.clock.advance(chance.withProbability(0.1) ? -ms : ms + far)
     const now = app.clock.now().getTime()
     for (const [at, first] of earliest) earliest.set(at, Math.min(first, now))
   }
@@ -81,11 +81,11 @@ it(`money adds up after any history of commands, whatever the clock does (seed $
     tick()
     await checkFigures(app, account, story)
     if (count % 100 > 0 && count < commands) continue
-    await app.idle()
+    await app.runUntilIdle()
     ran += await checkRunning(app, story)
     await checkMoney(app, story, earliest)
     const entries = await app.sql('SELECT count(*) FROM ledger_entries')
-    await app.idle()
+    await app.runUntilIdle()
     expect(await app.sql('SELECT count(*) FROM ledger_entries'), story).toEqual(entries)
   }
   expect(ran).toBeGreaterThan(0)

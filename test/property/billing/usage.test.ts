@@ -5,9 +5,15 @@ import { type Transaction, transaction } from '../../../src/database/transaction
 import type { Actor } from '../../../src/domain/actor.ts'
 import { type AccountBalance, lockBalance } from '../../../src/services/billing/balance.ts'
 import { changeRate, chargeMeters, endCompute, startCompute, stopMeters } from '../../../src/services/billing/meters.ts'
-import { refundBeyond } from '../../../src/services/billing/refunds.ts'
-import { computeOf, ofInstances } from '../../../src/services/billing/sql.ts'
-import { type Costing, costBetween, lose, newCosting, post } from '../../support/billing/model.ts'
+import { refundAfter } from '../../../src/services/billing/refunds.ts'
+import { computeMetersSql, instanceMetersSql } from '../../../src/services/billing/sql.ts'
+import {
+  chargeUpTo,
+  costBetween,
+  createModelMeter,
+  discardAfter,
+  type ModelMeter,
+} from '../../support/billing/cost-model.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
 import { listMachines } from '../../support/factories.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
@@ -46,7 +52,7 @@ const commands = fc.record({
 })
 type Command = typeof commands extends fc.Arbitrary<infer Value> ? Value : never
 
-const questions = fc.record({
+const usageQueries = fc.record({
   from: fc.integer({ min: -day, max: 20 * day }),
   length: fc.integer({ min: 1, max: 31 * day - hour }),
   bucket: fc.constantFrom('hour' as const, 'day' as const, 'month' as const),
@@ -64,9 +70,9 @@ type Renter = {
   actor: Actor
   ids: bigint[]
   lost: Set<number>
-  compute: Costing[]
-  disks: Costing[]
-  volume: Costing
+  compute: ModelMeter[]
+  disks: ModelMeter[]
+  volume: ModelMeter
 }
 
 async function newRenter(): Promise<Renter> {
@@ -83,59 +89,68 @@ async function newRenter(): Promise<Renter> {
     gateway.sql('SELECT disk_nanos FROM instances WHERE id = $1', [String(ids[0])]),
     gateway.sql('SELECT disk_nanos FROM volumes WHERE account_id = $1', [actor.accountId]),
   ])
-  const costing = (row: Record<string, unknown> | undefined) => newCosting(BigInt(row?.['disk_nanos'] as string), start)
+  const costing = (row: Record<string, unknown> | undefined) =>
+    createModelMeter(BigInt(row?.['disk_nanos'] as string), start)
   const disks = ids.map(() => costing(disk))
-  return { actor, ids, lost: new Set(), compute: ids.map(() => newCosting(0n, start)), disks, volume: costing(volume) }
+  return {
+    actor,
+    ids,
+    lost: new Set(),
+    compute: ids.map(() => createModelMeter(0n, start)),
+    disks,
+    volume: costing(volume),
+  }
 }
 
 /** Its machine was seen last a while before. */
 const seenAt = (at: Date) => new Date(Math.max(start + 1, at.getTime() - 5 * hour))
 
-type Does = Command['does']
+type CommandKind = Command['does']
 /** What each does to the database, with the account taken. */
-const inDatabase: Record<
-  Does,
+const applyToDatabase: Record<
+  CommandKind,
   (tx: Transaction, account: AccountBalance, id: bigint, rate: bigint) => Promise<unknown>
 > = {
   post: (tx, account) => chargeMeters(tx, account, sql`true`),
   start: startCompute,
-  stop: (tx, account, id) => stopMeters(tx, account, computeOf([id])),
+  stop: (tx, account, id) => stopMeters(tx, account, computeMetersSql([id])),
   rate: changeRate,
   outbid: async () => {},
   async lose(tx, account, id) {
-    await stopMeters(tx, account, ofInstances([id]), seenAt(account.at))
-    await refundBeyond(tx, account, ofInstances([id]), seenAt(account.at), 'a test')
+    await stopMeters(tx, account, instanceMetersSql([id]), seenAt(account.at))
+    await refundAfter(tx, account, instanceMetersSql([id]), seenAt(account.at), 'a test')
   },
 }
 
 /** And what that comes to. */
-const inThought: Record<Does, (renter: Renter, which: number, at: number, rateNanos: bigint) => void> = {
+const applyToModel: Record<CommandKind, (renter: Renter, which: number, at: number, rateNanos: bigint) => void> = {
   post({ compute, disks, volume }, _which, at) {
-    for (const one of [...compute, ...disks, volume]) post(one, at)
+    for (const one of [...compute, ...disks, volume]) chargeUpTo(one, at)
   },
   start({ compute }, which, at, rateNanos) {
-    const one = compute[which] as Costing
-    post(one, at)
-    const since = Math.max(at, one.stretches.at(-1)?.end ?? at)
+    const one = compute[which] as ModelMeter
+    chargeUpTo(one, at)
+    const since = Math.max(at, one.periods.at(-1)?.end ?? at)
     one.open ??= { rateNanos, since, end: Number.POSITIVE_INFINITY }
   },
   stop({ compute }, which, at) {
-    const one = compute[which] as Costing
-    post(one, at)
+    const one = compute[which] as ModelMeter
+    chargeUpTo(one, at)
     one.open = null
   },
   rate({ compute }, which, at, rateNanos) {
-    const one = compute[which] as Costing
-    post(one, at)
+    const one = compute[which] as ModelMeter
+    chargeUpTo(one, at)
     if (one.open) one.open.rateNanos = rateNanos
   },
   outbid({ compute }, which, at) {
-    const { open } = compute[which] as Costing
+    const { open } = compute[which] as ModelMeter
     if (open) open.end = Math.min(open.end, at)
   },
   lose(renter, which, at) {
     renter.lost.add(which)
-    for (const one of [renter.compute[which], renter.disks[which]]) lose(one as Costing, seenAt(new Date(at)).getTime())
+    for (const one of [renter.compute[which], renter.disks[which]])
+      discardAfter(one as ModelMeter, seenAt(new Date(at)).getTime())
   },
 }
 
@@ -147,15 +162,15 @@ async function run(renter: Renter, { does, which, waits, rateNanos }: Command): 
   if (does === 'outbid') {
     // Whoever outbids knows nothing of the account.
     await transaction(gateway.database, tx => endCompute(tx, [id], asked))
-    return inThought[does](renter, which, now, rateNanos)
+    return applyToModel[does](renter, which, now, rateNanos)
   }
   await gateway.sql('UPDATE instances SET compute_nanos = $1 WHERE id = $2', [String(rateNanos), String(id)])
   const at = await transaction(gateway.database, async tx => {
     const account = await lockBalance(tx, renter.actor.accountId, asked)
-    await inDatabase[does](tx, account, id, rateNanos)
+    await applyToDatabase[does](tx, account, id, rateNanos)
     return account.at.getTime()
   })
-  inThought[does](renter, which, at, rateNanos)
+  applyToModel[does](renter, which, at, rateNanos)
 }
 
 it(
@@ -164,18 +179,18 @@ it(
     const histories = fc.array(commands, { minLength: 3, maxLength: 14 })
     const property = fc.asyncProperty(
       histories,
-      fc.array(questions, { minLength: 3, maxLength: 3 }),
+      fc.array(usageQueries, { minLength: 3, maxLength: 3 }),
       async (all, asked) => {
         const renter = await newRenter()
         for (const command of all) await run(renter, command)
         const { actor, ids } = renter
         const { billing, accounts } = gateway.services
-        const at = (await accounts.standing(actor)).at.getTime()
+        const at = (await accounts.creditStatus(actor)).at.getTime()
 
         for (const { from, length, bucket } of asked) {
           const period = { from: new Date(start + from), to: new Date(start + from + length) }
           const usage = await billing.usage(actor, { ...period, bucket, groupBy: ['kind', 'instance'] })
-          const between = (costing: Costing, { start, end }: { start: Date; end: Date }) =>
+          const between = (costing: ModelMeter, { start, end }: { start: Date; end: Date }) =>
             costBetween(costing, start.getTime(), end.getTime(), at)
           for (const span of usage.buckets) {
             const named = ids.flatMap((instanceId, index) => [
@@ -183,9 +198,9 @@ it(
                 kind: 'compute',
                 instanceId,
                 volume: false,
-                costNanos: between(renter.compute[index] as Costing, span),
+                costNanos: between(renter.compute[index] as ModelMeter, span),
               },
-              { kind: 'disk', instanceId, volume: false, costNanos: between(renter.disks[index] as Costing, span) },
+              { kind: 'disk', instanceId, volume: false, costNanos: between(renter.disks[index] as ModelMeter, span) },
             ])
             const volume = { kind: 'disk', instanceId: null, volume: true, costNanos: between(renter.volume, span) }
             const expected = [...named, volume].filter(({ costNanos }) => costNanos > 0n)

@@ -5,12 +5,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Prisma } from '../../../src/database/generated/client.ts'
 import type { Permissions } from '../../../src/domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
-import { type EventType, eventTypes, mayRead } from '../../../src/domain/events/events.ts'
+import { canReadEvent, type EventType, eventReadOperations } from '../../../src/domain/events/events.ts'
 import { eventColumns, toEvent } from '../../../src/services/events/sql.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
 import { withSession } from '../../support/database/sessions.ts'
-import { idsInOrder, take, writeEvent } from '../../support/events/events.ts'
+import { idsInOrder, takeEvents, writeEvent } from '../../support/events/events.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
 
 // FC_SEED repeats a run, FC_RUNS makes it longer.
@@ -44,9 +44,9 @@ const written = fc.record({
 type Written = { events: { mine: boolean; pauseMs: number }[]; commits: boolean }
 const writers = fc.array(fc.array(written, { minLength: 5, maxLength: 15 }), { minLength: 4, maxLength: 4 })
 /** How many events a reader takes before it goes and comes back, and on which of the gateways. */
-const most = 9
+const maxPerVisit = 9
 type Visit = { count: number; elsewhere: boolean }
-const visit = fc.record({ count: fc.integer({ min: 1, max: most }), elsewhere: fc.boolean() })
+const visit = fc.record({ count: fc.integer({ min: 1, max: maxPerVisit }), elsewhere: fc.boolean() })
 const visits = fc.array(visit, { minLength: 1 })
 
 async function write(transactions: Written[], mine: Actor, theirs: Actor) {
@@ -85,7 +85,7 @@ it(
           for (let visit = 0; read.length < total; visit += 1) {
             const { count, elsewhere } = plan[visit % plan.length] as Visit
             const stream = await (elsewhere ? other : gateway).services.events.watch(mine, {}, cursor)
-            const edges = await take(stream, Math.min(count, total - read.length))
+            const edges = await takeEvents(stream, Math.min(count, total - read.length))
             await stream.return?.()
             read.push(...edges.map(({ node }) => node.id))
             cursor = edges.at(-1)?.cursor ?? cursor
@@ -105,8 +105,8 @@ it(
         }
         const happen = async () => {
           await Promise.all(work.map(transactions => write(transactions, mine, theirs)))
-          total = (await idsInOrder(gateway.sql, mine)).length - before + most
-          const last = Array(most).fill({ mine: true, pauseMs: 0 })
+          total = (await idsInOrder(gateway.sql, mine)).length - before + maxPerVisit
+          const last = Array(maxPerVisit).fill({ mine: true, pauseMs: 0 })
           await write([{ events: last, commits: true }], mine, theirs)
         }
         const [, ...reads] = await Promise.all([happen(), page(), ...readers.map(follow)])
@@ -149,7 +149,7 @@ it(
       // Of instances that nobody rented.
       await session.query('SET session_replication_role = replica')
       const sql = (text: string, values?: unknown[]) => session.query(text, values)
-      for (const type of Object.keys(eventTypes) as EventType[])
+      for (const type of Object.keys(eventReadOperations) as EventType[])
         for (const id of [1, 2])
           for (const { accountId } of [mine, theirs]) {
             const after = { id, templateId: id, volumeId: String(id), apiKeyId: id, sshKeyId: id, webhookId: id }
@@ -159,13 +159,13 @@ it(
       const newer = "INSERT INTO events (type, account_id, at) VALUES ('OF_A_NEWER_VERSION', $1, now())"
       await session.query(newer, [mine.accountId])
     })
-    const all = (await gateway.database.rows(Prisma.sql`SELECT ${eventColumns} FROM events e ORDER BY e.xid, e.id`)).map(
-      toEvent,
-    )
+    const all = (
+      await gateway.database.rows(Prisma.sql`SELECT ${eventColumns} FROM events e ORDER BY e.xid, e.id`)
+    ).map(toEvent)
     let some = 0
     const property = fc.asyncProperty(fc.option(api), async api => {
       const actor = { ...mine, permissions: api && ({ api } as Permissions) }
-      const told = all.filter(event => mayRead(actor, event)).map(({ id }) => id)
+      const told = all.filter(event => canReadEvent(actor, event)).map(({ id }) => id)
       const { edges } = await gateway.services.events.page(actor, {}, { first: 100 })
       expect(edges.map(({ node }) => node.id)).toEqual(told)
       some += told.length > 0 && told.length < 70 ? 1 : 0

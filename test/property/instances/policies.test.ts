@@ -8,7 +8,7 @@ import { lockBalance } from '../../../src/services/billing/balance.ts'
 import { chargeMeters } from '../../../src/services/billing/meters.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { type Gateway, openGateway } from '../../support/gateways.ts'
-import { arrangementsOf } from '../../support/instances/policies.ts'
+import { policiesOf } from '../../support/instances/policies.ts'
 import { rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 
 const second = 1_000
@@ -16,12 +16,12 @@ const limit = 1_000_000_000n
 let app: TestApp
 let gateway: Gateway
 let key: string
-let arranged: ReturnType<typeof arrangementsOf>
+let policies: ReturnType<typeof policiesOf>
 
 beforeAll(async () => {
   app = await startApp()
   gateway = openGateway({ url: app.database.url, now: app.clock.now })
-  arranged = arrangementsOf(app, rentalsOf(app), () => key)
+  policies = policiesOf(app, rentalsOf(app), () => key)
 })
 
 afterAll(async () => {
@@ -63,7 +63,7 @@ async function perform(id: number, accountId: number, command: Command): Promise
       break
     case 'work':
       for (let turn = 1; turn <= 3; turn += 1) {
-        await app.idle()
+        await app.runUntilIdle()
         app.clock.advance(20 * second)
       }
       break
@@ -74,7 +74,7 @@ async function perform(id: number, accountId: number, command: Command): Promise
       break
     case 'start':
     case 'stop':
-      await arranged.wish(id, command.name === 'start' ? 'RUNNING' : 'STOPPED')
+      await policies.wish(id, command.name === 'start' ? 'RUNNING' : 'STOPPED')
       break
     case 'bid': {
       const input = { instanceId: String(id), bidPerHour: command.price }
@@ -83,14 +83,14 @@ async function perform(id: number, accountId: number, command: Command): Promise
       break
     }
     case 'stopIn':
-      await arranged.set(id, { stopAt: new Date(app.clock.now().getTime() + command.ms).toISOString() })
+      await policies.set(id, { stopAt: new Date(app.clock.now().getTime() + command.ms).toISOString() })
       break
   }
 }
 
 /** The last instant that GPUs were charged for, and what the instance had cost by then. */
 async function costOf(id: number) {
-  const { nanos, until } = await arranged.charged(id, 'compute')
+  const { nanos, until } = await policies.charged(id, 'compute')
   const [row] = await app.sql(`SELECT created_at AS at, disk_nanos::text AS rate FROM instances WHERE id = ${id}`)
   const { at, rate } = row as { at: Date; rate: string }
   const disk = until ? (BigInt(rate) * BigInt(until.getTime() - at.getTime())) / 3_600_000n : 0n
@@ -103,7 +103,7 @@ it('a cost to stop at is never passed by what GPUs cost', async () => {
     fc.asyncProperty(fc.array(command, { minLength: 10, maxLength: 30 }), async commands => {
       key = await app.newKey(null, someCredit)
       const terms = { interruptible: { bidPerHour: '0.4' } }
-      const id = await arranged.run({ stopAtCost: '1' }, { terms }, { listedUntil: new Date('2036-01-01') })
+      const id = await policies.run({ stopAtCost: '1' }, { terms }, { listedUntil: new Date('2036-01-01') })
       const [row] = await app.sql(`SELECT account_id AS id FROM instances WHERE id = ${id}`)
       const { id: accountId } = row as { id: number }
       for (const each of commands) {
@@ -113,15 +113,15 @@ it('a cost to stop at is never passed by what GPUs cost', async () => {
       // Its meters are not left ended while it runs on.
       app.clock.advance(3_600 * second)
       await perform(id, accountId, { name: 'work' })
-      const { status } = await arranged.read(id)
+      const { status } = await policies.read(id)
       if (status === 'RUNNING') {
         const [meter] =
           await app.sql(`SELECT rate_nanos > 0 AS runs, ends_at > '${app.clock.now().toISOString()}' AS goes
           FROM meters WHERE instance_id = ${id} AND kind = 'compute'`)
         expect(meter).toEqual({ runs: true, goes: true })
       }
-      await arranged.set(id, { stopAt: null })
-      await arranged.wish(id, 'RUNNING')
+      await policies.set(id, { stopAt: null })
+      await policies.wish(id, 'RUNNING')
       await perform(id, accountId, { name: 'work' })
       app.clock.advance(100 * 3_600 * second)
       await perform(id, accountId, { name: 'work' })

@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { DomainError } from '../../../src/domain/errors.ts'
-import type { RentWish } from '../../../src/domain/instances/rent/rent.ts'
+import type { RentInput } from '../../../src/domain/instances/rent/decide.ts'
 import { emptyEnvironment } from '../../../src/domain/launch/env.ts'
-import { wideAdmission } from '../../support/billing/admission.ts'
-import { creditSql } from '../../support/billing/money.ts'
+import { unlimitedAdmission } from '../../support/billing/admission.ts'
+import { creditSql } from '../../support/billing/credit-sql.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
 import { listMachines } from '../../support/factories.ts'
@@ -22,7 +22,7 @@ let machines = 0
 
 beforeAll(async () => {
   database = await createDatabase()
-  gateway = openGateway({ url: database.url, now: manualClock().now, admission: wideAdmission })
+  gateway = openGateway({ url: database.url, now: manualClock().now, admission: unlimitedAdmission })
   rich = await gateway.newActor()
   poor = await gateway.newActor()
   await gateway.sql(creditSql(0n, `id = ${poor.accountId}`))
@@ -53,7 +53,7 @@ async function aMarket(): Promise<{ machineId: number; free: bigint; contested: 
 const mostly = <Value>(sound: Value, ...others: Value[]) =>
   fc.oneof({ weight: 6, arbitrary: fc.constant(sound) }, { weight: 1, arbitrary: fc.constantFrom(...others) })
 
-const wishes = fc.record({
+const rentCases = fc.record({
   offer: fc.constantFrom('free', 'contested', 'taken', 'none', 'free', 'contested'),
   pays: mostly(true, false),
   bidNanos: fc.constantFrom(null, null, 1n, 100_000_000n, 250_000_000n, 300_000_000n, 301_000_000n, 10n ** 12n),
@@ -67,12 +67,12 @@ const wishes = fc.record({
   templateHash: mostly(undefined, 'f'.repeat(32)),
   cancelUnavailable: fc.boolean(),
 })
-type Wish = typeof wishes extends fc.Arbitrary<infer Value> ? Value : never
+type RentCase = typeof rentCases extends fc.Arbitrary<infer Value> ? Value : never
 
-function wishOf(market: Awaited<ReturnType<typeof aMarket>>, wish: Wish): RentWish {
-  const offerId = wish.offer === 'none' ? 987_654n : market[wish.offer as 'free' | 'contested' | 'taken']
-  const { bidNanos, maxPriceNanos, image, vm, diskGb, volume, newGb, templateHash, cancelUnavailable } = wish
-  const ports = Array.from({ length: wish.ports }, (_, index) => {
+function rentInputOf(market: Awaited<ReturnType<typeof aMarket>>, rentCase: RentCase): RentInput {
+  const offerId = rentCase.offer === 'none' ? 987_654n : market[rentCase.offer as 'free' | 'contested' | 'taken']
+  const { bidNanos, maxPriceNanos, image, vm, diskGb, volume, newGb, templateHash, cancelUnavailable } = rentCase
+  const ports = Array.from({ length: rentCase.ports }, (_, index) => {
     return { hostPort: 80 + index, containerPort: 80 + index, protocol: 'tcp' as const }
   })
   const volumes = volume === undefined ? [] : [{ volumeId: volume, mountPath: '/data' }]
@@ -89,18 +89,18 @@ it(
   'says before what renting says then: the first reason, the price, and whether it waits',
   async () => {
     let rented = 0
-    const property = fc.asyncProperty(wishes, async given => {
-      const wish = wishOf(await aMarket(), given)
+    const property = fc.asyncProperty(rentCases, async given => {
+      const wish = rentInputOf(await aMarket(), given)
       const actor = given.pays ? rich : poor
       const { services } = gateway
       const quote = await services.instances.quote(actor, wish)
       const outcome = await services.instances.rent(actor, wish).catch((error: unknown) => error)
       if (outcome instanceof DomainError) {
-        expect(quote.reasons[0]).toMatchObject({ code: outcome.code, message: outcome.message })
+        expect(quote.blockers[0]).toMatchObject({ code: outcome.code, message: outcome.message })
         return
       }
       rented += 1
-      expect(quote.reasons).toEqual([])
+      expect(quote.blockers).toEqual([])
       const { instance, warnings } = outcome as Awaited<ReturnType<typeof services.instances.rent>>
       expect(warnings).toEqual(quote.warnings)
       expect([quote.computeNanos, quote.diskNanos]).toEqual([instance.computeNanos, instance.diskNanos])

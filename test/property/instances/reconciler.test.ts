@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Truth } from '../../../src/domain/instances/containers.ts'
-import { applyChange } from '../../../src/domain/instances/instances.ts'
+import type { Observed } from '../../../src/domain/instances/containers.ts'
+import { decideChange } from '../../../src/domain/instances/instances.ts'
 import { instanceStatuses, isFinal } from '../../../src/domain/instances/states.ts'
 import { MachineUnreachable } from '../../../src/providers/provider.ts'
-import { createSimulated } from '../../../src/providers/simulated.ts'
-import { type Plan, plan, type Wish } from '../../../src/reconciler/plan.ts'
-import { troubled } from '../../../src/reconciler/reasons.ts'
-import { specOf } from '../../contract/provider.ts'
+import { createSimulatedProvider } from '../../../src/providers/simulated-provider.ts'
+import { type Desired, makePlan, type Plan } from '../../../src/reconciler/plan.ts'
+import { machineError } from '../../../src/reconciler/reasons.ts'
+import { containerSpec } from '../../contract/provider.ts'
 import { type ManualClock, manualClock } from '../../support/clock.ts'
-import { aWorld } from '../../support/instances/worlds.ts'
+import { createMemoryWorld } from '../../support/instances/memory-world.ts'
 
 // FC_SEED repeats a run, FC_RUNS makes it longer.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
@@ -19,7 +19,7 @@ const timeout = 20_000 + 100 * numRuns
 const limits = { startTimeoutMs: 30 * 60_000, offlineGraceMs: 5 * 60_000 }
 const machineId = 1
 const id = 1n
-const verbs = ['ensure', 'authorise', 'start', 'stop', 'remove'] as const
+const verbs = ['ensure', 'setSshKeys', 'start', 'stop', 'remove'] as const
 type Verb = (typeof verbs)[number]
 
 const keys = fc.shuffledSubarray(['a', 'b', 'c'])
@@ -29,7 +29,7 @@ const images = fc.constantFrom(
 )
 
 /** What is wished and was written, before time has passed. */
-type Facts = Omit<Wish, 'unreachableMs' | 'loadingMs' | 'stoppingMs'>
+type Facts = Omit<Desired, 'unreachableMs' | 'loadingMs' | 'stoppingMs'>
 /** The same with the instants that are written. */
 type Row = Facts & { unreachableAt: Date | null; statusChangedAt: Date }
 
@@ -46,9 +46,14 @@ const facts: fc.Arbitrary<Facts> = fc.record({
   sshKeys: fc.option(keys),
 })
 
-const truths: fc.Arbitrary<Truth> = fc.oneof(
-  fc.constantFrom<Truth>({ state: 'unreachable' }, { state: 'absent' }, { state: 'preparing' }, { state: 'starting' }),
-  fc.constant<Truth>({ state: 'stopping' }),
+const observations: fc.Arbitrary<Observed> = fc.oneof(
+  fc.constantFrom<Observed>(
+    { state: 'unreachable' },
+    { state: 'absent' },
+    { state: 'preparing' },
+    { state: 'starting' },
+  ),
+  fc.constant<Observed>({ state: 'stopping' }),
   fc.record({ state: fc.constantFrom('prepared' as const, 'running' as const, 'stopped' as const), sshKeys: keys }),
   fc.record({ state: fc.constant('exited' as const), exitCode: fc.integer({ min: 0, max: 255 }), sshKeys: keys }),
   fc.record({
@@ -62,12 +67,12 @@ const times = fc.record({ unreachableMs: ms, loadingMs: ms, stoppingMs: ms })
 
 class Refusal extends Error {}
 
-function bench(image = 'ubuntu') {
+function createTestBench(image = 'ubuntu') {
   const clock = manualClock()
-  const { world, ...tricks } = aWorld()
-  const driver = createSimulated({ world, now: clock.now, delayFactor: 1 })
+  const { world, ...tricks } = createMemoryWorld()
+  const driver = createSimulatedProvider({ world, now: clock.now, delayFactor: 1 })
   const signal = AbortSignal.timeout(60_000)
-  const spec = { ...specOf(id), launch: { ...specOf(id).launch, image } }
+  const spec = { ...containerSpec(id), launch: { ...containerSpec(id).launch, image } }
   let refusals = 0
   let refused: Verb | undefined
   const tell = async (verb: Verb, sshKeys: string[] | null = []) => {
@@ -77,7 +82,7 @@ function bench(image = 'ubuntu') {
       throw new Refusal()
     }
     if (verb === 'ensure') await driver.ensure(spec, signal)
-    else if (verb === 'authorise') await driver.authorise({ instanceId: id, sshKeys: sshKeys ?? [] }, signal)
+    else if (verb === 'setSshKeys') await driver.setSshKeys({ instanceId: id, sshKeys: sshKeys ?? [] }, signal)
     else await driver[verb](id, signal)
   }
   return {
@@ -92,21 +97,21 @@ function bench(image = 'ubuntu') {
     },
   }
 }
-type Bench = ReturnType<typeof bench>
+type TestBench = ReturnType<typeof createTestBench>
 
-function wishOf({ unreachableAt, statusChangedAt, ...facts }: Row, now: Date): Wish {
+function desiredOf({ unreachableAt, statusChangedAt, ...facts }: Row, now: Date): Desired {
   const since = (instant: Date | null) => (instant ? now.getTime() - instant.getTime() : 0)
   const loadingMs = since(facts.status === 'loading' ? statusChangedAt : null)
   const stoppingMs = since(facts.status === 'stopping' ? statusChangedAt : null)
   return { ...facts, unreachableMs: since(unreachableAt), loadingMs, stoppingMs }
 }
 
-function rowOf(facts: Facts, { clock }: Bench): Row {
+function rowOf(facts: Facts, { clock }: TestBench): Row {
   return { ...facts, unreachableAt: null, statusChangedAt: clock.now() }
 }
 
 /** What a call to a machine gives, also to one that does not answer. */
-async function reach<Answer>(call: Promise<Answer>): Promise<Answer | 'unreachable' | 'refused'> {
+async function callMachine<Answer>(call: Promise<Answer>): Promise<Answer | 'unreachable' | 'refused'> {
   return await call.catch((error: unknown) => {
     if (error instanceof Refusal) return 'refused' as const
     if (error instanceof MachineUnreachable) return 'unreachable' as const
@@ -115,25 +120,30 @@ async function reach<Answer>(call: Promise<Answer>): Promise<Answer | 'unreachab
 }
 
 /** What a reconciler does with one instance: looks, takes the step, and writes down what it saw where there is none. */
-async function look(bench: Bench, row: Row): Promise<{ row: Row; truth: Truth; settled: boolean }> {
+async function runPass(bench: TestBench, row: Row): Promise<{ row: Row; truth: Observed; settled: boolean }> {
   const now = bench.clock.now()
-  let wish = wishOf(row, now)
+  let wish = desiredOf(row, now)
   let cut = false
   for (let turn = 0; turn < 10; turn += 1) {
-    const seen = cut ? 'unreachable' : await reach(bench.observe())
-    const truth: Truth = typeof seen === 'string' ? { state: 'unreachable' } : seen
-    const next = plan(wish, truth, limits)
+    const seen = cut ? 'unreachable' : await callMachine(bench.observe())
+    const truth: Observed = typeof seen === 'string' ? { state: 'unreachable' } : seen
+    const next = makePlan(wish, truth, limits)
     const [step] = next.steps
-    if (step === undefined) return { ...writeDown(row, truth, next, now), truth }
-    const answer = await reach(bench.tell(step, wish.sshKeys))
-    if (answer === 'refused') return { ...writeDown(row, truth, { ...next, reason: troubled }, now), truth }
+    if (step === undefined) return { ...recordPass(row, truth, next, now), truth }
+    const answer = await callMachine(bench.tell(step, wish.sshKeys))
+    if (answer === 'refused') return { ...recordPass(row, truth, { ...next, reason: machineError }, now), truth }
     cut = answer === 'unreachable'
     if (step === 'start' && !cut) wish = { ...wish, status: 'loading', loadingMs: 0, refused: false }
   }
   throw new Error('It did not come to rest.')
 }
 
-function writeDown(row: Row, { state }: Truth, { status, reason, settled, restart = row.restart }: Plan, now: Date) {
+function recordPass(
+  row: Row,
+  { state }: Observed,
+  { status, reason, settled, restart = row.restart }: Plan,
+  now: Date,
+) {
   const unreachableAt = state === 'unreachable' ? (row.unreachableAt ?? now) : null
   const statusChangedAt = status === row.status ? row.statusChangedAt : now
   // What just ended is looked at once more.
@@ -146,31 +156,31 @@ function writeDown(row: Row, { state }: Truth, { status, reason, settled, restar
   }
 }
 
-async function arrive(bench: Bench, first: Row) {
-  let result = await look(bench, first)
+async function converge(bench: TestBench, first: Row) {
+  let result = await runPass(bench, first)
   for (let looks = 0; !result.settled; looks += 1) {
     if (looks === 200) throw new Error(`It did not arrive: ${JSON.stringify(result)}`)
     waitFor(bench.clock, result.truth)
-    result = await look(bench, result.row)
+    result = await runPass(bench, result.row)
   }
   return result
 }
 
-function waitFor(clock: ManualClock, truth: Truth): void {
+function waitFor(clock: ManualClock, truth: Observed): void {
   const until = 'until' in truth ? truth.until : undefined
   clock.advance(until ? Math.min(until.getTime() - clock.now().getTime(), 60_000) : 2_000)
 }
 
 describe('a plan', () => {
   /** Whatever is wished, seen and waited for. */
-  function always(law: (wish: Wish, truth: Truth, next: Plan) => void): void {
-    const property = fc.property(facts, times, truths, (facts, times, truth) => {
+  function always(law: (wish: Desired, truth: Observed, next: Plan) => void): void {
+    const property = fc.property(facts, times, observations, (facts, times, truth) => {
       const wish = { ...facts, ...times }
-      law(wish, truth, plan(wish, truth, limits))
+      law(wish, truth, makePlan(wish, truth, limits))
     })
     fc.assert(property, { seed, numRuns: numRuns * 25 })
   }
-  const mayRun = ({ destroyed, status, targetState, granted }: Wish) =>
+  const mayRun = ({ destroyed, status, targetState, granted }: Desired) =>
     !destroyed && !isFinal(status) && targetState === 'running' && granted
 
   it('is one step or none, and none where nothing is left to do', () => {
@@ -191,7 +201,7 @@ describe('a plan', () => {
   it('brings up only what may run', () => {
     always((wish, _, { steps }) => {
       if (mayRun(wish)) return
-      for (const step of ['ensure', 'authorise', 'start'] as const) expect(steps).not.toContain(step)
+      for (const step of ['ensure', 'setSshKeys', 'start'] as const) expect(steps).not.toContain(step)
     })
   })
 
@@ -248,7 +258,7 @@ describe('planning and executing', () => {
   )
   type Past = { verb: Verb; sshKeys: string[]; waitMs: number; exits: boolean }[]
 
-  async function liveThrough(world: Bench, past: Past): Promise<void> {
+  async function liveThrough(world: TestBench, past: Past): Promise<void> {
     for (const { verb, sshKeys, waitMs, exits } of past) {
       await world.tell(verb, sshKeys)
       world.clock.advance(waitMs)
@@ -260,16 +270,19 @@ describe('planning and executing', () => {
     'arrives from any world in a few steps, and has nothing left to do there',
     async () => {
       const property = fc.asyncProperty(facts, images, pasts, fc.boolean(), async (facts, image, past, cut) => {
-        const world = bench(image)
+        const world = createTestBench(image)
         await liveThrough(world, past)
         let first = rowOf(facts, world)
         if (cut) first = await lookInVain(world, first)
-        const end = await arrive(world, first)
+        const end = await converge(world, first)
         // What runs may end by itself, which is for the next look to see.
         if (end.truth.state !== 'running') world.clock.advance(7_200_000)
         const truth = await world.observe()
-        expect(plan(wishOf(end.row, world.clock.now()), truth, limits)).toMatchObject({ steps: [], settled: true })
-        expect(plan(wishOf(end.row, world.clock.now()), truth, limits).status).toBe(end.row.status)
+        expect(makePlan(desiredOf(end.row, world.clock.now()), truth, limits)).toMatchObject({
+          steps: [],
+          settled: true,
+        })
+        expect(makePlan(desiredOf(end.row, world.clock.now()), truth, limits).status).toBe(end.row.status)
         checkEnd(end.row, truth, first)
       })
       await fc.assert(property, { seed, numRuns })
@@ -286,12 +299,12 @@ describe('planning and executing', () => {
       const property = fc.asyncProperty(facts, kinds, pasts, refusals, async (facts, image, past, count) => {
         const ends = []
         for (const refused of [0, count]) {
-          const world = bench(image)
+          const world = createTestBench(image)
           await liveThrough(world, past)
           let first = rowOf(facts, world)
           world.refuse(refused)
-          if (refused > 0) first = await lookInVain(world, (await look(world, first)).row)
-          ends.push((await arrive(world, first)).row.status)
+          if (refused > 0) first = await lookInVain(world, (await runPass(world, first)).row)
+          ends.push((await converge(world, first)).row.status)
         }
         expect(ends[1]).toBe(ends[0])
       })
@@ -311,13 +324,13 @@ describe('planning and executing', () => {
       })
       const refused = fc.constantFrom(...verbs)
       const property = fc.asyncProperty(wished, images, pasts, refused, async (wished, image, past, verb) => {
-        const world = bench(image)
+        const world = createTestBench(image)
         await liveThrough(world, past)
         const { facts, ...others } = wished
         let row = rowOf({ ...facts, ...others, targetState: 'running', granted: true, destroyed: false }, world)
         world.refuseEvery(verb)
         for (let minutes = 0; minutes < 90; minutes += 1) {
-          row = (await look(world, row)).row
+          row = (await runPass(world, row)).row
           world.clock.advance(60_000)
         }
         expect(row.status === 'running' || isFinal(row.status), JSON.stringify(row)).toBe(true)
@@ -328,18 +341,18 @@ describe('planning and executing', () => {
   )
 
   /** Its machine is away for some looks, and comes back. */
-  async function lookInVain(world: Bench, row: Row): Promise<Row> {
+  async function lookInVain(world: TestBench, row: Row): Promise<Row> {
     world.setOut(machineId, true)
     let last = row
     for (let looks = 0; looks < 5; looks += 1) {
-      last = (await look(world, last)).row
+      last = (await runPass(world, last)).row
       world.clock.advance(50_000)
     }
     world.setOut(machineId, false)
     return last
   }
 
-  function checkEnd(end: Row, truth: Truth, { destroyed, targetState, granted, status, sshKeys }: Row): void {
+  function checkEnd(end: Row, truth: Observed, { destroyed, targetState, granted, status, sshKeys }: Row): void {
     const mayRun = !destroyed && !isFinal(status) && targetState === 'running' && granted
     if (mayRun && truth.state === 'running' && sshKeys) expect(truth.sshKeys.toSorted()).toEqual(sshKeys.toSorted())
     if (truth.state === 'running') expect(end.restart).toBeNull()
@@ -351,7 +364,7 @@ describe('planning and executing', () => {
   }
 })
 
-type Happening =
+type Disturbance =
   | { kind: 'wish'; targetState: 'running' | 'stopped' }
   | { kind: 'destroy' | 'exit' | 'lose' | 'look' }
   | { kind: 'grant'; granted: boolean }
@@ -359,9 +372,9 @@ type Happening =
   | { kind: 'wait'; ms: number }
   | { kind: 'keys'; sshKeys: string[] }
 
-const happenings: fc.Arbitrary<Happening> = fc.oneof(
-  { arbitrary: fc.constant<Happening>({ kind: 'look' }), weight: 6 },
-  fc.constantFrom<Happening>(
+const disturbances: fc.Arbitrary<Disturbance> = fc.oneof(
+  { arbitrary: fc.constant<Disturbance>({ kind: 'look' }), weight: 6 },
+  fc.constantFrom<Disturbance>(
     { kind: 'wish', targetState: 'running' },
     { kind: 'wish', targetState: 'stopped' },
     { kind: 'grant', granted: true },
@@ -374,24 +387,24 @@ const happenings: fc.Arbitrary<Happening> = fc.oneof(
     { kind: 'wait', ms: 400_000 },
     { kind: 'keys', sshKeys: ['b'] },
   ),
-  { arbitrary: fc.constantFrom<Happening>({ kind: 'lose' }, { kind: 'destroy' }), weight: 1 },
+  { arbitrary: fc.constantFrom<Disturbance>({ kind: 'lose' }, { kind: 'destroy' }), weight: 1 },
 )
 
 describe('an instance that ended', () => {
   it(
     'never runs again, whatever is wished and seen afterwards',
     async () => {
-      const histories = fc.array(happenings, { minLength: 10, maxLength: 60 })
+      const histories = fc.array(disturbances, { minLength: 10, maxLength: 60 })
       const property = fc.asyncProperty(images, histories, async (image, history) => {
-        const world = bench(image)
+        const world = createTestBench(image)
         let row = rowOf(aFreshWish, world)
         for (const happening of history) {
           const ended = isFinal(row.status)
-          const before = await reach(world.observe())
+          const before = await callMachine(world.observe())
           const next = await happen(world, row, happening)
           if (ended) {
             expect(next.status).toBe(row.status)
-            if (happening.kind === 'look') expect(isUp(await reach(world.observe())) && !isUp(before)).toBe(false)
+            if (happening.kind === 'look') expect(isUp(await callMachine(world.observe())) && !isUp(before)).toBe(false)
           }
           row = next
         }
@@ -401,7 +414,7 @@ describe('an instance that ended', () => {
     timeout,
   )
 
-  const isUp = (seen: Truth | 'unreachable' | 'refused') =>
+  const isUp = (seen: Observed | 'unreachable' | 'refused') =>
     typeof seen !== 'string' && (seen.state === 'starting' || seen.state === 'running')
 
   const aFreshWish: Facts = {
@@ -417,11 +430,11 @@ describe('an instance that ended', () => {
     sshKeys: ['a'],
   }
 
-  async function happen(world: Bench, row: Row, happening: Happening): Promise<Row> {
+  async function happen(world: TestBench, row: Row, happening: Disturbance): Promise<Row> {
     switch (happening.kind) {
       case 'wish': {
         const standing = { ...row, destroyedAt: row.destroyed ? new Date(0) : null, label: null }
-        const result = applyChange(standing, { targetState: happening.targetState })
+        const result = decideChange(standing, { targetState: happening.targetState })
         return 'refusal' in result ? row : { ...row, targetState: result.changes.targetState ?? row.targetState }
       }
       case 'destroy':
@@ -443,7 +456,7 @@ describe('an instance that ended', () => {
       case 'keys':
         return { ...row, sshKeys: happening.sshKeys }
       case 'look':
-        return (await look(world, row)).row
+        return (await runPass(world, row)).row
     }
   }
 })

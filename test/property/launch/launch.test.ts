@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { checkEnvironment, distinct, type Environment, printPort } from '../../../src/domain/launch/env.ts'
-import { printEnvFlags, readEnvFlags, readEnvObject } from '../../../src/domain/launch/env-flags.ts'
+import { checkEnvironment, dedupeEnvironment, type Environment, printPort } from '../../../src/domain/launch/env.ts'
+import { parseEnvFlags, parseEnvObject, printEnvFlags } from '../../../src/domain/launch/env-flags.ts'
 import {
   checkLaunch,
-  type LaunchWish,
+  type LaunchInput,
   launchModes,
   maxPorts,
-  provisionedPorts,
+  modePortNumbers,
 } from '../../../src/domain/launch/launch.ts'
-import { readImageLogin } from '../../../src/domain/launch/registry.ts'
+import { parseImageLogin } from '../../../src/domain/launch/registry.ts'
 import { printWords, splitWords, type Word } from '../../../src/domain/launch/shell-words.ts'
 import { countCharacters } from '../../../src/domain/texts.ts'
 
@@ -59,10 +59,10 @@ it('splits any text, or says at which of its characters it fails', () => {
 
 it('reads an environment that was printed as the same, once what is given twice is one', () => {
   const property = fc.property(environment, given => {
-    const expected = { environment: distinct(given), issues: [] }
-    expect(readEnvFlags(printEnvFlags(distinct(given)))).toEqual(expected)
-    expect(readEnvFlags(printEnvFlags(given))).toEqual(expected)
-    expect(distinct(distinct(given))).toEqual(distinct(given))
+    const expected = { environment: dedupeEnvironment(given), issues: [] }
+    expect(parseEnvFlags(printEnvFlags(dedupeEnvironment(given)))).toEqual(expected)
+    expect(parseEnvFlags(printEnvFlags(given))).toEqual(expected)
+    expect(dedupeEnvironment(dedupeEnvironment(given))).toEqual(dedupeEnvironment(given))
   })
   fc.assert(property, options)
 })
@@ -93,8 +93,8 @@ const line = fc
 
 it('prints what it read of any line so that it is read as the same', () => {
   const property = fc.property(line, given => {
-    const { environment: read } = readEnvFlags(given)
-    expect(readEnvFlags(printEnvFlags(read))).toEqual({ environment: read, issues: [] })
+    const { environment: read } = parseEnvFlags(given)
+    expect(parseEnvFlags(printEnvFlags(read))).toEqual({ environment: read, issues: [] })
   })
   fc.assert(property, options)
 })
@@ -102,7 +102,7 @@ it('prints what it read of any line so that it is read as the same', () => {
 it('says at which character something is wrong, in the order of the line', () => {
   const property = fc.property(line, given => {
     const characters = [...given]
-    const places = readEnvFlags(given).issues.map(({ message }) => {
+    const places = parseEnvFlags(given).issues.map(({ message }) => {
       const [, spelling, at] =
         /^(?:has|ends in) (a word|a quote|a backslash,|-\S*) at character (\d+)/.exec(message) ?? []
       if (spelling?.startsWith('-')) {
@@ -124,7 +124,7 @@ it('reads the same from an object as from flags', () => {
   const property = fc.property(environment, wished => {
     // Blanks at the end of a key do not count.
     const volumes = wished.volumes.map(volume => ({ ...volume, mountPath: volume.mountPath.trimEnd() }))
-    const given = distinct({ ...wished, volumes })
+    const given = dedupeEnvironment({ ...wished, volumes })
     const { env, ports, hostname } = given
     const object = Object.fromEntries([
       ...env.map(({ name, value }) => [name, value]),
@@ -132,7 +132,7 @@ it('reads the same from an object as from flags', () => {
       ...(hostname ? [['-h', hostname]] : []),
       ...given.volumes.map(({ volumeId, mountPath }) => [`-v V.${volumeId}:${mountPath}`, '1']),
     ])
-    expect(readEnvObject(object)).toEqual(readEnvFlags(printEnvFlags(given)))
+    expect(parseEnvObject(object)).toEqual(parseEnvFlags(printEnvFlags(given)))
   })
   fc.assert(property, options)
 })
@@ -144,7 +144,7 @@ it('reads only environments that stand, whatever is written', () => {
     fc.tuple(fc.constantFrom('-p', '-e', '-h', '-v'), tricky).map(parts => parts.join(' ')),
   )
   const property = fc.property(flags, fc.dictionary(keys, fc.anything()), (words, object) => {
-    for (const { environment: read, issues } of [readEnvFlags(words.join(' ')), readEnvObject(object)]) {
+    for (const { environment: read, issues } of [parseEnvFlags(words.join(' ')), parseEnvObject(object)]) {
       expect(checkEnvironment(read)).toEqual([])
       for (const { message } of issues) expect(message).toMatch(/^(must|has|is|ends) .*\.$/s)
     }
@@ -157,13 +157,13 @@ it('reads a login that was printed as the same', () => {
   const host = fc.stringMatching(/^[a-z0-9][a-z0-9.:/-]{0,20}$/)
   const property = fc.property(word, word, host, (username, password, registry) => {
     const login = { host: registry, username, password }
-    expect(readImageLogin(printWords(['-u', username, '-p', password, registry]))).toEqual(login)
-    expect(readImageLogin(printWords([`--username=${username}`, registry, `-p=${password}`]))).toEqual(login)
+    expect(parseImageLogin(printWords(['-u', username, '-p', password, registry]))).toEqual(login)
+    expect(parseImageLogin(printWords([`--username=${username}`, registry, `-p=${password}`]))).toEqual(login)
   })
   fc.assert(property, options)
 })
 
-const wish: fc.Arbitrary<LaunchWish> = fc.record(
+const launchInput: fc.Arbitrary<LaunchInput> = fc.record(
   {
     image: fc.constantFrom('', 'ubuntu', 'a b', 'i'.repeat(1_024), 'i'.repeat(1_025)),
     mode: fc.constantFrom(...launchModes),
@@ -182,7 +182,7 @@ const wish: fc.Arbitrary<LaunchWish> = fc.record(
 )
 
 it('settles a wish within every limit, or refuses it with reasons', () => {
-  const property = fc.property(wish, given => {
+  const property = fc.property(launchInput, given => {
     const { launch, issues } = checkLaunch(given)
     expect(launch === undefined).toBe(issues.length > 0)
     if (!launch) return
@@ -193,7 +193,7 @@ it('settles a wish within every limit, or refuses it with reasons', () => {
     expect(new Set(launch.ports.map(printPort)).size).toBe(launch.ports.length)
     expect(new Set(launch.env.map(({ name }) => name)).size).toBe(launch.env.length)
     const containerPorts = launch.ports.map(({ containerPort }) => containerPort)
-    expect(containerPorts).toEqual(expect.arrayContaining(provisionedPorts(launch.mode)))
+    expect(containerPorts).toEqual(expect.arrayContaining(modePortNumbers(launch.mode)))
   })
   fc.assert(property, options)
 })

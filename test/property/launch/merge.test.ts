@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { distinct, emptyEnvironment, printPort } from '../../../src/domain/launch/env.ts'
-import { checkLaunch, type LaunchWish, launchModes } from '../../../src/domain/launch/launch.ts'
-import { mergeLaunch, settleLaunch } from '../../../src/domain/launch/merge.ts'
+import { dedupeEnvironment, emptyEnvironment, printPort } from '../../../src/domain/launch/env.ts'
+import { checkLaunch, type LaunchInput, launchModes } from '../../../src/domain/launch/launch.ts'
+import { mergeLaunch, resolveLaunch } from '../../../src/domain/launch/merge.ts'
 
 // FC_SEED repeats a run, FC_RUNS makes it longer.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
@@ -55,28 +55,30 @@ const modeFields = {
   directory: fc.constantFrom('', '/work', '/home'),
   args: fc.constantFrom<string[]>([], ['a'], ['b', 'c']),
 }
-const modeless: fc.Arbitrary<LaunchWish> = fc.record(rest, { requiredKeys: [] })
-const template: fc.Arbitrary<LaunchWish> = fc.record({ ...rest, ...modeFields }, { requiredKeys: [] })
-const request: fc.Arbitrary<LaunchWish> = fc.record(
+const modeless: fc.Arbitrary<LaunchInput> = fc.record(rest, { requiredKeys: [] })
+const template: fc.Arbitrary<LaunchInput> = fc.record({ ...rest, ...modeFields }, { requiredKeys: [] })
+const request: fc.Arbitrary<LaunchInput> = fc.record(
   {
     ...rest,
     ...modeFields,
     label: fc.constantFrom('', 'mine'),
     vm: fc.boolean(),
     targetState: fc.constantFrom('running' as const, 'stopped' as const),
-    unread: fc.array(fc.record({ path: fc.constant('env'), message: fc.constant('must not be.') }), { maxLength: 1 }),
+    parseIssues: fc.array(fc.record({ path: fc.constant('env'), message: fc.constant('must not be.') }), {
+      maxLength: 1,
+    }),
   },
   { requiredKeys: [] },
 )
 
 const isGiven = (value: unknown) =>
   Array.isArray(value) ? value.length > 0 : value !== undefined && value !== '' && value !== false
-const names = (wish: LaunchWish) => new Set(wish.environment?.env.map(({ name }) => name))
-const ports = (wish: LaunchWish) => new Set(wish.environment?.ports.map(printPort))
+const names = (wish: LaunchInput) => new Set(wish.environment?.env.map(({ name }) => name))
+const ports = (wish: LaunchInput) => new Set(wish.environment?.ports.map(printPort))
 
 it('settles a request without a template as it is, and all that is no default is its own', () => {
   const property = fc.property(request, wish => {
-    const { launch, issues } = settleLaunch(undefined, wish)
+    const { launch, issues } = resolveLaunch(undefined, wish)
     const { sources, ...settings } = launch ?? {}
     expect([launch && settings, issues]).toEqual([checkLaunch(wish).launch, checkLaunch(wish).issues])
     expect(new Set(Object.values(sources ?? {}))).toEqual(new Set(Object.keys(sources ?? {}).length ? ['request'] : []))
@@ -88,9 +90,9 @@ it('changes nothing when the request says what the template says, or nothing', (
   const property = fc.property(template, wish => {
     const alone = checkLaunch({ ...wish, environment: { ...(wish.environment ?? emptyEnvironment()), volumes: [] } })
     for (const same of [{}, { ...wish, environment: wish.environment && { ...wish.environment, volumes: [] } }]) {
-      const { wish: merged } = mergeLaunch(wish, same)
+      const { input: merged } = mergeLaunch(wish, same)
       expect(checkLaunch(merged)).toEqual(alone)
-      expect(mergeLaunch(merged, merged).wish).toEqual(merged)
+      expect(mergeLaunch(merged, merged).input).toEqual(merged)
     }
   })
   fc.assert(property, options)
@@ -98,31 +100,31 @@ it('changes nothing when the request says what the template says, or nothing', (
 
 it('loses no setting of the request, and takes what it leaves open from the template', () => {
   const property = fc.property(template, request, (before, own) => {
-    const { wish } = mergeLaunch(before, own)
+    const { input } = mergeLaunch(before, own)
     const isOther = own.mode !== undefined && own.mode !== before.mode
     const ofMode = ['lab', 'directory', 'args'] as const
     for (const name of ['image', 'onStart', 'diskGb', 'mode', 'pythonUtf8', 'langUtf8', ...ofMode] as const) {
       const dropped = isOther && ofMode.some(other => other === name)
       const left = isGiven(before[name]) && !dropped ? before[name] : undefined
-      expect(wish[name]).toEqual(isGiven(own[name]) ? own[name] : left)
+      expect(input[name]).toEqual(isGiven(own[name]) ? own[name] : left)
     }
-    expect([wish.label, wish.vm, wish.targetState]).toEqual([own.label, own.vm, own.targetState])
-    expect(wish.unread).toEqual(own.unread ?? [])
+    expect([input.label, input.vm, input.targetState]).toEqual([own.label, own.vm, own.targetState])
+    expect(input.parseIssues).toEqual(own.parseIssues ?? [])
   })
   fc.assert(property, options)
 })
 
 it('has the variables and ports of both, and the variables of the request as they are', () => {
   const property = fc.property(template, request, (before, own) => {
-    const { wish } = mergeLaunch(before, own)
-    const [base, asked] = [before, own].map(side => distinct(side.environment ?? emptyEnvironment()))
-    expect(wish.environment?.env).toEqual(expect.arrayContaining(asked?.env ?? []))
-    expect(names(wish)).toEqual(new Set([...names(before), ...names(own)]))
-    expect(ports(wish)).toEqual(new Set([...ports(before), ...ports(own)]))
-    expect(wish.environment?.hostname).toBe(asked?.hostname ?? base?.hostname)
-    expect(wish.environment?.volumes).toEqual(asked?.volumes)
+    const { input } = mergeLaunch(before, own)
+    const [base, asked] = [before, own].map(side => dedupeEnvironment(side.environment ?? emptyEnvironment()))
+    expect(input.environment?.env).toEqual(expect.arrayContaining(asked?.env ?? []))
+    expect(names(input)).toEqual(new Set([...names(before), ...names(own)]))
+    expect(ports(input)).toEqual(new Set([...ports(before), ...ports(own)]))
+    expect(input.environment?.hostname).toBe(asked?.hostname ?? base?.hostname)
+    expect(input.environment?.volumes).toEqual(asked?.volumes)
     for (const variable of base?.env ?? []) {
-      if (!names(own).has(variable.name)) expect(wish.environment?.env).toContainEqual(variable)
+      if (!names(own).has(variable.name)) expect(input.environment?.env).toContainEqual(variable)
     }
   })
   fc.assert(property, options)
@@ -130,7 +132,7 @@ it('has the variables and ports of both, and the variables of the request as the
 
 it('says of everything that is no default where it came from, and of nothing else', () => {
   const property = fc.property(template, request, (before, own) => {
-    const { launch } = settleLaunch({ image: 'torch', ...before }, own)
+    const { launch } = resolveLaunch({ image: 'torch', ...before }, own)
     if (!launch) return
     const { sources, env, ports: settled, image, lab, directory, onStart, hostname, registry } = launch
     const lists = [...env.map(({ name }) => `env.${name}`), ...settled.map(port => `ports.${printPort(port)}`)]
@@ -158,13 +160,13 @@ it('says that the request is where something came from exactly when the request 
 
 it('merges three in any grouping to the same, but for modes, of which the middle one may drop what the first had', () => {
   const property = fc.property(modeless, modeless, modeless, (first, second, third) => {
-    const left = mergeLaunch(mergeLaunch(first, second).wish, third).wish
-    const right = mergeLaunch(first, mergeLaunch(second, third).wish).wish
+    const left = mergeLaunch(mergeLaunch(first, second).input, third).input
+    const right = mergeLaunch(first, mergeLaunch(second, third).input).input
     expect(left).toEqual(right)
   })
   fc.assert(property, options)
-  const [first, second, third]: LaunchWish[] = [{ mode: 'args', args: ['a'] }, { mode: 'sshProxy' }, { mode: 'args' }]
-  const merge = (template: LaunchWish = {}, request: LaunchWish = {}) => mergeLaunch(template, request).wish
+  const [first, second, third]: LaunchInput[] = [{ mode: 'args', args: ['a'] }, { mode: 'sshProxy' }, { mode: 'args' }]
+  const merge = (template: LaunchInput = {}, request: LaunchInput = {}) => mergeLaunch(template, request).input
   expect(merge(merge(first, second), third).args).toBeUndefined()
   expect(merge(first, merge(second, third)).args).toEqual(['a'])
 })

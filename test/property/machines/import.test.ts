@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sharesPort } from '../../../src/domain/machines/addresses.ts'
-import { checkColumns, readMachines } from '../../../src/domain/machines/import-rows.ts'
+import { findColumnIssues, parseMachines } from '../../../src/domain/machines/import-rows.ts'
 import { printDriverVersion } from '../../../src/domain/machines/machines.ts'
 import { printUsd } from '../../../src/domain/money.ts'
-import { readRows } from '../../../src/operator/machines-file.ts'
-import { aGpuModel, aMachine, type MachineFacts } from '../../support/factories.ts'
-import { aFile, aLine, printCsv } from '../../support/machines/fleets.ts'
+import { parseRows } from '../../../src/operator/machines-file.ts'
+import { aGpuModel, aMachine, type MachineAttributes } from '../../support/factories.ts'
+import { aMachineLine, anImport, printCsv } from '../../support/machines/import-files.ts'
 
 const now = new Date('2026-11-21T12:00:00.000Z')
 const known = new Map([['RTX 4090', aGpuModel()]])
@@ -19,10 +19,10 @@ const text = line(
 const anything = line(
   fc.oneof(fc.constantFrom('"', ',', '\n', ' ', '\\'), fc.string({ unit: 'grapheme', maxLength: 1 })),
 )
-const nanos = (most: bigint) => fc.bigInt({ min: 1n, max: most })
+const nanos = (max: bigint) => fc.bigInt({ min: 1n, max })
 const thousandths = (least: number, most: number) => fc.integer({ min: least * 1_000, max: most * 1_000 })
 
-const machine: fc.Arbitrary<MachineFacts> = fc
+const machine: fc.Arbitrary<MachineAttributes> = fc
   .record({
     numGpus: fc.integer({ min: 1, max: 16 }),
     driverVersion: fc.integer({ min: 0, max: 2 ** 31 - 1 }),
@@ -51,7 +51,7 @@ const machine: fc.Arbitrary<MachineFacts> = fc
   })
 
 /** A machine as its host would write it down. */
-function printMachine(facts: MachineFacts): Record<string, unknown> {
+function printMachine(facts: MachineAttributes): Record<string, unknown> {
   const { gpuNanos, minBidGpuNanos, storageNanos, downloadNanos, uploadNanos, cpuRamMb, diskMb, ...rest } = facts
   return {
     ...rest,
@@ -69,8 +69,8 @@ function printMachine(facts: MachineFacts): Record<string, unknown> {
 }
 
 const inCsv = (lines: Record<string, unknown>[], end: string, quoted: (text: string) => boolean) =>
-  readRows(new TextEncoder().encode(printCsv(lines, end, quoted)), 'csv')
-const inJson = (lines: Record<string, unknown>[]) => readRows(new TextEncoder().encode(JSON.stringify(lines)), 'json')
+  parseRows(new TextEncoder().encode(printCsv(lines, end, quoted)), 'csv')
+const inJson = (lines: Record<string, unknown>[]) => parseRows(new TextEncoder().encode(JSON.stringify(lines)), 'json')
 const ends = fc.constantFrom('\n', '\r\n')
 
 describe('a machine', () => {
@@ -84,9 +84,9 @@ describe('a machine', () => {
           // Each where nobody else is.
           const machines = all.map((facts, index) => ({ ...facts, publicIp: `10.0.0.${index}` }))
           const lines = machines.map(printMachine)
-          expect(checkColumns(Object.keys(lines[0] as object))).toEqual([])
+          expect(findColumnIssues(Object.keys(lines[0] as object))).toEqual([])
           for (const rows of [inCsv(lines, end, quoted), inJson(lines)]) {
-            const read = readMachines(rows, known, now)
+            const read = parseMachines(rows, known, now)
             expect(read.issues).toEqual([])
             expect(read.machines).toEqual(machines.map(facts => ({ ...facts, gpuModel: 'RTX 4090' })))
           }
@@ -104,7 +104,7 @@ describe('a CSV file', () => {
         ends,
         fc.func(fc.boolean()),
         (texts, end, quoted) => {
-          const lines = texts.map(cpuName => aLine({ cpuName }))
+          const lines = texts.map(cpuName => aMachineLine({ cpuName }))
           expect(inCsv(lines, end, quoted).map(({ fields }) => fields)).toEqual(lines)
         },
       ),
@@ -124,7 +124,7 @@ describe('the addresses of a file', () => {
       fc.property(fc.array(address, { maxLength: 6 }), drawn => {
         const addresses = drawn.map(({ length, ...rest }) => ({ ...rest, lastPort: rest.firstPort + length }))
         const shared = addresses.some((a, index) => addresses.slice(index + 1).some(b => sharesPort(a, b)))
-        expect(readMachines(aFile(...addresses), known, now).issues.length > 0).toBe(shared)
+        expect(parseMachines(anImport(...addresses), known, now).issues.length > 0).toBe(shared)
       }),
     )
   })

@@ -1,16 +1,23 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { blocksOf } from '../../../src/domain/machines/machines.ts'
-import { assign, bidToWin, type Claim } from '../../../src/domain/machines/market.ts'
-import { diskRate } from '../../../src/domain/money.ts'
-import { aListedMachine, aMarketOf, claimsOn, gpusOf, grantedOf, sharesGpu } from '../../support/instances/claims.ts'
+import { type Claim, calculateMinimumBid, selectGranted } from '../../../src/domain/machines/market.ts'
+import { diskPricePerHour } from '../../../src/domain/money.ts'
+import {
+  aListedMachine,
+  arbitraryClaims,
+  createMarket,
+  expectedGrants,
+  gpusOf,
+  sharesGpu,
+} from '../../support/instances/claims.ts'
 import { aMarketModel, gpuCounts, marketHistories } from '../../support/machines/market-model.ts'
 
 // FC_SEED repeats a run, FC_RUNS makes it longer.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env['FC_RUNS'] ?? 500)
 const timeout = 20_000 + 100 * numRuns
-const machines = gpuCounts.chain(numGpus => claimsOn(numGpus).map(claims => ({ numGpus, claims })))
+const machines = gpuCounts.chain(numGpus => arbitraryClaims(numGpus).map(claims => ({ numGpus, claims })))
 
 const idsOf = (claims: Claim[]) => claims.map(({ instanceId }) => instanceId).sort()
 
@@ -22,9 +29,9 @@ describe('assign', () => {
         fc.tuple(fc.constant(claims), fc.shuffledSubarray(claims, { minLength: claims.length })),
       )
       const property = fc.property(shuffled, ([claims, mixed]) => {
-        const expected = idsOf(grantedOf(claims))
-        expect(idsOf(assign(claims))).toEqual(expected)
-        expect(idsOf(assign(mixed))).toEqual(expected)
+        const expected = idsOf(expectedGrants(claims))
+        expect(idsOf(selectGranted(claims))).toEqual(expected)
+        expect(idsOf(selectGranted(mixed))).toEqual(expected)
       })
       fc.assert(property, { seed, numRuns })
     },
@@ -35,12 +42,12 @@ describe('assign', () => {
     'grants no GPU twice, leaves nobody out who could run, and takes nothing from whoever holds on demand',
     () => {
       const property = fc.property(machines, ({ claims }) => {
-        const granted = assign(claims)
+        const granted = selectGranted(claims)
         const gpus = granted.flatMap(gpusOf)
         expect(new Set(gpus).size).toBe(gpus.length)
         for (const claim of claims) {
           if (!granted.includes(claim)) expect(granted.some(other => sharesGpu(claim, other))).toBe(true)
-          if (claim.holds && !claim.interruptible) expect(granted).toContain(claim)
+          if (claim.hasGpus && !claim.interruptible) expect(granted).toContain(claim)
         }
       })
       fc.assert(property, { seed, numRuns })
@@ -52,9 +59,9 @@ describe('assign', () => {
     'grants the same again once it was granted',
     () => {
       const property = fc.property(machines, ({ claims }) => {
-        const granted = assign(claims)
+        const granted = selectGranted(claims)
         const after = claims.map(claim => ({ ...claim, holds: granted.includes(claim) }))
-        expect(idsOf(assign(after))).toEqual(idsOf(granted))
+        expect(idsOf(selectGranted(after))).toEqual(idsOf(granted))
       })
       fc.assert(property, { seed, numRuns })
     },
@@ -66,15 +73,15 @@ describe('whatever happens to a machine', () => {
   it(
     'its GPUs are whose the rules say, after every rental, start, stop, bid and end',
     () => {
-      const property = fc.property(marketHistories(40), ({ deeds, numGpus }) => {
+      const property = fc.property(marketHistories(40), ({ actions, numGpus }) => {
         const model = aMarketModel(numGpus)
         let holders = new Set<bigint>()
-        for (const [index, deed] of deeds.entries()) {
+        for (const [index, deed] of actions.entries()) {
           if (deed.kind !== 'rent') model.apply(deed)
           else if (model.isRentable(deed.block)) model.rent(BigInt(index), deed)
           // Whether each holds is what was assigned last, and not what the model says of it.
           const claims = model.claims().map(claim => ({ ...claim, holds: holders.has(claim.instanceId) }))
-          const granted = assign(claims)
+          const granted = selectGranted(claims)
           holders = new Set(granted.map(({ instanceId }) => instanceId))
           const held = new Set(model.holders().filter(holder => holder !== null))
           expect([...holders].sort()).toEqual([...held].sort())
@@ -86,7 +93,7 @@ describe('whatever happens to a machine', () => {
   )
 
   /** The same claims in two orders, with those on demand in one: of these, who comes first has the GPUs. */
-  const arrivals = gpuCounts.chain(claimsOn).chain(claims => {
+  const arrivals = gpuCounts.chain(arbitraryClaims).chain(claims => {
     const orders = fc.shuffledSubarray(claims, { minLength: claims.length })
     const inTurn = orders.map(order => {
       const onDemand = claims.filter(({ interruptible }) => !interruptible)
@@ -98,11 +105,11 @@ describe('whatever happens to a machine', () => {
   function arriving(claims: Claim[]): bigint[] {
     let there: Claim[] = []
     for (const claim of claims) {
-      there.push({ ...claim, holds: false })
-      const granted = assign(there)
+      there.push({ ...claim, hasGpus: false })
+      const granted = selectGranted(there)
       there = there.map(each => ({ ...each, holds: granted.includes(each) }))
     }
-    return idsOf(there.filter(({ holds }) => holds))
+    return idsOf(there.filter(({ hasGpus }) => hasGpus))
   }
 
   it(
@@ -126,11 +133,11 @@ describe('the bid to win', () => {
         if (own.length === 0) return
         const mine = own[pick % own.length] as Claim
         const others = claims.filter(claim => claim !== mine)
-        const bid = bidToWin(mine, { minBidGpuNanos: 200_000_000n }, claims)
+        const bid = calculateMinimumBid(mine, { minBidGpuNanos: 200_000_000n }, claims)
         const claimedAt = new Date(1_000)
         const wins = (computeNanos: bigint) => {
           const claim = { ...mine, computeNanos, claimedAt }
-          return grantedOf([...others, claim]).includes(claim)
+          return expectedGrants([...others, claim]).includes(claim)
         }
         expect(wins(bid ?? 2n ** 60n)).toBe(bid !== undefined)
         // What it must pass is a step below, or the floor is above all others.
@@ -146,7 +153,7 @@ describe('the bid to win', () => {
 const histories = gpuCounts.chain(numGpus =>
   fc.record({
     numGpus: fc.constant(numGpus),
-    turns: fc.array(fc.record({ claims: claimsOn(numGpus), used: fc.option(fc.nat(), { nil: undefined }) }), {
+    turns: fc.array(fc.record({ claims: arbitraryClaims(numGpus), used: fc.option(fc.nat(), { nil: undefined }) }), {
       maxLength: 6,
     }),
   }),
@@ -157,14 +164,14 @@ describe('relisting', () => {
     'leaves one offer of every block that can be rented, as the rules say, and then changes nothing',
     () => {
       const property = fc.property(histories, ({ numGpus, turns }) => {
-        const market = aMarketOf(aListedMachine({ numGpus, storageNanos: 123_456_789n }))
-        market.settle([])
+        const market = createMarket(aListedMachine({ numGpus, storageNanos: 123_456_789n }))
+        market.update([])
         for (const { claims, used } of turns) {
-          const granted = assign(claims)
+          const granted = selectGranted(claims)
           if (used !== undefined && market.offers().length > 0) market.withdraw(used % market.offers().length)
-          market.settle(granted)
+          market.update(granted)
           checkOffers(numGpus, market.offers(), granted)
-          expect(market.settle(granted)).toEqual({ changed: [], added: [] })
+          expect(market.update(granted)).toEqual({ changed: [], added: [] })
         }
       })
       fc.assert(property, { seed, numRuns: numRuns / 2 })
@@ -173,7 +180,7 @@ describe('relisting', () => {
   )
 })
 
-type Offers = ReturnType<ReturnType<typeof aMarketOf>['offers']>
+type Offers = ReturnType<ReturnType<typeof createMarket>['offers']>
 
 function checkOffers(numGpus: number, offers: Offers, granted: Claim[]): void {
   for (const block of blocksOf(numGpus)) {
@@ -185,7 +192,7 @@ function checkOffers(numGpus: number, offers: Offers, granted: Claim[]): void {
     for (const offer of of) {
       expect(offer.rentable).toBe(rentable)
       expect(offer.minBidNanos).toBe(leastBid(block.numGpus, rivals))
-      expect(offer.bidPriceNanos).toBe(offer.minBidNanos + diskRate(123_456_789n, 8_000))
+      expect(offer.bidPriceNanos).toBe(offer.minBidNanos + diskPricePerHour(123_456_789n, 8_000))
     }
   }
   for (const offer of offers) {

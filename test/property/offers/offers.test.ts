@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/client.ts'
 import type { Actor } from '../../../src/domain/actor.ts'
 import type { Offer } from '../../../src/domain/offers/offers.ts'
-import type { PageOf } from '../../../src/domain/pages.ts'
+import type { PageResult } from '../../../src/domain/pages.ts'
 import { type OfferSearch, offerServices } from '../../../src/services/offers/offers.ts'
-import { filters, order, pricing } from '../../support/arbitraries.ts'
+import { filterArbitrary, orderArbitrary, pricingArbitrary } from '../../support/arbitraries.ts'
 import { manualClock } from '../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
 import { makeMarket, searchInMemory } from '../../support/machines/market.ts'
@@ -35,7 +35,12 @@ afterAll(async () => {
 })
 
 function searches(): fc.Arbitrary<OfferSearch> {
-  return fc.record({ filter: filters(market), order, pricing, bundled: fc.boolean() })
+  return fc.record({
+    filter: filterArbitrary(market),
+    order: orderArbitrary,
+    pricing: pricingArbitrary,
+    bundled: fc.boolean(),
+  })
 }
 
 const idsOf = (offers: Offer[]) => offers.map(({ id }) => id)
@@ -70,7 +75,7 @@ it(
 
 async function readForwards(search: OfferSearch, size: number): Promise<bigint[]> {
   const ids: bigint[] = []
-  let page: PageOf<Offer> | undefined
+  let page: PageResult<Offer> | undefined
   do {
     page = await offers.page(actor, search, { first: size, after: page?.edges.at(-1)?.cursor })
     ids.push(...page.edges.map(({ node }) => node.id))
@@ -80,7 +85,7 @@ async function readForwards(search: OfferSearch, size: number): Promise<bigint[]
 
 async function readBackwards(search: OfferSearch, size: number): Promise<bigint[]> {
   const ids: bigint[] = []
-  let page: PageOf<Offer> | undefined
+  let page: PageResult<Offer> | undefined
   do {
     page = await offers.page(actor, search, { last: size, before: page?.edges[0]?.cursor })
     ids.unshift(...page.edges.map(({ node }) => node.id))

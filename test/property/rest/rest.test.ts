@@ -1,3 +1,3 @@
-import { askEveryRoute } from '../../support/rest/fuzz.ts'
+import { fuzzEveryRoute } from '../../support/rest/fuzz.ts'
 
-askEveryRoute({ runs: 5 })
+fuzzEveryRoute({ runs: 5 })

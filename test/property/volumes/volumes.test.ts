@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { VolumeMount } from '../../../src/domain/launch/env.ts'
-import { mountIssues, type VolumeFacts, volumeProblems } from '../../../src/domain/volumes/mount.ts'
+import { mountIssues, type VolumeFacts, volumeBlockers } from '../../../src/domain/volumes/mount.ts'
 
 // FC_SEED repeats a run, FC_RUNS makes it longer.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
@@ -36,7 +36,7 @@ const newVolumes = fc.array(
 
 it('lets a launch have exactly the volumes that are there, on its machine and free', () => {
   const property = fc.property(found, volumes, newVolumes, (known, wished, made) => {
-    const problems = volumeProblems(known, { volumes: wished, newVolumes: made }, machineId)
+    const problems = volumeBlockers(known, { volumes: wished, newVolumes: made }, machineId)
     const of = (id: bigint) => known.find(volume => volume.id === id)
     const ids = wished.map(({ volumeId }) => volumeId)
     const missing = problems.flatMap(error => (error.code === 'NOT_FOUND' ? [error.details.subject] : []))
@@ -60,7 +60,7 @@ it('lets a launch have exactly the volumes that are there, on its machine and fr
 it('says the gravest first: what is not there, then what cannot be there, then what may be there later', () => {
   const order = ['NOT_FOUND', 'INVALID_INPUT', 'VOLUME_UNAVAILABLE']
   const property = fc.property(found, volumes, newVolumes, (known, wished, made) => {
-    const codes = volumeProblems(known, { volumes: wished, newVolumes: made }, machineId).map(({ code }) => code)
+    const codes = volumeBlockers(known, { volumes: wished, newVolumes: made }, machineId).map(({ code }) => code)
     expect(codes).toEqual(codes.toSorted((a, b) => order.indexOf(a) - order.indexOf(b)))
   })
   fc.assert(property, options)

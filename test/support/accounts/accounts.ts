@@ -4,7 +4,7 @@ import { rentalsOf } from '../instances/rentals.ts'
 
 export const hourMs = 3_600_000
 
-export type Entry = {
+export type TestLedgerEntry = {
   kind: string
   amount: bigint
   after: bigint
@@ -12,7 +12,7 @@ export type Entry = {
   end: Date | null
   rate: bigint | null
 }
-export type Told = {
+export type TestEvent = {
   type: string
   reason: string | null
   instance_id: string | null
@@ -42,7 +42,7 @@ export async function newAccount(app: TestApp, creditNanos: bigint) {
     /** Rents, and waits until it runs: from when on its GPUs cost something. */
     async rentRunning(body: object = {}, machine = {}) {
       const instance = await rentals.rent(key, body, machine)
-      await rentals.settle()
+      await rentals.converge()
       const { since } = await first<{ since: Date }>(
         `SELECT since FROM meters WHERE instance_id = ${instance} AND kind = 'compute' AND rate_nanos > 0`,
       )
@@ -50,7 +50,7 @@ export async function newAccount(app: TestApp, creditNanos: bigint) {
     },
     row: () => first<Record<string, unknown>>(`SELECT * FROM accounts WHERE id = ${id}`),
     instance: (instance: number) => first<Record<string, unknown>>(`SELECT * FROM instances WHERE id = ${instance}`),
-    async entries(condition = 'true'): Promise<Entry[]> {
+    async entries(condition = 'true'): Promise<TestLedgerEntry[]> {
       const rows = (await app.sql(`
         SELECT e.kind, amount_nanos AS amount, balance_after_nanos AS after, period_start AS start, period_end AS end, e.rate_nanos AS rate
         FROM ledger_entries e LEFT JOIN meters m ON m.id = e.meter_id
@@ -61,18 +61,18 @@ export async function newAccount(app: TestApp, creditNanos: bigint) {
           after: BigInt(after as string),
           rate: rate ? BigInt(rate) : null,
         }
-        return { ...rest, ...money } as unknown as Entry
+        return { ...rest, ...money } as unknown as TestLedgerEntry
       })
     },
-    told: async (like: string) =>
+    eventsLike: async (like: string) =>
       (await app.sql(`
-        SELECT type, reason, instance_id, after, at FROM events WHERE account_id = ${id} AND type LIKE '${like}' ORDER BY id`)) as Told[],
+        SELECT type, reason, instance_id, after, at FROM events WHERE account_id = ${id} AND type LIKE '${like}' ORDER BY id`)) as TestEvent[],
     credit: async (): Promise<string> => (await app.graphql(key, '{ viewer { credit } }')).data.viewer.credit,
     async grant(amountNanos: bigint) {
       await app.operations.accounts.grantCredit(email, { amountNanos })
     },
     /** What is in the ledger is what the account has, and each entry goes on from the one before. */
-    async addsUp() {
+    async expectLedgerAddsUp() {
       let sum = 0n
       for (const { amount, after } of await this.entries()) {
         sum += amount

@@ -1,14 +1,14 @@
 import type { TestApp } from '../app.ts'
-import { type Case, makersOf } from '../faces/isolation.ts'
+import { type IsolationCase, makersOf } from '../faces/isolation.ts'
 import type { Rentals } from '../instances/rentals.ts'
 import { someCredit } from '../instances/rentals.ts'
-import { giveMachine } from '../rest/examples.ts'
+import { makeHostOfMachine } from '../rest/examples.ts'
 import { aPublicKey } from './ssh-keys.ts'
 
 /** What an account of its own has, for requests that come far. */
-export type Stock = {
+export type FullAccount = {
   keys: { whole: string; scoped: string }
-  things: Record<Case['of'], number[]>
+  idsByKind: Record<IsolationCase['of'], number[]>
   /** All of those. */
   ids: number[]
   /** Texts that are something somewhere. */
@@ -16,25 +16,25 @@ export type Stock = {
 }
 
 /** Two of everything that has an id. */
-export async function stockOf(app: TestApp, rentals: Rentals): Promise<Stock> {
+export async function createFullAccount(app: TestApp, rentals: Rentals): Promise<FullAccount> {
   const whole = await app.newKey(null, someCredit)
   const { runningInstance, ...makers } = makersOf(app, rentals)
   const make = { ...makers, runningInstance: makers.instance }
-  const things = {} as Stock['things']
+  const idsByKind = {} as FullAccount['idsByKind']
   for (const [kind, one] of Object.entries(make)) {
-    things[kind as Case['of']] = [await one(whole), await one(whole)]
+    idsByKind[kind as IsolationCase['of']] = [await one(whole), await one(whole)]
   }
-  await giveMachine({ app, key: whole }, things.machine[1])
-  await rentals.settle()
+  await makeHostOfMachine({ app, key: whole }, idsByKind.machine[1])
+  await rentals.converge()
   await app.rest(whole, 'POST', '/secrets/', { key: 'A', value: 'x' })
-  const instance = things.runningInstance[0]
+  const instance = idsByKind.runningInstance[0]
   const { body } = await app.rest(whole, 'PUT', `/instances/request_logs/${instance}/`, {})
   const { body: list } = await app.rest(whole, 'GET', '/api/v0/template/')
   const saved = list.templates.map((template: { hash_id: string }) => template.hash_id)
   return {
-    keys: { whole, scoped: await app.scopedKey(whole, { api: { misc: {}, instance_read: {} } }) },
-    things,
-    ids: [...new Set(Object.values(things).flat())],
+    keys: { whole, scoped: await app.newScopedKey(whole, { api: { misc: {}, instance_read: {} } }) },
+    idsByKind,
+    ids: [...new Set(Object.values(idsByKind).flat())],
     texts: [
       ...[
         'ubuntu',

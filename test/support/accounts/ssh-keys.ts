@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync } from 'node:crypto'
 
 /** A part of a key on the wire: its length, and itself. */
-export function part(bytes: Uint8Array | string): Buffer {
+export function wirePart(bytes: Uint8Array | string): Buffer {
   const content = Buffer.from(bytes as string)
   const length = Buffer.alloc(4)
   length.writeUInt32BE(content.length)
@@ -9,7 +9,7 @@ export function part(bytes: Uint8Array | string): Buffer {
 }
 
 export function keyLine(type: string, ...parts: (Uint8Array | string)[]): string {
-  return `${type} ${Buffer.concat([type, ...parts].map(part)).toString('base64')}`
+  return `${type} ${Buffer.concat([type, ...parts].map(wirePart)).toString('base64')}`
 }
 
 /** A key that nobody has, and another for each text. */

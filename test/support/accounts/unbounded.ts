@@ -1,4 +1,4 @@
-import { creditSql } from '../billing/money.ts'
+import { creditSql } from '../billing/credit-sql.ts'
 
 /**
  * Lets an account rent whatever a test makes up, as many accounts together would: with much credit, without quotas, and

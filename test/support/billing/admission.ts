@@ -8,7 +8,7 @@ export const defaultAdmission = {
 } satisfies AdmissionRules
 
 /** For suites that rent on one account what many would rent. */
-export const wideAdmission = {
+export const unlimitedAdmission = {
   ...defaultAdmission,
   quotas: { instances: 1_000_000, loading: 1_000_000, diskGb: 1_000_000_000, volumes: 1_000_000 },
 } satisfies AdmissionRules

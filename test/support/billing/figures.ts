@@ -14,13 +14,13 @@ const query = `query ($from: DateTime!, $to: DateTime!) {
   volumes(first: 100) { nodes { pricePerHour } }
 }`
 /** Every instant of a test. */
-const always = { from: '2026-10-01T00:00:00Z', to: '2028-10-01T00:00:00Z' }
+const wholeTest = { from: '2026-10-01T00:00:00Z', to: '2028-10-01T00:00:00Z' }
 
 type Figures = { id: string; accruedCost: string; burnRate: string }
 type Group = { instanceId: string | null; cost: string }
 
 export async function checkFigures(app: TestApp, { id, key }: TestAccount, story: string): Promise<void> {
-  const { data, errors } = await app.graphql(key, query, always)
+  const { data, errors } = await app.graphql(key, query, wholeTest)
   expect(errors, story).toBeUndefined()
   const { viewer, instances, volumes } = data as {
     viewer: { credit: string; burnRate: string; usage: { cost: string; buckets: { groups: Group[] }[] } }

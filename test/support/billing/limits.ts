@@ -1,20 +1,20 @@
 import { openDatabase } from '../../../src/database/client.ts'
 import type { TestApp } from '../app.ts'
-import { workOnAccount } from './billing.ts'
+import { performDueBilling } from './due.ts'
 
 export const limitFields = 'id apiKeyId window amount used action reachedAt'
-const answer = `... on SetSpendLimitSuccess { spendLimit { ${limitFields} } } ... on NotFoundError { id }
+const resultFields = `... on SetSpendLimitSuccess { spendLimit { ${limitFields} } } ... on NotFoundError { id }
   ... on Error { code message } ... on InvalidInputError { issues { path message } }`
 
-type Wish = { apiKeyId?: string | null | undefined; [name: string]: unknown }
+type TestLimitInput = { apiKeyId?: string | null | undefined; [name: string]: unknown }
 
 /** Limits as those who set them see them, and what the work on accounts does for them. */
 export function limitsOf(app: TestApp) {
   return {
     /** Of the account where no key is named. */
     // biome-ignore lint/suspicious/noExplicitAny: whatever the test asks for
-    async set(key: string, { apiKeyId, ...wish }: Wish): Promise<any> {
-      const query = `mutation ($input: SetSpendLimitInput!) { setSpendLimit(input: $input) { ${answer} } }`
+    async set(key: string, { apiKeyId, ...wish }: TestLimitInput): Promise<any> {
+      const query = `mutation ($input: SetSpendLimitInput!) { setSpendLimit(input: $input) { ${resultFields} } }`
       const input = { target: targetOf(apiKeyId), ...wish }
       const { data, errors } = await app.graphql(key, query, { input })
       return errors ? errors[0]?.extensions['code'] : (data.setSpendLimit.spendLimit ?? data.setSpendLimit)
@@ -40,7 +40,7 @@ export function limitsOf(app: TestApp) {
     /** Does for an account what its limits ask for now. */
     async enforce(accountId: number): Promise<Date | null> {
       const database = openDatabase({ url: app.database.url, poolSize: 1, onIdleError: () => {}, now: app.clock.now })
-      return await workOnAccount({ database }, accountId).finally(() => database.close())
+      return await performDueBilling({ database }, accountId).finally(() => database.close())
     },
   }
 }

@@ -8,10 +8,10 @@ export type TestDatabase = { url: string; drop: () => Promise<void> }
 /** A database of this test file: a clone of the migrated one, or an empty one. */
 export async function createDatabase({ empty = false } = {}): Promise<TestDatabase> {
   const name = `berth_test_${randomBytes(6).toString('hex')}`
-  await onServer(`CREATE DATABASE ${name}${empty ? '' : ` TEMPLATE ${inject('templateName')}`}`)
+  await runOnServer(`CREATE DATABASE ${name}${empty ? '' : ` TEMPLATE ${inject('templateName')}`}`)
   return {
     url: withDatabase(serverUrl(), name),
-    drop: () => onServer(`DROP DATABASE ${name} WITH (FORCE)`),
+    drop: () => runOnServer(`DROP DATABASE ${name} WITH (FORCE)`),
   }
 }
 
@@ -21,7 +21,7 @@ export function serverUrl(): string {
   return urls[(Number(process.env['VITEST_POOL_ID']) - 1) % urls.length] as string
 }
 
-async function onServer(sql: string): Promise<void> {
+async function runOnServer(sql: string): Promise<void> {
   const client = new pg.Client({ connectionString: serverUrl() })
   await client.connect()
   await client.query(sql).finally(() => client.end())

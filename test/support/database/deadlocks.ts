@@ -4,29 +4,29 @@ import { withSession } from './sessions.ts'
 
 /** Nobody met a deadlock that PostgreSQL had to end; if somebody did, who waited for whom. */
 export async function expectNoDeadlock(url: string): Promise<void> {
-  const deadlocks = await deadlocksIn(url)
-  expect(deadlocks, deadlocks > 0 ? await reportsOf(url) : '').toBe(0)
+  const deadlocks = await countDeadlocks(url)
+  expect(deadlocks, deadlocks > 0 ? await readDeadlockReports(url) : '').toBe(0)
 }
 
 /** A session tells its counts when it ends, or within a second. */
-async function deadlocksIn(url: string): Promise<number> {
+async function countDeadlocks(url: string): Promise<number> {
   return await withSession(url, async session => {
-    const toldAt = Date.now() + 1_500
+    const reportedAt = Date.now() + 1_500
     for (;;) {
-      const isTold = Date.now() >= toldAt
+      const isReported = Date.now() >= reportedAt
       const { rows } = await session.query(
         `SELECT deadlocks::int, (SELECT count(*)::int FROM pg_stat_activity
           WHERE datname = current_database() AND pid <> pg_backend_pid()) AS others
           FROM pg_stat_database WHERE datname = current_database()`,
       )
-      if (isTold || rows[0].others === 0) return rows[0].deadlocks
+      if (isReported || rows[0].others === 0) return rows[0].deadlocks
       await sleep(20)
     }
   })
 }
 
 /** What a server of ours logged of deadlocks: who waited for whom, in which statements. */
-async function reportsOf(url: string): Promise<string> {
+async function readDeadlockReports(url: string): Promise<string> {
   const [log] = await withSession(
     url,
     async session => (await session.query("SELECT pg_read_file('server.log', true)")).rows,

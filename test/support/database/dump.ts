@@ -1,7 +1,7 @@
 import pg from 'pg'
 
 /** Every value of every table as one text: what a thief of the database would search. Bytes are also read as a text. */
-export async function dumpOf(url: string): Promise<string> {
+export async function dumpDatabase(url: string): Promise<string> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {

@@ -8,19 +8,19 @@ export async function withSession<T>(url: string, work: (session: pg.Client) => 
 }
 
 /** Ends when somebody, or so many, wait for a lock, or when it is done without. */
-export async function untilSomebodyWaits(session: pg.Client, isDone = () => false, many = 1): Promise<void> {
+export async function waitForLockWaiters(session: pg.Client, isDone = () => false, count = 1): Promise<void> {
   while (!isDone()) {
     // In a transaction the same is seen again and again otherwise.
     await session.query('SELECT pg_stat_clear_snapshot()')
     const { rows } = await session.query(
       "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
     )
-    if (rows.length >= many) return
+    if (rows.length >= count) return
   }
 }
 
 /** Ends when somebody waits for what this session has locked. */
-export async function untilBlocked(session: pg.Client): Promise<void> {
+export async function waitUntilBlocksOthers(session: pg.Client): Promise<void> {
   for (;;) {
     await session.query('SELECT pg_stat_clear_snapshot()')
     const { rows } = await session.query(

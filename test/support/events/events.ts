@@ -18,7 +18,7 @@ export async function writeEvent(sql: Sql, { type = 'CREDIT_GRANTED', accountId,
 }
 
 /** So many of a stream, or as many as there are before it ends. */
-export async function take(stream: AsyncIterator<EventEdge>, count: number): Promise<EventEdge[]> {
+export async function takeEvents(stream: AsyncIterator<EventEdge>, count: number): Promise<EventEdge[]> {
   const taken: EventEdge[] = []
   while (taken.length < count) {
     const { value, done } = await stream.next()

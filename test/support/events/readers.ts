@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
 import type { Renter } from '../instances/renters.ts'
-import type { Chance } from '../seeded-random.ts'
-import { type Result, type Subscription, subscribeSse, subscribeWs } from '../streams.ts'
+import type { SeededRandom } from '../seeded-random.ts'
+import { type Result, type Subscription, subscribeSse, subscribeWebSocket } from '../streams.ts'
 
 export type Transport = 'sse' | 'websocket'
 type Open = Omit<Subscription, 'status'>
@@ -19,7 +19,7 @@ export type Reader = {
   /** How often it went on where it had been. */
   resumed: number
   /** Ends when it was told of this type of event. */
-  heard: (type: string) => Promise<void>
+  waitForEvent: (type: string) => Promise<void>
   /** Goes, at the latest when its gateway does. Throws what it was told and should not have been. */
   close: () => Promise<void>
 }
@@ -27,14 +27,14 @@ export type Reader = {
 export type ReaderOptions = {
   renter: Renter
   transport: Transport
-  chance: Chance
-  pick: (chance: Chance) => Promise<string>
+  chance: SeededRandom
+  pick: (chance: SeededRandom) => Promise<string>
 }
 
 /** Begins after the newest event. */
 export async function startReader({ renter, transport, chance, pick }: ReaderOptions): Promise<Reader> {
   const { accountId, apiKey } = renter
-  const find = async () => await newest(await pick(chance), apiKey).catch(() => undefined)
+  const find = async () => await newestEvent(await pick(chance), apiKey).catch(() => undefined)
   let start = await find()
   while (!start) start = await find()
   const { id: after } = start
@@ -44,7 +44,7 @@ export async function startReader({ renter, transport, chance, pick }: ReaderOpt
   let over = false
   let current: Open | undefined
   let fault: Error | undefined
-  let hear = () => {}
+  let wakeWaiter = () => {}
 
   async function follow(): Promise<void> {
     const query = `subscription { events(after: "${cursor}") { cursor node { id type } } }`
@@ -68,7 +68,7 @@ export async function startReader({ renter, transport, chance, pick }: ReaderOpt
     cursor = place
     ids.push(toId(node.id))
     types.add(node.type)
-    hear()
+    wakeWaiter()
   }
 
   async function run(): Promise<void> {
@@ -83,8 +83,8 @@ export async function startReader({ renter, transport, chance, pick }: ReaderOpt
 
   const reader: Reader = {
     ...{ accountId, transport, after, ids, resumed: 0 },
-    async heard(type) {
-      while (!types.has(type)) await new Promise<void>(resolve => (hear = resolve))
+    async waitForEvent(type) {
+      while (!types.has(type)) await new Promise<void>(resolve => (wakeWaiter = resolve))
     },
     async close() {
       over = true
@@ -103,7 +103,7 @@ const open: Record<Transport, (url: string, apiKey: string, query: string) => Pr
     const connectionParams = { authorization: `Bearer ${apiKey}` }
     const address = `${url.replace('http', 'ws')}/graphql`
     const client = createClient({ url: address, webSocketImpl: WebSocket, connectionParams, retryAttempts: 0 })
-    const stream = subscribeWs(client, query)
+    const stream = subscribeWebSocket(client, query)
     const close = async () => {
       await client.dispose()
       await stream.close()
@@ -112,7 +112,7 @@ const open: Record<Transport, (url: string, apiKey: string, query: string) => Pr
   },
 }
 
-async function newest(url: string, apiKey: string): Promise<{ cursor: string; id: bigint }> {
+async function newestEvent(url: string, apiKey: string): Promise<{ cursor: string; id: bigint }> {
   const response = await fetch(`${url}/graphql`, {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },

@@ -1,7 +1,7 @@
 import type { TestApp } from '../app.ts'
 
 /** What GraphQL calls the errors of REST. */
-export const codes: Record<string, string> = {
+export const graphqlCodes: Record<string, string> = {
   auth_error: 'UNAUTHENTICATED',
   forbidden: 'FORBIDDEN',
   not_found: 'NOT_FOUND',
@@ -43,7 +43,7 @@ export type Faces = {
   // biome-ignore lint/suspicious/noExplicitAny: whatever the test asked for
   mutate: (key: string | undefined, field: keyof typeof mutations, input: object) => Promise<any>
   /** Everything that a rental is, but for what sets two of them apart. */
-  stateOf: (id: number | string) => Promise<Record<string, unknown>>
+  readInstance: (id: number | string) => Promise<Record<string, unknown>>
 }
 
 export function facesOf(app: TestApp): Faces {
@@ -55,7 +55,7 @@ export function facesOf(app: TestApp): Faces {
       const { data, errors } = await app.graphql(key, query, { input })
       return errors ? { code: errors[0]?.extensions['code'], message: errors[0]?.message } : data[field]
     },
-    async stateOf(id) {
+    async readInstance(id) {
       const [row] = await app.sql(`
         SELECT launch, label, disk_mb, vm, interruptible, compute_nanos, disk_nanos, target_state, status, reason_code,
           destroyed_at, restart, registry_login IS NOT NULL AS has_login,

@@ -8,7 +8,7 @@ import type { TestApp } from '../app.ts'
 import type { Rentals } from '../instances/rentals.ts'
 import { subscribeSse } from '../streams.ts'
 
-export type Case = {
+export type IsolationCase = {
   /** What the key must be allowed, and the parameter of it that is this id. Without one a constraint refuses all. */
   operation: Operation
   parameter?: 'id' | 'offerId' | 'machineId'
@@ -30,13 +30,13 @@ export type Case = {
 }
 
 const graphql =
-  (query: (id: number) => string): Case['ask'] =>
+  (query: (id: number) => string): IsolationCase['ask'] =>
   async (app, key, id) => {
     const { status, data, errors } = await app.graphql(key, query(id))
     return { status, data, errors }
   }
 const rest =
-  (method: string, path: string, body?: (id: number) => object): Case['ask'] =>
+  (method: string, path: string, body?: (id: number) => object): IsolationCase['ask'] =>
   async (app, key, id) => {
     const answer = await app.rest(key, method, path.replace('{id}', String(id)), body?.(id))
     return { status: answer.status, body: answer.body }
@@ -44,13 +44,13 @@ const rest =
 
 /** What a stream begins with, or that it begins when nothing happens. */
 const stream =
-  (query: (id: number) => string, { quiet = false } = {}): Case['ask'] =>
+  (query: (id: number) => string, { quiet = false } = {}): IsolationCase['ask'] =>
   async (app, key, id) => {
     const opened = await subscribeSse(app.fetch, key, query(id))
     // Whatever is refused is refused by now, and nothing of it is left open.
-    const first = quiet && app.streams() > 0 ? {} : await opened.next()
+    const first = quiet && app.countStreams() > 0 ? {} : await opened.next()
     await opened.close()
-    await expect.poll(() => app.streams()).toBe(0)
+    await expect.poll(() => app.countStreams()).toBe(0)
     return { status: opened.status, ...first }
   }
 
@@ -64,7 +64,7 @@ const apiKey = (operation: Operation) => ({ operation, parameter: 'id', of: 'api
 const webhook = (operation: Operation) => ({ operation, parameter: 'id', of: 'webhook' }) as const
 const update = '... on BulkInstancesPayload { items { outcome instance { id } error { code message } } }'
 
-export const fieldCases: Record<string, Case> = {
+export const fieldCases: Record<string, IsolationCase> = {
   instance: { ...instance('instances.get'), ask: graphql(id => `{ instance(id: "${id}") { id label } }`) },
   instances: {
     operation: 'instances.list',
@@ -263,10 +263,10 @@ export const fieldCases: Record<string, Case> = {
 }
 
 /** The SSH key that the owner has from the beginning: aPublicKey('known'). */
-export const knownKey = 9_000_001
+export const knownSshKeyId = 9_000_001
 
 const path = '/api/v0/instances/{id}/'
-export const routeCases: Record<string, Case> = {
+export const routeCases: Record<string, IsolationCase> = {
   'PUT /api/v0/asks/{id}/': { ...offer, ask: rest('PUT', '/asks/{id}/', () => ({ image: 'ubuntu' })) },
   'POST /api/v0/asks/{id}/': { ...offer, ask: rest('POST', '/asks/{id}/', () => ({ image: 'ubuntu' })) },
   'POST /api/v0/asks/bulk/': { ...offer, ask: rest('POST', '/asks/bulk/', id => ({ ids: [id], image: 'ubuntu' })) },
@@ -326,7 +326,7 @@ export const routeCases: Record<string, Case> = {
   },
   [`DELETE ${path}ssh/{key}/`]: {
     ...instance('instances.detachSshKey'),
-    ask: rest('DELETE', `/instances/{id}/ssh/${knownKey}/`),
+    ask: rest('DELETE', `/instances/{id}/ssh/${knownSshKeyId}/`),
   },
   'PUT /api/v0/ssh/{id}/': {
     ...sshKey('sshKeys.replace'),
@@ -359,13 +359,16 @@ export const routeCases: Record<string, Case> = {
 }
 
 /** What a case is about, made anew by an account. */
-export function makersOf(app: TestApp, rentals: Rentals): Record<Case['of'], (key: string) => Promise<number>> {
+export function makersOf(
+  app: TestApp,
+  rentals: Rentals,
+): Record<IsolationCase['of'], (key: string) => Promise<number>> {
   return {
     account: async key => (await app.rest(key, 'GET', '/users/current')).body.id,
-    apiKey: async key => await idOf(await app.scopedKey(key, { api: {} })),
+    apiKey: async key => await idOf(await app.newScopedKey(key, { api: {} })),
     bid: key => rentals.rent(key, { label: 'mine', price: 0.3 }),
     instance: key => rentals.rent(key, { label: 'mine' }),
-    runningInstance: key => rentals.rentTo(key, 'running', { label: 'mine' }),
+    runningInstance: key => rentals.rentToStatus(key, 'running', { label: 'mine' }),
     machine: newMachine,
     offer: () => rentals.newOffer(),
     spendLimit: aSpendLimit,
@@ -410,7 +413,7 @@ export function makersOf(app: TestApp, rentals: Rentals): Record<Case['of'], (ke
   }
 
   async function aSpendLimit(key: string): Promise<number> {
-    const apiKeyId = await idOf(await app.scopedKey(key, { api: {} }))
+    const apiKeyId = await idOf(await app.newScopedKey(key, { api: {} }))
     const { data } = await app.graphql(
       key,
       `mutation { setSpendLimit(input: { target: { apiKeyId: "${apiKeyId}" }, window: DAY, amount: "1" }) {

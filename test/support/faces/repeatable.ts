@@ -8,9 +8,9 @@ import type { TestApp } from '../app.ts'
 import type { Rentals } from '../instances/rentals.ts'
 import { volumesOf } from '../volumes/volumes.ts'
 
-export type Site = { app: TestApp; rentals: Rentals; owner: string }
+export type RepeatableSite = { app: TestApp; rentals: Rentals; owner: string }
 /** An id that the request names. */
-type Prepare = (site: Site) => Promise<number>
+type Prepare = (site: RepeatableSite) => Promise<number>
 type RepeatableCase = {
   prepare?: Prepare
   /** The answer holds a secret that is shown once. */
@@ -19,7 +19,7 @@ type RepeatableCase = {
   refusesLimited?: true
 } & ({ graphql: (id: number) => string } | { rest: (id: number) => [path: string, body: object] })
 
-export function repeatableFields(): string[] {
+export function listRepeatableFields(): string[] {
   const fields = Object.values(schema.getMutationType()?.getFields() ?? {})
   const repeatable = fields.filter(({ args }) =>
     args.some(({ type }) => {
@@ -30,13 +30,13 @@ export function repeatableFields(): string[] {
   return repeatable.map(({ name }) => name)
 }
 
-export function repeatableRoutes(): string[] {
-  return routes.filter(({ repeatable }) => repeatable).map(({ method, path }) => `${method} ${path}`)
+export function listRepeatableRoutes(): string[] {
+  return routes.filter(({ takesIdempotencyKey }) => takesIdempotencyKey).map(({ method, path }) => `${method} ${path}`)
 }
 
 const anOffer: Prepare = ({ rentals }) => rentals.newOffer()
 const aMachine: Prepare = ({ app }) => volumesOf(app).newMachine()
-const anInstance: Prepare = ({ rentals, owner }) => rentals.rentTo(owner, 'running')
+const anInstance: Prepare = ({ rentals, owner }) => rentals.rentToStatus(owner, 'running')
 const spec = 'spec: { source: { image: "ubuntu" } }'
 const url = 'https://hooks.invalid/'
 const body = { image: 'ubuntu' }
@@ -89,14 +89,14 @@ export const repeatableCases: Record<string, RepeatableCase> = {
   'PUT /api/v0/instances/recycle/{id}/': { prepare: anInstance, rest: id => [`/instances/recycle/${id}/`, {}] },
 }
 
-export type Answer = { code: string; text: string; replayed?: boolean }
+export type RepeatableAnswer = { code: string; text: string; replayed?: boolean }
 
 /** Asks with an API key and an idempotency key. The code is that of GraphQL, or the error of REST. */
-export async function askRepeatable(
-  { app }: Site,
+export async function sendRepeatable(
+  { app }: RepeatableSite,
   [name, wish]: [string, RepeatableCase],
   { id, by, key }: { id: number; by: string; key: string },
-): Promise<Answer> {
+): Promise<RepeatableAnswer> {
   if ('rest' in wish) {
     const [path, body] = wish.rest(id)
     const method = name.split(' ')[0] as string

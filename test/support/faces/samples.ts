@@ -18,9 +18,9 @@ export function sampleOperations(id: string): { name: string; operation: string 
   const roots = { query: schema.getQueryType(), mutation: schema.getMutationType() }
   return Object.entries(roots).flatMap(([kind, root]) =>
     Object.values(root?.getFields() ?? {}).map(({ name, args, type }) => {
-      const given = (oneOfTwo[name] ? args.filter(arg => arg.name === oneOfTwo[name]) : required(args)).map(
-        arg => `${arg.name}: ${sample(arg.type, id)}`,
-      )
+      const given = (
+        chosenArgument[name] ? args.filter(arg => arg.name === chosenArgument[name]) : requiredOnly(args)
+      ).map(arg => `${arg.name}: ${sampleValue(arg.type, id)}`)
       const named = getNamedType(type)
       const refusal = isUnionType(named) ? ' ... on Error { code }' : ''
       const selection = isLeafType(named) ? '' : ` { __typename${refusal} }`
@@ -29,14 +29,14 @@ export function sampleOperations(id: string): { name: string; operation: string 
   )
 }
 
-function required<Input extends GraphQLArgument | GraphQLInputField>(inputs: readonly Input[]): Input[] {
+function requiredOnly<Input extends GraphQLArgument | GraphQLInputField>(inputs: readonly Input[]): Input[] {
   return inputs.filter(({ type, defaultValue }) => isNonNullType(type) && defaultValue === undefined)
 }
 
 /** Fields that need one argument of several, and which. */
-const oneOfTwo: Record<string, string> = { template: 'id' }
+const chosenArgument: Record<string, string> = { template: 'id' }
 
-const samples: Record<string, string> = {
+const scalarSamples: Record<string, string> = {
   Boolean: 'true',
   DateTime: '"2027-01-01T00:00:00Z"',
   Float: '1',
@@ -45,15 +45,15 @@ const samples: Record<string, string> = {
   Usd: '"1"',
 }
 
-function sample(type: GraphQLInputType, id: string): string {
+function sampleValue(type: GraphQLInputType, id: string): string {
   const inner = getNullableType(type)
-  if (isListType(inner)) return `[${sample(inner.ofType, id)}]`
+  if (isListType(inner)) return `[${sampleValue(inner.ofType, id)}]`
   if (isEnumType(inner)) return inner.getValues()[0]?.name ?? ''
   if (isInputObjectType(inner)) {
     const fields = Object.values(inner.getFields())
-    const given = inner.isOneOf ? fields.slice(0, 1) : required(fields)
-    return `{ ${given.map(field => `${field.name}: ${sample(field.type, id)}`).join(', ')} }`
+    const given = inner.isOneOf ? fields.slice(0, 1) : requiredOnly(fields)
+    return `{ ${given.map(field => `${field.name}: ${sampleValue(field.type, id)}`).join(', ')} }`
   }
   if (inner.name === 'ID') return `"${id}"`
-  return samples[inner.name] ?? '"x"'
+  return scalarSamples[inner.name] ?? '"x"'
 }

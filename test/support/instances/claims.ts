@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { type Block, blocksOf, type Machine } from '../../../src/domain/machines/machines.ts'
-import { type Claim, type Listed, relist } from '../../../src/domain/machines/market.ts'
-import { aMachine, type MachineFacts } from '../factories.ts'
+import { type Claim, type CurrentOffer, planOffers } from '../../../src/domain/machines/market.ts'
+import { aMachine, type MachineAttributes } from '../factories.ts'
 
 /** A machine that was listed and of which nothing is rented. */
-export function aListedMachine(facts: Partial<MachineFacts> = {}): Machine {
+export function aListedMachine(facts: Partial<MachineAttributes> = {}): Machine {
   const machine = aMachine(facts)
   const room = { freeDiskMb: machine.diskMb, freePorts: machine.lastPort - machine.firstPort + 1 }
   return {
@@ -24,7 +24,7 @@ export function aListedMachine(facts: Partial<MachineFacts> = {}): Machine {
 export function aClaim(facts: Partial<Claim> = {}): Claim {
   const block = { firstGpu: 0, numGpus: 1 }
   const terms = { interruptible: false, computeNanos: 400_000_000n }
-  return { instanceId: 1n, ...block, ...terms, claimedAt: new Date(0), holds: false, ...facts }
+  return { instanceId: 1n, ...block, ...terms, claimedAt: new Date(0), hasGpus: false, ...facts }
 }
 
 export function gpusOf({ firstGpu, numGpus }: Block): number[] {
@@ -36,7 +36,7 @@ export function sharesGpu(a: Block, b: Block): boolean {
 }
 
 /** Claims on blocks of a machine that often tie; those that hold do not overlap, as the database makes sure. */
-export function claimsOn(numGpus: number): fc.Arbitrary<Claim[]> {
+export function arbitraryClaims(numGpus: number): fc.Arbitrary<Claim[]> {
   const claim = fc.record({
     block: fc.constantFrom(...blocksOf(numGpus)),
     interruptible: fc.boolean(),
@@ -49,9 +49,9 @@ export function claimsOn(numGpus: number): fc.Arbitrary<Claim[]> {
   return fc.array(claim, { maxLength: 20 }).map(drawn => {
     const claims: Claim[] = []
     for (const [index, { block, interruptible, gpuNanos, extraNanos, claimedAt, mayHold }] of drawn.entries()) {
-      const holds = mayHold && !claims.some(other => other.holds && sharesGpu(other, block))
+      const hasGpus = mayHold && !claims.some(other => other.hasGpus && sharesGpu(other, block))
       const computeNanos = gpuNanos * BigInt(block.numGpus) + extraNanos
-      claims.push({ instanceId: BigInt(index + 1), ...block, interruptible, computeNanos, claimedAt, holds })
+      claims.push({ instanceId: BigInt(index + 1), ...block, interruptible, computeNanos, claimedAt, hasGpus })
     }
     return claims
   })
@@ -61,7 +61,7 @@ export function claimsOn(numGpus: number): fc.Arbitrary<Claim[]> {
 function comesBefore(a: Claim, b: Claim): boolean {
   if (!a.interruptible && b.interruptible) return true
   if (a.interruptible && !b.interruptible) return false
-  if (!a.interruptible && a.holds !== b.holds) return a.holds
+  if (!a.interruptible && a.hasGpus !== b.hasGpus) return a.hasGpus
   const perGpu = ({ computeNanos, numGpus }: Claim) => (computeNanos * 720_720n) / BigInt(numGpus)
   if (a.interruptible && perGpu(a) !== perGpu(b)) return perGpu(a) > perGpu(b)
   if (a.claimedAt.getTime() !== b.claimedAt.getTime()) return a.claimedAt < b.claimedAt
@@ -69,15 +69,15 @@ function comesBefore(a: Claim, b: Claim): boolean {
 }
 
 /** A claim is granted unless one that comes before it, and is granted, wants a GPU of it. */
-export function grantedOf(claims: Claim[]): Claim[] {
+export function expectedGrants(claims: Claim[]): Claim[] {
   const isGranted = (claim: Claim): boolean =>
     !claims.some(other => other !== claim && sharesGpu(other, claim) && comesBefore(other, claim) && isGranted(other))
   return claims.filter(isGranted)
 }
 
 /** The offers of a machine as a database keeps them: ids are given in the order in which blocks are listed. */
-export function aMarketOf(machine: Machine) {
-  let offers: Listed[] = []
+export function createMarket(machine: Machine) {
+  let offers: CurrentOffer[] = []
   let lastId = 0n
   return {
     offers: () => offers,
@@ -85,8 +85,8 @@ export function aMarketOf(machine: Machine) {
     withdraw(index: number): void {
       offers = offers.filter((_, place) => place !== index)
     },
-    settle(granted: Claim[]) {
-      const { changed, added } = relist(machine, offers, granted)
+    update(granted: Claim[]) {
+      const { changed, added } = planOffers(machine, offers, granted)
       offers = offers.map(offer => changed.find(({ id }) => id === offer.id) ?? offer)
       for (const listing of added) {
         lastId += 1n

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { TestApp } from '../app.ts'
-import type { Listed } from '../factories.ts'
+import type { MachineListing } from '../factories.ts'
 import type { Rentals } from './rentals.ts'
 
 export type Policy = {
@@ -10,61 +10,69 @@ export type Policy = {
   destroyWhenStoppedFor?: number | null
 }
 
-export const seen = `id status targetState statusReason { code message }
+export const policyFields = `id status targetState statusReason { code message }
   policy { stopAt stopAtCost destroyAt destroyWhenStoppedFor }`
-const refused = '... on Error { code message } ... on InvalidInputError { issues { path message } }'
+const errorFields = '... on Error { code message } ... on InvalidInputError { issues { path message } }'
 
 /** What is arranged for instances, over GraphQL. A machine costs 0.4 $ an hour, and its disk 0.004 $. */
-export function arrangementsOf(app: TestApp, rentals: Rentals, key: () => string) {
+export function policiesOf(app: TestApp, rentals: Rentals, key: () => string) {
   async function ask(name: string, type: string, input: object, success: string) {
-    const query = `mutation ($input: ${type}!) { ${name}(input: $input) { __typename ${refused} ${success} } }`
+    const query = `mutation ($input: ${type}!) { ${name}(input: $input) { __typename ${errorFields} ${success} } }`
     const { data, errors } = await app.graphql(key(), query, { input })
     return errors ? { code: errors[0]?.extensions['code'], message: errors[0]?.message } : data[name]
   }
 
   /** Asks for an offer of a machine of its own. */
-  async function tryRent(policy: Policy, input: object = {}, machine: Listed['machine'] = {}) {
+  async function tryRent(policy: Policy, input: object = {}, machine: MachineListing['machine'] = {}) {
     const offerId = String(await rentals.newOffer(machine))
-    const wish = { offerId, spec: { source: { image: 'ubuntu' }, policy }, ...input }
-    const success = `... on RentInstanceSuccess { warnings replayed instance { ${seen} } }`
-    return await ask('rentInstance', 'RentInstanceInput', wish, success)
+    const rentInput = { offerId, spec: { source: { image: 'ubuntu' }, policy }, ...input }
+    const success = `... on RentInstanceSuccess { warnings replayed instance { ${policyFields} } }`
+    return await ask('rentInstance', 'RentInstanceInput', rentInput, success)
   }
 
-  async function rent(policy: Policy = {}, input: object = {}, machine: Listed['machine'] = {}): Promise<number> {
+  async function rent(
+    policy: Policy = {},
+    input: object = {},
+    machine: MachineListing['machine'] = {},
+  ): Promise<number> {
     const answer = await tryRent(policy, input, machine)
     expect(answer).toMatchObject({ __typename: 'RentInstanceSuccess' })
     return Number(answer.instance.id.slice('ins_'.length))
   }
 
   /** The same, until it runs: since then its GPUs cost something. */
-  async function run(policy: Policy = {}, input: object = {}, machine: Listed['machine'] = {}): Promise<number> {
+  async function rentRunning(
+    policy: Policy = {},
+    input: object = {},
+    machine: MachineListing['machine'] = {},
+  ): Promise<number> {
     const id = await rent(policy, input, machine)
     for (let turn = 1; turn <= 100 && (await read(id)).status !== 'RUNNING'; turn += 1) {
       app.clock.advance(1_000)
-      await app.idle()
+      await app.runUntilIdle()
     }
     expect((await read(id)).status).toBe('RUNNING')
     return id
   }
 
-  const set = (id: number, policy: Policy) =>
+  const setPolicy = (id: number, policy: Policy) =>
     ask(
       'setInstancePolicy',
       'SetInstancePolicyInput',
       { instanceId: String(id), ...policy },
-      `... on InstanceSuccess { instance { ${seen} } }`,
+      `... on InstanceSuccess { instance { ${policyFields} } }`,
     )
 
-  const wish = (id: number, targetState: string) =>
+  const setTargetState = (id: number, targetState: string) =>
     ask(
       'updateInstance',
       'UpdateInstanceInput',
       { id: String(id), targetState },
-      `... on InstanceSuccess { instance { ${seen} } }`,
+      `... on InstanceSuccess { instance { ${policyFields} } }`,
     )
 
   async function read(id: number) {
-    return (await app.graphql(key(), `{ instance(id: ${id}) { ${seen} } }`)).data.instance
+    return (await app.graphql(key(), `{ instance(id: ${id}) { ${policyFields} } }`)).data.instance
   }
 
   /** What the ledger says that it cost, in nano-dollars, and up to when. */
@@ -81,5 +89,5 @@ export function arrangementsOf(app: TestApp, rentals: Rentals, key: () => string
       WHERE instance_id = ${id} AND type IN (${types.map(type => `'${type}'`).join(', ')}) ORDER BY id`)
   }
 
-  return { tryRent, rent, run, set, wish, read, charged, events }
+  return { tryRent, rent, run: rentRunning, set: setPolicy, wish: setTargetState, read, charged, events }
 }

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { RestAnswer, TestApp } from '../app.ts'
-import { type Listed, listMachines } from '../factories.ts'
+import { listMachines, type MachineListing } from '../factories.ts'
 
 /** What a renter of the tests has to spend: 100 $. */
 export const someCredit = { creditNanos: 100_000_000_000n }
@@ -9,35 +9,35 @@ export const muchCredit = { creditNanos: 10_000_000_000_000n }
 
 export type Rentals = {
   /** Lists a machine, and gives the id of the offer of all its GPUs. */
-  newOffer: (machine?: Listed['machine']) => Promise<number>
+  newOffer: (machine?: MachineListing['machine']) => Promise<number>
   /** Asks for an offer of a machine of its own. */
-  ask: (key: string, body: object, machine?: Listed['machine']) => Promise<RestAnswer>
+  tryRent: (key: string, body: object, machine?: MachineListing['machine']) => Promise<RestAnswer>
   /** The same, where it must succeed: the new instance. */
-  rent: (key: string, body?: object, machine?: Listed['machine']) => Promise<number>
+  rent: (key: string, body?: object, machine?: MachineListing['machine']) => Promise<number>
   // biome-ignore lint/suspicious/noExplicitAny: whatever the test asks for
   read: (key: string, id: number) => Promise<any>
   /** Lets the machines work until everything is as it was wished. */
-  settle: () => Promise<void>
+  converge: () => Promise<void>
   /** Ends the container of a running instance from within. */
   exit: (id: number, exitCode?: number) => Promise<void>
   /** Rents, and brings the instance to a status. */
-  rentTo: (key: string, status: string, body?: object) => Promise<number>
+  rentToStatus: (key: string, status: string, body?: object) => Promise<number>
 }
 
 /** Renting as REST clients do, on machines that each test has for itself. */
 export function rentalsOf(app: TestApp): Rentals {
-  async function newOffer(machine: Listed['machine'] = {}) {
+  async function newOffer(machine: MachineListing['machine'] = {}) {
     await listMachines(app.operations, [{ machine }])
     const [row] = await app.sql('SELECT id FROM offers ORDER BY machine_id DESC, num_gpus DESC, id LIMIT 1')
     return Number((row as { id: string }).id)
   }
 
-  async function ask(key: string, body: object, machine: Listed['machine'] = {}) {
+  async function tryRent(key: string, body: object, machine: MachineListing['machine'] = {}) {
     return await app.rest(key, 'PUT', `/asks/${await newOffer(machine)}/`, body)
   }
 
-  async function rent(key: string, body: object = {}, machine: Listed['machine'] = {}) {
-    const answer = await ask(key, { image: 'ubuntu', ...body }, machine)
+  async function rent(key: string, body: object = {}, machine: MachineListing['machine'] = {}) {
+    const answer = await tryRent(key, { image: 'ubuntu', ...body }, machine)
     expect(answer).toMatchObject({ status: 200, body: { success: true } })
     return answer.body.new_contract as number
   }
@@ -48,41 +48,41 @@ export function rentalsOf(app: TestApp): Rentals {
     return body.instances
   }
 
-  async function settle() {
+  async function converge() {
     for (let turn = 1; turn <= 3; turn += 1) {
-      await app.idle()
+      await app.runUntilIdle()
       app.clock.advance(30_000)
     }
-    await app.idle()
+    await app.runUntilIdle()
   }
 
   async function exit(id: number, exitCode = 1) {
     await app.sql(`UPDATE simulated_containers SET exit_code = ${exitCode} WHERE instance_id = ${id}`)
     app.clock.advance(61_000)
-    await app.idle()
+    await app.runUntilIdle()
   }
 
-  async function rentTo(key: string, status: string, body: object = {}) {
+  async function rentToStatus(key: string, status: string, body: object = {}) {
     const id = await rent(key, status === 'created' ? { ...body, target_state: 'stopped' } : body)
     if (status === 'created') return id
-    await settle()
+    await converge()
     if (status === 'exited') await exit(id)
     if (status === 'offline') {
       await app.sql(`UPDATE instances SET status = 'offline', due_at = created_at WHERE id = ${id}`)
-      await settle()
+      await converge()
     }
     if (status === 'unknown') {
       await app.sql(`DELETE FROM simulated_containers WHERE instance_id = ${id}`)
       app.clock.advance(61_000)
-      await app.idle()
+      await app.runUntilIdle()
     }
     if (status === 'stopped') {
       await app.rest(key, 'PUT', `/instances/${id}/`, { state: 'stopped' })
-      await settle()
+      await converge()
     }
     expect((await read(key, id)).actual_status).toBe(status)
     return id
   }
 
-  return { newOffer, ask, rent, read, settle, exit, rentTo }
+  return { newOffer, tryRent, rent, read, converge, exit, rentToStatus }
 }

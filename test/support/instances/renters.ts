@@ -1,10 +1,10 @@
 // Renters who do this and that, and write down what they were told became of it.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Chance } from '../seeded-random.ts'
+import type { SeededRandom } from '../seeded-random.ts'
 
 /** What an account was told of something that it asked for. */
-export type Deed = {
+export type CommandRecord = {
   accountId: number
   instanceId: bigint | undefined
   /** The event that tells of it, and what that event says. */
@@ -15,18 +15,18 @@ export type Deed = {
 }
 
 export type Renter = { accountId: number; apiKey: string }
-export type Figures = { commands: number; lost: number; ignored: number; unavailable: number; rentals: number }
+export type Counts = { commands: number; lost: number; ignored: number; unavailable: number; rentals: number }
 
 type Item = { id: string; outcome: string; error: { code: string } | null }
 // biome-ignore lint/suspicious/noExplicitAny: whatever was asked for
 type Answer = { data?: any; errors?: { message: string; extensions: { code: string } }[] }
-type Owned = { id: bigint; interruptible: boolean; busy: boolean }
+type OwnedInstance = { id: bigint; interruptible: boolean; busy: boolean }
 type Offer = { id: string; num_gpus: number; min_bid_nanos: string }
 
 export type RentersOptions = {
   renters: Renter[]
   /** Where somebody may answer. */
-  pick: (chance: Chance) => Promise<string>
+  pick: (chance: SeededRandom) => Promise<string>
   sql: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>
 }
 
@@ -49,19 +49,19 @@ const destroy = `mutation ($input: DestroyInstancesInput!) { answer: destroyInst
 const register = `mutation ($input: RegisterSshKeyInput!) { answer: registerSshKey(input: $input) { __typename } }`
 
 export function createRenters({ renters, pick, sql }: RentersOptions) {
-  const deeds: Deed[] = []
-  const figures: Figures = { commands: 0, lost: 0, ignored: 0, unavailable: 0, rentals: 0 }
-  const owned = new Map(renters.map(({ accountId }) => [accountId, new Map<bigint, Owned>()]))
+  const records: CommandRecord[] = []
+  const counts: Counts = { commands: 0, lost: 0, ignored: 0, unavailable: 0, rentals: 0 }
+  const owned = new Map(renters.map(({ accountId }) => [accountId, new Map<bigint, OwnedInstance>()]))
   let marks = 0
 
   /** Asks until there is an answer. `again` says whether one may have been lost before. */
-  async function ask(chance: Chance, { apiKey }: Renter, query: string, input: object) {
-    figures.commands += 1
+  async function ask(chance: SeededRandom, { apiKey }: Renter, query: string, input: object) {
+    counts.commands += 1
     for (let again = false; ; again = true) {
       const reply = await post(await pick(chance), apiKey, query, input).catch(() => undefined)
-      const loss = lossOf(reply, !again && chance.often(0.1))
+      const loss = lossOf(reply, !again && chance.withProbability(0.1))
       if (reply && !loss) return { answer: reply.data.answer, again }
-      figures[loss ?? 'lost'] += 1
+      counts[loss ?? 'lost'] += 1
       await sleep(chance.between(5, 50))
     }
   }
@@ -76,8 +76,8 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
     return isLost ? 'ignored' : undefined
   }
 
-  function note(deed: Omit<Deed, 'done'>, { done, again }: { done: boolean; again: boolean }): void {
-    deeds.push({ ...deed, done: done ? 'yes' : again ? 'perhaps' : 'no' })
+  function record(deed: Omit<CommandRecord, 'done'>, { done, again }: { done: boolean; again: boolean }): void {
+    records.push({ ...deed, done: done ? 'yes' : again ? 'perhaps' : 'no' })
   }
 
   function nextMark(): string {
@@ -85,7 +85,7 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
     return `mark ${marks}`
   }
 
-  async function rentOne(chance: Chance, renter: Renter): Promise<void> {
+  async function rentOffer(chance: SeededRandom, renter: Renter): Promise<void> {
     const { accountId } = renter
     const offers = (await sql(
       'SELECT id, num_gpus, min_bid_nanos FROM offers WHERE rentable AND withdrawn_at IS NULL ORDER BY id',
@@ -93,28 +93,28 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
     const offer = chance.pick(offers)
     if (!offer) return
     const mark = nextMark()
-    const interruptible = chance.often(0.6)
+    const interruptible = chance.withProbability(0.6)
     const bidPerHour = usd(BigInt(offer.min_bid_nanos) + BigInt(chance.between(-1, 40)) * 1_000_000n)
     const { answer } = await ask(chance, renter, rent, {
-      ...{ offerId: offer.id, idempotencyKey: mark, cancelUnavailable: chance.often(0.1) },
+      ...{ offerId: offer.id, idempotencyKey: mark, cancelUnavailable: chance.withProbability(0.1) },
       ...(interruptible && { terms: { interruptible: { bidPerHour } } }),
       spec: {
         source: { image: chance.pick(images) },
         diskGb: chance.between(8, 30),
         ports: [{ containerPort: 8080 }, { containerPort: 9090 }].slice(0, chance.between(0, 2)),
-        targetState: chance.often(0.1) ? 'STOPPED' : 'RUNNING',
+        targetState: chance.withProbability(0.1) ? 'STOPPED' : 'RUNNING',
       },
     })
     const done = expected(answer, 'RentInstanceSuccess', ['OFFER_UNAVAILABLE', 'BID_TOO_LOW'])
     const id = done ? toId(answer.instance.id) : undefined
     // A repeated request gets the answer of the first, and may be done no second time: so this is never "perhaps".
-    note({ accountId, instanceId: id, type: 'INSTANCE_CREATED', mark }, { done, again: false })
+    record({ accountId, instanceId: id, type: 'INSTANCE_CREATED', mark }, { done, again: false })
     if (id === undefined) return
-    figures.rentals += 1
+    counts.rentals += 1
     owned.get(accountId)?.set(id, { id, interruptible, busy: false })
   }
 
-  async function bidFor(chance: Chance, renter: Renter, [instance]: Owned[]): Promise<void> {
+  async function bidFor(chance: SeededRandom, renter: Renter, [instance]: OwnedInstance[]): Promise<void> {
     if (!instance) return
     marks += 1
     // No two bids are the same.
@@ -123,10 +123,15 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
     const { answer, again } = await ask(chance, renter, bid, input)
     const done = expected(answer, 'InstanceSuccess', ['BID_TOO_LOW', 'INVALID_STATE'])
     const about = { accountId: renter.accountId, instanceId: instance.id }
-    note({ ...about, type: 'INSTANCE_BID_CHANGED', mark: String(nanos) }, { done, again })
+    record({ ...about, type: 'INSTANCE_BID_CHANGED', mark: String(nanos) }, { done, again })
   }
 
-  async function wish(chance: Chance, renter: Renter, instances: Owned[], targetState: string): Promise<void> {
+  async function setTargetState(
+    chance: SeededRandom,
+    renter: Renter,
+    instances: OwnedInstance[],
+    targetState: string,
+  ): Promise<void> {
     const label = nextMark()
     const ids = instances.map(({ id }) => String(id))
     const { answer, again } = await ask(chance, renter, update, { ids, targetState, label })
@@ -134,27 +139,27 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
     for (const { id, outcome, error } of answer.items as Item[]) {
       if (error && error.code !== 'INVALID_STATE') throw new Error(`${id} was refused: ${error.code}`)
       const about = { accountId: renter.accountId, instanceId: toId(id) }
-      note({ ...about, type: 'INSTANCE_LABEL_CHANGED', mark: label }, { done: outcome !== 'FAILED', again })
+      record({ ...about, type: 'INSTANCE_LABEL_CHANGED', mark: label }, { done: outcome !== 'FAILED', again })
     }
   }
 
-  async function end(chance: Chance, renter: Renter, instances: Owned[]): Promise<void> {
+  async function destroyOwned(chance: SeededRandom, renter: Renter, instances: OwnedInstance[]): Promise<void> {
     const { accountId } = renter
     const { answer } = await ask(chance, renter, destroy, { ids: instances.map(({ id }) => String(id)) })
     expected(answer, 'BulkInstancesPayload', [])
     for (const { id, outcome } of answer.items as Item[]) {
       if (outcome === 'FAILED') throw new Error(`${id} could not be destroyed.`)
       const about = { accountId, instanceId: toId(id) }
-      note({ ...about, type: 'INSTANCE_DESTROYED', mark: '' }, { done: true, again: false })
+      record({ ...about, type: 'INSTANCE_DESTROYED', mark: '' }, { done: true, again: false })
       owned.get(accountId)?.delete(about.instanceId)
     }
   }
 
   /** One command; to instances that get no other meanwhile, so that it is known what becomes of them. */
-  async function act(chance: Chance, renter: Renter): Promise<void> {
+  async function act(chance: SeededRandom, renter: Renter): Promise<void> {
     const mine = [...(owned.get(renter.accountId)?.values() ?? [])]
     const kind = chance.between(1, 100)
-    if (kind <= 35 && mine.length < maxOwned) return await rentOne(chance, renter)
+    if (kind <= 35 && mine.length < maxOwned) return await rentOffer(chance, renter)
     const idle = mine.filter(({ busy }) => !busy)
     const instances =
       kind <= 55
@@ -170,31 +175,36 @@ export function createRenters({ renters, pick, sql }: RentersOptions) {
     for (const instance of instances) instance.busy = false
   }
 
-  async function command(kind: number, chance: Chance, renter: Renter, instances: Owned[]): Promise<void> {
+  async function command(
+    kind: number,
+    chance: SeededRandom,
+    renter: Renter,
+    instances: OwnedInstance[],
+  ): Promise<void> {
     if (kind <= 55) return await bidFor(chance, renter, instances)
-    if (kind <= 85) return await wish(chance, renter, instances, kind <= 70 ? 'STOPPED' : 'RUNNING')
-    await end(chance, renter, instances)
+    if (kind <= 85) return await setTargetState(chance, renter, instances, kind <= 70 ? 'STOPPED' : 'RUNNING')
+    await destroyOwned(chance, renter, instances)
   }
 
   return {
-    deeds,
-    figures,
+    deeds: records,
+    figures: counts,
     /** Does one thing after the other. */
-    async rage(chance: Chance, renter: Renter, isOver: () => boolean): Promise<void> {
+    async run(chance: SeededRandom, renter: Renter, isOver: () => boolean): Promise<void> {
       while (!isOver()) {
         await act(chance, renter)
         await sleep(chance.between(10, 120))
       }
     },
     /** Does something that every reader of the account is told last. */
-    async register(chance: Chance, renter: Renter, publicKey: string): Promise<void> {
+    async register(chance: SeededRandom, renter: Renter, publicKey: string): Promise<void> {
       await ask(chance, renter, register, { publicKey, idempotencyKey: 'the last' })
     },
   }
 }
 
 /** So many at most, each once. */
-function choose(chance: Chance, owned: Owned[], most: number): Owned[] {
+function choose(chance: SeededRandom, owned: OwnedInstance[], most: number): OwnedInstance[] {
   const chosen = Array.from({ length: most }, () => chance.pick(owned))
   return [...new Set(chosen)].filter(instance => instance !== undefined)
 }

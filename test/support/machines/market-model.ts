@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { type Block, blocksOf } from '../../../src/domain/machines/machines.ts'
 import type { Claim } from '../../../src/domain/machines/market.ts'
-import { gpusOf, grantedOf, sharesGpu } from '../instances/claims.ts'
+import { expectedGrants, gpusOf, sharesGpu } from '../instances/claims.ts'
 
 /** What happens to one machine. Picks are taken modulo what there is to pick from. */
-export type MarketDeed =
+export type MarketAction =
   | { kind: 'rent'; block: Block; bidNanos: bigint | undefined; stopped: boolean }
   | { kind: 'start' | 'stop' | 'destroy' | 'end'; pick: number }
   | { kind: 'bid'; pick: number; gpuNanos: bigint; extraNanos: bigint }
@@ -14,28 +14,28 @@ export type MarketDeed =
 const gpuNanos = fc.constantFrom(200_000_000n, 333_333_333n, 333_333_333n)
 const extraNanos = fc.constantFrom(0n, 0n, 0n, 1n)
 const pick = fc.nat(1_000)
-const deedTo = (kind: 'start' | 'stop' | 'destroy' | 'end') => pick.map(pick => ({ kind, pick }))
+const actionOfKind = (kind: 'start' | 'stop' | 'destroy' | 'end') => pick.map(pick => ({ kind, pick }))
 
-function deedOn(numGpus: number): fc.Arbitrary<MarketDeed> {
+function marketActions(numGpus: number): fc.Arbitrary<MarketAction> {
   const rent = fc
     .record({
       block: fc.constantFrom(...blocksOf(numGpus)),
       price: fc.option(fc.record({ gpuNanos, extraNanos }), { nil: undefined, freq: 3 }),
       stopped: fc.nat(3).map(number => number === 0),
     })
-    .map(({ block, price, stopped }): MarketDeed => {
+    .map(({ block, price, stopped }): MarketAction => {
       const bidNanos = price && price.gpuNanos * BigInt(block.numGpus) + price.extraNanos
       return { kind: 'rent', block, bidNanos, stopped }
     })
   const bid = fc.record({ kind: fc.constant('bid' as const), pick, gpuNanos, extraNanos })
-  return fc.oneof<fc.WeightedArbitrary<MarketDeed>[]>(
+  return fc.oneof<fc.WeightedArbitrary<MarketAction>[]>(
     { weight: 6, arbitrary: rent },
     { weight: 6, arbitrary: bid },
-    { weight: 3, arbitrary: deedTo('start') },
-    { weight: 2, arbitrary: deedTo('stop') },
-    { weight: 1, arbitrary: deedTo('destroy') },
-    { weight: 1, arbitrary: deedTo('end') },
-    { weight: 5, arbitrary: fc.constant<MarketDeed>({ kind: 'wait' }) },
+    { weight: 3, arbitrary: actionOfKind('start') },
+    { weight: 2, arbitrary: actionOfKind('stop') },
+    { weight: 1, arbitrary: actionOfKind('destroy') },
+    { weight: 1, arbitrary: actionOfKind('end') },
+    { weight: 5, arbitrary: fc.constant<MarketAction>({ kind: 'wait' }) },
   )
 }
 
@@ -47,7 +47,7 @@ export function marketHistories(maxDeeds: number) {
   return gpuCounts.chain(numGpus =>
     fc.record({
       numGpus: fc.constant(numGpus),
-      deeds: fc.array(deedOn(numGpus), { minLength: 5, maxLength: maxDeeds, size: 'max' }),
+      actions: fc.array(marketActions(numGpus), { minLength: 5, maxLength: maxDeeds, size: 'max' }),
     }),
   )
 }
@@ -60,9 +60,9 @@ export function aMarketModel(numGpus: number) {
   let time = 0
 
   const wanting = () => contenders.filter(({ wants, ended, destroyed }) => wants && !ended && !destroyed)
-  function settle(): void {
-    const granted = grantedOf(wanting())
-    for (const contender of contenders) contender.holds = granted.includes(contender)
+  function updateGrants(): void {
+    const granted = expectedGrants(wanting())
+    for (const contender of contenders) contender.hasGpus = granted.includes(contender)
   }
 
   return {
@@ -70,32 +70,32 @@ export function aMarketModel(numGpus: number) {
     pick: (number: number): Contender | undefined => contenders[number % Math.max(contenders.length, 1)],
     /** Whether a block is on the market. */
     isRentable: (block: Block) =>
-      contenders.every(other => !other.holds || other.interruptible || !sharesGpu(other, block)),
+      contenders.every(other => !other.hasGpus || other.interruptible || !sharesGpu(other, block)),
     claims: wanting,
     /** Who has each GPU. */
     holders(): (bigint | null)[] {
       return gpusOf({ firstGpu: 0, numGpus }).map(gpu => {
-        const holder = contenders.find(contender => contender.holds && gpusOf(contender).includes(gpu))
+        const holder = contenders.find(contender => contender.hasGpus && gpusOf(contender).includes(gpu))
         return holder?.instanceId ?? null
       })
     },
-    rent(instanceId: bigint, { block, bidNanos, stopped }: Extract<MarketDeed, { kind: 'rent' }>): void {
+    rent(instanceId: bigint, { block, bidNanos, stopped }: Extract<MarketAction, { kind: 'rent' }>): void {
       const price = { interruptible: bidNanos !== undefined, computeNanos: bidNanos ?? 400_000_000n }
-      const standing = { wants: !stopped, ended: false, destroyed: false, holds: false }
+      const standing = { wants: !stopped, ended: false, destroyed: false, hasGpus: false }
       contenders.push({ instanceId, ...block, ...price, ...standing, claimedAt: new Date(time) })
-      settle()
+      updateGrants()
     },
     /** Whatever is not a rental. What the rules refuse changes nothing. */
-    apply(deed: Exclude<MarketDeed, { kind: 'rent' }>): void {
+    apply(deed: Exclude<MarketAction, { kind: 'rent' }>): void {
       if (deed.kind === 'wait') time += 1_000
       const contender = deed.kind === 'wait' ? undefined : this.pick(deed.pick)
-      if (contender && !contender.destroyed) happen(contender, deed, new Date(time))
-      settle()
+      if (contender && !contender.destroyed) applyAction(contender, deed, new Date(time))
+      updateGrants()
     },
   }
 }
 
-function happen(contender: Contender, deed: Exclude<MarketDeed, { kind: 'rent' }>, now: Date): void {
+function applyAction(contender: Contender, deed: Exclude<MarketAction, { kind: 'rent' }>, now: Date): void {
   switch (deed.kind) {
     case 'start':
       if (contender.ended || contender.wants) return
@@ -118,6 +118,6 @@ function happen(contender: Contender, deed: Exclude<MarketDeed, { kind: 'rent' }
   }
 }
 
-export function bidOf({ gpuNanos, extraNanos }: Extract<MarketDeed, { kind: 'bid' }>, { numGpus }: Block): bigint {
+export function bidOf({ gpuNanos, extraNanos }: Extract<MarketAction, { kind: 'bid' }>, { numGpus }: Block): bigint {
   return gpuNanos * BigInt(numGpus) + extraNanos
 }

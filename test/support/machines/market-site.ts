@@ -2,13 +2,13 @@ import { expect } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { DomainError } from '../../../src/domain/errors.ts'
 import type { Finding } from '../../../src/services/reconciliation/finding.ts'
-import type { Lease } from '../../../src/services/reconciliation/leases.ts'
+import type { InstanceLease } from '../../../src/services/reconciliation/leases.ts'
 import { unboundedSql } from '../accounts/unbounded.ts'
 import { manualClock } from '../clock.ts'
 import { createDatabase } from '../database/database.ts'
 import { listMachines } from '../factories.ts'
 import { type Gateway, openGateway } from '../gateways.ts'
-import { aMarketModel, bidOf, type MarketDeed } from './market-model.ts'
+import { aMarketModel, bidOf, type MarketAction } from './market-model.ts'
 
 type Model = ReturnType<typeof aMarketModel>
 
@@ -23,11 +23,11 @@ export async function openMarketSite() {
 
   return {
     /** Lets all this happen to a machine of its own. After each deed the GPUs are whose the model says. */
-    async run({ numGpus, deeds }: { numGpus: number; deeds: MarketDeed[] }): Promise<void> {
+    async run({ numGpus, actions }: { numGpus: number; actions: MarketAction[] }): Promise<void> {
       await listMachines(gateway.operations, [{ machine: { numGpus } }])
       machineId += 1
       const model = aMarketModel(numGpus)
-      for (const deed of deeds) {
+      for (const deed of actions) {
         await perform(model, deed)
         const rows = await gateway.sql('SELECT holder_id FROM gpus WHERE machine_id = $1 ORDER BY index', [machineId])
         const holders = rows.map(({ holder_id: id }) => (id === null ? null : BigInt(id as string)))
@@ -40,14 +40,14 @@ export async function openMarketSite() {
     },
   }
 
-  async function perform(model: Model, deed: MarketDeed): Promise<void> {
+  async function perform(model: Model, deed: MarketAction): Promise<void> {
     if (deed.kind === 'rent') return await rent(model, deed)
     if (deed.kind === 'wait') clock.advance(1_000)
-    else await doTo(gateway, actor, model, deed)
+    else await performOnRental(gateway, actor, model, deed)
     model.apply(deed)
   }
 
-  async function rent(model: Model, deed: Extract<MarketDeed, { kind: 'rent' }>): Promise<void> {
+  async function rent(model: Model, deed: Extract<MarketAction, { kind: 'rent' }>): Promise<void> {
     const { block, bidNanos, stopped } = deed
     const [offer] = await gateway.sql(
       `SELECT id FROM offers WHERE machine_id = $1 AND first_gpu = $2 AND num_gpus = $3
@@ -63,11 +63,11 @@ export async function openMarketSite() {
     model.rent(id, deed)
   }
 
-  async function doTo(
+  async function performOnRental(
     { services }: Gateway,
     renter: Actor,
     model: Model,
-    deed: Exclude<MarketDeed, { kind: 'rent' | 'wait' }>,
+    deed: Exclude<MarketAction, { kind: 'rent' | 'wait' }>,
   ): Promise<void> {
     const contender = model.pick(deed.pick)
     if (!contender) return
@@ -96,13 +96,13 @@ export async function openMarketSite() {
       ...{ status: 'exited', reason: undefined, ran: false, inactive: true, gone: false, dueAt: null },
       ...{ answered: true, seenAt: null, unconfirmed: false, failed: false },
     }
-    await gateway.reconciliation.record(await leaseOf(id), gone)
-    await gateway.reconciliation.settle(await leaseOf(id))
+    await gateway.reconciliation.record(await claimLease(id), gone)
+    await gateway.reconciliation.updateMarket(await claimLease(id))
     await gateway.sql('UPDATE instances SET due_at = NULL WHERE id = $1', [id])
   }
 
   /** It is made due before all others, which nobody has looked at yet. */
-  async function leaseOf(id: bigint): Promise<Lease> {
+  async function claimLease(id: bigint): Promise<InstanceLease> {
     await gateway.sql("UPDATE instances SET due_at = 'epoch', leased_until = NULL WHERE id = $1", [id])
     const [lease] = await gateway.reconciliation.claim(1)
     if (lease?.instanceId !== id) throw new Error(`Instance ${id} is not due first.`)

@@ -1,17 +1,20 @@
 import fc from 'fast-check'
 import type { Database } from '../../../src/database/client.ts'
-import { matches } from '../../../src/domain/offers/filter.ts'
+import { matchesFilter } from '../../../src/domain/offers/filter.ts'
 import { defaultPricing, type Offer, priceOf } from '../../../src/domain/offers/offers.ts'
-import { comparePositions, positionOf, totalOrder } from '../../../src/domain/offers/order.ts'
+import { comparePositions, completeOrder, positionOf } from '../../../src/domain/offers/order.ts'
 import type { OfferSearch } from '../../../src/services/offers/offers.ts'
 import { createOperations } from '../../../src/services/operations.ts'
-import { listed } from '../arbitraries.ts'
+import { listingArbitrary } from '../arbitraries.ts'
 import type { ManualClock } from '../clock.ts'
 import { listMachines } from '../factories.ts'
 
 /** Fills a database with a market that follows from the seed, some of it rented and outbid, and reads it row by row. */
 export async function makeMarket(database: Database, clock: ManualClock, seed: number, size: number): Promise<Offer[]> {
-  const [machines = []] = fc.sample(fc.array(listed, { minLength: size, maxLength: size }), { numRuns: 1, seed })
+  const [machines = []] = fc.sample(fc.array(listingArbitrary, { minLength: size, maxLength: size }), {
+    numRuns: 1,
+    seed,
+  })
   await listMachines(createOperations({ database }), machines)
   await database.pool.query('UPDATE offers SET rentable = false WHERE id % 7 = 0')
   await database.pool.query(`
@@ -32,7 +35,7 @@ export async function makeMarket(database: Database, clock: ManualClock, seed: n
 
 /** What a search must find, worked out over all offers in memory. */
 export function searchInMemory(market: Offer[], { filter, order, pricing, bundled }: OfferSearch): Offer[] {
-  const keys = totalOrder(order)
+  const keys = completeOrder(order)
   const priced = market.map(offer => ({
     ...offer,
     pricing,
@@ -40,7 +43,7 @@ export function searchInMemory(market: Offer[], { filter, order, pricing, bundle
   }))
   return priced
     .filter(offer => !bundled || offer === leaderOf(offer, priced))
-    .filter(offer => matches(offer, filter))
+    .filter(offer => matchesFilter(offer, filter))
     .sort((a, b) => comparePositions(positionOf(a, keys), positionOf(b, keys), keys))
 }
 

@@ -8,7 +8,7 @@ import { createDatabase } from '../database/database.ts'
 import { expectNoDeadlock } from '../database/deadlocks.ts'
 import { listMachines } from '../factories.ts'
 import { type Gateway, openGateway } from '../gateways.ts'
-import { expectNothingShared, expectSettled } from '../instances/rentals-laws.ts'
+import { expectConverged, expectInvariants } from '../instances/rental-invariants.ts'
 
 /** An account at a gateway of its own, with its rentals machine by machine, in the order in which it bids on them. */
 type Side = { gateway: Gateway; actor: Actor; rentals: { id: bigint; numGpus: number }[][] }
@@ -33,13 +33,13 @@ const machineIds = [1, 2]
  * Two accounts outbid each other on two machines at the same instant, in opposite order, and command all of their
  * instances at once beside it, while both gateways reconcile.
  */
-export async function outbid({ rounds, lawsEvery }: { rounds: number; lawsEvery: number }): Promise<void> {
+export async function runOutbidding({ rounds, lawsEvery }: { rounds: number; lawsEvery: number }): Promise<void> {
   const clock = manualClock()
   const database = await createDatabase()
   const gateways = [0, 1].map(() => openGateway({ url: database.url, now: clock.now, poolSize: 8 }))
   const [first, second] = gateways as [Gateway, Gateway]
   await listMachines(first.operations, [{ machine: { numGpus: 8 } }, { machine: { numGpus: 8 } }])
-  const sides = [await sideOf(first, blocks[0]), await sideOf(second, blocks[1])]
+  const sides = [await createSide(first, blocks[0]), await createSide(second, blocks[1])]
   sides[1]?.rentals.reverse()
 
   let done = false
@@ -51,7 +51,7 @@ export async function outbid({ rounds, lawsEvery }: { rounds: number; lawsEvery:
       await Promise.all(sides.map((side, index) => play(side, index, round)))
       clock.advance(700)
       if (round % lawsEvery !== 0) continue
-      for (const machineId of machineIds) await expectNothingShared(first, machineId, clock.now())
+      for (const machineId of machineIds) await expectInvariants(first, machineId, clock.now())
     }
   } finally {
     done = true
@@ -63,7 +63,7 @@ export async function outbid({ rounds, lawsEvery }: { rounds: number; lawsEvery:
     clock.advance(31_000)
   }
   await first.idle()
-  for (const machineId of machineIds) await expectSettled(first, machineId)
+  for (const machineId of machineIds) await expectConverged(first, machineId)
   const [row] = await first.sql("SELECT count(*)::int AS count FROM events WHERE type = 'INSTANCE_OUTBID'")
   expect(row?.['count'], 'how often somebody was outbid').toBeGreaterThan(rounds)
   for (const { lines } of gateways) expect(lines.filter(({ level }) => (level as number) >= 40)).toEqual([])
@@ -72,7 +72,7 @@ export async function outbid({ rounds, lawsEvery }: { rounds: number; lawsEvery:
   await database.drop()
 }
 
-async function sideOf(gateway: Gateway, wanted: Block[]): Promise<Side> {
+async function createSide(gateway: Gateway, wanted: Block[]): Promise<Side> {
   const actor = await gateway.newActor()
   await gateway.sql(unboundedSql(actor.accountId))
   const rent = async (machineId: number, { firstGpu, numGpus }: Block) => {

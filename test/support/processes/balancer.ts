@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Gateway } from './process.ts'
+import type { GatewayProcess } from './programs.ts'
 
-export type Call = { method: string; path: string; headers: Record<string, string>; body?: string }
+export type BalancerRequest = { method: string; path: string; headers: Record<string, string>; body?: string }
 type Backend = { url: string; agent: Agent; isReady: boolean }
 
 /**
@@ -15,7 +15,7 @@ export function createBalancer(pollMs = 200) {
   const polling = new AbortController()
   let turn = 0
 
-  async function send({ url, agent }: Backend, { method, path, headers, body }: Call): Promise<number> {
+  async function send({ url, agent }: Backend, { method, path, headers, body }: BalancerRequest): Promise<number> {
     const outgoing = request(`${url}${path}`, { method, headers, agent })
     outgoing.end(body)
     const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
@@ -36,15 +36,15 @@ export function createBalancer(pollMs = 200) {
   }
 
   return {
-    add({ url }: Gateway): void {
+    add({ url }: GatewayProcess): void {
       const backend = { url, agent: new Agent({ keepAlive: true }), isReady: false }
       backends.set(url, backend)
       void poll(backend)
     },
-    remove: ({ url }: Gateway): boolean => backends.delete(url),
-    ready: (): string[] => [...backends.values()].filter(({ isReady }) => isReady).map(({ url }) => url),
+    remove: ({ url }: GatewayProcess): boolean => backends.delete(url),
+    readyUrls: (): string[] => [...backends.values()].filter(({ isReady }) => isReady).map(({ url }) => url),
     /** The status of the answer. Rejects when the connection is refused or reset. */
-    send(call: Call): Promise<number> {
+    send(call: BalancerRequest): Promise<number> {
       const ready = [...backends.values()].filter(({ isReady }) => isReady)
       turn += 1
       const backend = ready[turn % ready.length]

@@ -4,36 +4,36 @@ import { globSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Chance } from '../seeded-random.ts'
+import type { SeededRandom } from '../seeded-random.ts'
 
 /** What the clock of each gateway says at first, in seconds ahead. */
-const first = [300, -300]
+const initialOffsetsSeconds = [300, -300]
 
 export type WrongClocks = {
   /** The settings of the process of a gateway. */
-  env(gateway: number): Record<string, string>
+  envOf(gateway: number): Record<string, string>
   /** Puts one of them ahead or back by up to 10 minutes, while its process runs. */
-  jump(chance: Chance): Promise<void>
+  jump(random: SeededRandom): Promise<void>
   remove(): Promise<void>
 }
 
 /** Undefined where there is no libfaketime. */
-export async function wrongClocks(): Promise<WrongClocks | undefined> {
+export async function createWrongClocks(): Promise<WrongClocks | undefined> {
   const [library] = globSync('/usr/lib/*/faketime/libfaketime.so.1')
   if (library === undefined) return undefined
   const folder = await mkdtemp(join(tmpdir(), 'berth-clocks-'))
-  const files = first.map((_, gateway) => join(folder, String(gateway)))
-  const set = (gateway: number, seconds: number) =>
+  const files = initialOffsetsSeconds.map((_, gateway) => join(folder, String(gateway)))
+  const setOffset = (gateway: number, seconds: number) =>
     writeFile(files[gateway] as string, `${seconds < 0 ? '' : '+'}${seconds}\n`)
-  for (const [gateway, seconds] of first.entries()) await set(gateway, seconds)
+  for (const [gateway, seconds] of initialOffsetsSeconds.entries()) await setOffset(gateway, seconds)
   return {
-    env: gateway => ({
+    envOf: gateway => ({
       LD_PRELOAD: library,
       FAKETIME_TIMESTAMP_FILE: files[gateway % files.length] as string,
       FAKETIME_NO_CACHE: '1',
       FAKETIME_DONT_FAKE_MONOTONIC: '1',
     }),
-    jump: chance => set(chance.between(0, first.length - 1), chance.between(-300, 300)),
+    jump: random => setOffset(random.between(0, initialOffsetsSeconds.length - 1), random.between(-300, 300)),
     remove: () => rm(folder, { recursive: true }),
   }
 }

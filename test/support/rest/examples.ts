@@ -5,13 +5,13 @@ import { findRoutes } from '../../../src/rest/paths.ts'
 import type { Route } from '../../../src/rest/route.ts'
 import { aPublicKey } from '../accounts/ssh-keys.ts'
 import type { TestApp } from '../app.ts'
+import { type Agreement, type AgreementSite, agreements } from '../faces/agreements.ts'
 import { makersOf, routeCases } from '../faces/isolation.ts'
-import { type Agreement, agreements, type Site } from '../faces/table.ts'
 
 export type Example = { method: string; path: string; body?: object }
 
 /** Those that no other table has. */
-const others: Record<string, (site: Site) => Promise<Example> | Example> = {
+const otherExamples: Record<string, (site: AgreementSite) => Promise<Example> | Example> = {
   'PUT /api/v0/search/asks/': () => ({ method: 'PUT', path: '/search/asks/', body: { q: { num_gpus: { gte: 1 } } } }),
   'PUT /api/v0/launch_instance/': async ({ rentals }) => {
     const offerId = await rentals.newOffer()
@@ -27,11 +27,11 @@ const others: Record<string, (site: Site) => Promise<Example> | Example> = {
   },
   'GET /api/v0/machines/{id}/': async site => {
     const id = await makersOf(site.app, site.rentals).machine(site.key)
-    await giveMachine(site, id)
+    await makeHostOfMachine(site, id)
     return { method: 'GET', path: `/machines/${id}/` }
   },
-  'PUT /api/v0/template/': site => savingAgain(site, '/template/'),
-  'PUT /api/v1/template/': site => savingAgain(site, '/api/v1/template/'),
+  'PUT /api/v0/template/': site => createResaveExample(site, '/template/'),
+  'PUT /api/v1/template/': site => createResaveExample(site, '/api/v1/template/'),
   'GET /api/v0/results/': async ({ app, key, rentals }) => {
     const id = await rentals.rent(key)
     const { body } = await app.rest(key, 'PUT', `/instances/request_logs/${id}/`, {})
@@ -40,39 +40,42 @@ const others: Record<string, (site: Site) => Promise<Example> | Example> = {
 }
 
 /** Makes the account the host of a machine. */
-export async function giveMachine({ app, key }: Pick<Site, 'app' | 'key'>, id: number | undefined): Promise<void> {
+export async function makeHostOfMachine(
+  { app, key }: Pick<AgreementSite, 'app' | 'key'>,
+  id: number | undefined,
+): Promise<void> {
   const { body } = await app.rest(key, 'GET', '/users/current')
   await app.sql(`UPDATE machines SET host_id = ${body.id} WHERE id = ${id}`)
 }
 
-async function savingAgain({ app, key }: Site, path: string): Promise<Example> {
+async function createResaveExample({ app, key }: AgreementSite, path: string): Promise<Example> {
   const { body } = await app.rest(key, 'POST', '/template/', { name: 'T', image: 'ubuntu' })
   return { method: 'PUT', path, body: { hash_id: body.template.hash_id, name: 'U', image: 'ubuntu' } }
 }
 
 /** Makes what the request needs. */
-export async function exampleOf(route: Route, site: Site): Promise<Example> {
+export async function createExample(route: Route, site: AgreementSite): Promise<Example> {
   const name = `${route.method} ${route.path}`
-  const other = others[name]
+  const other = otherExamples[name]
   if (other) return await other(site)
-  const asked = routeCases[name]
-  if (asked) {
-    const id = await makersOf(site.app, site.rentals)[asked.of](site.key)
+  const routeCase = routeCases[name]
+  if (routeCase) {
+    const id = await makersOf(site.app, site.rentals)[routeCase.of](site.key)
     let example: Example | undefined
     const rest: TestApp['rest'] = async (_key, method, path, body) => {
       example = { method, path, ...(body === undefined ? {} : { body: body as object }) }
       return { status: 0, headers: new Headers(), body: undefined }
     }
-    await asked.ask({ ...site.app, rest }, site.key, id)
+    await routeCase.ask({ ...site.app, rest }, site.key, id)
     return example as Example
   }
   const agreement = route.operation && agreements[route.operation]
-  const asksThis = ([method, path]: ReturnType<Agreement['rest']>) => {
+  const targetsRoute = ([method, path]: ReturnType<Agreement['rest']>) => {
     const pathname = path.replace(/\?.*/, '').replace(/^(?!\/api)/, '/api/v0')
     return method === route.method && findRoutes([route], pathname).routes.length > 0
   }
   // Which of an operation's routes it asks is seen without the things that it asks about.
-  if (agreement && asksThis(agreement.rest({}, site))) {
+  if (agreement && targetsRoute(agreement.rest({}, site))) {
     const [method, path, body] = agreement.rest((await agreement.prepare?.(site)) ?? {}, site)
     return { method, path, ...(body && { body }) }
   }

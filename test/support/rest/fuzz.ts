@@ -1,28 +1,28 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Stock, stockOf } from '../accounts/full-account.ts'
+import { createFullAccount, type FullAccount } from '../accounts/full-account.ts'
 import { startApp, type TestApp } from '../app.ts'
 import { type Rentals, rentalsOf } from '../instances/rentals.ts'
-import { checkerOf, type Document } from './document.ts'
-import { exampleOf } from './examples.ts'
-import { everyRoute, requestsOf, type Sent } from './requests.ts'
+import { createAnswerChecker, type OpenApiDocument } from './answer-checker.ts'
+import { createExample } from './examples.ts'
+import { everyRoute, type GeneratedRequest, requestArbitrary } from './request-arbitraries.ts'
 
 // FC_SEED repeats a run, FC_RUNS makes it longer.
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31)
 
 /** What only somebody who reads the program knows. */
-const internal =
+const internalDetails =
   /prisma|postgres|sqlstate|violates|relation "|\bzod\b|node_modules|\.ts:\d|\[object |\bundefined\b|\bNaN\b|Unexpected token|at position \d/i
-const stockLasts = 40
+const changesPerAccount = 40
 
 /** Asks every route so many times: as the document says, nearly so, and otherwise. All answers are of the document. */
-export function askEveryRoute({ runs }: { runs: number }): void {
+export function fuzzEveryRoute({ runs }: { runs: number }): void {
   const numRuns = Number(process.env['FC_RUNS'] ?? runs)
   let app: TestApp
   let rentals: Rentals
-  let document: Document
-  let check: ReturnType<typeof checkerOf>
-  let stock: Stock | undefined
+  let document: OpenApiDocument
+  let check: ReturnType<typeof createAnswerChecker>
+  let account: FullAccount | undefined
   /** How many requests may have changed or used up something of the stock. */
   let changes = 0
   const answers: { name: string; status: number }[] = []
@@ -31,7 +31,7 @@ export function askEveryRoute({ runs }: { runs: number }): void {
     app = await startApp()
     rentals = rentalsOf(app)
     document = (await app.rest(undefined, 'GET', '/openapi.json')).body
-    check = checkerOf(document)
+    check = createAnswerChecker(document)
   })
 
   afterAll(async () => {
@@ -42,7 +42,7 @@ export function askEveryRoute({ runs }: { runs: number }): void {
   })
 
   /** An answer to what was sent, or an error that says what is wrong with it. */
-  async function ask({ target, ...init }: Sent): Promise<number> {
+  async function sendRequest({ target, ...init }: GeneratedRequest): Promise<number> {
     const request = new Request(`http://berth.test${target}`, init)
     const [{ pathname }, { method }] = [new URL(request.url), request]
     const response = await app.fetch(request)
@@ -50,9 +50,9 @@ export function askEveryRoute({ runs }: { runs: number }): void {
     const text = await response.text()
     const type = headers.get('content-type') ?? ''
     const problem = status === 500 || status > 501 ? 'it failed' : check({ method, pathname, status, type, text })
-    const [leaked] = (status !== 200 && internal.exec(text)) || []
-    const echoes = leaked && `${target}${init.body}`.includes(leaked)
-    if (!problem && (!leaked || echoes)) return status
+    const [leaked] = (status !== 200 && internalDetails.exec(text)) || []
+    const isEcho = leaked && `${target}${init.body}`.includes(leaked)
+    if (!problem && (!leaked || isEcho)) return status
     throw new Error(
       `${method} ${target} was answered ${status} ${text.slice(0, 2_000)}: ${problem ?? `it says ${leaked}`}`,
     )
@@ -62,18 +62,20 @@ export function askEveryRoute({ runs }: { runs: number }): void {
     // Every route has choices of its own.
     const start = seed + 100_000 * everyRoute.findIndex(([other]) => other === name)
     for (let run = 0; run < numRuns; run += 5) {
-      const usable =
-        stock && changes < stockLasts && (await app.rest(stock.keys.whole, 'GET', '/users/current')).status === 200
-      if (!stock || !usable) [stock, changes] = [await stockOf(app, rentals), 0]
-      const example = await exampleOf(route, { app, rentals, key: stock.keys.whole })
-      const property = fc.asyncProperty(requestsOf(route, { document, stock, example }), async sent => {
-        const status = await ask(sent)
+      const isUsable =
+        account &&
+        changes < changesPerAccount &&
+        (await app.rest(account.keys.whole, 'GET', '/users/current')).status === 200
+      if (!account || !isUsable) [account, changes] = [await createFullAccount(app, rentals), 0]
+      const example = await createExample(route, { app, rentals, key: account.keys.whole })
+      const property = fc.asyncProperty(requestArbitrary(route, { document, stock: account, example }), async sent => {
+        const status = await sendRequest(sent)
         answers.push({ name, status })
         if (status === 200 && sent.method !== 'GET') changes += 1
       })
       await fc.assert(property, { seed: start + run, numRuns: Math.min(5, numRuns - run), endOnFailure: true })
     }
-    expect(app.log.filter(({ level }) => level === 50)).toEqual([])
+    expect(app.logLines.filter(({ level }) => level === 50)).toEqual([])
   })
 
   it.runIf(numRuns >= 200)('does at every route at least once what it was asked for', () => {

@@ -2,7 +2,7 @@
 
 import { expect } from 'vitest'
 
-const kinds = {
+const kindChecks = {
   integer: (value: unknown) => Number.isSafeInteger(value),
   number: (value: unknown) => typeof value === 'number',
   text: (value: unknown) => typeof value === 'string',
@@ -16,38 +16,43 @@ const kinds = {
   /** A key that may be missing. */
   nothing: (value: unknown) => value === undefined,
 }
-type Kind = keyof typeof kinds
+type FieldKind = keyof typeof kindChecks
 
 /** `list of` is each entry of a list; a list of one shape is a list of those; an object is one with these fields. */
-export type Shape = Kind | `${Kind} or ${Kind}` | `list of ${Kind}` | readonly [Shape] | { [field: string]: Shape }
+export type Shape =
+  | FieldKind
+  | `${FieldKind} or ${FieldKind}`
+  | `list of ${FieldKind}`
+  | readonly [Shape]
+  | { [field: string]: Shape }
 
 /** Fails with every field that is not as the table has it. */
 export function expectFields(value: unknown, shape: Shape): void {
-  expect(wrongIn(value, shape, '')).toEqual([])
+  expect(findMismatches(value, shape, '')).toEqual([])
 }
 
-export function wrongIn(value: unknown, shape: Shape, path: string): string[] {
+export function findMismatches(value: unknown, shape: Shape, path: string): string[] {
   if (typeof shape !== 'string') {
     if (isList(shape)) {
-      if (!Array.isArray(value)) return [complaint(path, 'list', value)]
-      return value.flatMap((entry, index) => wrongIn(entry, shape[0], `${path}[${index}]`))
+      if (!Array.isArray(value)) return [describeMismatch(path, 'list', value)]
+      return value.flatMap((entry, index) => findMismatches(entry, shape[0], `${path}[${index}]`))
     }
-    if (!kinds.object(value)) return [complaint(path, 'object', value)]
+    if (!kindChecks.object(value)) return [describeMismatch(path, 'object', value)]
     const fields = value as Record<string, unknown>
     return Object.entries(shape).flatMap(([name, inner]) =>
-      wrongIn(fields[name], inner, path ? `${path}.${name}` : name),
+      findMismatches(fields[name], inner, path ? `${path}.${name}` : name),
     )
   }
   const [, kind] = /^list of (\w+)$/.exec(shape) ?? []
-  if (kind) return wrongIn(value, [kind as Kind], path)
-  const allowed = shape.split(' or ') as Kind[]
-  return allowed.some(name => kinds[name](value)) ? [] : [complaint(path, shape, value)]
+  if (kind) return findMismatches(value, [kind as FieldKind], path)
+  const allowed = shape.split(' or ') as FieldKind[]
+  return allowed.some(name => kindChecks[name](value)) ? [] : [describeMismatch(path, shape, value)]
 }
 
 function isList(shape: readonly [Shape] | { [field: string]: Shape }): shape is readonly [Shape] {
   return Array.isArray(shape)
 }
 
-function complaint(path: string, wanted: string, value: unknown): string {
+function describeMismatch(path: string, wanted: string, value: unknown): string {
   return `${path || 'the value'} is ${JSON.stringify(value)}, not ${wanted}`
 }

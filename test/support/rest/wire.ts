@@ -5,14 +5,14 @@ import { type AddressInfo, connect } from 'node:net'
 import { expect } from 'vitest'
 import { createHttpServer } from '../../../src/http/server.ts'
 import { startApp, type TestApp, type TestAppOptions } from '../app.ts'
-import { listMachines, type MachineFacts } from '../factories.ts'
+import { listMachines, type MachineAttributes } from '../factories.ts'
 import { someCredit } from '../instances/rentals.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever the client reads
 export type WireAnswer = { status: number; headers: Record<string, string>; text: string; body: any }
 
 /** How a client asks, whatever it asks for. */
-export type Manner = {
+export type ClientProfile = {
   agent: string
   key?: string
   /** Where it writes the key. */
@@ -27,70 +27,75 @@ export type Manner = {
   chunked?: boolean
 }
 
-type Send = (path: string, body?: object | string) => Promise<WireAnswer>
-export type Client = Record<'get' | 'post' | 'put' | 'delete', Send>
+type SendRequest = (path: string, body?: object | string) => Promise<WireAnswer>
+export type Client = Record<'get' | 'post' | 'put' | 'delete', SendRequest>
 
-export type Wire = {
+export type WireServer = {
   app: TestApp
   origin: string
   /** A client as it is. */
-  client: (manner: Manner) => Client
+  createClient: (manner: ClientProfile) => Client
   /** A key of a new account that has credit. */
   newKey: () => Promise<string>
   /** Puts machines on the market. */
-  list: (...machines: Partial<MachineFacts>[]) => Promise<void>
+  listMachines: (...machines: Partial<MachineAttributes>[]) => Promise<void>
   /** Asks again and again while the machines work, until the answer will do. */
-  poll: (ask: () => Promise<WireAnswer>, enough: (answer: WireAnswer) => boolean) => Promise<WireAnswer>
+  pollUntil: (ask: () => Promise<WireAnswer>, enough: (answer: WireAnswer) => boolean) => Promise<WireAnswer>
   /** What is under the link of an answer, for somebody without a key. */
-  linked: (answer: WireAnswer) => Promise<string>
+  readLinkedResult: (answer: WireAnswer) => Promise<string>
   close: () => Promise<void>
 }
 
-export async function startWire(options: TestAppOptions = {}): Promise<Wire> {
+export async function startWireServer(options: TestAppOptions = {}): Promise<WireServer> {
   const app = await startApp(options)
-  const faults: unknown[] = []
-  const noted = (fault: unknown) => {
-    faults.push(fault)
+  const bugs: unknown[] = []
+  const recordBug = (fault: unknown) => {
+    bugs.push(fault)
     throw fault
   }
-  const server = createHttpServer(request => app.fetch(request).catch(noted), { upgrade: app.upgrade })
+  const server = createHttpServer(request => app.fetch(request).catch(recordBug), { upgrade: app.upgrade })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const host = `127.0.0.1:${port}`
 
-  async function send(manner: Manner, method: string, path: string, body?: object | string): Promise<WireAnswer> {
-    const answer = parse(await exchange(port, bytesOf(host, manner, method, path, body)))
-    if (faults.length > 0) throw faults.shift()
-    checkAnswer(answer)
+  async function send(
+    manner: ClientProfile,
+    method: string,
+    path: string,
+    body?: object | string,
+  ): Promise<WireAnswer> {
+    const answer = parseAnswer(await exchange(port, requestBytes(host, manner, method, path, body)))
+    if (bugs.length > 0) throw bugs.shift()
+    expectCommonRules(answer)
     return answer
   }
 
   return {
     app,
     origin: `http://${host}`,
-    client: manner => ({
+    createClient: manner => ({
       get: (path, body) => send(manner, 'GET', path, body),
       post: (path, body) => send(manner, 'POST', path, body),
       put: (path, body) => send(manner, 'PUT', path, body),
       delete: (path, body) => send(manner, 'DELETE', path, body),
     }),
     newKey: () => app.newKey(null, someCredit),
-    list: (...machines) =>
+    listMachines: (...machines) =>
       listMachines(
         app.operations,
         machines.map(machine => ({ machine })),
       ),
-    async poll(ask, enough) {
+    async pollUntil(ask, enough) {
       for (let turn = 1; turn <= 40; turn += 1) {
         const answer = await ask()
         if (enough(answer)) return answer
-        await app.idle()
+        await app.runUntilIdle()
         app.clock.advance(30_000)
       }
       throw new Error(`It never was so: ${(await ask()).text}`)
     },
-    async linked({ body }) {
+    async readLinkedResult({ body }) {
       expect(body).toMatchObject({ success: true, result_url: expect.any(String), msg: expect.any(String) })
       expect(new URL(body.result_url).origin).toBe(`http://${host}`)
       const found = await send({ agent: 'anybody' }, 'GET', body.result_url.replace(`http://${host}`, ''))
@@ -106,13 +111,19 @@ export async function startWire(options: TestAppOptions = {}): Promise<Wire> {
 }
 
 /** A request as it is on the wire. A path without a version is one of v0. */
-function bytesOf(host: string, manner: Manner, method: string, path: string, body?: object | string): string {
+function requestBytes(
+  host: string,
+  manner: ClientProfile,
+  method: string,
+  path: string,
+  body?: object | string,
+): string {
   const { agent, key, keyIn = 'header', headers = {}, bodyHeaders = {} } = manner
   const text = typeof body === 'object' ? JSON.stringify(body) : body
   const versioned = path.startsWith('/api/') ? path : `/api/v0${path}`
   const inUrl = key !== undefined && keyIn !== 'header'
   const target = inUrl ? `${versioned}${versioned.includes('?') ? '&' : '?'}api_key=${key}` : versioned
-  const framed = framedOf(manner, text)
+  const framed = frameBody(manner, text)
   const lines = Object.entries({
     Host: host,
     'User-Agent': agent,
@@ -125,7 +136,7 @@ function bytesOf(host: string, manner: Manner, method: string, path: string, bod
 }
 
 /** A body, and what is said of its length. */
-function framedOf({ saysEmpty, chunked }: Manner, text: string | undefined): { headers: object; body: string } {
+function frameBody({ saysEmpty, chunked }: ClientProfile, text: string | undefined): { headers: object; body: string } {
   if (text === undefined) return { headers: saysEmpty ? { 'Content-Length': 0 } : {}, body: '' }
   const length = Buffer.byteLength(text)
   if (!chunked) return { headers: { 'Content-Length': length }, body: text }
@@ -140,7 +151,7 @@ async function exchange(port: number, bytes: string): Promise<Buffer> {
   socket.setTimeout(10_000, () => socket.destroy(new Error(`No whole answer: ${received}`)))
   socket.on('data', data => {
     received = Buffer.concat([received, data])
-    if (isWhole(received)) socket.destroy()
+    if (isComplete(received)) socket.destroy()
   })
   const closed = once(socket, 'close')
   socket.write(bytes)
@@ -148,38 +159,38 @@ async function exchange(port: number, bytes: string): Promise<Buffer> {
   return received
 }
 
-function split(received: Buffer): [head: string, body: Buffer] | undefined {
+function splitHead(received: Buffer): [head: string, body: Buffer] | undefined {
   const end = received.indexOf('\r\n\r\n')
   return end < 0 ? undefined : [received.toString('latin1', 0, end), received.subarray(end + 4)]
 }
 
-function isWhole(received: Buffer): boolean {
-  const [head, body] = split(received) ?? []
+function isComplete(received: Buffer): boolean {
+  const [head, body] = splitHead(received) ?? []
   if (!head || !body) return false
   const [, length] = /^content-length: *(\d+)/im.exec(head) ?? []
   return length === undefined ? body.subarray(-5).equals(Buffer.from('0\r\n\r\n')) : body.length >= Number(length)
 }
 
-function parse(received: Buffer): WireAnswer {
-  const [head = '', bytes = Buffer.alloc(0)] = split(received) ?? []
+function parseAnswer(received: Buffer): WireAnswer {
+  const [head = '', bytes = Buffer.alloc(0)] = splitHead(received) ?? []
   const [first = '', ...lines] = head.split('\r\n')
   const headers = Object.fromEntries(
     lines.map(line => [line.split(':')[0]?.toLowerCase(), line.replace(/^[^:]*: */, '')]),
   )
-  const text = (headers['transfer-encoding'] === 'chunked' ? unchunked(bytes) : bytes).toString('utf8')
+  const text = (headers['transfer-encoding'] === 'chunked' ? decodeChunks(bytes) : bytes).toString('utf8')
   const body = headers['content-type'] === 'application/json' ? JSON.parse(text) : undefined
   return { status: Number(first.split(' ')[1]), headers, text, body }
 }
 
-function unchunked(bytes: Buffer): Buffer {
+function decodeChunks(bytes: Buffer): Buffer {
   const end = bytes.indexOf('\r\n')
   const size = Number.parseInt(bytes.toString('latin1', 0, end), 16)
   if (!size) return Buffer.alloc(0)
-  return Buffer.concat([bytes.subarray(end + 2, end + 2 + size), unchunked(bytes.subarray(end + 4 + size))])
+  return Buffer.concat([bytes.subarray(end + 2, end + 2 + size), decodeChunks(bytes.subarray(end + 4 + size))])
 }
 
 /** What every client relies on, whatever it asks: no redirect, JSON without a charset, and failures in one shape. */
-function checkAnswer({ status, headers, text, body }: WireAnswer): void {
+function expectCommonRules({ status, headers, text, body }: WireAnswer): void {
   expect(status === 200 || (status >= 400 && status !== 500), `${status} ${text}`).toBe(true)
   expect(headers['content-type']).toMatch(
     status === 200 ? /^(application\/json|text\/plain; charset=utf-8)$/ : /^application\/json$/,

@@ -1,41 +1,44 @@
 import { expect } from 'vitest'
 import type { TestApp } from '../app.ts'
-import { type Listed, listMachines } from '../factories.ts'
+import { listMachines, type MachineListing } from '../factories.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever the test asked for
 type Answer = any
 
-const made = `__typename ... on Error { code message retryable } ... on InvalidInputError { issues { path } }
+const createSelection = `__typename ... on Error { code message retryable } ... on InvalidInputError { issues { path } }
   ... on PriceChangedError { currentPricePerHour }
   ... on CreateVolumeSuccess { replayed volume { id name sizeGb pricePerHour createdAt machine { id } attachment { mountPath } } }`
-const deleted = `__typename ... on Error { code message retryable } ... on DeleteSuccess { deletedId }
+const deleteSelection = `__typename ... on Error { code message retryable } ... on DeleteSuccess { deletedId }
   ... on VolumeUnavailableError { volume { id } attachedTo { id } }`
 
 /** Volumes as GraphQL clients make them. */
 export function volumesOf(app: TestApp) {
   /** Lists a machine, and gives its id. */
-  async function newMachine(machine: Listed['machine'] = {}): Promise<number> {
+  async function newMachine(machine: MachineListing['machine'] = {}): Promise<number> {
     await listMachines(app.operations, [{ machine }])
     const [row] = await app.sql('SELECT max(id) AS id FROM machines')
     return (row as { id: number }).id
   }
 
   async function create(key: string, input: object): Promise<Answer> {
-    const query = `mutation ($input: CreateVolumeInput!) { createVolume(input: $input) { ${made} } }`
+    const query = `mutation ($input: CreateVolumeInput!) { createVolume(input: $input) { ${createSelection} } }`
     const { data, errors } = await app.graphql(key, query, { input })
     if (!data) throw new Error(JSON.stringify(errors))
     return data.createVolume
   }
 
   /** The same, where it must succeed: the number of the new volume. */
-  async function make(key: string, machineId: number, sizeGb = 10): Promise<number> {
+  async function mustCreate(key: string, machineId: number, sizeGb = 10): Promise<number> {
     const answer = await create(key, { offerId: `vof_${machineId}`, sizeGb })
     expect(answer).toMatchObject({ __typename: 'CreateVolumeSuccess' })
     return Number(answer.volume.id.slice('vol_'.length))
   }
 
   async function remove(key: string, id: number | string): Promise<Answer> {
-    const { data, errors } = await app.graphql(key, `mutation { deleteVolume(input: { id: "${id}" }) { ${deleted} } }`)
+    const { data, errors } = await app.graphql(
+      key,
+      `mutation { deleteVolume(input: { id: "${id}" }) { ${deleteSelection} } }`,
+    )
     if (!data) throw new Error(JSON.stringify(errors))
     return data.deleteVolume
   }
@@ -51,5 +54,5 @@ export function volumesOf(app: TestApp) {
       SELECT ${volumeId}, id, machine_id, account_id, '${mountPath}' FROM instances WHERE id = ${instanceId}`)
   }
 
-  return { newMachine, create, make, remove, freeDiskMb, attach }
+  return { newMachine, create, make: mustCreate, remove, freeDiskMb, attach }
 }

@@ -16,9 +16,9 @@ export type Receiver = {
   /** How it answers from now on. */
   answer: (how: number | ((response: ServerResponse, request: Received) => void)) => void
   /** Those that wait for an answer. */
-  open: () => number
+  openCount: () => number
   /** The most that it was asked at once. */
-  most: () => number
+  maxOpenCount: () => number
   close: () => Promise<void>
 }
 
@@ -48,8 +48,8 @@ export async function openReceiver(tls?: { key: string; cert: string }): Promise
     answer(how) {
       respond = typeof how === 'number' ? response => response.writeHead(how).end() : how
     },
-    open: () => open,
-    most: () => most,
+    openCount: () => open,
+    maxOpenCount: () => most,
     async close() {
       server.closeAllConnections()
       server.close()

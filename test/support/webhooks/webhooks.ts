@@ -13,19 +13,19 @@ export type Delivery = {
   error: string | null
 }
 
-const refused = '__typename ... on Error { code message } ... on InvalidInputError { issues { path message } }'
-const delivery = 'id event { id type } status attempts attemptedAt nextAttemptAt deliveredAt responseStatus error'
-const secretly = 'secret replayed webhook { id url types createdAt oldSecretUntil }'
+const errorFields = '__typename ... on Error { code message } ... on InvalidInputError { issues { path message } }'
+const deliveryFields = 'id event { id type } status attempts attemptedAt nextAttemptAt deliveredAt responseStatus error'
+const secretFields = 'secret replayed webhook { id url types createdAt oldSecretUntil }'
 
 const mutations = {
   create: `mutation ($input: CreateWebhookInput!) { answer: createWebhook(input: $input) {
-    ${refused} ... on CreateWebhookSuccess { ${secretly} } } }`,
+    ${errorFields} ... on CreateWebhookSuccess { ${secretFields} } } }`,
   rotate: `mutation ($input: RotateWebhookSecretInput!) { answer: rotateWebhookSecret(input: $input) {
-    ${refused} ... on RotateWebhookSecretSuccess { ${secretly} } } }`,
+    ${errorFields} ... on RotateWebhookSecretSuccess { ${secretFields} } } }`,
   test: `mutation ($input: TestWebhookInput!) { answer: testWebhook(input: $input) {
-    ${refused} ... on TestWebhookSuccess { delivery { ${delivery} } } } }`,
+    ${errorFields} ... on TestWebhookSuccess { delivery { ${deliveryFields} } } } }`,
   delete: `mutation ($input: DeleteWebhookInput!) { answer: deleteWebhook(input: $input) {
-    ${refused} ... on DeleteSuccess { deletedId } } }`,
+    ${errorFields} ... on DeleteSuccess { deletedId } } }`,
 }
 
 /** Webhooks as clients of the GraphQL face have them. */
@@ -48,7 +48,7 @@ export function webhooksOf(app: TestApp) {
       return answer.delivery
     },
     async deliveries(key: string, id: string): Promise<Delivery[]> {
-      const query = `query ($id: ID!) { node(id: $id) { ... on Webhook { recentDeliveries(first: 50) { ${delivery} } } } }`
+      const query = `query ($id: ID!) { node(id: $id) { ... on Webhook { recentDeliveries(first: 50) { ${deliveryFields} } } } }`
       const { data, errors } = await app.graphql(key, query, { id })
       expect(errors).toBeUndefined()
       return data.node.recentDeliveries

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { parseApiKey, printApiKey } from '../../../src/domain/accounts/api-keys.ts'
-import { makeApiKey } from '../../../src/services/accounts/api-keys/identity.ts'
+import { generateApiKey } from '../../../src/services/accounts/api-keys/identity.ts'
 
 describe('an API key', () => {
   it('has a public part and a secret', () => {
@@ -19,7 +19,7 @@ describe('an API key', () => {
   })
 
   it('is new every time, and stored without its secret', () => {
-    const [one, other] = [makeApiKey({ permissions: null }), makeApiKey({ permissions: null })]
+    const [one, other] = [generateApiKey({ permissions: null }), generateApiKey({ permissions: null })]
     expect(one.key).not.toBe(other.key)
     const secret = parseApiKey(one.key)?.secret ?? ''
     expect(one.row.secretHash).toHaveLength(32)

@@ -5,7 +5,7 @@ import { createServices, type Services } from '../../../src/services/services.ts
 import { defaultAdmission } from '../../support/billing/admission.ts'
 
 /** Asking is what makes a key known; the names of GPU models are for anybody, and results for who has their link. */
-const open = ['apiKeys.identify', 'gpuModels.names', 'results.read']
+const withoutPermission = ['apiKeys.identify', 'gpuModels.names', 'results.read']
 
 // Whoever reaches for the database before the permission finds none.
 const services: Services = createServices({
@@ -15,7 +15,7 @@ const services: Services = createServices({
   sshProxy: null,
   admission: defaultAdmission,
   containerConsole: { logs: () => Promise.reject(), execute: () => Promise.reject() },
-  feed: { follow: () => Promise.reject(new Error('no stream is opened')) },
+  feed: { subscribe: () => Promise.reject(new Error('no stream is opened')) },
 })
 const operations = Object.entries(services).flatMap(([name, service]) =>
   Object.entries(service as Record<string, (...args: unknown[]) => Promise<unknown>>).map(
@@ -26,13 +26,13 @@ const operations = Object.entries(services).flatMap(([name, service]) =>
 describe('a key without permissions', () => {
   const actor = { accountId: 1, apiKeyId: 1, permissions: { api: {} } }
 
-  it.each(operations.filter(([name]) => !open.includes(name)))('may not ask %s', async (_name, ask) => {
+  it.each(operations.filter(([name]) => !withoutPermission.includes(name)))('may not ask %s', async (_name, ask) => {
     await expect(ask(actor, [], {})).rejects.toMatchObject({ code: 'FORBIDDEN' })
   })
 })
 
 it('only these are open to anybody', () => {
   const names = operations.map(([name]) => name)
-  expect(names).toEqual(expect.arrayContaining(open))
-  expect(names.length).toBeGreaterThan(open.length + 5)
+  expect(names).toEqual(expect.arrayContaining(withoutPermission))
+  expect(names.length).toBeGreaterThan(withoutPermission.length + 5)
 })

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
+import { parsePermissions } from '../../../src/domain/accounts/permissions/parse.ts'
 import {
   isAllowed,
   type Operation,
-  operations,
+  operationCategories,
   permissionCategories,
 } from '../../../src/domain/accounts/permissions/permissions.ts'
-import { readPermissions } from '../../../src/domain/accounts/permissions/read.ts'
 
-const granted = (api: object) => readPermissions({ api }).permissions
+const granted = (api: object) => parsePermissions({ api }).permissions
 
 describe('a key', () => {
-  const everything = Object.keys(operations) as Operation[]
+  const everything = Object.keys(operationCategories) as Operation[]
 
   it('without permissions may do everything, and with none nothing', () => {
     expect(everything.every(operation => isAllowed(null, operation))).toBe(true)
@@ -19,7 +19,7 @@ describe('a key', () => {
 
   it.each(permissionCategories)('with %s alone may do what needs that, and no more', category => {
     const allowed = everything.filter(operation => isAllowed({ api: { [category]: {} } }, operation))
-    expect(allowed).toEqual(everything.filter(operation => operations[operation] === category))
+    expect(allowed).toEqual(everything.filter(operation => operationCategories[operation] === category))
   })
 
   it('with some operations of a category may do those', () => {
@@ -59,12 +59,12 @@ const bounded = (parameter: string, bounds: unknown) => {
 
 describe('permissions that somebody wrote', () => {
   it.each([null, undefined])('are full access when %s', input => {
-    expect(readPermissions(input)).toEqual({ permissions: null, issues: [] })
+    expect(parsePermissions(input)).toEqual({ permissions: null, issues: [] })
   })
 
   it('are kept when they are right', () => {
     const input = { api: { misc: {}, user_write: { 'apiKeys.reset': { constraints: { id: { eq: 1 } } } } } }
-    expect(readPermissions(input)).toEqual({ permissions: input, issues: [] })
+    expect(parsePermissions(input)).toEqual({ permissions: input, issues: [] })
   })
 
   it.each([
@@ -107,12 +107,12 @@ describe('permissions that somebody wrote', () => {
     [bounded('id', { ne: 1 }), 'unknown comparison "ne"; there are eq, lte, gte.'],
     [bounded('id', { eq: [] }), 'must be a finite number.'],
   ])('%o are refused', (input, message) => {
-    const messages = readPermissions(input).issues.map(({ path, message }) => `${path}: ${message}`)
+    const messages = parsePermissions(input).issues.map(({ path, message }) => `${path}: ${message}`)
     expect(messages.join('\n')).toContain(message)
   })
 
   it('are told everything that is wrong at once', () => {
-    expect(readPermissions({ api: { mist: {}, misc: { rent: {} } } }).issues).toHaveLength(2)
+    expect(parsePermissions({ api: { mist: {}, misc: { rent: {} } } }).issues).toHaveLength(2)
   })
 
   it('are refused in few words, however much is wrong', () => {
@@ -120,7 +120,7 @@ describe('permissions that somebody wrote', () => {
     const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`x${index}`, {}]))
     const long = { ['x'.repeat(50_000)]: {} }
     for (const api of [deep, many, long]) {
-      const { issues } = readPermissions({ api })
+      const { issues } = parsePermissions({ api })
       expect(issues.length).toBeGreaterThan(0)
       expect(JSON.stringify(issues).length).toBeLessThan(20_000)
     }

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createSecrets, keepSecret } from '../../../src/services/secrets.ts'
+import { createSecrets, loadOrCreateSecret } from '../../../src/services/secrets.ts'
 
 describe('what is sealed', () => {
   const secrets = createSecrets('a secret of tests')
@@ -31,18 +31,18 @@ describe('the secret of a data folder', () => {
 
   it('is made once, for its owner alone', async () => {
     const file = join(folder, 'secret')
-    const made = await keepSecret(file)
+    const made = await loadOrCreateSecret(file)
     expect(made).toMatch(/^[0-9a-f]{64}$/)
-    expect(await keepSecret(file)).toBe(made)
+    expect(await loadOrCreateSecret(file)).toBe(made)
     expect([(await stat(file)).mode & 0o777, await readdir(folder)]).toEqual([0o600, ['secret']])
   })
 
   it('is never replaced, though it cannot be read', async () => {
-    await expect(keepSecret(folder)).rejects.toThrow('EISDIR')
+    await expect(loadOrCreateSecret(folder)).rejects.toThrow('EISDIR')
     const file = join(folder, 'secret')
     await writeFile(file, '')
     await chmod(file, 0o600)
-    await expect(keepSecret(file)).rejects.toThrow('is empty')
+    await expect(loadOrCreateSecret(file)).rejects.toThrow('is empty')
     expect(await readFile(file, 'utf8')).toBe('')
   })
 })

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import {
   areSameKeys,
-  readPublicKey,
+  canChangeSshKeys,
+  parsePublicKey,
   sshKeyName,
   sshKeyNameProblem,
-  takesSshKeys,
 } from '../../../src/domain/accounts/ssh-keys.ts'
 import { fingerprintOf } from '../../../src/services/accounts/ssh-keys/register.ts'
-import { keyLine, part, privateKeys } from '../../support/accounts/ssh-keys.ts'
+import { keyLine, privateKeys, wirePart } from '../../support/accounts/ssh-keys.ts'
 
 type Vector = { line: string; fingerprint: string }
 // Made by ssh-keygen, as are their fingerprints; those of hardware were put together from the others.
@@ -30,7 +30,7 @@ const modulus = (bits: number) => {
 
 describe('a public key', () => {
   it.each(Object.entries(good))('of type %s is read, with the fingerprint that ssh-keygen prints', (_, vector) => {
-    const key = readPublicKey(vector.line)
+    const key = parsePublicKey(vector.line)
     if (typeof key === 'string') throw new Error(key)
     expect(`${key.publicKey} ${key.comment}`.trim()).toBe(vector.line.trim())
     expect(fingerprintOf(key.blob)).toBe(vector.fingerprint)
@@ -43,7 +43,7 @@ describe('a public key', () => {
     ['several blanks between its parts', ed25519.replaceAll(' ', ' \t ')],
     ['a mark of its encoding before it', `\ufeff${ed25519}`],
   ])('may have %s', (_, text) => {
-    expect(readPublicKey(text)).toMatchObject({ publicKey: bare(ed25519), comment: 'anna@laptop' })
+    expect(parsePublicKey(text)).toMatchObject({ publicKey: bare(ed25519), comment: 'anna@laptop' })
   })
 
   it.each([
@@ -52,19 +52,19 @@ describe('a public key', () => {
     [' two words', 'two words'],
     [' Zoë’s  laptop #1 ', 'Zoë’s  laptop #1'],
   ])('followed by "%s" has the comment "%s"', (end, comment) => {
-    expect(readPublicKey(bare(ed25519) + end)).toMatchObject({ comment, publicKey: bare(ed25519) })
+    expect(parsePublicKey(bare(ed25519) + end)).toMatchObject({ comment, publicKey: bare(ed25519) })
   })
 
   it('has an RSA modulus of 2048 to 16384 bits', () => {
     for (const bits of [2_048, 16_384]) {
-      expect(readPublicKey(keyLine('ssh-rsa', e, modulus(bits)))).toHaveProperty('publicKey')
+      expect(parsePublicKey(keyLine('ssh-rsa', e, modulus(bits)))).toHaveProperty('publicKey')
     }
-    expect(readPublicKey(keyLine('ssh-rsa', e, modulus(2_040)))).toContain('an RSA key of 2040 bits')
-    expect(readPublicKey(keyLine('ssh-rsa', e, Buffer.concat([Buffer.from([0x7f]), Buffer.alloc(255)])))).toContain(
+    expect(parsePublicKey(keyLine('ssh-rsa', e, modulus(2_040)))).toContain('an RSA key of 2040 bits')
+    expect(parsePublicKey(keyLine('ssh-rsa', e, Buffer.concat([Buffer.from([0x7f]), Buffer.alloc(255)])))).toContain(
       'of 2047 bits',
     )
-    expect(readPublicKey(keyLine('ssh-rsa', e, modulus(16_392)))).toContain('an RSA key of 16392 bits')
-    expect(readPublicKey(rsa1024?.line ?? '')).toContain('an RSA key of 1024 bits, and needs 2048')
+    expect(parsePublicKey(keyLine('ssh-rsa', e, modulus(16_392)))).toContain('an RSA key of 16392 bits')
+    expect(parsePublicKey(rsa1024?.line ?? '')).toContain('an RSA key of 1024 bits, and needs 2048')
   })
 })
 
@@ -100,7 +100,7 @@ describe('refused', () => {
     ['a key that ends early', cut(ed25519, 3), damaged],
     ['a key that ends before its last part', cut(ed25519, 36), damaged],
     ['a key that goes on', joined(blobOf(ed25519), Buffer.alloc(3)), damaged],
-    ['a key with another part', joined(blobOf(ed25519), part('')), damaged],
+    ['a key with another part', joined(blobOf(ed25519), wirePart('')), damaged],
     ['a length beyond all', joined(Buffer.alloc(4, 0xff), Buffer.alloc(8)), damaged],
     ['another type inside', bare(ed25519).replace('ssh-ed25519', 'ssh-rsa'), damaged],
     ['another curve inside', keyLine('ecdsa-sha2-nistp256', 'nistp384', point), damaged],
@@ -117,18 +117,18 @@ describe('refused', () => {
     ['an even exponent', keyLine('ssh-rsa', Buffer.from([2]), modulus(2_048)), damaged],
     ['no exponent', keyLine('ssh-rsa', '', modulus(2_048)), damaged],
   ])('is %s', (_, text, message) => {
-    expect(readPublicKey(text)).toEqual(expect.stringContaining(message))
+    expect(parsePublicKey(text)).toEqual(expect.stringContaining(message))
   })
 
   it.each(Object.entries(privateKeys()))('is a private key of %s, of which nothing is repeated', (_, text) => {
-    for (const problem of [readPublicKey(text), readPublicKey(`${ed25519} ${text}`), sshKeyNameProblem(text)]) {
+    for (const problem of [parsePublicKey(text), parsePublicKey(`${ed25519} ${text}`), sshKeyNameProblem(text)]) {
       expect(problem).toContain('is a private key')
       for (const word of text.split(/[\s-]+/).filter(({ length }) => length > 8)) expect(problem).not.toContain(word)
     }
   })
 
   it('repeats nothing of what it does not know', () => {
-    const problem = readPublicKey('MHcCAQEEIIGNmGEO5W3B9sUaSecretSecretSecret oAoGCCqGSM49')
+    const problem = parsePublicKey('MHcCAQEEIIGNmGEO5W3B9sUaSecretSecretSecret oAoGCCqGSM49')
     expect(problem).not.toMatch(/MHc|Secret|oAoG/)
   })
 })
@@ -170,7 +170,7 @@ describe('keys', () => {
 
   it('come into containers with SSH alone', () => {
     const modes = ['sshDirect', 'sshProxy', 'jupyterDirect', 'jupyterProxy', 'args'] as const
-    expect(modes.filter(mode => takesSshKeys({ vm: false, mode }))).toEqual(modes.slice(0, 4))
-    expect(modes.filter(mode => takesSshKeys({ vm: true, mode }))).toEqual([])
+    expect(modes.filter(mode => canChangeSshKeys({ vm: false, mode }))).toEqual(modes.slice(0, 4))
+    expect(modes.filter(mode => canChangeSshKeys({ vm: true, mode }))).toEqual([])
   })
 })

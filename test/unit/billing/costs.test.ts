@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { type Balance, standingOf } from '../../../src/domain/billing/billing.ts'
+import { type Balance, creditStatusOf } from '../../../src/domain/billing/balance.ts'
 import { type CostMeter, costOf } from '../../../src/domain/billing/costs.ts'
-import { runwayOf, runwayWith } from '../../../src/domain/billing/runway.ts'
+import { runwayAfterAdding, runwayOf } from '../../../src/domain/billing/runway.ts'
 
 const start = Date.parse('2026-11-21T12:00:00.000Z')
 const hours = (count: number) => new Date(start + count * 3_600_000)
@@ -11,39 +11,39 @@ const compute: CostMeter = {
 }
 const disk: CostMeter = { ...compute, kind: 'disk', rateNanos: 4n, chargedNanos: 10n }
 const account = { at: hours(10), endsAt: null }
-const of = (meters: CostMeter[], known: Parameters<typeof costOf>[1] = account) => {
-  const { accruedNanos, burnNanos, stoppedNanos } = costOf(meters, known)
-  return [accruedNanos, burnNanos, stoppedNanos]
+const valuesOf = (meters: CostMeter[], known: Parameters<typeof costOf>[1] = account) => {
+  const { accruedNanos, costPerHourNanos, costPerHourWhenStoppedNanos } = costOf(meters, known)
+  return [accruedNanos, costPerHourNanos, costPerHourWhenStoppedNanos]
 }
 
 describe('what something costs', () => {
   it('is what was charged, and what runs since', () => {
-    expect(of([compute, disk])).toEqual([1_010n + 4_040n, 404n, 4n])
-    expect(of([])).toEqual([0n, 0n, 0n])
-    expect(of([{ ...compute, rateNanos: 0n }])).toEqual([1_000n, 0n, 0n])
+    expect(valuesOf([compute, disk])).toEqual([1_010n + 4_040n, 404n, 4n])
+    expect(valuesOf([])).toEqual([0n, 0n, 0n])
+    expect(valuesOf([{ ...compute, rateNanos: 0n }])).toEqual([1_000n, 0n, 0n])
   })
 
   it('ends where it ended, or will', () => {
-    expect(of([{ ...compute, end: hours(3) }, disk])).toEqual([1_010n + 1_240n, 4n, 4n])
-    expect(of([{ ...compute, end: hours(10) }])).toEqual([5_000n, 0n, 0n])
-    expect(of([{ ...compute, end: hours(11) }])).toEqual([5_000n, 400n, 0n])
+    expect(valuesOf([{ ...compute, end: hours(3) }, disk])).toEqual([1_010n + 1_240n, 4n, 4n])
+    expect(valuesOf([{ ...compute, end: hours(10) }])).toEqual([5_000n, 0n, 0n])
+    expect(valuesOf([{ ...compute, end: hours(11) }])).toEqual([5_000n, 400n, 0n])
     // What was charged beyond is not taken back here.
-    expect(of([{ ...compute, end: hours(-1) }])).toEqual([1_000n, 0n, 0n])
-    expect(of([{ ...disk, end: hours(3) }])).toEqual([22n, 0n, 0n])
+    expect(valuesOf([{ ...compute, end: hours(-1) }])).toEqual([1_000n, 0n, 0n])
+    expect(valuesOf([{ ...disk, end: hours(3) }])).toEqual([22n, 0n, 0n])
   })
 
   it('is that of disks alone from the end of the credit on', () => {
-    expect(of([compute, disk], { ...account, endsAt: hours(3) })).toEqual([1_010n + 1_240n, 4n, 4n])
-    expect(of([compute, disk], { ...account, endsAt: hours(11) })).toEqual([5_050n, 404n, 4n])
+    expect(valuesOf([compute, disk], { ...account, endsAt: hours(3) })).toEqual([1_010n + 1_240n, 4n, 4n])
+    expect(valuesOf([compute, disk], { ...account, endsAt: hours(11) })).toEqual([5_050n, 404n, 4n])
     const both = { ...compute, end: hours(2) }
-    expect(of([both], { ...account, endsAt: hours(3) })).toEqual([1_800n, 0n, 0n])
-    expect(of([both], { ...account, endsAt: hours(1) })).toEqual([1_400n, 0n, 0n])
+    expect(valuesOf([both], { ...account, endsAt: hours(3) })).toEqual([1_800n, 0n, 0n])
+    expect(valuesOf([both], { ...account, endsAt: hours(1) })).toEqual([1_400n, 0n, 0n])
   })
 
   it('has of a nano-dollar that is begun nothing', () => {
     const at = new Date(start + 12_345)
-    expect(of([{ ...compute, carried: 3_599_999, rateNanos: 1_000n }], { at, endsAt: null })[0]).toBe(1_004n)
-    expect(of([{ ...compute, rateNanos: 1_000n }], { at, endsAt: null })[0]).toBe(1_003n)
+    expect(valuesOf([{ ...compute, carried: 3_599_999, rateNanos: 1_000n }], { at, endsAt: null })[0]).toBe(1_004n)
+    expect(valuesOf([{ ...compute, rateNanos: 1_000n }], { at, endsAt: null })[0]).toBe(1_003n)
   })
 })
 
@@ -62,16 +62,16 @@ describe('the runway', () => {
 
   it('with more that costs is what that costs from now on', () => {
     // 6,000 are left of 10,000: for 12 hours at 500.
-    expect(runwayWith(balance, { computeNanos: 90n, diskNanos: 10n })).toBe(12 * 3_600)
-    expect(runwayWith(balance, { computeNanos: 0n, diskNanos: 100n })).toBe(12 * 3_600)
-    expect(runwayWith(balance, { computeNanos: 0n, diskNanos: 0n })).toBe(15 * 3_600)
-    expect(runwayWith({ ...balance, at: hours(25) }, { computeNanos: 1_000n, diskNanos: 0n })).toBe(0)
-    expect(runwayWith({ ...balance, at: hours(30) }, { computeNanos: 1n, diskNanos: 0n })).toBe(0)
+    expect(runwayAfterAdding(balance, { computeNanos: 90n, diskNanos: 10n })).toBe(12 * 3_600)
+    expect(runwayAfterAdding(balance, { computeNanos: 0n, diskNanos: 100n })).toBe(12 * 3_600)
+    expect(runwayAfterAdding(balance, { computeNanos: 0n, diskNanos: 0n })).toBe(15 * 3_600)
+    expect(runwayAfterAdding({ ...balance, at: hours(25) }, { computeNanos: 1_000n, diskNanos: 0n })).toBe(0)
+    expect(runwayAfterAdding({ ...balance, at: hours(30) }, { computeNanos: 1n, diskNanos: 0n })).toBe(0)
   })
 
   it('of more than a calendar has is none', () => {
     const tiny = { ...balance, computeRateNanos: 1n, computeOrigin: BigInt(start), postedNanos: 10n ** 17n }
-    expect(runwayWith(tiny, { computeNanos: 0n, diskNanos: 0n })).toBeNull()
-    expect(standingOf(tiny)).toMatchObject({ endsAt: null, isOver: false, burnNanos: 1n })
+    expect(runwayAfterAdding(tiny, { computeNanos: 0n, diskNanos: 0n })).toBeNull()
+    expect(creditStatusOf(tiny)).toMatchObject({ endsAt: null, hasEnded: false, costPerHourNanos: 1n })
   })
 })

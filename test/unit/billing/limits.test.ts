@@ -4,17 +4,17 @@ import {
   isReached,
   limitProblems,
   maxLimitNanos,
-  reachIn,
+  predictReachedAt,
   type Spending,
   windowAt,
-  windowsOf,
+  windowsToCheck,
 } from '../../../src/domain/billing/limits.ts'
-import type { UsedLimit } from '../../../src/domain/billing/spend-limit.ts'
+import type { SpendLimitWithUsage } from '../../../src/domain/billing/spend-limit.ts'
 
 const date = (text: string) => new Date(`${text}Z`)
 const usd = 1_000_000_000n
 
-const aLimit = (facts: Partial<UsedLimit> = {}): UsedLimit => ({
+const aLimit = (facts: Partial<SpendLimitWithUsage> = {}): SpendLimitWithUsage => ({
   ...{ id: 1, apiKeyId: null, window: 'day', amountNanos: usd, action: 'block_new', usedNanos: 0n, reachedAt: null },
   createdAt: date('2026-01-01T00:00'),
   ...facts,
@@ -35,8 +35,8 @@ describe('the window of an instant', () => {
 })
 
 describe('the windows to look at', () => {
-  const from = (limit: Partial<UsedLimit>, meteredAt: string, at: string) =>
-    windowsOf(aLimit(limit), { meteredAt: date(meteredAt), at: date(at) }).map(({ from }) => from)
+  const from = (limit: Partial<SpendLimitWithUsage>, meteredAt: string, at: string) =>
+    windowsToCheck(aLimit(limit), { meteredAt: date(meteredAt), at: date(at) }).map(({ from }) => from)
 
   it('are all since something changed, and since the limit was set', () => {
     const days = ['2026-05-01T00:00', '2026-05-02T00:00', '2026-05-03T00:00'].map(date)
@@ -68,31 +68,33 @@ describe('the instant at which a limit is reached', () => {
   })
 
   it('is the last millisecond that it pays for', () => {
-    expect(reachIn(aLimit(), spending(), times)).toEqual(date('2026-05-01T02:30'))
+    expect(predictReachedAt(aLimit(), spending(), times)).toEqual(date('2026-05-01T02:30'))
     // A millisecond costs 111.1 nano-dollars.
-    expect(reachIn(aLimit({ amountNanos: usd + 111n }), spending(), times)).toEqual(date('2026-05-01T02:30'))
-    expect(reachIn(aLimit({ amountNanos: usd + 112n }), spending(), times)).toEqual(date('2026-05-01T02:30:00.001'))
-    expect(reachIn(aLimit(), spending({ postedNanos: usd / 2n }), times)).toEqual(date('2026-05-01T01:15'))
+    expect(predictReachedAt(aLimit({ amountNanos: usd + 111n }), spending(), times)).toEqual(date('2026-05-01T02:30'))
+    expect(predictReachedAt(aLimit({ amountNanos: usd + 112n }), spending(), times)).toEqual(
+      date('2026-05-01T02:30:00.001'),
+    )
+    expect(predictReachedAt(aLimit(), spending({ postedNanos: usd / 2n }), times)).toEqual(date('2026-05-01T01:15'))
   })
 
   it('may be still to come, and is never before the limit was set, or something changed last', () => {
     const { at, meteredAt } = { at: date('2026-05-01T01:00'), meteredAt: day }
-    expect(reachIn(aLimit(), spending(), { at, meteredAt })).toEqual(date('2026-05-01T02:30'))
+    expect(predictReachedAt(aLimit(), spending(), { at, meteredAt })).toEqual(date('2026-05-01T02:30'))
     const createdAt = date('2026-05-01T04:00')
-    expect(reachIn(aLimit({ createdAt }), spending(), times)).toEqual(createdAt)
-    expect(reachIn(aLimit(), spending(), { ...times, meteredAt: date('2026-05-01T05:00') })).toEqual(
+    expect(predictReachedAt(aLimit({ createdAt }), spending(), times)).toEqual(createdAt)
+    expect(predictReachedAt(aLimit(), spending(), { ...times, meteredAt: date('2026-05-01T05:00') })).toEqual(
       date('2026-05-01T05:00'),
     )
   })
 
   it('is not, where nothing goes on and something is left, or what goes on ends before', () => {
     const nothing = { rateNanos: 0n, origin: 0n }
-    expect(reachIn(aLimit(), spending({ ...nothing, postedNanos: usd - 1n }), times)).toBe(null)
-    expect(reachIn(aLimit(), spending({ ...nothing, postedNanos: usd }), times)).toEqual(day)
-    expect(reachIn(aLimit({ amountNanos: 0n }), spending(nothing), times)).toEqual(day)
+    expect(predictReachedAt(aLimit(), spending({ ...nothing, postedNanos: usd - 1n }), times)).toBe(null)
+    expect(predictReachedAt(aLimit(), spending({ ...nothing, postedNanos: usd }), times)).toEqual(day)
+    expect(predictReachedAt(aLimit({ amountNanos: 0n }), spending(nothing), times)).toEqual(day)
     const ends = (at: string) => [{ rateNanos: 400_000_000n, since: day, at: date(at) }]
-    expect(reachIn(aLimit(), spending({ ends: ends('2026-05-01T02:29:59.999') }), times)).toBe(null)
-    expect(reachIn(aLimit(), spending({ ends: ends('2026-05-01T02:30:00.001') }), times)).toEqual(
+    expect(predictReachedAt(aLimit(), spending({ ends: ends('2026-05-01T02:29:59.999') }), times)).toBe(null)
+    expect(predictReachedAt(aLimit(), spending({ ends: ends('2026-05-01T02:30:00.001') }), times)).toEqual(
       date('2026-05-01T02:30'),
     )
   })
@@ -100,7 +102,7 @@ describe('the instant at which a limit is reached', () => {
 
 describe('what is refused', () => {
   const at = date('2026-05-01T12:00')
-  const ask = (rateNanos: bigint, ...limits: Partial<UsedLimit>[]) =>
+  const ask = (rateNanos: bigint, ...limits: Partial<SpendLimitWithUsage>[]) =>
     limitProblems(limits.map(aLimit), [{ apiKeyId: 7, rateNanos }], at)
   const hour = { window: 'hour', usedNanos: 600_000_000n } as const
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { diskRate, divideRounded, parseUsd, printUsd, usdNumber } from '../../../src/domain/money.ts'
+import { diskPricePerHour, divideRounded, parseUsd, printUsd, usdToNumber } from '../../../src/domain/money.ts'
 
 describe('an amount', () => {
   it.each([
@@ -31,8 +31,8 @@ describe('an amount', () => {
   })
 
   it('is the nearest number in JSON', () => {
-    expect(usdNumber(403_700_000n)).toBe(0.4037)
-    expect(usdNumber(100_000_000_000n)).toBe(100)
+    expect(usdToNumber(403_700_000n)).toBe(0.4037)
+    expect(usdToNumber(100_000_000_000n)).toBe(100)
   })
 })
 
@@ -44,9 +44,9 @@ describe('a rate', () => {
   })
 
   it('of a disk is its price per GB and month over 720 hours', () => {
-    expect(diskRate(360_000_000n, 8_000)).toBe(4_000_000n)
-    expect(diskRate(330_000_000n, 8_000)).toBe(3_666_667n)
-    expect(diskRate(1n, 1)).toBe(0n)
-    expect(diskRate(720n, 500)).toBe(1n)
+    expect(diskPricePerHour(360_000_000n, 8_000)).toBe(4_000_000n)
+    expect(diskPricePerHour(330_000_000n, 8_000)).toBe(3_666_667n)
+    expect(diskPricePerHour(1n, 1)).toBe(0n)
+    expect(diskPricePerHour(720n, 500)).toBe(1n)
   })
 })

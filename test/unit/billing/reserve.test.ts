@@ -1,9 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { quotaProblems } from '../../../src/domain/accounts/quota-problems.ts'
-import { type Admission, admissionProblems, holdings, refusedStarts } from '../../../src/domain/billing/admission.ts'
-import { creditNeeded, reserveProblem } from '../../../src/domain/billing/reserve.ts'
-import { afterFailure, backoffProblem, backoffUntil, freeFailures } from '../../../src/domain/instances/backoff.ts'
+import {
+  type AdmissionFacts,
+  admissionProblems,
+  completeHoldings,
+  findRefusedStarts,
+} from '../../../src/domain/billing/admission.ts'
+import { calculateRequiredCredit, reserveProblem } from '../../../src/domain/billing/reserve.ts'
+import {
+  addFailure,
+  backoffProblem,
+  backoffUntil,
+  failuresBeforeBackoff,
+} from '../../../src/domain/instances/start-backoff.ts'
 import { defaultAdmission as rules } from '../../support/billing/admission.ts'
 
 const hourMs = 3_600_000
@@ -17,16 +27,18 @@ const periods = fc.record({
 
 describe('the credit that is needed', () => {
   it('pays everything for the minimum runway, and disks through the grace after that', () => {
-    expect(creditNeeded({ computeNanos: 400_000_000n, diskNanos: 0n }, rules)).toBe(400_000_000n)
-    expect(creditNeeded({ computeNanos: 0n, diskNanos: 4_000_000n }, rules)).toBe(49n * 4_000_000n)
-    expect(creditNeeded({ computeNanos: 400_000_000n, diskNanos: 4_000_000n }, rules)).toBe(596_000_000n)
-    expect(creditNeeded({ computeNanos: 1n, diskNanos: 0n }, { minimumRunwayMs: 1, debtGraceMs: 1 })).toBe(1n)
+    expect(calculateRequiredCredit({ computeNanos: 400_000_000n, diskNanos: 0n }, rules)).toBe(400_000_000n)
+    expect(calculateRequiredCredit({ computeNanos: 0n, diskNanos: 4_000_000n }, rules)).toBe(49n * 4_000_000n)
+    expect(calculateRequiredCredit({ computeNanos: 400_000_000n, diskNanos: 4_000_000n }, rules)).toBe(596_000_000n)
+    expect(calculateRequiredCredit({ computeNanos: 1n, diskNanos: 0n }, { minimumRunwayMs: 1, debtGraceMs: 1 })).toBe(
+      1n,
+    )
   })
 
   it('is exact to the nano-dollar, rounded up, for every rate and period', () => {
     fc.assert(
       fc.property(rates, periods, ({ computeNanos, diskNanos }, { minimumRunwayMs, debtGraceMs }) => {
-        const needed = creditNeeded({ computeNanos, diskNanos }, { minimumRunwayMs, debtGraceMs })
+        const needed = calculateRequiredCredit({ computeNanos, diskNanos }, { minimumRunwayMs, debtGraceMs })
         const exact =
           computeNanos * BigInt(minimumRunwayMs) + diskNanos * (BigInt(minimumRunwayMs) + BigInt(debtGraceMs))
         expect(needed * 3_600_000n >= exact && (needed - 1n) * 3_600_000n < exact).toBe(true)
@@ -37,7 +49,7 @@ describe('the credit that is needed', () => {
   it('is enough at the exact amount, and refused one nano-dollar below it with both amounts', () => {
     fc.assert(
       fc.property(rates, periods, (held, period) => {
-        const needed = creditNeeded(held, period)
+        const needed = calculateRequiredCredit(held, period)
         fc.pre(needed > 0n)
         expect(reserveProblem(needed, held, period)).toBeUndefined()
         expect(reserveProblem(needed - 1n, held, period)).toMatchObject({
@@ -57,11 +69,11 @@ describe('the credit that is needed', () => {
 
 describe('the quotas', () => {
   const quotas = { instances: 2, loading: 1, diskGb: 10, volumes: 0 }
-  const none = holdings({})
+  const none = completeHoldings({})
 
   it('allow as much as the limit, and no more', () => {
-    expect(quotaProblems(none, holdings({ instances: 2, loading: 1, diskMb: 10_000 }), quotas)).toEqual([])
-    const over = quotaProblems(none, holdings({ instances: 3, loading: 2, diskMb: 10_001, volumes: 1 }), quotas)
+    expect(quotaProblems(none, completeHoldings({ instances: 2, loading: 1, diskMb: 10_000 }), quotas)).toEqual([])
+    const over = quotaProblems(none, completeHoldings({ instances: 3, loading: 2, diskMb: 10_001, volumes: 1 }), quotas)
     expect(over.map(({ code, details: { quota } }) => [code, quota])).toEqual([
       ['QUOTA_EXCEEDED', { name: 'instances', limit: 2, used: 0, asked: 3 }],
       ['QUOTA_EXCEEDED', { name: 'loading', limit: 1, used: 0, asked: 2 }],
@@ -71,16 +83,16 @@ describe('the quotas', () => {
   })
 
   it('leave alone what an account has above them, while it adds something else', () => {
-    const much = holdings({ instances: 9, diskMb: 99_000, volumes: 9 })
-    expect(quotaProblems(much, holdings({ loading: 1 }), quotas)).toEqual([])
-    expect(quotaProblems(much, holdings({ volumes: 1 }), quotas)).toHaveLength(1)
+    const much = completeHoldings({ instances: 9, diskMb: 99_000, volumes: 9 })
+    expect(quotaProblems(much, completeHoldings({ loading: 1 }), quotas)).toEqual([])
+    expect(quotaProblems(much, completeHoldings({ volumes: 1 }), quotas)).toHaveLength(1)
   })
 })
 
 describe('the wait after failed starts', () => {
   const failed = (times: number) => {
     let failures = { count: 0, lastAt: null as Date | null }
-    for (let time = 0; time < times; time += 1) failures = afterFailure(failures, backoffUntil(failures) ?? at)
+    for (let time = 0; time < times; time += 1) failures = addFailure(failures, backoffUntil(failures) ?? at)
     return failures
   }
 
@@ -89,19 +101,19 @@ describe('the wait after failed starts', () => {
       const failures = failed(index + 1)
       return ((backoffUntil(failures)?.getTime() ?? 0) - (failures.lastAt?.getTime() ?? 0)) / 60_000
     })
-    expect(waits.slice(freeFailures, freeFailures + 8)).toEqual([1, 2, 4, 8, 16, 32, 60, 60])
-    expect(waits.slice(0, freeFailures).every(wait => wait < 0)).toBe(true)
+    expect(waits.slice(failuresBeforeBackoff, failuresBeforeBackoff + 8)).toEqual([1, 2, 4, 8, 16, 32, 60, 60])
+    expect(waits.slice(0, failuresBeforeBackoff).every(wait => wait < 0)).toBe(true)
     expect(waits.at(-1)).toBe(60)
   })
 
   it('counts those that fail together once', () => {
-    const one = failed(freeFailures + 1)
-    expect(afterFailure(one, later(59_999))).toEqual(one)
-    expect(afterFailure(one, later(60_000))).toEqual({ count: freeFailures + 2, lastAt: later(60_000) })
+    const one = failed(failuresBeforeBackoff + 1)
+    expect(addFailure(one, later(59_999))).toEqual(one)
+    expect(addFailure(one, later(60_000))).toEqual({ count: failuresBeforeBackoff + 2, lastAt: later(60_000) })
   })
 
   it('tells until when, and is over then', () => {
-    const failures = failed(freeFailures + 1)
+    const failures = failed(failuresBeforeBackoff + 1)
     const retryAfter = later(60_000)
     expect(backoffProblem(failures, later(59_999))).toMatchObject({ code: 'START_BACKOFF', details: { retryAfter } })
     expect(backoffProblem(failures, retryAfter)).toBeUndefined()
@@ -109,16 +121,16 @@ describe('the wait after failed starts', () => {
 })
 
 describe('an addition', () => {
-  const account: Admission = {
+  const account: AdmissionFacts = {
     at,
     creditNanos: 1_000_000_000n,
-    held: holdings({}),
+    held: completeHoldings({}),
     quotas: rules.quotas,
-    failures: { count: freeFailures + 1, lastAt: at },
+    failures: { count: failuresBeforeBackoff + 1, lastAt: at },
   }
 
   it('is told every reason against it', () => {
-    const added = holdings({ computeNanos: 2_000_000_000n, instances: 2_000, loading: 1 })
+    const added = completeHoldings({ computeNanos: 2_000_000_000n, instances: 2_000, loading: 1 })
     expect(admissionProblems(account, added, rules).map(({ code }) => code)).toEqual([
       'INSUFFICIENT_CREDIT',
       'QUOTA_EXCEEDED',
@@ -127,7 +139,7 @@ describe('an addition', () => {
   })
 
   it('that starts nothing does not wait', () => {
-    expect(admissionProblems(account, holdings({ diskNanos: 1n, volumes: 1 }), rules)).toEqual([])
+    expect(admissionProblems(account, completeHoldings({ diskNanos: 1n, volumes: 1 }), rules)).toEqual([])
   })
 
   it('of several starts admits the first ones that fit, whatever stands between them', () => {
@@ -135,6 +147,6 @@ describe('an addition', () => {
     const starts = [400_000_000n, 700_000_000n, 600_000_000n, 1n].map((computeNanos, index) => ({
       ...{ id: BigInt(index), computeNanos },
     }))
-    expect([...refusedStarts(calm, starts, rules).keys()]).toEqual([1n, 3n])
+    expect([...findRefusedStarts(calm, starts, rules).keys()]).toEqual([1n, 3n])
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { countSpans, maxBuckets, spansOf } from '../../../src/domain/billing/usage.ts'
+import { countBuckets, maxBuckets, splitIntoBuckets } from '../../../src/domain/billing/usage.ts'
 
 const instant = fc.integer({ min: -100 * 86_400_000, max: 20_000 * 86_400_000 })
 const periods = fc.record({
@@ -13,9 +13,9 @@ describe('the spans of a period', () => {
   it('are the hours, days or months that it has a part in, one after the other', () => {
     const property = fc.property(periods, ({ start, ms, bucket }) => {
       const period = { from: new Date(start), to: new Date(start + ms), bucket }
-      fc.pre(countSpans(period) <= maxBuckets)
-      const spans = spansOf(period)
-      expect(spans).toHaveLength(countSpans(period))
+      fc.pre(countBuckets(period) <= maxBuckets)
+      const spans = splitIntoBuckets(period)
+      expect(spans).toHaveLength(countBuckets(period))
       expect([spans[0]?.start, spans.at(-1)?.end]).toEqual([period.from, period.to])
       const size = { hour: 13, day: 10, month: 7 }[bucket]
       const names = spans.map(({ start, end }) => {
@@ -33,14 +33,14 @@ describe('the spans of a period', () => {
   it('are at most so many', () => {
     const from = new Date('2026-10-01T00:00:00.000Z')
     const to = (ms: number) => new Date(Date.parse('2026-11-01T00:00:00.000Z') + ms)
-    expect(spansOf({ from, to: to(0), bucket: 'hour' })).toHaveLength(744)
-    expect(() => spansOf({ from, to: to(1), bucket: 'hour' })).toThrow('makes 745 hours of the period')
-    expect(spansOf({ from, to: to(1), bucket: 'day' })).toHaveLength(32)
+    expect(splitIntoBuckets({ from, to: to(0), bucket: 'hour' })).toHaveLength(744)
+    expect(() => splitIntoBuckets({ from, to: to(1), bucket: 'hour' })).toThrow('makes 745 hours of the period')
+    expect(splitIntoBuckets({ from, to: to(1), bucket: 'day' })).toHaveLength(32)
   })
 
   it('are none of a period that ends before it begins', () => {
     const now = new Date('2026-10-01T00:00:00.000Z')
-    expect(countSpans({ from: now, to: now, bucket: 'hour' })).toBe(0)
-    expect(() => spansOf({ from: now, to: now, bucket: 'hour' })).toThrow('must be later than "from".')
+    expect(countBuckets({ from: now, to: now, bucket: 'hour' })).toBe(0)
+    expect(() => splitIntoBuckets({ from: now, to: now, bucket: 'hour' })).toThrow('must be later than "from".')
   })
 })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { type Operation, operations } from '../../../src/domain/accounts/permissions/permissions.ts'
-import { readPermissions } from '../../../src/domain/accounts/permissions/read.ts'
-import { type Event, type EventType, eventTypes, mayRead } from '../../../src/domain/events/events.ts'
+import { parsePermissions } from '../../../src/domain/accounts/permissions/parse.ts'
+import { type Operation, operationCategories } from '../../../src/domain/accounts/permissions/permissions.ts'
+import { canReadEvent, type Event, type EventType, eventReadOperations } from '../../../src/domain/events/events.ts'
 
 /** What lets somebody see the things that an event is about. */
 const readers: [RegExp, Operation][] = [
@@ -22,15 +22,15 @@ const event = (type: EventType): Event => ({
 })
 const actorWith = (operation: Operation) => ({
   accountId: 3,
-  ...readPermissions({ api: { [operations[operation]]: { [operation]: {} } } }),
+  ...parsePermissions({ api: { [operationCategories[operation]]: { [operation]: {} } } }),
 })
 
-it.each(Object.keys(eventTypes) as EventType[])(
+it.each(Object.keys(eventReadOperations) as EventType[])(
   '%s is told to who may see what it is about, and to nobody else',
   type => {
     const expected = readers.filter(([types]) => types.test(type)).map(([, operation]) => operation)
     expect(expected).toHaveLength(1)
-    const all = Object.keys(operations) as Operation[]
-    expect(all.filter(operation => mayRead(actorWith(operation), event(type)))).toEqual(expected)
+    const all = Object.keys(operationCategories) as Operation[]
+    expect(all.filter(operation => canReadEvent(actorWith(operation), event(type)))).toEqual(expected)
   },
 )

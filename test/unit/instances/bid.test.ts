@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { applyBid, type Bidder, bidRange, checkBid, winningBid } from '../../../src/domain/instances/bid.ts'
+import { type Bidder, bidRange, checkBid, decideBid, winningBid } from '../../../src/domain/instances/bid.ts'
 import { availabilityOf } from '../../../src/domain/instances/instances.ts'
 import { instanceStatuses } from '../../../src/domain/instances/states.ts'
 
@@ -35,13 +35,13 @@ describe('a new bid', () => {
     ['lowered', floor],
     ['unchanged', 500_000_000n],
   ])('is %s by %d', (outcome, bid) => {
-    expect(applyBid(aBidder(), floor, bid)).toBe(outcome)
+    expect(decideBid(aBidder(), floor, bid)).toBe(outcome)
   })
 
   it('under what the host accepts is told the least, but may stay where it was', () => {
     const refusal = { code: 'BID_TOO_LOW', details: { minimumBidNanos: floor } }
-    expect(() => applyBid(aBidder(), floor, floor - 1n)).toThrow(expect.objectContaining(refusal))
-    expect(applyBid(aBidder({ computeNanos: 1n }), floor, 1n)).toBe('unchanged')
+    expect(() => decideBid(aBidder(), floor, floor - 1n)).toThrow(expect.objectContaining(refusal))
+    expect(decideBid(aBidder({ computeNanos: 1n }), floor, 1n)).toBe('unchanged')
   })
 
   it.each([
@@ -52,7 +52,7 @@ describe('a new bid', () => {
   ])('is refused to a rental %s, before anything is said of the price', (_, facts) => {
     const onDemand = 'interruptible' in facts
     const refusal = { code: 'INVALID_STATE', details: { instanceId: 7n, onDemand } }
-    expect(() => applyBid(aBidder(facts), floor, 1n)).toThrow(expect.objectContaining(refusal))
+    expect(() => decideBid(aBidder(facts), floor, 1n)).toThrow(expect.objectContaining(refusal))
   })
 })
 
@@ -63,7 +63,7 @@ it('says of every instance whether its bid can be changed, as the change itself 
       const action = availabilityOf({ ...bidder, destroyedAt: null }).find(({ action }) => action === 'changeBid')
       let refusal: string | null = null
       try {
-        applyBid(bidder, floor, 600_000_000n)
+        decideBid(bidder, floor, 600_000_000n)
       } catch (error) {
         refusal = (error as Error).message
       }
@@ -77,13 +77,13 @@ it('says of every instance whether its bid can be changed, as the change itself 
 describe('a bid that wins', () => {
   it.each([
     [250_000_000n, 250_000_000n],
-    [1n, bidRange.least],
-    [bidRange.most, bidRange.most],
+    [1n, bidRange.min],
+    [bidRange.max, bidRange.max],
   ])('is as much as it takes, but never less than a bid can be: %d', (least, bid) => {
     expect(winningBid(7n, least)).toBe(bid)
   })
 
-  it.each([undefined, bidRange.most + 1n])('is refused where there is none: %s', least => {
+  it.each([undefined, bidRange.max + 1n])('is refused where there is none: %s', least => {
     const refusal = { code: 'INVALID_STATE', details: { instanceId: 7n, onDemand: false } }
     expect(() => winningBid(7n, least)).toThrow(expect.objectContaining(refusal))
   })

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import type { Truth } from '../../../src/domain/instances/containers.ts'
+import type { Observed } from '../../../src/domain/instances/containers.ts'
 import { finalStatuses, instanceStatuses, targetStates } from '../../../src/domain/instances/states.ts'
 import { confirmMs, isUnconfirmed } from '../../../src/reconciler/confirmation.ts'
-import { type Plan, plan as planWithin, type Wish } from '../../../src/reconciler/plan.ts'
+import { type Desired, type Plan, makePlan as planWithin } from '../../../src/reconciler/plan.ts'
 
 const limits = { startTimeoutMs: 30 * 60_000, offlineGraceMs: 5 * 60_000 }
-const plan = (wish: Wish, truth: Truth): Plan => planWithin(wish, truth, limits)
+const plan = (wish: Desired, truth: Observed): Plan => planWithin(wish, truth, limits)
 
-const truths: Truth[] = [
+const observations: Observed[] = [
   { state: 'unreachable' },
   { state: 'absent' },
   { state: 'preparing' },
@@ -23,7 +23,7 @@ const booleans = [true, false]
 const restarts = [null, 'reboot', 'recycle', 'anew'] as const
 const noTime = { unreachableMs: 0, loadingMs: 0, stoppingMs: 0 }
 
-const wishes: Wish[] = targetStates.flatMap(targetState =>
+const desiredStates: Desired[] = targetStates.flatMap(targetState =>
   instanceStatuses.flatMap(status =>
     booleans.flatMap(granted =>
       booleans.flatMap(interruptible =>
@@ -43,11 +43,11 @@ const wishes: Wish[] = targetStates.flatMap(targetState =>
     ),
   ),
 )
-const all = wishes.flatMap(wish => truths.map(truth => ({ wish, truth, next: plan(wish, truth) })))
+const all = desiredStates.flatMap(wish => observations.map(truth => ({ wish, truth, next: plan(wish, truth) })))
 const living = all.filter(({ wish }) => !wish.destroyed)
-const seen = living.filter(({ truth }) => truth.state !== 'unreachable')
+const reachable = living.filter(({ truth }) => truth.state !== 'unreachable')
 
-const aWish = (facts: Partial<Wish> = {}): Wish => ({
+const aDesired = (facts: Partial<Desired> = {}): Desired => ({
   targetState: 'running',
   granted: true,
   interruptible: false,
@@ -84,7 +84,7 @@ describe('a plan', () => {
   })
 
   it('starts nothing without its GPUs, and nothing that is to be stopped', () => {
-    for (const { wish, next } of seen.filter(({ wish }) => !wish.granted || wish.targetState === 'stopped')) {
+    for (const { wish, next } of reachable.filter(({ wish }) => !wish.granted || wish.targetState === 'stopped')) {
       expect(next.steps).not.toContain('start')
       expect(next.steps).not.toContain('ensure')
       expect(next.status === 'running').toBe(false)
@@ -103,7 +103,7 @@ describe('a plan', () => {
   })
 
   it('says running only of what runs', () => {
-    for (const { truth, next } of seen) if (next.status === 'running') expect(truth.state).toBe('running')
+    for (const { truth, next } of reachable) if (next.status === 'running') expect(truth.state).toBe('running')
   })
 
   it('says why, of whatever has not just been made', () => {
@@ -115,7 +115,7 @@ describe('a plan', () => {
 })
 
 describe('what is to run', () => {
-  it.each<[Truth['state'], string[], string]>([
+  it.each<[Observed['state'], string[], string]>([
     ['absent', ['ensure'], 'loading'],
     ['preparing', [], 'loading'],
     ['prepared', ['start'], 'loading'],
@@ -124,24 +124,24 @@ describe('what is to run', () => {
     ['stopping', [], 'stopping'],
     ['stopped', ['start'], 'loading'],
   ])('and is %s: %j, and is called %s', (state, steps, status) => {
-    expect(plan(aWish(), { state, sshKeys: ['a'] } as Truth)).toMatchObject({ steps, status })
+    expect(plan(aDesired(), { state, sshKeys: ['a'] } as Observed)).toMatchObject({ steps, status })
   })
 
   it('has exited when it ended by itself', () => {
     const reason = { code: 'EXITED', exitCode: 3 }
-    expect(plan(aWish({ status: 'running' }), { state: 'exited', exitCode: 3, sshKeys: [] })).toMatchObject({
+    expect(plan(aDesired({ status: 'running' }), { state: 'exited', exitCode: 3, sshKeys: [] })).toMatchObject({
       ...{ steps: [], status: 'exited', settled: true },
       reason,
     })
   })
 
   it('starts again when it ended while it was to be stopped', () => {
-    const truth: Truth = { state: 'exited', exitCode: 0, sshKeys: ['a'] }
-    expect(plan(aWish({ status: 'stopping', hasRun: true }), truth).steps).toEqual(['start'])
+    const truth: Observed = { state: 'exited', exitCode: 0, sshKeys: ['a'] }
+    expect(plan(aDesired({ status: 'stopping', hasRun: true }), truth).steps).toEqual(['start'])
   })
 
   it('is lost when it ran and its container is gone', () => {
-    const next = plan(aWish({ status: 'running', hasRun: true }), { state: 'absent' })
+    const next = plan(aDesired({ status: 'running', hasRun: true }), { state: 'absent' })
     expect(next).toMatchObject({ steps: [], status: 'unknown', reason: { code: 'CONTAINER_LOST' } })
   })
 
@@ -150,21 +150,21 @@ describe('what is to run', () => {
     [true, false, 'WAITING_FOR_GPUS'],
     [true, true, 'OUTBID'],
   ])('is told why it waits (bid: %s, ran: %s): %s', (interruptible, hasRun, code) => {
-    const next = plan(aWish({ granted: false, interruptible, hasRun }), { state: 'stopped', sshKeys: [] })
+    const next = plan(aDesired({ granted: false, interruptible, hasRun }), { state: 'stopped', sshKeys: [] })
     expect(next).toMatchObject({ steps: [], status: 'scheduling', reason: { code }, settled: true })
   })
 })
 
 describe('the keys that log in', () => {
   const states = ['prepared', 'running', 'stopped'] as const
-  const next = (facts: Partial<Wish>, state: (typeof states)[number], sshKeys: string[]) =>
-    plan(aWish(facts), { state, sshKeys }).steps
+  const next = (facts: Partial<Desired>, state: (typeof states)[number], sshKeys: string[]) =>
+    plan(aDesired(facts), { state, sshKeys }).steps
 
   it.each(states)('are changed where they are others than was wished, while it is %s', state => {
     for (const sshKeys of [['a'], ['a', 'b', 'c'], ['a', 'c'], []]) {
-      expect(next({ sshKeys: ['a', 'b'] }, state, sshKeys)).toEqual(['authorise'])
+      expect(next({ sshKeys: ['a', 'b'] }, state, sshKeys)).toEqual(['setSshKeys'])
     }
-    expect(next({ sshKeys: [] }, state, ['a'])).toEqual(['authorise'])
+    expect(next({ sshKeys: [] }, state, ['a'])).toEqual(['setSshKeys'])
   })
 
   it.each(states)('are left alone where they are as was wished, in any order, while it is %s', state => {
@@ -174,24 +174,24 @@ describe('the keys that log in', () => {
   })
 
   it.each(states)('stay what they are where nobody can change them, while it is %s', state => {
-    expect(next({ sshKeys: null }, state, ['a'])).not.toContain('authorise')
+    expect(next({ sshKeys: null }, state, ['a'])).not.toContain('setSshKeys')
   })
 
   it('are in place before it starts, also after it ended by itself', () => {
-    const truth: Truth = { state: 'exited', exitCode: 0, sshKeys: ['b'] }
-    expect(plan(aWish({ status: 'stopped', hasRun: true }), truth).steps).toEqual(['authorise'])
+    const truth: Observed = { state: 'exited', exitCode: 0, sshKeys: ['b'] }
+    expect(plan(aDesired({ status: 'stopped', hasRun: true }), truth).steps).toEqual(['setSshKeys'])
   })
 
   it("are nobody's business of what is not to run", () => {
     for (const { wish, next } of all) {
       if (wish.targetState === 'running' && wish.granted && !wish.destroyed) continue
-      expect(next.steps).not.toContain('authorise')
+      expect(next.steps).not.toContain('setSshKeys')
     }
   })
 
   it('make no difference to what it is called', () => {
-    expect(plan(aWish({ sshKeys: ['b'] }), { state: 'running', sshKeys: ['a'] })).toEqual({
-      steps: ['authorise'],
+    expect(plan(aDesired({ sshKeys: ['b'] }), { state: 'running', sshKeys: ['a'] })).toEqual({
+      steps: ['setSshKeys'],
       status: 'running',
       reason: { code: 'STARTED', message: expect.any(String) },
       settled: false,
@@ -200,32 +200,35 @@ describe('the keys that log in', () => {
 })
 
 describe('what is to be rebooted', () => {
-  const wish = aWish({ status: 'running', hasRun: true, restart: 'reboot' })
+  const wish = aDesired({ status: 'running', hasRun: true, restart: 'reboot' })
 
-  it.each<[Truth['state'], string[], string]>([
+  it.each<[Observed['state'], string[], string]>([
     ['starting', ['stop'], 'stopping'],
     ['running', ['stop'], 'stopping'],
     ['stopping', [], 'stopping'],
   ])('and is %s is brought down first: %j, and is called %s', (state, steps, status) => {
-    const next = plan(wish, { state, sshKeys: ['a'] } as Truth)
+    const next = plan(wish, { state, sshKeys: ['a'] } as Observed)
     expect(next).toEqual({ steps, status, reason: { code: 'REBOOTING', message: expect.any(String) }, settled: false })
   })
 
-  it.each<[Truth['state']]>([['stopped'], ['exited']])('and is %s is written down as that before it starts', state => {
-    const truth = { state, sshKeys: ['a'], exitCode: 0 } as Truth
-    const next = plan(wish, truth)
-    expect(next).toMatchObject({ steps: [], restart: null, settled: false })
-    expect(plan({ ...wish, status: next.status, restart: null }, truth)).toMatchObject({ steps: ['start'] })
-  })
+  it.each<[Observed['state']]>([['stopped'], ['exited']])(
+    'and is %s is written down as that before it starts',
+    state => {
+      const truth = { state, sshKeys: ['a'], exitCode: 0 } as Observed
+      const next = plan(wish, truth)
+      expect(next).toMatchObject({ steps: [], restart: null, settled: false })
+      expect(plan({ ...wish, status: next.status, restart: null }, truth)).toMatchObject({ steps: ['start'] })
+    },
+  )
 
   it('is lost all the same when its container is gone', () => {
     expect(plan(wish, { state: 'absent' })).toMatchObject({ status: 'unknown', reason: { code: 'CONTAINER_LOST' } })
   })
 
-  it.each<[Partial<Wish>]>([[{ targetState: 'stopped' }], [{ granted: false }]])(
+  it.each<[Partial<Desired>]>([[{ targetState: 'stopped' }], [{ granted: false }]])(
     'is stopped like anything else when it is not to run, and nothing is left of it: %j',
     facts => {
-      for (const truth of truths.filter(({ state }) => state !== 'unreachable')) {
+      for (const truth of observations.filter(({ state }) => state !== 'unreachable')) {
         const stopped = plan({ ...wish, ...facts, restart: null }, truth)
         expect(plan({ ...wish, ...facts }, truth)).toEqual({ ...stopped, restart: null })
       }
@@ -239,9 +242,9 @@ describe('what is to be rebooted', () => {
 })
 
 describe('what is to be made anew', () => {
-  const wish = aWish({ status: 'running', hasRun: true, restart: 'recycle' })
+  const wish = aDesired({ status: 'running', hasRun: true, restart: 'recycle' })
 
-  it.each<[Truth['state'], string[], string]>([
+  it.each<[Observed['state'], string[], string]>([
     ['preparing', ['remove'], 'loading'],
     ['prepared', ['remove'], 'loading'],
     ['starting', ['stop'], 'stopping'],
@@ -251,7 +254,7 @@ describe('what is to be made anew', () => {
     ['exited', ['remove'], 'loading'],
     ['failed', ['remove'], 'loading'],
   ])('and is %s: %j, and is called %s', (state, steps, status) => {
-    const next = plan(wish, { state, sshKeys: ['a'] } as Truth)
+    const next = plan(wish, { state, sshKeys: ['a'] } as Observed)
     expect(next).toEqual({ steps, status, reason: { code: 'RECYCLING', message: expect.any(String) }, settled: false })
   })
 
@@ -276,7 +279,7 @@ describe('what is to be started anew and never comes to it', () => {
   const refusedMs = (status: 'loading' | 'stopping', ms: number) =>
     status === 'loading' ? { status, loadingMs: ms } : { status, stoppingMs: ms }
 
-  it.each<['reboot' | 'recycle' | null, 'loading' | 'stopping', Truth['state']]>([
+  it.each<['reboot' | 'recycle' | null, 'loading' | 'stopping', Observed['state']]>([
     ['reboot', 'stopping', 'running'],
     ['reboot', 'stopping', 'stopping'],
     ['recycle', 'stopping', 'running'],
@@ -284,16 +287,16 @@ describe('what is to be started anew and never comes to it', () => {
     ['recycle', 'loading', 'preparing'],
     [null, 'stopping', 'stopping'],
   ])('by a %s, and is called %s while it is %s, ends by the limit of what loads', (restart, status, state) => {
-    const truth = { state, sshKeys: ['a'] } as Truth
-    const waits = aWish({ hasRun: true, refused: true, restart })
+    const truth = { state, sshKeys: ['a'] } as Observed
+    const waits = aDesired({ hasRun: true, refused: true, restart })
     const ended = { steps: [], status: 'exited', reason: { code: 'START_TIMEOUT' } }
     expect(plan({ ...waits, ...refusedMs(status, limitMs) }, truth)).toMatchObject(ended)
     expect(plan({ ...waits, ...refusedMs(status, limitMs - 1) }, truth).status).toBe(status)
   })
 
   it('goes on when it is down at last, however late', () => {
-    const wish = aWish({ status: 'stopping', hasRun: true, stoppingMs: limitMs })
-    const stopped: Truth = { state: 'stopped', sshKeys: ['a'] }
+    const wish = aDesired({ status: 'stopping', hasRun: true, stoppingMs: limitMs })
+    const stopped: Observed = { state: 'stopped', sshKeys: ['a'] }
     expect(plan({ ...wish, restart: 'reboot' }, stopped)).toMatchObject({ status: 'stopping', restart: null })
     expect(plan({ ...wish, restart: 'recycle' }, stopped)).toMatchObject({ steps: ['remove'], status: 'loading' })
     expect(plan(wish, stopped)).toMatchObject({ steps: ['start'], status: 'loading' })
@@ -301,15 +304,15 @@ describe('what is to be started anew and never comes to it', () => {
 })
 
 describe('what is to be stopped', () => {
-  const wish = aWish({ targetState: 'stopped', status: 'running', hasRun: true })
+  const wish = aDesired({ targetState: 'stopped', status: 'running', hasRun: true })
 
-  it.each<[Truth['state'], string[], string, boolean]>([
+  it.each<[Observed['state'], string[], string, boolean]>([
     ['running', ['stop'], 'stopping', false],
     ['starting', ['stop'], 'stopping', false],
     ['stopping', [], 'stopping', false],
     ['stopped', [], 'stopped', true],
   ])('and is %s: %j, is called %s, and that is all: %s', (state, steps, status, settled) => {
-    expect(plan(wish, { state } as Truth)).toMatchObject({ steps, status, settled })
+    expect(plan(wish, { state } as Observed)).toMatchObject({ steps, status, settled })
   })
 
   it('is stopped, and not exited, when it ended by itself meanwhile', () => {
@@ -324,7 +327,7 @@ describe('what has ended', () => {
   it.each(finalStatuses.flatMap(status => booleans.map(granted => [status, granted] as const)))(
     'and is called %s (granted: %s) is looked at again while its container is stopping, and no more once it is down',
     (status, granted) => {
-      const wish = aWish({ status, granted, hasRun: true })
+      const wish = aDesired({ status, granted, hasRun: true })
       expect(plan(wish, { state: 'stopping' })).toEqual({ steps: [], status, settled: false })
       expect(plan(wish, { state: 'stopped', sshKeys: [] })).toEqual({ steps: [], status, settled: true })
     },
@@ -332,9 +335,9 @@ describe('what has ended', () => {
 })
 
 describe('a machine', () => {
-  const silent: Truth = { state: 'unreachable' }
-  const isOwing = (facts: Partial<Wish>, status: Plan['status']) =>
-    isUnconfirmed(aWish(facts), silent, { steps: [], status, settled: false })
+  const silent: Observed = { state: 'unreachable' }
+  const isOwing = (facts: Partial<Desired>, status: Plan['status']) =>
+    isUnconfirmed(aDesired(facts), silent, { steps: [], status, settled: false })
 
   it('owes an answer as soon as an instance is offline, however short its grace is', () => {
     expect(isOwing({ status: 'running', unreachableMs: 1_000 }, 'offline')).toBe(true)

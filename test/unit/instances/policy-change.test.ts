@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest'
 import {
-  arrangementOf,
-  changedParts,
-  changePolicy,
-  policyFacts,
+  changedPolicyFields,
+  decidePolicy,
+  mergePolicy,
+  policyEventDetails,
   policyIssues,
   policyWarnings,
 } from '../../../src/domain/instances/policy/change.ts'
-import { noArrangement, type PolicyFacts } from '../../../src/domain/instances/policy/policy.ts'
+import { noPolicy, type PolicyFacts } from '../../../src/domain/instances/policy/policy.ts'
 
 const now = new Date('2026-11-21T12:00:00.000Z')
 const later = (ms: number) => new Date(now.getTime() + ms)
-const issuesOf = (wish: Parameters<typeof arrangementOf>[0], facts?: PolicyFacts) =>
-  policyIssues(arrangementOf(wish, facts), facts, now)
+const issuesOf = (wish: Parameters<typeof mergePolicy>[0], facts?: PolicyFacts) =>
+  policyIssues(mergePolicy(wish, facts), facts, now)
 
 const stopped: PolicyFacts = {
-  ...noArrangement,
+  ...noPolicy,
   createdAt: later(-9_000_000),
   endsAt: later(9_000_000),
   destroyedAt: null,
@@ -34,25 +34,25 @@ const stopped: PolicyFacts = {
 describe('a wish', () => {
   it('leaves what it does not name, and takes away what is null', () => {
     const before = { stopAt: later(5), stopAtCostNanos: 5n, destroyAt: later(6), destroyStoppedMs: 7000n }
-    expect(arrangementOf({}, before)).toEqual(before)
-    expect(arrangementOf({ stopAt: null, destroyStoppedSeconds: null }, before)).toEqual({
+    expect(mergePolicy({}, before)).toEqual(before)
+    expect(mergePolicy({ stopAt: null, destroyStoppedSeconds: null }, before)).toEqual({
       ...before,
       stopAt: null,
       destroyStoppedMs: null,
     })
-    expect(arrangementOf({ stopAtCostNanos: null, destroyAt: null, destroyStoppedSeconds: 9 }, before)).toEqual({
+    expect(mergePolicy({ stopAtCostNanos: null, destroyAt: null, destroyStoppedSeconds: 9 }, before)).toEqual({
       ...before,
       stopAtCostNanos: null,
       destroyAt: null,
       destroyStoppedMs: 9000n,
     })
-    expect(arrangementOf({})).toEqual(noArrangement)
+    expect(mergePolicy({})).toEqual(noPolicy)
   })
 
   it('is compared by what it says', () => {
     const before = { stopAt: later(5), stopAtCostNanos: 5n, destroyAt: null, destroyStoppedMs: 7000n }
-    expect(changedParts({ ...before, stopAt: later(5) }, before)).toEqual([])
-    expect(changedParts({ ...before, stopAt: later(6), destroyStoppedMs: null }, before)).toEqual([
+    expect(changedPolicyFields({ ...before, stopAt: later(5) }, before)).toEqual([])
+    expect(changedPolicyFields({ ...before, stopAt: later(6), destroyStoppedMs: null }, before)).toEqual([
       'stopAt',
       'destroyStoppedMs',
     ])
@@ -93,25 +93,25 @@ describe('an arrangement', () => {
   it('may stay as it is, whatever has come of it', () => {
     const reached = { ...stopped, stopAtCostNanos: 3n, stopAt: later(-5), destroyStoppedMs: 1000n }
     const same = { stopAtCostNanos: 3n, stopAt: later(-5), destroyStoppedSeconds: 1 }
-    expect(changePolicy(reached, same, now)).toBeNull()
-    expect(changePolicy(reached, { ...same, stopAtCostNanos: 2000n }, now)).toMatchObject({ stopAtCostNanos: 2000n })
-    expect(() => changePolicy(reached, { stopAtCostNanos: 4n }, now)).toThrow('what it has cost already')
+    expect(decidePolicy(reached, same, now)).toBeNull()
+    expect(decidePolicy(reached, { ...same, stopAtCostNanos: 2000n }, now)).toMatchObject({ stopAtCostNanos: 2000n })
+    expect(() => decidePolicy(reached, { stopAtCostNanos: 4n }, now)).toThrow('what it has cost already')
   })
 
   it('is warned about where the rental ends before', () => {
-    const arrangement = { ...noArrangement, stopAt: later(5), destroyAt: later(4) }
+    const arrangement = { ...noPolicy, stopAt: later(5), destroyAt: later(4) }
     expect(policyWarnings(arrangement, later(5))).toEqual([expect.stringContaining('stopAt is after the end')])
     expect(policyWarnings(arrangement, later(6))).toEqual([])
   })
 
   it('is told as GraphQL has it', () => {
     const arrangement = { stopAt: now, stopAtCostNanos: 5n, destroyAt: null, destroyStoppedMs: 7000n }
-    expect(policyFacts(arrangement, ['stopAt', 'stopAtCostNanos', 'destroyAt', 'destroyStoppedMs'])).toEqual({
+    expect(policyEventDetails(arrangement, ['stopAt', 'stopAtCostNanos', 'destroyAt', 'destroyStoppedMs'])).toEqual({
       stopAt: now.toISOString(),
       stopAtCostNanos: '5',
       destroyAt: null,
       destroyWhenStoppedFor: 7,
     })
-    expect(policyFacts(arrangement, ['destroyAt'])).toEqual({ destroyAt: null })
+    expect(policyEventDetails(arrangement, ['destroyAt'])).toEqual({ destroyAt: null })
   })
 })

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { CostMeter } from '../../../src/domain/billing/costs.ts'
 import {
-  chargedUntil,
-  nextPolicy,
-  noArrangement,
+  nextAction,
+  noPolicy,
   type PolicyFacts,
+  policyMeterEnds,
+  startRefusal,
   stoppedSince,
-  whyNoStart,
 } from '../../../src/domain/instances/policy/policy.ts'
 
 const hour = 3_600_000
@@ -17,7 +17,7 @@ const ofHours = (hours: number, facts: Partial<PolicyFacts> = {}): PolicyFacts =
   endsAt: later(hours),
   announcedAt: null,
   destroyedAt: null,
-  ...noArrangement,
+  ...noPolicy,
   targetState: 'running',
   status: 'running',
   statusChangedAt: rented,
@@ -29,28 +29,28 @@ const ofHours = (hours: number, facts: Partial<PolicyFacts> = {}): PolicyFacts =
 
 describe('what happens to an instance by itself', () => {
   it('is that its end is announced 24 hours before', () => {
-    expect(nextPolicy(ofHours(100), rented)).toEqual({ at: later(76), deed: 'announce' })
+    expect(nextAction(ofHours(100), rented)).toEqual({ at: later(76), kind: 'announce' })
   })
 
   it('is that its end is announced at once when that is nearer', () => {
-    expect(nextPolicy(ofHours(3), rented)).toEqual({ at: rented, deed: 'announce' })
+    expect(nextAction(ofHours(3), rented)).toEqual({ at: rented, kind: 'announce' })
   })
 
   it('is, once that is done, that its rental ends', () => {
     const facts = ofHours(100, { announcedAt: later(76) })
-    expect(nextPolicy(facts, later(80))).toMatchObject({
+    expect(nextAction(facts, later(80))).toMatchObject({
       at: later(100),
-      deed: 'destroy',
+      kind: 'destroy',
       reason: { code: 'RENTAL_ENDED' },
     })
   })
 
   it('is no announcement of what is past', () => {
-    expect(nextPolicy(ofHours(100), later(100))).toMatchObject({ at: later(100), deed: 'destroy' })
+    expect(nextAction(ofHours(100), later(100))).toMatchObject({ at: later(100), kind: 'destroy' })
   })
 
   it('is nothing once it is destroyed', () => {
-    expect(nextPolicy(ofHours(100, { destroyedAt: later(1) }), later(200))).toBeNull()
+    expect(nextAction(ofHours(100, { destroyedAt: later(1) }), later(200))).toBeNull()
   })
 })
 
@@ -68,20 +68,20 @@ const announced = { announcedAt: rented }
 describe('what is arranged for an instance', () => {
   it('is that it is stopped at an instant, when it is to run then', () => {
     const facts = ofHours(100, { ...announced, stopAt: later(5) })
-    expect(nextPolicy(facts, rented)).toEqual({ at: later(5), deed: 'stop', code: 'SCHEDULE' })
+    expect(nextAction(facts, rented)).toEqual({ at: later(5), kind: 'stop', code: 'SCHEDULE' })
     for (const status of ['created', 'scheduling', 'loading', 'stopping'] as const) {
-      expect(nextPolicy({ ...facts, status }, rented)).toMatchObject({ deed: 'stop' })
+      expect(nextAction({ ...facts, status }, rented)).toMatchObject({ kind: 'stop' })
     }
-    const lapses = { at: later(5), deed: 'lapse' }
-    expect(nextPolicy({ ...facts, targetState: 'stopped' }, rented)).toEqual(lapses)
-    expect(nextPolicy({ ...facts, status: 'exited' }, rented)).toEqual(lapses)
+    const lapses = { at: later(5), kind: 'lapse' }
+    expect(nextAction({ ...facts, targetState: 'stopped' }, rented)).toEqual(lapses)
+    expect(nextAction({ ...facts, status: 'exited' }, rented)).toEqual(lapses)
   })
 
   it('is that it is stopped at a cost, while it is to run', () => {
     const facts = ofHours(100, { ...announced, stopAtCostNanos: 1_000_000_000n, meters: meters() })
-    expect(nextPolicy(facts, rented)).toEqual({ at: later(2), deed: 'stop', code: 'COST_LIMIT' })
-    expect(nextPolicy({ ...facts, stopAt: later(1) }, rented)).toMatchObject({ at: later(1), code: 'SCHEDULE' })
-    expect(nextPolicy({ ...facts, targetState: 'stopped' }, rented)).toMatchObject({ at: later(100), deed: 'destroy' })
+    expect(nextAction(facts, rented)).toEqual({ at: later(2), kind: 'stop', code: 'COST_LIMIT' })
+    expect(nextAction({ ...facts, stopAt: later(1) }, rented)).toMatchObject({ at: later(1), code: 'SCHEDULE' })
+    expect(nextAction({ ...facts, targetState: 'stopped' }, rented)).toMatchObject({ at: later(100), kind: 'destroy' })
   })
 
   it('is that it is stopped at once when it is to run, and its cost pays for no instant of that any more', () => {
@@ -92,40 +92,43 @@ describe('what is arranged for an instance', () => {
       stopAtCostNanos: 1_000_000_000n,
       meters: paid,
     })
-    expect(nextPolicy(facts, later(3))).toEqual({ at: later(3), deed: 'stop', code: 'COST_LIMIT' })
-    expect(nextPolicy({ ...facts, targetState: 'stopped' }, later(3))).toMatchObject({ deed: 'destroy' })
-    expect(nextPolicy({ ...facts, stopAtCostNanos: 1_000_001_000n }, later(3))).toMatchObject({ deed: 'destroy' })
+    expect(nextAction(facts, later(3))).toEqual({ at: later(3), kind: 'stop', code: 'COST_LIMIT' })
+    expect(nextAction({ ...facts, targetState: 'stopped' }, later(3))).toMatchObject({ kind: 'destroy' })
+    expect(nextAction({ ...facts, stopAtCostNanos: 1_000_001_000n }, later(3))).toMatchObject({ kind: 'destroy' })
   })
 
   it('is that it is destroyed at an instant, but never later than its rental ends', () => {
     const facts = ofHours(100, { ...announced, destroyAt: later(50) })
-    expect(nextPolicy(facts, rented)).toMatchObject({ at: later(50), deed: 'destroy', reason: { code: 'SCHEDULE' } })
+    expect(nextAction(facts, rented)).toMatchObject({ at: later(50), kind: 'destroy', reason: { code: 'SCHEDULE' } })
     const late = { ...facts, destroyAt: later(101) }
-    expect(nextPolicy(late, rented)).toMatchObject({ at: later(100), reason: { code: 'RENTAL_ENDED' } })
+    expect(nextAction(late, rented)).toMatchObject({ at: later(100), reason: { code: 'RENTAL_ENDED' } })
   })
 
   it('is that it is destroyed when it was stopped for so long', () => {
     const stopped = { status: 'stopped', targetState: 'stopped', statusChangedAt: later(3) } as const
     const facts = ofHours(100, { ...announced, ...stopped, destroyStoppedMs: BigInt(2 * hour) })
-    expect(nextPolicy(facts, rented)).toMatchObject({ at: later(5), deed: 'destroy', reason: { code: 'SCHEDULE' } })
-    expect(nextPolicy({ ...facts, targetState: 'running' }, rented)).toMatchObject({ at: later(100) })
+    expect(nextAction(facts, rented)).toMatchObject({ at: later(5), kind: 'destroy', reason: { code: 'SCHEDULE' } })
+    expect(nextAction({ ...facts, targetState: 'running' }, rented)).toMatchObject({ at: later(100) })
   })
 
   it('is only the end, when that is past already', () => {
     const facts = ofHours(100, { stopAt: later(5), destroyAt: later(50) })
-    expect(nextPolicy(facts, later(49))).toMatchObject({ deed: 'stop' })
-    expect(nextPolicy(facts, later(50))).toMatchObject({ at: later(50), deed: 'destroy' })
+    expect(nextAction(facts, later(49))).toMatchObject({ kind: 'stop' })
+    expect(nextAction(facts, later(50))).toMatchObject({ at: later(50), kind: 'destroy' })
     // Of two, what came first.
-    expect(nextPolicy({ ...facts, destroyAt: later(60) }, later(200))).toMatchObject({ at: later(60) })
+    expect(nextAction({ ...facts, destroyAt: later(60) }, later(200))).toMatchObject({ at: later(60) })
   })
 
   it('ends what is charged, whether it is done by then or not', () => {
     const facts = ofHours(100, { stopAt: later(5), destroyAt: later(50), meters: meters() })
-    expect(chargedUntil(facts)).toEqual({ compute: later(5), disk: later(50) })
-    expect(chargedUntil({ ...facts, stopAtCostNanos: 1_000_000_000n })).toEqual({ compute: later(2), disk: later(50) })
-    expect(chargedUntil({ ...facts, targetState: 'stopped' })).toEqual({ compute: later(50), disk: later(50) })
-    expect(chargedUntil({ ...facts, destroyAt: later(2) })).toEqual({ compute: later(2), disk: later(2) })
-    expect(chargedUntil(ofHours(100))).toEqual({ compute: later(100), disk: later(100) })
+    expect(policyMeterEnds(facts)).toEqual({ compute: later(5), disk: later(50) })
+    expect(policyMeterEnds({ ...facts, stopAtCostNanos: 1_000_000_000n })).toEqual({
+      compute: later(2),
+      disk: later(50),
+    })
+    expect(policyMeterEnds({ ...facts, targetState: 'stopped' })).toEqual({ compute: later(50), disk: later(50) })
+    expect(policyMeterEnds({ ...facts, destroyAt: later(2) })).toEqual({ compute: later(2), disk: later(2) })
+    expect(policyMeterEnds(ofHours(100))).toEqual({ compute: later(100), disk: later(100) })
   })
 })
 
@@ -159,14 +162,14 @@ describe('whether an instance may start', () => {
 
   it('is decided by whether its first instant is paid for', () => {
     const facts = ofHours(100, { ...stopped, stopAtCostNanos: 1_000_000_000n, meters: resting(499_999_999n) })
-    expect(whyNoStart(facts, later(1))).toContain('It has cost 0.999999998 $, and is to be stopped at 1 $')
-    expect(whyNoStart({ ...facts, meters: resting(499_999_900n) }, later(1))).toBeUndefined()
-    expect(whyNoStart({ ...facts, stopAtCostNanos: null }, later(1))).toBeUndefined()
+    expect(startRefusal(facts, later(1))).toContain('It has cost 0.999999998 $, and is to be stopped at 1 $')
+    expect(startRefusal({ ...facts, meters: resting(499_999_900n) }, later(1))).toBeUndefined()
+    expect(startRefusal({ ...facts, stopAtCostNanos: null }, later(1))).toBeUndefined()
   })
 
   it('is no question any more when it is to be destroyed', () => {
     const facts = ofHours(100, { ...stopped, destroyAt: later(5) })
-    expect(whyNoStart(facts, later(5))).toBe('It is about to be destroyed, as was arranged.')
-    expect(whyNoStart(facts, later(4))).toBeUndefined()
+    expect(startRefusal(facts, later(5))).toBe('It is about to be destroyed, as was arranged.')
+    expect(startRefusal(facts, later(4))).toBeUndefined()
   })
 })

@@ -4,7 +4,7 @@ import { type LaunchMode, launchModes } from '../../../src/domain/launch/launch.
 import { aListedMachine } from '../../support/instances/claims.ts'
 
 const machine = aListedMachine({ firstPort: 20_000, lastPort: 20_002 })
-const given = (wishes: number[], taken: number[] = []) =>
+const hostPortsFor = (wishes: number[], taken: number[] = []) =>
   choosePorts(
     machine,
     new Set(taken),
@@ -18,7 +18,7 @@ describe('public ports', () => {
     ['the lowest that is free, where it is not in the range', [80, 19_999, 20_003], [], [20_000, 20_001, 20_002]],
     ['two for one number that is wished twice', [20_001, 20_001], [], [20_001, 20_000]],
   ])('are %s', (_what, wishes, taken, ports) => {
-    expect(given(wishes, taken)).toEqual(ports)
+    expect(hostPortsFor(wishes, taken)).toEqual(ports)
   })
 
   it('lead to the port in the container, by its protocol', () => {
@@ -28,7 +28,7 @@ describe('public ports', () => {
   })
 
   it('are never more than there are', () => {
-    expect(() => given([1, 2, 3, 4])).toThrow('More ports are counted as free than there are')
+    expect(() => hostPortsFor([1, 2, 3, 4])).toThrow('More ports are counted as free than there are')
   })
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { applyRestart, type Restartable } from '../../../src/domain/instances/restart.ts'
+import { decideRestart, type Restartable } from '../../../src/domain/instances/restart.ts'
 import { finalStatuses } from '../../../src/domain/instances/states.ts'
 
 const running: Restartable = {
@@ -15,7 +15,7 @@ describe('a restart that is asked for', () => {
     [{ restart: 'recycle', status: 'stopping' }],
     [{ restart: 'anew', status: 'loading' }],
   ])('as a reboot is under way: %j', facts => {
-    expect(applyRestart({ ...running, ...facts }, 'reboot')).toBeUndefined()
+    expect(decideRestart({ ...running, ...facts }, 'reboot')).toBeUndefined()
   })
 
   it.each<[Partial<Restartable>]>([
@@ -24,11 +24,11 @@ describe('a restart that is asked for', () => {
     [{ restart: 'anew', status: 'loading' }],
     [{ restart: 'anew', status: 'stopped', targetState: 'stopped' }],
   ])('as a recycle is under way: %j', facts => {
-    expect(applyRestart({ ...running, ...facts }, 'recycle')).toBeUndefined()
+    expect(decideRestart({ ...running, ...facts }, 'recycle')).toBeUndefined()
   })
 
   it('as a recycle is more than a reboot', () => {
-    expect(applyRestart({ ...running, restart: 'reboot', status: 'stopping' }, 'recycle')).toBe('recycle')
+    expect(decideRestart({ ...running, restart: 'reboot', status: 'stopping' }, 'recycle')).toBe('recycle')
   })
 
   it.each<[Partial<Restartable>]>([
@@ -39,10 +39,10 @@ describe('a restart that is asked for', () => {
     [{ status: 'stopped', targetState: 'stopped', restart: 'anew' }],
     ...finalStatuses.map((status): [Partial<Restartable>] => [{ status, restart: 'reboot' }]),
   ])('as a reboot is refused: %j', facts => {
-    expect(() => applyRestart({ ...running, ...facts }, 'reboot')).toThrow(/It is/)
+    expect(() => decideRestart({ ...running, ...facts }, 'reboot')).toThrow(/It is/)
   })
 
   it.each(finalStatuses)('as a recycle is refused where it is %s, whatever was under way', status => {
-    expect(() => applyRestart({ ...running, status, restart: 'anew' }, 'recycle')).toThrow(/never runs again/)
+    expect(() => decideRestart({ ...running, status, restart: 'anew' }, 'recycle')).toThrow(/never runs again/)
   })
 })

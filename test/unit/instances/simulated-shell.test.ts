@@ -1,43 +1,43 @@
 import { describe, expect, it } from 'vitest'
-import { maxRead } from '../../../src/domain/instances/containers.ts'
-import type { Made } from '../../../src/providers/simulated-container.ts'
-import { outputOf, run } from '../../../src/providers/simulated-shell.ts'
+import { maxReadLength } from '../../../src/domain/instances/containers.ts'
+import type { MadeFrom } from '../../../src/providers/simulated-container.ts'
+import { runCommand, runScript } from '../../../src/providers/simulated-shell.ts'
 
 const value = 'a'.repeat(4_096)
 const made = (onStart: string) => {
   const env = [{ name: 'A', value }]
-  return { env, hostname: 'host', onStart, gpus: [], diskMb: 0 } as unknown as Made
+  return { env, hostname: 'host', onStart, gpus: [], diskMb: 0 } as unknown as MadeFrom
 }
 
 describe('a shell that is asked to print much', () => {
   it('fills in variables as long as there is room for the line', () => {
-    expect(run(made(''), ['echo $A$A $', '{A}'].join(''))).toEqual({
+    expect(runCommand(made(''), ['echo $A$A $', '{A}'].join(''))).toEqual({
       exitCode: 0,
       output: `${value}${value} ${value}\n`,
     })
-    const many = (count: number) => run(made(''), `echo ${'$A'.repeat(count)}`)
-    expect([many(31).exitCode, many(31).output.length]).toEqual([0, maxRead])
+    const many = (count: number) => runCommand(made(''), `echo ${'$A'.repeat(count)}`)
+    expect([many(31).exitCode, many(31).output.length]).toEqual([0, maxReadLength])
     expect(many(2_000)).toEqual({ exitCode: 126, output: 'sh: Argument list too long\n' })
   })
 
   it('prints of files as much as is read', () => {
-    const { output } = run(made('b'.repeat(10_000)), `cat ${'/root/onstart.sh '.repeat(100)}`)
-    expect(output).toHaveLength(maxRead)
+    const { output } = runCommand(made('b'.repeat(10_000)), `cat ${'/root/onstart.sh '.repeat(100)}`)
+    expect(output).toHaveLength(maxReadLength)
   })
 
   it('ends a script that has printed enough', () => {
-    const lines = outputOf(made(''), Array(2_000).fill('echo $A$A$A$A').join('\n'))
-    expect(lines.join('').length).toBeLessThan(maxRead + 5 * value.length)
+    const lines = runScript(made(''), Array(2_000).fill('echo $A$A$A$A').join('\n'))
+    expect(lines.join('').length).toBeLessThan(maxReadLength + 5 * value.length)
     expect(lines.length).toBeGreaterThan(3)
-    expect(outputOf(made(''), Array(2_000).fill('echo').join('\n'))).toHaveLength(100)
+    expect(runScript(made(''), Array(2_000).fill('echo').join('\n'))).toHaveLength(100)
   })
 })
 
 describe('a shell that is asked for names that objects have', () => {
   it('knows no such file and no such folder', () => {
     for (const name of ['constructor', '__proto__', 'toString']) {
-      expect(run(made(''), `cat ${name}`).output).toBe(`cat: ${name}: No such file or directory\n`)
-      expect(run(made(''), `ls ${name}`).output).toBe(`ls: ${name}: No such file or directory\n`)
+      expect(runCommand(made(''), `cat ${name}`).output).toBe(`cat: ${name}: No such file or directory\n`)
+      expect(runCommand(made(''), `ls ${name}`).output).toBe(`ls: ${name}: No such file or directory\n`)
     }
   })
 })

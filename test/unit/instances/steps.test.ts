@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest'
-import type { Deps } from '../../../src/reconciler/deps.ts'
+import type { ReconcilerDeps } from '../../../src/reconciler/deps.ts'
 import type { reconcile } from '../../../src/reconciler/reconcile.ts'
-import { see } from '../../../src/reconciler/steps.ts'
+import { observeContainer } from '../../../src/reconciler/steps.ts'
 
 const leasedUntil = new Date('2026-11-21T12:00:30.000Z')
 const before = (ms: number) => new Date(leasedUntil.getTime() - ms)
@@ -9,18 +9,18 @@ const before = (ms: number) => new Date(leasedUntil.getTime() - ms)
 function depsAt(latest: Date) {
   const observe = vi.fn(async () => ({ state: 'absent' as const }))
   const clock = { now: () => before(20_000), latest: () => latest }
-  return { observe, deps: { provider: { observe }, clock } as unknown as Deps }
+  return { observe, deps: { provider: { observe }, clock } as unknown as ReconcilerDeps }
 }
 
 const lease = { instanceId: 1n, leasedUntil } as Parameters<typeof reconcile>[1]
 
 it('asks no machine where the lease may have run out, by the latest instant that it can be', async () => {
   const { observe, deps } = depsAt(leasedUntil)
-  await expect(see(deps, lease)).rejects.toThrow('The lease of instance 1 ran out')
+  await expect(observeContainer(deps, lease)).rejects.toThrow('The lease of instance 1 ran out')
   expect(observe).not.toHaveBeenCalled()
 })
 
 it('asks a machine while the lease has time left', async () => {
   const { deps } = depsAt(before(1))
-  expect(await see(deps, lease)).toEqual({ state: 'absent' })
+  expect(await observeContainer(deps, lease)).toEqual({ state: 'absent' })
 })

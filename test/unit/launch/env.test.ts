@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { checkEnvironment, distinct, type Environment, emptyEnvironment } from '../../../src/domain/launch/env.ts'
-import { printEnvFlags, readEnvFlags, readEnvObject } from '../../../src/domain/launch/env-flags.ts'
+import {
+  checkEnvironment,
+  dedupeEnvironment,
+  type Environment,
+  emptyEnvironment,
+} from '../../../src/domain/launch/env.ts'
+import { parseEnvFlags, parseEnvObject, printEnvFlags } from '../../../src/domain/launch/env-flags.ts'
 
 const environment = (given: Partial<Environment>): Environment => ({ ...emptyEnvironment(), ...given })
 const variable = (name: string, value: string) => environment({ env: [{ name, value }] })
@@ -47,7 +52,7 @@ describe('an env object', () => {
     [{ A: '1', '-e A=2': '1' }, variable('A', '2')],
     [{ '-p 80:80': '1', '-p 80:80/tcp': '1', '-p 080:80': '1' }, port(80, 80)],
   ])('%o is read', (given, expected) => {
-    expect(readEnvObject(given)).toEqual({ environment: expected, issues: [] })
+    expect(parseEnvObject(given)).toEqual({ environment: expected, issues: [] })
   })
 
   it.each([
@@ -90,15 +95,15 @@ describe('an env object', () => {
     [{ '-e A': '1' }, 'env.-e A', 'must be NAME=VALUE.'],
     [{ '-e A-B=secret': '1' }, 'env.-e A-B', misnamed],
   ])('%o is refused', (given, path, message) => {
-    expect(readEnvObject(given)).toEqual({ environment: emptyEnvironment(), issues: [{ path, message }] })
+    expect(parseEnvObject(given)).toEqual({ environment: emptyEnvironment(), issues: [{ path, message }] })
   })
 
   it('takes a host name of 63 characters', () => {
-    expect(readEnvObject({ '-h': 'h'.repeat(63) }).issues).toEqual([])
+    expect(parseEnvObject({ '-h': 'h'.repeat(63) }).issues).toEqual([])
   })
 
   it('is told everything that is wrong, and what is right is read', () => {
-    const { environment: read, issues } = readEnvObject({ A: '1', '-x': '1', '9': '1', '-p 80:80': '1' })
+    const { environment: read, issues } = parseEnvObject({ A: '1', '-x': '1', '9': '1', '-p 80:80': '1' })
     expect(read).toEqual({ ...variable('A', '1'), ports: port(80, 80).ports })
     expect(issues.map(({ path }) => path).toSorted()).toEqual(['env.-x', 'env.9'])
   })
@@ -107,7 +112,7 @@ describe('an env object', () => {
 describe('env flags', () => {
   it('are read in all their forms', () => {
     const line = `-e A=1 --env 'B=a b' --env=C=3 -eD="" -p 80:80/udp --publish=81:81 -h name -v V.5:/data \\\n -v=V.6:/x`
-    expect(readEnvFlags(line)).toEqual({
+    expect(parseEnvFlags(line)).toEqual({
       environment: {
         env: [
           { name: 'A', value: '1' },
@@ -124,18 +129,18 @@ describe('env flags', () => {
   })
 
   it.each(['', ' \n '])('%j is no environment', line => {
-    expect(readEnvFlags(line)).toEqual({ environment: emptyEnvironment(), issues: [] })
+    expect(parseEnvFlags(line)).toEqual({ environment: emptyEnvironment(), issues: [] })
   })
 
   it('count a variable and a host name as they are given last, and a port or a volume once', () => {
     const line = '-e A=1 -e A=2 -h a -h b -h "" -p 80:80 -p 80:80/tcp -v V.5:/data -v V.5:/data'
     const { env } = variable('A', '2')
     const expected = { ...port(80, 80), env, hostname: 'b', volumes: volume(5n, '/data').volumes }
-    expect(readEnvFlags(line).environment).toEqual(expected)
+    expect(parseEnvFlags(line).environment).toEqual(expected)
   })
 
   it('keep ports apart that differ in anything', () => {
-    expect(readEnvFlags('-p 80:80 -p 80:80/udp -p 81:80 -p 80:81').environment.ports).toHaveLength(4)
+    expect(parseEnvFlags('-p 80:80 -p 80:80/udp -p 81:80 -p 80:81').environment.ports).toHaveLength(4)
   })
 
   it.each([
@@ -164,7 +169,7 @@ describe('env flags', () => {
     ['-p 0:1', [`has -p at character 1, which ${outOfRange}`]],
     ['-e 1=x', [`has -e at character 1, which ${misnamed}`]],
   ])('%j is refused with where and why', (line, messages) => {
-    expect(readEnvFlags(line).issues).toEqual(messages.map(message => ({ path: 'env', message })))
+    expect(parseEnvFlags(line).issues).toEqual(messages.map(message => ({ path: 'env', message })))
   })
 
   it('are printed with quotes where they are needed', () => {
@@ -208,6 +213,6 @@ describe('an environment', () => {
   })
 
   it('has no host name when that is empty', () => {
-    expect(distinct(environment({ hostname: '' }))).toEqual(emptyEnvironment())
+    expect(dedupeEnvironment(environment({ hostname: '' }))).toEqual(emptyEnvironment())
   })
 })

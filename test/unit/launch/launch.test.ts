@@ -4,25 +4,25 @@ import {
   checkLabel,
   checkLaunch,
   type Launch,
-  type LaunchWish,
+  type LaunchInput,
   launchModes,
-  provisionedPorts,
-  warningsOf,
+  launchWarningsOf,
+  modePortNumbers,
 } from '../../../src/domain/launch/launch.ts'
-import { readImageLogin } from '../../../src/domain/launch/registry.ts'
+import { parseImageLogin } from '../../../src/domain/launch/registry.ts'
 
 const image = 'ubuntu:22.04'
 const environment = (given: Partial<Environment>): Environment => ({ ...emptyEnvironment(), ...given })
 const tcp = (hostPort: number, containerPort = hostPort) => ({ hostPort, containerPort, protocol: 'tcp' as const })
 const ports = (count: number) => Array.from({ length: count }, (_, index) => tcp(1_000 + index))
 
-function settle(wish: LaunchWish): Launch {
+function mustCheckLaunch(wish: LaunchInput): Launch {
   const { launch, issues } = checkLaunch({ image, ...wish })
   expect(issues).toEqual([])
   return launch as Launch
 }
 
-function refusalOf(wish: LaunchWish): string[] {
+function issuesOf(wish: LaunchInput): string[] {
   const { launch, issues } = checkLaunch({ image, ...wish })
   expect(launch).toBeUndefined()
   return issues.map(({ path, message }) => `${path}: ${message}`)
@@ -30,7 +30,7 @@ function refusalOf(wish: LaunchWish): string[] {
 
 describe('a launch', () => {
   it('has defaults for all but the image', () => {
-    expect(settle({})).toEqual({
+    expect(mustCheckLaunch({})).toEqual({
       image,
       mode: 'sshProxy',
       lab: false,
@@ -64,7 +64,7 @@ describe('a launch', () => {
       vm: true,
     } as const
     const given = environment({ env: [{ name: 'A', value: '' }], ports: [tcp(80)], hostname: 'box' })
-    expect(settle({ ...wish, diskGb: 20.5, environment: given })).toEqual({
+    expect(mustCheckLaunch({ ...wish, diskGb: 20.5, environment: given })).toEqual({
       ...wish,
       args: [],
       env: given.env,
@@ -74,16 +74,16 @@ describe('a launch', () => {
       volumes: [],
       newVolumes: [],
     })
-    expect(settle({ mode: 'args', args: ['-c', '', 'a b'] }).args).toEqual(['-c', '', 'a b'])
+    expect(mustCheckLaunch({ mode: 'args', args: ['-c', '', 'a b'] }).args).toEqual(['-c', '', 'a b'])
   })
 
   it('counts what is empty as absent', () => {
     const registry = { host: '', username: '', password: '' }
     const empty = { lab: false, directory: '', args: [], onStart: '', label: '', registry }
-    expect(settle({ ...empty, environment: environment({ hostname: '' }) })).toEqual(settle({}))
+    expect(mustCheckLaunch({ ...empty, environment: environment({ hostname: '' }) })).toEqual(mustCheckLaunch({}))
   })
 
-  it.each<[string, LaunchWish, LaunchWish, string]>([
+  it.each<[string, LaunchInput, LaunchInput, string]>([
     [
       'image',
       { image: 'i'.repeat(1_024) },
@@ -130,11 +130,11 @@ describe('a launch', () => {
       'must have at most 32768 characters in all names and values, not 32769.',
     ],
   ])('takes %s at its limit, and refuses one beyond it', (path, at, beyond, message) => {
-    settle(at)
-    expect(refusalOf(beyond)).toEqual([`${path}: ${message}`])
+    mustCheckLaunch(at)
+    expect(issuesOf(beyond)).toEqual([`${path}: ${message}`])
   })
 
-  it.each<[LaunchWish, string]>([
+  it.each<[LaunchInput, string]>([
     [{ image: undefined }, 'image: must be given, unless a template has one.'],
     [{ image: '' }, 'image: must be given, unless a template has one.'],
     [{ image: 'a b' }, 'image: must be the name of an image, without blanks.'],
@@ -164,7 +164,7 @@ describe('a launch', () => {
     [{ environment: environment({ hostname: 'a b' }) }, 'hostname: must be a name of letters, digits, -, _ and . that'],
     [{ environment: environment({ volumes: [{ volumeId: 1n, mountPath: 'x' }] }) }, 'volumes.0: must be mounted'],
   ])('is refused as %o', (wish, message) => {
-    expect(refusalOf(wish)).toEqual([expect.stringContaining(message)])
+    expect(issuesOf(wish)).toEqual([expect.stringContaining(message)])
   })
 
   it('is refused with everything that is wrong', () => {
@@ -181,17 +181,21 @@ describe('a launch', () => {
       { name: 'LANG', value: 'C.UTF-8' },
       { name: 'LC_ALL', value: 'C.UTF-8' },
     ]
-    expect(settle(utf8).env).toEqual(locale)
-    expect(settle({ pythonUtf8: true, langUtf8: false }).env).toEqual(locale.slice(0, 1))
+    expect(mustCheckLaunch(utf8).env).toEqual(locale)
+    expect(mustCheckLaunch({ pythonUtf8: true, langUtf8: false }).env).toEqual(locale.slice(0, 1))
     const own = { name: 'LANG', value: '' }
-    expect(settle({ ...utf8, environment: environment({ env: [own] }) }).env).toEqual([own, locale[0], locale[2]])
+    expect(mustCheckLaunch({ ...utf8, environment: environment({ env: [own] }) }).env).toEqual([
+      own,
+      locale[0],
+      locale[2],
+    ])
   })
 
   it('has the ports of its mode, once, at the host port that is asked for', () => {
-    expect(settle({ mode: 'sshDirect' }).ports).toEqual([tcp(22)])
-    expect(settle({ mode: 'jupyterDirect' }).ports).toEqual([tcp(8080), tcp(22)])
-    const asked = (mode: LaunchWish['mode'], ...wished: Environment['ports']) =>
-      settle({ mode, environment: environment({ ports: wished }) }).ports
+    expect(mustCheckLaunch({ mode: 'sshDirect' }).ports).toEqual([tcp(22)])
+    expect(mustCheckLaunch({ mode: 'jupyterDirect' }).ports).toEqual([tcp(8080), tcp(22)])
+    const asked = (mode: LaunchInput['mode'], ...wished: Environment['ports']) =>
+      mustCheckLaunch({ mode, environment: environment({ ports: wished }) }).ports
     expect(asked('sshDirect', tcp(2222, 22), tcp(80))).toEqual([tcp(2222, 22), tcp(80)])
     expect(asked('jupyterDirect', tcp(2222, 22))).toEqual([tcp(8080), tcp(2222, 22)])
     expect(asked('sshDirect', tcp(22, 80))).toEqual([tcp(22), tcp(22, 80)])
@@ -202,21 +206,21 @@ describe('a launch', () => {
 
   it('may have 64 ports when it asks for those of its mode', () => {
     const asked = environment({ ports: [tcp(2222, 22), tcp(9090, 8080), ...ports(62)] })
-    expect(settle({ mode: 'jupyterDirect', environment: asked }).ports).toHaveLength(64)
+    expect(mustCheckLaunch({ mode: 'jupyterDirect', environment: asked }).ports).toHaveLength(64)
   })
 
   it('provisions ports in direct modes only', () => {
-    expect(launchModes.map(provisionedPorts)).toEqual([[22], [], [8080, 22], [], []])
+    expect(launchModes.map(modePortNumbers)).toEqual([[22], [], [8080, 22], [], []])
   })
 
   it('keeps an onStart that args mode does not run, and warns of it', () => {
-    const launch = settle({ mode: 'args', onStart: 'echo hi' })
+    const launch = mustCheckLaunch({ mode: 'args', onStart: 'echo hi' })
     expect(launch.onStart).toBe('echo hi')
-    expect(warningsOf(launch)).toEqual([
+    expect(launchWarningsOf(launch)).toEqual([
       'onStart is kept but not run: in args mode the image starts as it was built to.',
     ])
-    expect(warningsOf(settle({ onStart: 'echo hi' }))).toEqual([])
-    expect(warningsOf(settle({ mode: 'args' }))).toEqual([])
+    expect(launchWarningsOf(mustCheckLaunch({ onStart: 'echo hi' }))).toEqual([])
+    expect(launchWarningsOf(mustCheckLaunch({ mode: 'args' }))).toEqual([])
   })
 })
 
@@ -239,12 +243,12 @@ describe('an image login', () => {
     '-u=me -psecret ghcr.io',
     '-u you -u me -p secret ghcr.io',
   ])('%j is read', text => {
-    expect(readImageLogin(text)).toEqual({ host: 'ghcr.io', username: 'me', password: 'secret' })
+    expect(parseImageLogin(text)).toEqual({ host: 'ghcr.io', username: 'me', password: 'secret' })
   })
 
   it('keeps a password as it is quoted', () => {
-    expect(readImageLogin(`-u me -p '-a "b" \\' ghcr.io`)).toMatchObject({ password: '-a "b" \\' })
-    expect(readImageLogin(`-u me -p=' a=b ' ghcr.io`)).toMatchObject({ password: ' a=b ' })
+    expect(parseImageLogin(`-u me -p '-a "b" \\' ghcr.io`)).toMatchObject({ password: '-a "b" \\' })
+    expect(parseImageLogin(`-u me -p=' a=b ' ghcr.io`)).toMatchObject({ password: ' a=b ' })
   })
 
   const inAnotherForm = 'must be -u USER -p PASSWORD HOST; a value with blanks or a leading dash needs quotes or "=".'
@@ -263,7 +267,7 @@ describe('an image login', () => {
     [`-u me -p 'secret ghcr.io`, 'has a quote at character 10 that is not closed.'],
     ['-u me -p \0 ghcr.io', 'must be well-formed Unicode without NUL.'],
   ])('%j is refused without a word of it', (text, problem) => {
-    expect(readImageLogin(text)).toBe(problem)
+    expect(parseImageLogin(text)).toBe(problem)
   })
 
   it.each([
@@ -274,7 +278,7 @@ describe('an image login', () => {
     const login = (length: number) => {
       const words = { host: 'h', username: 'u', password: 'p' }
       words[field] = 'x'.repeat(length)
-      return readImageLogin(`-u ${words.username} -p ${words.password} ${words.host}`)
+      return parseImageLogin(`-u ${words.username} -p ${words.password} ${words.host}`)
     }
     expect(login(limit)).toMatchObject({ [field]: 'x'.repeat(limit) })
     expect(login(limit + 1)).toBe(`has a ${field} that must have at most ${limit} characters, not ${limit + 1}.`)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Environment, emptyEnvironment } from '../../../src/domain/launch/env.ts'
-import type { LaunchWish } from '../../../src/domain/launch/launch.ts'
-import { mergeLaunch, settleLaunch } from '../../../src/domain/launch/merge.ts'
+import type { LaunchInput } from '../../../src/domain/launch/launch.ts'
+import { mergeLaunch, resolveLaunch } from '../../../src/domain/launch/merge.ts'
 
 const environment = (parts: Partial<Environment>) => ({ ...emptyEnvironment(), ...parts })
 const variables = (values: Record<string, string>) => Object.entries(values).map(([name, value]) => ({ name, value }))
@@ -11,8 +11,8 @@ const port = (hostPort: number, containerPort = hostPort, protocol: 'tcp' | 'udp
 const login = (host: string) => ({ host, username: 'u', password: 'p' })
 
 /** What is settled of both, which must fit. */
-function settled(template: LaunchWish | undefined, request: LaunchWish) {
-  const { launch, issues } = settleLaunch(template, request)
+function mustResolveLaunch(template: LaunchInput | undefined, request: LaunchInput) {
+  const { launch, issues } = resolveLaunch(template, request)
   expect(issues).toEqual([])
   return launch as NonNullable<typeof launch>
 }
@@ -29,7 +29,7 @@ describe('a request that begins with a template', () => {
       onStart: 'go',
       environment: environment({ env: variables({ B: '3', C: '4' }), ports: [port(80, 81)], hostname: 'new' }),
     }
-    const launch = settled(template, request)
+    const launch = mustResolveLaunch(template, request)
     expect(launch).toMatchObject({
       image: 'torch',
       onStart: 'go',
@@ -58,7 +58,7 @@ describe('a request that begins with a template', () => {
     ['empty credentials', { registry: { host: '', username: '', password: '' } }],
     ['an empty environment', { environment: environment({ hostname: '' }) }],
   ])('says nothing with %s', (_name, request) => {
-    const template: LaunchWish = {
+    const template: LaunchInput = {
       image: 'torch',
       mode: 'jupyterProxy',
       lab: true,
@@ -68,44 +68,47 @@ describe('a request that begins with a template', () => {
       registry: login('ghcr.io'),
       environment: environment({ env: variables({ A: '1' }), hostname: 'box' }),
     }
-    expect(settled(template, request)).toEqual(settled(template, {}))
+    expect(mustResolveLaunch(template, request)).toEqual(mustResolveLaunch(template, {}))
   })
 
   it('replaces registry credentials whole, and keeps them where it has none', () => {
     const template = { image: 'torch', registry: login('ghcr.io') }
-    expect(settled(template, {})).toMatchObject({ registry: login('ghcr.io'), sources: { registry: 'template' } })
+    expect(mustResolveLaunch(template, {})).toMatchObject({
+      registry: login('ghcr.io'),
+      sources: { registry: 'template' },
+    })
     const half = { host: 'quay.io', username: 'me', password: '' }
-    expect(mergeLaunch(template, { registry: half }).wish.registry).toEqual(half)
-    expect(settled(template, { registry: login('quay.io') }).sources['registry']).toBe('request')
+    expect(mergeLaunch(template, { registry: half }).input.registry).toEqual(half)
+    expect(mustResolveLaunch(template, { registry: login('quay.io') }).sources['registry']).toBe('request')
   })
 
   it('replaces a variable whole, also one that was secret', () => {
     const secret = environment({ env: [{ name: 'TOKEN', value: 'hidden', secret: true }] })
-    expect(settled({ image: 'torch', environment: secret }, {}).env).toEqual(secret.env)
+    expect(mustResolveLaunch({ image: 'torch', environment: secret }, {}).env).toEqual(secret.env)
     const plain = environment({ env: variables({ TOKEN: 'shown' }) })
-    expect(settled({ image: 'torch', environment: secret }, { environment: plain }).env).toEqual(plain.env)
-    expect(settled({ image: 'torch', environment: plain }, { environment: secret }).env).toEqual(secret.env)
+    expect(mustResolveLaunch({ image: 'torch', environment: secret }, { environment: plain }).env).toEqual(plain.env)
+    expect(mustResolveLaunch({ image: 'torch', environment: plain }, { environment: secret }).env).toEqual(secret.env)
   })
 
   it('attaches only its own volumes', () => {
     const volumes = (id: bigint) => environment({ volumes: [{ volumeId: id, mountPath: '/data' }] })
-    expect(settled({ image: 'torch', environment: volumes(1n) }, {}).volumes).toEqual([])
-    const both = settled({ image: 'torch', environment: volumes(1n) }, { environment: volumes(2n) })
+    expect(mustResolveLaunch({ image: 'torch', environment: volumes(1n) }, {}).volumes).toEqual([])
+    const both = mustResolveLaunch({ image: 'torch', environment: volumes(1n) }, { environment: volumes(2n) })
     expect(both.volumes).toEqual([{ volumeId: 2n, mountPath: '/data' }])
   })
 
-  const notebook: LaunchWish = { image: 'torch', mode: 'jupyterDirect', lab: true, directory: '/work' }
+  const notebook: LaunchInput = { image: 'torch', mode: 'jupyterDirect', lab: true, directory: '/work' }
 
   it('that picks another mode drops what belonged to that of the template, with its ports', () => {
-    const launch = settled(notebook, { mode: 'sshDirect' })
+    const launch = mustResolveLaunch(notebook, { mode: 'sshDirect' })
     expect(launch).toMatchObject({ mode: 'sshDirect', lab: false, directory: null, ports: [port(22)] })
     expect(launch.sources).toEqual({ image: 'template', mode: 'request', 'ports.22:22': 'request' })
-    const echo: LaunchWish = { image: 'torch', mode: 'args', args: ['echo'] }
-    expect(settled(echo, { mode: 'sshProxy' }).args).toEqual([])
+    const echo: LaunchInput = { image: 'torch', mode: 'args', args: ['echo'] }
+    expect(mustResolveLaunch(echo, { mode: 'sshProxy' }).args).toEqual([])
   })
 
   it('that picks the same mode keeps what belongs to it', () => {
-    const launch = settled(notebook, { mode: 'jupyterDirect', directory: '/home' })
+    const launch = mustResolveLaunch(notebook, { mode: 'jupyterDirect', directory: '/home' })
     expect(launch).toMatchObject({ lab: true, directory: '/home' })
     expect(launch.sources).toEqual({
       image: 'template',
@@ -119,16 +122,16 @@ describe('a request that begins with a template', () => {
 
   it('that names a port which the mode adds has it from itself', () => {
     const request = { environment: environment({ ports: [port(2222, 22)] }) }
-    expect(settled(notebook, request).sources).toMatchObject({
+    expect(mustResolveLaunch(notebook, request).sources).toMatchObject({
       'ports.8080:8080': 'template',
       'ports.2222:22': 'request',
     })
-    expect(settled(notebook, request).sources).not.toHaveProperty('ports.22:22')
+    expect(mustResolveLaunch(notebook, request).sources).not.toHaveProperty('ports.22:22')
   })
 
   it('has its locale from whoever asked for it, unless a variable says otherwise', () => {
     const english = environment({ env: variables({ LANG: 'en_US.UTF-8' }) })
-    const launch = settled({ image: 'torch', environment: english, pythonUtf8: true }, { langUtf8: true })
+    const launch = mustResolveLaunch({ image: 'torch', environment: english, pythonUtf8: true }, { langUtf8: true })
     expect(launch.env).toEqual(variables({ LANG: 'en_US.UTF-8', PYTHONUTF8: '1', LC_ALL: 'C.UTF-8' }))
     expect(launch.sources).toMatchObject({
       'env.LANG': 'template',
@@ -138,13 +141,13 @@ describe('a request that begins with a template', () => {
   })
 
   it('is told everything that is wrong with both together at once', () => {
-    const { issues } = settleLaunch(notebook, { mode: 'sshProxy', lab: true, diskGb: 1, onStart: 'x'.repeat(4_049) })
+    const { issues } = resolveLaunch(notebook, { mode: 'sshProxy', lab: true, diskGb: 1, onStart: 'x'.repeat(4_049) })
     expect(issues.map(({ path }) => path)).toEqual(['lab', 'onStart', 'diskGb'])
   })
 
   it('needs an image from one of both', () => {
-    expect(settleLaunch({}, {}).issues.map(({ path }) => path)).toEqual(['image'])
-    expect(settled({ image: 'torch' }, { image: 'ubuntu' })).toMatchObject({
+    expect(resolveLaunch({}, {}).issues.map(({ path }) => path)).toEqual(['image'])
+    expect(mustResolveLaunch({ image: 'torch' }, { image: 'ubuntu' })).toMatchObject({
       image: 'ubuntu',
       sources: { image: 'request' },
     })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readFlags, splitFlag } from '../../../src/domain/launch/docker-flags.ts'
+import { parseFlags, splitFlag } from '../../../src/domain/launch/docker-flags.ts'
 import { printWords, splitWords, type Word } from '../../../src/domain/launch/shell-words.ts'
 import { countCharacters, textProblem } from '../../../src/domain/texts.ts'
 
@@ -84,7 +84,7 @@ describe('flags', () => {
     ['--user', 'user'],
     ['-p', 'pass'],
   ] as const)
-  const read = (line: string) => readFlags(splitWords(line) as Word[], names)
+  const read = (line: string) => parseFlags(splitWords(line) as Word[], names)
 
   it.each(['-u me', '--user me', '--user=me', '-u=me', '-ume', `-u 'me'`])('take their value from %s', line => {
     expect(read(line).flags).toMatchObject([{ name: 'user', value: 'me', at: 1 }])

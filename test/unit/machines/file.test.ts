@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import { formatOf, readRows } from '../../../src/operator/machines-file.ts'
-import { aLine, printCsv } from '../../support/machines/fleets.ts'
+import { formatOf, parseRows } from '../../../src/operator/machines-file.ts'
+import { aMachineLine, printCsv } from '../../support/machines/import-files.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
-const csv = (text: string) => readRows(bytes(text), 'csv')
-const json = (text: string) => readRows(bytes(text), 'json')
-const header = printCsv([aLine()]).split('\n')[0] as string
-const line = printCsv([aLine()]).split('\n')[1] as string
+const csv = (text: string) => parseRows(bytes(text), 'csv')
+const json = (text: string) => parseRows(bytes(text), 'json')
+const header = printCsv([aMachineLine()]).split('\n')[0] as string
+const line = printCsv([aMachineLine()]).split('\n')[1] as string
 
 describe('a CSV file', () => {
   it('is read with a byte order mark, ends of lines of Windows, quotes and blank lines', () => {
     const named = line.replace('AMD EPYC 7713', '"AMD ""Milan"", 7713"')
     expect(csv(`\ufeff${header}\r\n${line}\r\n\r\n${named}`)).toEqual([
-      { place: 'line 2', fields: aLine() },
-      { place: 'line 4', fields: aLine({ cpuName: 'AMD "Milan", 7713' }) },
+      { place: 'line 2', fields: aMachineLine() },
+      { place: 'line 4', fields: aMachineLine({ cpuName: 'AMD "Milan", 7713' }) },
     ])
   })
 
@@ -23,8 +23,8 @@ describe('a CSV file', () => {
   })
 
   it('may have columns in any order, and be empty but for them', () => {
-    const reversed = Object.fromEntries(Object.entries(aLine()).toReversed())
-    expect(csv(printCsv([reversed]))).toEqual([{ place: 'line 2', fields: aLine() }])
+    const reversed = Object.fromEntries(Object.entries(aMachineLine()).toReversed())
+    expect(csv(printCsv([reversed]))).toEqual([{ place: 'line 2', fields: aMachineLine() }])
     expect(csv(header)).toEqual([])
   })
 
@@ -45,19 +45,19 @@ describe('a CSV file', () => {
   it('may have lines that are too short or too long, beside others', () => {
     expect(csv(`${header}\n${line},x\n${line}\na,b`)).toEqual([
       { place: 'line 2', problem: 'has 18 fields, and the header has 17.' },
-      { place: 'line 3', fields: aLine() },
+      { place: 'line 3', fields: aMachineLine() },
       { place: 'line 4', problem: 'has 2 fields, and the header has 17.' },
     ])
   })
 
   it('is refused in another encoding', () => {
-    expect(() => readRows(Buffer.from(`${header}\n${line.replace('AMD', 'é')}`, 'latin1'), 'csv')).toThrow('not UTF-8')
+    expect(() => parseRows(Buffer.from(`${header}\n${line.replace('AMD', 'é')}`, 'latin1'), 'csv')).toThrow('not UTF-8')
   })
 })
 
 describe('a JSON file', () => {
   it('is an array of machines, or a machine on each line', () => {
-    const [first, second] = [aLine({ numGpus: 1 }), aLine({ numGpus: 2 })]
+    const [first, second] = [aMachineLine({ numGpus: 1 }), aMachineLine({ numGpus: 2 })]
     expect(json(`\ufeff ${JSON.stringify([first, second], null, 2)}`)).toEqual([
       { place: 'machine 1', fields: first },
       { place: 'machine 2', fields: second },

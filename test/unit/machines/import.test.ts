@@ -1,22 +1,27 @@
 import { describe, expect, it } from 'vitest'
-import { requiredColumns } from '../../../src/domain/machines/import.ts'
-import { checkColumns, type ImportRow, inOrder, readMachines } from '../../../src/domain/machines/import-rows.ts'
+import { requiredColumns } from '../../../src/domain/machines/import-columns.ts'
+import {
+  findColumnIssues,
+  type ImportRow,
+  parseMachines,
+  sortIssues,
+} from '../../../src/domain/machines/import-rows.ts'
 import { aGpuModel } from '../../support/factories.ts'
-import { aFile, aLine, newModel } from '../../support/machines/fleets.ts'
+import { aMachineLine, anImport, newModelColumns } from '../../support/machines/import-files.ts'
 
 const now = new Date('2026-11-21T12:00:00.000Z')
 const known = new Map([['RTX 4090', aGpuModel()]])
-const read = (...lines: Record<string, unknown>[]) => readMachines(aFile(...lines), known, now)
+const read = (...lines: Record<string, unknown>[]) => parseMachines(anImport(...lines), known, now)
 const problems = (...lines: Record<string, unknown>[]) =>
-  inOrder(read(...lines).issues).map(({ path, message }) => `${path}: ${message}`)
+  sortIssues(read(...lines).issues).map(({ path, message }) => `${path}: ${message}`)
 
 describe('a file', () => {
   it('is told everything that is wrong with it, also beside lines that cannot be read', () => {
-    const [first, last] = aFile({ numGpus: '0' }, { country: 'Sweden' }) as [ImportRow, ImportRow]
+    const [first, last] = anImport({ numGpus: '0' }, { country: 'Sweden' }) as [ImportRow, ImportRow]
     const rows = [first, { place: 'line 1½', problem: 'has 2 fields.' }, last]
-    const { issues, machines } = readMachines(rows, known, now)
+    const { issues, machines } = parseMachines(rows, known, now)
     expect(machines).toEqual([])
-    expect(inOrder(issues).map(({ path, message }) => `${path}: ${message}`)).toEqual([
+    expect(sortIssues(issues).map(({ path, message }) => `${path}: ${message}`)).toEqual([
       'line 1: numGpus: must be a whole number from 1 to 16, not "0".',
       'line 1½: has 2 fields.',
       'line 2: country: must be two capital letters, as in ISO 3166, not "Sweden".',
@@ -127,7 +132,7 @@ describe('a machine that is imported', () => {
 
 describe('a GPU model that nobody knew', () => {
   it('needs all of its facts once, and is then known', () => {
-    const { machines, newModels, issues } = read(newModel, { gpuModel: 'RTX 9090', publicIp: '203.0.113.8' })
+    const { machines, newModels, issues } = read(newModelColumns, { gpuModel: 'RTX 9090', publicIp: '203.0.113.8' })
     expect(issues).toEqual([])
     const facts = { architecture: 'nvidia', ramMb: 65_536, memoryBandwidthGbps: 2_500, tflops: 150 }
     expect(newModels).toEqual([{ name: 'RTX 9090', ...facts, maxPowerWatts: 700, computeCapability: 1310 }])
@@ -139,16 +144,16 @@ describe('a GPU model that nobody knew', () => {
 
   it('takes the facts that its file leaves out from the catalogue of common models', () => {
     const common = new Map([['RTX 3090', aGpuModel({ name: 'RTX 3090', ramMb: 24_576, tflops: 35.6 })]])
-    const importOf = (line: object) => readMachines(aFile({ gpuModel: 'RTX 3090', ...line }), known, now, common)
+    const importOf = (line: object) => parseMachines(anImport({ gpuModel: 'RTX 3090', ...line }), known, now, common)
     expect(importOf({})).toMatchObject({ issues: [], newModels: [{ name: 'RTX 3090', ramMb: 24_576, tflops: 35.6 }] })
     expect(importOf({ gpuTflops: '40' })).toMatchObject({ issues: [], newModels: [{ ramMb: 24_576, tflops: 40 }] })
   })
 
   it('is refused with facts missing, and when two lines differ', () => {
-    const { gpuTflops: _, gpuRamMb: __, ...some } = newModel
+    const { gpuTflops: _, gpuRamMb: __, ...some } = newModelColumns
     const unknown = 'is missing, since the GPU model "RTX 9090" is not known yet.'
     expect(problems(some)).toEqual([`line 1: gpuRamMb: ${unknown}`, `line 1: gpuTflops: ${unknown}`])
-    expect(problems(newModel, { ...newModel, gpuRamMb: '1', publicIp: '203.0.113.8' })).toEqual([
+    expect(problems(newModelColumns, { ...newModelColumns, gpuRamMb: '1', publicIp: '203.0.113.8' })).toEqual([
       'line 2: gpuRamMb: differs from what is known of the GPU model "RTX 9090".',
     ])
   })
@@ -172,10 +177,10 @@ describe('machines on one address', () => {
 
 describe('the header', () => {
   it('names columns, each of them once, and all that are required', () => {
-    expect(checkColumns(Object.keys(aLine()))).toEqual([])
-    expect(requiredColumns).toEqual(Object.keys(aLine()))
-    const names = [...Object.keys(aLine()).filter(name => name !== 'country'), 'colour', 'city', 'city']
-    expect(checkColumns(names)).toEqual([
+    expect(findColumnIssues(Object.keys(aMachineLine()))).toEqual([])
+    expect(requiredColumns).toEqual(Object.keys(aMachineLine()))
+    const names = [...Object.keys(aMachineLine()).filter(name => name !== 'country'), 'colour', 'city', 'city']
+    expect(findColumnIssues(names)).toEqual([
       { path: 'colour', message: 'is not the name of a column.' },
       { path: 'city', message: 'is there more than once.' },
       { path: 'country', message: 'is missing.' },

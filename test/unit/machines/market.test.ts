@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { assign, bidToWin, type Claim, overlap, relist } from '../../../src/domain/machines/market.ts'
-import { aClaim, aListedMachine, aMarketOf } from '../../support/instances/claims.ts'
+import {
+  type Claim,
+  calculateMinimumBid,
+  overlaps,
+  planOffers,
+  selectGranted,
+} from '../../../src/domain/machines/market.ts'
+import { aClaim, aListedMachine, createMarket } from '../../support/instances/claims.ts'
 
 const idsOf = (claims: Claim[]) => claims.map(({ instanceId }) => instanceId)
 const [first, second] = [{ instanceId: 1n }, { instanceId: 2n }]
@@ -10,10 +16,14 @@ const bid = (computeNanos: bigint) => ({ interruptible: true, computeNanos })
 describe('assign', () => {
   it.each<[string, Partial<Claim>, Partial<Claim>]>([
     ['on demand before a bid, however high', { claimedAt: late }, { ...bid(9_000_000_000n), claimedAt: early }],
-    ['on demand that holds before on demand that waits longer', { claimedAt: late, holds: true }, { claimedAt: early }],
-    ['on demand that waits before a bid that holds', {}, { ...bid(9_000_000_000n), holds: true }],
+    [
+      'on demand that holds before on demand that waits longer',
+      { claimedAt: late, hasGpus: true },
+      { claimedAt: early },
+    ],
+    ['on demand that waits before a bid that holds', {}, { ...bid(9_000_000_000n), hasGpus: true }],
     ['the longer wait on demand', { claimedAt: early }, { claimedAt: late }],
-    ['the higher bid', { ...bid(300n), claimedAt: late }, { ...bid(200n), claimedAt: early, holds: true }],
+    ['the higher bid', { ...bid(300n), claimedAt: late }, { ...bid(200n), claimedAt: early, hasGpus: true }],
     ['the higher bid per GPU', bid(300n), { ...bid(598n), numGpus: 2 }],
     [
       'the earlier of equal bids per GPU',
@@ -23,32 +33,32 @@ describe('assign', () => {
     ['the lower id of what is equal', bid(300n), bid(300n)],
   ])('grants %s', (_, winner, loser) => {
     const claims = [aClaim({ ...first, ...winner }), aClaim({ ...second, ...loser })]
-    expect(idsOf(assign(claims))).toEqual([1n])
-    expect(idsOf(assign(claims.toReversed()))).toEqual([1n])
+    expect(idsOf(selectGranted(claims))).toEqual([1n])
+    expect(idsOf(selectGranted(claims.toReversed()))).toEqual([1n])
   })
 
   it('lets a smaller rental pass a larger one that waits', () => {
-    const holder = aClaim({ instanceId: 1n, firstGpu: 0, holds: true })
+    const holder = aClaim({ instanceId: 1n, firstGpu: 0, hasGpus: true })
     const large = aClaim({ instanceId: 2n, firstGpu: 0, numGpus: 4, claimedAt: early })
     const small = aClaim({ instanceId: 3n, firstGpu: 1, claimedAt: late })
-    expect(idsOf(assign([holder, large, small]))).toEqual([1n, 3n])
+    expect(idsOf(selectGranted([holder, large, small]))).toEqual([1n, 3n])
   })
 
   it('grants a bid under another when the other is displaced elsewhere', () => {
     const onDemand = aClaim({ instanceId: 1n, firstGpu: 0 })
     const high = aClaim({ instanceId: 2n, firstGpu: 0, numGpus: 2, ...bid(900n) })
     const low = aClaim({ instanceId: 3n, firstGpu: 1, ...bid(100n) })
-    expect(idsOf(assign([high, low]))).toEqual([2n])
-    expect(idsOf(assign([onDemand, high, low]))).toEqual([1n, 3n])
+    expect(idsOf(selectGranted([high, low]))).toEqual([2n])
+    expect(idsOf(selectGranted([onDemand, high, low]))).toEqual([1n, 3n])
   })
 
   it('grants nothing to nobody', () => {
-    expect(assign([])).toEqual([])
+    expect(selectGranted([])).toEqual([])
   })
 
   it('knows blocks that touch from blocks that overlap', () => {
-    expect(overlap({ firstGpu: 0, numGpus: 2 }, { firstGpu: 2, numGpus: 2 })).toBe(false)
-    expect(overlap({ firstGpu: 0, numGpus: 4 }, { firstGpu: 2, numGpus: 1 })).toBe(true)
+    expect(overlaps({ firstGpu: 0, numGpus: 2 }, { firstGpu: 2, numGpus: 2 })).toBe(false)
+    expect(overlaps({ firstGpu: 0, numGpus: 4 }, { firstGpu: 2, numGpus: 1 })).toBe(true)
   })
 })
 
@@ -59,24 +69,26 @@ describe('the bid to win', () => {
   const high = aClaim({ instanceId: 2n, firstGpu: 1, ...bid(300_000_000n) })
 
   it('is the floor where nobody else wants the GPUs, whatever it bids itself', () => {
-    expect(bidToWin(own, machine, [])).toBe(400_000_000n)
-    expect(bidToWin(own, machine, [aClaim({ ...own, ...bid(900_000_000n), holds: true })])).toBe(400_000_000n)
-    expect(bidToWin(own, machine, [aClaim({ instanceId: 1n, firstGpu: 2 })])).toBe(400_000_000n)
+    expect(calculateMinimumBid(own, machine, [])).toBe(400_000_000n)
+    expect(calculateMinimumBid(own, machine, [aClaim({ ...own, ...bid(900_000_000n), hasGpus: true })])).toBe(
+      400_000_000n,
+    )
+    expect(calculateMinimumBid(own, machine, [aClaim({ instanceId: 1n, firstGpu: 2 })])).toBe(400_000_000n)
   })
 
   it('is a step above the highest per GPU of those who have them, or would without it', () => {
-    expect(bidToWin(own, machine, [low, high])).toBe(601_000_000n)
-    const mine = aClaim({ ...own, ...bid(900_000_000n), holds: true })
-    expect(bidToWin(own, machine, [mine, low, high])).toBe(601_000_000n)
+    expect(calculateMinimumBid(own, machine, [low, high])).toBe(601_000_000n)
+    const mine = aClaim({ ...own, ...bid(900_000_000n), hasGpus: true })
+    expect(calculateMinimumBid(own, machine, [mine, low, high])).toBe(601_000_000n)
   })
 
   it('passes over who waits for others than itself', () => {
     const wide = aClaim({ instanceId: 3n, firstGpu: 0, numGpus: 4, ...bid(1_000_000_000n) })
-    expect(bidToWin(own, machine, [low, high, wide])).toBe(601_000_000n)
+    expect(calculateMinimumBid(own, machine, [low, high, wide])).toBe(601_000_000n)
   })
 
   it('is none while one of the GPUs is rented on demand', () => {
-    expect(bidToWin(own, machine, [aClaim({ instanceId: 1n, firstGpu: 1 }), low])).toBeUndefined()
+    expect(calculateMinimumBid(own, machine, [aClaim({ instanceId: 1n, firstGpu: 1 }), low])).toBeUndefined()
   })
 })
 
@@ -85,7 +97,7 @@ describe('relisting', () => {
   const single = { firstGpu: 0, numGpus: 1 }
 
   it('lists every block of an empty machine, one of each size in front', () => {
-    const { changed, added } = relist(machine, [], [])
+    const { changed, added } = planOffers(machine, [], [])
     expect(changed).toEqual([])
     expect(added.map(({ firstGpu, numGpus }) => [firstGpu, numGpus])).toEqual([
       [0, 4],
@@ -102,9 +114,9 @@ describe('relisting', () => {
   })
 
   it('takes what overlaps a rental on demand off the market, and leaves the rest', () => {
-    const market = aMarketOf(machine)
-    market.settle([])
-    market.settle([aClaim({ firstGpu: 1 })])
+    const market = createMarket(machine)
+    market.update([])
+    market.update([aClaim({ firstGpu: 1 })])
     const gone = market.offers().filter(({ rentable }) => !rentable)
     expect(gone.map(({ firstGpu, numGpus }) => [firstGpu, numGpus])).toEqual([
       [0, 4],
@@ -114,12 +126,12 @@ describe('relisting', () => {
   })
 
   it('lists a used block under a new id, once it is free', () => {
-    const market = aMarketOf(machine)
-    market.settle([])
+    const market = createMarket(machine)
+    market.update([])
     const index = market.offers().findIndex(({ firstGpu, numGpus }) => firstGpu === 0 && numGpus === 1)
     market.withdraw(index)
-    expect(market.settle([aClaim(single)]).added).toEqual([])
-    const { added } = market.settle([])
+    expect(market.update([aClaim(single)]).added).toEqual([])
+    const { added } = market.update([])
     expect(added).toMatchObject([{ ...single, rentable: true, leads: false, leadsBids: false }])
   })
 
@@ -129,7 +141,7 @@ describe('relisting', () => {
       aClaim({ instanceId: 2n, firstGpu: 2, numGpus: 2, ...bid(700_000_001n) }),
     ]
     const leastFor = (firstGpu: number, numGpus: number) =>
-      relist(machine, [], bids).added.find(block => block.firstGpu === firstGpu && block.numGpus === numGpus)
+      planOffers(machine, [], bids).added.find(block => block.firstGpu === firstGpu && block.numGpus === numGpus)
         ?.minBidNanos
     expect(leastFor(0, 1)).toBe(251_000_000n)
     // The floor, where nobody bids.
@@ -140,9 +152,9 @@ describe('relisting', () => {
   })
 
   it('changes nothing where nothing has changed', () => {
-    const market = aMarketOf(machine)
+    const market = createMarket(machine)
     const granted = [aClaim(single), aClaim({ instanceId: 2n, firstGpu: 2, numGpus: 2, ...bid(900_000_000n) })]
-    market.settle(granted)
-    expect(market.settle(granted)).toEqual({ changed: [], added: [] })
+    market.update(granted)
+    expect(market.update(granted)).toEqual({ changed: [], added: [] })
   })
 })

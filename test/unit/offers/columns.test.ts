@@ -10,9 +10,9 @@ const pricings: Pricing[] = [defaultPricing, { type: 'interruptible', diskMb: 50
 
 it.each(fields)('%s reads only the tables that its column names', field => {
   for (const pricing of pricings) {
-    const { of, sql } = columnOf(field, { pricing, now })
+    const { scope, sql } = columnOf(field, { pricing, now })
     const aliases = new Set([...sql.text.matchAll(/\b([a-z])\./g)].map(([, alias]) => alias))
     const needs = aliases.has('m') ? 'machine' : aliases.has('o') ? 'offer' : 'kind'
-    expect(of).toBe(needs)
+    expect(scope).toBe(needs)
   }
 })

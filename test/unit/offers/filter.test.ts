@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type Condition, checkFilter, holds, readCondition } from '../../../src/domain/offers/filter.ts'
-import { totalOrder } from '../../../src/domain/offers/order.ts'
+import { type Condition, checkFilter, meetsCondition, parseCondition } from '../../../src/domain/offers/filter.ts'
+import { completeOrder } from '../../../src/domain/offers/order.ts'
 
 describe('a condition', () => {
   it.each([
@@ -17,13 +17,13 @@ describe('a condition', () => {
     ['verified', 'neq', false, false],
     ['gpuName', 'contains', 'RTX', 'rtx'],
   ] as const)('on %s %s takes %o', (field, operator, operand, value) => {
-    expect(readCondition(field, operator, operand)).toEqual({ field, operator, value })
+    expect(parseCondition(field, operator, operand)).toEqual({ field, operator, value })
   })
 
   it('on a list takes one value too', () => {
-    expect(readCondition('country', 'in', 'US')).toEqual({ field: 'country', operator: 'in', values: ['us'] })
-    expect(readCondition('numGpus', 'nin', ['1', 2])).toEqual({ field: 'numGpus', operator: 'nin', values: [1, 2] })
-    expect(readCondition('numGpus', 'in', [])).toEqual({ field: 'numGpus', operator: 'in', values: [] })
+    expect(parseCondition('country', 'in', 'US')).toEqual({ field: 'country', operator: 'in', values: ['us'] })
+    expect(parseCondition('numGpus', 'nin', ['1', 2])).toEqual({ field: 'numGpus', operator: 'nin', values: [1, 2] })
+    expect(parseCondition('numGpus', 'in', [])).toEqual({ field: 'numGpus', operator: 'in', values: [] })
   })
 
   it.each([
@@ -44,11 +44,11 @@ describe('a condition', () => {
     ['verified', 'gte', true, 'does not apply to a boolean'],
     ['gpuName', 'eq', ['x'.repeat(100)], `["${'x'.repeat(58)}… is not a text`],
   ] as const)('on %s %s refuses %o', (field, operator, operand, problem) => {
-    expect(readCondition(field, operator, operand)).toBe(problem)
+    expect(parseCondition(field, operator, operand)).toBe(problem)
   })
 
   it('of 200 values is taken', () => {
-    expect(readCondition('numGpus', 'in', Array(200).fill(1))).toBeTypeOf('object')
+    expect(parseCondition('numGpus', 'in', Array(200).fill(1))).toBeTypeOf('object')
   })
 
   it.each([
@@ -61,19 +61,19 @@ describe('a condition', () => {
     ['in', [2, 3], [false, true, true]],
     ['nin', [2, 3], [true, false, false]],
   ] as const)('with %s %o holds for what it says', (operator, operand, expected) => {
-    const condition = readCondition('numGpus', operator, operand) as Condition
-    expect([1, 2, 3].map(value => holds(value, condition))).toEqual(expected)
+    const condition = parseCondition('numGpus', operator, operand) as Condition
+    expect([1, 2, 3].map(value => meetsCondition(value, condition))).toEqual(expected)
   })
 
   it('on texts has no regard to case', () => {
-    const condition = readCondition('gpuName', 'contains', 'tx 40') as Condition
-    expect(holds('RTX 4090', condition)).toBe(true)
-    expect(holds('RTX 3090', condition)).toBe(false)
+    const condition = parseCondition('gpuName', 'contains', 'tx 40') as Condition
+    expect(meetsCondition('RTX 4090', condition)).toBe(true)
+    expect(meetsCondition('RTX 3090', condition)).toBe(false)
   })
 })
 
 describe('a filter', () => {
-  const condition = readCondition('numGpus', 'eq', 1) as Condition
+  const condition = parseCondition('numGpus', 'eq', 1) as Condition
   const flat = (count: number) => ({ conditions: Array<Condition>(count).fill(condition), alternatives: [] })
   const nested = (levels: number): ReturnType<typeof flat> & { alternatives: never[] } =>
     ({ conditions: [], alternatives: levels === 0 ? [] : [nested(levels - 1)] }) as never
@@ -98,7 +98,7 @@ describe('a filter', () => {
 
 describe('an order', () => {
   it('is made total: the cheapest first, then the oldest', () => {
-    expect(totalOrder([{ field: 'score', direction: 'desc' }])).toEqual([
+    expect(completeOrder([{ field: 'score', direction: 'desc' }])).toEqual([
       { field: 'score', direction: 'desc' },
       { field: 'pricePerHour', direction: 'asc' },
       { field: 'id', direction: 'asc' },
@@ -106,7 +106,7 @@ describe('an order', () => {
   })
 
   it('counts a field once, as it was named first', () => {
-    const keys = totalOrder([
+    const keys = completeOrder([
       { field: 'id', direction: 'desc' },
       { field: 'id', direction: 'asc' },
     ])
@@ -118,7 +118,7 @@ describe('an order', () => {
 
   it('may have four keys, and not five', () => {
     const key = { field: 'score', direction: 'asc' } as const
-    expect(() => totalOrder(Array(4).fill(key))).not.toThrow()
-    expect(() => totalOrder(Array(5).fill(key))).toThrow('order: has at most 4 keys, not 5.')
+    expect(() => completeOrder(Array(4).fill(key))).not.toThrow()
+    expect(() => completeOrder(Array(5).fill(key))).toThrow('order: has at most 4 keys, not 5.')
   })
 })

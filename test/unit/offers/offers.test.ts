@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Machine } from '../../../src/domain/machines/machines.ts'
-import { diskMbOf, listingsOf, priceOf } from '../../../src/domain/offers/offers.ts'
+import { diskMbOf, listBlocks, priceOf } from '../../../src/domain/offers/offers.ts'
 import { aMachine } from '../../support/factories.ts'
 
 const offer = { computeNanos: 400_000_000n, minBidNanos: 200_000_000n, numGpus: 3 }
@@ -38,7 +38,7 @@ describe('a disk', () => {
 
 describe('a machine that is listed', () => {
   const machine = { ...aMachine({ numGpus: 4 }), id: 1 } as unknown as Machine
-  const listings = listingsOf(machine)
+  const listings = listBlocks(machine)
 
   it('offers each of its blocks at the price of its GPUs', () => {
     const prices = listings.map(({ numGpus, computeNanos, minBidNanos }) => ({ numGpus, computeNanos, minBidNanos }))

@@ -31,15 +31,15 @@ beforeEach(() => {
   findOffers.mockReset().mockResolvedValue(offers(10))
   findMachinesOfOffers.mockReset().mockResolvedValue(Array(10).fill(1))
   open = 0
-  const follow = async () => {
+  const subscribe = async () => {
     open += 1
     const close = () => {
       open -= 1
     }
     const next = async () => ({ events: [], machineIds: [1] })
-    return { from: { xid: 0n, id: 0n }, next, turn: async () => {}, closed: () => false, close }
+    return { startPosition: { xid: 0n, id: 0n }, next, waitForTurn: async () => {}, isClosed: () => false, close }
   }
-  const deps = { feed: { follow }, database: { clock: { now: () => new Date(0) } } }
+  const deps = { feed: { subscribe }, database: { clock: { now: () => new Date(0) } } }
   const { watch } = offerWatchServices(deps as unknown as Parameters<typeof offerWatchServices>[0])
   another = (by = actor) => watch(by, { conditions: [], alternatives: [] }, { type: 'onDemand', diskMb: 0 })
 })

@@ -1,31 +1,31 @@
 import { describe, expect, it } from 'vitest'
-import { everyRow } from '../../../src/operator/command.ts'
+import { readAllRows } from '../../../src/operator/command.ts'
 import { findCommand, helpFor } from '../../../src/operator/commands.ts'
 import {
-  readAmount,
-  readGrant,
-  readInstant,
-  readOptions,
-  readSigned,
-  readWhole,
+  parseAmountOption,
+  parseInstantOption,
+  parseOptions,
+  parsePermissionsOption,
+  parseSignedAmountOption,
+  parseWholeOption,
 } from '../../../src/operator/options.ts'
 
-const table = {
+const optionTable = {
   email: { required: true, meaning: 'whose' },
   name: { meaning: 'for people' },
   'dry-run': { flag: true, meaning: 'change nothing' },
 } as const
-const read = (...args: string[]) => readOptions(table, args)
+const parse = (...args: string[]) => parseOptions(optionTable, args)
 
 describe('options', () => {
   it('are texts and flags', () => {
-    expect(read('--email', 'a@b.c')).toEqual({ email: 'a@b.c', 'dry-run': false })
-    expect(read('--dry-run', '--name=Ada', '--email=')).toEqual({ email: '', name: 'Ada', 'dry-run': true })
+    expect(parse('--email', 'a@b.c')).toEqual({ email: 'a@b.c', 'dry-run': false })
+    expect(parse('--dry-run', '--name=Ada', '--email=')).toEqual({ email: '', name: 'Ada', 'dry-run': true })
   })
 
   it('may begin with a dash, unless they are flags', () => {
-    expect(read('--email', '-5', '--name', '-x=y')).toEqual({ email: '-5', name: '-x=y', 'dry-run': false })
-    expect(() => read('--email', 'x', '--dry-run', '-y')).toThrow("Unknown option '-y'")
+    expect(parse('--email', '-5', '--name', '-x=y')).toEqual({ email: '-5', name: '-x=y', 'dry-run': false })
+    expect(() => parse('--email', 'x', '--dry-run', '-y')).toThrow("Unknown option '-y'")
   })
 
   it.each([
@@ -35,20 +35,25 @@ describe('options', () => {
     [['--email', 'x', 'y'], "Unexpected argument 'y'"],
     [['--email', 'x', '--dry-run=yes'], "'--dry-run' does not take an argument"],
   ])('%j are refused by name', (args, message) => {
-    expect(() => read(...args)).toThrow(message)
+    expect(() => parse(...args)).toThrow(message)
   })
 
   it('are read, or refused by name', () => {
-    expect(readAmount('amount', '0.5')).toBe(500_000_000n)
-    expect(() => readAmount('amount', '-1')).toThrow('--amount is an amount of dollars')
-    expect(readSigned('amount', '-0.5')).toBe(-500_000_000n)
-    expect(() => readSigned('amount', '1e3')).toThrow('dollars with at most nine places, or below 0, not "1e3"')
-    expect(readWhole('seed', '9999999')).toBe(9_999_999)
-    for (const text of ['0', '10000000', '1.5', 'x']) expect(() => readWhole('seed', text)).toThrow('--seed is a whole')
-    expect(readInstant('expires', '2027-01-31')).toEqual(new Date('2027-01-31T00:00:00Z'))
-    expect(() => readInstant('expires', 'soon')).toThrow('--expires is an instant')
-    expect(readGrant('permissions', '{"api":{"misc":{}}}')).toEqual({ api: { misc: {} } })
-    expect(() => readGrant('permissions', '{"api":{"x":{}}}')).toThrow('permissions.api.x: unknown category')
+    expect(parseAmountOption('amount', '0.5')).toBe(500_000_000n)
+    expect(() => parseAmountOption('amount', '-1')).toThrow('--amount is an amount of dollars')
+    expect(parseSignedAmountOption('amount', '-0.5')).toBe(-500_000_000n)
+    expect(() => parseSignedAmountOption('amount', '1e3')).toThrow(
+      'dollars with at most nine places, or below 0, not "1e3"',
+    )
+    expect(parseWholeOption('seed', '9999999')).toBe(9_999_999)
+    for (const text of ['0', '10000000', '1.5', 'x'])
+      expect(() => parseWholeOption('seed', text)).toThrow('--seed is a whole')
+    expect(parseInstantOption('expires', '2027-01-31')).toEqual(new Date('2027-01-31T00:00:00Z'))
+    expect(() => parseInstantOption('expires', 'soon')).toThrow('--expires is an instant')
+    expect(parsePermissionsOption('permissions', '{"api":{"misc":{}}}')).toEqual({ api: { misc: {} } })
+    expect(() => parsePermissionsOption('permissions', '{"api":{"x":{}}}')).toThrow(
+      'permissions.api.x: unknown category',
+    )
   })
 })
 
@@ -79,13 +84,13 @@ describe('help', () => {
 
 it('a list is read to its end, page after page', async () => {
   const all = Array.from({ length: 2_000 }, (_, index) => ({ id: index + 1 }))
-  const asked: number[] = []
+  const requestedAfter: number[] = []
   const readPage = async (after: number, limit: number) => {
-    asked.push(after)
+    requestedAfter.push(after)
     return all.slice(after, after + limit)
   }
   const rows: { id: number }[] = []
-  for await (const row of everyRow(readPage)) rows.push(row)
+  for await (const row of readAllRows(readPage)) rows.push(row)
   expect(rows).toEqual(all)
-  expect(asked).toEqual([0, 1_000, 2_000])
+  expect(requestedAfter).toEqual([0, 1_000, 2_000])
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { answerAsset, createAsset, encodingFor } from '../../../src/http/asset.ts'
+import { answerAsset, chooseEncoding, createAsset } from '../../../src/http/asset.ts'
 
 describe('the encoding of a file', () => {
   it.each([
@@ -13,7 +13,7 @@ describe('the encoding of a file', () => {
     ['x-gzip, brotli', 'identity'],
     ['*', 'identity'],
   ])('for Accept-Encoding %j is %s', (accepted, expected) => {
-    expect(encodingFor(accepted)).toBe(expected)
+    expect(chooseEncoding(accepted)).toBe(expected)
   })
 })
 
@@ -28,7 +28,7 @@ describe('a file', () => {
       'cache-control': 'public',
       'content-length': '200000',
       'content-type': 'text/plain',
-      etag: asset.tag,
+      etag: asset.etag,
       vary: 'Accept-Encoding',
     })
     expect(await response.text()).toBe('x'.repeat(200_000))
@@ -43,18 +43,18 @@ describe('a file', () => {
   })
 
   it('is compressed once', async () => {
-    expect(await asset.bytesIn('gzip')).toBe(await asset.bytesIn('gzip'))
+    expect(await asset.encode('gzip')).toBe(await asset.encode('gzip'))
   })
 
   it.each([
-    [asset.tag, 304],
-    [asset.tag.replace('W/', ''), 304],
-    [`"other", ${asset.tag}`, 304],
+    [asset.etag, 304],
+    [asset.etag.replace('W/', ''), 304],
+    [`"other", ${asset.etag}`, 304],
     ['*', 304],
     ['"other"', 200],
   ])('for If-None-Match %s is answered with %i', async (known, status) => {
     const response = await ask({ 'if-none-match': known })
-    expect([response.status, response.headers.get('etag')]).toEqual([status, asset.tag])
+    expect([response.status, response.headers.get('etag')]).toEqual([status, asset.etag])
     expect(await response.text()).toHaveLength(status === 304 ? 0 : 200_000)
   })
 })

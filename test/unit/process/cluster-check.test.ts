@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { causeIn, complaintAbout } from '../../../src/database/embedded/cluster-check.ts'
+import { findOwnershipProblem, parseFailureCause } from '../../../src/database/embedded/cluster-check.ts'
 
 describe('a folder of PostgreSQL', () => {
   it.each([
@@ -11,7 +11,7 @@ describe('a folder of PostgreSQL', () => {
     [{ uid: 70, mode: 0o40770 }, 70, 'Its mode is 0770, and PostgreSQL takes 0700 or 0750. Set it: chmod 0700.'],
     [{ uid: 70, mode: 0o40701 }, 70, 'Its mode is 0701, and PostgreSQL takes 0700 or 0750. Set it: chmod 0700.'],
   ])('with %j is usable by user %s, or says why not', (entry, user, complaint) => {
-    expect(complaintAbout(entry, user)).toBe(complaint)
+    expect(findOwnershipProblem(entry, user)).toBe(complaint)
   })
 })
 
@@ -29,6 +29,6 @@ describe('the cause of a failed start', () => {
       'Could not write file "x": No space left on device.',
     ],
   ])('is the first fatal line, and what the next lines say of it: %j', (printed, cause) => {
-    expect(causeIn(printed)).toBe(cause)
+    expect(parseFailureCause(printed)).toBe(cause)
   })
 })

@@ -1,6 +1,6 @@
 import { expectTypeOf, it } from 'vitest'
 import type * as database from '../../../src/database/generated/enums.ts'
-import type { ChargeKind } from '../../../src/domain/billing/billing.ts'
+import type { ChargeKind } from '../../../src/domain/billing/balance.ts'
 import type { LedgerKind } from '../../../src/domain/billing/ledger.ts'
 import type { SpendAction, SpendWindow } from '../../../src/domain/billing/spend-limit.ts'
 import type { InstanceStatus, Restart, TargetState } from '../../../src/domain/instances/states.ts'

@@ -3,7 +3,7 @@ import { Prisma } from '../../../src/database/generated/client.ts'
 import { createLog } from '../../../src/http/log.ts'
 
 /** What is written when this error is logged. */
-function logged(err: unknown): string {
+function logError(err: unknown): string {
   let text = ''
   const log = createLog('info', {
     write: line => {
@@ -16,7 +16,7 @@ function logged(err: unknown): string {
 
 describe('the log', () => {
   it('has what happened and where', () => {
-    const line = JSON.parse(logged(Object.assign(new Error('cannot connect'), { code: 'EPIPE' })))
+    const line = JSON.parse(logError(Object.assign(new Error('cannot connect'), { code: 'EPIPE' })))
     expect(line).toMatchObject({
       level: 50,
       msg: 'It failed.',
@@ -35,8 +35,8 @@ describe('the log', () => {
       code: '23505',
       detail: 'Key (email)=(CANARY) already exists.',
     })
-    expect(logged(prisma) + logged(postgres)).not.toContain('CANARY')
-    expect(JSON.parse(logged(prisma)).err).toEqual({
+    expect(logError(prisma) + logError(postgres)).not.toContain('CANARY')
+    expect(JSON.parse(logError(prisma)).err).toEqual({
       type: 'PrismaClientKnownRequestError',
       code: 'P2002',
       model: 'Account',
@@ -45,7 +45,7 @@ describe('the log', () => {
 
   it('has of an error of PostgreSQL what names no value: its messages quote them', () => {
     const error = new Error('invalid input syntax for type integer: "CANARY\n    at CANARY"')
-    const text = logged(Object.assign(error, { code: '22P02', table: 'offers', constraint: 'offers_check' }))
+    const text = logError(Object.assign(error, { code: '22P02', table: 'offers', constraint: 'offers_check' }))
     expect(text).not.toContain('CANARY')
     const { err } = JSON.parse(text)
     expect(err).toMatchObject({ type: 'Error', code: '22P02', table: 'offers', constraint: 'offers_check' })
@@ -55,11 +55,11 @@ describe('the log', () => {
   it('has nothing of the values in an error of the driver that Prisma uses', () => {
     const cause = { originalCode: '22P02', originalMessage: 'CANARY', message: 'CANARY' }
     const error = Object.assign(new Error('CANARY'), { name: 'DriverAdapterError', cause })
-    expect(JSON.parse(logged(error)).err).toEqual({ type: 'DriverAdapterError', code: '22P02' })
+    expect(JSON.parse(logError(error)).err).toEqual({ type: 'DriverAdapterError', code: '22P02' })
   })
 
   it('survives what is not an error', () => {
-    expect(JSON.parse(logged('a text')).err).toEqual({ type: 'string' })
-    expect(JSON.parse(logged(undefined)).msg).toBe('It failed.')
+    expect(JSON.parse(logError('a text')).err).toEqual({ type: 'string' })
+    expect(JSON.parse(logError(undefined)).msg).toBe('It failed.')
   })
 })

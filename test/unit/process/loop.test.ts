@@ -6,7 +6,7 @@ import { createLoop, createLoops, type Loop, type LoopOptions } from '../../../s
 const log = pino({ level: 'silent' })
 
 /** A loop over a list of what is due. */
-function loopOver(due: string[], options: Partial<LoopOptions<string>> = {}): { loop: Loop; done: string[] } {
+function createTestLoop(due: string[], options: Partial<LoopOptions<string>> = {}): { loop: Loop; done: string[] } {
   const done: string[] = []
   const loop = createLoop<string>({
     name: 'a test',
@@ -20,14 +20,14 @@ function loopOver(due: string[], options: Partial<LoopOptions<string>> = {}): { 
 
 describe('a loop', () => {
   it('is idle when nothing is due any more, and says whether anything was', async () => {
-    const { loop, done } = loopOver(['a', 'b', 'c', 'd', 'e'], { concurrency: 2 })
+    const { loop, done } = createTestLoop(['a', 'b', 'c', 'd', 'e'], { concurrency: 2 })
     expect(await loop.idle()).toBe(true)
     expect(done).toEqual(['a', 'b', 'c', 'd', 'e'])
     expect(await loop.idle()).toBe(false)
   })
 
   it('takes nothing while it is held', async () => {
-    const { loop, done } = loopOver(['a'])
+    const { loop, done } = createTestLoop(['a'])
     loop.hold(true)
     expect(await loop.idle()).toBe(false)
     expect(done).toEqual([])
@@ -38,12 +38,12 @@ describe('a loop', () => {
 
   it('never has more in hand than it has hands, and tells the claim what it has', async () => {
     const due = ['a', 'b', 'c', 'd', 'e']
-    const [inHand, told] = [new Set<string>(), [] as string[][]]
+    const [inHand, busyItems] = [new Set<string>(), [] as string[][]]
     let most = 0
-    const { loop } = loopOver(due, {
+    const { loop } = createTestLoop(due, {
       concurrency: 2,
       claim: async (limit, busy) => {
-        told.push([...busy])
+        busyItems.push([...busy])
         return due.splice(0, Math.min(limit, 1))
       },
       work: async item => {
@@ -55,35 +55,35 @@ describe('a loop', () => {
     })
     await loop.idle()
     expect(most).toBe(2)
-    expect(told).toContainEqual(['a'])
+    expect(busyItems).toContainEqual(['a'])
   })
 
   it('never asks for more than it has hands free', async () => {
     const due = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
-    const asked = new Set<number>()
-    const { loop, done } = loopOver(due, {
+    const requestedLimits = new Set<number>()
+    const { loop, done } = createTestLoop(due, {
       concurrency: 3,
       claim: async (limit, busy) => {
-        asked.add(limit + busy.length)
+        requestedLimits.add(limit + busy.length)
         return due.splice(0, Math.min(limit, 2))
       },
     })
     await loop.idle()
-    expect([done.length, [...asked]]).toEqual([7, [3]])
+    expect([done.length, [...requestedLimits]]).toEqual([7, [3]])
   })
 
   it.each([0, 1, 2, 3, 4, 5, 6])('hears whoever wakes it %i moments after a look found nothing', async moments => {
     const due: string[] = []
-    let looks = 0
-    const { loop, done } = loopOver(due, {
+    let claims = 0
+    const { loop, done } = createTestLoop(due, {
       pollMs: 3_600_000,
       claim: async limit => {
-        looks += 1
-        if (looks === 1) void after(moments)
+        claims += 1
+        if (claims === 1) void waitTurns(moments)
         return due.splice(0, limit)
       },
     })
-    const after = async (left: number): Promise<void> => {
+    const waitTurns = async (left: number): Promise<void> => {
       for (let moment = 0; moment < left; moment += 1) await undefined
       due.push('late')
       loop.wake()
@@ -95,7 +95,7 @@ describe('a loop', () => {
   })
 
   it('goes on when one item cannot be done', async () => {
-    const { loop, done } = loopOver(['a', 'b'], {
+    const { loop, done } = createTestLoop(['a', 'b'], {
       work: async item => {
         if (item === 'a') throw new Error('No.')
         done.push(item)
@@ -107,7 +107,7 @@ describe('a loop', () => {
 
   it('takes nothing more once it is stopped, and waits for what is in hand', async () => {
     const due = ['a', 'b']
-    const { loop, done } = loopOver(due, {
+    const { loop, done } = createTestLoop(due, {
       concurrency: 1,
       work: async item => {
         await turn()
@@ -127,28 +127,28 @@ describe('a loop that finds no work', () => {
   it('fails once that has been so for a minute, until it can again', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     let broken = true
-    const { loop } = loopOver([], {
+    const { loop } = createTestLoop([], {
       claim: async () => {
         if (broken) throw new Error('No.')
         return []
       },
     })
-    const other = loopOver([]).loop
+    const other = createTestLoop([]).loop
     const loops = createLoops([other, loop])
-    const look = async () => {
+    const wakeOnce = async () => {
       loops.wake()
       await turn()
     }
     loops.start()
     await turn()
     vi.advanceTimersByTime(60_000)
-    await look()
+    await wakeOnce()
     expect(loops.isFailing()).toBe(false)
     vi.advanceTimersByTime(1)
-    await look()
+    await wakeOnce()
     expect([loops.isFailing(), other.isFailing()]).toEqual([true, false])
     broken = false
-    await look()
+    await wakeOnce()
     expect(loops.isFailing()).toBe(false)
     await loops.stop()
     vi.useRealTimers()
@@ -159,7 +159,7 @@ describe('several loops', () => {
   it('are idle when none of them made anything due for another', async () => {
     const [first, second]: [string[], string[]] = [['3'], []]
     const countdown = (from: string[], to: string[]) =>
-      loopOver(from, { work: async item => void (item !== '0' && to.push(String(Number(item) - 1))) })
+      createTestLoop(from, { work: async item => void (item !== '0' && to.push(String(Number(item) - 1))) })
     const loops = createLoops([countdown(second, first).loop, countdown(first, second).loop])
     expect(await loops.idle()).toBe(true)
     expect([...first, ...second]).toEqual([])
@@ -167,9 +167,9 @@ describe('several loops', () => {
   })
 
   it('do not wait for one that always has something to do', async () => {
-    const greedy = loopOver([], { claim: async () => ['more'], work: async () => void (await turn()) })
+    const greedy = createTestLoop([], { claim: async () => ['more'], work: async () => void (await turn()) })
     const rare = ['once']
-    const other = loopOver(rare)
+    const other = createTestLoop(rare)
     const loops = createLoops([greedy.loop, other.loop])
     loops.start()
     for (let turns = 0; other.done.length === 0 && turns < 100; turns += 1) await turn()

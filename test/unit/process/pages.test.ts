@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { defaultPricing } from '../../../src/domain/offers/offers.ts'
 import { parseOfferCursor, printOfferCursor } from '../../../src/domain/offers/page.ts'
-import { pageOf, readPage } from '../../../src/domain/pages.ts'
+import { pageOf, parsePage } from '../../../src/domain/pages.ts'
 
 describe('a page', () => {
   it.each([
@@ -18,7 +18,7 @@ describe('a page', () => {
       { limit: 25, backward: false, cursor: undefined },
     ],
   ])('%o is read', (given, page) => {
-    expect(readPage(given)).toEqual(page)
+    expect(parsePage(given)).toEqual(page)
   })
 
   it.each([
@@ -29,7 +29,7 @@ describe('a page', () => {
     [{ first: 1, last: 1 }, 'forwards with "first" and "after", or backwards with "last" and "before"; not both'],
     [{ first: 1, before: 'x' }, 'not both'],
   ])('%o is refused', (given, message) => {
-    expect(() => readPage(given)).toThrow(message)
+    expect(() => parsePage(given)).toThrow(message)
   })
 
   it('knows whether there is more', () => {
@@ -58,7 +58,7 @@ describe('a cursor', () => {
   ] as const
   const position = [404_000_000n, 'RTX 4090', 0.1 + 0.2, 42]
   const cursor = printOfferCursor(position, [...keys], defaultPricing)
-  const forge = (content: unknown) => Buffer.from(JSON.stringify(content)).toString('base64url')
+  const encodeCursor = (content: unknown) => Buffer.from(JSON.stringify(content)).toString('base64url')
   const scope = JSON.parse(Buffer.from(cursor, 'base64url').toString())[1]
 
   it('brings back the position exactly', () => {
@@ -75,14 +75,14 @@ describe('a cursor', () => {
   it.each([
     ['nothing', ''],
     ['noise', '%%%'],
-    ['an object', forge({ v1: true })],
-    ['another version', forge(['v0', scope, '1', 'a', 1, 1])],
-    ['too few values', forge(['v1', scope, '1'])],
-    ['too many values', forge(['v1', scope, '1', 'a', 1, 1, 1])],
-    ['a price that is not one', forge(['v1', scope, '1.5', 'a', 1, 1])],
-    ['a price that is too large', forge(['v1', scope, '9'.repeat(19), 'a', 1, 1])],
-    ['a number that is a text', forge(['v1', scope, '1', 'a', '1', 1])],
-    ['a text with NUL', forge(['v1', scope, '1', 'a\0', 1, 1])],
+    ['an object', encodeCursor({ v1: true })],
+    ['another version', encodeCursor(['v0', scope, '1', 'a', 1, 1])],
+    ['too few values', encodeCursor(['v1', scope, '1'])],
+    ['too many values', encodeCursor(['v1', scope, '1', 'a', 1, 1, 1])],
+    ['a price that is not one', encodeCursor(['v1', scope, '1.5', 'a', 1, 1])],
+    ['a price that is too large', encodeCursor(['v1', scope, '9'.repeat(19), 'a', 1, 1])],
+    ['a number that is a text', encodeCursor(['v1', scope, '1', 'a', '1', 1])],
+    ['a text with NUL', encodeCursor(['v1', scope, '1', 'a\0', 1, 1])],
     ['a number beyond all', Buffer.from(`["v1",${JSON.stringify(scope)},"1","a",1e999,1]`).toString('base64url')],
   ])('that is %s is refused', (_what, forged) => {
     expect(() => parseOfferCursor(forged, [...keys], defaultPricing)).toThrow('This is not a cursor of this list.')

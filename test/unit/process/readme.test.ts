@@ -15,7 +15,7 @@ describe('a snippet of the README', () => {
   })
 
   describe('that reads the demo key', () => {
-    const [reading = ''] = snippets.flatMap(snippet => /^KEY=\$\([^)]*\)$/m.exec(snippet)?.[0] ?? [])
+    const [readKeyLine = ''] = snippets.flatMap(snippet => /^KEY=\$\([^)]*\)$/m.exec(snippet)?.[0] ?? [])
     let home: string
 
     beforeAll(() => {
@@ -28,7 +28,7 @@ describe('a snippet of the README', () => {
       const file = join(home, path)
       mkdirSync(dirname(file), { recursive: true })
       writeFileSync(file, 'berth_1_secret')
-      const key = execFileSync('bash', ['-euc', `${reading}\necho "$KEY"`], { env: { ...process.env, HOME: home } })
+      const key = execFileSync('bash', ['-euc', `${readKeyLine}\necho "$KEY"`], { env: { ...process.env, HOME: home } })
       expect(String(key)).toBe('berth_1_secret\n')
       rmSync(file)
     })

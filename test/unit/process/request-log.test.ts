@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import type { Handler } from '../../../src/http/context.ts'
 import { createLog } from '../../../src/http/log.ts'
-import { logged } from '../../../src/http/request-log.ts'
+import { logRequests } from '../../../src/http/request-log.ts'
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 async function ask(request: Request, handler: Handler = async () => new Response('{}')) {
   const lines: Record<string, unknown>[] = []
   const log = createLog('info', { write: line => void lines.push(JSON.parse(line)) })
-  return { response: await logged(log, handler)(request), lines }
+  return { response: await logRequests(log, handler)(request), lines }
 }
 
 /** A request whose URL cannot be read, as a server may make it of what it was sent. */
-const unreadable = () => Object.defineProperty(new Request('http://a/'), 'url', { value: 'http://a:b:c/' })
+const unparsableRequest = () => Object.defineProperty(new Request('http://a/'), 'url', { value: 'http://a:b:c/' })
 
 describe('the id of a request', () => {
   it.each(['a', 'trace-1.2_3', 'x'.repeat(64)])('is the one that was sent: %s', async given => {
@@ -47,7 +47,7 @@ describe('a request that fails', () => {
   })
 
   it('because its URL cannot be read is no exception', async () => {
-    const { response, lines } = await ask(unreadable())
+    const { response, lines } = await ask(unparsableRequest())
     expect(response.status).toBe(500)
     expect(response.headers.get('x-content-type-options')).toBe('nosniff')
     expect(lines).toMatchObject([{ msg: 'A request failed.' }, { status: 500 }])

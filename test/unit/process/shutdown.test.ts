@@ -8,7 +8,7 @@ import { createShutdown } from '../../../src/http/shutdown.ts'
 /** More than the buffers of the network hold. */
 const bytes = 20_000_000
 
-async function start() {
+async function startSlowRead() {
   const server = createServer((_request, response) => response.end(Buffer.alloc(bytes)))
   const shutdown = createShutdown(server)
   server.listen(0, '127.0.0.1')
@@ -19,10 +19,10 @@ async function start() {
 }
 
 it('sends an answer to its end, to a client that reads slowly', async () => {
-  const { shutdown, client, write } = await start()
+  const { shutdown, client, write } = await startSlowRead()
   write()
   await once(client, 'readable')
-  shutdown.announce()
+  shutdown.disableKeepAlive()
   const closed = shutdown.close(10_000)
   await sleep(200)
   let received = 0
@@ -35,7 +35,7 @@ it('sends an answer to its end, to a client that reads slowly', async () => {
 })
 
 it('waits for a client that does not read only so long', async () => {
-  const { shutdown, client, write } = await start()
+  const { shutdown, client, write } = await startSlowRead()
   write()
   await once(client, 'readable')
   const begin = performance.now()
@@ -45,7 +45,7 @@ it('waits for a client that does not read only so long', async () => {
 })
 
 it('closes a connection that asks for nothing more', async () => {
-  const { server, shutdown, client, write } = await start()
+  const { server, shutdown, client, write } = await startSlowRead()
   write()
   client.resume()
   await expect.poll(() => client.bytesRead).toBeGreaterThan(bytes)

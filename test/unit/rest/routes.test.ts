@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { readInput } from '../../../src/rest/input.ts'
+import { parseInput } from '../../../src/rest/input.ts'
 import { findRoutes } from '../../../src/rest/paths.ts'
 import { route } from '../../../src/rest/route.ts'
 import { routes as served } from '../../../src/rest/routes.ts'
 import { integer, pathId, text } from '../../../src/rest/values.ts'
 
-const at = (method: 'GET' | 'PUT' | 'DELETE', path: string) =>
+const makeRoute = (method: 'GET' | 'PUT' | 'DELETE', path: string) =>
   route({
     ...{ method, path, operationId: `${method} ${path}`, tag: 'Offers', summary: '', about: '', open: true },
     result: z.null(),
@@ -14,14 +14,14 @@ const at = (method: 'GET' | 'PUT' | 'DELETE', path: string) =>
   })
 
 const routes = [
-  at('GET', '/things/{id}/'),
-  at('PUT', '/things/{id}/'),
-  at('GET', '/things/all/'),
-  at('GET', '/things/{id}/parts/{part}/'),
-  at('GET', '/document.json'),
+  makeRoute('GET', '/things/{id}/'),
+  makeRoute('PUT', '/things/{id}/'),
+  makeRoute('GET', '/things/all/'),
+  makeRoute('GET', '/things/{id}/parts/{part}/'),
+  makeRoute('GET', '/document.json'),
 ]
 
-const find = (pathname: string) => {
+const matchPath = (pathname: string) => {
   const { routes: found, params } = findRoutes(routes, pathname)
   return { found: found.map(({ operationId }) => operationId), params }
 }
@@ -46,7 +46,7 @@ describe('a path', () => {
     ['/THINGS/7/', [], {}],
     ['/', [], {}],
   ])('%s finds its routes and parameters', (pathname, found, params) => {
-    expect(find(pathname)).toEqual({ found, params })
+    expect(matchPath(pathname)).toEqual({ found, params })
   })
 })
 
@@ -69,7 +69,7 @@ describe('a request', () => {
     }),
   }
   const read = (id: string, query: string, body: Record<string, unknown>) =>
-    readInput(schemas, { params: { id }, query: new URLSearchParams(query), body })
+    parseInput(schemas, { params: { id }, query: new URLSearchParams(query), body })
 
   it('is read by its schemas', () => {
     expect(read('7', 'limit=2', { ids: [1] })).toEqual({ params: { id: 7n }, query: { limit: 2 }, body: { ids: [1] } })
@@ -82,7 +82,7 @@ describe('a request', () => {
 
   it('is passed on as it is where there is no schema', () => {
     const sent = { params: {}, query: new URLSearchParams('a=1'), body: { b: 2, c: null } }
-    expect(readInput({}, sent)).toEqual({ params: {}, query: { a: '1' }, body: { b: 2 } })
+    expect(parseInput({}, sent)).toEqual({ params: {}, query: { a: '1' }, body: { b: 2 } })
   })
 
   it.each(['x', '1.5', '-1', '1e3', '1'.repeat(19), ' 1', ''])('with the id "%s" is refused', id => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type Shape, wrongIn } from '../../support/rest/wire-fields.ts'
+import { findMismatches, type Shape } from '../../support/rest/wire-fields.ts'
 
 it.each<[unknown, Shape, string[]]>([
   [{ id: 1, more: true }, { id: 'integer' }, []],
@@ -17,5 +17,5 @@ it.each<[unknown, Shape, string[]]>([
   [{ rows: [{ id: 1 }, {}] }, { rows: [{ id: 'integer' }] }, ['rows[1].id is undefined, not integer']],
   [{ env: [['A', 1]] }, { env: [['text']] }, ['env[0][1] is 1, not text']],
 ])('of %j as %j is wrong: %j', (value, shape, wrong) => {
-  expect(wrongIn(value, shape, '')).toEqual(wrong)
+  expect(findMismatches(value, shape, '')).toEqual(wrong)
 })

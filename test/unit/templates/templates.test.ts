@@ -2,17 +2,22 @@ import { describe, expect, it } from 'vitest'
 import { DomainError } from '../../../src/domain/errors.ts'
 import { emptyEnvironment } from '../../../src/domain/launch/env.ts'
 import { parseTemplateCursor, printTemplateCursor } from '../../../src/domain/templates/page.ts'
-import { checkTemplate, launchOf, type TemplateWish, textToHash } from '../../../src/domain/templates/templates.ts'
+import {
+  canonicalTemplate,
+  checkTemplate,
+  launchInputOf,
+  type TemplateInput,
+} from '../../../src/domain/templates/templates.ts'
 
 const secret = { name: 'TOKEN', value: 'hidden', secret: true as const }
 const registry = { host: 'ghcr.io', username: 'me', password: 'pass' }
 const port = { hostPort: 80, containerPort: 8080, protocol: 'tcp' as const }
 
-function wish(parts: Partial<TemplateWish> = {}, launch: TemplateWish['launch'] = {}): TemplateWish {
+function templateInput(parts: Partial<TemplateInput> = {}, launch: TemplateInput['launch'] = {}): TemplateInput {
   return { name: 'mine', public: false, ...parts, launch: { image: 'torch', ...launch } }
 }
 
-function issuesOf(given: TemplateWish): string[] {
+function issuesOf(given: TemplateInput): string[] {
   try {
     checkTemplate(given)
   } catch (error) {
@@ -24,7 +29,7 @@ function issuesOf(given: TemplateWish): string[] {
 
 describe('a template', () => {
   it('keeps what was given, and leaves the rest open', () => {
-    const { settings, secrets } = checkTemplate(wish())
+    const { settings, secrets } = checkTemplate(templateInput())
     expect(settings).toEqual({
       image: 'torch',
       mode: null,
@@ -44,7 +49,7 @@ describe('a template', () => {
 
   it('keeps ports that were asked for without those of its mode, which another mode would not have', () => {
     const environment = { ...emptyEnvironment(), ports: [port, port] }
-    expect(checkTemplate(wish({}, { mode: 'sshDirect', environment })).settings).toMatchObject({
+    expect(checkTemplate(templateInput({}, { mode: 'sshDirect', environment })).settings).toMatchObject({
       mode: 'sshDirect',
       ports: [port],
     })
@@ -52,7 +57,7 @@ describe('a template', () => {
 
   it('keeps secrets apart, and begins a rental with them', () => {
     const environment = { ...emptyEnvironment(), env: [secret, { name: 'A', value: '1' }] }
-    const { settings, secrets } = checkTemplate(wish({}, { registry, environment, pythonUtf8: true }))
+    const { settings, secrets } = checkTemplate(templateInput({}, { registry, environment, pythonUtf8: true }))
     expect(JSON.stringify(settings)).not.toMatch(/hidden|pass/)
     expect(settings.env).toEqual([
       { ...secret, value: '' },
@@ -60,13 +65,13 @@ describe('a template', () => {
       { name: 'PYTHONUTF8', value: '1' },
     ])
     expect(settings.registry).toEqual({ host: 'ghcr.io', username: 'me' })
-    const launch = launchOf(settings, secrets)
+    const launch = launchInputOf(settings, secrets)
     expect(launch.registry).toEqual(registry)
     expect(launch.environment?.env[0]).toEqual(secret)
   })
 
   it('begins a rental with what was saved, all of it', () => {
-    const given: TemplateWish['launch'] = {
+    const given: TemplateInput['launch'] = {
       image: 'torch',
       mode: 'jupyterDirect',
       lab: true,
@@ -77,45 +82,45 @@ describe('a template', () => {
       registry,
       diskGb: 20.5,
     }
-    const { settings, secrets } = checkTemplate(wish({}, given))
-    expect(launchOf(JSON.parse(JSON.stringify(settings)), secrets)).toEqual(given)
+    const { settings, secrets } = checkTemplate(templateInput({}, given))
+    expect(launchInputOf(JSON.parse(JSON.stringify(settings)), secrets)).toEqual(given)
   })
 
   it.each([
-    ['no name', wish({ name: '' }), 'name: must be given.'],
-    ['a long name', wish({ name: 'n'.repeat(257) }), 'name: must have at most 256 characters, not 257.'],
-    ['a name with NUL', wish({ name: 'a\0' }), 'name: must be well-formed Unicode without NUL.'],
-    ['no image', wish({}, { image: '' }), 'image: must be given.'],
-    ['a small disk', wish({}, { diskGb: 7 }), 'diskGb: must be a number of GB from 8 to 100000, not 7.'],
-    ['arguments that no mode takes', wish({}, { args: ['a'] }), 'args: can be given in args mode only.'],
+    ['no name', templateInput({ name: '' }), 'name: must be given.'],
+    ['a long name', templateInput({ name: 'n'.repeat(257) }), 'name: must have at most 256 characters, not 257.'],
+    ['a name with NUL', templateInput({ name: 'a\0' }), 'name: must be well-formed Unicode without NUL.'],
+    ['no image', templateInput({}, { image: '' }), 'image: must be given.'],
+    ['a small disk', templateInput({}, { diskGb: 7 }), 'diskGb: must be a number of GB from 8 to 100000, not 7.'],
+    ['arguments that no mode takes', templateInput({}, { args: ['a'] }), 'args: can be given in args mode only.'],
     [
       'a volume',
-      wish({}, { environment: { ...emptyEnvironment(), volumes: [{ volumeId: 5n, mountPath: '/data' }] } }),
+      templateInput({}, { environment: { ...emptyEnvironment(), volumes: [{ volumeId: 5n, mountPath: '/data' }] } }),
       'volumes: attach to a rental, not to a template.',
     ],
     [
       'a hint of no size',
-      wish({ volumeHint: { mountPath: '/data', sizeGb: 0 } }),
+      templateInput({ volumeHint: { mountPath: '/data', sizeGb: 0 } }),
       'volumeHint.sizeGb: must be a number of GB above 0 and at most 100000, not 0.',
     ],
     [
       'a hint without a path',
-      wish({ volumeHint: { mountPath: '' } }),
+      templateInput({ volumeHint: { mountPath: '' } }),
       'volumeHint.mountPath: must be mounted on an absolute path without a colon.',
     ],
     [
       'a secret without a value',
-      wish({}, { environment: { ...emptyEnvironment(), env: [{ ...secret, value: '' }] } }),
+      templateInput({}, { environment: { ...emptyEnvironment(), env: [{ ...secret, value: '' }] } }),
       'env.TOKEN: must have a value, since it is secret.',
     ],
     [
       'credentials for everybody',
-      wish({ public: true }, { registry }),
+      templateInput({ public: true }, { registry }),
       'registry: is secret, and cannot be in a public template, with which everybody can rent.',
     ],
     [
       'a secret for everybody',
-      wish({ public: true }, { environment: { ...emptyEnvironment(), env: [secret] } }),
+      templateInput({ public: true }, { environment: { ...emptyEnvironment(), env: [secret] } }),
       'env.TOKEN: is secret, and cannot be in a public template, with which everybody can rent.',
     ],
   ])('with %s is refused', (_name, given, issue) => {
@@ -125,7 +130,10 @@ describe('a template', () => {
   it('is told everything that is wrong at once', () => {
     const environment = { ...emptyEnvironment(), env: [secret], volumes: [{ volumeId: 5n, mountPath: '/data' }] }
     const hint = { mountPath: 'data', sizeGb: Number.NaN }
-    const given = wish({ name: '', public: true, volumeHint: hint }, { image: '', diskGb: 1, registry, environment })
+    const given = templateInput(
+      { name: '', public: true, volumeHint: hint },
+      { image: '', diskGb: 1, registry, environment },
+    )
     const paths = issuesOf(given).map(issue => issue.split(':')[0])
     expect(paths).toEqual([
       ...['name', 'image', 'diskGb', 'volumes', 'volumeHint.mountPath', 'volumeHint.sizeGb', 'registry', 'env.TOKEN'],
@@ -134,7 +142,7 @@ describe('a template', () => {
 
   it('that is public holds what is no secret, and empty credentials are none', () => {
     const empty = { host: '', username: '', password: '' }
-    expect(issuesOf(wish({ public: true }, { registry: empty, mode: 'sshDirect' }))).toEqual([])
+    expect(issuesOf(templateInput({ public: true }, { registry: empty, mode: 'sshDirect' }))).toEqual([])
   })
 })
 
@@ -150,9 +158,9 @@ describe('the text that is hashed', () => {
     directory: '/a',
   }
   const hint = { mountPath: '/data', sizeGb: 5 }
-  const textOf = (parts: Partial<TemplateWish> = {}, more: TemplateWish['launch'] = {}, account = 1) => {
-    const given = wish({ volumeHint: hint, ...parts }, { ...launch, ...more })
-    return textToHash(account, given.name, given.public, checkTemplate(given).settings)
+  const textOf = (parts: Partial<TemplateInput> = {}, more: TemplateInput['launch'] = {}, account = 1) => {
+    const given = templateInput({ volumeHint: hint, ...parts }, { ...launch, ...more })
+    return canonicalTemplate(account, given.name, given.public, checkTemplate(given).settings)
   }
   const env = (...variables: (typeof secret | { name: string; value: string })[]) => {
     return { environment: { ...environment, env: variables } }
@@ -195,8 +203,8 @@ describe('the text that is hashed', () => {
   })
 
   it('is another when everybody can see it', () => {
-    const { settings } = checkTemplate(wish())
-    expect(textToHash(1, 'mine', true, settings)).not.toBe(textToHash(1, 'mine', false, settings))
+    const { settings } = checkTemplate(templateInput())
+    expect(canonicalTemplate(1, 'mine', true, settings)).not.toBe(canonicalTemplate(1, 'mine', false, settings))
   })
 
   it('holds no secret', () => {

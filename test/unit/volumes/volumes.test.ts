@@ -9,7 +9,7 @@ import { checkLaunch } from '../../../src/domain/launch/launch.ts'
 import { mountIssues, newVolumesMb } from '../../../src/domain/volumes/mount.ts'
 
 const mount = (volumeId: bigint, mountPath: string): VolumeMount => ({ volumeId, mountPath })
-const created = (mountPath: string, sizeGb = 10): NewVolumeMount => ({ name: undefined, sizeGb, mountPath })
+const newMount = (mountPath: string, sizeGb = 10): NewVolumeMount => ({ name: undefined, sizeGb, mountPath })
 const messages = (volumes: VolumeMount[], newVolumes: NewVolumeMount[] = []) =>
   mountIssues({ volumes, newVolumes }).map(({ path, message }) => `${path}: ${message}`)
 
@@ -31,24 +31,24 @@ describe('the volumes of an instance', () => {
   )
 
   it('can be beside each other', () => {
-    expect(messages([mount(1n, '/a'), mount(2n, '/ab'), mount(3n, '/b/a')], [created('/b/ab')])).toEqual([])
+    expect(messages([mount(1n, '/a'), mount(2n, '/ab'), mount(3n, '/b/a')], [newMount('/b/ab')])).toEqual([])
   })
 
   it('are at most 8, those that are made counted too', () => {
     const volumes = Array.from({ length: 7 }, (_, index) => mount(BigInt(index + 1), `/${index}`))
-    expect(messages(volumes, [created('/x')])).toEqual([])
-    expect(messages(volumes, [created('/x'), created('/y')])).toEqual(['volumes: must be at most 8, not 9.'])
+    expect(messages(volumes, [newMount('/x')])).toEqual([])
+    expect(messages(volumes, [newMount('/x'), newMount('/y')])).toEqual(['volumes: must be at most 8, not 9.'])
   })
 
   it('are checked with the rest of a launch', () => {
     const environment = { ...emptyEnvironment(), volumes: [mount(1n, '/a')] }
-    const newVolumes = [{ ...created('/a/b', 0.5), name: 'é' }, created('b'), created('/c')]
+    const newVolumes = [{ ...newMount('/a/b', 0.5), name: 'é' }, newMount('b'), newMount('/c')]
     const { launch, issues } = checkLaunch({ image: '', environment, newVolumes })
     expect([launch, issues.map(({ path }) => path)]).toEqual([
       undefined,
       ['image', 'newVolumes.0.name', 'newVolumes.0.sizeGb', 'newVolumes.1.mountPath', 'volumes'],
     ])
-    const fit = [created('/b'), created('/c', 1.5)]
+    const fit = [newMount('/b'), newMount('/c', 1.5)]
     expect(checkLaunch({ image: 'ubuntu', environment, newVolumes: fit }).launch).toMatchObject({
       volumes: environment.volumes,
       newVolumes: fit,

@@ -1,17 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Event, eventTypes } from '../../../src/domain/events/events.ts'
+import { type Event, eventReadOperations } from '../../../src/domain/events/events.ts'
 import { payloadOf } from '../../../src/domain/events/payload.ts'
-import { maxAttempts, readWebhookWish, retryAfterMs, triedForDays } from '../../../src/domain/webhooks/webhooks.ts'
-import { signatureOf } from '../../../src/services/webhooks/signature.ts'
+import { maxAttempts, maxRetryDays, parseWebhookInput, retryDelayMs } from '../../../src/domain/webhooks/webhooks.ts'
+import { signBody } from '../../../src/services/webhooks/signature.ts'
 
 describe('a signature', () => {
   it('is the one that anybody computes with the same secret', () => {
     const at = new Date('2026-11-21T12:00:00.999Z')
     // printf '1795262400.{"a":1}' | openssl dgst -sha256 -hmac whsec_one
     const one = '6572fe57c040680d4bc3cadb8f3d909010d081fa5a2b9b3c9f95df814196f0be'
-    expect(signatureOf(['whsec_one'], at, '{"a":1}')).toBe(`t=1795262400,v1=${one}`)
-    const both = signatureOf(['whsec_one', 'whsec_two'], at, '{"a":1}')
+    expect(signBody(['whsec_one'], at, '{"a":1}')).toBe(`t=1795262400,v1=${one}`)
+    const both = signBody(['whsec_one', 'whsec_two'], at, '{"a":1}')
     expect(both).toMatch(new RegExp(`^t=1795262400,v1=${one},v1=[0-9a-f]{64}$`))
   })
 })
@@ -25,8 +25,8 @@ describe('what failed', () => {
     const pauses = [10, 60, 300, 1_800, 7_200, 21_600, 43_200, 86_400]
     fc.assert(
       fc.property(id, attempts, (delivery, count) => {
-        const due = retryAfterMs(delivery, count, failed)
-        expect(retryAfterMs(delivery, count, failed)).toBe(due)
+        const due = retryDelayMs(delivery, count, failed)
+        expect(retryDelayMs(delivery, count, failed)).toBe(due)
         const pause = pauses[count - 1]
         expect(due === null).toBe(pause === undefined)
         if (pause === undefined) return
@@ -42,14 +42,14 @@ describe('what failed', () => {
     fc.assert(
       fc.property(id, delivery => {
         let last = 0
-        for (let count = 1; count < maxAttempts; count += 1) last += retryAfterMs(delivery, count, failed) as number
-        expect(last).toBeLessThan(triedForDays * 86_400_000)
+        for (let count = 1; count < maxAttempts; count += 1) last += retryDelayMs(delivery, count, failed) as number
+        expect(last).toBeLessThan(maxRetryDays * 86_400_000)
       }),
     )
   })
 
   it('together is not tried again together', () => {
-    const due = Array.from({ length: 100 }, (_, index) => retryAfterMs(BigInt(index), 3, failed))
+    const due = Array.from({ length: 100 }, (_, index) => retryDelayMs(BigInt(index), 3, failed))
     expect(new Set(due).size).toBeGreaterThan(90)
     expect(Math.max(...(due as number[])) - Math.min(...(due as number[]))).toBeGreaterThan(50_000)
   })
@@ -58,7 +58,7 @@ describe('what failed', () => {
     fc.assert(
       fc.property(fc.integer({ min: 100, max: 599 }), responseStatus => {
         const ends = (responseStatus >= 200 && responseStatus < 300) || responseStatus === 410
-        expect(retryAfterMs(1n, 1, { responseStatus }) === null).toBe(ends)
+        expect(retryDelayMs(1n, 1, { responseStatus }) === null).toBe(ends)
       }),
     )
   })
@@ -66,7 +66,7 @@ describe('what failed', () => {
 
 describe('a URL', () => {
   const types = ['CREDIT_GRANTED'] as const
-  const read = (url: string, allowsHttp = false) => readWebhookWish({ url, types }, allowsHttp).url
+  const read = (url: string, allowsHttp = false) => parseWebhookInput({ url, types }, allowsHttp).url
 
   it.each([
     ['https://example.com', 'https://example.com/'],
@@ -139,7 +139,7 @@ describe('what is sent of an event', () => {
   })
 
   it('has no amount in nano-dollars, of whatever type', () => {
-    for (const type of Object.keys(eventTypes) as (keyof typeof eventTypes)[]) {
+    for (const type of Object.keys(eventReadOperations) as (keyof typeof eventReadOperations)[]) {
       const { after } = payloadOf({ ...event, type, after: { computeNanos: '1', otherNanos: '1', diskMb: 1 } })
       expect(Object.values(after as object)).toEqual(['0.000000001', '0.000000001', 0.001])
       expect(JSON.stringify(after)).not.toMatch(/Nanos|Mb/)

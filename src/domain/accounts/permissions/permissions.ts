@@ -14,7 +14,7 @@ export const permissionCategories = [
 export type PermissionCategory = (typeof permissionCategories)[number]
 
 /** Every operation that a key can be asked for, named after its service function, and the category that it needs. */
-export const operations = {
+export const operationCategories = {
   'offers.search': 'misc',
   'offers.get': 'misc',
   'offers.watch': 'misc',
@@ -73,55 +73,61 @@ export const operations = {
   'webhooks.rotate': 'user_write',
   'webhooks.delete': 'user_write',
 } as const satisfies Record<string, PermissionCategory>
-export type Operation = keyof typeof operations
+export type Operation = keyof typeof operationCategories
 
-const one = { id: 'number' } as const
+const idParameter = { id: 'number' } as const
 /** What a service asks an operation with, which is what a constraint can bound. The others are asked with nothing. */
-export const parameters = {
-  'billing.deleteSpendLimit': one,
-  'apiKeys.reset': one,
-  'apiKeys.revoke': one,
-  'sshKeys.replace': one,
-  'sshKeys.delete': one,
-  'templates.get': one,
-  'templates.save': one,
-  'templates.delete': one,
-  'instances.get': one,
-  'instances.watch': one,
-  'instances.events': one,
-  'instances.logs': one,
+export const operationParameters = {
+  'billing.deleteSpendLimit': idParameter,
+  'apiKeys.reset': idParameter,
+  'apiKeys.revoke': idParameter,
+  'sshKeys.replace': idParameter,
+  'sshKeys.delete': idParameter,
+  'templates.get': idParameter,
+  'templates.save': idParameter,
+  'templates.delete': idParameter,
+  'instances.get': idParameter,
+  'instances.watch': idParameter,
+  'instances.events': idParameter,
+  'instances.logs': idParameter,
   'instances.quote': { offerId: 'number' },
   'instances.rent': { offerId: 'number' },
   /** `relabels`: whether the label is changed, alone or beside the state. */
   'instances.update': { id: 'number', relabels: 'boolean' },
-  'instances.changeBid': one,
-  'instances.reboot': one,
-  'instances.recycle': one,
-  'instances.changeLaunch': one,
-  'instances.setPolicy': one,
-  'instances.attachSshKey': one,
-  'instances.detachSshKey': one,
-  'instances.execute': one,
-  'instances.destroy': one,
-  'volumes.get': one,
+  'instances.changeBid': idParameter,
+  'instances.reboot': idParameter,
+  'instances.recycle': idParameter,
+  'instances.changeLaunch': idParameter,
+  'instances.setPolicy': idParameter,
+  'instances.attachSshKey': idParameter,
+  'instances.detachSshKey': idParameter,
+  'instances.execute': idParameter,
+  'instances.destroy': idParameter,
+  'volumes.get': idParameter,
   'volumes.create': { machineId: 'number', sizeGb: 'number' },
-  'volumes.delete': one,
-  'webhooks.test': one,
-  'webhooks.rotate': one,
-  'webhooks.delete': one,
+  'volumes.delete': idParameter,
+  'webhooks.test': idParameter,
+  'webhooks.rotate': idParameter,
+  'webhooks.delete': idParameter,
 } as const satisfies Partial<Record<Operation, Record<string, 'number' | 'boolean'>>>
 
-type Table = typeof parameters
-type Value = { number: number; boolean: boolean }
+type OperationParameters = typeof operationParameters
+type ValueTypes = { number: number; boolean: boolean }
 /** A value for each parameter, undefined where the request leaves it out. */
-export type ParametersOf<Name extends Operation> = Name extends keyof Table
-  ? { [Parameter in keyof Table[Name]]: Value[Table[Name][Parameter] & keyof Value] | undefined }
+export type ParametersOf<Name extends Operation> = Name extends keyof OperationParameters
+  ? {
+      [Parameter in keyof OperationParameters[Name]]:
+        | ValueTypes[OperationParameters[Name][Parameter] & keyof ValueTypes]
+        | undefined
+    }
   : Record<never, never>
 /** Operations on things that are named by an id. */
-export type OperationOnId = { [Name in keyof Table]: 'id' extends keyof Table[Name] ? Name : never }[keyof Table]
+export type OperationOnId = {
+  [Name in keyof OperationParameters]: 'id' extends keyof OperationParameters[Name] ? Name : never
+}[keyof OperationParameters]
 
 /** With any of these somebody is shown instances of his account. What is a part of an instance he sees then, too. */
-export const waysToAnInstance = [
+export const instanceAccessOperations = [
   'instances.get',
   'instances.list',
   'instances.watch',
@@ -138,7 +144,7 @@ export const waysToAnInstance = [
   'instances.detachSshKey',
   'instances.destroy',
 ] as const
-export type WayToAnInstance = Extract<(typeof waysToAnInstance)[number], OperationOnId>
+export type InstanceAccessOperation = Extract<(typeof instanceAccessOperations)[number], OperationOnId>
 
 export const comparisons = ['eq', 'lte', 'gte'] as const
 export type Comparison = (typeof comparisons)[number]
@@ -162,14 +168,14 @@ export function isAllowed(
 }
 
 /** True when a key may do this with some parameters, whatever they are. */
-export function isGranted(permissions: Permissions | null, operation: Operation): boolean {
+export function isAllowedForSome(permissions: Permissions | null, operation: Operation): boolean {
   return constraintsOf(permissions, operation) !== undefined
 }
 
 /** What bounds a key that may do this; undefined for a key that may not. */
 export function constraintsOf(permissions: Permissions | null, operation: Operation): Constraints | undefined {
   if (permissions === null) return {}
-  const grant = permissions.api[operations[operation]]
+  const grant = permissions.api[operationCategories[operation]]
   if (grant === undefined) return undefined
   if (Object.keys(grant).length === 0) return {}
   const rule = grant[operation]

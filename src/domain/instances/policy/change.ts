@@ -3,10 +3,10 @@
 import { costAt } from '../../billing/costs.ts'
 import { type Issue, invalidInput } from '../../errors.ts'
 import { printUsd } from '../../money.ts'
-import { type Arrangement, noArrangement, type PolicyFacts, stoppedSince } from './policy.ts'
+import { noPolicy, type Policy, type PolicyFacts, stoppedSince } from './policy.ts'
 
 /** Null takes away what was arranged, and an absent part stays as it is. Durations are in whole seconds. */
-export type PolicyWish = {
+export type PolicyInput = {
   stopAt?: Date | null | undefined
   stopAtCostNanos?: bigint | null | undefined
   destroyAt?: Date | null | undefined
@@ -17,8 +17,8 @@ const maxYears = 10
 const maxSeconds = maxYears * 365 * 86_400
 
 /** What a wish makes of an arrangement. What is wished again stays as it is. */
-export function arrangementOf(wish: PolicyWish, before: Arrangement = noArrangement): Arrangement {
-  const { stopAt, stopAtCostNanos, destroyAt, destroyStoppedSeconds: seconds } = wish
+export function mergePolicy(input: PolicyInput, before: Policy = noPolicy): Policy {
+  const { stopAt, stopAtCostNanos, destroyAt, destroyStoppedSeconds: seconds } = input
   return {
     stopAt: stopAt === undefined ? before.stopAt : stopAt,
     stopAtCostNanos: stopAtCostNanos === undefined ? before.stopAtCostNanos : stopAtCostNanos,
@@ -29,28 +29,26 @@ export function arrangementOf(wish: PolicyWish, before: Arrangement = noArrangem
 }
 
 /** The parts that are others than before. */
-export function changedParts(after: Arrangement, before: Arrangement): (keyof Arrangement)[] {
-  return (Object.keys(noArrangement) as (keyof Arrangement)[]).filter(
-    part => after[part]?.valueOf() !== before[part]?.valueOf(),
-  )
+export function changedPolicyFields(after: Policy, before: Policy): (keyof Policy)[] {
+  return (Object.keys(noPolicy) as (keyof Policy)[]).filter(part => after[part]?.valueOf() !== before[part]?.valueOf())
 }
 
 /** Everything that is wrong with what is new in an arrangement; without facts, for what is only to be rented. */
-export function policyIssues(after: Arrangement, facts: PolicyFacts | undefined, at: Date): Issue[] {
-  const isNew = changedParts(after, facts ?? noArrangement)
+export function policyIssues(after: Policy, facts: PolicyFacts | undefined, at: Date): Issue[] {
+  const changed = changedPolicyFields(after, facts ?? noPolicy)
   const problems = {
     stopAt: instantProblem(after.stopAt, at),
     stopAtCost: costProblem(after.stopAtCostNanos, facts, at),
     destroyAt: instantProblem(after.destroyAt, at),
     destroyWhenStoppedFor: durationProblem(after.destroyStoppedMs, facts, at),
   }
-  return partNames.flatMap(([part, path]) => {
-    const message = isNew.includes(part) ? problems[path] : undefined
+  return policyFieldPaths.flatMap(([part, path]) => {
+    const message = changed.includes(part) ? problems[path] : undefined
     return message === undefined ? [] : [{ path, message }]
   })
 }
 
-const partNames = [
+const policyFieldPaths = [
   ['stopAt', 'stopAt'],
   ['stopAtCostNanos', 'stopAtCost'],
   ['destroyAt', 'destroyAt'],
@@ -83,15 +81,15 @@ function durationProblem(ms: bigint | null, facts: PolicyFacts | undefined, at: 
 }
 
 /** What a change makes of an instance's arrangement, or null where it is so already. Refused by throwing. */
-export function changePolicy(facts: PolicyFacts, wish: PolicyWish, at: Date): Arrangement | null {
-  const after = arrangementOf(wish, facts)
+export function decidePolicy(facts: PolicyFacts, input: PolicyInput, at: Date): Policy | null {
+  const after = mergePolicy(input, facts)
   const issues = policyIssues(after, facts, at)
   if (issues.length > 0) throw invalidInput(issues)
-  return changedParts(after, facts).length > 0 ? after : null
+  return changedPolicyFields(after, facts).length > 0 ? after : null
 }
 
 /** What is arranged for later than the rental lasts does not happen. */
-export function policyWarnings({ stopAt, destroyAt }: Arrangement, endsAt: Date): string[] {
+export function policyWarnings({ stopAt, destroyAt }: Policy, endsAt: Date): string[] {
   return Object.entries({ stopAt, destroyAt }).flatMap(([name, instant]) =>
     instant && instant >= endsAt
       ? [`${name} is after the end of the rental, which is destroyed at ${endsAt.toISOString()}.`]
@@ -100,13 +98,13 @@ export function policyWarnings({ stopAt, destroyAt }: Arrangement, endsAt: Date)
 }
 
 /** For events: parts of an arrangement as they are told. */
-export function policyFacts(arrangement: Arrangement, parts: readonly (keyof Arrangement)[]): Record<string, unknown> {
-  const { stopAt, stopAtCostNanos, destroyAt, destroyStoppedMs } = arrangement
-  const told = {
+export function policyEventDetails(policy: Policy, fields: readonly (keyof Policy)[]): Record<string, unknown> {
+  const { stopAt, stopAtCostNanos, destroyAt, destroyStoppedMs } = policy
+  const details = {
     stopAt: { stopAt: stopAt?.toISOString() ?? null },
     stopAtCostNanos: { stopAtCostNanos: stopAtCostNanos === null ? null : String(stopAtCostNanos) },
     destroyAt: { destroyAt: destroyAt?.toISOString() ?? null },
     destroyStoppedMs: { destroyWhenStoppedFor: destroyStoppedMs === null ? null : Number(destroyStoppedMs) / 1000 },
   }
-  return Object.assign({}, ...parts.map(part => told[part]))
+  return Object.assign({}, ...fields.map(part => details[part]))
 }

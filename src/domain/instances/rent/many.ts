@@ -1,13 +1,13 @@
 import { DomainError } from '../../errors.ts'
-import type { RentWish } from './rent.ts'
+import type { RentInput } from './decide.ts'
 
 export const maxOffersPerRequest = 64
 
 /** The same for several offers: each is rented for itself. */
-export type ManyWish = Omit<RentWish, 'offerId'> & { offerIds: readonly bigint[] }
+export type RentManyInput = Omit<RentInput, 'offerId'> & { offerIds: readonly bigint[] }
 
 /** The offers, each once. They are counted as sent, and refused in the words that clients know. */
-export function checkOfferIds({ offerIds }: ManyWish): bigint[] {
+export function checkOfferIds({ offerIds }: RentManyInput): bigint[] {
   const refuse = (words: string, message: string) => {
     throw new DomainError('INVALID_INPUT', words, { issues: [{ path: 'offerIds', message }] })
   }
@@ -20,7 +20,7 @@ export function checkOfferIds({ offerIds }: ManyWish): bigint[] {
 }
 
 /** What became of the offer at which the database failed. */
-export function lostAt(failure: DomainError): DomainError {
+export function uncertainRental(failure: DomainError): DomainError {
   if (failure.code !== 'UNAVAILABLE' || failure.details.undone) return failure
   return new DomainError(
     'UNAVAILABLE',
@@ -30,12 +30,12 @@ export function lostAt(failure: DomainError): DomainError {
 }
 
 /** What became of the offers after it, which are not tried any more. */
-export function lostBefore(): DomainError {
+export function untriedOffer(): DomainError {
   return new DomainError('UNAVAILABLE', 'It was not tried, since the database does not answer.', { undone: true })
 }
 
 /** Nothing rented is a failure: that of all offers, where they agree. */
-export function noneOfThem(errors: readonly DomainError[]): Pick<DomainError, 'code' | 'message'> {
+export function combineErrors(errors: readonly DomainError[]): Pick<DomainError, 'code' | 'message'> {
   const [code = 'INVALID_INPUT', ...others] = new Set(errors.map(error => error.code))
   const message = [...new Set(errors.map(error => error.message))].join(' ')
   return { code: others.length === 0 ? code : 'INVALID_INPUT', message }

@@ -1,14 +1,14 @@
 // What a search of instances can filter and order by, for clients that name columns of a row.
 
 import { type Issue, invalidInput } from '../../errors.ts'
-import { nanosOf } from '../../money.ts'
-import { readBoolean, readNumber, show } from '../../offers/filter.ts'
+import { nanosOfNumber } from '../../money.ts'
+import { parseBoolean, parseNumber, quoteValue } from '../../offers/filter.ts'
 import type { Direction } from '../../offers/order.ts'
 import type { Instance } from '../instances.ts'
 import { type InstanceStatus, instanceStatuses } from '../states.ts'
 
 /** How a field compares. Words ignore case, texts do not; of amounts in dollars the nano-dollars are compared. */
-const kinds = {
+const fieldKinds = {
   id: 'number',
   label: 'text',
   shownStatus: 'word',
@@ -39,11 +39,11 @@ const kinds = {
   createdAt: 'number',
   endsAt: 'number',
 } as const
-export type InstanceField = keyof typeof kinds
-export type InstanceFieldKind = (typeof kinds)[InstanceField]
+export type InstanceField = keyof typeof fieldKinds
+export type InstanceFieldKind = (typeof fieldKinds)[InstanceField]
 
 export function kindOf(field: InstanceField): InstanceFieldKind {
-  return kinds[field]
+  return fieldKinds[field]
 }
 
 export const instanceOperators = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', 'nin'] as const
@@ -72,15 +72,15 @@ export function readInstanceCondition(
   }
   const values: (Value | null)[] = []
   for (const raw of operands) {
-    const value = raw === null ? null : readers[kinds[field]](raw)
-    if (value === undefined) return `${show(raw)} is not ${names[kinds[field]]}`
+    const value = raw === null ? null : operandReaders[fieldKinds[field]](raw)
+    if (value === undefined) return `${quoteValue(raw)} is not ${kindNames[fieldKinds[field]]}`
     if (value === null && !['eq', 'neq', 'in', 'nin'].includes(operator)) return 'cannot be compared with null'
     values.push(value)
   }
   return { field, operator, values }
 }
 
-const names: Record<InstanceFieldKind, string> = {
+const kindNames: Record<InstanceFieldKind, string> = {
   number: 'a number',
   usd: 'an amount',
   text: 'a text',
@@ -90,21 +90,21 @@ const names: Record<InstanceFieldKind, string> = {
 
 const readText = (raw: unknown) =>
   typeof raw === 'string' && raw.isWellFormed() && !raw.includes('\0') ? raw : undefined
-const readers: Record<InstanceFieldKind, (raw: unknown) => Value | undefined> = {
-  number: readNumber,
+const operandReaders: Record<InstanceFieldKind, (raw: unknown) => Value | undefined> = {
+  number: parseNumber,
   usd(raw) {
-    const dollars = readNumber(raw)
-    return dollars === undefined ? undefined : nanosOf(dollars)
+    const dollars = parseNumber(raw)
+    return dollars === undefined ? undefined : nanosOfNumber(dollars)
   },
   text: readText,
   word: raw => readText(raw)?.toLowerCase(),
-  boolean: readBoolean,
+  boolean: parseBoolean,
 }
 
 /** Refuses a search that its reader found fault with, or that would cost too much to answer. */
-export function checkInstanceSearch(search: InstanceSearch, found: Issue[]): InstanceSearch {
+export function checkInstanceSearch(search: InstanceSearch, parseIssues: Issue[]): InstanceSearch {
   const { conditions, order } = search
-  const issues = [...found]
+  const issues = [...parseIssues]
   const limit = (path: string, count: number, most: number) => {
     if (count > most) issues.push({ path, message: `has ${count} parts; at most ${most} are allowed.` })
   }
@@ -116,8 +116,10 @@ export function checkInstanceSearch(search: InstanceSearch, found: Issue[]): Ins
 
 /** As asked for, each field once, then the oldest first: so that no two instances stand in one place. */
 export function totalInstanceOrder(order: InstanceOrderKey[]): InstanceOrderKey[] {
-  const asked = order.filter(({ field }, index) => order.findIndex(other => other.field === field) === index)
-  return asked.some(({ field }) => field === 'id') ? asked : [...asked, { field: 'id', direction: 'asc' }]
+  const distinctKeys = order.filter(({ field }, index) => order.findIndex(other => other.field === field) === index)
+  return distinctKeys.some(({ field }) => field === 'id')
+    ? distinctKeys
+    : [...distinctKeys, { field: 'id', direction: 'asc' }]
 }
 
 /** The statuses that clients of rows know. */

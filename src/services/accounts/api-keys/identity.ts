@@ -37,7 +37,7 @@ export function identityServices({ database, secrets }: Pick<Deps, 'database' | 
         boolean | null,
       ]
       if (!timingSafeEqual(secretHash, hashSecret(parsed.secret))) return undefined
-      if (isStale !== false) await noteUse(id)
+      if (isStale !== false) await recordUse(id)
       return { accountId, apiKeyId: id, publicId: parsed.publicId, permissions }
     },
   }
@@ -63,7 +63,7 @@ export function identityServices({ database, secrets }: Pick<Deps, 'database' | 
   }
 
   /** At most once a minute per key, whoever asks first. */
-  async function noteUse(id: number): Promise<void> {
+  async function recordUse(id: number): Promise<void> {
     const { now } = database
     await database.rows(Prisma.sql`
       UPDATE api_keys SET last_used_at = ${now} WHERE id = ${id}
@@ -81,7 +81,7 @@ function proofOf(secrets: Secrets, instanceId: bigint): string {
 }
 
 /** The row to store, and the key to show once. */
-export function makeApiKey({ name = '', permissions, expiresAt = null }: NewApiKey) {
+export function generateApiKey({ name = '', permissions, expiresAt = null }: NewApiKey) {
   const [publicId, secret] = [randomText(publicIdLength), randomText(secretLength)]
   const row = {
     name,

@@ -2,49 +2,49 @@
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
-import { whyNoSshKeys } from '../../../domain/accounts/ssh-keys.ts'
+import { sshKeysProblem } from '../../../domain/accounts/ssh-keys.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { invalidState, notFound } from '../../../domain/errors.ts'
-import { authorise } from '../../authorize.ts'
+import { authorize } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
 
 const { sql } = Prisma
 
 /** `unchanged` when it was so already. */
-type KeyOutcome = 'applied' | 'unchanged'
+type AttachOutcome = 'applied' | 'unchanged'
 
 export function attachServices({ database }: Deps) {
   return {
     /** Lets a key log in to a container, also while that runs. */
-    async attach(actor: Actor, instanceId: bigint, sshKeyId: number): Promise<KeyOutcome> {
-      authorise(actor, 'instances.attachSshKey', { id: Number(instanceId) })
-      return await change(actor, instanceId, sshKeyId, async tx => {
-        const attached = await attachTo(tx, actor, [instanceId], sshKeyId, tx.at)
+    async attach(actor: Actor, instanceId: bigint, sshKeyId: number): Promise<AttachOutcome> {
+      authorize(actor, 'instances.attachSshKey', { id: Number(instanceId) })
+      return await changeAttachment(actor, instanceId, sshKeyId, async tx => {
+        const attached = await attachToInstances(tx, actor, [instanceId], sshKeyId, tx.at)
         return attached.length > 0
       })
     },
 
     /** Lets it log in no more. Who is logged in stays. */
-    async detach(actor: Actor, instanceId: bigint, sshKeyId: number): Promise<KeyOutcome> {
-      authorise(actor, 'instances.detachSshKey', { id: Number(instanceId) })
-      return await change(actor, instanceId, sshKeyId, async tx => {
+    async detach(actor: Actor, instanceId: bigint, sshKeyId: number): Promise<AttachOutcome> {
+      authorize(actor, 'instances.detachSshKey', { id: Number(instanceId) })
+      return await changeAttachment(actor, instanceId, sshKeyId, async tx => {
         const rows = await tx.rows(sql`
           DELETE FROM instance_ssh_keys WHERE instance_id = ${instanceId} AND ssh_key_id = ${sshKeyId} RETURNING ssh_key_id`)
-        if (rows.length > 0) await wakeInstances(tx, actor, [instanceId], { before: { sshKeyId } }, tx.at)
+        if (rows.length > 0) await recordKeysChanged(tx, actor, [instanceId], { before: { sshKeyId } }, tx.at)
         return rows.length > 0
       })
     },
   }
 
-  async function change(
+  async function changeAttachment(
     actor: Actor,
     instanceId: bigint,
     sshKeyId: number,
     work: (tx: Transaction) => Promise<boolean>,
-  ): Promise<KeyOutcome> {
+  ): Promise<AttachOutcome> {
     const changed = await transaction(database, async tx => {
-      await lockTakers(tx, actor, [instanceId])
+      await lockSshInstances(tx, actor, [instanceId])
       // Held, so that nobody deletes it meanwhile.
       const [key] = await tx.rows(sql`
         SELECT id FROM ssh_keys WHERE id = ${String(sshKeyId)}::bigint AND account_id = ${actor.accountId}
@@ -57,25 +57,25 @@ export function attachServices({ database }: Deps) {
 }
 
 /** Takes the instances, all of which must be containers that somebody can log in to, now or later. */
-export async function lockTakers(tx: Transaction, { accountId }: Actor, ids: readonly bigint[]): Promise<void> {
+export async function lockSshInstances(tx: Transaction, { accountId }: Actor, ids: readonly bigint[]): Promise<void> {
   if (ids.length === 0) return
   const rows = await tx.rows(sql`
     SELECT id, vm, launch ->> 'mode', status FROM instances
     WHERE id = ANY(${ids.map(String)}::bigint[]) AND account_id = ${accountId} AND destroyed_at IS NULL
     ORDER BY id FOR NO KEY UPDATE`)
   const found = new Map(
-    rows.map(([id, vm, mode, status]) => [id, { vm, mode, status } as Parameters<typeof whyNoSshKeys>[0]]),
+    rows.map(([id, vm, mode, status]) => [id, { vm, mode, status } as Parameters<typeof sshKeysProblem>[0]]),
   )
   for (const id of ids) {
     const instance = found.get(id)
     if (!instance) throw notFound('Instance', id)
-    const refusal = whyNoSshKeys(instance)
+    const refusal = sshKeysProblem(instance)
     if (refusal) throw invalidState(id, refusal)
   }
 }
 
 /** The containers that a key logs in to, in the order in which they are locked. */
-export function havingKey({ accountId }: Actor, sshKeyId: number): Prisma.Sql {
+export function instancesWithKeySql({ accountId }: Actor, sshKeyId: number): Prisma.Sql {
   return sql`
     SELECT id FROM instances
     WHERE id IN (SELECT instance_id FROM instance_ssh_keys WHERE ssh_key_id = ${String(sshKeyId)}::bigint)
@@ -83,7 +83,7 @@ export function havingKey({ accountId }: Actor, sshKeyId: number): Prisma.Sql {
 }
 
 /** Lets a key into instances that are locked; those that it was not in. */
-export async function attachTo(
+export async function attachToInstances(
   tx: Transaction,
   actor: Actor,
   ids: readonly bigint[],
@@ -95,12 +95,12 @@ export async function attachTo(
     INSERT INTO instance_ssh_keys (instance_id, ssh_key_id) SELECT id, ${sshKeyId} FROM unnest(${ids.map(String)}::bigint[]) AS t(id)
     ON CONFLICT DO NOTHING RETURNING instance_id`)
   const attached = rows.map(([id]) => id as bigint)
-  await wakeInstances(tx, actor, attached, { after: { sshKeyId } }, at)
+  await recordKeysChanged(tx, actor, attached, { after: { sshKeyId } }, at)
   return attached
 }
 
 /** Whoever looks at the instances from now on finds other keys to be let in. */
-export async function wakeInstances(
+export async function recordKeysChanged(
   tx: Transaction,
   { accountId, apiKeyId }: Actor,
   ids: readonly bigint[],

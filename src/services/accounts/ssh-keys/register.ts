@@ -4,7 +4,7 @@ import type { Transaction } from '../../../database/transaction.ts'
 import {
   maxSshKeys,
   type PublicKey,
-  readPublicKey,
+  parsePublicKey,
   type SshKey,
   sshKeyName,
   sshKeyNameProblem,
@@ -12,15 +12,15 @@ import {
 import type { Actor } from '../../../domain/actor.ts'
 import { DomainError, type Issue, invalidInput } from '../../../domain/errors.ts'
 import { maxIdsPerCommand } from '../../../domain/instances/command.ts'
-import { authorise, authoriseEach } from '../../authorize.ts'
+import { authorize, authorizeEach } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
-import { once, type Plain } from '../../idempotency.ts'
-import { attachTo, lockTakers } from './attach.ts'
+import { type JsonResult, runIdempotent } from '../../idempotency.ts'
+import { attachToInstances, lockSshInstances } from './attach.ts'
 
 const { sql } = Prisma
 
-type NewSshKey = {
+type SshKeyInput = {
   /** The comment of the key, when absent. */
   name?: string | undefined
   /** One line of a .pub file. */
@@ -33,23 +33,23 @@ type NewSshKey = {
 export function registerServices(deps: Deps) {
   return {
     /** Adds a key to the account. Who rents from now on is let in by it; what is rented already, only where it is named. */
-    async register(actor: Actor, wish: NewSshKey): Promise<{ sshKey: SshKey; replayed: boolean }> {
-      authorise(actor, 'sshKeys.register')
-      const { idempotencyKey, instanceIds = [] } = wish
-      if (instanceIds.length > 0) authoriseEach(actor, 'instances.attachSshKey', instanceIds)
-      const { key, name } = readNewKey(wish)
+    async register(actor: Actor, newKey: SshKeyInput): Promise<{ sshKey: SshKey; replayed: boolean }> {
+      authorize(actor, 'sshKeys.register')
+      const { idempotencyKey, instanceIds = [] } = newKey
+      if (instanceIds.length > 0) authorizeEach(actor, 'instances.attachSshKey', instanceIds)
+      const { key, name } = parseSshKeyInput(newKey)
       const instances = [...new Set(instanceIds)].toSorted((a, b) => Number(a - b))
       const input = { name, publicKey: key.publicKey, instances }
-      const { result, replayed } = await once(
+      const { result, replayed } = await runIdempotent(
         deps,
         actor,
         { operation: 'sshKeys.register', input, idempotencyKey },
         async tx => {
           // Instances come before keys, as in every transaction that takes both.
           const { at } = tx
-          await lockTakers(tx, actor, instances)
+          await lockSshInstances(tx, actor, instances)
           const registered = await insert(tx, actor, key, name, at)
-          await attachTo(tx, actor, instances, registered.id, at)
+          await attachToInstances(tx, actor, instances, registered.id, at)
           return registered
         },
       )
@@ -58,7 +58,13 @@ export function registerServices(deps: Deps) {
   }
 
   /** The decisive step: the account has each key once. Whoever registers for the same account waits until this is done. */
-  async function insert(tx: Transaction, actor: Actor, key: PublicKey, name: string, at: Date): Promise<Registered> {
+  async function insert(
+    tx: Transaction,
+    actor: Actor,
+    key: PublicKey,
+    name: string,
+    at: Date,
+  ): Promise<RegisteredSshKey> {
     const { accountId, apiKeyId } = actor
     const { publicKey, blob } = key
     const fingerprint = fingerprintOf(blob)
@@ -88,7 +94,13 @@ export function registerServices(deps: Deps) {
 }
 
 /** As it is kept for who repeats the request. */
-type Registered = Plain & { id: number; name: string; publicKey: string; fingerprint: string; createdAt: string }
+type RegisteredSshKey = JsonResult & {
+  id: number
+  name: string
+  publicKey: string
+  fingerprint: string
+  createdAt: string
+}
 
 /** As ssh-keygen prints it. */
 export function fingerprintOf(blob: Uint8Array): string {
@@ -96,9 +108,9 @@ export function fingerprintOf(blob: Uint8Array): string {
 }
 
 /** What was sent, read, or everything that is wrong with it. */
-function readNewKey({ name, publicKey, instanceIds = [] }: NewSshKey): { key: PublicKey; name: string } {
+function parseSshKeyInput({ name, publicKey, instanceIds = [] }: SshKeyInput): { key: PublicKey; name: string } {
   const issues: Issue[] = []
-  const key = readPublicKey(publicKey)
+  const key = parsePublicKey(publicKey)
   if (typeof key === 'string') issues.push({ path: 'publicKey', message: key })
   const problem = name === undefined ? undefined : sshKeyNameProblem(name)
   if (problem) issues.push({ path: 'name', message: problem })

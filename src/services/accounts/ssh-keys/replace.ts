@@ -1,13 +1,13 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
-import { type PublicKey, readPublicKey, type SshKey, sshKeyName } from '../../../domain/accounts/ssh-keys.ts'
+import { type PublicKey, parsePublicKey, type SshKey, sshKeyName } from '../../../domain/accounts/ssh-keys.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { DomainError, invalidInput, notFound } from '../../../domain/errors.ts'
-import { authorise } from '../../authorize.ts'
+import { authorize } from '../../authorize.ts'
+import { isUniqueViolation } from '../../database-errors.ts'
 import type { Deps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
-import { isDuplicate } from '../../failures.ts'
-import { havingKey, wakeInstances } from './attach.ts'
+import { instancesWithKeySql, recordKeysChanged } from './attach.ts'
 import { fingerprintOf } from './register.ts'
 
 const { sql } = Prisma
@@ -19,8 +19,8 @@ export function replaceServices({ database }: Deps) {
      * more. A virtual machine keeps the old one, since nothing reaches into one.
      */
     async replace(actor: Actor, id: number, publicKey: string): Promise<SshKey> {
-      authorise(actor, 'sshKeys.replace', { id })
-      const key = readPublicKey(publicKey)
+      authorize(actor, 'sshKeys.replace', { id })
+      const key = parsePublicKey(publicKey)
       if (typeof key === 'string') throw invalidInput([{ path: 'publicKey', message: key }])
       const replacing = async () => {
         for (;;) {
@@ -29,12 +29,12 @@ export function replaceServices({ database }: Deps) {
         }
       }
       return await replacing().catch(async (error: unknown) => {
-        throw isDuplicate(error) ? await conflict(actor, fingerprintOf(key.blob)) : error
+        throw isUniqueViolation(error) ? await duplicateKeyError(actor, fingerprintOf(key.blob)) : error
       })
     },
   }
 
-  async function conflict({ accountId }: Actor, fingerprint: string): Promise<DomainError> {
+  async function duplicateKeyError({ accountId }: Actor, fingerprint: string): Promise<DomainError> {
     const [row] = await database.rows(sql`
       SELECT id FROM ssh_keys WHERE account_id = ${accountId} AND fingerprint = ${fingerprint} AND deleted_at IS NULL`)
     const subject = row ? ({ type: 'SshKey', id: row[0] as number } as const) : null
@@ -51,38 +51,38 @@ async function replaceIn(
 ): Promise<SshKey | undefined> {
   const { at } = tx
   const { accountId, apiKeyId } = actor
-  const having = havingKey(actor, id)
-  const taken = (await tx.rows(sql`${having} FOR NO KEY UPDATE`)).map(([instanceId]) => instanceId)
+  const instancesSql = instancesWithKeySql(actor, id)
+  const locked = (await tx.rows(sql`${instancesSql} FOR NO KEY UPDATE`)).map(([instanceId]) => instanceId)
   const [key] = await tx.rows(sql`
     SELECT name, fingerprint, created_at FROM ssh_keys WHERE id = ${String(id)}::bigint AND account_id = ${accountId}
     AND deleted_at IS NULL FOR UPDATE`)
   if (!key) throw notFound('SshKey', id)
-  const instances = (await tx.rows(having)).map(([instanceId]) => instanceId as bigint)
-  if (!instances.every(instanceId => taken.includes(instanceId))) return undefined
+  const instances = (await tx.rows(instancesSql)).map(([instanceId]) => instanceId as bigint)
+  if (!instances.every(instanceId => locked.includes(instanceId))) return undefined
   const [oldName, oldFingerprint, createdAt] = key as [string, string, Date]
   const [name, fingerprint] = [sshKeyName(comment ? undefined : oldName, comment), fingerprintOf(blob)]
   const sshKey = { id, name, publicKey, fingerprint, createdAt }
   if (fingerprint === oldFingerprint) return sshKey
-  await leaveToMachines(tx, id, at)
+  await keepOldKeyInVms(tx, id, at)
   await tx.rows(sql`
     UPDATE ssh_keys SET name = ${name}, public_key = ${publicKey}, fingerprint = ${fingerprint} WHERE id = ${id}`)
   const before = { sshKeyId: id, name: oldName, fingerprint: oldFingerprint }
   const after = { sshKeyId: id, name, fingerprint }
   await recordEvents(tx, [{ type: 'SSH_KEY_REPLACED', accountId, apiKeyId, before, after }], at)
-  await wakeInstances(tx, actor, instances, { after: { sshKeyId: id } }, at)
+  await recordKeysChanged(tx, actor, instances, { after: { sshKeyId: id } }, at)
   return sshKey
 }
 
 /** Virtual machines go on with the old key, as one that was deleted. */
-async function leaveToMachines(tx: Transaction, id: number, at: Date): Promise<void> {
-  const ofMachines = sql`
+async function keepOldKeyInVms(tx: Transaction, id: number, at: Date): Promise<void> {
+  const vmInstancesSql = sql`
     SELECT a.instance_id FROM instance_ssh_keys a JOIN instances i ON i.id = a.instance_id
     WHERE a.ssh_key_id = ${id} AND i.vm`
   await tx.rows(sql`
     WITH old AS (
       INSERT INTO ssh_keys (account_id, name, public_key, fingerprint, created_at, deleted_at)
       SELECT account_id, name, public_key, fingerprint, created_at, ${at} FROM ssh_keys
-      WHERE id = ${id} AND EXISTS (${ofMachines}) RETURNING id)
+      WHERE id = ${id} AND EXISTS (${vmInstancesSql}) RETURNING id)
     UPDATE instance_ssh_keys SET ssh_key_id = old.id FROM old
-    WHERE ssh_key_id = ${id} AND instance_id IN (${ofMachines})`)
+    WHERE ssh_key_id = ${id} AND instance_id IN (${vmInstancesSql})`)
 }

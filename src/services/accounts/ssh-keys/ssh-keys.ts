@@ -1,20 +1,20 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
-import { waysToAnInstance } from '../../../domain/accounts/permissions/permissions.ts'
+import { instanceAccessOperations } from '../../../domain/accounts/permissions/permissions.ts'
 import type { SshKey } from '../../../domain/accounts/ssh-keys.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { notFound } from '../../../domain/errors.ts'
-import { authorise, authoriseAny } from '../../authorize.ts'
+import { authorize, authorizeAny } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
-import { havingKey, wakeInstances } from './attach.ts'
+import { instancesWithKeySql, recordKeysChanged } from './attach.ts'
 
 const { sql } = Prisma
 
 const columns = sql`k.id, k.name, k.public_key, k.fingerprint, k.created_at`
 
 export function sshKeyServices({ database }: Deps) {
-  const living = async ({ accountId }: Actor, condition: Prisma.Sql, order = sql`k.id`): Promise<SshKey[]> => {
+  const findKeys = async ({ accountId }: Actor, condition: Prisma.Sql, order = sql`k.id`): Promise<SshKey[]> => {
     const rows = await database.rows(sql`
       SELECT ${columns} FROM ssh_keys k
       WHERE k.account_id = ${accountId} AND k.deleted_at IS NULL AND ${condition} ORDER BY ${order}`)
@@ -24,19 +24,19 @@ export function sshKeyServices({ database }: Deps) {
   return {
     /** The account's keys, the oldest first. There are few. */
     async list(actor: Actor): Promise<SshKey[]> {
-      authorise(actor, 'sshKeys.list')
-      return await living(actor, sql`true`)
+      authorize(actor, 'sshKeys.list')
+      return await findKeys(actor, sql`true`)
     },
 
     async byIds(actor: Actor, ids: readonly number[]): Promise<SshKey[]> {
-      authorise(actor, 'sshKeys.list')
-      return await living(actor, sql`k.id = ANY(${ids.map(String)}::bigint[])`)
+      authorize(actor, 'sshKeys.list')
+      return await findKeys(actor, sql`k.id = ANY(${ids.map(String)}::bigint[])`)
     },
 
     /** The newest one, which the account is shown with. */
     async newest(actor: Actor): Promise<SshKey | undefined> {
-      authorise(actor, 'accounts.viewer')
-      const [key] = await living(actor, sql`true`, sql`k.id DESC LIMIT 1`)
+      authorize(actor, 'accounts.viewer')
+      const [key] = await findKeys(actor, sql`true`, sql`k.id DESC LIMIT 1`)
       return key
     },
 
@@ -44,8 +44,8 @@ export function sshKeyServices({ database }: Deps) {
      * The keys of instances that the actor was given: they are a part of them, and need no permission beside that by
      * which he has them. A virtual machine shows what it was made with, also what was deleted since.
      */
-    async ofInstances(actor: Actor, ids: readonly bigint[]): Promise<{ id: bigint; sshKeys: SshKey[] }[]> {
-      authoriseAny(actor, waysToAnInstance)
+    async byInstanceIds(actor: Actor, ids: readonly bigint[]): Promise<{ id: bigint; sshKeys: SshKey[] }[]> {
+      authorizeAny(actor, instanceAccessOperations)
       const rows = await database.rows(sql`
         SELECT ${columns}, a.instance_id FROM instance_ssh_keys a JOIN ssh_keys k ON k.id = a.ssh_key_id
         JOIN instances i ON i.id = a.instance_id
@@ -58,7 +58,7 @@ export function sshKeyServices({ database }: Deps) {
      * one.
      */
     async delete(actor: Actor, id: number): Promise<void> {
-      authorise(actor, 'sshKeys.delete', { id })
+      authorize(actor, 'sshKeys.delete', { id })
       while (!(await transaction(database, tx => deleteIn(tx, actor, id)))) {}
     },
   }
@@ -71,20 +71,20 @@ export function sshKeyServices({ database }: Deps) {
 async function deleteIn(tx: Transaction, actor: Actor, id: number): Promise<boolean> {
   const { at } = tx
   const { accountId, apiKeyId } = actor
-  const having = havingKey(actor, id)
-  const taken = (await tx.rows(sql`${having} FOR NO KEY UPDATE`)).map(([instanceId]) => instanceId)
+  const instancesSql = instancesWithKeySql(actor, id)
+  const locked = (await tx.rows(sql`${instancesSql} FOR NO KEY UPDATE`)).map(([instanceId]) => instanceId)
   const [key] = await tx.rows(sql`
     SELECT name, fingerprint FROM ssh_keys WHERE id = ${String(id)}::bigint AND account_id = ${accountId}
     AND deleted_at IS NULL FOR UPDATE`)
   if (!key) throw notFound('SshKey', id)
-  const instances = (await tx.rows(having)).map(([instanceId]) => instanceId as bigint)
-  if (!instances.every(instanceId => taken.includes(instanceId))) return false
+  const instances = (await tx.rows(instancesSql)).map(([instanceId]) => instanceId as bigint)
+  if (!instances.every(instanceId => locked.includes(instanceId))) return false
   await tx.rows(sql`UPDATE ssh_keys SET deleted_at = ${at} WHERE id = ${id}`)
   const before = { sshKeyId: id, name: key[0], fingerprint: key[1] }
   await recordEvents(tx, [{ type: 'SSH_KEY_DELETED', accountId, apiKeyId, before }], at)
   await tx.rows(sql`
     DELETE FROM instance_ssh_keys WHERE ssh_key_id = ${id} AND instance_id = ANY(${instances.map(String)}::bigint[])`)
-  await wakeInstances(tx, actor, instances, { before: { sshKeyId: id } }, at)
+  await recordKeysChanged(tx, actor, instances, { before: { sshKeyId: id } }, at)
   return true
 }
 
@@ -92,7 +92,7 @@ async function deleteIn(tx: Transaction, actor: Actor, id: number): Promise<bool
  * Lets all keys of the account into an instance, in the transaction that makes it; how many they are. A key that is being
  * deleted is waited for, and one that is given here is there until this is done.
  */
-export async function giveSshKeys(tx: Transaction, accountId: number, instanceId: bigint): Promise<number> {
+export async function attachAllSshKeys(tx: Transaction, accountId: number, instanceId: bigint): Promise<number> {
   const given = await tx.rows(sql`
     INSERT INTO instance_ssh_keys (instance_id, ssh_key_id)
     SELECT ${instanceId}, id FROM ssh_keys WHERE account_id = ${accountId} AND deleted_at IS NULL ORDER BY id FOR SHARE

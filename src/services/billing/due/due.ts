@@ -2,30 +2,37 @@
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
-import { type AccountFacts, dueDeed, type Notes, nextLook, notesOf, type Rules } from '../../../domain/billing/work.ts'
+import {
+  type AccountFacts,
+  type DebtRules,
+  decideNotices,
+  type NoticeState,
+  nextAction,
+  nextDueAt,
+} from '../../../domain/billing/due.ts'
 import { recordEvents } from '../../events/events.ts'
-import { type FollowDeps, followMarkets } from '../../instances/write.ts'
-import { leaseEnd } from '../../reconciliation/leases.ts'
+import { type FollowDeps, updateMarkets } from '../../instances/apply-plans.ts'
+import { leaseEndSql } from '../../reconciliation/leases.ts'
 import { type AccountBalance, lockBalance, readBalance } from '../balance.ts'
-import { limitsDueAt } from '../limits/look.ts'
-import { choose, doDeed, take } from './deeds.ts'
-import { factsOf } from './facts.ts'
-import { noticesOf } from './notices.ts'
+import { findNextLimitCheck } from '../limits/usage.ts'
+import { chooseTargets, lockTargets, performAction } from './actions.ts'
+import { loadAccountFacts } from './facts.ts'
+import { buildNoticeEvents } from './notices.ts'
 
 const { sql } = Prisma
 
 export type AccountLease = { accountId: number; leasedUntil: Date }
 
-type Looked = { account: AccountBalance; facts: AccountFacts }
+type LoadedAccount = { account: AccountBalance; facts: AccountFacts }
 
-export function billingServices(deps: FollowDeps, rules: Rules) {
+export function dueBillingServices(deps: FollowDeps, rules: DebtRules) {
   const { database } = deps
   return {
     /**
      * Takes accounts that are due, or of which something ended that they are not charged for yet. What one gateway takes
      * no other has. Those that somebody else is changing are left for the next time.
      */
-    async claim(limit: number): Promise<AccountLease[]> {
+    async claimDue(limit: number): Promise<AccountLease[]> {
       const { now } = database
       const free = sql`(billing_leased_until IS NULL OR billing_leased_until <= ${now})`
       const rows = await database.rows(sql`
@@ -37,7 +44,7 @@ export function billingServices(deps: FollowDeps, rules: Rules) {
           WHERE id = ANY(ARRAY(SELECT DISTINCT account_id FROM meter_ends WHERE at <= ${now})) AND ${free}
           LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
         )
-        UPDATE accounts SET billing_leased_until = ${leaseEnd(now)}
+        UPDATE accounts SET billing_leased_until = ${leaseEndSql(now)}
         WHERE id = ANY(ARRAY(SELECT id FROM due UNION SELECT id FROM ended LIMIT ${limit})) RETURNING id, billing_leased_until`)
       return rows.map(([id, leasedUntil]) => ({ accountId: id as number, leasedUntil: leasedUntil as Date }))
     },
@@ -48,29 +55,29 @@ export function billingServices(deps: FollowDeps, rules: Rules) {
      */
     async perform({ accountId, leasedUntil }: AccountLease): Promise<void> {
       const seen = await readBalance(database, accountId)
-      const chosen = await choose(database, seen, dueDeed(await factsOf(database, seen), rules))
+      const chosen = await chooseTargets(database, seen, nextAction(await loadAccountFacts(database, seen), rules))
       const machines = await transaction(database, async tx => {
-        const taken = await take(tx, accountId, chosen)
+        const taken = await lockTargets(tx, accountId, chosen)
         const { at } = tx
         const account = await lockBalance(tx, accountId, at)
-        if (!(await isOurs(tx, { accountId, leasedUntil }))) return []
+        if (!(await hasLease(tx, { accountId, leasedUntil }))) return []
         // Before anything is charged, since the instant at which credit ended is worked out from what is not yet.
-        const facts = await note(tx, account, at)
-        const deed = dueDeed(facts, rules)
-        const moved = await doDeed(tx, account, deed, taken, at)
-        await conclude(tx, deed === null ? { account, facts } : await lookAgain(tx, accountId, at), at)
+        const facts = await recordNotices(tx, account, at)
+        const deed = nextAction(facts, rules)
+        const moved = await performAction(tx, account, deed, taken, at)
+        await releaseAccount(tx, deed === null ? { account, facts } : await reloadAccount(tx, accountId, at), at)
         return moved
       })
-      await followMarkets(deps, machines)
+      await updateMarkets(deps, machines)
     },
   }
 
   /** Tells what is to be told of an account, and writes down that it was. */
-  async function note(tx: Transaction, account: AccountBalance, at: Date): Promise<AccountFacts> {
-    const facts = await factsOf(tx, account)
-    const { notes, notices } = notesOf(facts, rules)
-    await recordEvents(tx, await noticesOf(tx, account, notices), at)
-    if (Object.entries(notes).some(([name, value]) => facts[name as keyof Notes]?.valueOf() !== value?.valueOf()))
+  async function recordNotices(tx: Transaction, account: AccountBalance, at: Date): Promise<AccountFacts> {
+    const facts = await loadAccountFacts(tx, account)
+    const { notes, notices } = decideNotices(facts, rules)
+    await recordEvents(tx, await buildNoticeEvents(tx, account, notices), at)
+    if (Object.entries(notes).some(([name, value]) => facts[name as keyof NoticeState]?.valueOf() !== value?.valueOf()))
       await tx.rows(sql`
         UPDATE accounts SET credit_ended_at = ${notes.creditEndedAt}, low_credit_hours = ${notes.lowCreditHours},
           debt_since = ${notes.debtSince}, debt_warned_at = ${notes.debtWarnedAt}
@@ -79,16 +86,16 @@ export function billingServices(deps: FollowDeps, rules: Rules) {
   }
 
   /** How an account stands after something was done for it. */
-  async function lookAgain(tx: Transaction, accountId: number, at: Date): Promise<Looked> {
+  async function reloadAccount(tx: Transaction, accountId: number, at: Date): Promise<LoadedAccount> {
     const account = await readBalance(tx, accountId, at)
-    return { account, facts: await note(tx, account, at) }
+    return { account, facts: await recordNotices(tx, account, at) }
   }
 
   /** Gives the account back, to be looked at again when something is to be done. */
-  async function conclude(tx: Transaction, { account, facts }: Looked, at: Date): Promise<void> {
-    const isNothingDue = dueDeed(facts, rules) === null
-    const limitsAt = account.isLimited && isNothingDue ? await limitsDueAt(tx, account) : null
-    const next = nextLook(facts, rules, limitsAt)
+  async function releaseAccount(tx: Transaction, { account, facts }: LoadedAccount, at: Date): Promise<void> {
+    const isNothingDue = nextAction(facts, rules) === null
+    const limitsAt = account.isLimited && isNothingDue ? await findNextLimitCheck(tx, account) : null
+    const next = nextDueAt(facts, rules, limitsAt)
     // Others may have charged it since this transaction began.
     const dueAt = next !== null && next <= account.at ? at : next
     await tx.rows(sql`
@@ -97,7 +104,7 @@ export function billingServices(deps: FollowDeps, rules: Rules) {
 }
 
 /** Whether the account is still ours. A lease that ran out may have been taken by another. */
-async function isOurs(tx: Transaction, { accountId, leasedUntil }: AccountLease): Promise<boolean> {
+async function hasLease(tx: Transaction, { accountId, leasedUntil }: AccountLease): Promise<boolean> {
   const rows = await tx.rows(sql`
     SELECT FROM accounts WHERE id = ${accountId} AND billing_leased_until = ${leasedUntil}`)
   return rows.length === 1

@@ -2,65 +2,68 @@
 
 import { Prisma } from '../../../database/generated/client.ts'
 import type { Transaction } from '../../../database/transaction.ts'
-import { standingOf } from '../../../domain/billing/billing.ts'
-import type { AccountFacts } from '../../../domain/billing/work.ts'
-import type { WishReason } from '../../../domain/instances/instances.ts'
+import { creditStatusOf } from '../../../domain/billing/balance.ts'
+import type { AccountFacts } from '../../../domain/billing/due.ts'
+import type { TargetReason } from '../../../domain/instances/instances.ts'
 import type { AccountBalance } from '../balance.ts'
-import { toBeStopped } from '../ends.ts'
+import { markedToStopSql } from '../compute-ends.ts'
 
 const { sql } = Prisma
 
-export async function factsOf(database: Pick<Transaction, 'rows'>, account: AccountBalance): Promise<AccountFacts> {
+export async function loadAccountFacts(
+  database: Pick<Transaction, 'rows'>,
+  account: AccountBalance,
+): Promise<AccountFacts> {
   const { accountId, at, creditEndedAt } = account
-  const standing = standingOf(account)
+  const creditStatus = creditStatusOf(account)
   // What debt would destroy is asked only of who has some.
   const [row] = await database.rows(sql`
     SELECT a.low_credit_hours, a.debt_since, a.debt_warned_at,
-      EXISTS (SELECT FROM meters m, instances i WHERE ${toBeStopped(accountId)}),
+      EXISTS (SELECT FROM meters m, instances i WHERE ${markedToStopSql(accountId)}),
       EXISTS (SELECT FROM meter_ends e WHERE e.account_id = a.id AND e.at <= ${at}),
       (SELECT min(m.since) FROM meters m WHERE m.account_id = a.id AND m.rate_nanos > 0),
-      ${standing.isOver && standing.burnNanos > 0n ? disks : sql`false, false, false`}
+      ${creditStatus.hasEnded && creditStatus.costPerHourNanos > 0n ? debtTargetsSql : sql`false, false, false`}
     FROM accounts a WHERE a.id = ${accountId}`)
-  const [lowCreditHours, debtSince, debtWarnedAt, isRunning, hasEnds, chargedUntil, instances, volumes, held] = row as [
-    number | null,
-    Date | null,
-    Date | null,
-    boolean,
-    boolean,
-    Date | null,
-    boolean,
-    boolean,
-    boolean,
-  ]
+  const [
+    lowCreditHours,
+    debtSince,
+    debtWarnedAt,
+    isRunning,
+    hasEnds,
+    chargedUntil,
+    hasInstances,
+    hasVolumes,
+    hasHeldVolumes,
+  ] = row as [number | null, Date | null, Date | null, boolean, boolean, Date | null, boolean, boolean, boolean]
   return {
-    ...{ accountId, at, standing, creditEndedAt, lowCreditHours, debtSince, debtWarnedAt },
-    ...{ runs: isRunning, hasEnds, chargedUntil },
-    disks: { instances, volumes, held },
+    ...{ accountId, at, creditStatus, creditEndedAt, lowCreditHours, debtSince, debtWarnedAt },
+    ...{ hasInstancesToStop: isRunning, hasEnds, chargedUntil },
+    debtTargets: { hasInstances, hasVolumes, hasHeldVolumes },
   }
 }
 
-const isHeld = sql`EXISTS (SELECT FROM volume_attachments t WHERE t.volume_id = v.id AND t.released_at IS NULL)`
-const disks = sql`
+const isHeldSql = sql`EXISTS (SELECT FROM volume_attachments t WHERE t.volume_id = v.id AND t.released_at IS NULL)`
+const debtTargetsSql = sql`
   EXISTS (SELECT FROM instances i WHERE i.account_id = a.id AND i.destroyed_at IS NULL),
-  EXISTS (SELECT FROM volumes v WHERE v.account_id = a.id AND v.deleted_at IS NULL AND NOT ${isHeld}),
-  EXISTS (SELECT FROM volumes v WHERE v.account_id = a.id AND v.deleted_at IS NULL AND ${isHeld})`
+  EXISTS (SELECT FROM volumes v WHERE v.account_id = a.id AND v.deleted_at IS NULL AND NOT ${isHeldSql}),
+  EXISTS (SELECT FROM volumes v WHERE v.account_id = a.id AND v.deleted_at IS NULL AND ${isHeldSql})`
 
 /** The instances that are marked to be stopped, with the reason for it; of some alone, if these are named. */
-export async function marked(
+export async function findInstancesToStop(
   database: Pick<Transaction, 'rows'>,
   accountId: number,
   limit: number,
   among?: readonly bigint[],
-): Promise<{ id: bigint; reason: WishReason }[]> {
+): Promise<{ id: bigint; reason: TargetReason }[]> {
   const named = among ? sql`i.id = ANY(${among.map(String)}::bigint[])` : sql`true`
   const rows = await database.rows(sql`
-    SELECT i.id, m.stop_reason FROM meters m, instances i WHERE ${toBeStopped(accountId)} AND ${named}
+    SELECT i.id, m.stop_reason FROM meters m, instances i WHERE ${markedToStopSql(accountId)} AND ${named}
     ORDER BY i.id LIMIT ${limit}`)
-  return rows.map(([id, reason]) => ({ id, reason }) as { id: bigint; reason: WishReason })
+  return rows.map(([id, reason]) => ({ id, reason }) as { id: bigint; reason: TargetReason })
 }
 
 /** Instances of which each look stops or destroys so many at most. */
-export async function idsOf(
+export async function findInstanceIds(
   database: Pick<Transaction, 'rows'>,
   condition: Prisma.Sql,
   limit: number,
@@ -70,12 +73,12 @@ export async function idsOf(
 }
 
 /** A volume that is in nothing, with its machine. */
-export async function freeVolumeOf(
+export async function findDetachedVolume(
   database: Pick<Transaction, 'rows'>,
   accountId: number,
 ): Promise<{ id: bigint; machineId: number } | undefined> {
   const [row] = await database.rows(sql`
     SELECT v.id, v.machine_id FROM volumes v
-    WHERE v.account_id = ${accountId} AND v.deleted_at IS NULL AND NOT ${isHeld} ORDER BY v.id LIMIT 1`)
+    WHERE v.account_id = ${accountId} AND v.deleted_at IS NULL AND NOT ${isHeldSql} ORDER BY v.id LIMIT 1`)
   return row && { id: row[0] as bigint, machineId: row[1] as number }
 }

@@ -1,20 +1,24 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import type { Transaction } from '../../../database/transaction.ts'
-import { standingOf } from '../../../domain/billing/billing.ts'
-import type { Notice } from '../../../domain/billing/work.ts'
+import { creditStatusOf } from '../../../domain/billing/balance.ts'
+import type { Notice } from '../../../domain/billing/due.ts'
 import type { NewEvent } from '../../events/events.ts'
 import type { AccountBalance } from '../balance.ts'
 
 const { sql } = Prisma
 
 /** An event names so many of what will be destroyed, and counts all. */
-const named = 100
+const maxNamedIds = 100
 
 /** The events that tell an account how its money stands. */
-export async function noticesOf(tx: Transaction, account: AccountBalance, notices: Notice[]): Promise<NewEvent[]> {
+export async function buildNoticeEvents(
+  tx: Transaction,
+  account: AccountBalance,
+  notices: Notice[],
+): Promise<NewEvent[]> {
   const { accountId } = account
-  const { creditNanos, burnNanos } = standingOf(account)
-  const credit = { creditNanos: String(creditNanos), burnNanos: String(burnNanos) }
+  const { creditNanos, costPerHourNanos } = creditStatusOf(account)
+  const credit = { creditNanos: String(creditNanos), burnNanos: String(costPerHourNanos) }
   return await Promise.all(
     notices.map(async (notice): Promise<NewEvent> => {
       const { type } = notice
@@ -25,18 +29,18 @@ export async function noticesOf(tx: Transaction, account: AccountBalance, notice
           return { type, accountId, after: { ...credit, endedAt: notice.endedAt.toISOString() } }
         case 'ACCOUNT_DEBT': {
           const instants = { since: notice.since.toISOString(), destroysAt: notice.destroysAt.toISOString() }
-          return { type, accountId, after: { ...credit, ...instants, ...(await destroyedOf(tx, accountId)) } }
+          return { type, accountId, after: { ...credit, ...instants, ...(await loadDestroyedIds(tx, accountId)) } }
         }
       }
     }),
   )
 }
 
-async function destroyedOf(tx: Transaction, accountId: number) {
+async function loadDestroyedIds(tx: Transaction, accountId: number) {
   const [row] = await tx.rows(sql`
     SELECT (SELECT json_agg(id::text ORDER BY id) FROM instances WHERE account_id = ${accountId} AND destroyed_at IS NULL),
       (SELECT json_agg(id::text ORDER BY id) FROM volumes WHERE account_id = ${accountId} AND deleted_at IS NULL)`)
   const [instances, volumes] = (row as (string[] | null)[]).map(ids => ids ?? []) as [string[], string[]]
-  const ids = { instanceIds: instances.slice(0, named), volumeIds: volumes.slice(0, named) }
+  const ids = { instanceIds: instances.slice(0, maxNamedIds), volumeIds: volumes.slice(0, maxNamedIds) }
   return { ...ids, instances: instances.length, volumes: volumes.length }
 }

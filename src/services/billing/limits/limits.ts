@@ -2,17 +2,17 @@ import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { checkLimitAmount } from '../../../domain/billing/limits.ts'
-import type { SpendAction, SpendLimit, SpendWindow, UsedLimit } from '../../../domain/billing/spend-limit.ts'
+import type { SpendAction, SpendLimit, SpendLimitWithUsage, SpendWindow } from '../../../domain/billing/spend-limit.ts'
 import { DomainError, notFound } from '../../../domain/errors.ts'
-import { authorise } from '../../authorize.ts'
+import { authorize } from '../../authorize.ts'
 import type { DataDeps } from '../../deps.ts'
 import { recordEvents } from '../../events/events.ts'
 import { lockBalance, readBalance } from '../balance.ts'
-import { findLimits, usedLimits } from './look.ts'
+import { findLimits, readLimitsWithUsage } from './usage.ts'
 
 const { sql } = Prisma
 
-type LimitWish = {
+type SpendLimitInput = {
   /** The key of which what it spends is limited; null for all that the account spends. */
   apiKeyId: bigint | null
   window: SpendWindow
@@ -23,20 +23,20 @@ type LimitWish = {
 export function limitServices({ database }: DataDeps) {
   return {
     /** The limits of the account and of its keys, the oldest first, as they are now. */
-    async spendLimits(actor: Actor): Promise<UsedLimit[]> {
-      authorise(actor, 'billing.spendLimits')
-      return await usedLimits(database, await readBalance(database, actor.accountId))
+    async spendLimits(actor: Actor): Promise<SpendLimitWithUsage[]> {
+      authorize(actor, 'billing.spendLimits')
+      return await readLimitsWithUsage(database, await readBalance(database, actor.accountId))
     },
 
     /**
      * Sets or changes a limit. The account, and each of its keys, has one limit per window. A key that was revoked can
      * be limited too, since what it rented may still run. What was spent before in the window counts anew.
      */
-    async setSpendLimit(actor: Actor, wish: LimitWish): Promise<UsedLimit> {
-      authorise(actor, 'billing.setSpendLimit')
+    async setSpendLimit(actor: Actor, wish: SpendLimitInput): Promise<SpendLimitWithUsage> {
+      authorize(actor, 'billing.setSpendLimit')
       checkLimitAmount(wish.amountNanos)
-      const id = await transaction(database, tx => setIn(tx, actor, wish))
-      const limits = await usedLimits(database, await readBalance(database, actor.accountId))
+      const id = await transaction(database, tx => setInTransaction(tx, actor, wish))
+      const limits = await readLimitsWithUsage(database, await readBalance(database, actor.accountId))
       const limit = limits.find(one => one.id === id)
       if (!limit)
         throw new DomainError('CONFLICT', 'Another request deleted this limit at the same time. Set it again.', {
@@ -47,19 +47,19 @@ export function limitServices({ database }: DataDeps) {
 
     /** Removes a limit. Nothing else does: a limit that is set anew keeps an amount. */
     async deleteSpendLimit(actor: Actor, id: bigint): Promise<void> {
-      authorise(actor, 'billing.deleteSpendLimit', { id: Number(id) })
-      await transaction(database, tx => deleteIn(tx, actor, id))
+      authorize(actor, 'billing.deleteSpendLimit', { id: Number(id) })
+      await transaction(database, tx => deleteInTransaction(tx, actor, id))
     },
   }
 }
 
 /** The id of the limit. */
-async function setIn(tx: Transaction, actor: Actor, wish: LimitWish): Promise<number> {
+async function setInTransaction(tx: Transaction, actor: Actor, wish: SpendLimitInput): Promise<number> {
   const { window, amountNanos, action } = wish
   // What was reached before is noted by the limit that there was then.
   const { accountId, at } = await lockBalance(tx, actor.accountId, tx.at)
-  await refuseLimited(tx, actor)
-  const apiKeyId = wish.apiKeyId === null ? null : await keyOf(tx, accountId, wish.apiKeyId)
+  await checkKeyHasNoLimit(tx, actor)
+  const apiKeyId = wish.apiKeyId === null ? null : await findKeyId(tx, accountId, wish.apiKeyId)
   if (apiKeyId === actor.apiKeyId)
     throw new DomainError('FORBIDDEN', 'A key sets no limit for itself.', { missing: [] })
   const limits = await findLimits(tx, accountId)
@@ -71,26 +71,30 @@ async function setIn(tx: Transaction, actor: Actor, wish: LimitWish): Promise<nu
     ON CONFLICT (account_id, coalesce(api_key_id, 0), "window") DO UPDATE SET amount_nanos = excluded.amount_nanos,
       action = excluded.action, created_at = excluded.created_at, reached_at = NULL RETURNING id`)
   const id = row?.[0] as number
-  const after = factsOf({ id, apiKeyId, window, amountNanos, action })
-  await recordEvents(tx, [{ ...changeBy(actor), ...(before && { before: factsOf(before) }), after }], at)
+  const after = limitEventFacts({ id, apiKeyId, window, amountNanos, action })
+  await recordEvents(
+    tx,
+    [{ ...limitChangeEvent(actor), ...(before && { before: limitEventFacts(before) }), after }],
+    at,
+  )
   return id
 }
 
-async function deleteIn(tx: Transaction, actor: Actor, id: bigint): Promise<void> {
+async function deleteInTransaction(tx: Transaction, actor: Actor, id: bigint): Promise<void> {
   // What was reached before is noted by the limit that there was then.
   const { accountId, at } = await lockBalance(tx, actor.accountId, tx.at)
-  await refuseLimited(tx, actor)
+  await checkKeyHasNoLimit(tx, actor)
   const limit = (await findLimits(tx, accountId)).find(one => BigInt(one.id) === id)
   if (!limit) throw notFound('SpendLimit', id)
   await tx.rows(sql`DELETE FROM spend_limits WHERE id = ${limit.id}`)
-  await recordEvents(tx, [{ ...changeBy(actor), before: factsOf(limit) }], at)
+  await recordEvents(tx, [{ ...limitChangeEvent(actor), before: limitEventFacts(limit) }], at)
 }
 
-function changeBy({ accountId, apiKeyId }: Actor) {
+function limitChangeEvent({ accountId, apiKeyId }: Actor) {
   return { type: 'SPEND_LIMIT_CHANGED' as const, accountId, apiKeyId, reason: 'USER_REQUEST' }
 }
 
-async function keyOf(tx: Transaction, accountId: number, id: bigint): Promise<number> {
+async function findKeyId(tx: Transaction, accountId: number, id: bigint): Promise<number> {
   const [row] = await tx.rows(
     sql`SELECT id FROM api_keys WHERE id = ${String(id)}::bigint AND account_id = ${accountId}`,
   )
@@ -102,7 +106,7 @@ async function keyOf(tx: Transaction, accountId: number, id: bigint): Promise<nu
  * Nobody gets around a limit of his own key: a key that has one sets none, whosever it is, makes no key, and gives none
  * but itself a new secret. The account must be locked.
  */
-export async function refuseLimited(tx: Transaction, { accountId, apiKeyId }: Actor): Promise<void> {
+export async function checkKeyHasNoLimit(tx: Transaction, { accountId, apiKeyId }: Actor): Promise<void> {
   const [own] = await tx.rows(sql`
     SELECT id FROM spend_limits WHERE account_id = ${accountId} AND api_key_id = ${apiKeyId} LIMIT 1`)
   if (!own) return
@@ -110,6 +114,6 @@ export async function refuseLimited(tx: Transaction, { accountId, apiKeyId }: Ac
   throw new DomainError('FORBIDDEN', message, { missing: [] })
 }
 
-function factsOf({ id, apiKeyId, window, amountNanos, action }: Omit<SpendLimit, 'createdAt' | 'reachedAt'>) {
+function limitEventFacts({ id, apiKeyId, window, amountNanos, action }: Omit<SpendLimit, 'createdAt' | 'reachedAt'>) {
   return { spendLimitId: id, apiKeyId, window, amountNanos: String(amountNanos), action }
 }

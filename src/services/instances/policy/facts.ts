@@ -4,22 +4,22 @@ import { Prisma } from '../../../database/generated/client.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import type { CostMeter } from '../../../domain/billing/costs.ts'
 import type { StartRefusals } from '../../../domain/instances/command.ts'
-import { chargedUntil, nextPolicy, type PolicyFacts, whyNoStart } from '../../../domain/instances/policy/policy.ts'
+import { nextAction, type PolicyFacts, policyMeterEnds, startRefusal } from '../../../domain/instances/policy/policy.ts'
 import type { AccountBalance } from '../../billing/balance.ts'
 
 const { sql } = Prisma
 
 type MeterRow = [kind: CostMeter['kind'], rate: string, since: string, carried: number, charged: string, end: string]
 
-const metersOf = sql`(
+const metersSql = sql`(
   SELECT json_agg(json_build_array(m.kind, m.rate_nanos::text, m.since, m.carried, m.charged_nanos::text,
     (SELECT min(e.at) FROM meter_ends e WHERE e.meter_id = m.id))) FROM meters m WHERE m.instance_id = i.id)`
 
 /** Of those that are there, by their ids. Nobody changes them meanwhile who takes the instance, or its account. */
-export async function policyFactsOf(tx: Transaction, ids: readonly bigint[]): Promise<Map<bigint, PolicyFacts>> {
+export async function loadPolicyFacts(tx: Transaction, ids: readonly bigint[]): Promise<Map<bigint, PolicyFacts>> {
   const rows = await tx.rows(sql`
     SELECT i.id, i.created_at, i.ends_at, i.destroyed_at, i.announced_at, i.target_state, i.status, i.status_changed_at,
-      i.claimed_at, i.compute_nanos, i.stop_at, i.stop_at_cost_nanos, i.destroy_at, i.destroy_stopped_ms, ${metersOf}
+      i.claimed_at, i.compute_nanos, i.stop_at, i.stop_at_cost_nanos, i.destroy_at, i.destroy_stopped_ms, ${metersSql}
     FROM instances i WHERE i.id = ANY(${ids.map(String)}::bigint[])`)
   return new Map(rows.map(row => [row[0] as bigint, toFacts(row)]))
 }
@@ -27,8 +27,8 @@ export async function policyFactsOf(tx: Transaction, ids: readonly bigint[]): Pr
 function toFacts(row: unknown[]): PolicyFacts {
   const [, createdAt, endsAt, destroyedAt, announcedAt, targetState, status, statusChangedAt, claimedAt, ...rest] = row
   const [computeNanos, stopAt, stopAtCostNanos, destroyAt, destroyStoppedMs, meters] = rest
-  const life = { createdAt, endsAt, destroyedAt, announcedAt, targetState, status, statusChangedAt, claimedAt }
-  const arrangement = { stopAt, stopAtCostNanos, destroyAt, destroyStoppedMs }
+  const state = { createdAt, endsAt, destroyedAt, announcedAt, targetState, status, statusChangedAt, claimedAt }
+  const policy = { stopAt, stopAtCostNanos, destroyAt, destroyStoppedMs }
   const read = ((meters ?? []) as MeterRow[]).map(([kind, rate, since, carried, charged, end]) => ({
     ...{ kind, carried },
     rateNanos: BigInt(rate),
@@ -36,24 +36,24 @@ function toFacts(row: unknown[]): PolicyFacts {
     chargedNanos: BigInt(charged),
     end: end === null ? null : new Date(end),
   }))
-  return { ...life, computeNanos, ...arrangement, meters: read } as PolicyFacts
+  return { ...state, computeNanos, ...policy, meters: read } as PolicyFacts
 }
 
 /**
  * Writes when the next of what is arranged happens, and when its meters end by that. Whoever changes what decides it has
  * taken the instance, and then its account.
  */
-export async function arrange(
+export async function scheduleNextAction(
   tx: Transaction,
   { accountId }: AccountBalance,
   instanceId: bigint,
   at: Date,
 ): Promise<void> {
-  const facts = (await policyFactsOf(tx, [instanceId])).get(instanceId)
+  const facts = (await loadPolicyFacts(tx, [instanceId])).get(instanceId)
   if (!facts) return
-  const { compute, disk } = chargedUntil(facts)
+  const { compute, disk } = policyMeterEnds(facts)
   await tx.rows(sql`
-    UPDATE instances SET policy_due_at = ${nextPolicy(facts, at)?.at ?? null}::timestamptz WHERE id = ${instanceId}`)
+    UPDATE instances SET policy_due_at = ${nextAction(facts, at)?.at ?? null}::timestamptz WHERE id = ${instanceId}`)
   await tx.rows(sql`
     UPDATE meters SET ends_at = until FROM (VALUES ('compute'::charge_kind, ${compute}::timestamptz), ('disk', ${disk}))
       AS of(charged, until) WHERE kind = charged AND instance_id = ${instanceId} AND account_id = ${accountId}
@@ -62,11 +62,11 @@ export async function arrange(
 }
 
 /** Why those of them may not start that may not by what is arranged for them. */
-export async function startRefusals(tx: Transaction, ids: readonly bigint[], at: Date): Promise<StartRefusals> {
-  const facts = await policyFactsOf(tx, ids)
+export async function loadStartRefusals(tx: Transaction, ids: readonly bigint[], at: Date): Promise<StartRefusals> {
+  const facts = await loadPolicyFacts(tx, ids)
   return new Map(
     [...facts].flatMap(([id, one]) => {
-      const refusal = whyNoStart(one, at)
+      const refusal = startRefusal(one, at)
       return refusal === undefined ? [] : [[id, refusal] as const]
     }),
   )

@@ -3,49 +3,53 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
-import { standingOf } from '../../../domain/billing/billing.ts'
-import type { RentedOffer, RentFacts, RentWish } from '../../../domain/instances/rent/rent.ts'
-import { secretVariablesOf } from '../../accounts/secret-variables.ts'
-import { authorise } from '../../authorize.ts'
+import { creditStatusOf } from '../../../domain/billing/balance.ts'
+import type { RentFacts, RentInput, TargetOffer } from '../../../domain/instances/rent/decide.ts'
+import { loadSecretVariables } from '../../accounts/secret-variables.ts'
+import { authorize } from '../../authorize.ts'
 import { type AccountBalance, readBalance } from '../../billing/balance.ts'
 import type { Deps } from '../../deps.ts'
 import { lockMachine, readMachine } from '../../machines/market.ts'
-import { templateFor } from '../../templates/rent.ts'
-import { volumesFor } from '../../volumes/rent.ts'
+import { loadTemplateForLaunch } from '../../templates/rent.ts'
+import { loadVolumeFacts } from '../../volumes/rent.ts'
 
 const { sql } = Prisma
 
-export type LoadedFacts = RentFacts & { template: Awaited<ReturnType<typeof templateFor>>; balance: AccountBalance }
+export type LoadedRentFacts = RentFacts & {
+  template: Awaited<ReturnType<typeof loadTemplateForLaunch>>
+  balance: AccountBalance
+}
 
 /** Everything that decides a rental. With `lock`, nobody changes the machine, its offers or the volumes meanwhile. */
-export async function factsOf(
+export async function loadRentFacts(
   tx: Transaction,
   { secrets, sshProxy }: Pick<Deps, 'secrets' | 'sshProxy'>,
   actor: Actor,
-  { offerId, templateHash, launch }: RentWish,
+  { offerId, templateHash, launch }: RentInput,
   { lock }: { lock: boolean },
-): Promise<LoadedFacts> {
-  const template = templateHash === undefined ? undefined : await templateFor(tx, secrets, actor, templateHash)
-  const variables = await secretVariablesOf(tx, secrets, actor)
-  const renter = await renterOf(tx, actor)
-  const listed = await listedOffer(tx, offerId, lock)
+): Promise<LoadedRentFacts> {
+  const template =
+    templateHash === undefined ? undefined : await loadTemplateForLaunch(tx, secrets, actor, templateHash)
+  const secretVariables = await loadSecretVariables(tx, secrets, actor)
+  const renter = await loadRenter(tx, actor)
+  const target = await loadTarget(tx, offerId, lock)
   // A volume outlives the rental that it is made with, so making it is a thing of its own.
   for (const { sizeGb } of launch.newVolumes ?? []) {
-    authorise(actor, 'volumes.create', { machineId: listed?.machine.id, sizeGb })
+    authorize(actor, 'volumes.create', { machineId: target?.machine.id, sizeGb })
   }
   const volumeIds = (launch.environment?.volumes ?? []).map(({ volumeId }) => volumeId)
-  const volumes = volumeIds.length === 0 ? [] : await volumesFor(tx, actor, volumeIds, { lock })
-  return { template, variables, ...renter, listed, volumes, hasProxy: sshProxy !== null }
+  const volumes = volumeIds.length === 0 ? [] : await loadVolumeFacts(tx, actor, volumeIds, { lock })
+  return { template, secretVariables, ...renter, target, volumes, hasProxy: sshProxy !== null }
 }
 
-async function renterOf(tx: Transaction, { accountId }: Actor) {
+async function loadRenter(tx: Transaction, { accountId }: Actor) {
   const balance = await readBalance(tx, accountId, tx.at)
   const [row] = await tx.rows(sql`
     SELECT count(*)::int FROM ssh_keys k WHERE k.account_id = ${accountId} AND k.deleted_at IS NULL`)
-  return { balance, availableNanos: standingOf(balance).creditNanos, sshKeys: row?.[0] as number }
+  return { balance, availableNanos: creditStatusOf(balance).creditNanos, sshKeyCount: row?.[0] as number }
 }
 
-async function listedOffer(tx: Transaction, offerId: bigint, lock: boolean): Promise<RentFacts['listed']> {
+async function loadTarget(tx: Transaction, offerId: bigint, lock: boolean): Promise<RentFacts['target']> {
   // Asked without a lock first: of many who want one offer, all but the first need not stand in line for it.
   const [seen] = await tx.rows(
     sql`SELECT machine_id, rentable FROM offers WHERE id = ${offerId} AND withdrawn_at IS NULL`,
@@ -58,6 +62,6 @@ async function listedOffer(tx: Transaction, offerId: bigint, lock: boolean): Pro
   if (!machine || !row) return undefined
   const [id, computeNanos, minBidNanos, isRentable, firstGpu, numGpus] = row
   // What was not rentable before the machine was locked is not rented in this transaction.
-  const offer = { id, computeNanos, minBidNanos, rentable: rentable && isRentable, firstGpu, numGpus } as RentedOffer
+  const offer = { id, computeNanos, minBidNanos, rentable: rentable && isRentable, firstGpu, numGpus } as TargetOffer
   return { offer, machine }
 }

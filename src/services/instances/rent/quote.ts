@@ -1,47 +1,47 @@
 import { transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
-import { runwayWith } from '../../../domain/billing/runway.ts'
-import { type Forecast, foresee } from '../../../domain/instances/rent/quote.ts'
-import { additionOf, decideRent, type RentWish, rateOf } from '../../../domain/instances/rent/rent.ts'
-import { authorise } from '../../authorize.ts'
-import { withProblemsOfAddition } from '../../billing/admission.ts'
+import { runwayAfterAdding } from '../../../domain/billing/runway.ts'
+import { decideRent, type RentInput, rentalHoldings, rentalRate } from '../../../domain/instances/rent/decide.ts'
+import { type Forecast, forecastRental } from '../../../domain/instances/rent/quote.ts'
+import { authorize } from '../../authorize.ts'
+import { addAdmissionProblems } from '../../billing/admission.ts'
 import type { AccountBalance } from '../../billing/balance.ts'
-import { problemsOfLimits } from '../../billing/limits/refuse.ts'
+import { findLimitProblems } from '../../billing/limits/check.ts'
 import type { Deps } from '../../deps.ts'
-import { claimsOn } from '../../machines/market.ts'
-import { unavailableOffer } from '../../offers/unavailable.ts'
-import { factsOf } from './facts.ts'
+import { loadClaims } from '../../machines/market.ts'
+import { explainUnavailableOffer } from '../../offers/unavailable.ts'
+import { loadRentFacts } from './facts.ts'
 
 /** `runwaySeconds`: for how long the credit lasts from then on; null where that cannot be said, or nothing costs. */
-export type Quote = Forecast & { runwaySeconds: number | null }
+export type RentalQuote = Forecast & { runwaySeconds: number | null }
 
 export function quoteServices(deps: Deps) {
   const { database } = deps
 
   return {
     /** What renting would come to now, and everything that stands against it. Nothing is done, and nothing is held. */
-    async quote(actor: Actor, wish: RentWish): Promise<Quote> {
-      authorise(actor, 'instances.quote', { offerId: Number(wish.offerId) })
+    async quote(actor: Actor, input: RentInput): Promise<RentalQuote> {
+      authorize(actor, 'instances.quote', { offerId: Number(input.offerId) })
       const decision = await transaction(database, async tx => {
         const { at } = tx
-        const facts = await factsOf(tx, deps, actor, wish, { lock: false })
-        const claims = facts.listed ? await claimsOn(tx, [facts.listed.machine.id]) : []
-        const forecast = foresee(decideRent(wish, facts, at), wish, facts, claims, at)
+        const facts = await loadRentFacts(tx, deps, actor, input, { lock: false })
+        const claims = facts.target ? await loadClaims(tx, [facts.target.machine.id]) : []
+        const forecast = forecastRental(decideRent(input, facts, at), input, facts, claims, at)
         const { launch, computeNanos } = forecast
         const runwaySeconds = runwayAfter(forecast, facts.balance)
-        if (!facts.listed || !launch || computeNanos === undefined) return { ...forecast, runwaySeconds }
-        const rateNanos = rateOf(facts.listed.machine, launch, computeNanos)
-        const added = additionOf(facts.listed.machine, launch, computeNanos)
-        const reasons = await withProblemsOfAddition(tx, deps.admission, facts.balance, added, forecast.reasons)
-        const over = await problemsOfLimits(tx, facts.balance, [{ apiKeyId: actor.apiKeyId, rateNanos }])
-        return { ...forecast, runwaySeconds, reasons: [...reasons, ...over] }
+        if (!facts.target || !launch || computeNanos === undefined) return { ...forecast, runwaySeconds }
+        const rateNanos = rentalRate(facts.target.machine, launch, computeNanos)
+        const added = rentalHoldings(facts.target.machine, launch, computeNanos)
+        const reasons = await addAdmissionProblems(tx, deps.admission, facts.balance, added, forecast.blockers)
+        const over = await findLimitProblems(tx, facts.balance, [{ apiKeyId: actor.apiKeyId, rateNanos }])
+        return { ...forecast, runwaySeconds, blockers: [...reasons, ...over] }
       })
-      const reasons = decision.reasons.map(async reason =>
+      const reasons = decision.blockers.map(async reason =>
         reason.code === 'OFFER_UNAVAILABLE'
-          ? await unavailableOffer(deps, actor, wish, decision.launch?.diskMb)
+          ? await explainUnavailableOffer(deps, actor, input, decision.launch?.diskMb)
           : reason,
       )
-      return { ...decision, reasons: await Promise.all(reasons) }
+      return { ...decision, blockers: await Promise.all(reasons) }
     },
   }
 }
@@ -53,5 +53,5 @@ function runwayAfter({ launch, computeNanos, diskNanos, volumesNanos }: Forecast
     computeNanos: launch.targetState === 'running' ? computeNanos : 0n,
     diskNanos: diskNanos + volumesNanos,
   }
-  return runwayWith(balance, rates)
+  return runwayAfterAdding(balance, rates)
 }

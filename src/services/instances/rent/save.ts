@@ -1,34 +1,34 @@
 // What a rental writes, in one transaction in which its machine is locked.
 
 import { Prisma } from '../../../database/generated/client.ts'
-import { columnsOf, insertAll } from '../../../database/rows.ts'
+import { columnsOf, insertSql } from '../../../database/rows.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
-import { arrangementOf, changedParts, policyFacts } from '../../../domain/instances/policy/change.ts'
-import { nextPolicy, noArrangement } from '../../../domain/instances/policy/policy.ts'
-import type { RentedOffer, RentWish } from '../../../domain/instances/rent/rent.ts'
-import { type Port, partSecrets } from '../../../domain/launch/env.ts'
+import { changedPolicyFields, mergePolicy, policyEventDetails } from '../../../domain/instances/policy/change.ts'
+import { nextAction, noPolicy } from '../../../domain/instances/policy/policy.ts'
+import type { RentInput, TargetOffer } from '../../../domain/instances/rent/decide.ts'
+import { type Port, splitSecrets } from '../../../domain/launch/env.ts'
 import type { Launch } from '../../../domain/launch/launch.ts'
 import type { Machine } from '../../../domain/machines/machines.ts'
-import { diskRate } from '../../../domain/money.ts'
+import { diskPricePerHour } from '../../../domain/money.ts'
 import { newVolumesMb } from '../../../domain/volumes/mount.ts'
 import { recordEvents } from '../../events/events.ts'
-import { changeRoom } from '../../machines/market.ts'
+import { changeFreeCapacity } from '../../machines/market.ts'
 import { type Secrets, sealJson } from '../../secrets.ts'
-import { attachVolumes, makeVolumes } from '../../volumes/rent.ts'
+import { attachVolumes, createMountedVolumes } from '../../volumes/rent.ts'
 import { bindPorts } from '../ports.ts'
 
 const { sql } = Prisma
 const instanceColumns = columnsOf(Prisma.InstanceScalarFieldEnum)
 
 /** A rental that nothing stands against. */
-type Agreement = {
-  wish: RentWish
+type DecidedRental = {
+  input: RentInput
   template: { id: number; hash: string } | undefined
   launch: Launch
   /** The public ports that it is given. */
   ports: Port[]
-  offer: RentedOffer
+  offer: TargetOffer
   machine: Machine
   computeNanos: bigint
   idempotencyKey: string | null
@@ -42,46 +42,46 @@ export async function saveRental(
   tx: Transaction,
   secrets: Secrets,
   actor: Actor,
-  agreement: Agreement,
+  rental: DecidedRental,
   at: Date,
-): Promise<{ instanceId: bigint; volumeIds: bigint[]; left: Machine }> {
-  const { offer, machine, launch } = agreement
-  await useUp(tx, offer.id, at)
-  const instanceId = await insert(tx, secrets, actor, agreement, at)
-  const left = await takeRoom(tx, instanceId, agreement)
-  const made = launch.newVolumes.length > 0 ? await makeVolumes(tx, actor, machine, launch.newVolumes, at) : []
+): Promise<{ instanceId: bigint; volumeIds: bigint[]; machineAfter: Machine }> {
+  const { offer, machine, launch } = rental
+  await withdrawOffer(tx, offer.id, at)
+  const instanceId = await insertInstance(tx, secrets, actor, rental, at)
+  const machineAfter = await reserveRoom(tx, instanceId, rental)
+  const made = launch.newVolumes.length > 0 ? await createMountedVolumes(tx, actor, machine, launch.newVolumes, at) : []
   const mounts = [...launch.volumes, ...made]
   const instance = { id: instanceId, machineId: machine.id, accountId: actor.accountId }
   if (mounts.length > 0) await attachVolumes(tx, instance, mounts)
-  await recordEvents(tx, [{ ...createdEvent(actor, agreement), instanceId }], at)
-  return { instanceId, volumeIds: made.map(({ volumeId }) => volumeId), left }
+  await recordEvents(tx, [{ ...createdEvent(actor, rental), instanceId }], at)
+  return { instanceId, volumeIds: made.map(({ volumeId }) => volumeId), machineAfter }
 }
 
 /** The decisive step. The machine's lock makes it certain; without that the condition would refuse it. */
-async function useUp(tx: Transaction, offerId: bigint, at: Date): Promise<void> {
+async function withdrawOffer(tx: Transaction, offerId: bigint, at: Date): Promise<void> {
   const used = await tx.rows(sql`
     UPDATE offers SET rentable = false, withdrawn_at = ${at} WHERE id = ${offerId} AND withdrawn_at IS NULL AND rentable RETURNING id`)
   if (used.length !== 1) throw new Error(`Offer ${offerId} was changed by somebody who did not lock its machine.`)
 }
 
-async function insert(
+async function insertInstance(
   tx: Transaction,
   secrets: Secrets,
   actor: Actor,
-  { wish, template, launch, offer, machine, computeNanos, idempotencyKey }: Agreement,
+  { input, template, launch, offer, machine, computeNanos, idempotencyKey }: DecidedRental,
   at: Date,
 ): Promise<bigint> {
   const { diskMb, label, targetState, vm, registry, volumes: _, newVolumes: __, ...settings } = launch
-  const { env, secrets: secretEnv } = partSecrets(settings.env)
-  const life = { createdAt: at, endsAt: machine.listedUntil, destroyedAt: null, announcedAt: null }
-  const arrangement = arrangementOf(wish.policy ?? {})
-  const wished = { targetState, claimedAt: at, status: 'created' as const, statusChangedAt: at, computeNanos }
+  const { env, secrets: secretEnv } = splitSecrets(settings.env)
+  const lifetime = { createdAt: at, endsAt: machine.listedUntil, destroyedAt: null, announcedAt: null }
+  const policy = mergePolicy(input.policy ?? {})
+  const state = { targetState, claimedAt: at, status: 'created' as const, statusChangedAt: at, computeNanos }
   const row = {
-    ...life,
-    ...arrangement,
-    ...wished,
+    ...lifetime,
+    ...policy,
+    ...state,
     // It costs nothing yet. As soon as it does, that is looked at anew.
-    policyDueAt: nextPolicy({ ...life, ...arrangement, ...wished, meters: [] }, at)?.at ?? null,
+    policyDueAt: nextAction({ ...lifetime, ...policy, ...state, meters: [] }, at)?.at ?? null,
     accountId: actor.accountId,
     apiKeyId: actor.apiKeyId,
     machineId: machine.id,
@@ -97,31 +97,35 @@ async function insert(
     secretEnv: sealJson(secrets, secretEnv),
     idempotencyKey,
     diskMb,
-    interruptible: wish.terms.interruptible,
+    interruptible: input.terms.interruptible,
     storageNanos: machine.storageNanos,
-    diskNanos: diskRate(machine.storageNanos, diskMb),
+    diskNanos: diskPricePerHour(machine.storageNanos, diskMb),
     dueAt: at,
   }
-  const [inserted] = await tx.rows(sql`${insertAll('instances', instanceColumns, [row])} RETURNING id`)
+  const [inserted] = await tx.rows(sql`${insertSql('instances', instanceColumns, [row])} RETURNING id`)
   return inserted?.[0] as bigint
 }
 
 /** Disk and public ports are the instance's until its container is gone; volumes stay until they are deleted. */
-async function takeRoom(tx: Transaction, instanceId: bigint, { machine, launch, ports }: Agreement): Promise<Machine> {
+async function reserveRoom(
+  tx: Transaction,
+  instanceId: bigint,
+  { machine, launch, ports }: DecidedRental,
+): Promise<Machine> {
   const taken = { diskMb: -(launch.diskMb + newVolumesMb(launch.newVolumes)), ports: -ports.length }
-  const left = await changeRoom(tx, machine, taken)
+  const left = await changeFreeCapacity(tx, machine, taken)
   if (ports.length > 0) await bindPorts(tx, machine, instanceId, ports)
   return left
 }
 
 /** Of what is started only what is no secret. */
-function createdEvent({ accountId, apiKeyId }: Actor, agreement: Agreement) {
-  const { wish, template, launch, offer, machine, computeNanos } = agreement
+function createdEvent({ accountId, apiKeyId }: Actor, rental: DecidedRental) {
+  const { input, template, launch, offer, machine, computeNanos } = rental
   const { image, mode, label, diskMb, targetState } = launch
   const [offerId, price] = [String(offer.id), String(computeNanos)]
   const settings = { image, mode, label, diskMb, targetState, templateHash: template?.hash ?? null }
-  const arrangement = arrangementOf(wish.policy ?? {})
-  const arranged = policyFacts(arrangement, changedParts(arrangement, noArrangement))
-  const after = { ...settings, offerId, machineId: machine.id, computeNanos: price, ...arranged }
+  const policy = mergePolicy(input.policy ?? {})
+  const policyDetails = policyEventDetails(policy, changedPolicyFields(policy, noPolicy))
+  const after = { ...settings, offerId, machineId: machine.id, computeNanos: price, ...policyDetails }
   return { type: 'INSTANCE_CREATED' as const, accountId, apiKeyId, after, reason: 'USER_REQUEST' }
 }

@@ -1,16 +1,16 @@
 // Instances as clients that name columns of a row search them.
 
 import { Prisma } from '../../../database/generated/client.ts'
-import { unnamed } from '../../../database/rows.ts'
+import { withoutStatementName } from '../../../database/rows.ts'
 import { type Snapshot, snapshot } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import type { Instance } from '../../../domain/instances/instances.ts'
-import { parseSearchCursor, printSearchCursor } from '../../../domain/instances/search/page.ts'
+import { parseSearchCursor, printSearchCursor } from '../../../domain/instances/search/cursor.ts'
 import { type InstanceSearch, type ShownStatus, totalInstanceOrder } from '../../../domain/instances/search/search.ts'
-import { authorise } from '../../authorize.ts'
+import { authorize } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
-import { findInstances, instanceSource, livingInstances } from '../read.ts'
-import { beyondSql, conditionSql, orderSql, positionSql, shownStatus } from './sql.ts'
+import { findInstances, instancesFromSql, livingInstancesSql } from '../read.ts'
+import { afterCursorSql, conditionSql, orderSql, positionSql, shownStatusSql } from './sql.ts'
 
 const { sql, join } = Prisma
 
@@ -39,50 +39,50 @@ export function instanceSearchServices(deps: Deps) {
       { conditions: asked, order: keys }: InstanceSearch,
       { limit, after }: { limit: number; after?: string | undefined },
     ): Promise<SearchPage> {
-      authorise(actor, 'instances.list')
+      authorize(actor, 'instances.list')
       const order = totalInstanceOrder(keys)
       const position = after === undefined ? undefined : parseSearchCursor(after, order)
-      const conditions = [...livingInstances(actor), ...asked.map(conditionSql)]
-      const beyond = position ? [beyondSql(position, order)] : []
+      const conditions = [...livingInstancesSql(actor), ...asked.map(conditionSql)]
+      const beyond = position ? [afterCursorSql(position, order)] : []
       const page = sql`
-        SELECT i.id, ${positionSql(order)} FROM ${instanceSource}
+        SELECT i.id, ${positionSql(order)} FROM ${instancesFromSql}
         WHERE ${join([...conditions, ...beyond], ' AND ')} ORDER BY ${orderSql(order)} LIMIT ${limit + 1}`
       return await snapshot(database, async tx => {
-        const rows = await tx.rows(unnamed(page))
+        const rows = await tx.rows(withoutStatementName(page))
         const found = rows.slice(0, limit)
         const ids = found.map(([id]) => String(id))
         const [, ...last] = (found.at(-1) ?? []) as [bigint, ...string[]]
         return {
-          instances: await inOrder(tx, ids),
+          instances: await loadInOrder(tx, ids),
           next: rows.length > limit ? printSearchCursor(last, order) : null,
-          ...(await counted(tx, conditions)),
+          ...(await countMatches(tx, conditions)),
         }
       })
     },
 
     /** What the account's living instances differ in, each combination once. */
     async facets(actor: Actor): Promise<Facet[]> {
-      authorise(actor, 'instances.list')
+      authorize(actor, 'instances.list')
       const rows = await database.rows(sql`
-        SELECT DISTINCT ${shownStatus}, m.verification::text, g.name FROM ${instanceSource}
-        WHERE ${join(livingInstances(actor), ' AND ')} ORDER BY 1, 2, 3`)
+        SELECT DISTINCT ${shownStatusSql}, m.verification::text, g.name FROM ${instancesFromSql}
+        WHERE ${join(livingInstancesSql(actor), ' AND ')} ORDER BY 1, 2, 3`)
       return rows.map(([status, verification, gpuName]) => ({ status, verification, gpuName }) as Facet)
     },
   }
 
-  async function inOrder(tx: Snapshot, ids: string[]): Promise<Instance[]> {
+  async function loadInOrder(tx: Snapshot, ids: string[]): Promise<Instance[]> {
     if (ids.length === 0) return []
-    const these = [sql`i.id = ANY(${ids}::bigint[])`]
-    const found = await findInstances({ ...deps, database: tx }, these, sql`i.id`, ids.length)
+    const conditions = [sql`i.id = ANY(${ids}::bigint[])`]
+    const found = await findInstances({ ...deps, database: tx }, conditions, sql`i.id`, ids.length)
     const byId = new Map(found.map(instance => [String(instance.id), instance]))
     return ids.flatMap(id => byId.get(id) ?? [])
   }
 
-  async function counted(tx: Snapshot, conditions: Prisma.Sql[]): Promise<Pick<SearchPage, 'total' | 'labels'>> {
+  async function countMatches(tx: Snapshot, conditions: Prisma.Sql[]): Promise<Pick<SearchPage, 'total' | 'labels'>> {
     const statement = sql`
-      SELECT i.label, count(*)::int, (sum(count(*)) OVER ())::int FROM ${instanceSource}
+      SELECT i.label, count(*)::int, (sum(count(*)) OVER ())::int FROM ${instancesFromSql}
       WHERE ${join(conditions, ' AND ')} GROUP BY i.label ORDER BY 2 DESC, 1 LIMIT ${maxLabels}`
-    const rows = await tx.rows(unnamed(statement))
+    const rows = await tx.rows(withoutStatementName(statement))
     const labels = rows.flatMap(([label, count]) =>
       label === null ? [] : [{ label: label as string, count: count as number }],
     )

@@ -5,12 +5,12 @@ import {
   type InstanceOrderKey,
   kindOf,
 } from '../../../domain/instances/search/search.ts'
-import { holdsGpus } from '../sql.ts'
+import { holdsGpusSql } from '../sql.ts'
 
 const { sql, join, raw, empty } = Prisma
 
 /** As domain/instances/search/search.ts says it in `shownStatusOf`. */
-export const shownStatus = sql`(CASE i.status WHEN 'scheduling' THEN CASE WHEN i.started_at IS NULL THEN 'created' ELSE 'stopped' END
+export const shownStatusSql = sql`(CASE i.status WHEN 'scheduling' THEN CASE WHEN i.started_at IS NULL THEN 'created' ELSE 'stopped' END
   WHEN 'stopping' THEN CASE WHEN i.target_state = 'running' THEN 'loading' ELSE 'running' END
   WHEN 'running' THEN CASE WHEN i.target_state = 'running' AND i.restart IS NOT NULL THEN 'loading' ELSE 'running' END
   ELSE i.status::text END)`
@@ -19,9 +19,9 @@ export const shownStatus = sql`(CASE i.status WHEN 'scheduling' THEN CASE WHEN i
 const columns: Record<InstanceField, Prisma.Sql> = {
   id: sql`i.id`,
   label: sql`i.label`,
-  shownStatus,
+  shownStatus: shownStatusSql,
   targetState: sql`i.target_state::text`,
-  held: sql`(CASE WHEN ${holdsGpus} THEN 'running' ELSE 'stopped' END)`,
+  held: sql`(CASE WHEN ${holdsGpusSql} THEN 'running' ELSE 'stopped' END)`,
   interruptible: sql`i.interruptible`,
   image: sql`(i.launch ->> 'image')`,
   templateId: sql`i.template_id`,
@@ -48,12 +48,12 @@ const columns: Record<InstanceField, Prisma.Sql> = {
   endsAt: sql`extract(epoch FROM i.ends_at)`,
 }
 
-const types = { number: 'float8', usd: 'bigint', text: 'text', word: 'text', boolean: 'boolean' } as const
+const columnTypes = { number: 'float8', usd: 'bigint', text: 'text', word: 'text', boolean: 'boolean' } as const
 const comparisons = { gt: raw('>'), gte: raw('>='), lt: raw('<'), lte: raw('<=') }
 
 /** A column that is nothing is equal to null, and to nothing else. */
 export function conditionSql({ field, operator, values }: InstanceCondition): Prisma.Sql {
-  const type = raw(types[kindOf(field)])
+  const type = raw(columnTypes[kindOf(field)])
   const column = sql`${columns[field]}::${type}`
   const given = values.filter(value => value !== null).map(String)
   if (operator !== 'eq' && operator !== 'neq' && operator !== 'in' && operator !== 'nin') {
@@ -84,14 +84,14 @@ export function positionSql(order: InstanceOrderKey[]): Prisma.Sql {
 }
 
 /** Rows beyond a position: the first key is beyond it, or is equal and the second is beyond it, and so on. */
-export function beyondSql(position: string[], order: InstanceOrderKey[]): Prisma.Sql {
+export function afterCursorSql(position: string[], order: InstanceOrderKey[]): Prisma.Sql {
   const equal: Prisma.Sql[] = []
-  const steps = order.map(({ field, direction }, index) => {
+  const alternatives = order.map(({ field, direction }, index) => {
     const type = raw(field === 'id' ? 'bigint' : orderTypes[kindOf(field)])
     const [column, value] = [orderedColumn(field), sql`${position[index]}::${type}`]
     const step = join([...equal, sql`${column} ${raw(direction === 'asc' ? '>' : '<')} ${value}`], ' AND ')
     equal.push(sql`${column} = ${value}`)
     return sql`(${step})`
   })
-  return sql`(${join(steps, ' OR ')})`
+  return sql`(${join(alternatives, ' OR ')})`
 }

@@ -13,50 +13,50 @@ type Column = {
    * Which tables the column needs: `kind` reads only k and g and is equal for a whole kind of offer, `offer` reads o
    * too, and `machine` reads m. The statement joins machines only for a search that has a column of a machine.
    */
-  of: 'kind' | 'offer' | 'machine'
+  scope: 'kind' | 'offer' | 'machine'
   sql: Prisma.Sql
 }
 
 /** What columns depend on beside their row. */
-export type Terms = { pricing: Pricing; now: Prisma.Sql }
+export type ColumnContext = { pricing: Pricing; now: Prisma.Sql }
 
-export function columnOf(field: OfferField, { pricing, now }: Terms): Column {
+export function columnOf(field: OfferField, { pricing, now }: ColumnContext): Column {
   switch (field) {
     case 'rentable':
-      return { of: 'offer', sql: sql`(o.rentable AND o.listed_until > ${now})` }
+      return { scope: 'offer', sql: sql`(o.rentable AND o.listed_until > ${now})` }
     case 'availableSeconds':
-      return { of: 'offer', sql: sql`extract(epoch FROM o.listed_until - ${now})::float8` }
+      return { scope: 'offer', sql: sql`extract(epoch FROM o.listed_until - ${now})::float8` }
     case 'pricePerHour':
-      return { of: 'offer', sql: totalPrice(pricing) }
+      return { scope: 'offer', sql: totalPriceSql(pricing) }
     case 'computePricePerHour':
-      return { of: 'offer', sql: computePrice(pricing) }
+      return { scope: 'offer', sql: computePriceSql(pricing) }
     case 'pricePerGpuHour':
-      return { of: 'offer', sql: sql`((${totalPrice(pricing)} + k.num_gpus / 2) / k.num_gpus)` }
+      return { scope: 'offer', sql: sql`((${totalPriceSql(pricing)} + k.num_gpus / 2) / k.num_gpus)` }
     case 'tflopsPerDollar':
-      return { of: 'offer', sql: sql`(g.tflops * k.num_gpus / (${totalPrice(pricing)}::float8 / 1e9))` }
+      return { scope: 'offer', sql: sql`(g.tflops * k.num_gpus / (${totalPriceSql(pricing)}::float8 / 1e9))` }
     case 'dlperfPerDollar':
-      return { of: 'offer', sql: sql`(o.dlperf / (${totalPrice(pricing)}::float8 / 1e9))` }
+      return { scope: 'offer', sql: sql`(o.dlperf / (${totalPriceSql(pricing)}::float8 / 1e9))` }
     default:
       return plainColumns[field]
   }
 }
 
 /** Prices with the default disk are stored, so that an index has their order. */
-export function storedPrice({ type }: Pricing): Prisma.Sql {
+export function storedPriceSql({ type }: Pricing): Prisma.Sql {
   return raw(type === 'onDemand' ? 'o.price_nanos' : 'o.bid_price_nanos')
 }
 
-function computePrice({ type }: Pricing): Prisma.Sql {
+function computePriceSql({ type }: Pricing): Prisma.Sql {
   return raw(type === 'onDemand' ? 'o.compute_nanos' : 'o.min_bid_nanos')
 }
 
-function totalPrice(pricing: Pricing): Prisma.Sql {
-  if (pricing.diskMb === defaultDiskMb) return storedPrice(pricing)
+function totalPriceSql(pricing: Pricing): Prisma.Sql {
+  if (pricing.diskMb === defaultDiskMb) return storedPriceSql(pricing)
   const [divisor, half] = [raw(String(mbHoursPerGbMonth)), raw(String(mbHoursPerGbMonth / 2n))]
-  return sql`(${computePrice(pricing)} + (o.storage_nanos * ${pricing.diskMb}::bigint + ${half}) / ${divisor})`
+  return sql`(${computePriceSql(pricing)} + (o.storage_nanos * ${pricing.diskMb}::bigint + ${half}) / ${divisor})`
 }
 
-type Termed =
+type ContextualField =
   | 'rentable'
   | 'availableSeconds'
   | 'pricePerHour'
@@ -65,11 +65,11 @@ type Termed =
   | 'tflopsPerDollar'
   | 'dlperfPerDollar'
 
-const ofKind = (text: string): Column => ({ of: 'kind', sql: raw(text) })
-const ofOffer = (text: string): Column => ({ of: 'offer', sql: raw(text) })
-const ofMachine = (text: string): Column => ({ of: 'machine', sql: raw(text) })
+const ofKind = (text: string): Column => ({ scope: 'kind', sql: raw(text) })
+const ofOffer = (text: string): Column => ({ scope: 'offer', sql: raw(text) })
+const ofMachine = (text: string): Column => ({ scope: 'machine', sql: raw(text) })
 
-const plainColumns: Record<Exclude<OfferField, Termed>, Column> = {
+const plainColumns: Record<Exclude<OfferField, ContextualField>, Column> = {
   id: ofOffer('o.id'),
   machineId: ofOffer('o.machine_id'),
   hostId: ofMachine('m.host_id'),

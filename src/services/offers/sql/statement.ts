@@ -5,12 +5,12 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import { mbHoursPerGbMonth } from '../../../domain/money.ts'
 import type { FieldValue, OfferField } from '../../../domain/offers/fields.ts'
-import { holds, type OfferFilter } from '../../../domain/offers/filter.ts'
+import { meetsCondition, type OfferFilter } from '../../../domain/offers/filter.ts'
 import { defaultDiskMb, type Pricing } from '../../../domain/offers/offers.ts'
 import type { OrderKey } from '../../../domain/offers/order.ts'
-import { columnOf, storedPrice } from './columns.ts'
-import { allOf, conditionSql, filterSql } from './filter.ts'
-import { beyond, orderedColumn, orderWithinKind } from './order.ts'
+import { columnOf, storedPriceSql } from './columns.ts'
+import { andSql, conditionSql, filterSql } from './filter.ts'
+import { afterCursorSql, orderColumnSql, orderWithinKind } from './order.ts'
 
 const { sql, join, raw, empty } = Prisma
 
@@ -20,10 +20,10 @@ export type Slice = { keys: OrderKey[]; after: FieldValue[] | undefined; limit: 
 
 /** Reads `columns` of the offers in the slice. */
 export function searchStatement(search: Search, slice: Slice, columns: Prisma.Sql): Prisma.Sql {
-  const order = orderOfPositions(slice)
+  const order = positionOrderSql(slice)
   return sql`
     WITH page AS (
-      ${isPinned(search) ? fewOffers(search, slice) : fronts(search, slice)} ORDER BY ${order} LIMIT ${slice.limit}
+      ${isPinned(search) ? pinnedOffersSql(search, slice) : frontsSql(search, slice)} ORDER BY ${order} LIMIT ${slice.limit}
     )
     SELECT ${columns}, ${search.now} FROM page JOIN offers o ON o.id = offer_id
     JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
@@ -31,27 +31,27 @@ export function searchStatement(search: Search, slice: Slice, columns: Prisma.Sq
 }
 
 export function countStatement(search: Search): Prisma.Sql {
-  if (isPinned(search)) return sql`SELECT count(*)::int FROM ${offersAsTheyAre(search)}`
+  if (isPinned(search)) return sql`SELECT count(*)::int FROM ${allOffersSql(search)}`
   return sql`
-    SELECT coalesce(sum(matching.count), 0)::int FROM ${kinds(search)}
+    SELECT coalesce(sum(matching.count), 0)::int FROM ${kindsSql(search)}
     CROSS JOIN LATERAL (
-      SELECT count(*) FROM ${offersOfKind(usesMachine(search, []))} AND ${allOf(offerConditions(search))}
+      SELECT count(*) FROM ${kindOffersSql(usesMachine(search, []))} AND ${andSql(offerConditionsSql(search))}
     ) matching
-    WHERE ${allOf(kindConditions(search))}`
+    WHERE ${andSql(kindConditionsSql(search))}`
 }
 
 /** What stands where in the order, k0 being the first key. */
-function positions(search: Search, { keys }: Slice): Prisma.Sql {
-  const columns = keys.map(({ field }, index) => sql`${orderedColumn(field, search)} AS ${raw(`k${index}`)}`)
+function positionColumnsSql(search: Search, { keys }: Slice): Prisma.Sql {
+  const columns = keys.map(({ field }, index) => sql`${orderColumnSql(field, search)} AS ${raw(`k${index}`)}`)
   return sql`o.id AS offer_id, ${join(columns)}`
 }
 
-function orderOfPositions({ keys }: Slice): Prisma.Sql {
+function positionOrderSql({ keys }: Slice): Prisma.Sql {
   return raw(keys.map(({ direction }, index) => `k${index} ${direction}`).join(', '))
 }
 
-function afterPosition(search: Search, { keys, after }: Slice): Prisma.Sql[] {
-  return after ? beyond(after, keys, search) : []
+function afterPositionSql(search: Search, { keys, after }: Slice): Prisma.Sql[] {
+  return after ? afterCursorSql(after, keys, search) : []
 }
 
 /** Whether the filter names offers, machines or hosts: then there are few, and they are found by that. */
@@ -62,37 +62,37 @@ function isPinned({ filter }: Search): boolean {
   )
 }
 
-function fewOffers(search: Search, slice: Slice): Prisma.Sql {
-  const after = allOf(afterPosition(search, slice))
-  return sql`SELECT ${positions(search, slice)} FROM ${offersAsTheyAre(search)} AND ${after}`
+function pinnedOffersSql(search: Search, slice: Slice): Prisma.Sql {
+  const after = andSql(afterPositionSql(search, slice))
+  return sql`SELECT ${positionColumnsSql(search, slice)} FROM ${allOffersSql(search)} AND ${after}`
 }
 
-function offersAsTheyAre(search: Search): Prisma.Sql {
+function allOffersSql(search: Search): Prisma.Sql {
   return sql`offers o JOIN machines m ON m.id = o.machine_id JOIN gpu_models g ON g.id = o.gpu_model_id
     JOIN offer_kinds k ON k.gpu_model_id = o.gpu_model_id AND k.num_gpus = o.num_gpus
-    WHERE o.withdrawn_at IS NULL AND ${allOf([...kindConditions(search), ...offerConditions(search)])}`
+    WHERE o.withdrawn_at IS NULL AND ${andSql([...kindConditionsSql(search), ...offerConditionsSql(search)])}`
 }
 
-function fronts(search: Search, slice: Slice): Prisma.Sql {
+function frontsSql(search: Search, slice: Slice): Prisma.Sql {
   const { keys, limit } = slice
-  const matching = allOf([...offerConditions(search), ...afterPosition(search, slice)])
-  const source = sql`${offersOfKind(usesMachine(search, keys))} AND ${matching}`
+  const matching = andSql([...offerConditionsSql(search), ...afterPositionSql(search, slice)])
+  const source = sql`${kindOffersSql(usesMachine(search, keys))} AND ${matching}`
   const withinKind = orderWithinKind(keys, search)
-  const order = withinKind.map(({ field, direction }) => sql`${orderedColumn(field, search)} ${raw(direction)}`)
-  const bounds = priceBounds(search, slice, source, withinKind)
+  const order = withinKind.map(({ field, direction }) => sql`${orderColumnSql(field, search)} ${raw(direction)}`)
+  const bounds = priceBoundsSql(search, slice, source, withinKind)
   return sql`
-    SELECT front.* FROM ${kinds(search)} ${bounds.join}
+    SELECT front.* FROM ${kindsSql(search)} ${bounds.join}
     CROSS JOIN LATERAL (
-      SELECT ${positions(search, slice)} FROM ${source} ${bounds.condition} ORDER BY ${join(order)} LIMIT ${limit}
+      SELECT ${positionColumnsSql(search, slice)} FROM ${source} ${bounds.condition} ORDER BY ${join(order)} LIMIT ${limit}
     ) front
-    WHERE ${allOf(kindConditions(search))}`
+    WHERE ${andSql(kindConditionsSql(search))}`
 }
 
 /** The index ranges that can hold matches. Conditions that one range meets as a whole need no test inside of it. */
-function kinds({ filter }: Search): Prisma.Sql {
+function kindsSql({ filter }: Search): Prisma.Sql {
   const possible = (field: OfferField) => {
     const conditions = filter.conditions.filter(condition => condition.field === field)
-    return [true, false].filter(value => conditions.every(condition => holds(value, condition)))
+    return [true, false].filter(value => conditions.every(condition => meetsCondition(value, condition)))
   }
   // An offer whose time is over is still stored as rentable.
   const rentable = possible('rentable').includes(false) ? [true, false] : possible('rentable')
@@ -101,24 +101,24 @@ function kinds({ filter }: Search): Prisma.Sql {
     CROSS JOIN unnest(${possible('verified')}::boolean[]) AS v(verified)`
 }
 
-function isOfKind(field: OfferField, search: Search): boolean {
-  return columnOf(field, search).of === 'kind'
+function isKindField(field: OfferField, search: Search): boolean {
+  return columnOf(field, search).scope === 'kind'
 }
 
-function kindConditions(search: Search): Prisma.Sql[] {
-  const conditions = search.filter.conditions.filter(({ field }) => isOfKind(field, search))
+function kindConditionsSql(search: Search): Prisma.Sql[] {
+  const conditions = search.filter.conditions.filter(({ field }) => isKindField(field, search))
   return conditions.map(condition => conditionSql(condition, search))
 }
 
-function offerConditions(search: Search): Prisma.Sql[] {
+function offerConditionsSql(search: Search): Prisma.Sql[] {
   const { bundled, pricing, filter } = search
-  const conditions = filter.conditions.filter(({ field }) => !isOfKind(field, search))
+  const conditions = filter.conditions.filter(({ field }) => !isKindField(field, search))
   const leads = raw(pricing.type === 'onDemand' ? 'o.leads' : 'o.leads_bids')
   return [...(bundled ? [leads] : []), ...filterSql({ ...filter, conditions }, search)]
 }
 
 /** One index range. Machines are joined only for a filter or an order that asks for their facts. */
-function offersOfKind(withMachine: boolean): Prisma.Sql {
+function kindOffersSql(withMachine: boolean): Prisma.Sql {
   const machine = withMachine ? sql`JOIN machines m ON m.id = o.machine_id` : empty
   return sql`offers o ${machine} WHERE o.withdrawn_at IS NULL AND o.rentable = r.rentable AND o.verified = v.verified
     AND o.gpu_model_id = k.gpu_model_id AND o.num_gpus = k.num_gpus`
@@ -126,7 +126,7 @@ function offersOfKind(withMachine: boolean): Prisma.Sql {
 
 function usesMachine(search: Search, keys: OrderKey[]): boolean {
   const inFilter = ({ conditions, alternatives }: OfferFilter): boolean =>
-    [...conditions, ...keys].some(({ field }) => columnOf(field, search).of === 'machine') ||
+    [...conditions, ...keys].some(({ field }) => columnOf(field, search).scope === 'machine') ||
     alternatives.some(inFilter)
   return inFilter(search.filter)
 }
@@ -136,11 +136,11 @@ function usesMachine(search: Search, keys: OrderKey[]): boolean {
  * front that the index gives is as long as the right one, so its worst price bounds the right one too, and what the
  * index has beyond that by more than the shift need not be read.
  */
-function priceBounds(search: Search, { limit }: Slice, source: Prisma.Sql, withinKind: OrderKey[]) {
+function priceBoundsSql(search: Search, { limit }: Slice, source: Prisma.Sql, withinKind: OrderKey[]) {
   const { pricing } = search
   const [first] = withinKind
   if (first?.field !== 'pricePerHour' || pricing.diskMb === defaultDiskMb) return { join: empty, condition: empty }
-  const stored = storedPrice(pricing)
+  const stored = storedPriceSql(pricing)
   const ascending = first.direction === 'asc'
   const extra = sql`${pricing.diskMb - defaultDiskMb}::bigint / ${raw(String(mbHoursPerGbMonth))}`
   return {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Actor } from '../../../../src/domain/actor.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../../support/database/database.ts'
-import { untilSomebodyWaits, withSession } from '../../../support/database/sessions.ts'
+import { waitForLockWaiters, withSession } from '../../../support/database/sessions.ts'
 import { listMachines } from '../../../support/factories.ts'
 import { type Gateway, openGateway } from '../../../support/gateways.ts'
 
@@ -66,7 +66,7 @@ describe('a bid that is changed', () => {
       changing = gateway.services.instances.changeBid(actor, second.id, 400_000_000n).finally(() => {
         isDone = true
       })
-      await untilSomebodyWaits(session, () => isDone)
+      await waitForLockWaiters(session, () => isDone)
       // Fails where it has the later one already, and waits for the earlier with it.
       await session.query('SELECT FROM instances WHERE id = $1 FOR UPDATE NOWAIT', [second.id])
       await session.query('COMMIT')

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../../support/app.ts'
-import { creditSql } from '../../../support/billing/money.ts'
+import { creditSql } from '../../../support/billing/credit-sql.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../../support/instances/rentals.ts'
 
 let app: TestApp
@@ -63,7 +63,7 @@ async function read(key: string, id: number) {
 const minimumOf = async (key: string, id: number) => (await read(key, id)).minimumBidPerHour
 
 /** What became of the GPUs of an instance, as its events tell. */
-async function newsOf(id: number) {
+async function eventsOf(id: number) {
   const types = "('INSTANCE_GRANTED', 'INSTANCE_OUTBID', 'INSTANCE_BID_CHANGED')"
   return await app.sql(
     `SELECT type, reason, before, after, api_key_id IS NOT NULL AS asked FROM events
@@ -92,9 +92,9 @@ describe('a bid that runs', () => {
 
   it('is outbid, waits and says why, and resumes by itself when the winner leaves', async () => {
     const { id, machineId } = await aBid(0.25)
-    await rentals.settle()
+    await rentals.converge()
     const { body } = await rentBeside(machineId, { price: 0.3 })
-    await rentals.settle()
+    await rentals.converge()
     expect(await read(renter, id)).toMatchObject({
       ...{ status: 'SCHEDULING', statusReason: { code: 'OUTBID' }, bidPerHour: '0.25', minimumBidPerHour: '0.301' },
     })
@@ -102,24 +102,24 @@ describe('a bid that runs', () => {
       ...{ actual_status: 'stopped', intended_status: 'running', cur_state: 'stopped' },
       ...{ is_bid: true, dph_base: 0.25 },
     })
-    expect(await newsOf(id)).toEqual([won, lost('OUTBID', '301000000')])
+    expect(await eventsOf(id)).toEqual([won, lost('OUTBID', '301000000')])
     await app.rest(rival, 'PUT', `/instances/${body.new_contract}/`, { state: 'stopped' })
-    await rentals.settle()
+    await rentals.converge()
     expect(await rentals.read(renter, id)).toMatchObject({ actual_status: 'running', cur_state: 'running' })
-    expect(await newsOf(id)).toEqual([won, lost('OUTBID', '301000000'), won])
+    expect(await eventsOf(id)).toEqual([won, lost('OUTBID', '301000000'), won])
   })
 
   it('is displaced on demand, whatever it bids, and no bid helps it', async () => {
     const { id, machineId } = await aBid(100)
-    await rentals.settle()
+    await rentals.converge()
     expect(await rentBeside(machineId, { cancel_unavail: true })).toMatchObject({ status: 200 })
-    await rentals.settle()
+    await rentals.converge()
     expect(await read(renter, id)).toMatchObject({
       ...{ status: 'SCHEDULING', statusReason: { code: 'OUTBID' }, minimumBidPerHour: null },
     })
-    expect(await newsOf(id)).toEqual([won, lost('ON_DEMAND')])
+    expect(await eventsOf(id)).toEqual([won, lost('ON_DEMAND')])
     expect(await changeBid(renter, id, '128')).toMatchObject({ instance: { status: 'SCHEDULING', bidPerHour: '128' } })
-    await rentals.settle()
+    await rentals.converge()
     expect(await rentals.read(renter, id)).toMatchObject({ actual_status: 'stopped', intended_status: 'running' })
   })
 })
@@ -143,15 +143,15 @@ describe('a bid for GPUs at which another runs', () => {
 
   it('waits without it, and starts by itself when the other leaves', async () => {
     const { id, machineId } = await aBid(0.25)
-    await rentals.settle()
+    await rentals.converge()
     const { status, body } = await rentBeside(machineId, { price: 0.25 })
     expect(status).toBe(200)
-    await rentals.settle()
+    await rentals.converge()
     expect(await read(rival, body.new_contract)).toMatchObject({
       ...{ status: 'SCHEDULING', statusReason: { code: 'WAITING_FOR_GPUS' }, minimumBidPerHour: '0.251' },
     })
     await app.rest(renter, 'DELETE', `/instances/${id}/`)
-    await rentals.settle()
+    await rentals.converge()
     expect(await read(rival, body.new_contract)).toMatchObject({ status: 'RUNNING', minimumBidPerHour: '0.2' })
   })
 })
@@ -161,24 +161,24 @@ describe('a changed bid', () => {
     const { id, machineId } = await aBid(0.25)
     const { body } = await rentBeside(machineId, { price: 0.3 })
     const other = body.new_contract
-    await rentals.settle()
+    await rentals.converge()
     const minimum = await minimumOf(renter, id)
     expect(await changeBid(renter, id, minimum)).toMatchObject({
       instance: { id: `ins_${id}`, bidPerHour: '0.301', pricePerHour: '0.305' },
     })
-    await rentals.settle()
+    await rentals.converge()
     const status = async (key: string, of: number) => (await rentals.read(key, of)).actual_status
     expect([await status(renter, id), await status(rival, other)]).toEqual(['running', 'stopped'])
     expect(await rentals.read(renter, id)).toMatchObject({ dph_base: 0.301, min_bid: 0.301 })
     expect(await offerOf(machineId)).toMatchObject({ min_bid: 0.302 })
     expect(await changeBid(renter, id, '0.2')).toMatchObject({ instance: { bidPerHour: '0.2' } })
-    await rentals.settle()
+    await rentals.converge()
     expect([await status(renter, id), await status(rival, other)]).toEqual(['stopped', 'running'])
     const changed = (before: string, after: string) => ({
       ...{ type: 'INSTANCE_BID_CHANGED', reason: 'USER_REQUEST', asked: true },
       ...{ before: { computeNanos: before }, after: { computeNanos: after } },
     })
-    expect(await newsOf(id)).toEqual([
+    expect(await eventsOf(id)).toEqual([
       ...[won, lost('OUTBID', '301000000')],
       ...[changed('250000000', '301000000'), won],
       ...[changed('301000000', '200000000'), lost('OUTBID', '301000000')],
@@ -190,29 +190,29 @@ describe('a changed bid', () => {
     await rentBeside(machineId, { price: 0.3 })
     expect(await minimumOf(renter, id)).toBe('0.301')
     await changeBid(renter, id, '0.301')
-    expect(await newsOf(id)).toHaveLength(2)
+    expect(await eventsOf(id)).toHaveLength(2)
     app.clock.advance(1_000)
     await changeBid(renter, id, '0.3')
-    expect(await newsOf(id)).toMatchObject([won, {}, {}, lost('OUTBID', '301000000')])
+    expect(await eventsOf(id)).toMatchObject([won, {}, {}, lost('OUTBID', '301000000')])
   })
 
   it('of a stopped instance claims nothing, and counts when it is started', async () => {
     const { id, machineId } = await aBid(0.25)
     await app.rest(renter, 'PUT', `/instances/${id}/`, { state: 'stopped' })
-    await rentals.settle()
+    await rentals.converge()
     await rentBeside(machineId, { price: 0.3 })
     expect(await changeBid(renter, id, '0.35')).toMatchObject({ instance: { bidPerHour: '0.35' } })
-    expect(await newsOf(id)).toMatchObject([won, { type: 'INSTANCE_BID_CHANGED' }])
+    expect(await eventsOf(id)).toMatchObject([won, { type: 'INSTANCE_BID_CHANGED' }])
     expect(await offerOf(machineId)).toMatchObject({ min_bid: 0.301 })
     await app.rest(renter, 'PUT', `/instances/${id}/`, { state: 'running' })
-    await rentals.settle()
+    await rentals.converge()
     expect((await rentals.read(renter, id)).actual_status).toBe('running')
   })
 
   it('can be the same again, and nothing is said of it', async () => {
     const { id } = await aBid(0.25)
     expect(await changeBid(renter, id, '0.25')).toMatchObject({ instance: { bidPerHour: '0.25' } })
-    expect(await newsOf(id)).toEqual([won])
+    expect(await eventsOf(id)).toEqual([won])
   })
 
   it('is shown with what is to be beaten then, also twice in one request', async () => {
@@ -255,7 +255,7 @@ describe('a new bid is refused', () => {
   })
 
   it.each(['exited', 'offline', 'unknown'])('to one that is %s', async status => {
-    const id = await rentals.rentTo(renter, status, { price: 0.25 })
+    const id = await rentals.rentToStatus(renter, status, { price: 0.25 })
     expect(await changeBid(renter, id, '0.3')).toMatchObject({ code: 'INVALID_STATE' })
     expect(await minimumOf(renter, id)).toBeNull()
   })
@@ -264,7 +264,7 @@ describe('a new bid is refused', () => {
     const { id } = await aBid(0.25)
     const { id: gone } = await aBid(0.25)
     await app.rest(renter, 'DELETE', `/instances/${gone}/`)
-    const before = await newsOf(id)
+    const before = await eventsOf(id)
     const answer = async (key: string, of: number) =>
       JSON.parse(JSON.stringify(await changeBid(key, of, '0.3')).replaceAll(String(of), 'ID'))
     const never = await answer(rival, 987_654_321)
@@ -273,7 +273,7 @@ describe('a new bid is refused', () => {
     })
     expect(await answer(rival, id)).toEqual(never)
     expect(await answer(renter, gone)).toEqual(never)
-    expect([await newsOf(id), (await read(renter, id)).bidPerHour]).toEqual([before, '0.25'])
+    expect([await eventsOf(id), (await read(renter, id)).bidPerHour]).toEqual([before, '0.25'])
   })
 
   it('without credit when it is higher, and never when it is lower', async () => {
@@ -291,17 +291,17 @@ describe('a new bid is refused', () => {
   it('to a key that is bound to another instance, or may only read', async () => {
     const [{ id }, { id: other }] = [await aBid(0.25), await aBid(0.25)]
     const bound = { constraints: { id: { eq: id } } }
-    const key = await app.scopedKey(renter, {
+    const key = await app.newScopedKey(renter, {
       api: { instance_write: { 'instances.changeBid': bound }, instance_read: { 'instances.get': bound } },
     })
     expect(await changeBid(key, other, '0.3')).toMatchObject({ code: 'FORBIDDEN' })
-    expect(await changeBid(await app.scopedKey(renter, { api: { instance_read: {} } }), id, '0.3')).toMatchObject({
+    expect(await changeBid(await app.newScopedKey(renter, { api: { instance_read: {} } }), id, '0.3')).toMatchObject({
       code: 'FORBIDDEN',
     })
     expect(await changeBid(key, id, '0.3')).toMatchObject({ instance: { bidPerHour: '0.3', minimumBidPerHour: '0.2' } })
-    expect(await newsOf(other)).toEqual([won])
+    expect(await eventsOf(other)).toEqual([won])
     const { data, errors } = await app.graphql(
-      await app.scopedKey(renter, { api: { instance_write: {} } }),
+      await app.newScopedKey(renter, { api: { instance_write: {} } }),
       `mutation { changeBid(input: { instanceId: "${id}", bidPerHour: "0.31" }) {
         ... on InstanceSuccess { instance { bidPerHour minimumBidPerHour } } } }`,
     )

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../../support/app.ts'
-import { type Listed, listMachines } from '../../../support/factories.ts'
+import { listMachines, type MachineListing } from '../../../support/factories.ts'
 import { type Rentals, rentalsOf, someCredit } from '../../../support/instances/rentals.ts'
 
 let app: TestApp
@@ -31,7 +31,7 @@ const priced = (dollars: number) => ({ gpuNanos: BigInt(Math.round(dollars * 1e9
 /** Lists machines of one GPU at these prices, and gives the ids of their offers. */
 const market = (...prices: number[]) => marketOf(...prices.map(priced))
 
-async function marketOf(...machines: Listed['machine'][]): Promise<number[]> {
+async function marketOf(...machines: MachineListing['machine'][]): Promise<number[]> {
   const listed = machines.map(machine => ({ machine: { country, numGpus: 1, ...machine } }))
   await listMachines(app.operations, listed)
   const rows = await app.sql(
@@ -290,7 +290,7 @@ describe('many offers', () => {
   it('are all within the bounds of the key, or none is rented', async () => {
     const [one, two] = (await market(0.4, 0.4)) as [number, number]
     const constraints = { offerId: { eq: one } }
-    const bound = await app.scopedKey(key, { api: { instance_write: { 'instances.rent': { constraints } } } })
+    const bound = await app.newScopedKey(key, { api: { instance_write: { 'instances.rent': { constraints } } } })
     const before = await instancesOf()
     expect((await rentMany({ ids: [one, two], image }, {}, bound)).status).toBe(403)
     expect(await instancesOf()).toBe(before)

@@ -174,7 +174,7 @@ it('counts no SSH key that was deleted', async () => {
 
 it('needs instance_read, and tells nobody of what is not his', async () => {
   const offer = await rentals.newOffer()
-  const writer = await app.scopedKey(key, { api: { instance_write: {} } })
+  const writer = await app.newScopedKey(key, { api: { instance_write: {} } })
   const { errors } = await app.graphql(
     writer,
     `{ rentQuote(input: { offerId: "${offer}", spec: { source: { image: "u" } } }) { waits } }`,

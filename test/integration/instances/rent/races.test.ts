@@ -3,13 +3,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Transaction, transaction } from '../../../../src/database/transaction.ts'
 import type { Actor } from '../../../../src/domain/actor.ts'
-import type { RentWish } from '../../../../src/domain/instances/rent/rent.ts'
-import { OfferGone, rentIn } from '../../../../src/services/instances/rent/rent.ts'
+import type { RentInput } from '../../../../src/domain/instances/rent/decide.ts'
+import { OfferGoneError, rentInTransaction } from '../../../../src/services/instances/rent/rent.ts'
 import { createSecrets } from '../../../../src/services/secrets.ts'
 import { defaultAdmission } from '../../../support/billing/admission.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../../support/database/database.ts'
-import { untilSomebodyWaits, withSession } from '../../../support/database/sessions.ts'
+import { waitForLockWaiters, withSession } from '../../../support/database/sessions.ts'
 import { listMachines } from '../../../support/factories.ts'
 import { type Gateway, openGateway } from '../../../support/gateways.ts'
 
@@ -40,7 +40,7 @@ async function offers(): Promise<{ both: Offer; first: Offer; second: Offer }> {
   return { both, first, second } as { both: Offer; first: Offer; second: Offer }
 }
 
-const wishFor = ({ id: offerId }: Offer): RentWish => {
+const inputFor = ({ id: offerId }: Offer): RentInput => {
   return { offerId, terms: { interruptible: false }, launch: { image: 'ubuntu' }, cancelUnavailable: false }
 }
 
@@ -49,7 +49,7 @@ const instancesOn = async ({ machineId }: Offer) =>
 
 /** Rents in a transaction in which somebody else does something before or after the first statement of this kind. */
 async function rentBeside(offer: Offer, when: 'before' | 'after', statement: RegExp, work: () => Promise<unknown>) {
-  const noStream = { follow: () => Promise.reject(new Error('no stream is opened')) }
+  const noStream = { subscribe: () => Promise.reject(new Error('no stream is opened')) }
   const deps = {
     database: gateway.database,
     log: gateway.log,
@@ -68,7 +68,7 @@ async function rentBeside(offer: Offer, when: 'before' | 'after', statement: Reg
       get now() {
         return tx.now
       },
-      waited: tx.waited,
+      advanceTo: tx.advanceTo,
       notifyAfterCommit: tx.notifyAfterCommit,
       async rows(query) {
         const isIt = !done && statement.test(query.text)
@@ -79,7 +79,7 @@ async function rentBeside(offer: Offer, when: 'before' | 'after', statement: Reg
         return rows
       },
     }
-    return rentIn(between, deps, actor, { wish: wishFor(offer), idempotencyKey: null })
+    return rentInTransaction(between, deps, actor, { input: inputFor(offer), idempotencyKey: null })
   })
 }
 
@@ -105,7 +105,7 @@ describe('an offer whose GPUs others have', () => {
       renting.finally(() => {
         isDone = true
       })
-      await untilSomebodyWaits(session, () => isDone)
+      await waitForLockWaiters(session, () => isDone)
       expect(isDone).toBe(false)
       // As whoever rents one of them leaves it.
       await session.query('UPDATE offers SET rentable = false WHERE id = $1', [both.id])
@@ -123,7 +123,7 @@ describe('an offer whose GPUs others have', () => {
       gateway.sql('UPDATE offers SET rentable = $1 WHERE id = $2', [rentable, both.id])
     await become(false)
     const renting = rentBeside(both, 'after', /^SELECT machine_id, rentable FROM offers/, () => become(true))
-    await expect(renting).rejects.toBeInstanceOf(OfferGone)
+    await expect(renting).rejects.toBeInstanceOf(OfferGoneError)
     await gateway.rent(actor, both.id)
   })
 
@@ -136,13 +136,13 @@ describe('an offer whose GPUs others have', () => {
       const { instances } = gateway.services
       const asking =
         how === 'rented'
-          ? instances.rent(actor, wishFor(both)).catch(({ code }) => code)
-          : instances.quote(actor, wishFor(both)).then(({ reasons }) => reasons[0]?.code)
+          ? instances.rent(actor, inputFor(both)).catch(({ code }) => code)
+          : instances.quote(actor, inputFor(both)).then(({ blockers }) => blockers[0]?.code)
       let isDone = false
       asking.finally(() => {
         isDone = true
       })
-      await untilSomebodyWaits(session, () => isDone)
+      await waitForLockWaiters(session, () => isDone)
       expect(isDone).toBe(true)
       expect(await asking).toBe('OFFER_UNAVAILABLE')
     })
@@ -155,12 +155,12 @@ it('a quote waits for nobody, and takes nothing from who rents meanwhile', async
     await session.query('BEGIN')
     await session.query('SELECT FROM machines WHERE id = $1 FOR UPDATE', [both.machineId])
     let isDone = false
-    const asking = gateway.services.instances.quote(actor, wishFor(both)).finally(() => {
+    const asking = gateway.services.instances.quote(actor, inputFor(both)).finally(() => {
       isDone = true
     })
-    await untilSomebodyWaits(session, () => isDone)
+    await waitForLockWaiters(session, () => isDone)
     expect(isDone).toBe(true)
-    expect((await asking).reasons).toEqual([])
+    expect((await asking).blockers).toEqual([])
   })
 })
 

@@ -63,7 +63,7 @@ describe('a rental', () => {
     expect(made).toMatchObject({ status: 'CREATED', targetState: 'RUNNING', connection: null, terminal: false })
     expect(await available()).toEqual(['STOP', 'DESTROY'])
 
-    await rentals.settle()
+    await rentals.converge()
     const running = await read(made.id)
     expect(running).toMatchObject({
       status: 'RUNNING',
@@ -76,27 +76,27 @@ describe('a rental', () => {
 
     const [stopped] = (await bulk('updateInstances', { ids: [made.id], targetState: 'STOPPED' })).items
     expect(stopped).toMatchObject({ outcome: 'APPLIED', instance: { status: 'RUNNING', targetState: 'STOPPED' } })
-    await app.idle()
+    await app.runUntilIdle()
     expect(await read(made.id)).toMatchObject({ status: 'STOPPING', statusReason: { code: 'USER_REQUEST' } })
-    await rentals.settle()
+    await rentals.converge()
     expect(await read(made.id)).toMatchObject({ status: 'STOPPED', connection: null })
     expect(await available()).toEqual(['START', 'RECYCLE', 'DESTROY'])
 
     await bulk('updateInstances', { ids: [made.id], targetState: 'RUNNING' })
-    await rentals.settle()
+    await rentals.converge()
     expect(await read(made.id)).toMatchObject({ status: 'RUNNING', startedAt: running.startedAt })
     expect(await available()).toEqual(['STOP', 'REBOOT', 'RECYCLE', 'DESTROY'])
 
     await bulk('destroyInstances', { ids: [made.id] })
     expect(await read(made.id)).toMatchObject({ status: 'DESTROYED', terminal: true, connection: null, label: 'first' })
     expect(await available()).toEqual([])
-    await rentals.settle()
+    await rentals.converge()
     expect(await app.sql('SELECT instance_id FROM simulated_containers')).toEqual([])
   })
 
   it('that ends by itself says with what, and can only be destroyed', async () => {
     const { instance: made } = await rent(await rentals.newOffer())
-    await rentals.settle()
+    await rentals.converge()
     await rentals.exit(Number(made.id.slice(4)), 137)
     const ended = await read(made.id)
     expect(ended).toMatchObject({ status: 'EXITED', terminal: true, statusReason: { code: 'EXITED', exitCode: 137 } })
@@ -124,7 +124,7 @@ describe('a rental that is refused', () => {
       ... on Error { code } ... on OfferUnavailableError { alternatives { id } } } }`
     const input = { offerId: String(taken), spec: { source: { image: 'ubuntu' } } }
     const answers = async (permissions: Permissions) => {
-      const { data, errors } = await app.graphql(await app.scopedKey(key, permissions), query, { input })
+      const { data, errors } = await app.graphql(await app.newScopedKey(key, permissions), query, { input })
       expect(errors).toBeUndefined()
       return data.rentInstance
     }
@@ -207,7 +207,7 @@ describe('a bulk command', () => {
   })
 
   it('says of what is final which instance it is', async () => {
-    const id = `ins_${await rentals.rentTo(key, 'exited')}`
+    const id = `ins_${await rentals.rentToStatus(key, 'exited')}`
     const { items } = await bulk('updateInstances', { ids: [id], targetState: 'RUNNING' })
     expect(items).toMatchObject([
       { outcome: 'FAILED', error: { code: 'INVALID_STATE', current: { id, terminal: true } } },

@@ -1,0 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { failureKindOf } from './failure-codes.ts'
+
+const maxAttempts = 4
+const pauseMs = 100
+
+/** Does what may be done twice, a few times more where the database did not answer: a connection was lost, say. */
+export async function retryUnanswered<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (attempt === maxAttempts || failureKindOf(error) !== 'unanswered') throw error
+    }
+    await sleep(pauseMs)
+  }
+}

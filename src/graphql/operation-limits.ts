@@ -1,0 +1,145 @@
+// How large an operation may be. A document of a few lines can stand for millions of fields, because fragments repeat
+// what they hold, so this is measured before anything else looks at it.
+
+import {
+  type ASTVisitor,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+  type ValidationContext,
+} from 'graphql'
+
+export const operationLimits = {
+  tokens: 2_000,
+  depth: 10,
+  /** The query that tools read the schema with is this deep. */
+  introspectionDepth: 15,
+  fields: 1_000,
+  aliases: 30,
+  /** Each row of a list repeats the alias. */
+  aliasCharacters: 64,
+  /** How often an operation may ask for `__schema`. */
+  schemas: 1,
+  /** Fields of the schema that an operation can read, by `repeats`. The query of tools counts 345,000. */
+  schemaFields: 400_000,
+  directives: 20,
+  mutations: 5,
+  errors: 5,
+}
+
+/** How often fields that read the schema repeat what is inside of them, roughly. */
+const introspectionRepeats: Record<string, number> = {
+  ...{ __type: 10, types: 100, directives: 10, fields: 10, args: 5, inputFields: 10 },
+  ...{ enumValues: 10, possibleTypes: 30, interfaces: 2 },
+}
+
+type OperationSize = {
+  depth: number
+  introspectionDepth: number
+  fields: number
+  rootFields: number
+  aliases: number
+  aliasCharacters: number
+  directives: number
+  schemas: number
+  schemaFields: number
+  /** What `schemaFields` is if this is inside of `__schema` or `__type`. */
+  schemaReads: number
+}
+const emptySize: OperationSize = {
+  ...{ depth: 0, introspectionDepth: 0, fields: 0, rootFields: 0, directives: 0 },
+  ...{ aliases: 0, aliasCharacters: 0, schemas: 0, schemaFields: 0, schemaReads: 0 },
+}
+
+/** Refuses an operation that is too large, with fragments counted as often as they are spread. */
+export function limitsRule(context: ValidationContext): ASTVisitor {
+  return {
+    OperationDefinition(operation) {
+      const size = measureOperation(operation, context)
+      const refuse = (what: string, size: number, limit: number) => {
+        if (size <= limit) return
+        const message = `The operation has ${size} ${what}; at most ${limit} are allowed.`
+        context.reportError(
+          new GraphQLError(message, { nodes: operation, extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }),
+        )
+      }
+      refuse('levels', size.depth, operationLimits.depth)
+      refuse('levels of introspection', size.introspectionDepth, operationLimits.introspectionDepth)
+      refuse('fields', size.fields, operationLimits.fields)
+      refuse('aliases', size.aliases, operationLimits.aliases)
+      refuse('characters in an alias', size.aliasCharacters, operationLimits.aliasCharacters)
+      refuse('directives', size.directives, operationLimits.directives)
+      refuse('__schema fields', size.schemas, operationLimits.schemas)
+      refuse('fields of the schema', size.schemaFields, operationLimits.schemaFields)
+      if (operation.operation === 'mutation') refuse('mutations', size.rootFields, operationLimits.mutations)
+      return false
+    },
+  }
+}
+
+function measureOperation(operation: OperationDefinitionNode, context: ValidationContext): OperationSize {
+  const measured = new Map<FragmentDefinitionNode, OperationSize>()
+  const own = sizeOfSelections(operation.selectionSet)
+  return { ...own, directives: own.directives + (operation.directives?.length ?? 0) }
+
+  function sizeOfSelections({ selections }: SelectionSetNode): OperationSize {
+    const sum = { ...emptySize }
+    for (const selection of selections) {
+      const size = sizeOfSelection(selection)
+      sum.depth = Math.max(sum.depth, size.depth)
+      sum.introspectionDepth = Math.max(sum.introspectionDepth, size.introspectionDepth)
+      sum.fields += size.fields
+      sum.rootFields += size.rootFields
+      sum.aliases += size.aliases
+      sum.aliasCharacters = Math.max(sum.aliasCharacters, size.aliasCharacters)
+      sum.schemas += size.schemas
+      sum.schemaFields += size.schemaFields
+      sum.schemaReads += size.schemaReads
+      sum.directives += size.directives + (selection.directives?.length ?? 0)
+    }
+    return sum
+  }
+
+  function sizeOfSelection(selection: SelectionSetNode['selections'][number]): OperationSize {
+    if (selection.kind === Kind.INLINE_FRAGMENT) return sizeOfSelections(selection.selectionSet)
+    if (selection.kind === Kind.FRAGMENT_SPREAD) return sizeOfFragment(context.getFragment(selection.name.value))
+    return sizeOfField(selection)
+  }
+
+  function sizeOfField({ name: { value: name }, alias, selectionSet }: FieldNode): OperationSize {
+    const inner = selectionSet ? sizeOfSelections(selectionSet) : emptySize
+    const depth = inner.depth + 1
+    // Tools read the schema deeper than anybody reads data, so this depth has a limit of its own.
+    const depths = name.startsWith('__')
+      ? { depth: 0, introspectionDepth: Math.max(depth, inner.introspectionDepth) }
+      : { depth, introspectionDepth: inner.introspectionDepth }
+    const schemaReads = 1 + inner.schemaReads * (introspectionRepeats[name] ?? 1)
+    const [schemas, schemaFields] =
+      name === '__schema' ? [1, schemaReads] : name === '__type' ? [0, schemaReads] : [0, 0]
+    return {
+      ...depths,
+      fields: inner.fields + 1,
+      rootFields: 1,
+      aliases: inner.aliases + (alias ? 1 : 0),
+      aliasCharacters: Math.max(inner.aliasCharacters, alias?.value.length ?? 0),
+      directives: inner.directives,
+      schemas: inner.schemas + schemas,
+      schemaFields: inner.schemaFields + schemaFields,
+      schemaReads,
+    }
+  }
+
+  /** Each fragment is measured once. One that spreads itself counts as empty there; another rule refuses it. */
+  function sizeOfFragment(fragment: FragmentDefinitionNode | null | undefined): OperationSize {
+    if (!fragment) return emptySize
+    const known = measured.get(fragment)
+    if (known) return known
+    measured.set(fragment, emptySize)
+    const size = sizeOfSelections(fragment.selectionSet)
+    measured.set(fragment, size)
+    return size
+  }
+}

@@ -1,0 +1,79 @@
+// Machines that do not exist, and run nothing. What they would do is in the rows of a world that all gateways share.
+
+import type { Provider } from './provider.ts'
+import { ContainerNotRunning, MachineUnreachable } from './provider.ts'
+import {
+  type Container,
+  makeContainer,
+  observedOf,
+  type Scale,
+  startContainer,
+  stopContainer,
+} from './simulated-container.ts'
+import { readLines } from './simulated-log.ts'
+import { runCommand } from './simulated-shell.ts'
+import type { SimulatedWorld, StoredContainer } from './simulated-world.ts'
+
+export type SimulatedProviderOptions = {
+  world: SimulatedWorld
+  now: () => Date
+  /** 1 is as slow as a real machine; 0 does not wait. */
+  delayFactor: number
+}
+
+type Change = (container: Container, now: Date, scale: Scale) => Container | undefined
+
+export function createSimulatedProvider({ world, now, delayFactor }: SimulatedProviderOptions): Provider {
+  const scale: Scale = ms => ms * delayFactor
+
+  /** Undefined where there is none. Throws where its machine does not answer. */
+  async function find(instanceId: bigint, signal: AbortSignal): Promise<StoredContainer | undefined> {
+    signal.throwIfAborted()
+    const kept = await world.find(instanceId)
+    if (kept?.isMachineOut) throw new MachineUnreachable(`Machine ${kept.container.machineId} does not answer.`)
+    return kept
+  }
+
+  async function change(instanceId: bigint, signal: AbortSignal, applyChange: Change): Promise<void> {
+    for (;;) {
+      const stored = await find(instanceId, signal)
+      const next = stored && applyChange(stored.container, now(), scale)
+      signal.throwIfAborted()
+      if (!stored || !next || (await world.replace(instanceId, next, stored.revision))) return
+    }
+  }
+
+  return {
+    async observe(instanceId, signal) {
+      const kept = await find(instanceId, signal)
+      return kept ? observedOf(kept.container, now()) : { state: 'absent' }
+    },
+    async ensure(spec, signal) {
+      signal.throwIfAborted()
+      const { machineId } = spec
+      if (await world.isMachineOut(machineId)) throw new MachineUnreachable(`Machine ${machineId} does not answer.`)
+      signal.throwIfAborted()
+      await world.add(spec.instanceId, makeContainer(spec, now(), scale))
+    },
+    setSshKeys: ({ instanceId, sshKeys }, signal) =>
+      change(instanceId, signal, container => ({ ...container, sshKeys })),
+    start: (instanceId, signal) => change(instanceId, signal, startContainer),
+    stop: (instanceId, signal) => change(instanceId, signal, stopContainer),
+    async remove(instanceId, signal) {
+      if (!(await find(instanceId, signal))) return
+      signal.throwIfAborted()
+      await world.remove(instanceId)
+    },
+    async logs(instanceId, range, signal) {
+      const kept = await find(instanceId, signal)
+      return kept ? readLines(kept.container.log, now().getTime(), range) : []
+    },
+    async exec(instanceId, command, signal) {
+      const kept = await find(instanceId, signal)
+      if (!kept || observedOf(kept.container, now()).state !== 'running') {
+        throw new ContainerNotRunning(`The container of instance ${instanceId} does not run.`)
+      }
+      return runCommand(kept.container.made, command)
+    },
+  }
+}

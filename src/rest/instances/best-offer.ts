@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { invalidInput, renameIssuePaths } from '../../domain/errors.ts'
+import { maxAttempts, type RentBestOfferInput } from '../../domain/instances/rent/best-offer.ts'
+import { emptyComparisonMessage } from '../../domain/offers/filter.ts'
+import { isAbsent, isObject, parseJson } from '../list-parameters.ts'
+import { restFields } from '../offers/fields.ts'
+import { parseSearch } from '../offers/input.ts'
+import { type Route, route } from '../route.ts'
+import { parseRentBody, rentBody, rentIssuePaths } from './input.ts'
+import { rentFailures, rentResult } from './rent.ts'
+
+const rentBestOfferBody = rentBody.extend({
+  q: z
+    .unknown()
+    .refine(q => q !== undefined, 'is required.')
+    .meta({
+      anyOf: [{ $ref: '#/components/schemas/OfferSearch' }, { type: 'string' }],
+      description: 'Which offers will do, and which of them is best. Also as JSON in a text.',
+    }),
+})
+
+export const rentBestOfferRoutes: Route[] = [
+  route({
+    method: 'PUT',
+    path: '/api/v0/launch_instance/',
+    operationId: 'launchInstance',
+    tag: 'Instances',
+    summary: 'Search and rent',
+    about: `Rents the best offer of a search that can start at once and, when another is quicker, the next: at most as many as the search's limit, and never more than ${maxAttempts}. It needs misc too.`,
+    operation: 'instances.rent',
+    body: rentBestOfferBody,
+    takesIdempotencyKey: true,
+    notIdempotent: true,
+    result: rentResult,
+    failures: rentFailures,
+    answer: async ({ services, actor, body, idempotencyKey }) => {
+      const renting = services.instances.rentBestOffer(actor, parseRentBestOfferBody(body), idempotencyKey)
+      const { instance, apiKey } = await renting.catch((error: unknown) =>
+        Promise.reject(renameIssuePaths(error, rentIssuePaths)),
+      )
+      return { success: true as const, new_contract: Number(instance.id), instance_api_key: apiKey }
+    },
+  }),
+]
+
+function parseRentBestOfferBody({ q, ...body }: z.output<typeof rentBestOfferBody>): RentBestOfferInput {
+  refuseUselessFilters(typeof q === 'string' ? parseJson(q) : q)
+  const { search, limit } = parseSearch({ q })
+  const { terms, launch, templateHash } = parseRentBody(body)
+  const { filter, order, pricing } = search
+  const attempts = Math.min(limit, maxAttempts)
+  return { filter, order, type: pricing.type, terms, launch, templateHash, maxAttempts: attempts }
+}
+
+/** A search ignores filters that are unknown or empty. Renting by one would pay for an offer that was not meant. */
+function refuseUselessFilters(search: unknown): void {
+  const filters = Object.entries(isObject(search) ? search : {})
+  const issues = filters.flatMap(([path, comparisons]) => {
+    if (!isObject(comparisons)) return []
+    if (!Object.hasOwn(restFields, path)) return [{ path, message: 'is no field of an offer that can be filtered by.' }]
+    const isEmpty = Object.values(comparisons).every(isAbsent)
+    return isEmpty ? [{ path, message: emptyComparisonMessage }] : []
+  })
+  if (issues.length > 0) throw invalidInput(issues)
+}

@@ -1,0 +1,90 @@
+import { z } from 'zod'
+import { usdToNumber } from '../../domain/money.ts'
+import type { HostedMachine } from '../../services/machines/hosted.ts'
+import { alwaysNull, boolean, integer, number, text } from '../values.ts'
+import { blockRow } from './present.ts'
+import { blockRowSchema } from './row.ts'
+
+const { machine_id, geolocation, num_gpus, gpu_name, gpu_ram, cpu_name, cpu_ram, cpu_cores, ...others } =
+  blockRowSchema.shape
+const { inet_up, inet_down, reliability2, public_ipaddr, driver_version, hosting_type, verification } = others
+
+export const hostedMachineSchema = z
+  .object({
+    id: integer('The machine.'),
+    machine_id,
+    hostname: alwaysNull('Always null.'),
+    timeout: alwaysNull('Always null: machines are not asked for signs of life.'),
+    geolocation,
+    num_gpus,
+    gpu_name,
+    gpu_ram,
+    cpu_name,
+    cpu_ram,
+    cpu_cores,
+    listed: boolean('Whether it is on the market.'),
+    listed_gpu_cost: number('What a GPU costs, in $/h.'),
+    listed_storage_cost: number('What disk costs, in $ per GB and month of 720 hours.'),
+    listed_volume_cost: number('What volumes cost: the same.'),
+    listed_inet_up_cost: number('What uploads cost, in $/GB.'),
+    listed_inet_down_cost: number('What downloads cost, in $/GB.'),
+    min_bid_price: number('The least bid for a GPU, in $/h.'),
+    end_date: number('Until when it is on the market, in seconds since 1970.'),
+    gpu_occupancy: text('A letter for each GPU: D is rented on demand, I interruptible, x free.'),
+    current_rentals_resident: integer('How many instances are on it.'),
+    current_rentals_running: integer('How many of them run.'),
+    disk_space: number('The size of its disk, in GB.'),
+    inet_up,
+    inet_down,
+    earn_hour: alwaysNull('Always null: what hosts earn is not kept here.'),
+    earn_day: alwaysNull('Always null: what hosts earn is not kept here.'),
+    reliability2,
+    verification,
+    public_ipaddr,
+    driver_version,
+    cuda_max_good: text('The newest CUDA version that the driver runs, such as "12.8".'),
+    hosting_type,
+  })
+  .meta({ id: 'HostedMachine', description: 'A machine, as its host sees it.' })
+
+const occupancyLetters = { free: 'x', onDemand: 'D', interruptible: 'I' }
+
+export function hostedMachineRow(machine: HostedMachine): z.output<typeof hostedMachineSchema> {
+  const { id, gpus, asOf, listedUntil, unlistedAt, storageNanos } = machine
+  const row = blockRow({ machine, firstGpu: 0, numGpus: machine.numGpus })
+  return {
+    id,
+    machine_id: id,
+    hostname: null,
+    timeout: null,
+    geolocation: row.geolocation,
+    num_gpus: row.num_gpus,
+    gpu_name: row.gpu_name,
+    gpu_ram: row.gpu_ram,
+    cpu_name: row.cpu_name,
+    cpu_ram: row.cpu_ram,
+    cpu_cores: row.cpu_cores,
+    listed: unlistedAt === null && listedUntil > asOf,
+    listed_gpu_cost: usdToNumber(machine.gpuNanos),
+    listed_storage_cost: usdToNumber(storageNanos),
+    listed_volume_cost: usdToNumber(storageNanos),
+    listed_inet_up_cost: row.inet_up_cost,
+    listed_inet_down_cost: row.inet_down_cost,
+    min_bid_price: usdToNumber(machine.minBidGpuNanos),
+    end_date: listedUntil.getTime() / 1000,
+    gpu_occupancy: gpus.map(gpu => occupancyLetters[gpu]).join(' '),
+    current_rentals_resident: machine.resident,
+    current_rentals_running: machine.running,
+    disk_space: machine.diskMb / 1000,
+    inet_up: row.inet_up,
+    inet_down: row.inet_down,
+    earn_hour: null,
+    earn_day: null,
+    reliability2: row.reliability2,
+    verification: row.verification,
+    public_ipaddr: row.public_ipaddr,
+    driver_version: row.driver_version,
+    cuda_max_good: row.cuda_max_good.toFixed(1),
+    hosting_type: row.hosting_type,
+  }
+}

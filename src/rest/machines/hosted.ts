@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import { failureOf } from '../error-codes.ts'
+import { type Route, route } from '../route.ts'
+import { pathId } from '../values.ts'
+import { hostedMachineRow, hostedMachineSchema } from './hosted-row.ts'
+
+const maxRows = 5_000
+
+export const machineRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/v0/machines/',
+    operationId: 'listMachines',
+    tag: 'Machines',
+    summary: 'List the machines of a host',
+    about: `The machines of the account, the oldest first, at most ${maxRows}.`,
+    operation: 'machines.hosted',
+    result: z.object({ machines: z.array(hostedMachineSchema).describe('The machines.') }),
+    answer: async ({ services, actor }) => {
+      const machines = await services.machines.hosted(actor, maxRows)
+      return { machines: machines.map(hostedMachineRow) }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v0/machines/{id}/',
+    operationId: 'getMachine',
+    tag: 'Machines',
+    summary: 'Get a machine of a host',
+    about: 'One of the machines of the account, alone in a list.',
+    operation: 'machines.hosted',
+    params: z.object({ id: pathId('The machine.') }),
+    result: z.array(hostedMachineSchema),
+    failures: [failureOf('NOT_FOUND', 'There is no such machine, or it is another host’s.')],
+    answer: async ({ services, actor, params: { id } }) => [
+      hostedMachineRow(await services.machines.hostedById(actor, id)),
+    ],
+  }),
+]

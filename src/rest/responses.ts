@@ -1,0 +1,37 @@
+import { type Asset, answerAsset, createAsset } from '../http/asset.ts'
+import { jsonResponse } from '../http/json.ts'
+import type { Route } from './route.ts'
+
+/** The page needs nothing from anywhere, and runs nothing. What stands in a text is not ours, and is no page. */
+const contentSecurityPolicy =
+  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+/** A success, in the type that its route says. */
+export function successResponse({ produces }: Pick<Route, 'produces'>, result: unknown): Response {
+  if (!produces) return jsonResponse(200, result)
+  return new Response(String(result), {
+    headers: { ...headersOf(produces), 'cache-control': 'no-store' },
+  })
+}
+
+const assets = new WeakMap<Route, Promise<Asset>>()
+
+/** The success of a fixed route. `answer` is called once; then its text is kept, compressed too. */
+export async function fixedResponse(route: Route, request: Request, answer: () => Promise<unknown>): Promise<Response> {
+  const { produces } = route
+  const { 'content-type': type, ...headers } = produces ? headersOf(produces) : { 'content-type': 'application/json' }
+  const asset = assets.get(route) ?? renderResult(route, answer).then(bytes => createAsset(bytes, type))
+  assets.set(route, asset)
+  // Another version of the gateway may answer next: whoever keeps it asks whether it is still right.
+  return await answerAsset(request, await asset, { ...headers, 'cache-control': 'public, no-cache' })
+}
+
+async function renderResult({ produces }: Route, answer: () => Promise<unknown>): Promise<Uint8Array> {
+  const result = await answer()
+  return Buffer.from(produces ? String(result) : JSON.stringify(result))
+}
+
+function headersOf(produces: NonNullable<Route['produces']>) {
+  // Clients take a text without a charset for Latin-1.
+  return { 'content-type': `${produces}; charset=utf-8`, 'content-security-policy': contentSecurityPolicy }
+}

@@ -1,0 +1,53 @@
+import { Prisma } from '../../../database/generated/client.ts'
+import { parsePublicKey, type SshKey } from '../../../domain/accounts/ssh-keys.ts'
+import type { Actor } from '../../../domain/actor.ts'
+import { DomainError, invalidInput, notFound } from '../../../domain/errors.ts'
+import { authorize } from '../../authorize.ts'
+import type { Deps } from '../../deps.ts'
+import { attachServices } from './attach.ts'
+import { fingerprintOf, registerServices } from './register.ts'
+
+const { sql } = Prisma
+
+export function attachByPublicKeyServices(deps: Deps) {
+  const { attach } = attachServices(deps)
+  const { register } = registerServices(deps)
+
+  return {
+    /**
+     * Lets a key log in to a container that is named by the key itself. One that the account has not registered is
+     * registered by that, for which the actor needs to be allowed that too.
+     */
+    async attachByPublicKey(
+      actor: Actor,
+      instanceId: bigint,
+      publicKey: string,
+    ): Promise<{ sshKey: SshKey; outcome: 'applied' | 'unchanged' }> {
+      authorize(actor, 'instances.attachSshKey', { id: Number(instanceId) })
+      const key = parsePublicKey(publicKey)
+      if (typeof key === 'string') throw invalidInput([{ path: 'publicKey', message: key }])
+      const known = await findByBlob(actor, key.blob)
+      if (known) return { sshKey: known, outcome: await attach(actor, instanceId, known.id) }
+      try {
+        const { sshKey } = await register(actor, { publicKey, instanceIds: [instanceId] })
+        return { sshKey, outcome: 'applied' }
+      } catch (error) {
+        // Somebody registered it meanwhile.
+        const registered = error instanceof DomainError && error.code === 'CONFLICT' && error.details.subject
+        if (!registered) throw error
+        const sshKey = await findByBlob(actor, key.blob)
+        if (!sshKey) throw notFound('SshKey', registered.id)
+        return { sshKey, outcome: await attach(actor, instanceId, sshKey.id) }
+      }
+    },
+  }
+
+  async function findByBlob({ accountId }: Actor, blob: Uint8Array): Promise<SshKey | undefined> {
+    const [row] = await deps.database.rows(sql`
+      SELECT id, name, public_key, fingerprint, created_at FROM ssh_keys
+      WHERE account_id = ${accountId} AND fingerprint = ${fingerprintOf(blob)} AND deleted_at IS NULL`)
+    if (!row) return undefined
+    const [id, name, key, fingerprint, createdAt] = row
+    return { id, name, publicKey: key, fingerprint, createdAt } as SshKey
+  }
+}

@@ -1,0 +1,118 @@
+// What is done for an account's money, so much at once that nobody waits for long. What is left is found by the next look.
+
+import { Prisma } from '../../../database/generated/client.ts'
+import type { Transaction } from '../../../database/transaction.ts'
+import { type DueAction, midnightBefore } from '../../../domain/billing/due.ts'
+import type { Machine } from '../../../domain/machines/machines.ts'
+import { applyPlans, type LockedInstance, lockInstances } from '../../instances/apply-plans.ts'
+import { lockMachine } from '../../machines/market.ts'
+import { deleteVolume } from '../../volumes/delete.ts'
+import { loadVolumeFacts } from '../../volumes/rent.ts'
+import type { AccountBalance } from '../balance.ts'
+import { chargeMeters } from '../meters.ts'
+import { findDetachedVolume, findInstanceIds, findInstancesToStop } from './facts.ts'
+
+const { sql } = Prisma
+
+/** So many instances or meters in one transaction. */
+const batchSize = 500
+
+const existingInstancesSql = (accountId: number) => sql`i.account_id = ${accountId} AND i.destroyed_at IS NULL`
+
+export type ActionTargets = { instanceIds: bigint[]; volume?: { id: bigint; machineId: number } | undefined }
+
+/** What must be taken for a deed, before the account is. */
+export async function chooseTargets(
+  database: Pick<Transaction, 'rows'>,
+  account: AccountBalance,
+  deed: DueAction | null,
+): Promise<ActionTargets> {
+  const { accountId } = account
+  if (deed === 'destroyInstances')
+    return { instanceIds: await findInstanceIds(database, existingInstancesSql(accountId), batchSize) }
+  if (deed === 'deleteVolumes') return { instanceIds: [], volume: await findDetachedVolume(database, accountId) }
+  if (deed !== 'stop') return { instanceIds: [] }
+  return { instanceIds: (await findInstancesToStop(database, accountId, batchSize)).map(({ id }) => id) }
+}
+
+export type LockedTargets = { instances: LockedInstance[]; volume?: { id: bigint; machine: Machine } | undefined }
+
+/** Takes what was chosen, as far as it is still there: machines, instances, volumes, and the account after all of them. */
+export async function lockTargets(
+  tx: Transaction,
+  accountId: number,
+  { instanceIds, volume }: ActionTargets,
+): Promise<LockedTargets> {
+  const machine = volume && (await lockMachine(tx, volume.machineId))
+  const instances = instanceIds.length > 0 ? await lockInstances(tx, instanceIds, accountId) : []
+  if (!volume || !machine) return { instances }
+  const [found] = await loadVolumeFacts(tx, { accountId }, [volume.id])
+  return { instances, volume: found?.instanceId === null ? { id: volume.id, machine } : undefined }
+}
+
+/** The machines whose market it moves. */
+export async function performAction(
+  tx: Transaction,
+  account: AccountBalance,
+  deed: DueAction | null,
+  { instances, volume }: LockedTargets,
+  at: Date,
+): Promise<number[]> {
+  switch (deed) {
+    case 'stop':
+      return await stopInstances(tx, account, instances, at)
+    case 'charge':
+      await chargeDueMeters(tx, account)
+      return []
+    case 'destroyInstances':
+      return await destroyInstances(tx, instances, at)
+    case 'deleteVolumes':
+      if (volume)
+        await deleteVolume(tx, { accountId: account.accountId, reason: 'DEBT' }, volume.machine, volume.id, at)
+      return []
+    case null:
+      return []
+  }
+}
+
+async function stopInstances(
+  tx: Transaction,
+  { accountId }: AccountBalance,
+  taken: LockedInstance[],
+  at: Date,
+): Promise<number[]> {
+  const ids = taken.map(({ subject }) => subject.id)
+  const perReason = Map.groupBy(await findInstancesToStop(tx, accountId, batchSize, ids), ({ reason }) => reason)
+  const machines: number[] = []
+  for (const [reason, instances] of perReason) {
+    const steps = instances.map(({ id }) => ({ id, outcome: 'applied' as const, targetState: 'stopped' as const }))
+    machines.push(...(await applyPlans(tx, { reason }, steps, taken, at)))
+  }
+  return machines
+}
+
+/** What has ended, and the day before of what goes on. */
+async function chargeDueMeters(tx: Transaction, account: AccountBalance): Promise<void> {
+  const { accountId, at } = account
+  await chargeMeters(
+    tx,
+    account,
+    sql`m.id IN (SELECT e.meter_id FROM meter_ends e WHERE e.account_id = ${accountId} AND e.at <= ${at} LIMIT ${batchSize})`,
+  )
+  // It ended twice, and was charged in between.
+  await tx.rows(sql`
+    DELETE FROM meter_ends e USING meters m WHERE m.id = e.meter_id AND e.account_id = ${accountId} AND m.rate_nanos = 0`)
+  const midnight = midnightBefore(at)
+  const first = sql`
+    SELECT d.id FROM meters d WHERE d.account_id = ${accountId} AND d.rate_nanos > 0 AND d.since < ${midnight}
+    ORDER BY d.since LIMIT ${batchSize}`
+  await chargeMeters(tx, account, sql`m.id IN (${first})`, midnight)
+}
+
+const debtMessage = 'Its account was in debt for longer than the grace period.'
+
+async function destroyInstances(tx: Transaction, taken: LockedInstance[], at: Date): Promise<number[]> {
+  const ids = taken.filter(({ subject }) => !subject.destroyedAt).map(({ subject }) => subject.id)
+  const steps = ids.map(id => ({ id, outcome: 'applied' as const, destroy: true as const }))
+  return await applyPlans(tx, { reason: 'DEBT', message: debtMessage }, steps, taken, at)
+}

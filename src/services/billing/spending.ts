@@ -1,0 +1,107 @@
+// What was spent in a window of time, and what would be per hour: of an account, or of one of its keys.
+
+import { Prisma } from '../../database/generated/client.ts'
+import type { Transaction } from '../../database/transaction.ts'
+import type { KeyRate, Spending } from '../../domain/billing/limits.ts'
+import { wantsGpusSql } from '../instances/sql.ts'
+import { meterEndSql } from './sql.ts'
+
+const { sql } = Prisma
+
+/** Whose spending since when; without a key that of the whole account. */
+export type SpendingWindow = { apiKeyId: number | null; from: Date }
+
+/**
+ * What was spent in windows that go on. An entry that began before its window counts as far as it is in it, and what was
+ * given back does not count where it had been charged. GPUs cost nothing beyond `gpusEnd`, if that is given.
+ */
+export async function loadSpending(
+  database: Pick<Transaction, 'rows'>,
+  { accountId, at }: { accountId: number; at: Date },
+  windows: readonly SpendingWindow[],
+  gpusEnd: Date | null = null,
+): Promise<Spending[]> {
+  if (windows.length === 0) return []
+  const starts = [...new Set(windows.map(({ from }) => from.getTime()))].map(ms => new Date(ms))
+  // Each start of a window is summed once, for all keys. A meter is charged up to its `since`, so those that ended before
+  // a window are not read.
+  const rows = await database.rows(sql`
+    WITH starts AS (SELECT start FROM unnest(${starts}::timestamptz[]) AS start), posted AS (
+      SELECT start, meters.api_key_id, coalesce(sum(charged.nanos), 0) AS nanos
+      FROM starts JOIN meters ON meters.account_id = ${accountId} AND meters.since > start
+      CROSS JOIN LATERAL (
+        SELECT sum(CASE WHEN m.period_start >= start AND coalesce(given_back.period_start >= m.period_end, true)
+          THEN -m.amount_nanos ELSE ${meterCostUntilSql(sql`least(m.period_end, given_back.period_start)`, sql`m.period_start`)}
+            - ${meterCostUntilSql(sql`least(start, given_back.period_start)`, sql`m.period_start`)} END) AS nanos
+        FROM ledger_entries m LEFT JOIN LATERAL (
+          SELECT r.period_start FROM ledger_entries r WHERE r.meter_id = m.meter_id AND r.kind = 'refund'
+          AND m.period_end > r.period_start AND m.period_end <= r.period_end LIMIT 1
+        ) given_back ON true
+        WHERE m.meter_id = meters.id AND m.kind IN ('compute', 'disk') AND m.period_end > start
+      ) charged
+      GROUP BY start, meters.api_key_id
+    ), going AS (
+      SELECT m.*, least(${meterEndSql}, CASE m.kind WHEN 'compute' THEN ${gpusEnd}::timestamptz END) AS stops_at
+      FROM meters m WHERE m.account_id = ${accountId} AND m.rate_nanos > 0
+    ), running AS (
+      SELECT start, m.api_key_id, sum(m.rate_nanos) AS rate,
+        sum(m.rate_nanos * extract(epoch FROM m.since) * 1000 - m.carried)::numeric(40) AS origin,
+        sum(${meterCostUntilSql(sql`least(start, m.stops_at)`, sql`m.since`)}) AS before,
+        sum(${meterCostUntilSql(sql`least(greatest(${at}::timestamptz, start), m.stops_at)`, sql`m.since`)}) AS until
+      FROM starts, going m GROUP BY start, m.api_key_id
+    ), ended AS (
+      SELECT api_key_id, greatest(since, stops_at) AS at, sum(rate_nanos)::text AS rate FROM going
+      WHERE stops_at IS NOT NULL GROUP BY api_key_id, greatest(since, stops_at)
+    )
+    SELECT start, api_key_id, nanos, 0, 0, nanos, NULL::json FROM posted
+    UNION ALL SELECT start, api_key_id, -before, rate, origin, until - before,
+      (SELECT json_agg(json_build_array(rate, at)) FROM ended WHERE ended.api_key_id IS NOT DISTINCT FROM running.api_key_id)
+    FROM running`)
+  return windows.map(window => sumWindow(window, rows as SpendingRow[]))
+}
+
+type SpendingRow = [Date, number | null, string, string, string, string, [rate: string, at: string][] | null]
+
+/** Of what was spent by key, what counts in a window. */
+function sumWindow({ apiKeyId, from }: SpendingWindow, rows: readonly SpendingRow[]): Spending {
+  const counted = rows.filter(
+    ([start, key]) => start.getTime() === from.getTime() && (apiKeyId === null || key === apiKeyId),
+  )
+  const sum = (place: 2 | 3 | 4 | 5) => counted.reduce((total, row) => total + BigInt(row[place]), 0n)
+  const ends = counted.flatMap(row => row[6] ?? []).map(([rate, at]) => ({ rateNanos: BigInt(rate), at: new Date(at) }))
+  return {
+    ...{ from, postedNanos: sum(2), rateNanos: sum(3), origin: sum(4), spentNanos: sum(5) },
+    ends: ends.map(end => ({ ...end, since: end.at })),
+  }
+}
+
+/** What `m` costs from where it begins up to an instant, as `charge` in domain/billing/balance.ts says it. */
+function meterCostUntilSql(instant: Prisma.Sql, beginning: Prisma.Sql): Prisma.Sql {
+  return sql`div(m.rate_nanos * greatest(extract(epoch FROM ${instant} - ${beginning}) * 1000, 0) + m.carried, 3600000)`
+}
+
+/** What everything costs per hour that the account wishes to run, whether it does yet or not, and all disks; by key. */
+export async function loadDesiredRates(database: Pick<Transaction, 'rows'>, accountId: number): Promise<KeyRate[]> {
+  const rows = await database.rows(sql`
+    SELECT api_key_id, sum(rate) FROM (
+      SELECT m.api_key_id, m.rate_nanos AS rate FROM meters m
+      WHERE m.account_id = ${accountId} AND m.kind = 'disk' AND m.rate_nanos > 0
+      UNION ALL
+      SELECT m.api_key_id, i.compute_nanos FROM instances i CROSS JOIN LATERAL (
+        SELECT api_key_id FROM meters WHERE instance_id = i.id AND kind = 'compute' LIMIT 1
+      ) m
+      WHERE i.account_id = ${accountId} AND ${wantsGpusSql}
+    ) wished GROUP BY api_key_id`)
+  return rows.map(([apiKeyId, rate]) => ({ apiKeyId: apiKeyId as number | null, rateNanos: BigInt(rate as string) }))
+}
+
+/** What the GPUs of instances cost per hour while they run, by the key that they count for. */
+export async function loadComputeRates(
+  database: Pick<Transaction, 'rows'>,
+  ids: readonly bigint[],
+): Promise<KeyRate[]> {
+  const rows = await database.rows(sql`
+    SELECT m.api_key_id, sum(i.compute_nanos) FROM meters m JOIN instances i ON i.id = m.instance_id
+    WHERE m.kind = 'compute' AND i.id = ANY(${ids.map(String)}::bigint[]) GROUP BY m.api_key_id`)
+  return rows.map(([apiKeyId, rate]) => ({ apiKeyId: apiKeyId as number | null, rateNanos: BigInt(rate as string) }))
+}

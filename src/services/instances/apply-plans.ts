@@ -1,0 +1,168 @@
+// What a command writes to instances, whoever gave it: somebody, or an arrangement whose instant has come.
+
+import { failureKindOf } from '../../database/failure-codes.ts'
+import { Prisma } from '../../database/generated/client.ts'
+import { type Transaction, transaction } from '../../database/transaction.ts'
+import type { CommandSubject, ItemPlan } from '../../domain/instances/command.ts'
+import { type Cause, destroyReason } from '../../domain/instances/destroy-reason.ts'
+import { isStarting } from '../../domain/instances/start-backoff.ts'
+import type { TargetState } from '../../domain/instances/states.ts'
+import { lockBalance } from '../billing/balance.ts'
+import { stopMeters } from '../billing/meters.ts'
+import { computeMetersSql, instanceMetersSql } from '../billing/sql.ts'
+import type { Deps } from '../deps.ts'
+import { type NewEvent, recordEvents } from '../events/events.ts'
+import { lockMachine, updateMarket } from '../machines/market.ts'
+import { countFailedStart, hasGpuHolder } from './start-backoff.ts'
+
+const { sql } = Prisma
+
+/** What `followMarkets` needs. */
+export type FollowDeps = Pick<Deps, 'database' | 'log'>
+export type LockedInstance = { subject: CommandSubject; accountId: number; machineId: number }
+
+/** Takes instances in the order of all who take several; those of one account alone, if that is asked for. */
+export async function lockInstances(
+  tx: Transaction,
+  ids: readonly bigint[],
+  owner?: number,
+): Promise<LockedInstance[]> {
+  const rows = await tx.rows(sql`
+    SELECT id, label, target_state, status, destroyed_at, stop_at, account_id, machine_id FROM instances
+    WHERE id = ANY(${ids.map(String)}::bigint[]) AND (${owner ?? null}::int IS NULL OR account_id = ${owner ?? null})
+    ORDER BY id FOR NO KEY UPDATE`)
+  return rows.map(([id, label, targetState, status, destroyedAt, stopAt, accountId, machineId]) => ({
+    subject: { id, label, targetState, status, destroyedAt, stopAt } as CommandSubject,
+    accountId: accountId as number,
+    machineId: machineId as number,
+  }))
+}
+
+/** The machines whose market the steps move. */
+export async function applyPlans(
+  tx: Transaction,
+  cause: Cause,
+  plans: ItemPlan[],
+  locked: LockedInstance[],
+  at: Date,
+): Promise<number[]> {
+  const changes = locked.flatMap(one => {
+    const { subject } = one
+    const plan = plans.find(({ id }) => id === subject.id)
+    if (plan?.outcome !== 'applied') return []
+    const { label = subject.label, targetState = subject.targetState, destroy = false } = plan
+    const starts = !destroy && targetState === 'running' && subject.targetState === 'stopped'
+    const moves = destroy || targetState !== subject.targetState
+    // An instant to stop at that came while it was stopped does not stop it now.
+    const lapses = starts && subject.stopAt !== null && subject.stopAt <= at
+    return [{ ...one, label, targetState, destroy, moves, lapses }]
+  })
+  const of = <Value>(value: (change: (typeof changes)[number]) => Value) => changes.map(value)
+  const destroyed = destroyReason(cause)
+  await tx.rows(sql`
+    UPDATE instances SET label = new.label, target_state = new.target_state,
+      destroyed_at = CASE WHEN new.destroy THEN ${at}::timestamptz END,
+      reason_code = CASE WHEN new.destroy THEN ${destroyed.code} ELSE reason_code END,
+      reason_message = CASE WHEN new.destroy THEN ${destroyed.message} ELSE reason_message END,
+      stop_at = CASE WHEN new.lapses THEN NULL ELSE stop_at END,
+      policy_due_at = CASE WHEN new.destroy THEN NULL WHEN new.moves AND ${hasPolicySql} THEN ${at} ELSE policy_due_at END,
+      target_reason = CASE WHEN instances.target_state <> new.target_state THEN ${cause.reason} ELSE target_reason END,
+      claimed_at = CASE WHEN instances.target_state <> new.target_state THEN ${at} ELSE claimed_at END,
+      generation = generation + new.moves::int, due_at = CASE WHEN new.moves THEN ${at} ELSE due_at END
+    FROM unnest(
+      ${of(({ subject }) => String(subject.id))}::bigint[], ${of(({ label }) => label)}::text[],
+      ${of(({ targetState }) => targetState)}::target_state[], ${of(({ destroy }) => destroy)}::boolean[],
+      ${of(({ moves }) => moves)}::boolean[], ${of(({ lapses }) => lapses)}::boolean[]
+    ) AS new(id, label, target_state, destroy, moves, lapses) WHERE instances.id = new.id`)
+  await recordEvents(
+    tx,
+    changes.flatMap(change => changeEvents(cause, change)),
+    at,
+  )
+  await stopCharging(tx, cause, changes, at)
+  return [...new Set(changes.filter(({ moves }) => moves).map(({ machineId }) => machineId))]
+}
+
+/** For what something is arranged, so that others must decide when it is next. */
+export const hasPolicySql = sql`num_nonnulls(stop_at, stop_at_cost_nanos, destroy_at, destroy_stopped_ms) > 0`
+
+type AppliedPlan = LockedInstance & {
+  label: string | null
+  targetState: TargetState
+  destroy: boolean
+  moves: boolean
+  lapses: boolean
+}
+
+/** What is stopped costs no GPUs from now on, and what is destroyed nothing. */
+async function stopCharging(tx: Transaction, cause: Cause, changes: AppliedPlan[], at: Date): Promise<void> {
+  const ids = (which: AppliedPlan[]) => which.map(({ subject }) => subject.id)
+  const destroyed = changes.filter(({ destroy }) => destroy)
+  const stopped = changes.filter(({ destroy, moves, targetState }) => !destroy && moves && targetState === 'stopped')
+  const accountIds = [...new Set([...destroyed, ...stopped].map(one => one.accountId))]
+  for (const accountId of accountIds.toSorted((a, b) => a - b)) {
+    const account = await lockBalance(tx, accountId, at)
+    const which = sql`(${instanceMetersSql(ids(destroyed))} OR ${computeMetersSql(ids(stopped))})`
+    await stopMeters(tx, account, which)
+    const givenUp = [...destroyed, ...stopped].filter(one => one.accountId === accountId && isStarting(one.subject))
+    // Its machine ended the rental, not its renter.
+    if (cause.reason !== 'RENTAL_ENDED' && (await hasGpuHolder(tx, ids(givenUp)))) await countFailedStart(tx, account)
+    // What was ended for money is stopped with that.
+    await tx.rows(sql`
+      UPDATE meters m SET stop_reason = NULL WHERE m.account_id = ${accountId} AND m.stop_reason IS NOT NULL AND ${which}`)
+  }
+}
+
+function changeEvents(
+  { apiKeyId, reason }: Cause,
+  { subject, accountId, label, targetState, destroy, lapses }: AppliedPlan,
+): NewEvent[] {
+  const about = apiKeyId === undefined ? { reason } : { apiKeyId, reason }
+  const event = { ...about, accountId, instanceId: subject.id }
+  const [oldState, newState] = [{ targetState: subject.targetState }, { targetState }]
+  const [oldLabel, newLabel] = [{ label: subject.label }, { label }]
+  return [
+    ...(destroy ? [{ ...event, type: 'INSTANCE_DESTROYED' as const }] : []),
+    ...(targetState !== subject.targetState
+      ? [{ ...event, type: 'INSTANCE_TARGET_CHANGED' as const, before: oldState, after: newState }]
+      : []),
+    ...(lapses ? [stopAtClearedEvent({ accountId, instanceId: subject.id, stopAt: subject.stopAt })] : []),
+    ...(label !== subject.label
+      ? [{ ...event, type: 'INSTANCE_LABEL_CHANGED' as const, before: oldLabel, after: newLabel }]
+      : []),
+  ]
+}
+
+/** An instant to stop at has come, and is over. */
+export function stopAtClearedEvent({
+  stopAt,
+  ...about
+}: {
+  accountId: number
+  instanceId: bigint
+  stopAt: Date | null
+}): NewEvent {
+  const before = { stopAt: stopAt?.toISOString() ?? null }
+  return { ...about, type: 'INSTANCE_POLICY_CHANGED', before, after: { stopAt: null }, reason: 'SCHEDULE' }
+}
+
+/**
+ * Updates the markets of machines after a command has committed, each in a transaction of its own. A failure is logged and
+ * not thrown: the command is done, so its caller must not be told that it failed. Leaving it is safe: `writeSteps` made
+ * each instance that moved due, and the next pass updates the market where an instance has GPUs that it does not want, or
+ * wants GPUs that it does not have. Trouble of the database that passes is a warning; anything else is a bug, an error.
+ */
+export async function updateMarkets({ database, log }: FollowDeps, machineIds: number[]): Promise<void> {
+  for (const machineId of machineIds) {
+    try {
+      await transaction(database, async tx => {
+        const machine = await lockMachine(tx, machineId)
+        if (machine) await updateMarket(tx, machine, tx.at)
+      })
+    } catch (error) {
+      const meaning = failureKindOf(error)
+      const level = meaning === 'unanswered' || meaning === 'refused' ? 'warn' : 'error'
+      log[level]({ err: error, machineId }, 'A market was not updated. The next pass over its instances updates it.')
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import { Prisma } from '../../database/generated/client.ts'
+import { type Transaction, transaction } from '../../database/transaction.ts'
+import type { Actor } from '../../domain/actor.ts'
+import { DomainError, notFound } from '../../domain/errors.ts'
+import { type CurrentLaunch, changeLaunch, restartAfterLaunchChange } from '../../domain/instances/change-launch.ts'
+import type { LaunchConfig } from '../../domain/instances/instances.ts'
+import type { InstanceStatus, Restart, TargetState } from '../../domain/instances/states.ts'
+import { restoreSecrets, splitSecrets } from '../../domain/launch/env.ts'
+import type { LaunchInput } from '../../domain/launch/launch.ts'
+import type { Registry } from '../../domain/launch/registry.ts'
+import { authorize } from '../authorize.ts'
+import { lockBalance } from '../billing/balance.ts'
+import type { Deps } from '../deps.ts'
+import { recordEvents } from '../events/events.ts'
+import { openJson, sealJson } from '../secrets.ts'
+import { loadTemplateForLaunch } from '../templates/rent.ts'
+import { visibleSql } from '../templates/templates.ts'
+import { admitRestart } from './admission.ts'
+import { bindMissingPorts, lockMissingPorts } from './ports.ts'
+
+const { sql, join } = Prisma
+
+export type ChangeLaunchInput = {
+  launch: LaunchInput
+  /** The template to begin with, by its hash or by its id; the hash counts. */
+  templateHash?: string | undefined
+  templateId?: number | undefined
+  /** Make its container anew at once. */
+  recycle: boolean
+}
+
+export function changeLaunchServices(deps: Deps) {
+  const { database, secrets, admission } = deps
+
+  return {
+    /** Changes what an instance is made of when its container is made the next time. */
+    async changeLaunch(actor: Actor, id: bigint, input: ChangeLaunchInput): Promise<void> {
+      authorize(actor, 'instances.changeLaunch', { id: Number(id) })
+      if (input.recycle) authorize(actor, 'instances.recycle', { id: Number(id) })
+      await transaction(database, async tx => {
+        const template = await loadTemplate(tx, actor, input)
+        const missing = await lockMissingPorts(tx, deps, actor.accountId, id)
+        const { at } = tx
+        const { templateHash, restart, hasRun, targetState, ...current } = await lockLaunch(tx, actor, id)
+        const { launch, registry } = changeLaunch(current, template?.launch, input.launch)
+        const { env, secrets: values } = splitSecrets(launch.env)
+        const restartNow = restartAfterLaunchChange(input.recycle, hasRun, restart)
+        if (restartNow === 'recycle') {
+          if (missing) await bindMissingPorts(tx, missing, id)
+          const account = await lockBalance(tx, actor.accountId, at)
+          await admitRestart(tx, admission, account, { id, status: current.status, targetState })
+        }
+        await tx.rows(sql`
+          UPDATE instances SET launch = ${JSON.stringify({ ...launch, env })}::jsonb,
+            registry_login = ${sealJson(secrets, registry)}::bytea, secret_env = ${sealJson(secrets, values)}::bytea,
+            template_id = coalesce(${template?.id ?? null}::int, template_id),
+            template_hash = coalesce(${template?.hash ?? null}, template_hash),
+            restart = ${restartNow}::restart, generation = generation + 1, due_at = ${at}
+          WHERE id = ${id}`)
+        const { accountId, apiKeyId } = actor
+        const before = { image: current.launch.image, templateHash }
+        const after = { image: launch.image, templateHash: template?.hash ?? templateHash }
+        const about = { accountId, apiKeyId, instanceId: id, reason: 'USER_REQUEST' as const }
+        const changed = { type: 'INSTANCE_LAUNCH_CHANGED' as const, ...about, before, after }
+        const recycled = input.recycle ? [{ type: 'INSTANCE_RECYCLED' as const, ...about }] : []
+        await recordEvents(tx, [changed, ...recycled], at)
+      })
+    },
+  }
+
+  async function loadTemplate(tx: Transaction, actor: Actor, { templateHash, templateId }: ChangeLaunchInput) {
+    if (templateHash === undefined && templateId === undefined) return undefined
+    const hash = templateHash ?? (await loadTemplateHash(tx, actor, templateId as number))
+    const template = hash === undefined ? undefined : await loadTemplateForLaunch(tx, secrets, actor, hash)
+    if (!template) throw new DomainError('NOT_FOUND', 'Template not found.', { subject: null })
+    return template
+  }
+
+  async function loadTemplateHash(tx: Transaction, actor: Actor, templateId: number): Promise<string | undefined> {
+    const conditions = join([...visibleSql(actor), sql`t.id = ${templateId}::bigint`], ' AND ')
+    const [row] = await tx.rows(sql`SELECT t.hash_id FROM templates t WHERE ${conditions}`)
+    return row?.[0] as string | undefined
+  }
+
+  async function lockLaunch(
+    tx: Transaction,
+    { accountId }: Actor,
+    id: bigint,
+  ): Promise<
+    CurrentLaunch & { templateHash: string | null; restart: Restart | null; hasRun: boolean; targetState: TargetState }
+  > {
+    const [row] = await tx.rows(sql`
+      SELECT status, launch, registry_login, secret_env, disk_mb, template_hash, restart, started_at IS NOT NULL, target_state FROM instances
+      WHERE id = ${id} AND account_id = ${accountId} AND destroyed_at IS NULL FOR NO KEY UPDATE`)
+    if (!row) throw notFound('Instance', id)
+    const [status, config, login, secretEnv, diskMb, ...standing] = row as [
+      ...[InstanceStatus, LaunchConfig, Buffer | null, Buffer | null, number],
+      ...[string | null, Restart | null, boolean, TargetState],
+    ]
+    const [templateHash, restart, hasRun, targetState] = standing
+    const values = openJson<Record<string, string>>(secrets, secretEnv) ?? {}
+    const launch = { ...config, env: restoreSecrets(config.env, values) }
+    const registry = openJson<Registry>(secrets, login) ?? undefined
+    return { id, status, launch, registry, diskMb, templateHash, restart, hasRun, targetState }
+  }
+}

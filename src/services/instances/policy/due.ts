@@ -1,0 +1,65 @@
+// Finds the instances for which an arranged instant has come, and does what was arranged.
+
+import { Prisma } from '../../../database/generated/client.ts'
+import { type Transaction, transaction } from '../../../database/transaction.ts'
+import { nextAction, type PolicyFacts } from '../../../domain/instances/policy/policy.ts'
+import { lockBalance } from '../../billing/balance.ts'
+import { leaseEndSql } from '../../reconciliation/leases.ts'
+import { type FollowDeps, hasPolicySql, lockInstances, updateMarkets } from '../apply-plans.ts'
+import { loadPolicyFacts, scheduleNextAction } from './facts.ts'
+import { performDueAction } from './perform.ts'
+
+const { sql } = Prisma
+
+export type PolicyLease = { instanceId: bigint; leasedUntil: Date }
+
+export function duePolicyServices(deps: FollowDeps) {
+  const { database } = deps
+  return {
+    /** Takes instances to which something is to happen now, the longest due first. What one gateway takes no other has. */
+    async claimDue(limit: number): Promise<PolicyLease[]> {
+      const { now } = database
+      const rows = await database.rows(sql`
+        UPDATE instances SET policy_leased_until = ${leaseEndSql(now)} WHERE id = ANY(ARRAY(
+          SELECT id FROM instances
+          WHERE policy_due_at <= ${now} AND (policy_leased_until IS NULL OR policy_leased_until <= ${now})
+          ORDER BY policy_due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
+        )) RETURNING id, policy_leased_until`)
+      return rows.map(([instanceId, leasedUntil]) => ({ instanceId, leasedUntil }) as PolicyLease)
+    },
+
+    /**
+     * Does what is due, and writes what comes next, in one transaction; the market follows in another. Whoever finds that
+     * it was done, or is not due any more, writes what comes next and no more.
+     */
+    async perform(lease: PolicyLease): Promise<void> {
+      const machines = await transaction(database, tx => performInTransaction(tx, lease, tx.at))
+      await updateMarkets(deps, machines)
+    },
+  }
+}
+
+/** The machines whose market that moves. */
+async function performInTransaction(
+  tx: Transaction,
+  { instanceId, leasedUntil }: PolicyLease,
+  at: Date,
+): Promise<number[]> {
+  const [locked] = await lockInstances(tx, [instanceId])
+  // A lease that ran out may have been taken by another.
+  const [held] = await tx.rows(sql`
+    UPDATE instances SET policy_leased_until = NULL WHERE id = ${instanceId} AND policy_leased_until = ${leasedUntil}
+    RETURNING ${hasPolicySql}`)
+  if (!locked || !held) return []
+  const account = held[0] === true ? await lockBalance(tx, locked.accountId, at) : undefined
+  // Before anything is charged for what is done: it may be late, and its meters end when it should have been done.
+  if (account) await scheduleNextAction(tx, account, instanceId, at)
+  const facts = async () => (await loadPolicyFacts(tx, [instanceId])).get(instanceId) as PolicyFacts
+  const moved = await performDueAction(tx, locked, await facts(), at)
+  if (account) await scheduleNextAction(tx, account, instanceId, at)
+  else {
+    const next = nextAction(await facts(), at)?.at ?? null
+    await tx.rows(sql`UPDATE instances SET policy_due_at = ${next}::timestamptz WHERE id = ${instanceId}`)
+  }
+  return moved
+}

@@ -1,0 +1,51 @@
+import { Prisma } from '../../../database/generated/client.ts'
+import type { Transaction } from '../../../database/transaction.ts'
+import { nextAction, type PolicyFacts } from '../../../domain/instances/policy/policy.ts'
+import { recordEvents } from '../../events/events.ts'
+import { applyPlans, type LockedInstance, stopAtClearedEvent } from '../apply-plans.ts'
+
+const { sql } = Prisma
+
+/** Does what comes next, if its instant has come. The machines whose market that moves are returned. */
+export async function performDueAction(
+  tx: Transaction,
+  locked: LockedInstance,
+  facts: PolicyFacts,
+  at: Date,
+): Promise<number[]> {
+  const action = nextAction(facts, at)
+  if (!action || action.at > at) return []
+  const { subject, accountId } = locked
+  const { id } = subject
+  switch (action.kind) {
+    case 'announce': {
+      await tx.rows(sql`UPDATE instances SET announced_at = ${at} WHERE id = ${id}`)
+      const after = { endsAt: facts.endsAt.toISOString() }
+      await recordEvents(tx, [{ type: 'INSTANCE_ENDING', accountId, instanceId: id, after }], at)
+      return []
+    }
+    case 'lapse':
+      await clearStopAt(tx, locked, at)
+      return []
+    case 'stop': {
+      const reason = action.code
+      const moved = await applyPlans(tx, { reason }, [{ id, outcome: 'applied', targetState: 'stopped' }], [locked], at)
+      if (reason === 'SCHEDULE') await clearStopAt(tx, locked, at)
+      return moved
+    }
+    case 'destroy': {
+      const { code, message } = action.reason
+      return await applyPlans(tx, { reason: code, message }, [{ id, outcome: 'applied', destroy: true }], [locked], at)
+    }
+  }
+}
+
+/** What was arranged for an instant is done with: who starts it afterwards has it run. */
+async function clearStopAt(
+  tx: Transaction,
+  { subject: { id, stopAt }, accountId }: LockedInstance,
+  at: Date,
+): Promise<void> {
+  await tx.rows(sql`UPDATE instances SET stop_at = NULL WHERE id = ${id}`)
+  await recordEvents(tx, [stopAtClearedEvent({ accountId, instanceId: id, stopAt })], at)
+}

@@ -1,0 +1,107 @@
+import { transaction } from '../../../database/transaction.ts'
+import { isAllowed } from '../../../domain/accounts/permissions/permissions.ts'
+import type { Actor } from '../../../domain/actor.ts'
+import type { Attempt } from '../../../domain/errors.ts'
+import {
+  attemptInput,
+  bestOfferSearch,
+  checkRentBestOfferInput,
+  noOfferRented,
+  offerSpecificCode,
+  type RentBestOfferInput,
+} from '../../../domain/instances/rent/best-offer.ts'
+import { canonicalRequest } from '../../../domain/instances/rent/canonical-request.ts'
+import { decideRent } from '../../../domain/instances/rent/decide.ts'
+import type { Offer } from '../../../domain/offers/offers.ts'
+import { authorize, authorizeOperation } from '../../authorize.ts'
+import type { Deps } from '../../deps.ts'
+import { findReplay, type IdempotentRequest, runIdempotent } from '../../idempotency.ts'
+import { type OfferSearch, offerServices } from '../../offers/offers.ts'
+import { loadRentFacts } from './facts.ts'
+import { loadRental, OfferGoneError, type Rental, type RentResult, rentInTransaction } from './rent.ts'
+
+export type BestOfferRental = Rental & { attempts: Attempt[] }
+type BestOfferResult = RentResult & { attempts: { offerId: string; code: Attempt['code'] }[] }
+
+export function bestOfferServices(deps: Deps) {
+  const { database } = deps
+  const { search } = offerServices(deps)
+
+  return {
+    /** Rents the best offer of a search. Where somebody was quicker, or it can't be rented after all, the next. */
+    async rentBestOffer(actor: Actor, input: RentBestOfferInput, idempotencyKey?: string): Promise<BestOfferRental> {
+      authorize(actor, 'offers.search')
+      authorizeOperation(actor, 'instances.rent')
+      checkRentBestOfferInput(input)
+      const request = { operation: 'instances.rent', input: { best: canonicalRequest(input) }, idempotencyKey } as const
+      const replayedResult = await findReplay<BestOfferResult>(deps, actor, request)
+      if (replayedResult) return await loadBestOfferRental(actor, replayedResult, true)
+      const attempts: Attempt[] = []
+      const offers = await search(actor, await prepareSearch(actor, input), input.maxAttempts)
+      for (const offerId of permittedOffers(actor, offers)) {
+        const outcome = await tryOffer(actor, input, request, offerId, attempts)
+        if ('result' in outcome) return await loadBestOfferRental(actor, outcome.result, outcome.replayed)
+        attempts.push({ offerId, ...outcome })
+      }
+      throw noOfferRented(attempts)
+    },
+  }
+
+  /** Rents an offer, or says why the next one is to be tried. */
+  async function tryOffer(
+    actor: Actor,
+    input: RentBestOfferInput,
+    request: IdempotentRequest,
+    offerId: bigint,
+    failedAttempts: Attempt[],
+  ): Promise<{ result: BestOfferResult; replayed: boolean } | { code: Attempt['code'] }> {
+    const { idempotencyKey } = request
+    const renting = runIdempotent(deps, actor, request, async (tx): Promise<BestOfferResult> => {
+      const rented = await rentInTransaction(tx, deps, actor, { input: attemptInput(input, offerId), idempotencyKey })
+      const attempts = [...failedAttempts, { offerId, code: null }].map(tried => ({
+        ...tried,
+        offerId: String(tried.offerId),
+      }))
+      return { ...rented, attempts }
+    })
+    try {
+      return await renting
+    } catch (error) {
+      const code = error instanceof OfferGoneError ? 'OFFER_UNAVAILABLE' : offerSpecificCode(error)
+      if (code === undefined) throw error
+      return { code }
+    }
+  }
+
+  /** What to search for, unless something stands against every offer. */
+  async function prepareSearch(actor: Actor, input: RentBestOfferInput): Promise<OfferSearch> {
+    // No offer has this id: what is decided is everything but the offer.
+    const anyOfferInput = attemptInput(input, 0n)
+    const { facts, at } = await transaction(database, async tx => {
+      return { facts: await loadRentFacts(tx, deps, actor, anyOfferInput, { lock: false }), at: tx.at }
+    })
+    const { launch, ports, blockers } = decideRent(anyOfferInput, facts, at)
+    const reason = blockers.find(({ code }) => code !== 'OFFER_UNAVAILABLE')
+    if (reason || !launch) throw reason ?? new Error('A launch without a fault is whole.')
+    return bestOfferSearch(input, { launch, ports }, facts.volumes)
+  }
+
+  async function loadBestOfferRental(
+    actor: Actor,
+    { attempts, ...result }: BestOfferResult,
+    replayed: boolean,
+  ): Promise<BestOfferRental> {
+    const tried = attempts.map(({ offerId, code }) => ({ offerId: BigInt(offerId), code }))
+    // The key may have been bound to other offers since it asked first.
+    authorize(actor, 'instances.rent', { offerId: Number(tried.at(-1)?.offerId) })
+    return { ...(await loadRental(deps, result, replayed)), attempts: tried }
+  }
+}
+
+/** The offers that the key may rent. Refused when there are some, and it may rent none of them. */
+function permittedOffers(actor: Actor, offers: Offer[]): bigint[] {
+  const isPermitted = ({ id }: Offer) => isAllowed(actor.permissions, 'instances.rent', { offerId: Number(id) })
+  const [first] = offers
+  if (first && !offers.some(isPermitted)) authorize(actor, 'instances.rent', { offerId: Number(first.id) })
+  return offers.filter(isPermitted).map(({ id }) => id)
+}

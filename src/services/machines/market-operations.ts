@@ -1,0 +1,93 @@
+// A machine comes to the market and leaves it. Drained it takes nothing new, and what is on it goes on; unlisted it is
+// empty and has no offers.
+
+import { Prisma } from '../../database/generated/client.ts'
+import { type Transaction, transaction } from '../../database/transaction.ts'
+import { DomainError } from '../../domain/errors.ts'
+import type { Machine } from '../../domain/machines/machines.ts'
+import type { DataDeps } from '../deps.ts'
+import { findSharedPorts, lockAddresses } from './addresses.ts'
+import { lockMachine, updateOffers } from './market.ts'
+
+const { sql } = Prisma
+
+export function marketOperations({ database }: DataDeps) {
+  return {
+    /** Nothing new is rented on it from now on. */
+    async drain(id: number): Promise<void> {
+      await transaction(database, async tx => {
+        const machine = await lockExistingMachine(tx, id)
+        const { at } = tx
+        if (machine.drainedAt === null) await saveMarketState(tx, { ...machine, drainedAt: at }, at)
+      })
+    },
+
+    /** It is back on the market, with new offers if it had left. */
+    async resume(id: number): Promise<void> {
+      await transaction(database, async tx => {
+        const machine = await lockExistingMachine(tx, id)
+        const { at } = tx
+        if (machine.unlistedAt !== null) await checkPortsUnshared(tx, machine)
+        if (machine.drainedAt !== null) await saveMarketState(tx, { ...machine, drainedAt: null, unlistedAt: null }, at)
+      })
+    },
+
+    /** It leaves the market, unless something is left on it. */
+    async unlist(id: number): Promise<void> {
+      await transaction(database, async tx => {
+        const machine = await lockExistingMachine(tx, id)
+        const { at } = tx
+        if (machine.unlistedAt !== null) return
+        await checkUnused(tx, machine)
+        await tx.rows(sql`
+          UPDATE offers SET rentable = false, withdrawn_at = ${at} WHERE machine_id = ${id} AND withdrawn_at IS NULL`)
+        await saveMarketState(tx, { ...machine, drainedAt: machine.drainedAt ?? at, unlistedAt: at }, at)
+      })
+    },
+  }
+}
+
+async function lockExistingMachine(tx: Transaction, id: number): Promise<Machine> {
+  const machine = await lockMachine(tx, id)
+  if (machine) return machine
+  throw new DomainError('NOT_FOUND', `There is no machine ${id}.`, { subject: null })
+}
+
+async function saveMarketState(tx: Transaction, machine: Machine, at: Date): Promise<void> {
+  const { id, drainedAt, unlistedAt } = machine
+  await tx.rows(sql`UPDATE machines SET drained_at = ${drainedAt}, unlisted_at = ${unlistedAt} WHERE id = ${id}`)
+  await updateOffers(tx, machine, at)
+}
+
+/** While it was away, another may have been listed with its address. */
+async function checkPortsUnshared(tx: Transaction, machine: Machine): Promise<void> {
+  await lockAddresses(tx)
+  const [shared] = await findSharedPorts(tx, [machine])
+  if (!shared) return
+  const common = `has ports of ${machine.publicIp} in common with machine ${shared.machineId}, which is on the market`
+  throw new DomainError('CONFLICT', `Machine ${machine.id} ${common}.`, { subject: null })
+}
+
+async function checkUnused(tx: Transaction, { id, freeDiskMb, diskMb }: Machine): Promise<void> {
+  const [row] = await tx.rows(sql`
+    SELECT (SELECT count(*)::int FROM instances WHERE machine_id = ${id} AND destroyed_at IS NULL),
+      (SELECT count(*)::int FROM volumes WHERE machine_id = ${id} AND deleted_at IS NULL)`)
+  const [instances, volumes] = row as [number, number]
+  if (instances + volumes > 0) {
+    const left = [printCount(instances, 'instance'), printCount(volumes, 'volume')]
+      .filter(part => part !== '')
+      .join(' and ')
+    throw machineInUse(`Machine ${id} still has ${left} on it. Drain it, and wait until they are gone.`)
+  }
+  // A destroyed instance has its disk until its container is gone.
+  if (freeDiskMb === diskMb) return
+  throw machineInUse(`Machine ${id} is still being cleared of what was destroyed. Try again soon.`)
+}
+
+function machineInUse(message: string): DomainError<'INVALID_STATE'> {
+  return new DomainError('INVALID_STATE', message, { instanceId: null, onDemand: false })
+}
+
+function printCount(count: number, noun: string): string {
+  return count === 0 ? '' : `${count} ${noun}${count === 1 ? '' : 's'}`
+}

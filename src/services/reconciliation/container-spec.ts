@@ -1,0 +1,54 @@
+// Everything of an instance that makes its container, secrets opened.
+
+import type { Database } from '../../database/client.ts'
+import { Prisma } from '../../database/generated/client.ts'
+import type { ContainerSpec } from '../../domain/instances/containers.ts'
+import type { LaunchConfig, PortBinding } from '../../domain/instances/instances.ts'
+import { servedMode } from '../../domain/instances/ports.ts'
+import { restoreSecrets } from '../../domain/launch/env.ts'
+import type { Registry } from '../../domain/launch/registry.ts'
+import { instanceApiKey } from '../accounts/api-keys/identity.ts'
+import { openJson, type Secrets } from '../secrets.ts'
+
+const { sql } = Prisma
+
+/** The public keys of the instance i, in the order of their ids. */
+export const instanceSshKeysSql = sql`ARRAY(
+  SELECT k.public_key FROM instance_ssh_keys a JOIN ssh_keys k ON k.id = a.ssh_key_id WHERE a.instance_id = i.id ORDER BY k.id)`
+
+export async function loadContainerSpec(
+  database: Database,
+  secrets: Secrets,
+  instanceId: bigint,
+): Promise<ContainerSpec> {
+  const [row] = await database.rows(sql`
+    SELECT machine_id, first_gpu, num_gpus, disk_mb, launch, registry_login, secret_env, (
+      SELECT json_agg(json_build_object('hostPort', host_port, 'containerPort', container_port, 'protocol', protocol))
+      FROM port_bindings b WHERE b.instance_id = i.id
+    ), (
+      SELECT json_agg(json_build_object('volumeId', volume_id::text, 'mountPath', mount_path) ORDER BY mount_path)
+      FROM volume_attachments a WHERE a.instance_id = i.id AND a.released_at IS NULL
+    ), ${instanceSshKeysSql} FROM instances i WHERE id = ${instanceId}`)
+  const [machineId, firstGpu, numGpus, diskMb, config, login, secretEnv, ports, attached, sshKeys] = row as [
+    ...[number, number, number, number],
+    LaunchConfig,
+    ...[Buffer | null, Buffer | null],
+    PortBinding[] | null,
+    { volumeId: string; mountPath: string }[] | null,
+    string[],
+  ]
+  const gpus = Array.from({ length: numGpus }, (_, index) => firstGpu + index)
+  const values = openJson<Record<string, string>>(secrets, secretEnv) ?? {}
+  return {
+    instanceId,
+    machineId,
+    gpus,
+    diskMb,
+    launch: { ...config, mode: servedMode(config.mode, ports ?? []), env: restoreSecrets(config.env, values) },
+    ports: ports ?? [],
+    volumes: (attached ?? []).map(({ volumeId, mountPath }) => ({ volumeId: BigInt(volumeId), mountPath })),
+    registry: openJson<Registry>(secrets, login) ?? undefined,
+    sshKeys,
+    apiKey: instanceApiKey(secrets, instanceId),
+  }
+}

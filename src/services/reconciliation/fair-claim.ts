@@ -1,0 +1,65 @@
+// Whose turn it is. Whoever has much to be done must not keep the others waiting, and whoever is alone gets every hand.
+
+import type { Database } from '../../database/client.ts'
+import { Prisma } from '../../database/generated/client.ts'
+import { type InstanceLease, leaseEndSql } from './leases.ts'
+
+const { sql } = Prisma
+
+/** So many of those that are due the longest are compared. When there are more, accounts take turns. */
+const comparedCount = 64
+
+export type ClaimQuery = { limit: number; busy: readonly InstanceLease[] }
+export type ClaimedInstances = { ids: bigint[]; leasedUntil: Date | undefined }
+
+/**
+ * Leases instances that are due. Of the few that are due the longest, accounts with the fewest in hand come first. Where
+ * more are due than that, one account may fill them all and those of another be behind them: so before them comes the
+ * next instance of each of the next accounts, round and round, but for accounts that have half of the hands already.
+ */
+export function createFairClaim(database: Database): (turn: ClaimQuery) => Promise<ClaimedInstances> {
+  // Each gateway for itself: where it begins makes no difference.
+  let lastAccount = 0
+
+  return async function claim({ limit, busy }) {
+    const { now, clock } = database
+    const askedMs = performance.now()
+    const isFree = sql`i.due_at <= ${now} AND (i.leased_until IS NULL OR i.leased_until <= ${now})`
+    const capacity = limit + busy.length
+    const rows = await database.rows(sql`
+      WITH RECURSIVE longest AS MATERIALIZED (
+        SELECT i.id, i.account_id, i.due_at FROM instances i WHERE ${isFree} ORDER BY i.due_at LIMIT ${comparedCount}
+      ), hands AS MATERIALIZED (
+        SELECT account_id, count(*) FROM unnest(${busy.map(({ accountId }) => accountId)}::int[]) AS account_id GROUP BY 1
+      ), walk (step, account_id) AS (
+        SELECT 0, ${lastAccount}::int WHERE (SELECT count(*) FROM longest) = ${comparedCount}
+        UNION ALL
+        SELECT step + 1, coalesce(
+          (SELECT i.account_id FROM instances i WHERE ${isFree} AND i.account_id > walk.account_id ORDER BY 1 LIMIT 1),
+          (SELECT i.account_id FROM instances i WHERE ${isFree} ORDER BY 1 LIMIT 1)
+        ) FROM walk WHERE step < ${capacity}
+      ), turns AS MATERIALIZED (
+        SELECT next.id, min(step) AS step FROM walk CROSS JOIN LATERAL (
+          SELECT i.id FROM instances i WHERE ${isFree} AND i.account_id = walk.account_id ORDER BY i.due_at LIMIT 1
+        ) next
+        WHERE step > 0 AND NOT EXISTS (SELECT FROM hands h WHERE h.account_id = walk.account_id AND h.count >= ${capacity / 2}::float)
+        GROUP BY next.id
+      ), candidates AS (
+        SELECT id, step, NULL::bigint AS place, NULL::timestamptz AS since FROM turns
+        UNION ALL
+        SELECT id, NULL, row_number() OVER (PARTITION BY account_id ORDER BY due_at)
+          + coalesce((SELECT count FROM hands h WHERE h.account_id = longest.account_id), 0), due_at
+        FROM longest WHERE id NOT IN (SELECT id FROM turns)
+      ), taken AS MATERIALIZED (
+        SELECT i.id, i.account_id, c.step FROM candidates c JOIN instances i ON i.id = c.id AND ${isFree}
+        ORDER BY c.step, c.place, c.since LIMIT ${limit} FOR NO KEY UPDATE OF i SKIP LOCKED
+      )
+      UPDATE instances SET leased_until = ${leaseEndSql(now)} FROM taken WHERE instances.id = taken.id
+      RETURNING instances.id, taken.account_id, taken.step, instances.leased_until, ${now}`)
+    // The looks estimate from this: the machine of this gateway may have been suspended since it read the clock last.
+    if (rows[0]) clock.recordReading(rows[0][4] as Date, askedMs)
+    const walked = rows.filter(([, , step]) => step !== null).toSorted(([, , a], [, , b]) => Number(a) - Number(b))
+    lastAccount = (walked.at(-1)?.[1] as number | undefined) ?? lastAccount
+    return { ids: rows.map(([id]) => id as bigint), leasedUntil: rows[0]?.[3] as Date | undefined }
+  }
+}

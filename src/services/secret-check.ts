@@ -1,0 +1,72 @@
+// A gateway with another secret than the others could open nothing that they sealed, so it is refused at start.
+
+import { Prisma } from '../database/generated/client.ts'
+import type { Deps } from './deps.ts'
+import type { Secrets } from './secrets.ts'
+
+const { sql, raw } = Prisma
+
+/** Every column of sealed values, beside that of the check. */
+export const sealedColumns = [
+  ['secret_variables', 'value'],
+  ['templates', 'registry_login'],
+  ['templates', 'secret_env'],
+  ['instances', 'registry_login'],
+  ['instances', 'secret_env'],
+  ['webhooks', 'secret'],
+  ['webhooks', 'old_secret'],
+  ['idempotency_keys', 'result'],
+  ['results', 'text'],
+] as const
+const checkColumn = ['secret_check', 'sealed'] as const
+const samplesPerColumn = 5
+
+const wrongSecretMessage =
+  'The database was encrypted with another secret. Set BERTH_SECRET to the one that it was first started with. Without BERTH_SECRET, the file "secret" in BERTH_DATA_DIR is used.'
+
+/** The caller holds the lock of migrations, so gateways that start at once agree on one value. */
+export function createSecretCheck({ database, secrets }: Pick<Deps, 'database' | 'secrets'>) {
+  return {
+    /** Throws when the secret is another. Reads a database of any version, and writes nothing. */
+    async verify(): Promise<void> {
+      const present = await readByteaColumns()
+      const [kept] = await readSamples([checkColumn], present)
+      if (kept && !canOpen(secrets, kept)) throw new Error(wrongSecretMessage)
+      if (kept) return
+      // Nobody has kept a value yet. What older versions sealed tells.
+      const sealed = await readSamples(sealedColumns, present)
+      if (sealed.length > 0 && !sealed.some(value => canOpen(secrets, value))) throw new Error(wrongSecretMessage)
+    },
+
+    async save(): Promise<void> {
+      await database.rows(sql`INSERT INTO secret_check (sealed) SELECT ${secrets.seal('berth')} ON CONFLICT DO NOTHING`)
+    },
+  }
+
+  async function readByteaColumns(): Promise<Set<string>> {
+    const rows = await database.rows(sql`
+      SELECT table_name || '.' || column_name FROM information_schema.columns
+      WHERE table_schema = current_schema() AND data_type = 'bytea'`)
+    return new Set(rows.map(([name]) => name as string))
+  }
+
+  async function readSamples(columns: readonly (readonly [string, string])[], present: Set<string>): Promise<Buffer[]> {
+    const samples: Buffer[] = []
+    for (const [table, column] of columns.filter(names => present.has(names.join('.')))) {
+      // A request that still runs has an empty result.
+      const rows = await database.rows(sql`
+        SELECT ${raw(column)} FROM ${raw(table)} WHERE length(${raw(column)}) > 0 LIMIT ${samplesPerColumn}`)
+      samples.push(...rows.map(([value]) => value as Buffer))
+    }
+    return samples
+  }
+}
+
+function canOpen(secrets: Secrets, sealed: Buffer): boolean {
+  try {
+    secrets.open(sealed)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,113 @@
+// Templates as REST clients keep them: named by their hashes, and changed in parts.
+
+import { Prisma } from '../../database/generated/client.ts'
+import { type Transaction, transaction } from '../../database/transaction.ts'
+import type { Actor } from '../../domain/actor.ts'
+import { DomainError } from '../../domain/errors.ts'
+import type { Registry } from '../../domain/launch/registry.ts'
+import { patchTemplate, type TemplatePatch } from '../../domain/templates/patch.ts'
+import {
+  isTemplateHash,
+  type Template,
+  type TemplateInput,
+  type TemplateSettings,
+} from '../../domain/templates/templates.ts'
+import { authorize, authorizeOperation } from '../authorize.ts'
+import { isUniqueViolation } from '../database-errors.ts'
+import type { Deps } from '../deps.ts'
+import { openJson } from '../secrets.ts'
+import { findTemplates } from './templates.ts'
+import { buildTemplateRow, findConflict, replaceTemplate, templateUpdateServices } from './update.ts'
+
+const { sql } = Prisma
+
+export function templateByHashServices(deps: Deps) {
+  const { database, secrets } = deps
+  const { save, delete: remove } = templateUpdateServices(deps)
+
+  return {
+    /** Saves a new template, or finds the one that is equal to it. */
+    async findOrCreate(
+      actor: Actor,
+      { wish, idempotencyKey }: { wish: TemplateInput; idempotencyKey?: string | undefined },
+    ): Promise<{ template: Template; existed: boolean }> {
+      try {
+        const { template } = await save(actor, { input: wish, idempotencyKey })
+        return { template, existed: false }
+      } catch (error) {
+        const equal = error instanceof DomainError && error.code === 'CONFLICT' ? error.details.subject : undefined
+        const [template] = equal ? await findTemplates(deps, actor, ownTemplateSql(actor, sql`t.id = ${equal.id}`)) : []
+        if (!template) throw error
+        return { template, existed: true }
+      }
+    },
+
+    /** Changes parts of a template, which keeps its id and gets another hash if it is another then. */
+    async updateByHash(
+      actor: Actor,
+      hashId: string,
+      patch: TemplatePatch,
+    ): Promise<{ template: Template; changed: boolean }> {
+      authorizeOperation(actor, 'templates.save')
+      const id = await idOf(actor, hashId)
+      authorize(actor, 'templates.save', { id })
+      let newHash = hashId
+      await transaction(database, async tx => {
+        const row = await changedRow(tx, actor, { id, hashId }, patch)
+        newHash = row.hashId
+        await replaceTemplate(tx, actor, id, row, tx.at)
+      }).catch(async (error: unknown) => {
+        throw isUniqueViolation(error) ? await findConflict(database, newHash) : error
+      })
+      const [template] = await findTemplates(deps, actor, [sql`t.id = ${id}`])
+      return { template: template as Template, changed: newHash !== hashId }
+    },
+
+    async deleteByHash(actor: Actor, hashId: string): Promise<number> {
+      authorizeOperation(actor, 'templates.delete')
+      const id = await idOf(actor, hashId)
+      await remove(actor, id)
+      return id
+    },
+  }
+
+  async function idOf(actor: Actor, hashId: string): Promise<number> {
+    const named = isTemplateHash(hashId) ? sql`t.hash_id = ${hashId}` : sql`false`
+    const [template] = await findTemplates(deps, actor, ownTemplateSql(actor, named))
+    if (!template) throw noSuchTemplate()
+    return template.id
+  }
+
+  async function changedRow(
+    tx: Transaction,
+    actor: Actor,
+    { id, hashId }: { id: number; hashId: string },
+    patch: TemplatePatch,
+  ) {
+    const [row] = await tx.rows(sql`
+      SELECT t.name, t.public, t.settings, t.registry_login, t.secret_env FROM templates t
+      WHERE ${Prisma.join(ownTemplateSql(actor, sql`t.id = ${id} AND t.hash_id = ${hashId}`), ' AND ')} FOR UPDATE`)
+    // Somebody changed it meanwhile: it has another hash now, and another template may have this one.
+    if (!row) throw noSuchTemplate()
+    const [name, isPublic, settings, registryLogin, secretEnv] = row as [
+      string,
+      boolean,
+      TemplateSettings,
+      Buffer | null,
+      Buffer | null,
+    ]
+    const kept = {
+      registry: openJson<Registry>(secrets, registryLogin),
+      env: openJson<Record<string, string>>(secrets, secretEnv),
+    }
+    return buildTemplateRow(actor, patchTemplate({ name, public: isPublic, settings }, kept, patch), secrets)
+  }
+}
+
+function ownTemplateSql({ accountId }: Actor, condition: Prisma.Sql): Prisma.Sql[] {
+  return [sql`t.deleted_at IS NULL`, sql`t.account_id = ${accountId}`, condition]
+}
+
+function noSuchTemplate(): DomainError {
+  return new DomainError('NOT_FOUND', 'There is no template of yours with this hash.', { subject: null })
+}

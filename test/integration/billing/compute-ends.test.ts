@@ -1,0 +1,183 @@
+// What was ended for money is stopped, whatever is done before that.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { transaction } from '../../../src/database/transaction.ts'
+import { lockBalance } from '../../../src/services/billing/balance.ts'
+import { lockTargets, performAction } from '../../../src/services/billing/due/actions.ts'
+import { newAccount, type TestAccount } from '../../support/accounts/accounts.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { creditSql } from '../../support/billing/credit-sql.ts'
+import { openGateway } from '../../support/gateways.ts'
+
+const dollar = 1_000_000_000n
+const minute = 60_000
+let app: TestApp
+
+beforeAll(async () => {
+  app = await startApp()
+})
+
+afterAll(() => app.close())
+
+const limit = (window: string, amount: string) =>
+  `setSpendLimit(input: {target: {account: true}, window: ${window}, amount: "${amount}", action: STOP_RUNNING}) { __typename }`
+/** Deletes the limits of the account. */
+const deletion = async (account: TestAccount) => {
+  const { data } = await app.graphql(account.key, '{ viewer { spendLimits { id } } }')
+  return data.viewer.spendLimits.map(
+    ({ id }: { id: string }) => `deleteSpendLimit(input: {id: "${id}"}) { __typename }`,
+  )
+}
+const mutate = (account: TestAccount, ...fields: string[]) =>
+  app.graphql(account.key, `mutation { ${fields.map((field, index) => `m${index}: ${field}`).join(' ')} }`)
+const chargedTo = async (account: TestAccount) =>
+  (await account.entries(`e.kind = 'compute'`)).reduce((sum, { amount }) => sum - amount, 0n)
+
+describe('what a limit ended', () => {
+  it.each([
+    ['deleted', deletion],
+    ['raised', async () => [limit('DAY', '100')]],
+  ])('is stopped, though the limit is %s at once', async (_, lift) => {
+    const account = await newAccount(app, 100n * dollar)
+    const { id } = await account.rentRunning()
+    app.clock.advance(minute)
+    expect(JSON.stringify(await mutate(account, limit('DAY', '0.000001')))).toContain('SetSpendLimitSuccess')
+    expect(JSON.stringify(await mutate(account, ...(await lift(account))))).toContain('Success')
+    await app.runUntilIdle()
+    expect(await account.instance(id)).toMatchObject({ target_state: 'stopped', target_reason: 'SPEND_LIMIT' })
+    // Started again it costs something again.
+    await mutate(account, `updateInstance(input: {id: "${id}", targetState: RUNNING}) { __typename }`)
+    for (let turn = 0; turn < 3; turn += 1) {
+      await app.runUntilIdle()
+      app.clock.advance(30_000)
+    }
+    const before = await chargedTo(account)
+    app.clock.advance(60 * minute)
+    await mutate(account, `updateInstance(input: {id: "${id}", targetState: STOPPED}) { __typename }`)
+    expect((await chargedTo(account)) - before > 400_000_000n).toBe(true)
+  })
+
+  it('is stopped, though the rate is kept again before that', async () => {
+    const account = await newAccount(app, 100n * dollar)
+    const [one, other] = [await account.rentRunning(), await account.rentRunning()]
+    const stop = `updateInstance(input: {id: "${one.id}", targetState: STOPPED}) { __typename }`
+    await mutate(account, limit('HOUR', '0.5'), limit('MONTH', '1000'), stop)
+    await app.runUntilIdle()
+    for (const { id } of [one, other]) expect(await account.instance(id)).toMatchObject({ target_state: 'stopped' })
+    expect(await account.instance(other.id)).toMatchObject({ target_reason: 'SPEND_LIMIT' })
+  })
+
+  it('is stopped piece by piece, though the first piece keeps the rate again', async () => {
+    const account = await newAccount(app, 100n * dollar)
+    const [one, other] = [await account.rentRunning(), await account.rentRunning()]
+    await mutate(account, limit('HOUR', '0.5'))
+    const gateway = openGateway({ url: app.database.url, now: app.clock.now })
+    const at = app.clock.now()
+    await transaction(gateway.database, async tx => {
+      const taken = await lockTargets(tx, account.id, { instanceIds: [BigInt(one.id)] })
+      await performAction(tx, await lockBalance(tx, account.id, at), 'stop', taken, at)
+    })
+    await gateway.close()
+    expect(await account.instance(one.id)).toMatchObject({ target_state: 'stopped' })
+    expect(await account.instance(other.id)).toMatchObject({ target_state: 'running' })
+    await app.runUntilIdle()
+    for (const { id } of [one, other]) {
+      expect(await account.instance(id)).toMatchObject({ target_state: 'stopped', target_reason: 'SPEND_LIMIT' })
+    }
+  })
+
+  it('is stopped also where it waits for its GPUs, and bids anew', async () => {
+    const account = await newAccount(app, 100n * dollar)
+    const { id } = await account.rentRunning({ price: 0.3 })
+    await mutate(
+      account,
+      limit('HOUR', '0.1'),
+      limit('MONTH', '1000'),
+      `changeBid(input: {instanceId: "${id}", bidPerHour: "0.29"}) { __typename }`,
+    )
+    await app.runUntilIdle()
+    expect(await account.instance(id)).toMatchObject({ target_state: 'stopped', target_reason: 'SPEND_LIMIT' })
+  })
+})
+
+describe('what the end of credit ended', () => {
+  it('is stopped, though it bids anew and there is credit again before anybody looks', async () => {
+    const account = await newAccount(app, dollar)
+    const { id } = await account.rentRunning({ price: 0.3 })
+    app.clock.advance(10 * 60 * minute)
+    await mutate(account, `changeBid(input: {instanceId: "${id}", bidPerHour: "0.29"}) { __typename }`)
+    await app.operations.accounts.grantCredit(account.email, { amountNanos: 10n * dollar })
+    const charged = await chargedTo(account)
+    await app.runUntilIdle()
+    expect(await account.instance(id)).toMatchObject({ target_state: 'stopped', target_reason: 'NO_CREDIT' })
+    expect(await chargedTo(account)).toBe(charged)
+    expect(charged < dollar).toBe(true)
+  })
+
+  it('is not what was rented since', async () => {
+    const account = await newAccount(app, dollar)
+    const { id } = await account.rentRunning()
+    app.clock.advance(10 * 60 * minute)
+    await app.operations.accounts.grantCredit(account.email, { amountNanos: 10n * dollar })
+    const { id: since } = await account.rentRunning()
+    expect(await account.instance(id)).toMatchObject({ target_state: 'stopped', target_reason: 'NO_CREDIT' })
+    expect(await account.instance(since)).toMatchObject({ target_state: 'running', status: 'running' })
+  })
+})
+
+describe('what was arranged to stop', () => {
+  it('is stopped when that has come, and nobody takes it back', async () => {
+    const account = await newAccount(app, 100n * dollar)
+    const { id } = await account.rentRunning({ price: 0.3 })
+    const stopAt = new Date(app.clock.now().getTime() + 10)
+    await mutate(
+      account,
+      `setInstancePolicy(input: {instanceId: "${id}", stopAt: "${stopAt.toISOString()}"}) { __typename }`,
+    )
+    app.clock.advance(20)
+    await mutate(
+      account,
+      `changeBid(input: {instanceId: "${id}", bidPerHour: "0.29"}) { __typename }`,
+      `setInstancePolicy(input: {instanceId: "${id}", stopAt: null}) { __typename }`,
+    )
+    expect(await account.instance(id)).toMatchObject({
+      target_state: 'stopped',
+      target_reason: 'SCHEDULE',
+      stop_at: null,
+    })
+    const [last] = await account.entries(`e.kind = 'compute' AND e.period_end = '${stopAt.toISOString()}'`)
+    expect(last).toBeDefined()
+  })
+})
+
+describe('a disk that has ended', () => {
+  it('takes nothing of the credit, also before its instance is destroyed', async () => {
+    const account = await newAccount(app, 60n * dollar)
+    const [one, other] = [
+      await account.rentRunning(),
+      await account.rentRunning({ disk: 60 }, { storageNanos: 10n * dollar }),
+    ]
+    await app.sql(creditSql(3n * dollar, `id = ${account.id}`))
+    const destroyAt = new Date(app.clock.now().getTime() + 60 * minute).toISOString()
+    await mutate(
+      account,
+      `setInstancePolicy(input: {instanceId: "${other.id}", destroyAt: "${destroyAt}"}) { __typename }`,
+    )
+    app.clock.advance(3 * 60 * minute)
+    const query = '{ viewer { credit burnRate usage { cost } } instances { nodes { burnRate } } }'
+    const { data } = await app.graphql(account.key, query)
+    const nanos = (usd: string) => BigInt(Math.round(Number(usd) * 1e9))
+    const left = 3n * dollar - nanos(data.viewer.usage.cost) - nanos(data.viewer.credit)
+    // Of each meter less than a nano-dollar is begun.
+    expect(left >= -4n && left <= 4n, `${left}`).toBe(true)
+    const rates = data.instances.nodes.reduce(
+      (sum: bigint, node: { burnRate: string }) => sum + nanos(node.burnRate),
+      0n,
+    )
+    expect(nanos(data.viewer.burnRate)).toBe(rates)
+    await app.runUntilIdle()
+    expect(await account.instance(one.id)).toMatchObject({ target_state: 'running' })
+    expect(await account.instance(other.id)).toMatchObject({ destroyed_at: expect.any(Date) })
+    await app.sql(creditSql(100n * dollar, `id = ${account.id}`))
+  })
+})

@@ -1,0 +1,310 @@
+// What the database itself refuses, whoever asks.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { brokenLaws } from '../../support/billing/ledger-laws.ts'
+import { rentalsOf, someCredit } from '../../support/instances/rentals.ts'
+
+let app: TestApp
+let instance: number
+let account: number
+/** Its meters: of GPUs for 0.4 $ an hour, which run since an hour, and of the disk. */
+let compute: number
+let disk: number
+let volume: number
+/** A meter of another account. */
+let foreign: number
+
+beforeAll(async () => {
+  app = await startApp()
+  const { rent, rentToStatus } = rentalsOf(app)
+  instance = await rentToStatus(await app.newKey(null, someCredit), 'running')
+  const other = await rent(await app.newKey(null, someCredit))
+  account = await one(`SELECT account_id FROM instances WHERE id = ${instance}`)
+  volume = await one(`
+    INSERT INTO volumes (account_id, machine_id, name, size_mb, storage_nanos, disk_nanos, created_at)
+    SELECT account_id, machine_id, 'data', 1000, 0, 0, now() FROM instances WHERE id = ${instance} RETURNING id`)
+  const meterOf = (id: number, kind: string) =>
+    one(`SELECT id FROM meters WHERE instance_id = ${id} AND kind = '${kind}'`)
+  compute = await meterOf(instance, 'compute')
+  disk = await meterOf(instance, 'disk')
+  foreign = await meterOf(other, 'disk')
+})
+
+afterAll(() => app.close())
+
+async function one(query: string): Promise<number> {
+  const [row] = (await app.sql(query)) as Record<string, unknown>[]
+  return Number(Object.values(row ?? {})[0])
+}
+
+/** Everything that is kept of money. What is refused changes none of it. */
+const money = () =>
+  app.sql(`SELECT (SELECT json_agg(l ORDER BY id) FROM ledger_entries l)::text AS ledger,
+    (SELECT json_agg(m ORDER BY id) FROM meters m)::text AS meters,
+    (SELECT json_agg(json_build_array(posted_nanos, compute_rate_nanos, compute_origin, disk_rate_nanos, disk_origin, metered_at)
+      ORDER BY id) FROM accounts)::text AS accounts`)
+
+async function refused(query: string, why: string): Promise<void> {
+  const before = await money()
+  await expect(app.sql(query), query).rejects.toThrow(why)
+  expect(await money()).toEqual(before)
+}
+
+const columns = 'account_id, kind, amount_nanos, meter_id, period_start, period_end, rate_nanos, carried, posted_at'
+/** A charge of a meter for its next hour, with what is changed of it. */
+function charging(meter: number, changed: Record<string, string> = {}): string {
+  const {
+    kind = 'm.kind::text::ledger_kind',
+    account_id = 'm.account_id',
+    amount_nanos = '-div(m.rate_nanos * 3600000::numeric + m.carried, 3600000)',
+    meter_id = 'm.id',
+    period_start = 'm.since',
+    period_end = "m.since + interval '1 hour'",
+    rate_nanos = 'm.rate_nanos',
+    carried = 'm.carried',
+  } = changed
+  return `INSERT INTO ledger_entries (${columns}) SELECT ${account_id}, ${kind}, ${amount_nanos}, ${meter_id},
+    ${period_start}, ${period_end}, ${rate_nanos}, ${carried}, now() FROM meters m WHERE m.id = ${meter}`
+}
+const other = (kind: string, changed: Record<string, string>) =>
+  charging(compute, { kind: `'${kind}'`, ...nothing, ...changed })
+const nothing = {
+  meter_id: 'NULL',
+  period_start: 'NULL::timestamptz',
+  period_end: 'NULL',
+  rate_nanos: 'NULL',
+  carried: 'NULL',
+}
+
+describe('an entry of the ledger', () => {
+  it('counts as soon as it is written, and nothing is said twice', async () => {
+    const before = (await app.sql(`SELECT posted_nanos FROM accounts WHERE id = ${account}`)) as {
+      posted_nanos: string
+    }[]
+    const posted = BigInt(before[0]?.posted_nanos as string)
+    const [entry] = await app.sql(`${charging(compute)} RETURNING amount_nanos, balance_after_nanos`)
+    const balance = String(posted - 400_000_000n)
+    expect(entry).toEqual({ amount_nanos: '-400000000', balance_after_nanos: balance })
+    expect(await app.sql(`SELECT posted_nanos FROM accounts WHERE id = ${account}`)).toEqual([
+      { posted_nanos: balance },
+    ])
+    expect(
+      await app.sql(`SELECT charged_nanos, m.since = l.period_end AS moved FROM meters m
+      JOIN ledger_entries l ON l.meter_id = m.id WHERE m.id = ${compute}`),
+    ).toEqual([{ charged_nanos: '400000000', moved: true }])
+    const again = `INSERT INTO ledger_entries (${columns}) SELECT ${columns} FROM ledger_entries WHERE meter_id = ${compute}`
+    await refused(again, 'the entry does not go on from where meter')
+  })
+
+  it('carries on what is no whole nano-dollar', async () => {
+    const ninth = {
+      period_end: "m.since + interval '1 millisecond'",
+      amount_nanos: '-div(m.rate_nanos + m.carried, 3600000)',
+    }
+    const amounts: unknown[] = []
+    for (let turn = 1; turn <= 9; turn += 1) {
+      amounts.push(...(await app.sql(`${charging(compute, ninth)} RETURNING amount_nanos, carried`)))
+    }
+    expect(amounts).toEqual(
+      Array.from({ length: 9 }, (_, index) => ({
+        amount_nanos: index < 8 ? '-111' : '-112',
+        carried: 400_000 * index,
+      })),
+    )
+    expect(await one(`SELECT carried FROM meters WHERE id = ${compute}`)).toBe(0)
+  })
+
+  it.each([
+    ['more than rate times period', { amount_nanos: '-400000001' }],
+    ['less than rate times period', { amount_nanos: '-399999999' }],
+    ['what it gives instead of taking', { amount_nanos: '400000000' }],
+    ['no period', { period_end: 'm.since', amount_nanos: '0' }],
+    // As exact as it would be forwards: the nine milliseconds above.
+    ['a period that goes back', { period_end: "m.since - interval '9 ms'", amount_nanos: '1000' }],
+  ])('is not for %s', async (_what, changed) => {
+    await refused(charging(compute, changed), 'ledger_entries_charges')
+  })
+
+  it.each(['period_start', 'period_end', 'rate_nanos', 'carried', 'meter_id'])('of a charge has %s', async column => {
+    const lacking = { [column]: column.startsWith('period') ? 'NULL::timestamptz' : 'NULL' }
+    await expect(app.sql(charging(disk, lacking))).rejects.toThrow()
+  })
+
+  it.each([
+    ['before it', { period_start: "m.since - interval '1 hour'", period_end: 'm.since' }],
+    ['after it', { period_start: "m.since + interval '1 hour'", period_end: "m.since + interval '2 hours'" }],
+  ])('begins where its meter stands, and not %s', async (_where, changed) => {
+    await refused(charging(disk, changed), 'the entry does not go on')
+  })
+
+  it('is for the meter of its account, at its rate, of its kind, with what it carries', async () => {
+    const goesOn = 'the entry does not go on'
+    const more = (part: string) => `-div(${part}, 3600000)`
+    await refused(charging(disk, { account_id: String(account + 1) }), goesOn)
+    await refused(charging(foreign, { account_id: String(account) }), goesOn)
+    await refused(charging(disk, { kind: "'compute'" }), goesOn)
+    const [amount_nanos, rate_nanos] = [more('(m.rate_nanos + 1) * 3600000::numeric + m.carried'), 'm.rate_nanos + 1']
+    await refused(charging(disk, { rate_nanos, amount_nanos }), goesOn)
+    const carried = { carried: 'm.carried + 1', amount_nanos: more('m.rate_nanos * 3600000::numeric + m.carried + 1') }
+    await refused(charging(disk, carried), goesOn)
+    await refused(charging(disk, { meter_id: '0' }), goesOn)
+  })
+
+  it('of an account that is not there does not count for anybody', async () => {
+    await expect(app.sql(other('top_up', { amount_nanos: '1', account_id: '0' }))).rejects.toThrow()
+  })
+
+  it('gives only what is above zero as top-up, and adjusts by something, neither of a meter', async () => {
+    await refused(other('top_up', { amount_nanos: '0' }), 'ledger_entries_top_ups')
+    await refused(other('top_up', { amount_nanos: '-1' }), 'ledger_entries_top_ups')
+    await refused(other('top_up', { amount_nanos: '1', meter_id: 'm.id' }), 'ledger_entries_top_ups')
+    await refused(other('adjustment', { amount_nanos: '0' }), 'ledger_entries_adjustments')
+    await refused(other('adjustment', { amount_nanos: '-1', meter_id: 'm.id' }), 'ledger_entries_adjustments')
+  })
+
+  it('stays as it is, with all others', async () => {
+    await refused('UPDATE ledger_entries SET reason = NULL', 'update of ledger_entries is not possible')
+    await refused(
+      'UPDATE ledger_entries SET amount_nanos = amount_nanos + 1',
+      'update of ledger_entries is not possible',
+    )
+    await refused('DELETE FROM ledger_entries', 'delete of ledger_entries is not possible')
+    await refused('TRUNCATE ledger_entries', 'truncate of ledger_entries is not possible')
+  })
+
+  it('says itself what the account has then', async () => {
+    const claimed = other('top_up', { amount_nanos: '5' })
+      .replace('posted_at)', 'posted_at, balance_after_nanos)')
+      .replace('now()', 'now(), 7')
+    const [before] = (await app.sql(`SELECT posted_nanos FROM accounts WHERE id = ${account}`)) as {
+      posted_nanos: string
+    }[]
+    const balance = String(BigInt(before?.posted_nanos as string) + 5n)
+    expect(await app.sql(`${claimed} RETURNING balance_after_nanos`)).toEqual([{ balance_after_nanos: balance }])
+  })
+})
+
+describe('a refund', () => {
+  const about = { meter_id: 'm.id', period_start: 'm.since', period_end: "m.since + interval '1 hour'" }
+  const refund = (meter: number, changed: Record<string, string>) =>
+    charging(meter, { kind: "'refund'", rate_nanos: 'NULL', carried: 'NULL', ...about, ...changed })
+
+  it('is of a meter of the account, and at most what that was charged', async () => {
+    const goesOn = 'the entry does not go on'
+    await app.sql(charging(compute))
+    await refused(refund(compute, { amount_nanos: 'm.charged_nanos + 1' }), goesOn)
+    await refused(refund(compute, { amount_nanos: '1', account_id: String(account + 1) }), goesOn)
+    await refused(refund(compute, { amount_nanos: '0' }), 'ledger_entries_refunds')
+    await refused(refund(compute, { amount_nanos: '-1' }), 'ledger_entries_refunds')
+    for (const column of ['period_start', 'period_end']) {
+      await refused(refund(compute, { amount_nanos: '1', [column]: 'NULL::timestamptz' }), 'ledger_entries_refunds')
+    }
+    await refused(refund(compute, { amount_nanos: '1', period_end: 'm.since' }), 'ledger_entries_refunds')
+    await refused(refund(compute, { amount_nanos: '1', meter_id: 'NULL' }), '')
+  })
+
+  it('is given once', async () => {
+    await app.sql(charging(compute))
+    const charged = await one(`SELECT charged_nanos FROM meters WHERE id = ${compute}`)
+    await app.sql(refund(compute, { amount_nanos: '100' }))
+    expect(await one(`SELECT charged_nanos FROM meters WHERE id = ${compute}`)).toBe(charged - 100)
+    await refused(refund(compute, { amount_nanos: '100' }), 'ledger_entries_one_refund')
+  })
+})
+
+describe('a meter', () => {
+  const inserted = (values: string) =>
+    `INSERT INTO meters (account_id, instance_id, volume_id, kind, rate_nanos, since, carried) VALUES (${account}, ${values})`
+
+  it('is of one thing, once for each kind', async () => {
+    await refused(inserted(`NULL, NULL, 'disk', 1, now(), 0`), 'meters_are_of_one_thing')
+    await refused(inserted(`${instance}, ${volume}, 'disk', 1, now(), 0`), 'meters_are_of_one_thing')
+    await refused(inserted(`NULL, ${volume}, 'compute', 1, now(), 0`), 'meters_of_volumes')
+    await refused(inserted(`${instance}, NULL, 'compute', 1, now(), 0`), 'meters_instance_id_kind_key')
+    await app.sql(inserted(`NULL, ${volume}, 'disk', 1, now(), 0`))
+    await refused(inserted(`NULL, ${volume}, 'disk', 1, now(), 0`), 'meters_volume_id_kind_key')
+  })
+
+  it('costs nothing or something, and carries less than a nano-dollar', async () => {
+    await refused(`UPDATE meters SET rate_nanos = -1 WHERE id = ${disk}`, 'meters_rates')
+    for (const carried of [-1, 3_600_000]) {
+      await refused(inserted(`${instance}, NULL, 'compute', 1, now(), ${carried}`), 'meters_carry_parts')
+    }
+  })
+
+  it('stays, and moves on by being charged alone', async () => {
+    await refused('DELETE FROM meters', 'delete of meters is not possible')
+    await refused('TRUNCATE meters CASCADE', 'is not possible')
+    const moved = 'update of meters is not possible'
+    const changes = [
+      'charged_nanos = charged_nanos + 1',
+      'carried = (carried + 1) % 3600000',
+      `account_id = account_id + 1`,
+      "kind = CASE kind WHEN 'disk' THEN 'compute'::charge_kind ELSE 'disk' END",
+      "since = since - interval '1 ms'",
+      "since = since + interval '1 ms'",
+      'id = id + 1000',
+      `instance_id = NULL, volume_id = ${volume}`,
+      `instance_id = instance_id + 1`,
+      'api_key_id = NULL',
+    ]
+    for (const change of changes) await refused(`UPDATE meters SET ${change} WHERE id = ${disk}`, moved)
+    await refused(`UPDATE meters SET volume_id = volume_id + 1 WHERE volume_id = ${volume}`, moved)
+  })
+
+  it('may begin anew later while it costs nothing, and not earlier', async () => {
+    await app.sql(`UPDATE meters SET rate_nanos = 0 WHERE id = ${foreign}`)
+    await refused(`UPDATE meters SET since = since - interval '1 ms' WHERE id = ${foreign}`, 'is not possible')
+    await app.sql(`UPDATE meters SET rate_nanos = 5, since = since + interval '1 ms' WHERE id = ${foreign}`)
+  })
+})
+
+describe('what an account has', () => {
+  const sums = {
+    posted_nanos: '1',
+    compute_rate_nanos: '1',
+    compute_origin: '1',
+    disk_rate_nanos: '1',
+    disk_origin: '1',
+    metered_at: "interval '1 ms'",
+  }
+
+  it.each(Object.entries(sums))('comes of its ledger and its meters alone: %s', async (column, one) => {
+    const change = `UPDATE accounts SET ${column} = ${column} + ${one} WHERE id = ${account}`
+    await refused(change, 'update of accounts is not possible')
+  })
+
+  it.each(['posted_nanos', 'compute_rate_nanos', 'compute_origin', 'disk_rate_nanos', 'disk_origin'])(
+    'is nothing at first: %s',
+    async column => {
+      const insert = `INSERT INTO accounts (email, ${column}) VALUES ('new@example.com', 1)`
+      await refused(insert, 'insert of accounts is not possible')
+    },
+  )
+
+  it('adds up whatever was done', async () => {
+    expect(await brokenLaws(app.sql)).toEqual([])
+  })
+})
+
+describe('a limit', () => {
+  const limit = (key: string, amount: number) => `
+    INSERT INTO spend_limits (account_id, api_key_id, "window", amount_nanos, action, created_at)
+    VALUES (${account}, ${key}, 'day', ${amount}, 'notify', now())`
+
+  it('is there once for an account or a key, and is not below zero', async () => {
+    const key = `(SELECT min(id) FROM api_keys WHERE account_id = ${account})`
+    for (const whose of ['NULL', key]) {
+      await app.sql(limit(whose, 0))
+      await refused(limit(whose, 1), 'spend_limits_one_of_a_kind')
+    }
+    await refused(limit('NULL', -1), 'spend_limits_amount')
+  })
+
+  it('of an instance is above zero', async () => {
+    for (const column of ['stop_at_cost_nanos', 'destroy_stopped_ms']) {
+      await refused(`UPDATE instances SET ${column} = 0 WHERE id = ${instance}`, 'instances_arrangements')
+    }
+  })
+})

@@ -1,0 +1,183 @@
+// Contract tests that somebody else's program makes of the document, of which each asks for things that are there.
+
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createHttpServer } from '../../src/http/server.ts'
+import { findRoutes } from '../../src/rest/paths.ts'
+import type { Route } from '../../src/rest/route.ts'
+import { routes } from '../../src/rest/routes.ts'
+import { startApp, type TestApp } from '../support/app.ts'
+import type { AgreementSite } from '../support/faces/agreements.ts'
+import { type Rentals, rentalsOf, someCredit } from '../support/instances/rentals.ts'
+import type { OpenApiDocument } from '../support/rest/answer-checker.ts'
+import { createExample, type Example } from '../support/rest/examples.ts'
+import { everyRoute } from '../support/rest/request-arbitraries.ts'
+
+const version = '2.55.1'
+const hasJava = spawnSync('java', ['-version']).status === 0
+if (!hasJava) process.stdout.write('There is no Java: no contract tests are made.\n')
+
+let app: TestApp
+let rentals: Rentals
+let folder: string
+let server: ReturnType<typeof createHttpServer>
+const examples = new Map<string, { example: Example; site: AgreementSite }>()
+const key = `berth_${'0'.repeat(10)}_${'0'.repeat(40)}`
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'berth-contract-'))
+  app = await startApp()
+  rentals = rentalsOf(app)
+  server = createHttpServer(async request => await app.fetch(await withFreshExample(request))).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+})
+
+afterAll(async () => {
+  server?.close()
+  server?.closeAllConnections()
+  await app?.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** The program, which is too large to come along: from SPECMATIC_JAR, or else from the registry. */
+function findSpecmaticJar(): string {
+  const given = process.env['SPECMATIC_JAR']
+  if (given) return given
+  execFileSync('npm', ['install', '--prefix', folder, '--no-save', '--ignore-scripts', `specmatic@${version}`])
+  return join(folder, 'node_modules/specmatic/specmatic.jar')
+}
+
+const createSite = async (): Promise<AgreementSite> => ({ app, rentals, key: await app.newKey(null, someCredit) })
+
+/** Every test has an account of its own, and what its example named is made anew there. */
+async function withFreshExample(request: Request): Promise<Request> {
+  const { method, url, headers } = request
+  const { pathname } = new URL(url)
+  const route = findRoutes(routes, pathname).routes.find(route => route.method === method)
+  const recorded = route && examples.get(`${method} ${route.path}`)
+  const body = method === 'GET' ? '' : await request.text()
+  if (!recorded || !`${url}${headers.get('authorization')}`.includes(key)) return requestOf(url, method, headers, body)
+  // What is only read is there still.
+  const site = method === 'GET' ? recorded.site : await createSite()
+  const fresh = method === 'GET' ? recorded.example : await createExample(route, site)
+  const sent = { path: url.slice(url.indexOf('/api/')), body: readJson(body) }
+  const live = replaceExample(sent, recorded.example, fresh)
+  const freshHeaders = new Headers(headers)
+  if (headers.has('authorization')) freshHeaders.set('authorization', `Bearer ${site.key}`)
+  const text = typeof live.body === 'string' ? live.body : JSON.stringify(live.body)
+  return requestOf(new URL(live.path.replaceAll(key, site.key), url).href, method, freshHeaders, text)
+}
+
+function requestOf(url: string, method: string, headers: Headers, body: string): Request {
+  headers.delete('content-length')
+  return new Request(url, { method, headers, ...(method === 'GET' ? {} : { body }) })
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+type SentRequest = { path: string; body: unknown }
+
+/** What was sent, with the parts that are those of one example replaced by those of another. */
+function replaceExample(sent: SentRequest, from: Example, to: Example): SentRequest {
+  const segments = (path: string) => path.replace(/^\/api\/v0/, '').split(/(?=[/?&=])/)
+  const [was, is] = [segments(from.path), segments(to.path)]
+  const path = segments(sent.path).map((part, index) => (part === was[index] ? is[index] : part))
+  const prefix = sent.path.startsWith('/api/v0') ? '/api/v0' : ''
+  return { path: prefix + path.join(''), body: replaceValues(sent.body, from.body, to.body) }
+}
+
+function replaceValues(sent: unknown, from: unknown, to: unknown): unknown {
+  if (sent === from) return to
+  if (typeof sent !== 'object' || sent === null || typeof from !== 'object' || from === null) return sent
+  const [was, is] = [from, to] as Record<string, unknown>[]
+  const entries = Object.entries(sent).map(([name, value]) => [name, replaceValues(value, was?.[name], is?.[name])])
+  return Array.isArray(sent) ? entries.map(([, value]) => value) : Object.fromEntries(entries)
+}
+
+/** Asks every route for what is there, with its key and with none that is known, and keeps what it answers. */
+async function writeExamples(): Promise<void> {
+  await mkdir(join(folder, 'examples'))
+  for (const [name, route] of everyRoute.filter(([name]) => name !== 'DELETE /api/v0/auth/apikeys/{id}/')) {
+    // What takes nothing is asked without an example.
+    if (route.open && !route.query) continue
+    const site = await createSite()
+    const example = await createExample(route, site)
+    examples.set(name, { example, site })
+    if (!route.open) await writeExample(`${route.operationId}-denied`, route, example, 'nobody', 'nobody')
+    await writeExample(route.operationId, route, example, site.key, key)
+  }
+}
+
+/** `asked`: the key that it is asked with; `written`: the one that the program is to ask it with. */
+async function writeExample(name: string, route: Route, example: Example, asked: string, written: string) {
+  const { pathname, searchParams } = new URL(example.path.replace(/^(?!\/api)/, '/api/v0'), 'http://berth.test')
+  const { method, body } = example
+  const request = new Request(`http://berth.test${pathname}?${searchParams}`, {
+    method,
+    headers: { authorization: `Bearer ${asked}`, 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  const response = await app.fetch(request)
+  const sent = {
+    method,
+    path: pathname.replace(/\/?$/, '/'),
+    ...(searchParams.size > 0 && { query: Object.fromEntries(searchParams) }),
+    ...(route.open ? {} : { headers: { Authorization: `Bearer ${written}` } }),
+    ...((route.body ?? route.documentedBody) && { body: body ?? {} }),
+  }
+  const answered = { status: response.status, body: readJson(await response.text()) }
+  const file = JSON.stringify({ 'http-request': sent, 'http-response': answered })
+  await writeFile(join(folder, 'examples', `${name}.json`), file)
+}
+
+/** The document for the program: its examples are ours, and what is not offered is never a success. */
+function simplifyDocument(document: OpenApiDocument): unknown {
+  for (const [, route] of everyRoute.filter(([, { failures }]) => failures?.some(({ status }) => status === 501))) {
+    delete document.paths[route.path]?.[route.method.toLowerCase()]?.responses['200']
+  }
+  // What it infers of a description of schemas is wrong, and a text as JSON it takes for one with quotes.
+  delete document.paths['/api/v0/openapi.json']
+  delete document.paths['/api/v0/auth/apikeys/{id}/']?.['delete']
+  return JSON.parse(JSON.stringify(document, (name, value) => (name === 'examples' ? undefined : value)))
+}
+
+it.skipIf(!hasJava)('finds nothing that is not as documented', async () => {
+  await writeExamples()
+  const { body: document } = await app.rest(undefined, 'GET', '/openapi.json')
+  await writeFile(join(folder, 'openapi.json'), JSON.stringify(simplifyDocument(document)))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const args = [
+    '-jar',
+    findSpecmaticJar(),
+    'test',
+    'openapi.json',
+    '--examples=examples',
+    `--testBaseURL=${url}`,
+    '--timeout=60',
+  ]
+  // Without the tests that it makes up by itself: it takes whatever is well formed for something that can be done.
+  const child = spawn('java', args, { cwd: folder, env: { ...process.env, bearer: key, api_key: key } })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', text => {
+      output += text
+    })
+  }
+  await once(child, 'close')
+  const [, ran, failed] = /Tests run: (\d+), Successes: \d+, Failures: (\d+)/.exec(output) ?? []
+  process.stdout.write(`${ran} contract tests, of which ${failed} failed\n`)
+  const failures = output.split('\n').filter(line => line.includes('has FAILED'))
+  expect([failures, failed]).toEqual([[], '0'])
+  expect(Number(ran)).toBeGreaterThanOrEqual(examples.size)
+})

@@ -1,0 +1,3 @@
+import { fuzzEveryRoute } from '../support/rest/fuzz.ts'
+
+fuzzEveryRoute({ runs: 200 })

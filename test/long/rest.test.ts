@@ -1,3 +1,0 @@
-import { askEveryRoute } from '../support/rest/fuzz.ts'
-
-askEveryRoute({ runs: 200 })

@@ -1,0 +1,101 @@
+// What can happen to accounts that rent, each a random one of its kind.
+
+import type { TestAccount } from '../accounts/accounts.ts'
+import type { TestApp } from '../app.ts'
+import type { SeededRandom } from '../seeded-random.ts'
+import { volumesOf } from '../volumes/volumes.ts'
+import { limitsOf, targetOf } from './limits.ts'
+
+/** An account, and a second key of it. */
+export type Renter = TestAccount & { other: string }
+
+type AccountAction = (renter: Renter) => Promise<unknown>
+
+export function createAccountActions(
+  app: TestApp,
+  chance: SeededRandom,
+  machines: readonly number[],
+): Record<string, AccountAction> {
+  const [second, hour] = [1_000, 3_600_000]
+  const volumes = volumesOf(app)
+  const limits = limitsOf(app)
+  const ids = async (text: string) => ((await app.sql(text)) as { id: string }[]).map(({ id }) => Number(id))
+  const instanceOf = async ({ id }: Renter) =>
+    chance.pick(await ids(`SELECT id FROM instances WHERE account_id = ${id} AND destroyed_at IS NULL ORDER BY id`))
+  const keyOf = ({ key, other }: Renter) => (chance.withProbability(0.6) ? key : other)
+  const set = async (renter: Renter, state: string) =>
+    await app.rest(renter.key, 'PUT', `/instances/${await instanceOf(renter)}/`, { state })
+  const mutate = async ({ key }: Renter, name: string, type: string, input: object) =>
+    await app.graphql(key, `mutation ($input: ${type}!) { ${name}(input: $input) { __typename } }`, { input })
+  const cents = (most: number) => (chance.between(0, most) / 100).toFixed(2)
+  const soon = () =>
+    new Date(
+      app.clock.now().getTime() + (chance.pick([chance.between(1, second), chance.between(1, 3 * hour)]) as number),
+    ).toISOString()
+  const arrange = async (renter: Renter, policy: object) =>
+    await mutate(renter, 'setInstancePolicy', 'SetInstancePolicyInput', {
+      instanceId: String(await instanceOf(renter)),
+      ...policy,
+    })
+  const limit = async (renter: Renter, amount: string) => {
+    // A key that is limited itself sets none.
+    const target = targetOf(
+      chance.withProbability(0.5) ? null : String((await limits.accountOf(renter.other)).apiKeyId),
+    )
+    const action = chance.pick(['BLOCK_NEW', 'STOP_RUNNING', 'STOP_RUNNING', 'NOTIFY'])
+    const window = chance.pick(['HOUR', 'DAY', 'MONTH'])
+    await mutate(renter, 'setSpendLimit', 'SetSpendLimitInput', { target, action, window, amount })
+  }
+  const unlimit = async (renter: Renter) => {
+    const { accountId } = await limits.accountOf(renter.key)
+    const [id] = await ids(`SELECT id FROM spend_limits WHERE account_id = ${accountId} ORDER BY id`)
+    if (id !== undefined) await mutate(renter, 'deleteSpendLimit', 'DeleteSpendLimitInput', { id: String(id) })
+  }
+
+  return {
+    async rents(renter) {
+      const offer = chance.pick(await ids('SELECT id FROM offers WHERE withdrawn_at IS NULL ORDER BY id'))
+      const price = chance.withProbability(0.6) ? { price: chance.between(401, 900) / 1_000 } : {}
+      const body = { image: 'ubuntu', disk: chance.between(8, 200), ...price }
+      return await app.rest(keyOf(renter), 'PUT', `/asks/${offer}/`, body)
+    },
+    stops: async renter => await set(renter, 'stopped'),
+    starts: async renter => await set(renter, 'running'),
+    destroys: async renter => await app.rest(renter.key, 'DELETE', `/instances/${await instanceOf(renter)}/`),
+    async bids(renter) {
+      const bidPerHour = `0.${chance.between(401, 999)}`
+      await mutate(renter, 'changeBid', 'ChangeBidInput', { instanceId: String(await instanceOf(renter)), bidPerHour })
+    },
+    'is granted': async renter => await renter.grant(BigInt(chance.between(1, 3_000_000_000))),
+    async 'is adjusted'({ email }) {
+      const amountNanos = BigInt(chance.between(1, 1_500_000_000) * (chance.withProbability(0.5) ? 1 : -1))
+      await app.operations.accounts.adjustCredit(email, { amountNanos, reason: 'a test' })
+    },
+    'makes a volume': async renter =>
+      await volumes.create(keyOf(renter), {
+        offerId: `vof_${chance.pick(machines)}`,
+        sizeGb: chance.between(1, 100),
+      }),
+    async 'deletes a volume'({ id, key }) {
+      const mine = await ids(`SELECT id FROM volumes WHERE account_id = ${id} AND deleted_at IS NULL ORDER BY id`)
+      await volumes.remove(key, chance.pick(mine) ?? 1)
+    },
+    async exits(renter) {
+      const instance = (await instanceOf(renter)) ?? 0
+      await app.sql(`UPDATE simulated_containers SET exit_code = 1 WHERE instance_id = ${instance}`)
+    },
+    'has a machine that is away': async () => await app.operations.machines.unplug(chance.pick(machines) as number),
+    'has a machine that is back': async () => await app.operations.machines.plug(chance.pick(machines) as number),
+    'is to stop': async renter => await arrange(renter, { stopAt: chance.withProbability(0.8) ? soon() : null }),
+    'is to stop at a cost': async renter =>
+      await arrange(renter, { stopAtCost: chance.withProbability(0.8) ? cents(150) : null }),
+    'is to be destroyed': async renter =>
+      await arrange(renter, { destroyAt: chance.withProbability(0.7) ? soon() : null }),
+    'is to be destroyed when stopped': async renter =>
+      await arrange(renter, { destroyWhenStoppedFor: chance.withProbability(0.7) ? chance.between(60, 7_200) : null }),
+    'is limited': async renter => await limit(renter, cents(300)),
+    'is hardly limited': async renter => await limit(renter, '1000'),
+    'is not limited': unlimit,
+    waits: async () => await app.runUntilIdle(),
+  }
+}

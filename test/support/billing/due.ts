@@ -1,0 +1,18 @@
+import { pino } from 'pino'
+import { Prisma } from '../../../src/database/generated/client.ts'
+import { readBalance } from '../../../src/services/billing/balance.ts'
+import { dueBillingServices } from '../../../src/services/billing/due/due.ts'
+import { findNextLimitCheck } from '../../../src/services/billing/limits/usage.ts'
+import type { DataDeps } from '../../../src/services/deps.ts'
+
+/** Does what is due for an account's money now, and nothing else; when its limits must be looked at next. */
+export async function performDueBilling({ database }: DataDeps, accountId: number): Promise<Date | null> {
+  const work = dueBillingServices({ database, log: pino({ enabled: false }) }, { debtGraceMs: 48 * 3_600_000 })
+  await database.rows(Prisma.sql`UPDATE accounts SET billing_due_at = ${database.now} WHERE id = ${accountId}`)
+  for (;;) {
+    const leases = await work.claimDue(100)
+    if (leases.length === 0) break
+    for (const lease of leases) await work.perform(lease)
+  }
+  return await findNextLimitCheck(database, await readBalance(database, accountId))
+}

@@ -1,0 +1,63 @@
+import pg from 'pg'
+
+/** A statement as it was sent. One with a name is prepared once per connection. */
+export type Statement = { text: string; name: string | undefined; values: unknown[] }
+
+const sentStatements: Statement[] = []
+
+let interruption: { statement: RegExp; work: () => Promise<unknown> } | undefined
+
+type Query = string | QueryConfig
+
+type QueryConfig = { text?: string; name?: string; values?: unknown[] }
+
+/** Every statement of this process goes through here, Prisma's and our own. */
+const { query } = pg.Client.prototype
+pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
+  const [statement, given] = args as [Query, unknown]
+  const {
+    text,
+    name,
+    values = given,
+  } = typeof statement === 'string' ? { text: statement } : (statement as QueryConfig)
+  if (text) sentStatements.push({ text, name: name || undefined, values: Array.isArray(values) ? values : [] })
+  const send = (...all: unknown[]) => (query as (...all: unknown[]) => unknown).apply(this, all)
+  if (!text || !interruption?.statement.test(text)) return send(...args)
+  const { work } = interruption
+  interruption = undefined
+  const callback = args.at(-1)
+  if (typeof callback !== 'function')
+    return (send(...args) as Promise<unknown>).then(result => work().then(() => result))
+  return send(...args.slice(0, -1), (...result: unknown[]) => void work().finally(() => callback(...result)))
+} as typeof query
+
+/** The texts of the statements that the work sends to the database. */
+export async function captureQueries(work: () => Promise<unknown>): Promise<string[]> {
+  return (await captureStatements(work)).map(({ text }) => text)
+}
+
+/** The statements that the work sends to the database, with their names and values. */
+export async function captureStatements(work: () => Promise<unknown>): Promise<Statement[]> {
+  const start = sentStatements.length
+  await work()
+  return sentStatements.slice(start)
+}
+
+/** What is asked, of which a statement is followed by other work before the next one is sent. */
+export async function interruptAfterStatement<T>(
+  ask: () => Promise<T>,
+  statement: RegExp,
+  work: () => Promise<unknown>,
+): Promise<T> {
+  let done = false
+  const trackedWork = async () => {
+    await work()
+    done = true
+  }
+  interruption = { statement, work: trackedWork }
+  const answer = await ask().finally(() => {
+    interruption = undefined
+  })
+  if (!done) throw new Error(`No statement was like ${statement}`)
+  return answer
+}

@@ -1,0 +1,65 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+export type FaultyProxy = {
+  url: string
+  countSockets: () => number
+  cut: () => void
+  freeze: () => void
+  heal: () => void
+  /** From now on it leads to another server. Connections to the one before are cut. */
+  switchTo: (databaseUrl: string) => void
+  close: () => void
+}
+
+/** Stands between the app and its database, and fails on command. */
+export async function startFaultyProxy(databaseUrl: string): Promise<FaultyProxy> {
+  let target = new URL(databaseUrl)
+  const sockets = new Set<Socket>()
+  let state: 'open' | 'cut' | 'frozen' = 'open'
+  const server = createServer(client => {
+    sockets.add(client)
+    client.on('error', () => {})
+    if (state === 'cut') return void client.destroy()
+    if (state === 'frozen') return
+    const upstream = connect(Number(target.port), target.hostname)
+    sockets.add(upstream)
+    upstream.on('error', () => client.destroy())
+    client.on('data', data => state === 'open' && upstream.write(data))
+    upstream.on('data', data => state === 'open' && client.write(data))
+    client.on('close', () => upstream.destroy())
+    upstream.on('close', () => client.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = new URL(databaseUrl)
+  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const destroyAll = () => {
+    for (const socket of sockets) socket.destroy()
+    sockets.clear()
+  }
+  return {
+    url: url.href,
+    countSockets: () => sockets.size,
+    cut: () => {
+      state = 'cut'
+      destroyAll()
+    },
+    freeze: () => {
+      state = 'frozen'
+    },
+    heal: () => {
+      state = 'open'
+      destroyAll()
+    },
+    switchTo: otherUrl => {
+      target = new URL(otherUrl)
+      state = 'open'
+      destroyAll()
+    },
+    close: () => {
+      destroyAll()
+      server.close()
+    },
+  }
+}

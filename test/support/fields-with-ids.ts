@@ -1,0 +1,42 @@
+import {
+  GraphQLID,
+  type GraphQLInputType,
+  type GraphQLObjectType,
+  getNamedType,
+  isInputObjectType,
+  isObjectType,
+} from 'graphql'
+import { schema } from '../../src/graphql/schema.ts'
+import { routes } from '../../src/rest/routes.ts'
+
+/** The fields that are given an id, however deep in their input. Those that are not at the root have their type in front. */
+export function fieldsWithIds(): string[] {
+  const asked = [schema.getQueryType(), schema.getMutationType()].flatMap(fieldsTakingId)
+  const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]
+  const others = Object.values(schema.getTypeMap()).filter(type => isObjectType(type) && !roots.includes(type))
+  const within = others.flatMap(type => fieldsTakingId(type as GraphQLObjectType).map(name => `${type.name}.${name}`))
+  return [...asked, ...within, ...fieldsTakingId(schema.getSubscriptionType()).map(name => `subscription ${name}`)]
+}
+
+function fieldsTakingId(root: GraphQLObjectType | null | undefined): string[] {
+  const fields = Object.values(root?.getFields() ?? {})
+  return fields.filter(field => field.args.some(arg => isIdInput(arg.type))).map(({ name }) => name)
+}
+
+function isIdInput(type: GraphQLInputType, above: string[] = []): boolean {
+  const named = getNamedType(type)
+  if (named === GraphQLID) return true
+  if (!isInputObjectType(named) || above.includes(named.name)) return false
+  return Object.values(named.getFields()).some(field => isIdInput(field.type, [...above, named.name]))
+}
+
+/** The routes that are given an id, in the path or as a list in the body. */
+export function routesWithIds(): string[] {
+  return routes
+    .filter(({ path, body }) => path.includes('{') || (body !== undefined && 'shape' in body && hasIds(body.shape)))
+    .map(({ method, path }) => `${method} ${path}`)
+}
+
+function hasIds(shape: unknown): boolean {
+  return typeof shape === 'object' && shape !== null && Object.keys(shape).some(name => /(^|_)ids$/.test(name))
+}

@@ -1,0 +1,44 @@
+import type { Container } from '../../../src/providers/simulated-container.ts'
+import type { SimulatedWorld } from '../../../src/providers/simulated-world.ts'
+
+/** The simulated driver's world without a database. */
+export function createMemoryWorld() {
+  const rows = new Map<bigint, { container: Container; revision: string }>()
+  const outages = new Set<number>()
+  let revisions = 0
+  const keep = (id: bigint, container: Container) => {
+    revisions += 1
+    rows.set(id, { container, revision: String(revisions) })
+  }
+  const world: SimulatedWorld = {
+    async find(id) {
+      const row = rows.get(id)
+      return row && { ...row, isMachineOut: outages.has(row.container.machineId) }
+    },
+    async add(id, container) {
+      if (!rows.has(id)) keep(id, container)
+    },
+    async replace(id, container, revision) {
+      if (rows.get(id)?.revision !== revision) return false
+      keep(id, container)
+      return true
+    },
+    async remove(id) {
+      rows.delete(id)
+    },
+    isMachineOut: async machineId => outages.has(machineId),
+  }
+  return {
+    world,
+    /** A container that is up ends by itself. */
+    exit(id: bigint, exitCode: number, now: Date): void {
+      const container = rows.get(id)?.container
+      if (!container?.upAt || container.upAt > now || container.downAt || container.made.script.fails) return
+      keep(id, { ...container, exitCode: container.exitCode ?? exitCode, endsAt: null })
+    },
+    /** Its machine loses it. */
+    lose: (id: bigint) => void rows.delete(id),
+    /** A machine answers no more, or again. */
+    setOut: (machineId: number, out: boolean) => void (out ? outages.add(machineId) : outages.delete(machineId)),
+  }
+}

@@ -1,0 +1,82 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+
+const root = join(import.meta.dirname, '../../..')
+// Tests start the program some hundred times. Read once, it need not be compiled again.
+const NODE_COMPILE_CACHE = join(root, 'node_modules/.cache/compiled')
+
+export type RunningProgram = {
+  child: ChildProcess
+  /** What it printed so far. */
+  output: () => string
+  errors: () => string
+  exit: Promise<number | null>
+}
+
+/** Runs a program of the project as its npm script does; for signals to all that it starts, in a group of its own. */
+export function spawnProgram(
+  program: string,
+  args: string[],
+  env: Record<string, string>,
+  { ownGroup = false } = {},
+): RunningProgram {
+  const { DATABASE_URL: _, ...inherited } = process.env
+  const child = spawn(process.execPath, ['--require', './src/require-node-24.cjs', program, ...args], {
+    cwd: root,
+    // No balancer waits for most tests.
+    env: { ...inherited, NODE_COMPILE_CACHE, DRAIN_SECONDS: '0', ...env },
+    detached: ownGroup,
+  })
+  let [output, errors] = ['', '']
+  child.stdout.setEncoding('utf8').on('data', text => {
+    output += text
+  })
+  child.stderr.setEncoding('utf8').on('data', text => {
+    errors += text
+  })
+  const exit = once(child, 'close').then(([code]) => code as number | null)
+  return { child, output: () => output, errors: () => errors, exit }
+}
+
+export type GatewayProcess = RunningProgram & { url: string }
+
+/** A gateway on a port of its own choice, once it is ready. */
+export async function startGateway(env: Record<string, string>): Promise<GatewayProcess> {
+  const gateway = spawnProgram('src/main.ts', [], { PORT: '0', ...env })
+  const ready = new Promise<string>((resolve, reject) => {
+    gateway.child.stdout?.on('data', () => {
+      const [, url] = /REST +(http:\S+)\/api\/v0\//.exec(gateway.output()) ?? []
+      if (url && gateway.output().endsWith('\n\n')) resolve(url)
+    })
+    gateway.exit.then(code => reject(new Error(`The gateway ended with ${code}: ${gateway.errors()}`)))
+  })
+  return { ...gateway, url: await ready }
+}
+
+/** Ends a gateway as supervisors do, and sees to it that it takes no longer than they wait. */
+export async function stopProgram({ child, exit }: RunningProgram): Promise<number | null> {
+  const start = performance.now()
+  child.kill('SIGTERM')
+  const code = await exit
+  expect(performance.now() - start).toBeLessThan(5_000)
+  return code
+}
+
+/** An operator's command; its line of JSON, and what it says of errors, behind the line that says where it works. */
+export async function runBerth(env: Record<string, string>, ...args: string[]) {
+  const command = spawnProgram('src/cli.ts', args, env)
+  const code = await command.exit
+  const errors = command.errors().replace(/^Working on .*\n/, '')
+  return { code, result: command.output() && JSON.parse(command.output()), errors }
+}
+
+/** A folder that the database's user can enter too, when tests run as root. */
+export async function makeDataDir(): Promise<{ dataDir: string; remove: () => Promise<void> }> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'berth-e2e-'))
+  await chmod(dataDir, 0o711)
+  return { dataDir, remove: () => rm(dataDir, { recursive: true, force: true }) }
+}

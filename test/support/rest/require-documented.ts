@@ -1,0 +1,42 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { z } from 'zod'
+import type { Fetch } from '../../../src/http/server.ts'
+import { failureBody, failuresOf } from '../../../src/rest/failures.ts'
+import { findRoutes } from '../../../src/rest/paths.ts'
+import { routes } from '../../../src/rest/routes.ts'
+
+/** Throws when the REST face answers anything that its document does not say, whatever the test is about. */
+export function requireDocumented(fetch: Fetch): Fetch {
+  return async request => {
+    const { method } = request
+    const { pathname } = new URL(request.url)
+    const response = await fetch(request)
+    if (!pathname.startsWith('/api/') || method === 'HEAD') return response
+    // HTTP says what these are. Without the headers that ask for them, the same route is checked as any other.
+    if (response.status === 304 || response.headers.has('content-encoding')) return response
+    const text = await response.clone().text()
+    const body = response.headers.get('content-type') === 'application/json' ? parse(text) : text
+    const schemas = documentedSchemas(method, pathname, response.status, body?.error)
+    if (schemas.some(schema => matchesExactly(schema, body))) return response
+    throw new Error(`${method} ${pathname} is not documented to answer ${response.status} ${JSON.stringify(body)}`)
+  }
+}
+
+/** The schemas cannot see a key that is called as this one is. */
+function parse(text: string) {
+  return JSON.parse(text, (key, value) => (key === '__proto__' ? undefined : value))
+}
+
+function documentedSchemas(method: string, pathname: string, status: number, code: unknown): z.ZodType[] {
+  const route = findRoutes(routes, pathname).routes.find(route => route.method === method)
+  if (!route) return status === 404 || status === 405 ? [failureBody] : []
+  if (status === 200) return [route.result]
+  const failures = failuresOf(route).filter(failure => failure.status === status && failure.error === code)
+  return failures.map(({ body = failureBody }) => body)
+}
+
+/** Reading drops what a schema does not know: a field without a description shows as a difference. */
+function matchesExactly(schema: z.ZodType, body: unknown): boolean {
+  const { success, data } = schema.safeParse(body)
+  return success && isDeepStrictEqual(data, body)
+}

@@ -1,0 +1,31 @@
+import type { TypedDocumentString } from '../client/generated.ts'
+
+type Answer<Data> = { data?: Data | null; errors?: { message: string; extensions: { code: string } }[] }
+
+/** Asks a gateway with a key. Refusals are typed answers; what stands under `errors` instead is thrown with its code. */
+export function createTypedClient(url: string, key: string) {
+  return async function ask<Data, Variables>(
+    operation: TypedDocumentString<Data, Variables>,
+    ...[variables]: Variables extends Record<string, never> ? [] : [variables: Variables]
+  ): Promise<Data> {
+    const response = await fetch(`${url}/graphql`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ query: operation.toString(), variables }),
+    })
+    const { data, errors } = (await response.json()) as Answer<Data>
+    if (errors || !data) {
+      throw new Error(errors?.map(({ message, extensions }) => `${extensions.code}: ${message}`).join('\n'))
+    }
+    return data
+  }
+}
+
+/** An answer that must be of this type. Any other is thrown as it came, so that it says why. */
+export function expectTypename<Answer extends { __typename: string }, Name extends Answer['__typename']>(
+  name: Name,
+  answer: Answer,
+): Extract<Answer, { __typename: Name }> {
+  if (answer.__typename !== name) throw new Error(`Not a ${name}: ${JSON.stringify(answer)}`)
+  return answer as Extract<Answer, { __typename: Name }>
+}

@@ -1,0 +1,200 @@
+import { describe, expect, it } from 'vitest'
+import type { CreditStatus } from '../../../src/domain/billing/balance.ts'
+import {
+  type AccountFacts,
+  decideNotices,
+  midnightBefore,
+  nextAction,
+  nextDueAt,
+} from '../../../src/domain/billing/due.ts'
+
+const hour = 3_600_000
+const at = new Date('2026-11-21T12:00:00.000Z')
+const later = (hours: number) => new Date(at.getTime() + hours * hour)
+const rules = { debtGraceMs: 48 * hour }
+
+const noTargets: AccountFacts['debtTargets'] = { hasInstances: false, hasVolumes: false, hasHeldVolumes: false }
+const rich: CreditStatus = { creditNanos: 5n, costPerHourNanos: 0n, endsAt: null, hasEnded: false }
+const endsIn = (hours: number): CreditStatus => ({ ...rich, costPerHourNanos: 1n, endsAt: later(hours) })
+const indebted: CreditStatus = { creditNanos: -5n, costPerHourNanos: 1n, endsAt: later(-1), hasEnded: true }
+
+const facts = (some: Partial<AccountFacts> = {}): AccountFacts => ({
+  // Of which the day is charged at midnight.
+  accountId: 600_000,
+  at,
+  creditStatus: rich,
+  ...{ creditEndedAt: null, lowCreditHours: null, debtSince: null, debtWarnedAt: null },
+  ...{ hasInstancesToStop: false, hasEnds: false, chargedUntil: null, debtTargets: noTargets },
+  ...some,
+})
+const decide = (some: Partial<AccountFacts>) => decideNotices(facts(some), rules)
+const types = (some: Partial<AccountFacts>) => decide(some).notices.map(({ type }) => type)
+
+describe('what is due for an account', () => {
+  it('is nothing where nothing costs anything', () => {
+    expect(nextAction(facts(), rules)).toBeNull()
+    expect(nextDueAt(facts(), rules)).toBeNull()
+  })
+
+  it('is that what runs is stopped, before anything is charged or destroyed', () => {
+    const most = {
+      creditStatus: indebted,
+      hasInstancesToStop: true,
+      hasEnds: true,
+      debtTargets: { ...noTargets, hasInstances: true },
+    }
+    expect(nextAction(facts(most), rules)).toBe('stop')
+    expect(nextDueAt(facts(most), rules)).toEqual(at)
+  })
+
+  it('is that the day before is charged, once it is over', () => {
+    const midnight = new Date('2026-11-21T00:00:00.000Z')
+    expect(midnightBefore(at)).toEqual(midnight)
+    expect(midnightBefore(midnight)).toEqual(midnight)
+    const before = new Date(midnight.getTime() - 1)
+    expect(midnightBefore(before)).toEqual(later(-36))
+    expect(nextAction(facts({ chargedUntil: before }), rules)).toBe('charge')
+    expect(nextAction(facts({ chargedUntil: midnight }), rules)).toBeNull()
+    expect(nextDueAt(facts({ chargedUntil: midnight }), rules)).toEqual(later(12))
+    expect(nextDueAt(facts({ chargedUntil: at }), rules)).toEqual(later(12))
+  })
+
+  it('is charged of the day before within ten minutes of midnight, each account at an instant of its own', () => {
+    const midnight = new Date('2026-11-21T00:00:00.000Z')
+    const [first, last] = [midnight.getTime(), midnight.getTime() + 600_000 - 1]
+    const looks = Array.from({ length: 100_000 }, (_, index) => {
+      const evening = facts({ accountId: index + 1, at: later(-13), chargedUntil: later(-20) })
+      return nextDueAt(evening, rules)?.getTime() as number
+    })
+    expect(looks.filter(look => look < first || look > last)).toEqual([])
+    expect(new Set(looks).size).toBe(looks.length)
+    const perSecond = Map.groupBy(looks, look => Math.floor((look - first) / 1_000))
+    expect(perSecond.size).toBe(600)
+    for (const { length } of perSecond.values()) expect(length).toBeLessThan(200)
+    // No account waits behind others that came about as it did.
+    expect(Math.abs((looks[1] as number) - (looks[0] as number))).toBeGreaterThan(60_000)
+  })
+
+  it('is charged of the day before at its instant, and not before', () => {
+    const look = new Date('2026-11-21T00:06:10.823Z')
+    const evening = { accountId: 1, chargedUntil: later(-20) }
+    const before = facts({ ...evening, at: new Date(look.getTime() - 1) })
+    expect(nextAction(before, rules)).toBeNull()
+    expect(nextDueAt(before, rules)).toEqual(look)
+    expect(nextAction(facts({ ...evening, at: look }), rules)).toBe('charge')
+    const tomorrow = new Date('2026-11-22T00:06:10.823Z')
+    expect(nextDueAt(facts({ ...evening, chargedUntil: midnightBefore(look) }), rules)).toEqual(tomorrow)
+  })
+
+  it('is what its limits ask for', () => {
+    expect(nextDueAt(facts(), rules, later(3))).toEqual(later(3))
+    expect(nextDueAt(facts({ creditStatus: endsIn(26) }), rules, later(3))).toEqual(later(2))
+  })
+})
+
+describe('the end of credit', () => {
+  it('is looked at when it is told, and when it comes', () => {
+    expect(nextDueAt(facts({ creditStatus: endsIn(100) }), rules)).toEqual(later(76))
+    expect(nextDueAt(facts({ creditStatus: endsIn(24), lowCreditHours: 24 }), rules)).toEqual(later(23))
+    expect(nextDueAt(facts({ creditStatus: endsIn(1), lowCreditHours: 1 }), rules)).toEqual(later(1))
+  })
+
+  it('is told 24 hours ahead, then 1, and when it has come', () => {
+    expect(types({ creditStatus: endsIn(24.001) })).toEqual([])
+    expect(types({ creditStatus: endsIn(24) })).toEqual(['ACCOUNT_LOW_CREDIT'])
+    expect(types({ creditStatus: endsIn(2), lowCreditHours: 24 })).toEqual([])
+    expect(decide({ creditStatus: endsIn(1), lowCreditHours: 24 })).toMatchObject({
+      notes: { lowCreditHours: 1 },
+      notices: [{ type: 'ACCOUNT_LOW_CREDIT', endsAt: later(1) }],
+    })
+    const over = { ...indebted, costPerHourNanos: 0n, creditNanos: 0n }
+    expect(decide({ creditStatus: over, lowCreditHours: 1 })).toMatchObject({
+      notes: { lowCreditHours: 0 },
+      notices: [{ type: 'ACCOUNT_CREDIT_ENDED', endedAt: later(-1) }],
+    })
+    expect(types({ creditStatus: over, lowCreditHours: 0 })).toEqual([])
+  })
+
+  it('is told once where that is late', () => {
+    expect(decide({ creditStatus: endsIn(0.5) })).toMatchObject({ notes: { lowCreditHours: 1 }, notices: [{}] })
+  })
+
+  it('is told again only after there was more', () => {
+    expect(decide({ creditStatus: endsIn(5), lowCreditHours: 1 })).toMatchObject({
+      notes: { lowCreditHours: 24 },
+      notices: [],
+    })
+    expect(decide({ creditStatus: endsIn(25), lowCreditHours: 24 })).toMatchObject({
+      notes: { lowCreditHours: null },
+      notices: [],
+    })
+    // What was left over for disks when GPUs could not be paid any more.
+    expect(decide({ creditStatus: endsIn(0.01), lowCreditHours: 0 })).toMatchObject({
+      notes: { lowCreditHours: 0 },
+      notices: [],
+    })
+  })
+
+  it('is not told before everything was stopped for it, and then as of when it was', () => {
+    const ended = { creditEndedAt: later(-2), creditStatus: endsIn(0.001), lowCreditHours: 1 }
+    expect(decide({ ...ended, hasInstancesToStop: true })).toEqual({
+      notes: { creditEndedAt: later(-2), lowCreditHours: 1, debtSince: null, debtWarnedAt: null },
+      notices: [],
+    })
+    expect(decide(ended)).toMatchObject({
+      notes: { creditEndedAt: null, lowCreditHours: 0 },
+      notices: [{ type: 'ACCOUNT_CREDIT_ENDED', endedAt: later(-2) }],
+    })
+    expect(decide({ ...ended, creditStatus: endsIn(100) })).toMatchObject({
+      notes: { creditEndedAt: null, lowCreditHours: null },
+    })
+  })
+})
+
+describe('debt', () => {
+  const debtTargets = { ...noTargets, hasInstances: true }
+  const inDebt = (some: Partial<AccountFacts> = {}) =>
+    facts({ creditStatus: indebted, debtTargets, lowCreditHours: 0, debtSince: later(-1), ...some })
+
+  it('begins when credit has ended and something costs on, or when it is below zero', () => {
+    expect(decide({ creditStatus: indebted, debtTargets }).notes.debtSince).toEqual(later(-1))
+    expect(decide({ creditStatus: { ...indebted, creditNanos: 0n } }).notes.debtSince).toEqual(later(-1))
+    expect(decide({ creditStatus: { ...indebted, costPerHourNanos: 0n } }).notes.debtSince).toEqual(later(-1))
+    expect(decide({ creditStatus: { ...indebted, costPerHourNanos: 0n, creditNanos: 0n } }).notes.debtSince).toBeNull()
+  })
+
+  it('is warned of a day before anything is destroyed', () => {
+    expect(nextDueAt(inDebt(), rules)).toEqual(later(23))
+    expect(types(inDebt({ debtSince: later(-24) }))).toEqual(['ACCOUNT_DEBT'])
+    expect(types(inDebt({ debtSince: later(-23.999) }))).toEqual([])
+    expect(types(inDebt({ debtSince: later(-24), debtTargets: noTargets }))).toEqual([])
+    const late = decide(inDebt({ debtSince: later(-100) }))
+    expect(late.notices).toEqual([{ type: 'ACCOUNT_DEBT', since: later(-100), destroysAt: later(24) }])
+    const warned = inDebt({ debtSince: later(-24), debtWarnedAt: at })
+    expect(types(warned)).toEqual([])
+    expect(nextDueAt(warned, rules)).toEqual(later(24))
+  })
+
+  it('is warned of at once where its grace is shorter', () => {
+    const short = { debtGraceMs: 2 * hour }
+    const { notices } = decideNotices(facts({ creditStatus: indebted, debtTargets, lowCreditHours: 0 }), short)
+    expect(notices).toEqual([{ type: 'ACCOUNT_DEBT', since: later(-1), destroysAt: later(2) }])
+  })
+
+  it('destroys instances, then volumes, and waits for those that a container keeps', () => {
+    const late = { debtSince: later(-48), debtWarnedAt: later(-24) }
+    const all = { hasInstances: true, hasVolumes: true, hasHeldVolumes: true }
+    expect(nextAction(inDebt({ ...late, debtTargets: all }), rules)).toBe('destroyInstances')
+    expect(nextAction(inDebt({ ...late, debtTargets: { ...all, hasInstances: false } }), rules)).toBe('deleteVolumes')
+    const held = inDebt({ ...late, debtTargets: { ...noTargets, hasHeldVolumes: true } })
+    expect(nextAction(held, rules)).toBeNull()
+    expect(nextDueAt(held, rules)).toEqual(later(1 / 60))
+    expect(nextAction(inDebt({ ...late, debtSince: later(-47.999), debtTargets: all }), rules)).toBeNull()
+    expect(nextDueAt(inDebt({ ...late, debtTargets: noTargets }), rules)).toBeNull()
+  })
+
+  it('is over when there is credit', () => {
+    const { notes } = decide(inDebt({ creditStatus: rich, debtWarnedAt: at }))
+    expect(notes).toMatchObject({ debtSince: null, debtWarnedAt: null })
+  })
+})

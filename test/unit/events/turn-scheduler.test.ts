@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { createTurnScheduler } from '../../../src/events/turn-scheduler.ts'
+
+function workFor(ms: number): void {
+  const end = performance.now() + ms
+  while (performance.now() < end);
+}
+
+it('leaves most of the event loop to others, however much is to be done', async () => {
+  const pace = createTurnScheduler()
+  let worked = 0
+  let over = false
+  const all = Array.from({ length: 32 }, async () => {
+    while (!over) {
+      await pace(1)
+      workFor(2)
+      worked += 2
+    }
+  })
+  const start = performance.now()
+  await sleep(1_000)
+  over = true
+  const share = worked / (performance.now() - start)
+  await Promise.all(all)
+  expect(share).toBeGreaterThan(0)
+  expect(share).toBeLessThan(0.45)
+})
+
+it('counts what others do beside as no work of streams', async () => {
+  const pace = createTurnScheduler()
+  let worked = 0
+  let over = false
+  const request = () => {
+    workFor(5)
+    if (!over) setTimeout(request, 1)
+  }
+  request()
+  const all = Array.from({ length: 8 }, async () => {
+    while (!over) {
+      await pace(1)
+      workFor(1)
+      worked += 1
+    }
+  })
+  const start = performance.now()
+  await sleep(1_000)
+  over = true
+  const share = worked / (performance.now() - start)
+  await Promise.all(all)
+  expect(share).toBeGreaterThan(0.1)
+})
+
+it('serves owners in turn, so that one with many streams delays no other', async () => {
+  const pace = createTurnScheduler()
+  const served: number[] = []
+  const turn = async (owner: number) => {
+    await pace(owner)
+    served.push(owner)
+  }
+  await Promise.all([...Array.from({ length: 10 }, () => turn(1)), turn(2), turn(3), turn(2)])
+  expect(served.slice(0, 6)).toEqual([1, 1, 2, 3, 1, 2])
+  expect(served).toHaveLength(13)
+})
+
+it('grants at once where nobody works', async () => {
+  const pace = createTurnScheduler()
+  const start = performance.now()
+  await pace(1)
+  expect(performance.now() - start).toBeLessThan(100)
+})

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest'
+import { DomainError } from '../../../src/domain/errors.ts'
+import { isUniqueViolation, translateDatabaseError } from '../../../src/services/database-errors.ts'
+
+const errorWithCode = (code: string) => Object.assign(new Error('secret detail'), { code })
+/** As Prisma wraps the driver's error, and the driver PostgreSQL's. */
+const wrappedError = (code: string) =>
+  Object.assign(new Error('secret'), { code: 'P2010', meta: { driverAdapterError: { cause: { originalCode: code } } } })
+
+/** Every code that may pass, and what it means. */
+const transientCodes: [code: string, when: string, meaning: 'unanswered' | 'refused'][] = [
+  ['08000', 'the connection failed', 'unanswered'],
+  ['08001', 'the client could not connect', 'unanswered'],
+  ['08003', 'the connection is gone', 'unanswered'],
+  ['08004', 'the server rejected the connection', 'unanswered'],
+  ['08006', 'the connection broke', 'unanswered'],
+  ['08007', 'the outcome of a transaction is unknown', 'unanswered'],
+  ['08P01', 'a pooler ended the connection', 'unanswered'],
+  ['25006', 'the server is a standby', 'refused'],
+  ['25P03', 'the gateway was idle in a transaction for too long', 'unanswered'],
+  ['25P04', 'a transaction lasted too long', 'unanswered'],
+  ['28000', 'the role may not connect for now', 'unanswered'],
+  ['28P01', 'the password was changed', 'unanswered'],
+  ['3D000', 'the database is being restored', 'unanswered'],
+  ['40001', 'a transaction could not be serialized', 'unanswered'],
+  ['40003', 'the outcome of a statement is unknown', 'unanswered'],
+  ['40P01', 'transactions waited for each other', 'unanswered'],
+  ['53000', 'resources are exhausted', 'refused'],
+  ['53100', 'the disk is full', 'refused'],
+  ['53200', 'memory is exhausted', 'refused'],
+  ['53300', 'no connection is free', 'unanswered'],
+  ['53400', 'a configured limit is reached', 'refused'],
+  ['55P03', 'a lock was not to be had in time', 'unanswered'],
+  ['57000', 'an operator intervened', 'unanswered'],
+  ['57014', 'a statement was canceled', 'unanswered'],
+  ['57P01', 'the server shuts down', 'unanswered'],
+  ['57P02', 'the server crashed', 'unanswered'],
+  ['57P03', 'the server starts', 'unanswered'],
+  ['57P04', 'the database was dropped to be restored', 'unanswered'],
+  ['57P05', 'a session was idle for too long', 'unanswered'],
+  ['58000', 'the operating system failed', 'refused'],
+  ['58030', 'the disk failed', 'refused'],
+  ...['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2034', 'P2037'].map(prismaError),
+  ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'].map(socketError),
+  ...['EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN', 'EHOSTDOWN', 'EADDRNOTAVAIL', 'EMFILE', 'ENFILE'].map(socketError),
+]
+function prismaError(code: string): (typeof transientCodes)[number] {
+  return [code, 'Prisma lost the database', 'unanswered']
+}
+function socketError(code: string): (typeof transientCodes)[number] {
+  return [code, 'the socket failed', 'unanswered']
+}
+
+/** Codes that no repetition mends: bugs, corruption, and what an operator must repair. */
+const permanentCodes = [
+  ...['23503', '23505', '25P02', '40002', '42501', '42703', '42P01', '54000', '55000', '58P01', '58P02'],
+  ...['0A000', '22012', 'P0001', 'XX000', 'XX001', 'XX002', 'P2010', 'ENOENT'],
+]
+
+describe('a failure of the database', () => {
+  it.each(transientCodes)('with code %s (%s) means try again', (code, _when, meaning) => {
+    const message = {
+      unanswered: 'The database did not answer in time. Try again in a moment.',
+      refused: 'The database cannot do this now. Try again in a moment.',
+    }[meaning]
+    for (const error of [errorWithCode(code), wrappedError(code)])
+      expect(translateDatabaseError(error)).toMatchObject({ code: 'UNAVAILABLE', message })
+  })
+
+  it.each(permanentCodes)('with code %s does not pass by itself', code => {
+    for (const error of [errorWithCode(code), wrappedError(code)]) expect(translateDatabaseError(error)).toBe(error)
+  })
+
+  it.each([
+    'Connection terminated unexpectedly',
+    'Connection terminated due to connection timeout',
+    'timeout exceeded when trying to connect',
+    'Query read timeout',
+  ])('without a code (%s) means the same', message => {
+    expect(translateDatabaseError(new Error(message))).toMatchObject({ code: 'UNAVAILABLE' })
+  })
+
+  it.each(['P2020', '22003', '22021'])('with code %s is about a value that cannot be stored', code => {
+    expect(translateDatabaseError(wrappedError(code))).toMatchObject({ code: 'INVALID_INPUT' })
+  })
+
+  it.each(['23505', 'P2002'])('with code %s is a duplicate', code => {
+    expect(isUniqueViolation(wrappedError(code))).toBe(true)
+    expect(isUniqueViolation(errorWithCode('23503'))).toBe(false)
+  })
+})
+
+describe('anything else', () => {
+  it.each([new Error('a bug'), errorWithCode('42703'), 'a text', undefined])(
+    'is a bug and stays what it is: %s',
+    error => {
+      expect(translateDatabaseError(error)).toBe(error)
+    },
+  )
+
+  it('that was refused already stays refused', () => {
+    const refusal = new DomainError('NOT_FOUND', 'Nothing here.', { subject: null })
+    expect(translateDatabaseError(refusal)).toBe(refusal)
+  })
+
+  it('with causes in a circle is not followed for ever', () => {
+    const error = new Error('round') as Error & { cause: unknown }
+    error.cause = error
+    expect(translateDatabaseError(error)).toBe(error)
+  })
+})
