@@ -52,7 +52,7 @@ const hours = { must: 'a number of hours, 1 to 8760', schema: z.coerce.number().
 const count = { must: 'a whole number, 0 to 1000000000', schema: z.coerce.number().int().min(0).max(1_000_000_000) }
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
 
-/** Every setting, and what it must be. The README has the same table. */
+/** Every setting and its allowed values. docs/operating.md has the same table. */
 const settings = {
   HOST: { must: 'a host name or an address', schema: z.string().regex(/^[\w.:-]+$/) },
   PORT: { must: 'a port, 0 to 65535', schema: z.coerce.number().int().min(0).max(65535) },

@@ -1,5 +1,5 @@
-// What an image makes its simulated container do wrong, and when, by its name: "simulated/crash:30". The README has the
-// same table. Every other image behaves.
+// How an image makes its simulated container misbehave, by its name: "simulated/crash:30". docs/operating.md has the same
+// table. Every other image behaves.
 
 import { createHash } from 'node:crypto'
 

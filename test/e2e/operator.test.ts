@@ -1,8 +1,10 @@
-import { readFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createDatabase, type TestDatabase } from '../support/database/database.ts'
+import { blocksOf, readPage } from '../support/docs.ts'
 import { aMachineLine, printCsv } from '../support/machines/import-files.ts'
 import { makeDataDir, runBerth, spawnProgram } from '../support/processes/programs.ts'
 
@@ -189,40 +191,49 @@ describe('a command says on which database it works', () => {
   })
 })
 
-describe('what the README says of operating', () => {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+describe('docs/operating.md', () => {
+  const page = readPage('docs/operating.md')
+  const [csv = ''] = blocksOf(page, 'csv')
 
   it('names every command, and its file can be imported', async () => {
-    const [, chapter = ''] = /\n## Operating\n(.*?)\n## /s.exec(readme) ?? []
     const help = spawnProgram('src/cli.ts', ['help'], env)
     await help.exit
     const commands = [...help.output().matchAll(/^ {2}(\w+ \w+)/gm)].map(([, name]) => name as string)
     expect(commands).toHaveLength(17)
-    expect(commands.filter(name => !chapter.includes(`\`${name}`))).toEqual([])
-    const [, csv = ''] = /```csv\n(.*?)```/s.exec(chapter) ?? []
-    const path = await writeDataFile('readme.csv', csv)
-    const { code, result, errors } = await runBerth(
-      env,
-      'machine',
-      'import',
-      '--file',
-      path,
-      '--host',
-      'host@example.com',
-    )
+    expect(commands.filter(name => !page.includes(`\`${name}\``))).toEqual([])
+    const path = await writeDataFile('page.csv', csv)
+    const { code, result, errors } = await runBerth(env, 'machine', 'import', '--file', path, '--host', 'host@example.com')
     expect([code, errors, result.machines]).toEqual([0, '', 2])
   })
 
   it('shows a file that can be imported into a new database, which knows no GPU model', async () => {
-    const [, csv = ''] = /```csv\n(.*?)```/s.exec(readme) ?? []
     const empty = await createDatabase()
     try {
       const own = { ...env, DATABASE_URL: empty.url }
       await runBerth(own, 'account', 'create', '--email', 'host@example.com')
-      const path = await writeDataFile('readme-first.csv', csv)
+      const path = await writeDataFile('page-first.csv', csv)
       const imported = await runBerth(own, 'machine', 'import', '--file', path, '--host', 'host@example.com')
       expect([imported.code, imported.errors]).toEqual([0, ''])
       expect(imported.result).toMatchObject({ machines: 2, newGpuModels: ['RTX 4090'] })
+    } finally {
+      await empty.drop()
+    }
+  })
+
+  it.each(['README.md', 'docs/operating.md'])('and %s show commands that work', async name => {
+    const [settings = '', ...commands] = blocksOf(readPage(name), 'sh operate')
+    const names = [...settings.matchAll(/^(?:export )?([A-Z_]+)=/gm)].map(([, name]) => name)
+    expect(names).toEqual(['DATABASE_URL', 'BERTH_SECRET', 'HOST'])
+    const empty = await createDatabase()
+    try {
+      const script = commands.join('\n').replace(/ \| jq .*/, '')
+      const own = { ...process.env, ...env, DATABASE_URL: empty.url }
+      const { stdout } = await promisify(execFile)('bash', ['-euc', script], { env: own })
+      const [account] = stdout
+        .trim()
+        .split('\n')
+        .map(line => JSON.parse(line))
+      expect(account).toMatchObject({ email: 'ada@example.com', apiKey: expect.stringMatching(/^berth_/) })
     } finally {
       await empty.drop()
     }

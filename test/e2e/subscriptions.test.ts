@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { type Client, createClient } from 'graphql-ws'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
@@ -50,23 +48,6 @@ async function ask(query: string) {
   // biome-ignore lint/suspicious/noExplicitAny: whatever was asked for
   return ((await response.json()) as any).data
 }
-
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
-const [, snippet = ''] = /\n## Subscriptions\n.*?```sh\n(.*?)```/s.exec(readme) ?? []
-
-it('does what the README says of subscriptions', async () => {
-  const { offers } = await ask('{ offers(first: 1) { nodes { id } } }')
-  const renting = `rentInstance(input: { offerId: "${offers.nodes[0].id}", spec: { source: { image: "ubuntu" } } })`
-  await ask(`mutation { ${renting} { __typename } }`)
-  const script = snippet.replaceAll('http://127.0.0.1:4000', gateway.url)
-  const { stdout } = await promisify(execFile)('bash', ['-euc', script], { env: { ...process.env, KEY: key } })
-  expect(stdout).toMatch(/^data: \{"data":\{"instanceChanged":\{"status":"RUNNING",.*\}\n$/)
-
-  // The others look at instances of their own alone.
-  await ask('mutation { destroyInstances(input: { ids: ["ins_1"] }) { __typename } }')
-  const remainingInstances = async () => (await ask('{ instances(first: 1) { nodes { id } } }')).instances.nodes
-  await expect.poll(remainingInstances, { timeout: 10_000 }).toEqual([])
-})
 
 it('keeps idle streams alive through proxies, with something to read every 15 seconds', async () => {
   const { port } = new URL(gateway.url)

@@ -1,9 +1,9 @@
 // Events arrive at a real server: signed, at least once, again when they did not arrive, and not where they must not.
 
-import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { aPublicKey } from '../../support/accounts/ssh-keys.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
+import { blocksOf, readPage } from '../../support/docs.ts'
 import { rentalsOf, someCredit } from '../../support/instances/rentals.ts'
 import { openReceiver, type Received, type Receiver, signersOf } from '../../support/webhooks/receiver.ts'
 import { webhooksOf } from '../../support/webhooks/webhooks.ts'
@@ -200,19 +200,18 @@ describe('what does not arrive', () => {
   })
 })
 
-describe('what the README says', () => {
-  const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
-  const [, chapter = ''] = /\n## Webhooks\n(.*?)\n## /s.exec(readme) ?? []
+describe('docs/events.md', () => {
+  const page = readPage('docs/events.md')
 
-  it('of making webhooks and reading them works', async () => {
-    const operations = [...chapter.matchAll(/^gql '(.*?)'$/gms)].map(([, operation]) => operation as string)
+  it('makes and reads webhooks', async () => {
+    const operations = [...page.matchAll(/^gql '(.*?)'$/gms)].map(([, operation]) => operation as string)
     expect(operations).toHaveLength(2)
     for (const operation of operations) expect((await app.graphql(key, operation)).errors).toBeUndefined()
     expect(await webhooks.list(key)).toMatchObject([{ url: 'https://example.com/berth' }])
   })
 
-  it('of signatures tells what is from Berth, and new', async () => {
-    const [, code = ''] = /```js\n(.*?)```/s.exec(chapter) ?? []
+  it('shows how to check that a request is from Berth, and recent', async () => {
+    const [code = ''] = blocksOf(page, 'js')
     const { isFromBerth } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
     const { secret } = await webhooks.create(key, receiver.url)
     await causeEvent('ünïcode')

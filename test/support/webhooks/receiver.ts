@@ -58,7 +58,7 @@ export async function openReceiver(tls?: { key: string; cert: string }): Promise
   }
 }
 
-/** Which of these secrets a request is signed with. As a receiver would find out, from what the README says. */
+/** Which of these secrets a request is signed with, found out as docs/events.md tells receivers to. */
 export function signersOf({ headers, body }: Received, secrets: string[]): string[] {
   const [time = '', ...proofs] = String(headers['berth-signature']).split(',')
   const expected = (secret: string) =>

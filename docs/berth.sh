@@ -1,0 +1,39 @@
+# Shell functions for the examples of these pages. Load them once in each shell: . docs/berth.sh
+#
+#   rest METHOD PATH [BODY]               sends a REST request to /api/v0 and prints the answer
+#   gql OPERATION [VARIABLE=VALUE ...]    sends a GraphQL operation and prints the answer
+#   first PREFIX                          reads an answer and prints its first id with that prefix: first off
+#
+# BERTH is the gateway's address. KEY is your API key; if it is not set, the demo account's key is read from its file.
+
+BERTH=${BERTH:-http://127.0.0.1:4000}
+
+if [ -z "${KEY:-}" ]; then
+  for folder in "${BERTH_DATA_DIR:-}" "${XDG_DATA_HOME:-$HOME/.local/share}/berth" "$HOME/Library/Application Support/Berth" \
+    /var/lib/berth; do
+    if [ -r "$folder/demo-key" ]; then
+      KEY=$(cat "$folder/demo-key")
+      break
+    fi
+  done
+  [ -n "${KEY:-}" ] || echo 'No demo key was found. Start Berth first, or set KEY.' >&2
+fi
+
+rest() {
+  curl -s -X "$1" "$BERTH/api/v0$2" -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d "${3:-}"
+  echo
+}
+
+gql() {
+  local query pair variables=
+  query=$(printf '%s' "$1" | tr '\n' ' ' | sed 's/"/\\"/g')
+  shift
+  for pair in "$@"; do variables="$variables,\"${pair%%=*}\":\"${pair#*=}\""; done
+  curl -s "$BERTH/graphql" -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \
+    -d "{\"query\":\"$query\",\"variables\":{${variables#,}}}"
+  echo
+}
+
+first() {
+  grep -o "\"$1_[0-9]*\"" | head -n 1 | tr -d '"'
+}

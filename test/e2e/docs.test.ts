@@ -1,0 +1,257 @@
+// The README and the pages under docs/ do what they say. Their snippets are pasted into a shell, in the order of the page.
+
+import { execFile } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { rentAtBid } from '../client/example.ts'
+import { aPublicKey } from '../support/accounts/ssh-keys.ts'
+import { clientOf } from '../support/typed-client.ts'
+import { blocksOf, chapterOf, pages, readPage } from '../support/docs.ts'
+import { type GatewayProcess, makeDataDir, startGateway, stopProgram } from '../support/processes/programs.ts'
+
+const root = join(import.meta.dirname, '../..')
+const load = '. docs/berth.sh\n'
+
+/** The reader's home, which has an SSH key. */
+let home: string
+let gateway: GatewayProcess
+let key: string
+let remove: () => Promise<void>
+
+beforeAll(async () => {
+  const made = await makeDataDir()
+  remove = made.remove
+  home = join(made.dataDir, 'home')
+  mkdirSync(join(home, '.ssh'), { recursive: true })
+  writeFileSync(join(home, '.ssh/id_ed25519.pub'), `${aPublicKey('reader')} me@home\n`)
+  gateway = await startGateway({ BERTH_DATA_DIR: made.dataDir, SIMULATED_DELAY: '0' })
+  key = readFileSync(join(made.dataDir, 'demo-key'), 'utf8')
+})
+
+afterAll(async () => {
+  await stopProgram(gateway)
+  await remove()
+})
+
+async function run(program: string, args: string[]): Promise<string> {
+  const env = { ...process.env, HOME: home, KEY: key, BERTH: gateway.url }
+  const { stdout } = await promisify(execFile)(program, args, { cwd: root, env })
+  return stdout.trim()
+}
+
+/** Pastes snippets into a shell at the project's folder, as a reader does, and returns the answers that they print. */
+async function paste(...snippets: string[]): Promise<unknown[]> {
+  const output = await run('bash', ['-euc', snippets.join('\n')])
+  return output.split('\n').map(line => JSON.parse(line))
+}
+
+/** Pastes snippets of which the last opens a stream, and returns the first thing that the stream tells. */
+async function pasteStream(...snippets: string[]): Promise<unknown> {
+  const stream = `(${snippets.pop()?.trimEnd()} || true) | grep -m1 -o '{"data".*}'`
+  return JSON.parse((await run('bash', ['-euc', [...snippets, stream].join('\n')])).split('\n').at(-1) as string)
+}
+
+const amount = expect.stringMatching(/^\d+(\.\d{1,9})?$/)
+const list = expect.any(Array)
+
+describe('the README', () => {
+  const readme = readPage('README.md')
+
+  it('rents over GraphQL', async () => {
+    const [rented, read, ...more] = await paste(load, ...blocksOf(chapterOf(readme, '### Over GraphQL'), 'sh'))
+    const instance = { id: expect.stringMatching(/^ins_\d+$/), pricePerHour: amount }
+    expect(rented).toMatchObject({ data: { rentInstance: { instance } } })
+    expect(read).toMatchObject({ data: { instance: { status: expect.any(String) } } })
+    expect(more).toEqual([{ data: { destroyInstances: { items: [{ outcome: 'APPLIED' }] } } }])
+  })
+
+  it('rents over REST, and shows the answer as it is', async () => {
+    const chapter = chapterOf(readme, '### Over REST')
+    const [rented, read, ...changes] = await paste(load, ...blocksOf(chapter, 'sh'))
+    const [shown = ''] = blocksOf(chapter, 'json')
+    expect(shapeOf(rented)).toEqual(shapeOf(JSON.parse(shown)))
+    expect(read).toMatchObject({ instances: { intended_status: 'running', image_uuid: 'ubuntu', disk_space: 16 } })
+    expect(changes).toEqual([{ success: true }, { success: true }])
+  })
+})
+
+/** An answer without its numbers and secrets. */
+function shapeOf(answer: unknown): string {
+  return JSON.stringify(answer)
+    .replace(/:\d+/g, ':0')
+    .replace(/_\d+_[0-9a-f…]+/g, '_0_…')
+}
+
+/** What the snippets of each page print. */
+const answers: Record<string, unknown[]> = {
+  'docs/renting.md': [
+    { data: { instance: { actions: list } } },
+    { data: { updateInstance: { instance: { status: expect.any(String) } } } },
+    { data: { destroyInstances: { items: [{ outcome: 'APPLIED' }] } } },
+    { data: { registerSshKey: { sshKey: { name: 'me@home' } } } },
+    { data: { rentQuote: { rentable: true, blockers: [], warnings: [expect.stringContaining('no SSH proxy')] } } },
+    { success: true, new_contract: expect.any(Number) },
+    { success: true, new_contract: expect.any(Number) },
+    {
+      data: {
+        rentBestOffer: {
+          replayed: false,
+          attempts: [{ failure: null }],
+          instance: {
+            launch: {
+              sources: { image: 'TEMPLATE', mode: 'TEMPLATE', diskGb: 'TEMPLATE', onStart: 'DEFAULT' },
+              env: [
+                { name: 'EPOCHS', value: '5', source: 'REQUEST' },
+                { name: 'TOKEN', value: null, source: 'TEMPLATE' },
+              ],
+            },
+          },
+        },
+      },
+    },
+    { data: { changeBid: { instance: { bidPerHour: '0.25' } } } },
+    {
+      data: {
+        setInstancePolicy: {
+          instance: { policy: { stopAt: null, stopAtCost: '2.5', destroyAt: null, destroyWhenStoppedFor: 86_400 } },
+        },
+      },
+    },
+    { data: { createVolume: { volume: { id: 'vol_1' } } } },
+    {
+      data: {
+        rentBestOffer: {
+          instance: { volumes: [{ mountPath: '/data', volume: { id: 'vol_1', name: 'data', sizeGb: 50 } }] },
+        },
+      },
+    },
+    { data: { setSecretVariables: { variables: [{ name: 'HF_TOKEN', updatedAt: expect.any(String) }] } } },
+  ],
+  'docs/instances.md': [
+    { data: { instance: { status: 'RUNNING' } } },
+    {
+      data: {
+        instance: { status: 'RUNNING', connection: { sshCommand: expect.stringMatching(/^ssh -p \d+ root@/) } },
+      },
+    },
+    {
+      data: {
+        instance: {
+          logs: expect.arrayContaining([{ ...anyLine(), at: expect.any(String), source: expect.anything() }]),
+        },
+      },
+    },
+    { data: { executeCommand: { exitCode: 0, output: expect.stringContaining('GPU 0') } } },
+    { data: { rebootInstance: { instance: { status: 'RUNNING' } } } },
+    { data: { events: { nodes: list, pageInfo: { endCursor: expect.any(String) } } } },
+  ],
+  'docs/money.md': [
+    {
+      data: {
+        viewer: { credit: amount, burnRate: amount, runwaySeconds: expect.any(Number) },
+        instances: { nodes: expect.arrayContaining([expect.objectContaining({ burnRateWhenStopped: amount })]) },
+      },
+    },
+    { data: { viewer: { ledger: { nodes: list } } } },
+    { data: { viewer: { usage: { cost: amount, buckets: list } } } },
+    {
+      data: {
+        setSpendLimit: {
+          spendLimit: { window: 'DAY', amount: '200', used: amount, action: 'STOP_RUNNING', reachedAt: null },
+        },
+      },
+    },
+    { data: { viewer: { spendLimits: [{ window: 'DAY' }, { window: 'HOUR', amount: '40' }] } } },
+    { data: { deleteSpendLimit: { __typename: 'DeleteSuccess' } } },
+  ],
+  'docs/events.md': [
+    { data: { createWebhook: { secret: expect.any(String), webhook: { id: expect.stringMatching(/^whk_\d+$/) } } } },
+    { data: { viewer: { webhooks: [{ url: 'https://example.com/berth', recentDeliveries: [] }] } } },
+  ],
+  'docs/keys.md': [
+    {
+      data: {
+        createApiKey: {
+          secret: expect.stringMatching(/^berth_/),
+          apiKey: { id: expect.stringMatching(/^key_\d+$/) },
+        },
+      },
+    },
+    { data: { revokeApiKey: { revokedId: expect.stringMatching(/^key_\d+$/) } } },
+  ],
+  'docs/rest.md': [{ offers: expect.arrayContaining([expect.anything()]) }],
+}
+
+/** Rents cheap offers, one after the other, so that a stream has something to tell until it has told something. */
+async function rentUntil(told: Promise<unknown>): Promise<void> {
+  const isTold = told.then(
+    () => true,
+    () => true,
+  )
+  const search = { gpu_name: 'RTX 4090', dph_total: { lte: 0.3 }, limit: 1, allocated_storage: 16 }
+  const rent = `rest PUT /asks/$(rest POST /bundles/ '${JSON.stringify(search)}' | grep -o '"id":[0-9]*' | tr -dc 0-9)/ '{"image":"ubuntu"}'`
+  while (!(await Promise.race([isTold, sleep(200)]))) await run('bash', ['-euc', load + rent])
+}
+
+function anyLine() {
+  return { cursor: expect.any(String), line: expect.any(String) }
+}
+
+describe('the pages under docs/', () => {
+  const withSnippets = pages.filter(page => page !== 'README.md' && blocksOf(readPage(page), 'sh').length > 0)
+
+  it('are all tried that have snippets', () => {
+    expect(Object.keys(answers).toSorted()).toEqual(withSnippets.toSorted())
+  })
+
+  it.each(Object.keys(answers))('%s has snippets that work', async page => {
+    const printed = await paste(...blocksOf(readPage(page), 'sh'))
+    expect(printed).toMatchObject(answers[page] as unknown[])
+  })
+
+  it('renting.md can be pasted again: what has an idempotency key happens once', async () => {
+    const printed = await paste(...blocksOf(readPage('docs/renting.md'), 'sh'))
+    expect(printed[3]).toMatchObject({ data: { registerSshKey: { code: 'CONFLICT' } } })
+    expect(printed[5]).toEqual(printed[6])
+    expect(printed[7]).toMatchObject({ data: { rentBestOffer: { replayed: true } } })
+  })
+
+  it('instances.md follows the log of an instance', async () => {
+    const page = readPage('docs/instances.md')
+    const [rent = ''] = blocksOf(page, 'sh')
+    expect(await pasteStream(rent, ...blocksOf(page, 'sh stream'))).toEqual({ data: { instanceLogs: anyLine() } })
+  })
+
+  it('events.md watches an instance, and waits for offers', async () => {
+    const [watchInstance = '', watchOffers = ''] = blocksOf(readPage('docs/events.md'), 'sh stream')
+    const instance = { status: expect.any(String) }
+    expect(await pasteStream(load, watchInstance)).toMatchObject({ data: { instanceChanged: instance } })
+    const waited = pasteStream(load, watchOffers)
+    await rentUntil(waited)
+    expect(await waited).toMatchObject({
+      data: { offerChanges: { kind: expect.any(String), offerId: expect.any(String) } },
+    })
+  })
+
+  it('graphql.md rents with a typed client, or says why not', async () => {
+    const choice = { offerId: 'off_1', hashId: '0'.repeat(32), volumeId: 'vol_1' }
+    await expect(rentAtBid(clientOf(gateway.url, key), choice)).rejects.toThrow(/template/i)
+  })
+
+  it('events.md goes on after a cursor', async () => {
+    const [program = ''] = blocksOf(readPage('docs/events.md'), 'ts')
+    const [comment = ''] = / \/\/ keep it.*/.exec(program) ?? []
+    const script = program
+      .replace('ws://127.0.0.1:4000', gateway.url.replace('http', 'ws'))
+      .replace(`after = data.events.cursor${comment}`, '{ console.log(JSON.stringify(data)); process.exit() }')
+    const declare = `type EventEdge = { cursor: string }; const key = '${key.trim()}'\n`
+    const told = run(process.execPath, ['--input-type=module-typescript', '-e', declare + script])
+    await rentUntil(told)
+    expect(JSON.parse(await told)).toEqual({
+      data: { events: { cursor: expect.any(String), node: expect.anything() } },
+    })
+  })
+})
