@@ -1,11 +1,11 @@
 // The example of docs/graphql.md, which shows the body of this function.
 
-import type { clientOf } from '../support/typed-client.ts'
+import type { createTypedClient } from '../support/typed-client.ts'
 import { RentDocument } from './generated.ts'
 
 type Choice = { offerId: string; hashId: string; volumeId: string }
 
-export async function rentAtBid(ask: ReturnType<typeof clientOf>, { offerId, hashId, volumeId }: Choice) {
+export async function rentAtBid(ask: ReturnType<typeof createTypedClient>, { offerId, hashId, volumeId }: Choice) {
   const { rentInstance } = await ask(RentDocument, {
     input: {
       offerId,

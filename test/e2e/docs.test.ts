@@ -8,9 +8,9 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rentAtBid } from '../client/example.ts'
 import { aPublicKey } from '../support/accounts/ssh-keys.ts'
-import { clientOf } from '../support/typed-client.ts'
 import { blocksOf, chapterOf, pages, readPage } from '../support/docs.ts'
 import { type GatewayProcess, makeDataDir, startGateway, stopProgram } from '../support/processes/programs.ts'
+import { createTypedClient } from '../support/typed-client.ts'
 
 const root = join(import.meta.dirname, '../..')
 const load = '. docs/berth.sh\n'
@@ -244,7 +244,7 @@ describe('the pages under docs/', () => {
 
   it('graphql.md rents with a typed client, or says why not', async () => {
     const choice = { offerId: 'off_1', hashId: '0'.repeat(32), volumeId: 'vol_1' }
-    await expect(rentAtBid(clientOf(gateway.url, key), choice)).rejects.toThrow(/template/i)
+    await expect(rentAtBid(createTypedClient(gateway.url, key), choice)).rejects.toThrow(/template/i)
   })
 
   it('events.md goes on after a cursor', async () => {

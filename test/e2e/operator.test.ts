@@ -202,7 +202,15 @@ describe('docs/operating.md', () => {
     expect(commands).toHaveLength(17)
     expect(commands.filter(name => !page.includes(`\`${name}\``))).toEqual([])
     const path = await writeDataFile('page.csv', csv)
-    const { code, result, errors } = await runBerth(env, 'machine', 'import', '--file', path, '--host', 'host@example.com')
+    const { code, result, errors } = await runBerth(
+      env,
+      'machine',
+      'import',
+      '--file',
+      path,
+      '--host',
+      'host@example.com',
+    )
     expect([code, errors, result.machines]).toEqual([0, '', 2])
   })
 
