@@ -5,10 +5,10 @@ import RelayPlugin from '@pothos/plugin-relay'
 import { GraphQLError } from 'graphql'
 import type PrismaTypes from '../database/generated/pothos.ts'
 import { getDatamodel } from '../database/generated/pothos.ts'
-import { maxPageSize } from '../domain/pages.ts'
+import { defaultPageSize, maxPageSize } from '../domain/pages.ts'
 import type { Context } from './context.ts'
 
-/** Fields that one operation may ask for, counting each as often as the lists above it can repeat it. */
+/** Maximum number of fields in one answer. A field inside of lists counts once for each item that they can have. */
 const maxCost = 10_000
 
 export const builder = new SchemaBuilder<{
@@ -32,22 +32,44 @@ export const builder = new SchemaBuilder<{
   relay: {
     nodeQueryOptions: false,
     nodesQueryOptions: false,
-    nodeTypeOptions: { description: 'Whatever has an id that `node` finds it by.' },
+    nodeTypeOptions: { description: 'An item that `node` finds by its id.' },
     cursorType: 'String',
-    nodesOnConnection: { description: 'The rows of this page, without their cursors.', complexity: { multiplier: 1 } },
-    edgesFieldOptions: { nullable: false, description: 'The rows of this page.', complexity: { multiplier: 1 } },
-    nodeFieldOptions: { nullable: false, description: 'The row.' },
-    cursorFieldOptions: { description: 'Where the row stands in this order.' },
-    pageInfoFieldOptions: { description: 'Whether there is more, and where.' },
-    pageInfoTypeOptions: { description: 'Whether there is more than this page, and from where to read on.' },
-    hasNextPageFieldOptions: { description: 'Whether there are rows after this page.' },
-    hasPreviousPageFieldOptions: { description: 'Whether there are rows before this page.' },
-    startCursorFieldOptions: { description: 'The cursor of the first row: pass it as `before` to read on backwards.' },
-    endCursorFieldOptions: { description: 'The cursor of the last row: pass it as `after` to read on.' },
-    firstArgOptions: { description: `How many rows from the front, 1 to ${maxPageSize}.` },
-    afterArgOptions: { description: 'Start after this cursor.' },
-    lastArgOptions: { description: `How many rows from the end, 1 to ${maxPageSize}.` },
-    beforeArgOptions: { description: 'End before this cursor.' },
+    nodesOnConnection: { description: 'The items of this page, without their cursors.', complexity: { multiplier: 1 } },
+    edgesFieldOptions: {
+      nullable: false,
+      description: 'The items of this page, each with its cursor.',
+      complexity: { multiplier: 1 },
+    },
+    nodeFieldOptions: { nullable: false, description: 'The item.' },
+    cursorFieldOptions: { description: 'Position of the item in this order. Pass it as `after` or `before`.' },
+    pageInfoFieldOptions: {
+      description: 'Whether there are items before and after this page, and the cursors to request them.',
+    },
+    pageInfoTypeOptions: {
+      description: 'Whether a list has items before and after this page, and the cursors to request them.',
+    },
+    hasNextPageFieldOptions: { description: 'Whether there are items after this page.' },
+    hasPreviousPageFieldOptions: { description: 'Whether there are items before this page.' },
+    startCursorFieldOptions: {
+      description:
+        'Cursor of the start of this page. Pass it as `before` to get the previous page. Null for an empty page.',
+    },
+    endCursorFieldOptions: {
+      description:
+        'Cursor of the end of this page. Pass it as `after` to get the next page. An empty page may have null.',
+    },
+    firstArgOptions: {
+      description: `Number of items to return from the start, 1-${maxPageSize}. Defaults to ${defaultPageSize} when neither \`first\` nor \`last\` is given.`,
+    },
+    afterArgOptions: {
+      description: 'Return only items after this cursor. Cannot be combined with `last` or `before`.',
+    },
+    lastArgOptions: {
+      description: `Number of items to return from the end, 1-${maxPageSize}. Defaults to ${defaultPageSize} when only \`before\` is given. Cannot be combined with \`first\` or \`after\`.`,
+    },
+    beforeArgOptions: {
+      description: 'Return only items before this cursor. Cannot be combined with `first` or `after`.',
+    },
   },
   complexity: {
     limit: { complexity: maxCost },

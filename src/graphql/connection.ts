@@ -1,6 +1,6 @@
 import { type PageArguments, type PageResult, pageSizeOf } from '../domain/pages.ts'
 
-/** A page as a connection of Relay. It may say itself where to read on. */
+/** A page as a Relay connection. `endCursor` overrides the cursor of the last edge. */
 export function connectionOf<Row>({
   edges,
   endCursor: lastCursor,
@@ -10,7 +10,7 @@ export function connectionOf<Row>({
   return { edges, pageInfo: { ...more, startCursor, endCursor } }
 }
 
-/** What is asked of a row is asked of as many as the page can have. */
+/** The cost of an item's fields, times the largest number of items that the page can have. */
 export function pageComplexity({ first, last }: PageArguments) {
   return { field: 1, multiplier: pageSizeOf({ first, last }) }
 }

@@ -3,11 +3,11 @@ import type { Actor } from '../domain/actor.ts'
 import type { RequestContext } from '../http/context.ts'
 import type { Services } from '../services/services.ts'
 
-/** What a resolver is given. It asks services; `prisma` is there for plugin-prisma's own loading of relations. */
+/** The context of every resolver. Resolvers call `services`; only plugin-prisma uses `prisma`, to load relations. */
 export type Context = RequestContext & {
   actor: Actor
   services: Services
   prisma: PrismaClient
-  /** Aborted when whoever asked is gone. */
+  /** Aborted when the client disconnects. */
   disconnected: AbortSignal
 }

@@ -1,12 +1,16 @@
 import { builder } from './builder.ts'
 
 /**
- * An enum of the values of a type, which are named in this schema's spelling: CHANGE_BID for changeBid. A value without a
- * description does not compile.
+ * An enum type for the values of a TypeScript union, named in this schema's spelling: CHANGE_BID for changeBid. A value
+ * without a description does not compile.
  */
-export function enumOf<Value extends string>(name: string, description: string, about: Record<Value, string>) {
-  // The type says which keys there are; Object.entries forgets it.
-  const entries = Object.entries(about) as [Value, string][]
+export function enumOf<Value extends string>(
+  name: string,
+  description: string,
+  valueDescriptions: Record<Value, string>,
+) {
+  // Object.entries loses the type of the keys.
+  const entries = Object.entries(valueDescriptions) as [Value, string][]
   const values = Object.fromEntries(entries.map(([value, text]) => [nameOf(value), { value, description: text }]))
   return builder.enumType(name, { description, values })
 }

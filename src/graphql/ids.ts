@@ -4,29 +4,29 @@ import { quoteValue } from '../domain/offers/filter.ts'
 
 export { printId }
 
-/** Everything that has an id, but for what `node` does not find by it. */
+/** The types that `node` finds by id. */
 export type NodeType = Exclude<IdType, 'WebhookDelivery'>
 const { WebhookDelivery: _, ...prefixes } = idPrefixes
 
-/** The integer in an id of a known type, or what is wrong with it. The bare integer is accepted too. */
+/** The integer in an id of a known type, or an issue message without its full stop. The bare integer is accepted too. */
 export function tryParseId(type: NodeType, id: string): bigint | string {
   const [, prefix, digits] = /^(?:([a-z]+)_)?(\d{1,18})$/.exec(id) ?? []
   if (digits !== undefined && (prefix === undefined || prefix === prefixes[type])) return BigInt(digits)
-  return `${quoteValue(id)} is not the id of this type; such ids look like ${prefixes[type]}_42`
+  return `${quoteValue(id)} is not an id of the expected type; send one like ${prefixes[type]}_42`
 }
 
-/** The integer in an id of a known type, which stands at the path. */
+/** The integer in an id of a known type. An invalid id is refused with the issue at `path`. */
 export function parseId(type: NodeType, id: string, path = 'id'): bigint {
   const integer = tryParseId(type, id)
   if (typeof integer === 'bigint') return integer
   throw invalidInput([{ path, message: `${integer}.` }])
 }
 
-/** The type that an id belongs to. */
+/** The type that the prefix of an id names. */
 export function parseIdType(id: string, path = 'id'): NodeType {
   const types = Object.keys(prefixes) as NodeType[]
   const type = types.find(name => id.startsWith(`${prefixes[name]}_`))
   if (type) return type
   const examples = Object.values(prefixes).map(prefix => `${prefix}_42`)
-  throw invalidInput([{ path, message: `${quoteValue(id)} is not an id; ids look like ${examples.join(', ')}.` }])
+  throw invalidInput([{ path, message: `${quoteValue(id)} is not an id; send one like ${examples.join(', ')}.` }])
 }

@@ -4,17 +4,17 @@ import type { Context } from './context.ts'
 
 type Loader<Id, Row> = Pick<DataLoader<Id, Row | null>, 'load'>
 
-/** What a request has loaded, by what finds it. */
+/** The loaders of each request, by their `byIds` function. */
 const loaders = new WeakMap<Context, Map<unknown, unknown>>()
 
-/** From here on the request reads everything anew. */
+/** Drops what the request has loaded, so that later fields read the database again. */
 export function clearLoaders(context: Context): void {
   loaders.delete(context)
 }
 
 /**
- * Finds rows by id, all that one request asks for at once. Each type that can be found so owns one. What a key may not
- * do to one id is refused for that one alone.
+ * A function that returns a request's loader for one type: it batches and caches lookups by id. When the key may not read
+ * some of the ids, only their lookups fail.
  */
 export function createLoader<Id, Row extends { id: Id }>(
   byIds: (context: Context, ids: readonly Id[]) => Promise<Row[]>,
@@ -24,7 +24,7 @@ export function createLoader<Id, Row extends { id: Id }>(
     loaders.set(context, loaded)
     const loader = loaded.get(byIds) ?? createDataLoader(byIds, context)
     loaded.set(byIds, loader)
-    // It was made for this `byIds`, whose types these are.
+    // Safe: the loader under this `byIds` was created with it, so the types match.
     return loader as Loader<Id, Row>
   }
 }

@@ -1,7 +1,7 @@
 import { lexicographicSortSchema, printSchema } from 'graphql'
 import { schema } from './schema.ts'
 
-/** The schema as schema.graphql has it: sorted, so that a diff shows what changed and not what moved. */
+/** The text of schema.graphql. It is sorted, so that a diff shows changes and not moves. */
 export function printSortedSchema(): string {
   return `${printSchema(lexicographicSortSchema(schema))}\n`
 }

@@ -1,4 +1,4 @@
-// The types and fields of all nouns. Each noun lists its own in its folder.
+// The whole schema. Each noun lists its own types and fields in its folder.
 
 import { builder } from './builder.ts'
 import { clearLoaders } from './loader.ts'
@@ -15,17 +15,17 @@ import './volumes/schema.ts'
 import './webhooks/update.ts'
 
 builder.mutationType({
-  description: 'What can be done. Each answers with what came of it, or with a typed error that says why not.',
+  description: 'Changes. Each returns a union of its result and the typed errors that can refuse it.',
 })
 builder.subscriptionType({
   description:
-    'What can be followed, over Server-Sent Events or a WebSocket. When Berth ends a stream, its last result has an error with the code `STREAM_ENDED` and the `reason`.',
+    'Streams, over Server-Sent Events or a WebSocket. When Berth ends a stream, the last result has an error with the code `STREAM_ENDED` and a `reason`.',
 })
-builder.queryType({ description: 'What can be asked. Every field needs a key; see `Authorization: Bearer`.' })
+builder.queryType({ description: 'Reads. Every request needs an API key in the header `Authorization: Bearer <key>`.' })
 
 export const schema = builder.toSchema()
 
-// What comes after a mutation in a request, its own answer first, sees what it did.
+// Each mutation clears the loaders, so its own answer and the mutations after it read the changed data.
 for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {
   const { resolve } = field
   field.resolve = async (root, args, context, info) => {

@@ -1,4 +1,4 @@
-// Refusals for what an account has, spends, or failed to start: each with its own data.
+// Refusals because of the account's credit, spend limits, quotas or failed starts.
 
 import type { Quota } from '../../domain/accounts/quotas.ts'
 import { SpendLimit } from '../billing/limits.ts'
@@ -7,78 +7,79 @@ import { Refusal, refusalType } from './error-types.ts'
 
 export const InsufficientCreditError = refusalType('INSUFFICIENT_CREDIT').implement({
   description:
-    'The account has less credit than this needs. Credit must pay everything for a minimum time, and disks through the grace period after that.',
+    'The account has less credit than the request needs. Credit must cover all costs for a minimum time, and then the disks through the grace period.',
   interfaces: [Refusal],
   fields: t => ({
     available: t.field({
       type: 'Usd',
-      description: 'The credit that is left.',
+      description: 'Credit that the account has left, in US dollars.',
       resolve: ({ details }) => details.availableNanos,
     }),
     needed: t.field({
       type: 'Usd',
       nullable: true,
-      description: 'The credit that the account needs with what was asked for. Null when it has none at all.',
+      description:
+        'Credit that the account needs if the request is granted, in US dollars. Null if the account has no credit at all.',
       resolve: ({ details }) => details.neededNanos,
     }),
   }),
 })
 
 export const SpendLimitExceededError = refusalType('SPEND_LIMIT_EXCEEDED').implement({
-  description: 'A limit of what is spent does not allow it.',
+  description: 'The request would exceed a spend limit.',
   interfaces: [Refusal],
   fields: t => ({
     limit: t.field({
       type: SpendLimit,
-      description: 'The limit, and what of it is used without what was asked for.',
+      description: 'The spend limit, with its usage before this request.',
       resolve: ({ details }) => details.limit,
     }),
     askedPerHour: t.field({
       type: 'Usd',
-      description: 'What was asked for would cost so much more per hour.',
+      description: 'Amount that the request would add to the cost per hour, in US dollars.',
       resolve: ({ details }) => details.askedNanos,
     }),
   }),
 })
 
-const QuotaName = enumOf<Quota>('QuotaName', 'What an account may have a number of.', {
-  instances: 'Instances that are not destroyed.',
-  loading: 'Instances that hold their GPUs and do not run yet.',
-  diskGb: 'GB of disks and volumes.',
-  volumes: 'Volumes.',
+const QuotaName = enumOf<Quota>('QuotaName', 'A resource that is limited per account.', {
+  instances: 'Number of instances that are not destroyed.',
+  loading: 'Number of instances that hold their GPUs but do not run yet.',
+  diskGb: 'Total size of instance disks and volumes, in GB.',
+  volumes: 'Number of volumes.',
 })
 
 export const QuotaExceededError = refusalType('QUOTA_EXCEEDED').implement({
-  description: 'The account may not have more of something. Its operator can raise the quota.',
+  description: 'The request would exceed a quota of the account. The operator of the gateway can raise the quota.',
   interfaces: [Refusal],
   fields: t => ({
     quota: t.field({
       type: QuotaName,
-      description: 'Of what.',
+      description: 'Name of the quota, with its unit.',
       resolve: ({ details }) => details.quota.name,
     }),
     maximum: t.float({
-      description: 'The most that the account may have.',
+      description: 'Maximum that the quota allows.',
       resolve: ({ details }) => details.quota.limit,
     }),
     used: t.float({
-      description: 'What it has, without what was asked for.',
+      description: 'Amount that the account uses before this request.',
       resolve: ({ details }) => details.quota.used,
     }),
     asked: t.float({
-      description: 'What was asked for.',
+      description: 'Amount that this request would add.',
       resolve: ({ details }) => details.quota.asked,
     }),
   }),
 })
 
 export const StartBackoffError = refusalType('START_BACKOFF').implement({
-  description: 'Too many starts in a row failed, or were given up before they ran. The next one must wait.',
+  description: 'Too many starts in a row failed, or were canceled before the instance ran. The next start must wait.',
   interfaces: [Refusal],
   fields: t => ({
     retryAfter: t.field({
       type: 'DateTime',
-      description: 'When the next one may start.',
+      description: 'Earliest time of the next start.',
       resolve: ({ details }) => details.retryAfter,
     }),
   }),

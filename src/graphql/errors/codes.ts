@@ -1,50 +1,56 @@
-// What this face makes of each error code. A new code does not compile until one of the two tables has it.
+// How GraphQL presents each error code. A new code does not compile until one of the two tables has it.
 
 import type { ErrorCode } from '../../domain/errors.ts'
 
-/** Codes with a type of their own, which mutations can return. */
+/** Codes with an object type, which mutations can return. */
 export const refusals = {
-  INVALID_INPUT: { type: 'InvalidInputError', description: 'Something in the input is wrong.' },
-  NOT_FOUND: { type: 'NotFoundError', description: 'There is no such thing, or none of yours.' },
+  INVALID_INPUT: { type: 'InvalidInputError', description: 'The input is invalid.' },
+  NOT_FOUND: { type: 'NotFoundError', description: 'The item does not exist, or it belongs to another account.' },
   OFFER_UNAVAILABLE: {
     type: 'OfferUnavailableError',
-    description: 'The offer is not on the market, or cannot be rented now.',
+    description: 'The offer is off the market, or it cannot be rented now.',
   },
-  BID_TOO_LOW: { type: 'BidTooLowError', description: 'The host accepts no bid as low as this.' },
-  PRICE_CHANGED: { type: 'PriceChangedError', description: 'The price is higher than the most that was to be paid.' },
+  BID_TOO_LOW: { type: 'BidTooLowError', description: 'The bid is below the minimum that the host accepts.' },
+  PRICE_CHANGED: {
+    type: 'PriceChangedError',
+    description: 'The current price is above the maximum price in the request.',
+  },
   INSUFFICIENT_CREDIT: {
     type: 'InsufficientCreditError',
-    description: 'The account has less credit than this needs.',
+    description: 'The account has less credit than the request needs.',
   },
   SPEND_LIMIT_EXCEEDED: {
     type: 'SpendLimitExceededError',
-    description: 'A limit of what is spent does not allow it.',
+    description: 'The request would exceed a spend limit.',
   },
-  QUOTA_EXCEEDED: { type: 'QuotaExceededError', description: 'The account may not have more of something.' },
+  QUOTA_EXCEEDED: { type: 'QuotaExceededError', description: 'The request would exceed a quota of the account.' },
   START_BACKOFF: {
     type: 'StartBackoffError',
-    description: 'Too many starts in a row failed. The next one must wait.',
+    description: 'Too many starts in a row failed. The next start must wait.',
   },
   SSH_KEY_REQUIRED: {
     type: 'SshKeyRequiredError',
-    description: 'A virtual machine needs an SSH key registered before.',
+    description: 'A virtual machine needs an SSH key that is registered before the rental.',
   },
-  INVALID_STATE: { type: 'InvalidStateError', description: 'The state of the instance does not allow it.' },
-  NO_OFFER_RENTED: { type: 'NoOfferRentedError', description: 'None of the offers that match could be rented.' },
+  INVALID_STATE: { type: 'InvalidStateError', description: 'The state of the instance does not allow the request.' },
+  NO_OFFER_RENTED: { type: 'NoOfferRentedError', description: 'No matching offer could be rented.' },
   VOLUME_UNAVAILABLE: { type: 'VolumeUnavailableError', description: 'The volume is attached to an instance.' },
-  CONFLICT: { type: 'ConflictError', description: 'There is one already, or as many as there may be.' },
+  CONFLICT: {
+    type: 'ConflictError',
+    description: 'The item exists already, or the account has the maximum number of such items.',
+  },
   IDEMPOTENCY_KEY_REUSED: {
     type: 'IdempotencyError',
     description: 'The idempotency key was used for another request, or by another API key.',
   },
   IDEMPOTENCY_IN_PROGRESS: {
     type: 'IdempotencyError',
-    description: 'The first request with the idempotency key has not ended yet.',
+    description: 'The first request with the idempotency key is still running.',
   },
 } as const satisfies Partial<Record<ErrorCode, { type: string; description: string }>>
 export type RefusalCode = keyof typeof refusals
 
-/** Codes that are only ever among the `errors` of an answer, and the status of an answer that has nothing else. */
+/** Codes that appear only in the `errors` of an answer, and the HTTP status of an answer without data. */
 const others: Record<Exclude<ErrorCode, RefusalCode>, { status?: number }> = {
   UNAUTHENTICATED: { status: 401 },
   FORBIDDEN: { status: 403 },

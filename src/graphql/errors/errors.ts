@@ -10,21 +10,21 @@ export function describeRefusal(error: DomainError): {
   status: number | undefined
 } {
   const code = error.code === 'INVALID_INPUT' ? 'BAD_USER_INPUT' : error.code
-  return { extensions: { code, ...factsOf(error) }, status: statusOf(error.code) }
+  return { extensions: { code, ...detailsOf(error) }, status: statusOf(error.code) }
 }
 
-/** What some errors say beside their code. */
-function factsOf({ code, details }: DomainError): object {
+/** The details that some errors have besides their code. */
+function detailsOf({ code, details }: DomainError): object {
   if (code === 'INVALID_INPUT') return details.issues.length > 0 ? { issues: details.issues } : {}
   if (code === 'FORBIDDEN') return { missing: details.missing }
   return code === 'STREAM_ENDED' ? { reason: details.ending } : {}
 }
 
-/** What the caller may read of an error: refusals as they are, and of anything else only that it happened. */
+/** The error that the client may see: a refusal as it is, any other error without its message. */
 export function toClientError(error: GraphQLError, { requestId, log }: Context): GraphQLError {
   const { originalError } = error
   if (!originalError || originalError instanceof GraphQLError) {
-    // What GraphQL itself says of variables comes without a code.
+    // GraphQL's own errors about variables have no code.
     return error.extensions['code']
       ? error
       : replaceMessage(error, redactMessage(error), { ...error.extensions, code: 'BAD_USER_INPUT' })
@@ -42,17 +42,17 @@ export function toClientError(error: GraphQLError, { requestId, log }: Context):
   return replaceMessage(error, 'Unexpected error.', { code: 'INTERNAL_SERVER_ERROR', requestId })
 }
 
-/** The status and the headers of an answer that has nothing but a refusal. */
+/** The HTTP status and headers of an answer that is only a refusal. */
 export function httpOf(status: number): { status: number; headers: Record<string, string> } {
   return { status, headers: status === 503 ? { 'retry-after': '1' } : {} }
 }
 
-/** What GraphQL says of an operation that it does not run. */
+/** GraphQL's parse or validation error, without the values that the client sent. */
 export function redactError(error: GraphQLError): GraphQLError {
   return replaceMessage(error, redactMessage(error), error.extensions)
 }
 
-/** An answer that has data is a success, whatever a part of it was refused. */
+/** An answer with data has status 200, even if some of its fields failed. */
 export function withoutStatus(error: GraphQLError): GraphQLError {
   const { http, ...extensions } = error.extensions
   return http === undefined ? error : replaceMessage(error, error.message, extensions)

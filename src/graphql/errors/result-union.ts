@@ -1,4 +1,4 @@
-// A mutation returns a union of what it makes and the refusals that it can meet.
+// The union that a mutation returns: its success type, or one of the refusals that it declares.
 
 import { brandWithType } from '@pothos/core'
 import { DomainError, renameIssuePaths } from '../../domain/errors.ts'
@@ -8,7 +8,7 @@ import { isRefusalCode, type RefusalCode } from './codes.ts'
 import type { RefusalValue } from './error-types.ts'
 import { errorTypes } from './typed-errors.ts'
 
-/** An error as a value of its type. Throws the error when its code has no type. */
+/** The refusal as a value of its GraphQL type. Throws the error if its code has no type. */
 export function toRefusalValue(error: DomainError): RefusalValue {
   if (!hasType(error)) throw error
   const value = { ...error, message: error.message }
@@ -22,7 +22,7 @@ function hasType(error: DomainError): error is DomainError<RefusalCode> {
 
 type ObjectRef<Shape> = ReturnType<ReturnType<typeof builder.objectRef<Shape>>['implement']>
 
-/** The answer of a mutation: what it makes, or one of the refusals that it can meet. */
+/** The union of a mutation's success type and its refusals, with a function that answers in it. */
 export function resultUnion<Success extends object>(
   name: string,
   description: string,
@@ -33,7 +33,10 @@ export function resultUnion<Success extends object>(
     description,
     types: [...new Set([success, ...codes.map(code => errorTypes[code])])],
   })
-  /** Runs the mutation. Refusals become its answer, in the names of its input; whatever else happens is an error. */
+  /**
+   * Runs the mutation. Declared refusals become its answer; other errors are thrown. `names` renames the first part of
+   * issue paths, from the domain's field to the input's.
+   */
   async function answer(
     names: Record<string, string>,
     mutate: () => Promise<Success>,

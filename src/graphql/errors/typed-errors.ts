@@ -1,4 +1,4 @@
-// Refusals as types, each with its own data.
+// The object types of refusals, each with the data of its code.
 
 import type { Attempt } from '../../domain/errors.ts'
 import { builder } from '../builder.ts'
@@ -16,50 +16,51 @@ import type { RefusalCode } from './codes.ts'
 import { ErrorCodeEnum, Refusal, refusalType } from './error-types.ts'
 
 const ValidationIssue = builder.objectRef<{ path: string; message: string }>('ValidationIssue').implement({
-  description: 'One thing wrong with an input.',
+  description: 'One problem in an input.',
   fields: t => ({
-    path: t.exposeString('path', { description: 'Where in the input, such as `spec.diskGb`.' }),
-    message: t.exposeString('message', { description: 'What is wrong there.' }),
+    path: t.exposeString('path', { description: 'Place of the problem in the input, such as `spec.diskGb`.' }),
+    message: t.exposeString('message', { description: 'Description of the problem. It reads on from the path.' }),
   }),
 })
 
 const InvalidInputError = refusalType('INVALID_INPUT').implement({
-  description: 'Something in the input is wrong.',
+  description: 'The input is invalid.',
   interfaces: [Refusal],
   fields: t => ({
     issues: t.field({
       type: [ValidationIssue],
-      description: 'Everything that is wrong, not only the first thing.',
+      description: 'All problems of the input, not only the first one.',
       resolve: ({ details }) => details.issues,
     }),
   }),
 })
 
 const NotFoundError = refusalType('NOT_FOUND').implement({
-  description: 'There is no such thing, or none of yours.',
+  description: 'The item does not exist, or it belongs to another account.',
   interfaces: [Refusal],
   fields: t => ({
     id: t.id({
       nullable: true,
-      description: 'What was not found, if it was named by an id.',
+      description: 'Id of the item that was not found. Null if the request did not name it by id.',
       resolve: ({ details: { subject } }) => (subject ? printId(subject.type, subject.id) : null),
     }),
   }),
 })
 
 const OfferUnavailableError = refusalType('OFFER_UNAVAILABLE').implement({
-  description: 'The offer is not on the market, or cannot be rented now. Others may have been quicker.',
+  description: 'The offer is off the market, or it cannot be rented now. Another renter may have taken it.',
   interfaces: [Refusal],
   fields: t => ({
     alternatives: t.field({
       type: [Offer],
-      description: 'The cheapest offers of as many GPUs of the same model. None for a key that may not search.',
+      description:
+        'The cheapest offers with the same number of GPUs of the same model. Empty for an API key that may not search.',
       resolve: ({ details }) => details.alternatives,
     }),
     yourInstance: t.field({
       type: Instance,
       nullable: true,
-      description: 'The instance that you rented with this offer in the last 24 hours, if it was you.',
+      description: 'The instance that your account rented with this offer in the last 24 hours. Null if there is none.',
       resolve: ({ details: { instanceId } }, _args, context) =>
         instanceId === null ? null : instanceById(context).load(instanceId),
     }),
@@ -67,42 +68,45 @@ const OfferUnavailableError = refusalType('OFFER_UNAVAILABLE').implement({
 })
 
 const BidTooLowError = refusalType('BID_TOO_LOW').implement({
-  description: 'The host accepts no bid as low as this.',
+  description: 'The bid is below the minimum that the host accepts.',
   interfaces: [Refusal],
   fields: t => ({
     minimumBidPerHour: t.field({
       type: 'Usd',
-      description: 'The least bid that the host accepts for these GPUs.',
+      description: 'Lowest bid that the host accepts for these GPUs, in US dollars per hour.',
       resolve: ({ details }) => details.minimumBidNanos,
     }),
   }),
 })
 
 const PriceChangedError = refusalType('PRICE_CHANGED').implement({
-  description: 'The price is higher than the most that was to be paid.',
+  description: 'The current price is above the maximum price in the request.',
   interfaces: [Refusal],
   fields: t => ({
     currentPricePerHour: t.field({
       type: 'Usd',
-      description: 'What is asked for costs this now: GPUs with their disks, or a volume.',
+      description:
+        'Current price of the requested GPUs with their disk, or of the requested volume, in US dollars per hour.',
       resolve: ({ details }) => details.currentPriceNanos,
     }),
   }),
 })
 
 const SshKeyRequiredError = refusalType('SSH_KEY_REQUIRED').implement({
-  description: 'A virtual machine needs an SSH key registered before: there is no other way into it.',
+  description:
+    'A virtual machine needs an SSH key that is registered before the rental. SSH is the only way to log in to it.',
   interfaces: [Refusal],
 })
 
 const InvalidStateError = refusalType('INVALID_STATE').implement({
-  description: 'The state of the instance does not allow it.',
+  description: 'The state of the instance does not allow the request.',
   interfaces: [Refusal],
   fields: t => ({
     current: t.field({
       type: Instance,
       nullable: true,
-      description: 'The instance as it is, with what can be done to it. Null for a key that may not read it.',
+      description:
+        'The instance in its current state; `actions` lists what it allows. Null for an API key that may not read the instance.',
       resolve: ({ details: { instanceId } }, _args, context) =>
         instanceId === null ? null : instanceById(context).load(instanceId),
     }),
@@ -110,56 +114,56 @@ const InvalidStateError = refusalType('INVALID_STATE').implement({
 })
 
 export const RentAttempt = builder.objectRef<Attempt>('RentAttempt').implement({
-  description: 'An offer that was tried.',
+  description: 'One offer that the gateway tried to rent.',
   fields: t => ({
-    offerId: t.id({ description: 'The offer.', resolve: ({ offerId }) => printId('Offer', offerId) }),
+    offerId: t.id({ description: 'Id of the offer.', resolve: ({ offerId }) => printId('Offer', offerId) }),
     failure: t.field({
       type: ErrorCodeEnum,
       nullable: true,
-      description: 'Why it was not rented. Null for the one that was.',
+      description: 'Why the offer was not rented. Null for the offer that was rented.',
       resolve: ({ code }) => code,
     }),
   }),
 })
 
 const NoOfferRentedError = refusalType('NO_OFFER_RENTED').implement({
-  description: 'None of the offers that match could be rented.',
+  description: 'No matching offer could be rented.',
   interfaces: [Refusal],
   fields: t => ({
     attempts: t.field({
       type: [RentAttempt],
-      description: 'The offers that were tried. None where none matched.',
+      description: 'The offers that were tried. Empty if no offer matched.',
       resolve: ({ details }) => details.attempts,
     }),
   }),
 })
 
 const VolumeUnavailableError = refusalType('VOLUME_UNAVAILABLE').implement({
-  description: 'The volume is attached to an instance, or that instance is not quite gone yet.',
+  description: 'The volume is attached to an instance, or to a destroyed instance whose removal has not finished.',
   interfaces: [Refusal],
   fields: t => ({
     volume: t.field({
       type: Volume,
       nullable: true,
-      description: 'The volume. Null for a key that may not read it.',
+      description: 'The volume. Null for an API key that may not read the volume.',
       resolve: ({ details: { volumeId } }, _args, context) => volumeById(context).load(volumeId),
     }),
     attachedTo: t.field({
       type: Instance,
       nullable: true,
-      description: 'The instance that has it. Null for a key that may not read it.',
+      description: 'The instance that the volume is attached to. Null for an API key that may not read the instance.',
       resolve: ({ details: { instanceId } }, _args, context) => instanceById(context).load(instanceId),
     }),
   }),
 })
 
 const ConflictError = refusalType('CONFLICT').implement({
-  description: 'There is one already, or as many as there may be.',
+  description: 'The item exists already, or the account has the maximum number of such items.',
   interfaces: [Refusal],
   fields: t => ({
     id: t.id({
       nullable: true,
-      description: 'The one that there is already. Null when there are as many as there may be.',
+      description: 'Id of the item that exists already. Null if the account has the maximum number.',
       resolve: ({ details: { subject } }) => (subject ? printId(subject.type, subject.id) : null),
     }),
   }),
@@ -168,7 +172,7 @@ const ConflictError = refusalType('CONFLICT').implement({
 const IdempotencyError = refusalType<'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS'>(
   'IDEMPOTENCY_KEY_REUSED',
 ).implement({
-  description: 'The idempotency key belongs to another request, or to one that has not ended yet.',
+  description: 'The idempotency key was used for another request, or its first request is still running.',
   interfaces: [Refusal],
 })
 

@@ -1,12 +1,15 @@
 import { builder } from '../builder.ts'
 import { type NodeType, printId } from '../ids.ts'
 
-/** What is answered by whatever is deleted. Errors that name a thing call it `id`, so that both can be asked for. */
+/** The result of every deletion. The field is `deletedId`, since errors have an `id` that one selection may also ask for. */
 export const DeleteSuccess = builder
   .objectRef<{ type: NodeType; deletedId: number | bigint }>('DeleteSuccess')
   .implement({
-    description: 'It was deleted.',
+    description: 'The item was deleted.',
     fields: t => ({
-      deletedId: t.id({ description: 'Its id.', resolve: ({ type, deletedId }) => printId(type, deletedId) }),
+      deletedId: t.id({
+        description: 'Id of the deleted item.',
+        resolve: ({ type, deletedId }) => printId(type, deletedId),
+      }),
     }),
   })

@@ -1,48 +1,57 @@
 import { builder } from '../builder.ts'
 
-/** An input that compares a value of one scalar. All that it says must hold. */
+/** An input that compares values of one scalar. All conditions must hold. */
 function createComparison<Scalar extends 'Int' | 'Float' | 'Usd'>(name: string, type: Scalar, description: string) {
   return builder.inputType(name, {
     description,
     fields: t => ({
-      eq: t.field({ type, description: 'Equal to this.' }),
-      neq: t.field({ type, description: 'Not equal to this.' }),
-      gt: t.field({ type, description: 'Greater than this.' }),
-      gte: t.field({ type, description: 'This, or greater.' }),
-      lt: t.field({ type, description: 'Less than this.' }),
-      lte: t.field({ type, description: 'This, or less.' }),
-      in: t.field({ type: [type], description: 'One of these.' }),
-      nin: t.field({ type: [type], description: 'None of these.' }),
+      eq: t.field({ type, description: 'Equal to this value.' }),
+      neq: t.field({ type, description: 'Not equal to this value.' }),
+      gt: t.field({ type, description: 'Greater than this value.' }),
+      gte: t.field({ type, description: 'Greater than or equal to this value.' }),
+      lt: t.field({ type, description: 'Less than this value.' }),
+      lte: t.field({ type, description: 'Less than or equal to this value.' }),
+      in: t.field({ type: [type], description: 'Equal to one of these values.' }),
+      nin: t.field({ type: [type], description: 'Equal to none of these values.' }),
     }),
   })
 }
 
-export const IntFilter = createComparison('IntFilter', 'Int', 'Compares a whole number. All that it says must hold.')
-export const FloatFilter = createComparison('FloatFilter', 'Float', 'Compares a number. All that it says must hold.')
+export const IntFilter = createComparison(
+  'IntFilter',
+  'Int',
+  'Conditions on an integer. All given conditions must hold.',
+)
+export const FloatFilter = createComparison(
+  'FloatFilter',
+  'Float',
+  'Conditions on a number. All given conditions must hold.',
+)
 export const UsdFilter = createComparison(
   'UsdFilter',
   'Usd',
-  'Compares an amount of money, exactly. All that it says must hold.',
+  'Conditions on an amount in US dollars, compared exactly. All given conditions must hold.',
 )
 
 export const StringFilter = builder.inputType('StringFilter', {
-  description: 'Compares a text, without regard to upper and lower case. All that it says must hold.',
+  description: 'Conditions on a text, ignoring case. All given conditions must hold.',
   fields: t => ({
-    eq: t.string({ description: 'Equal to this.' }),
-    neq: t.string({ description: 'Not equal to this.' }),
-    in: t.stringList({ description: 'One of these.' }),
-    nin: t.stringList({ description: 'None of these.' }),
-    contains: t.string({ description: 'Has this in it somewhere.' }),
+    eq: t.string({ description: 'Equal to this value.' }),
+    neq: t.string({ description: 'Not equal to this value.' }),
+    in: t.stringList({ description: 'Equal to one of these values.' }),
+    nin: t.stringList({ description: 'Equal to none of these values.' }),
+    contains: t.string({ description: 'Contains this text.' }),
   }),
 })
 
 export const VersionFilter = builder.inputType('VersionFilter', {
-  description: 'Compares a version such as "580.105.08", number by number. All that it says must hold.',
+  description:
+    'Conditions on a version such as "580.105.08", compared number by number. All given conditions must hold.',
   fields: t => ({
-    eq: t.string({ description: 'This version.' }),
+    eq: t.string({ description: 'Equal to this version.' }),
     gt: t.string({ description: 'Newer than this version.' }),
-    gte: t.string({ description: 'This version, or newer.' }),
+    gte: t.string({ description: 'This version or newer.' }),
     lt: t.string({ description: 'Older than this version.' }),
-    lte: t.string({ description: 'This version, or older.' }),
+    lte: t.string({ description: 'This version or older.' }),
   }),
 })

@@ -1,10 +1,10 @@
-/** The same in every input that makes something. */
+/** The option of every input that creates something. */
 export const idempotencyKey = {
   description:
-    'A text of yours that names this request, at most 255 characters. Repeated with it and the same API key within 24 hours, the same request does nothing and gets the first answer again.',
+    'Your name for this request, at most 255 characters. Repeating the request within 24 hours, with this name and the same API key, changes nothing and returns the first answer.',
 } as const
 
-/** The same in every answer of what was made. */
+/** The option of every result of a creation. */
 export const replayed = {
-  description: 'Whether this is the answer to an earlier request with the same idempotency key.',
+  description: 'True if this is the stored answer to an earlier request with the same idempotency key.',
 } as const

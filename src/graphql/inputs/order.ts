@@ -1,9 +1,9 @@
 import { builder } from '../builder.ts'
 
 export const OrderDirection = builder.enumType('OrderDirection', {
-  description: 'Which end of an order comes first.',
+  description: 'Direction of a sort.',
   values: {
-    ASC: { value: 'asc', description: 'The least first.' },
-    DESC: { value: 'desc', description: 'The greatest first.' },
+    ASC: { value: 'asc', description: 'Smallest values first.' },
+    DESC: { value: 'desc', description: 'Largest values first.' },
   } as const,
 })

@@ -1,14 +1,14 @@
 import { builder } from '../builder.ts'
 
-/** Values are branded with the name of their type by whoever returns them as a node. */
+/** A resolver that returns a value as a node must brand the value with its type first. */
 export const Node = builder.interfaceRef<unknown>('Node').implement({
-  description: 'Whatever has an id by which `node` finds it.',
+  description: 'An item that `node` finds by its id.',
   fields: t => ({
     id: t.id({
       description:
-        'A prefix for the type around the integer that REST shows: `off_42`. Where the type is known, the integer does too.',
+        'Id of the item: a prefix for its type and the integer that REST shows, such as `off_42`. Inputs for one type also accept the bare integer.',
       resolve: () => {
-        throw new Error('Every type that is a node has an id of its own.')
+        throw new Error('A type that implements Node must define its id.')
       },
     }),
   }),

@@ -39,7 +39,7 @@ const nodeFinders: Record<NodeType, FindNode<bigint>> = {
   Webhook: withSmallIds((context, id) => webhookById(context).load(id)),
 }
 
-/** Ids of four bytes: nothing has a larger one, and the database would not take it. */
+/** For ids in four-byte columns: the database refuses to compare them with larger integers. */
 function withSmallIds(find: FindNode<number>): FindNode<bigint> {
   return async (context, id) => (id < 2n ** 31n ? await find(context, Number(id)) : null)
 }
@@ -71,14 +71,15 @@ builder.queryFields(t => ({
   node: t.field({
     type: Node,
     nullable: true,
-    description: 'Anything by its id. Null when there is no such thing, or none that this key may see.',
-    args: { id: t.arg.id({ required: true, description: 'Any id that this API gave out.' }) },
+    description: 'The item with this id. Null if it does not exist or this API key may not see it.',
+    args: { id: t.arg.id({ required: true, description: 'Id of any type, such as `ins_42`.' }) },
     resolve: (_root, { id }, context) => findNode(id, 'id', context),
   }),
   nodes: t.field({
     type: [Node],
     nullable: { list: false, items: true },
-    description: 'Several things by their ids, in the order of the ids, with null for each that is not found.',
+    description:
+      'The items with these ids, in the order of the ids. Null for each id that does not exist or that this API key may not see.',
     args: { ids: t.arg.idList({ required: true, description: `At most ${maxPageSize} ids.` }) },
     complexity: ({ ids }) => ({ field: 1, multiplier: ids.length }),
     resolve: (_root, { ids }, context) => {

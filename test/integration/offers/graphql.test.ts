@@ -173,7 +173,7 @@ describe('a search that cannot be answered', () => {
     [
       'a float for money',
       { filter: { pricePerHour: { lt: 0.5 } } },
-      'An amount is a decimal in a string, at most 999999999 and with at most nine places, like "0.25".',
+      'An amount must be a decimal number in a string, at most 999999999 with at most nine decimal places, like "0.25".',
     ],
     ['a text for a boolean', { filter: { verified: 'true' } }, 'Boolean cannot represent a non boolean value.'],
     [
@@ -222,7 +222,7 @@ describe('a search that cannot be answered', () => {
     [
       'the id of something else',
       { filter: { machineId: 'off_3' } },
-      'filter.machineId: "off_3" is not the id of this type; such ids look like mch_42.',
+      'filter.machineId: "off_3" is not an id of the expected type; send one like mch_42.',
     ],
   ])('says so of %s', async (_what, variables, message) => {
     expect(await refused(variables)).toEqual([['BAD_USER_INPUT', message]])
@@ -248,7 +248,7 @@ describe('a search that cannot be answered', () => {
     const filter = { or, machineId: 'off_3' }
     const { errors } = await search({ filter })
     expect(errors?.[0]?.extensions['issues']).toEqual([
-      { path: 'filter.machineId', message: '"off_3" is not the id of this type; such ids look like mch_42.' },
+      { path: 'filter.machineId', message: '"off_3" is not an id of the expected type; send one like mch_42.' },
       {
         path: 'filter.or.0.driverVersion.gte',
         message: '"a" is not a version; versions look like 580.105.08.',
@@ -257,7 +257,7 @@ describe('a search that cannot be answered', () => {
         path: 'filter.or.1.driverVersion.lt',
         message: `"${'x'.repeat(59)}… is not a version; versions look like 580.105.08.`,
       },
-      { path: 'filter.or.2.machineId', message: '"m" is not the id of this type; such ids look like mch_42.' },
+      { path: 'filter.or.2.machineId', message: '"m" is not an id of the expected type; send one like mch_42.' },
     ])
   })
 
@@ -335,11 +335,11 @@ describe('a node', () => {
     [
       'node',
       { id: 'x' },
-      '"x" is not an id; ids look like acc_42, key_42, evt_42, gpu_42, ins_42, led_42, mch_42, off_42, lim_42, ssh_42, tpl_42, vol_42, vof_42, whk_42.',
+      '"x" is not an id; send one like acc_42, key_42, evt_42, gpu_42, ins_42, led_42, mch_42, off_42, lim_42, ssh_42, tpl_42, vol_42, vof_42, whk_42.',
     ],
-    ['node', { id: 'off_' }, '"off_" is not the id of this type; such ids look like off_42.'],
-    ['node', { id: 'off_-1' }, '"off_-1" is not the id of this type'],
-    ['nodes', { ids: ['off_1', 'mch_x'] }, 'ids.1: "mch_x" is not the id of this type; such ids look like mch_42.'],
+    ['node', { id: 'off_' }, '"off_" is not an id of the expected type; send one like off_42.'],
+    ['node', { id: 'off_-1' }, '"off_-1" is not an id of the expected type'],
+    ['nodes', { ids: ['off_1', 'mch_x'] }, 'ids.1: "mch_x" is not an id of the expected type; send one like mch_42.'],
     ['nodes', { ids: ['off_1', 'x'] }, 'ids.1: "x" is not an id'],
     ['nodes', { ids: Array(101).fill('off_1') }, 'ids: takes at most 100 ids, not 101.'],
   ])('%s(%o) is refused', async (field, variables, message) => {
