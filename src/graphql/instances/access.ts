@@ -4,50 +4,55 @@ import { builder } from '../builder.ts'
 import { PortProtocol } from '../launch/launch.ts'
 
 const PortBinding = builder.objectRef<PortBindingShape>('PortBinding').implement({
-  description: 'A public port of the machine that leads into the instance.',
+  description: 'A public port of the machine, forwarded to a port of the container.',
   fields: t => ({
-    containerPort: t.exposeInt('containerPort', { description: 'The port inside.' }),
-    hostPort: t.exposeInt('hostPort', { description: "The port at the machine's public address." }),
-    protocol: t.expose('protocol', { type: PortProtocol, description: 'What it speaks.' }),
+    containerPort: t.exposeInt('containerPort', { description: 'Port inside the container.' }),
+    hostPort: t.exposeInt('hostPort', { description: "Public port at the machine's address." }),
+    protocol: t.expose('protocol', { type: PortProtocol, description: 'Transport protocol of the port.' }),
   }),
 })
 
-const noSsh = 'Null in the mode `ARGS`, and for an instance without a public port whose proxy is gone: see `warning`.'
+const noSsh = 'Null in the mode `ARGS`, and when `warning` says that SSH cannot be reached.'
 
 export const InstanceConnectionInfo = builder.objectRef<Access>('InstanceConnectionInfo').implement({
-  description: 'How a running instance is reached.',
+  description: 'How to connect to a running instance.',
   fields: t => ({
-    host: t.exposeString('host', { description: "The machine's public address, at which its ports are." }),
-    ports: t.expose('ports', { type: [PortBinding], description: 'All public ports that lead into it.' }),
+    host: t.exposeString('host', {
+      description: 'Public IP address of the machine. The host ports of `ports` are open there.',
+    }),
+    ports: t.expose('ports', {
+      type: [PortBinding],
+      description: 'All public ports that are forwarded to the instance.',
+    }),
     sshHost: t.string({
       nullable: true,
-      description: `Where SSH answers: the machine or, for an instance without a public port for SSH, the proxy. ${noSsh}`,
+      description: `Host to open the SSH connection to: the machine, or the SSH proxy when the instance has no public port for SSH. ${noSsh}`,
       resolve: ({ ssh }) => ssh?.host,
     }),
     sshPort: t.int({
       nullable: true,
-      description: `The port for that. ${noSsh}`,
+      description: `Port of \`sshHost\` that accepts SSH. ${noSsh}`,
       resolve: ({ ssh }) => ssh?.port,
     }),
     sshUser: t.string({
       nullable: true,
-      description: `Whom to log in as: \`root\` or, at a proxy, the id of the instance, by which it knows where to go. ${noSsh}`,
+      description: `User name to log in with: \`root\` on the machine. The SSH proxy takes the instance ID and routes by it. ${noSsh}`,
       resolve: ({ ssh }) => ssh?.user,
     }),
     sshCommand: t.string({
       nullable: true,
-      description: `The command line that logs in. It also brings a notebook to this computer that has no public port. ${noSsh}`,
+      description: `Command line that opens an SSH session. It also tunnels a notebook without a public port to your computer. ${noSsh}`,
       resolve: ({ ssh }) => ssh?.command,
     }),
     warning: t.exposeString('warning', {
       nullable: true,
       description:
-        'Why it cannot be logged in to, and what to do: `recycleInstance` gives it public ports. Null where it can be, and in the mode `ARGS`.',
+        'Why SSH cannot be reached, and what to do: `recycleInstance` adds public ports. Null when SSH works, and in the mode `ARGS`.',
     }),
     notebookUrl: t.exposeString('notebookUrl', {
       nullable: true,
       description:
-        'Where the notebook is. On `127.0.0.1` it is there while `sshCommand` runs. Null in modes without a notebook, and for an instance without a public port whose proxy is gone.',
+        'URL of the notebook server. A URL on `127.0.0.1` works while `sshCommand` runs. Null in modes without a notebook, and when `warning` says that SSH cannot be reached.',
     }),
   }),
 })

@@ -12,63 +12,67 @@ import { InterruptibleTermsInput } from './rent.ts'
 import { InstanceSpecInput, parseSpecInput, specIssuePaths } from './spec.ts'
 
 const CappedTermsInput = builder.inputType('CappedTermsInput', {
-  description: "At the host's price, up to a limit.",
+  description: "On-demand terms: the host's price, up to a limit.",
   fields: t => ({
     maxPricePerHour: t.field({
       type: 'Usd',
       required: true,
-      description: 'The most that GPUs, disk and new volumes may cost per hour.',
+      description: 'Highest price per hour that you accept for GPUs, disk and new volumes together.',
     }),
   }),
 })
 
 const BestTermsInput = builder.inputType('BestTermsInput', {
-  description: 'How the price is made, and how high it may be.',
+  description: 'Rental terms for the best offer: on demand up to a price limit, or interruptible at a bid.',
   isOneOf: true,
   fields: t => ({
-    onDemand: t.field({ type: CappedTermsInput, description: "At the host's price, up to a limit." }),
-    interruptible: t.field({ type: InterruptibleTermsInput, description: 'At a bid, where it wins now.' }),
+    onDemand: t.field({ type: CappedTermsInput, description: "Rent on demand at the host's price, up to a limit." }),
+    interruptible: t.field({
+      type: InterruptibleTermsInput,
+      description: 'Rent as interruptible at this bid. Only offers that the bid wins right now are tried.',
+    }),
   }),
 })
 
 const RentBestOfferInput = builder.inputType('RentBestOfferInput', {
-  description: 'What is looked for, for how much, and what runs on it.',
+  description: 'The offers to search for, the rental terms, and the instance to start.',
   fields: t => ({
     filter: t.field({
       type: OfferFilter,
       required: true,
-      description: 'Which offers will do. `{}` is any; a field that compares with nothing is refused.',
+      description: 'Offers to choose from. `{}` accepts any offer. A comparison without a value is rejected.',
     }),
     orderBy: t.field({
       type: [OfferOrder],
       required: true,
       defaultValue: defaultOrder,
-      description: 'Which of them is best. The cheapest, when absent.',
+      description: 'Order in which offers are tried. Defaults to cheapest first.',
     }),
-    terms: t.field({ type: BestTermsInput, required: true, description: 'How the price is made.' }),
-    spec: t.field({ type: InstanceSpecInput, required: true, description: 'What runs.' }),
+    terms: t.field({ type: BestTermsInput, required: true, description: 'Rental terms: on demand or interruptible.' }),
+    spec: t.field({ type: InstanceSpecInput, required: true, description: 'The instance to start.' }),
     maxAttempts: t.int({
       required: true,
       defaultValue: 10,
-      description: `How many offers are tried, from 1 to ${maxAttempts}.`,
+      description: `Highest number of offers to try, 1 to ${maxAttempts}. Defaults to 10.`,
     }),
     idempotencyKey: t.string(idempotencyKey),
   }),
 })
 
 const RentBestOfferSuccess = builder.objectRef<BestOfferRental>('RentBestOfferSuccess').implement({
-  description: 'An offer was rented.',
+  description: 'An offer was rented, and its instance exists.',
   fields: t => ({
-    instance: t.expose('instance', { type: Instance, description: 'What was made of it.' }),
+    instance: t.expose('instance', { type: Instance, description: 'The new instance.' }),
     attempts: t.expose('attempts', {
       type: [RentAttempt],
-      description: 'The offers that were tried, the rented one last.',
+      description: 'All offers tried, in order. The last one is the rented offer.',
     }),
     instanceApiKey: t.exposeString('apiKey', {
-      description: 'A key that may only start, stop and destroy this instance. It is in its environment too.',
+      description:
+        'API key that can only start, stop and destroy this instance. The instance also has it in its environment.',
     }),
     warnings: t.exposeStringList('warnings', {
-      description: 'What is accepted, and may not do what the renter expects.',
+      description: 'Accepted settings that may not behave as you expect.',
     }),
     replayed: t.exposeBoolean('replayed', replayed),
   }),
@@ -76,7 +80,7 @@ const RentBestOfferSuccess = builder.objectRef<BestOfferRental>('RentBestOfferSu
 
 const { union: RentBestOfferResult, answer } = resultUnion(
   'RentBestOfferResult',
-  'An instance, or why there is none.',
+  'The new instance, or the error that prevented the rental.',
   RentBestOfferSuccess,
   [
     'INVALID_INPUT',
@@ -96,20 +100,26 @@ const { union: RentBestOfferResult, answer } = resultUnion(
 builder.mutationField('rentBestOffer', t =>
   t.field({
     type: RentBestOfferResult,
-    description: `Searches and rents: the best offer that can start at once and, when another is quicker, the next. ${permissionSentence('instances.rent')} It needs \`misc\` too.`,
+    description: `Searches offers and rents the best one that can start at once. If another renter takes it first, the next offer is tried. ${permissionSentence('instances.rent')} The search also needs the permission \`misc\`.`,
     complexity: { field: 40 },
-    args: { input: t.arg({ type: RentBestOfferInput, required: true, description: 'What is wanted.' }) },
+    args: {
+      input: t.arg({
+        type: RentBestOfferInput,
+        required: true,
+        description: 'The offers to search for, the rental terms, and the instance to start.',
+      }),
+    },
     resolve: (_root, { input }, { services, actor }) =>
       answer({ ...specIssuePaths, bid: 'terms.interruptible.bidPerHour', order: 'orderBy' }, async () => {
         const { filter, orderBy, terms, spec, maxAttempts } = input
-        const wish = {
+        const rentInput = {
           filter: parseOfferFilter(filter, { complete: true }),
           order: orderBy,
           terms: parseTermsInput(terms),
           ...parseSpecInput(spec),
           maxAttempts,
         }
-        return await services.instances.rentBestOffer(actor, wish, input.idempotencyKey ?? undefined)
+        return await services.instances.rentBestOffer(actor, rentInput, input.idempotencyKey ?? undefined)
       }),
   }),
 )

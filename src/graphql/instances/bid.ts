@@ -7,20 +7,20 @@ import { permissionSentence } from '../permission.ts'
 import { InstanceSuccess } from './update.ts'
 
 const ChangeBidInput = builder.inputType('ChangeBidInput', {
-  description: 'Which instance, and what it bids from now on.',
+  description: 'An interruptible instance and its new bid.',
   fields: t => ({
-    instanceId: t.id({ required: true, description: 'Such as `ins_42`, or `42`.' }),
+    instanceId: t.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }),
     bidPerHour: t.field({
       type: 'Usd',
       required: true,
-      description: `For all of its GPUs, from ${printUsd(bidRange.min)} to ${printUsd(bidRange.max)}. Among equal bids per GPU the older one wins, and a changed bid is new.`,
+      description: `New bid per hour for all GPUs of the instance, in US dollars, ${printUsd(bidRange.min)} to ${printUsd(bidRange.max)}. Among equal bids per GPU the oldest wins; a changed bid counts as new.`,
     }),
   }),
 })
 
 const { union: ChangeBidResult, answer } = resultUnion(
   'ChangeBidResult',
-  'The instance, or why its bid stays.',
+  'The instance with its new bid, or the error that kept the old bid.',
   InstanceSuccess,
   [
     'INVALID_INPUT',
@@ -37,9 +37,9 @@ const { union: ChangeBidResult, answer } = resultUnion(
 builder.mutationField('changeBid', t =>
   t.field({
     type: ChangeBidResult,
-    description: `Bids more or less for the GPUs of an instance: it may win or lose them at once. ${permissionSentence('instances.changeBid')}`,
+    description: `Raises or lowers the bid of an interruptible instance, which may win or lose its GPUs at once. ${permissionSentence('instances.changeBid')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: ChangeBidInput, required: true, description: 'Which, and how much.' }) },
+    args: { input: t.arg({ type: ChangeBidInput, required: true, description: 'The instance and its new bid.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       answer({ bid: 'bidPerHour' }, async () => {
         const id = parseId('Instance', input.instanceId, 'instanceId')

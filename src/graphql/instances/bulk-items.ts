@@ -8,62 +8,66 @@ import { toRefusalValue } from '../errors/result-union.ts'
 import { printId } from '../ids.ts'
 import { Instance } from './instances.ts'
 
-const BulkItemOutcome = enumOf<ItemPlan['outcome']>('BulkItemOutcome', 'What became of one of many.', {
-  applied: 'It was done.',
-  unchanged: 'It was so already.',
-  failed: 'It could not be done.',
-  skipped: 'It was not done, because another one could not be.',
+const BulkItemOutcome = enumOf<ItemPlan['outcome']>('BulkItemOutcome', 'Outcome of a bulk command for one instance.', {
+  applied: 'The command was applied.',
+  unchanged: 'The instance was already in the requested state, so nothing changed.',
+  failed: 'The command was not possible for this instance; see `error`.',
+  skipped:
+    'The command was not applied, because it failed for another instance and the error policy is `REJECT_EVERYTHING`.',
 })
 
 type BulkItem = ItemPlan & { index: number; instance: InstanceShape | null }
 
 const BulkInstanceItem = builder.objectRef<BulkItem>('BulkInstanceItem').implement({
-  description: 'What became of one instance.',
+  description: 'Outcome of a bulk command for one instance.',
   fields: t => ({
-    index: t.exposeInt('index', { description: 'Where in the ids it stood, from 0.' }),
-    id: t.id({ description: 'Its id.', resolve: ({ id }) => printId('Instance', id) }),
-    outcome: t.expose('outcome', { type: BulkItemOutcome, description: 'What became of it.' }),
+    index: t.exposeInt('index', { description: 'Position of the instance ID in the input list, starting at 0.' }),
+    id: t.id({ description: 'ID of the instance.', resolve: ({ id }) => printId('Instance', id) }),
+    outcome: t.expose('outcome', {
+      type: BulkItemOutcome,
+      description: 'What the command did to the instance.',
+    }),
     instance: t.expose('instance', {
       type: Instance,
       nullable: true,
-      description: 'The instance as it is now. Null when there is none of yours with this id.',
+      description: 'Current state of the instance. Null when your account has no instance with this ID.',
     }),
     error: t.field({
       type: Refusal,
       nullable: true,
-      description: 'Why it could not be done.',
-      resolve: step => (step.outcome === 'failed' ? toRefusalValue(step.error) : null),
+      description: 'Why the command failed. Null for any other outcome.',
+      resolve: plan => (plan.outcome === 'failed' ? toRefusalValue(plan.error) : null),
     }),
   }),
 })
 
 export const BulkInstancesPayload = builder.objectRef<{ items: BulkItem[] }>('BulkInstancesPayload').implement({
-  description: 'What became of each.',
+  description: 'Outcomes of a bulk command.',
   fields: t => ({
     items: t.expose('items', {
       type: [BulkInstanceItem],
-      description: 'One per id, in the order of the ids.',
+      description: 'One outcome per ID of the input, in the same order.',
       complexity: { multiplier: maxIdsPerCommand },
     }),
     succeededCount: t.int({
-      description: 'How many are now as they were to be.',
+      description: 'Number of items with the outcome `APPLIED` or `UNCHANGED`.',
       resolve: ({ items }) => items.filter(({ outcome }) => outcome === 'applied' || outcome === 'unchanged').length,
     }),
     failedCount: t.int({
-      description: 'How many are not.',
+      description: 'Number of items with the outcome `FAILED` or `SKIPPED`.',
       resolve: ({ items }) => items.filter(({ outcome }) => outcome === 'failed' || outcome === 'skipped').length,
     }),
   }),
 })
 
-/** The steps with their instances as they are now. */
+/** Adds the current state of its instance to each plan. */
 export async function loadBulkItems(
   context: Context,
-  steps: ItemPlan[],
+  plans: ItemPlan[],
   operation: 'instances.update' | 'instances.destroy',
 ): Promise<BulkItem[]> {
   const { services, actor } = context
-  const instances = await services.instances.byIds(actor, [...new Set(steps.map(({ id }) => id))], operation)
+  const instances = await services.instances.byIds(actor, [...new Set(plans.map(({ id }) => id))], operation)
   const found = new Map(instances.map(instance => [instance.id, instance]))
-  return steps.map((step, index) => ({ ...step, index, instance: found.get(step.id) ?? null }))
+  return plans.map((plan, index) => ({ ...plan, index, instance: found.get(plan.id) ?? null }))
 }

@@ -6,30 +6,32 @@ import { parseId } from '../ids.ts'
 import { permissionSentence } from '../permission.ts'
 
 const ExecuteCommandInput = builder.inputType('ExecuteCommandInput', {
-  description: 'What to run, and where.',
+  description: 'A command and the instance to run it in.',
   fields: t => ({
-    id: t.id({ required: true, description: 'The instance, such as `ins_42`, or `42`.' }),
+    id: t.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }),
     command: t.string({
       required: true,
-      description: `A command line for the shell of the container, at most ${maxCommandLength} characters.`,
+      description: `Command line for the shell of the container, at most ${maxCommandLength} characters.`,
     }),
   }),
 })
 
 const ExecuteCommandSuccess = builder.objectRef<CommandResult>('ExecuteCommandSuccess').implement({
-  description: 'The command has ended.',
+  description: 'The command ran to its end.',
   fields: t => ({
-    exitCode: t.exposeInt('exitCode', { description: 'What it ended with: 0 by custom when it succeeded.' }),
+    exitCode: t.exposeInt('exitCode', { description: 'Exit code of the command. By convention 0 means success.' }),
     output: t.exposeString('output', {
-      description: `What it printed, of which the first ${maxOutputLength} characters.`,
+      description: `Output of the command, cut after ${maxOutputLength} characters.`,
     }),
-    truncated: t.exposeBoolean('truncated', { description: 'Whether it printed more.' }),
+    truncated: t.exposeBoolean('truncated', {
+      description: 'Whether `output` was cut because the command printed more.',
+    }),
   }),
 })
 
 const { union: ExecuteCommandResult, answer } = resultUnion(
   'ExecuteCommandResult',
-  'What became of the command, or why it was not run.',
+  'Exit code and output of the command, or the error that kept it from running.',
   ExecuteCommandSuccess,
   ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE'],
 )
@@ -37,9 +39,15 @@ const { union: ExecuteCommandResult, answer } = resultUnion(
 builder.mutationField('executeCommand', t =>
   t.field({
     type: ExecuteCommandResult,
-    description: `Runs a command in a running instance, and waits for its end, 30 seconds at most. Sent again, it runs again; after an error with the code \`UNAVAILABLE\` it may have run. ${permissionSentence('instances.execute')}`,
+    description: `Runs a command in a running instance and waits up to 30 seconds for it to end. Not idempotent: each call runs the command. After an error with the code \`UNAVAILABLE\` the command may have run. ${permissionSentence('instances.execute')}`,
     complexity: { field: 1_000 },
-    args: { input: t.arg({ type: ExecuteCommandInput, required: true, description: 'What, and where.' }) },
+    args: {
+      input: t.arg({
+        type: ExecuteCommandInput,
+        required: true,
+        description: 'The command and the instance to run it in.',
+      }),
+    },
     resolve: (_root, { input: { id, command } }, { services, actor }) =>
       answer({}, () => services.instances.execute(actor, parseId('Instance', id), command)),
   }),

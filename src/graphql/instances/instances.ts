@@ -17,87 +17,108 @@ import { InstancePolicy } from './policy.ts'
 import { ActionAvailability, InstanceKind, InstanceStatus, StatusReason, TargetState } from './status.ts'
 
 export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
-  description: 'A rental of GPUs, with the container or virtual machine on them.',
+  description: 'A rental of GPUs with the container or virtual machine that uses them.',
   interfaces: [Node],
   fields: t => ({
-    id: t.id({ description: 'Starts with `ins_`.', resolve: ({ id }) => printId('Instance', id) }),
-    label: t.exposeString('label', { nullable: true, description: 'What its renter calls it.' }),
+    id: t.id({
+      description: 'Unique ID of the instance. Starts with `ins_`.',
+      resolve: ({ id }) => printId('Instance', id),
+    }),
+    label: t.exposeString('label', {
+      nullable: true,
+      description: 'Label that the renter gave the instance. Null without one.',
+    }),
     kind: t.field({
       type: InstanceKind,
-      description: 'Container or virtual machine.',
+      description: 'Whether the instance is a container or a virtual machine.',
       resolve: ({ vm }) => (vm ? 'VM' : 'CONTAINER'),
     }),
-    targetState: t.expose('targetState', { type: TargetState, description: 'What is wished of it.' }),
+    targetState: t.expose('targetState', {
+      type: TargetState,
+      description: 'Desired state. The instance moves towards it asynchronously; `status` is the observed state.',
+    }),
     status: t.field({
       type: InstanceStatus,
-      description: 'What was last seen of it.',
+      description: 'Observed state: what the gateway last saw on the machine.',
       resolve: ({ status, destroyedAt }) => (destroyedAt ? 'destroyed' : status),
     }),
     statusReason: t.field({
       type: StatusReason,
       nullable: true,
-      description: 'Why its status is what it is. Null while nothing was started.',
+      description: 'Why the instance has its current status. Null before the first start.',
       resolve: ({ reasonCode: code, reasonMessage: message, exitCode }) =>
         code === null || message === null ? null : { code, message, exitCode },
     }),
     statusChangedAt: t.field({
       type: 'DateTime',
-      description: 'Since when it has this status.',
+      description: 'When the instance entered its current status.',
       resolve: ({ statusChangedAt, destroyedAt }) => destroyedAt ?? statusChangedAt,
     }),
     terminal: t.boolean({
-      description: 'Whether it will never run again, whatever is asked.',
+      description:
+        'Whether the instance can never run again. True when it is destroyed, `EXITED`, `OFFLINE` or `UNKNOWN`.',
       resolve: ({ status, destroyedAt }) => destroyedAt !== null || isFinal(status),
     }),
     actions: t.field({
       type: [ActionAvailability],
-      description: 'What can be done to it now and, where something can not, why.',
+      description: 'Every action on the instance, with the reason for those that are not available now.',
       resolve: availabilityOf,
     }),
 
     offer: t.field({
       type: Offer,
       nullable: true,
-      description: `The offer that it used up, at the prices of today. ${permissionSentence('offers.get')}`,
+      description: `The offer that was rented, at current prices. ${permissionSentence('offers.get')}`,
       resolve: ({ offerId }, _args, context) => offerById(context).load(offerId),
     }),
     machine: t.field({
       type: Machine,
-      description: 'The machine that it is on, for life.',
+      description: 'The machine that hosts the instance. It never changes.',
       resolve: ({ machine }) => machine,
     }),
-    gpu: t.field({ type: GpuModel, description: 'The model of its GPUs.', resolve: ({ machine }) => machine.gpuModel }),
-    gpuName: t.string({ description: 'Name of that model.', resolve: ({ machine }) => machine.gpuModel.name }),
-    numGpus: t.exposeInt('numGpus', { description: 'GPUs that it has.' }),
-    diskGb: t.float({ description: 'Its disk in GB.', resolve: ({ diskMb }) => diskMb / 1000 }),
-    launch: t.field({ type: LaunchConfig, description: 'What is started on it.', resolve: instance => instance }),
+    gpu: t.field({
+      type: GpuModel,
+      description: 'Model of the GPUs of the instance.',
+      resolve: ({ machine }) => machine.gpuModel,
+    }),
+    gpuName: t.string({
+      description: 'Name of the GPU model, such as "RTX 4090".',
+      resolve: ({ machine }) => machine.gpuModel.name,
+    }),
+    numGpus: t.exposeInt('numGpus', { description: 'Number of GPUs of the instance.' }),
+    diskGb: t.float({ description: 'Size of the disk in GB.', resolve: ({ diskMb }) => diskMb / 1000 }),
+    launch: t.field({
+      type: LaunchConfig,
+      description: 'Settings that the container starts with.',
+      resolve: instance => instance,
+    }),
     template: t.field({
       type: Template,
       nullable: true,
-      description: `The template that it began with, as that is today. Null without one, and when it is gone or no longer public. ${permissionSentence('templates.get')}`,
+      description: `The template that the instance was rented with, in its current version. Null without one, and when it is deleted or no longer public. ${permissionSentence('templates.get')}`,
       resolve: ({ templateId }, _args, context) =>
         templateId === null ? null : templateById(context).load(templateId),
     }),
     templateHash: t.exposeString('templateHash', {
       nullable: true,
-      description: 'The hash by which the request named its template. Null without one.',
+      description: 'Template hash that the rent request gave. Null when the request named no template.',
     }),
 
     rentalType: t.field({
       type: RentalType,
-      description: 'How its price was made.',
+      description: 'Rental terms of the instance: on demand or interruptible.',
       resolve: ({ interruptible }) => (interruptible ? 'interruptible' : 'onDemand'),
     }),
     bidPerHour: t.field({
       type: 'Usd',
       nullable: true,
-      description: 'What it bids for its GPUs per hour. Null on demand.',
+      description: 'Bid per hour for all GPUs, in US dollars. Null for a rental on demand.',
       resolve: ({ interruptible, computeNanos }) => (interruptible ? computeNanos : null),
     }),
     minimumBidPerHour: t.field({
       type: 'Usd',
       nullable: true,
-      description: `The least bid with which it has its GPUs, against all others who want them now. Null where no bid helps: on demand, when it never runs again, and while a rental on demand has some of its GPUs. ${permissionSentence('instances.get')}`,
+      description: `Lowest bid per hour that holds the GPUs of this instance against all current competitors. Null when no bid helps: the rental is on demand or terminal, or a rental on demand holds some of the GPUs. ${permissionSentence('instances.get')}`,
       resolve: async (instance, _args, context) =>
         actionRefusal('changeBid', instance) === null
           ? (await minimumBidById(context).load(instance.id))?.minimumBidNanos
@@ -105,46 +126,55 @@ export const Instance = builder.objectRef<InstanceShape>('Instance').implement({
     }),
     pricePerHour: t.field({
       type: 'Usd',
-      description: 'GPUs and disk, per hour while it runs: as agreed when it was rented or, at a bid, as it bids now.',
+      description:
+        'Price per hour of GPUs and disk while the instance runs, in US dollars. On demand it is fixed when the instance is rented; otherwise it follows the current bid.',
       resolve: ({ computeNanos, diskNanos }) => computeNanos + diskNanos,
     }),
     diskPricePerHour: t.expose('diskNanos', {
       type: 'Usd',
-      description: 'The disk alone, per hour: what it costs while it is stopped.',
+      description: 'Price per hour of the disk alone, in US dollars. It is also charged while the instance is stopped.',
     }),
     policy: t.field({
       type: InstancePolicy,
-      description: 'What is arranged for it, and happens by itself.',
+      description: 'When the gateway stops or destroys the instance automatically.',
       resolve: instance => instance,
     }),
     connection: t.field({
       type: InstanceConnectionInfo,
       nullable: true,
-      description: 'How it is reached. Null unless it runs.',
+      description: 'How to connect to the instance. Null unless it is running.',
       resolve: accessOf,
     }),
 
     idempotencyKey: t.exposeString('idempotencyKey', {
       nullable: true,
-      description: 'The idempotency key that it was rented with. Null without one.',
+      description: 'Idempotency key of the request that rented the instance. Null without one.',
     }),
     sshKeys: t.field({
       type: [SshKey],
       description:
-        'The keys that log in to it. A virtual machine keeps those that it was made with, and a container in args mode has none.',
-      // Few have more.
+        'SSH keys that can log in. A virtual machine keeps the keys it was created with; a container in args mode has none.',
+      // An instance rarely has more than 10 keys.
       complexity: { multiplier: 10 },
       resolve: async ({ id }, _args, context) => (await sshKeysByInstance(context).load(id))?.sshKeys ?? [],
     }),
 
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was rented.' }),
-    startedAt: t.expose('startedAt', { type: 'DateTime', nullable: true, description: 'When it first ran.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the instance was rented.' }),
+    startedAt: t.expose('startedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the instance first ran. Null before that.',
+    }),
     endsAt: t.expose('endsAt', {
       type: 'DateTime',
       description:
-        'When its rental ends by itself, because its machine leaves the market: it is destroyed then, with its disk. The event `INSTANCE_ENDING` tells so 24 hours before.',
+        'When the rental ends because the machine leaves the market. The instance is then destroyed with its disk. The event `INSTANCE_ENDING` is emitted 24 hours before.',
     }),
-    destroyedAt: t.expose('destroyedAt', { type: 'DateTime', nullable: true, description: 'When it was destroyed.' }),
+    destroyedAt: t.expose('destroyedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the instance was destroyed. Null until then.',
+    }),
   }),
 })
 
@@ -160,8 +190,8 @@ builder.queryField('instance', t =>
   t.field({
     type: Instance,
     nullable: true,
-    description: `One of the account's instances by its id, also after it was destroyed. Null for anybody else's. ${permissionSentence('instances.get')}`,
-    args: { id: t.arg.id({ required: true, description: 'Such as `ins_42`, or `42`.' }) },
+    description: `An instance of your account by ID, including a destroyed one. Null when your account has no such instance. ${permissionSentence('instances.get')}`,
+    args: { id: t.arg.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }) },
     resolve: (_root, { id }, context) => instanceById(context).load(parseId('Instance', id)),
   }),
 )

@@ -9,33 +9,46 @@ import { Instance } from './instances.ts'
 import { InstanceStatus, type StatusWithDestroyed, TargetState } from './status.ts'
 
 const InstanceFilter = builder.inputType('InstanceFilter', {
-  description: 'Which instances are wanted: those for which every part holds that is given.',
+  description: 'Conditions for instances. All given fields must match; null and absent fields match every instance.',
   fields: t => ({
-    ids: t.idList({ description: `Those with these ids, at most ${maxIdsPerFilter}.` }),
-    label: t.string({ description: 'Those with exactly this label.' }),
-    status: t.field({ type: [InstanceStatus], description: 'Those in one of these.' }),
-    targetState: t.field({ type: TargetState, description: 'Those of which this is wished.' }),
-    gpuName: t.string({ description: 'Those with this GPU, in any case of letters.' }),
+    ids: t.idList({ description: `IDs of the instances, at most ${maxIdsPerFilter}.` }),
+    label: t.string({ description: 'Exact label of the instance, case-sensitive.' }),
+    status: t.field({
+      type: [InstanceStatus],
+      description: 'The status is one of these. Destroyed instances are never listed.',
+    }),
+    targetState: t.field({ type: TargetState, description: 'Desired state of the instance.' }),
+    gpuName: t.string({ description: 'Name of the GPU model, case-insensitive.' }),
     idempotencyKey: t.string({
-      description: 'What was rented with this idempotency key, if the answer was lost.',
+      description: 'Idempotency key of the rent request. Finds the instance after its response was lost.',
     }),
   }),
 })
 
 const InstanceOrderField = builder.enumType('InstanceOrderField', {
-  description: 'What instances are ordered by.',
+  description: 'Fields that instances can be sorted by.',
   values: {
-    CREATED_AT: { value: 'createdAt', description: 'When they were rented.' },
-    PRICE_PER_HOUR: { value: 'pricePerHour', description: 'What they cost while they run.' },
-    LABEL: { value: 'label', description: 'What they are called. Those without a label come first.' },
+    CREATED_AT: { value: 'createdAt', description: 'Time when the instance was rented.' },
+    PRICE_PER_HOUR: { value: 'pricePerHour', description: 'Price per hour while the instance runs.' },
+    LABEL: { value: 'label', description: 'Label of the instance. A missing label sorts as an empty text.' },
   } as const,
 })
 
 const InstanceOrder = builder.inputType('InstanceOrder', {
-  description: 'An order of instances. What it leaves equal is ordered by age.',
+  description: 'Sort order for instances. Ties are sorted by creation time in the same direction.',
   fields: t => ({
-    field: t.field({ type: InstanceOrderField, required: true, defaultValue: 'createdAt', description: 'By what.' }),
-    direction: t.field({ type: OrderDirection, required: true, defaultValue: 'desc', description: 'Which end first.' }),
+    field: t.field({
+      type: InstanceOrderField,
+      required: true,
+      defaultValue: 'createdAt',
+      description: 'Field to sort by. Defaults to `CREATED_AT`.',
+    }),
+    direction: t.field({
+      type: OrderDirection,
+      required: true,
+      defaultValue: 'desc',
+      description: 'Sort direction. Defaults to `DESC`.',
+    }),
   }),
 })
 
@@ -43,15 +56,15 @@ builder.queryField('instances', t =>
   t.connection(
     {
       type: Instance,
-      description: `The account's instances that were not destroyed. ${permissionSentence('instances.list')}`,
+      description: `Lists the instances of your account that are not destroyed. ${permissionSentence('instances.list')}`,
       complexity: pageComplexity,
       args: {
-        filter: t.arg({ type: InstanceFilter, description: 'Which are wanted. All of them, when absent.' }),
+        filter: t.arg({ type: InstanceFilter, description: 'Instances to list. Defaults to all.' }),
         orderBy: t.arg({
           type: InstanceOrder,
           required: true,
           defaultValue: { field: 'createdAt', direction: 'desc' },
-          description: 'In which order. The newest first, when absent.',
+          description: 'Sort order. Defaults to newest first.',
         }),
       },
       resolve: async (_root, { filter, orderBy, ...page }, { services, actor }) => {
@@ -64,12 +77,12 @@ builder.queryField('instances', t =>
       description: 'A page of instances.',
       fields: t => ({
         totalCount: t.int({
-          description: 'How many match, on all pages. It is counted only when asked for.',
+          description: 'Number of matching instances on all pages. Counted only when this field is requested.',
           resolve: ({ search }, _args, { services, actor }) => services.instances.count(actor, search),
         }),
       }),
     },
-    { name: 'InstanceEdge', description: 'An instance, and where it stands in this order.' },
+    { name: 'InstanceEdge', description: 'An instance with its cursor.' },
   ),
 )
 
@@ -84,7 +97,7 @@ function parseInstanceFilter({
   return {
     ids: ids?.map((id, index) => parseId('Instance', String(id), `filter.ids.${index}`)),
     label: label ?? undefined,
-    // Destroyed ones are in no list.
+    // The list never contains destroyed instances.
     status: status?.filter((one): one is Exclude<StatusWithDestroyed, 'destroyed'> => one !== 'destroyed'),
     targetState: targetState ?? undefined,
     gpuName: gpuName ?? undefined,

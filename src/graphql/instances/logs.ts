@@ -9,30 +9,36 @@ import { parseId } from '../ids.ts'
 import { permissionSentence } from '../permission.ts'
 import { Instance } from './instances.ts'
 
-const LogSource = enumOf<LineSource>('LogSource', 'Where a line of a log came from.', {
-  machine: 'The machine, which tells what it does with the container.',
-  stdout: 'Standard output of what runs in the container.',
-  stderr: 'Standard error of what runs in the container.',
+const LogSource = enumOf<LineSource>('LogSource', 'What printed a log line.', {
+  machine: 'The machine, reporting what it does with the container.',
+  stdout: 'Standard output of the container.',
+  stderr: 'Standard error of the container.',
 })
 
 const LogLine = builder.objectRef<LogLineShape>('LogLine').implement({
-  description: 'A line of the log of an instance.',
+  description: 'A line of an instance log.',
   fields: t => ({
-    cursor: t.exposeString('cursor', { description: 'Where it stands: `instanceLogs` goes on `after` it.' }),
-    at: t.expose('at', { type: 'DateTime', description: 'When it was printed, by the clock of the machine.' }),
-    source: t.expose('source', { type: LogSource, description: 'Where it came from.' }),
-    line: t.exposeString('text', { description: 'The line, without its end.' }),
+    cursor: t.exposeString('cursor', {
+      description: 'Position of the line. Pass it as `after` to `instanceLogs` to continue there.',
+    }),
+    at: t.expose('at', { type: 'DateTime', description: 'When the line was printed, by the clock of the machine.' }),
+    source: t.expose('source', { type: LogSource, description: 'What printed the line.' }),
+    line: t.exposeString('text', { description: 'Text of the line without the line break.' }),
   }),
 })
 
 builder.objectField(Instance, 'logs', t =>
   t.field({
     type: [LogLine],
-    description: `The last lines of its log, the oldest first. None before it was first started, and none once it is destroyed. Its machine is asked for them. ${permissionSentence('instances.logs')}`,
+    description: `The last log lines of the instance, oldest first, read from its machine. Empty before the first start and once it is destroyed. ${permissionSentence('instances.logs')}`,
     args: {
-      tail: t.arg.int({ required: true, defaultValue: 200, description: `How many lines, 1 to ${maxLogLines}.` }),
+      tail: t.arg.int({
+        required: true,
+        defaultValue: 200,
+        description: `Number of lines, 1 to ${maxLogLines}. Defaults to 200.`,
+      }),
     },
-    // Each asks a machine: a few in one operation, and not a page of instances.
+    // Each field sends a request to a machine, so the price admits a few per operation but not a page of instances.
     complexity: ({ tail }) => ({ field: 1_000, multiplier: Math.min(Math.max(tail, 1), maxLogLines) }),
     resolve: (instance, { tail }, { services, actor }) => services.instances.logs(actor, instance, tail),
   }),
@@ -41,15 +47,15 @@ builder.objectField(Instance, 'logs', t =>
 builder.subscriptionField('instanceLogs', t =>
   t.field({
     type: LogLine,
-    description: `The log of an instance: its last lines, and whatever it prints from then on, each line once, until it is destroyed. ${permissionSentence('instances.logs')}`,
+    description: `Streams the log of an instance: its last lines, then each new line once, until the instance is destroyed. ${permissionSentence('instances.logs')}`,
     args: {
-      id: t.arg.id({ required: true, description: 'Such as `ins_42`, or `42`.' }),
+      id: t.arg.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }),
       tail: t.arg.int({
         required: true,
         defaultValue: 100,
-        description: `How many lines of what it printed before, 0 to ${maxLogLines}.`,
+        description: `Number of earlier lines to start with, 0 to ${maxLogLines}. Defaults to 100.`,
       }),
-      after: t.arg.string({ description: 'Go on after the line with this cursor, whatever `tail` is.' }),
+      after: t.arg.string({ description: 'Cursor of a log line. Starts after that line and ignores `tail`.' }),
     },
     subscribe: (_root, { id, tail, after }, { services, actor }) =>
       services.instances.watchLogs(actor, parseId('Instance', id), { tail, after: after ?? undefined }),

@@ -3,17 +3,17 @@ import type { PolicyInput } from '../../domain/instances/policy/change.ts'
 import { builder } from '../builder.ts'
 
 const descriptions = {
-  stopAt: 'When it is stopped. That is done with then, so who starts it afterwards has it run.',
+  stopAt: 'When to stop the instance. Cleared once it fires, so a later start is not affected.',
   stopAtCost:
-    'It is stopped before it has cost more than this in all, GPUs and disk, since it was rented. It cannot start again until this is raised or taken away. Its disk goes on costing.',
-  destroyAt: 'When it is destroyed, with its disk.',
+    'Total cost limit since the rental began, GPUs and disk, in US dollars. The instance is stopped before it costs more, and cannot start until the limit is raised or removed. The disk still costs.',
+  destroyAt: 'When to destroy the instance with its disk.',
   destroyWhenStoppedFor:
-    'It is destroyed, with its disk, when it was stopped for so long at a stretch: whole seconds, counted from when it stopped or ended by itself.',
+    'Destroy the instance with its disk after it has been stopped for this many seconds without a break, at most 10 years. Counted from when it stopped or exited.',
 }
 
 export const InstancePolicy = builder.objectRef<InstanceShape>('InstancePolicy').implement({
   description:
-    'What is arranged for an instance, and happens by itself. Nothing is charged for later than that, also when it is done late.',
+    'When the gateway stops or destroys an instance automatically. Null fields do nothing. Charges end at the scheduled instant, even if the gateway acts late.',
   fields: t => ({
     stopAt: t.expose('stopAt', { type: 'DateTime', nullable: true, description: descriptions.stopAt }),
     stopAtCost: t.expose('stopAtCostNanos', { type: 'Usd', nullable: true, description: descriptions.stopAtCost }),
@@ -36,7 +36,7 @@ export const policyFields = (t: InputFields) => ({
 })
 
 export const InstancePolicyInput = builder.inputType('InstancePolicyInput', {
-  description: 'What is to happen to an instance by itself.',
+  description: 'When the gateway stops or destroys a new instance automatically. Null and absent fields do nothing.',
   fields: policyFields,
 })
 
@@ -49,11 +49,11 @@ export function parsePolicyInput({
   return { stopAt, stopAtCostNanos: stopAtCost, destroyAt, destroyStoppedSeconds: destroyWhenStoppedFor }
 }
 
-/** For what is rented: nothing is arranged yet that could be taken away. */
+/** The policy of a new instance. A null means the same as an absent field, because there is nothing to remove. */
 export function parseNewPolicyInput(input: typeof InstancePolicyInput.$inferInput | null | undefined) {
-  const wished = Object.entries(parsePolicyInput(input ?? {})).filter(
+  const given = Object.entries(parsePolicyInput(input ?? {})).filter(
     ([, value]) => value !== null && value !== undefined,
   )
-  // Without nulls it is a wish of the same fields.
-  return wished.length > 0 ? (Object.fromEntries(wished) as PolicyInput) : undefined
+  // Removing nulls leaves the same fields, which TypeScript cannot infer.
+  return given.length > 0 ? (Object.fromEntries(given) as PolicyInput) : undefined
 }

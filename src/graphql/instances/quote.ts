@@ -13,66 +13,72 @@ import { parseRentInput, RentInstanceInput, rentIssuePaths } from './rent.ts'
 type RentQuoteShape = RentalQuote & { offerId: bigint; type: RentalType }
 
 const RentQuote = builder.objectRef<RentQuoteShape>('RentQuote').implement({
-  description: 'What renting would come to now. Nothing is held: another may be quicker.',
+  description:
+    'Price and obstacles of a rental at this moment. Nothing is reserved: another renter may take the offer first.',
   fields: t => ({
     offer: t.field({
       type: Offer,
       nullable: true,
-      description: `The offer, priced for what was asked for. Null when it is not on the market. ${permissionSentence('offers.get')}`,
+      description: `The offer, priced for the requested terms and disk. Null when it is not on the market, unless your account rented it. ${permissionSentence('offers.get')}`,
       resolve: async ({ offerId, type, launch }, _args, { services, actor }) => {
         const pricing = { type, diskMb: launch?.diskMb ?? defaultDiskMb }
         return (await services.offers.byIds(actor, [offerId], pricing))[0] ?? null
       },
     }),
     rentable: t.boolean({
-      description: 'Whether it can be rented so.',
+      description: 'Whether the same request to `rentInstance` would succeed now.',
       resolve: ({ blockers }) => blockers.length === 0,
     }),
     blockers: t.field({
       type: [Refusal],
-      description: 'Every reason why renting would fail. What can be mended in the request comes first.',
+      description:
+        'Every reason why the rental would fail now. Problems that a change of the request solves come first.',
       resolve: ({ blockers }) => blockers.map(reason => toRefusalValue(renameIssuePaths(reason, rentIssuePaths))),
     }),
-    waits: t.exposeBoolean('waits', { description: 'Whether it would have to wait for its GPUs.' }),
+    waits: t.exposeBoolean('waits', { description: 'Whether the instance would have to wait for its GPUs.' }),
     pricePerHour: t.field({
       type: 'Usd',
       nullable: true,
-      description: 'GPUs, disk and the volumes that are made, per hour while it runs. Null where that cannot be said.',
+      description:
+        'Price per hour of GPUs, disk and new volumes while the instance runs, in US dollars. Null when it cannot be calculated.',
       resolve: ({ computeNanos, diskNanos, volumesNanos = 0n }) =>
         computeNanos === undefined || diskNanos === undefined ? null : computeNanos + diskNanos + volumesNanos,
     }),
     gpuPricePerHour: t.field({
       type: 'Usd',
       nullable: true,
-      description: 'The GPUs alone: the price on demand, or the bid.',
+      description:
+        'Price per hour of the GPUs alone, in US dollars: the on-demand price or the bid. Null when it cannot be calculated.',
       resolve: ({ computeNanos }) => computeNanos ?? null,
     }),
     diskPricePerHour: t.field({
       type: 'Usd',
       nullable: true,
-      description: 'Its disk alone.',
+      description: 'Price per hour of the disk alone, in US dollars. Null when it cannot be calculated.',
       resolve: ({ diskNanos }) => diskNanos ?? null,
     }),
     volumesPricePerHour: t.field({
       type: 'Usd',
       nullable: true,
-      description: 'The volumes alone that are made with it. They cost as much until they are deleted.',
+      description:
+        'Price per hour of the new volumes alone, in US dollars, charged until they are deleted. Null when it cannot be calculated.',
       resolve: ({ diskNanos, volumesNanos }) => (diskNanos === undefined ? null : (volumesNanos ?? null)),
     }),
     runwaySecondsAfter: t.float({
       nullable: true,
       description:
-        'For how many whole seconds the credit would last with it, if it had its GPUs at once and everything went on so. Null where that cannot be said.',
+        'Whole seconds that the credit would last with this rental, assuming it gets its GPUs at once and nothing else changes. Null when it cannot be calculated or nothing costs.',
       resolve: ({ runwaySeconds }) => runwaySeconds,
     }),
     launch: t.field({
       type: LaunchConfig,
       nullable: true,
-      description: 'What would be started, all defaults filled in. Null when the settings are not valid.',
+      description:
+        'Settings that the container would start with, with all defaults filled in. Null when the settings are invalid.',
       resolve: ({ launch }) => (launch ? { launch } : null),
     }),
     warnings: t.stringList({
-      description: 'What is accepted, and may not do what the renter expects.',
+      description: 'Accepted settings that may not behave as you expect.',
       resolve: ({ launch, warnings }) => [...(launch ? launchWarningsOf(launch) : []), ...warnings],
     }),
   }),
@@ -81,13 +87,19 @@ const RentQuote = builder.objectRef<RentQuoteShape>('RentQuote').implement({
 builder.queryField('rentQuote', t =>
   t.field({
     type: RentQuote,
-    description: `What renting would come to: the price, what would be started, and all that stands against it. ${permissionSentence('instances.quote')}`,
+    description: `Quotes a rental without renting: the price, the settings to start with, and everything that would block it. ${permissionSentence('instances.quote')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: RentInstanceInput, required: true, description: 'As it would be rented.' }) },
+    args: {
+      input: t.arg({
+        type: RentInstanceInput,
+        required: true,
+        description: 'The same input that `rentInstance` takes.',
+      }),
+    },
     resolve: async (_root, { input }, { services, actor }) => {
-      const wish = parseRentInput(input)
-      const type: RentalType = wish.terms.interruptible ? 'interruptible' : 'onDemand'
-      return { ...(await services.instances.quote(actor, wish)), offerId: wish.offerId, type }
+      const rentInput = parseRentInput(input)
+      const type: RentalType = rentInput.terms.interruptible ? 'interruptible' : 'onDemand'
+      return { ...(await services.instances.quote(actor, rentInput)), offerId: rentInput.offerId, type }
     },
   }),
 )

@@ -11,65 +11,67 @@ import { Instance } from './instances.ts'
 import { InstanceSpecInput, parseSpecInput, specIssuePaths } from './spec.ts'
 
 const OnDemandTermsInput = builder.inputType('OnDemandTermsInput', {
-  description: "At the host's price.",
+  description: "On-demand terms: the host's price. The GPUs cannot be taken away.",
   fields: t => ({
     maxPricePerHour: t.field({
       type: 'Usd',
       description:
-        'Refuse when GPUs, disk and new volumes cost more than this per hour. Any price is taken when absent.',
+        'Refuse the rental if GPUs, disk and new volumes together cost more than this per hour. Without it any price is accepted.',
     }),
   }),
 })
 
 export const InterruptibleTermsInput = builder.inputType('InterruptibleTermsInput', {
-  description: 'At a bid. A higher one, or a rental on demand, stops the instance until it is the highest again.',
+  description:
+    'Interruptible terms: a bid. A higher bid or a rental on demand stops the instance until its bid is the highest again.',
   fields: t => ({
     bidPerHour: t.field({
       type: 'Usd',
       required: true,
-      description: `For all GPUs of the offer, from ${printUsd(bidRange.min)} to ${printUsd(bidRange.max)}.`,
+      description: `Bid per hour for all GPUs of the offer, in US dollars, ${printUsd(bidRange.min)} to ${printUsd(bidRange.max)}.`,
     }),
   }),
 })
 
 const RentalTermsInput = builder.inputType('RentalTermsInput', {
-  description: 'How the price is made.',
+  description: 'Rental terms: on demand or interruptible.',
   isOneOf: true,
   fields: t => ({
-    onDemand: t.field({ type: OnDemandTermsInput, description: "At the host's price." }),
-    interruptible: t.field({ type: InterruptibleTermsInput, description: 'At a bid.' }),
+    onDemand: t.field({ type: OnDemandTermsInput, description: "Rent on demand at the host's price." }),
+    interruptible: t.field({ type: InterruptibleTermsInput, description: 'Rent as interruptible at a bid.' }),
   }),
 })
 
 export const RentInstanceInput = builder.inputType('RentInstanceInput', {
-  description: 'What is rented, for how much, and what runs on it.',
+  description: 'The offer to rent, the rental terms, and the instance to start.',
   fields: t => ({
-    offerId: t.id({ required: true, description: 'The offer, such as `off_42`, or `42`.' }),
+    offerId: t.id({ required: true, description: 'ID of the offer to rent, such as `off_42` or `42`.' }),
     terms: t.field({
       type: RentalTermsInput,
       required: true,
       defaultValue: { onDemand: {} },
-      description: 'How the price is made. On demand when absent.',
+      description: 'Rental terms. Defaults to on demand at any price.',
     }),
-    spec: t.field({ type: InstanceSpecInput, required: true, description: 'What runs.' }),
+    spec: t.field({ type: InstanceSpecInput, required: true, description: 'The instance to start.' }),
     cancelUnavailable: t.boolean({
       required: true,
       defaultValue: false,
-      description: 'Refuse what would have to wait for its GPUs, instead of letting it wait.',
+      description: 'Refuse the rental if the instance would have to wait for its GPUs. By default it waits.',
     }),
     idempotencyKey: t.string(idempotencyKey),
   }),
 })
 
 const RentInstanceSuccess = builder.objectRef<Rental>('RentInstanceSuccess').implement({
-  description: 'The offer was rented.',
+  description: 'The offer was rented, and its instance exists.',
   fields: t => ({
-    instance: t.expose('instance', { type: Instance, description: 'What was made of it.' }),
+    instance: t.expose('instance', { type: Instance, description: 'The new instance.' }),
     instanceApiKey: t.exposeString('apiKey', {
-      description: 'A key that may only start, stop and destroy this instance. It is in its environment too.',
+      description:
+        'API key that can only start, stop and destroy this instance. The instance also has it in its environment.',
     }),
     warnings: t.exposeStringList('warnings', {
-      description: 'What is accepted, and may not do what the renter expects.',
+      description: 'Accepted settings that may not behave as you expect.',
     }),
     replayed: t.exposeBoolean('replayed', replayed),
   }),
@@ -77,7 +79,7 @@ const RentInstanceSuccess = builder.objectRef<Rental>('RentInstanceSuccess').imp
 
 const { union: RentInstanceResult, answer } = resultUnion(
   'RentInstanceResult',
-  'An instance, or why there is none.',
+  'The new instance, or the error that prevented the rental.',
   RentInstanceSuccess,
   [
     'INVALID_INPUT',
@@ -96,15 +98,21 @@ const { union: RentInstanceResult, answer } = resultUnion(
   ],
 )
 
-/** Where the input has what the domain calls otherwise. */
+/** Input paths of the fields that have another name in the domain. */
 export const rentIssuePaths = { ...specIssuePaths, bid: 'terms.interruptible.bidPerHour' }
 
 builder.mutationField('rentInstance', t =>
   t.field({
     type: RentInstanceResult,
-    description: `Rents an offer. Its id is used up by that, so the same request rents nothing twice. ${permissionSentence('instances.rent')}`,
+    description: `Rents an offer. An offer ID can be rented only once, so a repeated request never rents twice. ${permissionSentence('instances.rent')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: RentInstanceInput, required: true, description: 'What is wanted.' }) },
+    args: {
+      input: t.arg({
+        type: RentInstanceInput,
+        required: true,
+        description: 'The offer to rent, the rental terms, and the instance to start.',
+      }),
+    },
     resolve: (_root, { input }, { services, actor }) =>
       answer(rentIssuePaths, () =>
         services.instances.rent(actor, parseRentInput(input), input.idempotencyKey ?? undefined),

@@ -7,25 +7,25 @@ import { permissionSentence } from '../permission.ts'
 import { Instance } from './instances.ts'
 
 const RestartInstanceInput = builder.inputType('RestartInstanceInput', {
-  description: 'Which instance is started anew.',
+  description: 'The instance to reboot or recycle.',
   fields: t => ({
-    id: t.id({ required: true, description: 'Such as `ins_42`, or `42`.' }),
+    id: t.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }),
     idempotencyKey: t.string(idempotencyKey),
   }),
 })
 
 type RestartResult = { instance: InstanceShape; replayed: boolean }
 const RestartInstanceSuccess = builder.objectRef<RestartResult>('RestartInstanceSuccess').implement({
-  description: 'It was asked for, and happens as soon as its machine gets to it.',
+  description: 'The restart is requested. The machine carries it out asynchronously.',
   fields: t => ({
-    instance: t.expose('instance', { type: Instance, description: 'The instance as it is now.' }),
+    instance: t.expose('instance', { type: Instance, description: 'Current state of the instance.' }),
     replayed: t.exposeBoolean('replayed', replayed),
   }),
 })
 
 const { union: RestartInstanceResult, answer } = resultUnion(
   'RestartInstanceResult',
-  'The instance, or why it goes on as it is.',
+  'The instance, or the error that prevented the restart.',
   RestartInstanceSuccess,
   [
     'INVALID_INPUT',
@@ -42,17 +42,17 @@ const { union: RestartInstanceResult, answer } = resultUnion(
 builder.mutationFields(t => ({
   rebootInstance: t.field({
     type: RestartInstanceResult,
-    description: `Stops the container of a running instance, and starts it again: its GPUs, ports and disk stay its own. While it is down the GPUs cost nothing. Asked again before it runs again, it is done once. ${permissionSentence('instances.reboot')}`,
+    description: `Stops the container of a running instance and starts it again. The instance keeps its GPUs, ports and disk. The GPUs cost nothing while it is down. Requests made before it runs again cause no second reboot. ${permissionSentence('instances.reboot')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: RestartInstanceInput, required: true, description: 'Which.' }) },
+    args: { input: t.arg({ type: RestartInstanceInput, required: true, description: 'The instance to reboot.' }) },
     resolve: (_root, { input: { id, idempotencyKey } }, { services, actor }) =>
       answer({}, () => services.instances.reboot(actor, parseId('Instance', id), idempotencyKey)),
   }),
   recycleInstance: t.field({
     type: RestartInstanceResult,
-    description: `Makes the container of an instance anew from its image: what is on its disk is lost, volumes stay. Its GPUs and ports stay its own, what it lacks for SSH without a proxy is added, and it runs or is stopped as before. Asked again before it runs again, it is done once. ${permissionSentence('instances.recycle')}`,
+    description: `Recreates the container of an instance from its image. The data on its disk is lost; volumes, GPUs and ports stay. Public ports for SSH are added if the SSH proxy is gone. The desired state does not change. Requests made before it runs again cause no second recycle. ${permissionSentence('instances.recycle')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: RestartInstanceInput, required: true, description: 'Which.' }) },
+    args: { input: t.arg({ type: RestartInstanceInput, required: true, description: 'The instance to recycle.' }) },
     resolve: (_root, { input: { id, idempotencyKey } }, { services, actor }) =>
       answer({}, () => services.instances.recycle(actor, parseId('Instance', id), idempotencyKey)),
   }),

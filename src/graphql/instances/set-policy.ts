@@ -6,16 +6,16 @@ import { parsePolicyInput, policyFields } from './policy.ts'
 import { InstanceSuccess } from './update.ts'
 
 const SetInstancePolicyInput = builder.inputType('SetInstancePolicyInput', {
-  description: 'Which instance, and what is to happen to it by itself. What is absent stays, and null takes it away.',
+  description: 'An instance and the changes to its policy. An absent field stays as it is; null removes it.',
   fields: t => ({
-    instanceId: t.id({ required: true, description: 'Such as `ins_42`, or `42`.' }),
+    instanceId: t.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }),
     ...policyFields(t),
   }),
 })
 
 const { union: SetInstancePolicyResult, answer } = resultUnion(
   'SetInstancePolicyResult',
-  'The instance, or why what is arranged for it stays.',
+  'The instance, or the error that kept its old policy.',
   InstanceSuccess,
   ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE'],
 )
@@ -23,9 +23,15 @@ const { union: SetInstancePolicyResult, answer } = resultUnion(
 builder.mutationField('setInstancePolicy', t =>
   t.field({
     type: SetInstancePolicyResult,
-    description: `Arranges when an instance is stopped or destroyed by itself. What has come already is refused: an instant that is past, a cost that it has had, a time for which it has been stopped. ${permissionSentence('instances.setPolicy')}`,
+    description: `Sets when the gateway stops or destroys an instance automatically. A new value that is already reached is refused: a past instant, a cost already spent, or a time already stopped. ${permissionSentence('instances.setPolicy')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: SetInstancePolicyInput, required: true, description: 'Which, and what.' }) },
+    args: {
+      input: t.arg({
+        type: SetInstancePolicyInput,
+        required: true,
+        description: 'The instance and the changes to its policy.',
+      }),
+    },
     resolve: (_root, { input }, { services, actor }) =>
       answer({}, async () => {
         const { instanceId, ...policy } = input

@@ -8,50 +8,55 @@ import { InstancePolicyInput, parseNewPolicyInput } from './policy.ts'
 import { InstanceKind, TargetState } from './status.ts'
 
 const TemplateSourceInput = builder.inputType('TemplateSourceInput', {
-  description: 'A template to begin with. What the rest of the request says counts more.',
+  description: 'A template whose settings are the defaults. Settings of the request override them.',
   fields: t => ({
-    hashId: t.string({ required: true, description: 'Its hash: one of your own, or a public one.' }),
-    image: t.string({ description: "In place of the template's image." }),
+    hashId: t.string({ required: true, description: 'Hash of a template of your account, or of a public one.' }),
+    image: t.string({ description: "Container image that replaces the template's image." }),
   }),
 })
 
 const LaunchSourceInput = builder.inputType('LaunchSourceInput', {
-  description: 'Where the settings come from.',
+  description: 'Where the settings of an instance come from: an image or a template.',
   isOneOf: true,
   fields: t => ({
-    image: t.string({ description: 'A container image, such as `pytorch/pytorch:latest`.' }),
-    template: t.field({ type: TemplateSourceInput, description: 'A template.' }),
+    image: t.string({ description: 'Container image, such as `pytorch/pytorch:latest`.' }),
+    template: t.field({ type: TemplateSourceInput, description: 'Template whose settings are the defaults.' }),
   }),
 })
 
 export const InstanceSpecInput = builder.inputType('InstanceSpecInput', {
-  description: 'What an instance is to be. Only the source is required.',
+  description: 'Settings of a new instance. Only `source` is required.',
   fields: t => ({
-    source: t.field({ type: LaunchSourceInput, required: true, description: 'Where the settings come from.' }),
-    kind: t.field({ type: InstanceKind, required: true, defaultValue: 'CONTAINER', description: 'What runs.' }),
-    label: t.string({ description: 'What you call it, at most 256 characters.' }),
+    source: t.field({ type: LaunchSourceInput, required: true, description: 'Image or template to start from.' }),
+    kind: t.field({
+      type: InstanceKind,
+      required: true,
+      defaultValue: 'CONTAINER',
+      description: 'Container or virtual machine. Defaults to a container.',
+    }),
+    label: t.string({ description: 'Label of the instance, at most 256 characters.' }),
     targetState: t.field({
       type: TargetState,
       required: true,
       defaultValue: 'running',
-      description: 'Whether it is to run at once.',
+      description: 'Desired state after renting. Defaults to `RUNNING`.',
     }),
     ...launchFields(t),
     volumes: t.field({
       type: [VolumeMountInput],
       required: true,
       defaultValue: [],
-      description: `Volumes on the machine of the offer, at most ${maxVolumesPerInstance}.`,
+      description: `Volumes to mount, at most ${maxVolumesPerInstance}. They must be on the machine of the offer.`,
     }),
     policy: t.field({
       type: InstancePolicyInput,
-      description: 'What is to happen to it by itself. Nothing when absent.',
+      description: 'When to stop or destroy the instance automatically. Defaults to never.',
     }),
   }),
 })
 type SpecInput = typeof InstanceSpecInput.$inferInput
 
-/** Where the input has what the domain calls otherwise. */
+/** Input paths of the fields that have another name in the domain. */
 export const specIssuePaths: Record<string, string> = {
   image: 'spec.source.image',
   vm: 'spec.kind',
@@ -68,7 +73,6 @@ export const specIssuePaths: Record<string, string> = {
   ),
 }
 
-/** What runs, and the hash of the template that it begins with. */
 export function parseSpecInput({
   source,
   kind,

@@ -3,9 +3,9 @@ import { instanceStatuses, type TargetState as Target } from '../../domain/insta
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 
-export const TargetState = enumOf<Target>('TargetState', 'What is wished of an instance.', {
-  running: 'It is to run, as soon as its GPUs are its own.',
-  stopped: 'It is to stop. Its disk stays, and is paid for.',
+export const TargetState = enumOf<Target>('TargetState', 'Desired state of an instance.', {
+  running: 'The instance should run. It starts as soon as it gets its GPUs.',
+  stopped: 'The instance should be stopped. Its disk is kept and still costs.',
 })
 
 export const seenStatuses = [...instanceStatuses, 'destroyed'] as const
@@ -13,55 +13,63 @@ export type StatusWithDestroyed = (typeof seenStatuses)[number]
 
 export const InstanceStatus = enumOf<StatusWithDestroyed>(
   'InstanceStatus',
-  'What was last seen of an instance. From EXITED, UNKNOWN and OFFLINE it never runs again.',
+  'Observed state of an instance. An instance that is EXITED, UNKNOWN or OFFLINE never runs again.',
   {
-    created: 'It is rented, and nothing was started yet.',
-    scheduling: 'It waits for its GPUs.',
-    loading: 'Its image is pulled, or it starts.',
-    running: 'It runs.',
-    stopping: 'It was told to stop, and has not yet.',
-    stopped: 'It stopped because it was asked to. It can start again.',
-    exited: 'It ended by itself, or could not be started.',
-    offline: 'Its machine has not been reached for long.',
-    unknown: 'Its machine does not know of it any more.',
-    destroyed: 'It was destroyed, and costs nothing.',
+    created: 'Rented, but nothing has started yet.',
+    scheduling: 'Waiting for its GPUs.',
+    loading: 'Pulling the image or starting.',
+    running: 'Running.',
+    stopping: 'Stopping, but still on its machine.',
+    stopped: 'Stopped on request. It can start again.',
+    exited: 'Ended without a request, or failed to start.',
+    offline: 'The gateway has not reached the machine for too long.',
+    unknown: 'The machine no longer has the container.',
+    destroyed: 'Destroyed. It costs nothing.',
   },
 )
 
 export const InstanceKind = builder.enumType('InstanceKind', {
-  description: 'What runs on the GPUs.',
+  description: 'Whether an instance is a container or a virtual machine.',
   values: { CONTAINER: { description: 'A container.' }, VM: { description: 'A virtual machine.' } } as const,
 })
 
-const InstanceAction = enumOf<Action>('InstanceAction', 'What can be done to an instance.', {
+const InstanceAction = enumOf<Action>('InstanceAction', 'An action on an instance.', {
   start: 'Set its target state to RUNNING.',
   stop: 'Set its target state to STOPPED.',
-  reboot: 'Stop its container, and start it again.',
-  recycle: 'Make its container anew, and its disk with it.',
-  changeBid: 'Bid more or less for its GPUs.',
-  destroy: 'End the rental.',
+  reboot: 'Stop the container and start it again.',
+  recycle: 'Recreate the container with an empty disk.',
+  changeBid: 'Raise or lower the bid for the GPUs.',
+  destroy: 'End the rental and delete the disk.',
 })
 
 export const ActionAvailability = builder
   .objectRef<ReturnType<typeof availabilityOf>[number]>('ActionAvailability')
   .implement({
-    description: 'Whether something can be done to an instance now.',
+    description: 'Whether an action on an instance is available now.',
     fields: t => ({
-      action: t.expose('action', { type: InstanceAction, description: 'What would be done.' }),
-      available: t.exposeBoolean('available', { description: 'Whether it would do something.' }),
-      reason: t.exposeString('reason', { nullable: true, description: 'Why not. Null where it would.' }),
+      action: t.expose('action', { type: InstanceAction, description: 'The action.' }),
+      available: t.exposeBoolean('available', {
+        description: 'Whether the action is allowed now and would change something.',
+      }),
+      reason: t.exposeString('reason', {
+        nullable: true,
+        description: 'Why the action is not available. Null when it is.',
+      }),
     }),
   })
 
 export const StatusReason = builder
   .objectRef<{ code: string; message: string; exitCode: number | null }>('StatusReason')
   .implement({
-    description: 'Why the status is what it is.',
+    description: 'Why an instance has its current status.',
     fields: t => ({
       code: t.exposeString('code', {
-        description: `${reasonCodes.map(code => `\`${code}\``).join(', ')}; there will be more.`,
+        description: `Machine-readable reason. One of ${reasonCodes.map(code => `\`${code}\``).join(', ')}. New codes may be added.`,
       }),
-      message: t.exposeString('message', { description: 'The same for people.' }),
-      exitCode: t.exposeInt('exitCode', { nullable: true, description: 'What its container ended with, if it did.' }),
+      message: t.exposeString('message', { description: 'Reason in plain English, for people.' }),
+      exitCode: t.exposeInt('exitCode', {
+        nullable: true,
+        description: 'Exit code of the container. Null unless it ended.',
+      }),
     }),
   })

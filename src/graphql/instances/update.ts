@@ -10,54 +10,66 @@ import { Instance } from './instances.ts'
 import { TargetState } from './status.ts'
 
 const BulkErrorPolicy = builder.enumType('BulkErrorPolicy', {
-  description: 'What becomes of the others when one of many cannot be done.',
+  description: 'What happens to the other items when a bulk command fails for one.',
   values: {
-    REJECT_FAILED_ITEMS: { description: 'They are done.' },
-    REJECT_EVERYTHING: { description: 'Nothing is done.' },
+    REJECT_FAILED_ITEMS: {
+      description: 'Apply the command to every item that can be changed; report the rest as `FAILED`.',
+    },
+    REJECT_EVERYTHING: {
+      description: 'Apply the command to no item; report the items that would succeed as `SKIPPED`.',
+    },
   } as const,
 })
 
 const bulkResult = resultUnion(
   'BulkInstancesResult',
-  'What became of each, or why nothing was done.',
+  'The outcome for each instance, or the error that prevented the whole command.',
   BulkInstancesPayload,
   ['INVALID_INPUT', 'INSUFFICIENT_CREDIT', 'SPEND_LIMIT_EXCEEDED'],
 )
 
 export const InstanceSuccess = builder.objectRef<{ instance: InstanceShape }>('InstanceSuccess').implement({
-  description: 'It was done.',
-  fields: t => ({ instance: t.expose('instance', { type: Instance, description: 'The instance as it is now.' }) }),
+  description: 'The change was applied, or was already in place.',
+  fields: t => ({ instance: t.expose('instance', { type: Instance, description: 'Current state of the instance.' }) }),
 })
 
-export const instanceResult = resultUnion('InstanceResult', 'The instance, or why nothing was done.', InstanceSuccess, [
-  'INVALID_INPUT',
-  'NOT_FOUND',
-  'INVALID_STATE',
-  'INSUFFICIENT_CREDIT',
-  'SPEND_LIMIT_EXCEEDED',
-  'QUOTA_EXCEEDED',
-  'START_BACKOFF',
-])
+export const instanceResult = resultUnion(
+  'InstanceResult',
+  'The instance, or the error that prevented the change.',
+  InstanceSuccess,
+  [
+    'INVALID_INPUT',
+    'NOT_FOUND',
+    'INVALID_STATE',
+    'INSUFFICIENT_CREDIT',
+    'SPEND_LIMIT_EXCEEDED',
+    'QUOTA_EXCEEDED',
+    'START_BACKOFF',
+  ],
+)
 
-const idsField = { required: true, description: `At most ${maxIdsPerCommand}, counted with duplicates.` } as const
+const idsField = {
+  required: true,
+  description: `IDs of the instances, 1 to ${maxIdsPerCommand} including duplicates.`,
+} as const
 const errorPolicyField = {
   type: BulkErrorPolicy,
   required: true,
   defaultValue: 'REJECT_FAILED_ITEMS',
-  description: 'What becomes of the others when one cannot be done.',
+  description: 'What happens to the other items when one fails. Defaults to `REJECT_FAILED_ITEMS`.',
 } as const
 const dryRunField = {
   required: true,
   defaultValue: false,
-  description: 'Say what would become of each, and do nothing.',
+  description: 'Report the outcome of each item without changing anything. Defaults to false.',
 } as const
-const targetStateField = { type: TargetState, description: 'What is wished of it. As it is, when absent.' } as const
+const targetStateField = { type: TargetState, description: 'Desired state. Unchanged when absent.' } as const
 const labelField = {
-  description: 'What you call it, at most 256 characters. "" takes it away. As it is, when absent.',
+  description: 'Label, at most 256 characters. "" removes it. Unchanged when absent.',
 } as const
 
 const UpdateInstancesInput = builder.inputType('UpdateInstancesInput', {
-  description: 'A target state, a label or both, for many instances.',
+  description: 'A desired state, a label or both, for several instances.',
   fields: t => ({
     ids: t.idList(idsField),
     targetState: t.field(targetStateField),
@@ -68,62 +80,70 @@ const UpdateInstancesInput = builder.inputType('UpdateInstancesInput', {
 })
 
 const UpdateInstanceInput = builder.inputType('UpdateInstanceInput', {
-  description: 'A target state, a label or both, for one instance.',
+  description: 'A desired state, a label or both, for one instance.',
   fields: t => ({
-    id: t.id({ required: true, description: 'Such as `ins_42`, or `42`.' }),
+    id: t.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }),
     targetState: t.field(targetStateField),
     label: t.string(labelField),
   }),
 })
 
 const DestroyInstancesInput = builder.inputType('DestroyInstancesInput', {
-  description: 'Which rentals end.',
+  description: 'The instances to destroy.',
   fields: t => ({ ids: t.idList(idsField), errorPolicy: t.field(errorPolicyField), dryRun: t.boolean(dryRunField) }),
 })
 
 builder.mutationFields(t => ({
   updateInstances: t.field({
     type: bulkResult.union,
-    description: `Starts, stops or labels many instances, each for itself. ${permissionSentence('instances.update')}`,
+    description: `Starts, stops or labels several instances. Each item succeeds or fails on its own unless \`errorPolicy\` says otherwise. ${permissionSentence('instances.update')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: UpdateInstancesInput, required: true, description: 'Which, and what.' }) },
+    args: {
+      input: t.arg({
+        type: UpdateInstancesInput,
+        required: true,
+        description: 'The instances and the changes to make.',
+      }),
+    },
     resolve: (_root, { input }, context) =>
       bulkResult.answer({}, async () => {
         const { services, actor } = context
-        const steps = await services.instances.update(
+        const plans = await services.instances.update(
           actor,
           parseInstanceIds(input.ids),
           parseChange(input),
           parseCommandOptions(input),
         )
-        return { items: await loadBulkItems(context, steps, 'instances.update') }
+        return { items: await loadBulkItems(context, plans, 'instances.update') }
       }),
   }),
   updateInstance: t.field({
     type: instanceResult.union,
-    description: `Starts, stops or labels an instance. ${permissionSentence('instances.update')}`,
+    description: `Starts, stops or labels one instance. ${permissionSentence('instances.update')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: UpdateInstanceInput, required: true, description: 'Which, and what.' }) },
+    args: {
+      input: t.arg({ type: UpdateInstanceInput, required: true, description: 'The instance and the changes to make.' }),
+    },
     resolve: (_root, { input }, context) =>
       instanceResult.answer({ ids: 'id' }, async () => {
         const { services, actor } = context
-        const steps = await services.instances.update(actor, [parseId('Instance', input.id)], parseChange(input))
-        const [item] = await loadBulkItems(context, steps, 'instances.update')
+        const plans = await services.instances.update(actor, [parseId('Instance', input.id)], parseChange(input))
+        const [item] = await loadBulkItems(context, plans, 'instances.update')
         if (item?.outcome === 'failed') throw item.error
-        // What was not refused has an instance.
+        // An item that did not fail always has an instance.
         return { instance: item?.instance as InstanceShape }
       }),
   }),
   destroyInstances: t.field({
     type: bulkResult.union,
-    description: `Ends rentals: their charges, at once, and their disks, for good. ${permissionSentence('instances.destroy')}`,
+    description: `Destroys instances: charges end at once, and their disks are deleted for good. ${permissionSentence('instances.destroy')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: DestroyInstancesInput, required: true, description: 'Which.' }) },
+    args: { input: t.arg({ type: DestroyInstancesInput, required: true, description: 'The instances to destroy.' }) },
     resolve: (_root, { input }, context) =>
       bulkResult.answer({}, async () => {
         const { services, actor } = context
-        const steps = await services.instances.destroy(actor, parseInstanceIds(input.ids), parseCommandOptions(input))
-        return { items: await loadBulkItems(context, steps, 'instances.destroy') }
+        const plans = await services.instances.destroy(actor, parseInstanceIds(input.ids), parseCommandOptions(input))
+        return { items: await loadBulkItems(context, plans, 'instances.destroy') }
       }),
   }),
 }))

@@ -6,8 +6,8 @@ import { Instance } from './instances.ts'
 builder.subscriptionField('instanceChanged', t =>
   t.field({
     type: Instance,
-    description: `An instance as it is now, and again after whatever happens to it, until it is destroyed and nothing is left of it. What happens faster than it is read is told at once, in its outcome. ${permissionSentence('instances.watch')}`,
-    args: { id: t.arg.id({ required: true, description: 'Such as `ins_42`, or `42`.' }) },
+    description: `Streams the current state of an instance, then its state after each change, until it is destroyed and removed from its machine. Rapid changes are coalesced: you receive the latest state. ${permissionSentence('instances.watch')}`,
+    args: { id: t.arg.id({ required: true, description: 'ID of the instance, such as `ins_42` or `42`.' }) },
     subscribe: (_root, { id }, { services, actor }) => services.instances.watch(actor, parseId('Instance', id)),
     resolve: instance => instance,
   }),

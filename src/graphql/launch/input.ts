@@ -7,58 +7,82 @@ import { PortProtocol } from './launch.ts'
 import { LaunchModeInput, parseModeInput } from './mode.ts'
 
 const EnvVarInput = builder.inputType('EnvVarInput', {
-  description: 'An environment variable.',
+  description: 'An environment variable to set.',
   fields: t => ({
-    name: t.string({ required: true, description: 'Letters, digits and _, not starting with a digit.' }),
-    value: t.string({ required: true, description: 'Its value.' }),
+    name: t.string({
+      required: true,
+      description: 'Name of the variable: letters, digits and _, not starting with a digit.',
+    }),
+    value: t.string({ required: true, description: 'Value of the variable.' }),
     secret: t.boolean({
       required: true,
       defaultValue: false,
-      description: 'Keep the value encrypted, and never show it. Only the instance gets it.',
+      description:
+        'Store the value encrypted and never show it again. Only the instance receives it. Defaults to false.',
     }),
   }),
 })
 
 const PortMappingInput = builder.inputType('PortMappingInput', {
-  description: 'A public port that leads into the instance.',
+  description: 'A public port to forward to a port of the container.',
   fields: t => ({
-    containerPort: t.int({ required: true, description: 'The port inside.' }),
+    containerPort: t.int({ required: true, description: 'Port inside the container, 1 to 65535.' }),
     hostPort: t.int({
-      description: 'The public port that is wished. It is given when it is free, and another one otherwise.',
+      description:
+        'Preferred public port, 1 to 65535. If it is taken, another one is assigned. Defaults to the container port.',
     }),
-    protocol: t.field({ type: PortProtocol, required: true, defaultValue: 'tcp', description: 'What it speaks.' }),
+    protocol: t.field({
+      type: PortProtocol,
+      required: true,
+      defaultValue: 'tcp',
+      description: 'Transport protocol. Defaults to TCP.',
+    }),
   }),
 })
 
 const RegistryCredentialInput = builder.inputType('RegistryCredentialInput', {
-  description: 'Credentials of a private registry. They are kept encrypted, and never shown.',
+  description: 'Credentials of a private registry. The password is stored encrypted and never shown.',
   fields: t => ({
-    host: t.string({ required: true, description: 'The registry.' }),
-    username: t.string({ required: true, description: 'Who pulls.' }),
-    password: t.string({ required: true, description: 'The password, or a token.' }),
+    host: t.string({ required: true, description: 'Host of the registry, such as `ghcr.io`.' }),
+    username: t.string({ required: true, description: 'User name that pulls the image.' }),
+    password: t.string({ required: true, description: 'Password or access token.' }),
   }),
 })
 
 type InputFields = PothosSchemaTypes.InputFieldBuilder<typeof builder.$inferSchemaTypes, 'InputObject'>
 
-/** The settings that an instance and a template have alike. */
+/** The settings that instances and templates share. */
 export const launchFields = (t: InputFields) => ({
   mode: t.field({
     type: LaunchModeInput,
-    description: 'How it is entered. SSH through the proxy, when neither the rental nor its template says.',
+    description:
+      'Launch mode: SSH, a notebook, or the entrypoint of the image. Without a mode in the request or its template, SSH through the proxy.',
   }),
-  diskGb: t.float({ description: 'Its disk in GB, at least 8. 8 when neither the rental nor its template says.' }),
-  env: t.field({ type: [EnvVarInput], required: true, defaultValue: [], description: 'Environment variables.' }),
-  ports: t.field({ type: [PortMappingInput], required: true, defaultValue: [], description: 'Public ports.' }),
+  diskGb: t.float({ description: 'Disk size in GB, at least 8. Without a size in the request or its template, 8.' }),
+  env: t.field({ type: [EnvVarInput], required: true, defaultValue: [], description: 'Environment variables to set.' }),
+  ports: t.field({
+    type: [PortMappingInput],
+    required: true,
+    defaultValue: [],
+    description: 'Public ports to forward to the container.',
+  }),
   envFlags: t.string({
     description:
-      'Variables, ports and a host name as flags of docker: `-e A=1 -p 80:80/udp -h name`. What `env` and `hostname` say counts more.',
+      'Variables, ports and a host name as flags of docker: `-e A=1 -p 80:80/udp -h name`. `env` and `hostname` override these flags.',
   }),
-  registry: t.field({ type: RegistryCredentialInput, description: 'For an image in a private registry.' }),
-  onStart: t.string({ description: 'Shell commands that run once it is up, at most 4048 characters.' }),
-  hostname: t.string({ description: 'Its host name.' }),
-  pythonUtf8: t.boolean({ required: true, defaultValue: false, description: 'Set `PYTHONUTF8` to 1.' }),
-  langUtf8: t.boolean({ required: true, defaultValue: false, description: 'Set `LANG` and `LC_ALL` to C.UTF-8.' }),
+  registry: t.field({ type: RegistryCredentialInput, description: 'Credentials for an image in a private registry.' }),
+  onStart: t.string({ description: 'Shell commands that run once the container is up, at most 4048 characters.' }),
+  hostname: t.string({ description: 'Host name of the container, at most 63 characters.' }),
+  pythonUtf8: t.boolean({
+    required: true,
+    defaultValue: false,
+    description: 'Set `PYTHONUTF8` to 1. Defaults to false.',
+  }),
+  langUtf8: t.boolean({
+    required: true,
+    defaultValue: false,
+    description: 'Set `LANG` and `LC_ALL` to C.UTF-8. Defaults to false.',
+  }),
 })
 type LaunchFieldsInput = {
   mode?: typeof LaunchModeInput.$inferInput | null | undefined
@@ -73,12 +97,12 @@ type LaunchFieldsInput = {
   langUtf8: boolean
 }
 
-/** Where the input has what the domain calls otherwise. */
+/** Input paths of the fields that have another name in the domain. */
 export const launchIssuePaths: Record<string, string> = {
   lab: 'mode.jupyter.lab',
   directory: 'mode.jupyter.directory',
   args: 'mode.args.argsString',
-  // Only flags can name them.
+  // A template input has no `volumes`, so only flags can name them.
   volumes: 'envFlags',
 }
 

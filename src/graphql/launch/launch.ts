@@ -9,69 +9,69 @@ import {
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
 
-export const LaunchMode = enumOf<Mode>('LaunchMode', 'How an instance is entered, and what starts in it.', {
-  sshDirect: 'SSH on a public port of its own.',
-  sshProxy: 'SSH through the proxy. Where the operator runs none, SSH on a public port.',
-  jupyterDirect: 'A notebook and SSH on public ports of their own.',
-  jupyterProxy: 'A notebook and SSH through the proxy. Where the operator runs none, both on public ports.',
-  args: "The image's own entrypoint, with arguments. Neither SSH nor notebook.",
+export const LaunchMode = enumOf<Mode>('LaunchMode', 'What starts in an instance, and how it is reached.', {
+  sshDirect: 'SSH on a public port.',
+  sshProxy: 'SSH through the proxy, or on a public port where the operator runs no proxy.',
+  jupyterDirect: 'A notebook and SSH, each on a public port.',
+  jupyterProxy: 'A notebook and SSH through the proxy, or on public ports where the operator runs no proxy.',
+  args: "The image's own entrypoint with arguments, without SSH and notebook.",
 })
 
 export const PortProtocol = builder.enumType('PortProtocol', {
-  description: 'What a port speaks.',
+  description: 'Transport protocol of a port.',
   values: { TCP: { value: 'tcp', description: 'TCP.' }, UDP: { value: 'udp', description: 'UDP.' } } as const,
 })
 
-const ConfigSource = enumOf<LaunchSource>('ConfigSource', 'Where a setting came from.', {
-  account: 'From the secret variables of the account, and neither the template nor the request said otherwise.',
-  template: 'From the template, and the request did not say otherwise.',
-  request: 'From the request.',
-  default: 'Nobody said anything.',
+const ConfigSource = enumOf<LaunchSource>('ConfigSource', 'Origin of a setting.', {
+  account: 'Set by a secret variable of the account; neither the template nor the request overrides it.',
+  template: 'Set by the template; the request does not override it.',
+  request: 'Set by the request.',
+  default: 'The default. Neither the account, the template nor the request sets it.',
 })
 
 export const EnvVar = builder.objectRef<EnvVarShape & { source: LaunchSource }>('EnvVar').implement({
   description: 'An environment variable.',
   fields: t => ({
-    name: t.exposeString('name', { description: 'Its name.' }),
+    name: t.exposeString('name', { description: 'Name of the variable.' }),
     value: t.string({
       nullable: true,
-      description: 'Its value. Null for a secret one.',
+      description: 'Value of the variable. Null when it is secret.',
       resolve: ({ value, secret }) => (secret ? null : value),
     }),
     secret: t.boolean({
-      description: 'Whether its value is kept encrypted and shown to nobody.',
+      description: 'Whether the value is stored encrypted and never shown.',
       resolve: ({ secret = false }) => secret,
     }),
-    source: t.expose('source', { type: ConfigSource, description: 'Where it came from.' }),
+    source: t.expose('source', { type: ConfigSource, description: 'Origin of the setting.' }),
   }),
 })
 
 export const PortMapping = builder.objectRef<Port & { source: LaunchSource }>('PortMapping').implement({
-  description: 'A public port that is wished, and leads into an instance.',
+  description: 'A requested public port that is forwarded to a port of the container.',
   fields: t => ({
-    containerPort: t.exposeInt('containerPort', { description: 'The port inside.' }),
+    containerPort: t.exposeInt('containerPort', { description: 'Port inside the container.' }),
     hostPort: t.exposeInt('hostPort', {
-      description: 'The public port that is wished. Another is given when it is taken.',
+      description: 'Preferred public port. If it is taken, another one is assigned; see `Instance.connection`.',
     }),
-    protocol: t.expose('protocol', { type: PortProtocol, description: 'What it speaks.' }),
-    source: t.expose('source', { type: ConfigSource, description: 'Where it came from.' }),
+    protocol: t.expose('protocol', { type: PortProtocol, description: 'Transport protocol.' }),
+    source: t.expose('source', { type: ConfigSource, description: 'Origin of the setting.' }),
   }),
 })
 
 const settingDescriptions = {
-  image: 'The image.',
-  mode: 'How it is entered.',
-  lab: 'JupyterLab or the classic notebook.',
-  directory: 'Where the notebook starts.',
-  args: 'Arguments for the entrypoint.',
-  hostname: 'The host name.',
-  onStart: 'Shell commands that run once it is up.',
-  registry: 'Credentials of a private registry.',
-  diskGb: 'The size of the disk.',
+  image: 'Origin of the container image.',
+  mode: 'Origin of the launch mode.',
+  lab: 'Origin of the choice between JupyterLab and the classic notebook.',
+  directory: 'Origin of the directory in which the notebook starts.',
+  args: 'Origin of the arguments for the entrypoint.',
+  hostname: 'Origin of the host name.',
+  onStart: 'Origin of the shell commands that run once the container is up.',
+  registry: 'Origin of the registry credentials.',
+  diskGb: 'Origin of the disk size.',
 }
 
 const LaunchConfigSources = builder.objectRef<LaunchSources>('LaunchConfigSources').implement({
-  description: 'Where each setting came from that is not a list. Variables and ports each say so themselves.',
+  description: 'Origin of each setting that is not a list. Each variable and port has its own `source`.',
   fields: t =>
     Object.fromEntries(
       Object.entries(settingDescriptions).map(([name, description]) => [
@@ -84,46 +84,53 @@ const LaunchConfigSources = builder.objectRef<LaunchSources>('LaunchConfigSource
 type LaunchConfigShape = Pick<Instance, 'launch'>
 
 export const LaunchConfig = builder.objectRef<LaunchConfigShape>('LaunchConfig').implement({
-  description: 'What is started on an instance, all defaults filled in.',
+  description: 'Settings that an instance starts with, with all defaults filled in.',
   fields: t => ({
-    image: t.string({ description: 'The image.', resolve: ({ launch }) => launch.image }),
-    mode: t.field({ type: LaunchMode, description: 'How it is entered.', resolve: ({ launch }) => launch.mode }),
+    image: t.string({ description: 'Container image.', resolve: ({ launch }) => launch.image }),
+    mode: t.field({ type: LaunchMode, description: 'Launch mode.', resolve: ({ launch }) => launch.mode }),
     args: t.stringList({
-      description: 'Arguments for the entrypoint, in ARGS mode.',
+      description: 'Arguments for the entrypoint of the image. Empty unless the mode is `ARGS`.',
       resolve: ({ launch }) => launch.args,
     }),
-    lab: t.boolean({ description: 'JupyterLab instead of the classic notebook.', resolve: ({ launch }) => launch.lab }),
+    lab: t.boolean({
+      description: 'Whether the notebook is JupyterLab instead of the classic one.',
+      resolve: ({ launch }) => launch.lab,
+    }),
     directory: t.string({
       nullable: true,
-      description: 'Where the notebook starts.',
+      description: 'Directory in which the notebook starts. Null when not set.',
       resolve: ({ launch }) => launch.directory,
     }),
     env: t.field({
       type: [EnvVar],
-      description: 'Its environment.',
+      description: 'Environment variables of the container.',
       resolve: ({ launch: { env, sources } }) =>
         env.map(variable => ({ ...variable, source: sources[`env.${variable.name}`] ?? 'default' })),
     }),
     ports: t.field({
       type: [PortMapping],
       description:
-        'The public ports that were asked for, with those of the mode. `connection` has all that were given.',
+        'Requested public ports and those that the mode needs. `Instance.connection` lists the ports assigned.',
       resolve: ({ launch: { ports, sources } }) =>
         ports.map(port => ({ ...port, source: sources[`ports.${printPort(port)}`] ?? 'default' })),
     }),
-    hostname: t.string({ nullable: true, description: 'Its host name.', resolve: ({ launch }) => launch.hostname }),
+    hostname: t.string({
+      nullable: true,
+      description: 'Host name of the container. Null when not set.',
+      resolve: ({ launch }) => launch.hostname,
+    }),
     onStart: t.string({
       nullable: true,
-      description: 'Shell commands that run once it is up.',
+      description: 'Shell commands that run once the container is up. Null when not set.',
       resolve: ({ launch }) => launch.onStart,
     }),
     sources: t.field({
       type: LaunchConfigSources,
-      description: 'Where the settings came from.',
+      description: 'Origin of each setting.',
       resolve: ({ launch }) => launch.sources,
     }),
     warnings: t.stringList({
-      description: 'What is accepted, and may not do what the renter expects.',
+      description: 'Accepted settings that may not behave as you expect.',
       resolve: ({ launch }) => launchWarningsOf(launch),
     }),
   }),

@@ -2,38 +2,44 @@ import type { LaunchInput } from '../../domain/launch/launch.ts'
 import { splitWords } from '../../domain/launch/shell-words.ts'
 import { builder } from '../builder.ts'
 
-const directDescription = 'On public ports of its own instead of through the proxy. Without a proxy it is always so.'
+const directDescription =
+  'Use public ports of the machine instead of the SSH proxy. Defaults to false. Public ports are always used where the operator runs no proxy.'
 
 const SshLaunchInput = builder.inputType('SshLaunchInput', {
-  description: 'SSH.',
+  description: 'Launch mode with an SSH server.',
   fields: t => ({ direct: t.boolean({ required: true, defaultValue: false, description: directDescription }) }),
 })
 
 const JupyterLaunchInput = builder.inputType('JupyterLaunchInput', {
-  description: 'A notebook server, and SSH.',
+  description: 'Launch mode with a notebook server and SSH.',
   fields: t => ({
     direct: t.boolean({ required: true, defaultValue: false, description: directDescription }),
-    lab: t.boolean({ required: true, defaultValue: false, description: 'JupyterLab instead of the classic notebook.' }),
-    directory: t.string({ description: 'Where the notebook server starts.' }),
+    lab: t.boolean({
+      required: true,
+      defaultValue: false,
+      description: 'Start JupyterLab instead of the classic notebook. Defaults to false.',
+    }),
+    directory: t.string({ description: 'Directory in which the notebook server starts.' }),
   }),
 })
 
 const ArgsLaunchInput = builder.inputType('ArgsLaunchInput', {
-  description: "The image's own entrypoint. Neither SSH nor notebook.",
+  description: "Launch mode that runs the image's own entrypoint, without SSH and notebook.",
   fields: t => ({
     argsString: t.string({
-      description: 'Replaces the arguments that the image has. Split as a shell does, and nothing is expanded.',
+      description:
+        'Arguments that replace those of the image. Split into words as a shell does, without expanding variables or patterns.',
     }),
   }),
 })
 
 export const LaunchModeInput = builder.inputType('LaunchModeInput', {
-  description: 'How an instance is entered, and what starts in it.',
+  description: 'What starts in an instance, and how it is reached.',
   isOneOf: true,
   fields: t => ({
-    ssh: t.field({ type: SshLaunchInput, description: 'SSH.' }),
-    jupyter: t.field({ type: JupyterLaunchInput, description: 'A notebook server, and SSH.' }),
-    args: t.field({ type: ArgsLaunchInput, description: "The image's own entrypoint." }),
+    ssh: t.field({ type: SshLaunchInput, description: 'Start an SSH server.' }),
+    jupyter: t.field({ type: JupyterLaunchInput, description: 'Start a notebook server and an SSH server.' }),
+    args: t.field({ type: ArgsLaunchInput, description: "Run the image's own entrypoint." }),
   }),
 })
 type Mode = typeof LaunchModeInput.$inferInput

@@ -6,18 +6,23 @@ import { Node } from '../nodes/node.ts'
 import { permissionSentence } from '../permission.ts'
 
 export const GpuModel = builder.prismaObject('GpuModel', {
-  description: 'A GPU model as the trade names it, with the facts that all of its cards share.',
+  description: 'A GPU model under its market name, with the specifications that all its cards share.',
   interfaces: [Node],
   fields: t => ({
-    id: t.id({ description: 'Starts with `gpu_`.', resolve: ({ id }) => printId('GpuModel', id) }),
-    name: t.exposeString('name', { description: 'Such as "RTX 4090" or "H100 SXM".' }),
-    architecture: t.exposeString('architecture', { description: '`nvidia` or `amd`.' }),
+    id: t.id({
+      description: 'Unique ID of the GPU model. Starts with `gpu_`.',
+      resolve: ({ id }) => printId('GpuModel', id),
+    }),
+    name: t.exposeString('name', { description: 'Name of the model, such as "RTX 4090" or "H100 SXM".' }),
+    architecture: t.exposeString('architecture', { description: 'Vendor: `nvidia` or `amd`.' }),
     gpuRamMb: t.exposeInt('ramMb', { description: 'Memory of one GPU in MB.' }),
-    memoryBandwidthGbps: t.exposeFloat('memoryBandwidthGbps', { description: 'Memory bandwidth of one GPU in GB/s.' }),
-    tflops: t.exposeFloat('tflops', { description: 'Single precision TFLOPS of one GPU.' }),
+    memoryBandwidthGbps: t.exposeFloat('memoryBandwidthGbps', {
+      description: 'Memory bandwidth of one GPU in GB/s (gigabytes).',
+    }),
+    tflops: t.exposeFloat('tflops', { description: 'Single-precision TFLOPS of one GPU.' }),
     maxPowerWatts: t.exposeFloat('maxPowerWatts', { description: 'Power limit of one GPU in watts.' }),
     computeCapability: t.exposeInt('computeCapability', {
-      description: 'CUDA compute capability times 100: 890 is 8.9. 0 where CUDA does not run.',
+      description: 'CUDA compute capability times 100: 890 means 8.9. 0 for a model without CUDA.',
     }),
   }),
 })
@@ -29,7 +34,7 @@ export const gpuModelById = createLoader((context, ids: readonly number[]) =>
 builder.queryField('gpuModels', t =>
   t.prismaField({
     type: ['GpuModel'],
-    description: `All GPU models, by name. ${permissionSentence('gpuModels.list')}`,
+    description: `Lists all GPU models, sorted by name. ${permissionSentence('gpuModels.list')}`,
     complexity: { multiplier: maxPageSize },
     resolve: (query, _root, _args, { services, actor }) => services.gpuModels.list(actor, query),
   }),

@@ -6,35 +6,53 @@ import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 import { GpuModel } from './gpu-models.ts'
 
-export const VerificationStatus = enumOf<Verification>('VerificationStatus', 'How far a machine has been checked.', {
-  verified: 'It was tested, and is what it says.',
-  unverified: 'It was not tested yet.',
-  deverified: 'It was verified once, and failed since.',
-})
+export const VerificationStatus = enumOf<Verification>(
+  'VerificationStatus',
+  "Result of the operator's check of a machine.",
+  {
+    verified: 'Tested: the machine is what its description says.',
+    unverified: 'Not tested yet.',
+    deverified: 'Verified before, but it has failed since.',
+  },
+)
 
 export const Machine = builder.prismaObject('Machine', {
-  description: "A host's computer. Its offers are blocks of its GPUs.",
+  description: "A host's computer. Each of its offers is a block of its GPUs.",
   interfaces: [Node],
   include: { gpuModel: true },
   fields: t => ({
-    id: t.id({ description: 'Starts with `mch_`.', resolve: ({ id }) => printId('Machine', id) }),
-    hostId: t.exposeInt('hostId', { description: 'Machines of one host have this in common.' }),
-    gpu: t.field({ type: GpuModel, description: 'The model of all its GPUs.', resolve: ({ gpuModel }) => gpuModel }),
-    numGpus: t.exposeInt('numGpus', { description: 'GPUs of the whole machine.' }),
-    reliability: t.exposeFloat('reliability', { description: 'Share of the time that it kept its promises, 0 to 1.' }),
-    verification: t.expose('verification', { type: VerificationStatus, description: 'How far it has been checked.' }),
-    country: t.exposeString('country', { description: 'Where it stands: ISO 3166, two letters.' }),
-    city: t.exposeString('city', { description: 'Where in the country, as its host says it.' }),
-    datacenter: t.exposeBoolean('datacenter', { description: 'Whether it stands in a data center.' }),
-    vmsEnabled: t.exposeBoolean('vmsEnabled', { description: 'Whether it runs virtual machines beside containers.' }),
+    id: t.id({
+      description: 'Unique ID of the machine. Starts with `mch_`.',
+      resolve: ({ id }) => printId('Machine', id),
+    }),
+    hostId: t.exposeInt('hostId', { description: 'Number of the host. All machines of one host share it.' }),
+    gpu: t.field({
+      type: GpuModel,
+      description: 'Model of all GPUs in the machine.',
+      resolve: ({ gpuModel }) => gpuModel,
+    }),
+    numGpus: t.exposeInt('numGpus', { description: 'Number of GPUs in the whole machine.' }),
+    reliability: t.exposeFloat('reliability', {
+      description: 'Share of time that the machine worked as offered, 0 to 1.',
+    }),
+    verification: t.expose('verification', {
+      type: VerificationStatus,
+      description: 'Whether the operator has verified the machine.',
+    }),
+    country: t.exposeString('country', { description: 'Country of the machine: two letters, ISO 3166.' }),
+    city: t.exposeString('city', { description: 'City of the machine, as its host states it.' }),
+    datacenter: t.exposeBoolean('datacenter', { description: 'Whether the machine is in a data center.' }),
+    vmsEnabled: t.exposeBoolean('vmsEnabled', {
+      description: 'Whether the machine can run virtual machines in addition to containers.',
+    }),
 
-    cpuName: t.exposeString('cpuName', { description: 'The CPU as its maker names it.' }),
-    cpuArch: t.exposeString('cpuArch', { description: '`amd64` or `arm64`.' }),
-    cpuCores: t.exposeInt('cpuCores', { description: 'Virtual cores of the whole machine.' }),
-    cpuGhz: t.exposeFloat('cpuGhz', { description: 'Clock speed in GHz.' }),
-    cpuRamMb: t.exposeInt('cpuRamMb', { description: 'Memory of the whole machine in MB.' }),
+    cpuName: t.exposeString('cpuName', { description: 'Name of the CPU, as its maker states it.' }),
+    cpuArch: t.exposeString('cpuArch', { description: 'CPU architecture: `amd64` or `arm64`.' }),
+    cpuCores: t.exposeInt('cpuCores', { description: 'Number of virtual cores of the whole machine.' }),
+    cpuGhz: t.exposeFloat('cpuGhz', { description: 'CPU clock speed in GHz.' }),
+    cpuRamMb: t.exposeInt('cpuRamMb', { description: 'Main memory of the whole machine in MB.' }),
     hasAvx: t.exposeBoolean('hasAvx', { description: 'Whether the CPU has AVX instructions.' }),
-    motherboard: t.exposeString('motherboard', { description: 'The board as its maker names it.' }),
+    motherboard: t.exposeString('motherboard', { description: 'Name of the motherboard, as its maker states it.' }),
     osVersion: t.string({
       description: 'Version of Ubuntu, such as "22.04".',
       resolve: ({ osVersion }) => osVersion.toFixed(2),
@@ -45,33 +63,35 @@ export const Machine = builder.prismaObject('Machine', {
       resolve: ({ driverVersion, gpuModel }) => printDriverVersion(driverVersion, gpuModel.architecture),
     }),
     cudaVersion: t.exposeFloat('cudaVersion', {
-      description: 'Newest CUDA that the driver runs; 0 where CUDA does not run.',
+      description: 'Newest CUDA version that the driver supports; 0 without CUDA.',
     }),
     pciGeneration: t.exposeFloat('pciGeneration', { description: 'PCI Express generation.' }),
-    pcieGbps: t.exposeFloat('pcieGbps', { description: 'Measured bandwidth between CPU and GPU in GB/s.' }),
-    nvlinkGbps: t.exposeFloat('nvlinkGbps', { description: 'Bandwidth between GPUs in GB/s; 0 without NVLink.' }),
-    gpuLanes: t.exposeInt('gpuLanes', { description: 'PCI Express lanes of each GPU.' }),
+    pcieGbps: t.exposeFloat('pcieGbps', { description: 'Measured bandwidth between CPU and GPU in GB/s (gigabytes).' }),
+    nvlinkGbps: t.exposeFloat('nvlinkGbps', {
+      description: 'NVLink bandwidth between GPUs in GB/s (gigabytes); 0 without NVLink.',
+    }),
+    gpuLanes: t.exposeInt('gpuLanes', { description: 'Number of PCI Express lanes of each GPU.' }),
     gpuMaxTempCelsius: t.exposeFloat('gpuMaxTempCelsius', {
-      description: 'Hottest of its GPUs lately, in degrees Celsius.',
+      description: 'Highest recent temperature of any GPU in the machine, in degrees Celsius.',
     }),
     gpuDisplayActive: t.exposeBoolean('gpuDisplayActive', { description: 'Whether a display is attached to a GPU.' }),
 
-    diskName: t.exposeString('diskName', { description: 'The disk as its maker names it.' }),
-    diskMbps: t.exposeFloat('diskMbps', { description: 'Measured read bandwidth of the disk in MB/s.' }),
-    diskGb: t.float({ description: 'Disk of the whole machine in GB.', resolve: ({ diskMb }) => diskMb / 1000 }),
+    diskName: t.exposeString('diskName', { description: 'Name of the disk, as its maker states it.' }),
+    diskMbps: t.exposeFloat('diskMbps', { description: 'Measured read bandwidth of the disk in MB/s (megabytes).' }),
+    diskGb: t.float({ description: 'Disk size of the whole machine in GB.', resolve: ({ diskMb }) => diskMb / 1000 }),
     freeDiskGb: t.float({
-      description: 'Disk that nobody rents, in GB.',
+      description: 'Disk space that is not rented, in GB.',
       resolve: ({ freeDiskMb }) => freeDiskMb / 1000,
     }),
 
-    publicIp: t.exposeString('publicIp', { description: 'The address that its ports are reached at.' }),
-    staticIp: t.exposeBoolean('staticIp', { description: 'Whether that address stays.' }),
-    freePorts: t.exposeInt('freePorts', { description: 'Public ports that nobody rents.' }),
-    downloadMbps: t.exposeFloat('downloadMbps', { description: 'Measured download bandwidth in Mb/s.' }),
-    uploadMbps: t.exposeFloat('uploadMbps', { description: 'Measured upload bandwidth in Mb/s.' }),
+    publicIp: t.exposeString('publicIp', { description: 'Public IP address of the machine.' }),
+    staticIp: t.exposeBoolean('staticIp', { description: 'Whether the public IP address is static.' }),
+    freePorts: t.exposeInt('freePorts', { description: 'Number of public ports that are not rented.' }),
+    downloadMbps: t.exposeFloat('downloadMbps', { description: 'Measured download bandwidth in Mb/s (megabits).' }),
+    uploadMbps: t.exposeFloat('uploadMbps', { description: 'Measured upload bandwidth in Mb/s (megabits).' }),
     listedUntil: t.expose('listedUntil', {
       type: 'DateTime',
-      description: 'When its host takes it off the market. No rental lasts longer.',
+      description: 'When the host takes the machine off the market. No rental lasts longer.',
     }),
   }),
 })

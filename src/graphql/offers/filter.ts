@@ -18,82 +18,132 @@ import { VerificationStatus } from '../machines/machines.ts'
 type FilterInput = { or?: FilterInput[] | null | undefined } & { [Field in OfferField]?: unknown }
 
 export const OfferFilter = builder.inputRef<FilterInput>('OfferFilter').implement({
-  description: 'Which offers are wanted. Every field that is given must hold; null and absent fields say nothing.',
+  description:
+    'Conditions for offers. All given fields must match. Null and absent fields match every offer, except that an absent `rentable` means true.',
   fields: t => ({
-    or: t.field({ type: [OfferFilter], description: 'At least one of these holds too. At most three levels deep.' }),
-    rentable: t.boolean({ description: 'Whether it can be rented now. True when absent; null asks for both.' }),
+    or: t.field({
+      type: [OfferFilter],
+      description:
+        'Alternatives. At least one of them must match in addition to the other fields. They nest at most three levels deep.',
+    }),
+    rentable: t.boolean({ description: 'Whether the offer can be rented now. Defaults to true; null matches both.' }),
     verified: t.boolean({ description: 'Whether the machine is verified.' }),
     verification: t.field({
       type: [VerificationStatus],
-      description: 'How far the machine has been checked: one of these.',
+      description: 'Verification status of the machine: one of these.',
     }),
-    machineId: t.id({ description: 'Offers of this machine, such as `mch_42`, or `42`.' }),
-    hostId: t.int({ description: 'Offers of this host.' }),
+    machineId: t.id({ description: 'ID of the machine, such as `mch_42` or `42`.' }),
+    hostId: t.int({ description: 'Number of the host: `Machine.hostId`.' }),
 
-    gpuName: t.field({ type: StringFilter, description: 'GPU model, such as "RTX 4090".' }),
-    gpuArchitecture: t.field({ type: StringFilter, description: '`nvidia` or `amd`.' }),
-    numGpus: t.field({ type: IntFilter, description: 'GPUs of the offer.' }),
-    gpuFraction: t.field({ type: FloatFilter, description: "Share of the machine's GPUs, 0 to 1." }),
+    gpuName: t.field({ type: StringFilter, description: 'Name of the GPU model, such as "RTX 4090".' }),
+    gpuArchitecture: t.field({ type: StringFilter, description: 'GPU vendor: `nvidia` or `amd`.' }),
+    numGpus: t.field({ type: IntFilter, description: 'Number of GPUs in the offer.' }),
+    gpuFraction: t.field({
+      type: FloatFilter,
+      description: "Share of the machine's GPUs that the offer contains, 0 to 1.",
+    }),
     gpuRamMb: t.field({ type: IntFilter, description: 'Memory of one GPU in MB.' }),
-    gpuTotalRamMb: t.field({ type: IntFilter, description: 'Memory of all GPUs of the offer in MB.' }),
-    gpuMemoryBandwidthGbps: t.field({ type: FloatFilter, description: 'Memory bandwidth of one GPU in GB/s.' }),
+    gpuTotalRamMb: t.field({ type: IntFilter, description: 'Memory of all GPUs in the offer, in MB.' }),
+    gpuMemoryBandwidthGbps: t.field({
+      type: FloatFilter,
+      description: 'Memory bandwidth of one GPU in GB/s (gigabytes).',
+    }),
     gpuMaxPowerWatts: t.field({ type: FloatFilter, description: 'Power limit of one GPU in watts.' }),
     gpuMaxTempCelsius: t.field({
       type: FloatFilter,
-      description: 'Hottest GPU of the machine lately, in degrees Celsius.',
+      description: 'Highest recent temperature of any GPU in the machine, in degrees Celsius.',
     }),
     gpuDisplayActive: t.boolean({ description: 'Whether a display is attached to a GPU.' }),
-    computeCapability: t.field({ type: IntFilter, description: 'CUDA compute capability times 100.' }),
-    nvlinkGbps: t.field({ type: FloatFilter, description: 'Bandwidth between GPUs in GB/s; 0 without NVLink.' }),
+    computeCapability: t.field({
+      type: IntFilter,
+      description: 'CUDA compute capability times 100: 890 means 8.9. 0 without CUDA.',
+    }),
+    nvlinkGbps: t.field({
+      type: FloatFilter,
+      description: 'NVLink bandwidth between GPUs in GB/s (gigabytes); 0 without NVLink.',
+    }),
 
-    tflops: t.field({ type: FloatFilter, description: 'Single precision TFLOPS of the offer.' }),
-    tflopsPerDollar: t.field({ type: FloatFilter, description: 'TFLOPS per dollar an hour.' }),
-    dlperf: t.field({ type: FloatFilter, description: 'Deep learning performance of the offer.' }),
-    dlperfPerDollar: t.field({ type: FloatFilter, description: 'Deep learning performance per dollar an hour.' }),
-    score: t.field({ type: FloatFilter, description: 'Performance per dollar times reliability.' }),
+    tflops: t.field({ type: FloatFilter, description: 'Single-precision TFLOPS of all GPUs in the offer.' }),
+    tflopsPerDollar: t.field({ type: FloatFilter, description: 'TFLOPS per US dollar of the hourly price.' }),
+    dlperf: t.field({ type: FloatFilter, description: 'Deep learning performance score of all GPUs in the offer.' }),
+    dlperfPerDollar: t.field({
+      type: FloatFilter,
+      description: 'Deep learning performance per US dollar of the hourly price.',
+    }),
+    score: t.field({
+      type: FloatFilter,
+      description: 'Performance per dollar multiplied by reliability. Higher is better.',
+    }),
 
-    cpuArch: t.field({ type: StringFilter, description: '`amd64` or `arm64`.' }),
-    cpuCores: t.field({ type: IntFilter, description: 'Virtual cores of the whole machine.' }),
-    cpuCoresEffective: t.field({ type: FloatFilter, description: "Virtual cores that go with the offer's GPUs." }),
-    cpuGhz: t.field({ type: FloatFilter, description: 'Clock speed in GHz.' }),
-    cpuRamMb: t.field({ type: IntFilter, description: 'Memory of the whole machine in MB.' }),
+    cpuArch: t.field({ type: StringFilter, description: 'CPU architecture: `amd64` or `arm64`.' }),
+    cpuCores: t.field({ type: IntFilter, description: 'Number of virtual cores of the whole machine.' }),
+    cpuCoresEffective: t.field({
+      type: FloatFilter,
+      description: "Number of virtual cores that come with the offer's GPUs.",
+    }),
+    cpuGhz: t.field({ type: FloatFilter, description: 'CPU clock speed in GHz.' }),
+    cpuRamMb: t.field({ type: IntFilter, description: 'Main memory of the whole machine in MB.' }),
     hasAvx: t.boolean({ description: 'Whether the CPU has AVX instructions.' }),
-    motherboard: t.field({ type: StringFilter, description: 'The board as its maker names it.' }),
-    osVersion: t.field({ type: FloatFilter, description: 'Version of Ubuntu: 22.04.' }),
-    driverVersion: t.field({ type: VersionFilter, description: 'Version of the GPU driver.' }),
-    cudaVersion: t.field({ type: FloatFilter, description: 'Newest CUDA that the driver runs: 12.8.' }),
+    motherboard: t.field({ type: StringFilter, description: 'Name of the motherboard, as its maker states it.' }),
+    osVersion: t.field({ type: FloatFilter, description: 'Version of Ubuntu, such as 22.04.' }),
+    driverVersion: t.field({ type: VersionFilter, description: 'Version of the GPU driver, such as "580.105.08".' }),
+    cudaVersion: t.field({
+      type: FloatFilter,
+      description: 'Newest CUDA version that the driver supports, such as 12.8; 0 without CUDA.',
+    }),
     pciGeneration: t.field({ type: FloatFilter, description: 'PCI Express generation.' }),
-    pcieGbps: t.field({ type: FloatFilter, description: 'Bandwidth between CPU and GPU in GB/s.' }),
+    pcieGbps: t.field({
+      type: FloatFilter,
+      description: 'Measured bandwidth between CPU and GPU in GB/s (gigabytes).',
+    }),
 
-    diskGb: t.field({ type: FloatFilter, description: 'Disk that nobody rents, in GB.' }),
-    diskMbps: t.field({ type: FloatFilter, description: 'Read bandwidth of the disk in MB/s.' }),
-    downloadMbps: t.field({ type: FloatFilter, description: 'Download bandwidth in Mb/s.' }),
-    uploadMbps: t.field({ type: FloatFilter, description: 'Upload bandwidth in Mb/s.' }),
-    directPorts: t.field({ type: IntFilter, description: 'Public ports that nobody rents.' }),
-    staticIp: t.boolean({ description: 'Whether the public address stays.' }),
+    diskGb: t.field({ type: FloatFilter, description: 'Disk space of the machine that is not rented, in GB.' }),
+    diskMbps: t.field({ type: FloatFilter, description: 'Measured read bandwidth of the disk in MB/s (megabytes).' }),
+    downloadMbps: t.field({ type: FloatFilter, description: 'Measured download bandwidth in Mb/s (megabits).' }),
+    uploadMbps: t.field({ type: FloatFilter, description: 'Measured upload bandwidth in Mb/s (megabits).' }),
+    directPorts: t.field({
+      type: IntFilter,
+      description: 'Number of public ports of the machine that are not rented.',
+    }),
+    staticIp: t.boolean({ description: 'Whether the public IP address is static.' }),
 
-    country: t.field({ type: StringFilter, description: 'Where the machine stands: ISO 3166, two letters.' }),
-    datacenter: t.boolean({ description: 'Whether it stands in a data center.' }),
-    vmsEnabled: t.boolean({ description: 'Whether it runs virtual machines.' }),
+    country: t.field({ type: StringFilter, description: 'Country of the machine: two letters, ISO 3166.' }),
+    datacenter: t.boolean({ description: 'Whether the machine is in a data center.' }),
+    vmsEnabled: t.boolean({ description: 'Whether the machine can run virtual machines.' }),
     reliability: t.field({
       type: FloatFilter,
-      description: 'Share of the time that the machine kept its promises, 0 to 1.',
+      description: 'Share of time that the machine worked as offered, 0 to 1.',
     }),
-    availableSeconds: t.field({ type: FloatFilter, description: 'How long a rental can last, in seconds from now.' }),
+    availableSeconds: t.field({ type: FloatFilter, description: 'Longest possible rental, in seconds from now.' }),
 
-    pricePerHour: t.field({ type: UsdFilter, description: 'What the GPUs and the disk asked for cost an hour.' }),
-    computePricePerHour: t.field({ type: UsdFilter, description: 'What the GPUs cost an hour, without a disk.' }),
-    pricePerGpuHour: t.field({ type: UsdFilter, description: 'The price per hour, divided by the GPUs.' }),
-    minimumBidPerHour: t.field({ type: UsdFilter, description: 'The least bid that would win the GPUs now.' }),
-    storagePerGbMonth: t.field({ type: UsdFilter, description: 'Price of a GB of disk for 720 hours.' }),
-    downloadPerGb: t.field({ type: UsdFilter, description: 'Price of a GB downloaded.' }),
-    uploadPerGb: t.field({ type: UsdFilter, description: 'Price of a GB uploaded.' }),
+    pricePerHour: t.field({
+      type: UsdFilter,
+      description: 'Price per hour of the GPUs and the requested disk, in US dollars.',
+    }),
+    computePricePerHour: t.field({
+      type: UsdFilter,
+      description: 'Price per hour of the GPUs without a disk, in US dollars.',
+    }),
+    pricePerGpuHour: t.field({
+      type: UsdFilter,
+      description: '`pricePerHour` divided by the number of GPUs, in US dollars.',
+    }),
+    minimumBidPerHour: t.field({
+      type: UsdFilter,
+      description: 'Lowest bid per hour that would win the GPUs now, in US dollars.',
+    }),
+    storagePerGbMonth: t.field({
+      type: UsdFilter,
+      description: 'Price of one GB of disk for 720 hours, in US dollars.',
+    }),
+    downloadPerGb: t.field({ type: UsdFilter, description: 'Price of one GB downloaded, in US dollars.' }),
+    uploadPerGb: t.field({ type: UsdFilter, description: 'Price of one GB uploaded, in US dollars.' }),
   }),
 })
 
 /**
- * The filter in the words of the domain, or an error that names everything that is wrong with it. A `complete` one is
- * refused where a field compares with nothing: a variable was forgotten, and what is found will cost money.
+ * Parses the filter, or throws an error that lists every problem. With `complete`, a comparison without a value is a
+ * problem: the client probably forgot a variable, and the offer found will cost money.
  */
 export function parseOfferFilter(input: FilterInput, { complete = false } = {}): Filter {
   const issues: Issue[] = []
@@ -102,7 +152,7 @@ export function parseOfferFilter(input: FilterInput, { complete = false } = {}):
   return checkFilter(filter, issues)
 }
 
-/** The same of a filter without alternatives, whose fields are named as here. */
+/** Parses a filter without alternatives. Its fields must have the names of offer fields. */
 export function parseConditions(input: object): Condition[] {
   const issues: Issue[] = []
   return checkFilter(parseFilterLevel(input, 'filter', issues), issues).conditions
@@ -110,7 +160,7 @@ export function parseConditions(input: object): Condition[] {
 
 function parseFilterLevel({ or, ...fields }: FilterInput, path: string, issues: Issue[], complete = false): Filter {
   const conditions: Condition[] = []
-  // The schema lets only fields of FilterInput through, each named as in the domain.
+  // The schema admits only fields of FilterInput, and each has its name in the domain.
   for (const [field, input] of Object.entries(fields) as [OfferField, unknown][]) {
     const comparisons = comparisonsOf(input, `${path}.${field}`)
     if (complete && input && comparisons.length === 0)
@@ -130,7 +180,7 @@ function parseFilterLevel({ or, ...fields }: FilterInput, path: string, issues: 
 
 type Comparison = { operator: Operator; operand: unknown; path: string }
 
-/** What an input says of its field, whose operators the schema has checked. A value by itself must be equal, and of a list one must be. */
+/** The comparisons of one field; the schema has checked their operators. A plain value means `eq`, a list means `in`. */
 function comparisonsOf(input: unknown, path: string): Comparison[] {
   if (input === null || input === undefined) return []
   if (Array.isArray(input)) return [{ operator: 'in', operand: input, path }]
@@ -140,7 +190,7 @@ function comparisonsOf(input: unknown, path: string): Comparison[] {
     .map(([operator, operand]) => ({ operator: operator as Operator, operand, path: `${path}.${operator}` }))
 }
 
-/** Ids and versions are texts here, and numbers in the domain. */
+/** IDs and versions are strings in GraphQL and numbers in the domain. */
 function parseComparison(field: OfferField, operator: Operator, operand: unknown): Condition | string {
   if (field === 'machineId') {
     const id = tryParseId('Machine', String(operand))

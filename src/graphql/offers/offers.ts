@@ -9,115 +9,135 @@ import { Machine } from '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
 import { permissionSentence } from '../permission.ts'
 
-export const RentalType = enumOf<Rental>('RentalType', 'How the price of a rental is made.', {
-  onDemand: "At the host's price. Nobody can take the GPUs away.",
-  interruptible: 'At a bid. A higher bid, or a rental on demand, stops it.',
+export const RentalType = enumOf<Rental>('RentalType', 'Terms of a rental, which decide its price.', {
+  onDemand: "The host's price applies. No other renter can take the GPUs away.",
+  interruptible: 'The bid is the price. A higher bid or a rental on demand stops the instance.',
 })
 
 const PriceBreakdown = builder.objectRef<OfferShape>('PriceBreakdown').implement({
-  description: 'What a price is made of.',
+  description: 'Components of the price of an offer.',
   fields: t => ({
     compute: t.field({
       type: 'Usd',
-      description: 'The GPUs, per hour while running.',
+      description: 'Price per hour of the GPUs while the instance runs, in US dollars.',
       resolve: ({ price }) => price.computeNanos,
     }),
     disk: t.field({
       type: 'Usd',
-      description: 'The disk, per hour, running or stopped.',
+      description: 'Price per hour of the disk, running or stopped, in US dollars.',
       resolve: ({ price }) => price.diskNanos,
     }),
     diskGb: t.float({
-      description: 'The disk that this price is for, in GB.',
+      description: 'Disk size that `disk` is the price of, in GB.',
       resolve: ({ pricing }) => pricing.diskMb / 1000,
     }),
     storagePerGbMonth: t.field({
       type: 'Usd',
-      description: 'A GB of disk for 720 hours.',
+      description: 'Price of one GB of disk for 720 hours, in US dollars.',
       resolve: ({ machine }) => machine.storageNanos,
     }),
     downloadPerGb: t.field({
       type: 'Usd',
-      description: 'A GB downloaded.',
+      description: 'Price of one GB downloaded, in US dollars.',
       resolve: ({ machine }) => machine.downloadNanos,
     }),
-    uploadPerGb: t.field({ type: 'Usd', description: 'A GB uploaded.', resolve: ({ machine }) => machine.uploadNanos }),
+    uploadPerGb: t.field({
+      type: 'Usd',
+      description: 'Price of one GB uploaded, in US dollars.',
+      resolve: ({ machine }) => machine.uploadNanos,
+    }),
   }),
 })
 
 export const Offer = builder.objectRef<OfferShape>('Offer').implement({
   description:
-    "A block of a machine's GPUs with a price. An id is rented at most once: afterwards the block has a new one.",
+    "A block of a machine's GPUs with a price. Each offer ID is rented at most once; afterwards the block is offered under a new ID.",
   interfaces: [Node],
   fields: t => ({
-    id: t.id({ description: 'Starts with `off_`.', resolve: ({ id }) => printId('Offer', id) }),
+    id: t.id({ description: 'Unique ID of the offer. Starts with `off_`.', resolve: ({ id }) => printId('Offer', id) }),
     machine: t.field({
       type: Machine,
-      description: 'The machine that the GPUs are in.',
+      description: 'Machine that contains the GPUs.',
       resolve: offer => offer.machine,
     }),
-    gpu: t.field({ type: GpuModel, description: 'The model of the GPUs.', resolve: ({ machine }) => machine.gpuModel }),
-    gpuName: t.string({ description: 'Name of that model.', resolve: ({ machine }) => machine.gpuModel.name }),
-    numGpus: t.exposeInt('numGpus', { description: 'GPUs of the block.' }),
+    gpu: t.field({
+      type: GpuModel,
+      description: 'Model of the GPUs in the offer.',
+      resolve: ({ machine }) => machine.gpuModel,
+    }),
+    gpuName: t.string({
+      description: 'Name of the GPU model, such as "RTX 4090".',
+      resolve: ({ machine }) => machine.gpuModel.name,
+    }),
+    numGpus: t.exposeInt('numGpus', { description: 'Number of GPUs in the offer.' }),
     gpuFraction: t.float({
-      description: "Share of the machine's GPUs.",
+      description: "Share of the machine's GPUs that the offer contains, 0 to 1.",
       resolve: ({ numGpus, machine }) => numGpus / machine.numGpus,
     }),
     gpuRamMb: t.int({ description: 'Memory of one GPU in MB.', resolve: ({ machine }) => machine.gpuModel.ramMb }),
     gpuTotalRamMb: t.int({
-      description: 'Memory of all GPUs of the block in MB.',
+      description: 'Memory of all GPUs in the offer, in MB.',
       resolve: offerFields.gpuTotalRamMb.read,
     }),
-    cpuCoresEffective: t.float({ description: 'Virtual cores that go with the GPUs.', resolve: cpuCoresEffectiveOf }),
+    cpuCoresEffective: t.float({
+      description: 'Number of virtual cores that come with the GPUs.',
+      resolve: cpuCoresEffectiveOf,
+    }),
 
     rentalType: t.field({
       type: RentalType,
-      description: 'The terms that the prices are for.',
+      description: 'Rental terms that the prices are for.',
       resolve: ({ pricing }) => pricing.type,
     }),
     pricePerHour: t.field({
       type: 'Usd',
-      description: 'GPUs and disk, per hour while running.',
+      description: 'Price per hour of GPUs and disk while the instance runs, in US dollars.',
       resolve: ({ price }) => price.totalNanos,
     }),
     pricePerGpuHour: t.field({
       type: 'Usd',
-      description: 'The price per hour, divided by the GPUs.',
+      description: '`pricePerHour` divided by the number of GPUs, in US dollars.',
       resolve: ({ price }) => price.perGpuNanos,
     }),
     priceBreakdown: t.field({
       type: PriceBreakdown,
-      description: 'What the price is made of.',
+      description: 'Components of the price.',
       resolve: offer => offer,
     }),
     minimumBidPerHour: t.expose('minBidNanos', {
       type: 'Usd',
-      description: 'The least bid for the GPUs that would win them now.',
+      description: 'Lowest bid per hour that would win the GPUs now, in US dollars.',
     }),
 
-    tflops: t.float({ description: 'Single precision TFLOPS of the block.', resolve: tflopsOf }),
-    tflopsPerDollar: t.float({ description: 'TFLOPS per dollar an hour.', resolve: offerFields.tflopsPerDollar.read }),
-    dlperf: t.exposeFloat('dlperf', { description: 'Deep learning performance of the block.' }),
+    tflops: t.float({ description: 'Single-precision TFLOPS of all GPUs in the offer.', resolve: tflopsOf }),
+    tflopsPerDollar: t.float({
+      description: 'TFLOPS per US dollar of the hourly price.',
+      resolve: offerFields.tflopsPerDollar.read,
+    }),
+    dlperf: t.exposeFloat('dlperf', { description: 'Deep learning performance score of all GPUs in the offer.' }),
     dlperfPerDollar: t.float({
-      description: 'Deep learning performance per dollar an hour.',
+      description: 'Deep learning performance per US dollar of the hourly price.',
       resolve: offerFields.dlperfPerDollar.read,
     }),
     score: t.exposeFloat('score', {
-      description: 'Performance per dollar times reliability: the order of searches over REST.',
+      description: 'Performance per dollar multiplied by reliability. Higher is better.',
     }),
 
-    rentable: t.boolean({ description: 'Whether it could be rented at that instant.', resolve: isRentable }),
+    rentable: t.boolean({ description: 'Whether the offer could be rented at the time `asOf`.', resolve: isRentable }),
     maxDiskGb: t.float({
-      description: 'The largest disk that a rental can have, in GB.',
+      description: 'Largest disk that a rental of the offer can have, in GB.',
       resolve: ({ machine }) => machine.freeDiskMb / 1000,
     }),
     availableUntil: t.field({
       type: 'DateTime',
-      description: 'When a rental must end.',
+      description: 'Latest end of a rental: the machine leaves the market then.',
       resolve: ({ machine }) => machine.listedUntil,
     }),
-    listedAt: t.expose('listedAt', { type: 'DateTime', description: 'Since when the offer has this id.' }),
-    asOf: t.expose('asOf', { type: 'DateTime', description: 'When all this was so. The market moves.' }),
+    listedAt: t.expose('listedAt', { type: 'DateTime', description: 'When the offer was listed under this ID.' }),
+    asOf: t.expose('asOf', {
+      type: 'DateTime',
+      description: 'When the data of the offer was read. The market may have changed since.',
+    }),
   }),
 })
 
@@ -129,8 +149,8 @@ builder.queryField('offer', t =>
   t.field({
     type: Offer,
     nullable: true,
-    description: `An offer by its id, priced on demand with a disk of 8 GB. Null when it is not on the market any more. ${permissionSentence('offers.get')}`,
-    args: { id: t.arg.id({ required: true, description: 'Such as `off_42`, or `42`.' }) },
+    description: `An offer by ID, priced on demand with a disk of 8 GB. Null when it is no longer on the market, unless your account rented it. ${permissionSentence('offers.get')}`,
+    args: { id: t.arg.id({ required: true, description: 'ID of the offer, such as `off_42` or `42`.' }) },
     resolve: (_root, { id }, context) => offerById(context).load(parseId('Offer', id)),
   }),
 )

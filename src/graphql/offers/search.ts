@@ -10,52 +10,59 @@ import { OfferFilter, parseOfferFilter } from './filter.ts'
 import { Offer, RentalType } from './offers.ts'
 
 export const OfferPricingInput = builder.inputType('OfferPricingInput', {
-  description: 'What a price is asked for: the price searched is the price charged.',
+  description:
+    'Rental terms and disk size to price offers for. A rental with the same terms and disk costs the price shown.',
   fields: t => ({
     type: t.field({
       type: RentalType,
       required: true,
       defaultValue: 'onDemand',
-      description: 'How the price is made.',
+      description: 'Rental terms. Defaults to `ON_DEMAND`.',
     }),
     diskGb: t.float({
       required: true,
       defaultValue: defaultDiskMb / 1000,
-      description: 'The disk that goes with the GPUs, in GB.',
+      description: 'Disk size in GB. Defaults to 8.',
     }),
   }),
 })
 
 const fields = {
-  PRICE_PER_HOUR: { value: 'pricePerHour', description: 'Price of GPUs and disk.' },
-  PRICE_PER_GPU_HOUR: { value: 'pricePerGpuHour', description: 'That price, divided by the GPUs.' },
-  MINIMUM_BID_PER_HOUR: { value: 'minimumBidPerHour', description: 'The least bid that would win the GPUs now.' },
-  SCORE: { value: 'score', description: 'Performance per dollar times reliability.' },
-  DLPERF: { value: 'dlperf', description: 'Deep learning performance.' },
-  DLPERF_PER_DOLLAR: { value: 'dlperfPerDollar', description: 'Deep learning performance per dollar an hour.' },
-  TFLOPS_PER_DOLLAR: { value: 'tflopsPerDollar', description: 'TFLOPS per dollar an hour.' },
+  PRICE_PER_HOUR: { value: 'pricePerHour', description: 'Price per hour of GPUs and disk.' },
+  PRICE_PER_GPU_HOUR: {
+    value: 'pricePerGpuHour',
+    description: 'Price per hour of GPUs and disk, divided by the number of GPUs.',
+  },
+  MINIMUM_BID_PER_HOUR: { value: 'minimumBidPerHour', description: 'Lowest bid per hour that would win the GPUs now.' },
+  SCORE: { value: 'score', description: 'Performance per dollar multiplied by reliability.' },
+  DLPERF: { value: 'dlperf', description: 'Deep learning performance score of all GPUs.' },
+  DLPERF_PER_DOLLAR: {
+    value: 'dlperfPerDollar',
+    description: 'Deep learning performance per US dollar of the hourly price.',
+  },
+  TFLOPS_PER_DOLLAR: { value: 'tflopsPerDollar', description: 'TFLOPS per US dollar of the hourly price.' },
   RELIABILITY: { value: 'reliability', description: 'Reliability of the machine.' },
   GPU_MEMORY: { value: 'gpuRamMb', description: 'Memory of one GPU.' },
-  GPU_TOTAL_MEMORY: { value: 'gpuTotalRamMb', description: 'Memory of all GPUs.' },
+  GPU_TOTAL_MEMORY: { value: 'gpuTotalRamMb', description: 'Memory of all GPUs in the offer.' },
   GPU_COUNT: { value: 'numGpus', description: 'Number of GPUs.' },
   DOWNLOAD: { value: 'downloadMbps', description: 'Download bandwidth.' },
-  LISTED_AT: { value: 'id', description: 'How long the offer has been listed.' },
+  LISTED_AT: { value: 'id', description: 'Time when the offer was listed.' },
 } as const satisfies Record<string, { value: OfferField; description: string }>
 
 const OfferOrderField = builder.enumType('OfferOrderField', {
-  description: 'What offers are ordered by.',
+  description: 'Fields that offers can be sorted by.',
   values: fields,
 })
 
 export const OfferOrder = builder.inputType('OfferOrder', {
-  description: 'One key of an order. What it leaves equal is ordered by the next key, then the cheapest comes first.',
+  description: 'One key of a sort order. Ties are sorted by the next key, then by price, cheapest first.',
   fields: t => ({
-    field: t.field({ type: OfferOrderField, required: true, description: 'What to order by.' }),
+    field: t.field({ type: OfferOrderField, required: true, description: 'Field to sort by.' }),
     direction: t.field({
       type: OrderDirection,
       required: true,
       defaultValue: 'asc',
-      description: 'Which end comes first.',
+      description: 'Sort direction. Defaults to `ASC`.',
     }),
   }),
 })
@@ -66,22 +73,22 @@ builder.queryField('offers', t =>
   t.connection(
     {
       type: Offer,
-      description: `Searches the market. Of equal blocks of one machine it shows one. ${permissionSentence('offers.search')}`,
+      description: `Searches the market for offers. Equal blocks of one machine appear once. ${permissionSentence('offers.search')}`,
       complexity: pageComplexity,
       args: {
         filter: t.arg({
           type: OfferFilter,
-          description: 'Which offers are wanted. Those that can be rented now, when absent.',
+          description: 'Offers to find. Defaults to all that can be rented now.',
         }),
         pricing: t.arg({
           type: OfferPricingInput,
-          description: 'What the prices are for. On demand with a disk of 8 GB, when absent.',
+          description: 'Rental terms and disk size to price offers for. Defaults to on demand with 8 GB.',
         }),
         orderBy: t.arg({
           type: [OfferOrder],
           required: true,
           defaultValue: defaultOrder,
-          description: `At most ${maxOrderKeys} keys. The cheapest first, when absent.`,
+          description: `Sort order with at most ${maxOrderKeys} keys. Defaults to cheapest first.`,
         }),
       },
       resolve: async (_root, { filter, pricing, orderBy, ...page }, { services, actor }) => {
@@ -99,12 +106,12 @@ builder.queryField('offers', t =>
       description: 'A page of offers.',
       fields: t => ({
         totalCount: t.int({
-          description: 'How many offers match, on all pages. It is counted only when asked for.',
+          description: 'Number of matching offers on all pages. Counted only when this field is requested.',
           resolve: ({ search }, _args, { services, actor }) => services.offers.count(actor, search),
         }),
       }),
     },
-    { name: 'OfferEdge', description: 'An offer, and where it stands in this order.' },
+    { name: 'OfferEdge', description: 'An offer with its cursor.' },
   ),
 )
 

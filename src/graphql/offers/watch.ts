@@ -8,21 +8,25 @@ import { OfferFilter, parseOfferFilter } from './filter.ts'
 import { Offer } from './offers.ts'
 import { OfferPricingInput, parsePricing } from './search.ts'
 
-const OfferChangeKind = enumOf<OfferChangeShape['kind']>('OfferChangeKind', 'What became of an offer.', {
-  added: 'It matches now.',
-  updated: 'It matches still, and something about it is different.',
-  removed: 'It matches no more: it was rented, withdrawn or changed.',
-})
+const OfferChangeKind = enumOf<OfferChangeShape['kind']>(
+  'OfferChangeKind',
+  'How an offer changed for a subscription.',
+  {
+    added: 'The offer matches now and did not before.',
+    updated: 'The offer still matches, and its data has changed.',
+    removed: 'The offer no longer matches: it was rented, withdrawn or changed.',
+  },
+)
 
 const OfferChange = builder.objectRef<OfferChangeShape>('OfferChange').implement({
-  description: 'What became of an offer.',
+  description: 'A change to an offer that matches, or matched before.',
   fields: t => ({
-    kind: t.expose('kind', { type: OfferChangeKind, description: 'Whether it came, changed or went.' }),
-    offerId: t.id({ description: 'The offer.', resolve: ({ offerId }) => printId('Offer', offerId) }),
+    kind: t.expose('kind', { type: OfferChangeKind, description: 'Whether the offer was added, updated or removed.' }),
+    offerId: t.id({ description: 'ID of the offer.', resolve: ({ offerId }) => printId('Offer', offerId) }),
     offer: t.expose('offer', {
       type: Offer,
       nullable: true,
-      description: 'The offer as it is now. Null when it went.',
+      description: 'Current state of the offer. Null when it was removed.',
     }),
   }),
 })
@@ -30,16 +34,16 @@ const OfferChange = builder.objectRef<OfferChangeShape>('OfferChange').implement
 builder.subscriptionField('offerChanges', t =>
   t.field({
     type: OfferChange,
-    description: `What changes of the offers that match, from now on. Each is told for itself, also those of equal blocks of which a search shows one. What changes faster than it is told is told in its outcome. At most ${maxWatched} offers may match, and the streams of an account follow at most ${maxRememberedPerAccount} together. ${permissionSentence('offers.watch')}`,
+    description: `Streams changes to the offers that match, from now on. Equal blocks of one machine are reported one by one. Rapid changes to one offer are coalesced: you receive its latest state. At most ${maxWatched} offers may match; all streams of an account together follow at most ${maxRememberedPerAccount}. ${permissionSentence('offers.watch')}`,
     args: {
       filter: t.arg({
         type: OfferFilter,
         required: true,
-        description: 'Which offers are wanted. Those that can be rented now, unless `rentable` says otherwise.',
+        description: 'Offers to watch. Only those that can be rented now, unless `rentable` is given.',
       }),
       pricing: t.arg({
         type: OfferPricingInput,
-        description: 'What the prices are for. On demand with a disk of 8 GB, when absent.',
+        description: 'Rental terms and disk size to price offers for. Defaults to on demand with 8 GB.',
       }),
     },
     subscribe: (_root, { filter, pricing }, { services, actor }) =>

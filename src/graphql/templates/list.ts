@@ -4,11 +4,11 @@ import { permissionSentence } from '../permission.ts'
 import { Template } from './templates.ts'
 
 const TemplateFilter = builder.inputType('TemplateFilter', {
-  description: 'Which templates are wanted: those for which every part holds that is given.',
+  description: 'Conditions for templates. All given fields must match; null and absent fields match every template.',
   fields: t => ({
-    mine: t.boolean({ description: "Those of the account; with `false`, other accounts' public ones." }),
-    public: t.boolean({ description: 'Those with which everybody can rent; with `false`, those that are private.' }),
-    name: t.string({ description: 'Those with this anywhere in their name, in any case of letters.' }),
+    mine: t.boolean({ description: 'True for templates of your account, false for public ones of other accounts.' }),
+    public: t.boolean({ description: 'True for templates that every account can rent with, false for private ones.' }),
+    name: t.string({ description: 'Text that the name contains, case-insensitive.' }),
   }),
 })
 
@@ -16,11 +16,11 @@ builder.queryField('templates', t =>
   t.connection(
     {
       type: Template,
-      description: `The account's templates and everybody's public ones, the newest first. ${permissionSentence('templates.list')}`,
+      description: `Lists the templates of your account and the public ones of all accounts, newest first. ${permissionSentence('templates.list')}`,
       complexity: pageComplexity,
-      args: { filter: t.arg({ type: TemplateFilter, description: 'Which are wanted. All of them, when absent.' }) },
-      resolve: async (_root, { filter: given, ...page }, { services, actor }) => {
-        const { mine, name, public: isPublic } = given ?? {}
+      args: { filter: t.arg({ type: TemplateFilter, description: 'Templates to list. Defaults to all.' }) },
+      resolve: async (_root, { filter: input, ...page }, { services, actor }) => {
+        const { mine, name, public: isPublic } = input ?? {}
         const filter = { mine: mine ?? undefined, name: name ?? undefined, public: isPublic ?? undefined }
         return { filter, ...connectionOf(await services.templates.page(actor, filter, page)) }
       },
@@ -30,11 +30,11 @@ builder.queryField('templates', t =>
       description: 'A page of templates.',
       fields: t => ({
         totalCount: t.int({
-          description: 'How many match, on all pages. It is counted only when asked for.',
+          description: 'Number of matching templates on all pages. Counted only when this field is requested.',
           resolve: ({ filter }, _args, { services, actor }) => services.templates.count(actor, filter),
         }),
       }),
     },
-    { name: 'TemplateEdge', description: 'A template, and where it stands in the list.' },
+    { name: 'TemplateEdge', description: 'A template with its cursor.' },
   ),
 )

@@ -9,33 +9,37 @@ import { permissionSentence } from '../permission.ts'
 import { Template } from './templates.ts'
 
 const VolumeHintInput = builder.inputType('VolumeHintInput', {
-  description: 'Where a volume would be of use. It attaches none.',
+  description: 'Suggested mount point of a volume. It attaches nothing.',
   fields: t => ({
-    mountPath: t.string({ required: true, description: 'The path inside.' }),
-    sizeGb: t.float({ description: 'How large it would be, in GB.' }),
+    mountPath: t.string({ required: true, description: 'Absolute path of the mount point in the container.' }),
+    sizeGb: t.float({ description: 'Suggested volume size in GB.' }),
   }),
 })
 
 const SaveTemplateInput = builder.inputType('SaveTemplateInput', {
   description:
-    'Settings to begin rentals with. With the id of a template they replace all that it has: what is absent is gone. Secrets go only with `dropSecrets`. What only REST clients can say of it stays.',
+    'Settings of a new template or, with `id`, all settings of an existing one. Absent fields are then reset, but secrets only with `dropSecrets`. Settings that only REST can express stay.',
   fields: t => ({
-    id: t.id({ description: 'The template to change, such as `tpl_42`, or `42`. A new one is made when absent.' }),
-    name: t.string({ required: true, description: 'What you call it, 1 to 256 characters.' }),
+    id: t.id({
+      description: 'ID of the template to change, such as `tpl_42` or `42`. Without it a new template is created.',
+    }),
+    name: t.string({ required: true, description: 'Name of the template, 1 to 256 characters.' }),
     public: t.boolean({
       required: true,
       defaultValue: false,
-      description: 'Let everybody rent with it. It can hold no secret then.',
+      description:
+        'Let every account rent with the template. A public template cannot contain secrets. Defaults to false.',
     }),
-    description: t.string({ description: 'What it is, in at most 2048 characters.' }),
-    readme: t.string({ description: 'What it is, in at most 50,000 characters.' }),
-    image: t.string({ required: true, description: 'A container image.' }),
+    description: t.string({ description: 'Short description of the template, at most 2048 characters.' }),
+    readme: t.string({ description: 'Long description of the template, at most 50,000 characters.' }),
+    image: t.string({ required: true, description: 'Container image, such as `pytorch/pytorch:latest`.' }),
     ...launchFields(t),
-    volumeHint: t.field({ type: VolumeHintInput, description: 'Where a volume would be of use.' }),
+    volumeHint: t.field({ type: VolumeHintInput, description: 'Suggested mount point of a volume.' }),
     dropSecrets: t.boolean({
       required: true,
       defaultValue: false,
-      description: 'Let the template lose the registry login and the secret variables that this leaves out.',
+      description:
+        'Remove the registry credentials and secret variables that this input leaves out. Defaults to false: leaving them out is refused.',
     }),
     idempotencyKey: t.string(idempotencyKey),
   }),
@@ -46,25 +50,24 @@ const SaveTemplateSuccess = builder
   .implement({
     description: 'The template was saved.',
     fields: t => ({
-      template: t.expose('template', { type: Template, description: 'What it is now.' }),
+      template: t.expose('template', { type: Template, description: 'The template after the change.' }),
       replayed: t.exposeBoolean('replayed', replayed),
     }),
   })
 
-const saveResult = resultUnion('SaveTemplateResult', 'A template, or why it was not saved.', SaveTemplateSuccess, [
-  'INVALID_INPUT',
-  'NOT_FOUND',
-  'CONFLICT',
-  'IDEMPOTENCY_KEY_REUSED',
-  'IDEMPOTENCY_IN_PROGRESS',
-])
+const saveResult = resultUnion(
+  'SaveTemplateResult',
+  'The saved template, or the error that prevented saving.',
+  SaveTemplateSuccess,
+  ['INVALID_INPUT', 'NOT_FOUND', 'CONFLICT', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
+)
 
 builder.mutationField('saveTemplate', t =>
   t.field({
     type: saveResult.union,
-    description: `Saves settings to begin rentals with, anew or in place of those of a template. The same settings twice are a conflict that names the first. ${permissionSentence('templates.save')}`,
+    description: `Creates a template or replaces the settings of one. Saving the same settings again is refused with \`CONFLICT\`, which names the existing template. ${permissionSentence('templates.save')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: SaveTemplateInput, required: true, description: 'What is wanted.' }) },
+    args: { input: t.arg({ type: SaveTemplateInput, required: true, description: 'The settings to save.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       saveResult.answer(launchIssuePaths, () => {
         const { id, name, public: isPublic, image, volumeHint, dropSecrets, idempotencyKey, ...more } = input
@@ -92,21 +95,23 @@ function aboutOf(texts: { description?: string | null | undefined; readme?: stri
 }
 
 const DeleteTemplateInput = builder.inputType('DeleteTemplateInput', {
-  description: 'Which template is deleted.',
-  fields: t => ({ id: t.id({ required: true, description: 'Such as `tpl_42`, or `42`.' }) }),
+  description: 'The template to delete.',
+  fields: t => ({ id: t.id({ required: true, description: 'ID of the template, such as `tpl_42` or `42`.' }) }),
 })
 
-const deleteResult = resultUnion('DeleteTemplateResult', 'What was deleted, or why nothing was.', DeleteSuccess, [
-  'INVALID_INPUT',
-  'NOT_FOUND',
-])
+const deleteResult = resultUnion(
+  'DeleteTemplateResult',
+  'The ID of the deleted template, or the error that prevented the deletion.',
+  DeleteSuccess,
+  ['INVALID_INPUT', 'NOT_FOUND'],
+)
 
 builder.mutationField('deleteTemplate', t =>
   t.field({
     type: deleteResult.union,
-    description: `Deletes one of the account's templates. What was rented with it stays as it is. ${permissionSentence('templates.delete')}`,
+    description: `Deletes a template of your account. Instances rented with it do not change. ${permissionSentence('templates.delete')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: DeleteTemplateInput, required: true, description: 'Which.' }) },
+    args: { input: t.arg({ type: DeleteTemplateInput, required: true, description: 'The template to delete.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       deleteResult.answer({}, async () => {
         const id = Number(parseId('Template', input.id))

@@ -6,21 +6,21 @@ import { Volume, volumeById } from './volumes.ts'
 type Attachment = { volumeId: bigint; instanceId: bigint; mountPath: string }
 
 const VolumeAttachment = builder.objectRef<Attachment>('VolumeAttachment').implement({
-  description: 'A volume in an instance. It ends when the container of the instance is gone.',
+  description: 'A volume mounted in an instance. It lasts until the container of the instance is removed.',
   fields: t => ({
     volume: t.field({
       type: Volume,
       nullable: true,
-      description: `The volume. ${permissionSentence('volumes.get')}`,
+      description: `The mounted volume. ${permissionSentence('volumes.get')}`,
       resolve: ({ volumeId }, _args, context) => volumeById(context).load(volumeId),
     }),
     instance: t.field({
       type: Instance,
       nullable: true,
-      description: `The instance. ${permissionSentence('instances.get')}`,
+      description: `The instance that uses the volume. ${permissionSentence('instances.get')}`,
       resolve: ({ instanceId }, _args, context) => instanceById(context).load(instanceId),
     }),
-    mountPath: t.exposeString('mountPath', { description: 'Where it is in the instance.' }),
+    mountPath: t.exposeString('mountPath', { description: 'Path of the volume in the instance.' }),
   }),
 })
 
@@ -28,7 +28,8 @@ builder.objectField(Volume, 'attachment', t =>
   t.field({
     type: VolumeAttachment,
     nullable: true,
-    description: 'Where it is attached, also while a destroyed instance is being removed. Null when it is free.',
+    description:
+      'Instance and path that the volume is attached to, even while a destroyed instance is being removed. Null when the volume is free.',
     resolve: ({ id: volumeId, attachment }) => attachment && { volumeId, ...attachment },
   }),
 )
@@ -36,7 +37,7 @@ builder.objectField(Volume, 'attachment', t =>
 builder.objectField(Instance, 'volumes', t =>
   t.field({
     type: [VolumeAttachment],
-    description: 'The volumes that it has, by their paths. None once it is destroyed.',
+    description: 'Volumes of the instance, sorted by path. Empty once it is destroyed.',
     resolve: ({ id: instanceId, volumes }) => volumes.map(mount => ({ instanceId, ...mount })),
   }),
 )

@@ -7,7 +7,7 @@ builder.queryField('volumes', t =>
   t.connection(
     {
       type: Volume,
-      description: `The account's volumes, the newest first. ${permissionSentence('volumes.list')}`,
+      description: `Lists the volumes of your account, newest first. ${permissionSentence('volumes.list')}`,
       complexity: pageComplexity,
       resolve: async (_root, page, { services, actor }) => connectionOf(await services.volumes.page(actor, page)),
     },
@@ -16,11 +16,11 @@ builder.queryField('volumes', t =>
       description: 'A page of volumes.',
       fields: t => ({
         totalCount: t.int({
-          description: 'How many there are, on all pages. It is counted only when asked for.',
+          description: 'Number of volumes on all pages. Counted only when this field is requested.',
           resolve: (_page, _args, { services, actor }) => services.volumes.count(actor),
         }),
       }),
     },
-    { name: 'VolumeEdge', description: 'A volume, and where it stands in this order.' },
+    { name: 'VolumeEdge', description: 'A volume with its cursor.' },
   ),
 )

@@ -6,30 +6,34 @@ import { builder } from '../builder.ts'
 import { tryParseId } from '../ids.ts'
 
 const NewVolumeInput = builder.inputType('NewVolumeInput', {
-  description: 'A volume that is made with the rental, on the machine of the offer.',
+  description: 'A volume to create together with the rental, on the machine of the offer.',
   fields: t => ({
-    name: t.string({ description: 'At most 64 letters, digits, _ and -. `volume` when absent.' }),
-    sizeGb: t.float({ required: true, description: `Its size in GB, at least ${volumeSizeGb.least}.` }),
+    name: t.string({ description: 'Name of the volume: at most 64 letters, digits, _ and -. Defaults to `volume`.' }),
+    sizeGb: t.float({ required: true, description: `Size of the volume in GB, at least ${volumeSizeGb.least}.` }),
   }),
 })
 
 const VolumeSourceInput = builder.inputType('VolumeSourceInput', {
-  description: 'Which volume.',
+  description: 'A volume to mount: an existing one or a new one.',
   isOneOf: true,
   fields: t => ({
-    volumeId: t.id({ description: 'One of yours, such as `vol_42`, or `42`. No other instance may have it.' }),
-    create: t.field({ type: NewVolumeInput, description: 'A new one. It stays when the instance is destroyed.' }),
+    volumeId: t.id({
+      description:
+        'ID of a volume of your account, such as `vol_42` or `42`. It must not be attached to another instance.',
+    }),
+    create: t.field({ type: NewVolumeInput, description: 'A new volume. It is kept when the instance is destroyed.' }),
   }),
 })
 
 export const VolumeMountInput = builder.inputType('VolumeMountInput', {
-  description: 'A volume in an instance.',
+  description: 'A volume to mount in an instance.',
   fields: t => ({
-    source: t.field({ type: VolumeSourceInput, required: true, description: 'Which volume.' }),
+    source: t.field({ type: VolumeSourceInput, required: true, description: 'The volume to mount.' }),
     mountPath: t.string({
       required: true,
       defaultValue: defaultMountPath,
-      description: 'Where it is in the instance: an absolute path, and none below that of another volume.',
+      description:
+        'Absolute path of the volume in the instance, not below the path of another volume. Defaults to `/data`.',
     }),
   }),
 })
@@ -37,7 +41,7 @@ export const VolumeMountInput = builder.inputType('VolumeMountInput', {
 type MountInput = typeof VolumeMountInput.$inferInput
 type ParsedMounts = { volumes: VolumeMount[]; newVolumes: NewVolumeMount[]; parseIssues: Issue[] }
 
-/** What is asked for, as far as it is in order, and what is wrong with the rest. */
+/** The valid mounts, and the issues of the others. */
 export function parseVolumeMounts(inputs: MountInput[]): ParsedMounts {
   const mounts: ParsedMounts = { volumes: [], newVolumes: [], parseIssues: [] }
   for (const [index, { source, mountPath }] of inputs.entries()) {

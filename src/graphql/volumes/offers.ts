@@ -16,23 +16,39 @@ import { parseConditions } from '../offers/filter.ts'
 import { permissionSentence } from '../permission.ts'
 
 export const VolumeOffer = builder.objectRef<VolumeOfferShape>('VolumeOffer').implement({
-  description: "A machine's free disk on the market. Its id is the machine's, and stays.",
+  description: 'Free disk space of a machine on the market. Its ID has the number of the machine and never changes.',
   interfaces: [Node],
   fields: t => ({
-    id: t.id({ description: 'Starts with `vof_`.', resolve: ({ id }) => printId('VolumeOffer', id) }),
-    machine: t.field({ type: Machine, description: 'The machine.', resolve: ({ machine }) => machine }),
-    sizeGb: t.float({ description: 'The size that the price is for, in GB.', resolve: ({ sizeMb }) => sizeMb / 1000 }),
-    pricePerHour: t.expose('priceNanos', { type: 'Usd', description: 'What a volume of this size costs.' }),
+    id: t.id({
+      description: 'Unique ID of the volume offer. Starts with `vof_`.',
+      resolve: ({ id }) => printId('VolumeOffer', id),
+    }),
+    machine: t.field({
+      type: Machine,
+      description: 'The machine that offers the disk space.',
+      resolve: ({ machine }) => machine,
+    }),
+    sizeGb: t.float({
+      description: 'Volume size that `pricePerHour` is for, in GB.',
+      resolve: ({ sizeMb }) => sizeMb / 1000,
+    }),
+    pricePerHour: t.expose('priceNanos', {
+      type: 'Usd',
+      description: 'Price per hour of a volume of this size, in US dollars.',
+    }),
     storagePerGbMonth: t.field({
       type: 'Usd',
-      description: 'A GB for 720 hours.',
+      description: 'Price of one GB for 720 hours, in US dollars.',
       resolve: ({ machine }) => machine.storageNanos,
     }),
     maxSizeGb: t.float({
-      description: 'The largest volume that fits, in GB.',
+      description: 'Largest volume that fits, in GB.',
       resolve: ({ machine }) => machine.freeDiskMb / 1000,
     }),
-    asOf: t.expose('asOf', { type: 'DateTime', description: 'When all this was so.' }),
+    asOf: t.expose('asOf', {
+      type: 'DateTime',
+      description: 'When the data of the offer was read. The market may have changed since.',
+    }),
   }),
 })
 
@@ -40,39 +56,49 @@ export const volumeOfferById = createLoader((context, ids: readonly number[]) =>
   context.services.volumes.offersByIds(context.actor, ids),
 )
 
-// The names are those of domain/volumes/offers.ts, which the reader goes by.
+// The fields must have the names of VolumeOfferField, because parseConditions takes the names from the input.
 type Filter = { [Field in VolumeOfferField]?: unknown }
 const VolumeOfferFilter = builder.inputRef<Filter>('VolumeOfferFilter').implement({
-  description: 'Which storage is wanted. Every field that is given must hold; null and absent fields say nothing.',
+  description: 'Conditions for volume offers. All given fields must match; null and absent fields match every offer.',
   fields: t => ({
-    machineId: t.id({ description: 'Of this machine, such as `mch_42`, or `42`.' }),
-    gpuName: t.field({ type: StringFilter, description: 'GPU model of the machine, such as "RTX 4090".' }),
-    country: t.field({ type: StringFilter, description: 'Where the machine stands: ISO 3166, two letters.' }),
+    machineId: t.id({ description: 'ID of the machine, such as `mch_42` or `42`.' }),
+    gpuName: t.field({ type: StringFilter, description: 'Name of the GPU model in the machine, such as "RTX 4090".' }),
+    country: t.field({ type: StringFilter, description: 'Country of the machine: two letters, ISO 3166.' }),
     verified: t.boolean({ description: 'Whether the machine is verified.' }),
-    datacenter: t.boolean({ description: 'Whether the machine stands in a data center.' }),
+    datacenter: t.boolean({ description: 'Whether the machine is in a data center.' }),
     reliability: t.field({
       type: FloatFilter,
-      description: 'Share of the time that the machine kept its promises, 0 to 1.',
+      description: 'Share of time that the machine worked as offered, 0 to 1.',
     }),
-    diskMbps: t.field({ type: FloatFilter, description: 'Read bandwidth of the disk in MB/s.' }),
-    storagePerGbMonth: t.field({ type: UsdFilter, description: 'Price of a GB for 720 hours.' }),
+    diskMbps: t.field({ type: FloatFilter, description: 'Measured read bandwidth of the disk in MB/s (megabytes).' }),
+    storagePerGbMonth: t.field({ type: UsdFilter, description: 'Price of one GB for 720 hours, in US dollars.' }),
   }),
 })
 
 const VolumeOfferOrderField = builder.enumType('VolumeOfferOrderField', {
-  description: 'What storage is ordered by.',
+  description: 'Fields that volume offers can be sorted by.',
   values: {
-    PRICE_PER_HOUR: { value: 'price', description: 'What a volume costs.' },
+    PRICE_PER_HOUR: { value: 'price', description: 'Price per hour of a volume.' },
     RELIABILITY: { value: 'reliability', description: 'Reliability of the machine.' },
-    MAX_SIZE: { value: 'freeDisk', description: 'The largest volume that fits.' },
+    MAX_SIZE: { value: 'freeDisk', description: 'Largest volume that fits.' },
   } as const,
 })
 
 const VolumeOfferOrder = builder.inputType('VolumeOfferOrder', {
-  description: 'An order of storage. What it leaves equal is ordered by machine.',
+  description: 'Sort order for volume offers. Ties are sorted by machine.',
   fields: t => ({
-    field: t.field({ type: VolumeOfferOrderField, required: true, defaultValue: 'price', description: 'By what.' }),
-    direction: t.field({ type: OrderDirection, required: true, defaultValue: 'asc', description: 'Which end first.' }),
+    field: t.field({
+      type: VolumeOfferOrderField,
+      required: true,
+      defaultValue: 'price',
+      description: 'Field to sort by. Defaults to `PRICE_PER_HOUR`.',
+    }),
+    direction: t.field({
+      type: OrderDirection,
+      required: true,
+      defaultValue: 'asc',
+      description: 'Sort direction. Defaults to `ASC`.',
+    }),
   }),
 })
 
@@ -80,24 +106,24 @@ builder.queryField('volumeOffers', t =>
   t.connection(
     {
       type: VolumeOffer,
-      description: `Searches the market for storage that a volume of the size fits in. ${permissionSentence('volumes.search')}`,
+      description: `Searches the market for machines with enough free disk space for a volume of \`sizeGb\`. ${permissionSentence('volumes.search')}`,
       complexity: pageComplexity,
       args: {
-        filter: t.arg({ type: VolumeOfferFilter, description: 'Which is wanted. All of it, when absent.' }),
+        filter: t.arg({ type: VolumeOfferFilter, description: 'Volume offers to find. Defaults to all.' }),
         sizeGb: t.arg.float({
           required: true,
           defaultValue: volumeSizeGb.least,
-          description: 'The size that must fit, and that prices are for, in GB.',
+          description: `Size of the volume in GB: it must fit, and the prices are for it. Defaults to ${volumeSizeGb.least}.`,
         }),
         orderBy: t.arg({
           type: VolumeOfferOrder,
           required: true,
           defaultValue: { field: 'price', direction: 'asc' },
-          description: 'In which order. The cheapest first, when absent.',
+          description: 'Sort order. Defaults to cheapest first.',
         }),
       },
       resolve: async (_root, { filter, sizeGb, orderBy, ...page }, { services, actor }) => {
-        // The filter of this query has no field that storage lacks.
+        // Every field of VolumeOfferFilter is a VolumeOfferField.
         const conditions = parseConditions(filter ?? {}) as VolumeOfferCondition[]
         const search = { conditions, sizeGb, order: orderBy }
         return { search, ...connectionOf(await services.volumes.pageOffers(actor, search, page)) }
@@ -105,14 +131,14 @@ builder.queryField('volumeOffers', t =>
     },
     {
       name: 'VolumeOfferConnection',
-      description: 'A page of storage.',
+      description: 'A page of volume offers.',
       fields: t => ({
         totalCount: t.int({
-          description: 'How many match, on all pages. It is counted only when asked for.',
+          description: 'Number of matching volume offers on all pages. Counted only when this field is requested.',
           resolve: ({ search }, _args, { services, actor }) => services.volumes.countOffers(actor, search),
         }),
       }),
     },
-    { name: 'VolumeOfferEdge', description: 'Storage of a machine, and where it stands in this order.' },
+    { name: 'VolumeOfferEdge', description: 'A volume offer with its cursor.' },
   ),
 )

@@ -8,14 +8,15 @@ import { permissionSentence } from '../permission.ts'
 import { Volume } from './volumes.ts'
 
 const CreateVolumeInput = builder.inputType('CreateVolumeInput', {
-  description: 'A volume, and the storage that it is made of.',
+  description: 'A volume to create, and the volume offer to take the disk space from.',
   fields: t => ({
-    offerId: t.id({ required: true, description: 'The storage offer, such as `vof_42`, or `42`.' }),
-    sizeGb: t.float({ required: true, description: `Its size in GB, at least ${volumeSizeGb.least}.` }),
-    name: t.string({ description: 'At most 64 letters, digits, _ and -. `volume` when absent.' }),
+    offerId: t.id({ required: true, description: 'ID of the volume offer, such as `vof_42` or `42`.' }),
+    sizeGb: t.float({ required: true, description: `Size of the volume in GB, at least ${volumeSizeGb.least}.` }),
+    name: t.string({ description: 'Name of the volume: at most 64 letters, digits, _ and -. Defaults to `volume`.' }),
     maxPricePerHour: t.field({
       type: 'Usd',
-      description: 'Refuse when it costs more than this. Any price is taken when absent.',
+      description:
+        'Refuse the request if the volume costs more than this per hour, in US dollars. Without it any price is accepted.',
     }),
     idempotencyKey: t.string(idempotencyKey),
   }),
@@ -23,41 +24,47 @@ const CreateVolumeInput = builder.inputType('CreateVolumeInput', {
 
 type CreatedVolume = { volume: VolumeShape; replayed: boolean }
 const CreateVolumeSuccess = builder.objectRef<CreatedVolume>('CreateVolumeSuccess').implement({
-  description: 'The volume was made.',
+  description: 'The volume was created.',
   fields: t => ({
-    volume: t.expose('volume', { type: Volume, description: 'The volume.' }),
+    volume: t.expose('volume', { type: Volume, description: 'The new volume.' }),
     replayed: t.exposeBoolean('replayed', replayed),
   }),
 })
 
-const createResult = resultUnion('CreateVolumeResult', 'A volume, or why there is none.', CreateVolumeSuccess, [
-  'INVALID_INPUT',
-  'OFFER_UNAVAILABLE',
-  'PRICE_CHANGED',
-  'INSUFFICIENT_CREDIT',
-  'SPEND_LIMIT_EXCEEDED',
-  'QUOTA_EXCEEDED',
-  'IDEMPOTENCY_KEY_REUSED',
-  'IDEMPOTENCY_IN_PROGRESS',
-])
+const createResult = resultUnion(
+  'CreateVolumeResult',
+  'The new volume, or the error that prevented its creation.',
+  CreateVolumeSuccess,
+  [
+    'INVALID_INPUT',
+    'OFFER_UNAVAILABLE',
+    'PRICE_CHANGED',
+    'INSUFFICIENT_CREDIT',
+    'SPEND_LIMIT_EXCEEDED',
+    'QUOTA_EXCEEDED',
+    'IDEMPOTENCY_KEY_REUSED',
+    'IDEMPOTENCY_IN_PROGRESS',
+  ],
+)
 
 const DeleteVolumeInput = builder.inputType('DeleteVolumeInput', {
-  description: 'Which volume is deleted.',
-  fields: t => ({ id: t.id({ required: true, description: 'Such as `vol_42`, or `42`.' }) }),
+  description: 'The volume to delete.',
+  fields: t => ({ id: t.id({ required: true, description: 'ID of the volume, such as `vol_42` or `42`.' }) }),
 })
 
-const deleteResult = resultUnion('DeleteVolumeResult', 'What was deleted, or why nothing was.', DeleteSuccess, [
-  'INVALID_INPUT',
-  'NOT_FOUND',
-  'VOLUME_UNAVAILABLE',
-])
+const deleteResult = resultUnion(
+  'DeleteVolumeResult',
+  'The ID of the deleted volume, or the error that prevented the deletion.',
+  DeleteSuccess,
+  ['INVALID_INPUT', 'NOT_FOUND', 'VOLUME_UNAVAILABLE'],
+)
 
 builder.mutationFields(t => ({
   createVolume: t.field({
     type: createResult.union,
-    description: `Makes a volume that instances on its machine can have. ${permissionSentence('volumes.create')}`,
+    description: `Creates a volume on a machine. Only instances on that machine can mount it. ${permissionSentence('volumes.create')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: CreateVolumeInput, required: true, description: 'What is wanted.' }) },
+    args: { input: t.arg({ type: CreateVolumeInput, required: true, description: 'The volume to create.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       createResult.answer({}, async () => {
         const { offerId, sizeGb, name, maxPricePerHour, idempotencyKey } = input
@@ -72,9 +79,9 @@ builder.mutationFields(t => ({
   }),
   deleteVolume: t.field({
     type: deleteResult.union,
-    description: `Deletes a volume that no instance has, with all that is in it. ${permissionSentence('volumes.delete')}`,
+    description: `Deletes a volume and all its data. The volume must not be attached to an instance. ${permissionSentence('volumes.delete')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: DeleteVolumeInput, required: true, description: 'Which.' }) },
+    args: { input: t.arg({ type: DeleteVolumeInput, required: true, description: 'The volume to delete.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       deleteResult.answer({}, async () => {
         const id = parseId('Volume', input.id)

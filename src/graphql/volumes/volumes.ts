@@ -7,22 +7,26 @@ import { Node } from '../nodes/node.ts'
 import { permissionSentence } from '../permission.ts'
 
 export const Volume = builder.objectRef<VolumeShape>('Volume').implement({
-  description: "A part of a machine's disk that outlives the instances that use it.",
+  description: "A part of a machine's disk that outlives the instances it is attached to.",
   interfaces: [Node],
   fields: t => ({
-    id: t.id({ description: 'Starts with `vol_`.', resolve: ({ id }) => printId('Volume', id) }),
-    name: t.exposeString('name', { description: 'What its owner calls it.' }),
-    sizeGb: t.float({ description: 'Its size in GB.', resolve: ({ sizeMb }) => sizeMb / 1000 }),
+    id: t.id({
+      description: 'Unique ID of the volume. Starts with `vol_`.',
+      resolve: ({ id }) => printId('Volume', id),
+    }),
+    name: t.exposeString('name', { description: 'Name that the owner gave the volume.' }),
+    sizeGb: t.float({ description: 'Size of the volume in GB.', resolve: ({ sizeMb }) => sizeMb / 1000 }),
     machine: t.field({
       type: Machine,
-      description: 'The machine that it is on, for life. Only instances there can have it.',
+      description:
+        'Machine that holds the volume. It never changes; only instances on that machine can mount the volume.',
       resolve: ({ machine }) => machine,
     }),
     pricePerHour: t.expose('diskNanos', {
       type: 'Usd',
-      description: 'What it costs, attached or not, as agreed when it was made.',
+      description: 'Price per hour in US dollars, attached or not. Fixed when the volume is created.',
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the volume was created.' }),
   }),
 })
 
@@ -34,8 +38,8 @@ builder.queryField('volume', t =>
   t.field({
     type: Volume,
     nullable: true,
-    description: `One of the account's volumes by its id. Null when it is deleted, and for anybody else's. ${permissionSentence('volumes.get')}`,
-    args: { id: t.arg.id({ required: true, description: 'Such as `vol_42`, or `42`.' }) },
+    description: `A volume of your account by ID. Null when it is deleted or your account has no such volume. ${permissionSentence('volumes.get')}`,
+    args: { id: t.arg.id({ required: true, description: 'ID of the volume, such as `vol_42` or `42`.' }) },
     resolve: (_root, { id }, context) => volumeById(context).load(parseId('Volume', id)),
   }),
 )
