@@ -15,21 +15,21 @@ import { SecretVariable } from './secret-variables.ts'
 import { SshKey } from './ssh-keys.ts'
 
 export const Account = builder.prismaObject('Account', {
-  description: 'Who rents and pays.',
+  description: 'An account: the customer that rents and pays.',
   interfaces: [Node],
   fields: t => ({
-    id: t.id({ description: 'Starts with `acc_`.', resolve: ({ id }) => printId('Account', id) }),
-    email: t.exposeString('email', { description: 'The address that the account is known by.' }),
-    name: t.exposeString('name', { description: 'What its owner calls it. May be empty.' }),
+    id: t.id({ description: 'Id of the account, such as `acc_42`.', resolve: ({ id }) => printId('Account', id) }),
+    email: t.exposeString('email', { description: 'Email address of the account.' }),
+    name: t.exposeString('name', { description: 'Name of the account. May be empty.' }),
     credit: t.field({
       type: 'Usd',
       description:
-        'What is left to spend, at the instant that it is asked. Below zero is what disks have cost since it ended.',
+        'Credit left at the moment of the request, in US dollars. Negative if disks have gone on costing money after the credit ended.',
       resolve: async ({ id }, _args, context) => (await creditStatusByAccount(context).load(id))?.creditNanos ?? 0n,
     }),
     burnRate: t.field({
       type: 'Usd',
-      description: 'What everything together costs per hour now.',
+      description: 'Current cost of everything in the account, in US dollars per hour.',
       resolve: async ({ id }, _args, context) =>
         (await creditStatusByAccount(context).load(id))?.costPerHourNanos ?? 0n,
     }),
@@ -37,7 +37,7 @@ export const Account = builder.prismaObject('Account', {
       type: 'Float',
       nullable: true,
       description:
-        'For how many whole seconds the credit lasts from now on, if everything goes on as it does: 0 when it has ended. Null while nothing costs anything.',
+        'Time until the credit ends at the current burn rate, in whole seconds. 0 if it has ended; null while nothing costs anything.',
       resolve: async ({ id }, _args, context) => {
         const status = await creditStatusByAccount(context).load(id)
         return status ? runwayOf(status, status.at) : null
@@ -45,47 +45,46 @@ export const Account = builder.prismaObject('Account', {
     }),
     sshKeys: t.field({
       type: [SshKey],
-      description: `The keys that it logs in to its instances with, the oldest first, at most ${maxSshKeys}. ${permissionSentence('sshKeys.list')}`,
+      description: `SSH keys that log in to the account's instances, oldest first. An account has at most ${maxSshKeys}. ${permissionSentence('sshKeys.list')}`,
       complexity: { multiplier: maxSshKeys },
-      // Nobody is given another account than his own.
+      // Here and below, `_account` is always the caller's own, so the services take only the actor.
       resolve: (_account, _args, { services, actor }) => services.sshKeys.list(actor),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was opened.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was created.' }),
     apiKeys: t.field({
       type: [ApiKey],
-      description: `Its keys that work, the newest first, at most ${maxApiKeys}. ${permissionSentence('apiKeys.list')}`,
+      description: `Active API keys of the account, newest first, without expired and revoked ones. An account has at most ${maxApiKeys}. ${permissionSentence('apiKeys.list')}`,
       complexity: { multiplier: maxApiKeys },
       resolve: (_account, _args, { services, actor }) => services.apiKeys.list(actor),
     }),
     spendLimits: t.field({
       type: [SpendLimit],
       complexity: { multiplier: 3 },
-      description: `The limits of what it spends as a whole, at most one of each window. ${permissionSentence('billing.spendLimits')}`,
-      // Nobody is given another account than his own.
+      description: `Spend limits of the account as a whole, at most one per window. ${permissionSentence('billing.spendLimits')}`,
       resolve: (_account, _args, context) => loadSpendLimits(context, null),
     }),
     secretVariables: t.field({
       type: [SecretVariable],
-      description: `Environment variables that its new rentals get, by name, at most ${maxSecretVariables}. ${permissionSentence('secretVariables.list')}`,
+      description: `Secret environment variables that each new rental gets, sorted by name. An account has at most ${maxSecretVariables}. ${permissionSentence('secretVariables.list')}`,
       complexity: { multiplier: maxSecretVariables },
       resolve: (_account, _args, { services, actor }) => services.secretVariables.list(actor),
     }),
     webhooks: t.field({
       type: [Webhook],
-      description: `Where its events are sent, the oldest first, at most ${maxWebhooks}. ${permissionSentence('webhooks.list')}`,
+      description: `Webhooks that receive the account's events, oldest first. An account has at most ${maxWebhooks}. ${permissionSentence('webhooks.list')}`,
       complexity: { multiplier: maxWebhooks },
       resolve: (_account, _args, { services, actor }) => services.webhooks.list(actor),
     }),
   }),
 })
 
-/** Nobody is given another account than his own. */
+/** Credit of the caller's account, the only account that a caller can load. */
 const creditStatusByAccount = createLoader(async ({ services, actor }, ids: readonly number[]) => {
   const status = await services.accounts.creditStatus(actor)
   return ids.map(id => ({ id, ...status }))
 })
 
-/** Other accounts are not found, whether they exist or not. */
+/** Finds only the caller's own account, so that a caller cannot learn which others exist. */
 export const accountById = createLoader(async ({ services, actor }, ids: readonly number[]) =>
   ids.includes(actor.accountId) ? [await services.accounts.viewer(actor, {})] : [],
 )
@@ -93,7 +92,7 @@ export const accountById = createLoader(async ({ services, actor }, ids: readonl
 builder.queryField('viewer', t =>
   t.prismaField({
     type: 'Account',
-    description: `The account that the key belongs to. ${permissionSentence('accounts.viewer')}`,
+    description: `The account of this API key. ${permissionSentence('accounts.viewer')}`,
     resolve: (query, _root, _args, { services, actor }) => services.accounts.viewer(actor, query),
   }),
 )

@@ -10,43 +10,46 @@ import { ApiKey } from './api-keys.ts'
 import { ApiPermissionInput } from './permissions.ts'
 import { parsePermissionRows } from './permissions-input.ts'
 
-const idField = { required: true, description: 'Such as `key_42`, or `42`.' } as const
+const idField = { required: true, description: 'Id of the API key: `key_42`, or `42`.' } as const
 
 const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
-  description: 'What the key is called, and what it may do: never more than the one that makes it.',
+  description:
+    'Name, permissions and expiry of a new API key. The new key cannot have more permissions than the key that creates it.',
   fields: t => ({
-    name: t.string({ description: `What you call it, at most ${maxApiKeyNameLength} characters.` }),
+    name: t.string({ description: `Name of the API key, at most ${maxApiKeyNameLength} characters. Empty if absent.` }),
     permissions: t.field({
       type: [ApiPermissionInput],
-      description: 'What it may do; nothing when empty. Required without `fullAccess`, and refused beside it.',
+      description:
+        'Permissions of the API key. An empty list allows nothing. Required unless `fullAccess` is true, and refused together with it.',
     }),
     fullAccess: t.boolean({
       required: true,
       defaultValue: false,
-      description: 'Let it do everything, also what operations to come will do.',
+      description: 'Allow every operation, including operations that are added later.',
     }),
     expiresAt: t.field({
       type: 'DateTime',
-      description: 'From when on it fails. Never when absent, which a key that expires itself may not ask for.',
+      description:
+        'When the new API key expires. If absent, it never expires. A key that expires can only create keys that expire no later than itself.',
     }),
     idempotencyKey: t.string(idempotencyKey),
   }),
 })
 
 const ResetApiKeyInput = builder.inputType('ResetApiKeyInput', {
-  description: 'Which key gets a new secret.',
+  description: 'The API key that gets a new secret.',
   fields: t => ({ id: t.id(idField), idempotencyKey: t.string(idempotencyKey) }),
 })
 
 const RevokeApiKeyInput = builder.inputType('RevokeApiKeyInput', {
-  description: 'Which key is revoked.',
+  description: 'The API key to revoke.',
   fields: t => ({
     id: t.id(idField),
     keepInstanceKeys: t.boolean({
       required: true,
       defaultValue: false,
       description:
-        'Let the instances that it rented use their own keys until it would have expired. They end with it otherwise.',
+        'Keep the instance keys of the instances that this API key rented, until this API key would have expired. If false, they are revoked too.',
     }),
   }),
 })
@@ -55,10 +58,13 @@ function successType(name: string, description: string) {
   return builder.objectRef<ApiKeyWithSecret>(name).implement({
     description,
     fields: t => ({
-      apiKey: t.expose('apiKey', { type: ApiKey, description: 'The key. Repetitions show it as it was then.' }),
+      apiKey: t.expose('apiKey', {
+        type: ApiKey,
+        description: 'The API key. A replayed answer shows it as it was the first time.',
+      }),
       secret: t.exposeString('secret', {
         description:
-          'What is sent as `Authorization: Bearer`. It cannot be shown again: keep it where nobody reads it.',
+          'The secret to send as `Authorization: Bearer <secret>`. It is shown only in this answer: store it safely.',
       }),
       replayed: t.exposeBoolean('replayed', replayed),
     }),
@@ -67,31 +73,33 @@ function successType(name: string, description: string) {
 
 const createResult = resultUnion(
   'CreateApiKeyResult',
-  'A key with its secret, or why there is none.',
-  successType('CreateApiKeySuccess', 'The key was made.'),
+  'The new API key with its secret, or why none was created.',
+  successType('CreateApiKeySuccess', 'The API key was created.'),
   ['INVALID_INPUT', 'CONFLICT', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
 )
 const resetResult = resultUnion(
   'ResetApiKeyResult',
-  'The key with its new secret, or why it has none.',
-  successType('ResetApiKeySuccess', 'The key has a new secret, and the old one fails.'),
+  'The API key with its new secret, or why its secret did not change.',
+  successType('ResetApiKeySuccess', 'The API key has a new secret. The old secret no longer works.'),
   ['INVALID_INPUT', 'NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
 )
 const RevokeApiKeySuccess = builder.objectRef<{ revokedId: string }>('RevokeApiKeySuccess').implement({
-  description: 'The key was revoked, and fails from now on.',
-  fields: t => ({ revokedId: t.exposeID('revokedId', { description: 'Its id.' }) }),
+  description: 'The API key was revoked and no longer works.',
+  fields: t => ({ revokedId: t.exposeID('revokedId', { description: 'Id of the revoked API key.' }) }),
 })
-const revokeResult = resultUnion('RevokeApiKeyResult', 'What was revoked, or why nothing was.', RevokeApiKeySuccess, [
-  'INVALID_INPUT',
-  'NOT_FOUND',
-])
+const revokeResult = resultUnion(
+  'RevokeApiKeyResult',
+  'The id of the revoked API key, or why it was not revoked.',
+  RevokeApiKeySuccess,
+  ['INVALID_INPUT', 'NOT_FOUND'],
+)
 
 builder.mutationFields(t => ({
   createApiKey: t.field({
     type: createResult.union,
-    description: `Makes a key that may do no more, and lives no longer, than the one of this request. An account has at most ${maxApiKeys}. ${permissionSentence('apiKeys.create')}`,
+    description: `Creates an API key. It can neither have more permissions nor expire later than the key of this request. An account has at most ${maxApiKeys} active keys. ${permissionSentence('apiKeys.create')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: CreateApiKeyInput, required: true, description: 'What is wanted.' }) },
+    args: { input: t.arg({ type: CreateApiKeyInput, required: true, description: 'The API key to create.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       createResult.answer({}, async () => {
         const { permissions, paths } = input.permissions ? parsePermissionRows(input.permissions) : {}
@@ -101,17 +109,17 @@ builder.mutationFields(t => ({
   }),
   resetApiKey: t.field({
     type: resetResult.union,
-    description: `Gives a key a new secret, which ends the old one at once. The keys of the instances that it rented stay. Only for a key that may do no more, and lives no longer, than the one of this request. ${permissionSentence('apiKeys.reset')}`,
+    description: `Gives an API key a new secret. The old secret stops working at once; the keys of instances that it rented keep working. The API key of this request must have at least the same permissions and expire no earlier. ${permissionSentence('apiKeys.reset')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: ResetApiKeyInput, required: true, description: 'Which.' }) },
+    args: { input: t.arg({ type: ResetApiKeyInput, required: true, description: 'The API key to reset.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       resetResult.answer({}, () => services.apiKeys.reset(actor, parseId('ApiKey', input.id), input.idempotencyKey)),
   }),
   revokeApiKey: t.field({
     type: revokeResult.union,
-    description: `Ends a key, also the one of this request, and the keys of the instances that it rented. No request that is sent after the answer gets in with any of them. ${permissionSentence('apiKeys.revoke')}`,
+    description: `Revokes an API key, and the keys of the instances that it rented. None of them is accepted in requests sent after this answer. The key of this request can revoke itself. ${permissionSentence('apiKeys.revoke')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: RevokeApiKeyInput, required: true, description: 'Which.' }) },
+    args: { input: t.arg({ type: RevokeApiKeyInput, required: true, description: 'The API key to revoke.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       revokeResult.answer({}, async () => {
         const key = parseId('ApiKey', input.id)
@@ -121,7 +129,7 @@ builder.mutationFields(t => ({
   }),
 }))
 
-/** What is wrong with the permissions, where it stands in the list. */
+/** The error with each issue about permissions at its path in the input list. */
 function withListPaths(error: unknown, paths: Map<string, string> | undefined): unknown {
   if (!(error instanceof DomainError) || error.code !== 'INVALID_INPUT') return error
   const { issues } = error.details

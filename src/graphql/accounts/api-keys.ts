@@ -8,41 +8,42 @@ import { permissionSentence } from '../permission.ts'
 import { ApiPermission, permissionRowsOf } from './permissions.ts'
 
 export const ApiKey = builder.objectRef<ApiKeyShape>('ApiKey').implement({
-  description: 'A key of the account. Its secret was in the answer that made it, and is in no other.',
+  description: 'An API key of the account. Its secret is shown only in the answer that created or reset the key.',
   interfaces: [Node],
   fields: t => ({
-    id: t.id({ description: 'Starts with `key_`.', resolve: ({ id }) => printId('ApiKey', id) }),
-    name: t.exposeString('name', { description: 'What you call it. May be empty.' }),
+    id: t.id({ description: 'Id of the API key, such as `key_42`.', resolve: ({ id }) => printId('ApiKey', id) }),
+    name: t.exposeString('name', { description: 'Name of the API key. May be empty.' }),
     prefix: t.string({
-      description: 'How the key begins, by which it is recognised. Not a secret.',
+      description: 'First characters of the secret, to recognize the API key by. They are not confidential.',
       resolve: ({ publicId }) => printApiKeyPrefix(publicId),
     }),
     permissions: t.field({
       type: [ApiPermission],
       nullable: true,
-      description: 'What it may do: nothing when empty, everything when null.',
+      description: 'Permissions of the API key. Empty: it may do nothing. Null: it has full access.',
       complexity: { multiplier: 2 },
       resolve: ({ permissions }) => permissions && permissionRowsOf(permissions),
     }),
     spendLimits: t.field({
       type: [SpendLimit],
       complexity: { multiplier: 3 },
-      description: `The limits of what is spent for what it rented and made, at most one of each window. ${permissionSentence('billing.spendLimits')}`,
+      description: `Spend limits for the instances and volumes that this API key created, at most one per window. ${permissionSentence('billing.spendLimits')}`,
       resolve: ({ id }, _args, context) => loadSpendLimits(context, id),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the API key was created.' }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'From when on it fails, if ever.',
+      description: 'When the API key expires. Null if it never expires.',
     }),
     lastUsedAt: t.expose('lastUsedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it was last used, to the minute.',
+      description:
+        'When the API key was last used, to the minute. Null if it was not used since it was created or reset.',
     }),
     current: t.boolean({
-      description: 'Whether this request was sent with it.',
+      description: 'True for the API key of this request.',
       resolve: ({ id }, _args, { actor }) => id === actor.apiKeyId,
     }),
   }),

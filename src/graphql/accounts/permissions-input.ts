@@ -3,10 +3,10 @@ import type { ApiPermissionInput, PermissionConstraintInput } from './permission
 
 type PermissionRow = typeof ApiPermissionInput.$inferInput
 type ConstraintRow = typeof PermissionConstraintInput.$inferInput
-/** What is wrong with the list itself, and where in it stands what is somewhere in the object. */
+/** Issues of the list itself, and for each path in the parsed object the matching path in the list. */
 type ParseProgress = { issues: Issue[]; paths: Map<string, string> }
 
-/** The list as the object that it stands for, which is then read like any that somebody wrote. */
+/** Converts the list to the object that REST accepts; the domain then checks both alike. */
 export function parsePermissionRows(rows: PermissionRow[]): { permissions: object; paths: Map<string, string> } {
   const progress: ParseProgress = { issues: [], paths: new Map() }
   const api = new Map<string, Map<string, object>>()
@@ -14,7 +14,7 @@ export function parsePermissionRows(rows: PermissionRow[]): { permissions: objec
     const at = `permissions.${index}`
     const grant = api.get(category)
     if (grant && (!operation || grant.size === 0 || grant.has(operation))) {
-      progress.issues.push({ path: at, message: 'is about what another one is about already.' })
+      progress.issues.push({ path: at, message: 'grants what another permission in the list grants already.' })
     } else if (operation) {
       const path = `permissions.api.${category}.${operation}`
       progress.paths.set(path, `${at}.operation`)
@@ -23,7 +23,10 @@ export function parsePermissionRows(rows: PermissionRow[]): { permissions: objec
     } else {
       api.set(category, new Map())
       if (constraints.length > 0)
-        progress.issues.push({ path: `${at}.constraints`, message: 'are of one operation: name it.' })
+        progress.issues.push({
+          path: `${at}.constraints`,
+          message: 'must be empty without an operation: constraints apply to one operation.',
+        })
     }
   }
   if (progress.issues.length > 0) throw invalidInput(progress.issues)
@@ -41,7 +44,8 @@ function parseConstraintRows(
   for (const [index, { parameter, operator, value }] of rows.entries()) {
     const here = `${at}.constraints.${index}`
     const bounds = constraints.get(parameter) ?? new Map<string, unknown>()
-    if (bounds.has(operator)) issues.push({ path: here, message: 'compares what another one compares already.' })
+    if (bounds.has(operator))
+      issues.push({ path: here, message: 'repeats the parameter and operator of another constraint.' })
     paths.set(`${path}.constraints.${parameter}`, `${here}.parameter`)
     paths.set(`${path}.constraints.${parameter}.${operator}`, `${here}.value`)
     constraints.set(parameter, bounds.set(operator, Object.values(value)[0]))

@@ -1,4 +1,4 @@
-// Permissions as lists, and as the object that the domain and REST have. Either says what the other does.
+// Permissions in GraphQL are lists. The domain and REST use an object with the same content.
 
 import {
   type Bound,
@@ -16,54 +16,61 @@ type ConstraintShape = { parameter: string; operator: Comparison; value: Bound }
 type PermissionShape = { category: PermissionCategory; operation: Operation | null; constraints: ConstraintShape[] }
 
 const categoryDescriptions: Record<PermissionCategory, string> = {
-  misc: 'Search the market.',
-  user_read: 'Read the account, its keys and its templates.',
-  user_write: 'Change the account, its keys and its templates.',
+  misc: 'Search offers, volume offers and machines.',
+  user_read: 'Read the account, its keys, templates, webhooks and events.',
+  user_write: 'Change the account, its keys, templates and webhooks.',
   instance_read: 'Read instances and volumes.',
-  instance_write: 'Rent, start, stop, label and destroy instances, and make and delete volumes.',
-  billing_read: 'Read charges and spend limits.',
-  billing_write: 'Set spend limits.',
+  instance_write: 'Rent, change, start, stop and destroy instances; create and delete volumes.',
+  billing_read: 'Read costs, charges and spend limits.',
+  billing_write: 'Set and delete spend limits.',
   machine_read: 'Read the machines that the account hosts.',
   machine_write: 'Change the machines that the account hosts.',
   team_read: 'Read the team.',
   team_write: 'Change the team.',
 }
-const PermissionCategoryEnum = enumOf('PermissionCategory', 'What the operations are sorted by.', categoryDescriptions)
+const PermissionCategoryEnum = enumOf(
+  'PermissionCategory',
+  'A group of operations. A permission for a category allows all of its operations.',
+  categoryDescriptions,
+)
 
 type ParametersByOperation = Partial<Record<string, object>>
 
-/** The names in the table as names of GraphQL: INSTANCES_CHANGE_BID for instances.changeBid. */
-const PermissionOperation = enumOf('PermissionOperation', 'What a key can be allowed to do.', describeOperations())
+const PermissionOperation = enumOf(
+  'PermissionOperation',
+  'An operation that an API key can be allowed to do.',
+  describeOperations(),
+)
 
 function describeOperations(): Record<Operation, string> {
   const texts = Object.entries(operationCategories).map(([operation, category]) => {
     const bounded = Object.keys((operationParameters as ParametersByOperation)[operation] ?? {}).map(
       name => `\`${name}\``,
     )
-    const bounds = bounded.length > 0 ? ` Can be bounded by ${bounded.join(' and ')}.` : ''
-    return [operation, `Elsewhere written \`${operation}\`; of the category ${category.toUpperCase()}.${bounds}`]
+    const bounds = bounded.length > 0 ? ` Its constraints can use ${bounded.join(' and ')}.` : ''
+    return [operation, `Allows \`${operation}\`, an operation of the category ${category.toUpperCase()}.${bounds}`]
   })
-  // The table has every operation; Object.entries forgets its keys.
+  // The table has every operation; Object.entries loses the type of its keys.
   return Object.fromEntries(texts) as Record<Operation, string>
 }
 
 const ConstraintOperator = enumOf<Comparison>(
   'ConstraintOperator',
-  'How a parameter is compared. Values of another type are outside.',
+  'How a constraint compares the parameter with its value. A parameter of another type is refused.',
   {
-    eq: 'Equal to this.',
-    lte: 'This, or less.',
-    gte: 'This, or greater.',
+    eq: 'The parameter must equal the value.',
+    lte: 'The parameter must be less than or equal to the value.',
+    gte: 'The parameter must be greater than or equal to the value.',
   },
 )
 
 const valueFields = {
-  text: { description: 'A text.' },
-  number: { description: 'A number, such as the integer of an id.' },
-  boolean: { description: 'True or false.' },
+  text: { description: 'The value, if it is a text.' },
+  number: { description: 'The value, if it is a number, such as the integer of an id.' },
+  boolean: { description: 'The value, if it is true or false.' },
 }
 const ConstraintValue = builder.objectRef<Bound>('ConstraintValue').implement({
-  description: 'What a parameter is compared with. One of these is there.',
+  description: 'The value that a constraint compares a parameter with. Exactly one of the fields is not null.',
   fields: t => ({
     text: t.string({
       ...valueFields.text,
@@ -83,7 +90,7 @@ const ConstraintValue = builder.objectRef<Bound>('ConstraintValue').implement({
   }),
 })
 const ConstraintValueInput = builder.inputType('ConstraintValueInput', {
-  description: 'What a parameter is compared with.',
+  description: 'The value that a constraint compares a parameter with.',
   isOneOf: true,
   fields: t => ({
     text: t.string(valueFields.text),
@@ -92,10 +99,11 @@ const ConstraintValueInput = builder.inputType('ConstraintValueInput', {
   }),
 })
 
-const constraintDescription = 'Bounds a parameter of an operation. A request that leaves the parameter out is outside.'
-const parameter = { description: 'Such as `id`.' }
-const operator = { type: ConstraintOperator, description: 'How it is compared.' }
-const value = 'What it is compared with.'
+const constraintDescription =
+  'Restricts a parameter of an operation. Requests that leave the parameter out are refused.'
+const parameter = { description: 'Name of the parameter, such as `id`.' }
+const operator = { type: ConstraintOperator, description: 'How the parameter is compared with the value.' }
+const value = 'Value that the parameter is compared with.'
 const PermissionConstraint = builder.objectRef<ConstraintShape>('PermissionConstraint').implement({
   description: constraintDescription,
   fields: t => ({
@@ -113,13 +121,13 @@ export const PermissionConstraintInput = builder.inputType('PermissionConstraint
   }),
 })
 
-const permissionDescription = 'Allows a category of operations, or one of them.'
-const category = { type: PermissionCategoryEnum, description: 'The category.' }
+const permissionDescription = 'Permission for a category of operations, or for one operation of it.'
+const category = { type: PermissionCategoryEnum, description: 'Category of the allowed operations.' }
 const operation = {
   type: PermissionOperation,
-  description: 'The only one that is allowed. The whole category when absent.',
+  description: 'The one operation that is allowed. Absent or null: all operations of the category.',
 }
-const constraints = 'All of them must hold. None for a whole category.'
+const constraints = 'Constraints on the operation; all must hold. Empty for a whole category.'
 export const ApiPermission = builder.objectRef<PermissionShape>('ApiPermission').implement({
   description: permissionDescription,
   fields: t => ({

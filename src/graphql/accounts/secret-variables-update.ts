@@ -9,55 +9,61 @@ import { permissionSentence } from '../permission.ts'
 import { SecretVariable } from './secret-variables.ts'
 
 const SecretVariableInput = builder.inputType('SecretVariableInput', {
-  description: 'A variable with its value.',
+  description: 'A secret environment variable with its value.',
   fields: t => ({
-    name: t.string({ required: true, description: 'Letters, digits and _, not starting with a digit.' }),
-    value: t.string({ required: true, description: 'Its value, which is not empty.' }),
+    name: t.string({
+      required: true,
+      description: 'Name of the variable: letters, digits and `_`, not starting with a digit.',
+    }),
+    value: t.string({ required: true, description: 'Value of the variable. Must not be empty.' }),
   }),
 })
 
 const SetSecretVariablesInput = builder.inputType('SetSecretVariablesInput', {
-  description: 'Variables that every new rental is to get.',
+  description: 'Secret variables for every new rental.',
   fields: t => ({
     variables: t.field({
       type: [SecretVariableInput],
       required: true,
-      description: `The variables: all of them are set, or none. Names and values have at most ${maxSecretCharacters} characters in the whole account.`,
+      description: `The variables to set. Either all are set or none. All names and values in the account together have at most ${maxSecretCharacters} characters.`,
     }),
   }),
 })
 
 const DeleteSecretVariableInput = builder.inputType('DeleteSecretVariableInput', {
-  description: 'Which variable is deleted.',
-  fields: t => ({ name: t.string({ required: true, description: 'Its name.' }) }),
+  description: 'The secret variable to delete.',
+  fields: t => ({ name: t.string({ required: true, description: 'Name of the variable.' }) }),
 })
 
 const SetSecretVariablesSuccess = builder
   .objectRef<{ variables: SecretVariableShape[] }>('SetSecretVariablesSuccess')
   .implement({
-    description: 'The variables were set.',
+    description: 'The secret variables were set.',
     fields: t => ({
-      variables: t.expose('variables', { type: [SecretVariable], description: 'Those that were set, by name.' }),
+      variables: t.expose('variables', {
+        type: [SecretVariable],
+        description: 'The variables that were set, sorted by name.',
+      }),
     }),
   })
 
 const DeleteSecretVariableSuccess = builder
   .objectRef<{ deletedName: string }>('DeleteSecretVariableSuccess')
   .implement({
-    description: 'The variable was deleted.',
-    fields: t => ({ deletedName: t.exposeString('deletedName', { description: 'What it was called.' }) }),
+    description: 'The secret variable was deleted.',
+    fields: t => ({ deletedName: t.exposeString('deletedName', { description: 'Name of the deleted variable.' }) }),
   })
 
 const setResult = resultUnion(
   'SetSecretVariablesResult',
-  'The variables that were set, or why none was.',
+  'The variables that were set, or why none was set.',
   SetSecretVariablesSuccess,
   ['INVALID_INPUT', 'CONFLICT'],
 )
 
 const deleteResult = resultUnion(
   'DeleteSecretVariableResult',
-  'What was deleted, or why nothing was.',
+  'The name of the deleted variable, or why none was deleted.',
   DeleteSecretVariableSuccess,
   ['NOT_FOUND'],
 )
@@ -65,9 +71,11 @@ const deleteResult = resultUnion(
 builder.mutationFields(t => ({
   setSecretVariables: t.field({
     type: setResult.union,
-    description: `Sets environment variables that every new rental of the account gets, in place of those of the same names. An account has at most ${maxSecretVariables}. What is rented already stays as it is. ${permissionSentence('secretVariables.set')}`,
+    description: `Sets secret environment variables for every new rental, replacing those with the same names. Existing instances do not change. An account has at most ${maxSecretVariables}. ${permissionSentence('secretVariables.set')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: SetSecretVariablesInput, required: true, description: 'The variables.' }) },
+    args: {
+      input: t.arg({ type: SetSecretVariablesInput, required: true, description: 'The secret variables to set.' }),
+    },
     resolve: (_root, { input }, { services, actor }) =>
       setResult.answer({ env: 'variables' }, async () => ({
         variables: await services.secretVariables.set(actor, input.variables),
@@ -75,9 +83,11 @@ builder.mutationFields(t => ({
   }),
   deleteSecretVariable: t.field({
     type: deleteResult.union,
-    description: `Deletes a variable of the account. What is rented already keeps it. ${permissionSentence('secretVariables.delete')}`,
+    description: `Deletes a secret variable of the account. Existing instances keep it. ${permissionSentence('secretVariables.delete')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: DeleteSecretVariableInput, required: true, description: 'Which.' }) },
+    args: {
+      input: t.arg({ type: DeleteSecretVariableInput, required: true, description: 'The secret variable to delete.' }),
+    },
     resolve: (_root, { input: { name } }, { services, actor }) =>
       deleteResult.answer({}, async () => {
         await services.secretVariables.delete(actor, name)

@@ -3,10 +3,10 @@ import { builder } from '../builder.ts'
 
 export const SecretVariable = builder.objectRef<SecretVariableShape>('SecretVariable').implement({
   description:
-    'An environment variable that every new rental of its account gets, unless the rental or its template has one of the same name. Its value is kept encrypted, and shown to nobody.',
+    'An environment variable that every new rental of the account gets, unless the rental or its template sets one of the same name. The value is stored encrypted and never shown.',
   fields: t => ({
-    name: t.exposeString('name', { description: 'Its name.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was first set.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last set.' }),
+    name: t.exposeString('name', { description: 'Name of the environment variable.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the variable was first set.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the variable was last set.' }),
   }),
 })

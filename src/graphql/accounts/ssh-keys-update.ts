@@ -13,49 +13,50 @@ import { permissionSentence } from '../permission.ts'
 import { SshKey } from './ssh-keys.ts'
 
 const RegisterSshKeyInput = builder.inputType('RegisterSshKeyInput', {
-  description: 'A public key, what it is called, and where it logs in at once.',
+  description: 'A public SSH key to register, with its name and the containers to add it to.',
   fields: t => ({
     name: t.string({
-      description: `What you call it, at most ${maxSshKeyNameLength} characters. The comment of the key when absent.`,
+      description: `Name of the SSH key, at most ${maxSshKeyNameLength} characters. Defaults to the comment in the key.`,
     }),
     publicKey: t.string({
       required: true,
-      description: 'The line in the file that ends in `.pub`: `ssh-ed25519 AAAA… comment`. Never a private key.',
+      description:
+        'The public key: the line in the `.pub` file, `ssh-ed25519 AAAA… comment`. Never send a private key.',
     }),
     instanceIds: t.idList({
       required: true,
       defaultValue: [],
-      description: `Containers that it logs in to from now on, at most ${maxIdsPerCommand}. Instances that are rented later get it anyway, but for containers in args mode.`,
+      description: `Ids of existing containers to add the key to, at most ${maxIdsPerCommand}. Instances rented later get it anyway, except containers in ARGS mode.`,
     }),
     idempotencyKey: t.string(idempotencyKey),
   }),
 })
 
 const ReplaceSshKeyInput = builder.inputType('ReplaceSshKeyInput', {
-  description: 'Which SSH key is replaced, and by which.',
+  description: 'The SSH key to replace, and its new public key.',
   fields: t => ({
-    id: t.id({ required: true, description: 'Such as `ssh_42`, or `42`.' }),
-    publicKey: t.string({ required: true, description: 'The new line: `ssh-ed25519 AAAA… comment`.' }),
+    id: t.id({ required: true, description: 'Id of the SSH key: `ssh_42`, or `42`.' }),
+    publicKey: t.string({ required: true, description: 'The new public key: `ssh-ed25519 AAAA… comment`.' }),
   }),
 })
 
 const DeleteSshKeyInput = builder.inputType('DeleteSshKeyInput', {
-  description: 'Which SSH key is deleted.',
-  fields: t => ({ id: t.id({ required: true, description: 'Such as `ssh_42`, or `42`.' }) }),
+  description: 'The SSH key to delete.',
+  fields: t => ({ id: t.id({ required: true, description: 'Id of the SSH key: `ssh_42`, or `42`.' }) }),
 })
 
 const attachmentFields = {
-  instanceId: { required: true, description: 'Such as `ins_42`, or `42`.' },
-  sshKeyId: { required: true, description: 'Such as `ssh_42`, or `42`.' },
+  instanceId: { required: true, description: 'Id of the instance: `ins_42`, or `42`.' },
+  sshKeyId: { required: true, description: 'Id of the SSH key: `ssh_42`, or `42`.' },
 } as const
 
 const AttachSshKeyInput = builder.inputType('AttachSshKeyInput', {
-  description: 'Which SSH key is to log in to which container.',
+  description: 'The SSH key, and the container to attach it to.',
   fields: t => ({ instanceId: t.id(attachmentFields.instanceId), sshKeyId: t.id(attachmentFields.sshKeyId) }),
 })
 
 const DetachSshKeyInput = builder.inputType('DetachSshKeyInput', {
-  description: 'Which SSH key is to log in no more to which container.',
+  description: 'The SSH key, and the container to detach it from.',
   fields: t => ({ instanceId: t.id(attachmentFields.instanceId), sshKeyId: t.id(attachmentFields.sshKeyId) }),
 })
 
@@ -64,42 +65,43 @@ const RegisterSshKeySuccess = builder
   .implement({
     description: 'The SSH key was registered.',
     fields: t => ({
-      sshKey: t.expose('sshKey', { type: SshKey, description: 'The key.' }),
+      sshKey: t.expose('sshKey', { type: SshKey, description: 'The registered SSH key.' }),
       replayed: t.exposeBoolean('replayed', replayed),
     }),
   })
 
-const registerResult = resultUnion('RegisterSshKeyResult', 'An SSH key, or why there is none.', RegisterSshKeySuccess, [
-  'INVALID_INPUT',
-  'CONFLICT',
-  'NOT_FOUND',
-  'INVALID_STATE',
-  'IDEMPOTENCY_KEY_REUSED',
-  'IDEMPOTENCY_IN_PROGRESS',
-])
+const registerResult = resultUnion(
+  'RegisterSshKeyResult',
+  'The registered SSH key, or why it was not registered.',
+  RegisterSshKeySuccess,
+  ['INVALID_INPUT', 'CONFLICT', 'NOT_FOUND', 'INVALID_STATE', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
+)
 
 const ReplaceSshKeySuccess = builder.objectRef<{ sshKey: SshKeyShape }>('ReplaceSshKeySuccess').implement({
   description: 'The SSH key was replaced.',
-  fields: t => ({ sshKey: t.expose('sshKey', { type: SshKey, description: 'What it is now.' }) }),
+  fields: t => ({ sshKey: t.expose('sshKey', { type: SshKey, description: 'The SSH key with its new public key.' }) }),
 })
 
-const replaceResult = resultUnion('ReplaceSshKeyResult', 'An SSH key, or why it is as it was.', ReplaceSshKeySuccess, [
-  'INVALID_INPUT',
-  'CONFLICT',
-  'NOT_FOUND',
-])
+const replaceResult = resultUnion(
+  'ReplaceSshKeyResult',
+  'The replaced SSH key, or why it was not replaced.',
+  ReplaceSshKeySuccess,
+  ['INVALID_INPUT', 'CONFLICT', 'NOT_FOUND'],
+)
 
-const deleteResult = resultUnion('DeleteSshKeyResult', 'What was deleted, or why nothing was.', DeleteSuccess, [
-  'INVALID_INPUT',
-  'NOT_FOUND',
-])
+const deleteResult = resultUnion(
+  'DeleteSshKeyResult',
+  'The id of the deleted SSH key, or why it was not deleted.',
+  DeleteSuccess,
+  ['INVALID_INPUT', 'NOT_FOUND'],
+)
 
 builder.mutationFields(t => ({
   registerSshKey: t.field({
     type: registerResult.union,
-    description: `Adds a public SSH key to the account, which has at most ${maxSshKeys}. ${permissionSentence('sshKeys.register')}`,
+    description: `Adds a public SSH key to the account. An account has at most ${maxSshKeys}. ${permissionSentence('sshKeys.register')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: RegisterSshKeyInput, required: true, description: 'The key.' }) },
+    args: { input: t.arg({ type: RegisterSshKeyInput, required: true, description: 'The SSH key to register.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       registerResult.answer({}, async () => {
         const { publicKey, idempotencyKey, name } = input
@@ -110,9 +112,15 @@ builder.mutationFields(t => ({
   }),
   replaceSshKey: t.field({
     type: replaceResult.union,
-    description: `Puts another public key in place of one, which keeps its id: containers let the new one in from now on, and the old one no more. A virtual machine keeps the old one. ${permissionSentence('sshKeys.replace')}`,
+    description: `Replaces the public key of an SSH key, which keeps its id. Containers then accept the new key instead of the old one. A virtual machine keeps the old key. ${permissionSentence('sshKeys.replace')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: ReplaceSshKeyInput, required: true, description: 'Which, and by which.' }) },
+    args: {
+      input: t.arg({
+        type: ReplaceSshKeyInput,
+        required: true,
+        description: 'The SSH key to replace, and its new public key.',
+      }),
+    },
     resolve: (_root, { input }, { services, actor }) =>
       replaceResult.answer({}, async () => {
         const id = Number(parseId('SshKey', input.id))
@@ -121,9 +129,9 @@ builder.mutationFields(t => ({
   }),
   deleteSshKey: t.field({
     type: deleteResult.union,
-    description: `Deletes an SSH key of the account, and takes it out of its containers. A virtual machine keeps it. ${permissionSentence('sshKeys.delete')}`,
+    description: `Deletes an SSH key of the account and removes it from the account's containers. A virtual machine keeps the key. ${permissionSentence('sshKeys.delete')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: DeleteSshKeyInput, required: true, description: 'Which.' }) },
+    args: { input: t.arg({ type: DeleteSshKeyInput, required: true, description: 'The SSH key to delete.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       deleteResult.answer({}, async () => {
         const id = Number(parseId('SshKey', input.id))
@@ -133,9 +141,15 @@ builder.mutationFields(t => ({
   }),
   attachSshKey: t.field({
     type: instanceResult.union,
-    description: `Lets an SSH key log in to a container, also while that runs. A virtual machine keeps the keys that it was made with, and a container in args mode has no SSH server: both are refused. ${permissionSentence('instances.attachSshKey')}`,
+    description: `Adds an SSH key to a container, which may be running. Refused for a virtual machine, whose keys are fixed at the rental, and for a container in ARGS mode, which has no SSH server. ${permissionSentence('instances.attachSshKey')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: AttachSshKeyInput, required: true, description: 'Which, and where.' }) },
+    args: {
+      input: t.arg({
+        type: AttachSshKeyInput,
+        required: true,
+        description: 'The SSH key, and the container to attach it to.',
+      }),
+    },
     resolve: (_root, { input }, context) =>
       instanceResult.answer({}, async () => {
         const { instanceId, sshKeyId } = parseAttachment(input)
@@ -145,9 +159,15 @@ builder.mutationFields(t => ({
   }),
   detachSshKey: t.field({
     type: instanceResult.union,
-    description: `Lets an SSH key log in to a container no more. Who is logged in stays so. ${permissionSentence('instances.detachSshKey')}`,
+    description: `Removes an SSH key from a container. Sessions that are already open stay open. ${permissionSentence('instances.detachSshKey')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: DetachSshKeyInput, required: true, description: 'Which, and where.' }) },
+    args: {
+      input: t.arg({
+        type: DetachSshKeyInput,
+        required: true,
+        description: 'The SSH key, and the container to detach it from.',
+      }),
+    },
     resolve: (_root, { input }, context) =>
       instanceResult.answer({}, async () => {
         const { instanceId, sshKeyId } = parseAttachment(input)

@@ -6,14 +6,18 @@ import { Node } from '../nodes/node.ts'
 
 export const SshKey = builder.objectRef<SshKeyShape>('SshKey').implement({
   description:
-    'A public key that logs in to instances of its account. An instance gets all that there are when it is rented, but for a container in args mode, which has no SSH server.',
+    'A public key that logs in to instances of the account. A new instance gets all SSH keys of the account. The exception is a container in ARGS mode, which has no SSH server.',
   interfaces: [Node],
   fields: t => ({
-    id: t.id({ description: 'Starts with `ssh_`.', resolve: ({ id }) => printId('SshKey', id) }),
-    name: t.exposeString('name', { description: 'What its owner calls it. May be empty.' }),
-    publicKey: t.exposeString('publicKey', { description: 'Its type and the key in base64, without a comment.' }),
-    fingerprint: t.exposeString('fingerprint', { description: 'As `ssh-keygen -l` prints it: `SHA256:…`.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was registered.' }),
+    id: t.id({ description: 'Id of the SSH key, such as `ssh_42`.', resolve: ({ id }) => printId('SshKey', id) }),
+    name: t.exposeString('name', { description: 'Name of the SSH key. May be empty.' }),
+    publicKey: t.exposeString('publicKey', {
+      description: 'The public key: its type and the key in base64, without a comment.',
+    }),
+    fingerprint: t.exposeString('fingerprint', {
+      description: 'Fingerprint as `ssh-keygen -l` prints it: `SHA256:…`.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the SSH key was registered.' }),
   }),
 })
 
@@ -21,7 +25,6 @@ export const sshKeyById = createLoader(({ services, actor }, ids: readonly numbe
   services.sshKeys.byIds(actor, ids),
 )
 
-/** The keys of many instances at once. */
 export const sshKeysByInstance = createLoader(({ services, actor }, ids: readonly bigint[]) =>
   services.sshKeys.byInstanceIds(actor, ids),
 )

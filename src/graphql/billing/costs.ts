@@ -10,18 +10,19 @@ builder.objectFields(Instance, t => ({
   accruedCost: t.field({
     type: 'Usd',
     description:
-      'What it has cost until now, GPUs and disk: what the ledger says, less what was refunded, and what is not charged yet. Volumes cost for themselves.',
+      'Cost of the instance so far, GPUs and disk, in US dollars: charges minus refunds, plus costs not charged yet. Volumes are not included.',
     resolve: async ({ id }, _args, context) => (await costsByInstanceId(context).load(id))?.accruedNanos ?? 0n,
   }),
   burnRate: t.field({
     type: 'Usd',
     description:
-      'What it costs per hour now: GPUs while it runs as wished, and its disk until it is destroyed, or lost with its machine.',
+      'Current cost of the instance, in US dollars per hour: GPUs while it runs, plus its disk until it is destroyed or lost with its machine.',
     resolve: async ({ id }, _args, context) => (await costsByInstanceId(context).load(id))?.costPerHourNanos ?? 0n,
   }),
   burnRateWhenStopped: t.field({
     type: 'Usd',
-    description: 'What it would go on costing per hour if it were stopped now: its disk. Only destroying it ends that.',
+    description:
+      'Cost of the disk, in US dollars per hour, if the instance were stopped now. It ends when the instance is destroyed.',
     resolve: async ({ id }, _args, context) =>
       (await costsByInstanceId(context).load(id))?.costPerHourWhenStoppedNanos ?? 0n,
   }),

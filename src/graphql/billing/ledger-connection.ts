@@ -3,14 +3,14 @@ import { connectionOf, pageComplexity } from '../connection.ts'
 import { permissionSentence } from '../permission.ts'
 import { LedgerEntry, LedgerFilter, parseLedgerFilter } from './ledger.ts'
 
-// Nobody is given another account than his own.
+// `_account` is always the caller's own: no caller can load another.
 builder.prismaObjectField('Account', 'ledger', t =>
   t.connection(
     {
       type: LedgerEntry,
-      description: `What was granted and charged, the newest first. The sum of it all is what was posted; what runs since is in \`credit\`. ${permissionSentence('billing.ledger')}`,
+      description: `Credits and charges of the account, newest first. Their sum is the posted balance; costs since the last charges are only in \`credit\`. ${permissionSentence('billing.ledger')}`,
       complexity: pageComplexity,
-      args: { filter: t.arg({ type: LedgerFilter, description: 'Which entries are wanted. All, when absent.' }) },
+      args: { filter: t.arg({ type: LedgerFilter, description: 'Which entries to return. All entries if absent.' }) },
       resolve: async (_account, { filter: given, ...page }, { services, actor }) => {
         const filter = parseLedgerFilter(given)
         return { filter, ...connectionOf(await services.billing.ledger(actor, filter, page)) }
@@ -18,14 +18,14 @@ builder.prismaObjectField('Account', 'ledger', t =>
     },
     {
       name: 'LedgerConnection',
-      description: 'A page of the ledger.',
+      description: 'A page of ledger entries, newest first.',
       fields: t => ({
         totalCount: t.int({
-          description: 'How many entries match, on all pages. It is counted only when asked for.',
+          description: 'Number of matching entries on all pages. Computed only if selected.',
           resolve: ({ filter }, _args, { services, actor }) => services.billing.countLedger(actor, filter),
         }),
       }),
     },
-    { name: 'LedgerEdge', description: 'An entry, and where it stands in the ledger.' },
+    { name: 'LedgerEdge', description: 'A ledger entry with its cursor.' },
   ),
 )

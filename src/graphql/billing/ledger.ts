@@ -12,76 +12,91 @@ import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 import { permissionSentence } from '../permission.ts'
 
-const LedgerKind = enumOf<Kind>('LedgerKind', 'What an entry of the ledger is for.', {
-  compute: 'GPUs of an instance that ran.',
-  disk: 'The disk of an instance, or a volume.',
-  top_up: 'Credit that was granted.',
-  refund: 'What was charged for an instance beyond the instant at which its machine was seen last.',
-  adjustment: 'Something that the operator put right. Its `reason` says what.',
+const LedgerKind = enumOf<Kind>('LedgerKind', 'Reason for a ledger entry.', {
+  compute: 'Charge for the GPUs of a running instance.',
+  disk: 'Charge for the disk of an instance, or for a volume.',
+  top_up: 'Credit that was added.',
+  refund: 'Refund of charges for the time after the machine of an instance was last seen.',
+  adjustment: 'Correction by the operator. The `reason` of the entry explains it.',
 })
 
 export const LedgerEntry = builder.objectRef<EntryShape>('LedgerEntry').implement({
   description:
-    'A line of the ledger. It is never changed: what was wrong is put right by another. A charge is the rate times the period; what makes no whole nano-dollar is carried on to the next charge for the same thing.',
+    'An entry of the ledger. Entries never change: a correction is a new entry. A charge is the rate times the period; a fraction of a nano-dollar is carried over to the next charge for the same item.',
   interfaces: [Node],
   fields: t => ({
-    id: t.id({ description: 'Starts with `led_`.', resolve: ({ id }) => printId('LedgerEntry', id) }),
-    kind: t.expose('kind', { type: LedgerKind, description: 'What it is for.' }),
-    amount: t.expose('amountNanos', { type: 'Usd', description: 'What it adds. Below zero is what was charged.' }),
+    id: t.id({
+      description: 'Id of the ledger entry, such as `led_42`.',
+      resolve: ({ id }) => printId('LedgerEntry', id),
+    }),
+    kind: t.expose('kind', { type: LedgerKind, description: 'Reason for the entry.' }),
+    amount: t.expose('amountNanos', {
+      type: 'Usd',
+      description: 'Amount that the entry adds to the balance, in US dollars. Negative for a charge.',
+    }),
     balanceAfter: t.expose('balanceAfterNanos', {
       type: 'Usd',
-      description: 'The sum of the ledger with this entry. What went on running then is not in it yet.',
+      description:
+        'Sum of the ledger up to and including this entry, in US dollars. Costs not yet charged at that time are not included.',
     }),
     periodStart: t.expose('periodStart', {
       type: 'DateTime',
       nullable: true,
-      description: 'Begin of the period that is charged or refunded, if it is for one.',
+      description: 'Start of the charged or refunded period. Null if the entry is not for a period.',
     }),
-    periodEnd: t.expose('periodEnd', { type: 'DateTime', nullable: true, description: 'End of that period.' }),
+    periodEnd: t.expose('periodEnd', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'End of the charged or refunded period. Null if the entry is not for a period.',
+    }),
     ratePerHour: t.expose('rateNanos', {
       type: 'Usd',
       nullable: true,
-      description: 'What it cost per hour in that period. Null unless it is a charge.',
+      description: 'Rate of the charge, in US dollars per hour. Null unless the entry is a charge.',
     }),
     carried: t.exposeInt('carried', {
       nullable: true,
       description:
-        'What the charge before left over, in parts of a nano-dollar of which there are 3,600,000. The amount is nano-dollars per hour, times the milliseconds of the period, plus this, divided by 3,600,000 and rounded down. Null unless it is a charge.',
+        'Remainder of the previous charge, in 1/3,600,000 of a nano-dollar. Charge = floor((`ratePerHour` in nano-dollars × milliseconds of the period + `carried`) / 3,600,000). Null unless the entry is a charge.',
     }),
     instanceId: t.id({
       nullable: true,
-      description: 'The instance that it is for, if it is for one.',
+      description: 'Id of the instance that the entry is for. Null if it is for none.',
       resolve: ({ instanceId }) => (instanceId === null ? null : printId('Instance', instanceId)),
     }),
     instance: t.field({
       type: Instance,
       nullable: true,
-      description: `That instance, as it is now. ${permissionSentence('instances.get')}`,
+      description: `The instance that the entry is for, in its current state. ${permissionSentence('instances.get')}`,
       resolve: ({ instanceId }, _args, context) =>
         instanceId === null ? null : instanceById(context).load(instanceId),
     }),
     volumeId: t.id({
       nullable: true,
-      description: 'The volume that it is for, if it is for one.',
+      description: 'Id of the volume that the entry is for. Null if it is for none.',
       resolve: ({ volumeId }) => (volumeId === null ? null : printId('Volume', volumeId)),
     }),
     apiKeyId: t.id({
       nullable: true,
-      description: 'The key that rented the instance or made the volume, for which it counts.',
+      description:
+        'Id of the API key that rented the instance or created the volume; the entry counts towards its limits. Null if there is none.',
       resolve: ({ apiKeyId }) => (apiKeyId === null ? null : printId('ApiKey', apiKeyId)),
     }),
-    reason: t.exposeString('reason', { nullable: true, description: 'What it was posted for, in words.' }),
-    postedAt: t.expose('postedAt', { type: 'DateTime', description: 'When it was posted.' }),
+    reason: t.exposeString('reason', {
+      nullable: true,
+      description: 'Explanation of the entry for people. Null if there is none.',
+    }),
+    postedAt: t.expose('postedAt', { type: 'DateTime', description: 'When the entry was posted.' }),
   }),
 })
 
 export const LedgerFilter = builder.inputType('LedgerFilter', {
-  description: 'Which entries are wanted: those for which every part holds that is given.',
+  description: 'Conditions on a ledger entry. All given conditions must hold.',
   fields: t => ({
-    kinds: t.field({ type: [LedgerKind], description: 'Those of one of these kinds.' }),
-    instanceIds: t.idList({ description: `Those for one of these instances, at most ${maxInstancesPerLedger}.` }),
-    from: t.field({ type: 'DateTime', description: 'Those posted then or later.' }),
-    to: t.field({ type: 'DateTime', description: 'Those posted before.' }),
+    kinds: t.field({ type: [LedgerKind], description: 'Only entries of these kinds.' }),
+    instanceIds: t.idList({ description: `Only entries for these instances, at most ${maxInstancesPerLedger} ids.` }),
+    from: t.field({ type: 'DateTime', description: 'Only entries posted at this time or later.' }),
+    to: t.field({ type: 'DateTime', description: 'Only entries posted before this time.' }),
   }),
 })
 

@@ -9,80 +9,86 @@ import { DeleteSuccess } from '../inputs/deletion.ts'
 import { permissionSentence } from '../permission.ts'
 import { SpendLimit, SpendLimitAction, SpendLimitWindow } from './limits.ts'
 
-// Neither is a default: a variable that a script forgot would limit the account instead of a key.
+// One of the two is required: with a default, a script that forgets a variable would limit the account instead of a key.
 const SpendLimitTargetInput = builder.inputType('SpendLimitTargetInput', {
-  description: 'Whose spending is limited.',
+  description: 'The account or one of its API keys, whose spending a limit applies to.',
   isOneOf: true,
   fields: t => ({
-    apiKeyId: t.id({ description: 'What this key rents and makes, such as `key_42`, or `42`.' }),
-    account: t.boolean({ description: 'With `true`, everything that the account spends.' }),
+    apiKeyId: t.id({ description: 'Limit what this API key rents and creates. Id of the key: `key_42`, or `42`.' }),
+    account: t.boolean({ description: 'Limit all spending of the account. Must be `true`.' }),
   }),
 })
 
 const SetSpendLimitInput = builder.inputType('SetSpendLimitInput', {
-  description: 'Whose spending is limited, for how long, and how much may be spent.',
+  description: 'A spend limit: the account or key that it applies to, its window, amount and action.',
   fields: t => ({
-    target: t.field({ type: SpendLimitTargetInput, required: true, description: 'Whose spending is limited.' }),
+    target: t.field({
+      type: SpendLimitTargetInput,
+      required: true,
+      description: 'The account or API key that the limit applies to.',
+    }),
     window: t.field({
       type: SpendLimitWindow,
       required: true,
-      description: 'For how long. There is one limit of each for the account, and for each key.',
+      description: 'Window of the limit. The account and each API key have at most one limit per window.',
     }),
     amount: t.field({
       type: 'Usd',
       required: true,
-      description: `From 0 to ${printUsd(maxLimitNanos)}. Only \`deleteSpendLimit\` removes a limit.`,
+      description: `Limit in US dollars, from 0 to ${printUsd(maxLimitNanos)}. 0 is a limit too: only \`deleteSpendLimit\` removes one.`,
     }),
     action: t.field({
       type: SpendLimitAction,
       required: true,
       defaultValue: 'block_new',
-      description: 'What happens when it is reached.',
+      description: 'What the gateway does when the limit is reached.',
     }),
   }),
 })
 
 const DeleteSpendLimitInput = builder.inputType('DeleteSpendLimitInput', {
-  description: 'Which limit is removed.',
-  fields: t => ({ id: t.id({ required: true, description: 'Such as `lim_42`, or `42`.' }) }),
+  description: 'The spend limit to delete.',
+  fields: t => ({ id: t.id({ required: true, description: 'Id of the spend limit: `lim_42`, or `42`.' }) }),
 })
 
 const SetSpendLimitSuccess = builder.objectRef<{ spendLimit: SpendLimitWithUsage }>('SetSpendLimitSuccess').implement({
-  description: 'The limit was set.',
+  description: 'The spend limit was set.',
   fields: t => ({
-    spendLimit: t.expose('spendLimit', { type: SpendLimit, description: 'The limit as it is now.' }),
+    spendLimit: t.expose('spendLimit', { type: SpendLimit, description: 'The spend limit with its current usage.' }),
   }),
 })
 
-const setResult = resultUnion('SetSpendLimitResult', 'The limit, or why it stays as it was.', SetSpendLimitSuccess, [
+const setResult = resultUnion('SetSpendLimitResult', 'The spend limit, or why it was not set.', SetSpendLimitSuccess, [
   'INVALID_INPUT',
   'NOT_FOUND',
   'CONFLICT',
 ])
 
-const deleteResult = resultUnion('DeleteSpendLimitResult', 'What was deleted, or why nothing was.', DeleteSuccess, [
-  'INVALID_INPUT',
-  'NOT_FOUND',
-])
+const deleteResult = resultUnion(
+  'DeleteSpendLimitResult',
+  'The id of the deleted spend limit, or why it was not deleted.',
+  DeleteSuccess,
+  ['INVALID_INPUT', 'NOT_FOUND'],
+)
 
 builder.mutationFields(t => ({
   setSpendLimit: t.field({
     type: setResult.union,
-    description: `Sets or changes a limit of what is spent. A key cannot set its own limit. A key with a limit cannot set or delete limits, create keys, or reset any key but itself. ${permissionSentence('billing.setSpendLimit')}`,
+    description: `Sets a spend limit, replacing the existing limit with the same target and window. A key cannot set its own limit. A key with a limit cannot set or delete limits, create keys, or reset any key but itself. ${permissionSentence('billing.setSpendLimit')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: SetSpendLimitInput, required: true, description: 'Which, and how much.' }) },
+    args: { input: t.arg({ type: SetSpendLimitInput, required: true, description: 'The spend limit to set.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       setResult.answer({}, async () => {
         const { target, window, amount, action } = input
-        const wish = { apiKeyId: parseTarget(target), window, amountNanos: amount, action }
-        return { spendLimit: await services.billing.setSpendLimit(actor, wish) }
+        const limit = { apiKeyId: parseTarget(target), window, amountNanos: amount, action }
+        return { spendLimit: await services.billing.setSpendLimit(actor, limit) }
       }),
   }),
   deleteSpendLimit: t.field({
     type: deleteResult.union,
-    description: `Removes a limit of what is spent. A key with a limit cannot. ${permissionSentence('billing.deleteSpendLimit')}`,
+    description: `Deletes a spend limit. An API key with a limit cannot delete limits. ${permissionSentence('billing.deleteSpendLimit')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: DeleteSpendLimitInput, required: true, description: 'Which.' }) },
+    args: { input: t.arg({ type: DeleteSpendLimitInput, required: true, description: 'The spend limit to delete.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       deleteResult.answer({}, async () => {
         const id = parseId('SpendLimit', input.id)
@@ -92,7 +98,7 @@ builder.mutationFields(t => ({
   }),
 }))
 
-/** The key, or null for the account. */
+/** The id of the key, or null for the account. */
 function parseTarget({ apiKeyId, account }: typeof SpendLimitTargetInput.$inferInput): bigint | null {
   if (apiKeyId != null) return parseId('ApiKey', apiKeyId, 'target.apiKeyId')
   if (account !== true) throw invalidInput([{ path: 'target.account', message: 'must be true.' }])

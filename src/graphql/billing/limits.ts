@@ -5,55 +5,70 @@ import { printId } from '../ids.ts'
 import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 
-export const SpendLimitWindow = enumOf<SpendWindow>('SpendLimitWindow', 'For how long an amount is meant.', {
-  hour: 'A rate, at any instant: what everything costs per hour that is wished to run, also while it waits or loads, and all disks.',
-  day: 'What is spent from midnight to midnight, UTC.',
-  month: 'What is spent in a month of the calendar, UTC.',
-})
+export const SpendLimitWindow = enumOf<SpendWindow>(
+  'SpendLimitWindow',
+  'Period that the amount of a spend limit applies to.',
+  {
+    hour: 'A limit on the current cost per hour: all disks, and all instances that run or are to run, even while they wait or load.',
+    day: 'A limit on the cost of one day, from midnight to midnight UTC.',
+    month: 'A limit on the cost of one calendar month in UTC.',
+  },
+)
 
 export const SpendLimitAction = enumOf<SpendAction>(
   'SpendLimitAction',
-  'What happens at a limit. It is told in any case.',
+  'What the gateway does when a spend limit is reached, besides emitting ACCOUNT_SPEND_LIMIT.',
   {
-    block_new: 'What would cost more is refused: renting, starting, volumes and higher bids.',
-    stop_running: 'The same, and every instance that it counts is stopped. Disks go on costing something.',
-    notify: 'Nothing more.',
+    block_new: 'Refuse requests that would cost more: renting, starting, creating volumes and raising bids.',
+    stop_running: 'Refuse as BLOCK_NEW does, and stop every instance that the limit counts. Disks still cost money.',
+    notify: 'Only emit the event; nothing is refused or stopped.',
   },
 )
 
 export const SpendLimit = builder.objectRef<SpendLimitWithUsage>('SpendLimit').implement({
-  description: 'How much may be spent by the account, or by one of its keys: for what that key rented or made.',
+  description: 'A maximum on the spending of the account, or on the spending for what one API key rented or created.',
   interfaces: [Node],
   fields: t => ({
-    id: t.id({ description: 'Starts with `lim_`.', resolve: ({ id }) => printId('SpendLimit', id) }),
+    id: t.id({
+      description: 'Id of the spend limit, such as `lim_42`.',
+      resolve: ({ id }) => printId('SpendLimit', id),
+    }),
     apiKeyId: t.id({
       nullable: true,
-      description: 'The key that it is for. Null where it is for the account.',
+      description: 'Id of the API key that the limit applies to. Null if it applies to the account.',
       resolve: ({ apiKeyId }) => (apiKeyId === null ? null : printId('ApiKey', apiKeyId)),
     }),
-    window: t.expose('window', { type: SpendLimitWindow, description: 'For how long the amount is meant.' }),
-    amount: t.expose('amountNanos', { type: 'Usd', description: 'How much may be spent.' }),
+    window: t.expose('window', { type: SpendLimitWindow, description: 'Period that the amount applies to.' }),
+    amount: t.expose('amountNanos', {
+      type: 'Usd',
+      description: 'The limit, in US dollars: per hour, per day or per month, as `window` says.',
+    }),
     used: t.expose('usedNanos', {
       type: 'Usd',
-      description: 'How much of it is spent: per hour now, or so far in this day or month.',
+      description:
+        'Amount used, in US dollars: the current cost per hour, or the spending so far in this day or month.',
     }),
-    action: t.expose('action', { type: SpendLimitAction, description: 'What happens when it is reached.' }),
+    action: t.expose('action', {
+      type: SpendLimitAction,
+      description: 'What the gateway does when the limit is reached.',
+    }),
     reachedAt: t.expose('reachedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it was last reached since it was set. Of a rate null as soon as it is kept again.',
+      description:
+        'When the limit was last reached since it was set. Null if never, and for HOUR once the cost is below the limit again.',
     }),
-    setAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was set as it is.' }),
+    setAt: t.expose('createdAt', { type: 'DateTime', description: 'When the limit was last set or changed.' }),
   }),
 })
 
-/** All limits of the account and of its keys, which are few, in one group. */
+/** All limits of the account and its keys. They are few, so one query loads them for all keys. */
 const spendLimitsLoader = createLoader(async ({ services, actor }, ids: readonly number[]) => {
   const limits = await services.billing.spendLimits(actor)
   return ids.map(id => ({ id, limits }))
 })
 
-/** The limits of a key, or of the account itself. */
+/** The limits of a key, or of the account if `apiKeyId` is null. */
 export async function loadSpendLimits(
   context: Parameters<typeof spendLimitsLoader>[0],
   apiKeyId: number | null,

@@ -14,116 +14,128 @@ import { enumOf } from '../enum.ts'
 import { printId } from '../ids.ts'
 import { permissionSentence } from '../permission.ts'
 
-const ChargeKind = enumOf<Charged>('ChargeKind', 'What costs something while time passes.', {
-  compute: 'GPUs of instances that run.',
+const ChargeKind = enumOf<Charged>('ChargeKind', 'What a continuous cost is for.', {
+  compute: 'GPUs of running instances.',
   disk: 'Disks of instances, and volumes.',
 })
 
 const UsageBucketSize = enumOf<BucketSize>(
   'UsageBucketSize',
-  'How long the parts are that a period is cut into, in UTC.',
+  'Length of the buckets that a period is divided into, in UTC.',
   {
-    hour: 'Hours.',
-    day: 'Days.',
-    month: 'Months of the calendar.',
+    hour: 'One bucket per hour.',
+    day: 'One bucket per day.',
+    month: 'One bucket per calendar month.',
   },
 )
 
-const UsageDimension = enumOf<Dimension>('UsageDimension', 'What costs are told apart by.', {
-  kind: 'GPUs and disks.',
-  instance: 'Each instance, and each volume.',
-  apiKey: 'The key that rented or made what costs.',
+const UsageDimension = enumOf<Dimension>('UsageDimension', 'A property that costs are grouped by.', {
+  kind: 'One group for GPUs, one for disks and volumes.',
+  instance: 'One group for each instance and each volume.',
+  apiKey: 'One group for each API key that rented instances or created volumes.',
 })
 
 const UsageGroup = builder.objectRef<GroupShape>('UsageGroup').implement({
-  description: 'What one group cost in a part of a period. What it is not told apart by is null.',
+  description: 'Cost of one group in a bucket. Properties that `groupBy` does not name are null.',
   fields: t => ({
-    kind: t.expose('kind', { type: ChargeKind, nullable: true, description: 'GPUs or disks.' }),
+    kind: t.expose('kind', {
+      type: ChargeKind,
+      nullable: true,
+      description: 'Kind of the cost: GPUs or disks. Null if `groupBy` does not name KIND.',
+    }),
     instanceId: t.id({
       nullable: true,
-      description: 'The instance. Null for a volume.',
+      description: 'Id of the instance. Null for a volume, and if `groupBy` does not name INSTANCE.',
       resolve: ({ instanceId }) => (instanceId === null ? null : printId('Instance', instanceId)),
     }),
     volumeId: t.id({
       nullable: true,
-      description: 'The volume. Null for an instance.',
+      description: 'Id of the volume. Null for an instance, and if `groupBy` does not name INSTANCE.',
       resolve: ({ volumeId }) => (volumeId === null ? null : printId('Volume', volumeId)),
     }),
     apiKeyId: t.id({
       nullable: true,
-      description: 'The key that rented or made it. Null also for volumes that are older than the ledger.',
+      description:
+        'Id of the API key that rented the instance or created the volume. Null if `groupBy` does not name API_KEY, and for volumes older than the ledger.',
       resolve: ({ apiKeyId }) => (apiKeyId === null ? null : printId('ApiKey', apiKeyId)),
     }),
-    cost: t.expose('costNanos', { type: 'Usd', description: 'What it cost.' }),
+    cost: t.expose('costNanos', { type: 'Usd', description: 'Cost of the group in this bucket, in US dollars.' }),
   }),
 })
 
 const UsageBucket = builder.objectRef<BucketShape>('UsageBucket').implement({
-  description: 'A part of a period, and what was spent in it.',
+  description: 'One hour, day or month of a period, with its cost.',
   fields: t => ({
-    start: t.expose('start', { type: 'DateTime', description: 'Its begin.' }),
-    end: t.expose('end', { type: 'DateTime', description: 'Its end, where the next begins.' }),
-    cost: t.expose('costNanos', { type: 'Usd', description: 'What everything cost in it.' }),
+    start: t.expose('start', { type: 'DateTime', description: 'Start of the bucket (inclusive).' }),
+    end: t.expose('end', {
+      type: 'DateTime',
+      description: 'End of the bucket (exclusive), where the next bucket starts.',
+    }),
+    cost: t.expose('costNanos', { type: 'Usd', description: 'Total cost of the bucket, in US dollars.' }),
     groups: t.expose('groups', {
       type: [UsageGroup],
-      description: `What each group cost, without those that cost nothing. All parts together have at most ${maxGroups}.`,
-      // Most have few, and there is a limit to all together.
+      description: `Cost of each group in this bucket, without groups that cost nothing. All buckets together have at most ${maxGroups} groups.`,
+      // Most buckets have few groups, and all buckets together have at most `maxGroups`.
       complexity: { multiplier: 1 },
     }),
   }),
 })
 
 const Usage = builder.objectRef<UsageShape>('Usage').implement({
-  description: 'What was spent in a period: what is charged, without what was refunded, and what runs since.',
+  description:
+    'Cost of a period: charges minus refunds, plus costs not charged yet. A refund counts in the period that was charged.',
   fields: t => ({
-    from: t.expose('from', { type: 'DateTime', description: 'Begin of the period.' }),
-    to: t.expose('to', { type: 'DateTime', description: 'Its end.' }),
-    cost: t.expose('costNanos', { type: 'Usd', description: 'What everything cost: exactly the sum of all parts.' }),
+    from: t.expose('from', { type: 'DateTime', description: 'Start of the period (inclusive).' }),
+    to: t.expose('to', { type: 'DateTime', description: 'End of the period (exclusive).' }),
+    cost: t.expose('costNanos', {
+      type: 'Usd',
+      description: 'Total cost of the period, in US dollars: exactly the sum of its buckets.',
+    }),
     buckets: t.expose('buckets', {
       type: [UsageBucket],
-      description: 'The hours, days or months of the period, the oldest first. The first and the last may be cut.',
-      // It is counted in the period, which says how many there are.
+      description: 'The hours, days or months of the period, oldest first. The first and the last may be shorter.',
+      // Counted at `usage`, whose arguments determine the number of buckets.
       complexity: { multiplier: 1 },
     }),
   }),
 })
 
-// Nobody is given another account than his own.
+// `_account` is always the caller's own: no caller can load another.
 builder.prismaObjectField('Account', 'usage', t =>
   t.field({
     type: Usage,
-    description: `What was spent when, and on what. ${permissionSentence('billing.usage')}`,
+    description: `Cost of the account in a period, by bucket and group. ${permissionSentence('billing.usage')}`,
     args: {
       from: t.arg({
         type: 'DateTime',
-        description: 'Begin of the period. The begin of this month in UTC, when absent.',
+        description: 'Start of the period (inclusive). Defaults to the start of this month in UTC.',
       }),
       to: t.arg({
         type: 'DateTime',
         description:
-          'Its end. The end of this month, when absent. What is spent until now is told of a period that goes on.',
+          'End of the period (exclusive). Defaults to the end of this month in UTC. A period that has not ended has its cost up to now.',
       }),
       bucket: t.arg({
         type: UsageBucketSize,
         required: true,
         defaultValue: 'day',
-        description: `Into what it is cut: at most ${maxBuckets} parts.`,
+        description: `Length of the buckets. A period can have at most ${maxBuckets} buckets.`,
       }),
       groupBy: t.arg({
         type: [UsageDimension],
         required: true,
         defaultValue: ['kind'],
-        description: 'What the costs of each part are told apart by.',
+        description: 'Properties to group the costs of each bucket by.',
       }),
     },
     complexity: args => ({ field: 1, multiplier: Math.min(Math.max(maxBucketCount(args), 1), maxBuckets) }),
-    resolve: (_account, wish, { services, actor }) => services.billing.usage(actor, wish),
+    resolve: (_account, args, { services, actor }) => services.billing.usage(actor, args),
   }),
 )
 
 type UsageArgs = { from?: Date | null | undefined; to?: Date | null | undefined; bucket: 'hour' | 'day' | 'month' }
 
-/** How many there can be, whichever month it is. */
+/** The largest number of buckets that the arguments can mean, in a month of any length. */
 function maxBucketCount({ from, to, bucket }: UsageArgs): number {
   if (from && to) return countBuckets({ from, to, bucket })
   return from || to ? maxBuckets : { hour: maxBuckets, day: 31, month: 1 }[bucket]

@@ -5,24 +5,24 @@ import { builder } from '../builder.ts'
 type Change = { field: string; before: string | null; after: string | null }
 
 export const EventChange = builder.objectRef<Change>('EventChange').implement({
-  description: 'What an event changed of the thing that it is about.',
+  description: 'One field that an event changed.',
   fields: t => ({
     field: t.exposeString('field', {
       description:
-        'What it is called in this schema where there is such a field: `label`, `targetState`, `bidPerHour`.',
+        'Name of the changed field, as in this schema where it has such a field: `label`, `targetState`, `bidPerHour`.',
     }),
     before: t.exposeString('before', {
       nullable: true,
-      description: 'What it was, as it is written in this schema. Null for nothing, and for what is new.',
+      description: 'Value before the event, written as in this schema. Null if there was none, or if the item is new.',
     }),
     after: t.exposeString('after', {
       nullable: true,
-      description: 'What it became, written in the same way. Null for nothing, and for what is gone.',
+      description: 'Value after the event, written as in this schema. Null if there is none, or if the item is gone.',
     }),
   }),
 })
 
-/** What is no change, and is said elsewhere. */
+/** Facts that are not changes. `Event.message` shows them. */
 const hiddenFields = ['message']
 
 export function changesOf({ type, before, after }: Event): Change[] {

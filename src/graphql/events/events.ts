@@ -16,56 +16,57 @@ import { changesOf, EventChange } from './changes.ts'
 import { EventTypeEnum } from './types.ts'
 
 export const Event = builder.objectRef<EventShape>('Event').implement({
-  description: 'Something that happened, as it was written down with the change itself.',
+  description: 'Something that happened in the account. It is recorded in the same transaction as the change.',
   interfaces: [Node],
   fields: t => ({
-    id: t.id({ description: 'Starts with `evt_`.', resolve: ({ id }) => printId('Event', id) }),
-    type: t.expose('type', { type: EventTypeEnum, description: 'What happened.' }),
-    at: t.expose('at', { type: 'DateTime', description: 'When.' }),
-    message: t.string({ description: 'The same in a sentence, for people.', resolve: messageOf }),
+    id: t.id({ description: 'Id of the event, such as `evt_42`.', resolve: ({ id }) => printId('Event', id) }),
+    type: t.expose('type', { type: EventTypeEnum, description: 'Type of the event.' }),
+    at: t.expose('at', { type: 'DateTime', description: 'When the event happened.' }),
+    message: t.string({ description: 'The event in one sentence, for people.', resolve: messageOf }),
     reason: t.exposeString('reason', {
       nullable: true,
-      description: 'Why, such as `USER_REQUEST` or `OUTBID`; there will be more. Null where that goes without saying.',
+      description:
+        'Reason for the event, such as `USER_REQUEST` or `OUTBID`. New reasons may be added. Null if the type says enough.',
     }),
     apiKeyId: t.id({
       nullable: true,
-      description: 'The key that did it. Null when Berth itself did, or the operator.',
+      description: 'Id of the API key that caused the event. Null if the gateway or the operator caused it.',
       resolve: ({ apiKeyId }) => (apiKeyId === null ? null : printId('ApiKey', apiKeyId)),
     }),
     apiKey: t.field({
       type: ApiKey,
       nullable: true,
-      description: `That key. Null also when it has ended since. ${permissionSentence('apiKeys.list')}`,
+      description: `The API key that caused the event. Also null if the key has expired or was revoked since. ${permissionSentence('apiKeys.list')}`,
       resolve: ({ apiKeyId }, _args, context) => (apiKeyId === null ? null : apiKeyById(context).load(apiKeyId)),
     }),
     instanceId: t.id({
       nullable: true,
-      description: 'The instance that it is about, if it is about one.',
+      description: 'Id of the instance that the event is about. Null if it is about none.',
       resolve: ({ instanceId }) => (instanceId === null ? null : printId('Instance', instanceId)),
     }),
     instance: t.field({
       type: Instance,
       nullable: true,
-      description: `That instance, as it is now. ${permissionSentence('instances.get')}`,
+      description: `The instance that the event is about, in its current state. ${permissionSentence('instances.get')}`,
       resolve: ({ instanceId }, _args, context) =>
         instanceId === null ? null : instanceById(context).load(instanceId),
     }),
     previousStatus: t.field({
       type: InstanceStatus,
       nullable: true,
-      description: 'The status that the instance had, where that changed.',
+      description: 'Status of the instance before the event. Null if the status did not change.',
       resolve: ({ before }) => statusIn(before),
     }),
     status: t.field({
       type: InstanceStatus,
       nullable: true,
-      description: 'The status that the instance got, where that changed.',
+      description: 'Status of the instance after the event. Null if the status did not change.',
       resolve: ({ after }) => statusIn(after),
     }),
     changes: t.field({
       type: [EventChange],
-      description: 'What changed, or what is new, or gone.',
-      // A rental says the most.
+      description: 'The fields that changed, or all fields of an item that is new or gone.',
+      // INSTANCE_CREATED has the most.
       complexity: { multiplier: 10 },
       resolve: changesOf,
     }),
@@ -75,20 +76,20 @@ export const Event = builder.objectRef<EventShape>('Event').implement({
 export const EventEdge = builder.edgeObject({
   type: Event,
   name: 'EventEdge',
-  description: 'An event, and where it stands in the order of all.',
+  description: 'An event with its cursor.',
 })
 
 export const EventConnection = builder.connectionObject(
-  { type: Event, name: 'EventConnection', description: 'A page of events, the oldest first.' },
+  { type: Event, name: 'EventConnection', description: 'A page of events, oldest first.' },
   EventEdge,
 )
 
 export const EventFilter = builder.inputType('EventFilter', {
-  description: 'Which events are wanted: those for which every part holds that is given.',
+  description: 'Conditions on an event. All given conditions must hold.',
   fields: t => ({
-    types: t.field({ type: [EventTypeEnum], description: 'Those of one of these types.' }),
+    types: t.field({ type: [EventTypeEnum], description: 'Only events of these types.' }),
     instanceIds: t.idList({
-      description: `Those about one of these instances, at most ${maxInstancesPerFilter}.`,
+      description: `Only events about these instances, at most ${maxInstancesPerFilter} ids.`,
     }),
   }),
 })
@@ -105,7 +106,7 @@ export const eventById = createLoader((context, ids: readonly bigint[]) =>
   context.services.events.byIds(context.actor, ids),
 )
 
-/** The status that an event tells of. What events say is read from JSON. */
+/** The status in the facts of an event. They come from JSON, so their type is unknown. */
 function statusIn(facts: EventShape['before']): StatusWithDestroyed | null {
   const status = facts?.['status']
   return seenStatuses.find(one => one === status) ?? null

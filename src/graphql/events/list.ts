@@ -7,15 +7,15 @@ import { createLoader } from '../loader.ts'
 import { permissionSentence } from '../permission.ts'
 import { Event, EventConnection, EventEdge, EventFilter, parseEventFilter } from './events.ts'
 
-const orderDescription = `the oldest first: \`last\` reads from the newest on, and without arguments these are the newest ${defaultPageSize}. The stream of events goes on after any cursor of it`
+const orderDescription = `oldest first. Without arguments, this is the newest ${defaultPageSize} events. The subscription \`events\` can continue after any cursor of this list`
 
 builder.queryField('events', t =>
   t.connection(
     {
       type: Event,
-      description: `What happened to the account, ${orderDescription}. ${permissionSentence('events.list')} Only what the key may read otherwise is in it.`,
+      description: `Events of the account, ${orderDescription}. ${permissionSentence('events.list')} Contains only events about items that the API key may read.`,
       complexity: pageComplexity,
-      args: { filter: t.arg({ type: EventFilter, description: 'Which are wanted. All of them, when absent.' }) },
+      args: { filter: t.arg({ type: EventFilter, description: 'Which events to return. All events if absent.' }) },
       resolve: async (_root, { filter, ...page }, { services, actor }) =>
         connectionOf(await services.events.page(actor, parseEventFilter(filter), page)),
     },
@@ -24,16 +24,16 @@ builder.queryField('events', t =>
   ),
 )
 
-/** Each is asked for by an object of its own, which its page comes back with. */
-const pageByInstanceQuery = createLoader(async ({ services, actor }, asked: readonly InstanceEventsQuery[]) =>
-  [...(await services.events.instancePages(actor, asked))].map(([id, page]) => ({ id, page })),
+/** Batches the pages of several instances. The loader's key is the query object itself, so each query gets its own page. */
+const pageByInstanceQuery = createLoader(async ({ services, actor }, queries: readonly InstanceEventsQuery[]) =>
+  [...(await services.events.instancePages(actor, queries))].map(([id, page]) => ({ id, page })),
 )
 
 builder.objectField(Instance, 'events', t =>
   t.connection(
     {
       type: Event,
-      description: `What happened to it, ${orderDescription}. ${permissionSentence('instances.events')}`,
+      description: `Events of the instance, ${orderDescription}. ${permissionSentence('instances.events')}`,
       complexity: pageComplexity,
       resolve: async ({ id }, page, context) => {
         const found = await pageByInstanceQuery(context).load({ instanceId: id, page })

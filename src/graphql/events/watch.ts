@@ -5,12 +5,12 @@ import { EventEdge, EventFilter, parseEventFilter } from './events.ts'
 builder.subscriptionField('events', t =>
   t.field({
     type: EventEdge,
-    description: `What happens to the account, in the order in which it is told everywhere, each event once; those of it that the key may read. ${permissionSentence('events.watch')}`,
+    description: `Events of the account that the API key may read, each once. The order is the same as in the query \`events\`. ${permissionSentence('events.watch')}`,
     args: {
-      filter: t.arg({ type: EventFilter, description: 'Which events are wanted. All of them, when absent.' }),
+      filter: t.arg({ type: EventFilter, description: 'Which events to send. All events if absent.' }),
       after: t.arg.string({
         description:
-          'Begin after this cursor, with what happened since: of this stream on any gateway, or of a list of events. From now on, when absent.',
+          'Cursor to continue after: of this stream on any gateway, or of the query `events`. Events since then are sent first. If absent, only new events are sent.',
       }),
     },
     subscribe: (_root, { filter, after }, { services, actor }) =>

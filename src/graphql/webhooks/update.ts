@@ -14,37 +14,37 @@ import { idempotencyKey, replayed } from '../inputs/idempotency.ts'
 import { permissionSentence } from '../permission.ts'
 import { Webhook, WebhookDelivery } from './webhooks.ts'
 
-const idField = { required: true, description: 'Such as `whk_42`, or `42`.' } as const
+const idField = { required: true, description: 'Id of the webhook: `whk_42`, or `42`.' } as const
 
 const CreateWebhookInput = builder.inputType('CreateWebhookInput', {
-  description: 'Which events are sent where.',
+  description: 'A new webhook: its URL and the types of events to send.',
   fields: t => ({
     url: t.string({
       required: true,
-      description:
-        'What events are posted to: `https://…`, on a host that can be reached from anywhere. Without user name, password and fragment.',
+      description: 'URL to post events to: `https://…` on a public host, without user name, password or fragment.',
     }),
     types: t.field({
       type: [EventTypeEnum],
       required: true,
-      description: 'Which events are sent, at least one type. The key must be allowed to read all events of each.',
+      description:
+        'Types of the events to send, at least one. The API key must be allowed to read all events of these types.',
     }),
     idempotencyKey: t.string(idempotencyKey),
   }),
 })
 
 const TestWebhookInput = builder.inputType('TestWebhookInput', {
-  description: 'Which webhook is tested.',
+  description: 'The webhook to test.',
   fields: t => ({ id: t.id(idField) }),
 })
 
 const RotateWebhookSecretInput = builder.inputType('RotateWebhookSecretInput', {
-  description: 'Which webhook gets a new secret.',
+  description: 'The webhook that gets a new secret.',
   fields: t => ({ id: t.id(idField), idempotencyKey: t.string(idempotencyKey) }),
 })
 
 const DeleteWebhookInput = builder.inputType('DeleteWebhookInput', {
-  description: 'Which webhook is deleted.',
+  description: 'The webhook to delete.',
   fields: t => ({ id: t.id(idField) }),
 })
 
@@ -52,9 +52,12 @@ function successType(name: string, description: string) {
   return builder.objectRef<WebhookWithSecret>(name).implement({
     description,
     fields: t => ({
-      webhook: t.expose('webhook', { type: Webhook, description: 'The webhook. Repetitions show it as it was then.' }),
+      webhook: t.expose('webhook', {
+        type: Webhook,
+        description: 'The webhook. A replayed answer shows it as it was the first time.',
+      }),
       secret: t.exposeString('secret', {
-        description: 'What deliveries are signed with. It cannot be shown again: keep it where nobody reads it.',
+        description: 'Secret that signs the deliveries. It is shown only in this answer: store it safely.',
       }),
       replayed: t.exposeBoolean('replayed', replayed),
     }),
@@ -63,66 +66,77 @@ function successType(name: string, description: string) {
 
 const createResult = resultUnion(
   'CreateWebhookResult',
-  'A webhook with its secret, or why there is none.',
-  successType('CreateWebhookSuccess', 'The webhook was made. What happens from now on is sent.'),
+  'The new webhook with its secret, or why none was created.',
+  successType('CreateWebhookSuccess', 'The webhook was created. Events from now on are sent to it.'),
   ['INVALID_INPUT', 'CONFLICT', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
 )
 const rotateResult = resultUnion(
   'RotateWebhookSecretResult',
-  'The webhook with its new secret, or why it has none.',
+  'The webhook with its new secret, or why its secret did not change.',
   successType('RotateWebhookSecretSuccess', 'The webhook has a new secret.'),
   ['INVALID_INPUT', 'NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
 )
 const TestWebhookSuccess = builder.objectRef<{ delivery: WebhookDeliveryShape }>('TestWebhookSuccess').implement({
-  description: 'A test is on its way.',
+  description: 'A test event was queued for the webhook.',
   fields: t => ({
     delivery: t.expose('delivery', {
       type: WebhookDelivery,
-      description: 'The test, before it was tried. What came of it is told by `recentDeliveries` of the webhook.',
+      description:
+        'The delivery of the test event, before its first attempt. Read `recentDeliveries` of the webhook for its outcome.',
     }),
   }),
 })
-const testResult = resultUnion('TestWebhookResult', 'A test, or why there is none.', TestWebhookSuccess, [
-  'INVALID_INPUT',
-  'NOT_FOUND',
-])
-const deleteResult = resultUnion('DeleteWebhookResult', 'What was deleted, or why nothing was.', DeleteSuccess, [
-  'INVALID_INPUT',
-  'NOT_FOUND',
-])
+const testResult = resultUnion(
+  'TestWebhookResult',
+  'The delivery of the test event, or why none was queued.',
+  TestWebhookSuccess,
+  ['INVALID_INPUT', 'NOT_FOUND'],
+)
+const deleteResult = resultUnion(
+  'DeleteWebhookResult',
+  'The id of the deleted webhook, or why it was not deleted.',
+  DeleteSuccess,
+  ['INVALID_INPUT', 'NOT_FOUND'],
+)
 
-const parseWebhookId = (written: string) => Number(parseId('Webhook', written))
+const parseWebhookId = (id: string) => Number(parseId('Webhook', id))
 
 builder.mutationFields(t => ({
   createWebhook: t.field({
     type: createResult.union,
-    description: `Sends events of the account to a URL from now on, signed; what does not arrive is tried ${maxAttempts} times. An account has at most ${maxWebhooks} webhooks. ${permissionSentence('webhooks.create')}`,
+    description: `Creates a webhook: from now on, events of the account are signed and posted to a URL. Each delivery is tried at most ${maxAttempts} times. An account has at most ${maxWebhooks} webhooks. ${permissionSentence('webhooks.create')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: CreateWebhookInput, required: true, description: 'What is sent where.' }) },
+    args: { input: t.arg({ type: CreateWebhookInput, required: true, description: 'The webhook to create.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       createResult.answer({}, () => services.webhooks.create(actor, input)),
   }),
   testWebhook: t.field({
     type: testResult.union,
-    description: `Sends an event \`WEBHOOK_TESTED\` to one webhook, whichever types it was made for. ${permissionSentence('webhooks.test')}`,
+    description: `Sends an event \`WEBHOOK_TESTED\` to one webhook, even if its \`types\` do not include it. ${permissionSentence('webhooks.test')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: TestWebhookInput, required: true, description: 'Which.' }) },
+    args: { input: t.arg({ type: TestWebhookInput, required: true, description: 'The webhook to test.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       testResult.answer({}, async () => ({ delivery: await services.webhooks.test(actor, parseWebhookId(input.id)) })),
   }),
   rotateWebhookSecret: t.field({
     type: rotateResult.union,
-    description: `Gives a webhook a new secret. The one before signs beside it for ${oldSecretHours} hours. Only for a key that may read all that is sent. ${permissionSentence('webhooks.rotate')}`,
+    description: `Gives a webhook a new secret. For ${oldSecretHours} hours, deliveries are signed with the previous secret too. The API key must be allowed to read all events that the webhook gets. ${permissionSentence('webhooks.rotate')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: RotateWebhookSecretInput, required: true, description: 'Which.' }) },
+    args: {
+      input: t.arg({
+        type: RotateWebhookSecretInput,
+        required: true,
+        description: 'The webhook that gets a new secret.',
+      }),
+    },
     resolve: (_root, { input }, { services, actor }) =>
       rotateResult.answer({}, () => services.webhooks.rotate(actor, parseWebhookId(input.id), input.idempotencyKey)),
   }),
   deleteWebhook: t.field({
     type: deleteResult.union,
-    description: `Sends nothing more to a webhook, also not what is still to be tried. ${permissionSentence('webhooks.delete')}`,
+    description: `Deletes a webhook. Pending deliveries are given up. ${permissionSentence('webhooks.delete')}`,
     complexity: { field: 20 },
-    args: { input: t.arg({ type: DeleteWebhookInput, required: true, description: 'Which.' }) },
+    args: { input: t.arg({ type: DeleteWebhookInput, required: true, description: 'The webhook to delete.' }) },
     resolve: (_root, { input }, { services, actor }) =>
       deleteResult.answer({}, async () => {
         const deletedId = parseWebhookId(input.id)

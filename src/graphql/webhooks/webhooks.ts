@@ -14,69 +14,76 @@ import { createLoader } from '../loader.ts'
 import { Node } from '../nodes/node.ts'
 
 const DeliveryStatus = builder.enumType('WebhookDeliveryStatus', {
-  description: 'How far a delivery is.',
+  description: 'State of a delivery to a webhook.',
   values: {
-    PENDING: { value: 'pending', description: 'It was not tried yet.' },
-    RETRYING: { value: 'retrying', description: 'It failed, and is tried again.' },
-    DELIVERED: { value: 'delivered', description: 'It arrived: the receiver answered with a status from 200 to 299.' },
-    GIVEN_UP: { value: 'givenUp', description: 'It did not arrive, and is tried no more.' },
+    PENDING: { value: 'pending', description: 'The first attempt has not been made.' },
+    RETRYING: { value: 'retrying', description: 'The last attempt failed. Another attempt follows.' },
+    DELIVERED: { value: 'delivered', description: 'The receiver answered with a status from 200 to 299.' },
+    GIVEN_UP: { value: 'givenUp', description: 'The event was not delivered, and no further attempt follows.' },
   } as const,
 })
 
 export const WebhookDelivery = builder.objectRef<WebhookDeliveryShape>('WebhookDelivery').implement({
-  description: 'An event on its way to a webhook.',
+  description: 'The delivery of one event to one webhook.',
   fields: t => ({
     id: t.id({
-      description: 'Starts with `whd_`. Each attempt has it as the header `Berth-Delivery`.',
+      description: 'Id of the delivery, such as `whd_42`. Each attempt sends it as the header `Berth-Delivery`.',
       resolve: ({ id }) => printId('WebhookDelivery', id),
     }),
-    event: t.expose('event', { type: Event, description: 'What is told.' }),
-    status: t.field({ type: DeliveryStatus, description: 'How far it is.', resolve: deliveryStatusOf }),
-    attempts: t.exposeInt('attempts', { description: 'How often it was tried.' }),
+    event: t.expose('event', { type: Event, description: 'The delivered event.' }),
+    status: t.field({ type: DeliveryStatus, description: 'State of the delivery.', resolve: deliveryStatusOf }),
+    attempts: t.exposeInt('attempts', { description: 'Number of attempts so far.' }),
     attemptedAt: t.expose('attemptedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it was last tried.',
+      description: 'When the last attempt was made. Null before the first attempt.',
     }),
     nextAttemptAt: t.expose('nextAttemptAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it is tried next, or as soon after as may be. Null when it arrived, and when it was given up.',
+      description: 'Earliest time of the next attempt. Null if the event was delivered or given up.',
     }),
-    deliveredAt: t.expose('deliveredAt', { type: 'DateTime', nullable: true, description: 'When it arrived.' }),
+    deliveredAt: t.expose('deliveredAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the event was delivered. Null if it was not.',
+    }),
     responseStatus: t.exposeInt('responseStatus', {
       nullable: true,
-      description: 'The HTTP status of the answer to the last attempt, if there was an answer.',
+      description: 'HTTP status of the answer to the last attempt. Null if there was no answer.',
     }),
     error: t.exposeString('error', {
       nullable: true,
-      description: 'Why there was no answer to the last attempt, or why it was given up without one.',
+      description:
+        'Why the last attempt got no answer, or why the delivery was given up without an attempt. Null if there was no such error.',
     }),
   }),
 })
 
 export const Webhook = builder.objectRef<WebhookShape>('Webhook').implement({
-  description: 'Where events of the account are sent. Its secret was in the answer that made it, and is in no other.',
+  description:
+    'A URL that events of the account are sent to. Its secret is shown only in the answer that created or rotated it.',
   interfaces: [Node],
   fields: t => ({
-    id: t.id({ description: 'Starts with `whk_`.', resolve: ({ id }) => printId('Webhook', id) }),
-    url: t.exposeString('url', { description: 'What events are posted to.' }),
-    types: t.expose('types', { type: [EventTypeEnum], description: 'Which events are sent.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    id: t.id({ description: 'Id of the webhook, such as `whk_42`.', resolve: ({ id }) => printId('Webhook', id) }),
+    url: t.exposeString('url', { description: 'URL that events are posted to.' }),
+    types: t.expose('types', { type: [EventTypeEnum], description: 'Types of the events that are sent.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the webhook was created.' }),
     oldSecretUntil: t.expose('oldSecretUntil', {
       type: 'DateTime',
       nullable: true,
-      description: 'Until when the secret before signs beside the one that there is. Null when it does not.',
+      description:
+        'Until when deliveries are also signed with the previous secret. Null if they are signed only with the current one.',
     }),
     recentDeliveries: t.field({
       type: [WebhookDelivery],
       description:
-        'What was sent last, and what is to be: the newest events first, and of them those that this key may read.',
+        'Deliveries of the latest events, newest event first, delivered or not. Contains only events that this API key may read.',
       args: {
         first: t.arg.int({
           required: true,
           defaultValue: 10,
-          description: `How many, 1 to ${maxRecentDeliveries}.`,
+          description: `Number of deliveries to return, 1-${maxRecentDeliveries}.`,
         }),
       },
       complexity: ({ first }) => ({ field: 1, multiplier: pageSizeOf({ first }) }),
@@ -92,7 +99,6 @@ export const webhookById = createLoader(({ services, actor }, ids: readonly numb
   services.webhooks.byIds(actor, ids),
 )
 
-/** The deliveries of many webhooks at once. */
 const deliveriesByWebhook = createLoader(({ services, actor }, ids: readonly number[]) =>
   services.webhooks.recentDeliveries(actor, ids),
 )

@@ -201,10 +201,13 @@ describe('a new key', () => {
         ],
       }),
       [
-        { path: 'permissions.1', message: 'is about what another one is about already.' },
-        { path: 'permissions.2.constraints.1', message: 'compares what another one compares already.' },
-        { path: 'permissions.3', message: 'is about what another one is about already.' },
-        { path: 'permissions.4.constraints', message: 'are of one operation: name it.' },
+        { path: 'permissions.1', message: 'grants what another permission in the list grants already.' },
+        { path: 'permissions.2.constraints.1', message: 'repeats the parameter and operator of another constraint.' },
+        { path: 'permissions.3', message: 'grants what another permission in the list grants already.' },
+        {
+          path: 'permissions.4.constraints',
+          message: 'must be empty without an operation: constraints apply to one operation.',
+        },
       ],
     ],
   ])('%s is refused', async (_what, input, issues) => {
