@@ -1,9 +1,9 @@
-// Money is an integer of nano-dollars, and a rate is nano-dollars per hour. No float touches it: floats appear only
-// where REST must print a JSON number, made from the exact decimal.
+// Money is an integer of nano-dollars; a rate is nano-dollars per hour. No float touches money, except where REST must
+// print a JSON number. That number is made from the exact decimal.
 
 const decimalPattern = /^(-?)(\d{1,9})(?:\.(\d{1,9}))?$/
 
-/** A decimal of at most nine places, as nano-dollars. */
+/** Parses a decimal with at most nine places into nano-dollars; undefined if the text is anything else. */
 export function parseUsd(text: string): bigint | undefined {
   const [, sign, whole = '', fraction = ''] = decimalPattern.exec(text) ?? []
   if (sign === undefined) return undefined
@@ -18,28 +18,32 @@ export function printUsd(nanos: bigint): string {
   return `${nanos < 0n ? '-' : ''}${digits.slice(0, -9)}${fraction && `.${fraction}`}`
 }
 
-/** For dividing by, and for JSON numbers. Correctly rounded, since a double of the nano-dollars would be rounded twice. */
+/**
+ * For ratios and JSON numbers. Parses the decimal text, since dividing a double of the nano-dollars would round twice.
+ */
 export function usdToNumber(nanos: bigint): number {
   return Number(printUsd(nanos))
 }
 
-/** A JSON number of dollars, to the nearest nano-dollar: of a decimal with nine places, the decimal. */
+/**
+ * Rounds a JSON number of dollars to the nearest nano-dollar. A number with at most nine places keeps its exact value.
+ */
 export function nanosOfNumber(dollars: number): bigint {
   const largest = 999_999_999
   return parseUsd(Math.min(Math.max(dollars, -largest), largest).toFixed(9)) ?? 0n
 }
 
-/** Half up. Both arguments are positive or zero, and so is every price. */
+/** Rounds half up. Neither argument may be negative; no price is. */
 export function divideRounded(dividend: bigint, divisor: bigint): bigint {
   return (dividend + divisor / 2n) / divisor
 }
 
 const hoursPerMonth = 720n
 const mbPerGb = 1000n
-/** A price per GB and month is this many times the rate of one MB. */
+/** A price per GB and month is this many times the hourly rate of one MB. */
 export const mbHoursPerGbMonth = hoursPerMonth * mbPerGb
 
-/** What a disk costs per hour, from its price per GB and month. */
+/** The hourly cost of a disk, from its price per GB and month. */
 export function diskPricePerHour(storageNanos: bigint, diskMb: number): bigint {
   return divideRounded(storageNanos * BigInt(diskMb), mbHoursPerGbMonth)
 }

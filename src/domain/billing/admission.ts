@@ -1,4 +1,4 @@
-// Whether an account may have more: its credit, its quotas, and its failed starts decide together.
+// Decides whether an account may rent or start more, from its credit, its quotas and its failed starts.
 
 import { quotaProblems } from '../accounts/quota-problems.ts'
 import type { Quotas, QuotaUsage } from '../accounts/quotas.ts'
@@ -8,10 +8,12 @@ import { type ReserveRates, type ReserveRules, reserveProblem } from './reserve.
 
 export type AdmissionRules = ReserveRules & { quotas: Quotas }
 
-/** What an account has, or what is added to it. */
+/** What an account holds, or what a request adds to it. */
 export type Holdings = ReserveRates & QuotaUsage
 
-/** An account as far as additions are concerned. `quotas` are its own where an operator set some. */
+/**
+ * The facts that decide an addition. `quotas` has the values that an operator set for the account, else the defaults.
+ */
 export type AdmissionFacts = {
   at: Date
   creditNanos: bigint
@@ -45,7 +47,7 @@ function combineHoldings(one: Holdings, other: Holdings, sign: 1 | -1): Holdings
   }
 }
 
-/** Every reason against an addition to what the account holds. */
+/** Lists every reason to refuse `added` on top of what the account holds. */
 export function admissionProblems(admission: AdmissionFacts, added: Holdings, rules: AdmissionRules): DomainError[] {
   const { at, creditNanos, held, quotas, failures } = admission
   const credit = reserveProblem(creditNanos, addHoldings(held, added), rules)
@@ -53,7 +55,10 @@ export function admissionProblems(admission: AdmissionFacts, added: Holdings, ru
   return [...(credit ? [credit] : []), ...quotaProblems(held, added, quotas), ...(backoff ? [backoff] : [])]
 }
 
-/** Starts in their order, each beside those before it that are admitted: the reasons against the others, by their ids. */
+/**
+ * Decides starts in order, each on top of those admitted before it. Returns the reason for each refused start by its
+ * id.
+ */
 export function findRefusedStarts(
   admission: AdmissionFacts,
   starts: readonly { id: bigint; computeNanos: bigint }[],

@@ -1,6 +1,6 @@
-// What things cost over time. A rate is nano-dollars per hour, so in a millisecond it makes that many parts of a
-// nano-dollar, of which there are 3,600,000. What does not make a whole nano-dollar is carried on, so that it makes no
-// difference how often something is charged.
+// Costs over time. A rate is nano-dollars per hour. Each millisecond of rate n adds n parts of a nano-dollar;
+// 3,600,000 parts make one. A charge takes whole nano-dollars and carries the remaining parts to the next charge. The
+// total therefore does not depend on how often the gateway charges.
 
 export const partsPerNano = 3_600_000n
 
@@ -11,16 +11,16 @@ export function calculateCharge(rateNanos: bigint, ms: number, carried: number):
   return { amountNanos: all / partsPerNano, carried: Number(all % partsPerNano) }
 }
 
-/** What goes on costing something, and is charged up to `since`. */
+/** A cost that accrues over time. It is already charged up to `since`. */
 export type Meter = {
   rateNanos: bigint
   since: Date
   carried: number
-  /** When it ended, if that is not charged yet. */
+  /** When the meter ends or ended; null when no end is recorded. */
   end: Date | null
 }
 
-/** A charge for a period: never for less than nothing, and nothing beyond the end of the meter. */
+/** Calculates the charge from `since` to `until`. The charged time stops at the meter's end and is never negative. */
 export function calculateMeterCharge({ rateNanos, since, carried, end }: Meter, until: Date) {
   const periodEnd = end !== null && end < until ? end : until
   const ms = Math.max(0, periodEnd.getTime() - since.getTime())
@@ -34,7 +34,7 @@ export function calculateMeterCharge({ rateNanos, since, carried, end }: Meter, 
   }
 }
 
-/** What was charged for a period, and how much of that is beyond an instant. */
+/** Calculates how much of a charge is for the time after `instant`. */
 export function calculateChargedAfter(
   { periodStart, rateNanos, carried, amountNanos }: Omit<ReturnType<typeof calculateMeterCharge>, 'ms' | 'periodEnd'>,
   instant: Date,
@@ -44,28 +44,29 @@ export function calculateChargedAfter(
 }
 
 /**
- * What an account has, and what takes of it: the sum of its ledger and, of all its running meters together, the rates and
- * the origins, which are the sums of rate times `since` in ms less what is carried. So it costs nothing that time passes.
- * A meter that has ended takes whole nano-dollars, so an account in which nothing runs has exactly the sum of its ledger.
+ * An account's credit and running costs. It has the sum of the ledger, and the sums of rates and origins over all
+ * running meters. A meter's origin is its rate times `since` in ms, less its carried parts.
+ * These sums give the credit at any instant, so nothing is written as time passes. An ended meter takes whole
+ * nano-dollars. The credit of an account without running meters is therefore exactly the sum of its ledger.
  */
 export type Balance = {
-  /** The instant that is asked for, but never one before `meteredAt`: an account's time does not go back. */
+  /** The requested instant, or `meteredAt` if that is later: an account's time never goes back. */
   at: Date
-  /** No meter begins later. */
+  /** No meter has a later `since`. */
   meteredAt: Date
   postedNanos: bigint
   computeRateNanos: bigint
   computeOrigin: bigint
   diskRateNanos: bigint
   diskOrigin: bigint
-  /** Meters that ended, and are in the sums as if they had not. */
+  /** Ends of meters that the sums still count as running. */
   ends: MeterEnd[]
 }
 
 export type MeterEnd = { kind: ChargeKind; rateNanos: bigint; since: Date; carried: number; at: Date }
 export type ChargeKind = 'compute' | 'disk'
 
-/** What there is at that instant, in parts, while everything goes on. */
+/** The credit at an instant, in parts, if every meter runs until its end. */
 function remainingPartsAt(balance: Balance, ms: bigint): bigint {
   const { postedNanos, computeRateNanos, computeOrigin, diskRateNanos, diskOrigin, ends } = balance
   const spent = (computeRateNanos + diskRateNanos) * ms - computeOrigin - diskOrigin
@@ -73,7 +74,7 @@ function remainingPartsAt(balance: Balance, ms: bigint): bigint {
   return postedNanos * partsPerNano - spent + beyond + sumRemainders(ends.filter(end => meterEndMs(end) <= ms))
 }
 
-/** What ended meters leave over of a nano-dollar each. Nobody is charged for it. */
+/** The fractions of a nano-dollar that are remaining over when meters end. They are never charged. */
 function sumRemainders(ends: readonly MeterEnd[]): bigint {
   const remainders = ends.map(end => {
     const ms = Number(meterEndMs(end)) - end.since.getTime()
@@ -82,7 +83,7 @@ function sumRemainders(ends: readonly MeterEnd[]): bigint {
   return sum(remainders)
 }
 
-/** What disks cost from one instant to another, in parts. */
+/** The cost of disks between two instants, in parts. */
 function diskCostParts({ diskRateNanos, ends }: Balance, from: bigint, to: bigint): bigint {
   const ended = ends.filter(({ kind }) => kind === 'disk')
   const beyond = ended.map(end => end.rateNanos * atLeastZero(to - (meterEndMs(end) > from ? meterEndMs(end) : from)))
@@ -94,27 +95,27 @@ const meterEndMs = ({ since, at }: { since: Date; at: Date }) => BigInt(Math.max
 const atLeastZero = (value: bigint) => (value > 0n ? value : 0n)
 const sum = (values: bigint[]) => values.reduce((total, value) => total + value, 0n)
 
-/** Dates are written with four digits of the year. */
+/** Dates have years of four digits, so an instant from here on counts as never. */
 const neverMs = BigInt(Date.UTC(10_000, 0))
 
 /**
- * The last millisecond that the account can pay for, if everything goes on as it does; null where it costs nothing, or so
- * little that no date says when. From then on no GPU is charged: that a gateway finds so late is not the renter's to pay.
+ * The last millisecond that the credit pays for if nothing changes. Null when nothing costs anything, or the end is
+ * later than any date. GPUs are not charged after it: the renter does not pay for a gateway that notices late.
  */
 export function calculateCreditEnd(balance: Balance): Date | null {
   let ms = BigInt(balance.meteredAt.getTime())
-  let left = remainingPartsAt(balance, ms)
-  if (left < 0n) return balance.meteredAt
+  let remaining = remainingPartsAt(balance, ms)
+  if (remaining < 0n) return balance.meteredAt
   let rate = totalRateAt(balance, ms)
-  const payable = () => (rate > 0n ? ms + left / rate : neverMs)
+  const payable = () => (rate > 0n ? ms + remaining / rate : neverMs)
   const steps = Map.groupBy(
     balance.ends.filter(end => meterEndMs(end) > ms),
     end => meterEndMs(end),
   )
   for (const [next, ends] of [...steps].sort(([one], [other]) => Number(one - other))) {
-    const leftThen = left - rate * (next - ms) + sumRemainders(ends)
-    if (payable() < next - 1n || leftThen < 0n) break
-    left = leftThen
+    const remainingThen = remaining - rate * (next - ms) + sumRemainders(ends)
+    if (payable() < next - 1n || remainingThen < 0n) break
+    remaining = remainingThen
     rate -= sum(ends.map(({ rateNanos }) => rateNanos))
     ms = next
   }
@@ -130,40 +131,39 @@ function rateOfKindAt({ ends, ...rates }: Balance, kind: ChargeKind, ms: bigint)
   return rates[`${kind}RateNanos`] - sum(ended.map(({ rateNanos }) => rateNanos))
 }
 
-/** What all disks and volumes cost per hour now. */
+/** The cost of all disks and volumes per hour, now. */
 export function currentDiskRate(balance: Balance): bigint {
   return rateOfKindAt(balance, 'disk', BigInt(balance.at.getTime()))
 }
 
 export type CreditStatus = {
-  /** What is left, to the nano-dollar. Below zero is what disks cost since it ended. */
+  /** The remaining credit in whole nano-dollars. A negative value is what disks cost since the credit ended. */
   creditNanos: bigint
-  /** What everything costs per hour now. */
+  /** The cost per hour now. After the credit ends, only disks cost. */
   costPerHourNanos: bigint
-  /** When the credit ends, if everything goes on as it does; null where nothing costs anything. */
+  /** When the credit ends or ended if nothing changes; null if it never ends. */
   endsAt: Date | null
-  /** Whether it has ended. */
   hasEnded: boolean
 }
 
-/** How an account stands at the instant that is asked for. */
+/** The credit at `balance.at`. */
 export function creditStatusOf(balance: Balance): CreditStatus {
   const now = BigInt(balance.at.getTime())
   const endsAt = calculateCreditEnd(balance)
   const end = endsAt === null ? now : BigInt(endsAt.getTime())
   const hasEnded = endsAt !== null && now >= end
-  const left = hasEnded
+  const remaining = hasEnded
     ? remainingPartsAt(balance, end) - diskCostParts(balance, end, now)
     : remainingPartsAt(balance, now)
   return {
-    creditNanos: roundUpToNano(left),
+    creditNanos: roundUpToNano(remaining),
     costPerHourNanos: hasEnded ? rateOfKindAt(balance, 'disk', now) : totalRateAt(balance, now),
     endsAt,
     hasEnded,
   }
 }
 
-/** In whole nano-dollars: of one that is begun nothing is charged yet. */
-function roundUpToNano(left: bigint): bigint {
-  return left > 0n ? (left + partsPerNano - 1n) / partsPerNano : left / partsPerNano
+/** Rounds up to whole nano-dollars, since a partly used one is not charged yet. */
+function roundUpToNano(remaining: bigint): bigint {
+  return remaining > 0n ? (remaining + partsPerNano - 1n) / partsPerNano : remaining / partsPerNano
 }

@@ -1,4 +1,4 @@
-// What each instance and volume cost in a period, for clients that read bills.
+// Costs of each instance and volume in a period, for clients that read bills.
 
 import { DomainError } from '../errors.ts'
 import { parseCursor, printCursor } from '../pages.ts'
@@ -7,30 +7,30 @@ import type { ChargeKind } from './balance.ts'
 export const chargedResources = ['instance', 'volume'] as const
 export type ChargedResource = (typeof chargedResources)[number]
 
-/** Up to but not with its end. */
+/** Excludes its end. */
 export type Period = { from: Date; to: Date }
 
 export type ChargesQuery = Period & {
   resources: readonly ChargedResource[]
-  /** Things in the order in which they were rented or made, or the other way round. */
+  /** Whether to list the newest rental or volume first instead of the oldest. */
   latestFirst: boolean
   limit: number
   after?: string | undefined
 }
 
-/** What its GPUs or its disk cost, between the first and the last instant of the period at which they did. */
+/** The cost of a resource's GPUs or disk. `start` and `end` bound the time in the period in which it cost anything. */
 export type ChargeItem = { kind: ChargeKind; start: Date; end: Date; costNanos: bigint }
 export type ResourceCharges = { instanceId: bigint | null; volumeId: bigint | null; items: ChargeItem[] }
 export type ChargesPage = {
   charges: ResourceCharges[]
-  /** Where the next page begins; null behind the last one. */
+  /** The cursor of the next page; null on the last page. */
   next: string | null
-  /** How many things cost something in the period, on all pages. */
+  /** The number of resources that cost anything in the period, on all pages. */
   total: number
 }
 
 export const maxChargedResources = 500
-/** Two years and some. */
+/** A little over two years. */
 export const maxChargedDays = 744
 
 const dayMs = 86_400_000
@@ -40,20 +40,20 @@ export function checkChargesPeriod({ from, to }: Period): void {
   if (days > maxChargedDays) {
     throw new DomainError(
       'INVALID_INPUT',
-      `Charges are read for at most ${maxChargedDays} days at once, not ${days}.`,
+      `The period is ${days} days long, and at most ${maxChargedDays} days are allowed. Ask for a shorter period.`,
       { issues: [] },
     )
   }
 }
 
-/** The days of UTC that a period has a part in, whole. */
+/** Extends a period to whole UTC days. */
 export function extendToWholeDays({ from, to }: Period): Period {
   const first = Math.floor(from.getTime() / dayMs)
   const last = Math.ceil(to.getTime() / dayMs)
   return { from: new Date(first * dayMs), to: new Date(last * dayMs) }
 }
 
-/** Of everything together, or of a part of it: its costs and when they began and ended. */
+/** Adds up the costs of items. The result spans from their first start to their last end. */
 export function summarizeCharges(items: readonly ChargeItem[]): Omit<ChargeItem, 'kind'> {
   const starts = items.map(({ start }) => start.getTime())
   const ends = items.map(({ end }) => end.getTime())
@@ -66,7 +66,7 @@ export function summarizeCharges(items: readonly ChargeItem[]): Omit<ChargeItem,
 
 const scopeOf = (latestFirst: boolean) => `charges by thing ${latestFirst ? 'desc' : 'asc'}`
 
-/** Every thing has one meter for its disk: in their order things are given. */
+/** Each resource has exactly one disk meter; the list is sorted by its id. */
 export function printChargesCursor(meterId: bigint, latestFirst: boolean): string {
   return printCursor(scopeOf(latestFirst), [String(meterId)])
 }

@@ -1,45 +1,45 @@
-// What is to be done for an account's money by itself, and when that is known before.
+// Decides which billing actions and notices are due for an account, and when the next ones are.
 
 import type { CreditStatus } from './balance.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
-/** In the first minutes of a day what the one before cost is charged, each account at an instant of its own. */
+/** The previous day is charged in the first minutes of a day, each account at its own offset. */
 const chargeSpreadMs = 600_000
-/** So far from one id to the next: it has no divisor with the spread in common, so each instant is used before any twice. */
+/** Step between accounts. It is coprime to `chargeSpreadMs`, so every offset is used once before any repeats. */
 const accountStrideMs = 370_823
-/** So long before is warned that something is destroyed, if the grace is as long. */
+/** Warn this long before a debt destroys anything, if the grace period is as long. */
 const debtWarningLeadMs = dayMs
-/** Nobody tells when a container is gone that keeps a volume. */
+/** Retry interval for a volume that a container holds: no event says when the container is gone. */
 const heldVolumeRetryMs = 60_000
-/** So many hours ahead is told that credit ends; 0 is when it has. */
+/** Warn this many hours before credit runs out. 0 means it has run out. */
 const lowCreditWarningHours = [24, 1] as const
 
 export type AccountFacts = {
   accountId: number
-  /** The account's time. */
+  /** The current time of the account: see `Balance.at`. */
   at: Date
   creditStatus: CreditStatus
-  /** When its credit ended, until that is told. */
+  /** When the credit ended; null after the account was notified. */
   creditEndedAt: Date | null
-  /** So many hours ahead of the end of its credit that was told last: null when there was enough again since. */
+  /** Hours ahead in the last credit warning; null if there was enough credit again since. */
   lowCreditHours: number | null
   debtSince: Date | null
   debtWarnedAt: Date | null
-  /** Whether something is to run that must be stopped, since its credit has ended or a limit was reached. */
+  /** Whether instances should run that must be stopped, because credit ended or a limit was reached. */
   hasInstancesToStop: boolean
-  /** Whether something ended that is not charged. */
+  /** Whether a meter ended and is not charged up to its end yet. */
   hasEnds: boolean
-  /** Up to when is charged what was charged longest ago of what costs something; null where nothing does. */
+  /** The oldest `since` among running meters; null when no meter runs. */
   chargedUntil: Date | null
-  /** What its debt would destroy: instances first, then volumes, of which some are held by a container yet. */
+  /** Resources that a debt destroys: instances first, then volumes. A container still holds a held volume. */
   debtTargets: { hasInstances: boolean; hasVolumes: boolean; hasHeldVolumes: boolean }
 }
 
-/** For how long an account may have less than nothing. */
+/** `debtGraceMs`: how long an account may be in debt. */
 export type DebtRules = { debtGraceMs: number }
 
-/** What must be done first; the rest is found by looking again. */
+/** The first action that is due. The next pass finds the rest. */
 export type DueAction = 'stop' | 'charge' | 'destroyInstances' | 'deleteVolumes'
 
 export function nextAction(facts: AccountFacts, rules: DebtRules): DueAction | null {
@@ -53,18 +53,21 @@ export function nextAction(facts: AccountFacts, rules: DebtRules): DueAction | n
   return debtTargets.hasVolumes ? 'deleteVolumes' : null
 }
 
-/** What is charged every day, is so up to here. */
+/** Daily charges end at this instant. */
 export function midnightBefore(at: Date): Date {
   return new Date(Math.floor(at.getTime() / dayMs) * dayMs)
 }
 
-/** When the day before is charged next, up to its midnight; all accounts at once would keep what is urgent waiting. */
+/**
+ * When the previous day is charged next, up to its midnight. Accounts are spread out so that urgent work is not
+ * delayed.
+ */
 function nextDailyCharge({ accountId, chargedUntil }: AccountFacts): Date | null {
   if (chargedUntil === null) return null
   return addMs(midnightBefore(chargedUntil), dayMs + ((accountId * accountStrideMs) % chargeSpreadMs))
 }
 
-/** What is written down of an account, so that it is told once. */
+/** The state that is stored so that the account gets each notice once. */
 export type NoticeState = Pick<AccountFacts, 'creditEndedAt' | 'lowCreditHours' | 'debtSince' | 'debtWarnedAt'>
 
 export type Notice =
@@ -72,7 +75,7 @@ export type Notice =
   | { type: 'ACCOUNT_CREDIT_ENDED'; endedAt: Date }
   | { type: 'ACCOUNT_DEBT'; since: Date; destroysAt: Date }
 
-/** What is to be told of an account now, and what is written down of it then. */
+/** Decides which notices an account gets now, and the state to store with them. */
 export function decideNotices(facts: AccountFacts, rules: DebtRules): { notes: NoticeState; notices: Notice[] } {
   const credit = decideCreditNotices(facts)
   const debt = decideDebtNotices(facts, rules)
@@ -84,17 +87,18 @@ function decideCreditNotices({
   creditStatus,
   creditEndedAt,
   hasInstancesToStop,
-  lowCreditHours: told,
+  lowCreditHours: warnedHours,
 }: AccountFacts) {
   const { endsAt, hasEnded } = creditStatus
-  // While something is still to be stopped for it nothing is told: that is done next.
-  if (hasInstancesToStop) return withCreditState(creditEndedAt, told)
-  const left = hasEnded ? 0 : reachedWarningHours(at, endsAt)
-  // What GPUs could not be paid with pays disks for a moment: that is no other end.
-  const hours = left === 1 && (told === 0 || creditEndedAt !== null) ? 0 : left
+  // Notices wait until the instances are stopped, which is the next action.
+  if (hasInstancesToStop) return withCreditState(creditEndedAt, warnedHours)
+  const reached = hasEnded ? 0 : reachedWarningHours(at, endsAt)
+  // The remainder that was too small for GPUs pays for disks a moment longer. That is not a second end of credit.
+  const hours = reached === 1 && (warnedHours === 0 || creditEndedAt !== null) ? 0 : reached
   if (creditEndedAt !== null)
     return withCreditState(null, hours, { type: 'ACCOUNT_CREDIT_ENDED', endedAt: creditEndedAt })
-  if (hours === null || endsAt === null || (told !== null && told <= hours)) return withCreditState(null, hours)
+  if (hours === null || endsAt === null || (warnedHours !== null && warnedHours <= hours))
+    return withCreditState(null, hours)
   if (hours === 0) return withCreditState(null, 0, { type: 'ACCOUNT_CREDIT_ENDED', endedAt: endsAt })
   return withCreditState(null, hours, { type: 'ACCOUNT_LOW_CREDIT', endsAt })
 }
@@ -103,7 +107,7 @@ function withCreditState(creditEndedAt: Date | null, lowCreditHours: number | nu
   return { notes: { creditEndedAt, lowCreditHours }, notices }
 }
 
-/** The nearest instant of which is told that has come. */
+/** The smallest warning step, in hours, that the end of credit has reached; null if it has reached none. */
 function reachedWarningHours(at: Date, endsAt: Date | null): number | null {
   return (
     lowCreditWarningHours.findLast(hours => endsAt !== null && endsAt.getTime() - at.getTime() <= hours * hourMs) ??
@@ -124,7 +128,7 @@ function decideDebtNotices(facts: AccountFacts, rules: DebtRules) {
   return { notes: { debtSince: since, debtWarnedAt: at }, notices: [notice] }
 }
 
-/** When is warned of what its debt will destroy; null where that was done, or nothing is left. */
+/** When to warn about the destruction; null if the warning was sent or nothing would be destroyed. */
 function debtWarningAt(
   { debtSince, debtWarnedAt, debtTargets }: AccountFacts,
   { debtGraceMs }: DebtRules,
@@ -133,7 +137,7 @@ function debtWarningAt(
   return addMs(debtSince, Math.max(0, debtGraceMs - debtWarningLeadMs))
 }
 
-/** When its debt destroys what costs something. Who was warned late has as much time from then on. */
+/** When the debt destroys resources. After a late warning, the account still gets the full warning time. */
 function debtDestructionAt(
   { debtSince, debtWarnedAt, debtTargets }: AccountFacts,
   { debtGraceMs }: DebtRules,
@@ -146,15 +150,15 @@ const hasDebtTargets = ({ hasInstances, hasVolumes, hasHeldVolumes }: AccountFac
   hasInstances || hasVolumes || hasHeldVolumes
 
 /**
- * When the account must be looked at again, if nothing changes: null for never. `limitsAt` is when its limits on spending
- * must be.
+ * When the account must be checked next if nothing changes; null for never. `limitsAt` is the next check of its spend
+ * limits.
  */
 export function nextDueAt(facts: AccountFacts, rules: DebtRules, limitsAt: Date | null = null): Date | null {
-  const { at, creditStatus, debtTargets, lowCreditHours: told } = facts
+  const { at, creditStatus, debtTargets, lowCreditHours: warnedHours } = facts
   if (nextAction(facts, rules)) return at
   const instants: (Date | null)[] = [limitsAt, debtWarningAt(facts, rules), nextDailyCharge(facts)]
   const destroysAt = debtDestructionAt(facts, rules)
-  // What is due by now, and is not a deed, is held.
+  // If destruction is due without an action, containers hold all remaining volumes.
   if (destroysAt !== null)
     instants.push(destroysAt > at || !debtTargets.hasHeldVolumes ? destroysAt : addMs(at, heldVolumeRetryMs))
   if (!creditStatus.hasEnded && creditStatus.endsAt) {
@@ -162,7 +166,7 @@ export function nextDueAt(facts: AccountFacts, rules: DebtRules, limitsAt: Date 
     instants.push(
       endsAt,
       ...lowCreditWarningHours
-        .filter(hours => told === null || hours < told)
+        .filter(hours => warnedHours === null || hours < warnedHours)
         .map(hours => addMs(endsAt, -hours * hourMs)),
     )
   }

@@ -4,24 +4,24 @@ import { parseCursor, printCursor } from '../pages.ts'
 export const ledgerKinds = ['compute', 'disk', 'top_up', 'refund', 'adjustment'] as const
 export type LedgerKind = (typeof ledgerKinds)[number]
 
-/** A line of an account's ledger. What is not about something that goes on costing has no meter, and nothing of one. */
+/** A line of an account's ledger. An entry without a meter, such as a top-up, has no period, rate or resource. */
 export type LedgerEntry = {
   id: bigint
   kind: LedgerKind
-  /** Below zero is what was charged. */
+  /** Negative for a charge. */
   amountNanos: bigint
   balanceAfterNanos: bigint
   periodStart: Date | null
   periodEnd: Date | null
   /** Per hour. */
   rateNanos: bigint | null
-  /** Parts of a nano-dollar, of which there are 3,600,000, that the charge before left over. */
+  /** Parts of a nano-dollar that the previous charge left over; 3,600,000 make one. */
   carried: number | null
   reason: string | null
   postedAt: Date
   instanceId: bigint | null
   volumeId: bigint | null
-  /** The key that rented or made it. */
+  /** The key that rented the instance or created the volume. */
   apiKeyId: number | null
 }
 
@@ -46,7 +46,7 @@ export function checkLedgerFilter({ instanceIds = [], from, to }: LedgerFilter):
   if (issues.length > 0) throw invalidInput(issues)
 }
 
-/** The ledger is read from the newest entry on, and ids are given in its order. */
+/** The ledger lists the newest entry first. Ids increase in the order of posting. */
 const cursorScope = 'ledger by id desc'
 
 export function printLedgerCursor(id: bigint): string {

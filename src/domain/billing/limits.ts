@@ -1,4 +1,4 @@
-// Limits of what is spent: so much in a day or a month, which begin at midnight UTC, or so much per hour at any instant.
+// Spend limits: an amount per UTC day or month, or a rate per hour at any instant.
 
 import { DomainError, invalidInput } from '../errors.ts'
 import { printUsd } from '../money.ts'
@@ -13,7 +13,7 @@ export function checkLimitAmount(amountNanos: bigint): void {
   throw invalidInput([{ path: 'amount', message }])
 }
 
-/** Where a window begins that an instant is in, and where the next one does. */
+/** The UTC day or month that contains an instant. `until` is the start of the next one. */
 export function windowAt(window: Exclude<SpendWindow, 'hour'>, at: Date): { from: Date; until: Date } {
   const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()]
   const begins = (offset: number) =>
@@ -24,8 +24,8 @@ export function windowAt(window: Exclude<SpendWindow, 'hour'>, at: Date): { from
 type BalanceTimes = Pick<Balance, 'at' | 'meteredAt'>
 
 /**
- * The windows of a limit in which it may have been reached since something changed last, up to now, in their order. More
- * than one where nobody looked for long.
+ * The windows, in order, in which a limit may have been reached since the account last changed. There are several if
+ * no gateway checked for long.
  */
 export function windowsToCheck(
   { window, createdAt }: SpendLimit,
@@ -40,20 +40,20 @@ export function windowsToCheck(
   return windows
 }
 
-/** What was spent since an instant, and what goes on taking of it: in the terms of a balance. */
+/** Spending since `from`, in the terms of a `Balance`. */
 export type Spending = {
-  /** What of it has ended, and is in the sums as if it had not. */
+  /** Ends of meters that the sums still count as running. */
   ends: Omit<MeterEnd, 'kind' | 'carried'>[]
   from: Date
-  /** Charged, less what the meters that go on cost before the instant since they were charged. */
+  /** Charges since `from`, less what running meters cost before `from` and are not charged for yet. */
   postedNanos: bigint
   rateNanos: bigint
   origin: bigint
-  /** All of it together, each meter in whole nano-dollars, as it would be charged now. */
+  /** The whole spending if every meter were charged now, each in whole nano-dollars. */
   spentNanos: bigint
 }
 
-/** When a limit of a day or month is reached, if everything goes on as it does; null where it is not. */
+/** When a day or month limit is reached if nothing changes; null if it never is. */
 export function predictReachedAt(
   { amountNanos, createdAt }: SpendLimit,
   spending: Spending,
@@ -61,40 +61,40 @@ export function predictReachedAt(
 ) {
   const { from, postedNanos, rateNanos, origin, ends } = spending
   const none = { diskRateNanos: 0n, diskOrigin: 0n }
-  // What is not spent of it yet is an account from which the same meters take.
-  const left: Balance = {
+  // The unspent part of the limit behaves like the credit of an account with the same meters.
+  const unspent: Balance = {
     ...{ at, ...none, computeRateNanos: rateNanos, computeOrigin: origin },
-    // Whatever it is, the limit ends it.
+    // All meters count as compute: disks use up a limit just as GPUs do.
     ends: ends.map(end => ({ ...end, kind: 'compute', carried: 0 })),
     meteredAt: later(earlier(later(meteredAt, createdAt), at), from),
     postedNanos: amountNanos - postedNanos,
   }
-  const { endsAt, creditNanos } = creditStatusOf(left)
-  return endsAt ?? (creditNanos <= 0n ? left.meteredAt : null)
+  const { endsAt, creditNanos } = creditStatusOf(unspent)
+  return endsAt ?? (creditNanos <= 0n ? unspent.meteredAt : null)
 }
 
-/** Whether it was noted that a limit is reached, and is so still. */
+/** Whether the limit is recorded as reached, and its window has not ended since. */
 export function isReached({ window, reachedAt }: SpendLimit, at: Date): boolean {
   return reachedAt !== null && (window === 'hour' || reachedAt >= windowAt(window, at).from)
 }
 
-/** What would cost something from now on, and the key for which it counts. */
+/** A cost per hour, and the key whose limits count it. */
 export type KeyRate = { apiKeyId: number | null; rateNanos: bigint }
 
-/** Of rates by key, what a limit counts. */
+/** The sum of the rates that a limit counts. */
 export function sumCountedRates({ apiKeyId }: Pick<SpendLimit, 'apiKeyId'>, rates: readonly KeyRate[]): bigint {
   const counted = rates.filter(rate => apiKeyId === null || rate.apiKeyId === apiKeyId)
   return counted.reduce((sum, { rateNanos }) => sum + rateNanos, 0n)
 }
 
-/** Why something new is refused, the limits of the account first; `used` is without what is new. */
+/** Lists the limits that refuse `added` rates, those of the account first. `usedNanos` must exclude these rates. */
 export function limitProblems(
   limits: readonly SpendLimitWithUsage[],
-  asked: readonly KeyRate[],
+  added: readonly KeyRate[],
   at: Date,
 ): DomainError<'SPEND_LIMIT_EXCEEDED'>[] {
   return limits.toSorted(compareLimits).flatMap(limit => {
-    const askedNanos = sumCountedRates(limit, asked)
+    const askedNanos = sumCountedRates(limit, added)
     if (limit.action === 'notify' || askedNanos <= 0n) return []
     const { window, amountNanos, usedNanos } = limit
     const isOver = window === 'hour' ? usedNanos + askedNanos > amountNanos : isReached(limit, at)
@@ -113,8 +113,8 @@ function limitExceeded(limit: SpendLimitWithUsage, askedNanos: bigint): DomainEr
   const whose = apiKeyId === null ? 'the account' : `API key ${apiKeyId}`
   const message =
     window === 'hour'
-      ? `The limit of ${whose} is ${amount} $ an hour: ${used} $ are used, and this would take ${asked} $ more.`
-      : `The limit of ${whose} is ${amount} $ a ${window}, and reached: ${used} $ are spent. This costs ${asked} $ an hour.`
+      ? `The spend limit of ${whose} is ${amount} $ an hour: ${used} $ are in use and this request adds ${asked} $. Stop or destroy something first, or raise the limit.`
+      : `The spend limit of ${whose} is ${amount} $ a ${window} and is reached: ${used} $ are spent. This request costs ${asked} $ an hour. Wait for the next ${window} (UTC), or raise the limit.`
   return new DomainError('SPEND_LIMIT_EXCEEDED', message, { limit, askedNanos })
 }
 

@@ -1,16 +1,18 @@
-// The credit an account must have before it adds something that costs: pure figures, in whole nano-dollars.
+// The credit that an account needs before it adds costs, in whole nano-dollars.
 
 import { DomainError } from '../errors.ts'
 import { printUsd } from '../money.ts'
 import { partsPerNano } from './balance.ts'
 
-/** What an account would cost per hour: GPUs it runs or waits for, and all disks and volumes. */
+/** The cost of an account per hour: GPUs that run or wait to run, and all disks and volumes. */
 export type ReserveRates = { computeNanos: bigint; diskNanos: bigint }
 
-/** `minimumRunwayMs`: credit must pay everything for this long. `debtGraceMs`: and then disks for this long. */
+/** Credit must pay for everything for `minimumRunwayMs`, and then for disks alone for `debtGraceMs`. */
 export type ReserveRules = { minimumRunwayMs: number; debtGraceMs: number }
 
-/** The credit that `rates` need, rounded up. Disks are counted through the grace too: without credit they cost on. */
+/**
+ * The credit that these rates need, rounded up. Disks also count for the grace period: they cost even without credit.
+ */
 export function calculateRequiredCredit({ computeNanos, diskNanos }: ReserveRates, rules: ReserveRules): bigint {
   const runwayMs = BigInt(Math.ceil(rules.minimumRunwayMs))
   const graceMs = BigInt(Math.ceil(rules.debtGraceMs))
@@ -18,7 +20,7 @@ export function calculateRequiredCredit({ computeNanos, diskNanos }: ReserveRate
   return (needed + partsPerNano - 1n) / partsPerNano
 }
 
-/** Why credit does not allow an addition; `rates` include it. */
+/** Why credit does not allow an addition. `rates` must include the addition. */
 export function reserveProblem(
   availableNanos: bigint,
   rates: ReserveRates,
@@ -38,6 +40,6 @@ function insufficientCreditMessage(
 ): string {
   const hours = (ms: number) => `${Math.round(ms / 36_000) / 100} h`
   const figures = `The account has ${printUsd(availableNanos)} $ and needs ${printUsd(neededNanos)} $`
-  const why = `${hours(minimumRunwayMs)} of everything it would run, and ${hours(debtGraceMs)} more of its disks`
+  const why = `enough for ${hours(minimumRunwayMs)} of all costs and ${hours(debtGraceMs)} more of disks`
   return `You lack credit. ${figures}: ${why}.`
 }

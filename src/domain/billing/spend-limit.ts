@@ -1,21 +1,26 @@
 export const spendLimitWindows = ['hour', 'day', 'month'] as const
-/** `hour` is a rate: what everything costs per hour that is wished to run, whether it does yet or not, and all disks. */
+/** `hour` limits a rate: the cost per hour of all instances that should run, running or not, and of all disks. */
 export type SpendWindow = (typeof spendLimitWindows)[number]
-/** Both others tell, too, and `stop_running` refuses what is new, as `block_new` does. */
+/**
+ * Every action records an event. `block_new` and `stop_running` also refuse new costs; `stop_running` stops instances,
+ * too.
+ */
 export type SpendAction = 'block_new' | 'stop_running' | 'notify'
 
 export type SpendLimit = {
   id: number
-  /** The key of which only what it rented and made counts; null where all of the account's counts. */
+  /** The key whose instances and volumes count; null to count the whole account. */
   apiKeyId: number | null
   window: SpendWindow
   amountNanos: bigint
   action: SpendAction
-  /** When it was set as it is. What was spent before counts, but nothing happens for it before. */
+  /**
+   * When the current amount and action were set. Earlier spending in the window counts, but cannot reach the limit
+   * before this.
+   */
   createdAt: Date
-  /** When it was last reached. A rate: null as soon as it is kept again. */
+  /** When the limit was last reached. For `hour`: null again as soon as the rate is within the limit. */
   reachedAt: Date | null
 }
 
-/** A limit, and how much of it is used. */
 export type SpendLimitWithUsage = SpendLimit & { usedNanos: bigint }

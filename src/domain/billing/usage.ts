@@ -7,10 +7,10 @@ export type UsageDimension = 'kind' | 'instance' | 'apiKey'
 type BucketedPeriod = { from: Date; to: Date; bucket: UsageBucketSize }
 export type UsageQuery = BucketedPeriod & { groupBy: readonly UsageDimension[] }
 
-/** A part of the period that is asked for, up to but not with its end. */
+/** A part of the requested period. Excludes `end`. */
 export type BucketBounds = { start: Date; end: Date }
 
-/** What one group cost in one span; null in what it is not told apart by. */
+/** The cost of one group in one bucket. A dimension is null if the query does not group by it. */
 export type UsageGroup = {
   kind: ChargeKind | null
   instanceId: bigint | null
@@ -26,12 +26,12 @@ export const maxBuckets = 744
 /** Groups in all buckets together. */
 export const maxGroups = 10_000
 
-/** The hours, days or months of UTC that a period has a part in. Only the first and the last may be cut. */
+/** Splits a period at UTC hours, days or months. Only the first and the last bucket can be shorter. */
 export function splitIntoBuckets({ from, to, bucket }: BucketedPeriod): BucketBounds[] {
   const count = countBuckets({ from, to, bucket })
   if (from >= to) throw invalidInput([{ path: 'to', message: 'must be later than "from".' }])
   if (count > maxBuckets) {
-    const message = `makes ${count} ${bucket}s of the period; at most ${maxBuckets} are allowed.`
+    const message = `splits the period into ${count} ${bucket}s; at most ${maxBuckets} are allowed.`
     throw invalidInput([{ path: 'bucket', message }])
   }
   const first = bucketIndexOf(from, bucket)
@@ -39,12 +39,12 @@ export function splitIntoBuckets({ from, to, bucket }: BucketedPeriod): BucketBo
   return [from, ...borders].map((start, index) => ({ start, end: borders[index] ?? to }))
 }
 
-/** How many there would be; none of a period that ends before it begins. */
+/** The number of buckets; 0 if the period ends before it begins. */
 export function countBuckets({ from, to, bucket }: BucketedPeriod): number {
   return from < to ? bucketIndexOf(new Date(to.getTime() - 1), bucket) - bucketIndexOf(from, bucket) + 1 : 0
 }
 
-/** The month of UTC that an instant is in. */
+/** The UTC month that contains an instant. */
 export function monthOf(instant: Date): BucketBounds {
   const place = bucketIndexOf(instant, 'month')
   return { start: bucketStart(place, 'month'), end: bucketStart(place + 1, 'month') }
@@ -57,7 +57,7 @@ export function tooManyGroups() {
 
 const bucketLengthsMs = { hour: 3_600_000, day: 86_400_000 }
 
-/** How many there were before it since 1970, in UTC. */
+/** The number of UTC buckets from 1970 to the one that contains `instant`. */
 function bucketIndexOf(instant: Date, bucket: UsageBucketSize): number {
   if (bucket === 'month') return (instant.getUTCFullYear() - 1970) * 12 + instant.getUTCMonth()
   return Math.floor(instant.getTime() / bucketLengthsMs[bucket])

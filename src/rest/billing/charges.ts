@@ -34,44 +34,48 @@ const filterColumns: Record<string, BillColumnKind> = {
 
 const chargesQuerySchema = z.object({
   select_filters: text(
-    `As JSON. {"day": {"gte": 1764547200, "lte": 1767139200}} is needed: the days of UTC in which these seconds since 1970 are, and those between, at most ${maxChargedDays}. The operators are gte, gt, lte, lt and eq. {"type": {"in": ["instance"]}} is for some of ${chargedResources.join(', ')}.`,
+    `Filters, as JSON. day is required, like {"day": {"gte": 1764547200, "lte": 1767139200}}, in seconds since 1970. It selects the UTC days from the first to the last instant, at most ${maxChargedDays} days. Its operators are gte, gt, lte, lt and eq. type is optional, like {"type": {"in": ["instance"]}}, with the values ${chargedResources.join(', ')}.`,
   ).optional(),
-  format: text('table or tree: there is nothing above instances and volumes, so that both are the same.').optional(),
+  format: text(
+    'table or tree. Both return the same, because charges have no level above instances and volumes.',
+  ).optional(),
   latest_first: latestFirstParameter,
   limit: limitParameter(maxChargedResources),
   after_token: afterTokenParameter,
 })
 
 const spanColumns = {
-  start: number('When it began to cost something, in seconds since 1970, not before the days that are asked for.'),
-  end: number('When it ended, or now, not after those days.'),
-  amount: number('What it cost, in $.'),
+  start: number('When the costs began, in seconds since 1970, but not before the first requested day.'),
+  end: number(
+    'When the costs ended, or now if they have not, in seconds since 1970, but not after the last requested day.',
+  ),
+  amount: number('The cost, in $.'),
 }
 const chargeItemSchema = z
   .object({
     ...spanColumns,
-    type: z.enum(['gpu', 'disk']).describe('What is charged.'),
-    source: alwaysNull('Always null: it is of the thing that it is an item of.'),
-    description: text('The same in words.'),
-    metadata: z.object({}).describe('Nothing more.'),
-    items: z.array(alwaysNull('Nothing.')).describe('Always empty.'),
+    type: z.enum(['gpu', 'disk']).describe('gpu for GPUs, disk for the disk.'),
+    source: alwaysNull('Always null: the charge that contains this item names the source.'),
+    description: text('The type, in words.'),
+    metadata: z.object({}).describe('Always empty.'),
+    items: z.array(alwaysNull('Never present.')).describe('Always empty.'),
   })
-  .meta({ id: 'ChargeItem', description: 'What the GPUs or the disk of something cost.' })
+  .meta({ id: 'ChargeItem', description: 'The cost of the GPUs or the disk of an instance or volume.' })
 const chargeSchema = z
   .object({
     ...spanColumns,
-    type: z.enum(chargedResources).describe('What cost something.'),
-    source: text('Which one it is, like "instance-5".'),
-    description: text('The same in words.'),
+    type: z.enum(chargedResources).describe('The kind of resource that is charged.'),
+    source: text('The charged resource, like "instance-5".'),
+    description: text('The charged resource, in words.'),
     metadata: z
       .object({
-        instance_id: z.int().nullable().describe('The instance.'),
-        volume_id: z.int().nullable().describe('The volume.'),
+        instance_id: z.int().nullable().describe('The id of the instance; null for a volume.'),
+        volume_id: z.int().nullable().describe('The id of the volume; null for an instance.'),
       })
-      .describe('The same as numbers.'),
-    items: z.array(chargeItemSchema).describe('What the amount is made of.'),
+      .describe('The id of the charged resource.'),
+    items: z.array(chargeItemSchema).describe('The parts of the amount.'),
   })
-  .meta({ id: 'Charge', description: 'What an instance or a volume cost.' })
+  .meta({ id: 'Charge', description: 'The cost of an instance or a volume.' })
 
 export const chargeRoutes: Route[] = [
   route({
@@ -79,17 +83,17 @@ export const chargeRoutes: Route[] = [
     path: '/api/v0/charges/',
     operationId: 'listCharges',
     tag: 'Billing',
-    summary: 'List what things cost',
+    summary: 'List the costs of instances and volumes',
     about:
-      'What each instance and volume of the account cost on some days, in the order in which they were rented or made. What runs and is not posted yet is in it, and what was given back is not.',
+      'The costs of each instance and volume of the account on the requested days, in the order of rental or creation. Costs that are not posted yet are included; refunded costs are not.',
     operation: 'billing.usage',
     query: chargesQuerySchema,
     result: z.object({
       success: z.literal(true).describe('Always true.'),
-      count: integer('How many instances and volumes are on this page.'),
-      total: integer('How many there are on all pages.'),
+      count: integer('The number of instances and volumes on this page.'),
+      total: integer('The number of instances and volumes on all pages.'),
       results: z.array(chargeSchema).describe('The charges of this page.'),
-      next_token: z.string().nullable().describe('What leads to the next page; null on the last one.'),
+      next_token: z.string().nullable().describe('The after_token of the next page; null on the last page.'),
     }),
     answer: async ({ services, actor, query }) => {
       const { charges, next, total } = await services.billing.charges(actor, parseChargesQuery(query))
@@ -98,11 +102,11 @@ export const chargeRoutes: Route[] = [
   }),
 ]
 
-/** In the words that clients of this interface know. */
+/** Existing clients know this text. */
 const missingDaysMessage = "Must provide both 'day' gte and lte filters for instance charges"
 
 function parseChargesQuery(given: z.output<typeof chargesQuerySchema>): ChargesQuery {
-  const { from, to, ...wish } = collectIssues(complain => {
+  const { from, to, ...rest } = collectIssues(complain => {
     const { period, words } = parseBillFilter(given.select_filters, filterColumns, complain)
     checkPeriod(period, 'select_filters.day', complain)
     if (isGiven(given.format) && !['table', 'tree'].includes(given.format)) {
@@ -110,14 +114,14 @@ function parseChargesQuery(given: z.output<typeof chargesQuerySchema>): ChargesQ
     }
     return {
       ...period,
-      resources: chargedResources.filter(thing => words.every(({ words }) => words.includes(thing))),
+      resources: chargedResources.filter(resource => words.every(({ words }) => words.includes(resource))),
       latestFirst: parseFlag(given.latest_first, 'latest_first', complain),
       limit: parseLimit(given.limit, { fallback: defaultPageSize, maximum: maxChargedResources }, complain),
       after: isGiven(given.after_token) ? given.after_token : undefined,
     }
   })
   if (!from || !to) throw new DomainError('INVALID_INPUT', missingDaysMessage, { issues: [] })
-  return { ...wish, ...extendToWholeDays({ from, to }) }
+  return { ...rest, ...extendToWholeDays({ from, to }) }
 }
 
 function chargeRow({ instanceId, volumeId, items }: ResourceCharges): z.input<typeof chargeSchema> {

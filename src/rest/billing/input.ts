@@ -1,4 +1,4 @@
-// Reads which bills are wanted, as clients write it in a URL: filters as JSON, and instants in seconds since 1970.
+// Parses the parameters that select bills: filters are JSON in the URL, and instants are seconds since 1970.
 
 import { z } from 'zod'
 import { parseBoolean, parseNumber, quoteValue } from '../../domain/offers/filter.ts'
@@ -7,23 +7,26 @@ import { type Comparison, parseFilters } from '../filters.ts'
 import { type Complain, isAbsent, isGiven } from '../list-parameters.ts'
 
 const parameter = (about: string) => z.string().optional().describe(about)
-export const latestFirstParameter = parameter('Whether the latest come first: true or false, which is the default.')
-export const afterTokenParameter = parameter('The next_token of the page before.')
+export const latestFirstParameter = parameter('Whether the latest come first: true or false. The default is false.')
+export const afterTokenParameter = parameter('The next_token of the previous page.')
 export const limitParameter = (most: number) =>
   z
     .string()
     .optional()
-    .meta({ type: 'integer', description: `How many at most, up to ${most}; ${defaultPageSize} by default.` })
+    .meta({
+      type: 'integer',
+      description: `The maximum number of results, from 1 to ${most}. The default is ${defaultPageSize}.`,
+    })
 
-/** From the first instant on, and up to but not with the last; undefined where it is open. */
+/** Includes `from` and excludes `to`. An undefined end is open. */
 export type OpenPeriod = { from?: Date | undefined; to?: Date | undefined }
 
-/** What a column of bills is compared as. */
+/** How a filter compares a column of bills. */
 export type BillColumnKind = 'instant' | 'word'
 type WordCondition = { name: string; words: string[] }
 type BillFilter = { period: OpenPeriod; words: WordCondition[] }
 
-/** Conditions on columns that are instants, and on columns that are one of some words. */
+/** Parses conditions on columns that contain instants or words. */
 export function parseBillFilter(
   given: unknown,
   fields: Record<string, BillColumnKind>,
@@ -50,11 +53,14 @@ function parseInstantBound(operator: string, operand: unknown): OpenPeriod | str
   if (isAbsent(operand)) return undefined
   const ms = parseMs(operand)
   const narrow = boundsByOperator.get(operator)
-  if (!narrow) return `does not apply to an instant; there are ${[...boundsByOperator.keys()].join(', ')}`
-  return ms === undefined ? `${quoteValue(operand)} is no number of seconds since 1970` : narrow(ms)
+  if (!narrow) return `does not apply to an instant; use ${[...boundsByOperator.keys()].join(', ')}`
+  return ms === undefined ? `must be a number of seconds since 1970, not ${quoteValue(operand)}` : narrow(ms)
 }
 
-/** Of milliseconds that need not be whole: the first whole one at which it holds, and the first at which it does no more. */
+/**
+ * Turns a possibly fractional millisecond into whole ones: `from` is the first that matches, `to` the first that no
+ * longer does.
+ */
 const boundsByOperator = new Map<string, (ms: number) => OpenPeriod>([
   ['gte', ms => ({ from: new Date(Math.ceil(ms)) })],
   ['gt', ms => ({ from: new Date(Math.floor(ms) + 1) })],
@@ -63,7 +69,7 @@ const boundsByOperator = new Map<string, (ms: number) => OpenPeriod>([
   ['eq', ms => ({ from: new Date(Math.ceil(ms)), to: new Date(Math.floor(ms) + 1) })],
 ])
 
-/** The same of a period whose ends stand each in a parameter, and are both in it. */
+/** Parses a period from two parameters. The period includes both instants. */
 export function parsePeriod(
   given: Record<string, string | undefined>,
   names: [string, string],
@@ -80,14 +86,13 @@ export function parsePeriod(
 
 const maxMs = Date.UTC(9999, 0)
 
-/** Milliseconds since 1970. What is before or long after all bills is as good as the first or the last instant. */
+/** Milliseconds since 1970. Values before or long after all bills are clamped, since they select the same bills. */
 function parseMs(operand: unknown): number | undefined {
   const seconds = parseNumber(operand)
-  // Of a fraction of a second as many digits as are meant: 0.123 s are no 123.00000000000001 ms.
+  // Rounds off binary noise: 0.123 s must not become 123.00000000000001 ms.
   return seconds === undefined ? undefined : Math.min(Math.max(Math.round(seconds * 1e6) / 1e3, 0), maxMs)
 }
 
-/** What is in both. */
 export function intersectPeriods(one: OpenPeriod, other: OpenPeriod): OpenPeriod {
   const pick = (instants: (Date | undefined)[], choose: (...ms: number[]) => number) => {
     const known = instants.flatMap(instant => (instant ? [instant.getTime()] : []))
@@ -96,15 +101,15 @@ export function intersectPeriods(one: OpenPeriod, other: OpenPeriod): OpenPeriod
   return { from: pick([one.from, other.from], Math.max), to: pick([one.to, other.to], Math.min) }
 }
 
-/** Nothing can be found in a period that ends before it begins: who asks for one has made a mistake. */
+/** A period that ends before it begins matches nothing, so it is a mistake of the client. */
 export function checkPeriod({ from, to }: OpenPeriod, path: string, complain: Complain): void {
   if (from && to && from >= to) complain(path, 'ends before it begins')
 }
 
 function parseWords(operator: string, operand: unknown): string[] | string {
-  if (operator !== 'in' && operator !== 'eq') return 'does not apply to a word; there are eq, in'
+  if (operator !== 'in' && operator !== 'eq') return 'does not apply to a word; use eq, in'
   const words = operator === 'in' && Array.isArray(operand) ? operand : [operand]
-  return words.every(word => typeof word === 'string') ? words : 'must be texts'
+  return words.every(word => typeof word === 'string') ? words : 'must be a text, or for in a list of texts'
 }
 
 export function parseFlag(given: string | undefined, path: string, complain: Complain): boolean {

@@ -1,4 +1,4 @@
-// Reads which invoices are wanted, of either version.
+// Parses the parameters that select invoices, for both versions of the list.
 
 import { z } from 'zod'
 import type { LedgerFilter, LedgerKind } from '../../domain/billing/ledger.ts'
@@ -23,29 +23,29 @@ import { statementLineSchema } from './invoices-row.ts'
 const instantColumns = { when: 'instant', paid_on: 'instant', timestamp: 'instant' } as const
 const filterColumns: Record<string, BillColumnKind> = { ...instantColumns, type: 'word', service: 'word' }
 const instantFilterExample =
-  '{"when": {"gte": 1764547200, "lte": 1767139200}}, in seconds since 1970, with gte, gt, lte, lt and eq'
+  '{"when": {"gte": 1764547200, "lte": 1767139200}}, in seconds since 1970, with the operators gte, gt, lte, lt and eq'
 const selectFiltersParameter = (types: string) =>
-  text(`As JSON: ${instantFilterExample}, and {"type": {"in": [...]}} for some of ${types}.`).optional()
+  text(`Filters, as JSON: ${instantFilterExample}; and {"type": {"in": [...]}}, with the values ${types}.`).optional()
 
 const periodParameters = {
-  sdate: text('Only what was posted then or later, in seconds since 1970.').optional(),
-  edate: text('Only what was posted then or before, in seconds since 1970.').optional(),
-  inc_charges: text('Whether charges are in it, too: true or false, which is the default.').optional(),
+  sdate: text('Only entries posted at this instant or later, in seconds since 1970.').optional(),
+  edate: text('Only entries posted at this instant or earlier, in seconds since 1970.').optional(),
+  inc_charges: text('Whether to include charges: true or false. The default is false.').optional(),
 }
 export const statementQuerySchema = z.object(periodParameters)
 export const invoiceListQuerySchema = statementQuerySchema.extend({
   select_filters: selectFiltersParameter('payment, charge'),
-  select_cols: text('The columns to return, as a list in JSON; ["*"] is all, as is nothing.').optional(),
+  select_cols: text('The columns to return, as a JSON list. The default, ["*"], returns all columns.').optional(),
 })
 export const invoicePageQuerySchema = z.object({
   select_filters: selectFiltersParameter('credit, refund, adjustment'),
-  order_by: text('As JSON: [{"col": "when", "dir": "desc"}]. It wins over latest_first.').optional(),
+  order_by: text('The order, as JSON: [{"col": "when", "dir": "desc"}]. Overrides latest_first.').optional(),
   latest_first: latestFirstParameter,
   limit: limitParameter(maxPageSize),
   after_token: afterTokenParameter,
 })
 
-/** What the kinds of the ledger are called in either version. */
+/** The ledger kinds that each type name selects, in either version. */
 const kindsByWord: Record<string, readonly LedgerKind[]> = {
   payment: paymentKinds,
   charge: usageKinds,
@@ -54,7 +54,7 @@ const kindsByWord: Record<string, readonly LedgerKind[]> = {
   adjustment: ['adjustment'],
 }
 
-/** Of these kinds those that all filters name. A service that nobody pays by here names none. */
+/** Keeps the kinds that every filter names. A service name that the ledger does not know matches none. */
 function selectKinds(kinds: readonly LedgerKind[], wanted: { words: string[] }[]): LedgerKind[] {
   const named = wanted.map(({ words }) =>
     words.flatMap(word => (Object.hasOwn(kindsByWord, word) ? kindsByWord[word] : [])),
@@ -71,7 +71,7 @@ export function parseListQuery(query: z.output<typeof invoiceListQuerySchema>): 
     const period = intersectPeriods(filters.period, parsePeriod(query, ['sdate', 'edate'], complain))
     checkPeriod(period, 'edate', complain)
     const withCharges = parseFlag(query.inc_charges, 'inc_charges', complain)
-    // Who filters by the type says by that which are wanted.
+    // A filter on the type replaces inc_charges.
     const kinds = selectKinds(
       withCharges || filters.words.some(({ name }) => name === 'type')
         ? [...paymentKinds, ...usageKinds]
@@ -89,13 +89,13 @@ export function parsePageQuery(query: z.output<typeof invoicePageQuerySchema>) {
     const isLatestFirst = parseLatestFirst(query, complain)
     const limit = parseLimit(query.limit, { fallback: defaultPageSize, maximum: maxPageSize }, complain)
     const token = isGiven(query.after_token) ? query.after_token : undefined
-    // The ledger is read from the newest entry on: the oldest are the end of it.
+    // The ledger lists the newest entry first, so its last entries are the oldest.
     const page: PageArguments = isLatestFirst ? { first: limit, after: token } : { last: limit, before: token }
     return { filter: { kinds: selectKinds(paymentKinds, words), ...period }, page, isLatestFirst }
   })
 }
 
-/** Everything is in the order in which it was posted, whichever of its instants is named. */
+/** All these columns contain the instant of posting, so they sort alike. */
 function parseLatestFirst(
   { order_by, latest_first }: z.output<typeof invoicePageQuerySchema>,
   complain: Complain,

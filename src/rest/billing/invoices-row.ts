@@ -1,4 +1,4 @@
-// The rows of invoices, in both versions of this interface.
+// The rows of invoices, in both versions of the REST interface.
 
 import { z } from 'zod'
 import type { LedgerEntry } from '../../domain/billing/ledger.ts'
@@ -6,57 +6,60 @@ import { usdToNumber } from '../../domain/money.ts'
 import { alwaysNull, integer, number, text } from '../values.ts'
 
 const resourceIdColumns = {
-  instance_id: z.int().nullable().describe('The instance that it is for, if it is for one.'),
-  volume_id: z.int().nullable().describe('The volume that it is for, if it is for one.'),
+  instance_id: z.int().nullable().describe('The id of the instance that the entry is for; null if there is none.'),
+  volume_id: z.int().nullable().describe('The id of the volume that the entry is for; null if there is none.'),
 }
 
 export const statementLineSchema = z
   .object({
-    id: integer('The entry of the ledger.'),
-    type: z.enum(['payment', 'charge']).describe('Whether it was granted, given back or put right, or was used.'),
-    description: text('What it is for.'),
-    quantity: z.number().nullable().describe('The hours that are charged; null unless it is a charge.'),
-    rate: z.number().nullable().describe('What it cost per hour, in $; null unless it is a charge.'),
+    id: integer('The id of the ledger entry.'),
+    type: z.enum(['payment', 'charge']).describe('charge for usage; payment for credit, refunds and adjustments.'),
+    description: text('The reason for the entry, in words.'),
+    quantity: z.number().nullable().describe('The charged hours; null for a payment.'),
+    rate: z.number().nullable().describe('The price per hour, in $; null for a payment.'),
     amount: number(
-      'In $: what a charge takes, or what a payment adds, which is below 0 where something was taken back.',
+      'The amount, in $: the cost of a charge, or the credit that a payment adds. A payment below 0 takes credit back.',
     ),
-    timestamp: number('When it was posted, in seconds since 1970.'),
-    when: number('The same.'),
-    paid_on: number('The same: nothing is to be paid later.'),
-    balance_before: number('The sum of everything that was posted before, in $.'),
-    balance_after: number('That with this.'),
+    timestamp: number('When the entry was posted, in seconds since 1970.'),
+    when: number('The same as timestamp.'),
+    paid_on: number('The same as timestamp, since no entry is paid later.'),
+    balance_before: number('The sum of all earlier entries, in $.'),
+    balance_after: number('The sum of all entries up to and including this one, in $.'),
     ...resourceIdColumns,
   })
   .meta({ id: 'StatementLine', description: 'A payment or a charge.' })
 export type StatementLine = z.output<typeof statementLineSchema>
 
-/** Of a list that selects columns: those, with null for one that does not exist. */
-export const statementColumnsSchema = statementLineSchema
-  .partial()
-  .catchall(z.null())
-  .meta({ id: 'StatementColumns', description: 'The selected columns of a line. One that does not exist is null.' })
+export const statementColumnsSchema = statementLineSchema.partial().catchall(z.null()).meta({
+  id: 'StatementColumns',
+  description: 'The selected columns of a line. A column that does not exist is null.',
+})
 export type StatementColumns = z.output<typeof statementColumnsSchema>
 
 export const invoiceSchema = z
   .object({
-    start: number('When it was posted, in seconds since 1970.'),
-    end: number('When it was paid: the same.'),
+    start: number('When the entry was posted, in seconds since 1970.'),
+    end: number('The same as start, since no entry is paid later.'),
     type: z
       .enum(['credit', 'refund', 'adjustment'])
-      .describe('Credit that was granted, a charge that was given back, or something that the operator put right.'),
-    source: text('What it comes from: "operator", or what had been charged for, like "instance-5".'),
-    description: text('What it is for.'),
-    amount: number('In $. Below 0 is what the account was given, as clients of this version read it.'),
+      .describe(
+        'credit: granted credit. refund: a charge that was given back. adjustment: a correction by the operator.',
+      ),
+    source: text('The source of the entry: "operator", or the refunded resource, like "instance-5".'),
+    description: text('The reason for the entry, in words.'),
+    amount: number(
+      'The amount, in $. Clients of this version expect a number below 0 for credit that the account receives.',
+    ),
     metadata: z
       .object({
-        invoice_id: integer('The entry of the ledger.'),
-        balance_after: number('The sum of everything that was posted, with this, in $.'),
+        invoice_id: integer('The id of the ledger entry.'),
+        balance_after: number('The sum of all entries up to and including this one, in $.'),
         ...resourceIdColumns,
       })
-      .describe('What more is known.'),
-    items: z.array(alwaysNull('Nothing.')).describe('Always empty.'),
+      .describe('The ledger entry behind the invoice.'),
+    items: z.array(alwaysNull('Never present.')).describe('Always empty.'),
   })
-  .meta({ id: 'Invoice', description: 'Something that changed the credit, apart from charges.' })
+  .meta({ id: 'Invoice', description: 'A change of the credit that is not a charge.' })
 
 export function statementLineRow(entry: LedgerEntry): StatementLine {
   const { id, amountNanos, balanceAfterNanos, rateNanos } = entry

@@ -21,7 +21,7 @@ import {
   statementLineSchema,
 } from './invoices-row.ts'
 
-const unpagedNote = `The oldest come first. More than ${maxStatementEntries} are not given at once.`
+const unpagedNote = `The oldest entries come first. A period with more than ${maxStatementEntries} entries is refused.`
 
 export const invoiceRoutes: Route[] = [
   route({
@@ -30,15 +30,15 @@ export const invoiceRoutes: Route[] = [
     operationId: 'listInvoicePages',
     tag: 'Billing',
     summary: 'List payments in pages',
-    about: 'What the account was granted or given back, and what was put right, in the order in which it was posted.',
+    about: 'Credit, refunds and adjustments of the account, in the order of posting.',
     operation: 'billing.ledger',
     query: invoicePageQuerySchema,
     result: z.object({
       success: z.literal(true).describe('Always true.'),
-      count: integer('How many are on this page.'),
-      total: integer('How many there are on all pages.'),
-      results: z.array(invoiceSchema).describe('Those of this page.'),
-      next_token: z.string().nullable().describe('What leads to the next page; null on the last one.'),
+      count: integer('The number of payments on this page.'),
+      total: integer('The number of payments on all pages.'),
+      results: z.array(invoiceSchema).describe('The payments of this page.'),
+      next_token: z.string().nullable().describe('The after_token of the next page; null on the last page.'),
     }),
     answer: async ({ services, actor, query }) => {
       const { filter, page, isLatestFirst } = parsePageQuery(query)
@@ -60,7 +60,7 @@ export const invoiceRoutes: Route[] = [
     operationId: 'listInvoices',
     tag: 'Billing',
     summary: 'List payments and charges',
-    about: `What was posted to the account. ${unpagedNote}`,
+    about: `The entries of the account's ledger. ${unpagedNote}`,
     operation: 'billing.ledger',
     query: invoiceListQuerySchema,
     result: z.array(z.union([statementLineSchema, statementColumnsSchema])),
@@ -76,19 +76,19 @@ export const invoiceRoutes: Route[] = [
     operationId: 'getStatement',
     tag: 'Billing',
     summary: 'Get a statement of the account',
-    about: `What was posted to the account, and how it stands now. ${unpagedNote}`,
+    about: `The entries of the account's ledger, and its current credit. ${unpagedNote}`,
     operation: 'billing.ledger',
     query: statementQuerySchema,
     result: z.object({
-      invoices: z.array(statementLineSchema).describe('What was posted in that period.'),
+      invoices: z.array(statementLineSchema).describe('The entries of the period.'),
       current: z
         .object({
-          charges: number('What was spent that is not posted yet, in $.'),
+          charges: number('Costs that are not posted yet, in $.'),
           service_fee: number('Always 0.'),
-          total: number('Both together.'),
-          credit: number('What is left to spend, in $, without those charges.'),
+          total: number('The sum of charges and service_fee, in $.'),
+          credit: number('The remaining credit, in $, after these charges.'),
         })
-        .describe('How the account stands now, whatever the period is.'),
+        .describe('The account now, independent of the period.'),
     }),
     answer: async ({ services, actor, query }) => {
       const { filter } = parseListQuery(query)

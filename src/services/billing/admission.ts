@@ -1,5 +1,5 @@
-// What decides whether an account may have more. Requests that add something ask under the account's lock, so that of
-// two that are made at once the second sees what the first one added.
+// Decides whether an account may have more. A request that adds something reads these facts under the account's lock.
+// Of two concurrent requests, the second therefore sees what the first added.
 
 import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
@@ -25,13 +25,13 @@ type AdmissionRow = [
   ...[number, number, string, string, number, string],
 ]
 
-/** How an account stands. Of `account`, what it had before this transaction opened meters. */
+/** `account` must have been read before this transaction opened meters. */
 export async function loadAdmissionFacts(
   database: Database,
   account: AccountBalance,
   rules: AdmissionRules,
 ): Promise<AdmissionFacts> {
-  // An instance that is marked to be stopped, because credit or a limit ended, costs no GPUs any more.
+  // An instance that is marked to stop, because credit ended or a limit was reached, no longer pays for GPUs.
   const goesOn = sql`i.id <> ALL (ARRAY(
     SELECT m.instance_id FROM meters m WHERE m.account_id = ${account.accountId} AND m.stop_reason IS NOT NULL))`
   const [row] = await database.rows(sql`
@@ -63,7 +63,10 @@ export async function loadAdmissionFacts(
   }
 }
 
-/** The reasons against an addition that is not written, after others. One that says how much credit it needs replaces one that does not. */
+/**
+ * Appends the problems of an addition that is not written yet to other problems. A credit problem that says the needed
+ * amount replaces one that does not.
+ */
 export async function addAdmissionProblems(
   database: Database,
   rules: AdmissionRules,
@@ -89,7 +92,7 @@ export async function checkAdmission(
 ): Promise<void> {
   const added = completeHoldings(some)
   const admission = await loadAdmissionFacts(tx, account, rules)
-  // The disks' rate is the account's, which does not count what is written yet.
+  // `diskNanos` comes from `account`, which does not count the disks of this transaction.
   const written = { ...added, diskNanos: 0n }
   const held = isWritten ? subtractHoldings(admission.held, written) : admission.held
   const [problem] = admissionProblems({ ...admission, held }, added, rules)

@@ -1,5 +1,5 @@
-// What an account has, and what takes of it. Whoever changes that takes the account first, after all machines and
-// instances that the transaction takes, and no other account.
+// An account's credit and running costs. A transaction that changes them first locks all its machines and instances,
+// then this account, and no other account.
 
 import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
@@ -11,9 +11,9 @@ const { sql } = Prisma
 
 export type AccountBalance = Balance & {
   accountId: number
-  /** When its credit ended, until that is told. */
+  /** When the credit ended; null after the account was notified. */
   creditEndedAt: Date | null
-  /** Whether there are limits of what it spends. */
+  /** Whether the account has spend limits. */
   isLimited: boolean
 }
 
@@ -21,12 +21,12 @@ const balanceColumns = sql`metered_at, posted_nanos, compute_rate_nanos, compute
 
 type BalanceReader = Pick<Transaction, 'rows' | 'now'>
 
-/** An account's money as it was last committed, at an instant or, when none is given, now. */
+/** The balance of an account as last committed, at an instant or, by default, now. */
 export async function readBalance(database: BalanceReader, accountId: number, at?: Date): Promise<AccountBalance> {
   return (await readBalances(database, [accountId], at))[0] as AccountBalance
 }
 
-/** The same of many accounts, in no order. */
+/** The same for several accounts, in no order. */
 export async function readBalances(
   database: BalanceReader,
   accountIds: readonly number[],
@@ -36,7 +36,7 @@ export async function readBalances(
   const rows = await database.rows(sql`
     SELECT a.id, ${instant}, ${balanceColumns}, ${meterEndsSql(instant)}, EXISTS (SELECT FROM spend_limits l WHERE l.account_id = a.id)
     FROM accounts a WHERE a.id = ANY(${accountIds}::int[])`)
-  return rows.map(([id, asked, ...row]) => toBalance(row, id as number, asked as Date))
+  return rows.map(([id, readAt, ...row]) => toBalance(row, id as number, readAt as Date))
 }
 
 const meterEndsSql = (instant: Prisma.Sql) => sql`(
@@ -79,18 +79,19 @@ function toBalance(row: unknown[], accountId: number, at: Date): AccountBalance 
 }
 
 /**
- * Takes an account for the rest of the transaction. If its credit has ended meanwhile, or a limit that stops them was
- * reached, its GPUs are charged up to then, whatever is done to it now. It is due to be looked at, since something will have changed.
+ * Locks an account for the rest of the transaction. If its credit has ended, or a `stop_running` limit was reached, its
+ * GPU charges end at that instant, whatever the caller does next. The account also becomes due, since the caller is
+ * about to change it.
  */
 export async function lockBalance(tx: Transaction, accountId: number, at: Date): Promise<AccountBalance> {
   await tx.rows(sql`UPDATE accounts SET billing_due_at = least(billing_due_at, ${at}) WHERE id = ${accountId}`)
   tx.notifyAfterCommit()
-  // Asked now, since what ended was written by others before it was taken.
+  // Read after the lock, since other transactions recorded meter ends before it was taken.
   let balance = await readBalance(tx, accountId, at)
   while (balance.isLimited && (await recordReachedLimit(tx, balance))) balance = await readBalance(tx, accountId, at)
   const { endsAt, hasEnded } = creditStatusOf(balance)
   if (!hasEnded || endsAt === null) return balance
-  // Where all have ended already, disks alone have used up what was left.
+  // If no running GPU meter was left, disks alone have used up the credit.
   if (!(await endSpenderCompute(tx, { accountId, apiKeyId: null }, endsAt, 'NO_CREDIT'))) return balance
   await tx.rows(sql`UPDATE accounts SET credit_ended_at = ${endsAt} WHERE id = ${accountId}`)
   return await readBalance(tx, accountId, at)

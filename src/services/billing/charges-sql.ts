@@ -5,13 +5,13 @@ import { chargedPeriodsSql, costUntilSql } from './periods.ts'
 const { sql, join } = Prisma
 
 type ChargedAccount = Parameters<typeof chargedPeriodsSql>[0]
-/** Of things behind that whose disk has this meter. */
+/** `after`: the page starts after the resource whose disk has this meter. */
 type ChargesPageQuery = Omit<ChargesQuery, 'after'> & { after: bigint | undefined }
 
 /**
- * A row for each item of the things on a page, and in each how many things there are on all pages: in one without an
- * item where the page is empty. What was charged in the period is read once and what was before is not, since an
- * account has ever more of that.
+ * Selects a row for each charge item of the resources on a page. Every row has the number of resources on all pages; an
+ * empty page has one row without an item.
+ * The statement reads the charges of the period once and no earlier charge, since an account's history only grows.
  */
 export function chargesStatement(
   account: ChargedAccount,
@@ -20,7 +20,7 @@ export function chargesStatement(
   const { accountId } = account
   const columns = { instance: sql`m.instance_id`, volume: sql`m.volume_id` }
   const wanted =
-    resources.length > 0 ? sql`num_nonnulls(${join(resources.map(thing => columns[thing]))}) > 0` : sql`false`
+    resources.length > 0 ? sql`num_nonnulls(${join(resources.map(resource => columns[resource]))}) > 0` : sql`false`
   const [start, end] = [sql`greatest(period_start, ${from}::timestamptz)`, sql`least(period_end, ${to}::timestamptz)`]
   const [beyond, order] = latestFirst ? [sql`<`, sql`DESC`] : [sql`>`, sql`ASC`]
   const isBeyond = after === undefined ? sql`true` : sql`disk_id ${beyond} ${String(after)}::bigint`

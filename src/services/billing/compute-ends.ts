@@ -4,12 +4,12 @@ import { wantsGpusSql } from '../instances/sql.ts'
 
 const { sql } = Prisma
 
-/** Whose GPUs end: those of the whole account, or of what one of its keys rented. */
+/** The whole account, or the instances that one of its keys rented. */
 type Spender = { accountId: number; apiKeyId: number | null }
 
 /**
- * GPUs cost nothing from an instant on, and everything that is to run is to be stopped for that: it is marked, so that
- * it is stopped whatever is done meanwhile. Whether GPUs ended that had not before. The account must be locked.
+ * Ends the GPU charges at an instant and marks the instances that should run. Marked instances stop whatever happens
+ * meanwhile. Returns whether the call ended a GPU meter that had not ended by then. The account must be locked.
  */
 export async function endSpenderCompute(
   tx: Transaction,
@@ -29,7 +29,7 @@ export async function endSpenderCompute(
   return ended.length > 0
 }
 
-/** Instances of an account, as a condition on `i`, with their meters `m`, that are marked to be stopped. */
+/** Condition on instances `i` and their meters `m`: the account's instances that are marked to stop. */
 export function markedToStopSql(accountId: number): Prisma.Sql {
   return sql`m.account_id = ${accountId} AND m.instance_id = i.id AND m.stop_reason IS NOT NULL AND ${wantsGpusSql}`
 }

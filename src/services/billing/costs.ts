@@ -13,7 +13,7 @@ const { sql } = Prisma
 
 export function costServices({ database }: DataDeps) {
   return {
-    /** What instances of the account have cost and go on costing, at one instant. Another's are left out. */
+    /** Costs of the account's instances at one instant. Instances of other accounts are left out. */
     async costs(actor: Actor, ids: readonly bigint[]): Promise<(Cost & { id: bigint })[]> {
       authorizeAny(actor, instanceAccessOperations)
       const { accountId } = actor
@@ -28,7 +28,7 @@ export function costServices({ database }: DataDeps) {
           return { id, kind, rateNanos, since, carried, chargedNanos, end } as CostMeter & { id: bigint }
         })
         const perInstance = Map.groupBy(meters, ({ id }) => id)
-        return [...perInstance].map(([id, its]) => ({ id, ...costOf(its, account) }))
+        return [...perInstance].map(([id, own]) => ({ id, ...costOf(own, account) }))
       })
     },
   }

@@ -23,7 +23,7 @@ type CountedLedger = PageResult<LedgerEntry> & { total: number }
 
 export function ledgerServices({ database }: DataDeps) {
   return {
-    /** The account's ledger, the newest entry first. */
+    /** The account's ledger, newest entry first. */
     async ledger(actor: Actor, filter: LedgerFilter, page: PageArguments): Promise<PageResult<LedgerEntry>> {
       authorize(actor, 'billing.ledger')
       checkLedgerFilter(filter)
@@ -36,7 +36,7 @@ export function ledgerServices({ database }: DataDeps) {
       return await countEntries(database, actor, filter)
     },
 
-    /** The same page with how many there are on all pages, of one instant. */
+    /** The same page and the number of entries on all pages, from one snapshot. */
     async countedLedger(actor: Actor, filter: LedgerFilter, page: PageArguments): Promise<CountedLedger> {
       authorize(actor, 'billing.ledger')
       checkLedgerFilter(filter)
@@ -46,7 +46,7 @@ export function ledgerServices({ database }: DataDeps) {
       })
     },
 
-    /** Entries of the account by id. Another account's are not found. */
+    /** Entries of the account by id. Entries of other accounts are left out. */
     async entriesByIds(actor: Actor, ids: readonly bigint[]): Promise<LedgerEntry[]> {
       authorize(actor, 'billing.ledger')
       const conditions = [...ledgerFilterSql(actor, {}), sql`e.id = ANY(${ids.map(String)}::bigint[])`]
@@ -95,7 +95,7 @@ export async function findEntries(
   })
 }
 
-/** Entries of the account, which they call `e`, for which the filter holds. */
+/** Conditions on entries `e`: those of the account that match the filter. */
 export function ledgerFilterSql({ accountId }: Actor, { kinds, instanceIds, from, to }: LedgerFilter): Prisma.Sql[] {
   return [
     sql`e.account_id = ${accountId}`,

@@ -1,4 +1,4 @@
-// What goes on costing an account something, and what is charged for it. Whoever changes a meter has taken its account.
+// Meters record running costs and post the charges for them. A transaction that changes a meter has locked its account.
 
 import { Prisma } from '../../database/generated/client.ts'
 import { columnsOf, insertSql } from '../../database/rows.ts'
@@ -10,7 +10,7 @@ import { computeMetersSql, meterEndSql } from './sql.ts'
 const { sql } = Prisma
 const entryColumns = columnsOf(Prisma.LedgerEntryScalarFieldEnum)
 
-/** Meters for what is new: disks cost something from now on, and GPUs as soon as they run. */
+/** Opens meters for new instances and volumes. Disks cost from now on, GPUs as soon as they run. */
 export async function openMeters(
   tx: Transaction,
   { accountId, at }: AccountBalance,
@@ -31,8 +31,8 @@ export async function openMeters(
 type ChargedMeter = Meter & { id: bigint; kind: 'compute' | 'disk' }
 
 /**
- * Charges meters up to an instant. Those that have ended cost nothing from then on; an end of what had been stopped
- * before it was told is forgotten. What goes on is returned.
+ * Charges meters up to an instant and returns those that keep running. Sets the rate of ended meters to 0. Deletes an
+ * end that was recorded after its meter had stopped.
  */
 export async function chargeMeters(
   tx: Transaction,
@@ -59,7 +59,7 @@ export async function chargeMeters(
   return meters.filter(({ rateNanos, end }) => rateNanos > 0n && (end === null || end > until))
 }
 
-/** Charges meters up to an instant, after which they cost nothing. */
+/** Charges meters up to an instant and sets their rates to 0. */
 export async function stopMeters(
   tx: Transaction,
   account: AccountBalance,
@@ -70,7 +70,7 @@ export async function stopMeters(
   await setRates(tx, meters, 0n)
 }
 
-/** Charges what an instance's GPUs cost, and goes on at another rate, if they cost anything now. */
+/** Charges an instance's GPUs up to now. If they cost anything now, they continue at the new rate. */
 export async function changeRate(
   tx: Transaction,
   account: AccountBalance,
@@ -81,11 +81,11 @@ export async function changeRate(
   await setRates(tx, meters, rateNanos)
 }
 
-/** From now on an instance's GPUs cost something, unless it is about to be stopped since they ended. */
+/** Starts to charge an instance's GPUs, unless the instance is marked to stop. */
 export async function startCompute(tx: Transaction, account: AccountBalance, instanceId: bigint): Promise<void> {
   const running = await chargeMeters(tx, account, computeMetersSql([instanceId]))
   if (running.length > 0) return
-  // What ended before is charged, also where two said that it did.
+  // The time before is charged, even if two ends were recorded. An old end must not end the new charges.
   await tx.rows(
     sql`DELETE FROM meter_ends e USING meters m WHERE m.id = e.meter_id AND ${computeMetersSql([instanceId])}`,
   )
@@ -97,12 +97,13 @@ export async function startCompute(tx: Transaction, account: AccountBalance, ins
 async function setRates(tx: Transaction, meters: Pick<ChargedMeter, 'id'>[], rateNanos: bigint): Promise<void> {
   if (meters.length === 0) return
   const ids = meters.map(({ id }) => String(id))
-  // Whoever began later may have ended one at a later instant: at another rate it ends then, too.
+  // A rate above 0 keeps the ends: a later transaction may have recorded a later end, which applies to the new rate,
+  // too.
   if (rateNanos === 0n) await tx.rows(sql`DELETE FROM meter_ends WHERE meter_id = ANY(${ids}::bigint[])`)
   await tx.rows(sql`UPDATE meters SET rate_nanos = ${rateNanos} WHERE id = ANY(${ids}::bigint[])`)
 }
 
-/** The GPUs of instances end costing something. Their accounts are not waited for: they are charged afterwards. */
+/** Ends the GPU charges of instances. Does not wait for the locks of their accounts: the charges follow afterwards. */
 export async function endCompute(tx: Transaction, instanceIds: readonly bigint[], at: Date): Promise<void> {
   if (instanceIds.length === 0) return
   await tx.rows(sql`

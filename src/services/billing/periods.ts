@@ -1,4 +1,4 @@
-// What things cost when: what is charged, less what was given back, and what runs now.
+// Periods of cost: posted charges, less refunds, and running time that is not charged yet.
 
 import { Prisma } from '../../database/generated/client.ts'
 import type { Period } from '../../domain/billing/charges.ts'
@@ -6,19 +6,19 @@ import { meterEndSql } from './sql.ts'
 
 const { sql } = Prisma
 
-/** An account, how far it is charged, and when its GPUs end costing something if everything goes on. */
+/** `at`: the instant up to which running meters count. `endsAt`: when GPUs stop costing if nothing changes. */
 type ChargedAccount = { accountId: number; at: Date; endsAt: Date | null }
 
 /**
- * What is charged, and what runs now up to where it would be charged: as far as it is in the period, but not cut at its
- * ends. Of one that was given back whole the end is before the beginning. Of meters `m` for which the condition holds.
+ * Selects the posted charges and the uncharged running time that overlap the period, not cut at its ends. A charge that
+ * was refunded completely ends before it begins. `which` is a condition on meters `m`.
  */
 export function chargedPeriodsSql(
   { accountId, at, endsAt }: ChargedAccount,
   { from, to }: Period,
   which: Prisma.Sql = sql`true`,
 ): Prisma.Sql {
-  // Up to `since` a meter is charged: most that ended long ago have nothing in the period, and their charges are not read.
+  // A meter is charged up to `since`. Meters whose charges all precede the period are skipped without reading these.
   return sql`
       SELECT m.kind, m.instance_id, m.volume_id, m.api_key_id, e.rate_nanos, e.carried, e.period_start,
         least(e.period_end, r.period_start) AS period_end
@@ -35,8 +35,8 @@ export function chargedPeriodsSql(
 }
 
 /**
- * Up to an instant a charge comes to its rate times the time until then, with what was carried, in whole nano-dollars: so
- * the parts of one always come to all of it, at whatever instants it is cut.
+ * The cost of a charge from its beginning to an instant: rate times time plus the carried parts, in whole nano-dollars.
+ * The parts of a charge always add up to the whole charge, wherever it is cut.
  */
 export function costUntilSql(instant: Prisma.Sql): Prisma.Sql {
   return sql`div(rate_nanos * extract(epoch FROM ${instant} - period_start) * 1000 + carried, 3600000)`

@@ -7,7 +7,7 @@ import type { AccountBalance } from './balance.ts'
 const { sql } = Prisma
 const entryColumns = columnsOf(Prisma.LedgerEntryScalarFieldEnum)
 
-/** Gives back what was charged beyond an instant for meters that ended then, as far as it was not given back before. */
+/** Refunds what meters that ended at `instant` were charged after it, unless it was refunded before. */
 export async function refundAfter(
   tx: Transaction,
   { accountId, at: postedAt }: AccountBalance,

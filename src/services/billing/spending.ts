@@ -1,4 +1,4 @@
-// What was spent in a window of time, and what would be per hour: of an account, or of one of its keys.
+// Spending in a window of time, and the desired cost per hour, of an account or of one of its keys.
 
 import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
@@ -8,12 +8,12 @@ import { meterEndSql } from './sql.ts'
 
 const { sql } = Prisma
 
-/** Whose spending since when; without a key that of the whole account. */
+/** `apiKeyId`: null for the whole account. */
 export type SpendingWindow = { apiKeyId: number | null; from: Date }
 
 /**
- * What was spent in windows that go on. An entry that began before its window counts as far as it is in it, and what was
- * given back does not count where it had been charged. GPUs cost nothing beyond `gpusEnd`, if that is given.
+ * Loads the spending since the start of each window. An entry that began earlier counts with its part in the window. A
+ * refund reduces the window of its charge. GPUs cost nothing after `gpusEnd`, if given.
  */
 export async function loadSpending(
   database: Pick<Transaction, 'rows'>,
@@ -23,8 +23,8 @@ export async function loadSpending(
 ): Promise<Spending[]> {
   if (windows.length === 0) return []
   const starts = [...new Set(windows.map(({ from }) => from.getTime()))].map(ms => new Date(ms))
-  // Each start of a window is summed once, for all keys. A meter is charged up to its `since`, so those that ended before
-  // a window are not read.
+  // Sums each distinct window start once, for all keys. A meter is charged up to its `since`, so meters that ended
+  // before a window are not read.
   const rows = await database.rows(sql`
     WITH starts AS (SELECT start FROM unnest(${starts}::timestamptz[]) AS start), posted AS (
       SELECT start, meters.api_key_id, coalesce(sum(charged.nanos), 0) AS nanos
@@ -62,7 +62,7 @@ export async function loadSpending(
 
 type SpendingRow = [Date, number | null, string, string, string, string, [rate: string, at: string][] | null]
 
-/** Of what was spent by key, what counts in a window. */
+/** Sums the rows that count in a window. */
 function sumWindow({ apiKeyId, from }: SpendingWindow, rows: readonly SpendingRow[]): Spending {
   const counted = rows.filter(
     ([start, key]) => start.getTime() === from.getTime() && (apiKeyId === null || key === apiKeyId),
@@ -75,12 +75,12 @@ function sumWindow({ apiKeyId, from }: SpendingWindow, rows: readonly SpendingRo
   }
 }
 
-/** What `m` costs from where it begins up to an instant, as `charge` in domain/billing/balance.ts says it. */
+/** The cost of `m` from `beginning` to an instant. Must agree with `calculateCharge` in domain/billing/balance.ts. */
 function meterCostUntilSql(instant: Prisma.Sql, beginning: Prisma.Sql): Prisma.Sql {
   return sql`div(m.rate_nanos * greatest(extract(epoch FROM ${instant} - ${beginning}) * 1000, 0) + m.carried, 3600000)`
 }
 
-/** What everything costs per hour that the account wishes to run, whether it does yet or not, and all disks; by key. */
+/** The cost per hour of all instances that should run, running or not, and of all disks, by key. */
 export async function loadDesiredRates(database: Pick<Transaction, 'rows'>, accountId: number): Promise<KeyRate[]> {
   const rows = await database.rows(sql`
     SELECT api_key_id, sum(rate) FROM (
@@ -95,7 +95,7 @@ export async function loadDesiredRates(database: Pick<Transaction, 'rows'>, acco
   return rows.map(([apiKeyId, rate]) => ({ apiKeyId: apiKeyId as number | null, rateNanos: BigInt(rate as string) }))
 }
 
-/** What the GPUs of instances cost per hour while they run, by the key that they count for. */
+/** The cost of instances' GPUs per hour while they run, by the key whose limits count it. */
 export async function loadComputeRates(
   database: Pick<Transaction, 'rows'>,
   ids: readonly bigint[],

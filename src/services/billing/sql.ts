@@ -1,18 +1,18 @@
-// Parts of statements on meters, which they call `m`.
+// SQL fragments on meters with the alias `m`.
 
 import { Prisma } from '../../database/generated/client.ts'
 
 const { sql } = Prisma
 
-/** When a meter ends: by what is arranged, or since it did. */
+/** When a meter ends: at its planned end or its first recorded end, whichever comes first. */
 export const meterEndSql = sql`least(m.ends_at, (SELECT min(e.at) FROM meter_ends e WHERE e.meter_id = m.id))`
 
-/** The GPUs of instances. */
+/** GPU meters of instances. */
 export function computeMetersSql(instanceIds: readonly bigint[]): Prisma.Sql {
   return sql`m.kind = 'compute' AND ${instanceMetersSql(instanceIds)}`
 }
 
-/** Everything of instances. */
+/** All meters of instances. */
 export function instanceMetersSql(instanceIds: readonly bigint[]): Prisma.Sql {
   return sql`m.instance_id = ANY(${instanceIds.map(String)}::bigint[])`
 }

@@ -11,7 +11,7 @@ import { findEntries, ledgerFilterSql } from './ledger.ts'
 
 export function statementServices({ database }: DataDeps) {
   return {
-    /** The entries of a period in one piece, for clients that know no pages, or a refusal where they are too many. */
+    /** All entries of a period at once, for clients without pages. Refuses a period with too many entries. */
     async statement(actor: Actor, filter: LedgerFilter): Promise<Statement> {
       authorize(actor, 'billing.ledger')
       checkLedgerFilter(filter)

@@ -21,12 +21,12 @@ import { chargedPeriodsSql, costUntilSql } from './periods.ts'
 
 const { sql } = Prisma
 
-/** Of this month, where it does not say when. */
+/** A missing `from` or `to` is the start or end of the current UTC month. */
 type OpenUsageQuery = Partial<Record<'from' | 'to', Date | null | undefined>> & Omit<UsageQuery, 'from' | 'to'>
 
 export function usageServices({ database }: DataDeps) {
   return {
-    /** What things cost in a period, cut into buckets. What is refunded counts where it was charged. */
+    /** Costs in a period, split into buckets. A refund reduces the bucket of its charge. */
     async usage(actor: Actor, { bucket, groupBy, ...given }: OpenUsageQuery): Promise<Usage> {
       authorize(actor, 'billing.usage')
       const { from, to, spans, rows } = await snapshot(database, async tx => {

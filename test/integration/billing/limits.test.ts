@@ -58,7 +58,7 @@ const limitExceeded = {
   body: {
     success: false,
     error: 'spend_limit_exceeded',
-    msg: 'The limit of the account is 1 $ an hour: 0.808 $ are used, and this would take 0.404 $ more.',
+    msg: 'The spend limit of the account is 1 $ an hour: 0.808 $ are in use and this request adds 0.404 $. Stop or destroy something first, or raise the limit.',
   },
 }
 
@@ -203,7 +203,8 @@ describe('a key that has a limit', () => {
   const starts = (ids: number[]) => ({ ids: ids.map(String), targetState: 'RUNNING' })
   const forbidden = {
     code: 'FORBIDDEN',
-    message: 'This key has a spend limit, so it may start, and bid more for, only what it rented itself.',
+    message:
+      'This API key has a spend limit, so it may start, and bid more for, only instances that it rented itself. Use the API key that rented them.',
   }
   const limitWorker = () => limits.set(owner, { window: 'DAY', amount: '50', action: 'NOTIFY', apiKeyId: workerId })
 
@@ -315,7 +316,7 @@ describe('a limit per hour', () => {
     const running = await rentals.rent(worker, { target_state: 'stopped' })
     expect(await rent(worker)).toMatchObject({ status: 200 })
     const start = (key: string) => app.rest(key, 'PUT', `/instances/${id}/`, { state: 'running' })
-    const msg = `The limit of API key ${workerId.slice(4)} is 0.5 $ an hour: 0.412 $ are used, and this would take 0.4 $ more.`
+    const msg = `The spend limit of API key ${workerId.slice(4)} is 0.5 $ an hour: 0.412 $ are in use and this request adds 0.4 $. Stop or destroy something first, or raise the limit.`
     expect(await start(worker)).toMatchObject({ status: 400, body: { error: 'spend_limit_exceeded', msg } })
     expect((await start(owner)).body).toMatchObject({ error: 'spend_limit_exceeded', msg })
     // What others of the account rent does not count for it.
@@ -360,7 +361,8 @@ describe('a limit per hour', () => {
     const before = await readAccountState()
     expect(await bid('0.36')).toEqual({
       code: 'SPEND_LIMIT_EXCEEDED',
-      message: 'The limit of the account is 0.35 $ an hour: 0.304 $ are used, and this would take 0.06 $ more.',
+      message:
+        'The spend limit of the account is 0.35 $ an hour: 0.304 $ are in use and this request adds 0.06 $. Stop or destroy something first, or raise the limit.',
     })
     expect(await readAccountState()).toEqual(before)
     expect(await bid('0.34')).toEqual({})

@@ -113,7 +113,7 @@ describe('usage', () => {
     [
       'from: "2026-10-01T00:00:00Z", to: "2026-11-01T00:00:00.001Z", bucket: HOUR',
       'bucket',
-      'makes 745 hours of the period; at most 744 are allowed.',
+      'splits the period into 745 hours; at most 744 are allowed.',
     ],
   ])('refuses %s', async (args, path, message) => {
     expect((await usage(args, 'cost')).errors[0].extensions).toMatchObject({

@@ -111,7 +111,7 @@ describe('what is refused', () => {
     const [problem] = ask(400_000_001n, hour)
     expect([problem?.code, problem?.message]).toEqual([
       'SPEND_LIMIT_EXCEEDED',
-      'The limit of the account is 1 $ an hour: 0.6 $ are used, and this would take 0.400000001 $ more.',
+      'The spend limit of the account is 1 $ an hour: 0.6 $ are in use and this request adds 0.400000001 $. Stop or destroy something first, or raise the limit.',
     ])
     expect(problem?.details).toMatchObject({ limit: { id: 1, usedNanos: 600_000_000n }, askedNanos: 400_000_001n })
   })
@@ -128,14 +128,14 @@ describe('what is refused', () => {
     expect(ask(1n, reachedAt('2026-04-30T23:59:59.999'))).toEqual([])
     expect(ask(1n, { window: 'month', ...reachedAt('2026-04-30T23:59:59.999') })).toEqual([])
     expect(ask(1n, { window: 'month', ...reachedAt('2026-05-01T00:00') })[0]?.message).toBe(
-      'The limit of the account is 1 $ a month, and reached: 0 $ are spent. This costs 0.000000001 $ an hour.',
+      'The spend limit of the account is 1 $ a month and is reached: 0 $ are spent. This request costs 0.000000001 $ an hour. Wait for the next month (UTC), or raise the limit.',
     )
   })
 
   it('is nothing by a limit that only tells, and by that of a key only what counts for it', () => {
     expect(ask(usd, { ...hour, action: 'notify' }, { action: 'notify', reachedAt: at })).toEqual([])
     expect(ask(usd, { ...hour, apiKeyId: 8 })).toEqual([])
-    expect(ask(usd, { ...hour, apiKeyId: 7 })[0]?.message).toContain('The limit of API key 7 is')
+    expect(ask(usd, { ...hour, apiKeyId: 7 })[0]?.message).toContain('The spend limit of API key 7 is')
   })
 
   it('is told by all limits, those of the account first, and the rate first', () => {

@@ -34,7 +34,7 @@ describe('the spans of a period', () => {
     const from = new Date('2026-10-01T00:00:00.000Z')
     const to = (ms: number) => new Date(Date.parse('2026-11-01T00:00:00.000Z') + ms)
     expect(splitIntoBuckets({ from, to: to(0), bucket: 'hour' })).toHaveLength(744)
-    expect(() => splitIntoBuckets({ from, to: to(1), bucket: 'hour' })).toThrow('makes 745 hours of the period')
+    expect(() => splitIntoBuckets({ from, to: to(1), bucket: 'hour' })).toThrow('splits the period into 745 hours')
     expect(splitIntoBuckets({ from, to: to(1), bucket: 'day' })).toHaveLength(32)
   })
 

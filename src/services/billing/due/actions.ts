@@ -1,4 +1,4 @@
-// What is done for an account's money, so much at once that nobody waits for long. What is left is found by the next look.
+// Performs due billing actions in small batches, so that locks are short. The next pass finds the rest.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import type { Transaction } from '../../../database/transaction.ts'
@@ -14,30 +14,30 @@ import { findDetachedVolume, findInstanceIds, findInstancesToStop } from './fact
 
 const { sql } = Prisma
 
-/** So many instances or meters in one transaction. */
+/** Instances or meters in one transaction. */
 const batchSize = 500
 
 const existingInstancesSql = (accountId: number) => sql`i.account_id = ${accountId} AND i.destroyed_at IS NULL`
 
 export type ActionTargets = { instanceIds: bigint[]; volume?: { id: bigint; machineId: number } | undefined }
 
-/** What must be taken for a deed, before the account is. */
+/** Chooses the rows that an action must lock before the account. */
 export async function chooseTargets(
   database: Pick<Transaction, 'rows'>,
   account: AccountBalance,
-  deed: DueAction | null,
+  action: DueAction | null,
 ): Promise<ActionTargets> {
   const { accountId } = account
-  if (deed === 'destroyInstances')
+  if (action === 'destroyInstances')
     return { instanceIds: await findInstanceIds(database, existingInstancesSql(accountId), batchSize) }
-  if (deed === 'deleteVolumes') return { instanceIds: [], volume: await findDetachedVolume(database, accountId) }
-  if (deed !== 'stop') return { instanceIds: [] }
+  if (action === 'deleteVolumes') return { instanceIds: [], volume: await findDetachedVolume(database, accountId) }
+  if (action !== 'stop') return { instanceIds: [] }
   return { instanceIds: (await findInstancesToStop(database, accountId, batchSize)).map(({ id }) => id) }
 }
 
 export type LockedTargets = { instances: LockedInstance[]; volume?: { id: bigint; machine: Machine } | undefined }
 
-/** Takes what was chosen, as far as it is still there: machines, instances, volumes, and the account after all of them. */
+/** Locks the chosen rows that still exist: machines, instances and volumes. The caller locks the account after them. */
 export async function lockTargets(
   tx: Transaction,
   accountId: number,
@@ -50,15 +50,15 @@ export async function lockTargets(
   return { instances, volume: found?.instanceId === null ? { id: volume.id, machine } : undefined }
 }
 
-/** The machines whose market it moves. */
+/** Returns the machines whose market must be updated. */
 export async function performAction(
   tx: Transaction,
   account: AccountBalance,
-  deed: DueAction | null,
+  action: DueAction | null,
   { instances, volume }: LockedTargets,
   at: Date,
 ): Promise<number[]> {
-  switch (deed) {
+  switch (action) {
     case 'stop':
       return await stopInstances(tx, account, instances, at)
     case 'charge':
@@ -91,7 +91,7 @@ async function stopInstances(
   return machines
 }
 
-/** What has ended, and the day before of what goes on. */
+/** Charges ended meters, and running meters up to the last midnight. */
 async function chargeDueMeters(tx: Transaction, account: AccountBalance): Promise<void> {
   const { accountId, at } = account
   await chargeMeters(
@@ -99,7 +99,7 @@ async function chargeDueMeters(tx: Transaction, account: AccountBalance): Promis
     account,
     sql`m.id IN (SELECT e.meter_id FROM meter_ends e WHERE e.account_id = ${accountId} AND e.at <= ${at} LIMIT ${batchSize})`,
   )
-  // It ended twice, and was charged in between.
+  // A meter with two ends may be charged already; its second end is obsolete.
   await tx.rows(sql`
     DELETE FROM meter_ends e USING meters m WHERE m.id = e.meter_id AND e.account_id = ${accountId} AND m.rate_nanos = 0`)
   const midnight = midnightBefore(at)
@@ -109,7 +109,7 @@ async function chargeDueMeters(tx: Transaction, account: AccountBalance): Promis
   await chargeMeters(tx, account, sql`m.id IN (${first})`, midnight)
 }
 
-const debtMessage = 'Its account was in debt for longer than the grace period.'
+const debtMessage = 'Destroyed: the account stayed in debt past the grace period.'
 
 async function destroyInstances(tx: Transaction, taken: LockedInstance[], at: Date): Promise<number[]> {
   const ids = taken.filter(({ subject }) => !subject.destroyedAt).map(({ subject }) => subject.id)

@@ -1,4 +1,4 @@
-// Finds the accounts for whose money something is to be done, and does it.
+// Finds accounts with due billing work and performs it.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
@@ -29,8 +29,8 @@ export function dueBillingServices(deps: FollowDeps, rules: DebtRules) {
   const { database } = deps
   return {
     /**
-     * Takes accounts that are due, or of which something ended that they are not charged for yet. What one gateway takes
-     * no other has. Those that somebody else is changing are left for the next time.
+     * Leases accounts that are due or have an uncharged meter end. Skips accounts that another gateway has leased or
+     * another transaction has locked.
      */
     async claimDue(limit: number): Promise<AccountLease[]> {
       const { now } = database
@@ -50,29 +50,30 @@ export function dueBillingServices(deps: FollowDeps, rules: DebtRules) {
     },
 
     /**
-     * Does what is due first, tells what is to be told, and writes when to look next, in one transaction; markets follow
-     * in others. What must be taken before the account is chosen before that, so it is asked again what is due then.
+     * Records due notices, performs the first due action and schedules the next pass, in one transaction. Markets
+     * follow in others. The action's targets are chosen and locked before the account, so the action is decided again
+     * under its lock.
      */
     async perform({ accountId, leasedUntil }: AccountLease): Promise<void> {
       const seen = await readBalance(database, accountId)
       const chosen = await chooseTargets(database, seen, nextAction(await loadAccountFacts(database, seen), rules))
       const machines = await transaction(database, async tx => {
-        const taken = await lockTargets(tx, accountId, chosen)
+        const targets = await lockTargets(tx, accountId, chosen)
         const { at } = tx
         const account = await lockBalance(tx, accountId, at)
         if (!(await hasLease(tx, { accountId, leasedUntil }))) return []
-        // Before anything is charged, since the instant at which credit ended is worked out from what is not yet.
+        // Notices precede charges, since the end of credit is calculated from meters that are not charged yet.
         const facts = await recordNotices(tx, account, at)
-        const deed = nextAction(facts, rules)
-        const moved = await performAction(tx, account, deed, taken, at)
-        await releaseAccount(tx, deed === null ? { account, facts } : await reloadAccount(tx, accountId, at), at)
+        const action = nextAction(facts, rules)
+        const moved = await performAction(tx, account, action, targets, at)
+        await releaseAccount(tx, action === null ? { account, facts } : await reloadAccount(tx, accountId, at), at)
         return moved
       })
       await updateMarkets(deps, machines)
     },
   }
 
-  /** Tells what is to be told of an account, and writes down that it was. */
+  /** Records the due notices of an account as events, and stores that it got them. */
   async function recordNotices(tx: Transaction, account: AccountBalance, at: Date): Promise<AccountFacts> {
     const facts = await loadAccountFacts(tx, account)
     const { notes, notices } = decideNotices(facts, rules)
@@ -85,25 +86,24 @@ export function dueBillingServices(deps: FollowDeps, rules: DebtRules) {
     return { ...facts, ...notes }
   }
 
-  /** How an account stands after something was done for it. */
   async function reloadAccount(tx: Transaction, accountId: number, at: Date): Promise<LoadedAccount> {
     const account = await readBalance(tx, accountId, at)
     return { account, facts: await recordNotices(tx, account, at) }
   }
 
-  /** Gives the account back, to be looked at again when something is to be done. */
+  /** Ends the lease and stores when the account is due next. */
   async function releaseAccount(tx: Transaction, { account, facts }: LoadedAccount, at: Date): Promise<void> {
     const isNothingDue = nextAction(facts, rules) === null
     const limitsAt = account.isLimited && isNothingDue ? await findNextLimitCheck(tx, account) : null
     const next = nextDueAt(facts, rules, limitsAt)
-    // Others may have charged it since this transaction began.
+    // `account.at` is later than `at` if another transaction charged the account after this one began.
     const dueAt = next !== null && next <= account.at ? at : next
     await tx.rows(sql`
       UPDATE accounts SET billing_leased_until = NULL, billing_due_at = ${dueAt} WHERE id = ${account.accountId}`)
   }
 }
 
-/** Whether the account is still ours. A lease that ran out may have been taken by another. */
+/** Whether this lease is still valid. Another gateway may have claimed the account after it expired. */
 async function hasLease(tx: Transaction, { accountId, leasedUntil }: AccountLease): Promise<boolean> {
   const rows = await tx.rows(sql`
     SELECT FROM accounts WHERE id = ${accountId} AND billing_leased_until = ${leasedUntil}`)

@@ -1,4 +1,4 @@
-// What decides over what is to be done for an account's money.
+// Loads the facts that decide which billing actions are due for an account.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import type { Transaction } from '../../../database/transaction.ts'
@@ -16,7 +16,7 @@ export async function loadAccountFacts(
 ): Promise<AccountFacts> {
   const { accountId, at, creditEndedAt } = account
   const creditStatus = creditStatusOf(account)
-  // What debt would destroy is asked only of who has some.
+  // Only accounts in debt need the query for debt targets.
   const [row] = await database.rows(sql`
     SELECT a.low_credit_hours, a.debt_since, a.debt_warned_at,
       EXISTS (SELECT FROM meters m, instances i WHERE ${markedToStopSql(accountId)}),
@@ -48,7 +48,7 @@ const debtTargetsSql = sql`
   EXISTS (SELECT FROM volumes v WHERE v.account_id = a.id AND v.deleted_at IS NULL AND NOT ${isHeldSql}),
   EXISTS (SELECT FROM volumes v WHERE v.account_id = a.id AND v.deleted_at IS NULL AND ${isHeldSql})`
 
-/** The instances that are marked to be stopped, with the reason for it; of some alone, if these are named. */
+/** Instances that are marked to stop, with the reason; only those in `among`, if given. */
 export async function findInstancesToStop(
   database: Pick<Transaction, 'rows'>,
   accountId: number,
@@ -62,7 +62,6 @@ export async function findInstancesToStop(
   return rows.map(([id, reason]) => ({ id, reason }) as { id: bigint; reason: TargetReason })
 }
 
-/** Instances of which each look stops or destroys so many at most. */
 export async function findInstanceIds(
   database: Pick<Transaction, 'rows'>,
   condition: Prisma.Sql,
@@ -72,7 +71,7 @@ export async function findInstanceIds(
   return rows.map(([id]) => id as bigint)
 }
 
-/** A volume that is in nothing, with its machine. */
+/** A volume that no container holds, with its machine. */
 export async function findDetachedVolume(
   database: Pick<Transaction, 'rows'>,
   accountId: number,

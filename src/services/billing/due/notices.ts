@@ -7,10 +7,10 @@ import type { AccountBalance } from '../balance.ts'
 
 const { sql } = Prisma
 
-/** An event names so many of what will be destroyed, and counts all. */
+/** An event lists at most this many ids of resources that will be destroyed, and counts all of them. */
 const maxNamedIds = 100
 
-/** The events that tell an account how its money stands. */
+/** Builds the events that notify an account about its credit. */
 export async function buildNoticeEvents(
   tx: Transaction,
   account: AccountBalance,

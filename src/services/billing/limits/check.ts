@@ -1,4 +1,5 @@
-// Refuses what would exceed a limit. It is decided last: what others began before has been committed or undone by then.
+// Refuses requests that would exceed a spend limit. The check runs last in a transaction: earlier transactions have
+// committed or rolled back by then.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import type { Transaction } from '../../../database/transaction.ts'
@@ -12,30 +13,30 @@ import { readLimitsWithUsage } from './usage.ts'
 
 const { sql } = Prisma
 
-/** The limits against something new that is not there yet. */
+/** The limits that refuse rates which are not written yet. */
 export async function findLimitProblems(
   database: Pick<Transaction, 'rows'>,
   account: AccountBalance,
-  asked: readonly KeyRate[],
+  added: readonly KeyRate[],
 ): Promise<DomainError[]> {
-  return account.isLimited ? limitProblems(await readLimitsWithUsage(database, account), asked, account.at) : []
+  return account.isLimited ? limitProblems(await readLimitsWithUsage(database, account), added, account.at) : []
 }
 
-/** Refuses something new that this transaction has written with its meters, in an account that it has locked. */
+/** Refuses rates whose meters this transaction has written, in an account that it has locked. */
 export async function checkSpendLimits(
   tx: Transaction,
   account: AccountBalance,
-  asked: readonly KeyRate[],
+  added: readonly KeyRate[],
 ): Promise<void> {
   if (!account.isLimited) return
   const used = (await readLimitsWithUsage(tx, account)).map(limit =>
-    limit.window === 'hour' ? { ...limit, usedNanos: limit.usedNanos - sumCountedRates(limit, asked) } : limit,
+    limit.window === 'hour' ? { ...limit, usedNanos: limit.usedNanos - sumCountedRates(limit, added) } : limit,
   )
-  const [problem] = limitProblems(used, asked, account.at)
+  const [problem] = limitProblems(used, added, account.at)
   if (problem) throw problem
 }
 
-/** Refuses a command by which instances are to run from now on: all of it, whichever of them would be too many. */
+/** Refuses a command that starts more than a limit allows. The whole command is refused, not single instances. */
 export async function checkStartLimits(
   tx: Transaction,
   actor: Actor,
@@ -52,7 +53,10 @@ export async function checkStartLimits(
   if (problem) throw problem
 }
 
-/** A key that has a limit spends more on what it rented alone: what others rented counts for them. */
+/**
+ * A key with a limit may raise the costs of its own instances only: other instances count for the keys that rented
+ * them.
+ */
 export async function checkOwnInstances(
   tx: Transaction,
   { isLimited }: AccountBalance,
@@ -64,6 +68,7 @@ export async function checkOwnInstances(
     SELECT i.id FROM instances i WHERE i.id = ANY(${instanceIds.map(String)}::bigint[]) AND i.api_key_id <> ${apiKeyId}
     AND EXISTS (SELECT FROM spend_limits l WHERE l.account_id = ${accountId} AND l.api_key_id = ${apiKeyId}) LIMIT 1`)
   if (!foreign) return
-  const message = 'This key has a spend limit, so it may start, and bid more for, only what it rented itself.'
+  const message =
+    'This API key has a spend limit, so it may start, and bid more for, only instances that it rented itself. Use the API key that rented them.'
   throw new DomainError('FORBIDDEN', message, { missing: [] })
 }

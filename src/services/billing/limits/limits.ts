@@ -13,7 +13,7 @@ import { findLimits, readLimitsWithUsage } from './usage.ts'
 const { sql } = Prisma
 
 type SpendLimitInput = {
-  /** The key of which what it spends is limited; null for all that the account spends. */
+  /** The key whose spending is limited; null for the whole account. */
   apiKeyId: bigint | null
   window: SpendWindow
   amountNanos: bigint
@@ -22,20 +22,20 @@ type SpendLimitInput = {
 
 export function limitServices({ database }: DataDeps) {
   return {
-    /** The limits of the account and of its keys, the oldest first, as they are now. */
+    /** The current limits of the account and of its keys, oldest first. */
     async spendLimits(actor: Actor): Promise<SpendLimitWithUsage[]> {
       authorize(actor, 'billing.spendLimits')
       return await readLimitsWithUsage(database, await readBalance(database, actor.accountId))
     },
 
     /**
-     * Sets or changes a limit. The account, and each of its keys, has one limit per window. A key that was revoked can
-     * be limited too, since what it rented may still run. What was spent before in the window counts anew.
+     * Sets or changes a limit. The account and each of its keys have one limit per window. A revoked key can have one,
+     * too: its instances may still run. Earlier spending in the window counts against the new limit.
      */
-    async setSpendLimit(actor: Actor, wish: SpendLimitInput): Promise<SpendLimitWithUsage> {
+    async setSpendLimit(actor: Actor, input: SpendLimitInput): Promise<SpendLimitWithUsage> {
       authorize(actor, 'billing.setSpendLimit')
-      checkLimitAmount(wish.amountNanos)
-      const id = await transaction(database, tx => setInTransaction(tx, actor, wish))
+      checkLimitAmount(input.amountNanos)
+      const id = await transaction(database, tx => setInTransaction(tx, actor, input))
       const limits = await readLimitsWithUsage(database, await readBalance(database, actor.accountId))
       const limit = limits.find(one => one.id === id)
       if (!limit)
@@ -45,7 +45,7 @@ export function limitServices({ database }: DataDeps) {
       return limit
     },
 
-    /** Removes a limit. Nothing else does: a limit that is set anew keeps an amount. */
+    /** Removes a limit. Setting a limit never removes one. */
     async deleteSpendLimit(actor: Actor, id: bigint): Promise<void> {
       authorize(actor, 'billing.deleteSpendLimit', { id: Number(id) })
       await transaction(database, tx => deleteInTransaction(tx, actor, id))
@@ -53,15 +53,15 @@ export function limitServices({ database }: DataDeps) {
   }
 }
 
-/** The id of the limit. */
-async function setInTransaction(tx: Transaction, actor: Actor, wish: SpendLimitInput): Promise<number> {
-  const { window, amountNanos, action } = wish
-  // What was reached before is noted by the limit that there was then.
+/** Returns the id of the limit. */
+async function setInTransaction(tx: Transaction, actor: Actor, input: SpendLimitInput): Promise<number> {
+  const { window, amountNanos, action } = input
+  // lockBalance records a limit that was already reached before this change.
   const { accountId, at } = await lockBalance(tx, actor.accountId, tx.at)
   await checkKeyHasNoLimit(tx, actor)
-  const apiKeyId = wish.apiKeyId === null ? null : await findKeyId(tx, accountId, wish.apiKeyId)
+  const apiKeyId = input.apiKeyId === null ? null : await findKeyId(tx, accountId, input.apiKeyId)
   if (apiKeyId === actor.apiKeyId)
-    throw new DomainError('FORBIDDEN', 'A key sets no limit for itself.', { missing: [] })
+    throw new DomainError('FORBIDDEN', 'An API key cannot set a limit for itself. Use another key.', { missing: [] })
   const limits = await findLimits(tx, accountId)
   const before = limits.find(limit => limit.window === window && limit.apiKeyId === apiKeyId)
   if (before && before.amountNanos === amountNanos && before.action === action) return before.id
@@ -81,7 +81,7 @@ async function setInTransaction(tx: Transaction, actor: Actor, wish: SpendLimitI
 }
 
 async function deleteInTransaction(tx: Transaction, actor: Actor, id: bigint): Promise<void> {
-  // What was reached before is noted by the limit that there was then.
+  // lockBalance records a limit that was already reached before it is deleted.
   const { accountId, at } = await lockBalance(tx, actor.accountId, tx.at)
   await checkKeyHasNoLimit(tx, actor)
   const limit = (await findLimits(tx, accountId)).find(one => BigInt(one.id) === id)
@@ -103,14 +103,15 @@ async function findKeyId(tx: Transaction, accountId: number, id: bigint): Promis
 }
 
 /**
- * Nobody gets around a limit of his own key: a key that has one sets none, whosever it is, makes no key, and gives none
- * but itself a new secret. The account must be locked.
+ * A key with a limit cannot get around it: the key cannot set limits, create keys or reset any key but itself. The
+ * account must be locked.
  */
 export async function checkKeyHasNoLimit(tx: Transaction, { accountId, apiKeyId }: Actor): Promise<void> {
   const [own] = await tx.rows(sql`
     SELECT id FROM spend_limits WHERE account_id = ${accountId} AND api_key_id = ${apiKeyId} LIMIT 1`)
   if (!own) return
-  const message = 'This key has a spend limit, so it may not set limits, make keys or reset others.'
+  const message =
+    'This API key has a spend limit, so it cannot set limits, create keys or reset other keys. Use a key without a limit.'
   throw new DomainError('FORBIDDEN', message, { missing: [] })
 }
 

@@ -1,4 +1,4 @@
-// How an account stands to its limits, and what is noted when one is reached. Whoever takes the account notes it.
+// Usage of spend limits. Every transaction that locks an account records the limits that it has reached.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { columnsOf, recordsOf, selectListSql } from '../../../database/rows.ts'
@@ -17,7 +17,10 @@ const limitColumns = columnsOf(readableFields)
 type Database = Pick<Transaction, 'rows'>
 type Account = Balance & { accountId: number }
 
-/** A limit now, and when it is reached first after it was noted last, if everything goes on as it does. */
+/**
+ * `reachedAt`: when the limit is reached next if nothing changes; null if it is not, or that is recorded already.
+ * `checkAt`: when the limit must be checked again.
+ */
 type LimitUsage = { limit: SpendLimit; usedNanos: bigint; reachedAt: Date | null; checkAt: Date | null }
 
 export async function findLimits(database: Database, accountId: number): Promise<SpendLimit[]> {
@@ -29,18 +32,18 @@ export async function findLimits(database: Database, accountId: number): Promise
 async function readLimitUsage(database: Database, account: Account): Promise<LimitUsage[]> {
   const limits = await findLimits(database, account.accountId)
   if (limits.length === 0) return []
-  const asked = limits.flatMap(limit => windowsToCheck(limit, account).map(window => ({ limit, ...window })))
-  const windows = asked.map(({ limit: { apiKeyId }, from }) => ({ apiKeyId, from }))
+  const windowsOfLimits = limits.flatMap(limit => windowsToCheck(limit, account).map(window => ({ limit, ...window })))
+  const windows = windowsOfLimits.map(({ limit: { apiKeyId }, from }) => ({ apiKeyId, from }))
   const spendings = await loadSpending(database, account, windows, creditStatusOf(account).endsAt)
   const rates = limits.some(({ window }) => window === 'hour')
     ? await loadDesiredRates(database, account.accountId)
     : []
   return limits.map(limit => {
     if (limit.window === 'hour') return rateUsage(limit, sumCountedRates(limit, rates), account.at)
-    const mine = asked.flatMap(({ limit: { id }, until }, place) =>
+    const ownWindows = windowsOfLimits.flatMap(({ limit: { id }, until }, place) =>
       id === limit.id ? [{ ...spendings[place], until }] : [],
     )
-    return spendingUsage(limit, mine as Parameters<typeof spendingUsage>[1], account)
+    return spendingUsage(limit, ownWindows as Parameters<typeof spendingUsage>[1], account)
   })
 }
 
@@ -63,7 +66,7 @@ function spendingUsage(
   return { limit, usedNanos, reachedAt: reaches[0] ?? null, checkAt: reaches[0] ?? (rateNanos > 0n ? until : null) }
 }
 
-/** The limits of an account as they are at the instant that its balance is of, whether it was noted yet or not. */
+/** The limits of an account at the instant of its balance. A reached limit shows that even before it is recorded. */
 export async function readLimitsWithUsage(database: Database, account: Account): Promise<SpendLimitWithUsage[]> {
   return (await readLimitUsage(database, account)).map(({ limit, usedNanos, reachedAt }) => {
     const isKept = limit.window === 'hour' && usedNanos <= limit.amountNanos
@@ -72,7 +75,7 @@ export async function readLimitsWithUsage(database: Database, account: Account):
   })
 }
 
-/** When a limit is reached next, or may be counted anew; null where nothing can happen until something is changed. */
+/** When the next limit is reached or its window starts again; null if neither can happen without a change. */
 export async function findNextLimitCheck(database: Database, account: Account): Promise<Date | null> {
   const instants = (await readLimitUsage(database, account)).flatMap(({ checkAt }) =>
     checkAt ? [checkAt.getTime()] : [],
@@ -81,16 +84,17 @@ export async function findNextLimitCheck(database: Database, account: Account): 
 }
 
 /**
- * Notes the limit that was reached first since it was looked, and tells of it. Where it stops what it counts, the GPUs
- * are charged up to then, whatever is done to the account now. False where none was reached. The account must be locked.
+ * Records the limit that was reached first since the last check, with an event. A `stop_running` limit also ends the
+ * GPU charges at that instant, whatever the caller does next. Returns false if none was reached. The account must be
+ * locked.
  */
 export async function recordReachedLimit(tx: Transaction, account: Account): Promise<boolean> {
   const { accountId, at } = account
-  const seen = await readLimitUsage(tx, account)
-  const kept = seen.filter(({ limit, usedNanos }) => limit.window === 'hour' && usedNanos <= limit.amountNanos)
+  const usages = await readLimitUsage(tx, account)
+  const kept = usages.filter(({ limit, usedNanos }) => limit.window === 'hour' && usedNanos <= limit.amountNanos)
   const past = kept.filter(({ limit }) => limit.reachedAt !== null).map(({ limit }) => limit.id)
   if (past.length > 0) await tx.rows(sql`UPDATE spend_limits SET reached_at = NULL WHERE id = ANY(${past}::int[])`)
-  const [first] = seen
+  const [first] = usages
     .flatMap(({ reachedAt, ...one }) => (reachedAt !== null && reachedAt <= at ? [{ ...one, reachedAt }] : []))
     .toSorted((one, other) => one.reachedAt.getTime() - other.reachedAt.getTime())
   if (!first) return false
@@ -99,7 +103,7 @@ export async function recordReachedLimit(tx: Transaction, account: Account): Pro
   if (limit.action === 'stop_running')
     await endSpenderCompute(tx, { accountId, apiKeyId: limit.apiKeyId }, reachedAt, 'SPEND_LIMIT')
   const { id: spendLimitId, apiKeyId, window, amountNanos, action } = limit
-  // Of a day or month it is the amount that is used then.
+  // A day or month limit is reached when its whole amount is used, so the event does not repeat the usage.
   const used = window === 'hour' ? { usedNanos: String(usedNanos) } : {}
   const after = { spendLimitId, apiKeyId, window, amountNanos: String(amountNanos), action, ...used, reachedAt }
   await recordEvents(tx, [{ type: 'ACCOUNT_SPEND_LIMIT', accountId, after }], at)
