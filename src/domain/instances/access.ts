@@ -6,14 +6,14 @@ import { servedMode } from './ports.ts'
 const sshPort = 22
 const notebookPort = 8080
 
-/** How an instance is reached. */
+/** How a renter reaches an instance. */
 export type Access = {
-  /** The machine's address, at which the ports are. */
+  /** The public address of the machine, where the ports are. */
   host: string
   ports: PortBinding[]
   ssh: Login | null
   notebookUrl: string | null
-  /** Why it cannot be logged in to, and what to do. Null where it can, and in a mode without SSH. */
+  /** Why SSH login is impossible, and what to do. Null when login is possible, and in a mode without SSH. */
   warning: string | null
 }
 export type Login = {
@@ -21,11 +21,11 @@ export type Login = {
   port: number
   user: string
   command: string
-  /** Whether the host is the SSH proxy, and not the machine. */
+  /** Whether the host is the SSH proxy instead of the machine. */
   proxied: boolean
 }
 
-/** What listens in a mode. In args mode whatever listens is the image's own. */
+/** The services that Berth starts in each mode. In args mode only the image's own services listen. */
 const modeServices: Record<LaunchMode, { ssh: boolean; notebook: boolean; proxied: boolean }> = {
   sshDirect: { ssh: true, notebook: false, proxied: false },
   sshProxy: { ssh: true, notebook: false, proxied: true },
@@ -34,7 +34,7 @@ const modeServices: Record<LaunchMode, { ssh: boolean; notebook: boolean; proxie
   args: { ssh: false, notebook: false, proxied: false },
 }
 
-/** How an instance is reached now. Null unless it runs: before and after, nothing answers. */
+/** Null unless the instance runs: before and after, nothing answers. */
 export function accessOf(instance: Instance): Access | null {
   const { status, destroyedAt, machine, portBindings } = instance
   if (status !== 'running' || destroyedAt) return null
@@ -44,13 +44,13 @@ export function accessOf(instance: Instance): Access | null {
 }
 
 const noSshWarning =
-  'There is no SSH proxy any more, and no public port for SSH. Recycle the instance to get one, where its machine has ports free.'
+  'SSH login is not possible: this service no longer has an SSH proxy, and the instance has no public port for SSH. Recycle the instance to get a public port, if its machine has one free.'
 
-/** A public port comes first, in every mode: it works whether or not there is a proxy. */
+/** Prefers a public port in every mode, because it works with and without a proxy. */
 function loginOf({ id, launch, machine, portBindings, sshProxy }: Instance): Login | null {
   const { ssh, notebook, proxied } = modeServices[launch.mode]
   if (!ssh) return null
-  // A notebook that is not served directly listens inside alone, so the login brings it along.
+  // A notebook without a public port listens only inside the container, so the login tunnels it.
   const isInside = notebook && servedMode(launch.mode, portBindings) !== 'jupyterDirect'
   const tunnel = isInside ? `-L ${notebookPort}:127.0.0.1:${notebookPort} ` : ''
   const login = ({ host, port, user }: SshProxy & { user: string }, isProxy: boolean): Login => {
@@ -69,7 +69,6 @@ function notebookUrlOf({ launch, machine, portBindings }: Instance, ssh: Login |
   return ssh && `http://127.0.0.1:${notebookPort}/`
 }
 
-/** The public port that leads to a port inside. */
 export function publicPortOf(bindings: PortBinding[], inside: number): number | undefined {
   return bindings.find(({ containerPort, protocol }) => containerPort === inside && protocol === 'tcp')?.hostPort
 }

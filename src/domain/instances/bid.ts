@@ -2,20 +2,20 @@ import { DomainError, type Issue, invalidState } from '../errors.ts'
 import { printUsd } from '../money.ts'
 import { actionRefusal, type Instance } from './instances.ts'
 
-/** Per hour, 0.001 $ to 128 $. */
+/** Nano-dollars per hour: 0.001 $ to 128 $. */
 export const bidRange = { min: 1_000_000n, max: 128_000_000_000n }
 
-/** What is wrong with a bid, whatever it is for. */
+/** Checks what every bid must satisfy, for a rental and for a change. */
 export function checkBid(bidNanos: bigint): Issue | undefined {
   if (bidNanos >= bidRange.min && bidNanos <= bidRange.max) return undefined
   const [least, most, bid] = [bidRange.min, bidRange.max, bidNanos].map(printUsd)
   return { path: 'bid', message: `must be from ${least} to ${most} dollars an hour, not ${bid}.` }
 }
 
-/** An instance that is not destroyed, as far as its bid is concerned. */
+/** What a bid change reads of an instance. The instance must not be destroyed. */
 export type Bidder = Pick<Instance, 'id' | 'targetState' | 'status' | 'interruptible' | 'computeNanos' | 'numGpus'>
 
-/** What a new bid makes of an instance: a higher or a lower one, or what it is already. Refused by throwing. */
+/** Compares a new bid with the current one. Throws when the bid is refused. */
 export function decideBid(bidder: Bidder, floorNanos: bigint, bidNanos: bigint): 'raised' | 'lowered' | 'unchanged' {
   const refusal = actionRefusal('changeBid', { ...bidder, destroyedAt: null })
   if (refusal) {
@@ -27,15 +27,17 @@ export function decideBid(bidder: Bidder, floorNanos: bigint, bidNanos: bigint):
   return bidNanos > bidder.computeNanos ? 'raised' : 'lowered'
 }
 
-/** What a bid must be to win; refused where none does. */
+/** The lowest allowed bid that wins. Throws when no allowed bid wins. */
 export function winningBid(id: bigint, minimumNanos: bigint | undefined): bigint {
   const most = bidRange.max
   if (minimumNanos !== undefined && minimumNanos <= most)
     return minimumNanos < bidRange.min ? bidRange.min : minimumNanos
-  throw invalidState(id, 'No bid wins its GPUs now.')
+  throw invalidState(
+    id,
+    `No bid up to ${printUsd(most)} $ an hour wins the GPUs of this instance now. Try again later.`,
+  )
 }
 
-/** The refusal of a bid under the floor of the host. */
 export function bidTooLow(floorNanos: bigint): DomainError<'BID_TOO_LOW'> {
   const message = `The host accepts no bid under ${printUsd(floorNanos)} $ an hour for these GPUs.`
   return new DomainError('BID_TOO_LOW', message, { minimumBidNanos: floorNanos })

@@ -1,5 +1,5 @@
-// What an instance is made of when its container is made the next time. What was rented stays: its mode, its ports, its
-// volumes and the size of its disk.
+// Changes the launch from which the next container of an instance is made. Mode, ports, volumes and disk size were rented
+// and stay.
 
 import { type Issue, invalidInput, invalidState } from '../errors.ts'
 import { type EnvVar, emptyEnvironment, printPort } from '../launch/env.ts'
@@ -9,7 +9,7 @@ import type { Registry } from '../launch/registry.ts'
 import { finalStatusRefusal, type Instance, type LaunchConfig } from './instances.ts'
 import { isFinal, type Restart } from './states.ts'
 
-/** What an instance is made of now. Values of secret variables are in it. */
+/** The current launch of an instance, including the values of secret variables. */
 export type CurrentLaunch = Pick<Instance, 'id' | 'status'> & {
   launch: LaunchConfig
   registry: Registry | undefined
@@ -18,7 +18,7 @@ export type CurrentLaunch = Pick<Instance, 'id' | 'status'> & {
 
 export type ChangedLaunch = { launch: LaunchConfig; registry: Registry | null }
 
-/** Begins with the template or, without one, with what it is made of now. Refused by throwing. */
+/** Merges a request into the template or, without one, into the current launch. Throws when the change is refused. */
 export function changeLaunch(
   current: CurrentLaunch,
   template: LaunchInput | undefined,
@@ -37,8 +37,8 @@ export function changeLaunch(
 }
 
 /**
- * How it starts anew when that is changed. A container that has not run yet may be under way, made of what it was before:
- * nothing is lost when it is made anew.
+ * The restart that follows a launch change. A container that has not run yet may be starting with the old launch. It is
+ * made anew, because that loses nothing.
  */
 export function restartAfterLaunchChange(recycle: boolean, hasRun: boolean, restart: Restart | null): Restart | null {
   return recycle || !hasRun || restart === 'anew' ? 'recycle' : restart
@@ -54,7 +54,7 @@ function launchInputOf({ launch, registry, diskMb }: CurrentLaunch): LaunchInput
   }
 }
 
-/** A template as this instance can have it. What belongs to another mode is left out. */
+/** A template that keeps what the instance rented. Settings of another mode are left out. */
 function fitTemplate(template: LaunchInput, current: CurrentLaunch): LaunchInput {
   const { mode, ports, hostname } = current.launch
   const own = { ...emptyEnvironment(), ...template.environment }
@@ -68,26 +68,29 @@ function fitTemplate(template: LaunchInput, current: CurrentLaunch): LaunchInput
   }
 }
 
-/** Secret variables of its account, which a template does not have, and takes from nobody. */
+/** Secret variables of the account. A template does not have them, and must not remove them. */
 function accountVariables({ launch: { env, sources } }: CurrentLaunch): EnvVar[] {
   return env.filter(({ name }) => sources[`env.${name}`] === 'account')
 }
 
-/** What is asked for and cannot be changed any more. */
+/** Problems with settings that are fixed since the rental. */
 function fixedSettingIssues({ launch, diskMb }: CurrentLaunch, { diskGb, environment }: LaunchInput): Issue[] {
   const { ports, volumes } = { ...emptyEnvironment(), ...environment }
   const isBound = ({ containerPort, protocol }: (typeof ports)[number]) =>
     launch.ports.some(port => port.containerPort === containerPort && port.protocol === protocol)
   const added = ports.filter(port => !isBound(port)).map(printPort)
-  const size = `must stay ${diskMb / 1000}: a disk is as large as it was rented.`
+  const size = `must stay ${diskMb / 1000}: the disk size is fixed when the instance is rented.`
   return [
     ...(diskGb === undefined || diskGb * 1000 === diskMb ? [] : [{ path: 'diskGb', message: size }]),
-    ...added.map(port => ({ path: `ports.${port}`, message: 'is no port that it was rented with.' })),
-    ...(volumes.length > 0 ? [{ path: 'volumes', message: 'are attached when it is rented, and not later.' }] : []),
+    ...added.map(port => ({
+      path: `ports.${port}`,
+      message: 'was not rented with the instance: ports cannot be added later.',
+    })),
+    ...(volumes.length > 0 ? [{ path: 'volumes', message: 'can be attached only when the instance is rented.' }] : []),
   ]
 }
 
-/** What nobody asked for anew came from where it did. */
+/** A setting that the request does not name keeps its old source. */
 function mergeSources(merged: LaunchSources, before: LaunchSources): LaunchSources {
   const kept = Object.entries(merged).flatMap(([path, source]) => {
     const known = source === 'request' ? source : before[path]

@@ -4,35 +4,34 @@ import type { TargetState } from './states.ts'
 
 export const maxIdsPerCommand = 64
 
-/** Counted as sent, before duplicates are removed. */
+/** The limit counts ids as sent, before duplicates are removed. */
 export function checkInstanceIds(ids: readonly bigint[]): void {
   if (ids.length === 0) throw invalidIds('ids list required', 'must name at least one instance.')
   if (ids.length <= maxIdsPerCommand) return
-  const message = `must be at most ${maxIdsPerCommand}, not ${ids.length}.`
+  const message = `must have at most ${maxIdsPerCommand} ids, not ${ids.length}.`
   throw invalidIds(`chunk length of ${ids.length} > ${maxIdsPerCommand}`, message)
 }
 
-/** In the words that clients of the bulk update know. */
+/** `words` is the message that clients of the bulk update know. */
 function invalidIds(words: string, message: string): DomainError {
   return new DomainError('INVALID_INPUT', words, { issues: [{ path: 'ids', message }] })
 }
 
-/** A command to many instances: a change, or their destruction. */
 export type Command = { kind: 'change'; change: InstanceChange } | { kind: 'destroy' }
 
 export type CommandSubject = Pick<Instance, 'id' | 'label' | 'targetState' | 'status' | 'destroyedAt' | 'stopAt'>
 
-/** Why instances may not start that could otherwise, by their ids. A text is about their state. */
+/** By id, why an instance may not start although its status allows it. A string is the message of an `INVALID_STATE`. */
 export type StartRefusals = ReadonlyMap<bigint, string | DomainError>
 
-/** What a command does to one instance: what is written to it, or why not. */
+/** What a command writes to one instance, or why it writes nothing. */
 export type ItemPlan =
   | { id: bigint; outcome: 'applied'; label?: string | null; targetState?: TargetState; destroy?: true }
   | { id: bigint; outcome: 'unchanged' }
   | { id: bigint; outcome: 'failed'; error: DomainError }
   | { id: bigint; outcome: 'skipped' }
 
-/** One step per id, in the order of the ids. When `all` is asked for and one fails, nothing is done to the others. */
+/** One plan per id, in the order of the ids. With `isAllOrNothing`, one failure skips all other plans. */
 export function planCommand(
   ids: readonly bigint[],
   subjects: CommandSubject[],

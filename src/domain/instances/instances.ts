@@ -3,17 +3,16 @@ import type { Launch } from '../launch/launch.ts'
 import type { Block, GpuModel, Machine } from '../machines/machines.ts'
 import { type InstanceStatus, isFinal, type Restart, type TargetState } from './states.ts'
 
-/** Whether an instance wants its GPUs: then the market gives them to it, unless others come first. */
+/** Whether an instance claims its GPUs on the market. A claim with precedence may still keep them. */
 export function wantsGpus(instance: { targetState: TargetState; status: InstanceStatus; destroyed: boolean }): boolean {
   return instance.targetState === 'running' && !instance.destroyed && !isFinal(instance.status)
 }
 
-/** Whether an instance is to run, and waits for its GPUs. */
 export function isWaitingForGpus({ granted, destroyedAt, ...state }: Instance): boolean {
   return !granted && wantsGpus({ ...state, destroyed: destroyedAt !== null })
 }
 
-/** Why a status is what it is. The code is for programs, the message for people. */
+/** The reason of a status. The code is for programs, the message for people. */
 export type Reason = { code: ReasonCode; message: string; exitCode?: number }
 export type ReasonCode = (typeof reasonCodes)[number]
 export const reasonCodes = [
@@ -41,25 +40,25 @@ export const reasonCodes = [
   'COST_LIMIT',
 ] as const
 
-/** Why somebody's wish for an instance was written, or one of Berth itself. */
+/** Why a renter, an operator or Berth itself set a target state or destroyed an instance. */
 export type TargetReason = Extract<
   ReasonCode,
   'USER_REQUEST' | 'NO_CREDIT' | 'SPEND_LIMIT' | 'SCHEDULE' | 'COST_LIMIT' | 'DEBT' | 'RENTAL_ENDED'
 >
 
-/** A public port that leads into an instance: what became of the wish. */
+/** A public port that leads into an instance. The host port may differ from the requested one. */
 export type PortBinding = Port
 
-/** Where an SSH server listens that leads to any instance, by the name that is logged in with. */
+/** The address of an SSH server that forwards to an instance. The user name of the login selects the instance. */
 export type SshProxy = { host: string; port: number }
 
-/** What a launch keeps on the row: the rest has columns of its own. */
+/** The part of a launch in the JSON column `launch`. The rest has columns and tables of its own. */
 export type LaunchConfig = Omit<
   Launch,
   'diskMb' | 'label' | 'targetState' | 'vm' | 'registry' | 'volumes' | 'newVolumes'
 >
 
-/** A rental, with the machine that it is on. Rates are nano-dollars per hour. */
+/** A rental, with its machine. Rates are nano-dollars per hour. */
 export type Instance = Block & {
   id: bigint
   accountId: number
@@ -68,7 +67,7 @@ export type Instance = Block & {
   idempotencyKey: string | null
   label: string | null
   vm: boolean
-  /** The template that it began with, and the hash by which it was named then. */
+  /** The template of the launch, and the hash that named it at that time. */
   templateId: number | null
   templateHash: string | null
   launch: LaunchConfig
@@ -82,37 +81,36 @@ export type Instance = Block & {
   reasonCode: string | null
   reasonMessage: string | null
   exitCode: number | null
-  /** What is left to be done of a restart. */
+  /** The restart under way; null when there is none. */
   restart: Restart | null
   statusChangedAt: Date
   createdAt: Date
   startedAt: Date | null
   endsAt: Date
-  /** What its renter arranged. */
+  /** The policy of the renter. Null where nothing is set. */
   stopAt: Date | null
   stopAtCostNanos: bigint | null
   destroyAt: Date | null
   destroyStoppedMs: bigint | null
   destroyedAt: Date | null
-  /** When nothing was left of it on its machine. */
+  /** When its container was gone from the machine. */
   removedAt: Date | null
   portBindings: PortBinding[]
-  /** None when it is destroyed, although its container may have them for a moment yet. */
+  /** Empty once the instance is destroyed, although its container may keep them for a moment. */
   volumes: (VolumeMount & { sizeMb: number })[]
-  /** Whether it has its GPUs. */
+  /** Whether the market gave the instance its GPUs. */
   granted: boolean
-  /** Whether they cost something now. */
+  /** Whether its GPUs cost something now. */
   charged: boolean
-  /** Through which SSH goes in the modes for that; null where the operator runs none. */
+  /** The SSH proxy of the proxy modes; null when the operator runs none. */
   sshProxy: SshProxy | null
-  /** When all this was so. */
+  /** The time at which these values were read. */
   asOf: Date
   machine: Machine & { gpuModel: GpuModel }
 }
 
 export const instanceActions = ['start', 'stop', 'reboot', 'recycle', 'changeBid', 'destroy'] as const
 export type InstanceAction = (typeof instanceActions)[number]
-/** Whether an action can be asked for now; if not, why. */
 type ActionAvailability = { action: InstanceAction; available: boolean; reason: string | null }
 
 type ActionState = Pick<Instance, 'targetState' | 'status' | 'destroyedAt'>
@@ -125,45 +123,45 @@ export function availabilityOf(instance: PricedActionState): ActionAvailability[
   })
 }
 
-/** Why an action can't be done, or would change nothing; null where it can. */
+/** Why an action is impossible or would change nothing; null when it is available. */
 export function actionRefusal(action: InstanceAction, instance: PricedActionState): string | null {
-  return instance.destroyedAt ? 'It is destroyed.' : refusalRules[action](instance)
+  return instance.destroyedAt ? 'The instance is destroyed.' : refusalRules[action](instance)
 }
 
 const refusalRules: Record<InstanceAction, (instance: PricedActionState) => string | null> = {
   start({ status, targetState }) {
     if (isFinal(status)) return finalStatusRefusal(status)
-    return targetState === 'running' ? 'It is running, or about to.' : null
+    return targetState === 'running' ? 'The instance is already running or starting.' : null
   },
   stop({ status, targetState }) {
-    if (isFinal(status)) return `It is ${status}, and does not run.`
-    return targetState === 'stopped' ? 'It is stopped, or about to be.' : null
+    if (isFinal(status)) return `The instance has the status ${status}, so it is not running.`
+    return targetState === 'stopped' ? 'The instance is already stopped or stopping.' : null
   },
   reboot({ status, targetState }) {
     if (isFinal(status)) return finalStatusRefusal(status)
-    if (status !== 'running') return `It is ${status}: only what runs can be rebooted.`
-    return targetState === 'stopped' ? 'It is about to be stopped.' : null
+    if (status !== 'running') return `The instance has the status ${status}. Only a running instance can be rebooted.`
+    return targetState === 'stopped' ? 'The instance is about to stop. To keep it running, start it.' : null
   },
   recycle({ status }) {
-    if (status === 'created') return 'It has no container yet.'
+    if (status === 'created') return 'The instance has no container yet, so there is nothing to recycle.'
     return isFinal(status) ? finalStatusRefusal(status) : null
   },
   changeBid({ status, interruptible }) {
-    if (!interruptible) return 'It is rented on demand, at a price that stays.'
+    if (!interruptible)
+      return 'The instance is rented on demand at a fixed price. Only an interruptible instance has a bid.'
     return isFinal(status) ? finalStatusRefusal(status) : null
   },
   destroy: () => null,
 }
 
-/** Why what has ended can't be done anything with but destroyed. */
 export function finalStatusRefusal(status: InstanceStatus): string {
-  return `It is ${status}, from where it never runs again: destroy it and rent anew.`
+  return `The instance has the status ${status} and never runs again. Destroy it and rent a new one.`
 }
 
-/** What one command asks of instances. An absent part stays as it is. */
+/** A requested change. An absent field stays as it is. */
 export type InstanceChange = { targetState?: TargetState | undefined; label?: string | undefined }
 
-/** What a change makes of an instance: what is written, nothing where it is so already, or why it can't be. */
+/** The fields that a change writes, or the message of a refusal. Fields that already match are left out. */
 export function decideChange(
   instance: ActionState & { label: string | null },
   { targetState, label }: InstanceChange,
@@ -171,7 +169,7 @@ export function decideChange(
   if (targetState === 'running' && isFinal(instance.status)) return { refusal: finalStatusRefusal(instance.status) }
   return {
     changes: {
-      // What never runs again is as good as stopped.
+      // An instance that never runs again counts as stopped.
       ...(targetState !== undefined && targetState !== instance.targetState && !isFinal(instance.status)
         ? { targetState }
         : {}),

@@ -19,26 +19,27 @@ export function commandIssues(command: string): Issue[] {
   return message ? [{ path: 'command', message }] : []
 }
 
-/** A line with a cursor that holds for this instance alone. */
+/** Binds the cursor of a line to its instance. */
 export function withInstanceCursor(id: bigint, line: LogLine): LogLine {
   return { ...line, cursor: printCursor(cursorScope, [String(id), line.cursor]) }
 }
 
-/** The place in the log of an instance that a cursor of such a line means. */
+/** The provider's cursor inside a cursor of `withInstanceCursor`. Throws if it belongs to another instance. */
 export function parseLogCursor(id: bigint, cursor: string): NonNullable<LogRange['after']> {
   const [instance, lineCursor] = parseCursor(cursor, cursorScope)
   if (instance === String(id) && typeof lineCursor === 'string' && /^[\w.:+-]{1,100}$/.test(lineCursor))
     return lineCursor
-  throw new DomainError('INVALID_CURSOR', 'This is not a cursor of the log of this instance.')
+  throw new DomainError('INVALID_CURSOR', 'The cursor does not belong to the log of this instance.')
 }
 
-/** Whether more may be printed without anything happening to the instance. */
+/** Whether the instance can print more lines before its next event. */
 export function canPrintMore({ status, destroyedAt }: Pick<Instance, 'status' | 'destroyedAt'>): boolean {
   return !destroyedAt && (status === 'loading' || status === 'running' || status === 'stopping')
 }
 
-/** Why no command can be run in an instance; undefined where one can. */
 export function executeRefusal({ status, destroyedAt }: Pick<Instance, 'status' | 'destroyedAt'>): string | undefined {
-  if (destroyedAt) return 'It is destroyed.'
-  return status === 'running' ? undefined : `It is ${status}: commands are run while it runs.`
+  if (destroyedAt) return 'The instance is destroyed.'
+  return status === 'running'
+    ? undefined
+    : `The instance has the status ${status}. Commands run only in a running instance.`
 }

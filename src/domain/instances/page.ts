@@ -7,7 +7,7 @@ import type { InstanceStatus, TargetState } from './states.ts'
 
 export const maxIdsPerFilter = 100
 
-/** Every part that is given must hold. */
+/** An instance must match every given field. */
 export type InstanceFilter = {
   ids?: bigint[] | undefined
   label?: string | undefined
@@ -17,7 +17,7 @@ export type InstanceFilter = {
   idempotencyKey?: string | undefined
 }
 
-/** Refuses a filter that costs too much, or that no row can match because no row can hold it. */
+/** Refuses a filter that costs too much, or that has a text that no row can contain. */
 export function checkInstanceFilter({ ids = [], label = '', gpuName = '', idempotencyKey = '' }: InstanceFilter): void {
   const issues = [
     ...(ids.length > maxIdsPerFilter
@@ -33,13 +33,13 @@ export function checkInstanceFilter({ ids = [], label = '', gpuName = '', idempo
 
 export type InstanceOrder = { field: 'createdAt' | 'pricePerHour' | 'label'; direction: Direction }
 
-/** Where an instance stands in an order: its value, as text, and its id, so that no two stand in one place. */
+/** The position of an instance in an order. The id makes it unique. */
 export type InstancePosition = { value: string; id: bigint }
 
 export function positionOf(instance: Instance, { field }: InstanceOrder): InstancePosition {
   const { id, computeNanos, diskNanos, label } = instance
   const values = {
-    // Ids are given in the order of creation.
+    // Ids ascend in the order of creation.
     createdAt: () => String(id),
     pricePerHour: () => String(computeNanos + diskNanos),
     label: () => label ?? '',

@@ -3,34 +3,34 @@ import { type Launch, type LaunchMode, missingModePorts } from '../launch/launch
 import type { Machine } from '../machines/machines.ts'
 import type { PortBinding } from './instances.ts'
 
-/** Without an SSH proxy, a mode that goes through one gets the ports of its direct counterpart. */
+/** Without an SSH proxy, a proxy mode gets the ports of its direct counterpart. */
 const directModes: Partial<Record<LaunchMode, LaunchMode>> = { sshProxy: 'sshDirect', jupyterProxy: 'jupyterDirect' }
 
-/** The ports that a mode lacks beside those that there are: none with an SSH proxy, or in a mode that needs none. */
+/** The ports that a mode still needs beside `ports`. With an SSH proxy, and in a direct mode, it needs none. */
 export function missingPorts({ mode, ports }: Pick<Launch, 'mode' | 'ports'>, hasProxy: boolean): Port[] {
   const directMode = directModes[mode]
   return hasProxy || !directMode ? [] : missingModePorts(directMode, ports)
 }
 
-/** The ports that a launch is given: its own and, where there is no SSH proxy, those that its mode needs without one. */
+/** The ports of a launch: its own and, without an SSH proxy, those that replace the proxy. */
 export function portsToBind(launch: Pick<Launch, 'mode' | 'ports'>, hasProxy: boolean): Port[] {
   return [...missingPorts(launch, hasProxy), ...launch.ports]
 }
 
-/** How a container serves its mode: where the public ports of the direct counterpart are bound, it listens there. */
+/** The mode that a container serves. It serves the direct counterpart if the public ports for that are bound. */
 export function servedMode(mode: LaunchMode, bindings: PortBinding[]): LaunchMode {
   const directMode = directModes[mode]
   return directMode && missingModePorts(directMode, bindings).length === 0 ? directMode : mode
 }
 
-/** Says that a mode which goes through the SSH proxy gets public ports, since there is no proxy. */
+/** Warns that a proxy mode gets public ports, because there is no SSH proxy. */
 export function proxyWarnings({ mode }: Pick<Launch, 'mode'>, hasProxy: boolean): string[] {
   if (hasProxy || !directModes[mode]) return []
   const replacement = mode === 'sshProxy' ? 'SSH gets a public port' : 'SSH and the notebook get public ports'
   return [`This service has no SSH proxy: ${replacement} of the machine instead.`]
 }
 
-/** A public port for each of the wished ones: the same number where it is free, else the lowest that is. */
+/** A public port for each requested one: the same number if it is free, else the lowest free one. */
 export function choosePorts(
   { firstPort, lastPort }: Machine,
   taken: ReadonlySet<number>,
@@ -42,7 +42,7 @@ export function choosePorts(
     let port = isFree(hostPort) ? hostPort : firstPort
     while (!isFree(port)) {
       if (port > lastPort)
-        throw new Error(`More ports are counted as free than there are, from ${firstPort} to ${lastPort}.`)
+        throw new Error(`No port from ${firstPort} to ${lastPort} is free, although the machine counts free ports.`)
       port += 1
     }
     used.add(port)

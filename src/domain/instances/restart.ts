@@ -2,13 +2,13 @@ import { invalidState } from '../errors.ts'
 import { actionRefusal, type Instance } from './instances.ts'
 import { isFinal, type Restart, type RestartKind } from './states.ts'
 
-/** An instance that is not destroyed, as far as restarting it is concerned. */
+/** What a restart reads of an instance. The instance must not be destroyed. */
 export type Restartable = Pick<Instance, 'id' | 'targetState' | 'status' | 'interruptible'> & {
   restart: Restart | null
   hasRun: boolean
 }
 
-/** What is asked of its machine, or nothing where that is under way. Refused by throwing. */
+/** The restart to write, or undefined when one is already under way. Throws when the restart is refused. */
 export function decideRestart(instance: Restartable, kind: RestartKind): RestartKind | undefined {
   if (!isFinal(instance.status) && isUnderWay[kind](instance)) return undefined
   const refusal = actionRefusal(kind, { ...instance, destroyedAt: null })
@@ -16,9 +16,9 @@ export function decideRestart(instance: Restartable, kind: RestartKind): Restart
   return kind
 }
 
-/** Whoever asks again, since no answer came, gets what he asked for once. */
+/** A caller who retries after a lost answer gets one restart. */
 const isUnderWay: Record<RestartKind, (instance: Restartable) => boolean> = {
-  // What is made anew starts anew, too, and so does what goes down or comes up after it ran.
+  // A recycle under way starts the container too. So does an instance that goes down or comes up after it ran.
   reboot: ({ targetState, status, hasRun, restart }) =>
     targetState === 'running' && hasRun && (restart !== null || status === 'stopping' || status === 'loading'),
   recycle: ({ restart }) => restart === 'recycle' || restart === 'anew',

@@ -1,23 +1,23 @@
-// What is asked of an instance and read by a link: a text that lives for minutes.
+// Logs and outputs that are kept for minutes and read through a link.
 
 import { invalidInput } from '../errors.ts'
 import { textProblem } from '../texts.ts'
 import type { LogLine } from './containers.ts'
 
 export const resultLifetimeMs = 10 * 60_000
-/** So many of an account live at once, with so many bytes in all. Beyond that the oldest go. */
+/** Limits of one account, in results and in total bytes. Beyond them the oldest results are deleted. */
 export const maxResults = 1_000
 export const maxResultsBytes = 20_000_000
-/** In UTF-16 code units. Of a log that is longer the last lines are kept. */
+/** In UTF-16 code units. A longer log keeps its last lines. */
 export const maxResultLength = 1_000_000
 
 const maxContainingLength = 512
 
-/** Which lines of a log are wanted: among so many before its end those that have a text in them. */
+/** Selects the last `tail` lines of a log and, among them, those that contain a text. */
 export type LogQuery = {
   tail: number
   containing?: string | undefined
-  /** Only what the machine tells of the container. */
+  /** Only lines that the machine printed about the container. */
   fromMachine?: boolean | undefined
 }
 

@@ -1,5 +1,5 @@
 export const targetStates = ['running', 'stopped'] as const
-/** What is wished of an instance. */
+/** What the renter wants of an instance. */
 export type TargetState = (typeof targetStates)[number]
 
 export const instanceStatuses = [
@@ -13,19 +13,19 @@ export const instanceStatuses = [
   'offline',
   'unknown',
 ] as const
-/** What was last seen of an instance. */
+/** What the reconciler last observed of an instance. */
 export type InstanceStatus = (typeof instanceStatuses)[number]
 
-/** From these an instance never reaches running again. */
+/** From these statuses an instance never runs again. */
 export const finalStatuses: readonly InstanceStatus[] = ['exited', 'offline', 'unknown']
 
 export function isFinal(status: InstanceStatus): boolean {
   return finalStatuses.includes(status)
 }
 
-/** To reboot is to stop and start the same container; to recycle, to make it anew, and its disk with it. */
+/** A reboot stops and starts the same container. A recycle makes the container and its disk anew. */
 export const restartKinds = ['reboot', 'recycle'] as const
 export type RestartKind = (typeof restartKinds)[number]
 
-/** What was asked for, until it is done: `anew` from when the old container is gone until the new one runs. */
+/** The restart under way. `anew` lasts from when the old container is gone until the new one runs. */
 export type Restart = RestartKind | 'anew'

@@ -2,13 +2,13 @@ import type { Word } from './shell-words.ts'
 
 type Flag<Name> = { name: Name; spelling: string; value: string; at: number }
 
-/** What is wrong with a command line, and at which of its characters. */
+/** A problem of a command line. `at` is the number of the character, counted from 1. */
 type Problem = { at: number; message: string }
 
-/** Each spelling of each flag: -e and --env are one. */
+/** Every spelling of each flag, such as -e and --env. */
 export type FlagNames<Name> = ReadonlyMap<string, Name>
 
-/** Sorts a command line whose flags all take a value, which follows as a word, behind "=", or at once: -p80:80. */
+/** Parses a command line whose flags all take a value: as the next word, after "=", or attached as in -p80:80. */
 export function parseFlags<Name>(
   words: Word[],
   names: FlagNames<Name>,
@@ -20,7 +20,7 @@ export function parseFlags<Name>(
   const rest = words.values()
   for (const { text, at } of rest) {
     if (!text.startsWith('-')) {
-      // What follows an unknown flag is probably its value, and is not another mistake.
+      // A word after an unknown flag is probably its value, so it is no further problem.
       if (known) others.push({ text, at })
       continue
     }
@@ -38,9 +38,9 @@ export function parseFlags<Name>(
   return { flags, others, problems }
 }
 
-/** The spelling of a flag, and the value that is written in one word with it. */
+/** The spelling of a flag, and the value that is part of the same word. */
 export function splitFlag(text: string): { spelling: string; value: string | undefined } {
-  // Of what is no flag at all no more is repeated than its first word: the rest may be a value.
+  // Without a flag, only the first word may appear in a message: the rest may be a secret value.
   const [, spelling = text.replace(/\s.*$/su, ''), separator = '', value = ''] =
     /^(--[^=\s]+|-[^-\s])(=)?(.*)$/su.exec(text) ?? []
   return { spelling, value: separator || value ? value : undefined }
@@ -48,5 +48,5 @@ export function splitFlag(text: string): { spelling: string; value: string | und
 
 export function unknownFlagMessage(names: FlagNames<unknown>): string {
   const short = [...names.keys()].filter(spelling => !spelling.startsWith('--'))
-  return `is not understood; there are ${short.slice(0, -1).join(', ')} and ${short.at(-1)}.`
+  return `is not a known flag; use ${short.slice(0, -1).join(', ')} or ${short.at(-1)}.`
 }

@@ -1,5 +1,5 @@
-// REST clients write an environment as an object whose keys are names or flags, or as one string of flags in the manner
-// of docker. Both are read into one shape, with everything wrong at once; what is wrong is left out of it.
+// REST clients write an environment as an object whose keys are names or flags, or as one string of docker flags. Both
+// parse into one shape, with all issues at once. Invalid parts are left out.
 
 import type { Issue } from '../errors.ts'
 import { textProblem } from '../texts.ts'
@@ -33,7 +33,7 @@ const flagNames: FlagNames<FlagKind> = new Map([
   ['--volume', 'volume'],
 ])
 
-/** Adds what a flag says to an environment, or says what is wrong with it. */
+/** Adds the operand of a flag to an environment, or returns the problem with it. */
 const addByKind: Record<FlagKind, (operand: string, environment: Environment) => string | undefined> = {
   variable: (operand, { env }) => {
     const [, name, value] = /^([^=]*)=(.*)$/su.exec(operand) ?? []
@@ -70,7 +70,7 @@ function addVariable(variable: EnvVar, env: EnvVar[]): string | undefined {
   return problem
 }
 
-/** Reads {"NAME": "value", "-p 80:80": "1", "-h": "name"}. Null is absent, as is a flag that is false or "". */
+/** Parses {"NAME": "value", "-p 80:80": "1", "-h": "name"}. Null counts as absent, and so does a flag that is false or "". */
 export function parseEnvObject(object: Record<string, unknown>): ParsedEnvironment {
   const environment = emptyEnvironment()
   const issues = Object.entries(object).flatMap(([key, value]) => {
@@ -87,7 +87,7 @@ function addPlainVariable(name: string, value: unknown, { env }: Environment): s
 }
 
 function addFlag(key: string, value: unknown, environment: Environment): string | undefined {
-  // In a key, blanks part a flag from what it takes, as "=" does, and count only in a variable's value.
+  // In a key, blanks separate a flag from its operand as "=" does. Outer blanks count only in the value of a variable.
   const { spelling, value: operand } = splitFlag(key.replace(/^(--[^=\s]+|-[^-\s])\s+(?=\S)/u, '$1='))
   const kind = flagNames.get(spelling)
   const text = scalarText(value)
@@ -99,13 +99,13 @@ function addFlag(key: string, value: unknown, environment: Environment): string 
   return addByKind[kind](kind === 'variable' ? taken : taken.trim(), environment)
 }
 
-/** Clients send numbers and booleans as they are. */
+/** Clients also send numbers and booleans. */
 function scalarText(value: unknown): string | undefined {
   const plain = ['string', 'boolean', 'bigint'].includes(typeof value) || Number.isFinite(value)
   return plain ? String(value) : undefined
 }
 
-/** Reads "-e NAME=value -p 80:80/udp -h name -v V.5:/data", also with the long names of the flags. */
+/** Parses "-e NAME=value -p 80:80/udp -h name -v V.5:/data", also with the long names of the flags. */
 export function parseEnvFlags(text: string): ParsedEnvironment {
   const environment = emptyEnvironment()
   const words = textProblem(text) ?? splitWords(text)
@@ -124,7 +124,7 @@ export function parseEnvFlags(text: string): ParsedEnvironment {
   return { environment: dedupeEnvironment(environment), issues }
 }
 
-/** The flags that are read as this environment. */
+/** The flags that parse to this environment. */
 export function printEnvFlags({ env, ports, hostname, volumes }: Environment): string {
   return printWords([
     ...env.flatMap(({ name, value }) => ['-e', `${name}=${value}`]),

@@ -1,27 +1,27 @@
 import type { Issue } from '../errors.ts'
 import { countCharacters, hasControlCharacters, textProblem } from '../texts.ts'
 
-/** A secret value is kept apart from the rest, encrypted, and shown to nobody. */
+/** A secret value is stored apart, encrypted, and never shown. */
 export type EnvVar = { name: string; value: string; secret?: true | undefined }
-/** The host port is a wish: a machine has a range of public ports, and gives one of those. */
+/** The host port is a preference: the machine gives one from its range of public ports. */
 export type Port = { hostPort: number; containerPort: number; protocol: 'tcp' | 'udp' }
 export type VolumeMount = { volumeId: bigint; mountPath: string }
-/** A volume that is made with the rental, on its machine. */
+/** A volume to make with the rental, on its machine. */
 export type NewVolumeMount = {
   name: string | undefined
   sizeGb: number
   mountPath: string
-  /** The storage offer that REST clients name beside the offer. It must be of the same machine. */
+  /** The storage offer that REST clients name. It must belong to the machine of the rented offer. */
   volumeOfferId?: bigint | undefined
 }
 
-/** What surrounds a container, as its renter wishes it. */
+/** The requested environment of a container. */
 export type Environment = { env: EnvVar[]; ports: Port[]; hostname: string | undefined; volumes: VolumeMount[] }
 
 const maxVariableNameLength = 256
 /** Characters of all names and values together. */
 const maxEnvCharacters = 32_768
-/** The longest path that Linux takes. */
+/** The longest path that Linux accepts. */
 export const maxPathLength = 4_096
 const maxHostnameLength = 63
 const maxVolumeId = 2n ** 63n - 1n
@@ -30,7 +30,7 @@ export function emptyEnvironment(): Environment {
   return { env: [], ports: [], hostname: undefined, volumes: [] }
 }
 
-/** Of two values of a variable the later counts; a port or a volume that is given twice counts once. */
+/** The last value of a variable counts. A port or a volume that is given twice counts once. */
 export function dedupeEnvironment({ env, ports, hostname, volumes }: Environment): Environment {
   return {
     env: [...new Map(env.map(variable => [variable.name, variable])).values()],
@@ -48,7 +48,7 @@ export function printVolume({ volumeId, mountPath }: VolumeMount): string {
   return `V.${volumeId}:${mountPath}`
 }
 
-/** Everything that is wrong with an environment, however it was read. */
+/** All issues of an environment, whichever face parsed it. */
 export function checkEnvironment({ env, ports, hostname, volumes }: Environment): Issue[] {
   const issues = [
     ...env.flatMap(variable => issuesAt(envPath(variable.name), variableProblem(variable))),
@@ -68,7 +68,7 @@ function issuesAt(path: string, message: string | undefined): Issue[] {
   return message ? [{ path, message }] : []
 }
 
-/** Where in the env something is wrong. Values stay out of it: they may be secret. */
+/** The path of a variable in an issue. It leaves out values, because they may be secret. */
 export function envPath(key: string): string {
   const name = key.replace(/=.*/su, '')
   return `env.${name.length > 60 ? `${name.slice(0, 60)}…` : name}`.toWellFormed()
@@ -76,19 +76,19 @@ export function envPath(key: string): string {
 
 export function variableProblem({ name, value, secret }: EnvVar): string | undefined {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
-    return 'must be named with letters, digits and _ alone, and not start with a digit.'
+    return 'must have a name of letters, digits and _ that does not start with a digit.'
   }
   if (name.length > maxVariableNameLength) {
     return `must have a name of at most ${maxVariableNameLength} characters, not ${name.length}.`
   }
-  // Whoever saves again what he was shown would save nothing in its place.
-  if (secret && value === '') return 'must have a value, since it is secret.'
+  // A shown secret is empty. Saving it unchanged would otherwise erase the value.
+  if (secret && value === '') return 'must have a value, because it is secret.'
   return textProblem(value)
 }
 
 export function portProblem({ hostPort, containerPort }: Port): string | undefined {
   const valid = [hostPort, containerPort].every(port => Number.isInteger(port) && port >= 1 && port <= 65_535)
-  return valid ? undefined : 'must be of ports from 1 to 65535.'
+  return valid ? undefined : 'must have ports from 1 to 65535.'
 }
 
 export function hostnameProblem(hostname: string): string | undefined {
@@ -105,7 +105,7 @@ export function volumeProblem({ volumeId, mountPath }: VolumeMount): string | un
 }
 
 export function mountPathProblem(mountPath: string): string | undefined {
-  // A colon would begin an option, such as :ro, and none is understood. Nothing can be mounted over the root.
+  // A colon would start an option such as :ro, and options are not supported. A mount over the root is impossible.
   if (!/^\/[^:]*$/.test(mountPath)) return 'must be mounted on an absolute path without a colon.'
   const segments = mountPath.split('/').filter(segment => segment !== '')
   if (segments.length === 0 || segments.includes('.') || segments.includes('..')) {
@@ -117,7 +117,7 @@ export function mountPathProblem(mountPath: string): string | undefined {
   )
 }
 
-/** What may be written where others read, and what must be kept apart: the values of secret variables by name. */
+/** Separates the values of secret variables, by name, from variables that may be stored in plain text. */
 export function splitSecrets(env: EnvVar[]): { env: EnvVar[]; secrets: Record<string, string> | null } {
   const secrets = env.filter(({ secret }) => secret).map(({ name, value }) => [name, value])
   return {

@@ -19,7 +19,7 @@ import { nonEmptyRegistry, type Registry, registryProblem } from './registry.ts'
 export const launchModes = ['sshDirect', 'sshProxy', 'jupyterDirect', 'jupyterProxy', 'args'] as const
 export type LaunchMode = (typeof launchModes)[number]
 
-/** What a renter asks for, as a face read it: undefined is absent, nothing has been checked. */
+/** A renter's request as a face parsed it. Nothing has been checked, and undefined means absent. */
 export type LaunchInput = {
   image?: string | undefined
   mode?: LaunchMode | undefined
@@ -36,18 +36,16 @@ export type LaunchInput = {
   label?: string | undefined
   targetState?: TargetState | undefined
   vm?: boolean | undefined
-  /** What the face did not understand, and left out of the rest. */
+  /** What the face could not parse, and left out of the other fields. */
   parseIssues?: Issue[] | undefined
 }
 
 export type LaunchSource = 'account' | 'template' | 'request' | 'default'
 
-/**
- * Where each setting came from, by its path: "image", "mode", "env.NAME", "ports.80:80". What is absent is a default.
- */
+/** The source of each setting, by its path: "image", "mode", "env.NAME", "ports.80:80". An absent path is a default. */
 export type LaunchSources = Record<string, Exclude<LaunchSource, 'default'>>
 
-/** Settled settings: what will be started. */
+/** Complete, checked settings of a container. */
 export type Launch = {
   image: string
   mode: LaunchMode
@@ -68,7 +66,6 @@ export type Launch = {
   sources: LaunchSources
 }
 
-/** The same, where nobody has said yet where it came from. */
 type LaunchSettings = Omit<Launch, 'sources'>
 
 const maxImage = 1_024
@@ -78,26 +75,28 @@ const maxArgsCharacters = 32_768
 export const maxPorts = 64
 const minDiskGb = defaultDiskMb / 1_000
 
-/** Settles what a renter asks for, or says everything that is wrong with it. */
+/** Checks an input and fills in the defaults, or returns all its issues. */
 export function checkLaunch(
-  wish: LaunchInput,
+  input: LaunchInput,
 ): { launch: LaunchSettings; issues: [] } | { launch: undefined; issues: Issue[] } {
-  const { image = '', mode = 'sshProxy', lab = false, directory = '', args = [], onStart = '', label = '' } = wish
-  const { diskGb = minDiskGb, targetState = 'running', vm = false, newVolumes = [], parseIssues = [] } = wish
+  const { image = '', mode = 'sshProxy', lab = false, directory = '', args = [], onStart = '', label = '' } = input
+  const { diskGb = minDiskGb, targetState = 'running', vm = false, newVolumes = [], parseIssues = [] } = input
   const {
     env,
-    ports: wishedPorts,
+    ports: requestedPorts,
     hostname = null,
     volumes,
-  } = dedupeEnvironment(wish.environment ?? emptyEnvironment())
-  const ports = [...missingModePorts(mode, wishedPorts), ...wishedPorts]
-  const registry = nonEmptyRegistry(wish.registry)
+  } = dedupeEnvironment(input.environment ?? emptyEnvironment())
+  const ports = [...missingModePorts(mode, requestedPorts), ...requestedPorts]
+  const registry = nonEmptyRegistry(input.registry)
 
   const problems: Record<string, string | undefined> = {
     image: imageProblem(image),
-    lab: lab && !isNotebookMode(mode) ? 'belongs to notebook modes.' : undefined,
+    lab: lab && !isNotebookMode(mode) ? 'can be given in notebook modes only.' : undefined,
     directory:
-      directory && !isNotebookMode(mode) ? 'belongs to notebook modes.' : textProblem(directory, maxPathLength),
+      directory && !isNotebookMode(mode)
+        ? 'can be given in notebook modes only.'
+        : textProblem(directory, maxPathLength),
     args: argsProblem(args, mode),
     onStart: textProblem(onStart, maxOnStart),
     registry: registry ? registryProblem(registry) : undefined,
@@ -106,44 +105,44 @@ export function checkLaunch(
   }
   const issues = [...parseIssues]
   issues.push(...Object.entries(problems).flatMap(([path, message]) => (message ? [{ path, message }] : [])))
-  issues.push(...checkEnvironment({ env, ports: wishedPorts, hostname: hostname ?? undefined, volumes }))
+  issues.push(...checkEnvironment({ env, ports: requestedPorts, hostname: hostname ?? undefined, volumes }))
   issues.push(...mountIssues({ volumes, newVolumes }))
   if (ports.length > maxPorts) {
-    const message = `must have at most ${maxPorts} ports, with those of the mode, not ${ports.length}.`
+    const message = `must have at most ${maxPorts} ports, including those of the mode, not ${ports.length}.`
     issues.push({ path: 'ports', message })
   }
   const diskMb = diskMbOf(diskGb)
   if (issues.length > 0 || diskMb === undefined) return { launch: undefined, issues }
 
-  const settled = {
+  const container = {
     image,
     mode,
     lab,
     directory: directory || null,
     args,
-    env: withLocaleVariables(env, wish),
+    env: withLocaleVariables(env, input),
     ports,
     hostname,
   }
   const rest = { onStart: onStart || null, registry, diskMb, label: label || null, targetState, vm }
-  const launch = { ...settled, ...rest, volumes, newVolumes }
+  const launch = { ...container, ...rest, volumes, newVolumes }
   return { launch, issues: [] }
 }
 
-/** Ports that the mode needs, in the container. Through a proxy it needs none. */
+/** Container ports that a mode needs. A proxy mode needs none. */
 export function modePortNumbers(mode: LaunchMode): number[] {
   return { sshDirect: [22], jupyterDirect: [8080, 22], sshProxy: [], jupyterProxy: [], args: [] }[mode]
 }
 
-/** The ports that a mode adds: one that is also asked for is one port, and keeps the host port that is asked for. */
-export function missingModePorts(mode: LaunchMode, wished: Port[]): Port[] {
-  const isWished = (port: number) =>
-    wished.some(({ containerPort, protocol }) => containerPort === port && protocol === 'tcp')
-  const added = modePortNumbers(mode).filter(port => !isWished(port))
+/** The ports that a mode adds. A port that is also requested is not added, and keeps its requested host port. */
+export function missingModePorts(mode: LaunchMode, requested: Port[]): Port[] {
+  const isRequested = (port: number) =>
+    requested.some(({ containerPort, protocol }) => containerPort === port && protocol === 'tcp')
+  const added = modePortNumbers(mode).filter(port => !isRequested(port))
   return added.map(port => ({ hostPort: port, containerPort: port, protocol: 'tcp' as const }))
 }
 
-/** The variables that each flag of a locale sets. They are defaults: what the env sets stands. */
+/** The variables that each locale flag sets, unless the environment sets them. */
 export const localeVariables = {
   pythonUtf8: [{ name: 'PYTHONUTF8', value: '1' }],
   langUtf8: [
@@ -157,10 +156,10 @@ function withLocaleVariables(env: EnvVar[], { pythonUtf8, langUtf8 }: LaunchInpu
   return [...env, ...locale.filter(({ name }) => !env.some(variable => variable.name === name))]
 }
 
-/** What a renter should know of a launch that is possible, but perhaps not meant. */
+/** Warns of a launch that is possible but probably a mistake. */
 export function launchWarningsOf({ mode, onStart }: Pick<Launch, 'mode' | 'onStart'>): string[] {
   return mode === 'args' && onStart !== null
-    ? ['onStart is kept but not run: in args mode the image starts as it was built to.']
+    ? ['onStart is saved but not run: in args mode only the entrypoint of the image runs.']
     : []
 }
 
@@ -170,7 +169,7 @@ function isNotebookMode(mode: LaunchMode): boolean {
 
 function imageProblem(image: string): string | undefined {
   if (image === '') return 'must be given, unless a template has one.'
-  // An image is handed to programs as an argument, and must not be read as an option of theirs.
+  // An image is an argument of other programs, which must not read it as an option.
   if (/\s/.test(image) || image.startsWith('-')) return 'must be the name of an image, without blanks.'
   return textProblem(image, maxImage)
 }

@@ -1,4 +1,4 @@
-// A template is what to begin with. What the request says counts, and the rest is the template's.
+// Merges a template and a request. The request takes precedence.
 
 import type { Issue } from '../errors.ts'
 import { dedupeEnvironment, type Environment, type EnvVar, emptyEnvironment, printPort } from './env.ts'
@@ -18,12 +18,12 @@ const modeFields = ['lab', 'directory', 'args'] as const
 const localeFlags = ['pythonUtf8', 'langUtf8'] as const
 const mergedFields = [...scalarFields, ...modeFields, ...localeFlags, 'mode'] as const
 
-/** What is merged by name: the rest of a wish is the request's alone. */
+/** The fields that merge by name. Other fields come from the request alone. */
 type MergedFields = Pick<LaunchInput, (typeof mergedFields)[number]>
 
 /**
- * What a request wishes that begins with a template, and where each part of it came from. A template attaches no volume.
- * Its settings of a mode are dropped when the request picks another.
+ * Merges a request into a template, and names the source of each setting. A template attaches no volume. When the request
+ * picks another mode, settings that belong to the template's mode are dropped.
  */
 export function mergeLaunch(
   template: LaunchInput | undefined,
@@ -31,53 +31,59 @@ export function mergeLaunch(
 ): { input: LaunchInput; sources: LaunchSources } {
   const [before, own] = [pickGiven(template ?? {}), pickGiven(request)]
   const isOtherMode = own.mode !== undefined && own.mode !== before.mode
-  const overruled = (Object.keys(own) as (keyof MergedFields)[]).concat(isOtherMode ? modeFields : [])
-  const kept = omitFields(before, overruled)
+  const overridden = (Object.keys(own) as (keyof MergedFields)[]).concat(isOtherMode ? modeFields : [])
+  const kept = omitFields(before, overridden)
   const base = { ...emptyEnvironment(), ...template?.environment }
-  const asked = { ...emptyEnvironment(), ...request.environment }
+  const requested = { ...emptyEnvironment(), ...request.environment }
   const environment = dedupeEnvironment({
-    env: [...base.env, ...asked.env],
-    ports: [...base.ports, ...asked.ports],
-    hostname: asked.hostname || base.hostname,
-    volumes: asked.volumes,
+    env: [...base.env, ...requested.env],
+    ports: [...base.ports, ...requested.ports],
+    hostname: requested.hostname || base.hostname,
+    volumes: requested.volumes,
   })
   const parseIssues = [...(template?.parseIssues ?? []), ...(request.parseIssues ?? [])]
   const input = { ...omitFields(request, mergedFields), ...kept, ...own, environment, parseIssues }
-  return { input, sources: { ...sourcesOf(input, kept, base, 'template'), ...sourcesOf(input, own, asked, 'request') } }
+  return {
+    input,
+    sources: { ...sourcesOf(input, kept, base, 'template'), ...sourcesOf(input, own, requested, 'request') },
+  }
 }
 
 /**
- * Settles a request that may begin with a template, or says everything that is wrong with both together. Variables of the
- * account are there where neither says otherwise.
+ * The checked launch of a request and its template, or all issues of both. A variable of the account is added unless the
+ * template or the request sets it.
  */
 export function resolveLaunch(
   template: LaunchInput | undefined,
   request: LaunchInput,
   variables: EnvVar[] = [],
 ): { launch: Launch; issues: [] } | { launch: undefined; issues: Issue[] } {
-  const { input: merged, sources: said } = mergeLaunch(template, request)
+  const { input: merged, sources: givenSources } = mergeLaunch(template, request)
   const environment = { ...emptyEnvironment(), ...merged.environment }
-  const isSaid = (name: string) => Object.hasOwn(said, `env.${name}`)
-  const added = variables.filter(({ name }) => !isSaid(name))
-  const wish = { ...merged, environment: { ...environment, env: [...added, ...environment.env] } }
-  const sources = { ...Object.fromEntries(added.map(({ name }) => [`env.${name}`, 'account' as const])), ...said }
-  const { launch, issues } = checkLaunch(wish)
+  const isGiven = (name: string) => Object.hasOwn(givenSources, `env.${name}`)
+  const added = variables.filter(({ name }) => !isGiven(name))
+  const input = { ...merged, environment: { ...environment, env: [...added, ...environment.env] } }
+  const sources = {
+    ...Object.fromEntries(added.map(({ name }) => [`env.${name}`, 'account' as const])),
+    ...givenSources,
+  }
+  const { launch, issues } = checkLaunch(input)
   return launch ? { launch: { ...launch, sources }, issues } : { launch, issues }
 }
 
-/** What is there of a wish: empty texts and lists, and false, are absent. */
-function pickGiven(wish: LaunchInput): MergedFields {
-  const wished = { ...wish, registry: nonEmptyRegistry(wish.registry) ?? undefined }
+/** The given fields of an input. Empty texts, empty lists and false count as absent. */
+function pickGiven(input: LaunchInput): MergedFields {
+  const fields = { ...input, registry: nonEmptyRegistry(input.registry) ?? undefined }
   const isGiven = (value: unknown) =>
     Array.isArray(value) ? value.length > 0 : value !== undefined && value !== '' && value !== false
-  return Object.fromEntries(mergedFields.map(name => [name, wished[name]]).filter(([, value]) => isGiven(value)))
+  return Object.fromEntries(mergedFields.map(name => [name, fields[name]]).filter(([, value]) => isGiven(value)))
 }
 
-function omitFields<Wish extends LaunchInput>(wish: Wish, names: readonly (keyof LaunchInput)[]): Wish {
-  return Object.fromEntries(Object.entries(wish).filter(([name]) => !names.some(other => other === name))) as Wish
+function omitFields<Input extends LaunchInput>(input: Input, names: readonly (keyof LaunchInput)[]): Input {
+  return Object.fromEntries(Object.entries(input).filter(([name]) => !names.some(other => other === name))) as Input
 }
 
-/** The paths that one side has set in the merged wish. What its mode or its locale adds is its own too. */
+/** The paths that one side set in the merged input, including those that its mode or its locale adds. */
 function sourcesOf(
   { environment }: { environment: Environment },
   own: MergedFields,

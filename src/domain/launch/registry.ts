@@ -2,12 +2,12 @@ import { textProblem } from '../texts.ts'
 import { type FlagNames, parseFlags } from './docker-flags.ts'
 import { splitWords } from './shell-words.ts'
 
-/** Who pulls a private image, and from where. The password is a secret, and no message repeats a word of it. */
+/** Credentials for a private image. The password is secret: no message may repeat any part of it. */
 export type Registry = { host: string; username: string; password: string }
 
 const maxRegistryHost = 256
 const maxUsername = 256
-/** Clouds hand out whole documents as passwords of their registries. */
+/** Some clouds issue whole documents as registry passwords. */
 const maxPassword = 4_096
 
 const flagNames: FlagNames<'username' | 'password'> = new Map([
@@ -17,12 +17,12 @@ const flagNames: FlagNames<'username' | 'password'> = new Map([
   ['--password', 'password'],
 ])
 
-/** Reads "-u USER -p PASSWORD HOST", or says what is wrong with it. */
+/** Parses "-u USER -p PASSWORD HOST", or returns the problem with it. */
 export function parseImageLogin(text: string): Registry | string {
   const words = textProblem(text) ?? splitWords(text)
   if (typeof words === 'string') return words
   const { flags, others, problems } = parseFlags(words, flagNames)
-  // What looks like a flag may be half a password.
+  // A word that looks like a flag may be part of a password, so the message must not repeat it.
   if (problems.length > 0)
     return 'must be -u USER -p PASSWORD HOST; a value with blanks or a leading dash needs quotes or "=".'
   if (others.length > 1) return `must name one registry host, not ${others.length}; a value with blanks needs quotes.`
@@ -31,7 +31,7 @@ export function parseImageLogin(text: string): Registry | string {
   return registryProblem(registry) ?? registry
 }
 
-/** Credentials of which every part is empty are none. */
+/** Credentials with only empty parts count as absent. */
 export function nonEmptyRegistry(registry: Registry | undefined): Registry | null {
   return registry && Object.values(registry).some(text => text !== '') ? registry : null
 }

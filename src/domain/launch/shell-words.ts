@@ -1,16 +1,16 @@
-// A command line, as renters write it: words between blanks, with quotes and backslashes around what would be read
-// otherwise. Nothing is expanded, since there is no shell and nothing of the renter's that it could look up.
+// Splits a command line into words as a shell does, with quotes and backslashes. Nothing is expanded, because there is no
+// shell and no environment of the renter.
 
 import { countCharacters } from '../texts.ts'
 
-/** A word of a command line, and which character of the text it starts with, counted from 1. */
+/** A word of a command line. `at` is the number of its first character, counted from 1. */
 export type Word = { text: string; at: number }
 
-// The pieces follow each other without a gap. Where none matches, something was opened that never ends.
+// The pieces follow each other without a gap. Where none matches, a quote or a backslash is not completed.
 const tokenPattern = new RegExp(
   [
     /(?<blank>[ \t\r\n]+)/,
-    // A backslash at the end of a line joins the next one to it, in long commands that are copied whole.
+    // A backslash at the end of a line joins the next line, as in long commands that users paste.
     /(?<join>\\\r?\n)/,
     /'(?<single>[^']*)'/,
     /"(?<double>[^"\\]*(?:\\.[^"\\]*)*)"/,
@@ -22,7 +22,7 @@ const tokenPattern = new RegExp(
   'gsuy',
 )
 
-/** Splits a text into words as a shell does, or says what is wrong with it and where. */
+/** The words of a text, or the problem with it and where it is. */
 export function splitWords(text: string): Word[] | string {
   const words: Word[] = []
   let word: Word | undefined
@@ -41,16 +41,16 @@ export function splitWords(text: string): Word[] | string {
   }
   if (end === text.length) return words
   return text.charAt(end) === '\\'
-    ? `ends in a backslash, at character ${at}, that keeps nothing.`
+    ? `ends in a backslash, at character ${at}, that escapes nothing.`
     : `has a quote at character ${at} that is not closed.`
 }
 
-/** Between double quotes a backslash keeps only what would have a meaning there, and is itself before anything else. */
+/** In double quotes a backslash escapes only characters with a meaning there. Before any other it stays a backslash. */
 function unescapeQuoted(quoted: string | undefined): string | undefined {
   return quoted?.replace(/\\(?:\r?\n|(["\\$`]))/g, '$1')
 }
 
-/** A command line that is split into these words, with quotes where a shell needs them. */
+/** A command line that splits into these words, with quotes where a shell needs them. */
 export function printWords(words: string[]): string {
   return words.map(word => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ')
 }

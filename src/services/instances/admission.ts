@@ -1,4 +1,4 @@
-// Asks for instances that start, or are made anew, what their account may have.
+// Checks what an account may have when its instances start or are made anew.
 
 import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
@@ -14,7 +14,7 @@ import { countFailedStart, hasGpuHolder } from './start-backoff.ts'
 
 const { sql } = Prisma
 
-/** The steps that would start more than the account may have, and why. Earlier ids come first. */
+/** Refusals of starts beyond what the account may have, by instance id. Earlier ids in the plans have precedence. */
 export async function unaffordableStarts(
   tx: Transaction,
   rules: AdmissionRules,
@@ -34,8 +34,8 @@ export async function unaffordableStarts(
 }
 
 /**
- * Asks for an instance whose container is made anew while it holds its GPUs: they cost nothing until it runs. One that
- * had not run yet is a failed start.
+ * Checks admission for a container that is made anew. The instance holds its GPUs meanwhile, and they cost nothing until
+ * it runs. If it had not run yet, this counts as a failed start.
  */
 export async function admitRestart(
   tx: Transaction,

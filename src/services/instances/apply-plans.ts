@@ -1,4 +1,4 @@
-// What a command writes to instances, whoever gave it: somebody, or an arrangement whose instant has come.
+// Writes the plans of a command, which comes from a caller or from a due policy.
 
 import { failureKindOf } from '../../database/failure-codes.ts'
 import { Prisma } from '../../database/generated/client.ts'
@@ -17,11 +17,10 @@ import { countFailedStart, hasGpuHolder } from './start-backoff.ts'
 
 const { sql } = Prisma
 
-/** What `followMarkets` needs. */
 export type FollowDeps = Pick<Deps, 'database' | 'log'>
 export type LockedInstance = { subject: CommandSubject; accountId: number; machineId: number }
 
-/** Takes instances in the order of all who take several; those of one account alone, if that is asked for. */
+/** Locks instances in the order of their ids, as all transactions do that lock several. `owner` is an account id. */
 export async function lockInstances(
   tx: Transaction,
   ids: readonly bigint[],
@@ -38,7 +37,7 @@ export async function lockInstances(
   }))
 }
 
-/** The machines whose market the steps move. */
+/** Returns the machines whose markets must be updated. */
 export async function applyPlans(
   tx: Transaction,
   cause: Cause,
@@ -53,7 +52,7 @@ export async function applyPlans(
     const { label = subject.label, targetState = subject.targetState, destroy = false } = plan
     const starts = !destroy && targetState === 'running' && subject.targetState === 'stopped'
     const moves = destroy || targetState !== subject.targetState
-    // An instant to stop at that came while it was stopped does not stop it now.
+    // A `stopAt` that passed while the instance was stopped must not stop it now.
     const lapses = starts && subject.stopAt !== null && subject.stopAt <= at
     return [{ ...one, label, targetState, destroy, moves, lapses }]
   })
@@ -83,7 +82,7 @@ export async function applyPlans(
   return [...new Set(changes.filter(({ moves }) => moves).map(({ machineId }) => machineId))]
 }
 
-/** For what something is arranged, so that others must decide when it is next. */
+/** Whether an instance has a policy. After a change its next action must be computed again. */
 export const hasPolicySql = sql`num_nonnulls(stop_at, stop_at_cost_nanos, destroy_at, destroy_stopped_ms) > 0`
 
 type AppliedPlan = LockedInstance & {
@@ -94,7 +93,7 @@ type AppliedPlan = LockedInstance & {
   lapses: boolean
 }
 
-/** What is stopped costs no GPUs from now on, and what is destroyed nothing. */
+/** A stopped instance costs no GPUs from now on, and a destroyed one costs nothing. */
 async function stopCharging(tx: Transaction, cause: Cause, changes: AppliedPlan[], at: Date): Promise<void> {
   const ids = (which: AppliedPlan[]) => which.map(({ subject }) => subject.id)
   const destroyed = changes.filter(({ destroy }) => destroy)
@@ -105,9 +104,9 @@ async function stopCharging(tx: Transaction, cause: Cause, changes: AppliedPlan[
     const which = sql`(${instanceMetersSql(ids(destroyed))} OR ${computeMetersSql(ids(stopped))})`
     await stopMeters(tx, account, which)
     const givenUp = [...destroyed, ...stopped].filter(one => one.accountId === accountId && isStarting(one.subject))
-    // Its machine ended the rental, not its renter.
+    // The machine ended the rental, not the renter.
     if (cause.reason !== 'RENTAL_ENDED' && (await hasGpuHolder(tx, ids(givenUp)))) await countFailedStart(tx, account)
-    // What was ended for money is stopped with that.
+    // Meters marked to stop, because credit or a limit ended, are stopped now.
     await tx.rows(sql`
       UPDATE meters m SET stop_reason = NULL WHERE m.account_id = ${accountId} AND m.stop_reason IS NOT NULL AND ${which}`)
   }
@@ -133,7 +132,7 @@ function changeEvents(
   ]
 }
 
-/** An instant to stop at has come, and is over. */
+/** The event of a `stopAt` that has passed and is cleared. */
 export function stopAtClearedEvent({
   stopAt,
   ...about
@@ -148,9 +147,9 @@ export function stopAtClearedEvent({
 
 /**
  * Updates the markets of machines after a command has committed, each in a transaction of its own. A failure is logged and
- * not thrown: the command is done, so its caller must not be told that it failed. Leaving it is safe: `writeSteps` made
- * each instance that moved due, and the next pass updates the market where an instance has GPUs that it does not want, or
- * wants GPUs that it does not have. Trouble of the database that passes is a warning; anything else is a bug, an error.
+ * not thrown: the command is done, so its caller must not see a failure. This is safe, because `applyPlans` made each moved
+ * instance due. The next pass updates the market if an instance has GPUs that it does not want, or wants GPUs that it does
+ * not have. A transient database failure is logged as a warning, anything else as an error.
  */
 export async function updateMarkets({ database, log }: FollowDeps, machineIds: number[]): Promise<void> {
   for (const machineId of machineIds) {

@@ -26,8 +26,8 @@ export function bidServices(deps: Deps) {
 
   return {
     /**
-     * Bids more or less for an instance's GPUs or, where no bid is given, as much as it takes to have them now. In the
-     * same transaction they go to whom they belong to then.
+     * Changes the bid of an instance. Without a bid, it becomes the lowest that wins the GPUs now. The same transaction
+     * updates the market of the machine.
      */
     async changeBid(actor: Actor, id: bigint, bidNanos: bigint | undefined): Promise<Instance> {
       authorize(actor, 'instances.changeBid', { id: Number(id) })
@@ -37,10 +37,7 @@ export function bidServices(deps: Deps) {
       return (await findInstances(deps, [sql`i.id = ${id}`], sql`i.id`, 1))[0] as Instance
     },
 
-    /**
-     * The bids with which the account's instances have their GPUs, against all others who want them now. Those that no
-     * bid helps are left out.
-     */
+    /** The lowest bids with which instances of the account win their GPUs now. Instances that no bid helps are left out. */
     async minimumBids(actor: Actor, ids: readonly bigint[]): Promise<{ id: bigint; minimumBidNanos: bigint }[]> {
       authorizeEach(actor, 'instances.get', ids)
       const rows = await database.rows(sql`
@@ -57,7 +54,7 @@ export function bidServices(deps: Deps) {
     },
   }
 
-  /** False where the bid was the same. */
+  /** Returns false when the bid stays the same. */
   async function changeBidInTransaction(
     tx: Transaction,
     actor: Actor,
@@ -77,12 +74,12 @@ export function bidServices(deps: Deps) {
     if (outcome === 'unchanged') return false
     if (outcome === 'raised') await requireCredit(tx, actor, at)
 
-    // As of now: who bid as much before comes first. Who is stopped wants nothing, and is stopped for as long as before.
+    // The claim counts from now, so equal older bids come first. A stopped instance has no claim and keeps its stop time.
     const written = await tx.rows(sql`
       UPDATE instances SET compute_nanos = ${bidNanos},
         claimed_at = CASE target_state WHEN 'running' THEN ${at} ELSE claimed_at END
       WHERE id = ${id} AND account_id = ${accountId} AND interruptible AND destroyed_at IS NULL RETURNING id`)
-    if (written.length !== 1) throw new Error(`Instance ${id} was changed by somebody who did not wait for its lock.`)
+    if (written.length !== 1) throw new Error(`Instance ${id} was changed without its lock.`)
     const [before, after] = [{ computeNanos: String(bidder.computeNanos) }, { computeNanos: String(bidNanos) }]
     const event = { type: 'INSTANCE_BID_CHANGED' as const, accountId, apiKeyId, instanceId: id }
     await recordEvents(tx, [{ ...event, before, after, reason: 'USER_REQUEST' }], at)
@@ -95,7 +92,7 @@ export function bidServices(deps: Deps) {
     return true
   }
 
-  /** Refuses a bid that gives GPUs to an instance of the account that may not start now, also to another one. */
+  /** Refuses a bid that gives GPUs to any instance of the account that may not start now. */
   async function refuseStarted(tx: Transaction, account: AccountBalance, granted: Claim[]): Promise<void> {
     const ids = granted.filter(({ hasGpus }) => !hasGpus).map(({ instanceId }) => String(instanceId))
     if (ids.length === 0) return
@@ -122,7 +119,7 @@ export function bidServices(deps: Deps) {
     )
   }
 
-  /** What wins an instance's GPUs now. Of one that does not bid it is never asked. */
+  /** The lowest bid that wins now. For an on-demand instance the value is unused: `decideBid` refuses it. */
   async function lowestWinningBid(tx: Transaction, bidder: Bidder, machine: Machine): Promise<bigint> {
     if (!bidder.interruptible) return bidder.computeNanos
     const [row] = await tx.rows(sql`SELECT first_gpu FROM instances WHERE id = ${bidder.id}`)
@@ -131,8 +128,8 @@ export function bidServices(deps: Deps) {
   }
 
   /**
-   * Takes all instances that the market may move, in the order of all who take several: to take one, and then those
-   * whose GPUs it wins, would be out of order. No other is rented there while the machine is locked.
+   * Locks all instances that the market may move, in the order of their ids. Locking the bidder first and the instances
+   * that it displaces later would break that order. The locked machine keeps new rentals out.
    */
   async function lockLivingInstances(tx: Transaction, machineId: number): Promise<void> {
     await tx.rows(sql`

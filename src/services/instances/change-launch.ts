@@ -22,10 +22,10 @@ const { sql, join } = Prisma
 
 export type ChangeLaunchInput = {
   launch: LaunchInput
-  /** The template to begin with, by its hash or by its id; the hash counts. */
+  /** The base template, by hash or by id. The hash takes precedence. */
   templateHash?: string | undefined
   templateId?: number | undefined
-  /** Make its container anew at once. */
+  /** Make the container anew at once. */
   recycle: boolean
 }
 
@@ -33,7 +33,7 @@ export function changeLaunchServices(deps: Deps) {
   const { database, secrets, admission } = deps
 
   return {
-    /** Changes what an instance is made of when its container is made the next time. */
+    /** Changes the launch from which the next container of an instance is made. */
     async changeLaunch(actor: Actor, id: bigint, input: ChangeLaunchInput): Promise<void> {
       authorize(actor, 'instances.changeLaunch', { id: Number(id) })
       if (input.recycle) authorize(actor, 'instances.recycle', { id: Number(id) })
@@ -93,11 +93,11 @@ export function changeLaunchServices(deps: Deps) {
       SELECT status, launch, registry_login, secret_env, disk_mb, template_hash, restart, started_at IS NOT NULL, target_state FROM instances
       WHERE id = ${id} AND account_id = ${accountId} AND destroyed_at IS NULL FOR NO KEY UPDATE`)
     if (!row) throw notFound('Instance', id)
-    const [status, config, login, secretEnv, diskMb, ...standing] = row as [
+    const [status, config, login, secretEnv, diskMb, ...state] = row as [
       ...[InstanceStatus, LaunchConfig, Buffer | null, Buffer | null, number],
       ...[string | null, Restart | null, boolean, TargetState],
     ]
-    const [templateHash, restart, hasRun, targetState] = standing
+    const [templateHash, restart, hasRun, targetState] = state
     const values = openJson<Record<string, string>>(secrets, secretEnv) ?? {}
     const launch = { ...config, env: restoreSecrets(config.env, values) }
     const registry = openJson<Registry>(secrets, login) ?? undefined

@@ -13,16 +13,15 @@ import { applyPlans, lockInstances, updateMarkets } from './apply-plans.ts'
 import { loadStartRefusals } from './policy/facts.ts'
 
 export type CommandOptions = {
-  /** Everything or nothing. */
   allOrNothing?: boolean
-  /** Say what would happen, and do nothing. */
+  /** Return the plans without applying them. */
   dryRun?: boolean
 }
 
 export function commandServices(deps: Deps) {
   const { database, admission } = deps
   return {
-    /** Changes the target state or the label of instances, each for itself unless all or none are wanted. */
+    /** Changes the target state or the label of instances. Each succeeds on its own unless `allOrNothing` is set. */
     async update(
       actor: Actor,
       ids: readonly bigint[],
@@ -34,12 +33,12 @@ export function commandServices(deps: Deps) {
       const issue = change.label === undefined ? undefined : checkLabel(change.label)
       if (issue) throw invalidInput([issue])
       if (change.targetState === undefined && change.label === undefined) {
-        throw new DomainError('INVALID_INPUT', 'Nothing to change: give a state or a label.', { issues: [] })
+        throw new DomainError('INVALID_INPUT', 'The request changes nothing: give a state or a label.', { issues: [] })
       }
       return await runCommand(actor, ids, { kind: 'change', change }, options)
     },
 
-    /** Ends rentals. What was destroyed before stays so. */
+    /** Ends rentals. An instance that is already destroyed stays unchanged. */
     async destroy(actor: Actor, ids: readonly bigint[], options: CommandOptions = {}): Promise<ItemPlan[]> {
       authorizeEach(actor, 'instances.destroy', ids)
       checkInstanceIds(ids)
@@ -48,8 +47,8 @@ export function commandServices(deps: Deps) {
   }
 
   /**
-   * Wishes are written in one transaction; each machine's market follows them in one of its own. By then the command is
-   * done, whatever becomes of the markets: see `followMarkets`.
+   * Applies all plans in one transaction. Then each machine's market is updated in a transaction of its own, whose failure
+   * does not fail the command: see `updateMarkets`.
    */
   async function runCommand(
     actor: Actor,
@@ -57,7 +56,7 @@ export function commandServices(deps: Deps) {
     command: Command,
     { allOrNothing = false, dryRun = false }: CommandOptions,
   ): Promise<ItemPlan[]> {
-    const { steps: plans, machines } = await transaction(database, async tx => {
+    const { plans, machines } = await transaction(database, async tx => {
       const { at } = tx
       if (command.kind === 'change' && command.change.targetState === 'running') await requireCredit(tx, actor, at)
       const locked = await lockInstances(tx, ids, actor.accountId)
@@ -70,7 +69,7 @@ export function commandServices(deps: Deps) {
       const cause = { apiKeyId: actor.apiKeyId, reason: 'USER_REQUEST' } as const
       const machines = dryRun ? [] : await applyPlans(tx, cause, plans, locked, at)
       await checkStartLimits(tx, actor, plans, { dryRun, at })
-      return { steps: plans, machines }
+      return { plans, machines }
     })
     await updateMarkets(deps, machines)
     return plans

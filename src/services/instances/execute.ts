@@ -8,14 +8,13 @@ import { instanceServices } from './read.ts'
 
 export type CommandResult = { exitCode: number; output: string; truncated: boolean }
 
-/** A command has so long to end. */
 const commandTimeoutMs = 30_000
 
 export function executeServices(deps: Deps) {
   const { byIds } = instanceServices(deps)
 
   return {
-    /** Runs a command in a running instance, and waits for its end. It is handed on as it is: no shell here reads it. */
+    /** Runs a command in a running instance and waits for its end. The gateway passes it on without parsing it. */
     async execute(actor: Actor, id: bigint, command: string): Promise<CommandResult> {
       authorize(actor, 'instances.execute', { id: Number(id) })
       const issues = commandIssues(command)
@@ -27,7 +26,7 @@ export function executeServices(deps: Deps) {
         refusal === undefined
           ? await askMachine(commandTimeoutMs, signal => deps.containerConsole.execute(id, command, signal))
           : undefined
-      if (!result) throw invalidState(id, refusal ?? 'Its container does not run.')
+      if (!result) throw invalidState(id, refusal ?? 'The container of the instance is not running.')
       const { exitCode, output } = result
       return { exitCode, output: output.slice(0, maxOutputLength), truncated: output.length > maxOutputLength }
     },

@@ -1,4 +1,4 @@
-// What instances print, as it is and as it comes.
+// Reads and follows the logs of instances.
 
 import type { Actor } from '../../domain/actor.ts'
 import { invalidInput, notFound } from '../../domain/errors.ts'
@@ -12,19 +12,18 @@ import type { Deps } from '../deps.ts'
 import { createStream, type FeedSubscription } from '../feed.ts'
 import { instanceServices } from './read.ts'
 
-/** From which line on: the one after a cursor, or so many before the end. */
+/** The first line: the one after a cursor or, without one, `tail` lines before the end. */
 export type LogStart = { tail: number; after?: string | undefined }
 
-/** A machine has so long to answer. */
 const machineTimeoutMs = 5_000
-/** How often it is asked for more. */
+/** How often the machine is polled for new lines. */
 const pollMs = 1_000
 
 export function logServices(deps: Deps) {
   const { byIds } = instanceServices(deps)
 
   return {
-    /** The last lines of an instance that was found for the same actor. */
+    /** The last lines of an instance. `instance` must have been found for the same actor. */
     async logs(actor: Actor, { id, accountId }: Pick<Instance, 'id' | 'accountId'>, tail: number): Promise<LogLine[]> {
       authorize(actor, 'instances.logs', { id: Number(id) })
       if (accountId !== actor.accountId) throw notFound('Instance', id)
@@ -33,14 +32,14 @@ export function logServices(deps: Deps) {
       return (await readLines(id, { tail })).map(line => withInstanceCursor(id, line))
     },
 
-    /** The last lines of an instance, or those after a cursor, and from then on whatever it prints until it is destroyed. */
+    /** Streams the last lines of an instance, or those after a cursor, and then every new line until it is destroyed. */
     async watchLogs(actor: Actor, id: bigint, { tail, after }: LogStart): Promise<AsyncIterableIterator<LogLine>> {
       authorize(actor, 'instances.logs', { id: Number(id) })
       const issues = tailIssues(tail, 0)
       if (issues.length > 0) throw invalidInput(issues)
       const lineCursor = after === undefined ? undefined : parseLogCursor(id, after)
       const isWanted = (event: Event) => event.instanceId === id
-      // Followed before it is read, so that nothing happens in between.
+      // Subscribes before reading, so that no event is missed in between.
       const following = await deps.feed.subscribe(actor, { includes: isWanted })
       try {
         const instance = await findInstance(actor, id)
@@ -72,7 +71,7 @@ export function logServices(deps: Deps) {
     }
   }
 
-  /** The instance when it may have printed more; undefined when there will be nothing more to tell. */
+  /** Waits until the instance may have printed more. Undefined when the stream ends. */
   async function waitForMore(
     actor: Actor,
     instance: Instance,
@@ -83,7 +82,7 @@ export function logServices(deps: Deps) {
     return change && change.events.length > 0 ? await findInstance(actor, instance.id) : change && instance
   }
 
-  /** The first lines to tell, and the last one before them or among them. */
+  /** The first lines to send, and the cursor from which reading goes on. */
   async function readFirstLines(id: bigint, tail: number, after: string | undefined): Promise<FirstLines> {
     if (after !== undefined) return { lines: await readLines(id, { after }), lineCursor: after }
     const found = await readLines(id, { tail: Math.max(tail, 1) })

@@ -12,7 +12,7 @@ import { changeFreeCapacity, lockMachine } from '../machines/market.ts'
 const { sql } = Prisma
 const bindingColumns = columnsOf(Prisma.PortBindingScalarFieldEnum)
 
-/** Gives an instance public ports of its machine, which must be locked and have as many free. */
+/** Binds public ports of a machine to an instance. The machine must be locked and have enough free ports. */
 export async function bindPorts(tx: Transaction, machine: Machine, instanceId: bigint, ports: Port[]): Promise<void> {
   const bound = await tx.rows(sql`SELECT host_port FROM port_bindings WHERE machine_id = ${machine.id}`)
   const bindings = choosePorts(machine, new Set(bound.map(([port]) => port as number)), ports)
@@ -20,12 +20,12 @@ export async function bindPorts(tx: Transaction, machine: Machine, instanceId: b
   await tx.rows(insertSql('port_bindings', bindingColumns, rows))
 }
 
-/** What an instance lacks to be logged in to. Its machine is locked, since that is done before the instance is. */
+/** The ports that an instance lacks for login. Its machine is locked, because machines are locked before instances. */
 export type MissingPorts = { machine: Machine; ports: Port[] }
 
 /**
- * The public ports without which an instance cannot be logged in to: it was rented while there was an SSH proxy, or
- * before such ports were given. Undefined where it lacks none, or its machine has not as many.
+ * The public ports that an instance lacks for login. It was rented while there was an SSH proxy, or before Berth bound
+ * such ports. Undefined when it lacks none, or when the machine has too few free.
  */
 export async function lockMissingPorts(
   tx: Transaction,
@@ -52,7 +52,7 @@ export async function lockMissingPorts(
   return found && found.ports.length <= machine.freePorts ? { machine, ports: found.ports } : undefined
 }
 
-/** Gives an instance, whose container is made anew, the ports that it lacks. */
+/** Binds the missing ports. They take effect when the container is made anew. */
 export async function bindMissingPorts(
   tx: Transaction,
   { machine, ports }: MissingPorts,

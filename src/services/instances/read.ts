@@ -39,7 +39,7 @@ const allColumns = join([
     ORDER BY a.mount_path) FROM volume_attachments a JOIN volumes v ON v.id = a.volume_id
     WHERE a.instance_id = i.id AND a.released_at IS NULL AND i.destroyed_at IS NULL)`,
 ])
-/** Instances i with their machines m and models of GPUs g. */
+/** Instances `i` with their machines `m` and GPU models `g`. */
 export const instancesFromSql = sql`instances i JOIN machines m ON m.id = i.machine_id JOIN gpu_models g ON g.id = m.gpu_model_id`
 
 export function instanceServices(deps: Deps) {
@@ -48,7 +48,7 @@ export function instanceServices(deps: Deps) {
     findInstances(deps, conditions, order, limit, options)
 
   return {
-    /** All living instances of the account, the newest first. */
+    /** The living instances of the account, newest first. */
     async list(actor: Actor, limit: number): Promise<Instance[]> {
       authorize(actor, 'instances.list')
       return await find([...livingInstancesSql(actor)], sql`i.id DESC`, limit)
@@ -79,7 +79,7 @@ export function instanceServices(deps: Deps) {
 
     byIds,
 
-    /** One that was not destroyed. Another account's is not found. */
+    /** An instance of the account that is not destroyed. An instance of another account is not found. */
     async findLiving(actor: Actor, id: bigint, operation?: InstanceAccessOperation): Promise<Instance> {
       const [instance] = await byIds(actor, [id], operation)
       if (!instance || instance.destroyedAt) throw notFound('Instance', id)
@@ -88,11 +88,11 @@ export function instanceServices(deps: Deps) {
   }
 
   /**
-   * Instances of the account by id, also destroyed ones. Another account's are not found. Who may do something to an
-   * instance may see what became of it, also without the permission to read others.
+   * Instances of the account by id, including destroyed ones. Instances of another account are not found. A key that may
+   * perform `operation` on an instance may read the outcome, even without the permission to read instances.
    */
   async function byIds(actor: Actor, ids: readonly bigint[], operation: InstanceAccessOperation = 'instances.get') {
-    // Whether he labels it or starts it, he sees it.
+    // A key that may only label the instance may read it too.
     const relabels = ids.some(id => isAllowed(actor.permissions, operation, { id: Number(id), relabels: true }))
     authorizeEach(actor, operation, ids, { relabels })
     const mine = [sql`i.account_id = ${actor.accountId}`, sql`i.id = ANY(${ids.map(String)}::bigint[])`]
@@ -100,10 +100,12 @@ export function instanceServices(deps: Deps) {
   }
 }
 
-/** Whether conditions or order depend on what the caller filters or sorts by. */
-type FindOptions = { filtered?: boolean }
+type FindOptions = {
+  /** Whether the statement depends on the caller's filter or order, so that it is not prepared by name. */
+  filtered?: boolean
+}
 
-/** For services: whoever asks has been asked for his permission. */
+/** Internal: does not authorize; callers must have. */
 export async function findInstances(
   { database, sshProxy }: Omit<Deps, 'database'> & { database: Pick<Transaction, 'rows' | 'now'> },
   conditions: Prisma.Sql[],
@@ -118,7 +120,7 @@ export async function findInstances(
   return rows.map(row => ({ ...toInstance(row.slice(0, -1)), sshProxy, asOf: row.at(-1) as Date }))
 }
 
-/** Those of an account that were not destroyed. */
+/** Conditions for instances of an account that are not destroyed. */
 export function livingInstancesSql({ accountId }: Actor): Prisma.Sql[] {
   return [sql`i.account_id = ${accountId}`, sql`i.destroyed_at IS NULL`]
 }

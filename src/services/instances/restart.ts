@@ -20,10 +20,10 @@ const restartEvents = { reboot: 'INSTANCE_REBOOTED', recycle: 'INSTANCE_RECYCLED
 
 export function restartServices(deps: Deps) {
   return {
-    /** Stops a running instance's container and starts it again. Its GPUs, its ports and its disk stay its own. */
+    /** Stops a running instance's container and starts it again. GPUs, ports and disk are kept. */
     reboot: (actor: Actor, id: bigint, idempotencyKey?: string | null) => restart(actor, id, 'reboot', idempotencyKey),
 
-    /** Removes an instance's container, and makes it anew from its image. Its disk is lost but for its volumes. */
+    /** Removes an instance's container and makes it anew from its image. The disk is lost; volumes are kept. */
     recycle: (actor: Actor, id: bigint, idempotencyKey?: string | null) =>
       restart(actor, id, 'recycle', idempotencyKey),
   }
@@ -46,7 +46,7 @@ export function restartServices(deps: Deps) {
   }
 }
 
-/** Writes what is asked; the reconciler does it. A container that is made anew gets the ports that it lacks for SSH. */
+/** Records the restart for the reconciler. A recycled container also gets the ports that it lacks for SSH. */
 async function requestRestart(
   tx: Transaction,
   deps: Deps,

@@ -24,33 +24,37 @@ export function resultServices(deps: Deps) {
   const { execute } = executeServices(deps)
 
   return {
-    /** Keeps what an instance has printed, and gives the token that it is read by. */
+    /** Saves lines of an instance's log, and returns the token that reads them. */
     async saveLogs(actor: Actor, id: bigint, query: LogQuery): Promise<string> {
       const instance = await findLiving(actor, id, 'instances.logs')
       checkLogQuery(query)
       return await saveResult(actor, printLog(await logs(actor, instance, query.tail), query))
     },
 
-    /** Runs a command, and keeps what it prints. */
+    /** Runs a command and saves its output. */
     async saveOutput(actor: Actor, id: bigint, command: string): Promise<string> {
       await findLiving(actor, id, 'instances.execute')
       const { output } = await execute(actor, id, command)
       return await saveResult(actor, output)
     },
 
-    /** For everybody who has the token, which nobody guesses. */
+    /** Reads a result. The unguessable token is the only authorization. */
     async read(token: string): Promise<string> {
       const [row] = await database.rows(
         sql`SELECT text FROM results WHERE token_hash = ${hashOf(token)} AND expires_at > ${database.now}`,
       )
       if (row) return secrets.open(row[0] as Buffer)
-      throw new DomainError('NOT_FOUND', 'There is nothing under this link, or not any more: ask for it again.', {
-        subject: null,
-      })
+      throw new DomainError(
+        'NOT_FOUND',
+        'This link has no result, or its result has expired. Request the result again.',
+        {
+          subject: null,
+        },
+      )
     },
   }
 
-  /** Kept in the database, since any gateway may be asked for it. */
+  /** Stored in the database, because any gateway may serve the link. */
   async function saveResult({ accountId }: Actor, text: string): Promise<string> {
     const token = randomBytes(32).toString('base64url')
     const sealed = secrets.seal(text)

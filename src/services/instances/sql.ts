@@ -1,28 +1,28 @@
-// Parts of statements on instances, which they call `i`.
+// Parts of statements in which `i` is an instance.
 
 import { Prisma } from '../../database/generated/client.ts'
 import { finalStatuses } from '../../domain/instances/states.ts'
 
-/** Whether an instance wants its GPUs, as domain/instances/instances.ts has it. */
+/** The same rule as `wantsGpus` in domain/instances/instances.ts. */
 export const wantsGpusSql = Prisma.sql`i.target_state = 'running' AND i.destroyed_at IS NULL
   AND i.status <> ALL (${finalStatuses}::instance_status[])`
 
 // For EXISTS, PostgreSQL may read all GPUs or meters into a hash table first. A scalar subquery is an index lookup in
 // every plan.
 
-/** Whether the market gave it its GPUs. */
+/** Whether the market gave the instance its GPUs. */
 export const holdsGpusSql = Prisma.sql`((
   SELECT 1 FROM gpus g WHERE g.machine_id = i.machine_id AND g.holder_id = i.id LIMIT 1) IS NOT NULL)`
 
-/** Whether its GPUs cost something now. */
+/** Whether the instance's GPUs cost something now. */
 export const isChargedSql = Prisma.sql`((
   SELECT 1 FROM meters m WHERE m.instance_id = i.id AND m.kind = 'compute' AND m.rate_nanos > 0
   AND (SELECT min(e.id) FROM meter_ends e WHERE e.meter_id = m.id) IS NULL LIMIT 1) IS NOT NULL)`
 
-/** Whether it holds its GPUs, or is about to ask for them, and does not run yet. What waits for GPUs does not count. */
+/** Whether the instance does not run yet, but holds its GPUs or is about to claim them. Waiting for GPUs does not count. */
 export const isLoadingSql = Prisma.sql`${wantsGpusSql} AND i.status <> 'running' AND (i.status <> 'scheduling' OR ${holdsGpusSql})`
 
-/** Whether another instance of its account has GPUs that it was rented with. */
+/** Whether another instance of the same account holds GPUs of the instance's block. */
 export const lostGpusToOwnAccountSql = Prisma.sql`((
   SELECT 1 FROM gpus g JOIN instances rival ON rival.id = g.holder_id
   WHERE g.machine_id = i.machine_id AND g.index >= i.first_gpu AND g.index < i.first_gpu + i.num_gpus

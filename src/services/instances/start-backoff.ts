@@ -1,4 +1,4 @@
-// Counts failed starts on their account, which the caller has locked.
+// Counts the failed starts of an account. The caller must have locked the account.
 
 import { Prisma } from '../../database/generated/client.ts'
 import type { Transaction } from '../../database/transaction.ts'
@@ -18,15 +18,15 @@ export async function countFailedStart(tx: Transaction, { accountId, at }: Accou
     UPDATE accounts SET start_failures = ${after.count}, start_failed_at = ${after.lastAt} WHERE id = ${accountId}`)
 }
 
-/** An instance runs, so the failures before it were not in a row. */
+/** An instance runs, which ends the row of failures. */
 export async function clearFailedStarts(tx: Transaction, { accountId }: AccountBalance): Promise<void> {
   await tx.rows(sql`
     UPDATE accounts SET start_failures = 0, start_failed_at = NULL WHERE id = ${accountId} AND start_failures > 0`)
 }
 
 /**
- * Whether one of these instances, which are starting, holds its GPUs, or held them until another one of its account took
- * them. What waits for GPUs holds nothing.
+ * Whether one of these starting instances holds its GPUs, or held them until another instance of its account took them. An
+ * instance that waits for GPUs holds none.
  */
 export async function hasGpuHolder(tx: Transaction, ids: readonly bigint[]): Promise<boolean> {
   if (ids.length === 0) return false
@@ -37,8 +37,8 @@ export async function hasGpuHolder(tx: Transaction, ids: readonly bigint[]): Pro
 }
 
 /**
- * Whether what was seen is a failed start: an instance ended by itself before it ran, or lost its GPUs while it loaded to
- * another one of its account. Somebody else's bid is no failure.
+ * Whether a finding is a failed start: the instance ended on its own before it ran, or lost its GPUs to another instance
+ * of its account while it loaded. Losing them to another account is no failure.
  */
 export async function hasFailedToStart(tx: Transaction, lease: InstanceLease, finding: Finding): Promise<boolean> {
   if (lease.destroyed || lease.charged || finding.ran || !hasNotRun(lease)) return false

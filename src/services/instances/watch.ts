@@ -1,5 +1,3 @@
-// An instance as it changes.
-
 import type { Actor } from '../../domain/actor.ts'
 import { notFound } from '../../domain/errors.ts'
 import type { Event } from '../../domain/events/events.ts'
@@ -14,13 +12,13 @@ export function instanceWatchServices(deps: Deps) {
 
   return {
     /**
-     * The instance as it is, and as it is after whatever happens to it, until nothing is left of it. What happens while
-     * nobody reads is seen at once, in its outcome.
+     * Streams the instance now and after each change, until it is removed from its machine. Changes while the reader is
+     * busy are merged into one.
      */
     async watch(actor: Actor, id: bigint): Promise<AsyncIterableIterator<Instance>> {
       authorize(actor, 'instances.watch', { id: Number(id) })
       const wakesOn = (event: Event) => event.instanceId === id
-      // Followed before it is read, so that nothing happens in between.
+      // Subscribes before reading, so that no event is missed in between.
       const following = await deps.feed.subscribe(actor, { wakesOn })
       try {
         return createStream(following, streamInstance(actor, await loadInstance(actor, id), following))

@@ -74,7 +74,7 @@ describe('over REST', () => {
     ['POST', { key: 'A', value: '' }, "Both 'key' and 'value' are required."],
     ['POST', { env_vars: [{ key: 'A' }] }, "Both 'key' and 'value' are required."],
     ['POST', { env_vars: 'A=1' }, 'must be a list'],
-    ['POST', { key: '1A', value: 'x' }, 'must be named with letters'],
+    ['POST', { key: '1A', value: 'x' }, 'must have a name of letters'],
     ['POST', { key: 'A', value: 'x\0' }, 'must be well-formed Unicode without NUL.'],
     ['POST', { key: 'A', value: 'hush'.repeat(5_000) }, 'must have at most 16384 characters'],
     ['PUT', { key: 'A' }, "Both 'key' and 'value' are required."],

@@ -169,7 +169,7 @@ describe('a running instance', () => {
       await rentals.converge()
       return id
     }
-    const warned = 'There is no SSH proxy any more'
+    const warned = 'this service no longer has an SSH proxy'
     const warningOf = async (id: number) =>
       (await plain.graphql(key, `{ instance(id: ${id}) { connection { warning } } }`)).data.instance.connection.warning
     const freePorts = async (id: number) => {
@@ -183,7 +183,7 @@ describe('a running instance', () => {
       const id = await lonely('ssh')
       expect(await warningOf(id)).toContain(warned)
       const { status_msg } = await rentals.read(key, id)
-      expect(status_msg).toMatch(/^success, running ubuntu\. There is no SSH proxy any more/)
+      expect(status_msg).toMatch(/^success, running ubuntu\. SSH login is not possible/)
       expect((await throughProxy.read(key, id)).status_msg).toBe('success, running ubuntu')
     })
 

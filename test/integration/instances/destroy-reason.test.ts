@@ -35,7 +35,7 @@ it.each(statuses)('what was %s says that it was destroyed, and with which key', 
   const id = await rentTo(status)
   const [row] = await app.sql(`SELECT api_key_id FROM instances WHERE id = ${id}`)
   expect((await app.rest(key, 'DELETE', `/instances/${id}/`)).status).toBe(200)
-  const message = `It was destroyed on request, with the API key key_${(row as { api_key_id: number }).api_key_id}.`
+  const message = `The instance was destroyed on request, with the API key key_${(row as { api_key_id: number }).api_key_id}.`
   const destroyed = { status: 'DESTROYED', statusReason: { code: 'USER_REQUEST', message } }
   expect(await seen(id)).toEqual(destroyed)
   await rentals.converge()

@@ -215,7 +215,7 @@ describe('a cost to stop at', () => {
     const refusal = { __typename: 'InvalidStateError', code: 'INVALID_STATE' }
     const answer = await policies.wish(id, 'RUNNING')
     expect(answer).toMatchObject(refusal)
-    expect(answer.message).toMatch(/It has cost 0\.\d+ \$, and is to be stopped at 0\.5 \$/)
+    expect(answer.message).toMatch(/The instance has cost 0\.\d+ \$, and its stopAtCost is 0\.5 \$/)
     expect(await policies.set(id, { stopAtCost: '0.51' })).toMatchObject({
       code: 'INVALID_INPUT',
       issues: [{ path: 'stopAtCost', message: expect.stringMatching(/must be more than 0\.5\d+/) }],
@@ -403,7 +403,10 @@ describe('destruction', () => {
     await policies.wish(id, 'STOPPED')
     await rentals.converge()
     app.clock.advance(3 * hour)
-    const refusal = { code: 'INVALID_STATE', message: 'It is about to be destroyed, as was arranged.' }
+    const refusal = {
+      code: 'INVALID_STATE',
+      message: 'The instance is about to be destroyed, because its policy or the end of its rental is due.',
+    }
     expect(await policies.set(id, { destroyAt: null })).toMatchObject(refusal)
     expect(await policies.wish(id, 'RUNNING')).toMatchObject(refusal)
     await app.runUntilIdle()
@@ -468,9 +471,9 @@ describe('arranging', () => {
         { path: 'stopAt', message: expect.stringContaining('must be in the future') },
         {
           path: 'stopAtCost',
-          message: expect.stringMatching(/^must be more than 0\.8\d+, what it has cost already\.$/),
+          message: expect.stringMatching(/^must be more than 0\.8\d+ \$, which the instance has already cost\.$/),
         },
-        { path: 'destroyAt', message: 'must be in the next 10 years.' },
+        { path: 'destroyAt', message: 'must be within the next 10 years.' },
         { path: 'destroyWhenStoppedFor', message: expect.stringMatching(/^must be more than 3[67]\d\d seconds/) },
       ],
     })

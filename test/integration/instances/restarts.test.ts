@@ -309,8 +309,8 @@ describe('what its machine does not do', () => {
 
 describe('what cannot be restarted', () => {
   it.each<[Verb, string, string]>([
-    ['reboot', 'created', 'only what runs'],
-    ['reboot', 'stopped', 'only what runs'],
+    ['reboot', 'created', 'Only a running instance'],
+    ['reboot', 'stopped', 'Only a running instance'],
     ['reboot', 'exited', 'never runs again'],
     ['recycle', 'created', 'no container'],
     ['recycle', 'exited', 'never runs again'],
@@ -339,7 +339,7 @@ describe('what cannot be restarted', () => {
       const rebooting = restart(key, 'reboot', { id: `ins_${id}` })
       await waitUntilBlocksOthers(session)
       await session.query('COMMIT')
-      const message = expect.stringContaining('about to be stopped')
+      const message = expect.stringContaining('about to stop')
       expect(await rebooting).toMatchObject({ code: 'INVALID_STATE', message })
     })
     expect(await rowOf(id)).toMatchObject({ status: 'running', restart: null })

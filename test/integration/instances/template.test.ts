@@ -99,7 +99,7 @@ describe('a text that is no hash', () => {
           rentInstance(input: $input) { ... on Error { code message } }
           rentBestOffer(input: $best) { ... on Error { code } } }`
         const { data } = await app.graphql(owner, rent, { input, best })
-        const message = 'Template with a hash that is not of 32 hex digits not found.'
+        const message = 'Template not found: its hash must be 32 hex digits.'
         expect(data).toEqual({ rentInstance: { code: 'NOT_FOUND', message }, rentBestOffer: { code: 'NOT_FOUND' } })
         const find = 'query ($hashId: String!) { template(hashId: $hashId) { id } }'
         expect((await app.graphql(owner, find, { hashId })).data).toEqual({ template: null })

@@ -235,7 +235,7 @@ describe('what is wrong', () => {
       { path: 'mode.args.argsString', message: 'has a quote at character 1 that is not closed.' },
       {
         path: 'envFlags',
-        message: 'has -x at character 21, which is not understood; there are -e, -p, -h and -v.',
+        message: 'has -x at character 21, which is not a known flag; use -e, -p, -h or -v.',
       },
       { path: 'diskGb', message: 'must be a number of GB from 8 to 100000, not 1.' },
       { path: 'envFlags', message: 'attach to a rental, not to a template.' },

@@ -102,7 +102,7 @@ describe('a rental', () => {
     const answer = await rent(offer, [newMount(20), newMount(19.501, '/other')], 10.5)
     expect(answer).toMatchObject({
       code: 'INVALID_INPUT',
-      issues: [{ path: 'spec.volumes', message: 'must have at most 39.5 GB in all, what this machine has free.' }],
+      issues: [{ path: 'spec.volumes', message: 'must have at most 39.5 GB in all: the machine has no more free.' }],
     })
     expect(await volumes.freeDiskMb(await machineOf(offer))).toBe(50_000)
     expect((await rent(offer, [newMount(20), newMount(19.5, '/other')], 10.5)).instance.volumes).toHaveLength(2)

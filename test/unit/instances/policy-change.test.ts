@@ -73,7 +73,7 @@ describe('an arrangement', () => {
     expect(issuesOf({ stopAtCostNanos: 0n })).toEqual([{ path: 'stopAtCost', message: 'must be more than 0.' }])
     expect(issuesOf({ stopAtCostNanos: 1n })).toEqual([])
     expect(issuesOf({ stopAtCostNanos: 1000n }, stopped)).toEqual([
-      { path: 'stopAtCost', message: 'must be more than 0.000001, what it has cost already.' },
+      { path: 'stopAtCost', message: 'must be more than 0.000001 $, which the instance has already cost.' },
     ])
     expect(issuesOf({ stopAtCostNanos: 1001n }, stopped)).toEqual([])
   })
@@ -84,7 +84,7 @@ describe('an arrangement', () => {
       expect(issuesOf({ destroyStoppedSeconds: seconds })).toMatchObject([{ path }])
     for (const seconds of [1, 315_360_000]) expect(issuesOf({ destroyStoppedSeconds: seconds })).toEqual([])
     expect(issuesOf({ destroyStoppedSeconds: 60 }, stopped)).toEqual([
-      { path, message: 'must be more than 60 seconds: it has been stopped for so long already.' },
+      { path, message: 'must be more than 60 seconds, because the instance has already been stopped that long.' },
     ])
     expect(issuesOf({ destroyStoppedSeconds: 61 }, stopped)).toEqual([])
     expect(issuesOf({ destroyStoppedSeconds: 1 }, { ...stopped, targetState: 'running' })).toEqual([])
@@ -95,7 +95,7 @@ describe('an arrangement', () => {
     const same = { stopAtCostNanos: 3n, stopAt: later(-5), destroyStoppedSeconds: 1 }
     expect(decidePolicy(reached, same, now)).toBeNull()
     expect(decidePolicy(reached, { ...same, stopAtCostNanos: 2000n }, now)).toMatchObject({ stopAtCostNanos: 2000n })
-    expect(() => decidePolicy(reached, { stopAtCostNanos: 4n }, now)).toThrow('what it has cost already')
+    expect(() => decidePolicy(reached, { stopAtCostNanos: 4n }, now)).toThrow('which the instance has already cost')
   })
 
   it('is warned about where the rental ends before', () => {

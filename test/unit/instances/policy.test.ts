@@ -162,14 +162,16 @@ describe('whether an instance may start', () => {
 
   it('is decided by whether its first instant is paid for', () => {
     const facts = ofHours(100, { ...stopped, stopAtCostNanos: 1_000_000_000n, meters: resting(499_999_999n) })
-    expect(startRefusal(facts, later(1))).toContain('It has cost 0.999999998 $, and is to be stopped at 1 $')
+    expect(startRefusal(facts, later(1))).toContain('The instance has cost 0.999999998 $, and its stopAtCost is 1 $')
     expect(startRefusal({ ...facts, meters: resting(499_999_900n) }, later(1))).toBeUndefined()
     expect(startRefusal({ ...facts, stopAtCostNanos: null }, later(1))).toBeUndefined()
   })
 
   it('is no question any more when it is to be destroyed', () => {
     const facts = ofHours(100, { ...stopped, destroyAt: later(5) })
-    expect(startRefusal(facts, later(5))).toBe('It is about to be destroyed, as was arranged.')
+    expect(startRefusal(facts, later(5))).toBe(
+      'The instance is about to be destroyed, because its policy or the end of its rental is due.',
+    )
     expect(startRefusal(facts, later(4))).toBeUndefined()
   })
 })

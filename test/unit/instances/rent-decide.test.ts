@@ -38,7 +38,7 @@ describe('what a machine lacks for a launch', () => {
 
   it('is said with what is left for volumes beside the disk', () => {
     expect(lackedBy(aLaunch({ diskMb: 15_250, newVolumes: made(5.251) }))).toEqual([
-      { path: 'newVolumes', message: 'must have at most 5.25 GB in all, what this machine has free.' },
+      { path: 'newVolumes', message: 'must have at most 5.25 GB in all: the machine has no more free.' },
     ])
   })
 

@@ -14,13 +14,13 @@ const port = (hostPort: number, containerPort: number, protocol: 'tcp' | 'udp' =
 const volume = (volumeId: bigint, mountPath: string) => environment({ volumes: [{ volumeId, mountPath }] })
 const maxName = 'N'.repeat(256)
 
-const misnamed = 'must be named with letters, digits and _ alone, and not start with a digit.'
+const misnamed = 'must have a name of letters, digits and _ that does not start with a digit.'
 const noPort = 'must be HOST:CONTAINER, HOST:CONTAINER/tcp or HOST:CONTAINER/udp.'
-const outOfRange = 'must be of ports from 1 to 65535.'
+const outOfRange = 'must have ports from 1 to 65535.'
 const noName = 'must be a name of letters, digits, -, _ and . that starts with a letter or a digit.'
 const noPath = 'must be mounted on an absolute path without a colon.'
 const rootPath = 'must be mounted below the root, on a path without . and .. in it.'
-const unknown = 'is not understood; there are -e, -p, -h and -v.'
+const unknown = 'is not a known flag; use -e, -p, -h or -v.'
 
 describe('an env object', () => {
   it.each([
@@ -145,7 +145,7 @@ describe('env flags', () => {
 
   it.each([
     ['-e "A=1', ['has a quote at character 4 that is not closed.']],
-    ['-e A=1\\', ['ends in a backslash, at character 7, that keeps nothing.']],
+    ['-e A=1\\', ['ends in a backslash, at character 7, that escapes nothing.']],
     ['-e A=\0', ['must be well-formed Unicode without NUL.']],
     ['-e', ['has -e at character 1 without a value.']],
     ['-e A=😀 --gpus all', [`has --gpus at character 8, which ${unknown}`]],

@@ -115,13 +115,13 @@ describe('a launch', () => {
       'ports',
       { environment: environment({ ports: ports(64) }) },
       { environment: environment({ ports: ports(65) }) },
-      'must have at most 64 ports, with those of the mode, not 65.',
+      'must have at most 64 ports, including those of the mode, not 65.',
     ],
     [
       'ports',
       { mode: 'jupyterDirect', environment: environment({ ports: ports(62) }) },
       { mode: 'jupyterDirect', environment: environment({ ports: ports(63) }) },
-      'must have at most 64 ports, with those of the mode, not 65.',
+      'must have at most 64 ports, including those of the mode, not 65.',
     ],
     [
       'env',
@@ -147,8 +147,8 @@ describe('a launch', () => {
     [{ mode: 'jupyterProxy', directory: '\0' }, 'directory: must be well-formed Unicode without NUL.'],
     [{ args: ['x'] }, 'args: can be given in args mode only.'],
     [{ mode: 'jupyterDirect', args: [''] }, 'args: can be given in args mode only.'],
-    [{ lab: true }, 'lab: belongs to notebook modes.'],
-    [{ mode: 'args', directory: '/a' }, 'directory: belongs to notebook modes.'],
+    [{ lab: true }, 'lab: can be given in notebook modes only.'],
+    [{ mode: 'args', directory: '/a' }, 'directory: can be given in notebook modes only.'],
     [{ diskGb: 0 }, 'diskGb: must be a number of GB from 8 to 100000, not 0.'],
     [{ diskGb: Number.NaN }, 'diskGb: must be a number of GB from 8 to 100000, not NaN.'],
     [{ diskGb: Number.POSITIVE_INFINITY }, 'diskGb: must be a number of GB from 8 to 100000, not Infinity.'],
@@ -160,7 +160,7 @@ describe('a launch', () => {
       { registry: { host: '-a', username: 'me', password: 'secret' } },
       'registry: must name a registry host without blanks.',
     ],
-    [{ environment: environment({ ports: [tcp(0)] }) }, 'ports.0: must be of ports from 1 to 65535.'],
+    [{ environment: environment({ ports: [tcp(0)] }) }, 'ports.0: must have ports from 1 to 65535.'],
     [{ environment: environment({ hostname: 'a b' }) }, 'hostname: must be a name of letters, digits, -, _ and . that'],
     [{ environment: environment({ volumes: [{ volumeId: 1n, mountPath: 'x' }] }) }, 'volumes.0: must be mounted'],
   ])('is refused as %o', (wish, message) => {
@@ -217,7 +217,7 @@ describe('a launch', () => {
     const launch = mustCheckLaunch({ mode: 'args', onStart: 'echo hi' })
     expect(launch.onStart).toBe('echo hi')
     expect(launchWarningsOf(launch)).toEqual([
-      'onStart is kept but not run: in args mode the image starts as it was built to.',
+      'onStart is saved but not run: in args mode only the entrypoint of the image runs.',
     ])
     expect(launchWarningsOf(mustCheckLaunch({ onStart: 'echo hi' }))).toEqual([])
     expect(launchWarningsOf(mustCheckLaunch({ mode: 'args' }))).toEqual([])

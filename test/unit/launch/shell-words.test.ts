@@ -54,8 +54,8 @@ describe('a command line', () => {
     [`"a\\"`, 'has a quote at character 1 that is not closed.'],
     [`"a\\`, 'has a quote at character 1 that is not closed.'],
     [`'a'b'`, 'has a quote at character 5 that is not closed.'],
-    ['a b\\', 'ends in a backslash, at character 4, that keeps nothing.'],
-    ['\\\\\\', 'ends in a backslash, at character 3, that keeps nothing.'],
+    ['a b\\', 'ends in a backslash, at character 4, that escapes nothing.'],
+    ['\\\\\\', 'ends in a backslash, at character 3, that escapes nothing.'],
   ])('%j is refused', (line, problem) => {
     expect(splitWords(line)).toBe(problem)
   })
@@ -105,12 +105,12 @@ describe('flags', () => {
     expect(flags).toMatchObject([{ name: 'user', value: 'me' }])
     expect(others).toEqual([])
     expect(problems.map(({ message }) => message)).toEqual([
-      'has --users at character 1, which is not understood; there are -u and -p.',
-      'has -x at character 12, which is not understood; there are -u and -p.',
-      'has - at character 27, which is not understood; there are -u and -p.',
-      'has -- at character 29, which is not understood; there are -u and -p.',
-      'has --=a at character 32, which is not understood; there are -u and -p.',
-      'has - at character 37, which is not understood; there are -u and -p.',
+      'has --users at character 1, which is not a known flag; use -u or -p.',
+      'has -x at character 12, which is not a known flag; use -u or -p.',
+      'has - at character 27, which is not a known flag; use -u or -p.',
+      'has -- at character 29, which is not a known flag; use -u or -p.',
+      'has --=a at character 32, which is not a known flag; use -u or -p.',
+      'has - at character 37, which is not a known flag; use -u or -p.',
       'has -p at character 48 without a value.',
     ])
     expect(problems.map(({ at }) => at)).toEqual([1, 12, 27, 29, 32, 37, 48])

@@ -111,7 +111,7 @@ describe('a template', () => {
     [
       'a secret without a value',
       templateInput({}, { environment: { ...emptyEnvironment(), env: [{ ...secret, value: '' }] } }),
-      'env.TOKEN: must have a value, since it is secret.',
+      'env.TOKEN: must have a value, because it is secret.',
     ],
     [
       'credentials for everybody',

@@ -1,11 +1,11 @@
-// Arranging what is to happen to an instance, and changing that.
+// Checks and merges a change of an instance's policy.
 
 import { costAt } from '../../billing/costs.ts'
 import { type Issue, invalidInput } from '../../errors.ts'
 import { printUsd } from '../../money.ts'
 import { noPolicy, type Policy, type PolicyFacts, stoppedSince } from './policy.ts'
 
-/** Null takes away what was arranged, and an absent part stays as it is. Durations are in whole seconds. */
+/** Null removes a field of the policy, and an absent field stays as it is. Durations are whole seconds. */
 export type PolicyInput = {
   stopAt?: Date | null | undefined
   stopAtCostNanos?: bigint | null | undefined
@@ -16,7 +16,6 @@ export type PolicyInput = {
 const maxYears = 10
 const maxSeconds = maxYears * 365 * 86_400
 
-/** What a wish makes of an arrangement. What is wished again stays as it is. */
 export function mergePolicy(input: PolicyInput, before: Policy = noPolicy): Policy {
   const { stopAt, stopAtCostNanos, destroyAt, destroyStoppedSeconds: seconds } = input
   return {
@@ -28,12 +27,11 @@ export function mergePolicy(input: PolicyInput, before: Policy = noPolicy): Poli
   }
 }
 
-/** The parts that are others than before. */
 export function changedPolicyFields(after: Policy, before: Policy): (keyof Policy)[] {
   return (Object.keys(noPolicy) as (keyof Policy)[]).filter(part => after[part]?.valueOf() !== before[part]?.valueOf())
 }
 
-/** Everything that is wrong with what is new in an arrangement; without facts, for what is only to be rented. */
+/** All problems of the changed fields of a policy. `facts` is undefined before the instance is rented. */
 export function policyIssues(after: Policy, facts: PolicyFacts | undefined, at: Date): Issue[] {
   const changed = changedPolicyFields(after, facts ?? noPolicy)
   const problems = {
@@ -57,30 +55,30 @@ const policyFieldPaths = [
 
 function instantProblem(instant: Date | null, at: Date): string | undefined {
   if (instant === null) return undefined
-  if (instant <= at) return `must be in the future; it is ${at.toISOString()} now.`
-  return instant.getTime() - at.getTime() > maxSeconds * 1000 ? `must be in the next ${maxYears} years.` : undefined
+  if (instant <= at) return `must be in the future: the time is now ${at.toISOString()}.`
+  return instant.getTime() - at.getTime() > maxSeconds * 1000 ? `must be within the next ${maxYears} years.` : undefined
 }
 
 function costProblem(nanos: bigint | null, facts: PolicyFacts | undefined, at: Date): string | undefined {
   if (nanos === null) return undefined
   if (nanos <= 0n) return 'must be more than 0.'
   const cost = facts ? costAt(facts.meters, at) : 0n
-  return nanos <= cost ? `must be more than ${printUsd(cost)}, what it has cost already.` : undefined
+  return nanos <= cost ? `must be more than ${printUsd(cost)} $, which the instance has already cost.` : undefined
 }
 
 function durationProblem(ms: bigint | null, facts: PolicyFacts | undefined, at: Date): string | undefined {
   if (ms === null) return undefined
   const seconds = Number(ms) / 1000
   if (seconds < 1 || seconds > maxSeconds)
-    return `must be from 1 to ${maxSeconds} seconds, which are ${maxYears} years.`
+    return `must be from 1 to ${maxSeconds} seconds (${maxYears} years), not ${seconds}.`
   const since = facts && stoppedSince(facts)
   const stopped = since ? Math.floor((at.getTime() - since.getTime()) / 1000) : 0
   return stopped >= seconds
-    ? `must be more than ${stopped} seconds: it has been stopped for so long already.`
+    ? `must be more than ${stopped} seconds, because the instance has already been stopped that long.`
     : undefined
 }
 
-/** What a change makes of an instance's arrangement, or null where it is so already. Refused by throwing. */
+/** The changed policy, or null when nothing changes. Throws when the change is refused. */
 export function decidePolicy(facts: PolicyFacts, input: PolicyInput, at: Date): Policy | null {
   const after = mergePolicy(input, facts)
   const issues = policyIssues(after, facts, at)
@@ -88,16 +86,18 @@ export function decidePolicy(facts: PolicyFacts, input: PolicyInput, at: Date): 
   return changedPolicyFields(after, facts).length > 0 ? after : null
 }
 
-/** What is arranged for later than the rental lasts does not happen. */
+/** An instant after the end of the rental has no effect. */
 export function policyWarnings({ stopAt, destroyAt }: Policy, endsAt: Date): string[] {
   return Object.entries({ stopAt, destroyAt }).flatMap(([name, instant]) =>
     instant && instant >= endsAt
-      ? [`${name} is after the end of the rental, which is destroyed at ${endsAt.toISOString()}.`]
+      ? [
+          `${name} is after the end of the rental, so it has no effect: the instance is destroyed at ${endsAt.toISOString()}.`,
+        ]
       : [],
   )
 }
 
-/** For events: parts of an arrangement as they are told. */
+/** Fields of a policy, in the names and units that events show. */
 export function policyEventDetails(policy: Policy, fields: readonly (keyof Policy)[]): Record<string, unknown> {
   const { stopAt, stopAtCostNanos, destroyAt, destroyStoppedMs } = policy
   const details = {

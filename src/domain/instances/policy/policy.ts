@@ -1,11 +1,11 @@
-// What was arranged for an instance and happens by itself, each at an instant that is known before.
+// The actions that come due for an instance, by its policy and at the end of its rental. Each instant is known in advance.
 
 import { advanceMeterTo, type CostMeter, calculateCostLimitInstant, costAt } from '../../billing/costs.ts'
 import { printUsd } from '../../money.ts'
 import { type Instance, type Reason, type TargetReason, wantsGpus } from '../instances.ts'
 import { isFinal } from '../states.ts'
 
-/** What a renter may arrange: a stop at an instant or a cost; destruction at an instant, or when stopped for so long. */
+/** A stop at an instant or at a cost, and a destruction at an instant or after a time stopped. */
 export type Policy = Pick<Instance, 'stopAt' | 'stopAtCostNanos' | 'destroyAt' | 'destroyStoppedMs'>
 
 export const noPolicy: Policy = {
@@ -17,18 +17,18 @@ export const noPolicy: Policy = {
 
 export type PolicyFacts = Policy &
   Pick<Instance, 'createdAt' | 'endsAt' | 'destroyedAt' | 'targetState' | 'status' | 'statusChangedAt'> & {
-    /** When its end was announced. */
+    /** When the renter was warned that the rental ends. */
     announcedAt: Date | null
-    /** Since when it is wished what is wished. */
+    /** When the target state was set, or the bid of an instance that is to run. */
     claimedAt: Date
     computeNanos: bigint
-    /** None before it is rented. */
+    /** Empty before the instance is rented. */
     meters: CostMeter[]
   }
 
 /**
- * What happens, and when: `announce` tells that its rental will end, `destroy` ends it; `lapse` is an instant to stop at
- * which comes when it is stopped already, and is over then.
+ * An action and when it is due. `announce` warns that the rental will end. `lapse` clears a `stopAt` that comes while the
+ * instance is already stopped.
  */
 type DueAction = { at: Date } & (
   | { kind: 'announce' | 'lapse' }
@@ -38,12 +38,12 @@ type DueAction = { at: Date } & (
 
 type DestroyReason = Reason & { code: TargetReason }
 
-/** So long before it ends that is told; at once, when it is rented for less. */
+/** The renter is warned this long before the rental ends, or at once if it is shorter. */
 export const endWarningMs = 24 * 3_600_000
 
 /**
- * What happens to an instance next, and when; null for nothing. Each deed changes a fact by which it would be next, so
- * none is done twice. What comes before an end that is past already is left out.
+ * The next action of an instance; null for none. Performing an action changes a fact that made it due, so no action is
+ * performed twice. Once the end is past, earlier actions are skipped.
  */
 export function nextAction(facts: PolicyFacts, now: Date): DueAction | null {
   if (facts.destroyedAt) return null
@@ -52,7 +52,7 @@ export function nextAction(facts: PolicyFacts, now: Date): DueAction | null {
   return earliest([end, ...stopActions(facts), ...spentStopActions(facts, now), ...endWarnings(facts)])
 }
 
-/** When its meters end by what is arranged: of that nothing is charged beyond, however late it is done. */
+/** When the meters end by policy. Nothing is charged beyond, however late the action is performed. */
 export function policyMeterEnds(facts: PolicyFacts): { compute: Date; disk: Date } {
   const end = earliest(destroyActions(facts))
   return { compute: earliest([end, ...stopActions(facts).filter(({ kind }) => kind === 'stop')]).at, disk: end.at }
@@ -86,14 +86,17 @@ function stopActions(facts: PolicyFacts): DueAction[] {
   ]
 }
 
-/** What is to run stops also where its GPUs cost nothing now, since they were charged up to the last one paid for. */
+/**
+ * Stops an instance that is to run once `stopAtCost` is spent, even if its GPUs cost nothing now. Their meter may already
+ * have ended at the last instant that the limit pays for.
+ */
 function spentStopActions(facts: PolicyFacts, now: Date): DueAction[] {
   const { targetState, status } = facts
   const runs = wantsGpus({ targetState, status, destroyed: false })
   return runs && isStopCostReached(facts, now) ? [{ at: now, kind: 'stop', code: 'COST_LIMIT' }] : []
 }
 
-/** Whether what it is to cost does not pay for another instant of its GPUs. */
+/** Whether `stopAtCost` does not pay for another instant of the GPUs. */
 function isStopCostReached({ stopAtCostNanos, meters, computeNanos }: PolicyFacts, at: Date): boolean {
   if (stopAtCostNanos === null) return false
   const running = meters.map(meter =>
@@ -109,7 +112,7 @@ function endWarnings({ createdAt, endsAt, announcedAt }: PolicyFacts): DueAction
   return [{ at: warnAtMs < createdAt.getTime() ? createdAt : new Date(warnAtMs), kind: 'announce' }]
 }
 
-/** Since when it neither runs nor is to; null while it does either. */
+/** Since when the instance neither runs nor is to run; null while it does either. */
 export function stoppedSince({
   status,
   targetState,
@@ -118,36 +121,40 @@ export function stoppedSince({
 }: Pick<PolicyFacts, 'status' | 'targetState' | 'statusChangedAt' | 'claimedAt'>): Date | null {
   if (isFinal(status)) return statusChangedAt
   if (targetState === 'running' || (status !== 'stopped' && status !== 'created')) return null
-  // Who starts it and stops it again before anybody looked has stopped it anew.
+  // A start and a stop between two passes leave the status unchanged, but the time stopped begins again.
   return claimedAt > statusChangedAt ? claimedAt : statusChangedAt
 }
 
-/** It is late, and nothing changes that any more. */
+/** Whether the instance should already be destroyed. No change can prevent that any more. */
 export function isDestroyDue(facts: PolicyFacts, at: Date): boolean {
   const next = nextAction(facts, at)
   return next?.kind === 'destroy' && next.at <= at
 }
 
-export const destroyDueMessage = 'It is about to be destroyed, as was arranged.'
+export const destroyDueMessage =
+  'The instance is about to be destroyed, because its policy or the end of its rental is due.'
 
-/** Why an instance may not start by what is arranged for it. What it may cost must pay for its first instant. */
+/** Why the policy of an instance forbids a start. `stopAtCost` must pay for the first instant. */
 export function startRefusal(facts: PolicyFacts, at: Date): string | undefined {
   const { stopAtCostNanos, meters } = facts
   if (isDestroyDue(facts, at)) return destroyDueMessage
   if (stopAtCostNanos === null || !isStopCostReached(facts, at)) return undefined
   const [cost, limit] = [costAt(meters, at), stopAtCostNanos].map(printUsd)
-  return `It has cost ${cost} $, and is to be stopped at ${limit} $: raise its stopAtCost, or take it away, to start it.`
+  return `The instance has cost ${cost} $, and its stopAtCost is ${limit} $. Raise or remove stopAtCost to start it.`
 }
 
 const rentalEnded: DestroyReason = {
   code: 'RENTAL_ENDED',
-  message: 'Its machine left the market at the instant that was told when it was rented.',
+  message: 'The rental ended: the machine left the market at the time shown when the instance was rented.',
 }
 const destroyScheduled: DestroyReason = {
   code: 'SCHEDULE',
-  message: 'It was arranged to be destroyed at this instant.',
+  message: 'The instance was destroyed at the time set in its policy.',
 }
 
 function stoppedTooLong(ms: number): DestroyReason {
-  return { code: 'SCHEDULE', message: `It was arranged to be destroyed when it was stopped for ${ms / 1000} seconds.` }
+  return {
+    code: 'SCHEDULE',
+    message: `The instance was destroyed because its policy allows it to be stopped for at most ${ms / 1000} seconds.`,
+  }
 }

@@ -1,4 +1,4 @@
-// Renting the best offer of a search: which offers are tried, and which failures lead to the next.
+// Renting the best offer of a search: which offers are tried, and which failures move on to the next offer.
 
 import { type Attempt, DomainError, type Issue, invalidInput } from '../../errors.ts'
 import type { Port } from '../../launch/env.ts'
@@ -17,28 +17,28 @@ export type RentBestOfferInput = {
   templateHash?: string | undefined
   policy?: RentInput['policy']
   maxAttempts: number
-  /** What the search is for, where it says so. */
+  /** The rental type of the search, if it names one. */
   type?: RentalType | undefined
 }
 
 export const maxAttempts = 50
 
-/** Everything that is wrong with what is looked for, whatever is found. */
+/** Throws all problems of the input that do not depend on the offers found. */
 export function checkRentBestOfferInput({ maxAttempts: attempts, type, terms, filter }: RentBestOfferInput): void {
   const issues: Issue[] = []
   if (attempts < 1 || attempts > maxAttempts) {
     issues.push({ path: 'maxAttempts', message: `must be from 1 to ${maxAttempts}, not ${attempts}.` })
   }
   if (type === 'interruptible' && !terms.interruptible) {
-    issues.push({ path: 'bid', message: 'is required where interruptible offers are searched.' })
+    issues.push({ path: 'bid', message: 'is required in a search for interruptible offers.' })
   }
   if (terms.interruptible && filter.conditions.some(condition => isPriceBelowBid(condition, terms.bidNanos))) {
-    issues.push({ path: 'bid', message: 'is more than the search allows for the price: it is what you pay.' })
+    issues.push({ path: 'bid', message: 'is higher than the price limit of the search: you pay what you bid.' })
   }
   if (issues.length > 0) throw invalidInput(issues)
 }
 
-/** Whether a condition keeps the price below what is bid. What is found has the least bid as its price. */
+/** Whether a condition limits the price to less than the bid. The search itself compares the minimum bid of an offer. */
 function isPriceBelowBid(condition: Condition, bidNanos: bigint): boolean {
   const { field, operator } = condition
   if (field !== 'pricePerHour' && field !== 'computePricePerHour') return false
@@ -47,12 +47,12 @@ function isPriceBelowBid(condition: Condition, bidNanos: bigint): boolean {
   return (operator === 'lte' && value < bidNanos) || (operator === 'lt' && value <= bidNanos)
 }
 
-/** Who wants the best now does not want to wait for it. */
+/** Never waits for GPUs: the caller wants the best offer that is free now. */
 export function attemptInput({ terms, launch, templateHash, policy }: RentBestOfferInput, offerId: bigint): RentInput {
   return { offerId, terms, launch, templateHash, policy, cancelUnavailable: true }
 }
 
-/** What is looked for: what the renter asked for, and can be rented on these terms with this launch. */
+/** The caller's search, narrowed to offers that can be rented on these terms with this launch. */
 export function bestOfferSearch(
   { filter, order, terms }: RentBestOfferInput,
   { launch, ports }: { launch: Launch; ports: Port[] },
@@ -73,20 +73,20 @@ export function bestOfferSearch(
     ...(launch.vm ? [{ field: 'vmsEnabled', operator: 'eq', value: true } as const] : []),
   ]
   const type = terms.interruptible ? ('interruptible' as const) : ('onDemand' as const)
-  // What is made with it is part of what it may cost.
+  // The price includes new volumes, so that the price limit covers them.
   const pricing = { type, diskMb }
   return { filter: { ...filter, conditions }, order, pricing, bundled: true }
 }
 
-/** Why the next offer is to be tried; undefined for what would stand against every offer. */
+/** The code of a failure that is specific to one offer, so the next is tried; undefined if every offer would fail. */
 export function offerSpecificCode(error: unknown): NonNullable<Attempt['code']> | undefined {
-  // The wish is known to be sound, so what is invalid about it now is that the machine lacks something.
+  // The input was checked before, so an invalid input now means that the machine lacks something.
   const offerSpecificCodes = ['OFFER_UNAVAILABLE', 'PRICE_CHANGED', 'BID_TOO_LOW', 'INVALID_INPUT'] as const
   return error instanceof DomainError ? offerSpecificCodes.find(code => code === error.code) : undefined
 }
 
 export function noOfferRented(attempts: Attempt[]): DomainError {
   const message =
-    attempts.length === 0 ? 'No offer that can be rented matches.' : 'None of the offers that match could be rented.'
+    attempts.length === 0 ? 'No rentable offer matches the search.' : 'None of the matching offers could be rented.'
   return new DomainError('NO_OFFER_RENTED', message, { attempts })
 }

@@ -2,7 +2,7 @@ import type { LaunchInput } from '../../launch/launch.ts'
 
 type InputWithLaunch = { launch: LaunchInput } & Record<string, unknown>
 
-/** The same for wishes that ask for the same, however they say it: what is empty or false is absent. */
+/** Equal for inputs with equal meaning: an empty or false setting counts as absent. */
 export function canonicalRequest({ launch, ...input }: InputWithLaunch): Record<string, unknown> {
   const { environment, targetState, ...settings } = launch
   const parts = { ...settings, ...environment, targetState: targetState === 'running' ? undefined : targetState }

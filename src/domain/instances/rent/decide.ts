@@ -14,7 +14,7 @@ import { bidTooLow, checkBid } from '../bid.ts'
 import { mergePolicy, type PolicyInput, policyIssues, policyWarnings } from '../policy/change.ts'
 import { portsToBind, proxyWarnings } from '../ports.ts'
 
-/** How the price is agreed: the host's, at most so much if the renter says so, or a bid for the whole block. */
+/** The price: the host's, up to `maxPriceNanos` if the renter gives it, or a bid for the whole block. */
 export type RentalTerms =
   | { interruptible: false; maxPriceNanos?: bigint | undefined }
   | { interruptible: true; bidNanos: bigint }
@@ -25,39 +25,36 @@ export type RentInput = {
   launch: LaunchInput
   /** The hash of a template to begin with. */
   templateHash?: string | undefined
-  /** What is to happen to it by itself. */
   policy?: PolicyInput | undefined
-  /** Refuse what could not start at once, instead of letting it wait. */
+  /** Refuse a rental that could not start at once, instead of letting it wait. */
   cancelUnavailable: boolean
 }
 
 /** An offer as the renting transaction finds it. */
 export type TargetOffer = Pick<OfferBlock, 'id' | 'computeNanos' | 'minBidNanos' | 'rentable' | 'numGpus' | 'firstGpu'>
 
-/** What is known when a rental is decided. What was not found, or was not asked for, is undefined. */
+/** The facts that decide a rental. Undefined means not found or not requested. */
 export type RentFacts = {
   template: { launch: LaunchInput } | undefined
-  /** Secret variables of the account, which every rental gets. */
+  /** Secret variables of the account. Every rental gets them. */
   secretVariables: EnvVar[]
-  /** How many SSH keys the account has. */
   sshKeyCount: number
-  /** Those of the account among the volumes that are asked for. */
+  /** The requested volumes that belong to the account. */
   volumes: VolumeFacts[]
   availableNanos: bigint
-  /** The offer with its machine, while it is on the market. */
+  /** The offer and its machine; undefined when the offer is not on the market. */
   target: { offer: TargetOffer; machine: Machine } | undefined
   /** Whether the operator runs an SSH proxy. */
   hasProxy: boolean
 }
 
-/** What a rental would be, as far as that can be said, and every reason against it. */
+/** A rental as far as it can be decided, and every blocker. */
 export type RentDecision = {
   launch: Launch | undefined
-  /** The public ports that it is given. */
+  /** The public ports to bind. */
   ports: Port[]
-  /** What the GPUs cost per hour. */
   computeNanos: bigint | undefined
-  /** None when it can be rented. What the renter can mend comes before what he can't. */
+  /** Empty when the rental is possible. Blockers that the renter can fix come first. */
   blockers: DomainError[]
   warnings: string[]
 }
@@ -79,7 +76,8 @@ export function decideRent(input: RentInput, facts: RentFacts, at: Date): RentDe
       ...machineIssues(openTarget?.machine, launch, ports),
       ...mountIssues,
     ]),
-    // Before what its own instance did to a volume: who repeats a request is told that the offer was his.
+    // Before the volume blockers: a repeated request finds its volume attached to the instance that it rented first. The
+    // caller must learn that this instance used up the offer.
     ...(openTarget ? [] : [offerUnavailable(input)]),
     ...mounts.filter(({ code }) => code !== 'INVALID_INPUT'),
     ...creditBlockers(facts),
@@ -101,8 +99,10 @@ function isTargetRentable({ offer, machine }: RentTarget, at: Date): boolean {
 
 function templateBlockers({ templateHash }: RentInput, { template }: RentFacts): DomainError[] {
   if (templateHash === undefined || template) return []
-  const description = isTemplateHash(templateHash) ? templateHash : 'with a hash that is not of 32 hex digits'
-  return [new DomainError('NOT_FOUND', `Template ${description} not found.`, { subject: null })]
+  const problem = isTemplateHash(templateHash)
+    ? `Template ${templateHash} not found.`
+    : 'Template not found: its hash must be 32 hex digits.'
+  return [new DomainError('NOT_FOUND', problem, { subject: null })]
 }
 
 function sshKeyBlockers(launch: Launch | undefined, { sshKeyCount }: RentFacts): DomainError[] {
@@ -110,13 +110,14 @@ function sshKeyBlockers(launch: Launch | undefined, { sshKeyCount }: RentFacts):
 }
 
 export function sshKeyRequired(): DomainError<'SSH_KEY_REQUIRED'> {
-  const message = 'A virtual machine needs an SSH key that is registered before: there is no other way into it.'
+  const message =
+    'A virtual machine needs an SSH key, and the account has none. Register one before renting: it cannot be added later.'
   return new DomainError('SSH_KEY_REQUIRED', message)
 }
 
 function sshKeyWarnings({ vm, mode }: Launch, { sshKeyCount }: RentFacts): string[] {
   if (sshKeyCount > 0 || !canChangeSshKeys({ vm, mode })) return []
-  return ['The account has no SSH key, so nobody can log in until one is registered and attached.']
+  return ['The account has no SSH key, so SSH login is impossible. Register a key and attach it to the instance.']
 }
 
 function rentPolicyWarnings({ policy }: RentInput, { machine }: RentTarget): string[] {
@@ -124,7 +125,7 @@ function rentPolicyWarnings({ policy }: RentInput, { machine }: RentTarget): str
 }
 
 function inputBlockers(input: RentInput, facts: RentFacts, issues: Issue[]): DomainError[] {
-  // Without its template half of the settings are missing, and nothing true can be said of them.
+  // Without the template, settings are missing, so these issues may be false.
   return issues.length === 0 || templateBlockers(input, facts).length > 0 ? [] : [invalidInput(issues)]
 }
 
@@ -157,11 +158,11 @@ function priceBlockers(
   const { diskNanos, volumesNanos } = storageRates(machine, launch)
   const total = offer.computeNanos + diskNanos + volumesNanos
   if (total <= maxPriceNanos) return []
-  const message = `This costs ${printUsd(total)} $ an hour, more than ${printUsd(maxPriceNanos)} $.`
+  const message = `The rental costs ${printUsd(total)} $ an hour, more than your maximum of ${printUsd(maxPriceNanos)} $.`
   return [new DomainError('PRICE_CHANGED', message, { currentPriceNanos: total })]
 }
 
-/** What a launch takes of a machine's disk costs per hour. Each volume is charged, and rounded, for itself. */
+/** Hourly prices of the disk and of new volumes. Each volume has its own charge, so each is rounded on its own. */
 export function storageRates({ storageNanos }: Machine, { diskMb, newVolumes }: Launch) {
   const volumes = newVolumes.map(volume => diskPricePerHour(storageNanos, newVolumesMb([volume])))
   return {
@@ -170,13 +171,13 @@ export function storageRates({ storageNanos }: Machine, { diskMb, newVolumes }: 
   }
 }
 
-/** What a rental costs per hour from its beginning: its disks, and its GPUs if it is to run. */
+/** The hourly price of a rental at its start: disk and volumes, and GPUs if it is to run. */
 export function rentalRate(machine: Machine, launch: Launch, computeNanos: bigint): bigint {
   const { diskNanos, volumesNanos } = storageRates(machine, launch)
   return diskNanos + volumesNanos + (launch.targetState === 'running' ? computeNanos : 0n)
 }
 
-/** What a rental adds to what its account holds. GPUs count from its beginning, although they cost only when it runs. */
+/** What a rental adds to the holdings of its account. GPUs count at once, although they cost only while it runs. */
 export function rentalHoldings(machine: Machine, launch: Launch, computeNanos: bigint): Holdings {
   const { diskNanos, volumesNanos } = storageRates(machine, launch)
   const runs = launch.targetState === 'running'
@@ -190,21 +191,21 @@ export function rentalHoldings(machine: Machine, launch: Launch, computeNanos: b
   }
 }
 
-/** What the machine lacks for this launch, as far as both are known. */
+/** What the machine lacks for this launch; empty while either is unknown. */
 export function machineIssues(machine: Machine | undefined, launch: Launch | undefined, ports: Port[]): Issue[] {
   if (!machine || !launch) return []
   const issues: Issue[] = []
   const free = machine.freeDiskMb
   if (launch.diskMb > free) {
-    issues.push({ path: 'diskGb', message: `must be at most ${free / 1000}, what this machine has free.` })
+    issues.push({ path: 'diskGb', message: `must be at most ${free / 1000}: the machine has no more free.` })
   } else if (launch.diskMb + newVolumesMb(launch.newVolumes) > free) {
     const left = (free - launch.diskMb) / 1000
-    issues.push({ path: 'newVolumes', message: `must have at most ${left} GB in all, what this machine has free.` })
+    issues.push({ path: 'newVolumes', message: `must have at most ${left} GB in all: the machine has no more free.` })
   }
   if (ports.length > machine.freePorts) {
-    const message = `must be at most ${machine.freePorts}, what this machine has free, not ${ports.length} with those for SSH and the notebook.`
+    const message = `must be at most ${machine.freePorts}, the number that the machine has free, not ${ports.length}. Ports for SSH and the notebook count.`
     issues.push({ path: 'ports', message })
   }
-  if (launch.vm && !machine.vmsEnabled) issues.push({ path: 'vm', message: 'is not offered by this machine.' })
+  if (launch.vm && !machine.vmsEnabled) issues.push({ path: 'vm', message: 'is not supported by this machine.' })
   return issues
 }

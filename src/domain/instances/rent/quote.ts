@@ -1,17 +1,16 @@
 import { type Claim, selectGranted } from '../../machines/market.ts'
 import { offerUnavailable, type RentDecision, type RentFacts, type RentInput, storageRates } from './decide.ts'
 
-/** A decision before anything is done. */
+/** A decision with its prices, before anything is rented. */
 export type Forecast = RentDecision & {
-  /** What its disk costs per hour. */
   diskNanos: bigint | undefined
-  /** What the volumes cost per hour that are made with it. */
+  /** The hourly price of the volumes to be made. */
   volumesNanos: bigint | undefined
-  /** Whether it would have to wait for its GPUs. */
+  /** Whether the instance would wait for its GPUs. */
   waits: boolean
 }
 
-/** What a rental would be that is only asked about. Its GPUs are granted in thought, beside those who want them now. */
+/** Forecasts a rental. Its claim competes with the current claims, but nothing is granted. */
 export function forecastRental(
   { launch, ports, computeNanos, blockers, warnings }: RentDecision,
   input: RentInput,
@@ -25,7 +24,7 @@ export function forecastRental(
     return { launch, ports, ...prices, waits: false, blockers, warnings }
   }
   const { firstGpu, numGpus } = target.offer
-  // The newest has the highest id.
+  // The newest instance has the highest id.
   const instanceId = 2n ** 63n - 1n
   const { interruptible } = input.terms
   const claim = { instanceId, firstGpu, numGpus, interruptible, computeNanos, claimedAt: at, hasGpus: false }

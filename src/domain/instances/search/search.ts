@@ -1,4 +1,4 @@
-// What a search of instances can filter and order by, for clients that name columns of a row.
+// Filters and orders of an instance search, for clients that name the columns of a row.
 
 import { type Issue, invalidInput } from '../../errors.ts'
 import { nanosOfNumber } from '../../money.ts'
@@ -7,7 +7,7 @@ import type { Direction } from '../../offers/order.ts'
 import type { Instance } from '../instances.ts'
 import { type InstanceStatus, instanceStatuses } from '../states.ts'
 
-/** How a field compares. Words ignore case, texts do not; of amounts in dollars the nano-dollars are compared. */
+/** How a field compares: a word ignores case, a text does not, and `usd` compares nano-dollars. */
 const fieldKinds = {
   id: 'number',
   label: 'text',
@@ -50,7 +50,7 @@ export const instanceOperators = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', '
 export type InstanceOperator = (typeof instanceOperators)[number]
 
 type Value = number | bigint | string | boolean
-/** A field compared with values, of which null stands for nothing: one, or for `in` and `nin` any number of them. */
+/** Compares a field with one value or, for `in` and `nin`, with any number. A null value matches an empty field. */
 export type InstanceCondition = { field: InstanceField; operator: InstanceOperator; values: (Value | null)[] }
 export type InstanceOrderKey = { field: InstanceField; direction: Direction }
 export type InstanceSearch = { conditions: InstanceCondition[]; order: InstanceOrderKey[] }
@@ -59,7 +59,7 @@ export const maxInstanceOperands = 200
 const maxConditions = 50
 const maxOrderKeys = 4
 
-/** A condition, or what is wrong with it. Numbers and booleans may come as texts, as old clients send them. */
+/** A condition, or the problem with it. Old clients send numbers and booleans as strings. */
 export function readInstanceCondition(
   field: InstanceField,
   operator: InstanceOperator,
@@ -101,7 +101,7 @@ const operandReaders: Record<InstanceFieldKind, (raw: unknown) => Value | undefi
   boolean: parseBoolean,
 }
 
-/** Refuses a search that its reader found fault with, or that would cost too much to answer. */
+/** Refuses a search with parse issues, or one that costs too much. */
 export function checkInstanceSearch(search: InstanceSearch, parseIssues: Issue[]): InstanceSearch {
   const { conditions, order } = search
   const issues = [...parseIssues]
@@ -114,7 +114,7 @@ export function checkInstanceSearch(search: InstanceSearch, parseIssues: Issue[]
   return search
 }
 
-/** As asked for, each field once, then the oldest first: so that no two instances stand in one place. */
+/** The requested order with each field once, then by id, so that no two instances share a position. */
 export function totalInstanceOrder(order: InstanceOrderKey[]): InstanceOrderKey[] {
   const distinctKeys = order.filter(({ field }, index) => order.findIndex(other => other.field === field) === index)
   return distinctKeys.some(({ field }) => field === 'id')
@@ -122,13 +122,13 @@ export function totalInstanceOrder(order: InstanceOrderKey[]): InstanceOrderKey[
     : [...distinctKeys, { field: 'id', direction: 'asc' }]
 }
 
-/** The statuses that clients of rows know. */
+/** The statuses that clients of rows know. The others are shown as one of these. */
 export type ShownStatus = Exclude<InstanceStatus, 'scheduling' | 'stopping'>
 export const shownStatuses = instanceStatuses.filter(status => status !== 'scheduling' && status !== 'stopping')
 
 /**
- * In those: what waits for its GPUs is called as it was before, and what stops runs until it has. But who restarts it
- * waits for it to run, and is not told so of what goes down.
+ * An instance that waits for its GPUs keeps the status it had before. A stopping one is shown as running. A restarting one
+ * is shown as loading: a client that waits for `running` must not take the old container for the new one.
  */
 export function shownStatusOf(
   instance: Pick<Instance, 'status' | 'targetState' | 'startedAt' | 'restart'>,

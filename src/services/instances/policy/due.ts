@@ -1,4 +1,4 @@
-// Finds the instances for which an arranged instant has come, and does what was arranged.
+// Claims instances with a due action, and performs it.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
@@ -16,7 +16,7 @@ export type PolicyLease = { instanceId: bigint; leasedUntil: Date }
 export function duePolicyServices(deps: FollowDeps) {
   const { database } = deps
   return {
-    /** Takes instances to which something is to happen now, the longest due first. What one gateway takes no other has. */
+    /** Leases instances with a due action, the longest due first. No other gateway gets them while the lease lasts. */
     async claimDue(limit: number): Promise<PolicyLease[]> {
       const { now } = database
       const rows = await database.rows(sql`
@@ -29,8 +29,8 @@ export function duePolicyServices(deps: FollowDeps) {
     },
 
     /**
-     * Does what is due, and writes what comes next, in one transaction; the market follows in another. Whoever finds that
-     * it was done, or is not due any more, writes what comes next and no more.
+     * Performs the due action and schedules the next one, in one transaction; the market is updated in another. If nothing
+     * is due any more, only the next action is scheduled.
      */
     async perform(lease: PolicyLease): Promise<void> {
       const machines = await transaction(database, tx => performInTransaction(tx, lease, tx.at))
@@ -39,20 +39,20 @@ export function duePolicyServices(deps: FollowDeps) {
   }
 }
 
-/** The machines whose market that moves. */
+/** Returns the machines whose markets must be updated. */
 async function performInTransaction(
   tx: Transaction,
   { instanceId, leasedUntil }: PolicyLease,
   at: Date,
 ): Promise<number[]> {
   const [locked] = await lockInstances(tx, [instanceId])
-  // A lease that ran out may have been taken by another.
+  // Another gateway may hold the instance after the lease ran out.
   const [held] = await tx.rows(sql`
     UPDATE instances SET policy_leased_until = NULL WHERE id = ${instanceId} AND policy_leased_until = ${leasedUntil}
     RETURNING ${hasPolicySql}`)
   if (!locked || !held) return []
   const account = held[0] === true ? await lockBalance(tx, locked.accountId, at) : undefined
-  // Before anything is charged for what is done: it may be late, and its meters end when it should have been done.
+  // Before the action charges anything: it may be late, and the meters must end at the instant at which it was due.
   if (account) await scheduleNextAction(tx, account, instanceId, at)
   const facts = async () => (await loadPolicyFacts(tx, [instanceId])).get(instanceId) as PolicyFacts
   const moved = await performDueAction(tx, locked, await facts(), at)

@@ -1,4 +1,4 @@
-// What decides what happens to instances by itself, and what follows from it.
+// Loads the facts that decide the next action of an instance, and schedules it.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import type { Transaction } from '../../../database/transaction.ts'
@@ -15,7 +15,7 @@ const metersSql = sql`(
   SELECT json_agg(json_build_array(m.kind, m.rate_nanos::text, m.since, m.carried, m.charged_nanos::text,
     (SELECT min(e.at) FROM meter_ends e WHERE e.meter_id = m.id))) FROM meters m WHERE m.instance_id = i.id)`
 
-/** Of those that are there, by their ids. Nobody changes them meanwhile who takes the instance, or its account. */
+/** By instance id; an unknown id is left out. Every change of these facts locks the instance or its account. */
 export async function loadPolicyFacts(tx: Transaction, ids: readonly bigint[]): Promise<Map<bigint, PolicyFacts>> {
   const rows = await tx.rows(sql`
     SELECT i.id, i.created_at, i.ends_at, i.destroyed_at, i.announced_at, i.target_state, i.status, i.status_changed_at,
@@ -40,8 +40,8 @@ function toFacts(row: unknown[]): PolicyFacts {
 }
 
 /**
- * Writes when the next of what is arranged happens, and when its meters end by that. Whoever changes what decides it has
- * taken the instance, and then its account.
+ * Writes when the next action is due, and when the meters end by policy. The caller must have locked the instance, and
+ * then its account.
  */
 export async function scheduleNextAction(
   tx: Transaction,
@@ -61,7 +61,7 @@ export async function scheduleNextAction(
   tx.notifyAfterCommit()
 }
 
-/** Why those of them may not start that may not by what is arranged for them. */
+/** Instances whose policy forbids starting now, and why. */
 export async function loadStartRefusals(tx: Transaction, ids: readonly bigint[], at: Date): Promise<StartRefusals> {
   const facts = await loadPolicyFacts(tx, ids)
   return new Map(

@@ -6,7 +6,7 @@ import { applyPlans, type LockedInstance, stopAtClearedEvent } from '../apply-pl
 
 const { sql } = Prisma
 
-/** Does what comes next, if its instant has come. The machines whose market that moves are returned. */
+/** Performs the next action if it is due. Returns the machines whose markets must be updated. */
 export async function performDueAction(
   tx: Transaction,
   locked: LockedInstance,
@@ -40,7 +40,7 @@ export async function performDueAction(
   }
 }
 
-/** What was arranged for an instant is done with: who starts it afterwards has it run. */
+/** `stopAt` fires once. Start the instance again and it keeps running. */
 async function clearStopAt(
   tx: Transaction,
   { subject: { id, stopAt }, accountId }: LockedInstance,

@@ -25,7 +25,7 @@ export function policySetServices(deps: Deps) {
   const { database } = deps
 
   return {
-    /** Arranges what is to happen to an instance by itself, or takes it away. */
+    /** Sets, changes or removes fields of an instance's policy. */
     async setPolicy(actor: Actor, id: bigint, input: PolicyInput): Promise<Instance> {
       authorize(actor, 'instances.setPolicy', { id: Number(id) })
       const machines = await transaction(database, async tx => {
@@ -39,14 +39,14 @@ export function policySetServices(deps: Deps) {
   }
 }
 
-/** A stop whose instant has come is done, and not to be taken back. The machines whose market that moves. */
+/** Performs stops that are already due, so that a late change cannot revoke them. Returns the machines to update. */
 async function performDueStops(tx: Transaction, { accountId }: Actor, id: bigint, at: Date): Promise<number[]> {
   const machines: number[] = []
   for (;;) {
     const [locked] = await lockInstances(tx, [id], accountId)
     if (!locked || locked.subject.destroyedAt) return machines
     const account = await lockBalance(tx, accountId, at)
-    // Its meters end when it should have been done.
+    // The meters must end at the instant at which the action was due.
     await scheduleNextAction(tx, account, id, at)
     const facts = (await loadPolicyFacts(tx, [id])).get(id)
     const action = facts && nextAction(facts, at)

@@ -28,7 +28,7 @@ export function bestOfferServices(deps: Deps) {
   const { search } = offerServices(deps)
 
   return {
-    /** Rents the best offer of a search. Where somebody was quicker, or it can't be rented after all, the next. */
+    /** Rents the best offer of a search. If that offer is gone or cannot be rented after all, tries the next. */
     async rentBestOffer(actor: Actor, input: RentBestOfferInput, idempotencyKey?: string): Promise<BestOfferRental> {
       authorize(actor, 'offers.search')
       authorizeOperation(actor, 'instances.rent')
@@ -47,7 +47,7 @@ export function bestOfferServices(deps: Deps) {
     },
   }
 
-  /** Rents an offer, or says why the next one is to be tried. */
+  /** Rents an offer, or returns the code for which the next one is tried. */
   async function tryOffer(
     actor: Actor,
     input: RentBestOfferInput,
@@ -73,16 +73,16 @@ export function bestOfferServices(deps: Deps) {
     }
   }
 
-  /** What to search for, unless something stands against every offer. */
+  /** The search to run. Throws when a blocker stands against every offer. */
   async function prepareSearch(actor: Actor, input: RentBestOfferInput): Promise<OfferSearch> {
-    // No offer has this id: what is decided is everything but the offer.
+    // No offer has the id 0, so this decides everything except the offer.
     const anyOfferInput = attemptInput(input, 0n)
     const { facts, at } = await transaction(database, async tx => {
       return { facts: await loadRentFacts(tx, deps, actor, anyOfferInput, { lock: false }), at: tx.at }
     })
     const { launch, ports, blockers } = decideRent(anyOfferInput, facts, at)
     const reason = blockers.find(({ code }) => code !== 'OFFER_UNAVAILABLE')
-    if (reason || !launch) throw reason ?? new Error('A launch without a fault is whole.')
+    if (reason || !launch) throw reason ?? new Error('No blocker was found, but the launch is missing.')
     return bestOfferSearch(input, { launch, ports }, facts.volumes)
   }
 
@@ -92,13 +92,13 @@ export function bestOfferServices(deps: Deps) {
     replayed: boolean,
   ): Promise<BestOfferRental> {
     const tried = attempts.map(({ offerId, code }) => ({ offerId: BigInt(offerId), code }))
-    // The key may have been bound to other offers since it asked first.
+    // The permissions of the key may have been restricted to other offers since the first request.
     authorize(actor, 'instances.rent', { offerId: Number(tried.at(-1)?.offerId) })
     return { ...(await loadRental(deps, result, replayed)), attempts: tried }
   }
 }
 
-/** The offers that the key may rent. Refused when there are some, and it may rent none of them. */
+/** The offers that the key may rent. Throws when offers were found but the key may rent none. */
 function permittedOffers(actor: Actor, offers: Offer[]): bigint[] {
   const isPermitted = ({ id }: Offer) => isAllowed(actor.permissions, 'instances.rent', { offerId: Number(id) })
   const [first] = offers

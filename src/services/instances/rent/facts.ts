@@ -1,4 +1,4 @@
-// What is looked up before a rental is decided, in the order in which locks are taken.
+// Loads the facts that decide a rental, in the order in which locks are taken.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import type { Transaction } from '../../../database/transaction.ts'
@@ -20,7 +20,7 @@ export type LoadedRentFacts = RentFacts & {
   balance: AccountBalance
 }
 
-/** Everything that decides a rental. With `lock`, nobody changes the machine, its offers or the volumes meanwhile. */
+/** With `lock`, the machine, its offers and the volumes stay locked until the transaction ends. */
 export async function loadRentFacts(
   tx: Transaction,
   { secrets, sshProxy }: Pick<Deps, 'secrets' | 'sshProxy'>,
@@ -33,7 +33,7 @@ export async function loadRentFacts(
   const secretVariables = await loadSecretVariables(tx, secrets, actor)
   const renter = await loadRenter(tx, actor)
   const target = await loadTarget(tx, offerId, lock)
-  // A volume outlives the rental that it is made with, so making it is a thing of its own.
+  // A volume outlives the rental that it is made with, so making it needs a permission of its own.
   for (const { sizeGb } of launch.newVolumes ?? []) {
     authorize(actor, 'volumes.create', { machineId: target?.machine.id, sizeGb })
   }
@@ -50,7 +50,7 @@ async function loadRenter(tx: Transaction, { accountId }: Actor) {
 }
 
 async function loadTarget(tx: Transaction, offerId: bigint, lock: boolean): Promise<RentFacts['target']> {
-  // Asked without a lock first: of many who want one offer, all but the first need not stand in line for it.
+  // Read without a lock first: when many callers want one offer, those after the first need not queue for the machine.
   const [seen] = await tx.rows(
     sql`SELECT machine_id, rentable FROM offers WHERE id = ${offerId} AND withdrawn_at IS NULL`,
   )
@@ -61,7 +61,7 @@ async function loadTarget(tx: Transaction, offerId: bigint, lock: boolean): Prom
     SELECT id, compute_nanos, min_bid_nanos, rentable, first_gpu, num_gpus FROM offers WHERE id = ${offerId} AND withdrawn_at IS NULL`)
   if (!machine || !row) return undefined
   const [id, computeNanos, minBidNanos, isRentable, firstGpu, numGpus] = row
-  // What was not rentable before the machine was locked is not rented in this transaction.
+  // An offer that was not rentable before the lock is not rented in this transaction.
   const offer = { id, computeNanos, minBidNanos, rentable: rentable && isRentable, firstGpu, numGpus } as TargetOffer
   return { offer, machine }
 }

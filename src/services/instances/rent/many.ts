@@ -13,7 +13,7 @@ import type { Deps } from '../../deps.ts'
 import { findReplay } from '../../idempotency.ts'
 import { type Rental, rentServices } from './rent.ts'
 
-/** What became of an offer that was to be rented. */
+/** The outcome of one of several offers. */
 export type RentOutcome = { offerId: bigint } & ({ rental: Rental } | { error: DomainError })
 
 export function rentManyServices(deps: Deps) {
@@ -21,8 +21,8 @@ export function rentManyServices(deps: Deps) {
 
   return {
     /**
-     * Rents offers alike, one after the other, each for itself. Repeated with its idempotency key it gives those again
-     * that were rented, and tries the others once more. Only where one was rented the key is taken.
+     * Rents several offers with the same input, one after the other, each in its own transaction. A repetition with the
+     * idempotency key returns the rentals again and retries the other offers. The key is claimed with the first rental.
      */
     async rentMany(actor: Actor, input: RentManyInput, idempotencyKey?: string): Promise<RentOutcome[]> {
       authorizeOperation(actor, 'instances.rent')
@@ -37,10 +37,10 @@ export function rentManyServices(deps: Deps) {
         const renting = rent(actor, { ...sharedInput, offerId }, idempotencyKey, batch)
         const outcome = await renting.then(rental => ({ rental }), toRefusal)
         if ('error' in outcome && outcome.error.code === 'UNAVAILABLE') {
-          // What was rented must be told.
+          // The caller must learn of the rentals before the failure.
           if (!outcomes.some(one => 'rental' in one)) throw outcome.error
-          const left = offerIds.slice(index + 1).map(id => ({ offerId: id, error: untriedOffer() }))
-          return [...outcomes, { offerId, error: uncertainRental(outcome.error) }, ...left]
+          const untried = offerIds.slice(index + 1).map(id => ({ offerId: id, error: untriedOffer() }))
+          return [...outcomes, { offerId, error: uncertainRental(outcome.error) }, ...untried]
         }
         outcomes.push({ offerId, ...outcome })
       }
@@ -51,7 +51,7 @@ export function rentManyServices(deps: Deps) {
 
 function toRefusal(failure: unknown): { error: DomainError } {
   const error = translateDatabaseError(failure)
-  // Another request with the key came in between, and took it for all offers.
+  // Another request claimed the key in between, so no further offer can be rented with it.
   if (error instanceof DomainError && error.code !== 'IDEMPOTENCY_KEY_REUSED') return { error }
   throw error
 }

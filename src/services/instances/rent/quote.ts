@@ -12,14 +12,14 @@ import { loadClaims } from '../../machines/market.ts'
 import { explainUnavailableOffer } from '../../offers/unavailable.ts'
 import { loadRentFacts } from './facts.ts'
 
-/** `runwaySeconds`: for how long the credit lasts from then on; null where that cannot be said, or nothing costs. */
+/** `runwaySeconds`: how long the credit lasts after renting; null when unknown, or when nothing costs. */
 export type RentalQuote = Forecast & { runwaySeconds: number | null }
 
 export function quoteServices(deps: Deps) {
   const { database } = deps
 
   return {
-    /** What renting would come to now, and everything that stands against it. Nothing is done, and nothing is held. */
+    /** The price and all blockers of a rental now. Nothing is rented or reserved. */
     async quote(actor: Actor, input: RentInput): Promise<RentalQuote> {
       authorize(actor, 'instances.quote', { offerId: Number(input.offerId) })
       const decision = await transaction(database, async tx => {
@@ -46,7 +46,7 @@ export function quoteServices(deps: Deps) {
   }
 }
 
-/** As if it had its GPUs at once. */
+/** The runway as if the instance got its GPUs at once. */
 function runwayAfter({ launch, computeNanos, diskNanos, volumesNanos }: Forecast, balance: AccountBalance) {
   if (!launch || computeNanos === undefined || diskNanos === undefined || volumesNanos === undefined) return null
   const rates = {

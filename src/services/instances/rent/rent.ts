@@ -28,10 +28,10 @@ import { findInstances } from '../read.ts'
 import { type LoadedRentFacts, loadRentFacts } from './facts.ts'
 import { saveRental } from './save.ts'
 
-/** What a rental came to, and says once more when the request is repeated. */
+/** The result of a rental. A repetition of the request gets the same result, with `replayed` set. */
 export type Rental = {
   instance: Instance
-  /** A key that may only start, stop and destroy the instance. */
+  /** An API key that may only start, stop and destroy the instance. */
   apiKey: string
   warnings: string[]
   replayed: boolean
@@ -40,8 +40,8 @@ export type Rental = {
 export function rentServices(deps: Deps) {
   return {
     /**
-     * Rents an offer: one transaction, after which the instance exists and the offer's id is used up; or nothing is.
-     * Where that is a part of a request, the key is that of the `whole`.
+     * Rents an offer in one transaction: either the instance exists and the offer is used up, or nothing changes. With a
+     * `batch`, the idempotency key belongs to the whole batch.
      */
     async rent(actor: Actor, input: RentInput, idempotencyKey?: string, batch?: IdempotentRequest): Promise<Rental> {
       authorize(actor, 'instances.rent', { offerId: Number(input.offerId) })
@@ -59,7 +59,7 @@ export function rentServices(deps: Deps) {
   }
 }
 
-/** Undoes what was begun: the offer is gone, or the rental would have to wait and must not. */
+/** Rolls the transaction back: the offer is gone, or the rental would wait and the caller refused that. */
 export class OfferGoneError extends Error {
   readonly diskMb: number | undefined
 
@@ -69,10 +69,10 @@ export class OfferGoneError extends Error {
   }
 }
 
-/** What is kept of a rental for those who ask again. */
+/** The part of a rental that is stored for a repetition of the request. */
 export type RentResult = { instanceId: string; warnings: string[] }
 
-/** Rents in a transaction of the caller's, or throws the first reason against it. */
+/** Rents in the caller's transaction, or throws the first blocker. */
 export async function rentInTransaction(
   tx: Transaction,
   deps: Deps,
@@ -87,16 +87,16 @@ export async function rentInTransaction(
   const { launch, ports, computeNanos, warnings } = decision
   const { target, template } = facts
   if (!launch || !target || computeNanos === undefined)
-    throw new Error('A rental without a reason against it is whole.')
+    throw new Error('No blocker was found, but the launch or the offer is missing.')
   const rental = { input, template, launch, ports, ...target, computeNanos, idempotencyKey: idempotencyKey ?? null }
   const { instanceId, volumeIds, machineAfter } = await saveRental(tx, deps.secrets, actor, rental, at)
   const granted = await updateMarket(tx, machineAfter, at)
-  // Its offer may have been rentable because the market has not followed a wish of another yet.
+  // The offer may have been rentable because the market was not updated yet after a command of another renter.
   const waits = launch.targetState === 'running' && granted.every(claim => claim.instanceId !== instanceId)
   if (waits && input.cancelUnavailable) throw new OfferGoneError(launch.diskMb)
-  // After the market, which takes instances: whoever deletes a key takes those first, and then the key.
+  // After the market, which locks instances: deleting a key also locks instances first, and then the key.
   const keys = hasSshAccess(launch) ? await attachAllSshKeys(tx, actor.accountId, instanceId) : 0
-  // They were counted before the machine was locked, and may have been deleted since.
+  // The keys were counted before the machine was locked, and may have been deleted since.
   if (launch.vm && keys === 0) throw sshKeyRequired()
   const account = await lockBalance(tx, actor.accountId, at)
   await checkAdmission(tx, deps.admission, account, rentalHoldings(target.machine, launch, computeNanos))
@@ -107,7 +107,7 @@ export async function rentInTransaction(
   return { instanceId: String(instanceId), warnings }
 }
 
-/** Throws the first reason against a rental. Without credit it tells how much is needed. */
+/** Throws the first blocker of a rental. An `INSUFFICIENT_CREDIT` also says how much is needed. */
 async function refuseRental(
   tx: Transaction,
   deps: Deps,

@@ -1,4 +1,4 @@
-// What a rental writes, in one transaction in which its machine is locked.
+// Writes a rental, in one transaction with the machine locked.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { columnsOf, insertSql } from '../../../database/rows.ts'
@@ -21,12 +21,12 @@ import { bindPorts } from '../ports.ts'
 const { sql } = Prisma
 const instanceColumns = columnsOf(Prisma.InstanceScalarFieldEnum)
 
-/** A rental that nothing stands against. */
+/** A rental without blockers. */
 type DecidedRental = {
   input: RentInput
   template: { id: number; hash: string } | undefined
   launch: Launch
-  /** The public ports that it is given. */
+  /** The public ports to bind. */
   ports: Port[]
   offer: TargetOffer
   machine: Machine
@@ -35,8 +35,8 @@ type DecidedRental = {
 }
 
 /**
- * Makes an instance of an offer, and the volumes that are wished with it. It has all that is its own but its GPUs and its
- * meters. What is left of the machine is returned.
+ * Inserts the instance with its ports and volumes, and uses up the offer. The caller adds GPUs and meters. `machineAfter`
+ * has the capacity that is left.
  */
 export async function saveRental(
   tx: Transaction,
@@ -57,11 +57,11 @@ export async function saveRental(
   return { instanceId, volumeIds: made.map(({ volumeId }) => volumeId), machineAfter }
 }
 
-/** The decisive step. The machine's lock makes it certain; without that the condition would refuse it. */
+/** Uses up the offer. The machine's lock makes it certain; the condition guards against a missing lock. */
 async function withdrawOffer(tx: Transaction, offerId: bigint, at: Date): Promise<void> {
   const used = await tx.rows(sql`
     UPDATE offers SET rentable = false, withdrawn_at = ${at} WHERE id = ${offerId} AND withdrawn_at IS NULL AND rentable RETURNING id`)
-  if (used.length !== 1) throw new Error(`Offer ${offerId} was changed by somebody who did not lock its machine.`)
+  if (used.length !== 1) throw new Error(`Offer ${offerId} was changed without a lock on its machine.`)
 }
 
 async function insertInstance(
@@ -80,7 +80,7 @@ async function insertInstance(
     ...lifetime,
     ...policy,
     ...state,
-    // It costs nothing yet. As soon as it does, that is looked at anew.
+    // The instance costs nothing yet. The next action is computed again when its meters open.
     policyDueAt: nextAction({ ...lifetime, ...policy, ...state, meters: [] }, at)?.at ?? null,
     accountId: actor.accountId,
     apiKeyId: actor.apiKeyId,
@@ -106,19 +106,19 @@ async function insertInstance(
   return inserted?.[0] as bigint
 }
 
-/** Disk and public ports are the instance's until its container is gone; volumes stay until they are deleted. */
+/** Disk and public ports are reserved until the container is gone, volumes until they are deleted. */
 async function reserveRoom(
   tx: Transaction,
   instanceId: bigint,
   { machine, launch, ports }: DecidedRental,
 ): Promise<Machine> {
   const taken = { diskMb: -(launch.diskMb + newVolumesMb(launch.newVolumes)), ports: -ports.length }
-  const left = await changeFreeCapacity(tx, machine, taken)
+  const machineAfter = await changeFreeCapacity(tx, machine, taken)
   if (ports.length > 0) await bindPorts(tx, machine, instanceId, ports)
-  return left
+  return machineAfter
 }
 
-/** Of what is started only what is no secret. */
+/** Only settings that are not secret. */
 function createdEvent({ accountId, apiKeyId }: Actor, rental: DecidedRental) {
   const { input, template, launch, offer, machine, computeNanos } = rental
   const { image, mode, label, diskMb, targetState } = launch

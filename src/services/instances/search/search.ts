@@ -1,4 +1,4 @@
-// Instances as clients that name columns of a row search them.
+// Searches instances for clients that name the columns of a row.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { withoutStatementName } from '../../../database/rows.ts'
@@ -14,16 +14,16 @@ import { afterCursorSql, conditionSql, orderSql, positionSql, shownStatusSql } f
 
 const { sql, join } = Prisma
 
-/** So many labels are counted, the most frequent ones. */
+/** Only this many labels are counted, the most frequent first. */
 const maxLabels = 1_000
 
 export type SearchPage = {
   instances: Instance[]
-  /** Where the next page begins; null behind the last one. */
+  /** The cursor of the next page; null on the last page. */
   next: string | null
-  /** How many match in all. */
+  /** The number of matches on all pages. */
   total: number
-  /** How many of all have which label. Those without one are left out. */
+  /** The number of matches for each label. Instances without a label are left out. */
   labels: { label: string; count: number }[]
 }
 
@@ -33,20 +33,20 @@ export function instanceSearchServices(deps: Deps) {
   const { database } = deps
 
   return {
-    /** A page of the account's living instances that meet all conditions. */
+    /** A page of the account's living instances that match all conditions. */
     async search(
       actor: Actor,
-      { conditions: asked, order: keys }: InstanceSearch,
+      { conditions: requested, order: keys }: InstanceSearch,
       { limit, after }: { limit: number; after?: string | undefined },
     ): Promise<SearchPage> {
       authorize(actor, 'instances.list')
       const order = totalInstanceOrder(keys)
       const position = after === undefined ? undefined : parseSearchCursor(after, order)
-      const conditions = [...livingInstancesSql(actor), ...asked.map(conditionSql)]
-      const beyond = position ? [afterCursorSql(position, order)] : []
+      const conditions = [...livingInstancesSql(actor), ...requested.map(conditionSql)]
+      const afterCursor = position ? [afterCursorSql(position, order)] : []
       const page = sql`
         SELECT i.id, ${positionSql(order)} FROM ${instancesFromSql}
-        WHERE ${join([...conditions, ...beyond], ' AND ')} ORDER BY ${orderSql(order)} LIMIT ${limit + 1}`
+        WHERE ${join([...conditions, ...afterCursor], ' AND ')} ORDER BY ${orderSql(order)} LIMIT ${limit + 1}`
       return await snapshot(database, async tx => {
         const rows = await tx.rows(withoutStatementName(page))
         const found = rows.slice(0, limit)
@@ -60,7 +60,7 @@ export function instanceSearchServices(deps: Deps) {
       })
     },
 
-    /** What the account's living instances differ in, each combination once. */
+    /** Each distinct combination of facet values among the account's living instances. */
     async facets(actor: Actor): Promise<Facet[]> {
       authorize(actor, 'instances.list')
       const rows = await database.rows(sql`

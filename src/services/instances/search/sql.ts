@@ -9,7 +9,7 @@ import { holdsGpusSql } from '../sql.ts'
 
 const { sql, join, raw, empty } = Prisma
 
-/** As domain/instances/search/search.ts says it in `shownStatusOf`. */
+/** The same rule as `shownStatusOf` in domain/instances/search/search.ts. */
 export const shownStatusSql = sql`(CASE i.status WHEN 'scheduling' THEN CASE WHEN i.started_at IS NULL THEN 'created' ELSE 'stopped' END
   WHEN 'stopping' THEN CASE WHEN i.target_state = 'running' THEN 'loading' ELSE 'running' END
   WHEN 'running' THEN CASE WHEN i.target_state = 'running' AND i.restart IS NOT NULL THEN 'loading' ELSE 'running' END
@@ -51,7 +51,7 @@ const columns: Record<InstanceField, Prisma.Sql> = {
 const columnTypes = { number: 'float8', usd: 'bigint', text: 'text', word: 'text', boolean: 'boolean' } as const
 const comparisons = { gt: raw('>'), gte: raw('>='), lt: raw('<'), lte: raw('<=') }
 
-/** A column that is nothing is equal to null, and to nothing else. */
+/** An empty column equals a null value and no other. */
 export function conditionSql({ field, operator, values }: InstanceCondition): Prisma.Sql {
   const type = raw(columnTypes[kindOf(field)])
   const column = sql`${columns[field]}::${type}`
@@ -66,7 +66,7 @@ export function conditionSql({ field, operator, values }: InstanceCondition): Pr
 
 const orderTypes = { number: 'float8', usd: 'bigint', text: 'text', word: 'text', boolean: 'int' } as const
 
-/** What is nothing stands where "" or 0 does. Texts are ordered by their code points, whatever the database's language is. */
+/** NULL sorts as "" or 0. Texts sort by code point, independent of the database's collation. */
 function orderedColumn(field: InstanceField): Prisma.Sql {
   if (field === 'id') return columns.id
   const type = orderTypes[kindOf(field)]
@@ -78,12 +78,12 @@ export function orderSql(order: InstanceOrderKey[]): Prisma.Sql {
   return join(order.map(({ field, direction }) => sql`${orderedColumn(field)} ${raw(direction)}`))
 }
 
-/** Where a row stands in an order, as texts from which the same can be read again. */
+/** The position of a row in an order, as texts that parse back to the same values. */
 export function positionSql(order: InstanceOrderKey[]): Prisma.Sql {
   return join(order.map(({ field }) => sql`${orderedColumn(field)}::text`))
 }
 
-/** Rows beyond a position: the first key is beyond it, or is equal and the second is beyond it, and so on. */
+/** Rows after a position: the first key is after it, or is equal and the second key is after it, and so on. */
 export function afterCursorSql(position: string[], order: InstanceOrderKey[]): Prisma.Sql {
   const equal: Prisma.Sql[] = []
   const alternatives = order.map(({ field, direction }, index) => {

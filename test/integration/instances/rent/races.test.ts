@@ -174,7 +174,7 @@ describe('an offer that somebody changes without taking its machine', () => {
         await session.query(`UPDATE offers SET ${change} WHERE id = $1`, [both.id])
       })
     const renting = rentBeside(both, 'before', /UPDATE offers SET rentable = false, withdrawn_at/, changing)
-    await expect(renting).rejects.toThrow('did not lock its machine')
+    await expect(renting).rejects.toThrow('without a lock on its machine')
     expect(await instancesOn(both)).toEqual([])
   })
 })
