@@ -14,7 +14,7 @@ import { executionErrorsPlugin, limitsPlugin, requestErrorsPlugin, subscriptions
 import { schema } from './schema.ts'
 import { createSocketFace } from './socket-face.ts'
 
-/** Answers /graphql, over HTTP and over WebSockets. Without a key there is nothing: no introspection, and no hint in an error. */
+/** Serves /graphql over HTTP and WebSockets. Without a valid key there is no introspection and no hint in an error. */
 export function createGraphqlFace(services: Services, prisma: PrismaClient): { answer: Handler; sockets: SocketFace } {
   const yoga = createYoga<Context>({
     schema,
@@ -25,7 +25,7 @@ export function createGraphqlFace(services: Services, prisma: PrismaClient): { a
     batching: false,
     logging: false,
     maxRequestBodySize: maxBodyBytes,
-    // It would answer anything that ends with this, without a key. No URL ends with a space and a word.
+    // Yoga answers every path that ends with this, without a key. No URL path contains a space, so this disables it.
     healthCheckEndpoint: '/ never',
     maskedErrors: { isDev: false },
     plugins: [requestErrorsPlugin, limitsPlugin, executionErrorsPlugin, subscriptionsPlugin],
@@ -34,7 +34,7 @@ export function createGraphqlFace(services: Services, prisma: PrismaClient): { a
     try {
       const actor = await authenticate(request, services)
       checkEncoding(request)
-      // It knows content types in lower case only.
+      // Yoga compares content types case-sensitively, in lower case.
       const type = request.headers.get('content-type')
       if (type) request.headers.set('content-type', type.toLowerCase())
       const disconnected = request.signal
@@ -49,7 +49,7 @@ export function createGraphqlFace(services: Services, prisma: PrismaClient): { a
   return { answer: handleHttp, sockets: createSocketFace({ envelop: yoga.getEnveloped, services, prisma }) }
 }
 
-/** What it refuses without a word. */
+/** Messages for the statuses that Yoga answers with an empty body. */
 const emptyAnswerMessages: Record<number, string> = {
   406: 'Accept must allow application/json, or text/event-stream for a subscription.',
   415: 'The content type of a body must be application/json.',
@@ -59,16 +59,16 @@ function isStream({ headers }: Response): boolean {
   return headers.get('content-type')?.startsWith('text/event-stream') ?? false
 }
 
-/** Tells proxies to pass each event on at once, and to keep none. nginx buffers what does not say so. */
+/** Tells proxies to forward each event at once and to cache none. nginx buffers a stream without this header. */
 function disableBuffering(response: Response): Response {
   response.headers.set('x-accel-buffering', 'no')
   response.headers.set('cache-control', 'no-store, no-transform')
-  // The server knows better: it closes the connection behind the answer where the gateway stops.
+  // The HTTP server sets this header itself: when the gateway stops, it closes the connection after the answer.
   response.headers.delete('connection')
   return response
 }
 
-/** The answer to a request that did not become an operation. */
+/** The answer to a request that failed before its operation ran. */
 function refusalResponse(error: unknown, { requestId, log }: RequestContext): Response {
   const known = translateDatabaseError(error)
   if (known instanceof BodyError) return errorResponse(known.status, known.message, { code: 'BAD_REQUEST' })

@@ -1,5 +1,5 @@
-// How large an operation may be. A document of a few lines can stand for millions of fields, because fragments repeat
-// what they hold, so this is measured before anything else looks at it.
+// The maximum size of an operation. Nested fragments can expand a few lines to millions of fields, so the size is measured
+// before anything else reads the document.
 
 import {
   type ASTVisitor,
@@ -15,22 +15,22 @@ import {
 export const operationLimits = {
   tokens: 2_000,
   depth: 10,
-  /** The query that tools read the schema with is this deep. */
+  /** The depth of the standard introspection query. */
   introspectionDepth: 15,
   fields: 1_000,
   aliases: 30,
-  /** Each row of a list repeats the alias. */
+  /** Limited because each item of a list repeats the alias. */
   aliasCharacters: 64,
-  /** How often an operation may ask for `__schema`. */
+  /** Uses of `__schema` in one operation. */
   schemas: 1,
-  /** Fields of the schema that an operation can read, by `repeats`. The query of tools counts 345,000. */
+  /** Schema fields that an operation can read, estimated with `introspectionRepeats`. The standard query counts 345,000. */
   schemaFields: 400_000,
   directives: 20,
   mutations: 5,
   errors: 5,
 }
 
-/** How often fields that read the schema repeat what is inside of them, roughly. */
+/** Rough number of items in each list of the introspection schema. */
 const introspectionRepeats: Record<string, number> = {
   ...{ __type: 10, types: 100, directives: 10, fields: 10, args: 5, inputFields: 10 },
   ...{ enumValues: 10, possibleTypes: 30, interfaces: 2 },
@@ -46,7 +46,7 @@ type OperationSize = {
   directives: number
   schemas: number
   schemaFields: number
-  /** What `schemaFields` is if this is inside of `__schema` or `__type`. */
+  /** The value of `schemaFields` if this selection is inside `__schema` or `__type`. */
   schemaReads: number
 }
 const emptySize: OperationSize = {
@@ -54,14 +54,14 @@ const emptySize: OperationSize = {
   ...{ aliases: 0, aliasCharacters: 0, schemas: 0, schemaFields: 0, schemaReads: 0 },
 }
 
-/** Refuses an operation that is too large, with fragments counted as often as they are spread. */
+/** Refuses an operation that is too large. A fragment counts each time it is spread. */
 export function limitsRule(context: ValidationContext): ASTVisitor {
   return {
     OperationDefinition(operation) {
       const size = measureOperation(operation, context)
-      const refuse = (what: string, size: number, limit: number) => {
+      const refuse = (unit: string, size: number, limit: number) => {
         if (size <= limit) return
-        const message = `The operation has ${size} ${what}; at most ${limit} are allowed.`
+        const message = `The operation has ${size} ${unit}; at most ${limit} are allowed.`
         context.reportError(
           new GraphQLError(message, { nodes: operation, extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }),
         )
@@ -112,7 +112,7 @@ function measureOperation(operation: OperationDefinitionNode, context: Validatio
   function sizeOfField({ name: { value: name }, alias, selectionSet }: FieldNode): OperationSize {
     const inner = selectionSet ? sizeOfSelections(selectionSet) : emptySize
     const depth = inner.depth + 1
-    // Tools read the schema deeper than anybody reads data, so this depth has a limit of its own.
+    // The standard introspection query is deeper than `depth` allows, so introspection has its own limit.
     const depths = name.startsWith('__')
       ? { depth: 0, introspectionDepth: Math.max(depth, inner.introspectionDepth) }
       : { depth, introspectionDepth: inner.introspectionDepth }
@@ -132,7 +132,7 @@ function measureOperation(operation: OperationDefinitionNode, context: Validatio
     }
   }
 
-  /** Each fragment is measured once. One that spreads itself counts as empty there; another rule refuses it. */
+  /** Measures each fragment once. One that spreads itself counts as empty inside itself; another rule refuses it. */
   function sizeOfFragment(fragment: FragmentDefinitionNode | null | undefined): OperationSize {
     if (!fragment) return emptySize
     const known = measured.get(fragment)

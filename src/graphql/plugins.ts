@@ -10,7 +10,7 @@ import { subscribe } from './subscribe.ts'
 import { subscriptionRule } from './subscription-rule.ts'
 
 export const limitsPlugin: Plugin = {
-  /** GraphQL follows variables as deep as they go, which is deeper than the stack. */
+  /** Refuses deep variables first: GraphQL coerces them recursively and would overflow the stack. */
   onParams({ params, setResult }) {
     const refusal = checkVariables(params.variables)
     if (refusal) setResult({ errors: [refusal] })
@@ -28,7 +28,7 @@ export const limitsPlugin: Plugin = {
   onValidate({ setValidationFn, addValidationRule }) {
     addValidationRule(subscriptionRule)
     const validateWithinLimits: typeof validate = (schema, document, rules, options) => {
-      // Alone and first: some of the other rules take long for exactly what this refuses.
+      // First and alone: other rules are slow for exactly the documents that this rule refuses.
       const tooLarge = validate(schema, document, [limitsRule])
       return tooLarge.length > 0
         ? tooLarge
@@ -44,7 +44,7 @@ export function checkVariables(variables: unknown): GraphQLError | undefined {
   return new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } })
 }
 
-/** Its readers put what went wrong into the error, with what was sent, and take some of it for a failure of ours. */
+/** Yoga's request parsers echo the input in their errors, and report some client mistakes as 500. Both are rewritten. */
 export const requestErrorsPlugin: Plugin = {
   onRequestParse({ requestParser, setRequestParser }) {
     if (!requestParser) return
@@ -71,7 +71,7 @@ export const executionErrorsPlugin: Plugin<Context> = {
     return {
       onExecuteDone({ result, setResult }) {
         const { operation } = getOperationAST(args.document, args.operationName) ?? {}
-        // Without @defer and @stream an execution has one result.
+        // The schema has neither @defer nor @stream, so an execution has one result.
         const { errors, ...rest } = result as ExecutionResult
         const explained = errors?.map(error => toClientError(error, args.contextValue))
         const answered = rest.data ? explained?.map(withoutStatus) : explained
@@ -84,13 +84,13 @@ export const executionErrorsPlugin: Plugin<Context> = {
 export const subscriptionsPlugin: Plugin<Context> = {
   onSubscribe({ args, setSubscribeFn, setResultAndStopExecution }) {
     const { request } = args.contextValue
-    // Over a WebSocket there is none.
+    // An operation over a WebSocket has no request.
     if (request && !acceptsStream(request)) setResultAndStopExecution({ errors: [streamNotAccepted()] })
     else setSubscribeFn(subscribe)
   },
 }
 
-/** Any wildcard is refused, too: a client that sends its default waits for an end that a stream does not have. */
+/** A wildcard does not count: a client that sends its default Accept would wait for the end of the stream. */
 function acceptsStream({ headers }: Request): boolean {
   return parseAccept(headers.get('accept')).includes('text/event-stream')
 }

@@ -1,19 +1,19 @@
-// What GraphQL says of values repeats them, and one in a wrong place may be a password. Where it is and what is wrong
-// with it is enough to find it.
+// GraphQL's errors repeat the sent values, and a value in a wrong place may be a password. The place of the value and the
+// problem are enough to find it.
 
 import type { GraphQLError } from 'graphql'
 
-/** What an error says, without the values that were sent. Names of fields, variables and types stay. */
+/** The message of an error without the values that were sent. Names of fields, variables and types stay. */
 export function redactMessage({ message, originalError }: Pick<GraphQLError, 'message' | 'originalError'>): string {
   const [, variable] = /^Variable "(\$\w+)" got invalid value /.exec(message) ?? []
   if (variable === undefined) return redactEcho(message)
-  const reason = originalError?.message ?? 'It is not of its type.'
-  // Quotes within a value are escaped, so that none ends as a path does.
+  const reason = originalError?.message ?? 'The value has the wrong type.'
+  // Quotes inside a value are escaped, so a value cannot end like a path.
   const [place = ''] = / at "[\w.[\]]+"$/.exec(message.slice(0, -`; ${reason}`.length)) ?? []
   return `Variable "${variable}" got invalid value${place}; ${redactEcho(reason)}`
 }
 
-/** What stands before a value and after it. */
+/** The parts of a message before and after the value. */
 const echoPatterns = [
   /^((?:String|Int|Float|Boolean|ID) cannot represent .*?value): .*()$/s,
   /^(Enum "\w+" cannot represent non-\w+ value): .*()$/s,

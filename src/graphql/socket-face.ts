@@ -1,5 +1,5 @@
-// GraphQL over a WebSocket, in the protocol `graphql-transport-ws`. What is asked there passes what a request over HTTP
-// passes: the same plugins, the same limits, and the key anew with every operation.
+// GraphQL over a WebSocket, in the protocol `graphql-transport-ws`. Each operation passes the same plugins and limits as a
+// request over HTTP, and authenticates its key again.
 
 import { type ExecutionArgs, type FormattedExecutionResult, GraphQLError, getOperationAST } from 'graphql'
 import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL, makeServer, type SubscribePayload } from 'graphql-ws'
@@ -17,20 +17,20 @@ import { checkVariables } from './plugins.ts'
 
 export const connectionLimits = { initMs: 3_000, operations: 64, connectionsPerKey: 32, connectionsPerAccount: 128 }
 
-/** A socket, from its opening to its end. */
+/** An open WebSocket. */
 type Connection = SocketContext & {
   channel: Channel
-  /** Messages that are not answered to their end, a subscription's among them. */
+  /** Messages that are still being answered, including running subscriptions. */
   openMessages: number
   isClosing: boolean
   disconnected: AbortController
-  /** Who opened it. */
+  /** The actor that the connection was accepted for. Undefined before that. */
   owner?: Actor
 }
 
 type Envelop = YogaServerInstance<Context, object>['getEnveloped']
 type Enveloped = ReturnType<Envelop>
-/** What the server asks to be executed, with what executes it. */
+/** The arguments of an execution, with the functions that execute it. */
 type PreparedOperation = ExecutionArgs & Pick<Enveloped, 'execute' | 'subscribe'>
 
 export type SocketFaceDeps = { envelop: Envelop; services: Services; prisma: PrismaClient }
@@ -41,7 +41,7 @@ export function createSocketFace({ envelop, services, prisma }: SocketFaceDeps):
     connectionInitWaitTimeout: connectionLimits.initMs,
     onConnect: ({ connectionParams, extra: link }) => acceptConnection(link, connectionParams),
     onSubscribe: ({ extra: link }, _id, payload) => prepareOperation(link, payload),
-    // These are the arguments that `prepare` returned.
+    // `args` is the value that `prepareOperation` returned.
     execute: async args => await (args as PreparedOperation).execute(args),
     subscribe: async args => await (args as PreparedOperation).subscribe(args),
     onNext: (_context, _id, _payload, _args, { errors, ...result }) =>
@@ -50,10 +50,10 @@ export function createSocketFace({ envelop, services, prisma }: SocketFaceDeps):
   })
 
   async function acceptConnection(link: Connection, params: Record<string, unknown> = {}): Promise<boolean> {
-    const given = Object.entries(params).find(([name]) => name.toLowerCase() === 'authorization')
-    if (given) link.authorization = String(given[1])
+    const header = Object.entries(params).find(([name]) => name.toLowerCase() === 'authorization')
+    if (header) link.authorization = String(header[1])
     const actor = await authenticateConnection(link)
-    // Who has an instance's own key may follow nothing, and must take no place of the key that rented it.
+    // An instance's own key may not subscribe, and must not use up connections of the key that rented it.
     if (!actor || isInstanceKey(actor)) return false
     const ofAccount = [...connections].filter(({ owner }) => owner?.accountId === actor.accountId)
     const ofKey = ofAccount.filter(({ owner }) => owner?.apiKeyId === actor.apiKeyId)
@@ -64,7 +64,7 @@ export function createSocketFace({ envelop, services, prisma }: SocketFaceDeps):
     return true
   }
 
-  /** Closes the link of whoever cannot be told who it is for now, and of nobody else. */
+  /** The actor, or undefined for an invalid key. If the key cannot be checked now, it closes the link with 1013 (try again later). */
   async function authenticateConnection({ authorization, channel }: Connection): Promise<Actor | undefined> {
     try {
       return await identifyBearer(authorization, services)
@@ -142,18 +142,18 @@ export function createSocketFace({ envelop, services, prisma }: SocketFaceDeps):
   }
 }
 
-/** As it is said over HTTP. */
+/** The error that Yoga gives over HTTP. */
 function unknownOperation(): GraphQLError {
   const message = 'Could not determine what operation to execute.'
   return new GraphQLError(message, { extensions: { code: 'OPERATION_RESOLUTION_FAILURE' } })
 }
 
 function tooManyOperations(): GraphQLError {
-  const message = `This WebSocket has ${connectionLimits.operations} operations under way, which is as many as it may have.`
+  const message = `This WebSocket has ${connectionLimits.operations} operations running, the maximum. Complete one before you start another.`
   return new GraphQLError(message, { extensions: { code: 'TOO_MANY_STREAMS' } })
 }
 
-/** There are no statuses here. */
+/** A WebSocket message has no HTTP status. */
 function formatErrors(errors: readonly GraphQLError[]) {
   return errors.map(error => withoutStatus(error).toJSON())
 }

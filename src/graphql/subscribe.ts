@@ -6,11 +6,11 @@ import { toClientError, withoutStatus } from './errors/errors.ts'
 export type ResultStream = AsyncIterableIterator<ExecutionResult, undefined>
 
 /**
- * Opens a subscription. Each result is made in a context of its own: what was loaded for one event is stale for the next.
- * Whatever ends the stream against its reader's wish is told in a last result.
+ * Opens a subscription. Each result gets its own context, because data loaded for one event is stale for the next. If the
+ * gateway ends the stream, the last result holds the error.
  */
 export async function subscribe(args: ExecutionArgs): Promise<ResultStream | ExecutionResult> {
-  // The plugins that call this are plugins of a Yoga with this context.
+  // Only `subscriptionsPlugin` calls this, and its Yoga has this context.
   const context = args.contextValue as Context
   const source = await createSourceEventStream(args)
   if (Symbol.asyncIterator in source) return createResultStream(source[Symbol.asyncIterator](), args, context)
@@ -41,7 +41,7 @@ function createResultStream(source: AsyncIterator<unknown>, args: ExecutionArgs,
     await source.return?.()
   }
 
-  // Nobody reads, and so nobody closes, the answer to a client that went before there was one.
+  // If the client disconnects before the answer starts, nothing else closes the source.
   disconnected.addEventListener('abort', end)
   if (disconnected.aborted) void end()
   return {
@@ -53,7 +53,7 @@ function createResultStream(source: AsyncIterator<unknown>, args: ExecutionArgs,
           return done
         }
         const value = await executeEvent(item.value)
-        // Its reader is to begin again before an event that cannot be told, and not to miss it.
+        // Ends the stream at an event that fails, so that the client resumes before it instead of missing it.
         if (!value.data) await end()
         return { done: false, value }
       } catch (error) {

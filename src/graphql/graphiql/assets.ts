@@ -4,14 +4,14 @@ import { type Asset, createAsset } from '../../http/asset.ts'
 import type { Bundle } from './bundle.ts'
 
 export type Assets = {
-  /** Where the files are. The path changes with what they contain. */
+  /** Path of the folder with the files. It contains a hash of their content. */
   folder: string
   byPath: Map<string, Asset>
 }
 
 let loading: Promise<Assets> | undefined
 
-/** The files that GraphiQL's page needs. They are loaded once in a process, when somebody asks first. */
+/** The files of GraphiQL's page, loaded once per process at the first request. */
 export function loadAssets(): Promise<Assets> {
   loading ??= load().catch((error: unknown) => {
     // The next request tries again.

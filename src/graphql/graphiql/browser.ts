@@ -1,8 +1,8 @@
-// What runs in the browser around GraphiQL. It is part of the bundle, so a page needs no script of its own.
+// Scripts that run in the browser around GraphiQL. They are part of the bundle, so the page needs no inline script.
 
 /**
- * Runs before GraphiQL. The browser keeps its tabs with their headers: after a new start on new data the key in them is
- * nobody's, so they go. And GraphiQL adds an empty tab unless what it worked on last is one of its tabs.
+ * Runs before GraphiQL. The browser stores the tabs with their headers. After a restart on new data their key is invalid,
+ * so the script clears them. It also restores the active tab as the last edited one: GraphiQL would add an empty tab.
  */
 export const setupScript = `
 const berthPage = JSON.parse(document.getElementById('berth').textContent)
@@ -22,7 +22,7 @@ localStorage.setItem('berth', berthPage.publicId)
 export const renderScript = `YogaGraphiQL.renderYogaGraphiQL(document.querySelector('#root'), berthPage.options)`
 
 /**
- * On a first visit GraphiQL moves a tab from under the pointer that presses it, and the click goes beside. Tabs can still
- * be dragged to another place; they only do not follow the pointer there.
+ * On a first visit GraphiQL moves a tab away from the pointer that presses it, so the click misses. This rule keeps the
+ * tab in place. A dragged tab can still be dropped elsewhere, but does not follow the pointer.
  */
 export const styles = '.graphiql-tab { transform: none !important }'

@@ -1,5 +1,5 @@
-// Runs in a worker. GraphiQL's package is one module with megabytes of text: reading it takes half a second, which is not
-// to hold the requests of others.
+// Runs in a worker. GraphiQL's package is one module with megabytes of text. Loading it takes half a second, which would
+// block other requests on the main thread.
 
 import { createHash } from 'node:crypto'
 import { parentPort } from 'node:worker_threads'
@@ -7,7 +7,7 @@ import { renderScript, setupScript, styles } from './browser.ts'
 
 export type Bundle = { hash: string; files: Record<string, { type: string; bytes: Uint8Array }> }
 
-/** What the package's module exports. Its entry would put all of it into each page. */
+/** The exports of the package's module. The package's own entry would inline all of them into each page. */
 type Parts = Record<'js' | 'css' | 'favicon' | 'editorWorkerService' | 'jsonWorker' | 'graphqlWorker', string>
 
 const module = new URL('graphiql.js', import.meta.resolve('@graphql-yoga/render-graphiql'))
@@ -17,7 +17,7 @@ const textFile = (type: string, content: string) => ({ type, bytes: Buffer.from(
 const files: Bundle['files'] = {
   'graphiql.js': textFile(script, `${setupScript}\n${parts.js};\n${renderScript}`),
   'graphiql.css': textFile('text/css; charset=utf-8', `${parts.css}\n${styles}`),
-  // The names that its editor asks for.
+  // The editor requests its workers by these names.
   'editorWorkerService.js': textFile(script, parts.editorWorkerService),
   'json.js': textFile(script, parts.jsonWorker),
   'graphql.js': textFile(script, parts.graphqlWorker),

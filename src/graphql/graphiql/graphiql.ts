@@ -7,8 +7,8 @@ import { loadAssets } from './assets.ts'
 import { tabs } from './tabs.ts'
 
 /**
- * The page for trying things out. All of it is served from here, so it works without a network. The key, if there is one
- * to give away, is filled in only for a browser on this machine.
+ * The GraphiQL page for trying the API. The gateway serves all its files, so it works offline. It fills in the demo key,
+ * if there is one, only for a browser on this machine.
  */
 export function createGraphiql(apiKey: () => string | undefined): { page: Handler; file: Handler } {
   return {
@@ -32,7 +32,7 @@ export function createGraphiql(apiKey: () => string | undefined): { page: Handle
   }
 }
 
-/** Its editor writes styles into the page, and its fonts and pictures stand in its style sheet. */
+/** GraphiQL's editor adds inline styles, and its style sheet embeds fonts and images as `data:` URLs. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -55,7 +55,7 @@ function renderPage(folder: string, key: string): string {
       defaultTabs: tabs.map(tab => ({ ...tab, headers })),
       defaultHeaders: headers,
       shouldPersistHeaders: true,
-      // The headers are filled in. Variables are for the reader to edit.
+      // Opens the variables, which the user edits. The headers are filled in already.
       defaultEditorToolsVisibility: 'variables',
       schemaDescription: true,
       subscriptionsProtocol: 'SSE',
@@ -80,8 +80,8 @@ function renderPage(folder: string, key: string): string {
 }
 
 /**
- * A page elsewhere that makes its own name point here sends that name, and must not read the key. A proxy on this machine
- * may write our own name into the Host header; that somebody else asks shows in what it adds.
+ * A foreign page whose domain resolves to this machine (DNS rebinding) sends its own name as Host, and must not get the key.
+ * A proxy on this machine may send a loopback Host for a remote client; its forwarding headers reveal that.
  */
 function isLocalRequest({ url, headers }: Request): boolean {
   const isForwarded = [...headers.keys()].some(name => /^(forwarded|via|x-real-ip|x-forwarded-.*)$/.test(name))

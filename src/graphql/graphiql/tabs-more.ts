@@ -1,10 +1,10 @@
 export type Tab = { query: string; variables?: string }
 
-/** What comes after a first rental: settings that are kept, bids and volumes. The first tabs make `ins_1`. */
+/** The tabs after a first rental: templates, bids, volumes, costs and destruction. The first tabs create `ins_1`. */
 export const moreTabs: Tab[] = [
   {
-    query: `# 8. Template: settings to rent with more than once.
-# With the id of a template they replace what it has.
+    query: `# 8. Template: saves settings for later rentals.
+# Give the id of a template to replace its settings.
 mutation Template {
   saveTemplate(
     input: {
@@ -28,9 +28,9 @@ mutation Template {
 `,
   },
   {
-    query: `# 9. Best: searches and rents in one, here at a bid, with
-# the hash of the template. What is said beside it counts
-# more; sources and source tell where a setting is from.
+    query: `# 9. Best: searches and rents in one step, here with a
+# bid and a template. Settings given beside the template
+# override it; "sources" says where each one came from.
 mutation Best($template: String!) {
   rentBestOffer(
     input: {
@@ -67,8 +67,8 @@ mutation Best($template: String!) {
     variables: '{ "template": "fd4a4c258d62396bac970d18d3f31e04" }',
   },
   {
-    query: `# 10. Bid: who bids most has the GPUs. Whoever is outbid
-# waits, and goes on when they are free again.
+    query: `# 10. Bid: the highest bid gets the GPUs. An outbid
+# instance waits and resumes when they are free again.
 mutation Bid($instance: ID!) {
   changeBid(
     input: { instanceId: $instance, bidPerHour: "0.45" }
@@ -84,9 +84,9 @@ mutation Bid($instance: ID!) {
     variables: '{ "instance": "ins_2" }',
   },
   {
-    query: `# 11. Volume: a disk that outlives instances. The query
-# volumeOffers finds storage. An instance on its machine
-# gets the volume by this, in its spec:
+    query: `# 11. Volume: creates a disk that outlives instances.
+# The query volumeOffers lists storage to rent. To attach
+# it to an instance on the same machine, add to its spec:
 # volumes: [{ source: { volumeId: "vol_1" } }]
 mutation Volume($storage: ID!) {
   createVolume(
@@ -107,12 +107,12 @@ mutation Volume($storage: ID!) {
     variables: '{ "storage": "vof_1" }',
   },
   {
-    query: `# 12. Costs: what is left, for how long, and on what it
-# was spent in this month, hour by hour if you like.
+    query: `# 12. Costs: shows your credit, how long it lasts, and
+# the costs of this month. Use HOUR for hourly buckets.
 query Costs {
   viewer {
     credit
-    burnRate # Per hour, all together.
+    burnRate # Total cost per hour.
     runwaySeconds
     usage(bucket: MONTH, groupBy: [INSTANCE, KIND]) {
       cost
@@ -144,8 +144,8 @@ query Costs {
 `,
   },
   {
-    query: `# 13. Destroy: it ends rentals, and their disks with all
-# that is on them. Volumes stay.
+    query: `# 13. Destroy: ends rentals and deletes their disks with
+# all data on them. Volumes stay.
 mutation Destroy($instances: [ID!]!) {
   destroyInstances(input: { ids: $instances }) {
     ... on BulkInstancesPayload {

@@ -1,13 +1,13 @@
 import { moreTabs, type Tab } from './tabs-more.ts'
 
 /**
- * Ready operations for GraphiQL, a tab each: a story from left to right, in lines that its editor shows without scrolling.
- * Their ids are those of the demo market when nothing was rented yet.
+ * Example operations for GraphiQL, one per tab, to run from left to right. Lines are short enough to need no scrolling.
+ * The ids are those of the demo market before any rental.
  */
 export const tabs: Tab[] = [
   {
-    query: `# 1. Find: GPUs that will do, the cheapest first,
-# priced with the disk that you will ask for.
+    query: `# 1. Find: lists offers that match, the cheapest first.
+# Prices include a disk of 16 GB.
 query Find {
   offers(
     first: 10
@@ -29,7 +29,7 @@ query Find {
       numGpus
       pricePerHour
       priceBreakdown { compute disk }
-      # At a bid it costs less, until somebody bids more.
+      # A bid costs less, but can be outbid.
       minimumBidPerHour
       machine { country reliability downloadMbps }
     }
@@ -39,8 +39,8 @@ query Find {
 `,
   },
   {
-    query: `# 2. Quote: what renting would come to, and all that
-# stands against it. It takes what Rent takes.
+    query: `# 2. Quote: shows the price of a rental and everything
+# that blocks it. It takes the same input as Rent.
 query Quote($offer: ID!) {
   rentQuote(
     input: {
@@ -53,9 +53,9 @@ query Quote($offer: ID!) {
     }
   ) {
     rentable
-    waits # Whether it would have to wait for its GPUs.
+    waits # True if it would wait for its GPUs.
     pricePerHour
-    diskPricePerHour # What it costs while it is stopped.
+    diskPricePerHour # The price while stopped.
     blockers { code message }
     warnings
   }
@@ -64,10 +64,10 @@ query Quote($offer: ID!) {
     variables: '{ "offer": "off_1" }',
   },
   {
-    query: `# 3. Keys: an SSH key logs in to what you rent from now
-# on. Under Variables is nobody's: put in your own .pub.
-# An API key is for programs: this one may search and
-# read instances. Its secret is shown once.
+    query: `# 3. Keys: registers an SSH key for your next rentals.
+# Replace the placeholder under Variables with your own
+# .pub line. The API key is for programs. This one may
+# search and read instances. Its secret is shown once.
 mutation Keys($publicKey: String!) {
   registerSshKey(input: { publicKey: $publicKey }) {
     ... on RegisterSshKeySuccess {
@@ -97,14 +97,14 @@ mutation Keys($publicKey: String!) {
 }`,
   },
   {
-    query: `# 4. Rent: the offer is named under Variables. Should
-# another be quicker, alternatives are named.
+    query: `# 4. Rent: rents the offer given under Variables. If it
+# is taken already, the error lists alternatives.
 mutation Rent($offer: ID!) {
   rentInstance(
     input: {
       offerId: $offer
-      # Sent again, it rents nothing more.
-      # Another rental takes another key.
+      # Repeating this request rents nothing more.
+      # Use another key for another rental.
       idempotencyKey: "rental-1"
       spec: {
         source: { image: "pytorch/pytorch:latest" }
@@ -133,8 +133,8 @@ mutation Rent($offer: ID!) {
     variables: '{ "offer": "off_1" }',
   },
   {
-    query: `# 5. Watch: run it again until the status is RUNNING.
-# Then it says how to log in.
+    query: `# 5. Watch: run this again until the status is RUNNING.
+# Then "sshCommand" says how to log in.
 query Watch {
   viewer { credit }
   instances(first: 10) {
@@ -158,8 +158,8 @@ query Watch {
 `,
   },
   {
-    query: `# 6. Follow: it goes on until you press the button again,
-# or nothing is left of the instance.
+    query: `# 6. Follow: streams changes until you press the button
+# again, or until the instance is removed.
 subscription Follow($instance: ID!) {
   instanceChanged(id: $instance) {
     label
@@ -173,8 +173,8 @@ subscription Follow($instance: ID!) {
     variables: '{ "instance": "ins_1" }',
   },
   {
-    query: `# 7. Stop: a stopped instance costs its disk only.
-# With RUNNING it starts again.
+    query: `# 7. Stop: a stopped instance costs only its disk.
+# Set RUNNING to start it again.
 mutation Stop($instances: [ID!]!) {
   updateInstances(
     input: { ids: $instances, targetState: STOPPED }

@@ -114,11 +114,11 @@ describe('GraphQL', () => {
     expect(limitAnswerSize({ data: {}, errors: errors.slice(0, 10) }, false).errors).toHaveLength(10)
   })
 
-  it('says that what mutations did stays done where their answer is too large', () => {
+  it('says that mutations have run when their answer is too large', () => {
     const messageOf = (happened: boolean) =>
       limitAnswerSize({ data: { text: 'x'.repeat(maxAnswerBytes) } }, happened).errors?.[0]?.message
-    expect(messageOf(true)).toContain('stays done: look before you repeat it')
-    expect(messageOf(false)).not.toContain('stays done')
+    expect(messageOf(true)).toContain('have run: check their effect before you repeat them')
+    expect(messageOf(false)).not.toContain('have run')
   })
 
   it('counts what JSON writes in more bytes', () => {
