@@ -2,18 +2,18 @@ import type { Actor } from '../domain/actor.ts'
 import { DomainError } from '../domain/errors.ts'
 import type { Services } from '../services/services.ts'
 
-/** Who sends this request. `queryKey` is the key in the URL, which only REST clients of old are granted. */
+/** Identifies the caller. `queryKey` is a key in the URL, which only the REST face accepts, for old clients. */
 export async function authenticate(request: Request, services: Services, queryKey?: string | null): Promise<Actor> {
   const key = parseBearerKey(request.headers.get('authorization')) ?? queryKey
   if (!key)
-    throw new DomainError('UNAUTHENTICATED', 'This needs an API key: send the header "Authorization: Bearer KEY".')
+    throw new DomainError('UNAUTHENTICATED', 'An API key is required: send the header "Authorization: Bearer KEY".')
   const actor = await services.apiKeys.identify(key)
-  // The same for an unknown, a revoked and an expired key, and in the words that old clients look for.
+  // The same message for unknown, revoked and expired keys. Old clients look for these words.
   if (!actor) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
   return actor
 }
 
-/** Who sends this header; undefined for nobody that may come in. */
+/** Identifies the caller by the Authorization header; undefined when the key is missing or not valid. */
 export async function identifyBearer(
   authorization: string | undefined,
   { apiKeys }: Services,

@@ -1,5 +1,5 @@
-// Sends events to webhooks, and writes down what came of it. A gateway that dies in between sends once more: receivers
-// tell by the event's id.
+// Sends events to webhooks and records the results. If a gateway dies in between, the event is sent again: receivers
+// recognize duplicates by the event's id.
 
 import type { Logger } from 'pino'
 import type { Deliveries, DeliveryLease } from '../services/webhooks/delivery.ts'
@@ -8,7 +8,7 @@ import type { SendWebhook } from './webhook-sender.ts'
 export type DeliveryWorker = {
   claim(limit: number): Promise<DeliveryLease[]>
   work(lease: DeliveryLease): Promise<void>
-  /** Calls off what is on its way: another gateway sends it again. */
+  /** Aborts deliveries in progress. Another gateway sends them again. */
   stop(): void
 }
 
@@ -26,13 +26,13 @@ export function createDeliveryWorker(deps: { deliveries: Deliveries; send: SendW
     stop: () => stopping.abort(),
   }
 
-  /** Whatever goes wrong in here is an attempt that failed, or it would be tried again at once and for ever. */
+  /** Any error counts as a failed attempt. Otherwise the delivery would be retried at once, forever. */
   async function attemptDelivery(lease: DeliveryLease) {
     try {
       return await send(deliveries.buildRequest(lease), stopping.signal)
     } catch (error) {
       log.error({ err: error, deliveryId: String(lease.deliveryId) }, 'An event could not be sent to a webhook.')
-      return { error: 'Berth could not send it.' }
+      return { error: 'Berth could not send the event.' }
     }
   }
 }

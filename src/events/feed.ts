@@ -1,4 +1,4 @@
-// What happens, told to all who follow it on this gateway. The events are read once for all of them.
+// Delivers events to all streams of this gateway. One read serves all of them.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -12,25 +12,24 @@ import { createFollower, type Follower } from './follower.ts'
 import { createTurnScheduler } from './turn-scheduler.ts'
 
 export type LiveFeed = Feed & {
-  /** Something may have happened. */
+  /** Reads soon, since there may be new events. */
   wake(): void
-  /** How many streams are open. */
   streamCount(): number
-  /** Ends every stream, and lets nobody follow from now on. */
+  /** Ends every stream and refuses new ones. */
   stop(): void
 }
 
 export type FeedOptions = { outbox: Outbox; now: () => Date; log: Logger; limits?: StreamLimits }
 
-/** The safety net: what nobody was woken for is told so late at most. */
+/** Safety net: the longest delay of an event whose wake-up was missed. */
 const pollMs = 1_000
-/** However much happens, it is read so often at most: a reading costs the more the more accounts follow. */
+/** Shortest pause between reads. A read costs more the more accounts follow. */
 const minPauseMs = 10
 
 export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOptions): LiveFeed {
-  /** All who have a place here: those who wait to be let in, and those who are told. */
+  /** All open streams: those that wait to be admitted, and those that receive events. */
   const followers = new Set<Follower>()
-  /** Up to where was read for those who are told. */
+  /** The position up to which events were read for the admitted followers. */
   let position: EventCursor | undefined
   const waitForTurn = createTurnScheduler()
   let reading = false
@@ -40,7 +39,7 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
   const timer = setInterval(wake, pollMs)
   timer.unref()
 
-  /** Whoever wakes it during a reading has another follow: that one may have begun before the news. */
+  /** A wake-up during a read causes another read: the current one may have begun before the new events. */
   function wake(): void {
     readAgain = true
     if (!reading && followers.size > 0) void readUntilIdle()
@@ -58,14 +57,14 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
     } catch (error) {
       handleFailure(error instanceof Error ? error : new Error(String(error)))
     }
-    // Nothing is awaited since the last look at `again`, so nobody who wakes it is left unheard.
+    // No await since the last check of `readAgain`, so no wake-up is lost.
     reading = false
   }
 
-  /** Nothing is lost to a failure: from where it stood is read at the next poll. */
+  /** A failure loses nothing: the next poll reads from the same position. */
   function handleFailure(error: Error): void {
-    // Said once, not every second for as long as the database is gone.
-    if (!failing && !stopped) log.warn({ err: error }, 'Events cannot be read. It is tried again.')
+    // Logged once, not every second while the database is away.
+    if (!failing && !stopped) log.warn({ err: error }, 'Events cannot be read. Retrying.')
     failing = true
     for (const follower of followers) if (!follower.isAdmitted()) follower.refuse(error)
   }
@@ -75,25 +74,25 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
     const joining = all.filter(follower => !follower.isAdmitted())
     const admitted = all.filter(follower => follower.isAdmitted())
     const { events, machineIds, reached } = await read(admitted)
-    // Nothing but a failover that lost transactions takes the horizon back.
+    // The horizon moves back only after a failover that lost transactions.
     if (position && (isAfter(position, reached) || position.epoch !== reached.epoch))
       return await startNewEpoch(admitted, position)
-    // Asked after the events were: what happened after a key ended is not told to its bearer.
+    // Read after the events, so that a stream gets no event from after its key ended.
     const activeKeys = await outbox.findActiveKeys([...new Set(all.map(({ actor }) => actor.publicId))])
     deliver(admitted, events, machineIds, activeKeys)
-    // They hear everything of the next reading, and nothing of this one.
+    // New followers get events from the next read on, and none from this one.
     for (const follower of joining)
       if (activeKeys.has(follower.actor.publicId)) follower.admit(reached)
       else follower.end('KEY_ENDED')
-    // A full batch ends amid the events, and there are more.
+    // A full batch stops at an event, so there may be more.
     if (reached.id > 0n) readAgain = true
     position = reached
   }
 
-  /** Whoever joins now does so at the next reading. */
+  /** Followers that are not admitted yet join at the next read. */
   async function startNewEpoch(admitted: Follower[], { epoch }: EventCursor): Promise<void> {
     await outbox.endEpoch(epoch)
-    log.warn({ epoch }, 'The order of events begins anew: cursors have expired, and streams end.')
+    log.warn({ epoch }, 'The order of events starts again: cursors have expired, and streams end.')
     for (const follower of admitted) follower.refuse(cursorExpired())
     position = undefined
     readAgain = true
@@ -120,7 +119,8 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
   }
 
   function checkStreamLimits({ apiKeyId, accountId }: Actor): void {
-    if (followers.size >= limits.total) throw tooManyStreams('This gateway has as many streams open as it can.')
+    if (followers.size >= limits.total)
+      throw tooManyStreams(`This gateway has reached its limit of ${limits.total} streams. Try again later.`)
     const ofAccount = [...followers].filter(({ actor }) => actor.accountId === accountId)
     const ofKey = ofAccount.filter(({ actor }) => actor.apiKeyId === apiKeyId)
     if (ofKey.length >= limits.perKey) throw tooManyStreams(limitMessage('key', limits.perKey))
@@ -151,5 +151,5 @@ export function createFeed({ outbox, now, log, limits = streamLimits }: FeedOpti
 }
 
 function limitMessage(holder: string, most: number): string {
-  return `This ${holder} has ${most} streams open here, which is as many as it may have. Close one first.`
+  return `This ${holder} has reached its limit of ${most} streams on this gateway. Close one first.`
 }

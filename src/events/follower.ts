@@ -4,12 +4,12 @@ import type { Event, Position } from '../domain/events/events.ts'
 import { maxBufferedEvents, streamEnded } from '../domain/streams.ts'
 import type { FeedFilter, FeedSubscription, FeedUpdate } from '../services/feed.ts'
 
-/** One stream, seen from the feed. */
+/** One stream, as the feed sees it. */
 export type Follower = {
   actor: Actor
   interest: FeedFilter
   since: number
-  /** What its reader holds, once it is let in. */
+  /** Resolves to the subscription once the stream is admitted. */
   following: Promise<FeedSubscription>
   isAdmitted(): boolean
   admit(from: Position): void
@@ -31,7 +31,7 @@ export function createFollower(
   let woken = false
   let admitted = false
   let closed = false
-  /** Undefined where the reader went by itself. */
+  /** Undefined when the reader closed the stream. */
   let closeReason: Error | undefined
   let wakeReader = () => {}
 
@@ -41,7 +41,7 @@ export function createFollower(
     if (closed) return
     closed = true
     closeReason = reason
-    // What nobody is going to read.
+    // Frees what no reader will take.
     events = []
     machineIds = new Set()
     onClose()
@@ -79,12 +79,12 @@ export function createFollower(
       resolveFollowing({ startPosition, next, waitForTurn: turn, isClosed: () => closed, close: () => close() })
     },
     refuse: close,
-    deliver(told, changed) {
+    deliver(newEvents, changedMachineIds) {
       if (closed) return
       const { includes = matchesNothing, wakesOn = matchesNothing, includesMarket } = interest
-      events.push(...told.filter(includes))
-      if (told.some(wakesOn)) woken = true
-      for (const machineId of includesMarket ? changed : []) machineIds.add(machineId)
+      events.push(...newEvents.filter(includes))
+      if (newEvents.some(wakesOn)) woken = true
+      for (const machineId of includesMarket ? changedMachineIds : []) machineIds.add(machineId)
       if (events.length > maxBufferedEvents) close(streamEnded('TOO_SLOW'))
       else if (hasNews()) wakeReader()
     },

@@ -1,4 +1,4 @@
-// Where the host of a webhook is. Looked up anew for each attempt, since a name may be made to lead elsewhere in between.
+// Resolves the host of a webhook, anew for each attempt: its owner may point the name elsewhere in between.
 
 import { lookup, Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
@@ -6,7 +6,7 @@ import { isIP } from 'node:net'
 export type Address = { address: string; family: number }
 export type ResolveHost = (host: string) => Promise<Address[]>
 
-/** Asks name servers, and nothing that this machine or its network has beside them. No slow one keeps others waiting. */
+/** Asks name servers only, not the hosts file of this machine. A slow lookup delays no other one. */
 export const resolveWithNameServers: ResolveHost = async host => {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 })
   const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
@@ -14,5 +14,5 @@ export const resolveWithNameServers: ResolveHost = async host => {
   return addresses.map(address => ({ address, family: isIP(address) }))
 }
 
-/** As this machine finds hosts, with names such as localhost. */
+/** Resolves like any program on this machine, including names such as localhost. */
 export const resolveWithSystem: ResolveHost = host => lookup(host, { all: true })

@@ -1,17 +1,17 @@
-// Lets streams work in turns, on a share of the event loop: however much they have to tell, requests are answered beside.
+// Lets streams work in turns on a share of the event loop, so that busy streams do not hold up requests.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Waits until it is the owner's turn. The owner works from then on until it waits for something else. */
+/** Waits for the owner's turn, which lasts until the owner awaits something else. */
 export type WaitForTurn = (owner: number) => Promise<void>
 
-/** Streams work this long at a time, and then pause twice as long: they get a third of the loop. */
+/** Streams work this long, then pause twice as long: they get a third of the event loop. */
 const sliceMs = 5
 const pausePerMs = 2
 const maxPauseMs = 250
 
 export function createTurnScheduler(): WaitForTurn {
-  /** Owners in the order of their turns, each with those that wait. A busy owner delays no other by more than one turn. */
+  /** Owners in the order of their turns, each with its queue. A busy owner delays another by at most one turn. */
   const waiting = new Map<number, (() => void)[]>()
   let isRunning = false
 
@@ -48,7 +48,7 @@ export function createTurnScheduler(): WaitForTurn {
   }
 }
 
-/** Node runs a tick once no promise can go on: what was granted has worked, and what others do is not counted with it. */
+/** Node runs a tick when no promise can continue: by then the owner has yielded, and other work is not counted. */
 async function untilItYields(): Promise<void> {
   await new Promise<void>(resolve => process.nextTick(resolve))
 }

@@ -1,4 +1,4 @@
-// Sends one request to the endpoint of a webhook, which may do anything: hang, answer without an end, lead elsewhere.
+// Sends one request to the endpoint of a webhook, which is not trusted: it may hang, answer endlessly or redirect.
 
 import http from 'node:http'
 import https from 'node:https'
@@ -9,18 +9,18 @@ import type { WebhookRequest } from '../services/webhooks/delivery.ts'
 import { type Address, type ResolveHost, resolveWithNameServers, resolveWithSystem } from './resolve-host.ts'
 
 export type WebhookSenderOptions = {
-  /** Events may be sent into the network that Berth stands in, and without TLS. */
+  /** Allows endpoints in Berth's own network, and endpoints without TLS. */
   privateWebhooks: boolean
   resolve?: ResolveHost | undefined
   timeoutMs?: number
 }
 
-/** From looking up the host to the answer. Shorter than a lease. */
+/** From the host lookup to the response. Must be shorter than a lease. */
 const defaultTimeoutMs = 10_000
-/** So much of an answer is read, for servers that want to finish it. */
+/** Bytes of the response body to read, for servers that want to finish it. */
 const maxAnswerBytes = 1_024
 
-/** Undefined where it was stopped before its end. */
+/** Undefined when `stopped` aborted the request. */
 export type SendWebhook = (post: WebhookRequest, stopped: AbortSignal) => Promise<AttemptResult | undefined>
 
 export function createWebhookSender({
@@ -41,12 +41,14 @@ export function createWebhookSender({
     } catch (error) {
       if (stopped.aborted) return undefined
       return {
-        error: timeout.aborted ? `There was no answer within ${timeoutMs / 1_000} seconds.` : describeFailure(error),
+        error: timeout.aborted
+          ? `The endpoint did not answer within ${timeoutMs / 1_000} seconds.`
+          : describeFailure(error),
       }
     }
   }
 
-  /** At least one. */
+  /** Returns at least one address, or throws. */
   async function addressesOf(url: URL): Promise<Address[]> {
     const literal = literalAddress(url)
     if (literal !== undefined) return [{ address: literal, family: isIP(literal) }]
@@ -56,14 +58,14 @@ export function createWebhookSender({
   }
 }
 
-/** All addresses count: nobody knows which of them is connected to. */
+/** Every address must be public, since the connection may use any of them. */
 function addressProblem({ protocol }: URL, addresses: Address[]): string | undefined {
-  if (protocol !== 'https:') return 'Events are sent by https:// alone.'
+  if (protocol !== 'https:') return 'Events are sent over https:// only.'
   if (addresses.every(({ address }) => isPublicAddress(address))) return undefined
-  return 'The host cannot be reached from anywhere: it has an address that is not public.'
+  return 'Events are sent to public addresses only, and the host has an address that is not public.'
 }
 
-/** The status of the answer. Connects to one of these addresses and to no other, and follows no redirect. */
+/** Resolves to the response status. Connects only to these addresses, and follows no redirect. */
 function sendRequest(
   url: URL,
   { headers, body }: WebhookRequest,
@@ -74,11 +76,11 @@ function sendRequest(
   const [first] = addresses as [Address]
   const lookup: LookupFunction = (_host, { all }, give) =>
     all ? give(null, addresses) : give(null, first.address, first.family)
-  // No agent: a connection that is kept would be one whose address nobody checked this time.
+  // No agent: a kept-alive connection would bypass the address check of this attempt.
   const options = { method: 'POST', agent: false, lookup, signal, rejectUnauthorized: true, headers }
   const request = (url.protocol === 'https:' ? https : http).request(url, options)
   let status: number | undefined
-  // What happens after there is a status changes nothing about it.
+  // Once there is a status, later errors do not matter.
   request.on('error', error => status ?? reject(error))
   request.on('close', () => (status === undefined ? reject(new Error('There was no answer.')) : resolve(status)))
   request.on('response', response => {
@@ -94,7 +96,7 @@ function sendRequest(
   return promise
 }
 
-/** A lookup cannot be called off. What it finds later is of no interest. */
+/** A host lookup cannot be canceled, so a late result is ignored. */
 async function abortable<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   signal.throwIfAborted()
   const { promise, reject } = Promise.withResolvers<never>()
@@ -103,7 +105,7 @@ async function abortable<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return await Promise.race([work, promise])
 }
 
-/** In words that tell nothing of the network that Berth stands in. */
+/** Describes a failure without details of Berth's own network. */
 function describeFailure(error: unknown): string {
   const { code, syscall }: { code?: unknown; syscall?: unknown } = typeof error === 'object' && error ? error : {}
   if (code === 'ENOTFOUND' || syscall === 'getaddrinfo') return 'The host was not found.'

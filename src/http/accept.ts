@@ -1,4 +1,4 @@
-/** What a header such as Accept names, in its order and without what it forbids by a weight of 0. */
+/** The values of a header such as Accept, in order, without those of weight 0. */
 export function parseAccept(header: string | null): string[] {
   return (header ?? '')
     .toLowerCase()

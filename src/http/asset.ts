@@ -4,28 +4,28 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { parseAccept } from './accept.ts'
 
-/** A file that is the same for everybody. Each encoding of it is made when it is first asked for, and kept. */
+/** A static file. Each encoding is computed on first use and cached. */
 export type Asset = { type: string; etag: string; encode(encoding: Encoding): Promise<Uint8Array> }
 
 type Encoding = keyof typeof encoders
-/** The best first. Higher qualities of Brotli take much longer and save little. */
+/** Best first. Higher Brotli qualities take much longer and save little. */
 const encoders = {
   br: (bytes: Uint8Array) => brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
   gzip: (bytes: Uint8Array) => zip(bytes),
   identity: async (bytes: Uint8Array) => bytes,
 } satisfies Record<string, (bytes: Uint8Array) => Promise<Uint8Array>>
-// Both compress on other threads.
+// Both compress in the thread pool.
 const brotli = promisify(brotliCompress)
 const zip = promisify<Uint8Array, Uint8Array>(gzip)
 
-/** What is handed to the network at once, so that a client that does not read holds no copy of the file. */
+/** Bytes handed to the network at once. A client that does not read holds no copy of the whole file. */
 const sliceBytes = 65_536
 
 export function createAsset(bytes: Uint8Array, type: string): Asset {
   const encoded = new Map<Encoding, Promise<Uint8Array>>()
   return {
     type,
-    // Weak: it stands for the file in every encoding.
+    // Weak: one tag for all encodings.
     etag: `W/"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`,
     encode(encoding) {
       const known = encoded.get(encoding) ?? encoders[encoding](bytes)
@@ -35,19 +35,19 @@ export function createAsset(bytes: Uint8Array, type: string): Asset {
   }
 }
 
-/** Answers with the file, or with 304 to a client that has it. */
+/** Answers with the file, or with 304 to a client that has it already. */
 export async function answerAsset(
-  { headers: asked }: Request,
+  { headers: requestHeaders }: Request,
   { type, etag, encode }: Asset,
   extraHeaders: Record<string, string>,
 ): Promise<Response> {
   const headers = { ...extraHeaders, 'content-type': type, etag, vary: 'Accept-Encoding' }
-  if (matchesEtag(asked.get('if-none-match'), etag)) return new Response(null, { status: 304, headers })
-  const encoding = chooseEncoding(asked.get('accept-encoding'))
+  if (matchesEtag(requestHeaders.get('if-none-match'), etag)) return new Response(null, { status: 304, headers })
+  const encoding = chooseEncoding(requestHeaders.get('accept-encoding'))
   const bytes = await encode(encoding)
-  const described = encoding === 'identity' ? {} : { 'content-encoding': encoding }
+  const encodingHeader = encoding === 'identity' ? {} : { 'content-encoding': encoding }
   return new Response(streamSlices(bytes), {
-    headers: { ...headers, ...described, 'content-length': String(bytes.byteLength) },
+    headers: { ...headers, ...encodingHeader, 'content-length': String(bytes.byteLength) },
   })
 }
 
@@ -56,7 +56,7 @@ function matchesEtag(ifNoneMatch: string | null, tag: string): boolean {
   return ifNoneMatch?.split(',').some(text => text.trim() === '*' || opaque(text) === opaque(tag)) ?? false
 }
 
-/** The best encoding that the client names and does not forbid by a weight of 0. */
+/** The best encoding that the client accepts. */
 export function chooseEncoding(acceptEncoding: string | null): Encoding {
   const named = parseAccept(acceptEncoding)
   return (['br', 'gzip'] as const).find(encoding => named.includes(encoding)) ?? 'identity'
@@ -66,7 +66,7 @@ function streamSlices(bytes: Uint8Array): ReadableStream<Uint8Array> {
   let start = 0
   return new ReadableStream({
     async pull(controller) {
-      // While the network takes slices, nothing else would make the sender wait, and so let others have their turn.
+      // A fast network takes slices without a pause, so yield here to let other requests run.
       await nextTurn()
       if (start >= bytes.byteLength) return controller.close()
       controller.enqueue(bytes.subarray(start, start + sliceBytes))

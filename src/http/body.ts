@@ -1,7 +1,7 @@
-/** What a request's body may hold at most, on both faces. */
+/** Limit on a request's body, on both faces. */
 export const maxBodyBytes = 100_000
 
-/** Why a body is not read: it is too large, or its sender encoded it in a way that JSON is not. */
+/** A body that cannot be read: not UTF-8 (400), too large (413), or in an unsupported encoding (415). */
 export class BodyError extends Error {
   readonly status: 400 | 413 | 415
 
@@ -11,12 +11,12 @@ export class BodyError extends Error {
   }
 }
 
-/** The body's text. It is counted while it arrives, since a length need not be declared, or be true. */
+/** Reads the body as text. Counts the bytes as they arrive: content-length may be missing or false. */
 export async function readBody(request: Request): Promise<string> {
   checkEncoding(request)
   if (Number(request.headers.get('content-length')) > maxBodyBytes) throw bodyTooLarge()
   if (!request.body) return ''
-  // Not a loop over the body: leaving that would cancel it, and cut the connection before the answer.
+  // Not `for await`: leaving that loop cancels the body and closes the connection before the answer.
   const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader()
   const chunks: Uint8Array[] = []
   let size = 0
@@ -31,22 +31,24 @@ export async function readBody(request: Request): Promise<string> {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
   } catch {
-    throw new BodyError(400, 'The body is not UTF-8.')
+    throw new BodyError(400, 'The body is not valid UTF-8.')
   }
 }
 
-/** Takes what still comes, for a while: many clients send all before they look for an answer. */
+/** Reads on for a while and drops the data: many clients send the whole body before they read an answer. */
 async function discard(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
-  let left = 100 * maxBodyBytes
-  for (let part = await reader.read(); !part.done && left > 0; part = await reader.read()) left -= part.value.byteLength
+  let remaining = 100 * maxBodyBytes
+  for (let part = await reader.read(); !part.done && remaining > 0; part = await reader.read())
+    remaining -= part.value.byteLength
 }
 
 export function checkEncoding({ headers }: Request): void {
   const encoding = headers.get('content-encoding')
   if (encoding && encoding.toLowerCase() !== 'identity')
-    throw new BodyError(415, `The content encoding ${encoding} is not supported.`)
+    throw new BodyError(415, `The content encoding ${encoding} is not supported. Send the body without one.`)
   const [, charset] = /charset="?([^";]+)/i.exec(headers.get('content-type') ?? '') ?? []
-  if (charset && !/^utf-?8$/i.test(charset)) throw new BodyError(415, `The charset ${charset} is not supported.`)
+  if (charset && !/^utf-?8$/i.test(charset))
+    throw new BodyError(415, `The charset ${charset} is not supported. Send UTF-8.`)
 }
 
 function bodyTooLarge(): BodyError {

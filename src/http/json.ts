@@ -1,6 +1,6 @@
 /**
- * JSON in both directions. The content type has no charset: old clients compare it as a whole. No cache keeps it: where
- * the key stands in the URL, one that is shared would give it to others.
+ * A JSON response. The content type has no charset: old clients compare the whole value. Caches must not store it: with
+ * the key in the URL, a shared cache would serve it to others.
  */
 export function jsonResponse(status: number, body: unknown, headers: Record<string, string> = {}): Response {
   const defaultHeaders = { 'content-type': 'application/json', 'cache-control': 'no-store' }

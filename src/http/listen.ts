@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
 
-/** Listens, or says which setting is wrong. */
+/** Listens, or throws an error that names the wrong setting. */
 export async function listen(server: Server, port: number, host: string): Promise<void> {
   server.listen(port, host)
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
@@ -9,7 +9,7 @@ export async function listen(server: Server, port: number, host: string): Promis
   })
 }
 
-/** Throws as `listen` would. Asked before the long work of a start, which would be in vain. */
+/** Throws as `listen` would. Called before the slow part of a start, to fail early. */
 export async function checkAddress(port: number, host: string): Promise<void> {
   const server = createServer()
   await listen(server, port, host)
@@ -20,15 +20,15 @@ export async function checkAddress(port: number, host: string): Promise<void> {
 function explainListenError({ code, message }: NodeJS.ErrnoException, port: number, host: string): string {
   switch (code) {
     case 'EADDRINUSE':
-      return `Port ${port} on ${host} is in use. Stop what listens there, or set PORT to another.`
+      return `Port ${port} on ${host} is in use. Stop the program that uses it, or set PORT to another port.`
     case 'EACCES':
-      return `Port ${port} on ${host} is not for this user. Set PORT to another; those from 1024 on are for everybody.`
+      return `Port ${port} on ${host} is not allowed for this user. Set PORT to 1024 or above.`
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
     case 'EADDRNOTAVAIL':
     case 'EINVAL':
-      return `HOST is ${host}, which is no address of this machine. Set it to one, such as 127.0.0.1 or 0.0.0.0.`
+      return `HOST is ${host}, which is not an address of this machine. Set it to one, such as 127.0.0.1 or 0.0.0.0.`
     default:
-      return `HOST ${host} and PORT ${port} cannot be listened to: ${message}.`
+      return `Berth cannot listen on HOST ${host} and PORT ${port}: ${message}.`
   }
 }

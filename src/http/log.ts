@@ -1,11 +1,11 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 
-/** JSON lines. Errors are cut down to what tells nothing of anybody's data. */
+/** Logs JSON lines. Errors are reduced to fields without user data. */
 export function createLog(level: string, destination: DestinationStream): Logger {
   return pino({ level, base: null, serializers: { err: describeError } }, destination)
 }
 
-/** What a library may have put on its error. */
+/** Fields that a library may add to an error. */
 type Fields<Name extends string> = Partial<Record<Name, unknown>>
 
 function fieldOf<Name extends string>(value: unknown, name: Name): unknown {
@@ -13,7 +13,7 @@ function fieldOf<Name extends string>(value: unknown, name: Name): unknown {
   return fields[name]
 }
 
-/** Prisma's messages quote the arguments of the call, and PostgreSQL's messages and details the values of the row. */
+/** Leaves out Prisma's messages, which quote arguments, and PostgreSQL's, which quote values of rows. */
 function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error }
   const { name, message, stack = '' } = error
@@ -24,12 +24,12 @@ function describeError(error: unknown): Record<string, unknown> {
   return { type: name, code, message, stack }
 }
 
-/** Five letters and digits. No class of them begins with E, as the system's own codes do. */
+/** Five letters and digits, of which no class begins with E, unlike system codes such as EPIPE. */
 function isSqlState(code: unknown): boolean {
   return typeof code === 'string' && /^(?!E)[0-9A-Z]{5}$/.test(code)
 }
 
-/** A stack begins with the message. */
+/** The stack without the message that it begins with. */
 function stackFramesOf(stack: string, message: string): string {
   const start = stack.indexOf(message)
   return start < 0 ? '' : stack.slice(start + message.length).replace(/^\n/, '')

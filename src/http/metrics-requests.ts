@@ -1,6 +1,6 @@
 import type { Metric } from './metrics.ts'
 
-/** Seconds. A stream counts until it begins. */
+/** Upper bounds in seconds. A stream is timed until it begins. */
 const bucketBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 export type RequestMetrics = {
@@ -8,7 +8,7 @@ export type RequestMetrics = {
   read(): Metric[]
 }
 
-/** Counts requests by the face that answered and the status, and how long each face took. */
+/** Counts requests by face and status, and records durations by face. */
 export function createRequestMetrics(): RequestMetrics {
   const counts = new Map<string, { face: string; status: string; count: number }>()
   const durations = new Map<string, { buckets: number[]; sum: number; count: number }>()
@@ -32,13 +32,13 @@ export function createRequestMetrics(): RequestMetrics {
       {
         name: 'berth_http_requests_total',
         type: 'counter',
-        help: 'Requests that were answered.',
+        help: 'Requests answered.',
         samples: [...counts.values()].map(({ face, status, count }) => ({ labels: { face, status }, value: count })),
       },
       {
         name: 'berth_http_request_duration_seconds',
         type: 'histogram',
-        help: 'How long answers took; of a stream, until it began.',
+        help: 'Time to answer a request. A stream is timed until it begins.',
         samples: [...durations].flatMap(([face, { buckets, sum, count }]) => [
           ...buckets.map((value, index) => ({
             suffix: '_bucket',

@@ -1,7 +1,7 @@
 import { gauge, type Metric, type MetricSource } from './metrics.ts'
 
 export type WorkMetricsOptions = {
-  /** What the database tells of due work and of events. */
+  /** Reads figures on due work and events from the database. */
   measure(): Promise<{
     due: { kind: string; count: number; lagSeconds: number }[]
     deliveriesPending: number
@@ -12,7 +12,7 @@ export type WorkMetricsOptions = {
   streams(): number
 }
 
-/** What is to be done, and what it is done with. Without the database, that is said, and the rest is told. */
+/** Due work, and the resources for it. Without the database, reports that it is down, and what needs no database. */
 export function createWorkMetrics({ measure, pool, streams }: WorkMetricsOptions): MetricSource {
   return async () => {
     const measures = await measure().catch(() => undefined)
@@ -28,26 +28,22 @@ export function createWorkMetrics({ measure, pool, streams }: WorkMetricsOptions
           { labels: { state: 'idle' }, value: idleCount },
         ],
       },
-      gauge('berth_database_connections_awaited', 'How many wait for a connection.', waitingCount),
-      gauge('berth_streams', 'Streams that are open on this gateway.', streams()),
+      gauge('berth_database_connections_awaited', 'Callers that wait for a database connection.', waitingCount),
+      gauge('berth_streams', 'Open streams on this gateway.', streams()),
       ...(measures
         ? [
             ...dueMetrics(measures.due),
             gauge(
               'berth_webhook_deliveries_pending',
-              'Deliveries to be tried, now or later.',
+              'Webhook deliveries to attempt, now or later.',
               measures.deliveriesPending,
             ),
             gauge(
               'berth_outbox_lag_seconds',
-              'For how long the oldest transaction that holds back readers of events has been open.',
+              'Age of the oldest open transaction that holds back readers of events.',
               measures.outboxLagSeconds,
             ),
-            gauge(
-              'berth_outbox_events_waiting',
-              'Events that are written and cannot be read yet.',
-              measures.eventsWaiting,
-            ),
+            gauge('berth_outbox_events_waiting', 'Events written that cannot be read yet.', measures.eventsWaiting),
           ]
         : []),
     ]
@@ -59,13 +55,13 @@ function dueMetrics(due: { kind: string; count: number; lagSeconds: number }[]):
     {
       name: 'berth_due_work',
       type: 'gauge',
-      help: 'What is due and in no hands, in all gateways together.',
+      help: 'Due work that no gateway has claimed, over all gateways.',
       samples: due.map(({ kind, count }) => ({ labels: { kind }, value: count })),
     },
     {
       name: 'berth_due_work_lag_seconds',
       type: 'gauge',
-      help: 'How long the first of that has been due.',
+      help: 'How long the oldest unclaimed work has been due.',
       samples: due.map(({ kind, lagSeconds }) => ({ labels: { kind }, value: lagSeconds })),
     },
   ]

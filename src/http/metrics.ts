@@ -1,4 +1,4 @@
-// What operators watch, in the text format of Prometheus. No label has an id, a path or anything else that a client chose.
+// Metrics in the Prometheus text format. No label has an id, a path or any other value that a client chooses.
 
 export type Metric = {
   name: string
@@ -7,7 +7,7 @@ export type Metric = {
   samples: { suffix?: string; labels?: Record<string, string>; value: number }[]
 }
 
-/** Where the values come from; each is asked for when they are read, and not more often than once a second. */
+/** Reads current values. Called when an operator reads the metrics, at most once a second. */
 export type MetricSource = () => Metric[] | Promise<Metric[]>
 
 const cacheMs = 1_000
@@ -42,7 +42,7 @@ function escapeLabel(text: string): string {
   return text.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n')
 }
 
-/** A value that is what it is when it is read. */
+/** A gauge with one sample. */
 export function gauge(name: string, help: string, value: number): Metric {
   return { name, type: 'gauge', help, samples: [{ value }] }
 }

@@ -4,19 +4,18 @@ import type { Handler } from './context.ts'
 import { jsonResponse } from './json.ts'
 import type { Fetch } from './server.ts'
 
-/** Hears how each request went. */
 type ObserveRequest = (path: string | undefined, status: number, ms: number) => void
 
-/** Gives each request an id, which its answer and all its log lines carry, and logs how it went. */
+/** Gives each request an id, which its answer and log lines carry, and logs the result. */
 export function logRequests(log: Logger, handler: Handler, observe: ObserveRequest = () => {}): Fetch {
   return async request => {
     const start = performance.now()
-    const given = request.headers.get('x-request-id') ?? ''
-    const requestId = /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()
+    const sentId = request.headers.get('x-request-id') ?? ''
+    const requestId = /^[\w.-]{1,64}$/.test(sentId) ? sentId : randomUUID()
     const requestLog = log.child({ requestId })
     let path: string | undefined
     const answer = async () => {
-      // Never the query: old clients send their key in it.
+      // Without the query: old clients send their key in it.
       path = new URL(request.url).pathname
       return await handler(request, { requestId, path, log: requestLog })
     }
@@ -25,7 +24,7 @@ export function logRequests(log: Logger, handler: Handler, observe: ObserveReque
       return jsonResponse(500, {
         success: false,
         error: 'internal_error',
-        msg: `Something went wrong. Tell us the request id ${requestId}.`,
+        msg: `Something went wrong. Report the request id ${requestId} to the operator.`,
       })
     })
     response.headers.set('x-request-id', requestId)

@@ -7,11 +7,11 @@ type Faces = {
   rest: Handler
   graphql: Handler
   graphiql: { page: Handler; file: Handler } | undefined
-  /** Only where operators alone may ask. */
+  /** Undefined unless only operators can reach the port. */
   metrics: (() => Promise<Response>) | undefined
 }
 
-/** Which face answers. Paths are compared whole: a probe's path at the end of another must not get past the keys. */
+/** Chooses the face. Compares whole paths: a path that only ends in /health must not bypass authentication. */
 export function createRouter(
   { rest, graphql, graphiql, metrics }: Faces,
   findReadinessProblem: () => Promise<string | undefined>,
@@ -28,24 +28,24 @@ export function createRouter(
   }
   return supportHead(async (request, context) => {
     const { path } = context
-    // Clients of the REST face join a base and a path with two slashes.
+    // REST clients join a base and a path with two slashes.
     if (/^\/+api\//.test(path)) return await rest(request, context)
     if (path === '/graphql' || path === '/graphql/')
       return await (graphiql && wantsHtml(request) ? graphiql.page : graphql)(request, context)
     const page = pageAt(path)
     if (!page) return jsonResponse(404, { success: false, error: 'not_found', msg: `There is no ${path} here.` })
     if (request.method === 'GET') return await page(request, context)
-    const msg = `${request.method} does not work on ${path}; GET, HEAD does.`
+    const msg = `${path} does not accept ${request.method}. Use GET or HEAD.`
     return jsonResponse(405, { success: false, error: 'method_not_allowed', msg }, { allow: 'GET, HEAD' })
   })
 }
 
-/** HEAD is GET without the body, wherever there is a GET. */
+/** Answers HEAD like GET, without the body. */
 function supportHead(handler: Handler): Handler {
   return async (request, context) => {
     if (request.method !== 'HEAD') return await handler(request, context)
     const { url, headers } = request
-    // Nobody reads the body, which might be a stream without an end.
+    // No client reads the body, which may be an endless stream, so the request is aborted.
     const done = new AbortController()
     const signal = AbortSignal.any([request.signal, done.signal])
     const { status, headers: answered } = await handler(new Request(url, { headers: [...headers], signal }), context)
@@ -54,7 +54,7 @@ function supportHead(handler: Handler): Handler {
   }
 }
 
-/** A browser that opens the address. The page keeps its query in the URL, to be reloaded and passed on. */
+/** Whether a browser opens the address. The page keeps its query in the URL, so a query does not matter. */
 function wantsHtml({ method, headers }: Request): boolean {
   return method === 'GET' && parseAccept(headers.get('accept')).includes('text/html')
 }

@@ -8,15 +8,15 @@ import type { Sockets } from './sockets.ts'
 export type Fetch = (request: Request) => Promise<Response>
 
 export type ServerOptions = {
-  /** Takes WebSockets. Without it there are none. */
+  /** Handles WebSockets. Without it the server refuses them. */
   upgrade?: Sockets['upgrade']
-  /** A connection that takes nothing of what waits for it for so long is cut off. */
+  /** A connection that reads none of its pending data for this long is cut off. */
   stalledMs?: number
 }
 
-/** The HTTP server around an app. Whoever sends slowly, or for ever, or does not read, is cut off. */
+/** The HTTP server around an app. Cuts off clients that send slowly or endlessly, or do not read. */
 export function createHttpServer(fetch: Fetch, { upgrade, stalledMs = 30_000 }: ServerOptions = {}): Server {
-  // The adapter would answer with the stack of whatever is thrown.
+  // Otherwise the adapter answers with the stack of a thrown error.
   const adapter = createServerAdapter((request: Request) => fetch(request).catch(internalError))
   const settings = {
     headersTimeout: 5_000,
@@ -24,9 +24,9 @@ export function createHttpServer(fetch: Fetch, { upgrade, stalledMs = 30_000 }: 
     connectionsCheckingInterval: 1_000,
     keepAliveTimeout: 5_000,
     maxHeaderSize: 16_384,
-    // Checked with the rest, and answered in JSON.
+    // findRequestProblem checks the header, and the answer is JSON.
     requireHostHeader: false,
-    // Java's client asks on every request for another version of HTTP. It is answered as if it had not.
+    // Java's client offers another HTTP version with every request. The server ignores the offer.
     shouldUpgradeCallback: (request: IncomingMessage) => upgrade !== undefined && isSocketUpgrade(request),
   }
   const answering = new WeakMap<Duplex, ServerResponse>()
@@ -36,11 +36,11 @@ export function createHttpServer(fetch: Fetch, { upgrade, stalledMs = 30_000 }: 
     if (problem) sendRefusal(response, 400, 'bad_request', problem)
     else
       void adapter(request, response)
-        // It takes the limit off for streams, which are never silent for so long.
+        // The adapter removes the timeout for streams. They are never silent for so long, so restore it.
         .then(() => request.socket.setTimeout(stalledMs))
   })
   server.on('checkExpectation', (_request, response) =>
-    sendRefusal(response, 417, 'expectation_failed', 'Nothing but 100-continue can be expected.'),
+    sendRefusal(response, 417, 'expectation_failed', 'The Expect header is not supported, except for 100-continue.'),
   )
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const response = answering.get(socket)
@@ -68,13 +68,13 @@ function sendRefusal(response: ServerResponse, status: number, error: string, ms
   response.end(JSON.stringify({ success: false, error, msg }))
 }
 
-/** What Node would answer to bytes that become no request. */
+/** Replaces Node's own answer to bytes that do not parse as a request. */
 function printParseError(code: string | undefined): string {
-  return printRefusal(...(parseErrors[code ?? ''] ?? [400, 'bad_request', 'This is not HTTP.']))
+  return printRefusal(...(parseErrors[code ?? ''] ?? [400, 'bad_request', 'The request is not valid HTTP.']))
 }
 
 const parseErrors: Record<string, [status: number, error: string, msg: string]> = {
   HPE_HEADER_OVERFLOW: [431, 'headers_too_large', 'The headers are too large.'],
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'invalid_request', 'The extensions of a chunk are too large.'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'invalid_request', 'The chunk extensions are too large.'],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'request_timeout', 'The request took too long to arrive.'],
 }

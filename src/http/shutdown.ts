@@ -6,13 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export type Shutdown = {
   /** From now on each answer closes its connection. Connections and requests are still accepted. */
   disableKeepAlive(): void
-  /** Accepts no more connections, and resolves when the requests that run are answered, or cut off after `graceMs`. */
+  /** Accepts no more connections. Resolves when running requests are answered, or cut off after `graceMs`. */
   close(graceMs: number): Promise<void>
 }
 
 /**
- * Ends a server in two steps, so that no client loses a request: connections that are kept alive end behind an answer,
- * never between a request and its answer.
+ * Stops a server in two steps, so that no client loses a request. Kept-alive connections close after an answer, never
+ * between a request and its answer.
  */
 export function createShutdown(server: Server): Shutdown {
   const unanswered = new Set<ServerResponse>()
@@ -30,11 +30,11 @@ export function createShutdown(server: Server): Shutdown {
     async close(graceMs) {
       if (!server.listening) return
       const closed = once(server, 'close')
-      // Node's HTTP server takes a connection for idle while an answer that was written whole is still being sent. It
-      // would cut that off, here and when it closes itself.
+      // Node's HTTP server treats a connection as idle while a fully written answer is still being sent. Its own `close`
+      // and `closeIdleConnections` would cut that answer off.
       NetServer.prototype.close.call(server)
       const isSending = () => [...unanswered].some(({ writableEnded }) => writableEnded)
-      // Connections from before are idle, and a client may keep that of a stream that has ended.
+      // Older connections are idle, and a client may keep the connection of an ended stream.
       const closing = setInterval(() => isSending() || server.closeIdleConnections(), 50)
       await Promise.race([closed, sleep(graceMs)])
       clearInterval(closing)

@@ -1,4 +1,4 @@
-// WebSockets on the port of HTTP. What is said over them is their face's matter.
+// WebSockets on the HTTP port. The face defines the messages.
 
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -11,14 +11,14 @@ import { findRequestProblem, printRefusal } from './refusal.ts'
 /** A socket, as its face sees it. */
 export type Channel = {
   protocol: string
-  /** Resolves when it was handed to the network, or never will be. */
+  /** Resolves when the text was handed to the network, or cannot be any more. */
   send(text: string): Promise<void>
   close(code: number, reason: string): void
   onMessage(read: (text: string) => Promise<void>): void
 }
 export type SocketContext = { requestId: string; log: Logger; authorization: string | undefined }
 
-/** Who speaks over sockets: what `open` returns hears that the socket is closed, or that it is to be closed soon. */
+/** A protocol over sockets. Berth calls the handlers that `open` returns when a socket closes, or should close soon. */
 export type SocketFace = {
   protocol: string
   open(
@@ -31,16 +31,16 @@ export type SocketLimits = typeof socketLimits
 export const socketLimits = {
   sockets: 1_000,
   payloadBytes: maxBodyBytes,
-  /** What may wait for one reader, before more is sent to it. */
+  /** A socket with more unsent bytes than this is cut off. */
   bufferedBytes: 4_000_000,
   heartbeatMs: 12_000,
-  /** From the moment that a socket is closed until it is cut off where nobody answers that. */
+  /** Time for a client to answer the close of a socket, before the socket is cut off. */
   graceMs: 1_000,
 }
 
 export type Sockets = {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
-  /** Closes all, once they have heard what is said to them, and takes no others. */
+  /** Closes all sockets after their pending messages, and refuses new ones. */
   stop(): void
 }
 
@@ -58,7 +58,7 @@ export function createSockets(face: SocketFace, log: Logger, limits: SocketLimit
   }, limits.heartbeatMs)
   heartbeatTimer.unref()
   server.on('wsClientError', (_error, socket) =>
-    socket.end(printRefusal(400, 'bad_request', 'This is no handshake of a WebSocket.')),
+    socket.end(printRefusal(400, 'bad_request', 'The WebSocket handshake is not valid.')),
   )
 
   function serveSocket(socket: WebSocket, { headers }: IncomingMessage): void {
@@ -76,12 +76,12 @@ export function createSockets(face: SocketFace, log: Logger, limits: SocketLimit
         send,
         close: (code, reason) => {
           socket.close(code, reason)
-          // Whoever does not answer that keeps its place no longer.
+          // A client that does not answer the close must not keep its place.
           setTimeout(() => socket.terminate(), limits.graceMs).unref()
         },
         onMessage: read =>
           socket.on('message', (data, isBinary) => {
-            // What came before a refusal was read is not to be answered after it.
+            // The client may have sent this before it read the close. It gets no answer.
             if (socket.readyState !== socket.OPEN) return
             read(isBinary ? '' : String(data)).catch((error: unknown) => {
               socketLog.error({ err: error }, 'A message failed.')
@@ -92,7 +92,7 @@ export function createSockets(face: SocketFace, log: Logger, limits: SocketLimit
       { ...context, log: socketLog },
     )
     open.set(socket, { leave: closeWhenIdle, beat: createHeartbeat(socket) })
-    // It closes the socket by itself, with the code for what came.
+    // The socket closes itself, with the code for the error.
     socket.on('error', () => {})
     socket.on('ping', () => {
       if (socket.bufferedAmount > limits.bufferedBytes) socket.terminate()
@@ -111,9 +111,15 @@ export function createSockets(face: SocketFace, log: Logger, limits: SocketLimit
       const problem = findRequestProblem(request)
       socket.on('error', () => socket.destroy())
       if (problem) socket.end(printRefusal(400, 'bad_request', problem))
-      else if (isStopped) socket.end(printRefusal(503, 'unavailable', 'This gateway stops. Try again.'))
+      else if (isStopped) socket.end(printRefusal(503, 'unavailable', 'This gateway is shutting down. Try again.'))
       else if (open.size >= limits.sockets)
-        socket.end(printRefusal(503, 'unavailable', 'This gateway has as many WebSockets open as it can. Try again.'))
+        socket.end(
+          printRefusal(
+            503,
+            'unavailable',
+            `This gateway has reached its limit of ${limits.sockets} WebSockets. Try again.`,
+          ),
+        )
       else server.handleUpgrade(request, socket, head, opened => serveSocket(opened, request))
     },
     stop() {
@@ -129,8 +135,8 @@ export function createSockets(face: SocketFace, log: Logger, limits: SocketLimit
 }
 
 /**
- * Whoever has not answered the last beat when the next one comes is gone, or does not read. The answer repeats what was
- * sent, so that nobody can give it who has not read everything before it.
+ * Cuts off a client that has not answered the last ping before the next one: it is gone, or does not read. An answer
+ * repeats the random bytes of the ping, so a client must have read everything before it.
  */
 function createHeartbeat(socket: WebSocket): () => void {
   let awaited: Buffer | undefined

@@ -161,7 +161,7 @@ describe('a gateway on a new folder', () => {
     [['account', 'create', '--email', 'x'], '"x" is not an email address.'],
     [
       ['account', 'create', '--email', 'demo@example.com'],
-      'There is an account with the email address demo@example.com already.',
+      'An account with the email address demo@example.com already exists.',
     ],
     [['account', 'create', '--email', 'b@c.d', '--credit', '-5'], '--credit is an amount of dollars'],
     [['account', 'create', '--email', 'b@c.d', '--colour', 'red'], "Unknown option '--colour'"],
@@ -172,7 +172,7 @@ describe('a gateway on a new folder', () => {
     [['key', 'create', '--account', 'demo@example.com', '--permissions', '{'], '--permissions is not JSON.'],
     [
       ['key', 'create', '--account', 'demo@example.com', '--permissions', '{"api":{"x":{}}}'],
-      'permissions.api.x: unknown category',
+      'permissions.api.x: is not a category',
     ],
     [['key', 'create', '--account', 'demo@example.com', '--expires', 'soon'], '--expires is an instant'],
     [
@@ -287,7 +287,7 @@ describe('a gateway that cannot start', () => {
     const gateway = spawnProgram('src/main.ts', [], { BERTH_DATA_DIR: folder, PORT: String(port) })
     expect(await gateway.exit).toBe(1)
     expect(gateway.errors()).toContain(
-      `Port ${port} on 127.0.0.1 is in use. Stop what listens there, or set PORT to another.`,
+      `Port ${port} on 127.0.0.1 is in use. Stop the program that uses it, or set PORT to another port.`,
     )
     expect(existsSync(folder)).toBe(false)
     other.close()

@@ -5,27 +5,27 @@ import { parsePermissions } from './permissions/parse.ts'
 
 export type ApiKeyInput = {
   name?: string | null | undefined
-  /** As they were written. */
+  /** As sent; `parsePermissions` checks them. */
   permissions?: unknown
-  /** Full access must be said: a caller who forgot the permissions does not mean everything. */
+  /** Full access must be explicit: a caller who forgot the permissions does not mean it. */
   fullAccess?: boolean | null | undefined
   expiresAt?: Date | null | undefined
 }
 
-/** The wish with its defaults, or everything that is wrong with it. Only the clock is not asked yet. */
-export function parseApiKeyInput({ name, permissions: written, fullAccess, expiresAt }: ApiKeyInput) {
-  const { permissions, issues } = parseAccess(written, fullAccess === true)
+/** Applies the defaults, or throws every issue at once. Does not compare `expiresAt` with the clock. */
+export function parseApiKeyInput({ name, permissions: rawPermissions, fullAccess, expiresAt }: ApiKeyInput) {
+  const { permissions, issues } = parseAccess(rawPermissions, fullAccess === true)
   const problem = textProblem(name ?? '', maxApiKeyNameLength)
   const all = [...(problem ? [{ path: 'name', message: problem }] : []), ...issues]
   if (all.length > 0) throw invalidInput(all)
   return { name: name ?? '', permissions, expiresAt: expiresAt ?? null }
 }
 
-function parseAccess(written: unknown, fullAccess: boolean): ReturnType<typeof parsePermissions> {
-  const isGiven = written !== undefined && written !== null
-  if (isGiven !== fullAccess) return parsePermissions(written)
+function parseAccess(rawPermissions: unknown, fullAccess: boolean): ReturnType<typeof parsePermissions> {
+  const isGiven = rawPermissions !== undefined && rawPermissions !== null
+  if (isGiven !== fullAccess) return parsePermissions(rawPermissions)
   const message = isGiven
-    ? 'cannot be given beside full access.'
-    : 'are required, unless the key is to have full access.'
+    ? 'must be omitted for a key with full access.'
+    : 'are required for a key without full access.'
   return { permissions: null, issues: [{ path: 'permissions', message }] }
 }

@@ -1,9 +1,9 @@
-// A key is berth_<public id>_<secret>. The public id finds it and may be shown; only a hash of the secret is kept.
-// An instance's own key is berth_ins_<instance id>_<proof>. It is derived, so nothing of it is kept.
+// An API key is berth_<public id>_<secret>. The public id finds the key and is not secret. Only a hash of the secret is
+// stored. An instance's own key is berth_ins_<instance id>_<proof>. It is derived, so nothing is stored.
 
 import type { Permissions } from './permissions/permissions.ts'
 
-/** A key as its account sees it. Null permissions are full access. */
+/** An API key as its account sees it. Null permissions mean full access. */
 export type ApiKey = {
   id: number
   name: string
@@ -31,7 +31,7 @@ export function printApiKey(publicId: string, secret: string): string {
   return `${printApiKeyPrefix(publicId)}_${secret}`
 }
 
-/** What of a key is no secret. */
+/** The part of a key that is not secret. */
 export function printApiKeyPrefix(publicId: string): string {
   return `berth_${publicId}`
 }

@@ -1,6 +1,6 @@
 import { DomainError } from '../errors.ts'
 
-/** Why an account cannot have what costs money from now on: renting, starting and the like need something left to spend. */
+/** Why an account cannot rent, start or do anything else that costs money: it has no credit left. */
 export function creditProblem(availableNanos: bigint): DomainError | undefined {
   if (availableNanos > 0n) return undefined
   return new DomainError('INSUFFICIENT_CREDIT', 'You lack credit.', { availableNanos, neededNanos: null })

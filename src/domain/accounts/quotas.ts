@@ -1,10 +1,10 @@
-// How much one account may have at a time.
+// Limits on what one account has at a time.
 
 export const quotaNames = ['instances', 'loading', 'diskGb', 'volumes'] as const
-/** `loading`: instances that hold GPUs, or are about to, and do not run yet. `diskGb`: instances' disks and volumes. */
+/** `loading`: instances that hold GPUs or are about to, and do not run yet. `diskGb`: disks of instances plus volumes. */
 export type Quota = (typeof quotaNames)[number]
 export type Quotas = Record<Quota, number>
-/** An operator's values for one account; null where the setting counts. */
+/** An operator's limits for one account; null means that the gateway's setting applies. */
 export type QuotaOverrides = Record<Quota, number | null>
 
 export type QuotaUsage = { instances: number; loading: number; diskMb: number; volumes: number }

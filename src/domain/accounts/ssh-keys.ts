@@ -1,14 +1,13 @@
-// Public keys as OpenSSH writes them: a type, the key in base64, and a comment. What was sent may be a private key, so no
-// message repeats a word of it.
+// Public keys in the OpenSSH format: a type, the key in base64, and a comment. A caller may send a private key by
+// mistake, so no message repeats the input.
 
 import type { LaunchConfig } from '../instances/instances.ts'
 import { type InstanceStatus, isFinal } from '../instances/states.ts'
 import { countCharacters, textProblem } from '../texts.ts'
 
-/** A public key that an account has registered. */
 export type SshKey = { id: number; name: string; publicKey: string; fingerprint: string; createdAt: Date }
 
-/** `publicKey` is the type and the key alone; `blob` is what a fingerprint is made of. */
+/** `publicKey` is the type and the base64 key, without the comment. The fingerprint is a hash of `blob`. */
 export type PublicKey = { publicKey: string; comment: string; blob: Uint8Array }
 
 export const maxSshKeys = 100
@@ -17,29 +16,30 @@ const maxPublicKeyLength = 16_384
 
 type VmAndMode = { vm: boolean; mode: LaunchConfig['mode'] }
 
-/** Whether an instance gets the keys of its account when it is rented. Nobody logs in to a container in args mode. */
+/** Whether an instance gets the account's keys when it is rented. A container in args mode has no SSH server. */
 export function hasSshAccess({ vm, mode }: VmAndMode): boolean {
   return vm || mode !== 'args'
 }
 
-/** Whether keys that are changed now still come into an instance. Nothing reaches into a virtual machine. */
+/** Whether key changes reach an instance after it was rented. Berth cannot change a virtual machine from outside. */
 export function canChangeSshKeys(instance: VmAndMode): boolean {
   return !instance.vm && hasSshAccess(instance)
 }
 
-/** Why no key can come into an instance, or out of it; undefined when one can. */
+/** Why the keys of an instance cannot be changed; undefined when they can. */
 export function sshKeysProblem({ status, ...instance }: VmAndMode & { status: InstanceStatus }): string | undefined {
-  if (instance.vm) return 'A virtual machine keeps the keys that it was made with.'
-  if (!canChangeSshKeys(instance)) return 'It was rented in args mode, so it has no SSH server: nobody logs in to it.'
-  return isFinal(status) ? `It is ${status}, from where it never runs again: nobody logs in to it.` : undefined
+  if (instance.vm) return 'A virtual machine keeps the SSH keys that it was created with.'
+  if (!canChangeSshKeys(instance))
+    return 'The instance was rented in args mode, so it has no SSH server and takes no SSH keys.'
+  return isFinal(status) ? `The instance is ${status} and never runs again, so its SSH keys cannot change.` : undefined
 }
 
-/** The order means nothing. */
+/** Ignores the order. */
 export function areSameKeys(some: readonly string[], others: readonly string[]): boolean {
   return some.length === others.length && some.every(key => others.includes(key))
 }
 
-/** What a key is called: what was asked for, else its comment as far as there is room. */
+/** The given name, or else the key's comment, cut to the maximum length. */
 export function sshKeyName(name: string | undefined, comment: string): string {
   return (
     name ||
@@ -53,7 +53,7 @@ export function sshKeyNameProblem(name: string): string | undefined {
 }
 
 const privateKeyProblem =
-  'is a private key, which nobody else may have: send the public one, from the file that ends in .pub.'
+  'is a private key, which must stay secret: send the public key, from the file that ends in .pub.'
 const damagedKeyProblem = 'is damaged or cut off: send the whole line.'
 const controlCharacters = /[^\P{Cc}\t]|\p{Zl}|\p{Zp}/u
 
@@ -63,7 +63,7 @@ export function parsePublicKey(text: string): PublicKey | string {
   const problem = textProblem(text, maxPublicKeyLength)
   if (problem) return problem
   const line = text.trim()
-  if (/^-{4,5} ?BEGIN /.test(line)) return 'must be in the format of OpenSSH: ssh-keygen -i -f FILE prints it.'
+  if (/^-{4,5} ?BEGIN /.test(line)) return 'must be in the OpenSSH format: convert the key with ssh-keygen -i -f FILE.'
   if (controlCharacters.test(line)) return 'must be one key, on one line.'
   const [, type = '', base64 = '', comment = ''] = /^(\S+)(?:[ \t]+(\S+)(?:[ \t]+(.*))?)?$/u.exec(line) ?? []
   const checks = Object.hasOwn(keyFormats, type) ? keyFormats[type] : undefined
@@ -78,18 +78,19 @@ export function parsePublicKey(text: string): PublicKey | string {
   return wrong ?? { publicKey: `${type} ${base64}`, comment, blob }
 }
 
-/** Also the inside of one without its first line, and the format of PuTTY. */
+/** Also detects a private key without its first line, and the PuTTY format. */
 function isPrivateKey(text: string): boolean {
   return /PRIVATE KEY ?----|PuTTY-User-Key-File|b3BlbnNzaC1rZXktdjE/.test(text)
 }
 
 function typeProblem(line: string, type: string): string {
-  if (/-cert-v0[01]@openssh\.com$/.test(type)) return 'is a certificate: send the key that it was made for.'
-  if (type === 'ssh-dss') return 'is a DSA key, which OpenSSH no longer takes: make one with ssh-keygen -t ed25519.'
+  if (/-cert-v0[01]@openssh\.com$/.test(type)) return 'is a certificate: send the public key that it certifies.'
+  if (type === 'ssh-dss')
+    return 'is a DSA key, which OpenSSH no longer accepts: create a key with ssh-keygen -t ed25519.'
   const types = Object.keys(keyFormats)
   return line.split(/[ \t]+/).some(word => types.includes(word))
-    ? 'must begin with the type of the key, without options before it.'
-    : `must be a public key as OpenSSH writes it: its type, which is one of ${types.join(', ')}, and the key.`
+    ? 'must begin with the key type, without options before it.'
+    : `must be a public key in the OpenSSH format: a type (one of ${types.join(', ')}) and the key.`
 }
 
 type PartCheck = (part: Uint8Array) => string | undefined
@@ -97,12 +98,12 @@ type PartCheck = (part: Uint8Array) => string | undefined
 const hasLength: (length: number) => PartCheck = length => part =>
   part.length === length ? undefined : damagedKeyProblem
 const isText: (text: string) => PartCheck = text => part => (decodeText(part) === text ? undefined : damagedKeyProblem)
-/** Two coordinates, not compressed. */
+/** An uncompressed curve point: two coordinates of this size. */
 const isPoint: (bytes: number) => PartCheck = bytes => part =>
   part.length === 1 + 2 * bytes && part[0] === 4 ? undefined : damagedKeyProblem
 const isNotEmpty: PartCheck = part => (part.length > 0 ? undefined : damagedKeyProblem)
 
-/** A positive integer without needless zeros in front; the highest bit would be a sign. */
+/** The bits of a positive integer; undefined when it is negative (highest bit set) or has redundant leading zeros. */
 function bitLengthOf(part: Uint8Array): number | undefined {
   const [first = 0x80, second = 0] = part
   if (first >= 0x80 || (first === 0 && second < 0x80)) return undefined
@@ -113,11 +114,12 @@ const isExponent: PartCheck = part =>
 const isModulus: PartCheck = part => {
   const bits = bitLengthOf(part)
   if (bits === undefined) return damagedKeyProblem
-  if (bits < 2_048) return `is an RSA key of ${bits} bits, and needs 2048: make one with ssh-keygen -t ed25519.`
-  return bits > 16_384 ? `is an RSA key of ${bits} bits, and OpenSSH takes at most 16384.` : undefined
+  if (bits < 2_048)
+    return `is an RSA key of ${bits} bits; the minimum is 2048: create a key with ssh-keygen -t ed25519.`
+  return bits > 16_384 ? `is an RSA key of ${bits} bits; OpenSSH accepts at most 16384.` : undefined
 }
 
-/** What follows the name of the type, part by part. */
+/** Checks for each part that follows the type name. */
 const keyFormats: Record<string, PartCheck[]> = {
   'ssh-ed25519': [hasLength(32)],
   'ssh-rsa': [isExponent, isModulus],
@@ -128,14 +130,14 @@ const keyFormats: Record<string, PartCheck[]> = {
   'sk-ecdsa-sha2-nistp256@openssh.com': [isText('nistp256'), isPoint(32), isNotEmpty],
 }
 
-/** Only the one text that encodes these bytes, so that a key is written in one way. */
+/** Accepts only the canonical encoding, so that each key has one text. */
 function decodeBase64(base64: string): Uint8Array | undefined {
   if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(base64)) return undefined
   const bytes = atob(base64)
   return btoa(bytes) === base64 ? Uint8Array.from(bytes, byte => byte.charCodeAt(0)) : undefined
 }
 
-/** The parts, each behind its length in four bytes. Nothing may be missing or left over. */
+/** Splits parts that each follow a four-byte length; undefined when bytes are missing or left over. */
 function splitParts(blob: Uint8Array): Uint8Array[] | undefined {
   const view = new DataView(blob.buffer, blob.byteOffset, blob.byteLength)
   const parts: Uint8Array[] = []

@@ -2,10 +2,10 @@ import { DomainError } from '../errors.ts'
 import { defaultPageSize, type PageArguments, parseCursor, printCursor } from '../pages.ts'
 import { isAfter, type Position } from './events.ts'
 
-/** A cursor of events is one in every history and in every stream: each goes on where another ended. */
+/** Histories and streams share event cursors: each can continue where the other ended. */
 export type EventCursor = Position & { epoch: number }
 
-/** Which events there are: those of this epoch after this place. */
+/** The events that can be read: those of this epoch after the position `purged`. */
 export type EventHorizon = { epoch: number; purged: Position }
 
 const cursorScope = 'events'
@@ -18,20 +18,21 @@ export function parseEventCursor(cursor: string): EventCursor {
   const [epoch, ...rest] = parseCursor(cursor, cursorScope)
   const [xid, id] = rest.map(part => (typeof part === 'string' && /^\d{1,18}$/.test(part) ? BigInt(part) : undefined))
   if (typeof epoch === 'number' && xid !== undefined && id !== undefined) return { epoch, xid, id }
-  throw new DomainError('INVALID_CURSOR', 'This is not a cursor of events.')
+  throw new DomainError('INVALID_CURSOR', 'This is not an event cursor.')
 }
 
-/** Whoever reads on from a cursor must miss nothing. */
+/** Refuses a cursor when events after it may be gone: a reader must not miss events without notice. */
 export function checkCursorNotExpired(cursor: EventCursor, { epoch, purged }: EventHorizon): void {
   if (cursor.epoch !== epoch || isAfter(purged, cursor)) throw cursorExpired()
 }
 
 export function cursorExpired(): DomainError {
-  const message = 'Events after this cursor are not kept any more. Read what there is now, and begin without a cursor.'
+  const message =
+    'Events after this cursor are no longer available. Read the current state, then start without a cursor.'
   return new DomainError('CURSOR_EXPIRED', message)
 }
 
-/** Events are read from the oldest on, and people look at the newest: these are meant where nothing else is said. */
+/** Pages start at the oldest event, but people look at the newest: these are the default. */
 export function withDefaultPage(page: PageArguments): PageArguments {
   const isSpecified = [page.first, page.after, page.last, page.before].some(argument => argument != null)
   return isSpecified ? page : { last: defaultPageSize }

@@ -1,10 +1,10 @@
-// What changed, as everybody reads it who may: in a history, in a stream, in a webhook.
+// Events: what changed, as histories, streams and webhooks report it.
 
 import { isAllowed, type Operation } from '../accounts/permissions/permissions.ts'
 import type { Actor } from '../actor.ts'
 import { invalidInput } from '../errors.ts'
 
-/** Every type of event, and the operation that a key must be allowed to read it. */
+/** Every event type, and the operation that a key needs to read it. */
 export const eventReadOperations = {
   INSTANCE_CREATED: 'instances.get',
   INSTANCE_TARGET_CHANGED: 'instances.get',
@@ -47,7 +47,7 @@ export const eventReadOperations = {
 } as const satisfies Record<string, Operation>
 export type EventType = keyof typeof eventReadOperations
 
-/** One thing that changed. Without a key, Berth itself did it. */
+/** One change. `apiKeyId` is null when Berth itself or an operator made it. */
 export type Event = Position & {
   type: EventType
   accountId: number
@@ -60,8 +60,8 @@ export type Event = Position & {
 }
 
 /**
- * A place in the order of events: that of transactions, and of ids within one. Ids alone are given before commits, so
- * one may appear behind another that was read.
+ * A place in the order of events: by transaction, then by id. Ids alone do not suffice: PostgreSQL assigns them before
+ * the commit, so a lower id may appear after a higher one was read.
  */
 export type Position = { xid: bigint; id: bigint }
 
@@ -69,7 +69,7 @@ export function isAfter(one: Position, other: Position): boolean {
   return one.xid === other.xid ? one.id > other.id : one.xid > other.xid
 }
 
-/** Which events are asked for: an absent part asks for all. */
+/** An absent part matches every event. */
 export type EventFilter = { types?: readonly EventType[] | undefined; instanceIds?: readonly bigint[] | undefined }
 
 export const maxInstancesPerFilter = 100
@@ -85,13 +85,13 @@ export function matchesEventFilter(event: Event, { types, instanceIds }: EventFi
   return !instanceIds || (event.instanceId !== null && instanceIds.includes(event.instanceId))
 }
 
-/** Whether somebody may read an event: it is of the account's own, about something that the key may read. */
+/** Whether the actor may read an event: the account must own it, and the key must be allowed to read its subject. */
 export function canReadEvent(
   { accountId, permissions }: Pick<Actor, 'accountId' | 'permissions'>,
   event: Event,
 ): boolean {
   const { type } = event
-  // Gateways of a newer version may write types that this one cannot show.
+  // A gateway of a newer version may write types that this one does not know.
   if (event.accountId !== accountId || !isEventType(type)) return false
   return isAllowed(permissions, eventReadOperations[type], subjectOf(event))
 }
@@ -100,7 +100,7 @@ export function isEventType(type: string): type is EventType {
   return Object.hasOwn(eventReadOperations, type)
 }
 
-/** What the event is about, as a constraint bounds it. */
+/** The id of the event's subject, for the constraints of a key. */
 function subjectOf({ type, instanceId, before, after }: Event): { id: number | undefined } {
   if (instanceId !== null) return { id: Number(instanceId) }
   const name = subjectField(type)
@@ -108,7 +108,7 @@ function subjectOf({ type, instanceId, before, after }: Event): { id: number | u
   return { id: name === undefined || facts[name] === undefined ? undefined : Number(facts[name]) }
 }
 
-/** Where an event names what it is about, if that is no instance and can be bounded. */
+/** The fact with the id of a subject that is not an instance and that a constraint can bound. */
 export function subjectField(type: EventType): 'templateId' | 'volumeId' | undefined {
   if (type.startsWith('TEMPLATE_')) return 'templateId'
   return type.startsWith('VOLUME_') ? 'volumeId' : undefined

@@ -1,4 +1,4 @@
-// What events say of things, in the names, ids and units of the GraphQL face.
+// Prints the facts of events in the names, ids and units of the GraphQL face.
 
 import { type IdType, printId } from '../ids.ts'
 import { printUsd } from '../money.ts'
@@ -25,10 +25,10 @@ const amountNames: Record<string, string> = {
 }
 const enumNames = ['mode', 'status', 'targetState', 'window', 'action']
 
-/** What only operators know. */
+/** Facts for operators only. */
 const hiddenNames = ['idempotencyKey']
 
-/** What an event says of before or after: money as decimals in texts, sizes in GB, ids and enums as in GraphQL. */
+/** Prints `before` or `after`: money as decimal strings, sizes in GB, ids and enums as in GraphQL. */
 export function printFacts(type: EventType, facts: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(facts)

@@ -1,6 +1,6 @@
 import type { Event, EventType } from './events.ts'
 
-/** An event in a sentence, for people. */
+/** Describes an event in a sentence or two, for people. */
 export function messageOf({ type, before, after, reason }: Event): string {
   const sentence = sentences[type]
   return `${typeof sentence === 'string' ? sentence : sentence({ ...before, ...after }, before ?? {})}${reasonSentence(reason)}`
@@ -8,71 +8,75 @@ export function messageOf({ type, before, after, reason }: Event): string {
 
 type Facts = Record<string, unknown>
 
-const namedSentence = (what: string, became: string) => (facts: Facts) =>
-  `${what}${facts['name'] ? ` "${facts['name']}"` : ''} was ${became}.`
+const namedSentence = (noun: string, change: string) => (facts: Facts) =>
+  `${noun}${facts['name'] ? ` "${facts['name']}"` : ''} ${change}.`
 
 const parseNanos = (fact: unknown) => BigInt(typeof fact === 'string' ? fact : 0)
 
 const sentences: Record<EventType, string | ((facts: Facts, before: Facts) => string)> = {
-  INSTANCE_CREATED: 'It was rented.',
-  INSTANCE_TARGET_CHANGED: ({ targetState }) => (targetState === 'running' ? 'It is to run.' : 'It is to stop.'),
-  INSTANCE_LABEL_CHANGED: ({ label }) => (label === null ? 'Its label was removed.' : `It is called "${label}" now.`),
-  INSTANCE_GRANTED: 'It got its GPUs.',
-  INSTANCE_OUTBID: 'It lost its GPUs.',
+  INSTANCE_CREATED: 'Instance rented.',
+  INSTANCE_TARGET_CHANGED: ({ targetState }) =>
+    targetState === 'running' ? 'Instance start requested.' : 'Instance stop requested.',
+  INSTANCE_LABEL_CHANGED: ({ label }) =>
+    label === null ? 'Instance label removed.' : `Instance label changed to "${label}".`,
+  INSTANCE_GRANTED: 'Instance received its GPUs.',
+  INSTANCE_OUTBID: 'Instance lost its GPUs.',
   INSTANCE_STATUS_CHANGED: ({ status, message }, before) =>
-    // Where the status stays, the reason is what is new.
-    [...(message && status === before['status'] ? [] : [`It is ${status} now.`]), ...(message ? [message] : [])].join(
-      ' ',
-    ),
-  INSTANCE_ENDING: 'Its machine leaves the market soon.',
-  INSTANCE_DESTROYED: 'It was destroyed.',
-  INSTANCE_REMOVED: 'Nothing of it is left on its machine.',
-  INSTANCE_BID_CHANGED: 'Its bid was changed.',
-  INSTANCE_LAUNCH_CHANGED: 'What it is made of the next time was changed.',
-  INSTANCE_REBOOTED: 'It was asked to reboot.',
-  INSTANCE_RECYCLED: 'Its container is to be made anew.',
-  INSTANCE_POLICY_CHANGED: 'What is arranged for it was changed.',
-  INSTANCE_SSH_KEYS_CHANGED: 'The SSH keys that log in to it were changed.',
-  TEMPLATE_SAVED: namedSentence('The template', 'saved'),
-  TEMPLATE_DELETED: namedSentence('The template', 'deleted'),
-  SSH_KEY_REGISTERED: namedSentence('The SSH key', 'registered'),
-  SSH_KEY_REPLACED: namedSentence('The SSH key', 'replaced'),
-  SSH_KEY_DELETED: namedSentence('The SSH key', 'deleted'),
-  SECRET_VARIABLE_SET: namedSentence('The secret variable', 'set'),
-  SECRET_VARIABLE_DELETED: namedSentence('The secret variable', 'deleted'),
-  API_KEY_CREATED: namedSentence('The API key', 'made'),
-  API_KEY_RESET: namedSentence('The API key', 'given a new secret'),
-  API_KEY_REVOKED: namedSentence('The API key', 'revoked'),
-  VOLUME_CREATED: namedSentence('The volume', 'made'),
-  VOLUME_DELETED: namedSentence('The volume', 'deleted'),
+    // When the status stays the same, only its reason is new.
+    [
+      ...(message && status === before['status'] ? [] : [`Instance is now ${status}.`]),
+      ...(message ? [message] : []),
+    ].join(' '),
+  INSTANCE_ENDING: 'Rental ends soon: the machine leaves the market.',
+  INSTANCE_DESTROYED: 'Instance destroyed.',
+  INSTANCE_REMOVED: 'Instance removed from its machine.',
+  INSTANCE_BID_CHANGED: 'Instance bid changed.',
+  INSTANCE_LAUNCH_CHANGED: 'Instance launch settings changed. They apply when its container is next created.',
+  INSTANCE_REBOOTED: 'Instance reboot requested.',
+  INSTANCE_RECYCLED: 'Instance recycle requested: its container will be created again.',
+  INSTANCE_POLICY_CHANGED: 'Instance policy changed.',
+  INSTANCE_SSH_KEYS_CHANGED: 'Instance SSH keys changed.',
+  TEMPLATE_SAVED: namedSentence('Template', 'saved'),
+  TEMPLATE_DELETED: namedSentence('Template', 'deleted'),
+  SSH_KEY_REGISTERED: namedSentence('SSH key', 'registered'),
+  SSH_KEY_REPLACED: namedSentence('SSH key', 'replaced'),
+  SSH_KEY_DELETED: namedSentence('SSH key', 'deleted'),
+  SECRET_VARIABLE_SET: namedSentence('Secret variable', 'set'),
+  SECRET_VARIABLE_DELETED: namedSentence('Secret variable', 'deleted'),
+  API_KEY_CREATED: namedSentence('API key', 'created'),
+  API_KEY_RESET: namedSentence('API key', 'given a new secret'),
+  API_KEY_REVOKED: namedSentence('API key', 'revoked'),
+  VOLUME_CREATED: namedSentence('Volume', 'created'),
+  VOLUME_DELETED: namedSentence('Volume', 'deleted'),
   ACCOUNT_SPEND_LIMIT: ({ action }) =>
     action === 'stop_running'
-      ? 'A spend limit is reached, and what it counts is stopped.'
-      : 'A spend limit is reached.',
+      ? 'Spend limit reached: the instances that it counts are stopped.'
+      : 'Spend limit reached.',
   SPEND_LIMIT_CHANGED: (_facts, before) =>
-    'amountNanos' in before ? 'A spend limit was changed or removed.' : 'A spend limit was set.',
+    'amountNanos' in before ? 'Spend limit changed or removed.' : 'Spend limit set.',
   CREDIT_GRANTED: ({ creditNanos }, before) =>
-    parseNanos(creditNanos) < parseNanos(before['creditNanos']) ? 'Credit was taken.' : 'Credit was granted.',
-  ACCOUNT_QUOTAS_CHANGED: 'The operator changed how much the account may have.',
-  ACCOUNT_LOW_CREDIT: ({ endsAt }) => `Credit ends at ${endsAt}, if everything goes on as it does.`,
-  ACCOUNT_CREDIT_ENDED: 'Credit has ended: what ran was stopped.',
-  ACCOUNT_DEBT: ({ destroysAt }) => `Credit is below zero: from ${destroysAt} on instances are destroyed, and volumes.`,
-  WEBHOOK_CREATED: 'The webhook was made.',
-  WEBHOOK_SECRET_ROTATED: 'The webhook was given a new secret.',
-  WEBHOOK_TESTED: 'The webhook was tested.',
-  WEBHOOK_DELETED: 'The webhook was deleted.',
+    parseNanos(creditNanos) < parseNanos(before['creditNanos']) ? 'Credit deducted.' : 'Credit granted.',
+  ACCOUNT_QUOTAS_CHANGED: "The operator changed the account's quotas.",
+  ACCOUNT_LOW_CREDIT: ({ endsAt }) => `Credit runs out at ${endsAt} at the current rate.`,
+  ACCOUNT_CREDIT_ENDED: 'Credit ran out: running instances were stopped.',
+  ACCOUNT_DEBT: ({ destroysAt }) =>
+    `The account is in debt: from ${destroysAt} on its instances and volumes are destroyed. Add credit before then.`,
+  WEBHOOK_CREATED: 'Webhook created.',
+  WEBHOOK_SECRET_ROTATED: 'Webhook given a new secret.',
+  WEBHOOK_TESTED: 'Webhook tested.',
+  WEBHOOK_DELETED: 'Webhook deleted.',
 }
 
-/** Reasons that say more than the sentence. Of a status its message does. */
+/** Sentences for reasons that add to the event itself. A change of status has its message instead. */
 const reasonSentences: Record<string, string> = {
-  OUTBID: 'Another bids more for them.',
-  ON_DEMAND: 'They were rented on demand.',
-  SPEND_LIMIT: 'A spend limit is reached.',
+  OUTBID: 'A higher bid took them.',
+  ON_DEMAND: 'An on-demand rental took them.',
+  SPEND_LIMIT: 'A spend limit was reached.',
   RENTAL_ENDED: 'Its machine left the market.',
-  NO_CREDIT: 'The credit of its account ended.',
-  DEBT: 'The credit of its account was below zero for too long.',
-  SCHEDULE: 'It was arranged so.',
-  COST_LIMIT: 'It had cost as much as was arranged.',
+  NO_CREDIT: 'The account ran out of credit.',
+  DEBT: 'The account stayed in debt past the grace period.',
+  SCHEDULE: 'The time set in its policy was reached.',
+  COST_LIMIT: 'The cost limit in its policy was reached.',
 }
 
 function reasonSentence(reason: string | null): string {

@@ -1,18 +1,18 @@
-// An event as a program reads it that was sent it: in the names, ids and units of the GraphQL face. Programs of others
-// depend on this, so names are added here and never changed.
+// The JSON of an event that webhooks receive, in the names, ids and units of the GraphQL face. Receivers depend on it:
+// add names, but never change one.
 
 import { printId } from '../ids.ts'
 import type { Event, EventType } from './events.ts'
 import { printFacts } from './facts.ts'
 
-/** What is absent in an event is absent here. */
+/** Parts that the event lacks are omitted. */
 export type EventPayload = {
   id: string
   type: EventType
   createdAt: string
   accountId: string
   instanceId?: string
-  /** The key that did it. Without one, Berth itself did. */
+  /** The key that made the change. Absent when Berth itself or an operator made it. */
   apiKeyId?: string
   reason?: string
   before?: Record<string, unknown>

@@ -1,4 +1,4 @@
-// Where an account has its events sent, and how often that is tried.
+// Webhooks of an account, and when their deliveries are retried.
 
 import { missingPermissions, printMissingPermission } from '../accounts/permissions/missing.ts'
 import { operationCategories } from '../accounts/permissions/permissions.ts'
@@ -12,11 +12,11 @@ export type Webhook = {
   url: string
   types: EventType[]
   createdAt: Date
-  /** Until when the secret before signs too. */
+  /** Until then the previous secret signs, too. Null when there is none. */
   oldSecretUntil: Date | null
 }
 
-/** An event on its way. */
+/** The delivery of one event to one webhook. */
 export type WebhookDelivery = {
   id: bigint
   event: Event
@@ -47,24 +47,24 @@ export function deliveryStatusOf({ attempts, deliveredAt, nextAttemptAt }: Webho
   return attempts === 0 ? 'pending' : 'retrying'
 }
 
-/** What came of an attempt: the status of an answer, or why there was none. */
+/** The response status of an attempt, or why there was no response. */
 export type AttemptResult = { responseStatus: number } | { error: string }
 
 const [second, minute, hour] = [1_000, 60_000, 3_600_000]
-/** From one attempt to the next. */
+/** Delays between attempts. */
 const retryDelaysMs = [10 * second, minute, 5 * minute, 30 * minute, 2 * hour, 6 * hour, 12 * hour, 24 * hour]
 export const maxAttempts = retryDelaysMs.length + 1
-/** So many days after an event it is tried no more. Events are kept for as long. */
+/** Upper bound on the time from an event to the last attempt. Events are kept at least as long. */
 export const maxRetryDays = 3
 
-/** The receiver says that this will never be taken. What comes later is sent to it as before. */
+/** The receiver refuses this event for good. Later events are still sent to it. */
 const goneStatus = 410
 
 export function isDelivered(attempt: AttemptResult): boolean {
   return 'responseStatus' in attempt && attempt.responseStatus >= 200 && attempt.responseStatus < 300
 }
 
-/** When a delivery that failed so often is tried again; null when it is given up. */
+/** Delay until the next attempt, after this many; null when the delivery succeeded or is given up. */
 export function retryDelayMs(deliveryId: bigint, attempts: number, attempt: AttemptResult): number | null {
   const delayMs = retryDelaysMs[attempts - 1]
   if (
@@ -76,7 +76,7 @@ export function retryDelayMs(deliveryId: bigint, attempts: number, attempt: Atte
   return Math.round(delayMs * (1 + jitter(deliveryId, attempts)))
 }
 
-/** Up to a fifth, so that what failed together does not come back together. The same for the same attempt. */
+/** Adds up to a fifth, so that deliveries that failed together are not retried together. Deterministic per attempt. */
 function jitter(deliveryId: bigint, attempts: number): number {
   const mixed = BigInt.asUintN(32, (deliveryId * 31n + BigInt(attempts)) * 2_654_435_761n)
   return Number(mixed >> 16n) / 2 ** 16 / 5
@@ -84,7 +84,7 @@ function jitter(deliveryId: bigint, attempts: number): number {
 
 export type WebhookInput = { url: string; types: readonly EventType[] }
 
-/** The wish as it is kept, or everything that is wrong with it. */
+/** Normalizes the input, or throws every issue at once. */
 export function parseWebhookInput(
   { url, types }: WebhookInput,
   allowsHttp: boolean,
@@ -92,34 +92,35 @@ export function parseWebhookInput(
   const parsed = parseWebhookUrl(url, allowsHttp)
   const issues = [
     ...(typeof parsed === 'string' ? [{ path: 'url', message: parsed }] : []),
-    ...(types.length === 0 ? [{ path: 'types', message: 'must name at least one type of event.' }] : []),
+    ...(types.length === 0 ? [{ path: 'types', message: 'must have at least one event type.' }] : []),
   ]
   if (issues.length > 0 || typeof parsed === 'string') throw invalidInput(issues)
   const all = Object.keys(eventReadOperations) as EventType[]
   return { url: parsed.href, types: all.filter(type => types.includes(type)) }
 }
 
-/** The URL, or what is wrong with it. No message repeats it: it may have a password in it. */
+/** The URL, or why it is refused. No message repeats the URL: it may contain a password. */
 function parseWebhookUrl(text: string, allowsHttp: boolean): URL | string {
   const problem = textProblem(text, maxUrlLength)
   if (problem) return problem
   const url = URL.parse(text)
   if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:'))
-    return 'must be a whole URL, such as https://example.com/berth.'
+    return 'must be an absolute URL, such as https://example.com/berth.'
   if (url.protocol === 'http:' && !allowsHttp) return 'must begin with https://.'
-  if (url.username || url.password) return 'must have no user name and no password.'
-  if (text.includes('#')) return 'must have no fragment.'
-  if (url.hostname.length > maxHostLength || url.href.length > maxUrlLength) return 'is too long.'
+  if (url.username || url.password) return 'must not contain a user name or password.'
+  if (text.includes('#')) return 'must not contain a fragment.'
+  if (url.hostname.length > maxHostLength || url.href.length > maxUrlLength)
+    return `is too long: at most ${maxUrlLength} characters, with a host name of at most ${maxHostLength}.`
   return url
 }
 
-/** A webhook is sent what the key that asks for it could read itself, and nothing more. */
+/** A webhook receives only event types that the key configuring it may read. */
 export function checkCanReadTypes({ permissions }: Pick<Actor, 'permissions'>, types: readonly EventType[]): void {
   const operations = [...new Set(types.map(type => eventReadOperations[type]))]
   const missing = operations.flatMap(read =>
     missingPermissions(permissions, { api: { [operationCategories[read]]: { [read]: {} } } }),
   )
   if (missing.length === 0) return
-  const message = `This key may not have events sent that it may not read: it lacks ${missing.map(printMissingPermission).join(', ')}.`
+  const message = `This key cannot send a webhook events that it may not read: it lacks ${missing.map(printMissingPermission).join(', ')}.`
   throw new DomainError('FORBIDDEN', message, { missing: [...new Set(missing.map(({ category }) => category))] })
 }

@@ -16,7 +16,7 @@ export function accountServices({ database }: DataDeps) {
       return await database.prisma.account.findUniqueOrThrow({ ...query, where: { id: actor.accountId } })
     },
 
-    /** How its money stands now. */
+    /** The account's current credit status, and the time at which it was read. */
     async creditStatus(actor: Actor): Promise<CreditStatus & { at: Date }> {
       authorize(actor, 'accounts.viewer')
       const balance = await readBalance(database, actor.accountId)
@@ -25,10 +25,10 @@ export function accountServices({ database }: DataDeps) {
   }
 }
 
-/** What operators do. There is no actor: whoever can reach the database may do it. */
+/** Operator commands. They have no actor: access to the database is the permission. */
 export function accountOperations({ database }: DataDeps) {
   return {
-    /** The ids of these hosts, in their order. Those that do not exist are made, without a key. */
+    /** Returns the ids of these hosts, in the given order. Creates missing accounts, without a key. */
     async saveHosts(emails: string[]): Promise<number[]> {
       await database.prisma.account.createMany({ data: emails.map(email => ({ email })), skipDuplicates: true })
       const rows = await database.rows(Prisma.sql`
@@ -39,13 +39,12 @@ export function accountOperations({ database }: DataDeps) {
   }
 }
 
-/** Refuses what costs money when nothing is left to spend. */
+/** Throws when the account has no credit left. */
 export async function requireCredit(tx: Transaction, { accountId }: Actor, at: Date): Promise<void> {
   const problem = creditProblem(creditStatusOf(await readBalance(tx, accountId, at)).creditNanos)
   if (problem) throw problem
 }
 
-/** The account that an operator means. */
 export async function findAccount(
   tx: Pick<Transaction, 'rows'>,
   email: string,

@@ -1,4 +1,4 @@
-// What operators make. There is no actor, so its events name no key that did it.
+// Operator commands that create accounts and keys. They have no actor, so their events name no key.
 
 import { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
@@ -18,8 +18,8 @@ export type NewAccount = { email: string; name?: string; creditNanos?: bigint; k
 export function accountCreateOperations({ database }: DataDeps) {
   return {
     /**
-     * The account, and a key of it with full access. An email address has one account, so whoever repeats this is
-     * refused, and grants no credit again.
+     * Creates an account and a key with full access. An email address has one account, so a repeated call is refused and
+     * grants no credit again.
      */
     async create({ email, name = '', creditNanos = 0n, keyName = 'default' }: NewAccount) {
       const address = parseEmail(email)
@@ -31,7 +31,7 @@ export function accountCreateOperations({ database }: DataDeps) {
           INSERT INTO accounts (email, name, created_at) VALUES (${address}, ${name}, ${at})
           ON CONFLICT (email) DO NOTHING RETURNING id`)
         if (!row)
-          throw new DomainError('CONFLICT', `There is an account with the email address ${address} already.`, {
+          throw new DomainError('CONFLICT', `An account with the email address ${address} already exists.`, {
             subject: null,
           })
         const id = row[0] as number

@@ -13,7 +13,7 @@ import { findAccount } from './accounts.ts'
 const { sql } = Prisma
 const entryColumns = columnsOf(Prisma.LedgerEntryScalarFieldEnum)
 
-/** No account has more, so that every amount is a number of dollars that can be written and read. */
+/** No balance exceeds this, so that every amount can be printed and parsed in dollars. */
 const maxCreditNanos = 999_999_999_000_000_000n
 
 type CreditGrant = { amountNanos: bigint; reason?: string | undefined; idempotencyKey?: string | undefined }
@@ -22,13 +22,13 @@ type CreditEntryKind = 'top_up' | 'adjustment'
 
 export function creditOperations({ database }: DataDeps) {
   return {
-    /** Adds to what an account can spend. With an idempotency key once and for all, however often it is asked for. */
+    /** Adds credit to an account. With an idempotency key, repeated calls add it once. */
     async grantCredit(email: string, grant: CreditGrant): Promise<CreditGrantResult> {
       checkGrant(grant)
       return await postOnce(email, 'top_up', grant)
     },
 
-    /** Gives or takes what the ledger has wrong, and says why. Taking may leave less than nothing. */
+    /** Corrects the ledger: adds or deducts credit, with a reason. The balance may fall below 0. */
     async adjustCredit(email: string, adjustment: CreditGrant & { reason: string }): Promise<CreditGrantResult> {
       checkAdjustment(adjustment)
       return await postOnce(email, 'adjustment', adjustment)
@@ -38,11 +38,11 @@ export function creditOperations({ database }: DataDeps) {
   async function postOnce(email: string, kind: CreditEntryKind, grant: CreditGrant): Promise<CreditGrantResult> {
     return await transaction(database, async tx => {
       const account = await findAccount(tx, email)
-      // Whoever grants to the account waits here for the others, and sees what they granted.
+      // Serializes grants to the account, so that findReplay sees earlier ones.
       const balance = await lockBalance(tx, account.id, tx.at)
       const earlier = await findReplay(tx, account.id, kind, grant)
       if (earlier) return { email: account.email, ...earlier, replayed: true }
-      // What is taken away now was there until now: GPUs that it paid for are charged first.
+      // The deducted credit was available until now, so GPUs are charged up to now first.
       if (grant.amountNanos < 0n) await chargeMeters(tx, balance, sql`true`)
       const current = await readBalance(tx, account.id, balance.at)
       return { email: account.email, ...(await postCredit(tx, current, grant, kind)), replayed: false }
@@ -50,7 +50,7 @@ export function creditOperations({ database }: DataDeps) {
   }
 }
 
-/** Grants what was checked before, in a transaction of the caller's. */
+/** Posts a checked grant in the caller's transaction. */
 export async function postCredit(
   tx: Transaction,
   balance: AccountBalance,
@@ -93,7 +93,7 @@ function issueOf(path: string, message: string | undefined) {
   return message === undefined ? undefined : { path, message }
 }
 
-/** What became of the first grant or adjustment with this key. */
+/** The result of the first grant or adjustment with this idempotency key. */
 async function findReplay(
   tx: Transaction,
   accountId: number,
@@ -107,7 +107,10 @@ async function findReplay(
   if (!row) return undefined
   const [amount, afterNanos, earlier] = row as [bigint, bigint, CreditEntryKind]
   if (amount === amountNanos && earlier === kind) return { beforeNanos: afterNanos - amount, afterNanos }
-  throw new DomainError('IDEMPOTENCY_KEY_REUSED', 'This idempotency key was used for a grant of another amount.')
+  throw new DomainError(
+    'IDEMPOTENCY_KEY_REUSED',
+    'This idempotency key was used for a grant or adjustment of another amount or kind. Send a new key.',
+  )
 }
 
 async function recordCreditEvent(tx: Transaction, balance: AccountBalance, grant: CreditGrant): Promise<void> {

@@ -1,4 +1,4 @@
-// An account's ledger as operators see it.
+// The ledger of an account, for operators.
 
 import { Prisma } from '../../database/generated/client.ts'
 import type { DataDeps } from '../deps.ts'
@@ -14,9 +14,9 @@ type LedgerLine = {
   volumeId: number | null
   periodStart: Date | null
   periodEnd: Date | null
-  /** Per hour, in that period. */
+  /** Rate per hour during the period. */
   rateNanos: bigint | null
-  /** What was left of the charge before it, in 1/3,600,000 of a nano-dollar. */
+  /** Remainder of the previous charge, in 1/3,600,000 of a nano-dollar. */
   carried: number | null
   reason: string | null
   idempotencyKey: string | null
@@ -25,7 +25,7 @@ type LedgerLine = {
 
 export function accountLedgerOperations({ database }: DataDeps) {
   return {
-    /** So many entries after the one with this id, in the order in which they count. */
+    /** Up to `limit` entries after the one with this id, in posting order. */
     async ledgerPage(accountId: number, after: number, limit: number): Promise<LedgerLine[]> {
       const rows = await database.rows(sql`
         SELECT l.id, l.kind, l.amount_nanos, l.balance_after_nanos, m.instance_id, m.volume_id, l.period_start, l.period_end,

@@ -13,16 +13,16 @@ type AccountSummary = {
   id: number
   email: string
   name: string
-  /** What it has left now. */
+  /** Credit left now. */
   creditNanos: bigint
-  /** What it costs per hour now. */
+  /** Current cost per hour. */
   costPerHourNanos: bigint
   createdAt: Date
-  /** Keys that work. */
+  /** Number of active keys. */
   keys: number
-  /** Instances that are not destroyed. */
+  /** Number of instances that are not destroyed. */
   instances: number
-  /** What an operator allows it; null where the setting counts. */
+  /** An operator's limits; null means that the setting applies. */
   quotas: QuotaOverrides
 }
 
@@ -34,7 +34,7 @@ export function accountListOperations({ database }: DataDeps) {
       return await findAccount(database, email)
     },
 
-    /** So many accounts after the one with this id, in the order of ids. */
+    /** Up to `limit` accounts after the one with this id, in id order. */
     async page(after: number, limit: number): Promise<AccountSummary[]> {
       const rows = await database.rows(sql`
         SELECT a.id, a.email, a.name, a.created_at,

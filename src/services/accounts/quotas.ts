@@ -17,14 +17,14 @@ export function toQuotaOverrides([instances, loading, diskGb, volumes]: QuotaOve
 
 export function quotaOperations({ database }: DataDeps) {
   return {
-    /** Sets what an account may have; null gives a quota back to the setting. What is not named stays. */
+    /** Sets an account's quotas. Null restores the gateway's setting; omitted quotas stay unchanged. */
     async setQuotas(
       email: string,
       changes: Partial<QuotaOverrides>,
     ): Promise<{ email: string; quotas: QuotaOverrides }> {
       return await transaction(database, async tx => {
         const account = await findAccount(tx, email)
-        // Requests that count what the account has are under way until it is locked.
+        // Rentals check quotas under the same lock, so none is halfway through a check.
         const balance = await lockBalance(tx, account.id, tx.at)
         const before = await loadQuotaOverrides(tx, account.id)
         const quotas = { ...before, ...changes }

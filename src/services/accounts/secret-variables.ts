@@ -20,13 +20,13 @@ const columns = columnsOf(Prisma.SecretVariableScalarFieldEnum)
 
 export function secretVariableServices({ database, secrets }: Pick<Deps, 'database' | 'secrets'>) {
   return {
-    /** The account's variables by name, without their values. */
+    /** The account's variables without their values, in name order. */
     async list(actor: Actor): Promise<SecretVariable[]> {
       authorize(actor, 'secretVariables.list')
       return await find(sql`account_id = ${actor.accountId}`)
     },
 
-    /** Keeps variables, in place of those of the same names; with `known`, only where there are such. All, or none. */
+    /** Creates or replaces variables by name, all or none. With `known`, every name must exist already. */
     async set(
       actor: Actor,
       variables: { name: string; value: string }[],
@@ -38,7 +38,7 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
       const issues = secretVariableIssues(changed, [])
       if (issues.length > 0) throw invalidInput(issues)
       await transaction(database, async tx => {
-        // One at a time changes those of an account, so that they can be counted.
+        // Serializes changes of the account's variables, so that their count and size hold.
         await tx.rows(sql`SELECT FROM accounts WHERE id = ${actor.accountId} FOR NO KEY UPDATE`)
         const kept = await loadSecretVariables(tx, secrets, actor)
         if (known && !names.every(name => kept.some(variable => variable.name === name))) throw variableNotFound()
@@ -54,10 +54,10 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
       return await find(sql`account_id = ${actor.accountId} AND name = ANY(${names})`)
     },
 
-    /** Rentals that have it keep it. */
+    /** Deletes a variable. Rentals that have it keep it. */
     async delete(actor: Actor, name: string): Promise<void> {
       authorize(actor, 'secretVariables.delete')
-      // What cannot be a text of the database is no name.
+      // PostgreSQL cannot store such a text, so no variable has this name.
       if (!name.isWellFormed() || name.includes('\0')) throw variableNotFound()
       const { accountId, apiKeyId } = actor
       await transaction(database, async tx => {
@@ -92,7 +92,7 @@ export function secretVariableServices({ database, secrets }: Pick<Deps, 'databa
   }
 }
 
-/** For services: the account's variables with their values, which a rental begins with. */
+/** Internal: does not authorize. The variables with their values that a new rental of the account gets. */
 export async function loadSecretVariables(tx: Transaction, secrets: Secrets, { accountId }: Actor): Promise<EnvVar[]> {
   const rows = await tx.rows(sql`
     SELECT name, value FROM secret_variables WHERE account_id = ${accountId} ORDER BY name COLLATE "C"`)
@@ -100,5 +100,5 @@ export async function loadSecretVariables(tx: Transaction, secrets: Secrets, { a
 }
 
 function variableNotFound(): DomainError {
-  return new DomainError('NOT_FOUND', 'There is no secret variable of this name.', { subject: null })
+  return new DomainError('NOT_FOUND', 'There is no secret variable with this name.', { subject: null })
 }

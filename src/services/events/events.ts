@@ -3,12 +3,12 @@ import { columnsOf, insertSql } from '../../database/rows.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { EventType } from '../../domain/events/events.ts'
 
-/** Ids say what they are of: apiKeyId, sshKeyId, templateId, volumeId. */
+/** Ids are named by their type, never `id`: apiKeyId, sshKeyId, templateId, volumeId. */
 type Facts = Record<string, unknown> & { id?: never }
 
 /**
- * What changed. Without a key, Berth itself or an operator did it. What is no instance is named in `after`, or in
- * `before` when it is gone.
+ * One change. Without `apiKeyId`, Berth itself or an operator made it. A subject that is not an instance is named in
+ * `after`, or in `before` when it was deleted.
  */
 export type NewEvent = {
   type: EventType
@@ -23,8 +23,8 @@ export type NewEvent = {
 const eventColumns = columnsOf({ ...Prisma.EventScalarFieldEnum })
 
 /**
- * Writes events in the transaction that makes them true, so that there is none without the other, and with them what is to
- * be sent of them. A test goes to the webhook that is tested and to no other.
+ * Writes events and their webhook deliveries in the transaction of the change, so that none exists without the others. A
+ * test event is sent only to the webhook under test.
  */
 export async function recordEvents(tx: Transaction, events: NewEvent[], at: Date): Promise<void> {
   if (events.length === 0) return

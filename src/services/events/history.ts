@@ -1,5 +1,5 @@
-// What happened, in pages. Only what is settled is in them: nothing appears later before what was read, so that a page's
-// last cursor leaves nothing out wherever it is read on from.
+// Pages of past events. They end at the horizon, before which no event can appear later. A reader that continues after a
+// page's last cursor therefore misses nothing.
 
 import { Prisma } from '../../database/generated/client.ts'
 import { withoutStatementName } from '../../database/rows.ts'
@@ -28,12 +28,11 @@ import {
 const { sql, join, raw } = Prisma
 
 export type EventEdge = { node: Event; cursor: string }
-/** `endCursor` is where to read on: also of a page that is empty, where what comes after it is yet to happen. */
+/** Reading continues after `endCursor`. An empty page has one, too, when only future events can follow it. */
 export type EventPage = PageResult<Event> & { endCursor: string | null }
-/** A page of an instance's events. */
 export type InstanceEventsQuery = { instanceId: bigint; page: PageArguments }
 
-/** All of the account's events at once. */
+/** One group for all events of the account. */
 const ungrouped = sql`(VALUES (NULL::bigint))`
 
 export function eventHistoryServices({ database }: DataDeps) {
@@ -45,7 +44,7 @@ export function eventHistoryServices({ database }: DataDeps) {
       return pages.get(null) as EventPage
     },
 
-    /** Who may read an instance's events may read all of them. Whoever asks has found the instance. */
+    /** A key that may read an instance's events may read all of them. The caller has already read the instance. */
     async instancePages<Query extends InstanceEventsQuery>(
       actor: Actor,
       queries: readonly Query[],
@@ -53,7 +52,7 @@ export function eventHistoryServices({ database }: DataDeps) {
       const ids = queries.map(({ instanceId }) => instanceId)
       authorizeEach(actor, 'instances.events', ids)
       const pageByQuery = new Map<Query, EventPage>()
-      // As a rule all are asked for the same page.
+      // Usually all queries ask for the same page.
       for (const same of Map.groupBy(queries, ({ page }) => JSON.stringify(page)).values()) {
         const instanceGroups = sql`unnest(${[...new Set(same.map(({ instanceId }) => String(instanceId)))]}::bigint[])`
         const mine = sql`e.account_id = ${actor.accountId}`
@@ -72,7 +71,7 @@ export function eventHistoryServices({ database }: DataDeps) {
     },
   }
 
-  /** The same page of several histories, by what they are of. */
+  /** Reads the same page for every group. The result is keyed by the group's id. */
   async function readPages(
     groups: Prisma.Sql,
     conditions: Prisma.Sql[],

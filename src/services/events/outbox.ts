@@ -1,5 +1,5 @@
-// Reads events in the order in which they can be read without a gap: transactions that are over, by the order in which
-// they began to write. Whatever is still open may yet write something, so nothing from it on is read.
+// Reads events without gaps, in the order in which their transactions began to write (xid). An open transaction may still
+// write events, so a read stops before the oldest open one.
 
 import { Prisma } from '../../database/generated/client.ts'
 import type { EventCursor } from '../../domain/events/cursor.ts'
@@ -11,16 +11,16 @@ const { sql } = Prisma
 
 export type Outbox = ReturnType<typeof outboxServices>
 
-/** `batch` events are read at a time. */
+/** One read returns at most `batchSize` events. */
 export function outboxServices({ database }: DataDeps, batchSize = 500) {
   return {
-    /** The place before which nothing more will appear. */
+    /** The position before which no event can appear any more. */
     async readHorizon(): Promise<EventCursor> {
       const [row] = await database.rows(sql`SELECT xmin::text, epoch FROM (${eventHorizonSql}) k`)
       return { xid: BigInt(row?.[0] as string), id: 0n, epoch: row?.[1] as number }
     },
 
-    /** What these accounts' events are after a place, and the place up to which that is all. */
+    /** These accounts' events after a position, and the position up to which they are complete. */
     async readAfter(after: Position, accountIds: number[]): Promise<{ events: Event[]; reached: EventCursor }> {
       const rows = await database.rows(sql`
         WITH horizon AS MATERIALIZED (${eventHorizonSql})
@@ -35,19 +35,19 @@ export function outboxServices({ database }: DataDeps, batchSize = 500) {
       return { events, reached: { xid: last?.xid ?? BigInt(xmin), id: last?.id ?? 0n, epoch } }
     },
 
-    /** Has all cursors expire, once for all gateways that find an epoch over. */
+    /** Expires all cursors, once per epoch, however many gateways call this. */
     async endEpoch(epoch: number): Promise<void> {
       await database.rows(sql`UPDATE outbox SET epoch = epoch + 1 WHERE epoch = ${epoch}`)
     },
 
-    /** The machines whose offers were last changed by transactions from one on, before another. */
+    /** Machines whose offers last changed in a transaction from `from` (inclusive) to `before` (exclusive). */
     async findChangedMachines(from: bigint, before: bigint): Promise<number[]> {
       const rows = await database.rows(sql`
         SELECT id FROM machines WHERE offers_xid >= ${String(from)}::xid8 AND offers_xid < ${String(before)}::xid8`)
       return rows.map(([id]) => id as number)
     },
 
-    /** Which of these keys let their bearer in now. */
+    /** Which of these keys are active now. */
     async findActiveKeys(publicIds: string[]): Promise<Set<string>> {
       const rows = await database.rows(sql`
         SELECT public_id FROM api_keys WHERE public_id = ANY(${publicIds}::text[]) AND revoked_at IS NULL

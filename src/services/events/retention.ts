@@ -9,13 +9,13 @@ const dayMs = 86_400_000
 export function retentionServices({ database }: DataDeps, retentionDays: number) {
   return {
     /**
-     * Deletes events that are too old, so many at most, with what webhooks did with them, and answers how many.
-     * They go from the front of the order, so that one place divides what is kept from what is not.
+     * Deletes up to `limit` expired events with their webhook deliveries, and returns how many. It deletes from the front
+     * of the order, so that one position separates deleted events from kept ones.
      */
     async purge(limit: number): Promise<number> {
       return await transaction(database, async tx => {
         const oldest = new Date(tx.at.getTime() - retentionDays * dayMs)
-        // Where another gateway is at it there is nothing to do.
+        // Skip when another gateway holds the lock: it purges already.
         const [free] = await tx.rows(sql`SELECT id FROM outbox FOR UPDATE SKIP LOCKED`)
         if (!free) return 0
         const [row] = await tx.rows(sql`

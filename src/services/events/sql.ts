@@ -24,7 +24,7 @@ export function toEvent(row: unknown[]): Event {
   return { xid: BigInt(xid as string), id, type, accountId, instanceId, apiKeyId, before, after, reason, at } as Event
 }
 
-/** Which events there are at this instant, all of them below the horizon: nothing more appears there. */
+/** The range of events to read now: after `purged` and below xmin, the horizon. No event can appear in it later. */
 export const eventHorizonSql = sql`SELECT epoch, purged_xid::text, purged_id, pg_snapshot_xmin(pg_current_snapshot()) AS xmin FROM outbox`
 
 export function toEventHorizon(row: unknown[] | undefined): EventHorizon {
@@ -36,7 +36,7 @@ export function positionSql({ xid, id }: Position): Prisma.Sql {
   return sql`(${String(xid)}::xid8, ${String(id)}::bigint)`
 }
 
-/** What `isAskedFor` holds for. */
+/** `matchesEventFilter` in SQL. */
 export function filterSql({ types, instanceIds }: EventFilter): Prisma.Sql[] {
   return [
     ...(types ? [sql`e.type = ANY(${types}::text[])`] : []),
@@ -46,7 +46,7 @@ export function filterSql({ types, instanceIds }: EventFilter): Prisma.Sql[] {
 
 export const isKnownTypeSql = sql`e.type = ANY(${Object.keys(eventReadOperations)}::text[])`
 
-/** What `mayRead` holds for, so that no page is short of what was read in vain. */
+/** `canReadEvent` in SQL, so that pages are not cut short by events filtered out later. */
 export function readableSql(permissions: Permissions | null): Prisma.Sql {
   if (permissions === null) return isKnownTypeSql
   const byOperation = Map.groupBy(
@@ -82,7 +82,7 @@ function comparisonSql(
 ) {
   const bound = constraint[comparison]
   if (bound === undefined) return []
-  // An event has nothing but an id that could be within bounds, and that is a number.
+  // An event has only an id to bound, and that is a number.
   if (parameter !== 'id' || typeof bound !== 'number') return [sql`false`]
   return [sql`${subject} ${sqlOperators[comparison]} ${bound}::float8`]
 }

@@ -1,4 +1,4 @@
-// Events as they happen, from a place in their order on.
+// Streams of events as they happen, now or after a cursor.
 
 import { Prisma } from '../../database/generated/client.ts'
 import { withoutStatementName } from '../../database/rows.ts'
@@ -31,8 +31,8 @@ const batchSize = 200
 export function eventWatchServices({ database, feed }: Deps) {
   return {
     /**
-     * Everything that the key may read, as it happens: after a cursor, also what happened since, without a gap; without
-     * one, from now on.
+     * Streams the events that the key may read. With a cursor it starts after the cursor and leaves no gap; without one it
+     * starts now.
      */
     async watch(actor: Actor, filter: EventFilter, cursor?: string | null): Promise<AsyncIterableIterator<EventEdge>> {
       authorize(actor, 'events.watch')
@@ -40,7 +40,7 @@ export function eventWatchServices({ database, feed }: Deps) {
       const after = cursor == null ? undefined : parseEventCursor(cursor)
       const kept = toEventHorizon((await database.rows(eventHorizonSql))[0])
       if (after) checkCursorNotExpired(after, kept)
-      // The place where it joins may lie before the cursor: another gateway has read further.
+      // The start position may lie before the cursor, when another gateway has read further.
       const includes = (event: Event) =>
         (!after || isAfter(event, after)) && matchesEventFilter(event, filter) && canReadEvent(actor, event)
       const following = await feed.subscribe(actor, { includes })
@@ -55,7 +55,7 @@ export function eventWatchServices({ database, feed }: Deps) {
     },
   }
 
-  /** What is wanted of what happened after one place, up to another before which nothing more will appear. */
+  /** The matching events after the cursor, up to the stream's start position. */
   async function* readMissedEvents(
     { accountId, permissions }: Actor,
     filter: EventFilter,
@@ -71,7 +71,7 @@ export function eventWatchServices({ database, feed }: Deps) {
           ORDER BY e.xid, e.id LIMIT ${batchSize}
         ) e ON true`
       const rows = await database.rows(withoutStatementName(statement))
-      // Between two readings some may have gone.
+      // Retention may delete events between two reads.
       checkCursorNotExpired(position, toEventHorizon(rows[0]))
       const events = rows.filter(([, , , , xid]) => xid !== null).map(row => toEvent(row.slice(4)))
       yield* events

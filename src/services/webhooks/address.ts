@@ -1,5 +1,5 @@
-// Which addresses are anybody's to reach. Berth stands inside of its operator's network, and a renter outside of it: what
-// Berth sends for a renter must not arrive where he could not send it himself.
+// Which addresses are public. Berth runs inside its operator's network and renters are outside it. A request that Berth
+// sends for a renter must not reach an address that the renter cannot reach.
 
 import { BlockList, isIP } from 'node:net'
 
@@ -23,11 +23,11 @@ for (const [net, prefix] of [
 ] as const)
   privateIpv4.addSubnet(net, prefix)
 
-/** What is given out to the world. Loopback, local, multicast, IPv4-mapped and NAT64 addresses are outside of it. */
+/** Global unicast addresses. Loopback, local, multicast, IPv4-mapped and NAT64 addresses are outside this range. */
 const globalIpv6 = new BlockList()
 globalIpv6.addSubnet('2000::', 3, 'ipv6')
 
-/** In it: protocols with Teredo, documentation, and 6to4, which carry an IPv4 address or lead to nobody. */
+/** Not public within it: protocols with Teredo, documentation, 6to4. They embed an IPv4 address or are not routed. */
 const specialIpv6 = new BlockList()
 for (const [net, prefix] of [
   ['2001::', 23],
@@ -37,14 +37,14 @@ for (const [net, prefix] of [
 ] as const)
   specialIpv6.addSubnet(net, prefix, 'ipv6')
 
-/** Whether anybody can reach this address. What is no address is not. */
+/** Also false for a text that is not an address. */
 export function isPublicAddress(address: string): boolean {
   const family = address.includes('%') ? 0 : isIP(address)
   if (family === 4) return !privateIpv4.check(address)
   return family === 6 && globalIpv6.check(address, 'ipv6') && !specialIpv6.check(address, 'ipv6')
 }
 
-/** The address that a URL names instead of a host, if it does. */
+/** The IP address in a URL's host part; undefined for a host name. */
 export function literalAddress({ hostname }: URL): string | undefined {
   const bare = hostname.replace(/^\[(.*)\]$/, '$1')
   return isIP(bare) === 0 ? undefined : bare

@@ -1,4 +1,4 @@
-// The database's side of sending events to webhooks: who sends which, and what becomes of it.
+// Leases webhook deliveries to gateways, and records the results.
 
 import { Prisma } from '../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
@@ -15,30 +15,29 @@ const { sql } = Prisma
 
 export type Deliveries = ReturnType<typeof deliveryServices>
 
-/** A delivery that one gateway sends, until the lease ends. */
+/** A delivery that one gateway may send until the lease ends. */
 export type DeliveryLease = {
   deliveryId: bigint
   leasedUntil: Date
   attempts: number
   url: string
-  /** The webhook was deleted while the event happened. */
+  /** The webhook was deleted while the event was being written. */
   deleted: boolean
-  /** Encrypted; the second for as long as it signs too. */
+  /** Encrypted. The second is the old secret, as long as it signs, too. */
   secrets: Uint8Array[]
   event: Event
 }
 
-/** What is sent. */
 export type WebhookRequest = { url: string; headers: Record<string, string>; body: string }
 
-/** So many of one webhook at a time, in all gateways together. */
+/** Deliveries in progress per webhook, over all gateways. */
 const maxInFlightPerWebhook = 2
-/** So many of one account, or a few more where gateways count at once. */
+/** Deliveries in progress per account. Gateways that claim at the same time may exceed it by a few. */
 const maxInFlightPerAccount = 8
 
 export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 'secrets'>) {
   return {
-    /** Takes deliveries that are due, at most one of a webhook. Accounts take turns, and the webhooks of each. */
+    /** Leases due deliveries, at most one per webhook. Accounts take turns, and so do the webhooks of each account. */
     async claim(limit: number): Promise<DeliveryLease[]> {
       return await transaction(database, async tx => {
         const { at } = tx
@@ -47,7 +46,6 @@ export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 
       })
     },
 
-    /** What is to be sent now. */
     buildRequest({ deliveryId, url, secrets: sealed, event }: DeliveryLease): WebhookRequest {
       const body = JSON.stringify(payloadOf(event))
       const opened = sealed.map(secret => secrets.open(secret))
@@ -61,7 +59,7 @@ export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 
       return { url, headers, body }
     },
 
-    /** Writes what came of an attempt. Nothing where the lease ran out and another has it, or its webhook is deleted. */
+    /** Records an attempt. Does nothing when another gateway has the lease by now, or the webhook was deleted. */
     async record({ deliveryId, leasedUntil, attempts }: DeliveryLease, attempt: AttemptResult): Promise<void> {
       const { responseStatus, error } = { responseStatus: null, error: null, ...attempt }
       const { now } = database
@@ -74,14 +72,14 @@ export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 
         WHERE id = ${deliveryId} AND leased_until = ${leasedUntil}`)
     },
 
-    /** Gives up what was never sent. */
+    /** Gives up a delivery without an attempt. */
     async giveUp({ deliveryId, leasedUntil }: DeliveryLease, error: string): Promise<void> {
       await database.rows(sql`
         UPDATE webhook_deliveries SET leased_until = NULL, due_at = NULL, error = ${error}
         WHERE id = ${deliveryId} AND leased_until = ${leasedUntil}`)
     },
 
-    /** Gives back what was not sent, for another to send. */
+    /** Returns a delivery that was not sent, so that another gateway can lease it. */
     async release({ deliveryId, leasedUntil }: DeliveryLease): Promise<void> {
       await database.rows(sql`
         UPDATE webhook_deliveries SET leased_until = NULL WHERE id = ${deliveryId} AND leased_until = ${leasedUntil}`)
@@ -90,10 +88,12 @@ export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 
 }
 
 /**
- * Locks webhooks that have something due, and room for it: first those of accounts that have least on its way, and of
- * these the webhooks that have. The lock lets events of the account be written meanwhile, and keeps other gateways from
- * counting what is on its way. The walk costs a look at the index for each webhook that has anything to be tried ever;
- * what is due in order of time would cost one for each delivery of an endpoint that is far behind.
+ * Locks webhooks that have a due delivery and fewer in progress than allowed. Accounts with the fewest deliveries in
+ * progress come first, and within an account the webhooks with the fewest. The lock lets the account's events be written,
+ * but keeps other gateways from counting deliveries in progress.
+ *
+ * The recursive query costs one index lookup per webhook with a pending delivery. Reading in order of time would cost one
+ * lookup per delivery of an endpoint that is far behind.
  */
 async function lockDueWebhooks(tx: Transaction, limit: number, at: Date): Promise<number[]> {
   const rows = await tx.rows(sql`
@@ -119,7 +119,7 @@ async function lockDueWebhooks(tx: Transaction, limit: number, at: Date): Promis
   return rows.map(([id]) => id as number)
 }
 
-/** Takes what has waited longest for each of these, as they are now that nobody else takes any of it. */
+/** Leases the oldest due delivery of each webhook. Counts again, now that the webhooks are locked. */
 async function leaseOldestDue(tx: Transaction, webhooks: number[], at: Date): Promise<DeliveryLease[]> {
   const leasedUntil = new Date(at.getTime() + leaseMs)
   const rows = await tx.rows(sql`

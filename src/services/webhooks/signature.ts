@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 
-/** Says that Berth sent this text at this time, to whoever has one of the secrets. */
+/** Proves to a holder of one of the secrets that Berth sent this body at this time. */
 export function signBody(secrets: readonly string[], at: Date, body: string): string {
   const seconds = Math.floor(at.getTime() / 1_000)
   const proofs = secrets.map(secret => createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex'))

@@ -24,7 +24,7 @@ const { sql } = Prisma
 
 type WithIdempotencyKey = { idempotencyKey?: string | null | undefined }
 
-/** A webhook with its secret, which is shown in this answer and never again. */
+/** A webhook with its secret, which no later read returns. */
 export type WebhookWithSecret = { webhook: Webhook; secret: string; replayed: boolean }
 
 export function webhookUpdateServices(deps: Deps) {
@@ -65,12 +65,12 @@ export function webhookUpdateServices(deps: Deps) {
       return { ...fromPlain(result), replayed }
     },
 
-    /** Sends an event that says nothing, to this webhook alone. */
+    /** Sends a test event to this webhook only. */
     async test(actor: Actor, id: number): Promise<WebhookDelivery> {
       authorize(actor, 'webhooks.test', { id })
       return await transaction(database, async tx => {
         const { at } = tx
-        // Locked, so that what is given up when it is deleted has this with it.
+        // Locked, so that a concurrent deletion gives up this delivery, too.
         const [row] = await tx.rows(
           sql`SELECT w.id FROM webhooks w WHERE ${ownWebhookSql(actor, id)} FOR NO KEY UPDATE`,
         )
@@ -84,12 +84,12 @@ export function webhookUpdateServices(deps: Deps) {
       })
     },
 
-    /** Gives a webhook a new secret. The one before signs beside it for a while, so that receivers can change over. */
+    /** Gives a webhook a new secret. The old one also signs for `oldSecretHours`, so that receivers can switch. */
     async rotate(actor: Actor, id: number, idempotencyKey?: string | null): Promise<WebhookWithSecret> {
       authorize(actor, 'webhooks.rotate', { id })
       const [existing] = await database.rows(sql`SELECT w.types FROM webhooks w WHERE ${ownWebhookSql(actor, id)}`)
       if (!existing) throw notFound('Webhook', id)
-      // Whoever has the secret can pretend to be Berth, so it is given to nobody who could not have made the webhook.
+      // The secret lets its holder pose as Berth, so the caller must be allowed to create this webhook.
       checkCanReadTypes(actor, existing[0] as EventType[])
       const request = { operation: 'webhooks.rotate' as const, input: { id }, idempotencyKey }
       const { result, replayed } = await runIdempotent(deps, actor, request, async tx => {
@@ -110,7 +110,7 @@ export function webhookUpdateServices(deps: Deps) {
       return { ...fromPlain(result), replayed }
     },
 
-    /** Ends a webhook. What has not arrived yet is given up. */
+    /** Deletes a webhook and gives up its pending deliveries. */
     async delete(actor: Actor, id: number): Promise<void> {
       authorize(actor, 'webhooks.delete', { id })
       await transaction(database, async tx => {
@@ -129,15 +129,15 @@ export function webhookUpdateServices(deps: Deps) {
     },
   }
 
-  /** A name is looked up when something is sent to it; an address can be refused at once. */
+  /** Refuses a private IP address at once. A host name is resolved and checked when an event is sent. */
   function checkHost(url: string): void {
     const address = literalAddress(new URL(url))
     if (address === undefined || privateWebhooks || isPublicAddress(address)) return
-    throw invalidInput([{ path: 'url', message: 'must name a host that can be reached from anywhere.' }])
+    throw invalidInput([{ path: 'url', message: 'must point to a public address.' }])
   }
 }
 
-/** In the order of their ids, as everybody who takes several. */
+/** Locks in id order, as does every transaction that locks several deliveries. */
 async function giveUpDeliveries(tx: Transaction, webhookId: number): Promise<void> {
   await tx.rows(sql`
     UPDATE webhook_deliveries SET due_at = NULL, leased_until = NULL, error = 'The webhook was deleted.' WHERE id IN (
@@ -156,7 +156,7 @@ function eventActorOf({ accountId, apiKeyId }: Actor) {
   return { accountId, apiKeyId, reason: 'USER_REQUEST' }
 }
 
-/** What an event says of a webhook. The rest of its URL may be what its receiver knows it by. */
+/** What an event records of a webhook. Only the host, since the rest of the URL may contain a secret. */
 function webhookFactsOf({ id, url, types }: Webhook) {
   return { webhookId: id, host: new URL(url).host, types }
 }
@@ -166,7 +166,7 @@ function toPlain({ createdAt, oldSecretUntil, ...webhook }: Webhook, secret: str
   return { ...webhook, ...dates, secret }
 }
 
-/** What toPlain made, as an idempotency key keeps it. */
+/** Reads the result of toPlain as stored under an idempotency key. */
 function fromPlain({ secret, createdAt, oldSecretUntil, ...webhook }: JsonResult): {
   webhook: Webhook
   secret: string

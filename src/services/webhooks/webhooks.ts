@@ -19,7 +19,7 @@ export function webhookServices({ database }: Pick<Deps, 'database'>) {
   }
 
   return {
-    /** The account's webhooks, the oldest first. There are few. */
+    /** The account's webhooks, oldest first. Without pages, since an account has few. */
     async list(actor: Actor): Promise<Webhook[]> {
       authorize(actor, 'webhooks.list')
       return await findWebhooks(actor, sql`true`)
@@ -30,7 +30,7 @@ export function webhookServices({ database }: Pick<Deps, 'database'>) {
       return await findWebhooks(actor, sql`w.id = ANY(${[...ids]}::int[])`)
     },
 
-    /** The newest deliveries of each webhook, of events that the key may read. */
+    /** The newest deliveries of each webhook, without events that the key may not read. */
     async recentDeliveries(
       actor: Actor,
       ids: readonly number[],
@@ -52,7 +52,7 @@ export function webhookServices({ database }: Pick<Deps, 'database'>) {
   }
 }
 
-/** Of a delivery with its event. */
+/** The columns of a delivery (d) and its event (e). */
 export const deliveryColumns = sql`d.id, d.attempts, d.attempted_at, d.due_at, d.delivered_at, d.response_status, d.error, ${eventColumns}`
 
 export function toDelivery(row: unknown[]): WebhookDelivery {
@@ -63,7 +63,7 @@ export function toDelivery(row: unknown[]): WebhookDelivery {
 
 export function toWebhook([id, url, written, createdAt, until]: unknown[], at: Date): Webhook {
   const oldSecretUntil = until && (until as Date) > at ? until : null
-  // Gateways of a newer version may write types that this one cannot show.
+  // A gateway of a newer version may write types that this one does not know.
   const types = (written as string[]).filter(isEventType)
   return { id, url, types, createdAt, oldSecretUntil } as Webhook
 }

@@ -128,7 +128,11 @@ describe('a new key', () => {
 
   it.each([
     ['without permissions', '', 'are required'],
-    ['with permissions beside full access', 'fullAccess: true, permissions: []', 'cannot be given beside full access'],
+    [
+      'with permissions beside full access',
+      'fullAccess: true, permissions: []',
+      'must be omitted for a key with full access',
+    ],
   ])('is refused over GraphQL %s', async (_how, said, problem) => {
     const { data } = await app.graphql(
       await app.newKey(),
@@ -163,7 +167,7 @@ describe('a new key', () => {
         { path: 'name', message: 'must have at most 256 characters, not 257.' },
         {
           path: 'permissions.4.operation',
-          message: expect.stringMatching(/^unknown operation; this category has instances\.rent, /),
+          message: expect.stringMatching(/^is not an operation of this category, which has instances\.rent, /),
         },
       ],
     ],
@@ -180,7 +184,7 @@ describe('a new key', () => {
       [
         {
           path: 'permissions.0.constraints.1.parameter',
-          message: 'unknown parameter; this operation has id, relabels.',
+          message: 'is not a parameter of this operation, which has id, relabels.',
         },
         { path: 'permissions.0.constraints.2.value', message: 'must be true or false.' },
       ],

@@ -19,7 +19,7 @@ const viewer = async (key: string | undefined) => {
 describe('a request', () => {
   it('without a key is refused on both faces', async () => {
     const { rest, graphql } = await viewer(undefined)
-    const message = 'This needs an API key: send the header "Authorization: Bearer KEY".'
+    const message = 'An API key is required: send the header "Authorization: Bearer KEY".'
     expect([rest.status, rest.body]).toEqual([401, { success: false, error: 'auth_error', msg: message }])
     expect(graphql).toEqual({
       status: 401,

@@ -143,8 +143,8 @@ describe('in GraphQL', () => {
     const [name, field] = ['TOKEN', 'name']
     const [wasSet, deleted] = data.events.nodes.slice(-2)
     expect([wasSet, deleted]).toMatchObject([
-      { type: 'SECRET_VARIABLE_SET', message: `The secret variable "${name}" was set.` },
-      { type: 'SECRET_VARIABLE_DELETED', message: `The secret variable "${name}" was deleted.` },
+      { type: 'SECRET_VARIABLE_SET', message: `Secret variable "${name}" set.` },
+      { type: 'SECRET_VARIABLE_DELETED', message: `Secret variable "${name}" deleted.` },
     ])
     expect([wasSet.changes, deleted.changes]).toEqual([
       [{ field, before: null, after: name }],

@@ -103,7 +103,7 @@ describe('a key that is replaced', () => {
     expect([inside.includes(aPublicKey('old')), inside.includes(aPublicKey('new'))]).toEqual([false, true])
     expect(await listedKeys(instance)).toContain(id)
     const { data } = await app.graphql(key, '{ events(filter: { types: [SSH_KEY_REPLACED] }) { nodes { message } } }')
-    expect(data.events.nodes).toEqual([{ message: 'The SSH key was replaced.' }])
+    expect(data.events.nodes).toEqual([{ message: 'SSH key replaced.' }])
   })
 
   it('stays as it was in a virtual machine, into which nothing reaches', async () => {

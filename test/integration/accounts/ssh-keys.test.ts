@@ -153,7 +153,7 @@ describe('registering', () => {
     const refused = {
       __typename: 'ConflictError',
       code: 'CONFLICT',
-      message: 'This SSH key is registered already.',
+      message: 'This SSH key is already registered.',
       id,
     }
     expect(await register(key, { publicKey })).toEqual(refused)
@@ -297,7 +297,7 @@ describe('a container', () => {
     const id = await rentals.rent(key, { runtype: 'args' })
     const { data } = await app.graphql(key, `{ instance(id: ${id}) { sshKeys { id } } }`)
     expect(data.instance.sshKeys).toEqual([])
-    const message = 'It was rented in args mode, so it has no SSH server: nobody logs in to it.'
+    const message = 'The instance was rented in args mode, so it has no SSH server and takes no SSH keys.'
     for (const verb of ['attach', 'detach'] as const) {
       expect(await change(verb, key, id, sshKey)).toMatchObject({ code: 'INVALID_STATE', message })
     }
@@ -325,7 +325,7 @@ describe('a container', () => {
 
   it.each(['exited', 'offline', 'unknown'])('that is %s gets no key, and loses none', async status => {
     const [id, sshKey] = [await rentals.rentToStatus(key, status), await registerKey(key)]
-    const refused = { code: 'INVALID_STATE', message: expect.stringContaining(`It is ${status}`) }
+    const refused = { code: 'INVALID_STATE', message: expect.stringContaining(`The instance is ${status}`) }
     expect(await change('attach', key, id, sshKey)).toMatchObject(refused)
     expect(await change('detach', key, id, sshKey)).toMatchObject(refused)
     expect(await eventsOf(id)).toEqual([])
@@ -364,7 +364,7 @@ describe('a virtual machine', () => {
     const other = await registerKey(renter)
     const refused = {
       code: 'INVALID_STATE',
-      message: 'A virtual machine keeps the keys that it was made with.',
+      message: 'A virtual machine keeps the SSH keys that it was created with.',
     }
     expect(await change('attach', renter, id, other)).toMatchObject(refused)
     expect(await change('detach', renter, id, inside)).toMatchObject(refused)

@@ -98,7 +98,7 @@ describe('a limit', () => {
       `{ events(first: 50, filter: { types: [SPEND_LIMIT_CHANGED] }) { nodes { message changes { field before after } } } }`,
     )
     expect(told.data.events.nodes[1]).toMatchObject({
-      message: 'A spend limit was changed or removed.',
+      message: 'Spend limit changed or removed.',
       changes: expect.arrayContaining([
         { field: 'amount', before: '1', after: '2.5' },
         { field: 'action', before: 'BLOCK_NEW', after: 'NOTIFY' },

@@ -350,7 +350,7 @@ describe('streams', () => {
     const feed = feedOf({}, { perKey: 2, perAccount: 3, total: 5 })
     const another = { ...renter, apiKeyId: 99 }
     for (const actor of [renter, renter, another]) await feed.subscribe(actor, everyEvent)
-    await expect(feed.subscribe(another, everyEvent)).rejects.toThrow('This account has 3 streams open')
+    await expect(feed.subscribe(another, everyEvent)).rejects.toThrow('This account has reached its limit of 3 streams')
     await feed.subscribe(rival, everyEvent)
     expect(feed.streamCount()).toBe(4)
   })
@@ -391,7 +391,7 @@ describe('streams', () => {
     // The safety net, which nobody wakes.
     await vi.advanceTimersByTimeAsync(1_000)
     expect(idsOf(await told)).toEqual(await expected())
-    expect(behind.lines.map(({ msg }) => msg)).toEqual(['Events cannot be read. It is tried again.'])
+    expect(behind.lines.map(({ msg }) => msg)).toEqual(['Events cannot be read. Retrying.'])
     await stream.return?.()
     await behind.close()
     proxy.close()

@@ -89,7 +89,7 @@ describe('an event', () => {
     const added = (field: string, after: string) => ({ field, before: null, after })
     expect(instance.events.nodes).toEqual([
       {
-        ...{ ...asked, type: 'INSTANCE_CREATED', message: 'It was rented.' },
+        ...{ ...asked, type: 'INSTANCE_CREATED', message: 'Instance rented.' },
         changes: expect.arrayContaining([
           added('image', 'ubuntu'),
           added('mode', 'SSH_DIRECT'),
@@ -107,18 +107,18 @@ describe('an event', () => {
         apiKeyId: null,
         apiKey: null,
         type: 'INSTANCE_GRANTED',
-        message: 'It got its GPUs.',
+        message: 'Instance received its GPUs.',
         changes: [{ field: 'granted', before: 'false', after: 'true' }],
       },
-      became('CREATED', 'LOADING', 'It is loading now. Its image is being pulled.'),
+      became('CREATED', 'LOADING', 'Instance is now loading. Its image is being pulled.'),
       became('LOADING', 'LOADING', 'Its container is starting.'),
-      became('LOADING', 'RUNNING', 'It is running now. Its container is up.'),
+      became('LOADING', 'RUNNING', 'Instance is now running. Its container is up.'),
       {
-        ...{ ...asked, type: 'INSTANCE_LABEL_CHANGED', message: 'It is called "second" now.' },
+        ...{ ...asked, type: 'INSTANCE_LABEL_CHANGED', message: 'Instance label changed to "second".' },
         changes: [{ field: 'label', before: 'first', after: 'second' }],
       },
       {
-        ...{ ...asked, type: 'INSTANCE_TARGET_CHANGED', message: 'It is to stop.' },
+        ...{ ...asked, type: 'INSTANCE_TARGET_CHANGED', message: 'Instance stop requested.' },
         changes: [{ field: 'targetState', before: 'RUNNING', after: 'STOPPED' }],
       },
     ])
@@ -151,7 +151,7 @@ describe('an event', () => {
       machineId: 'mch_3',
       pricePerHour: '0.000000042',
     })
-    expect(of('VOLUME_CREATED').message).toBe('The volume "data" was made.')
+    expect(of('VOLUME_CREATED').message).toBe('Volume "data" created.')
     expect(new Set(of('VOLUME_CREATED').changes)).toEqual(
       new Set(shown.map(([field, after]) => ({ field, before: null, after }))),
     )

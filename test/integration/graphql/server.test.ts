@@ -239,8 +239,8 @@ describe('the server', () => {
   })
 
   it.each([
-    [{ 'content-encoding': 'gzip' }, 'The content encoding gzip is not supported.'],
-    [{ 'content-type': 'application/json; charset=utf-16' }, 'The charset utf-16 is not supported.'],
+    [{ 'content-encoding': 'gzip' }, 'The content encoding gzip is not supported. Send the body without one.'],
+    [{ 'content-type': 'application/json; charset=utf-16' }, 'The charset utf-16 is not supported. Send UTF-8.'],
   ])('refuses a body with %o on both faces', async (headers, message) => {
     const graphql = await send({ body: ask, headers })
     expect([graphql.status, await graphql.json()]).toEqual([
@@ -302,7 +302,7 @@ describe('the pages around the faces', () => {
     expect([refused.status, refused.headers.get('allow'), await refused.json()]).toEqual([
       405,
       'GET, HEAD',
-      { success: false, error: 'method_not_allowed', msg: `DELETE does not work on ${path}; GET, HEAD does.` },
+      { success: false, error: 'method_not_allowed', msg: `${path} does not accept DELETE. Use GET or HEAD.` },
     ])
     expect((await ask('HEAD')).status).toBe((await ask('GET')).status)
     await other.close()

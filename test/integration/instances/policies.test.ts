@@ -430,7 +430,7 @@ describe('arranging', () => {
       `{ events(filter: { instanceIds: ["${id}"], types: [INSTANCE_POLICY_CHANGED] }) { nodes {
         message reason changes { field before after } } } }`,
     )
-    const changed = { message: 'What is arranged for it was changed.', reason: 'USER_REQUEST' }
+    const changed = { message: 'Instance policy changed.', reason: 'USER_REQUEST' }
     const changes: { field: string; before: string | null; after: string | null }[][] = [
       [
         { field: 'stopAtCost', before: null, after: '2.5' },

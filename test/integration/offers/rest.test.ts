@@ -445,7 +445,7 @@ it('refuses a body that is not UTF-8', async () => {
   const answer = await app.fetch(new Request('http://berth.test/api/v0/bundles/', { method: 'POST', headers, body }))
   expect([answer.status, await answer.json()]).toEqual([
     400,
-    { success: false, error: 'invalid_args', msg: 'The body is not UTF-8.' },
+    { success: false, error: 'invalid_args', msg: 'The body is not valid UTF-8.' },
   ])
 })
 

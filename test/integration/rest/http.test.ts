@@ -88,7 +88,7 @@ describe('the front guard', () => {
   it('says why, in the shape of every failure', async () => {
     const { text } = await sendBytes('GET / HTTP/1.1\r\nHost: a b\r\n\r\n')
     expect(text).toContain(
-      '{"success":false,"error":"bad_request","msg":"There must be one Host header with a host name."}',
+      '{"success":false,"error":"bad_request","msg":"The request must have exactly one Host header, with a host name."}',
     )
   })
 
@@ -138,13 +138,13 @@ describe('where it cannot listen', () => {
 
   it('names the port that is taken', async () => {
     const { port } = server.address() as AddressInfo
-    const message = `Port ${port} on 127.0.0.1 is in use. Stop what listens there, or set PORT to another.`
+    const message = `Port ${port} on 127.0.0.1 is in use. Stop the program that uses it, or set PORT to another port.`
     expect(await attempt(port, '127.0.0.1')).toBe(message)
     await expect(checkAddress(port, '127.0.0.1')).rejects.toThrow(message)
   })
 
   it.each(['nowhere.invalid', '192.0.2.1', '2001:db8::1'])('names the host: %s', async host => {
-    const message = `HOST is ${host}, which is no address of this machine. Set it to one, such as 127.0.0.1 or 0.0.0.0.`
+    const message = `HOST is ${host}, which is not an address of this machine. Set it to one, such as 127.0.0.1 or 0.0.0.0.`
     expect(await attempt(0, host)).toBe(message)
   })
 

@@ -80,7 +80,7 @@ describe('a webhook', () => {
     const { id } = await webhooks.create(key, `https://hooks.example.com:${portOf(receiver)}/`)
     await webhooks.test(key, id)
     await app.runUntilIdle()
-    const error = 'The host cannot be reached from anywhere: it has an address that is not public.'
+    const error = 'Events are sent to public addresses only, and the host has an address that is not public.'
     expect(await webhooks.deliveries(key, id)).toMatchObject([{ status: 'RETRYING', responseStatus: null, error }])
     expect([dnsQuestions, receiver.received.length]).toEqual([['hooks.example.com'], before])
   })
@@ -163,7 +163,7 @@ describe('sending', () => {
   it('ends at its time limit, wherever it hangs', async () => {
     const plain = await openReceiver()
     plain.answer(() => {})
-    const late = { error: 'There was no answer within 0.05 seconds.' }
+    const late = { error: 'The endpoint did not answer within 0.05 seconds.' }
     const limits = { privateWebhooks: true, timeoutMs: 50 }
     expect(await createWebhookSender(limits)(post(plain.url), never)).toEqual(late)
     const hangs = createWebhookSender({ ...limits, resolve: () => new Promise(() => {}) })

@@ -306,7 +306,7 @@ it('what cannot be opened fails as an attempt, and keeps nothing else from being
   await causeEvent('one')
   await app.runUntilIdle()
   expect(await webhooks.deliveries(key, sick.id)).toMatchObject([
-    { status: 'RETRYING', error: 'Berth could not send it.' },
+    { status: 'RETRYING', error: 'Berth could not send the event.' },
   ])
   expect(await webhooks.deliveries(key, well.id)).toMatchObject([{ status: 'DELIVERED' }])
 })

@@ -77,8 +77,8 @@ describe('a webhook', () => {
     const key = await app.newKey()
     const answer = await webhooks.mutate(key, 'create', { url: 'https://me:hush@example.com/', types: [] })
     expect(answer.issues).toEqual([
-      { path: 'url', message: 'must have no user name and no password.' },
-      { path: 'types', message: 'must name at least one type of event.' },
+      { path: 'url', message: 'must not contain a user name or password.' },
+      { path: 'types', message: 'must have at least one event type.' },
     ])
     expect(JSON.stringify(answer)).not.toContain('hush')
   })

@@ -64,7 +64,7 @@ describe('a public key', () => {
       'of 2047 bits',
     )
     expect(parsePublicKey(keyLine('ssh-rsa', e, modulus(16_392)))).toContain('an RSA key of 16392 bits')
-    expect(parsePublicKey(rsa1024?.line ?? '')).toContain('an RSA key of 1024 bits, and needs 2048')
+    expect(parsePublicKey(rsa1024?.line ?? '')).toContain('an RSA key of 1024 bits; the minimum is 2048')
   })
 })
 
@@ -73,11 +73,15 @@ describe('refused', () => {
   const joined = (...parts: Uint8Array[]) => `ssh-ed25519 ${Buffer.concat(parts).toString('base64')}`
 
   it.each<[string, string, string]>([
-    ['nothing', '', 'must be a public key as OpenSSH writes it'],
-    ['a word', 'hello', 'must be a public key as OpenSSH writes it'],
-    ['a type that every object has', 'constructor AAAA', 'must be a public key as OpenSSH writes it'],
-    ['the key without its type', bare(ed25519).split(' ')[1] ?? '', 'must be a public key as OpenSSH writes it'],
-    ['a key of SSH 1', '2048 65537 2519590847565789349402718324004839857', 'must be a public key as OpenSSH writes it'],
+    ['nothing', '', 'must be a public key in the OpenSSH format'],
+    ['a word', 'hello', 'must be a public key in the OpenSSH format'],
+    ['a type that every object has', 'constructor AAAA', 'must be a public key in the OpenSSH format'],
+    ['the key without its type', bare(ed25519).split(' ')[1] ?? '', 'must be a public key in the OpenSSH format'],
+    [
+      'a key of SSH 1',
+      '2048 65537 2519590847565789349402718324004839857',
+      'must be a public key in the OpenSSH format',
+    ],
     ['options', `no-pty ${ed25519}`, 'without options before it'],
     ['options with blanks', `command="echo 'a b'",from="10.0.0.0/8" ${ed25519}`, 'without options before it'],
     ['two keys', `${ed25519}\n${ecdsa256}`, 'must be one key, on one line'],

@@ -15,20 +15,20 @@ describe('an event about money', () => {
     const endsAt = '2026-11-22T12:00:00.000Z'
     const low = event('ACCOUNT_LOW_CREDIT', { endsAt })
     expect(payloadOf(low).after).toEqual({ ...credit, endsAt })
-    expect(messageOf(low)).toBe(`Credit ends at ${endsAt}, if everything goes on as it does.`)
+    expect(messageOf(low)).toBe(`Credit runs out at ${endsAt} at the current rate.`)
   })
 
   it('says whether credit was granted or taken, to the nano-dollar', () => {
     const changed = (before: string, after: string) =>
       messageOf({ ...event('CREDIT_GRANTED', { creditNanos: after }, 'a mistake'), before: { creditNanos: before } })
-    expect(changed('-9007199254740993', '-9007199254740992')).toBe('Credit was granted.')
-    expect(changed('9007199254740993', '9007199254740992')).toBe('Credit was taken.')
+    expect(changed('-9007199254740993', '-9007199254740992')).toBe('Credit granted.')
+    expect(changed('9007199254740993', '9007199254740992')).toBe('Credit deducted.')
   })
 
   it('says that it has ended', () => {
     const ended = event('ACCOUNT_CREDIT_ENDED', { endedAt: at.toISOString() })
     expect(payloadOf(ended).after).toEqual({ ...credit, endedAt: at.toISOString() })
-    expect(messageOf(ended)).toBe('Credit has ended: what ran was stopped.')
+    expect(messageOf(ended)).toBe('Credit ran out: running instances were stopped.')
   })
 
   it('says what debt destroys, and when', () => {
@@ -42,8 +42,8 @@ describe('an event about money', () => {
 
   it('says why an instance is stopped or destroyed that nobody asked to', () => {
     const stopped = { ...event('INSTANCE_TARGET_CHANGED', { targetState: 'stopped' }, 'NO_CREDIT'), instanceId: 5n }
-    expect(messageOf(stopped)).toBe('It is to stop. The credit of its account ended.')
+    expect(messageOf(stopped)).toBe('Instance stop requested. The account ran out of credit.')
     const destroyed = { ...event('INSTANCE_DESTROYED', {}, 'DEBT'), instanceId: 5n }
-    expect(messageOf(destroyed)).toBe('It was destroyed. The credit of its account was below zero for too long.')
+    expect(messageOf(destroyed)).toBe('Instance destroyed. The account stayed in debt past the grace period.')
   })
 })

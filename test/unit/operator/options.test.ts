@@ -52,7 +52,7 @@ describe('options', () => {
     expect(() => parseInstantOption('expires', 'soon')).toThrow('--expires is an instant')
     expect(parsePermissionsOption('permissions', '{"api":{"misc":{}}}')).toEqual({ api: { misc: {} } })
     expect(() => parsePermissionsOption('permissions', '{"api":{"x":{}}}')).toThrow(
-      'permissions.api.x: unknown category',
+      'permissions.api.x: is not a category',
     )
   })
 })

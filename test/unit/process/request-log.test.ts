@@ -38,7 +38,7 @@ describe('a request that fails', () => {
     expect(await response.json()).toEqual({
       success: false,
       error: 'internal_error',
-      msg: `Something went wrong. Tell us the request id ${requestId}.`,
+      msg: `Something went wrong. Report the request id ${requestId} to the operator.`,
     })
     expect(lines).toMatchObject([
       { level: 50, requestId, err: { message: 'a secret' } },

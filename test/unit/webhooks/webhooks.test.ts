@@ -77,15 +77,15 @@ describe('a URL', () => {
   })
 
   it.each([
-    ['', 'must be a whole URL'],
-    ['example.com', 'must be a whole URL'],
-    ['ftp://example.com/', 'must be a whole URL'],
-    ['file:///etc/passwd', 'must be a whole URL'],
+    ['', 'must be an absolute URL'],
+    ['example.com', 'must be an absolute URL'],
+    ['ftp://example.com/', 'must be an absolute URL'],
+    ['file:///etc/passwd', 'must be an absolute URL'],
     ['http://example.com/', 'must begin with https://'],
-    ['https://me@example.com/', 'must have no user name and no password'],
-    ['https://:hush@example.com/', 'must have no user name and no password'],
-    ['https://example.com/#', 'must have no fragment'],
-    ['https://example.com/#a', 'must have no fragment'],
+    ['https://me@example.com/', 'must not contain a user name or password'],
+    ['https://:hush@example.com/', 'must not contain a user name or password'],
+    ['https://example.com/#', 'must not contain a fragment'],
+    ['https://example.com/#a', 'must not contain a fragment'],
     [`https://${'a'.repeat(60).concat('.').repeat(5)}example.com/`, 'is too long'],
     [`https://example.com/${'ü'.repeat(1_000)}`, 'is too long'],
     [`https://example.com/${'a'.repeat(2_048)}`, 'must have at most 2048 characters'],

@@ -1,4 +1,4 @@
-// A key is never wider than the one that makes it: whatever it may do with some parameters, that one may do with them.
+// A key never gets permissions that the key creating it lacks.
 
 import {
   type Constraint,
@@ -9,17 +9,17 @@ import {
   type Permissions,
 } from './permissions.ts'
 
-/** What somebody wants to pass on and has not got: everything, a category, an operation, or one with less constraint. */
+/** A wanted permission that is not granted: full access, a category, an operation, or an operation without a constraint. */
 type MissingPermission = { category: PermissionCategory | 'full access'; operation?: Operation; parameter?: string }
 
 /**
- * What is wanted beyond what is granted. A whole category also grants the operations that it gets in time, so only the
- * whole category covers it, and full access only full access.
+ * The wanted permissions that the granted ones do not cover. A whole category includes operations added to it later, so
+ * only the whole category covers it. Only full access covers full access.
  */
 export function missingPermissions(granted: Permissions | null, wanted: Permissions | null): MissingPermission[] {
   if (granted === null) return []
   if (wanted === null) return [{ category: 'full access' }]
-  // readPermissions lets only known categories and operations through.
+  // parsePermissions accepts only known categories and operations.
   return (Object.keys(wanted.api) as PermissionCategory[]).flatMap((category): MissingPermission[] => {
     const names = Object.keys(wanted.api[category] ?? {}) as Operation[]
     if (names.length === 0) return isWholeCategoryGranted(granted, category) ? [] : [{ category }]
@@ -32,7 +32,7 @@ export function missingPermissions(granted: Permissions | null, wanted: Permissi
   })
 }
 
-/** Reads on from "lacks". */
+/** Continues a sentence that ends in "lacks". */
 export function printMissingPermission({ category, operation, parameter }: MissingPermission): string {
   if (!operation) return category
   if (parameter === undefined) return `${category} for ${operation}`
@@ -44,7 +44,7 @@ function isWholeCategoryGranted({ api }: Permissions, category: PermissionCatego
   return grant !== undefined && Object.keys(grant).length === 0
 }
 
-/** The parameters that are bounded, and wanted with no bound or a wider one. */
+/** The bounded parameters that `wanted` leaves unbounded or bounds less tightly. */
 function widerParameters(bounds: Constraints, wanted: Constraints): string[] {
   const wider = Object.entries(bounds).filter(([name, bound]) => {
     const constraint = Object.hasOwn(wanted, name) ? wanted[name] : undefined
@@ -53,11 +53,10 @@ function widerParameters(bounds: Constraints, wanted: Constraints): string[] {
   return wider.map(([name]) => name)
 }
 
-/** What cannot be compared is wider. */
+/** Bounds of different types cannot be compared and count as wider. */
 function isNarrower({ eq, lte, gte }: Constraint, bounds: Constraint): boolean {
   if (bounds.eq !== undefined && eq !== bounds.eq) return false
   const { lte: most, gte: least } = bounds
-  // Only bounds of one type are compared.
   const below = [eq, lte].some(
     bound => typeof bound === typeof most && bound !== undefined && bound <= (most as typeof bound),
   )

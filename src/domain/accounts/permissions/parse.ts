@@ -9,12 +9,12 @@ import {
   permissionCategories,
 } from './permissions.ts'
 
-/** Whoever has so much wrong has not read the first of it. */
+/** A longer list of issues would not help the caller. */
 const maxIssues = 50
-/** Names of the sender's own invention are repeated up to here. */
+/** Messages quote unknown names up to this length. */
 const maxShownNameLength = 64
 
-/** Reads permissions that somebody wrote by hand, and says everything that is wrong with them. */
+/** Parses permissions from a request and reports every issue, up to `maxIssues`. */
 export function parsePermissions(input: unknown): { permissions: Permissions | null; issues: Issue[] } {
   if (input === null || input === undefined) return { permissions: null, issues: [] }
   const issues: Issue[] = []
@@ -29,13 +29,13 @@ export function parsePermissions(input: unknown): { permissions: Permissions | n
 
   const top = entries('permissions', input)
   for (const [key] of top) {
-    if (key !== 'api') addIssue('permissions', `has the unknown key "${shortenName(key)}"; the only one is "api".`)
+    if (key !== 'api') addIssue('permissions', `has the unknown key "${shortenName(key)}"; only "api" is allowed.`)
   }
-  // Whoever leaves it out may mean everything or nothing.
+  // A caller who omits it may mean full access or none.
   if (issues.length === 0 && top.length === 0)
-    addIssue('permissions', 'must have the key "api", with categories in it: {"api": {}} allows nothing.')
+    addIssue('permissions', 'must have the key "api" with the categories; {"api": {}} allows nothing.')
   for (const [key, api] of top) if (key === 'api') checkCategories(api)
-  // The lines above have checked everything that a Permissions has. With issues nobody uses it.
+  // The checks above cover every part of Permissions. Callers ignore the value when there are issues.
   return { permissions: input as Permissions, issues }
 
   function checkCategories(api: unknown) {
@@ -43,7 +43,7 @@ export function parsePermissions(input: unknown): { permissions: Permissions | n
       const path = `permissions.api.${shortenName(category)}`
       const known = permissionCategories.find(name => name === category)
       if (known === undefined) {
-        addIssue(path, `unknown category; there are ${permissionCategories.join(', ')}.`)
+        addIssue(path, `is not a category; use one of ${permissionCategories.join(', ')}.`)
         continue
       }
       for (const [operation, rule] of entries(path, grant)) {
@@ -54,14 +54,14 @@ export function parsePermissions(input: unknown): { permissions: Permissions | n
 
   function checkRule(path: string, category: PermissionCategory, name: string, rule: unknown) {
     const known = operationsOf(category)
-    const operation = known.find(one => one === name)
+    const operation = known.find(candidate => candidate === name)
     if (operation === undefined) {
-      addIssue(path, `unknown operation; this category has ${known.join(', ') || 'none'}.`)
+      addIssue(path, `is not an operation of this category, which has ${known.join(', ') || 'none'}.`)
       return
     }
     for (const [key, constraints] of entries(path, rule)) {
       if (key !== 'constraints')
-        addIssue(path, `has the unknown key "${shortenName(key)}"; the only one is "constraints".`)
+        addIssue(path, `has the unknown key "${shortenName(key)}"; only "constraints" is allowed.`)
       else
         for (const [parameter, constraint] of entries(`${path}.constraints`, constraints))
           checkConstraint(`${path}.constraints.${shortenName(parameter)}`, operation, parameter, constraint)
@@ -72,17 +72,17 @@ export function parsePermissions(input: unknown): { permissions: Permissions | n
     const known = parametersOf(operation)
     const type = known.get(parameter)
     if (!type) {
-      addIssue(path, `unknown parameter; this operation has ${[...known.keys()].join(', ') || 'none'}.`)
+      addIssue(path, `is not a parameter of this operation, which has ${[...known.keys()].join(', ') || 'none'}.`)
       return
     }
     const bounds = entries(path, constraint)
-    if (bounds.length === 0) addIssue(path, `must bound the parameter with ${comparisons.join(', ')}.`)
+    if (bounds.length === 0) addIssue(path, `must have at least one of ${comparisons.join(', ')}.`)
     for (const [comparison, bound] of bounds) checkBound(path, type, comparison, bound)
   }
 
   function checkBound(path: string, type: string, comparison: string, bound: unknown) {
     if (!comparisons.some(known => known === comparison)) {
-      addIssue(path, `unknown comparison "${shortenName(comparison)}"; there are ${comparisons.join(', ')}.`)
+      addIssue(path, `has the unknown comparison "${shortenName(comparison)}"; use one of ${comparisons.join(', ')}.`)
     } else if (typeof bound !== type || (type === 'number' && !Number.isFinite(bound))) {
       addIssue(`${path}.${comparison}`, type === 'number' ? 'must be a finite number.' : 'must be true or false.')
     }
@@ -94,7 +94,7 @@ function parametersOf(operation: Operation): Map<string, string> {
 }
 
 function operationsOf(category: PermissionCategory): Operation[] {
-  // These are the keys of the table that the type is made of.
+  // Operation is the union of this table's keys.
   return (Object.keys(operationCategories) as Operation[]).filter(name => operationCategories[name] === category)
 }
 

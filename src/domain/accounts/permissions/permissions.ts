@@ -13,7 +13,7 @@ export const permissionCategories = [
 ] as const
 export type PermissionCategory = (typeof permissionCategories)[number]
 
-/** Every operation that a key can be asked for, named after its service function, and the category that it needs. */
+/** Every operation, named after its service function, and the permission category that it needs. */
 export const operationCategories = {
   'offers.search': 'misc',
   'offers.get': 'misc',
@@ -76,7 +76,7 @@ export const operationCategories = {
 export type Operation = keyof typeof operationCategories
 
 const idParameter = { id: 'number' } as const
-/** What a service asks an operation with, which is what a constraint can bound. The others are asked with nothing. */
+/** The parameters that a constraint can bound. Operations that are not listed have none. */
 export const operationParameters = {
   'billing.deleteSpendLimit': idParameter,
   'apiKeys.reset': idParameter,
@@ -92,7 +92,7 @@ export const operationParameters = {
   'instances.logs': idParameter,
   'instances.quote': { offerId: 'number' },
   'instances.rent': { offerId: 'number' },
-  /** `relabels`: whether the label is changed, alone or beside the state. */
+  /** `relabels`: whether the request changes the label, alone or together with the state. */
   'instances.update': { id: 'number', relabels: 'boolean' },
   'instances.changeBid': idParameter,
   'instances.reboot': idParameter,
@@ -113,7 +113,7 @@ export const operationParameters = {
 
 type OperationParameters = typeof operationParameters
 type ValueTypes = { number: number; boolean: boolean }
-/** A value for each parameter, undefined where the request leaves it out. */
+/** A value for each parameter; undefined when the request omits it. */
 export type ParametersOf<Name extends Operation> = Name extends keyof OperationParameters
   ? {
       [Parameter in keyof OperationParameters[Name]]:
@@ -121,12 +121,12 @@ export type ParametersOf<Name extends Operation> = Name extends keyof OperationP
         | undefined
     }
   : Record<never, never>
-/** Operations on things that are named by an id. */
+/** Operations with the parameter `id`. */
 export type OperationOnId = {
   [Name in keyof OperationParameters]: 'id' extends keyof OperationParameters[Name] ? Name : never
 }[keyof OperationParameters]
 
-/** With any of these somebody is shown instances of his account. What is a part of an instance he sees then, too. */
+/** Any of these operations lets a key see instances of its account, with their parts such as SSH keys. */
 export const instanceAccessOperations = [
   'instances.get',
   'instances.list',
@@ -153,10 +153,10 @@ export type Constraint = Partial<Record<Comparison, Bound>>
 export type Constraints = Record<string, Constraint>
 type Grant = Partial<Record<Operation, { constraints?: Constraints }>>
 
-/** What a key may do. A category that maps to {} is granted whole; otherwise only the operations that it lists are. */
+/** A category that maps to {} is granted whole. Otherwise only the operations that it lists are granted. */
 export type Permissions = { api: Partial<Record<PermissionCategory, Grant>> }
 
-/** True when a key with these permissions may do this; null permissions are full access. */
+/** Whether these permissions allow the operation with these parameters. Null permissions are full access. */
 export function isAllowed(
   permissions: Permissions | null,
   operation: Operation,
@@ -167,12 +167,12 @@ export function isAllowed(
   return Object.entries(constraints).every(([name, constraint]) => isWithin(parameters[name], constraint))
 }
 
-/** True when a key may do this with some parameters, whatever they are. */
+/** Whether these permissions allow the operation with at least some parameters. */
 export function isAllowedForSome(permissions: Permissions | null, operation: Operation): boolean {
   return constraintsOf(permissions, operation) !== undefined
 }
 
-/** What bounds a key that may do this; undefined for a key that may not. */
+/** The constraints on an operation; undefined when the operation is not allowed. */
 export function constraintsOf(permissions: Permissions | null, operation: Operation): Constraints | undefined {
   if (permissions === null) return {}
   const grant = permissions.api[operationCategories[operation]]
@@ -182,10 +182,10 @@ export function constraintsOf(permissions: Permissions | null, operation: Operat
   return rule && (rule.constraints ?? {})
 }
 
-/** A parameter that the request leaves out is outside every constraint. */
+/** A parameter that the request omits violates every constraint. */
 function isWithin(value: unknown, constraint: Constraint): boolean {
   const { eq, lte, gte } = constraint
-  // A value that has the type of a bound can be compared with it.
+  // The type checks make the casts safe.
   if (eq !== undefined && value !== eq) return false
   if (lte !== undefined && !(typeof value === typeof lte && (value as Bound) <= lte)) return false
   if (gte !== undefined && !(typeof value === typeof gte && (value as Bound) >= gte)) return false

@@ -16,7 +16,7 @@ const { sql } = Prisma
 
 type WithIdempotencyKey = { idempotencyKey?: string | null | undefined }
 
-/** A key with its secret, which is shown in this answer and never again. */
+/** A key with its secret, which no later read returns. */
 export type ApiKeyWithSecret = { apiKey: ApiKey; secret: string; replayed: boolean }
 
 const columns = sql`id, name, public_id, permissions, created_at, expires_at, last_used_at`
@@ -25,13 +25,13 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
   const { database } = deps
 
   return {
-    /** The account's keys that work, the newest first. */
+    /** The account's active keys, newest first. */
     async list(actor: Actor): Promise<ApiKey[]> {
       authorize(actor, 'apiKeys.list')
       return await findActiveKeys(actor, sql`true`)
     },
 
-    /** Those of the account's keys that work. Another account's are not found. */
+    /** The account's active keys with these ids. Keys of other accounts are not found. */
     async byIds(actor: Actor, ids: readonly number[]): Promise<ApiKey[]> {
       authorize(actor, 'apiKeys.list')
       return await findActiveKeys(actor, sql`id = ANY(${[...ids]}::int[])`)
@@ -68,12 +68,12 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
       return { ...fromPlain(result), replayed }
     },
 
-    /** Gives a key a new secret. From then on the old one fails, also when a key resets itself. */
+    /** Gives a key a new secret. The old secret fails at once, also when a key resets itself. */
     async reset(actor: Actor, id: bigint, idempotencyKey?: string | null): Promise<ApiKeyWithSecret> {
       authorize(actor, 'apiKeys.reset', { id: Number(id) })
       const [existing] = await findActiveKeys(actor, sql`id = ${String(id)}::bigint`)
       if (!existing) throw notFound('ApiKey', id)
-      // Whoever resets a key has it: its secret is in the answer.
+      // The answer contains the new secret, so the caller gets everything that the key may do.
       await checkNotWider(actor, existing)
       const request = { operation: 'apiKeys.reset' as const, input: { id: existing.id }, idempotencyKey }
       const replaceSecret = async (tx: Transaction) => {
@@ -94,8 +94,8 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
     },
 
     /**
-     * Ends a key, also a wider one or itself, and the keys of the instances that it rented unless these are kept. No
-     * request that starts after the answer gets in with any of them.
+     * Revokes a key, even the caller's own or one with more permissions. The keys of the instances that it rented end,
+     * too, unless `keepInstanceKeys` is set. None of these keys authenticates a request that starts after the answer.
      */
     async revoke(actor: Actor, id: bigint, { keepInstanceKeys = false } = {}): Promise<void> {
       authorize(actor, 'apiKeys.revoke', { id: Number(id) })
@@ -117,17 +117,17 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets'>) {
     return rows.map(toApiKey)
   }
 
-  /** Nobody gets more by a key than he has: neither in what it may do, nor in how long it lives. */
+  /** A key cannot give another key more permissions or a later expiry than its own. */
   async function checkNotWider(actor: Actor, { permissions, expiresAt }: Pick<ApiKey, 'permissions' | 'expiresAt'>) {
     const missing = missingPermissions(actor.permissions, permissions)
     if (missing.length > 0) {
-      const message = `This key may not give what it has not got: it lacks ${missing.map(printMissingPermission).join(', ')}.`
+      const message = `This key cannot grant permissions beyond its own: it lacks ${missing.map(printMissingPermission).join(', ')}.`
       throw new DomainError('FORBIDDEN', message, { missing: [...new Set(missing.map(({ category }) => category))] })
     }
     const [row] = await database.rows(sql`SELECT expires_at FROM api_keys WHERE id = ${actor.apiKeyId}`)
     const end = row?.[0] as Date | null
     if (!end || (expiresAt && expiresAt <= end)) return
-    const message = `This key may not give what outlives it: it expires at ${end.toISOString()}.`
+    const message = `This key cannot issue a key that outlives it: it expires at ${end.toISOString()}.`
     throw new DomainError('FORBIDDEN', message, { missing: [] })
   }
 }
@@ -136,7 +136,7 @@ function activeKeySql({ accountId }: Actor, now: Prisma.Sql): Prisma.Sql {
   return sql`account_id = ${accountId} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`
 }
 
-/** One at a time changes the keys of an account, and nobody with a key that ended, or was reset, since he asked. */
+/** Serializes key changes of an account. Refuses a caller whose own key ended or was reset since the request began. */
 async function lockKeys(tx: Transaction, actor: Actor, at: Date): Promise<void> {
   await tx.rows(sql`SELECT FROM accounts WHERE id = ${actor.accountId} FOR NO KEY UPDATE`)
   const [own] = await tx.rows(sql`
@@ -157,7 +157,7 @@ async function recordKeyChange(
   return { ...facts, createdAt: createdAt.toISOString(), expiresAt: expiresAt?.toISOString() ?? null, secret }
 }
 
-/** What toPlain made, as an idempotency key keeps it. */
+/** Reads the result of recordKeyChange as stored under an idempotency key. */
 function fromPlain({ secret, ...plain }: JsonResult): { apiKey: ApiKey; secret: string } {
   const { createdAt, expiresAt, ...facts } = plain as Omit<ApiKey, 'createdAt' | 'expiresAt'> & {
     createdAt: string
@@ -167,7 +167,7 @@ function fromPlain({ secret, ...plain }: JsonResult): { apiKey: ApiKey; secret: 
   return { apiKey: { ...facts, ...dates, lastUsedAt: null }, secret: secret as string }
 }
 
-/** What an event says of a key: never its secret. */
+/** What an event records of a key. Never its secret. */
 export function apiKeyFactsOf({
   id,
   name,

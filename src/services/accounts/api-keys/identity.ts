@@ -18,7 +18,7 @@ export type NewApiKey = { name?: string; permissions: Permissions | null; expire
 
 export function identityServices({ database, secrets }: Pick<Deps, 'database' | 'secrets'>) {
   return {
-    /** Who a key stands for. Asked of the database every time: a revoked key must fail at once, on every gateway. */
+    /** Finds the actor of a key. Reads the database each time: a revoked key must fail at once on every gateway. */
     async identify(key: string): Promise<Actor | undefined> {
       const parsed = parseApiKey(key)
       if (!parsed) return await identifyInstance(key)
@@ -43,10 +43,11 @@ export function identityServices({ database, secrets }: Pick<Deps, 'database' | 
   }
 
   /**
-   * An instance that asks for itself. Its key ends when the instance is destroyed, and when the API key that rented it is
-   * revoked, unless the revocation kept instance keys. It always ends when that API key would have expired: nothing that
-   * a key makes lives longer than the key was given. A reset of the API key keeps instance keys: it rented the instance
-   * all the same. What the instance does counts as done by the API key.
+   * Identifies an instance by its own key. That key ends when:
+   * - the instance is destroyed;
+   * - the API key that rented it is revoked, unless the revocation kept instance keys;
+   * - that API key expires, even if revoked before, since nothing that a key creates outlives it.
+   * A reset of the API key keeps instance keys. Actions of the instance count as actions of the API key.
    */
   async function identifyInstance(key: string): Promise<Actor | undefined> {
     const parsed = parseInstanceKey(key)
@@ -62,7 +63,7 @@ export function identityServices({ database, secrets }: Pick<Deps, 'database' | 
     return { accountId, apiKeyId, publicId: '', permissions: instancePermissions(instanceId) }
   }
 
-  /** At most once a minute per key, whoever asks first. */
+  /** Writes at most once a minute per key, across gateways. */
   async function recordUse(id: number): Promise<void> {
     const { now } = database
     await database.rows(Prisma.sql`
@@ -93,7 +94,7 @@ export function generateApiKey({ name = '', permissions, expiresAt = null }: New
   return { row, key: printApiKey(publicId, secret) }
 }
 
-/** The secret has 238 random bits, so a plain hash keeps it as safe as a slow one would. */
+/** The secret has 238 random bits, so a fast hash is as safe as a slow one. */
 function hashSecret(secret: string): Buffer {
   return createHash('sha256').update(secret).digest()
 }

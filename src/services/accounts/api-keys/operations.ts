@@ -21,7 +21,7 @@ type ApiKeySummary = {
 
 export function apiKeyOperations({ database }: DataDeps) {
   return {
-    /** All keys that the account ever had, the oldest first. */
+    /** All keys of the account, also revoked and expired ones, oldest first. */
     async list(email: string): Promise<ApiKeySummary[]> {
       const { id: accountId } = await findAccount(database, email)
       const rows = await database.rows(sql`
@@ -35,8 +35,8 @@ export function apiKeyOperations({ database }: DataDeps) {
     },
 
     /**
-     * Ends the account's key with this id, or its keys of this name, and the keys of the instances that these rented
-     * unless they are kept. Which API keys these were is returned.
+     * Revokes the account's key with this id, or its keys with this name, and returns their ids. The keys of the instances
+     * that they rented end, too, unless `keepInstanceKeys` is set.
      */
     async revoke(
       email: string,

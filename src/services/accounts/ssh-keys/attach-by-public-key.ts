@@ -15,8 +15,8 @@ export function attachByPublicKeyServices(deps: Deps) {
 
   return {
     /**
-     * Lets a key log in to a container that is named by the key itself. One that the account has not registered is
-     * registered by that, for which the actor needs to be allowed that too.
+     * Attaches a key to a container by the text of the key. Registers a key that the account does not have, for which the
+     * actor also needs the permission to register keys.
      */
     async attachByPublicKey(
       actor: Actor,
@@ -32,7 +32,7 @@ export function attachByPublicKeyServices(deps: Deps) {
         const { sshKey } = await register(actor, { publicKey, instanceIds: [instanceId] })
         return { sshKey, outcome: 'applied' }
       } catch (error) {
-        // Somebody registered it meanwhile.
+        // Another request registered the key meanwhile.
         const registered = error instanceof DomainError && error.code === 'CONFLICT' && error.details.subject
         if (!registered) throw error
         const sshKey = await findByBlob(actor, key.blob)

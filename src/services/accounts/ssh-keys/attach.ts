@@ -1,4 +1,4 @@
-// Which keys log in to a container that was rented before.
+// Attaches SSH keys to rented containers, and detaches them.
 
 import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
@@ -11,12 +11,12 @@ import { recordEvents } from '../../events/events.ts'
 
 const { sql } = Prisma
 
-/** `unchanged` when it was so already. */
+/** `unchanged` when the key was attached, or detached, before. */
 type AttachOutcome = 'applied' | 'unchanged'
 
 export function attachServices({ database }: Deps) {
   return {
-    /** Lets a key log in to a container, also while that runs. */
+    /** Attaches a key to a container, even while the container runs. */
     async attach(actor: Actor, instanceId: bigint, sshKeyId: number): Promise<AttachOutcome> {
       authorize(actor, 'instances.attachSshKey', { id: Number(instanceId) })
       return await changeAttachment(actor, instanceId, sshKeyId, async tx => {
@@ -25,7 +25,7 @@ export function attachServices({ database }: Deps) {
       })
     },
 
-    /** Lets it log in no more. Who is logged in stays. */
+    /** Detaches a key. Open SSH sessions stay open. */
     async detach(actor: Actor, instanceId: bigint, sshKeyId: number): Promise<AttachOutcome> {
       authorize(actor, 'instances.detachSshKey', { id: Number(instanceId) })
       return await changeAttachment(actor, instanceId, sshKeyId, async tx => {
@@ -45,7 +45,7 @@ export function attachServices({ database }: Deps) {
   ): Promise<AttachOutcome> {
     const changed = await transaction(database, async tx => {
       await lockSshInstances(tx, actor, [instanceId])
-      // Held, so that nobody deletes it meanwhile.
+      // Locked, so that the key is not deleted meanwhile.
       const [key] = await tx.rows(sql`
         SELECT id FROM ssh_keys WHERE id = ${String(sshKeyId)}::bigint AND account_id = ${actor.accountId}
         AND deleted_at IS NULL FOR SHARE`)
@@ -56,7 +56,7 @@ export function attachServices({ database }: Deps) {
   }
 }
 
-/** Takes the instances, all of which must be containers that somebody can log in to, now or later. */
+/** Locks the instances. Throws unless the keys of all of them can be changed. */
 export async function lockSshInstances(tx: Transaction, { accountId }: Actor, ids: readonly bigint[]): Promise<void> {
   if (ids.length === 0) return
   const rows = await tx.rows(sql`
@@ -74,7 +74,7 @@ export async function lockSshInstances(tx: Transaction, { accountId }: Actor, id
   }
 }
 
-/** The containers that a key logs in to, in the order in which they are locked. */
+/** The containers that have this key, in the order in which they are locked. */
 export function instancesWithKeySql({ accountId }: Actor, sshKeyId: number): Prisma.Sql {
   return sql`
     SELECT id FROM instances
@@ -82,7 +82,7 @@ export function instancesWithKeySql({ accountId }: Actor, sshKeyId: number): Pri
     AND account_id = ${accountId} AND NOT vm AND destroyed_at IS NULL ORDER BY id`
 }
 
-/** Lets a key into instances that are locked; those that it was not in. */
+/** Attaches a key to locked instances. Returns those that did not have it before. */
 export async function attachToInstances(
   tx: Transaction,
   actor: Actor,
@@ -99,7 +99,7 @@ export async function attachToInstances(
   return attached
 }
 
-/** Whoever looks at the instances from now on finds other keys to be let in. */
+/** Records the events, and makes the reconciler apply the changed keys. */
 export async function recordKeysChanged(
   tx: Transaction,
   { accountId, apiKeyId }: Actor,

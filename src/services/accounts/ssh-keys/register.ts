@@ -21,18 +21,18 @@ import { attachToInstances, lockSshInstances } from './attach.ts'
 const { sql } = Prisma
 
 type SshKeyInput = {
-  /** The comment of the key, when absent. */
+  /** Defaults to the key's comment. */
   name?: string | undefined
   /** One line of a .pub file. */
   publicKey: string
-  /** Containers that the key comes into at once. */
+  /** Containers to attach the key to at once. */
   instanceIds?: readonly bigint[] | undefined
   idempotencyKey?: string | null | undefined
 }
 
 export function registerServices(deps: Deps) {
   return {
-    /** Adds a key to the account. Who rents from now on is let in by it; what is rented already, only where it is named. */
+    /** Adds a key to the account. New rentals get it; existing instances only if `instanceIds` names them. */
     async register(actor: Actor, newKey: SshKeyInput): Promise<{ sshKey: SshKey; replayed: boolean }> {
       authorize(actor, 'sshKeys.register')
       const { idempotencyKey, instanceIds = [] } = newKey
@@ -45,7 +45,7 @@ export function registerServices(deps: Deps) {
         actor,
         { operation: 'sshKeys.register', input, idempotencyKey },
         async tx => {
-          // Instances come before keys, as in every transaction that takes both.
+          // Lock order: instances before keys, as in every transaction that locks both.
           const { at } = tx
           await lockSshInstances(tx, actor, instances)
           const registered = await insert(tx, actor, key, name, at)
@@ -57,7 +57,7 @@ export function registerServices(deps: Deps) {
     },
   }
 
-  /** The decisive step: the account has each key once. Whoever registers for the same account waits until this is done. */
+  /** Inserts the key. Locks the account first, so that concurrent registrations keep each key unique and the limit. */
   async function insert(
     tx: Transaction,
     actor: Actor,
@@ -79,7 +79,7 @@ export function registerServices(deps: Deps) {
     const [total, known] = count as [number, number]
     if (!inserted) {
       const subject = { type: 'SshKey', id: known } as const
-      throw new DomainError('CONFLICT', 'This SSH key is registered already.', { subject })
+      throw new DomainError('CONFLICT', 'This SSH key is already registered.', { subject })
     }
     if (total > maxSshKeys) {
       throw new DomainError('CONFLICT', `An account has at most ${maxSshKeys} SSH keys. Delete one first.`, {
@@ -93,7 +93,7 @@ export function registerServices(deps: Deps) {
   }
 }
 
-/** As it is kept for who repeats the request. */
+/** The result as stored under an idempotency key. */
 type RegisteredSshKey = JsonResult & {
   id: number
   name: string
@@ -107,7 +107,7 @@ export function fingerprintOf(blob: Uint8Array): string {
   return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`
 }
 
-/** What was sent, read, or everything that is wrong with it. */
+/** Parses the input, or throws every issue at once. */
 function parseSshKeyInput({ name, publicKey, instanceIds = [] }: SshKeyInput): { key: PublicKey; name: string } {
   const issues: Issue[] = []
   const key = parsePublicKey(publicKey)
@@ -115,7 +115,10 @@ function parseSshKeyInput({ name, publicKey, instanceIds = [] }: SshKeyInput): {
   const problem = name === undefined ? undefined : sshKeyNameProblem(name)
   if (problem) issues.push({ path: 'name', message: problem })
   if (instanceIds.length > maxIdsPerCommand) {
-    issues.push({ path: 'instanceIds', message: `must be at most ${maxIdsPerCommand}, not ${instanceIds.length}.` })
+    issues.push({
+      path: 'instanceIds',
+      message: `must have at most ${maxIdsPerCommand} ids, not ${instanceIds.length}.`,
+    })
   }
   if (issues.length > 0 || typeof key === 'string') throw invalidInput(issues)
   return { key, name: sshKeyName(name, key.comment) }

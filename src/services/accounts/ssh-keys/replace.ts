@@ -15,8 +15,8 @@ const { sql } = Prisma
 export function replaceServices({ database }: Deps) {
   return {
     /**
-     * Puts another key in place of one, which keeps its id: containers let the new one in from now on, and the old one no
-     * more. A virtual machine keeps the old one, since nothing reaches into one.
+     * Replaces a key; its id stays the same. Containers accept the new key and no longer the old one. A virtual machine
+     * keeps the old key, since Berth cannot change it from outside.
      */
     async replace(actor: Actor, id: number, publicKey: string): Promise<SshKey> {
       authorize(actor, 'sshKeys.replace', { id })
@@ -38,11 +38,11 @@ export function replaceServices({ database }: Deps) {
     const [row] = await database.rows(sql`
       SELECT id FROM ssh_keys WHERE account_id = ${accountId} AND fingerprint = ${fingerprint} AND deleted_at IS NULL`)
     const subject = row ? ({ type: 'SshKey', id: row[0] as number } as const) : null
-    return new DomainError('CONFLICT', 'This SSH key is registered already.', { subject })
+    return new DomainError('CONFLICT', 'This SSH key is already registered.', { subject })
   }
 }
 
-/** Undefined when a container got the key while that was waited for: the caller begins again, and takes that one too. */
+/** Undefined when a container got the key while this waited for the lock. The caller retries and locks it, too. */
 async function replaceIn(
   tx: Transaction,
   actor: Actor,
@@ -73,7 +73,7 @@ async function replaceIn(
   return sshKey
 }
 
-/** Virtual machines go on with the old key, as one that was deleted. */
+/** Keeps the old key for virtual machines, as a deleted key. */
 async function keepOldKeyInVms(tx: Transaction, id: number, at: Date): Promise<void> {
   const vmInstancesSql = sql`
     SELECT a.instance_id FROM instance_ssh_keys a JOIN instances i ON i.id = a.instance_id

@@ -22,7 +22,7 @@ export function sshKeyServices({ database }: Deps) {
   }
 
   return {
-    /** The account's keys, the oldest first. There are few. */
+    /** The account's keys, oldest first. Without pages, since an account has few. */
     async list(actor: Actor): Promise<SshKey[]> {
       authorize(actor, 'sshKeys.list')
       return await findKeys(actor, sql`true`)
@@ -33,7 +33,7 @@ export function sshKeyServices({ database }: Deps) {
       return await findKeys(actor, sql`k.id = ANY(${ids.map(String)}::bigint[])`)
     },
 
-    /** The newest one, which the account is shown with. */
+    /** The newest key, which is shown with the account. */
     async newest(actor: Actor): Promise<SshKey | undefined> {
       authorize(actor, 'accounts.viewer')
       const [key] = await findKeys(actor, sql`true`, sql`k.id DESC LIMIT 1`)
@@ -41,8 +41,8 @@ export function sshKeyServices({ database }: Deps) {
     },
 
     /**
-     * The keys of instances that the actor was given: they are a part of them, and need no permission beside that by
-     * which he has them. A virtual machine shows what it was made with, also what was deleted since.
+     * The keys of instances that the actor has read. Keys are a part of an instance, so they need no other permission. A
+     * virtual machine shows the keys that it was created with, also those deleted since.
      */
     async byInstanceIds(actor: Actor, ids: readonly bigint[]): Promise<{ id: bigint; sshKeys: SshKey[] }[]> {
       authorizeAny(actor, instanceAccessOperations)
@@ -54,8 +54,8 @@ export function sshKeyServices({ database }: Deps) {
     },
 
     /**
-     * Takes a key away from the account and out of its containers. A virtual machine keeps it, since nothing reaches into
-     * one.
+     * Deletes a key from the account and from its containers. A virtual machine keeps it, since Berth cannot change it from
+     * outside.
      */
     async delete(actor: Actor, id: number): Promise<void> {
       authorize(actor, 'sshKeys.delete', { id })
@@ -65,8 +65,8 @@ export function sshKeyServices({ database }: Deps) {
 }
 
 /**
- * Deletes the key. Instances come before keys, so when one got it while the key was waited for, nothing is done, and this
- * is false: the caller begins again, and takes that one too.
+ * Deletes the key. Lock order: instances before keys. Returns false, and deletes nothing, when an instance got the key
+ * while this waited for the lock. The caller retries and locks that instance, too.
  */
 async function deleteIn(tx: Transaction, actor: Actor, id: number): Promise<boolean> {
   const { at } = tx
@@ -89,8 +89,8 @@ async function deleteIn(tx: Transaction, actor: Actor, id: number): Promise<bool
 }
 
 /**
- * Lets all keys of the account into an instance, in the transaction that makes it; how many they are. A key that is being
- * deleted is waited for, and one that is given here is there until this is done.
+ * Attaches all keys of the account to an instance, in the transaction that creates it. Returns how many. The share lock
+ * waits for deletions in progress, and delays new ones until the commit.
  */
 export async function attachAllSshKeys(tx: Transaction, accountId: number, instanceId: bigint): Promise<number> {
   const given = await tx.rows(sql`
