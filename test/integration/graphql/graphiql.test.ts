@@ -18,7 +18,7 @@ let publicApp: TestApp
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'berth-graphiql-'))
   marketApp = await startApp()
-  // A market with a machine is not filled with hundreds.
+  // The demo market adds no machines to a database that has one.
   await listMachines(marketApp.operations, [{}])
   const demo = { databaseUrl: marketApp.database.url, graphiql: true, demoKeyFile: join(folder, 'demo-key') }
   localApp = await startApp({ ...demo, host: '127.0.0.1' })
@@ -33,16 +33,16 @@ afterAll(async () => {
 const browse = async (app: TestApp, url: string, headers: Record<string, string> = {}) =>
   await app.fetch(new Request(url, { headers: { accept: 'text/html', ...headers } }))
 
-/** The key that the page has filled in. */
+/** The key that the page fills in. */
 const findKey = (page: string) => /Bearer (\w+)/.exec(page)?.[1]
 const anyKey = expect.stringMatching(/^berth_\w{12}_\w{40}$/)
 
 describe('GraphiQL with a demo key', () => {
-  it.each(['localhost', '127.0.0.1:4000', '[::1]:4000'])('has it filled in for a browser on %s', async host => {
+  it.each(['localhost', '127.0.0.1:4000', '[::1]:4000'])('fills it in for a browser on %s', async host => {
     expect(findKey(await (await browse(localApp, `http://${host}/graphql`)).text())).toEqual(anyKey)
   })
 
-  it('keeps it from a page elsewhere that makes its own name point here', async () => {
+  it('hides it from a foreign page whose domain resolves to this machine', async () => {
     expect(findKey(await (await browse(localApp, 'http://evil.example.com/graphql')).text())).toBe('YOUR_API_KEY')
   })
 
@@ -53,19 +53,19 @@ describe('GraphiQL with a demo key', () => {
     ['x-forwarded-proto', 'https'],
     ['x-real-ip', '192.0.2.1'],
     ['via', '1.1 proxy'],
-  ])('keeps it from whoever comes through a proxy that sends %s', async (name, value) => {
+  ])('hides it from a client behind a proxy that sends %s', async (name, value) => {
     const response = await browse(localApp, 'http://127.0.0.1:4000/graphql', { [name]: value })
     expect(findKey(await response.text())).toBe('YOUR_API_KEY')
   })
 
-  it('keeps it to itself where the network reaches it, whatever Host is sent', async () => {
+  it('hides it when the gateway listens on a public address, even if Host is localhost', async () => {
     expect(await fetchKey(localApp, '127.0.0.1', {})).toEqual(anyKey)
     expect(await fetchKey(localApp, '127.0.0.1', { 'x-forwarded-for': '192.0.2.1' })).toBe('YOUR_API_KEY')
     expect(await fetchKey(publicApp, '0.0.0.0', {})).toBe('YOUR_API_KEY')
   })
 })
 
-/** The key in the page that the app sends over a real connection to one that says that it asked for localhost. */
+/** The key in the page, fetched over a real connection with the Host header `localhost`. */
 async function fetchKey({ fetch }: TestApp, address: string, more: Record<string, string>) {
   const server = createHttpServer(fetch).listen(0, address)
   await once(server, 'listening')
@@ -79,7 +79,7 @@ async function fetchKey({ fetch }: TestApp, address: string, more: Record<string
   return findKey(text)
 }
 
-it('shows in no frame, and is kept by no cache', async () => {
+it('forbids frames and caches for the page of GraphiQL', async () => {
   const { headers } = await browse(localApp, 'http://127.0.0.1/graphql')
   const policy = headers.get('content-security-policy') ?? ''
   expect(policy).toContain("frame-ancestors 'none'")
@@ -94,7 +94,7 @@ describe('the files of GraphiQL', () => {
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     localApp.fetch(new Request(`http://127.0.0.1${path}`, { method, headers }))
 
-  it('are not in the page, which is small', async () => {
+  it('are not inlined in the page', async () => {
     const text = await page()
     expect(text.length).toBeLessThan(25_000)
     expect(paths(text).map(path => path.replace(/[0-9a-f]{16}/, 'HASH'))).toEqual([
@@ -104,7 +104,7 @@ describe('the files of GraphiQL', () => {
     ])
   })
 
-  it('are kept by everybody for good, and not sent again', async () => {
+  it('are cached forever and not sent again', async () => {
     const script = await scriptPath()
     const names = ['graphiql.js', 'graphiql.css', 'favicon.ico', 'editorWorkerService.js', 'json.js', 'graphql.js']
     for (const name of names) {
@@ -126,16 +126,16 @@ describe('the files of GraphiQL', () => {
     ['gzip', gunzipSync],
   ] as const)('are compressed with %s', async (encoding, decompress) => {
     const path = await scriptPath()
-    const whole = Buffer.from(await (await get(path)).arrayBuffer())
+    const original = Buffer.from(await (await get(path)).arrayBuffer())
     const packed = await get(path, { 'accept-encoding': encoding })
     const bytes = Buffer.from(await packed.arrayBuffer())
     expect(packed.headers.get('content-encoding')).toBe(encoding)
     expect(packed.headers.get('content-length')).toBe(String(bytes.length))
-    expect(bytes.length).toBeLessThan(whole.length / 3)
-    expect(decompress(bytes).equals(whole)).toBe(true)
+    expect(bytes.length).toBeLessThan(original.length / 3)
+    expect(decompress(bytes).equals(original)).toBe(true)
   })
 
-  it('are described by HEAD, and nothing else works on them', async () => {
+  it('answer HEAD, but no other method or name', async () => {
     const path = await scriptPath()
     const [head, whole] = [await get(path, {}, 'HEAD'), await get(path)]
     expect(Object.fromEntries(head.headers)).toEqual({

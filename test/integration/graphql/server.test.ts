@@ -34,7 +34,7 @@ describe('GraphQL over HTTP', () => {
       ),
   })
 
-  it('has as many audits as there should be', () => {
+  it('has more than 60 audits', () => {
     expect(audits.length).toBeGreaterThan(60)
   })
 
@@ -43,13 +43,13 @@ describe('GraphQL over HTTP', () => {
   })
 })
 
-describe('the limits', () => {
+describe('the limits of an operation', () => {
   const firstError = async (query: string) => {
     const { errors } = await app.graphql(key, query)
     return errors?.map(({ message, extensions }) => [extensions['code'], message])[0]
   }
 
-  it('let 2000 tokens through, and not 2001', async () => {
+  it('allow 2000 tokens and refuse 2001', async () => {
     const tokens = (count: number) => `{ viewer { ${'id '.repeat(count - 5)} } }`
     expect(await firstError(tokens(2_000))).toEqual([
       'GRAPHQL_VALIDATION_FAILED',
@@ -61,7 +61,7 @@ describe('the limits', () => {
     ])
   })
 
-  it('are those of the whole operation', async () => {
+  it('count aliases in the whole operation', async () => {
     const aliases = Array.from({ length: 31 }, (_, index) => `v${index}: viewer { id }`).join(' ')
     expect(await firstError(`{ ${aliases} }`)).toEqual([
       'GRAPHQL_VALIDATION_FAILED',
@@ -69,7 +69,7 @@ describe('the limits', () => {
     ])
   })
 
-  it('let an operation cost 10,000 fields, and not more', async () => {
+  it('refuse a cost above 10,000 fields', async () => {
     const page = (index: number) =>
       `p${index}: offers(first: 100) { nodes { id gpuName numGpus rentable score dlperf tflops listedAt asOf } }`
     const pages = (count: number) => `{ ${Array.from({ length: count }, (_, index) => page(index)).join(' ')} }`
@@ -79,7 +79,7 @@ describe('the limits', () => {
     expect(message).toMatch(/^This operation can cost \d+ fields; at most 10000 are allowed/)
   })
 
-  it('count what is below a list of ids as often as there are ids', async () => {
+  it('count the fields of `nodes` once for each id', async () => {
     const cost = async (ids: number, fields: number) => {
       const query = `query ($ids: [ID!]!) { nodes(ids: $ids) { ${'id '.repeat(fields)} } }`
       const { errors } = await app.graphql(key, query, { ids: Array(ids).fill('off_1') })
@@ -92,13 +92,13 @@ describe('the limits', () => {
     expect(await cost(10, 120)).toBeUndefined()
   })
 
-  it('count what is below the GPU models a hundred times', async () => {
+  it('count the fields of `gpuModels` 100 times', async () => {
     const models = (fields: number) => firstError(`{ gpuModels { ${'name '.repeat(fields)} } }`)
     expect(await models(99)).toBeUndefined()
     expect((await models(100))?.[0]).toBe('COST_LIMIT_EXCEEDED')
   })
 
-  it('see the size of a page in a variable', async () => {
+  it('count the page size in a variable', async () => {
     const pages = Array.from(
       { length: 12 },
       (_, index) => `p${index}: offers(first: $n) { nodes { id gpuName numGpus rentable score dlperf tflops asOf } }`,
@@ -108,7 +108,7 @@ describe('the limits', () => {
     expect((await ask(100)).errors?.[0]?.extensions['code']).toBe('COST_LIMIT_EXCEEDED')
   })
 
-  it('stop at five errors', async () => {
+  it('report at most five validation errors', async () => {
     const { errors } = await app.graphql(
       key,
       `{ ${Array.from({ length: 50 }, (_, index) => `wrong${index}`).join(' ')} }`,
@@ -117,7 +117,7 @@ describe('the limits', () => {
     expect(errors?.at(-1)?.message).toContain('Too many validation errors')
   })
 
-  it('let a body of 100,000 bytes through, and not one more', async () => {
+  it('accept a body of 100,000 bytes and refuse one of 100,001', async () => {
     const empty = JSON.stringify({ query: '{ viewer { id } }', extensions: { x: '' } })
     const body = (size: number) => empty.replace('""', `"${'x'.repeat(size - empty.length)}"`)
     expect(new TextEncoder().encode(body(maxBodyBytes))).toHaveLength(maxBodyBytes)
@@ -125,7 +125,7 @@ describe('the limits', () => {
     expect((await send({ body: body(maxBodyBytes + 1) })).status).toBe(413)
   })
 
-  it('hold for a body whose size is not declared', async () => {
+  it('refuse a large body without a declared size', async () => {
     const chunk = new Uint8Array(10_000).fill(32)
     const body = new ReadableStream({
       pull: controller => controller.enqueue(chunk),
@@ -134,23 +134,23 @@ describe('the limits', () => {
   })
 })
 
-describe('what a stranger learns', () => {
-  it('is nothing of the schema: neither by introspection nor from a hint', async () => {
+describe('the schema', () => {
+  it('is hidden without a key: neither introspection nor hints show it', async () => {
     for (const query of [getIntrospectionQuery(), '{ viewr { id } }', '{ __typename }', '{']) {
       const { status, errors } = await app.graphql(undefined, query)
       expect([status, errors?.length, errors?.[0]?.extensions['code']]).toEqual([401, 1, 'UNAUTHENTICATED'])
     }
   })
 
-  it('is everything with a key', async () => {
+  it('is visible with a key, by introspection and in hints', async () => {
     expect((await app.graphql(key, getIntrospectionQuery())).errors).toBeUndefined()
     const { errors } = await app.graphql(key, '{ viewr { id } }')
     expect(errors?.[0]?.message).toBe('Cannot query field "viewr" on type "Query". Did you mean "viewer"?')
   })
 })
 
-describe('a bug', () => {
-  it('is masked and logged, with the id of the request', async () => {
+describe('an unexpected error', () => {
+  it('is masked and logged with the id of the request', async () => {
     const broken = await startApp()
     const brokenKey = await broken.newKey()
     await broken.sql('ALTER TABLE offers RENAME COLUMN price_nanos TO secret_column')
@@ -183,7 +183,7 @@ describe('a bug', () => {
 describe('the server', () => {
   const ask = JSON.stringify({ query: '{ viewer { id } }' })
 
-  it('sends no header that lets other origins in', async () => {
+  it('sends no CORS header', async () => {
     const answer = await send({ body: ask, headers: { origin: 'https://evil.example' } })
     expect([...answer.headers.keys()].filter(name => name.startsWith('access-control'))).toEqual([])
     const preflight = await send({
@@ -211,13 +211,13 @@ describe('the server', () => {
     }
   })
 
-  it.each(['{"query": secret}', '{', '"x"', ''])('repeats nothing of a body that is not JSON: %s', async body => {
+  it.each(['{"query": secret}', '{', '"x"', ''])('does not echo a body that is not JSON: %s', async body => {
     const answer = await send({ body })
     const error = { message: expect.stringMatching(/^POST body /), extensions: { code: 'BAD_REQUEST' } }
     expect([answer.status, await answer.json()]).toEqual([400, { errors: [error] }])
   })
 
-  it('takes no cookie for a key', async () => {
+  it('accepts no key in a cookie', async () => {
     const answer = await app.fetch(
       new Request('http://berth.test/graphql', {
         method: 'POST',
@@ -228,7 +228,7 @@ describe('the server', () => {
     expect(answer.status).toBe(401)
   })
 
-  it('does not answer lists of operations, or uploads', async () => {
+  it('refuses batched operations and uploads', async () => {
     expect((await send({ body: `[${ask},${ask}]` })).status).toBe(400)
     const form = new FormData()
     form.set('operations', ask)
@@ -266,25 +266,25 @@ describe('the server', () => {
     expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'application/json'])
   })
 
-  it.each(['/graphql', '/api/v0/bundles/'])('reads the names in headers in any case at %s', async path => {
+  it.each(['/graphql', '/api/v0/bundles/'])('ignores case in header values at %s', async path => {
     const headers = { 'content-type': 'APPLICATION/JSON; Charset=UTF-8', 'content-encoding': 'IDENTITY' }
     expect((await send({ body: path === '/graphql' ? ask : '{}', headers, path })).status).toBe(200)
   })
 
-  it('gives every answer an id, which is the one of the request if that is a good one', async () => {
-    const idOf = async (given: string) =>
-      (await send({ body: ask, headers: { 'x-request-id': given } })).headers.get('x-request-id')
+  it('sets x-request-id on every answer, and keeps a valid one of the request', async () => {
+    const idOf = async (requestId: string) =>
+      (await send({ body: ask, headers: { 'x-request-id': requestId } })).headers.get('x-request-id')
     expect(await idOf('trace-42')).toBe('trace-42')
     expect(await idOf('x y')).toMatch(/^[0-9a-f-]{36}$/)
     expect(await idOf('x'.repeat(65))).toMatch(/^[0-9a-f-]{36}$/)
   })
 })
 
-describe('the pages around the faces', () => {
+describe('the pages besides the faces', () => {
   const get = (path: string, headers: Record<string, string> = {}, from: TestApp = app) =>
     from.fetch(new Request(`http://berth.test${path}`, { headers }))
 
-  it('say that the process lives and is ready', async () => {
+  it('report that the process is alive and ready', async () => {
     expect([(await get('/health')).status, (await get('/ready')).status]).toEqual([200, 200])
   })
 
@@ -295,7 +295,7 @@ describe('the pages around the faces', () => {
     },
   )
 
-  it.each(['/health', '/ready', '/'])('are only read, at %s', async path => {
+  it.each(['/health', '/ready', '/'])('allow only GET and HEAD at %s', async path => {
     const other = await startApp({ graphiql: true })
     const ask = (method: string) => other.fetch(new Request(`http://berth.test${path}`, { method }))
     const refused = await ask('DELETE')
@@ -308,7 +308,7 @@ describe('the pages around the faces', () => {
     await other.close()
   })
 
-  it('are not ready while the app starts or drains', async () => {
+  it('report 503 while the app drains', async () => {
     const other = await startApp()
     other.drain()
     const answer = await get('/ready', {}, other)
@@ -317,7 +317,7 @@ describe('the pages around the faces', () => {
     await other.close()
   })
 
-  it('are JSON where there is nothing', async () => {
+  it('answer an unknown path in JSON', async () => {
     const answer = await get('/nowhere')
     expect([answer.status, answer.headers.get('content-type'), await answer.json()]).toEqual([
       404,
@@ -326,7 +326,7 @@ describe('the pages around the faces', () => {
     ])
   })
 
-  it('have GraphiQL only where it is switched on', async () => {
+  it('include GraphiQL only if it is enabled', async () => {
     const html = { accept: 'text/html,application/xhtml+xml' }
     expect((await get('/graphql', html)).status).toBe(401)
     const other = await startApp({ graphiql: true })
@@ -337,14 +337,14 @@ describe('the pages around the faces', () => {
   })
 })
 
-describe('REST around its routes', () => {
-  it('answers in JSON, without a charset', async () => {
+describe('the REST face', () => {
+  it('answers in JSON without a charset', async () => {
     for (const path of ['/users/current', '/bundles/', '/nowhere/']) {
       expect((await app.rest(key, 'GET', path)).headers.get('content-type')).toBe('application/json')
     }
   })
 
-  it('knows a path with and without the last slash, and redirects nobody', async () => {
+  it('answers a path with and without the last slash, without a redirect', async () => {
     const [withSlash, without] = [
       await app.rest(key, 'GET', '/users/current/'),
       await app.rest(key, 'GET', '/users/current'),
@@ -352,7 +352,7 @@ describe('REST around its routes', () => {
     expect([without.status, without.body]).toEqual([withSlash.status, withSlash.body])
   })
 
-  it('says that a path does not exist, or what works there', async () => {
+  it('answers 404 to an unknown path, and 405 with the allowed methods', async () => {
     expect(await app.rest(key, 'GET', '/nowhere/')).toMatchObject({
       status: 404,
       body: { success: false, error: 'not_found', msg: 'There is no /api/v0/nowhere/ here.' },
@@ -369,23 +369,23 @@ describe('REST around its routes', () => {
     expect(wrong.headers.get('allow')).toBe('POST, GET, HEAD')
   })
 
-  it('answers HEAD as GET, without the body', async () => {
+  it('answers HEAD as GET without the body', async () => {
     const [head, get] = await Promise.all(
       ['HEAD', 'GET'].map(method => send({ method, path: '/api/v0/users/current/' })),
     )
-    const seen = (answer: Response | undefined) => [answer?.status, answer?.headers.get('content-type')]
-    expect(seen(head)).toEqual(seen(get))
+    const summaryOf = (answer: Response | undefined) => [answer?.status, answer?.headers.get('content-type')]
+    expect(summaryOf(head)).toEqual(summaryOf(get))
     expect(await head?.text()).toBe('')
     expect((await send({ method: 'HEAD', path: '/api/v0/search/asks/' })).status).toBe(405)
   })
 
-  it('takes an empty body for none', async () => {
+  it('treats an empty body as no body', async () => {
     expect((await app.rest(key, 'POST', '/bundles/', '')).status).toBe(200)
     expect((await app.rest(key, 'POST', '/bundles/', ' ')).status).toBe(200)
     expect((await app.rest(key, 'POST', '/bundles/')).status).toBe(200)
   })
 
-  it('lets a body of 100,000 bytes through, and not one more', async () => {
+  it('accepts a body of 100,000 bytes and refuses one of 100,001', async () => {
     const body = (size: number) => `{"x":"${'x'.repeat(size - 8)}"}`
     expect((await app.rest(key, 'POST', '/bundles/', body(maxBodyBytes))).status).toBe(200)
     expect(await app.rest(key, 'POST', '/bundles/', body(maxBodyBytes + 1))).toMatchObject({
@@ -394,7 +394,7 @@ describe('REST around its routes', () => {
     })
   })
 
-  it('asks for the key before it reads a body', async () => {
+  it('checks the key before it reads the body', async () => {
     expect((await app.rest(undefined, 'POST', '/bundles/', 'x'.repeat(maxBodyBytes + 1))).status).toBe(401)
   })
 })

@@ -1,4 +1,4 @@
-// WebSockets, whatever is said over them.
+// WebSockets at the transport level, with an echo face instead of GraphQL.
 
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -14,7 +14,7 @@ afterEach(() => {
   for (const close of cleanups.splice(0)) close()
 })
 
-/** A server whose face does nothing but be spoken to. */
+/** A server with a face that echoes each message. */
 async function startSocketServer(limits: Partial<SocketLimits> = {}, onLeave: (channel: Channel) => void = () => {}) {
   const channels: Channel[] = []
   const codes: number[] = []
@@ -42,7 +42,7 @@ async function startSocketServer(limits: Partial<SocketLimits> = {}, onLeave: (c
 }
 
 describe('a WebSocket', () => {
-  it('stays open as long as the other side answers', async () => {
+  it('stays open while the client answers pings', async () => {
     const { codes, connect } = await startSocketServer({ heartbeatMs: 50 })
     const socket = await connect()
     for (let beat = 1; beat <= 4; beat += 1) await once(socket, 'ping')
@@ -52,9 +52,9 @@ describe('a WebSocket', () => {
   })
 
   it.each([
-    ['does not answer', () => {}],
-    ['answers what it was not asked', (socket: WebSocket) => socket.pong('anything')],
-  ])('is cut off when the other side %s', async (_name, answer) => {
+    ['does not answer pings', () => {}],
+    ['sends a wrong pong', (socket: WebSocket) => socket.pong('anything')],
+  ])('closes when the client %s', async (_name, answer) => {
     const { codes, connect } = await startSocketServer({ heartbeatMs: 50 })
     const socket = await connect({ autoPong: false })
     socket.on('ping', () => answer(socket))
@@ -62,7 +62,7 @@ describe('a WebSocket', () => {
     await expect.poll(() => codes).toEqual([1006])
   })
 
-  it('is cut off when more waits for it than may', async () => {
+  it('closes when its send buffer exceeds the limit', async () => {
     const { codes, connect, channels } = await startSocketServer({ bufferedBytes: 1_000_000 })
     const socket = await connect()
     socket.pause()
@@ -71,17 +71,17 @@ describe('a WebSocket', () => {
       void channels[0]?.send('x'.repeat(100_000))
       await new Promise(setImmediate)
       sent += 1
-      // What the system takes for it is a few megabytes.
+      // The operating system buffers a few megabytes.
       expect(sent).toBeLessThan(300)
     }
     expect(codes).toEqual([1006])
   })
 
-  it('is cut off when its other side has more answered than it reads', async () => {
+  it('closes at a ping when the client does not read its answers', async () => {
     const { codes, connect, channels } = await startSocketServer({ bufferedBytes: 1_000_000 })
     const socket = await connect()
     socket.pause()
-    // Far more than the system takes for it. Nothing is said after it but the answers.
+    // Far more than the operating system buffers. The only later message is the pong.
     void channels[0]?.send('x'.repeat(30_000_000))
     await new Promise(setImmediate)
     expect(codes).toEqual([])
@@ -89,7 +89,7 @@ describe('a WebSocket', () => {
     await expect.poll(() => codes).toEqual([1006])
   })
 
-  it('is refused where there are as many as may be', async () => {
+  it('is refused with 503 at the maximum number of WebSockets', async () => {
     const { url, connect } = await startSocketServer({ sockets: 2 })
     await connect()
     const second = await connect()
@@ -107,11 +107,11 @@ describe('a WebSocket', () => {
     expect(await refused()).toBe(503)
   })
 
-  it('is asked to leave when its gateway stops, and cut off when it does not', async () => {
-    const polite = await startSocketServer({}, channel => channel.close(1001, 'This gateway stops'))
+  it('closes with 1001 when its gateway stops, or with 1006 after the grace period', async () => {
+    const graceful = await startSocketServer({}, channel => channel.close(1001, 'This gateway stops'))
     const stubborn = await startSocketServer({ graceMs: 50 })
     for (const [{ sockets, connect, url }, code] of [
-      [polite, 1001],
+      [graceful, 1001],
       [stubborn, 1006],
     ] as const) {
       const socket = await connect()

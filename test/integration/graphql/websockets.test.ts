@@ -1,4 +1,4 @@
-// GraphQL over WebSockets, from a real socket.
+// GraphQL over WebSockets, with a real socket.
 
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -59,7 +59,7 @@ async function openInitializedSocket(key = renter) {
 }
 
 describe('a WebSocket', () => {
-  it('tells of an instance as it changes, until it is told to stop', async () => {
+  it('streams the changes of an instance until the client completes', async () => {
     const id = await rentals.rent(renter, { label: 'first' })
     const stream = subscribeWebSocket(createSocketClient(renter), watchQuery(id))
     expect(await stream.next()).toEqual({ data: { instanceChanged: { label: 'first' } } })
@@ -69,7 +69,7 @@ describe('a WebSocket', () => {
     await expectAllClosed()
   })
 
-  it('closes its streams when it is closed, also one that is being opened', async () => {
+  it('closes its streams when it closes, even one that is still opening', async () => {
     const id = await rentals.rent(renter)
     const { say, heard, socket, closed } = await openInitializedSocket()
     say(subscribeMessage('1', watchQuery(id)))
@@ -84,7 +84,7 @@ describe('a WebSocket', () => {
     await expectAllClosed()
   })
 
-  it('is let in by the header of its request too', async () => {
+  it('accepts the key in the header of its handshake', async () => {
     const headers = { authorization: `Bearer ${renter}` }
     const { say, heard } = await openRawSocket(server.url, { headers })
     say({ type: 'connection_init' })
@@ -97,23 +97,23 @@ describe('a WebSocket', () => {
 
   it.each([
     ['no key', {}],
-    ['a key that nobody has', { authorization: `Bearer berth_${'a'.repeat(12)}_${'b'.repeat(40)}` }],
-    ['no text for a key', { authorization: { Bearer: 1 } }],
-  ])('is told nothing with %s', async (_name, payload) => {
+    ['an unknown key', { authorization: `Bearer berth_${'a'.repeat(12)}_${'b'.repeat(40)}` }],
+    ['a key that is no text', { authorization: { Bearer: 1 } }],
+  ])('closes without an answer when it sends %s', async (_name, payload) => {
     const { say, heard, closed } = await openRawSocket(server.url)
     say({ type: 'connection_init', payload })
     expect(await closed).toEqual([4403, 'Forbidden'])
     expect(heard).toEqual([])
   })
 
-  it('lets nobody ask anything before it was let in', async () => {
+  it('refuses an operation before the key was accepted', async () => {
     const { say, heard, closed } = await openRawSocket(server.url)
     say(subscribeMessage('1', '{ __typename }'))
     expect(await closed).toEqual([4401, 'Unauthorized'])
     expect(heard).toEqual([])
   })
 
-  it('asks for the key with every operation', async () => {
+  it('checks the key again for every operation', async () => {
     const key = await app.newScopedKey(renter, { api: { user_read: {} } })
     const { say, heard, closed } = await openInitializedSocket(key)
     say(subscribeMessage('1', '{ viewer { name } }'))
@@ -125,7 +125,7 @@ describe('a WebSocket', () => {
     expect(heard).toEqual([])
   })
 
-  it('does what a request over HTTP does', async () => {
+  it('runs a mutation as HTTP does', async () => {
     const id = await rentals.rent(renter)
     const query = `mutation { updateInstance(input: { id: "${id}", label: "over a socket" }) {
       ... on InstanceSuccess { instance { label } } } }`
@@ -145,12 +145,16 @@ describe('a WebSocket', () => {
     ['an unknown field', '{ nothing }'],
     ['too many levels', `{ viewer { apiKeys ${'{ a '.repeat(12)}${'}'.repeat(12)} } }`],
     ['too many tokens', `{ ${'a '.repeat(2_100)} }`],
-    ['too deep variables', '{ __typename }', { variables: { a: JSON.parse('['.repeat(30) + ']'.repeat(30)) } }],
+    [
+      'variables that are nested too deeply',
+      '{ __typename }',
+      { variables: { a: JSON.parse('['.repeat(30) + ']'.repeat(30)) } },
+    ],
     ['two operations and no name', 'query A { __typename } query B { __typename }'],
     ['a variable of another type', 'query ($id: ID!) { instance(id: $id) { id } }', { variables: { id: {} } }],
-    ['an id that is none', '{ instance(id: "off_1") { id } }'],
+    ['an id of another type', '{ instance(id: "off_1") { id } }'],
     ['no permission', '{ machine: node(id: "ins_1") { id } }', {}, { api: { user_read: {} } }],
-    ['a stream of nothing', watchQuery(987_654_321)],
+    ['a subscription to an unknown instance', watchQuery(987_654_321)],
   ])('answers %s as HTTP does', async (_name, query, more = {}, permissions?: object) => {
     const key = permissions ? await app.newScopedKey(renter, permissions as never) : renter
     const { say, heard, socket } = await openInitializedSocket(key)
@@ -171,20 +175,20 @@ describe('a WebSocket', () => {
   })
 
   it.each([
-    ['no JSON', '{', 4400],
-    ['no message', '[]', 4400],
-    ['nothing', '', 4400],
-    ['a message of another type', '{"type":"start"}', 4400],
+    ['invalid JSON', '{', 4400],
+    ['an array', '[]', 4400],
+    ['an empty message', '', 4400],
+    ['a message of an unknown type', '{"type":"start"}', 4400],
     ['an operation without an id', { type: 'subscribe', payload: { query: '{ a }' } }, 4400],
     ['an operation without a query', { type: 'subscribe', id: '1', payload: {} }, 4400],
     ['a second init', { type: 'connection_init' }, 4429],
     [
-      'more than a message may hold',
+      'a message above the size limit',
       subscribeMessage('1', `# ${'a'.repeat(socketLimits.payloadBytes)}\n{ __typename }`),
       1009,
     ],
-    ['bytes', Buffer.from([1, 2, 3]), 4400],
-  ])('is closed over %s, and tells no more', async (_name, message, code) => {
+    ['binary data', Buffer.from([1, 2, 3]), 4400],
+  ])('closes without an answer when it receives %s', async (_name, message, code) => {
     const { say, socket, closed, heard } = await openInitializedSocket()
     if (Buffer.isBuffer(message)) socket.send(message)
     else say(message)
@@ -194,7 +198,7 @@ describe('a WebSocket', () => {
     expect(heard).toEqual([])
   })
 
-  it('is closed when its frames are none', async () => {
+  it('closes with 1002 when it receives invalid frames', async () => {
     const { socket, closed } = await openInitializedSocket()
     ;(socket as unknown as { _socket: { write: (bytes: Buffer) => void } })._socket.write(
       Buffer.from([0xff, 0xff, 0xff]),
@@ -203,20 +207,20 @@ describe('a WebSocket', () => {
     expect(app.logLines.filter(({ level }) => (level as number) >= 50)).toEqual([])
   })
 
-  it('is closed when it speaks another protocol', async () => {
+  it('closes with 4406 when the client offers no protocol', async () => {
     const socket = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`)
     expect((await once(socket, 'close'))[0]).toBe(4406)
   })
 
-  it('is closed when it does not say who it is', async () => {
+  it('closes with 4408 when no connection_init arrives', async () => {
     const { closed } = await openRawSocket(server.url)
     expect(await closed).toEqual([4408, 'Connection initialisation timeout'])
   })
 
-  it('is cut off when it does not answer that it is closed', async () => {
+  it('drops the connection when the client does not answer the close', async () => {
     const { hostname, port } = new URL(server.url)
     const socket = connect(Number(port), hostname)
-    const gone = once(socket, 'close')
+    const closed = once(socket, 'close')
     const key = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n'
     const protocol = 'Sec-WebSocket-Protocol: graphql-transport-ws\r\n'
     socket.write(
@@ -224,11 +228,11 @@ describe('a WebSocket', () => {
     )
     socket.resume()
     const start = performance.now()
-    await gone
+    await closed
     expect(performance.now() - start).toBeLessThan(9_000)
   })
 
-  it('has so many operations at a time at most', async () => {
+  it('refuses an operation above its maximum of running operations', async () => {
     const id = await rentals.rent(renter)
     const { say, heard, socket } = await openInitializedSocket()
     for (let n = 0; n <= connectionLimits.operations; n += 1) say(subscribeMessage(`${n}`, watchQuery(id)))
@@ -240,7 +244,7 @@ describe('a WebSocket', () => {
     await expectAllClosed()
   })
 
-  it('is one of so many of its key at most', async () => {
+  it('is refused at the maximum number of connections of its key', async () => {
     const key = await app.newScopedKey(renter, { api: {} })
     const sockets = await Promise.all(
       Array.from({ length: connectionLimits.connectionsPerKey }, () => openInitializedSocket(key)),
@@ -252,16 +256,16 @@ describe('a WebSocket', () => {
   })
 })
 
-describe('WebSockets', () => {
-  it('are so many of an account at most, however many keys it has', async () => {
+describe('a WebSocket of an account', () => {
+  it('is refused at the maximum number of connections of all its keys', async () => {
     const { connectionsPerKey, connectionsPerAccount } = connectionLimits
     const sockets: WebSocket[] = []
     const newKey = () => app.newScopedKey(owner, { api: {} })
     const owner = await app.newKey()
-    for (let left = connectionsPerAccount; left > 0; left -= connectionsPerKey) {
+    for (let remaining = connectionsPerAccount; remaining > 0; remaining -= connectionsPerKey) {
       const key = await newKey()
       const more = await Promise.all(
-        Array.from({ length: Math.min(left, connectionsPerKey) }, () => openInitializedSocket(key)),
+        Array.from({ length: Math.min(remaining, connectionsPerKey) }, () => openInitializedSocket(key)),
       )
       sockets.push(...more.map(({ socket }) => socket))
     }
@@ -272,7 +276,7 @@ describe('WebSockets', () => {
     for (const socket of sockets) socket.close()
   })
 
-  it('are not for the key of an instance', async () => {
+  it('is refused for the key of an instance', async () => {
     const id = await rentals.rent(renter)
     const { say, heard, closed } = await openRawSocket(server.url)
     say(initMessage(instanceApiKey(createSecrets('a secret of tests'), BigInt(id))))
@@ -281,7 +285,7 @@ describe('WebSockets', () => {
   })
 })
 
-describe('a request that offers another protocol', () => {
+describe('a request with an Upgrade header', () => {
   async function send(text: string): Promise<string> {
     const socket = connect(server.port, '127.0.0.1')
     socket.write(text)
@@ -297,10 +301,10 @@ describe('a request that offers another protocol', () => {
 
   it.each([
     ['h2c', h2c, '/api/v0/users/current/', 200],
-    ['a WebSocket elsewhere', 'Connection: Upgrade\r\nUpgrade: websocket\r\n', '/api/v0/users/current/', 200],
-    ['h2c, on the path of WebSockets', h2c, '/graphql?query={viewer{id}}', 200],
+    ['a WebSocket on another path', 'Connection: Upgrade\r\nUpgrade: websocket\r\n', '/api/v0/users/current/', 200],
+    ['h2c on the path of WebSockets', h2c, '/graphql?query={viewer{id}}', 200],
     ['a WebSocket without a handshake', 'Connection: Upgrade\r\nUpgrade: websocket\r\n', '/graphql', 400],
-  ])('is answered over HTTP: %s', async (_name, headers, path, status) => {
+  ])('gets an answer over HTTP: %s', async (_name, headers, path, status) => {
     const key = `Authorization: Bearer ${renter}\r\n`
     const answer = await send(`GET ${path} HTTP/1.1\r\nHost: a\r\n${headers}${key}\r\n`)
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
@@ -311,14 +315,14 @@ describe('a request that offers another protocol', () => {
     ['PUT', '/search/asks', { q: { limit: 1 } }, /^HTTP\/1.1 200 .*"offers":\[/s],
     ['PUT', '/secrets/', { key: 'A' }, /^HTTP\/1.1 400 .*Both 'key' and 'value'/s],
     ['DELETE', '/secrets/', { key: 'NONE' }, /^HTTP\/1.1 400 .*Environment variable not found/s],
-  ])('has its body read: %s %s', async (method, path, wish, expected) => {
-    const body = JSON.stringify(wish)
+  ])('gets an answer to its body: %s %s', async (method, path, input, expected) => {
+    const body = JSON.stringify(input)
     const head = `${method} /api/v0${path} HTTP/1.1\r\nHost: a\r\n${h2c}Authorization: Bearer ${renter}\r\n`
     const answer = await send(`${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
     expect(answer).toMatch(expected)
   })
 
-  it('is followed by others on its connection', async () => {
+  it('keeps its connection open for further requests', async () => {
     const head = `GET /health HTTP/1.1\r\nHost: a\r\n${h2c}\r\n`
     const socket = connect(server.port, '127.0.0.1').setEncoding('utf8')
     for (let n = 1; n <= 3; n += 1) {

@@ -14,14 +14,14 @@ const repeatText = (count: number, one: (index: number) => string) =>
   Array.from({ length: count }, (_, index) => one(index)).join(' ')
 
 describe('an operation', () => {
-  it('may be 10 levels deep, and not 11', () => {
+  it('may have 10 levels, but not 11', () => {
     expect(validationErrors(nested(operationLimits.depth))).toEqual([])
     expect(validationErrors(nested(operationLimits.depth + 1))).toEqual([
       'The operation has 11 levels; at most 10 are allowed.',
     ])
   })
 
-  it('may have 30 aliases, and not 31', () => {
+  it('may have 30 aliases, but not 31', () => {
     const aliases = (count: number) => `{ ${repeatText(count, index => `x${index}: b`)} }`
     expect(validationErrors(aliases(operationLimits.aliases))).toEqual([])
     expect(validationErrors(aliases(operationLimits.aliases + 1))).toEqual([
@@ -29,14 +29,14 @@ describe('an operation', () => {
     ])
   })
 
-  it('may have an alias of 64 characters, and not of 65', () => {
+  it('may have an alias of 64 characters, but not of 65', () => {
     expect(validationErrors(`{ ${'x'.repeat(64)}: b }`)).toEqual([])
     expect(validationErrors(`{ a { ${'x'.repeat(65)}: b } }`)).toEqual([
       'The operation has 65 characters in an alias; at most 64 are allowed.',
     ])
   })
 
-  it('may read the schema once, and no more of it than tools do', () => {
+  it('may read the schema once, and only as many fields as introspection tools', () => {
     const { schemaFields } = operationLimits
     expect(validationErrors('{ s: __schema { types { name } } t: __schema { types { name } } }')).toEqual([
       'The operation has 2 __schema fields; at most 1 are allowed.',
@@ -46,7 +46,7 @@ describe('an operation', () => {
     expect(validationErrors(explosion)[0]).toMatch(`fields of the schema; at most ${schemaFields} are allowed.`)
   })
 
-  it('may have 20 directives, and not 21', () => {
+  it('may have 20 directives, but not 21', () => {
     const directives = (count: number) => `{ ${repeatText(count, () => 'b @include(if: true)')} }`
     expect(validationErrors(directives(operationLimits.directives))).toEqual([])
     expect(validationErrors(directives(operationLimits.directives + 1))).toEqual([
@@ -55,7 +55,7 @@ describe('an operation', () => {
     expect(validationErrors(`query ${'@x '.repeat(21)} { b }`)).toHaveLength(1)
   })
 
-  it('may have 1000 fields, and not 1001', () => {
+  it('may have 1000 fields, but not 1001', () => {
     const fields = (count: number) => `{ ${'b '.repeat(count)} }`
     expect(validationErrors(fields(operationLimits.fields))).toEqual([])
     expect(validationErrors(fields(operationLimits.fields + 1))).toEqual([
@@ -63,7 +63,7 @@ describe('an operation', () => {
     ])
   })
 
-  it('may have 5 mutations, and not 6', () => {
+  it('may have 5 mutations, but not 6', () => {
     const mutations = (count: number) => `mutation { ${'m '.repeat(count)} }`
     expect(validationErrors(mutations(operationLimits.mutations))).toEqual([])
     expect(validationErrors(mutations(operationLimits.mutations + 1))).toEqual([
@@ -73,22 +73,22 @@ describe('an operation', () => {
     expect(validationErrors(`{ ${'b '.repeat(6)} }`)).toEqual([])
   })
 
-  it('counts a fragment as often as it is spread', () => {
+  it('counts a fragment each time it is spread', () => {
     const bomb = repeatText(60, index => `fragment F${index} on Query { ...F${index + 1} ...F${index + 1} }`)
     const start = performance.now()
     expect(validationErrors(`{ ...F0 } ${bomb} fragment F60 on Query { x: b }`)).toHaveLength(2)
     expect(performance.now() - start).toBeLessThan(100)
   })
 
-  it('is measured with its inline fragments', () => {
+  it('counts its inline fragments', () => {
     expect(validationErrors(`{ ... on Query { ... { ${nested(11).slice(1, -1)} } } }`)).toHaveLength(1)
   })
 
-  it('does not hang on a fragment that spreads itself', () => {
+  it('ends at a fragment that spreads itself', () => {
     expect(validationErrors('{ ...F } fragment F on Query { a { ...F } }')).toEqual([])
   })
 
-  it('may look at the schema as deep as tools do, 15 levels, and not 16', () => {
+  it('may have 15 levels of introspection, as tools need, but not 16', () => {
     const tools = { oneOf: true, inputValueDeprecation: true, schemaDescription: true, specifiedByUrl: true }
     expect(validationErrors(getIntrospectionQuery(tools))).toEqual([])
     const types = (levels: number) => `{ __type(name: "T") ${nested(levels - 1).replaceAll('a', 'ofType')} }`
@@ -99,7 +99,7 @@ describe('an operation', () => {
     expect(validationErrors(`{ a { __typename } __schema { types { ofType { __typename } } } }`)).toEqual([])
   })
 
-  it('is measured where it looks at the schema as anywhere else', () => {
+  it('counts aliases, directives and fields of introspection too', () => {
     const inSchema = (fields: string) => `{ __schema { types { ${fields} } } }`
     expect(validationErrors(inSchema(repeatText(30, index => `x${index}: name`)))).toEqual([])
     expect(validationErrors(inSchema(repeatText(31, index => `x${index}: name`)))).toHaveLength(1)
@@ -108,7 +108,7 @@ describe('an operation', () => {
     expect(validationErrors(inSchema('name '.repeat(999)))).toHaveLength(1)
   })
 
-  it('is measured alone, whatever else the document has', () => {
+  it('is measured apart from the other operations of its document', () => {
     expect(validationErrors(`query A { b } query B ${nested(11)}`)).toHaveLength(1)
   })
 })
