@@ -45,66 +45,65 @@ export type AppOptions = {
   databaseUrl: string
   poolSize: number
   graphiql: boolean
-  /** Whether everybody who reaches the app may read its metrics. */
+  /** Whether every client may read the metrics, without a key. */
   metrics: boolean
-  /** Where the app is going to be listened to. */
+  /** The address that the server will listen on. */
   host: string
-  /** The file that keeps the key of the demo account; undefined for no demo market. */
+  /** The file with the API key of the demo account; undefined for no demo market. */
   demoKeyFile: string | undefined
   log: Logger
-  /** In tests, a clock in place of the database's. */
+  /** Replaces the database's clock in tests. */
   now?: (() => Date) | undefined
-  /** Seals what nobody may read from the database. */
+  /** Encrypts the secrets that the database stores. */
   secret: string
-  /** How slow the simulated machines are: 1 as real ones, 0 not at all. */
+  /** Factor on the delays of simulated machines: 1 is realistic, 0 is no delay. */
   simulatedDelay: number
-  /** How long events are kept. */
   eventRetentionDays: number
-  /** Where the operator's SSH proxy listens; null without one. */
+  /** The address of the operator's SSH proxy; null without one. */
   sshProxy: SshProxy | null
-  /** How long an instance may take to come up, and its machine not to answer. */
+  /** Time limit for an instance to load, and to stop. */
   startTimeoutMs: number
+  /** How long a machine may not answer before its instances are offline. */
   offlineGraceMs: number
-  /** How long an account may have less than nothing, before what it has is destroyed. */
+  /** How long an account may stay in debt before its instances and volumes are destroyed. */
   debtGraceMs: number
-  /** For how long credit must pay everything when something is added. */
+  /** When an account adds a cost, its credit must cover all of its costs for this long. */
   minimumRunwayMs: number
-  /** How much an account may have, unless an operator says otherwise. */
+  /** Quotas of an account unless an operator sets others. */
   quotas: Quotas
-  /** Whether webhooks may lead into the network that the app stands in, and need no TLS. */
+  /** Whether webhooks may use private addresses and URLs without TLS. */
   privateWebhooks?: boolean
-  /** Whether everybody may search over REST, also without a key. */
+  /** Whether REST clients may search without a key. */
   publicSearch?: boolean
-  /** Finds the hosts of webhooks. */
+  /** Resolves the host names of webhooks. */
   resolve?: ResolveHost
 }
 
-/** Clocks that are set by a network differ by less. */
+/** Clocks set by network time differ by less than this. */
 const clockWarningMs = 30_000
-/** Requests to webhooks that are on their way at once. They mostly wait. */
+/** Webhook requests in flight at once. They mostly wait for the receiver. */
 const maxConcurrentDeliveries = 32
 
 export type App = {
   fetch: Fetch
-  /** Takes a WebSocket. */
+  /** Handles a WebSocket upgrade. */
   upgrade: Sockets['upgrade']
   operations: Operations
-  /** Brings the database up to date, and fills an empty one if there is to be a demo market. */
+  /** Migrates the database and, if configured, creates the demo account and market. */
   start(): Promise<{ apiKey: string; isNew: boolean } | undefined>
-  /** Works on what is due until there is nothing due at this instant. */
+  /** Does due work until none is due now. */
   runUntilIdle(): Promise<void>
-  /** How many streams are open. */
   countStreams(): number
-  /** Looks for due work by itself from now on. */
+  /** Starts polling for due work. */
   startWork(): void
-  /** From now on `/ready` answers 503. Everything is served as before. */
+  /** Makes `/ready` answer 503. All requests are still served. */
   markNotReady(): void
-  /** Retires, ends all streams, and starts no more due work. Requests that run go on. */
+  /** Marks the gateway not ready, ends all streams and starts no more due work. Running requests continue. */
   drain(): void
   stop(): Promise<void>
 }
 
-/** Builds everything and listens to nothing. */
+/** Builds the gateway without opening a port. */
 export function createApp(options: AppOptions): App {
   const {
     databaseUrl,
@@ -128,7 +127,7 @@ export function createApp(options: AppOptions): App {
     sshProxy,
   } = options
   const onIdleError = (error: Error) => log.warn({ err: error }, 'A database connection was lost.')
-  const onNewEpoch = () => log.warn('The database failed over to another server: cursors of events have expired.')
+  const onNewEpoch = () => log.warn('The database failed over to another server. Event cursors have expired.')
   const notify = () => signals.notify()
   const onRefusal = (error: unknown) => writes.check(error)
   const listeners = { onIdleError, onNewEpoch, onRefusal, notify }
@@ -174,17 +173,20 @@ export function createApp(options: AppOptions): App {
     )
     if (unreachable) return unreachable
     if (await writes.isFailing()) return 'the database takes no writes'
-    // That there is more to do than can be done is no reason: it is so for all gateways, and fewer would not do more.
-    return work.isFailing() ? 'due work cannot be looked for' : undefined
+    // A backlog of due work is no reason: all gateways share it, and fewer gateways would not reduce it.
+    return work.isFailing() ? 'polling for due work fails' : undefined
   }
-  /** Nothing is estimated before the first reading. */
+  /** Takes the first reading of the database's clock. Estimates between statements start from it. */
   const readClock = async () => {
     await transaction(database, () => Promise.resolve())
     const aheadMs = database.clock.aheadMs()
     if (Math.abs(aheadMs) > clockWarningMs)
-      log.warn({ aheadMs }, "The machine's clock is not the database's. Only the times in this log are wrong by that.")
+      log.warn(
+        { aheadMs },
+        "This machine's clock differs from the database's. Only the times in this log are affected.",
+      )
   }
-  // The Host header is the client's to write, so a key is given away only where no other machine can ask.
+  // A client can forge the Host header. GraphiQL gets the demo key only when no other machine can connect.
   const demoKeyForGraphiql = () => (isLoopback(host) ? demoKey : undefined)
   const requests = createRequestMetrics()
   const workMetrics = createWorkMetrics({ ...measures, pool: () => database.pool, streams: feed.streamCount })
@@ -210,7 +212,7 @@ export function createApp(options: AppOptions): App {
         await retryUnanswered(secretCheck.save)
         if (applied.length > 0) log.info({ applied }, 'The database was migrated.')
         if (await updateEpoch(databaseUrl))
-          log.warn('The database is in another cluster than before: cursors of events have expired.')
+          log.warn('The database moved to another cluster. Event cursors have expired.')
         return demoKeyFile === undefined ? undefined : await ensureDemo(services, operations, demoKeyFile)
       })
       demoKey = demo?.apiKey

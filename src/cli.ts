@@ -1,5 +1,6 @@
-// npm run --silent berth -- NOUN VERB --option VALUE: what operators do. Each prints a line of JSON, and a list one for
-// each row. They work on the database of the settings, also while a gateway runs on it, and say on standard error which.
+// The operator's commands: npm run --silent berth -- NOUN VERB --option VALUE. A command prints one line of JSON, and a
+// list one line for each row. Commands work on the configured database, also while a gateway runs on it. They name that
+// database on standard error.
 
 import { once } from 'node:events'
 import { parseConfig } from './config.ts'
@@ -17,7 +18,7 @@ let outputError: NodeJS.ErrnoException | undefined
 process.stdout.on('error', error => {
   outputError = error
 })
-// Whoever does not listen to what is said beside the answer still gets that.
+// A closed standard error must not end the command: the result goes to standard output.
 process.stderr.on('error', () => {})
 
 try {
@@ -26,7 +27,7 @@ try {
   if (help === undefined) await main(args)
   else process.stdout.write(`${help}\n`)
 } catch (error) {
-  // Whoever reads the list may have seen enough of it.
+  // The reader of a list, such as `head`, may close the pipe early. That is no error.
   if (!(error instanceof Error && 'code' in error && error.code === 'EPIPE')) {
     process.stderr.write(`${errorText(translateDatabaseError(error))}\n`)
     process.exitCode = 1
@@ -36,7 +37,7 @@ try {
 async function main(args: string[]): Promise<void> {
   const { lock, run } = findCommand(args)
   const { databaseUrl, dataDir } = parseConfig(process.env)
-  // Who has settings for several of them may have those of another in force.
+  // An operator of several databases may have the settings of another one in force.
   process.stderr.write(`Working on ${describeDatabase(databaseUrl, { dataDir })}.\n`)
   const onLost = ({ message }: Error) => void process.stderr.write(`${message}\n`)
   const server = await openServer(databaseUrl, { dataDir, role: 'command', onLost })
@@ -60,7 +61,7 @@ async function printResult(answer: CommandResult): Promise<void> {
   }
 }
 
-/** Everything wrong with an input, a line for each. */
+/** One line for each issue of an invalid input. */
 function errorText(error: unknown): string {
   const issues = error instanceof DomainError && error.code === 'INVALID_INPUT' ? error.details.issues : []
   if (issues.length > 0) return issues.map(({ path, message }) => `${path}: ${message}`).join('\n')

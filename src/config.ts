@@ -13,26 +13,26 @@ type Config = {
   databaseUrl: string | undefined
   poolSize: number
   dataDir: string
-  /** The file that keeps the key of the demo account; undefined for no demo market. */
+  /** The file with the API key of the demo account; undefined for no demo market. */
   demoKeyFile: string | undefined
   graphiql: boolean
   metrics: boolean
   logLevel: string
-  /** Undefined for one that is kept in the data folder. */
+  /** Undefined: the gateway uses the secret in the data folder. */
   secret: string | undefined
   simulatedDelay: number
   eventRetentionDays: number
   startTimeoutMs: number
   offlineGraceMs: number
   debtGraceMs: number
-  /** How long requests are still served after SIGTERM, while `/ready` answers 503. */
+  /** How long the gateway still serves requests after SIGTERM, while `/ready` answers 503. */
   drainMs: number
   minimumRunwayMs: number
   quotas: Quotas
-  /** Where the operator's SSH proxy listens; null without one. */
+  /** The address of the operator's SSH proxy; null without one. */
   sshProxy: SshProxy | null
   privateWebhooks: boolean
-  /** Whether everybody may search over REST, also without a key. */
+  /** Whether REST clients may search without a key. */
   publicSearch: boolean
 }
 
@@ -44,7 +44,7 @@ const sshProxy = z
     const [host = '', port] = text.split(':')
     return { host, port: Number(port) }
   })
-  // REST shows the port before it, too.
+  // For some launch modes, REST shows the port minus one.
   .refine(({ port }) => port >= 2 && port <= 65_535)
 const minutes = { must: 'a number of minutes, 1 to 1440', schema: z.coerce.number().min(1).max(1440) }
 const drainSeconds = { must: 'a number of seconds, 0 to 300', schema: z.coerce.number().min(0).max(300) }
@@ -52,7 +52,7 @@ const hours = { must: 'a number of hours, 1 to 8760', schema: z.coerce.number().
 const count = { must: 'a whole number, 0 to 1000000000', schema: z.coerce.number().int().min(0).max(1_000_000_000) }
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
 
-/** Every setting and its allowed values. docs/operating.md has the same table. */
+/** Every setting. `must` completes the error "NAME must be …". docs/operating.md has the same table. */
 const settings = {
   HOST: { must: 'a host name or an address', schema: z.string().regex(/^[\w.:-]+$/) },
   PORT: { must: 'a port, 0 to 65535', schema: z.coerce.number().int().min(0).max(65535) },
@@ -82,15 +82,15 @@ const settings = {
   PUBLIC_SEARCH: { must: 'true or false', schema: booleanSetting },
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
 } as const
-/** Settings that no message repeats. */
+/** Settings whose values never appear in a message. */
 const secretSettings = ['DATABASE_URL', 'BERTH_SECRET']
 type Settings = { [Name in keyof typeof settings]?: z.output<(typeof settings)[Name]['schema']> }
 
-/** Reads the settings, or throws an error that names everything that is wrong with them. */
+/** Reads the settings, or throws one error that lists every invalid setting. */
 export function parseConfig(env: Record<string, string | undefined>): Config {
   const { HOST = '127.0.0.1', PORT = 4000, ...rest } = readSettings(env)
   const dataDir = resolve(rest.BERTH_DATA_DIR ?? defaultDataDir(env))
-  // Somebody's own database must never be filled with machines that do not exist.
+  // Berth never adds simulated machines to an operator's own database without being told to.
   const demoMarket = rest.DEMO_MARKET ?? rest.DATABASE_URL === undefined
   return {
     host: HOST,
@@ -117,7 +117,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
   }
 }
 
-/** A gateway with a database of its own is alone: no other could take its requests. */
+/** A gateway with the embedded database is alone, so no other gateway could take its requests. */
 function drainMsOf({ DRAIN_SECONDS, DATABASE_URL }: Settings): number {
   return (DRAIN_SECONDS ?? (DATABASE_URL === undefined ? 0 : 5)) * 1_000
 }
@@ -148,7 +148,10 @@ function readSettings(env: Record<string, string | undefined>): Settings {
   return given
 }
 
-/** A key works on one database, and a data folder may serve several. Who opens the database makes no other of it. */
+/**
+ * An API key works in one database, and a data folder may serve several. The name leaves out the URL's user and
+ * password: they do not make it another database.
+ */
 function demoKeyFileName(databaseUrl: string | undefined): string {
   if (databaseUrl === undefined) return 'demo-key'
   const [, database = ''] = /^postgres(?:ql)?:\/\/(?:[^/]*@)?(.*)$/.exec(databaseUrl) ?? []

@@ -14,13 +14,13 @@ import { loadOrCreateSecret } from './services/secrets.ts'
 import { listenForStopSignals } from './stop-signals.ts'
 
 const missingSecretMessage =
-  'BERTH_SECRET must be set beside DATABASE_URL, to the same text on every gateway: it keeps the secrets in the database.'
+  'BERTH_SECRET is missing. It encrypts the secrets in the database that DATABASE_URL names. Set it to the same text on every gateway.'
 
-/** From the end of the drain time to the end, whatever hangs. */
+/** After the drain time, the process exits within this time, even if something hangs. */
 const stopTimeoutMs = 4_500
-/** Requests that run get this long of it to finish. */
+/** Of that time, running requests get this long to finish. */
 const requestGraceMs = 3_000
-/** And their connections to the database this long, which is too short only for a query that nobody waits for. */
+/** Database connections then get this long to close. Only an abandoned query takes longer. */
 const disconnectGraceMs = 500
 
 try {
@@ -29,7 +29,7 @@ try {
   process.stderr.write(`Berth cannot start.\n${toError(error).message}\n`)
   process.exitCode = 1
 }
-// What still hangs now, such as a connection that is not answered, would keep the process alive.
+// Anything that still hangs, such as an unanswered connection attempt, would keep the process alive.
 process.exit()
 
 async function main(): Promise<void> {
@@ -38,17 +38,18 @@ async function main(): Promise<void> {
   const config = parseConfig(process.env)
   if (config.databaseUrl !== undefined && config.secret === undefined) throw new Error(missingSecretMessage)
   const { host, port, dataDir, databaseUrl, demoKeyFile, graphiql, logLevel, drainMs } = config
-  // Standard output is for people, standard error for the log.
+  // Standard output is for people. The log goes to standard error.
   const log = createLog(logLevel, process.stderr)
   let isServing = false
   // Only a gateway that serves has anything to drain.
   const drained = stopRequested.then(() => signals.waitUnlessUrgent(isServing ? drainMs : 0))
   void drained.then(async () => {
     await sleep(stopTimeoutMs, undefined, { ref: false })
-    log.warn('Something did not stop in time, and is left as it is.')
+    log.warn('The gateway did not stop in time, so the process exits now.')
     process.exit()
   })
-  const onLost = (error: Error) => log.error({ err: error }, 'The embedded database stopped and does not come back.')
+  const onLost = (error: Error) =>
+    log.error({ err: error }, 'The embedded database stopped and cannot be started again.')
   await checkAddress(port, host)
   const server = await openServer(databaseUrl, { dataDir, role: 'gateway', onLost })
   const secret =
@@ -76,13 +77,13 @@ async function main(): Promise<void> {
       log.error({ err: error }, 'Stopping failed.')
       process.exitCode = 1
     })
-  // Making the database took a while, and filling it takes longer.
+  // A stop may have been requested while the database was created. Migrating and seeding would take longer still.
   if (signals.requested.aborted) return await stopAndLog()
   try {
     const demo = await app.start()
     await listen(http, port, host)
     app.startWork()
-    // A server that listens on a port has an address with that port.
+    // The address of a server that listens on a port is an AddressInfo.
     printGreeting(http.address() as AddressInfo, { graphiql, demo, demoKeyFile })
     isServing = true
   } catch (error) {
@@ -99,7 +100,7 @@ type Greeting = {
   demoKeyFile: string | undefined
 }
 
-/** Tells whoever started it where to go. A key is printed once, when it is made. */
+/** Prints the gateway's URLs. The demo key is printed only when it is new. */
 function printGreeting({ address, family, port }: AddressInfo, { graphiql, demo, demoKeyFile }: Greeting): void {
   const host = address === '::' || address === '0.0.0.0' ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
   const lines = [`GraphQL   http://${host}:${port}/graphql${graphiql ? '  (GraphiQL in a browser)' : ''}`]

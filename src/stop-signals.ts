@@ -3,16 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export type StopSignals = {
   /** Aborted by the first signal. */
   requested: AbortSignal
-  /** Resolves when `delayMs` have passed since the first signal, or at once when somebody is in a hurry. */
+  /** Resolves after `delayMs`, or at once on an urgent signal. */
   waitUnlessUrgent(delayMs: number): Promise<void>
 }
 
-/** npm passes on the signal that a supervisor sent to it and to us. A second signal this soon is the first one again. */
+/** npm forwards a supervisor's signal that also reached this process. A second signal this soon counts as the first. */
 const duplicateSignalMs = 500
 
 /**
- * Listens for the signals that stop the process. SIGTERM comes from a supervisor, which can wait. SIGINT and SIGHUP come
- * from somebody at a terminal, who is in a hurry, and so is whoever sends SIGTERM again.
+ * Listens for the signals that stop the process. SIGTERM comes from a supervisor, which can wait. A second SIGTERM is
+ * urgent. So are SIGINT and SIGHUP: they come from a person at a terminal.
  */
 export function listenForStopSignals(source: NodeJS.EventEmitter = process): StopSignals {
   const requested = new AbortController()

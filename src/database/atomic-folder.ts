@@ -1,16 +1,16 @@
-// Folders that get their name when they are whole, so that a crash leaves none that looks whole.
+// Folders that get their name only when they are complete, so a crash never leaves a partial folder under that name.
 
 import { access, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
 type AtomicFolder = {
   folder: string
-  /** What is in it when it is there. */
+  /** Every complete folder contains this entry. */
   requiredEntry: string
   fill: (unfinished: string) => Promise<void>
 }
 
-/** Makes the folder when there is none. Any number of processes may try at once. */
+/** Creates the folder unless it exists. Any number of processes may try at once. */
 export async function createFolderAtomically({ folder, requiredEntry, fill }: AtomicFolder): Promise<void> {
   const isComplete = () =>
     access(join(folder, requiredEntry)).then(
@@ -18,17 +18,17 @@ export async function createFolderAtomically({ folder, requiredEntry, fill }: At
       () => false,
     )
   if (!(await isComplete())) {
-    // Looked at once more: another process may have made it between the two.
+    // Checked again: another process may have completed the folder in between.
     if ((await isTaken(folder)) && !(await isComplete())) {
       const advice = 'Move it away, or set BERTH_DATA_DIR to another folder.'
-      throw new Error(`${folder} is in the way: what it holds was not made by Berth. ${advice}`)
+      throw new Error(`${folder} exists already, and its contents are not from Berth. ${advice}`)
     }
     const unfinished = await mkdtemp(unfinishedPrefix(folder))
     try {
       await fill(unfinished)
       await rename(unfinished, folder)
     } catch (error) {
-      // When another process was first, its folder is as good.
+      // If another process finished first, its folder serves as well.
       if (!(await isComplete())) throw error
     } finally {
       await rm(unfinished, { recursive: true, force: true })
@@ -37,7 +37,7 @@ export async function createFolderAtomically({ folder, requiredEntry, fill }: At
   await removeUnfinished(folder)
 }
 
-/** Whether a file has the name, or a folder that is not empty: neither can be replaced by renaming. */
+/** Whether the path is a file or a folder with entries. A rename can replace neither. */
 async function isTaken(folder: string): Promise<boolean> {
   return await readdir(folder).then(
     names => names.length > 0,
@@ -45,11 +45,11 @@ async function isTaken(folder: string): Promise<boolean> {
   )
 }
 
-/** Removes what was left by those who crashed. Whoever is still at it is too late, and takes the folder that is there. */
+/** Removes folders of crashed processes. A process that is still filling one then uses the complete folder. */
 async function removeUnfinished(folder: string): Promise<void> {
   const prefix = basename(unfinishedPrefix(folder))
-  const left = (await readdir(dirname(folder))).filter(name => name.startsWith(prefix))
-  for (const name of left) await rm(join(dirname(folder), name), { recursive: true, force: true }).catch(() => {})
+  const unfinished = (await readdir(dirname(folder))).filter(name => name.startsWith(prefix))
+  for (const name of unfinished) await rm(join(dirname(folder), name), { recursive: true, force: true }).catch(() => {})
 }
 
 function unfinishedPrefix(folder: string): string {

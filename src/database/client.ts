@@ -6,18 +6,18 @@ import { failureKindOf } from './failure-codes.ts'
 import { type Prisma, PrismaClient } from './generated/client.ts'
 import { queryRows } from './rows.ts'
 
-/** One pool, read and written by Prisma and by SQL of our own. */
+/** One connection pool for Prisma and for handwritten SQL. */
 export type Database = {
   prisma: PrismaClient
   pool: pg.Pool
   clock: Clock
-  /** The present instant, as an expression in a statement. */
+  /** The current time, as a SQL expression. */
   readonly now: Prisma.Sql
-  /** Runs a statement of our own, and reads its rows as arrays of values: see `rowsOf` for their types. */
+  /** Runs a handwritten statement and returns each row as an array of values: see `queryRows` for their types. */
   rows(statement: Prisma.Sql): Promise<unknown[][]>
-  /** Called after each commit that asked for it with `notifyAfterCommit`. */
+  /** Called after each commit of a transaction that called `notifyAfterCommit`. */
   notify(): void
-  /** Called when the server refused something that may succeed later. */
+  /** Called when the server refused a statement that may succeed later. */
   onRefusal(error: unknown): void
   close(): Promise<void>
 }
@@ -26,16 +26,16 @@ type DatabaseOptions = {
   url: string
   poolSize: number
   onIdleError: (error: Error) => void
-  /** A connection found the database on another line of history, and has raised the epoch of cursors. */
+  /** Called when a connection finds the database on another line of history and has raised the cursors' epoch. */
   onNewEpoch?: () => void
-  /** Wakes those who wait for due work or events. Without it they find both at their next poll, as after a lost wake-up. */
+  /** Wakes the loops and streams. Without it, they find work and events at their next poll, as after a lost wake-up. */
   notify?: () => void
   onRefusal?: (error: unknown) => void
-  /** In tests, a clock in place of the database's. */
+  /** Replaces the database's clock in tests. */
   now?: (() => Date) | undefined
 }
 
-/** The server cancels first, then the client gives up: a statement that nobody waits for must not go on running. */
+/** The server cancels a statement before the client gives up: an abandoned statement must not keep running. */
 const timeouts = {
   connectionTimeoutMillis: 2_000,
   statement_timeout: 5_000,
@@ -60,18 +60,19 @@ export function openDatabase({
     idleTimeoutMillis: 0,
     keepAlive: true,
     application_name: 'berth',
-    // Compiling a search costs more than running it.
+    // JIT compilation of a search takes longer than the search.
     options: '-c jit=off',
-    // The pool waits for it, and gives the connection out only when it succeeds.
+    // The pool hands out the connection only after this succeeds.
     onConnect: async client => {
       if (await checkEpoch(client)) onNewEpoch?.()
     },
     ...timeouts,
   })
   pool.on('error', onIdleError)
-  // One that is lost amid a transaction, between two statements, fails the next of them. Unheard, it would end the process.
+  // A connection lost between two statements of a transaction fails the next statement. Without this listener, the
+  // error event would end the process.
   pool.on('connect', client => client.on('error', () => {}))
-  // Without names: Prisma's statements have the columns that a GraphQL query selects, and a parameter for each id.
+  // No statement names: the texts of Prisma's statements vary with the selected GraphQL fields and the number of ids.
   const adapter = new PrismaPg(pool)
   const prisma = new PrismaClient({ adapter, transactionOptions: { maxWait: 1_000, timeout: 6_000 } })
   return {

@@ -1,26 +1,26 @@
-// The database's clock is the only one that counts: all gateways share it. A gateway's own clock decides nothing.
+// All gateways share the database's clock, and only that clock counts. A gateway's own clock decides nothing.
 
 import { Prisma } from './generated/client.ts'
 
 export type Clock = {
-  /** The present instant, as an expression in a statement. */
+  /** The current time, as a SQL expression. */
   readonly nowSql: Prisma.Sql
-  /** The present instant between statements, from the last reading and what has passed since. It is never ahead. */
+  /** The current time between statements: the last reading plus the time since. Never ahead of the database's clock. */
   now(): Date
-  /** The same, but never behind: for what must end in time. */
+  /** Like `now`, but never behind the database's clock: for anything that must end in time. */
   latest(): Date
   /**
-   * Takes the database's answer and returns the instant that counts. `askedMs` is the performance.now() of the request.
-   * Pass it only if the answer came without a wait for a lock: later estimates start from such a reading.
+   * Records the reading `at` of the database's clock and returns the time to use. `askedMs` is the performance.now() of
+   * the request. Pass it only if the answer did not wait for a lock: later estimates start from this reading.
    */
   recordReading(at: Date, askedMs?: number): Date
-  /** How far the process's own clock is ahead. */
+  /** How far this process's clock is ahead of the database's. */
   aheadMs(): number
 }
 
 const { sql } = Prisma
 
-/** Of the database. Tests give another clock in its place. */
+/** The database's clock. Tests replace it with `testNow`. */
 export function createClock(testNow?: () => Date): Clock {
   if (testNow) {
     return {
@@ -33,17 +33,17 @@ export function createClock(testNow?: () => Date): Clock {
       aheadMs: () => 0,
     }
   }
-  // Before the first reading nothing better is known than when the process began.
+  // Until the first reading, the process's own clock is the best estimate.
   let [earliestOffsetMs, latestOffsetMs] = [performance.timeOrigin, performance.timeOrigin]
   const nowMs = () => Math.floor(earliestOffsetMs + performance.now())
   return {
-    // Stable within a statement, so that an index serves; in whole milliseconds, as columns and dates have them.
+    // Stable within a statement, so that an index can serve it. Whole milliseconds, as columns and Date objects have.
     nowSql: sql`date_trunc('milliseconds', statement_timestamp())`,
     now: () => new Date(nowMs()),
     latest: () => new Date(Math.ceil(latestOffsetMs + performance.now())),
     recordReading(at, askedMs) {
       if (askedMs === undefined) return at
-      // It was read between the question and the answer. A date has lost what was less than a millisecond.
+      // The server read its clock between request and answer. `at` lacks the fraction of a millisecond: hence the 1.
       earliestOffsetMs = at.getTime() - performance.now()
       latestOffsetMs = at.getTime() + 1 - askedMs
       return at

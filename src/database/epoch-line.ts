@@ -1,15 +1,15 @@
 import type pg from 'pg'
 import { errorCodesOf } from './failure-codes.ts'
 
-/** The server, its timeline and the database, as `server/timeline/database`. Parts that the role may not read are empty. */
+/** `name` is `server/timeline/database`. Parts that the role may not read are empty. */
 export type HistoryLine = { name: string; standby: boolean }
 
-/** The control file has the timeline of the last checkpoint, which is minutes late after a promotion. The WAL has it at once. */
+/** From the WAL: the control file has the last checkpoint's timeline, which is minutes late after a promotion. */
 const timeline = `CASE WHEN pg_is_in_recovery() THEN ''
   ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint::text END`
 const server = '(SELECT system_identifier::text FROM pg_control_system())'
 
-/** From the most to the least: some roles may not ask for the server, and some services have no timeline. */
+/** From most to least detailed: some roles may not read the server's identifier, and some services have no timeline. */
 const lineNameExpressions = [
   `concat_ws('/', ${server}, ${timeline}, d.oid)`,
   `concat_ws('/', '', ${timeline}, d.oid)`,
@@ -28,10 +28,10 @@ export async function readHistoryLine(client: pg.ClientBase): Promise<HistoryLin
       if (!errorCodesOf(error).some(code => notAllowedCodes.includes(code))) throw error
     }
   }
-  throw new Error('The database does not say whether it is a standby.')
+  throw new Error('The database did not report whether it is a standby.')
 }
 
-/** With the code of PostgreSQL for a write on a standby. */
+/** Has PostgreSQL's code for a write on a standby. */
 export function standbyError(): Error {
-  return Object.assign(new Error('The database is a standby, which takes no changes.'), { code: '25006' })
+  return Object.assign(new Error('The database is a standby, which accepts no writes.'), { code: '25006' })
 }

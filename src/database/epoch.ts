@@ -1,11 +1,12 @@
-// Which line of history a database is on. Events are ordered by transaction id, so a cursor is good on one line only: not
-// on another server that a copy was restored to, and not on a standby that was promoted without the last transactions.
-// The line is compared at start and on each new connection, so nothing is read on a new line with the old epoch.
+// Detects that the database is on another line of history, and raises the cursors' epoch. Events are ordered by
+// transaction id, so a cursor is valid on one line only. It is invalid on another server that a copy was restored to,
+// and on a standby that was promoted without the last transactions. The gateway compares the line at start and on each
+// new connection, so it never reads a new line with the old epoch.
 
 import pg from 'pg'
 import { readHistoryLine, standbyError } from './epoch-line.ts'
 
-/** At start, with the lock of migrations. Returns whether the epoch was raised. */
+/** Runs at start, under the migration lock. Returns whether it raised the epoch. */
 export async function updateEpoch(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, application_name: 'berth epoch' })
   await client.connect()
@@ -17,14 +18,14 @@ export async function updateEpoch(url: string): Promise<boolean> {
 }
 
 /**
- * On a new connection of a gateway that runs. Refuses a standby, and raises the epoch if this is another line than the
- * database was on. Returns whether it did.
+ * Runs on each new connection of a running gateway. Refuses a standby, and raises the epoch if the line of history has
+ * changed. Returns whether it raised the epoch.
  */
 export async function checkEpoch(client: pg.ClientBase): Promise<boolean> {
   const line = await readHistoryLine(client)
   if (line.standby) throw standbyError()
   const { rows } = await client.query('SELECT cluster FROM outbox').catch((error: { code?: string }) => {
-    // The schema is not there yet: the start settles it.
+    // The schema does not exist yet. The start calls `updateEpoch` after the migration.
     if (error.code === '42P01') return { rows: [] }
     throw error
   })
@@ -32,18 +33,18 @@ export async function checkEpoch(client: pg.ClientBase): Promise<boolean> {
   return isOtherLine(known, line.name) && (await raiseEpoch(client, line))
 }
 
-/** The first that comes locks the row and raises the epoch. Those who waited for it find the new line there. */
+/** The first connection locks the row and raises the epoch. Connections that waited for the lock find the new line. */
 async function raiseEpoch(client: pg.ClientBase, { name }: { name: string }): Promise<boolean> {
   await client.query('BEGIN')
   try {
-    // Moving strays may take long, and connections wait for the lock meanwhile: no event may be read before that.
+    // Moving foreign events may take long. New connections wait for the lock: no event may be read before the move.
     await client.query('SET LOCAL statement_timeout = 0')
     const { rows } = await client.query('SELECT cluster FROM outbox FOR UPDATE')
     const known: string = rows[0].cluster
     const moved = await moveForeignEvents(client)
     const isNew = moved || isOtherLine(known, name)
     if (isNew) await client.query('UPDATE outbox SET epoch = epoch + 1')
-    // A role that may not ask for the server does not erase what another role found.
+    // A role that may not read the server's identifier must not erase the identifier that another role found.
     const isBetter = isOtherLine(known, name) || known === '' || known.startsWith('/')
     if (isBetter && name !== known) await client.query('UPDATE outbox SET cluster = $1', [name])
     await client.query('COMMIT')
@@ -54,7 +55,7 @@ async function raiseEpoch(client: pg.ClientBase, { name }: { name: string }): Pr
   }
 }
 
-/** Parts that are empty are not known. */
+/** Empty parts are unknown, so they match any value. */
 function isOtherLine(known: string, name: string): boolean {
   if (known === '' || name === '') return false
   const parts = name.split('/')
@@ -62,8 +63,8 @@ function isOtherLine(known: string, name: string): boolean {
 }
 
 /**
- * A dump brings events with transaction ids of the server it came from, some of which this server has yet to assign. All of
- * them go to the beginning, in the order of their own ids, which is the only order that is left.
+ * A dump brings events with transaction ids of its original server. This server has yet to assign some of these ids.
+ * All events move to the beginning, ordered by their own ids: no other order is left.
  */
 async function moveForeignEvents(client: pg.ClientBase): Promise<boolean> {
   const next = 'pg_snapshot_xmax(pg_current_snapshot())'
@@ -76,5 +77,5 @@ async function moveForeignEvents(client: pg.ClientBase): Promise<boolean> {
   return true
 }
 
-/** Connections of the pool give up on other queries within seconds. */
+/** The pool's connections give up on other queries within seconds. */
 const moveTimeoutMs = 600_000

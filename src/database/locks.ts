@@ -1,27 +1,27 @@
 import pg from 'pg'
 
-/** Advisory locks, by number. They are held by connections, so a crash releases them. */
+/** The numbers of advisory locks. A connection holds a lock, so a crash releases it. */
 export const locks = {
-  /** Shared: the embedded server is in use. Alone: it may be stopped. */
+  /** Shared: the embedded server is in use. Exclusive: the holder may stop the server. */
   serverInUse: 815_001,
-  /** The one gateway on a data folder. */
+  /** Held by the one gateway on a data folder. */
   gateway: 815_002,
   /** Migrating and seeding a database. */
   migration: 815_003,
-  /** Adding machines, by whoever asked before which there are. */
+  /** Reading which machines exist and adding the missing ones. */
   market: 815_004,
-  /** Deleting what nobody needs any more. */
+  /** Deleting expired rows. */
   housekeeping: 815_005,
 } as const
 
 /**
- * Runs alone among all processes on a database; others wait. It fails as soon as the lock is lost with the connection that
- * holds it: the work may go on then, but nobody takes it for done.
+ * Runs the work while no other process on the database holds the lock; others wait. Fails as soon as the connection
+ * that holds the lock is lost: the work may continue then, but its result is not used.
  */
 export async function withLock<T>(url: string, lock: number, work: () => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, application_name: 'berth lock', keepAlive: true })
   const lost = new Promise<never>((_, reject) => client.on('error', reject))
-  // Before and after the work, nobody looks.
+  // Before and after the work, no code awaits `lost`. An unhandled rejection would end the process.
   lost.catch(() => {})
   await client.connect()
   try {

@@ -1,5 +1,5 @@
-// Brings a database to the schema of prisma/migrations. Prisma's own engine does it and keeps the ordinary
-// _prisma_migrations table, so `prisma migrate deploy` on the same folder does the same.
+// Migrates a database to the schema of prisma/migrations. Prisma's own engine applies the migrations and keeps the
+// usual _prisma_migrations table, so `prisma migrate deploy` on the same folder does the same.
 
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -30,7 +30,7 @@ export async function readMigrations(): Promise<MigrationList> {
   }
 }
 
-/** Names of the migrations that the database lacks. Throws when it has some that this version lacks. */
+/** Names of the migrations that the database lacks. Throws if the database has migrations that this version lacks. */
 export async function pendingMigrations(client: pg.ClientBase | pg.Pool): Promise<string[]> {
   const { migrationDirectories } = await readMigrations()
   const known = migrationDirectories.map(({ path }) => path)
@@ -56,15 +56,15 @@ function newerSchemaMessage(newest: string): string {
 }
 
 /**
- * Applies what is missing. The caller holds the lock: the engine itself takes none. `check` runs before anything is
- * written, and may refuse.
+ * Applies the missing migrations. The caller must hold the migration lock: the engine takes none. `check` runs before
+ * any write, and may throw to refuse.
  */
 export async function migrate(url: string, check = async () => {}): Promise<string[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   const pending = await pendingMigrations(client).finally(() => client.end())
   await check()
-  // Loading the engine takes longer than all else at start, so it is left alone when there is nothing to do.
+  // Loading the engine is the slowest part of a start, so it is skipped if no migration is pending.
   if (pending.length === 0) return []
   const migrationsList = await readMigrations()
   const applied = await withSchemaEngine(url, engine => engine.applyMigrations({ migrationsList, filters: noFilters }))

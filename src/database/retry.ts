@@ -4,7 +4,7 @@ import { failureKindOf } from './failure-codes.ts'
 const maxAttempts = 4
 const pauseMs = 100
 
-/** Does what may be done twice, a few times more where the database did not answer: a connection was lost, say. */
+/** Retries idempotent work a few times if the database did not answer, such as after a lost connection. */
 export async function retryUnanswered<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

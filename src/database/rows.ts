@@ -2,12 +2,18 @@ import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { Prisma } from './generated/client.ts'
 
-/** Runs a statement of our own and reads its rows as arrays of values, which is what costs least. */
 /**
- * Runs a statement, and returns each row as its values in the order of the selected columns. Callers write the type of a
- * value with `as`. It is true because the SELECT or RETURNING beside it names the column, whose type the migrations fix:
- * text is a string, int4 and float8 a number, int8 a bigint, numeric a string, timestamptz a Date, bytea a
- * Buffer, json what the column's writer stored. The integration tests run each statement against PostgreSQL.
+ * Runs a statement and returns each row as an array of values, in the order of the selected columns. Arrays are the
+ * cheapest form. Callers write the type of a value with `as`. The type is right because the SELECT or RETURNING beside
+ * it names the column, whose type the migrations fix:
+ * - text and numeric: string
+ * - int4 and float8: number
+ * - int8: bigint
+ * - timestamptz: Date
+ * - bytea: Buffer
+ * - json: the value that the column's writer stored
+ *
+ * The integration tests run each statement against PostgreSQL.
  */
 export async function queryRows(client: pg.Pool | pg.ClientBase, statement: Prisma.Sql): Promise<unknown[][]> {
   const { text, values } = statement
@@ -16,7 +22,7 @@ export async function queryRows(client: pg.Pool | pg.ClientBase, statement: Pris
   return result.rows
 }
 
-/** Integers of eight bytes come as BigInt: a Number would round them. */
+/** Reads an int8 as a BigInt: a Number would round it. */
 const typeParsers: pg.CustomTypesConfig = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
     oid === pg.types.builtins.INT8 ? BigInt : pg.types.getTypeParser(oid, format),
@@ -26,8 +32,8 @@ const statementNames = new Map<string, string>()
 const unnamedStatements = new WeakSet<Prisma.Sql>()
 
 /**
- * A connection plans a named statement once, and keeps it until it closes. The name comes from the text alone: where a
- * pooler gives a gateway the connection of another, no name may stand for another statement there.
+ * A connection plans a named statement once and keeps the plan until it closes. The name depends on the text alone: a
+ * pooler may hand out another gateway's connection, where the same name must stand for the same statement.
  */
 function statementNameOf(text: string): string {
   const name = statementNames.get(text) ?? createHash('sha256').update(text).digest('base64url')
@@ -36,18 +42,18 @@ function statementNameOf(text: string): string {
 }
 
 /**
- * A statement whose text depends on what a caller filters or sorts by. There is no end of such texts, and the server would
- * keep each of them on every connection: so they get no name, and are planned for their values.
+ * For a statement whose text depends on a caller's filter or order. There is no limit to such texts, and the server
+ * would keep each of them on every connection. So they get no name, and the server plans each for its values.
  */
 export function withoutStatementName(statement: Prisma.Sql): Prisma.Sql {
   unnamedStatements.add(statement)
   return statement
 }
 
-/** The columns of a model, for a statement of our own that reads or writes whole rows. */
+/** The columns of a model, for handwritten SQL that reads or writes whole rows. */
 type ModelColumns = { names: string[]; columns: string[] }
 
-/** `fields` is Prisma's list of a model's scalar fields; the columns are the same names in snake case. */
+/** `fields` is Prisma's list of a model's scalar fields. The columns have the same names in snake case. */
 export function columnsOf(fields: Record<string, string>): ModelColumns {
   const names = Object.values(fields)
   return { names, columns: names.map(name => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)) }
@@ -57,7 +63,7 @@ export function selectListSql(alias: string, { columns }: ModelColumns): Prisma.
   return Prisma.raw(columns.map(column => `${alias}.${column}`).join(', '))
 }
 
-/** Cuts a row of values into one record per list of columns, in the order in which they were selected. */
+/** Splits a row into one record per list of columns, in the order of the SELECT. */
 export function recordsOf(row: unknown[], ...lists: ModelColumns[]): Record<string, unknown>[] {
   let start = 0
   return lists.map(({ names }) => {
@@ -67,7 +73,7 @@ export function recordsOf(row: unknown[], ...lists: ModelColumns[]): Record<stri
   })
 }
 
-/** Inserts many records in one statement. Fields that the records lack get their column's default. */
+/** Inserts many records in one statement. A field that no record has gets its column's default. */
 export function insertSql(
   table: string,
   { names, columns }: ModelColumns,
@@ -83,7 +89,7 @@ export function insertSql(
   return Prisma.sql`INSERT INTO ${into} (${list}) SELECT ${list} FROM json_populate_recordset(NULL::${into}, ${json})`
 }
 
-/** For ON CONFLICT DO UPDATE: every column as the refused row had it. */
+/** For ON CONFLICT DO UPDATE: sets every column to the value in the refused row. */
 export function setFromExcludedSql({ columns }: ModelColumns): Prisma.Sql {
   return Prisma.raw(columns.map(column => `"${column}" = EXCLUDED."${column}"`).join(', '))
 }

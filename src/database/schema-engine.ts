@@ -10,14 +10,14 @@ import {
 import type { SchemaEngine } from '@prisma/schema-engine-wasm'
 import pg from 'pg'
 
-/** Node has it; TypeScript declares it only for browsers. */
+/** Node has this global. TypeScript declares it only for browsers. */
 declare const WebAssembly: {
   instantiate(binary: Uint8Array, imports: object): Promise<{ instance: { exports: Record<string, unknown> } }>
 }
 
 /**
- * Prisma's engine for schemas and migrations. It runs in this process, needs no network and no native program. When
- * it compares migrations with a schema, it applies them to the database first, which must then be empty.
+ * Prisma's engine for schemas and migrations. The engine runs in this process, and needs no network and no native
+ * program. To compare migrations with a schema, it first applies them to the database, which must be empty.
  */
 export async function withSchemaEngine<T>(url: string, work: (engine: SchemaEngine) => Promise<T>): Promise<T> {
   loading ??= loadEngine()
@@ -42,14 +42,16 @@ export async function withSchemaEngine<T>(url: string, work: (engine: SchemaEngi
 
 let loading: ReturnType<typeof loadEngine> | undefined
 
-/** Once per process: the package keeps one instance. Its own entry makes Node warn of experiments on every start. */
+/**
+ * Runs once per process: the package keeps one instance. The package's own entry makes Node print a warning at start.
+ */
 async function loadEngine() {
   const name = '@prisma/schema-engine-wasm/schema_engine_bg'
   const glue: typeof import('@prisma/schema-engine-wasm/schema_engine_bg') = await import(name)
   const folder = dirname(createRequire(import.meta.url).resolve(name))
   const binary = await readFile(join(folder, 'schema_engine_bg.wasm'))
   const imports: Record<string, unknown> = { ...glue }
-  // It leaves a timer behind, which would keep the process from ending for ten seconds.
+  // The engine leaves a timer behind that would keep the process alive for ten seconds.
   for (const name of Object.keys(imports).filter(key => key.startsWith('__wbg_setTimeout'))) {
     // The generated glue calls setTimeout and returns its timer.
     const setTimer = imports[name] as (...args: unknown[]) => NodeJS.Timeout
@@ -62,13 +64,13 @@ async function loadEngine() {
   return glue
 }
 
-/** Prisma's adapter with two faults (as of version 7.10) mended that only the schema engine meets. */
+/** Prisma's adapter, with workarounds for two faults of version 7.10 that only the schema engine meets. */
 async function connectAdapter(pool: CatalogPool): Promise<SqlDriverAdapter> {
   const adapter = await new PrismaPg(pool).connect()
-  // It cuts a script at every semicolon, in comments and functions too, and a crash would leave a half of it done.
-  // Sent whole, PostgreSQL runs it in one transaction.
+  // The adapter splits a script at every semicolon, also in comments and functions. A crash would leave half of the
+  // script applied. PostgreSQL runs an unsplit script in one transaction.
   adapter.executeScript = async script => void (await pool.query(script))
-  // It does not know the type of some columns of the catalogue.
+  // The adapter does not know the type of some catalog columns.
   const queryRaw = adapter.queryRaw.bind(adapter)
   adapter.queryRaw = async query => {
     const result = await queryRaw(query)
@@ -78,7 +80,7 @@ async function connectAdapter(pool: CatalogPool): Promise<SqlDriverAdapter> {
   return adapter
 }
 
-/** Gives columns of PostgreSQL's internal type "char" out as text, and remembers which they were. */
+/** Returns columns of PostgreSQL's internal type "char" as text, and remembers their indexes. */
 class CatalogPool extends pg.Pool {
   charColumns: number[] = []
 

@@ -9,34 +9,36 @@ const { sql } = Prisma
 
 export type Transaction = {
   /**
-   * The instant of everything that the transaction writes, by the database's clock: when it began or, once it has locked
-   * a machine, when it had that lock. Each attempt has its own.
+   * The time of everything that the transaction writes, by the database's clock: its start or, once it has locked a
+   * machine, the time of that lock. Each attempt has its own.
    */
   readonly at: Date
-  /** The present instant, as an expression in a statement. */
+  /** The current time, as a SQL expression. */
   readonly now: Prisma.Sql
   rows(statement: Prisma.Sql): Promise<unknown[][]>
-  /** It had to wait for a lock, and got it at this instant. `at` never goes back. */
+  /** Moves `at` to the time when the transaction got a lock. `at` never goes back. */
   advanceTo(until: Date): void
-  /** Calls the database's `notify` once this has committed, and never if it does not: there is due work, or an event. */
+  /**
+   * Calls the database's `notify` after the commit, and only then. For transactions that write due work or an event.
+   */
   notifyAfterCommit(): void
 }
 
-/** Failures of which the server said that it undid the whole transaction. */
+/** Failures after which the server confirmed the rollback of the whole transaction. */
 const rolledBack = new WeakSet<object>()
 export function isRolledBack(failure: object): boolean {
   return rolledBack.has(failure)
 }
 
-/** Serialisation failures and deadlocks: PostgreSQL undid everything, and the same work may succeed next time. */
+/** Serialization failures and deadlocks: PostgreSQL rolled back the transaction, and a retry may succeed. */
 const conflictCodes = new Set(['40001', '40P01'])
 const maxAttempts = 5
 
 type TransactionDeps = { pool: pg.Pool; clock: Clock; notify(): void; onRefusal(error: unknown): void }
-/** What a snapshot can do. Its `now` stands still at `at`. */
+/** A read-only transaction. Its `now` is always `at`. */
 export type Snapshot = Pick<Transaction, 'at' | 'now' | 'rows'>
 
-/** Runs the work in one transaction. It may run more than once, so it must touch nothing but the database. */
+/** Runs the work in one transaction. A conflict repeats the work, so it must change nothing but the database. */
 export async function transaction<T>(database: TransactionDeps, work: (tx: Transaction) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -47,12 +49,12 @@ export async function transaction<T>(database: TransactionDeps, work: (tx: Trans
         throw error
       }
     }
-    // Those that met would meet again if all of them came back at once.
+    // Random backoff: transactions that retry at the same time would conflict again.
     await sleep(Math.random() * 10 * 2 ** attempt)
   }
 }
 
-/** Reads with several statements what was so at one instant. */
+/** Runs several statements that all read the database as of one instant. */
 export async function snapshot<T>(database: TransactionDeps, read: (tx: Snapshot) => Promise<T>): Promise<T> {
   return await attemptTransaction(database, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', async ({ at, rows }) => {
     return await read({ at, now: sql`${at}::timestamptz`, rows })
@@ -90,7 +92,7 @@ async function attemptTransaction<T>(
     await client.query('COMMIT')
   } catch (error) {
     const isRefused = failureKindOf(error) === 'refused'
-    // The next connection may lead to a server that can: the one that was promoted.
+    // Drop the connection: the next one may lead to the promoted server, which can.
     isBroken = isRefused
     await client.query('ROLLBACK').catch(() => {
       isBroken = true
@@ -100,15 +102,15 @@ async function attemptTransaction<T>(
   } finally {
     client.release(isBroken)
   }
-  // In a microtask: the transaction has committed, and an error in `notify` must not make it look failed.
+  // In a microtask: an error in `notify` must not make a committed transaction look failed.
   if (notifies) queueMicrotask(notify)
   return result
 }
 
-/** Begins, and reads the database's clock in the same round trip. */
+/** Begins the transaction and reads the database's clock in one round trip. */
 async function beginTransaction(client: pg.PoolClient, begin: string): Promise<Date> {
   const results: unknown = await client.query(`${begin}; SELECT clock_timestamp()`)
-  // pg answers two statements with a list of two results.
+  // For two statements, pg returns an array of two results.
   const [, { rows }] = results as [unknown, pg.QueryResult<{ clock_timestamp: Date }>]
   return rows[0]?.clock_timestamp as Date
 }

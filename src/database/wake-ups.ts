@@ -1,5 +1,5 @@
-// Wakes this gateway and the others on the database after a commit that made work or events. Nothing depends on it: a
-// gateway that misses a wake-up finds them at its next poll.
+// Wakes this gateway and the others on the database after a commit with due work or events. Nothing depends on a
+// wake-up: a gateway that misses one finds the work at its next poll.
 
 import pg from 'pg'
 import type { Logger } from 'pino'
@@ -11,11 +11,11 @@ export type WakeUps = {
   start(): void
   stop(): Promise<void>
 }
-/** `wake` wakes this gateway alone. */
+/** `wake` wakes only this gateway. */
 export type WakeUpOptions = { url: string; pool: pg.Pool; log: Logger; wake: () => void }
 
 const channel = 'berth_news'
-/** The others are notified once for all commits within this time. */
+/** All commits within this time share one notification to the other gateways. */
 const minNotifyIntervalMs = 20
 const reconnectMs = 2_000
 
@@ -28,7 +28,7 @@ export function createWakeUps({ url, pool, log, wake }: WakeUpOptions): WakeUps 
 
   function notifyOthers(): void {
     notifyTimer = undefined
-    // In no transaction: a commit that notifies takes a lock that all of them share.
+    // Outside the work's own transaction: commits with a NOTIFY wait for one lock that they all share.
     pool.query(`NOTIFY ${channel}`).catch(() => {})
   }
 
@@ -40,8 +40,9 @@ export function createWakeUps({ url, pool, log, wake }: WakeUpOptions): WakeUps 
       listener = undefined
       client.end().catch(() => {})
       if (!isRunning) return
-      // Said once, however often it is tried again.
-      if (isListening) log.info({ err: error }, 'Other gateways are not heard for a moment. Their news are polled for.')
+      // Logged once per outage, not at each retry.
+      if (isListening)
+        log.info({ err: error }, 'The connection for wake-ups was lost. The gateway polls until it is back.')
       isListening = false
       reconnectTimer = setTimeout(listen, reconnectMs)
     }
@@ -52,7 +53,7 @@ export function createWakeUps({ url, pool, log, wake }: WakeUpOptions): WakeUps 
       await client.connect()
       await client.query(`LISTEN ${channel}`)
       isListening = true
-      // What was committed before it listened.
+      // Other gateways may have committed work before this one listened.
       wake()
     } catch (error) {
       lost(toError(error))

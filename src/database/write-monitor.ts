@@ -1,14 +1,14 @@
-// Whether the database takes writes. Nothing is written to find that out while they succeed: where the server refuses one,
-// a small write of its own kind is tried. While that fails it is tried again and again.
+// Detects whether the database accepts writes. While writes succeed, the monitor writes nothing. After the server
+// refused a write, the monitor tries a small write of its own, and repeats it until it succeeds.
 
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { failureKindOf } from './failure-codes.ts'
 
 export type WriteMonitor = {
-  /** Tries a write, after the server refused one with this error. */
+  /** Tries a write after the server refused one with this error. */
   check(error: unknown): void
-  /** Waits for the trial that a refused write began. */
+  /** Waits for a running trial first. */
   isFailing(): Promise<boolean>
   stop(): void
 }
@@ -19,14 +19,14 @@ export type WriteMonitorOptions = {
   retryMs?: number
 }
 
-/** It takes room on the disk, reaches the log of the server, needs no right but to migrate, and leaves nothing behind. */
+/** Uses disk space, reaches the WAL, needs only the right to migrate, and leaves nothing behind. */
 const trialWrite = `
   BEGIN;
   CREATE TABLE berth_trial AS SELECT repeat(md5(i::text), 50) AS filler FROM generate_series(1, 100) AS i;
   DROP TABLE berth_trial;
   COMMIT`
 
-/** A write that is refused while others succeed is logged so often at most. */
+/** Shortest time between warnings about refused writes while other writes succeed. */
 const warningIntervalMs = 60_000
 
 export function monitorWrites({ pool, log, onChange, retryMs = 1_000 }: WriteMonitorOptions): WriteMonitor {
@@ -36,18 +36,18 @@ export function monitorWrites({ pool, log, onChange, retryMs = 1_000 }: WriteMon
   let timer: NodeJS.Timeout | undefined
   let warnedAt = Number.NEGATIVE_INFINITY
 
-  /** One refused write may be the fault of its table or of its size. */
+  /** The trial decides: one refused write may be due to its table or its size. */
   async function checkWrites(error: unknown): Promise<void> {
     const fails = await tryWrite()
     if (stopped) return
     if (fails) {
       failing = true
-      log.error({ err: error }, 'The database takes no writes. It is tried until it does, and due work waits.')
+      log.error({ err: error }, 'The database accepts no writes. Due work waits, and the gateway keeps trying.')
       onChange(true)
       timer = setTimeout(recheckWrites, retryMs)
     } else if (performance.now() - warnedAt > warningIntervalMs) {
       warnedAt = performance.now()
-      log.warn({ err: error }, 'The database refused to do something, and takes other writes.')
+      log.warn({ err: error }, 'The database refused a statement, but accepts other writes.')
     }
   }
 
@@ -59,7 +59,7 @@ export function monitorWrites({ pool, log, onChange, retryMs = 1_000 }: WriteMon
       return
     }
     failing = false
-    log.info('The database takes writes again, and due work is done.')
+    log.info('The database accepts writes again. Due work continues.')
     onChange(false)
   }
 
@@ -71,9 +71,9 @@ export function monitorWrites({ pool, log, onChange, retryMs = 1_000 }: WriteMon
     await client.query(trialWrite).catch((error: unknown) => {
       failure = error
     })
-    // The connection may lead to a standby, and be in a transaction that failed.
+    // After a failure, drop the connection: it may lead to a standby, and its transaction failed.
     client.release(failure !== undefined)
-    // For a role that may not create tables the trial proves nothing.
+    // If the role may not create tables, the trial proves nothing.
     return failure !== undefined && failureKindOf(failure) !== undefined
   }
 

@@ -1,8 +1,8 @@
 import type { Permissions } from './accounts/permissions/permissions.ts'
 
 /**
- * Who asks: an account, through one of its keys. Null permissions are full access. The public id is that of the secret
- * that was sent: a key that is reset has another, and the key of an instance has none.
+ * The caller: an account, with one of its API keys. Null permissions mean full access. The public id belongs to the
+ * secret that the caller sent: a reset gives the key another one, and an instance key has none.
  */
 export type Actor = { accountId: number; apiKeyId: number; publicId: string; permissions: Permissions | null }
 
@@ -10,7 +10,7 @@ export function isInstanceKey({ publicId }: Actor): boolean {
   return publicId === ''
 }
 
-/** Whoever asks without a key, where the operator lets everybody search. It belongs to no account. */
+/** A caller without a key, where the operator allows public searches. Belongs to no account. */
 export const anonymousActor: Actor = {
   accountId: 0,
   apiKeyId: 0,

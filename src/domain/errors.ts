@@ -2,30 +2,30 @@ import type { ExceededQuota } from './accounts/quotas.ts'
 import type { SpendLimitWithUsage } from './billing/spend-limit.ts'
 import type { Offer } from './offers/offers.ts'
 
-/** Each error code, and whether the same request may succeed when it is repeated and nothing else has changed. */
+/** Each error code, and whether repeating the identical request can succeed. */
 export const retryable = {
   UNAUTHENTICATED: false,
   FORBIDDEN: false,
   NOT_FOUND: false,
   INVALID_INPUT: false,
   INVALID_CURSOR: false,
-  // The offer stays gone: search for another.
+  // The offer stays unavailable: the caller must search for another.
   OFFER_UNAVAILABLE: false,
   BID_TOO_LOW: false,
   PRICE_CHANGED: false,
   INSUFFICIENT_CREDIT: false,
   SPEND_LIMIT_EXCEEDED: false,
   QUOTA_EXCEEDED: false,
-  // The details name the time.
+  // The details say when to retry.
   START_BACKOFF: true,
   SSH_KEY_REQUIRED: false,
   INVALID_STATE: false,
-  // The instance that has the volume may be about to release it.
+  // The instance that holds the volume may release it soon.
   VOLUME_UNAVAILABLE: true,
-  // Another offer may come to match.
+  // Another offer may match later.
   NO_OFFER_RENTED: true,
   IDEMPOTENCY_KEY_REUSED: false,
-  // The first request ends within seconds. After that a repetition gets its answer.
+  // The first request ends within seconds. A repetition then gets its result.
   IDEMPOTENCY_IN_PROGRESS: true,
   CONFLICT: false,
   CURSOR_EXPIRED: false,
@@ -35,16 +35,16 @@ export const retryable = {
   UNAVAILABLE: true,
 } satisfies Record<string, boolean>
 
-/** The one list of error codes. Each face has a table over it that does not compile without an entry for every code. */
+/** The one list of error codes. Each face has a table that does not compile without an entry for every code. */
 export type ErrorCode = keyof typeof retryable
 
-/** One thing wrong with an input, and where. The message continues the path, and does not repeat it. */
+/** One problem of an input. The message reads on from the path and does not repeat it. */
 export type Issue = { path: string; message: string }
 
-/** Why Berth ends a stream that its reader did not. */
+/** Why Berth ended a stream. */
 export type StreamEndReason = 'KEY_ENDED' | 'TOO_SLOW' | 'TOO_LONG' | 'GATEWAY_STOPS'
 
-/** An offer that was tried, and why the next one was tried; null for the one that was rented. */
+/** An offer that was tried. `code` says why it was not rented; null for the offer that was. */
 export type Attempt = {
   offerId: bigint
   code: Extract<ErrorCode, 'OFFER_UNAVAILABLE' | 'PRICE_CHANGED' | 'BID_TOO_LOW' | 'INVALID_INPUT'> | null
@@ -64,48 +64,50 @@ const subjectNames = {
 
 type Subject = { type: keyof typeof subjectNames; id: number | bigint }
 
-/** What an error of each code says beside its message. Rates are nano-dollars per hour. */
+/** The details of each code's errors. Prices and rates are nano-dollars per hour. */
 export type DetailsOf = {
   UNAUTHENTICATED: undefined
-  /** `missing`: permission categories that the key lacks. Empty where no permission would help. */
+  /** `missing`: permission categories that the key lacks; empty if no permission would help. */
   FORBIDDEN: { missing: string[] }
-  /** Null where the caller named it by something other than its id. */
+  /** `subject`: null if the caller did not name it by its id. */
   NOT_FOUND: { subject: Subject | null }
-  /** Every problem of the input. Empty where only the message says what is wrong. */
+  /** `issues`: the problems of the input; empty if only the message names the problem. */
   INVALID_INPUT: { issues: Issue[] }
   INVALID_CURSOR: undefined
   /**
-   * `instanceId`: the instance of the caller's that used the offer up. `cancelled`: the caller asked to cancel rather than
-   * wait for GPUs.
+   * `instanceId`: the instance that the caller rented with this offer, if any. `cancelled`: the caller chose to cancel
+   * instead of waiting for GPUs.
    */
   OFFER_UNAVAILABLE: { instanceId: bigint | null; alternatives: Offer[]; cancelled: boolean }
   BID_TOO_LOW: { minimumBidNanos: bigint }
   PRICE_CHANGED: { currentPriceNanos: bigint }
-  /** `neededNanos`: the credit that the account needs, with what was asked for; null where that was not computed. */
+  /** `neededNanos`: the total credit that the account needs, including this request; null if not computed. */
   INSUFFICIENT_CREDIT: { availableNanos: bigint; neededNanos: bigint | null }
-  /** `askedNanos`: what the request would add to the spending of each hour. */
+  /** `askedNanos`: the amount that the request would add to the spending per hour. */
   SPEND_LIMIT_EXCEEDED: { limit: SpendLimitWithUsage; askedNanos: bigint }
   QUOTA_EXCEEDED: { quota: ExceededQuota }
   START_BACKOFF: { retryAfter: Date }
   SSH_KEY_REQUIRED: undefined
-  /** `instanceId`: null where the error is about a machine. `onDemand`: a new bid was refused because the price is fixed. */
+  /**
+   * `instanceId`: null if the error is about a machine. `onDemand`: a new bid was refused because the price is fixed.
+   */
   INVALID_STATE: { instanceId: bigint | null; onDemand: boolean }
-  /** `instanceId`: the instance that has the volume. */
+  /** `instanceId`: the instance that holds the volume. */
   VOLUME_UNAVAILABLE: { volumeId: bigint; instanceId: bigint }
-  /** The offers that were tried, and why each was not rented. */
+  /** `attempts`: the offers that were tried. */
   NO_OFFER_RENTED: { attempts: Attempt[] }
   IDEMPOTENCY_KEY_REUSED: undefined
   IDEMPOTENCY_IN_PROGRESS: undefined
-  /** The one that exists already; null where the account has as many as it may, or nothing exists. */
+  /** `subject`: the existing one in the way; null if there is none, as when the account has reached a maximum. */
   CONFLICT: { subject: Subject | null }
   CURSOR_EXPIRED: undefined
   TOO_MANY_STREAMS: undefined
   STREAM_ENDED: { ending: StreamEndReason }
-  /** `undone`: it is certain that the request changed nothing. */
+  /** `undone`: the request certainly changed nothing. */
   UNAVAILABLE: { undone: boolean }
 }
 
-/** The last arguments of an error: its details, or nothing where its code has none. */
+/** The last constructor arguments: the details, or none if the code has no details. */
 type DetailArguments<C extends ErrorCode> = DetailsOf[C] extends undefined ? [] : [details: DetailsOf[C]]
 
 class CodedError<C extends ErrorCode> extends Error {
@@ -120,27 +122,26 @@ class CodedError<C extends ErrorCode> extends Error {
   }
 }
 
-/** A refusal that the caller may read: one of all codes, so that a check of the code tells the details. */
+/** An error that the caller may read. A union over the codes, so a check of the code narrows the details. */
 export type DomainError<C extends ErrorCode = ErrorCode> = { [Code in C]: CodedError<Code> }[C]
 
-/** Any other error that is thrown is a bug, and the faces mask it. */
+/** Any other thrown error is a bug, and the faces mask it. */
 export const DomainError: {
   new <C extends ErrorCode>(code: C, message: string, ...details: DetailArguments<C>): CodedError<C>
   /** `instanceof` narrows to this. */
   readonly prototype: DomainError
 } = CodedError
 
-/** There is no such thing, or it is another's: nobody is told which. */
+/** The subject does not exist or belongs to another account. The caller must not learn which. */
 export function notFound(type: Subject['type'], id: Subject['id']): DomainError<'NOT_FOUND'> {
   return new DomainError('NOT_FOUND', `${subjectNames[type]} ${id} not found.`, { subject: { type, id } })
 }
 
-/** The state of the instance does not allow it. */
 export function invalidState(instanceId: bigint, message: string): DomainError<'INVALID_STATE'> {
   return new DomainError('INVALID_STATE', message, { instanceId, onDemand: false })
 }
 
-/** The same refusal in the names of a face, which may call a field otherwise. An error with no such field is returned as it is. */
+/** The same error with a face's field names in its paths. An error without renamed fields is returned as it is. */
 export function renameIssuePaths<E>(error: E, names: Record<string, string>): E | DomainError {
   if (!(error instanceof DomainError) || error.code !== 'INVALID_INPUT') return error
   const { issues } = error.details
@@ -152,7 +153,7 @@ export function renameIssuePaths<E>(error: E, names: Record<string, string>): E 
   return isRenamed ? invalidInput(renamed) : error
 }
 
-/** A request with more problems is told the first of them, and how many more there are. */
+/** An error lists at most this many issues, and says how many more there are. */
 const maxIssues = 50
 
 export function invalidInput(issues: Issue[], maxShown = maxIssues): DomainError<'INVALID_INPUT'> {

@@ -1,4 +1,4 @@
-/** Ids are a prefix for the type around the integer that REST shows: in GraphQL, and in what webhooks are sent. */
+/** In GraphQL and in webhook payloads, an id is a prefix for the type and the integer that REST shows. */
 export const idPrefixes = {
   Account: 'acc',
   ApiKey: 'key',

@@ -1,5 +1,5 @@
-// A list is read in pages that start after (or end before) a cursor: the position of a row in the order, not a count
-// of rows, so that pages neither repeat nor skip what stays in the list while it changes.
+// Callers read a list in pages that start after (or end before) a cursor. A cursor is the position of a row in the
+// order, not a count of rows. So pages neither repeat nor skip rows that stay in the list while it changes.
 
 import { DomainError, invalidInput } from './errors.ts'
 
@@ -13,7 +13,7 @@ export type PageArguments = {
   before?: string | null | undefined
 }
 
-/** How many rows the arguments can mean, before they are read: what is beyond that is refused then. */
+/** The page size for complexity limits, which are computed before `parsePage` refuses sizes outside the range. */
 export function pageSizeOf({ first, last }: PageArguments): number {
   return Math.min(Math.max(first ?? last ?? defaultPageSize, 1), maxPageSize)
 }
@@ -24,7 +24,7 @@ type PageQuery = { limit: number; backward: boolean; cursor: string | undefined 
 export function parsePage({ first, after, last, before }: PageArguments): PageQuery {
   const backward = last != null || before != null
   if (backward && (first != null || after != null)) {
-    const message = 'a page is read forwards with "first" and "after", or backwards with "last" and "before"; not both.'
+    const message = 'use "first" and "after" to page forward, or "last" and "before" to page backward, but not both.'
     throw invalidInput([{ path: 'first', message }])
   }
   const name = backward ? 'last' : 'first'
@@ -37,7 +37,7 @@ export function parsePage({ first, after, last, before }: PageArguments): PageQu
 
 const currentVersion = 'v1'
 
-/** `scope` says which order the position belongs to; a cursor is refused in any other. */
+/** `scope` names the order that the position belongs to. `parseCursor` refuses the cursor in any other order. */
 export function printCursor(scope: string, position: (string | number)[]): string {
   return Buffer.from(JSON.stringify([currentVersion, scope, ...position])).toString('base64url')
 }
@@ -61,10 +61,10 @@ function decodeCursor(cursor: string): unknown[] {
   }
 }
 
-/** The rows of a page with their cursors, and whether there are others around it. */
+/** The rows of a page with their cursors, and whether there are rows before and after the page. */
 export type PageResult<Row> = { edges: { node: Row; cursor: string }[]; hasNextPage: boolean; hasPreviousPage: boolean }
 
-/** `rows` holds one more than the page where there is more. */
+/** `rows` holds one row more than the page if the list goes on. */
 export function pageOf<Row>(rows: Row[], page: PageQuery, cursorOf: (row: Row) => string): PageResult<Row> {
   const more = rows.length > page.limit
   const edges = rows.slice(0, page.limit).map(node => ({ node, cursor: cursorOf(node) }))

@@ -1,11 +1,11 @@
 import { DomainError, type StreamEndReason } from './errors.ts'
 
-/** How many streams may be open on a gateway: of a key, of all keys of an account, and of everybody. */
+/** How many streams may be open on one gateway: per key, per account, and in total. */
 export type StreamLimits = { perKey: number; perAccount: number; total: number }
 export const streamLimits: StreamLimits = { perKey: 32, perAccount: 256, total: 2_000 }
-/** No stream lives longer: its reader begins anew where it ended. */
+/** Longest life of a stream. Its reader then opens a new one from the last cursor. */
 export const maxStreamMs = 24 * 3_600_000
-/** Whoever is so many events behind is cut off: what waits for one reader must not fill the memory of all. */
+/** A reader that is more events behind loses its stream: one slow reader must not fill the gateway's memory. */
 export const maxBufferedEvents = 1_000
 
 export function tooManyStreams(message: string): DomainError {
@@ -14,9 +14,10 @@ export function tooManyStreams(message: string): DomainError {
 
 const endMessages: Record<StreamEndReason, string> = {
   KEY_ENDED: 'The key that opened this stream was revoked or reset, or has expired.',
-  TOO_SLOW: 'More happened than was read in time. Open it again from the last cursor that was read.',
-  TOO_LONG: 'A stream lives for a day. Open it again from the last cursor that was read.',
-  GATEWAY_STOPS: 'This gateway stops. Open it again from the last cursor that was read, and another answers.',
+  TOO_SLOW: `More than ${maxBufferedEvents} events of this stream were unread. Open it again from the last cursor you read.`,
+  TOO_LONG: 'This stream has reached the maximum of 24 hours. Open it again from the last cursor you read.',
+  GATEWAY_STOPS:
+    'This gateway is stopping. Open the stream again from the last cursor you read: another gateway answers.',
 }
 
 export function streamEnded(ending: StreamEndReason): DomainError {

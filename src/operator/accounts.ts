@@ -5,11 +5,11 @@ import { parseAmountOption, parseQuotaOption } from './options.ts'
 export const accountCommands: Record<string, Command> = {
   'account create': defineCommand(
     {
-      summary: 'Makes an account, and prints a key of it with full access, once.',
+      summary: 'Creates an account and prints an API key with full access. The key is shown only once.',
       options: {
-        email: { required: true, meaning: 'whose it is' },
-        credit: { meaning: 'dollars to begin with; 0 when absent' },
-        name: { meaning: 'for people' },
+        email: { required: true, meaning: 'email address of the account' },
+        credit: { meaning: 'initial credit in US dollars (default: 0)' },
+        name: { meaning: 'display name (default: empty)' },
       },
     },
     ({ email, credit = '0', name = '' }) => {
@@ -23,20 +23,20 @@ export const accountCommands: Record<string, Command> = {
   'account list': defineCommand(
     {
       summary:
-        'Prints all accounts: what each has left now, what it costs per hour, how many keys work, how many instances it has, and the numbers that `account limit` set.',
+        'Lists all accounts: credit, cost per hour, working API keys, instances, and the quotas that "account limit" set.',
       options: {},
     },
     () => operations => listAccounts(operations),
   ),
   'account limit': defineCommand(
     {
-      summary: 'Sets how much an account may have. "default" gives a number back to its setting.',
+      summary: `Sets an account's quotas. The value "default" restores the gateway's setting.`,
       options: {
-        account: { required: true, meaning: 'its email address' },
-        instances: { meaning: 'instances that are not destroyed' },
-        loading: { meaning: 'instances that hold GPUs and do not run yet' },
-        'disk-gb': { meaning: 'GB of disks and volumes' },
-        volumes: { meaning: 'volumes' },
+        account: { required: true, meaning: 'email address of the account' },
+        instances: { meaning: 'maximum number of instances that are not destroyed' },
+        loading: { meaning: 'maximum number of instances that hold GPUs but do not run yet' },
+        'disk-gb': { meaning: 'maximum GB of disks and volumes together' },
+        volumes: { meaning: 'maximum number of volumes' },
       },
     },
     ({ account, instances, loading, 'disk-gb': diskGb, volumes }) => {
@@ -44,7 +44,8 @@ export const accountCommands: Record<string, Command> = {
       const changes = Object.entries(given).flatMap(([option, text]) =>
         text === undefined ? [] : [[option === 'disk-gb' ? 'diskGb' : option, parseQuotaOption(option, text)] as const],
       )
-      if (changes.length === 0) throw new Error('Give at least one of --instances, --loading, --disk-gb, --volumes.')
+      if (changes.length === 0)
+        throw new Error('No quota is given. Give at least one of --instances, --loading, --disk-gb, --volumes.')
       return async ({ accounts }) => {
         const { email, quotas } = await accounts.setQuotas(account, Object.fromEntries(changes))
         return { account: email, ...quotas }

@@ -1,17 +1,17 @@
 import type { Operations } from '../services/operations.ts'
 import { type OptionTable, type OptionValues, parseOptions } from './options.ts'
 
-/** What a command answers: one record, or one for each row of a list. */
+/** One record, or one for each row of a list. */
 export type CommandResult = Record<string, unknown> | AsyncIterable<Record<string, unknown>>
 
 export type Command = {
   summary: string
   options: OptionTable
-  /** What else there is to know, below its options in the help. */
+  /** Text below the options in the help. */
   notes?: () => string
-  /** Nobody else adds machines to the market while it runs. */
+  /** The command holds this lock: no other process may add machines to the market meanwhile. */
   lock?: 'market'
-  /** What it will do, once the options are read: nothing of it needs a database. */
+  /** Parses the options, before any database is opened. The function that it returns does the work. */
   read: (args: string[]) => RunCommand
 }
 type RunCommand = (operations: Operations) => Promise<CommandResult> | CommandResult
@@ -25,7 +25,7 @@ export function defineCommand<const Table extends OptionTable>(
 
 const pageSize = 1_000
 
-/** Every row of a list that is read page by page, each after the id that the last one ended with. */
+/** Reads every row of a list page by page. Each page starts after the last id of the page before. */
 export async function* readAllRows<Row extends { id: number }>(
   readPage: (after: number, limit: number) => Promise<Row[]>,
 ): AsyncGenerator<Row> {

@@ -5,7 +5,7 @@ import { keyCommands } from './keys.ts'
 import { machineCommands } from './machines.ts'
 import { marketCommands } from './market.ts'
 
-/** By noun and verb. */
+/** The keys are "noun verb". */
 const commands: Record<string, Command> = {
   ...accountCommands,
   ...keyCommands,
@@ -14,11 +14,12 @@ const commands: Record<string, Command> = {
   ...marketCommands,
 }
 
-/** The command that the first words name, and what is to be done with the rest; or an error that says how it is used. */
+/** Finds a command and parses its options. An error in them ends with the command's usage. */
 export function findCommand([noun = '', verb = '', ...args]: string[]) {
   const name = `${noun} ${verb}`
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (!command) throw new Error(usageOfNoun(noun))
+  if (!command)
+    throw new Error(`${noun ? `Unknown command "${name.trim()}".` : 'No command is given.'}\n${usageOfNoun(noun)}`)
   try {
     return { lock: command.lock, run: command.read(args) }
   } catch (error) {
@@ -27,12 +28,12 @@ export function findCommand([noun = '', verb = '', ...args]: string[]) {
   }
 }
 
-/** Refusals of the domain speak of what was given, and files of themselves. */
+/** A domain error is about a value or a file's content, where the usage would not help. */
 function isUsageError(error: unknown): error is Error {
   return error instanceof Error && error.name !== 'DomainError'
 }
 
-/** What there is to read for who asks; undefined for a command that is to be run. */
+/** The help that the arguments ask for; undefined if they name a command to run. */
 export function helpFor(args: string[]): string | undefined {
   if (!['help', '-h'].includes(args[0] ?? '') && !args.includes('--help')) return undefined
   const [noun = '', verb = ''] = args.filter(arg => arg !== 'help' && !arg.startsWith('-'))
@@ -47,7 +48,7 @@ export function helpFor(args: string[]): string | undefined {
   return parts.filter(part => part !== '').join('\n\n')
 }
 
-/** Of one noun, when there is such a one. */
+/** The usage of a noun's commands, or of all commands if the noun is unknown. */
 function usageOfNoun(noun: string): string {
   const ofNoun = Object.entries(commands).filter(([name]) => name.startsWith(`${noun} `))
   const shown = ofNoun.length > 0 ? ofNoun : Object.entries(commands)

@@ -4,17 +4,17 @@ import { type Command, defineCommand, readAllRows } from './command.ts'
 import { parseAmountOption, parseSignedAmountOption } from './options.ts'
 
 const idempotencyKey = {
-  meaning: 'a text of your choice: repeated with it, the command does nothing again',
+  meaning: 'any text; repeating the command with the same text changes nothing',
 }
 
 export const creditCommands: Record<string, Command> = {
   'credit grant': defineCommand(
     {
-      summary: 'Adds to what an account can spend.',
+      summary: 'Adds credit to an account.',
       options: {
-        account: { required: true, meaning: 'its email address' },
-        amount: { required: true, meaning: 'dollars, above 0' },
-        reason: { meaning: 'for the history of the account' },
+        account: { required: true, meaning: 'email address of the account' },
+        amount: { required: true, meaning: 'US dollars, above 0' },
+        reason: { meaning: "note for the account's history" },
         'idempotency-key': idempotencyKey,
       },
     },
@@ -28,14 +28,14 @@ export const creditCommands: Record<string, Command> = {
   ),
   'credit adjust': defineCommand(
     {
-      summary: 'Gives an account what it was charged wrongly, or takes what it was given wrongly.',
+      summary: 'Corrects an account: returns a wrong charge, or takes back credit that was granted by mistake.',
       options: {
-        account: { required: true, meaning: 'its email address' },
+        account: { required: true, meaning: 'email address of the account' },
         amount: {
           required: true,
-          meaning: 'dollars, below 0 to take them; the account may have less than nothing then',
+          meaning: 'US dollars; an amount below 0 takes credit away and may leave the account in debt',
         },
-        reason: { required: true, meaning: 'for the ledger and the history of the account' },
+        reason: { required: true, meaning: "note for the ledger and the account's history" },
         'idempotency-key': idempotencyKey,
       },
     },
@@ -47,8 +47,8 @@ export const creditCommands: Record<string, Command> = {
   ),
   'ledger list': defineCommand(
     {
-      summary: "Prints an account's ledger from the beginning: what it was charged and given, and what it had then.",
-      options: { account: { required: true, meaning: 'its email address' } },
+      summary: "Lists an account's ledger from the first entry: each charge or credit, and the balance after it.",
+      options: { account: { required: true, meaning: 'email address of the account' } },
     },
     ({ account }) =>
       operations =>

@@ -5,12 +5,12 @@ import { parseIdOption, parseInstantOption, parsePermissionsOption } from './opt
 export const keyCommands: Record<string, Command> = {
   'key create': defineCommand(
     {
-      summary: 'Makes a key of an account, and prints it, once.',
+      summary: 'Creates an API key for an account and prints it. The key is shown only once.',
       options: {
-        account: { required: true, meaning: 'its email address' },
-        permissions: { meaning: 'what the key may do, as JSON; everything when absent' },
-        name: { meaning: 'for people' },
-        expires: { meaning: 'when it stops working; never when absent' },
+        account: { required: true, meaning: 'email address of the account' },
+        permissions: { meaning: 'permissions of the key, as JSON (default: full access)' },
+        name: { meaning: 'display name (default: empty)' },
+        expires: { meaning: 'when the key stops working, such as 2027-01-31T12:00:00Z (default: never)' },
       },
     },
     ({ account: email, name = '', permissions: grant, expires }) => {
@@ -24,8 +24,8 @@ export const keyCommands: Record<string, Command> = {
   ),
   'key list': defineCommand(
     {
-      summary: 'Prints all keys of an account, without their secrets.',
-      options: { account: { required: true, meaning: 'its email address' } },
+      summary: "Lists an account's API keys, without their secrets.",
+      options: { account: { required: true, meaning: 'email address of the account' } },
     },
     ({ account }) =>
       async function* ({ apiKeys }) {
@@ -34,25 +34,27 @@ export const keyCommands: Record<string, Command> = {
   ),
   'key revoke': defineCommand(
     {
-      summary: 'Ends a key of an account, or all of its keys of one name, and the keys of instances that they rented.',
+      summary:
+        'Revokes one API key of an account, or all of its keys with one name. Also revokes the instance keys of instances that they rented.',
       options: {
-        account: { required: true, meaning: 'its email address' },
-        id: { meaning: 'of the key, as "key list" prints it' },
-        name: { meaning: 'of the keys' },
-        'keep-instance-keys': { flag: true, meaning: 'let instances that they rented use their own keys on' },
+        account: { required: true, meaning: 'email address of the account' },
+        id: { meaning: 'id of the key, as "key list" prints it' },
+        name: { meaning: 'name of the keys' },
+        'keep-instance-keys': { flag: true, meaning: 'keep the instance keys of instances that they rented' },
       },
     },
     ({ account, id, name, 'keep-instance-keys': keepInstanceKeys }) => {
       if ((id === undefined) === (name === undefined)) throw new Error('Give either --id or --name.')
-      // Keys without a name are many. A script whose variable is empty does not mean all of them.
+      // Many keys have no name. A script with an empty variable must not revoke all of them.
       if (name === '') throw new Error('--name is empty. Revoke a key without a name by its --id.')
       const which = id === undefined ? { name: name ?? '' } : { id: parseIdOption('id', id) }
       return async ({ accounts, apiKeys }) => {
         const { email } = await accounts.find(account)
         const ids = await apiKeys.revoke(email, which, { keepInstanceKeys })
         if (ids.length > 0) return { account: email, revoked: ids.length, ids }
-        const wanted = 'id' in which ? `with the id ${which.id}` : `of the name "${which.name}"`
-        throw new DomainError('NOT_FOUND', `${email} has no key ${wanted} that is not revoked yet.`, { subject: null })
+        const wanted = 'id' in which ? `with the id ${which.id}` : `with the name "${which.name}"`
+        const message = `${email} has no unrevoked key ${wanted}. "key list" prints the keys of the account.`
+        throw new DomainError('NOT_FOUND', message, { subject: null })
       }
     },
   ),

@@ -1,4 +1,4 @@
-// A file of machines, cut into rows. What the rows say is read by the domain.
+// Splits a file of machines into rows. The domain parses the rows' values.
 
 import { readFileSync } from 'node:fs'
 import { CsvError, parse } from 'csv-parse/sync'
@@ -14,7 +14,9 @@ export function formatOf(file: string, requested: string | undefined): Format {
   const format = formats.find(name => name === requested)
   if (format) return format
   throw new Error(
-    `--format is csv or json${requested === undefined ? ', and the name of the file does not tell' : `, not "${requested}"`}.`,
+    requested === undefined
+      ? `--format is missing, and the name of ${file} does not end in .csv, .json, .jsonl or .ndjson.`
+      : `--format must be csv or json, not "${requested}".`,
   )
 }
 
@@ -33,10 +35,10 @@ export function readMachinesFile(file: string, format: Format): ImportRow[] {
 export function parseRows(bytes: Uint8Array, format: Format): ImportRow[] {
   let text: string
   try {
-    // It drops a byte order mark.
+    // TextDecoder also drops a byte order mark.
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw new Error('--file is not UTF-8.')
+    throw new Error('--file is not UTF-8 text.')
   }
   if (format === 'csv') return parseCsvRows(text)
   return text.trimStart().startsWith('[') ? parseArrayRows(text) : parseLineRows(text)
@@ -54,19 +56,19 @@ function parseCsvRows(text: string): ImportRow[] {
   )
 }
 
-/** `lines` is where the record ends. */
+/** `lines` is the number of the record's last line. */
 type CsvRecord = { record: string[]; info: { lines: number } }
 type CsvLine = { record: string[]; place: string }
 
 function parseCsv(text: string): CsvLine[] {
   const options = { info: true, relaxColumnCount: true, skipEmptyLines: true, trim: true } as const
   try {
-    // The parser counts the two characters that end a line on Windows as two lines, between quotes.
-    // Its types do not tell that `info` adds to each record what it is part of.
+    // Between quotes, the parser counts the two characters of a Windows line end as two lines.
+    // The parser's types do not say that the option `info` wraps each record.
     const lines = parse(text.replace(/\r\n/g, '\n'), options) as unknown as CsvRecord[]
     return lines.map(({ record, info }) => {
-      const ends = record.join('').split('\n').length - 1
-      return { record, place: `line ${info.lines - ends}` }
+      const lineBreaks = record.join('').split('\n').length - 1
+      return { record, place: `line ${info.lines - lineBreaks}` }
     })
   } catch (error) {
     if (error instanceof CsvError) throw new Error(`--file is not CSV: ${error.message}.`)

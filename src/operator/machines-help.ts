@@ -1,14 +1,14 @@
 import { importColumns, requiredColumns } from '../domain/machines/import-columns.ts'
 import { printUsd } from '../domain/money.ts'
 
-/** The columns of an import, from the table that reads them. */
+/** Describes the import's columns, from the table that parses them. */
 export function columnsHelp(): string {
   const lines = Object.entries(importColumns).map(([name, { type, meaning, defaultValue, defaultNote }]) => {
     const absent =
-      defaultNote ?? (requiredColumns.includes(name) ? 'required' : `${printFallback(defaultValue)} when absent`)
+      defaultNote ?? (requiredColumns.includes(name) ? 'required' : `default: ${printFallback(defaultValue)}`)
     return `  ${name.padEnd(24)}${meaning} (${type.expected}); ${absent}`
   })
-  return `The columns, in CSV named by the first line:\n${lines.join('\n')}`
+  return `Columns (in CSV, the first line names them):\n${lines.join('\n')}`
 }
 
 function printFallback(fallback: unknown): string {

@@ -7,17 +7,18 @@ import { formatOf, readMachinesFile } from './machines-file.ts'
 import { columnsHelp } from './machines-help.ts'
 import { parseIdOption } from './options.ts'
 
-const idOption = { id: { required: true, meaning: 'of the machine, as "machine list" prints it' } } as const
+const idOption = { id: { required: true, meaning: 'id of the machine, as "machine list" prints it' } } as const
 
 export const machineCommands: Record<string, Command> = {
   'machine import': defineCommand(
     {
-      summary: 'Puts the machines of a file on the market: all of them, or none when anything is wrong.',
+      summary:
+        'Imports the machines in a file and lists them on the market. If the file has any problem, imports none.',
       options: {
         file: { required: true, meaning: 'CSV with a header, a JSON array, or JSON with one machine per line' },
-        host: { required: true, meaning: 'the email address of the account that they belong to' },
-        format: { meaning: 'csv or json; what the name of the file ends in when absent' },
-        'dry-run': { flag: true, meaning: 'check everything, and change nothing' },
+        host: { required: true, meaning: 'email address of the account that owns the machines' },
+        format: { meaning: 'csv or json (default: by the ending of the file name)' },
+        'dry-run': { flag: true, meaning: 'check the file without importing' },
       },
       notes: columnsHelp,
     },
@@ -31,29 +32,29 @@ export const machineCommands: Record<string, Command> = {
   ),
   'machine list': defineCommand(
     {
-      summary: 'Prints all machines: what they have, what is free of it, and what is on them.',
-      options: { host: { meaning: 'only those of the account with this email address' } },
+      summary: 'Lists machines: their capacity, the free part of it, their instances and volumes.',
+      options: { host: { meaning: 'only machines of the account with this email address' } },
     },
     ({ host }) =>
       operations =>
         listMachines(operations, host),
   ),
   'machine drain': defineCommand(
-    { summary: 'Lets nothing new be rented on a machine. What is on it goes on.', options: idOption },
+    { summary: 'Stops new rentals on a machine. Its instances and volumes stay.', options: idOption },
     options => {
       const machineId = parseIdOption('id', options.id)
       return ({ machines }) => machines.drain(machineId).then(() => readMachine(machines, machineId))
     },
   ),
   'machine resume': defineCommand(
-    { summary: 'Puts a machine that was drained or unlisted back on the market.', options: idOption },
+    { summary: 'Puts a drained or unlisted machine back on the market.', options: idOption },
     options => {
       const machineId = parseIdOption('id', options.id)
       return ({ machines }) => machines.resume(machineId).then(() => readMachine(machines, machineId))
     },
   ),
   'machine unlist': defineCommand(
-    { summary: 'Takes a machine off the market, on which nothing is left.', options: idOption },
+    { summary: 'Takes a machine off the market. It must have no instances or volumes left.', options: idOption },
     options => {
       const machineId = parseIdOption('id', options.id)
       return ({ machines }) => machines.unlist(machineId).then(() => readMachine(machines, machineId))
@@ -61,7 +62,7 @@ export const machineCommands: Record<string, Command> = {
   ),
   'machine unplug': defineCommand(
     {
-      summary: 'Pulls a simulated machine off the net: it does not answer, and what runs on it runs on.',
+      summary: 'Disconnects a simulated machine: it stops answering, but its containers keep running.',
       options: idOption,
     },
     options => {
@@ -70,7 +71,7 @@ export const machineCommands: Record<string, Command> = {
     },
   ),
   'machine plug': defineCommand(
-    { summary: 'Lets a simulated machine answer again that was unplugged.', options: idOption },
+    { summary: 'Reconnects a simulated machine that was unplugged.', options: idOption },
     options => {
       const machineId = parseIdOption('id', options.id)
       return ({ machines }) => machines.plug(machineId).then(() => ({ id: machineId, answers: true }))

@@ -5,10 +5,10 @@ import { parseWholeOption } from './options.ts'
 export const marketCommands: Record<string, Command> = {
   'market generate': defineCommand(
     {
-      summary: 'Fills the market with machines that do not exist.',
+      summary: 'Adds simulated machines to the market.',
       options: {
-        machines: { required: true, meaning: 'how many' },
-        seed: { meaning: 'the same number gives the same machines; 1 when absent, as for the demo market' },
+        machines: { required: true, meaning: 'number of machines' },
+        seed: { meaning: 'the same seed generates the same machines (default: 1, as for the demo market)' },
       },
       lock: 'market',
     },
@@ -22,7 +22,7 @@ export const marketCommands: Record<string, Command> = {
   ),
 }
 
-/** Drawn on a terminal only, and there on standard error: the result is all that standard output gets. */
+/** Drawn only on a terminal, and on standard error: standard output carries the result alone. */
 function progressBar(total: number): (done: number) => void {
   if (!process.stderr.isTTY) return () => {}
   const width = 40

@@ -1,4 +1,4 @@
-// What an operator can say behind a command: read by name, and refused by name.
+// Parses the options of a command. Every error names the option.
 
 import { parseArgs } from 'node:util'
 import { parsePermissions } from '../domain/accounts/permissions/parse.ts'
@@ -10,7 +10,7 @@ import { parseUsd } from '../domain/money.ts'
 type Option = { meaning: string; required?: boolean; flag?: boolean }
 export type OptionTable = Record<string, Option>
 
-/** Every option that was given: its text, or true for a flag. */
+/** A flag is a boolean. Every other option is its text. */
 export type OptionValues<Table extends OptionTable> = {
   [Name in keyof Table]: Table[Name] extends { flag: true }
     ? boolean
@@ -27,13 +27,13 @@ export function parseOptions<Table extends OptionTable>(table: Table, args: stri
     options: Object.fromEntries(types),
   })
   const missing = Object.keys(table).filter(name => table[name]?.required && values[name] === undefined)
-  if (missing.length > 0) throw new Error(`Missing: ${missing.map(name => `--${name}`).join(', ')}.`)
+  if (missing.length > 0) throw new Error(`Missing ${missing.map(name => `--${name}`).join(', ')}.`)
   const flags = Object.entries(table).flatMap(([name, { flag }]) => (flag ? [[name, values[name] === true]] : []))
-  // parseArgs has checked the kind of each, and the lines above that none is missing.
+  // parseArgs has checked each value's type, and the lines above that no required option is missing.
   return { ...values, ...Object.fromEntries(flags) } as OptionValues<Table>
 }
 
-/** Node would leave it open whether what begins with a dash is the text of the option before it. */
+/** Joins an option and a value that starts with one dash: Node refuses the pair as ambiguous. */
 function withOperands(args: string[], options: ReadonlySet<string>): string[] {
   return args.flatMap((arg, index) => {
     if (isOperand(args, index, options)) return []
@@ -48,26 +48,28 @@ function isOperand(args: string[], index: number, options: ReadonlySet<string>):
 export function parseAmountOption(option: string, text: string): bigint {
   const nanos = parseUsd(text)
   if (nanos !== undefined && nanos >= 0n) return nanos
-  throw new Error(`--${option} is an amount of dollars with at most nine places, not "${text}".`)
+  throw new Error(`--${option} must be an amount in US dollars with at most nine decimal places, not "${text}".`)
 }
 
-/** The same, which may be below zero. */
+/** Like `parseAmountOption`, but accepts amounts below 0. */
 export function parseSignedAmountOption(option: string, text: string): bigint {
   const nanos = parseUsd(text)
   if (nanos !== undefined) return nanos
-  throw new Error(`--${option} is an amount of dollars with at most nine places, or below 0, not "${text}".`)
+  throw new Error(
+    `--${option} must be an amount in US dollars, above or below 0, with at most nine decimal places, not "${text}".`,
+  )
 }
 
 export function parseWholeOption(option: string, text: string, most = 9_999_999): number {
   if (/^\d{1,10}$/.test(text) && Number(text) > 0 && Number(text) <= most) return Number(text)
-  throw new Error(`--${option} is a whole number from 1 to ${most}, not "${text}".`)
+  throw new Error(`--${option} must be a whole number from 1 to ${most}, not "${text}".`)
 }
 
-/** A number that may be 0; null for "default", which is the setting's. */
+/** A number from 0, or null for "default": the gateway's setting then applies. */
 export function parseQuotaOption(option: string, text: string): number | null {
   if (text === 'default') return null
   if (/^\d{1,10}$/.test(text) && Number(text) <= 1_000_000_000) return Number(text)
-  throw new Error(`--${option} is a whole number from 0 to 1000000000, or "default", not "${text}".`)
+  throw new Error(`--${option} must be a whole number from 0 to 1000000000, or "default", not "${text}".`)
 }
 
 export function parseIdOption(option: string, text: string): number {
@@ -76,7 +78,10 @@ export function parseIdOption(option: string, text: string): number {
 
 export function parseInstantOption(option: string, text: string): Date {
   const at = instant.parse(text)
-  if (!at) throw new Error(`--${option} is an instant such as 2027-01-31T12:00:00Z, or a day, not "${text}".`)
+  if (!at)
+    throw new Error(
+      `--${option} must be a time such as 2027-01-31T12:00:00Z, or a day such as 2027-01-31, not "${text}".`,
+    )
   return at
 }
 
@@ -85,7 +90,7 @@ export function parsePermissionsOption(option: string, text: string): Permission
   try {
     json = JSON.parse(text)
   } catch {
-    throw new Error(`--${option} is not JSON. Such as: {"api":{"misc":{},"instance_read":{}}}`)
+    throw new Error(`--${option} is not JSON. Write it like this: {"api":{"misc":{},"instance_read":{}}}`)
   }
   const { permissions, issues } = parsePermissions(json)
   if (issues.length > 0) throw invalidInput(issues)

@@ -10,12 +10,12 @@ import {
 import type { Actor } from '../domain/actor.ts'
 import { DomainError } from '../domain/errors.ts'
 
-/** An operation that has parameters is asked with all of them. */
+/** A check of an operation with parameters must pass all of them. */
 type ParameterArguments<Name extends Operation> = Name extends keyof typeof operationParameters
   ? [ParametersOf<Name>]
   : []
 
-/** The first line of every service function. */
+/** Every service function calls this first. */
 export function authorize<Name extends Operation>(
   actor: Actor,
   operation: Name,
@@ -24,16 +24,18 @@ export function authorize<Name extends Operation>(
   if (isAllowed(actor.permissions, operation, values)) return
   const category = operationCategories[operation]
   if (!isAllowedForSome(actor.permissions, operation)) throw missingPermission(operation)
-  const message = `This key may not do this: its permission ${category} has constraints for ${operation}, and this is outside.`
+  const message = `This key may not do this: its permission ${category} has constraints for ${operation}, and this request does not meet them.`
   throw new DomainError('FORBIDDEN', message, { missing: [category] })
 }
 
-/** For a face, before it reads what was sent: who may not ask at all need not be told what is wrong with it. */
+/**
+ * For a check before the input is parsed: a caller without the permission learns nothing about the input's problems.
+ */
 export function authorizeOperation(actor: Actor, operation: Operation): void {
   if (!isAllowedForSome(actor.permissions, operation)) throw missingPermission(operation)
 }
 
-/** For what belongs to a thing that can be had in several ways: who may do any of them may see it. */
+/** For reads that several operations give access to: a permission for any of them suffices. */
 export function authorizeAny(actor: Actor, [first, ...others]: readonly [Operation, ...Operation[]]): void {
   if (![first, ...others].some(operation => isAllowedForSome(actor.permissions, operation)))
     throw missingPermission(first)
@@ -45,7 +47,7 @@ function missingPermission(operation: Operation): DomainError {
   return new DomainError('FORBIDDEN', message, { missing: [category] })
 }
 
-/** The same for a command to many things: a constraint on the id must hold for each. */
+/** Like `authorize`, for a command on many ids: a constraint on the id must hold for each. */
 export function authorizeEach<Name extends OperationOnId>(
   actor: Actor,
   operation: Name,

@@ -1,4 +1,4 @@
-// What a gateway does without being asked: its loops run it. No face has it.
+// The work that a gateway's loops do. No face offers it.
 
 import { dueBillingServices } from './billing/due/due.ts'
 import { compose } from './compose.ts'

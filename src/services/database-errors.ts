@@ -2,7 +2,7 @@ import { errorCodesOf, failureKindOf } from '../database/failure-codes.ts'
 import { isRolledBack } from '../database/transaction.ts'
 import { DomainError } from '../domain/errors.ts'
 
-/** Every failure of the database, in the words of the domain. Anything else is a bug and is returned as it is. */
+/** Turns failures of the database into domain errors. Any other error is a bug and is returned as it is. */
 export function translateDatabaseError(error: unknown): unknown {
   if (error instanceof DomainError || !(error instanceof Error)) return error
   switch (failureKindOf(error)) {
@@ -15,15 +15,19 @@ export function translateDatabaseError(error: unknown): unknown {
       return new DomainError('UNAVAILABLE', 'The database cannot do this now. Try again in a moment.', details)
     }
     case 'unstorable':
-      return new DomainError('INVALID_INPUT', 'A value in the request is outside of what can be stored.', {
-        issues: [],
-      })
+      return new DomainError(
+        'INVALID_INPUT',
+        'A value in the request cannot be stored: it is too large, or has a character that no text may contain.',
+        {
+          issues: [],
+        },
+      )
     default:
       return error
   }
 }
 
-/** Whether a row was refused because another has its unique value already. */
+/** Whether the database refused a row because another row has the same unique value. */
 export function isUniqueViolation(error: unknown): boolean {
   return errorCodesOf(error).some(code => code === 'P2002' || code === '23505')
 }

@@ -6,12 +6,12 @@ import type { ContainerConsole } from './container-console.ts'
 import type { Feed } from './feed.ts'
 import type { Secrets } from './secrets.ts'
 
-/** What every service is built from. Made once, in app.ts. */
+/** Dependencies of every service, created once in app.ts. */
 export type DataDeps = { database: Database }
 
 /**
- * What those need beside it that keep secrets, tell what happens, or say how an instance is entered. `privateWebhooks`:
- * events may be sent into the network that Berth stands in. `admission`: what decides whether an account may have more.
+ * Dependencies of services that also keep secrets, stream events, or reach instances. `privateWebhooks`: webhooks may
+ * use private addresses. `admission`: the rules for whether an account may add costs.
  */
 export type Deps = DataDeps & {
   log: Logger

@@ -1,16 +1,18 @@
-// The port through which streams learn what happens. Each gateway reads the events once, for all that follow them there.
+// The port through which streams receive events. Each gateway reads the events once for all of its streams.
 
 import type { Actor } from '../domain/actor.ts'
 import type { Event, Position } from '../domain/events/events.ts'
 
 export type Feed = {
-  /** Follows what happens from now on. Refused where there are too many streams, of a key or of all. */
+  /** Follows the events from now on. Throws if the key, the account or the gateway has too many streams. */
   subscribe(actor: Actor, interest: FeedFilter): Promise<FeedSubscription>
 }
 
 /**
- * What a stream is told of: events that it wants, that there were some by which it wakes, and machines whose offers
- * changed. Nothing, when absent. Only the events that it wants are kept for it.
+ * Selects what a stream receives; an absent field selects nothing.
+ * - `includes`: events that the feed buffers and delivers
+ * - `wakesOn`: events that only end a wait
+ * - `includesMarket`: ids of machines whose offers changed
  */
 export type FeedFilter = {
   includes?: (event: Event) => boolean
@@ -18,23 +20,23 @@ export type FeedFilter = {
   includesMarket?: boolean
 }
 
-/** What happened since it was asked before. */
+/** Everything new since the previous update. */
 export type FeedUpdate = { events: Event[]; machineIds: number[] }
 
 export type FeedSubscription = {
-  /** What came before is in the database, and nothing of it comes here. */
+  /** Earlier events are in the database, and the feed does not deliver them. */
   startPosition: Position
-  /** Waits for something new, or so long. Undefined once it is closed; throws when Berth ends the stream. */
+  /** Waits for news; after a timeout, the update is empty. Undefined once closed; throws if Berth ended the stream. */
   next(timeoutMs?: number): Promise<FeedUpdate | undefined>
-  /** Waits until it is this stream's turn to work, on the share of the event loop that streams have. */
+  /** Waits for this stream's turn in the share of the event loop that streams have. */
   waitForTurn(): Promise<void>
   isClosed(): boolean
   close(): void
 }
 
 /**
- * What a generator yields, for a reader that may go at any time. A generator that waits does not hear that, so whatever it
- * waits for is ended too. And when Berth ends the stream, what the generator has left is not told any more.
+ * Yields a generator's items to a reader that may leave at any time. A waiting generator does not notice that, so
+ * closing also ends its wait. When Berth ends the stream, the generator's remaining items are dropped.
  */
 export function createStream<Item>(
   subscription: FeedSubscription,
@@ -48,10 +50,10 @@ export function createStream<Item>(
     subscription.close()
   }
 
-  /** The reader makes a result of an item in the turn of the stream. */
+  /** The reader turns an item into a result during the stream's turn. */
   async function untilTurn(): Promise<void> {
     await subscription.waitForTurn()
-    // Berth ended the stream meanwhile: this throws why.
+    // If Berth ended the stream meanwhile, this throws the reason.
     if (!isOver && subscription.isClosed()) await subscription.next()
   }
 

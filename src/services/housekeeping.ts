@@ -1,4 +1,4 @@
-// What nobody needs any more is deleted, now and then and a piece at a time, so that no request has to.
+// Deletes expired rows in the background and in batches, so that no request has to.
 
 import type { Database } from '../database/client.ts'
 import { Prisma } from '../database/generated/client.ts'
@@ -11,7 +11,7 @@ const { sql } = Prisma
 
 export function housekeepingServices({ database }: DataDeps) {
   return {
-    /** Idempotency keys that have expired. One that a request takes again at this moment is left to it. */
+    /** Deletes expired idempotency keys. Skips a key that a request claims again at this moment. */
     async purgeIdempotencyKeys(limit: number): Promise<number> {
       return await deleteUnlessLocked(
         database,
@@ -22,7 +22,7 @@ export function housekeepingServices({ database }: DataDeps) {
       )
     },
 
-    /** Results whose links have expired. */
+    /** Deletes results whose links have expired. */
     async purgeResults(limit: number): Promise<number> {
       return await deleteUnlessLocked(
         database,
@@ -32,7 +32,7 @@ export function housekeepingServices({ database }: DataDeps) {
       )
     },
 
-    /** Simulated containers of what is no more: made by a gateway that was told to before, and was slow. */
+    /** Deletes simulated containers of removed instances. A slow gateway may have created one after the removal. */
     async purgeSimulatedContainers(limit: number): Promise<number> {
       return await deleteUnlessLocked(
         database,
@@ -45,7 +45,7 @@ export function housekeepingServices({ database }: DataDeps) {
   }
 }
 
-/** How many it deleted; none, where another gateway is at it. */
+/** Returns how many rows it deleted: 0 while another gateway does the housekeeping. */
 async function deleteUnlessLocked(database: Database, deletion: Prisma.Sql): Promise<number> {
   return await transaction(database, async tx => {
     const [row] = await tx.rows(sql`SELECT pg_try_advisory_xact_lock(${locks.housekeeping}::bigint)`)

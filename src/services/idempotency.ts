@@ -11,23 +11,26 @@ import { openJson, sealJson } from './secrets.ts'
 const { sql } = Prisma
 
 const maxKeyCharacters = 255
-/** How long a repetition waits for the first request to end, in milliseconds. */
+/** How long a repetition waits for the first request to end. */
 const firstRequestWaitMs = 1_500
 
-/** What a result is written as. Large integers and instants are texts in it. */
+/** The stored form of a result. Large integers and instants are strings. */
 export type JsonResult = { [name: string]: JsonValue }
 type JsonValue = string | number | boolean | null | JsonValue[] | { [name: string]: JsonValue }
 
-/** A write that must not happen twice: which, and everything that was asked for, as far as it decides what happens. */
+/** A write that must not happen twice. `input` holds everything in the request that affects the outcome. */
 export type IdempotentRequest = { operation: Operation; input: unknown; idempotencyKey?: string | null | undefined }
 
 type IdempotencyDeps = Pick<Deps, 'database' | 'secrets'>
 
 /**
- * Does something in one transaction; with an idempotency key, once per account and day. The API key that asked first
- * gets the same result again when it repeats the same request. Any other request meets a conflict. Nothing is kept of
- * what failed. The caller authorises the request before. `permit` refuses what needs a lock to know; it runs before
- * the work and before a result is given again.
+ * Runs the work in one transaction; with an idempotency key, once per account and day.
+ * - If the same API key repeats the same request, it gets the stored result.
+ * - Any other request with the idempotency key is refused.
+ * - A failure stores nothing.
+ *
+ * The caller must authorize the request first. `checkPermission` is for checks that need a lock: it runs before the
+ * work, and before a stored result is returned.
  */
 export async function runIdempotent<Kept extends JsonResult>(
   deps: IdempotencyDeps,
@@ -52,7 +55,7 @@ export async function runIdempotent<Kept extends JsonResult>(
     await checkPermission(tx)
     if (!isFirst) {
       const kept = await findResult<Kept>(deps, tx, actor, key, hash)
-      // It was there, and is not: it expired just now.
+      // The key was taken a moment ago, but has expired since.
       if (kept === undefined) throw idempotencyInProgress()
       return { result: kept, replayed: true }
     }
@@ -63,7 +66,7 @@ export async function runIdempotent<Kept extends JsonResult>(
   })
 }
 
-/** What the same request came to before; undefined for the first, and where it may be running still. */
+/** The stored result of the same request; undefined if there was none, or the first may still be running. */
 export async function findReplay<Kept extends JsonResult>(
   deps: IdempotencyDeps,
   actor: Actor,
@@ -75,8 +78,8 @@ export async function findReplay<Kept extends JsonResult>(
 }
 
 /**
- * In the transaction of a part of a request: its key is that of the whole from now on, and refused to another request.
- * The part is done once under a key of its own, which is `partKey`.
+ * Claims the batch's key inside the transaction of one item: another request with that key is then refused. Each item
+ * runs once under a key of its own: see `itemKey`.
  */
 export async function claimBatchKey(
   tx: Transaction,
@@ -95,7 +98,7 @@ export async function claimBatchKey(
   } else await findResult(deps, tx, actor, key, hash)
 }
 
-/** As long for every key, and nobody's own: who could guess it could spoil the part. */
+/** Has a fixed length, and no caller can guess it: a caller that could would be able to block the item. */
 export function itemKey(
   { secrets }: IdempotencyDeps,
   { idempotencyKey: key }: IdempotentRequest,
@@ -115,7 +118,7 @@ function hashRequest({ secrets }: IdempotencyDeps, { operation, input }: Idempot
   return secrets.digest(`idempotency ${operation}`, canonicalJson(input))
 }
 
-/** True for the first, also after one that expired. Another that came first and has not ended is waited for. */
+/** True for the first request, also after an expired one. Waits for an earlier request that has not ended. */
 async function claimKey(tx: Transaction, actor: Actor, key: string, hash: Buffer): Promise<boolean> {
   const { accountId, apiKeyId } = actor
   await tx.rows(sql`SELECT set_config('lock_timeout', ${String(firstRequestWaitMs)}, true)`)
@@ -133,8 +136,8 @@ async function claimKey(tx: Transaction, actor: Actor, key: string, hash: Buffer
 }
 
 /**
- * What is kept under a key, and has not expired. It is refused to another request, and in the same words to another API
- * key, which learns nothing of the first. An API key that ended since it asked gets nothing either.
+ * The unexpired result stored under a key. Another request is refused. Another API key gets the same refusal, so it
+ * learns nothing about the first request. An API key that was revoked, reset or expired meanwhile gets nothing either.
  */
 async function findResult<Kept extends JsonResult>(
   { secrets }: IdempotencyDeps,
@@ -157,7 +160,7 @@ async function findResult<Kept extends JsonResult>(
   throw new DomainError('IDEMPOTENCY_KEY_REUSED', message)
 }
 
-/** Keys that were first used then, or before, have expired. */
+/** Keys that were first used at this time or earlier have expired. */
 export function keyExpirySql(now: Prisma.Sql): Prisma.Sql {
   return sql`${now} - interval '24 hours'`
 }
@@ -167,7 +170,7 @@ function idempotencyInProgress(): DomainError {
   return new DomainError('IDEMPOTENCY_IN_PROGRESS', message)
 }
 
-/** One text for equal inputs: names in order, and nothing for what is absent. */
+/** Equal inputs give one text: names are sorted, and absent values are left out. */
 function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_name, part: unknown) => {
     if (typeof part === 'bigint') return `${part}n`

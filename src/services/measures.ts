@@ -1,4 +1,4 @@
-// How the work is going, as far as the database tells: for operators, and the same on every gateway.
+// Measures background work for operators. The values come from the database, so they are the same on every gateway.
 
 import { Prisma } from '../database/generated/client.ts'
 import type { DataDeps } from './deps.ts'
@@ -6,13 +6,13 @@ import type { DataDeps } from './deps.ts'
 const { sql } = Prisma
 
 export type Measures = {
-  /** What is due and in nobody's hands, and how long the first of it has been. */
+  /** Due work that no gateway has leased, and how long the oldest of it has been due. */
   due: { kind: string; count: number; lagSeconds: number }[]
-  /** Webhook deliveries that are to be tried, now or later. */
+  /** Webhook deliveries with an attempt due now or later. */
   deliveriesPending: number
-  /** For how long the oldest transaction that may write events has been open: nobody reads what came after it began. */
+  /** Age of the oldest open transaction that may write events. Readers do not see events from after its start. */
   outboxLagSeconds: number
-  /** Events that are written and cannot be read yet. */
+  /** Events that are written but not readable yet. */
   eventsWaiting: number
 }
 
@@ -30,7 +30,7 @@ export function measureServices({ database }: DataDeps) {
           UNION ALL ${due('policies', 'instances', 'policy_due_at', 'policy_leased_until')}
           UNION ALL ${due('billing', 'accounts', 'billing_due_at', 'billing_leased_until')}
           UNION ALL ${due('webhooks', 'webhook_deliveries', 'due_at', 'leased_until')}`),
-        // Transactions of other databases hold readers back too.
+        // Transactions in other databases of the server also hold readers back.
         database.rows(sql`
           SELECT (SELECT count(*)::int FROM webhook_deliveries WHERE due_at IS NOT NULL),
             (SELECT coalesce(extract(epoch FROM clock_timestamp() - min(xact_start)), 0)::float FROM pg_stat_activity

@@ -1,4 +1,4 @@
-// What operators do from the command line, and the demo market at its first start. No face has it.
+// The operations behind the operator's commands and the demo market. No face offers them.
 
 import { createAccountOperations } from './accounts/operations.ts'
 import { compose } from './compose.ts'

@@ -1,4 +1,4 @@
-// A gateway with another secret than the others could open nothing that they sealed, so it is refused at start.
+// Refuses to start a gateway whose secret differs: it could not open any value that the other gateways sealed.
 
 import { Prisma } from '../database/generated/client.ts'
 import type { Deps } from './deps.ts'
@@ -6,7 +6,7 @@ import type { Secrets } from './secrets.ts'
 
 const { sql, raw } = Prisma
 
-/** Every column of sealed values, beside that of the check. */
+/** Every column of sealed values, except the check's own. */
 export const sealedColumns = [
   ['secret_variables', 'value'],
   ['templates', 'registry_login'],
@@ -22,18 +22,18 @@ const checkColumn = ['secret_check', 'sealed'] as const
 const samplesPerColumn = 5
 
 const wrongSecretMessage =
-  'The database was encrypted with another secret. Set BERTH_SECRET to the one that it was first started with. Without BERTH_SECRET, the file "secret" in BERTH_DATA_DIR is used.'
+  'The database was encrypted with another secret. Set BERTH_SECRET to the secret of its first start. Without BERTH_SECRET, Berth uses the file "secret" in BERTH_DATA_DIR.'
 
-/** The caller holds the lock of migrations, so gateways that start at once agree on one value. */
+/** The caller must hold the migration lock, so gateways that start at the same time agree on one value. */
 export function createSecretCheck({ database, secrets }: Pick<Deps, 'database' | 'secrets'>) {
   return {
-    /** Throws when the secret is another. Reads a database of any version, and writes nothing. */
+    /** Throws if the database was sealed with another secret. Reads a database of any version, and writes nothing. */
     async verify(): Promise<void> {
       const present = await readByteaColumns()
       const [kept] = await readSamples([checkColumn], present)
       if (kept && !canOpen(secrets, kept)) throw new Error(wrongSecretMessage)
       if (kept) return
-      // Nobody has kept a value yet. What older versions sealed tells.
+      // Versions before the check stored no check value, so the values that they sealed decide.
       const sealed = await readSamples(sealedColumns, present)
       if (sealed.length > 0 && !sealed.some(value => canOpen(secrets, value))) throw new Error(wrongSecretMessage)
     },
@@ -53,7 +53,7 @@ export function createSecretCheck({ database, secrets }: Pick<Deps, 'database' |
   async function readSamples(columns: readonly (readonly [string, string])[], present: Set<string>): Promise<Buffer[]> {
     const samples: Buffer[] = []
     for (const [table, column] of columns.filter(names => present.has(names.join('.')))) {
-      // A request that still runs has an empty result.
+      // The result of a running request is empty.
       const rows = await database.rows(sql`
         SELECT ${raw(column)} FROM ${raw(table)} WHERE length(${raw(column)}) > 0 LIMIT ${samplesPerColumn}`)
       samples.push(...rows.map(([value]) => value as Buffer))

@@ -1,4 +1,4 @@
-// What the faces can ask for. Each noun composes its services in its own folder.
+// The services that the faces call. Each noun composes its services in its own folder.
 
 import { createAccountServices } from './accounts/services.ts'
 import { createBillingServices } from './billing/services.ts'

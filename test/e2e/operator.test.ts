@@ -92,7 +92,7 @@ describe('an operator', () => {
     const revoke = () => runBerth(env, 'key', 'revoke', '--account', 'ada@example.com', '--id', String(made.id))
     const result = { account: 'ada@example.com', revoked: 1, ids: [made.id] }
     expect(await revoke()).toEqual({ code: 0, errors: '', result })
-    const errors = `ada@example.com has no key with the id ${made.id} that is not revoked yet.\n`
+    const errors = `ada@example.com has no unrevoked key with the id ${made.id}. "key list" prints the keys of the account.\n`
     expect(await revoke()).toEqual({ code: 1, errors, result: '' })
   })
 
@@ -137,7 +137,7 @@ describe('an operator', () => {
   })
 
   it.each([
-    [['credit', 'grant', '--amount', '1'], 'Missing: --account.\nUsage:\n  credit grant --account … --amount …'],
+    [['credit', 'grant', '--amount', '1'], 'Missing --account.\nUsage:\n  credit grant --account … --amount …'],
     [['key', 'list', '--account', 'nobody@example.com'], 'There is no account with the email address'],
     [['machine', 'drain', '--id', '77'], 'There is no machine 77.'],
     [['machine', 'unplug', '--id', '77'], 'There is no machine 77.'],
@@ -187,7 +187,7 @@ describe('a command says on which database it works', () => {
 
   it('but not when it is used wrongly, or asked for help', async () => {
     const command = spawnProgram('src/cli.ts', ['machine', 'drain'], env)
-    expect([await command.exit, command.errors()]).toEqual([1, expect.stringMatching(/^Missing: --id/)])
+    expect([await command.exit, command.errors()]).toEqual([1, expect.stringMatching(/^Missing --id/)])
   })
 })
 

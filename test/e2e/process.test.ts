@@ -156,14 +156,14 @@ describe('a gateway on a new folder', () => {
   })
 
   it.each([
-    [[], 'The commands are:\n  account create --email …'],
-    [['account', 'create'], 'Missing: --email.\nUsage:\n  account create --email … [--credit …] [--name …]'],
+    [[], 'No command is given.\nThe commands are:\n  account create --email …'],
+    [['account', 'create'], 'Missing --email.\nUsage:\n  account create --email … [--credit …] [--name …]'],
     [['account', 'create', '--email', 'x'], '"x" is not an email address.'],
     [
       ['account', 'create', '--email', 'demo@example.com'],
       'An account with the email address demo@example.com already exists.',
     ],
-    [['account', 'create', '--email', 'b@c.d', '--credit', '-5'], '--credit is an amount of dollars'],
+    [['account', 'create', '--email', 'b@c.d', '--credit', '-5'], '--credit must be an amount in US dollars'],
     [['account', 'create', '--email', 'b@c.d', '--colour', 'red'], "Unknown option '--colour'"],
     [
       ['key', 'create', '--account', 'nobody@example.com'],
@@ -174,12 +174,12 @@ describe('a gateway on a new folder', () => {
       ['key', 'create', '--account', 'demo@example.com', '--permissions', '{"api":{"x":{}}}'],
       'permissions.api.x: is not a category',
     ],
-    [['key', 'create', '--account', 'demo@example.com', '--expires', 'soon'], '--expires is an instant'],
+    [['key', 'create', '--account', 'demo@example.com', '--expires', 'soon'], '--expires must be a time'],
     [
       ['key', 'create', '--account', 'demo@example.com', '--expires', '2020-01-31T12:00:00Z'],
       'expires: is in the past.',
     ],
-    [['market', 'generate', '--machines', '0'], '--machines is a whole number'],
+    [['market', 'generate', '--machines', '0'], '--machines must be a whole number'],
   ])('tells an operator what is wrong with %j', async (args, message) => {
     const { code, result, errors } = await runBerth(env, ...args)
     expect([code, result]).toEqual([1, ''])
@@ -191,7 +191,10 @@ describe('a gateway on a new folder', () => {
       ['help'],
       /^The commands are:\n {2}account create --email … .*\n {2}account list\n {2}account limit .*\n {2}key create .*\n {2}market generate .*\n$/s,
     ],
-    [['key', 'create', '--help'], /^Makes a key .*\n\nUsage:\n {2}key create --account … .*\n\n {2}--account .*\n$/s],
+    [
+      ['key', 'create', '--help'],
+      /^Creates an API key .*\n\nUsage:\n {2}key create --account … .*\n\n {2}--account .*\n$/s,
+    ],
   ])('helps an operator who asks with %j', async (args, expected) => {
     const command = spawnProgram('src/cli.ts', args, env)
     expect([await command.exit, command.errors()]).toEqual([0, ''])

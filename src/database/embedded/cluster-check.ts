@@ -1,4 +1,4 @@
-// What keeps PostgreSQL from starting in a folder: seen in its files before the start, and in its log after it.
+// Finds out why PostgreSQL cannot start in a folder: from its files before the start, and from its log after it.
 
 import { open, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,37 +8,39 @@ type ClusterLocation = { engine: Engine; folder: string }
 
 export const logFileOf = (folder: string) => join(folder, 'server.log')
 
-/** PostgreSQL refuses folders that a group may write to, or that others may use at all. */
+/** PostgreSQL refuses a folder that its group may write to, or that other users may access at all. */
 const forbiddenMode = 0o027
 
-/** Throws when the server of this version cannot run in the folder. One that is still to be made passes. */
+/** Throws if this version's server cannot run in the folder. A folder that does not exist yet passes. */
 export async function checkCluster({ engine, folder }: ClusterLocation): Promise<void> {
   const version = await readFile(join(folder, 'PG_VERSION'), 'utf8').catch((error: NodeJS.ErrnoException) => error)
-  // Not there, or not a folder: the making of it says more.
+  // Missing, or not a folder: creating it reports a better error.
   if (version instanceof Error && version.code !== 'EACCES') return
   const complaint = findOwnershipProblem(await stat(folder), engine.runAs.uid ?? process.getuid?.())
   if (complaint) throw clusterError(folder, complaint)
   if (version instanceof Error) throw clusterError(folder, `${version.message}.`)
-  const made = version.trim()
-  if (made === engine.major) return
-  const advice = 'Start the version of Berth that made it, or set BERTH_DATA_DIR to another folder.'
-  throw clusterError(folder, `PostgreSQL ${made} made it, and this is PostgreSQL ${engine.major}. ${advice}`)
+  const folderMajor = version.trim()
+  if (folderMajor === engine.major) return
+  const advice = 'Start the version of Berth that made the folder, or set BERTH_DATA_DIR to another folder.'
+  const cause = `PostgreSQL ${folderMajor} made the folder, but this version of Berth has PostgreSQL ${engine.major}.`
+  throw clusterError(folder, `${cause} ${advice}`)
 }
 
-/** `user` is whom the server runs as; undefined where the platform has no such ids. */
+/** `user` is the id of the user that the server runs as; undefined on platforms without user ids. */
 export function findOwnershipProblem(
   { uid, mode }: { uid: number; mode: number },
   user: number | undefined,
 ): string | undefined {
   if (user === undefined) return undefined
   if (uid !== user)
-    return `It belongs to user ${uid}, and PostgreSQL runs as user ${user}. Give it back: chown -R ${user}.`
+    return `The folder belongs to user ${uid}, but PostgreSQL runs as user ${user}. Change its owner: chown -R ${user}.`
   if ((mode & forbiddenMode) === 0) return undefined
-  return `Its mode is ${(mode & 0o777).toString(8).padStart(4, '0')}, and PostgreSQL takes 0700 or 0750. Set it: chmod 0700.`
+  const printedMode = (mode & 0o777).toString(8).padStart(4, '0')
+  return `The folder's mode is ${printedMode}, but PostgreSQL accepts only 0700 or 0750. Change it: chmod 0700.`
 }
 
 export function clusterError(folder: string, cause: string): Error {
-  return new Error(`PostgreSQL cannot run in ${folder}. ${cause} Its log is ${logFileOf(folder)}.`)
+  return new Error(`PostgreSQL cannot run in ${folder}. ${cause} PostgreSQL's log is ${logFileOf(folder)}.`)
 }
 
 export async function readLogSize(folder: string): Promise<number> {
@@ -48,7 +50,7 @@ export async function readLogSize(folder: string): Promise<number> {
   )
 }
 
-/** Why the server ended, from what it wrote to its log since; undefined when it wrote nothing of it. */
+/** Why the server ended, from its log after position `since`; undefined if the log does not say. */
 export async function readFailureCause(folder: string, since: number): Promise<string | undefined> {
   try {
     const file = await open(logFileOf(folder))
@@ -59,7 +61,7 @@ export async function readFailureCause(folder: string, since: number): Promise<s
   }
 }
 
-/** The first fatal line, and what its next lines say of it. */
+/** The first fatal line, with up to two lines of detail and hints that follow it. */
 export function parseFailureCause(printed: string): string | undefined {
   const lines = printed.split('\n').map(line => {
     const [, level = '', text = ''] = /(FATAL|PANIC|DETAIL|HINT|error): +(.+)$/.exec(line) ?? []

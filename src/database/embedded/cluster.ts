@@ -1,4 +1,4 @@
-// A PostgreSQL server's files in a data folder, and starting and stopping it.
+// Creates a PostgreSQL server's files in a data folder, and starts and stops the server.
 
 import { randomBytes } from 'node:crypto'
 import { chown, link, readFile, rm, writeFile } from 'node:fs/promises'
@@ -20,7 +20,7 @@ import { canReach, type Engine, findEngine, runProgram } from './engine.ts'
 
 export type Cluster = { engine: Engine; folder: string; password: string }
 
-/** The folder's cluster, made when there is none. */
+/** Returns the data folder's cluster, and creates it if there is none. */
 export async function prepareCluster(dataDir: string): Promise<Cluster> {
   await makeDataDir(dataDir)
   return await withDataDirErrors(dataDir, () => prepareClusterIn(dataDir))
@@ -29,7 +29,7 @@ export async function prepareCluster(dataDir: string): Promise<Cluster> {
 async function prepareClusterIn(dataDir: string): Promise<Cluster> {
   const engine = await findEngine(dataDir)
   if (!(await canReach(dataDir, engine.runAs))) {
-    const advice = 'Set BERTH_DATA_DIR to a folder that it can enter, or DATABASE_URL to a server of your own.'
+    const advice = 'Set BERTH_DATA_DIR to a folder that this user can enter, or DATABASE_URL to a server of your own.'
     throw new Error(`PostgreSQL runs as the user "postgres", who cannot enter the data folder ${dataDir}. ${advice}`)
   }
   const folder = join(dataDir, 'postgres')
@@ -44,7 +44,7 @@ export function passwordFileOf(folder: string): string {
   return `${folder}-password`
 }
 
-/** Written once and never changed, so that two processes that start together use the same. */
+/** The password is written once and never changed, so processes that start together use the same one. */
 async function loadOrCreatePassword(file: string): Promise<string> {
   const kept = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
@@ -74,21 +74,23 @@ async function initializeCluster({ engine, password }: Cluster, folder: string):
     await runProgram(engine.initdb, ['-D', folder, ...locale, ...access], engine.runAs)
   } catch (error) {
     const { message } = toError(error)
-    throw new Error(`PostgreSQL cannot make its files in ${dirname(folder)}. ${parseFailureCause(message) ?? message}`)
+    throw new Error(
+      `PostgreSQL cannot create its files in ${dirname(folder)}. ${parseFailureCause(message) ?? message}`,
+    )
   } finally {
     await rm(passwordFile, { force: true })
   }
 }
 
-/** The port of the server that runs, or ran until it crashed. */
+/** The port of the running server, or of one that crashed. */
 export async function readLastPort({ folder }: Cluster): Promise<number | undefined> {
   const pidFile = await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(() => '')
   return Number(pidFile.split('\n')[3]) || undefined
 }
 
 /**
- * Starts the server, apart from this process, so that a signal to the terminal does not reach it. pg_ctl waits until the
- * server takes connections or ends.
+ * Starts the server detached from this process, so a signal to the terminal does not reach it. pg_ctl waits until the
+ * server accepts connections or ends.
  */
 export async function startServer(cluster: Cluster): Promise<void> {
   const { engine, folder } = cluster
@@ -111,14 +113,14 @@ export async function stopServer({ engine, folder }: Cluster): Promise<void> {
   await runProgram(engine.pgCtl, ['stop', '--wait', '--silent', '--mode=fast', '-D', folder], engine.runAs)
 }
 
-/** The preferred port if nothing listens on it: connections of before a crash find the server there again. */
+/** The preferred port if it is free: clients from before a crash then find the server at the same port. */
 function findFreePort(preferred = 0): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer()
     probe.once('error', error => (preferred ? resolve(findFreePort()) : reject(error)))
     probe.listen(preferred, '127.0.0.1', () => {
       const address = probe.address()
-      // Only a pipe has a text, and only a closed socket has null.
+      // The address is a string only for a pipe, and null only for a closed socket.
       const port = typeof address === 'object' && address ? address.port : 0
       probe.close(() => resolve(port))
     })

@@ -1,8 +1,9 @@
-// The database that Berth brings along: one PostgreSQL server per data folder, on loopback, behind a password.
+// The embedded database: one PostgreSQL server per data folder, on loopback, behind a password.
 //
-// Any number of processes use it (a gateway, operator commands) and none owns it. Whoever needs it starts it, or finds
-// it running, also after a crash, and holds a shared advisory lock for as long. Whoever leaves last, because it gets
-// that lock alone, stops the server. A gateway holds a second lock alone, so that there is one per data folder.
+// Any number of processes (a gateway, operator commands) use the server, and none owns it. A process starts the server
+// or finds it running, also after a crash, and holds a shared advisory lock while it uses the server. The last process
+// to leave gets that lock exclusively, and stops the server. A gateway also holds an exclusive lock of its own, so a
+// data folder has one gateway.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -16,7 +17,7 @@ export type EmbeddedServer = { url: string; release(): Promise<void> }
 export type EmbeddedOptions = {
   dataDir: string
   role: 'gateway' | 'command'
-  /** The server stopped under us, and did not come back. */
+  /** Called when the server stopped during use and could not be started again. */
   onLost: (error: Error) => void
 }
 
@@ -36,16 +37,18 @@ export async function openEmbedded({ dataDir, role, onLost }: EmbeddedOptions): 
     const client = await connect(cluster, `berth ${role}, process ${process.pid}`)
     if (role === 'gateway') await lockDataDir(client, dataDir)
     await createDatabase(client)
-    // A server that crashed forgot our locks: without them, a command that leaves would stop it under us.
+    // A crashed server forgets our locks. Without them, a command that leaves would stop the server during our use.
     client.once('error', () => isReleased || connectAndLock().then(again => (lockClient = again), onLost))
     return client
   }
 }
 
-/** A server that runs or was killed may change by itself. One that ends at each start will not get better. */
+/** A server that runs or was killed may recover without help. A server that ends at each start will not. */
 const retryLimitMs = { changing: 30_000, ending: 2_000 }
 
-/** A connection that marks the server as in use. Starting it, and waiting while others start or stop it, is included. */
+/**
+ * Opens a connection that marks the server as in use. Starts the server, or waits for processes that start or stop it.
+ */
 async function connect(cluster: Cluster, name: string): Promise<pg.Client> {
   const since = new Map<ConnectProblem['state'], number>()
   for (;;) {
@@ -56,10 +59,10 @@ async function connect(cluster: Cluster, name: string): Promise<pg.Client> {
       connectionTimeoutMillis: 2_000,
       keepAlive: true,
     })
-    // Whoever waits for a query hears of a lost connection there. Unheard, the event would end the process.
+    // A lost connection fails the running query. Without this listener, the error event would end the process.
     client.on('error', () => {})
     try {
-      if (port === undefined) throw new Error('It was not running.')
+      if (port === undefined) throw new Error('The server was not running.')
       await client.connect()
       await client.query('SELECT pg_advisory_lock_shared($1)', [locks.serverInUse])
       return client
@@ -76,14 +79,14 @@ async function connect(cluster: Cluster, name: string): Promise<pg.Client> {
 
 type ConnectProblem = { state: keyof typeof retryLimitMs; cause: Error }
 
-/** Starts the server unless it runs. Returns what may pass, and throws what will not. */
+/** Starts the server unless it runs. Returns a problem that may pass, and throws one that will not. */
 async function startIfStopped(cluster: Cluster, refused: Error): Promise<ConnectProblem> {
   const { folder } = cluster
   const before = await findPidFileProcess(folder)
   if (before?.isServer) {
     if (errorCodesOf(refused).includes('28P01') || refused.message.includes('client password'))
-      throw clusterError(folder, `It does not take the password in ${passwordFileOf(folder)}.`)
-    const cause = `It runs as process ${before.pid}, and takes no connections: ${asSentence(refused.message)}`
+      throw clusterError(folder, `The server rejects the password in ${passwordFileOf(folder)}.`)
+    const cause = `The server runs as process ${before.pid}, but accepts no connections: ${asSentence(refused.message)}`
     return { state: 'changing', cause: clusterError(folder, cause) }
   }
   try {
@@ -92,16 +95,16 @@ async function startIfStopped(cluster: Cluster, refused: Error): Promise<Connect
   } catch (error) {
     const cause = toError(error)
     const holder = await findPidFileProcess(folder)
-    // Another process started it in the meantime, or the server was killed, and it or its last queries still end.
+    // Another process started the server meanwhile, or the server was killed and its processes are still ending.
     if (holder?.isServer || holder?.isZombie || cause.message.includes('shared memory block'))
       return { state: 'changing', cause }
     if (!holder?.command || holder.pid !== before?.pid) return { state: 'ending', cause }
-    const stale = `Its server ended without removing postmaster.pid, which now names process ${holder.pid} (${holder.command}).`
+    const stale = `The server ended without removing postmaster.pid, which now names process ${holder.pid} (${holder.command}).`
     throw clusterError(folder, `${stale} Remove that file and start again.`)
   }
 }
 
-/** A gateway that was killed leaves its lock a moment later, so this asks for a second before it gives up. */
+/** The lock of a killed gateway is released a moment later, so this retries for one second. */
 async function lockDataDir(client: pg.Client, dataDir: string): Promise<void> {
   for (let attempt = 0; attempt < 10; attempt += 1) {
     const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS locked', [locks.gateway])
@@ -124,7 +127,7 @@ async function createDatabase(client: pg.Client): Promise<void> {
   const { rowCount } = await client.query("SELECT FROM pg_database WHERE datname = 'berth'")
   if (rowCount) return
   await client.query('CREATE DATABASE berth').catch((error: { code?: string }) => {
-    // Another process made it in the meantime.
+    // Another process created it meanwhile.
     if (error.code !== '42P04' && error.code !== '23505') throw error
   })
 }
@@ -132,7 +135,8 @@ async function createDatabase(client: pg.Client): Promise<void> {
 async function releaseServer(cluster: Cluster, client: pg.Client): Promise<void> {
   await client.query('SELECT pg_advisory_unlock_shared($1)', [locks.serverInUse])
   const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS alone', [locks.serverInUse])
-  // Stopped while the lock is held: whoever comes now waits for it, loses the connection, and starts the server again.
+  // The lock is still held: a process that connects now waits for it, loses the connection, and starts the server
+  // again.
   if (rows[0].alone) await stopServer(cluster)
   await client.end().catch(() => {})
 }

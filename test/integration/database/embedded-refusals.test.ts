@@ -41,7 +41,7 @@ async function openDamaged(damage: (folder: string, dataDir: string) => Promise<
 }
 
 const expectedMessage = (cause: string) =>
-  `PostgreSQL cannot run in DIR/postgres. ${cause} Its log is DIR/postgres/server.log.`
+  `PostgreSQL cannot run in DIR/postgres. ${cause} PostgreSQL's log is DIR/postgres/server.log.`
 
 /** A process of the user that the server runs as. */
 function spawnSleep() {
@@ -54,7 +54,7 @@ describe('a data folder', () => {
     const { message, seconds } = await openDamaged(folder => chown(folder, 0, 0))
     expect(message).toBe(
       expectedMessage(
-        `It belongs to user 0, and PostgreSQL runs as user ${user.uid}. Give it back: chown -R ${user.uid}.`,
+        `The folder belongs to user 0, but PostgreSQL runs as user ${user.uid}. Change its owner: chown -R ${user.uid}.`,
       ),
     )
     expect(seconds).toBeLessThan(5)
@@ -62,14 +62,18 @@ describe('a data folder', () => {
 
   it('that others may read is named, with the mode that it needs', async () => {
     const { message, seconds } = await openDamaged(folder => chmod(folder, 0o755))
-    expect(message).toBe(expectedMessage('Its mode is 0755, and PostgreSQL takes 0700 or 0750. Set it: chmod 0700.'))
+    expect(message).toBe(
+      expectedMessage("The folder's mode is 0755, but PostgreSQL accepts only 0700 or 0750. Change it: chmod 0700."),
+    )
     expect(seconds).toBeLessThan(5)
   })
 
   it('of another major version is named, with both versions', async () => {
     const { message, seconds } = await openDamaged(folder => writeFile(join(folder, 'PG_VERSION'), '17\n'))
-    const advice = 'Start the version of Berth that made it, or set BERTH_DATA_DIR to another folder.'
-    expect(message).toBe(expectedMessage(`PostgreSQL 17 made it, and this is PostgreSQL 18. ${advice}`))
+    const advice = 'Start the version of Berth that made the folder, or set BERTH_DATA_DIR to another folder.'
+    expect(message).toBe(
+      expectedMessage(`PostgreSQL 17 made the folder, but this version of Berth has PostgreSQL 18. ${advice}`),
+    )
     expect(seconds).toBeLessThan(5)
   })
 
@@ -78,7 +82,7 @@ describe('a data folder', () => {
     const pidFile = (folder: string) => `${pid}\n${folder}\n1\n1\n\n127.0.0.1\n0\nready\n`
     const { message, seconds } = await openDamaged(folder => writeFile(join(folder, 'postmaster.pid'), pidFile(folder)))
     end()
-    const cause = `Its server ended without removing postmaster.pid, which now names process ${pid} (sleep 60).`
+    const cause = `The server ended without removing postmaster.pid, which now names process ${pid} (sleep 60).`
     expect(message).toBe(expectedMessage(`${cause} Remove that file and start again.`))
     expect(seconds).toBeLessThan(5)
   })
@@ -147,7 +151,9 @@ describe('a data folder', () => {
     ],
   ])('with %s is named, with what PostgreSQL says of it', async (_what, spoil, cause) => {
     const { message, seconds } = await openDamaged(spoil)
-    expect(message).toMatch(/^PostgreSQL cannot run in DIR\/postgres\. .*\. Its log is DIR\/postgres\/server\.log\.$/)
+    expect(message).toMatch(
+      /^PostgreSQL cannot run in DIR\/postgres\. .*\. PostgreSQL's log is DIR\/postgres\/server\.log\.$/,
+    )
     expect(message).toMatch(cause)
     expect(seconds).toBeLessThan(5)
   })
@@ -157,7 +163,7 @@ describe('a data folder', () => {
       await writeFile(join(folder, 'server.log'), '', { mode: 0o600 })
       await chown(join(folder, 'server.log'), 0, 0)
     })
-    expect(message).toMatch(/^PostgreSQL cannot run in DIR\/postgres\. .*ermission denied.* Its log is DIR/s)
+    expect(message).toMatch(/^PostgreSQL cannot run in DIR\/postgres\. .*ermission denied.* PostgreSQL's log is DIR/s)
     expect(seconds).toBeLessThan(5)
   })
 
@@ -170,7 +176,7 @@ describe('a data folder', () => {
       await writeFile(file, wrong)
       const start = performance.now()
       const second = openEmbedded({ dataDir, role: 'command', onLost: () => {} })
-      await expect(second).rejects.toThrow(`It does not take the password in ${file}.`)
+      await expect(second).rejects.toThrow(`The server rejects the password in ${file}.`)
       expect(performance.now() - start).toBeLessThan(5_000)
     }
     await writeFile(file, password)
@@ -188,7 +194,7 @@ describe('a data folder', () => {
     // Not everybody may mount.
     if (failed) await remove().then(() => skip())
     const start = performance.now()
-    const cause = /^PostgreSQL cannot make its files in .*\. .*No space left on device/
+    const cause = /^PostgreSQL cannot create its files in .*\. .*No space left on device/
     await expect(prepareCluster(dataDir)).rejects.toThrow(cause)
     expect(performance.now() - start).toBeLessThan(5_000)
     await run('umount', [dataDir])

@@ -92,7 +92,7 @@ it.each([
   const folder = join(other.dataDir, 'postgres')
   await put(folder)
   await expect(prepareCluster(other.dataDir)).rejects.toThrow(
-    `${folder} is in the way: what it holds was not made by Berth. Move it away, or set BERTH_DATA_DIR to another folder.`,
+    `${folder} exists already, and its contents are not from Berth. Move it away, or set BERTH_DATA_DIR to another folder.`,
   )
   expect((await readdir(other.dataDir)).filter(name => name.includes('unfinished'))).toEqual([])
   await other.remove()

@@ -43,7 +43,7 @@ describe('a gateway', () => {
   it('refuses to start on a standby', async () => {
     const open = openServer(pair.standbyUrl, { dataDir: '/dev/null', role: 'gateway', onLost: () => {} })
     await expect(open).rejects.toThrow(
-      'The database that DATABASE_URL names is a standby, which takes no changes. Name the primary instead.',
+      'The database that DATABASE_URL names is a standby, which accepts no writes. Set DATABASE_URL to the primary.',
     )
   })
 

@@ -51,7 +51,7 @@ describe('the database of DATABASE_URL', () => {
       ({ message }: Error) => message,
     )
   const expectedRefusal = (why: string) =>
-    `The database that DATABASE_URL names cannot be used: ${why}. See that it runs, and that the URL is right.`
+    `The database that DATABASE_URL names cannot be used: ${why}. Check that the database runs and that the URL is right.`
 
   it('is tried before anything else', async () => {
     expect(await openMessage(serverUrl())).toBeUndefined()

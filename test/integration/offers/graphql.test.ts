@@ -194,7 +194,7 @@ describe('a search that cannot be answered', () => {
     [
       'both directions',
       { first: 1, last: 1 },
-      'first: a page is read forwards with "first" and "after", or backwards with "last" and "before"; not both.',
+      'first: use "first" and "after" to page forward, or "last" and "before" to page backward, but not both.',
     ],
     [
       'a driver version that is none',

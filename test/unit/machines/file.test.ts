@@ -93,8 +93,8 @@ describe('the format', () => {
     ])
     expect(formatOf('a.csv', 'json')).toBe('json')
     expect(() => formatOf('a.txt', undefined)).toThrow(
-      '--format is csv or json, and the name of the file does not tell.',
+      '--format is missing, and the name of a.txt does not end in .csv, .json, .jsonl or .ndjson.',
     )
-    expect(() => formatOf('a.csv', 'xml')).toThrow('--format is csv or json, not "xml".')
+    expect(() => formatOf('a.csv', 'xml')).toThrow('--format must be csv or json, not "xml".')
   })
 })

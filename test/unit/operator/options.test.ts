@@ -29,7 +29,7 @@ describe('options', () => {
   })
 
   it.each([
-    [[], 'Missing: --email.'],
+    [[], 'Missing --email.'],
     [['--email'], "'--email <value>' argument missing"],
     [['--email', 'x', '--colour', 'red'], "Unknown option '--colour'"],
     [['--email', 'x', 'y'], "Unexpected argument 'y'"],
@@ -40,16 +40,16 @@ describe('options', () => {
 
   it('are read, or refused by name', () => {
     expect(parseAmountOption('amount', '0.5')).toBe(500_000_000n)
-    expect(() => parseAmountOption('amount', '-1')).toThrow('--amount is an amount of dollars')
+    expect(() => parseAmountOption('amount', '-1')).toThrow('--amount must be an amount in US dollars')
     expect(parseSignedAmountOption('amount', '-0.5')).toBe(-500_000_000n)
     expect(() => parseSignedAmountOption('amount', '1e3')).toThrow(
-      'dollars with at most nine places, or below 0, not "1e3"',
+      'US dollars, above or below 0, with at most nine decimal places, not "1e3"',
     )
     expect(parseWholeOption('seed', '9999999')).toBe(9_999_999)
     for (const text of ['0', '10000000', '1.5', 'x'])
-      expect(() => parseWholeOption('seed', text)).toThrow('--seed is a whole')
+      expect(() => parseWholeOption('seed', text)).toThrow('--seed must be a whole')
     expect(parseInstantOption('expires', '2027-01-31')).toEqual(new Date('2027-01-31T00:00:00Z'))
-    expect(() => parseInstantOption('expires', 'soon')).toThrow('--expires is an instant')
+    expect(() => parseInstantOption('expires', 'soon')).toThrow('--expires must be a time')
     expect(parsePermissionsOption('permissions', '{"api":{"misc":{}}}')).toEqual({ api: { misc: {} } })
     expect(() => parsePermissionsOption('permissions', '{"api":{"x":{}}}')).toThrow(
       'permissions.api.x: is not a category',
@@ -68,13 +68,15 @@ describe('help', () => {
     )
     const grant = helpFor(['credit', 'grant', '--help'])
     expect(grant).toContain('Usage:\n  credit grant --account … --amount … [--reason …] [--idempotency-key …]\n')
-    expect(grant).toContain('--amount           dollars, above 0')
+    expect(grant).toContain('--amount           US dollars, above 0')
     expect(helpFor(['machine', 'import', '--help'])).toContain('\n  numGpus                 how many (a whole number')
   })
 
   it('comes with what is no command, and with what is wrong with one', () => {
-    expect(() => findCommand(['machine', 'explode'])).toThrow(/^The commands are:\n {2}machine import/)
-    expect(() => findCommand(['machine', 'drain'])).toThrow('Missing: --id.\nUsage:\n  machine drain --id …')
+    expect(() => findCommand(['machine', 'explode'])).toThrow(
+      /^Unknown command "machine explode"\.\nThe commands are:\n {2}machine import/,
+    )
+    expect(() => findCommand(['machine', 'drain'])).toThrow('Missing --id.\nUsage:\n  machine drain --id …')
     expect(() => findCommand(['key', 'revoke', '--account', 'a@b.c'])).toThrow('Give either --id or --name.')
     const unnamed = ['key', 'revoke', '--account', 'a@b.c', '--name', '']
     expect(() => findCommand(unnamed)).toThrow('--name is empty. Revoke a key without a name by its --id.')

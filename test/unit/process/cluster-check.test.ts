@@ -6,10 +6,26 @@ describe('a folder of PostgreSQL', () => {
     [{ uid: 70, mode: 0o40700 }, 70, undefined],
     [{ uid: 70, mode: 0o40750 }, 70, undefined],
     [{ uid: 70, mode: 0o40777 }, undefined, undefined],
-    [{ uid: 0, mode: 0o40700 }, 70, 'It belongs to user 0, and PostgreSQL runs as user 70. Give it back: chown -R 70.'],
-    [{ uid: 7, mode: 0o40777 }, 70, 'It belongs to user 7, and PostgreSQL runs as user 70. Give it back: chown -R 70.'],
-    [{ uid: 70, mode: 0o40770 }, 70, 'Its mode is 0770, and PostgreSQL takes 0700 or 0750. Set it: chmod 0700.'],
-    [{ uid: 70, mode: 0o40701 }, 70, 'Its mode is 0701, and PostgreSQL takes 0700 or 0750. Set it: chmod 0700.'],
+    [
+      { uid: 0, mode: 0o40700 },
+      70,
+      'The folder belongs to user 0, but PostgreSQL runs as user 70. Change its owner: chown -R 70.',
+    ],
+    [
+      { uid: 7, mode: 0o40777 },
+      70,
+      'The folder belongs to user 7, but PostgreSQL runs as user 70. Change its owner: chown -R 70.',
+    ],
+    [
+      { uid: 70, mode: 0o40770 },
+      70,
+      "The folder's mode is 0770, but PostgreSQL accepts only 0700 or 0750. Change it: chmod 0700.",
+    ],
+    [
+      { uid: 70, mode: 0o40701 },
+      70,
+      "The folder's mode is 0701, but PostgreSQL accepts only 0700 or 0750. Change it: chmod 0700.",
+    ],
   ])('with %j is usable by user %s, or says why not', (entry, user, complaint) => {
     expect(findOwnershipProblem(entry, user)).toBe(complaint)
   })

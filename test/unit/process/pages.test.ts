@@ -26,7 +26,10 @@ describe('a page', () => {
     [{ first: 101 }, 'first: must be from 1 to 100, not 101.'],
     [{ first: 1000 }, 'first: must be from 1 to 100, not 1000.'],
     [{ last: -1 }, 'last: must be from 1 to 100, not -1.'],
-    [{ first: 1, last: 1 }, 'forwards with "first" and "after", or backwards with "last" and "before"; not both'],
+    [
+      { first: 1, last: 1 },
+      'use "first" and "after" to page forward, or "last" and "before" to page backward, but not both',
+    ],
     [{ first: 1, before: 'x' }, 'not both'],
   ])('%o is refused', (given, message) => {
     expect(() => parsePage(given)).toThrow(message)
