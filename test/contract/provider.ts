@@ -8,19 +8,19 @@ import {
 } from '../../src/domain/instances/containers.ts'
 import { ContainerNotRunning, MachineUnreachable, type Provider } from '../../src/providers/provider.ts'
 
-/** What a driver must be given to be tried. */
+/** What the contract needs to test a driver. */
 export type ProviderHarness = {
-  /** The driver as a gateway has it that starts now. */
+  /** Creates the driver as a newly started gateway does. */
   createProvider: () => Provider
-  /** Waits so long that whatever was begun is done. */
+  /** Waits until every pending step is done. */
   finishPending: () => Promise<void>
-  /** Cuts the machine of `specOf` off, or lets it answer again. */
-  setUnreachable: (out: boolean) => Promise<void>
+  /** Makes the machine of `containerSpec` unreachable, or reachable again. */
+  setUnreachable: (unreachable: boolean) => Promise<void>
 }
 
 type ProviderCommand = 'ensure' | 'start' | 'stop' | 'remove'
 
-/** What every driver promises, whatever it runs containers on. */
+/** The contract of every driver, independent of what it runs containers on. */
 export function testProviderContract(name: string, createHarness: () => ProviderHarness): void {
   let lastId = 1_000n
   let instanceId: bigint
@@ -43,7 +43,7 @@ export function testProviderContract(name: string, createHarness: () => Provider
     return (await provider.observe(instanceId, signal())).state
   }
 
-  /** Everything that was begun is done before the next is told. */
+  /** Sends the commands in order, each after the one before it is done. */
   async function sendAndFinish(...verbs: ProviderCommand[]): Promise<string> {
     for (const verb of verbs) {
       await sendCommand(verb)
@@ -53,12 +53,12 @@ export function testProviderContract(name: string, createHarness: () => Provider
   }
 
   describe(`the ${name} driver`, () => {
-    it('sees nothing where nothing was made', async () => {
+    it('observes no container before one is created', async () => {
       expect(await readState()).toBe('absent')
     })
 
     it.each<[ProviderCommand]>([['start'], ['stop'], ['remove']])(
-      'makes nothing when told to %s what is absent',
+      'creates nothing when told to %s an absent container',
       async verb => {
         await sendCommand(verb)
         expect(await readState()).toBe('absent')
@@ -66,7 +66,7 @@ export function testProviderContract(name: string, createHarness: () => Provider
       },
     )
 
-    it('prepares a container and starts it only when told to', async () => {
+    it('prepares a container and starts it only on command', async () => {
       await sendCommand('ensure')
       expect(['preparing', 'prepared']).toContain(await readState())
       await harness.finishPending()
@@ -77,7 +77,7 @@ export function testProviderContract(name: string, createHarness: () => Provider
       expect(await readState()).toBe('running')
     })
 
-    it('stops what runs, and starts it again', async () => {
+    it('stops a running container and starts it again', async () => {
       await sendAndFinish('ensure', 'start')
       await sendCommand('stop')
       expect(['stopping', 'stopped']).toContain(await readState())
@@ -92,7 +92,7 @@ export function testProviderContract(name: string, createHarness: () => Provider
       ['running', ['ensure', 'start']],
       ['stopped', ['ensure', 'start', 'stop']],
       ['absent', ['ensure', 'start', 'remove']],
-    ])('comes to be %s the same way when every call is repeated', async (end, verbs) => {
+    ])('reaches the state %s when every call is repeated', async (end, verbs) => {
       for (const verb of verbs) {
         await Promise.all([sendCommand(verb), sendCommand(verb)])
         await sendCommand(verb)
@@ -104,12 +104,12 @@ export function testProviderContract(name: string, createHarness: () => Provider
       expect(await readState()).toBe(end)
     })
 
-    it('leaves what runs alone when told to make it', async () => {
+    it('leaves a running or stopped container alone on ensure', async () => {
       expect(await sendAndFinish('ensure', 'start', 'ensure')).toBe('running')
       expect(await sendAndFinish('stop', 'ensure')).toBe('stopped')
     })
 
-    it('leaves what was never started alone when told to stop it', async () => {
+    it('leaves a container that was never started alone on stop', async () => {
       await sendCommand('ensure')
       await sendCommand('stop')
       expect(['preparing', 'prepared']).toContain(await readState())
@@ -119,7 +119,7 @@ export function testProviderContract(name: string, createHarness: () => Provider
       expect(await sendAndFinish('start')).toBe('running')
     })
 
-    it('runs nothing whose image is not there yet', async () => {
+    it('starts no container while its image is being pulled', async () => {
       await sendCommand('ensure')
       const before = await readState()
       await sendCommand('start')
@@ -128,7 +128,7 @@ export function testProviderContract(name: string, createHarness: () => Provider
       expect(await sendAndFinish('start')).toBe('running')
     })
 
-    it('stops what is starting', async () => {
+    it('stops a starting container', async () => {
       await sendAndFinish('ensure')
       await sendCommand('start')
       await sendCommand('stop')
@@ -137,7 +137,7 @@ export function testProviderContract(name: string, createHarness: () => Provider
       expect(await readState()).toBe('stopped')
     })
 
-    it('starts what is stopping, once it is told to after the stop', async () => {
+    it('starts a stopping container when the start is repeated after the stop', async () => {
       await sendAndFinish('ensure', 'start')
       await sendCommand('stop')
       await sendCommand('start')
@@ -149,7 +149,7 @@ export function testProviderContract(name: string, createHarness: () => Provider
       ['is being prepared', ['ensure']],
       ['is starting', ['ensure', 'start']],
       ['is stopping', ['ensure', 'start', 'stop']],
-    ])('removes what %s', async (_, verbs) => {
+    ])('removes a container that %s', async (_, verbs) => {
       const last = verbs.at(-1) as ProviderCommand
       await sendAndFinish(...verbs.slice(0, -1))
       await sendCommand(last)
@@ -158,12 +158,12 @@ export function testProviderContract(name: string, createHarness: () => Provider
       expect(await readState()).toBe('absent')
     })
 
-    it('makes a removed container anew, as if there had been none', async () => {
+    it('creates a removed container again from scratch', async () => {
       await sendAndFinish('ensure', 'start', 'remove')
       expect(await sendAndFinish('ensure')).toBe('prepared')
     })
 
-    it('shows a gateway that starts what another began', async () => {
+    it('shows a new gateway the container that another one started', async () => {
       const other = harness.createProvider()
       await sendCommand('ensure', other)
       await harness.finishPending()
@@ -176,7 +176,7 @@ export function testProviderContract(name: string, createHarness: () => Provider
       expect(await readState(other)).toBe('stopped')
     })
 
-    describe('told which keys log in', () => {
+    describe('with SSH keys', () => {
       async function readKeys(provider = harness.createProvider()): Promise<string[]> {
         const observed = await provider.observe(instanceId, signal())
         return 'sshKeys' in observed ? observed.sshKeys.toSorted() : []
@@ -189,7 +189,7 @@ export function testProviderContract(name: string, createHarness: () => Provider
         ['is prepared', ['ensure']],
         ['runs', ['ensure', 'start']],
         ['is stopped', ['ensure', 'start', 'stop']],
-      ])('shows those that it was made with, then those, while it %s', async (_, verbs) => {
+      ])('observes the initial keys and then the ones set, while the container %s', async (_, verbs) => {
         const before = await sendAndFinish(...verbs)
         expect(await readKeys()).toEqual([first])
         for (const desiredKeys of [[first, second], [second], []]) {
@@ -201,27 +201,27 @@ export function testProviderContract(name: string, createHarness: () => Provider
         }
       })
 
-      it('keeps them when it is stopped and started, and when it is told once more to be made', async () => {
+      it('keeps them over stop, start and a repeated ensure', async () => {
         await sendAndFinish('ensure', 'start')
         await setSshKeys([second])
         expect([await sendAndFinish('stop'), await readKeys()]).toEqual(['stopped', [second]])
         expect([await sendAndFinish('start', 'ensure'), await readKeys()]).toEqual(['running', [second]])
       })
 
-      it('makes nothing where there is nothing', async () => {
+      it('creates no container to set them', async () => {
         await setSshKeys([first])
         await harness.finishPending()
         expect(await readState()).toBe('absent')
       })
 
-      it('forgets them with the container', async () => {
+      it('forgets them when the container is removed', async () => {
         await sendAndFinish('ensure')
         await setSshKeys([first, second])
         expect(await sendAndFinish('remove', 'ensure')).toBe('prepared')
         expect(await readKeys()).toEqual([first])
       })
 
-      it('takes those of one container for no other', async () => {
+      it('sets them for one container only', async () => {
         await sendAndFinish('ensure')
         const one = instanceId
         lastId += 1n
@@ -233,17 +233,17 @@ export function testProviderContract(name: string, createHarness: () => Provider
       })
     })
 
-    describe('asked for the log', () => {
+    describe('reading the log', () => {
       const logs = (range: LogRange = {}, provider = harness.createProvider()) =>
         provider.logs(instanceId, range, signal())
       const texts = (lines: LogLine[]) => lines.map(({ at, text, source }) => [at.getTime(), text, source])
 
-      it('has none where there is nothing', async () => {
+      it('returns no lines without a container', async () => {
         expect(await logs()).toEqual([])
         expect(await logs({ after: '1.0' })).toEqual([])
       })
 
-      it('tells in order what became of the container, and to every gateway the same', async () => {
+      it('returns the lines in order, the same to every gateway', async () => {
         await sendAndFinish('ensure', 'start')
         const lines = await logs()
         expect(lines.length).toBeGreaterThan(2)
@@ -252,7 +252,7 @@ export function testProviderContract(name: string, createHarness: () => Provider
         expect(await logs({}, harness.createProvider())).toEqual(lines)
       })
 
-      it('goes on behind any cursor without loss or repetition, also over stops and starts', async () => {
+      it('continues after any cursor without loss or repetition, even over stops and starts', async () => {
         const followed: LogLine[] = []
         const follow = async () => {
           const more = await logs({ after: followed.at(-1)?.cursor, tail: followed.length === 0 ? 1_000 : 2 })
@@ -272,7 +272,7 @@ export function testProviderContract(name: string, createHarness: () => Provider
         }
       })
 
-      it('gives the last lines, and never more than a page', async () => {
+      it('returns the last lines, at most a page', async () => {
         await sendAndFinish('ensure', 'start')
         const lines = await logs()
         expect(await logs({ tail: 2 })).toEqual(lines.slice(-2))
@@ -282,10 +282,10 @@ export function testProviderContract(name: string, createHarness: () => Provider
       })
     })
 
-    describe('told to run a command', () => {
+    describe('running a command', () => {
       const exec = (command: string) => harness.createProvider().exec(instanceId, command, signal())
 
-      it('tells what it printed and how it ended', async () => {
+      it('returns its output and exit code', async () => {
         await sendAndFinish('ensure', 'start')
         expect(await exec(`echo "a word"  'and another'`)).toEqual({ exitCode: 0, output: 'a word and another\n' })
         expect(await exec('whoami')).toEqual({ exitCode: 0, output: 'root\n' })
@@ -294,17 +294,17 @@ export function testProviderContract(name: string, createHarness: () => Provider
         expect(output).toContain('no-such-command')
       })
 
-      it('tells of what it printed as much as is read, and no more', async () => {
+      it('truncates its output at the read limit', async () => {
         await sendAndFinish('ensure', 'start')
         const { exitCode, output } = await exec(`echo ${'x'.repeat(100_000)}`)
         expect([exitCode, output]).toEqual([0, 'x'.repeat(maxReadLength)])
       })
 
       it.each<[string, ProviderCommand[]]>([
-        ['is not there', []],
+        ['is absent', []],
         ['was not started', ['ensure']],
         ['is stopped', ['ensure', 'start', 'stop']],
-      ])('refuses where the container %s', async (_, verbs) => {
+      ])('fails when the container %s', async (_, verbs) => {
         await sendAndFinish(...verbs)
         await expect(exec('echo')).rejects.toThrow(ContainerNotRunning)
       })
@@ -320,24 +320,24 @@ export function testProviderContract(name: string, createHarness: () => Provider
       ['logs', (provider, signal) => provider.logs(instanceId, {}, signal)],
       ['exec', (provider, signal) => provider.exec(instanceId, 'whoami', signal)],
     ]
-    const whole = async () => [
+    const readAll = async () => [
       await harness.createProvider().observe(instanceId, signal()),
       await harness.createProvider().logs(instanceId, {}, signal()),
     ]
 
-    it.each(calls)('says that the machine does not answer when told to %s, and changes nothing', async (_, call) => {
+    it.each(calls)('reports an unreachable machine on %s and changes nothing', async (_, call) => {
       for (const verbs of [['ensure', 'start'], ['stop']] as ProviderCommand[][]) {
         await sendAndFinish(...verbs)
-        const before = await whole()
+        const before = await readAll()
         await harness.setUnreachable(true)
         await expect(call(harness.createProvider(), signal()))
           .rejects.toThrow(MachineUnreachable)
           .finally(() => harness.setUnreachable(false))
-        expect(await whole()).toEqual(before)
+        expect(await readAll()).toEqual(before)
       }
     })
 
-    it('makes nothing on a machine that does not answer', async () => {
+    it('creates nothing on an unreachable machine', async () => {
       await harness.setUnreachable(true)
       await expect(sendCommand('ensure'))
         .rejects.toThrow(MachineUnreachable)
@@ -345,14 +345,14 @@ export function testProviderContract(name: string, createHarness: () => Provider
       expect(await readState()).toBe('absent')
     })
 
-    it.each(calls)('begins nothing when told to %s by somebody who has given up', async (_, call) => {
+    it.each(calls)('does nothing on %s when the signal is already aborted', async (_, call) => {
       await sendAndFinish('ensure', 'start')
-      const before = await whole()
+      const before = await readAll()
       await expect(call(harness.createProvider(), AbortSignal.abort(new Error('given up')))).rejects.toThrow('given up')
-      expect(await whole()).toEqual(before)
+      expect(await readAll()).toEqual(before)
     })
 
-    it('keeps instances apart', async () => {
+    it('keeps the containers of two instances apart', async () => {
       await sendAndFinish('ensure', 'start')
       const first = instanceId
       lastId += 1n

@@ -27,16 +27,16 @@ const createProvider = (delayFactor = 1) =>
 testProviderContract('simulated', () => ({
   createProvider,
   finishPending: async () => clock.advance(60_000),
-  async setUnreachable(out) {
+  async setUnreachable(unreachable) {
     await pool.query('DELETE FROM simulated_outages')
-    if (out) await pool.query('INSERT INTO simulated_outages VALUES (1, now())')
+    if (unreachable) await pool.query('INSERT INTO simulated_outages VALUES (1, now())')
   },
 }))
 
 const signal = AbortSignal.timeout(60_000)
 const keys = { sshKeys: containerSpec(0n).sshKeys }
 
-it('says when it expects to be further, and is further then', async () => {
+it('announces when the next state comes, and reaches it then', async () => {
   const driver = createProvider()
   await driver.ensure(containerSpec(1n), signal)
   const observed = await driver.observe(1n, signal)
@@ -48,7 +48,7 @@ it('says when it expects to be further, and is further then', async () => {
   expect(await driver.observe(1n, signal)).toEqual({ state: 'prepared', ...keys })
 })
 
-it('waits for nothing when its delays are scaled to nothing', async () => {
+it('reaches every state at once when its delay factor is 0', async () => {
   const driver = createProvider(0)
   await driver.ensure(containerSpec(2n), signal)
   await driver.start(2n, signal)
@@ -57,7 +57,7 @@ it('waits for nothing when its delays are scaled to nothing', async () => {
   expect(await driver.observe(2n, signal)).toEqual({ state: 'stopped', ...keys })
 })
 
-it('shows how a container ended by itself, until it is started again', async () => {
+it('shows the exit code of a container until it is started again', async () => {
   const driver = createProvider(0)
   await driver.ensure(containerSpec(3n), signal)
   await driver.start(3n, signal)
@@ -69,7 +69,7 @@ it('shows how a container ended by itself, until it is started again', async () 
   expect(await driver.observe(3n, signal)).toEqual({ state: 'running', ...keys })
 })
 
-describe('an image that does wrong', () => {
+describe('a simulated image', () => {
   let lastId = 100n
   async function createContainer(image: string, launch: object = {}) {
     const driver = createProvider()
@@ -92,7 +92,7 @@ describe('an image that does wrong', () => {
     }
   }
 
-  it('is not found, or cannot be started', async () => {
+  it('fails to be pulled or started', async () => {
     const missing = await createContainer('simulated/not-found')
     expect(await missing.after(10)).toMatchObject({ state: 'failed', code: 'IMAGE_PULL_FAILED' })
     await missing.start()
@@ -105,7 +105,7 @@ describe('an image that does wrong', () => {
     expect(await broken.after(10)).toMatchObject({ state: 'failed', code: 'START_FAILED' })
   })
 
-  it('is slow', async () => {
+  it('is pulled, started and stopped slowly', async () => {
     const slow = await createContainer('simulated/slow-pull:100')
     expect(await slow.after(99)).toMatchObject({ state: 'preparing' })
     expect(await slow.after(1)).toMatchObject({ state: 'prepared' })
@@ -126,26 +126,23 @@ describe('an image that does wrong', () => {
   it.each([
     ['simulated/crash:30', 33, 1],
     ['simulated/exit:7', 8, 7],
-  ])(
-    'ends by itself (%s), each time that it is started, unless it is stopped first',
-    async (image, seconds, exitCode) => {
-      const ending = await createContainer(image)
-      await ending.after(60)
-      for (let run = 1; run <= 2; run += 1) {
-        await ending.start()
-        expect(await ending.after(seconds - 1)).toMatchObject({ state: 'running' })
-        expect(await ending.after(1)).toMatchObject({ state: 'exited', exitCode, endedAt: clock.now() })
-        expect((await ending.log()).at(-1)).toBe(`It ended by itself, with exit code ${exitCode}.`)
-      }
+  ])('exits after each start (%s) unless it is stopped first', async (image, seconds, exitCode) => {
+    const ending = await createContainer(image)
+    await ending.after(60)
+    for (let run = 1; run <= 2; run += 1) {
       await ending.start()
-      await ending.after(4)
-      await ending.stop()
-      expect(await ending.after(100)).toMatchObject({ state: 'stopped' })
-      expect((await ending.log()).at(-1)).toBe('It is down.')
-    },
-  )
+      expect(await ending.after(seconds - 1)).toMatchObject({ state: 'running' })
+      expect(await ending.after(1)).toMatchObject({ state: 'exited', exitCode, endedAt: clock.now() })
+      expect((await ending.log()).at(-1)).toBe(`It ended by itself, with exit code ${exitCode}.`)
+    }
+    await ending.start()
+    await ending.after(4)
+    await ending.stop()
+    expect(await ending.after(100)).toMatchObject({ state: 'stopped' })
+    expect((await ending.log()).at(-1)).toBe('It is down.')
+  })
 
-  it('prints what onstart echoes, and how it does each minute', async () => {
+  it('prints the echo commands of onstart, and the GPU load each minute', async () => {
     const launch = { onStart: 'echo "hello $WHO $TOKEN"\npip install x\nhostname', hostname: 'box' }
     const env = [
       { name: 'WHO', value: 'world' },
@@ -169,7 +166,7 @@ describe('an image that does wrong', () => {
     expect(JSON.stringify(await running.row())).not.toContain('a key')
   })
 
-  it('keeps a log that ends, however long it runs and however often it is started', async () => {
+  it('keeps a bounded log over long runs and many starts', async () => {
     const busy = await createContainer('ubuntu', { onStart: 'x\n'.repeat(2_000).replaceAll('x', 'echo x') })
     await busy.after(60)
     for (let run = 1; run <= 6; run += 1) {
@@ -183,10 +180,10 @@ describe('an image that does wrong', () => {
   })
 })
 
-describe('a call that is given up while it is under way', () => {
+describe('a call that is aborted while it runs', () => {
   const verbs = ['ensure', 'setSshKeys', 'start', 'stop', 'remove'] as const
 
-  it.each(verbs)('(%s) begins nothing afterwards', async verb => {
+  it.each(verbs)('does nothing afterwards: %s', async verb => {
     const instanceId = 900n + BigInt(verbs.indexOf(verb))
     const controller = new AbortController()
     const world = createSimulatedWorld(query)
@@ -194,8 +191,8 @@ describe('a call that is given up while it is under way', () => {
     const slow = createSimulatedProvider({
       world: {
         ...world,
-        find: asked => world.find(asked).finally(giveUp),
-        isMachineOut: asked => world.isMachineOut(asked).finally(giveUp),
+        find: id => world.find(id).finally(giveUp),
+        isMachineOut: id => world.isMachineOut(id).finally(giveUp),
       },
       now: clock.now,
       delayFactor: 0,

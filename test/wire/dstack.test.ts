@@ -1,5 +1,5 @@
-// An orchestrator of containers: it starts an entrypoint of its own, reads the port that it forwarded, and indexes what
-// it reads, so that a missing field ends it.
+// A container orchestrator. It runs its own entrypoint, reads the port forwarded to it, and indexes every field that it
+// reads, so a missing field is fatal.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Client, startWireServer, type WireServer } from '../support/rest/wire.ts'
@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 afterAll(() => wire.close())
 
-/** Its offers are those of a catalogue, with conditions of its own. */
+/** The conditions that its offer catalog searches with. */
 const search = {
   ...{ rentable: { eq: true }, rented: { eq: false }, disk_space: { gte: 100 }, direct_port_count: { gte: 1 } },
   ...{ reliability2: { gte: 0.9 }, inet_down: { gt: 128 }, verified: { eq: true }, cuda_max_good: { gte: 12.8 } },
@@ -46,12 +46,12 @@ async function rent(body: object = {}) {
   return created.body.new_contract as number
 }
 
-it('knows a key that works', async () => {
+it('tells a valid key from an invalid one', async () => {
   expect((await dstack.get('/api/v1/instances/')).status).toBe(200)
   expect((await wire.createClient({ ...profile, key: 'nobody' }).get('/api/v1/instances/')).status).toBe(401)
 })
 
-it('goes through a whole rental', async () => {
+it('rents, runs and destroys an instance', async () => {
   const id = await rent()
   const read = () => dstack.get(`/instances/${id}/`)
   const { body } = await wire.pollUntil(read, ({ body }) => {
@@ -64,11 +64,11 @@ it('goes through a whole rental', async () => {
   expect(Number(row.ports['10022/tcp'][0].HostPort)).toBeGreaterThan(1024)
   expect(row).toMatchObject({ image_args: ['-c', 'mkdir -p ~/.ssh && sshd -p 10022'], onstart: '/bin/sh' })
   expect((await dstack.delete(`/instances/${id}/`)).body).toEqual({ success: true })
-  // It is done where there is none any more.
+  // It retries the deletion until the instance is not found.
   expect(await dstack.delete(`/instances/${id}/`)).toMatchObject({ status: 404, body: { error: 'no_such_instance' } })
 })
 
-it('sees that what was stopped is', async () => {
+it('sees that a stopped instance is stopped', async () => {
   const id = await rent()
   await dstack.put(`/instances/${id}/`, { state: 'stopped' })
   const { body } = await wire.pollUntil(
@@ -79,7 +79,7 @@ it('sees that what was stopped is', async () => {
   await dstack.delete(`/instances/${id}/`)
 })
 
-it('finds that an offer is gone', async () => {
+it('recognizes an offer that is gone', async () => {
   const gone = await dstack.put('/asks/987654/', { client_id: 'me', image: 'ubuntu', disk: 100 })
   expect(gone).toMatchObject({ status: 404, body: { success: false, error: 'no_such_ask' } })
   expect(gone.body).not.toHaveProperty('new_contract')

@@ -1,4 +1,4 @@
-// The Go SDK: typed numbers, pages, and errors that it tells apart by status, code and text.
+// The Go SDK. It decodes typed numbers, reads pages, and classifies errors by status, code and text.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Client, startWireServer, type WireAnswer, type WireServer } from '../support/rest/wire.ts'
@@ -28,7 +28,7 @@ const search = {
   ...{ type: 'on-demand', order: [['dph_total', 'asc']], limit: 64 },
 }
 
-/** As its errors are told apart. */
+/** Classifies errors as the SDK does. */
 function errorOf({ status, body }: WireAnswer): string | undefined {
   if (status === 200 && body.success !== false) return undefined
   const message = `${body.error} ${body.msg ?? body.detail}`.toLowerCase()
@@ -38,7 +38,7 @@ function errorOf({ status, body }: WireAnswer): string | undefined {
   return status === 404 ? 'NotFound' : 'Error'
 }
 
-/** What would not decode into its types fails. */
+/** The types that the SDK decodes; another type would fail. */
 const offerFields = {
   ...{ id: 'integer', ask_contract_id: 'integer', machine_id: 'integer', host_id: 'integer', num_gpus: 'integer' },
   ...{ gpu_name: 'words', gpu_ram: 'number', gpu_total_ram: 'number', cpu_ram: 'number', cpu_cores: 'integer' },
@@ -55,7 +55,7 @@ const instanceFields = {
   ...{ extra_env: 'list', image_args: 'list of text', volume_info: 'list' },
 } satisfies Shape
 
-it('goes through a whole rental', async () => {
+it('rents, runs and destroys an instance', async () => {
   const { body: account } = await sdk.get('/users/current/')
   expectFields(account, { id: 'integer', email: 'words', credit: 'number', balance: 'number', ssh_key: 'text' })
   const { body: found } = await sdk.post('/bundles/', { ...search, num_gpus: { gte: 1 }, reliability2: { gte: 0.9 } })
@@ -94,7 +94,7 @@ it('goes through a whole rental', async () => {
   expect(errorOf(await read())).toBe('NotFound')
 })
 
-it('reads pages until there is no token', async () => {
+it('reads pages until next_token is empty', async () => {
   const { body } = await sdk.post('/bundles/', search)
   await sdk.put(`/asks/${body.offers[0].id}/`, { image: 'ubuntu', disk: 10 })
   const page = await sdk.get('/api/v1/instances/?limit=25')
@@ -103,7 +103,7 @@ it('reads pages until there is no token', async () => {
   expect(page.body.next_token ?? '').toBe('')
 })
 
-it('tells its errors apart', async () => {
+it('distinguishes its error classes', async () => {
   expect(errorOf(await wire.createClient({ ...profile, key: 'nobody' }).get('/users/current/'))).toBe('Unauthorized')
   const scoped = await wire.app.newScopedKey(key, { api: { instance_read: {} } })
   expect(errorOf(await wire.createClient({ ...profile, key: scoped }).get('/users/current/'))).toBe('Unauthorized')

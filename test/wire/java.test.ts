@@ -1,5 +1,5 @@
-// Java: every request asks for another version of HTTP beside, a GET says that it has no body, and a record with
-// everything that could be said is sent with null for what is not.
+// The Java client. Every request asks for an upgrade to HTTP/2, a GET declares an empty body, and unset fields of a record
+// are sent as null.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Client, startWireServer, type WireServer } from '../support/rest/wire.ts'
@@ -30,7 +30,7 @@ beforeAll(async () => {
 
 afterAll(() => wire.close())
 
-/** What is declared as a Long must have no fraction, and what is a String must be none but that. */
+/** Fields that the client declares as Long must be integers, and fields declared as String must be strings. */
 const offerFields = {
   ...{ id: 'integer', ask_contract_id: 'integer', bundle_id: 'integer', machine_id: 'integer', host_id: 'integer' },
   ...{ num_gpus: 'integer', gpu_name: 'words', gpu_ram: 'integer', gpu_total_ram: 'integer', cpu_ram: 'integer' },
@@ -73,7 +73,7 @@ const instanceFields = {
   instance: { totalHour: 'number' },
 } satisfies Shape
 
-it('goes through a whole rental', async () => {
+it('rents, runs and destroys an instance', async () => {
   const filters = { verified: { eq: true }, external: { eq: false }, rentable: { eq: true }, rented: { eq: false } }
   const q = { ...filters, num_gpus: { gte: 2 }, order: [['score', 'desc']], type: 'on-demand', allocated_storage: 5.0 }
   const aliases = { cuda_vers: { gte: 12 }, display_active: { eq: false }, dph: { lt: 5 }, flops_usd: { gt: 0 } }
@@ -105,7 +105,7 @@ it('goes through a whole rental', async () => {
   expect((await read()).body.instances).toMatchObject({ label: 'x', intended_status: 'stopped' })
   await java.put(`/instances/${id}/`, '{"state":"running","label":null}')
   await wire.pollUntil(read, ({ body }) => body.instances.actual_status === 'running')
-  // Without a body.
+  // The client sends no body here.
   expect((await java.put(`/instances/reboot/${id}/`)).body).toEqual({ success: true })
   await wire.pollUntil(read, ({ body }) => body.instances.actual_status === 'running')
   expect((await java.put(`/instances/recycle/${id}/`)).body).toEqual({ success: true })
@@ -120,7 +120,7 @@ it('goes through a whole rental', async () => {
 })
 
 it.each(['GET', 'POST', 'PUT', 'DELETE'] as const)(
-  'is answered as if it asked for nothing beside: %s',
+  'gets the same answer with and without the upgrade headers: %s',
   async method => {
     const ask = (headers: Record<string, string>) => {
       const client = wire.createClient({ ...profile, key, headers })
@@ -135,7 +135,7 @@ it.each(['GET', 'POST', 'PUT', 'DELETE'] as const)(
   },
 )
 
-it('is understood where it asks so and is refused', async () => {
+it('reads error answers to requests with upgrade headers', async () => {
   const nobody = wire.createClient({ ...profile, key: 'nobody', headers: upgradeHeaders })
   expect(await nobody.get('/users/current/')).toMatchObject({ status: 401, body: { msg: 'Invalid user key' } })
   expect(await java.get('/nowhere/')).toMatchObject({ status: 404 })

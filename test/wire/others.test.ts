@@ -1,4 +1,4 @@
-// Clients of which little is known: what their requests are like, and that they come through a rental.
+// Clients whose code is little known. Each sends requests in its own form and completes a rental.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Client, type ClientProfile, startWireServer, type WireServer } from '../support/rest/wire.ts'
@@ -28,7 +28,7 @@ const jsonType = { 'Content-Type': 'application/json' }
 
 it.each<[string, ClientCase]>([
   [
-    'of .NET, whose bodies come in chunks and with a charset',
+    'a .NET client that sends chunked bodies with a charset',
     {
       profile: { agent: 'dotnet', chunked: true, bodyHeaders: { 'Content-Type': 'application/json; charset=utf-8' } },
       find: client => client.post('/bundles/', { ...q, type: 'ondemand', limit: 1 }),
@@ -38,7 +38,7 @@ it.each<[string, ClientCase]>([
     },
   ],
   [
-    'that shops for prices, and writes arguments as one text',
+    'a price shopper that sends args as one string',
     {
       profile: { agent: 'python-requests/2.31.0', keyIn: 'url', bodyHeaders: jsonType },
       find: client => client.get(`/bundles?${new URLSearchParams({ q: JSON.stringify(q) })}`),
@@ -48,7 +48,7 @@ it.each<[string, ClientCase]>([
     },
   ],
   [
-    'that searches by asks, and compares texts of failures',
+    'a Go client that searches through /search/asks/ and compares error codes',
     {
       profile: { agent: 'Go-http-client/1.1', bodyHeaders: jsonType },
       find: client => client.put('/search/asks/', { q }),
@@ -58,7 +58,7 @@ it.each<[string, ClientCase]>([
     },
   ],
   [
-    'that is a shell script',
+    'a shell script',
     {
       profile: {
         agent: 'curl/8.5.0',
@@ -71,7 +71,7 @@ it.each<[string, ClientCase]>([
       lastSlash: '',
     },
   ],
-])('one %s', async (_name, { profile, find, create, list, lastSlash }) => {
+])('serves %s', async (_name, { profile, find, create, list, lastSlash }) => {
   const client = wire.createClient({ ...profile, key })
   const found = await find(client)
   expectFields(found.body.offers, [{ id: 'integer', dph_total: 'number', gpu_name: 'words', num_gpus: 'integer' }])

@@ -1,4 +1,4 @@
-// What the Python command line does beside rentals: keys, secrets, templates and volumes.
+// The Python command line beyond rentals: keys, secrets, templates and volumes.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { aPublicKey } from '../support/accounts/ssh-keys.ts'
@@ -31,7 +31,7 @@ async function rent(body: object = {}): Promise<number> {
   return created.body.new_contract
 }
 
-it('keeps SSH keys', async () => {
+it('manages SSH keys', async () => {
   const [first, second] = [aPublicKey('one'), aPublicKey('two')]
   const row = {
     ...{ id: 'integer', user_id: 'integer', public_key: 'words', created_at: 'number' },
@@ -67,7 +67,7 @@ it('keeps SSH keys', async () => {
   await cli.delete(`/instances/${instance}/`, {})
 })
 
-it('keeps API keys', async () => {
+it('manages API keys', async () => {
   const permissions = { api: { misc: {}, user_read: {}, instance_read: {}, instance_write: {} } }
   const { body } = await cli.post('/auth/apikeys/', { name: 'ci', permissions, key_params: null })
   expectFields(body, { success: 'boolean', id: 'integer', key: 'words', permissions: 'object' })
@@ -92,7 +92,7 @@ it('keeps API keys', async () => {
   expect((await cli.get('/users/current?owner=me')).status).toBe(200)
 })
 
-it('keeps secrets', async () => {
+it('manages secrets', async () => {
   expectFields((await cli.post('/secrets/', { key: 'token', value: 'a' })).body, { success: 'boolean', msg: 'words' })
   expectFields((await cli.put('/secrets/', { key: 'TOKEN', value: 'b' })).body, { success: 'boolean', msg: 'words' })
   expect((await cli.get('/secrets/')).body).toEqual({ success: true, secrets: { TOKEN: '********' } })
@@ -103,7 +103,7 @@ it('keeps secrets', async () => {
   })
 })
 
-it('keeps templates', async () => {
+it('manages templates', async () => {
   const settings = {
     ...{ name: 'tpl', image: 'ubuntu', tag: '22.04', href: null, repo: null, env: '-e A=1 -p 80:80', onstart: 'true' },
     ...{
@@ -138,7 +138,7 @@ it('keeps templates', async () => {
   expect((await find({ count_created: { lt: '100' }, name: { eq: 'other' } })).templates_found).toBe(1)
   expect((await find({ count_created: { gt: '100' }, name: { eq: 'other' } })).templates).toEqual([])
 
-  // With a template, nothing says how it is launched.
+  // With a template, the request has no launch settings.
   const id = await rent({ image: null, template_hash_id: updated.hash_id, env: { B: '2' }, runtype: null })
   const { instances } = (await cli.get(`/instances/${id}/?owner=me`)).body
   expect(instances).toMatchObject({
@@ -154,7 +154,7 @@ it('keeps templates', async () => {
   expect((await cli.put('/template/', { ...settings, hash_id: updated.hash_id })).body.msg).toContain(updated.hash_id)
 })
 
-it('keeps volumes', async () => {
+it('manages volumes', async () => {
   const { body: offers } = await cli.post('/volumes/search/', {
     ...{ verified: { eq: true }, external: { eq: false }, disk_space: { gte: 1, gt: '10' } },
     ...{ order: [['score', 'desc']], allocated_storage: 1.0 },
@@ -237,7 +237,7 @@ it('keeps volumes', async () => {
   )
   expect((await cli.delete(`/volumes/?id=${body.id}`, {})).body).toEqual({ success: true })
 
-  // One that is made with the instance, and one that is attached by its name.
+  // The first volume is created with the instance; the second one is attached by its name.
   const other = offers.offers[1].id
   const { body: both } = await cli.post('/bundles/', { machine_id: { eq: other } })
   const withNew = { mount_path: '/data', create_new: true, volume_id: other, name: 'vol2', size: 20 }

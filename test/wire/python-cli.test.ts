@@ -1,4 +1,4 @@
-// The Python command line as it is now: the key in a header, lists in pages, `{}` where it has nothing to say.
+// The current Python command line. It sends the key in a header, reads lists in pages, and sends `{}` as an empty body.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Client, startWireServer, type WireAnswer, type WireServer } from '../support/rest/wire.ts'
@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => wire.close())
 
 const successBody = { success: true }
-/** What is checked before rows are read. */
+/** The client checks the content type before it reads rows. */
 const isJson = ({ headers }: WireAnswer) => headers['content-type'] === 'application/json'
 
 const search = {
@@ -32,7 +32,7 @@ const search = {
   ...{ order: [['score', 'desc']], type: 'on-demand', allocated_storage: 5.0 },
 }
 
-/** What `search offers` prints of a row, and formats as numbers. */
+/** Fields of a row that `search offers` prints, with the types it formats them as. */
 const offerFields = {
   ...{ id: 'integer', ask_contract_id: 'integer', bundle_id: 'integer', machine_id: 'integer', host_id: 'integer' },
   ...{ num_gpus: 'integer', gpu_name: 'words', gpu_ram: 'integer', gpu_total_ram: 'integer', cpu_ram: 'integer' },
@@ -58,7 +58,7 @@ const offerFields = {
   instance: { gpuCostPerHour: 'number', diskHour: 'number', totalHour: 'number', discountTotalHour: 'number' },
 } satisfies Shape
 
-/** What `show instance` prints of a row. */
+/** Fields of a row that `show instance` prints. */
 const instanceFields = {
   ...{ id: 'integer', machine_id: 'integer', actual_status: 'text or null', label: 'text or null' },
   ...{ intended_status: 'words', cur_state: 'words', next_state: 'words', status_msg: 'text or null' },
@@ -77,7 +77,7 @@ const instanceFields = {
   ...{ end_date: 'number', volume_info: 'list', static_ip: 'boolean', host_id: 'integer', hosting_type: 'integer' },
 } satisfies Shape
 
-it('goes through a whole rental', async () => {
+it('rents, runs and destroys an instance', async () => {
   const found = await cli.post('/bundles/', { ...search, num_gpus: { gte: '2' }, reliability: { gt: '0.9' } })
   expect(isJson(found)).toBe(true)
   expectFields(found.body.offers, [offerFields])
@@ -149,7 +149,7 @@ it('goes through a whole rental', async () => {
   expect((await show()).body.instances).toBeNull()
 })
 
-it('lists what there is in pages that end', async () => {
+it('lists instances in pages until the last one', async () => {
   const ids = [await rent({ label: 'a' }), await rent({ label: 'b' })]
   const columns = [
     ...['id', 'actual_status', 'label', 'num_gpus', 'gpu_name', 'gpu_util', 'disk_space', 'disk_usage', 'disk_util'],
@@ -179,14 +179,14 @@ it('lists what there is in pages that end', async () => {
 
   expect((await cli.put('/instances/', { state: 'stopped', ids })).body).toEqual(successBody)
   expect((await cli.delete('/instances/', { instance_ids: ids })).body).toEqual(successBody)
-  // It asks five times more, whatever it was told.
+  // The client repeats the request five times, whatever the answer.
   for (let turn = 1; turn <= 5; turn += 1) {
     expect((await cli.delete('/instances/', { instance_ids: ids })).body.error).toBe('instances_not_found')
   }
   expect((await cli.get('/api/v1/instances/?limit=25')).body).toMatchObject({ instances: [], next_token: null })
 })
 
-it('searches in its other ways', async () => {
+it('searches through its other endpoints', async () => {
   const asks = await cli.put('/search/asks/', { select_cols: ['*'], q: { ...search, limit: 1 } })
   expect(isJson(asks)).toBe(true)
   expectFields(asks.body.offers, [offerFields])
@@ -198,7 +198,7 @@ it('searches in its other ways', async () => {
     ...{ force: false, cancel_unavail: false, template_hash_id: null, runtype: 'jupyter_proxy ssh_proxy' },
   })
   expectFields(launched.body, { success: 'boolean', new_contract: 'integer' })
-  // A notebook through the proxy: it takes the port for one less than that of SSH.
+  // For a notebook through the proxy the client adds 1 to ssh_port to get the SSH port.
   const { body } = await wire.pollUntil(
     () => cli.get(`/instances/${launched.body.new_contract}/?owner=me`),
     ({ body }) => body.instances.actual_status === 'running',
@@ -207,7 +207,7 @@ it('searches in its other ways', async () => {
   expect((await cli.delete(`/instances/${launched.body.new_contract}/`, {})).body).toEqual(successBody)
 })
 
-it('bids, and bids again', async () => {
+it('bids and changes its bid', async () => {
   const { body } = await cli.post('/bundles/', { ...search, type: 'bid', limit: 1 })
   const [offer] = body.offers
   expect(offer.is_bid).toBe(true)
@@ -224,7 +224,7 @@ it('bids, and bids again', async () => {
   await cli.delete(`/instances/${onDemand}/`, {})
 })
 
-it('prints what went wrong', async () => {
+it('prints errors', async () => {
   const stranger = wire.createClient({ ...profile, key: 'nobody' })
   const refused = await stranger.get('/users/current?owner=me')
   expect([refused.status, refused.body.msg]).toEqual([401, 'Invalid user key'])
@@ -251,7 +251,7 @@ it('prints what went wrong', async () => {
   }
 })
 
-/** As `ssh-url` puts it together. */
+/** Builds the URL as `ssh-url` does. */
 // biome-ignore lint/suspicious/noExplicitAny: as the client does
 function sshUrl(row: any): string {
   const [direct] = row.ports['22/tcp'] ?? []

@@ -1,5 +1,5 @@
-// Python clients of before: the key in the URL, alone for what lists and beside the header for the rest; and libraries
-// around them.
+// Earlier Python clients and libraries around them. They send the key in the URL; requests that write send it in the
+// header too.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aPublicKey } from '../support/accounts/ssh-keys.ts'
@@ -8,7 +8,7 @@ import { expectFields, type Shape } from '../support/rest/wire-fields.ts'
 
 let wire: WireServer
 let key: string
-/** What it asks with the key in the URL alone, and what with both. */
+/** `readClient` sends the key in the URL only, `writeClient` in the URL and the header. */
 let readClient: Client
 let writeClient: Client
 
@@ -56,8 +56,8 @@ async function create(body: object = {}): Promise<number> {
   return created.new_contract
 }
 
-describe('the command line of before', () => {
-  it('goes through a whole rental', async () => {
+describe('the earlier command line', () => {
+  it('rents, runs and destroys an instance', async () => {
     const id = await create()
     const show = async () => {
       const { body } = await readClient.get('/instances?owner=me')
@@ -70,7 +70,7 @@ describe('the command line of before', () => {
     )
     const row = await show()
     expect(row.actual_status).toBe('running')
-    // What it takes for the age of an instance.
+    // The client computes the age of an instance from start_date.
     expect(wire.app.clock.now().getTime() / 1000 - row.start_date).toBeGreaterThan(0)
     expect((await writeClient.put(`/instances/${id}/`, { label: 'old' })).body).toEqual({ success: true })
     expect((await writeClient.put(`/instances/${id}/`, { state: 'stopped' })).body).toEqual({ success: true })
@@ -91,10 +91,10 @@ describe('the command line of before', () => {
     expect(await show()).toBeUndefined()
   })
 
-  it('reads what else it has', async () => {
+  it('reads its account, machines, keys, secrets and templates', async () => {
     const { body } = await readClient.get('/users/current?owner=me')
     expectFields(body, { ...{ id: 'integer', email: 'words', username: 'words', fullname: 'text', credit: 'number' } })
-    // It takes this out before it prints the rest, which fails where there is none.
+    // The client deletes this field before it prints the rest, which fails if the field is missing.
     expectFields(body, { api_key: 'null' })
     expectFields(body, { balance: 'number', ssh_key: 'text', can_pay: 'boolean', has_billing: 'boolean', sid: 'text' })
     expectFields(body, { balance_threshold: 'number', balance_threshold_enabled: 'boolean', email_verified: 'boolean' })
@@ -110,7 +110,7 @@ describe('the command line of before', () => {
     expectFields(templates, { templates: 'list' })
   })
 
-  it('knows a bad key by what it is told', async () => {
+  it('recognizes a bad key by the message', async () => {
     const { status, body } = await wire
       .createClient({ ...profile, key: 'nobody', keyIn: 'url' })
       .get('/instances?owner=me')
@@ -118,10 +118,10 @@ describe('the command line of before', () => {
   })
 })
 
-describe('a library that takes a message for a failure', () => {
+describe('a library that takes msg in an answer for a failure', () => {
   const isFailure = ({ status, body }: WireAnswer) => status !== 200 || 'msg' in body
 
-  it('goes through a whole rental', async () => {
+  it('rents, runs and destroys an instance', async () => {
     const anybody = wire.createClient({ ...profile })
     const q = JSON.stringify({
       ...search,

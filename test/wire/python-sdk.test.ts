@@ -1,4 +1,4 @@
-// The Python SDK: the key in a header, a length of nothing where it has nothing to say, and many offers at once.
+// The Python SDK. It sends the key in a header, `Content-Length: 0` for an empty body, and rents several offers at once.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Client, startWireServer, type WireServer } from '../support/rest/wire.ts'
@@ -26,7 +26,7 @@ const settings = {
   ...{ jupyter_dir: null, force: false, cancel_unavail: false, template_hash_id: null, runtype: 'ssh_direc ssh_proxy' },
 }
 
-it('rents many offers, and destroys them one by one', async () => {
+it('rents several offers and destroys the instances one by one', async () => {
   const { body: found } = await sdk.post('/bundles/', { ...search, limit: 2 })
   const ids = found.offers.map(({ id }: { id: number }) => id)
   const { body } = await sdk.post('/asks/bulk/', { ...settings, ids: [...ids, 987_654] })
@@ -60,7 +60,7 @@ it('rents many offers, and destroys them one by one', async () => {
   }
 })
 
-it('is told why nothing was rented', async () => {
+it('gets the reason when nothing was rented', async () => {
   const messages = []
   for (const body of [settings, { ...settings, ids: [] }, { ...settings, ids: Array(65).fill(1) }]) {
     const { status, body: failure } = await sdk.post('/asks/bulk/', body)
@@ -75,7 +75,7 @@ it('is told why nothing was rented', async () => {
   expect(none).toMatchObject({ status: 400, body: { error: 'no_such_ask', created: [], failed: [987_654] } })
 })
 
-it('reads what was done', async () => {
+it('reads the audit log', async () => {
   const { body } = await sdk.get('/audit_logs/')
   expectFields(body, [
     {

@@ -1,4 +1,4 @@
-// What all clients of the REST face rely on, rule by rule.
+// The rules of the REST face that all clients rely on, one test for each rule.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { DomainError } from '../../src/domain/errors.ts'
@@ -42,11 +42,11 @@ async function rent(body: object = {}): Promise<number> {
   return created.body.new_contract
 }
 
-/** What every failure is, and nothing more where a client decodes it. */
+/** The shape of every failure. */
 const failureShape = { success: false, error: expect.any(String), msg: expect.any(String) }
 const statusAndBody = ({ status, body }: WireAnswer) => ({ status, body })
 
-it('1: the content type is application/json, and no charset', async () => {
+it('answers with the content type application/json without a charset (rule 1)', async () => {
   const answers = [
     client.post('/bundles/', {}),
     client.put('/search/asks/', {}),
@@ -56,7 +56,7 @@ it('1: the content type is application/json, and no charset', async () => {
   for (const { headers } of await Promise.all(answers)) expect(headers['content-type']).toBe('application/json')
 })
 
-it('2: paths end in a slash or not, and lead nowhere else', async () => {
+it('serves paths with and without a final slash, without redirects (rule 2)', async () => {
   const id = await rent()
   for (const path of [
     '/users/current',
@@ -79,7 +79,7 @@ it('2: paths end in a slash or not, and lead nowhere else', async () => {
   }
 })
 
-it('3: a key is a bearer or stands in the URL, which is logged without it', async () => {
+it('takes the key as a bearer token or in the URL, and logs the URL without it (rule 3)', async () => {
   for (const keyIn of ['header', 'url', 'both'] as const) {
     expect((await createClient({ key, keyIn }).get('/users/current')).status).toBe(200)
     expect((await createClient({ key: 'nobody', keyIn }).get('/users/current')).body.msg).toBe('Invalid user key')
@@ -92,7 +92,7 @@ it('3: a key is a bearer or stands in the URL, which is logged without it', asyn
   expect((await publicWire.createClient({ agent: 'anything' }).get('/users/current')).status).toBe(401)
 })
 
-it('4: every failure is an object in one shape', async () => {
+it('answers every failure with an object of one shape (rule 4)', async () => {
   const failures = [
     client.get('/nowhere/'),
     client.post('/users/current/', {}),
@@ -109,7 +109,7 @@ it('4: every failure is an object in one shape', async () => {
   }
 })
 
-it('5: null is nothing, unknown keys too, and texts are numbers in filters', async () => {
+it('ignores nulls and unknown keys, and reads strings in filters as numbers (rule 5)', async () => {
   const nulls = {
     label: null,
     price: null,
@@ -146,7 +146,7 @@ it('5: null is nothing, unknown keys too, and texts are numbers in filters', asy
   expect((await client.post('/bundles/', { ...texts, num_gpus: { gte: '5' } })).body.offers).toEqual([])
 })
 
-it('6: there may be no body under a content type, and one where none is read', async () => {
+it('accepts a content type without a body, and a body that it does not read (rule 6)', async () => {
   const typed = createClient({ key, headers: { 'Content-Type': 'application/json' } })
   const empty = createClient({ key, saysEmpty: true })
   for (const asks of [typed, empty]) {
@@ -158,7 +158,7 @@ it('6: there may be no body under a content type, and one where none is read', a
   }
 })
 
-it('7: lists are there in both versions, and what they can be filtered by', async () => {
+it('serves lists in both API versions, and their filter values (rule 7)', async () => {
   await rent()
   const [v0, v1] = [(await client.get('/instances/')).body, (await client.get('/api/v1/instances/')).body]
   expectFields(v0, { instances_found: 'integer', instances: [{ id: 'integer' }] })
@@ -174,14 +174,14 @@ it('7: lists are there in both versions, and what they can be filtered by', asyn
   expectFields(filters, [{ actual_status: 'text', verification: 'text', gpu_name: 'text' }])
 })
 
-it('8: an unknown instance is 404, and null', async () => {
+it('answers 404 with instances null for an unknown instance (rule 8)', async () => {
   const msg = 'Instance 987654 not found.'
   const missing = { status: 404, body: { success: false, error: 'no_such_instance', msg, instances: null } }
   expect(statusAndBody(await client.get('/instances/987654/'))).toEqual(missing)
   expect(statusAndBody(await client.get('/instances/987654/?owner=me'))).toEqual(missing)
 })
 
-it('9: rows have what clients index', async () => {
+it('gives rows every field that clients index (rule 9)', async () => {
   const { body } = await client.get(`/instances/${await rent({ runtype: 'args' })}/`)
   expect(Object.keys(body.instances)).toEqual(expect.arrayContaining(['label', 'actual_status']))
   expect(body.instances).toMatchObject({ extra_env: [], ports: {}, label: null })
@@ -193,7 +193,7 @@ it('9: rows have what clients index', async () => {
   })
 })
 
-it('10: what was done is {"success":true}, and nothing more', async () => {
+it('answers a successful change with {"success":true} and nothing more (rule 10)', async () => {
   const id = await rent()
   const answers = [
     await client.put(`/instances/${id}/`, { label: 'x' }),
@@ -205,7 +205,7 @@ it('10: what was done is {"success":true}, and nothing more', async () => {
   expect(answers.map(({ text }) => text)).toEqual(Array(5).fill('{"success":true}'))
 })
 
-it('11: a creation tells of the instance, and of an offer that is gone', async () => {
+it('names the new instance, and says when the offer is gone (rule 11)', async () => {
   const [offer] = await findOffers({ limit: 1 })
   const { body } = await client.put(`/asks/${offer.id}/`, { image: 'ubuntu' })
   expect(Object.keys(body).toSorted()).toEqual(['instance_api_key', 'new_contract', 'success'])
@@ -220,7 +220,7 @@ it('11: a creation tells of the instance, and of an offer that is gone', async (
   expect((await client.put('/asks/987654/', { image: 'ubuntu' })).body.error).toBe('no_such_ask')
 })
 
-it('12: a result is on the host that was asked, for everybody', async () => {
+it('serves results on the host of the request without a key (rule 12)', async () => {
   expect(await wire.readLinkedResult(await client.put(`/instances/request_logs/${await rent()}/`, {}))).toBeTypeOf(
     'string',
   )
@@ -230,7 +230,7 @@ it('12: a result is on the host that was asked, for everybody', async () => {
   })
 })
 
-it('13: SSH keys are a list, API keys are in one, and what revokes one says so', async () => {
+it('lists SSH keys as an array and API keys in apikeys, and confirms a revocation (rule 13)', async () => {
   await client.post('/ssh/', { ssh_key: aPublicKey('rules') })
   expectFields((await client.get('/ssh/')).body, [{ id: 'integer', public_key: 'words' }])
   const { body } = await client.post('/auth/apikeys/', { name: 'x', permissions: { api: {} } })
@@ -238,13 +238,13 @@ it('13: SSH keys are a list, API keys are in one, and what revokes one says so',
   expect((await client.delete(`/auth/apikeys/${body.id}/`)).text).toBe('"Successfully Deleted API Key"')
 })
 
-it('14: a new volume has its id in three forms', async () => {
+it('gives the ID of a new volume in three forms (rule 14)', async () => {
   const { body: found } = await client.post('/volumes/search/', { limit: 1 })
   const { body } = await client.put('/volumes/', { id: found.offers[0].id, size: 15 })
   expect(body).toEqual({ success: true, id: expect.any(Number), volume_id: body.id, volume_name: `V.${body.id}` })
 })
 
-it('15: who asks for another version of HTTP is answered in this one', async () => {
+it('answers a request to upgrade to HTTP/2 in HTTP/1.1 (rule 15)', async () => {
   const headers = {
     Connection: 'Upgrade, HTTP2-Settings',
     Upgrade: 'h2c',
@@ -253,7 +253,7 @@ it('15: who asks for another version of HTTP is answered in this one', async () 
   expect((await createClient({ key, headers }).post('/bundles/', { limit: 2 })).body.offers).toHaveLength(2)
 })
 
-it('16: destroying again harms nothing', async () => {
+it('answers 404 to a repeated destruction and changes nothing (rule 16)', async () => {
   const [id, other] = [await rent(), await rent()]
   expect((await client.delete('/instances/', { instance_ids: [id] })).body).toEqual({ success: true })
   for (let turn = 1; turn <= 5; turn += 1)
@@ -261,13 +261,13 @@ it('16: destroying again harms nothing', async () => {
   expect((await client.get(`/instances/${other}/`)).status).toBe(200)
 })
 
-it('17: what comes too often is told when to come again', async () => {
+it('answers too many requests with 429 and Retry-After (rule 17)', async () => {
   const answer = errorResponse(new DomainError('TOO_MANY_STREAMS', 'Too much.')) as Response
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, expect.stringMatching(/^\d+$/)])
   expect(await answer.json()).toMatchObject({ ...failureShape, error: 'rate_limited', detail: 'Too much.' })
 })
 
-it('18: offers are 64 or as many as are wished, at prices that add up', async () => {
+it('lists 64 offers or up to the limit, at prices that add up (rule 18)', async () => {
   expect(await findOffers()).toHaveLength(64)
   expect((await findOffers({ limit: 3_000 })).length).toBeGreaterThan(64)
   for (const allocated_storage of [undefined, 100]) {

@@ -1,4 +1,4 @@
-// Clients that only search, most of them without a key: a catalogue of offers, a dashboard, and what fetches prices.
+// Clients that only search, most of them without a key: an offer catalog, a dashboard and a price fetcher.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, startWireServer, type WireServer } from '../support/rest/wire.ts'
@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 afterAll(() => wire.close())
 
-describe('a catalogue', () => {
+describe('an offer catalog', () => {
   const filters: Record<string, Record<string, string | number | boolean>> = {
     ...{ rentable: { eq: true }, rented: { eq: false }, disk_space: { gte: 100 }, reliability2: { gte: 0.9 } },
     ...{
@@ -41,10 +41,10 @@ describe('a catalogue', () => {
     ...{ rentable: 'boolean', rented: 'boolean', verification: 'words', gpu_arch: 'words', hosting_type: 'integer' },
   } satisfies Shape
 
-  it('reads every offer of the market, and prices it', async () => {
+  it('reads and prices every offer of the market', async () => {
     const query = { ...filters, compute_capability: { gte: '800' }, order: [['score', 'desc']], limit: 3000 }
     const { body } = await anybody.post('/bundles/', query)
-    // Each machine, and each half of one.
+    // One offer for each machine, and one bundled offer for the halves of the machine with two GPUs.
     expect(body.offers.length).toBe(68)
     expectFields(body.offers, [fields])
     for (const offer of body.offers) {
@@ -55,7 +55,7 @@ describe('a catalogue', () => {
       expect(offer.geolocation.split(',').at(-1).trim()).toMatch(/^[A-Z]{2}$/)
       expect([offer.rentable, offer.rented]).toEqual([true, false])
       expect(offer.min_bid).toBeGreaterThan(0)
-      // It compares them once more; nothing can be compared with null.
+      // The client applies the filter again, so no field may be null.
       for (const [name, conditions] of Object.entries(filters)) {
         for (const [operator, value] of Object.entries(conditions))
           expect(matchesCondition(offer[name], operator, value), name).toBe(true)
@@ -86,16 +86,16 @@ describe('a dashboard', () => {
   })
 })
 
-describe('what fetches prices', () => {
+describe('a price fetcher', () => {
   const q = { verified: { eq: true }, external: { eq: 'false' }, rentable: { eq: true }, order: [['dph_total', 'asc']] }
 
-  it.each(['/bundles/', '/bundles'])('asks %s with the search in the URL, and gets 64 rows', async path => {
+  it.each(['/bundles/', '/bundles'])('gets 64 rows from %s with the search in the URL', async path => {
     const { body } = await anybody.get(`${path}?${new URLSearchParams({ q: JSON.stringify(q) })}`)
     expect(body.offers).toHaveLength(64)
     expectFields(body.offers, [{ id: 'integer', gpu_name: 'words', dph_total: 'number', verification: 'words' }])
   })
 
-  it('asks with a key in the URL, too', async () => {
+  it('sends its key in the URL', async () => {
     const dashboard = wire.createClient({
       ...profile,
       agent: 'Go-http-client/1.1',
@@ -108,7 +108,7 @@ describe('what fetches prices', () => {
     expectFields((await dashboard.get('/users/current')).body, { credit: 'number' })
   })
 
-  it('asks by another path', async () => {
+  it('searches through /search/asks/', async () => {
     const { body } = await anybody.put('/search/asks/', {
       q: { ...q, geolocation: { eq: 'KR' }, disable_bundling: true },
     })
@@ -117,12 +117,12 @@ describe('what fetches prices', () => {
     )
   })
 
-  it('reads the names of GPUs', async () => {
+  it('reads the GPU names', async () => {
     expect((await anybody.get('/gpu_names/unique/')).body).toEqual({ gpu_names: ['RTX 4090'] })
   })
 })
 
-describe('a filter', () => {
+describe('a search filter', () => {
   const count = async (filter: object) =>
     (await anybody.post('/bundles/', { limit: 3000, disable_bundling: false, ...filter })).body.offers.length
 
@@ -146,7 +146,7 @@ describe('a filter', () => {
     [{ chunked: { eq: true }, nothing_known: { eq: 1 } }, 69],
     [{ rentable: { eq: null }, rented: null, num_gpus: { gte: null } }, 69],
     [{ q: '{"num_gpus":{"gte":"2"}}' }, 1],
-  ])('%j finds %i', async (filter, expected) => {
+  ])('applies %j and finds %i offers', async (filter, expected) => {
     expect(await count(filter)).toBe(expected)
   })
 })

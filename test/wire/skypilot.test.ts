@@ -1,5 +1,5 @@
-// A launcher of clusters, over the Python SDK: it takes the first row of a search, reads at once what it made, and
-// indexes the rows of lists.
+// A cluster launcher on the Python SDK. It takes the first row of a search, reads the new instance at once, and indexes
+// the rows of lists.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { aPublicKey } from '../support/accounts/ssh-keys.ts'
@@ -41,14 +41,14 @@ async function listInstances() {
   const { body } = await sky.get(
     '/api/v1/instances/?order_by=%5B%7B%22col%22%3A%20%22id%22%2C%20%22dir%22%3A%20%22asc%22%7D%5D&limit=25',
   )
-  // A key that is not there ends it.
+  // A missing key is fatal for the client.
   for (const row of body.instances) expect(Object.keys(row)).toEqual(expect.arrayContaining(['label', 'actual_status']))
   expectFields(body.instances, [instanceFields])
   return body.instances
 }
 
-it('goes through a whole rental', async () => {
-  // Before the boot, or nobody logs in.
+it('rents, runs and destroys an instance', async () => {
+  // The client registers its SSH key before it rents; without the key it cannot log in.
   expectFields((await sky.post('/ssh/', { ssh_key: aPublicKey('sky') })).body, { key: { id: 'integer' } })
   const offer = await findOffer()
   expectFields(offer, { id: 'integer', min_bid: 'number', geolocation: 'words', hosting_type: 'integer' })
@@ -82,7 +82,7 @@ it('goes through a whole rental', async () => {
   )
   const ready = await row()
   expect(ready.ssh_port).not.toBeNull()
-  // It takes the host of one and the port of the other.
+  // The client combines ssh_host with the port in `ports`, so both must name the same endpoint.
   const port = Number(ready.ports['22/tcp']?.[0].HostPort ?? ready.ssh_port)
   expect([ready.ssh_host, port]).toEqual([ready.public_ipaddr, ready.ssh_port])
   expect(typeof ready.local_ipaddrs.trim()).toBe('string')
@@ -96,7 +96,7 @@ it('goes through a whole rental', async () => {
   expect(await listInstances()).toEqual([])
 })
 
-it('bids the least that wins', async () => {
+it('bids the minimum bid', async () => {
   const offer = await findOffer()
   const { body } = await sky.put(`/asks/${offer.id}/`, {
     image: 'ubuntu',

@@ -1,4 +1,4 @@
-// Terraform: it reads into typed structures, waits for states, and knows a thing is gone by 404 alone.
+// Terraform. It decodes into typed structures, waits for states, and treats only 404 as deleted.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { aPublicKey } from '../support/accounts/ssh-keys.ts'
@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 afterAll(() => wire.close())
 
-/** The text of an error: none where it went well. */
+/** The text of an error, undefined after a success. */
 function errorOf({ status, body }: WireAnswer): string | undefined {
   if (status === 200 && body.success !== false) return undefined
   return typeof body.error === 'string' && status !== 200 ? body.error : body.msg
@@ -103,7 +103,7 @@ it('creates, updates and destroys an instance', async () => {
   expect((await terraform.delete(`/instances/${id}/`)).status).toBe(404)
 })
 
-it('sees that an instance lost its GPUs to a higher bid', async () => {
+it('sees that an instance lost its GPUs to a rental on demand', async () => {
   const [offer] = await findOffers({ type: 'bid' })
   const { body } = await terraform.put(`/asks/${offer.id}/`, { image: 'ubuntu', disk: 10, price: offer.min_bid })
   const read = () => terraform.get(`/instances/${body.new_contract}/`)
@@ -118,7 +118,7 @@ it('sees that an instance lost its GPUs to a higher bid', async () => {
   await terraform.delete(`/instances/${body.new_contract}/`)
 })
 
-it('keeps SSH keys, of the account and of an instance', async () => {
+it('manages the SSH keys of the account and of an instance', async () => {
   const [first, second] = [aPublicKey('first'), aPublicKey('second')]
   const { body: saved } = await terraform.post('/ssh/', { ssh_key: first })
   expectFields(saved, { key: { id: 'integer', created_at: 'number', public_key: 'words', ssh_key: 'words' } })
@@ -143,7 +143,7 @@ it('keeps SSH keys, of the account and of an instance', async () => {
   await terraform.delete(`/instances/${body.new_contract}/`)
 })
 
-it('keeps API keys', async () => {
+it('manages API keys', async () => {
   const permissions = { api: { misc: {}, user_read: {}, instance_read: {}, instance_write: {} } }
   const { body } = await terraform.post('/auth/apikeys/', { name: 'ci', permissions })
   expectFields(body, { success: 'boolean', id: 'integer', key: 'words', created_at: 'number' })
@@ -154,7 +154,7 @@ it('keeps API keys', async () => {
   expect((await terraform.get(`/auth/apikeys/${body.id}/`)).status).toBe(404)
 })
 
-it('keeps templates', async () => {
+it('manages templates', async () => {
   const settings = {
     ...{ name: 'tf', image: 'ubuntu', tag: '22.04', env: '-e A=1 -p 80:80', onstart: 'true', runtype: 'ssh' },
     ...{ ssh_direct: true, use_ssh: true, private: true, recommended_disk_space: 16, desc: '', readme: 'Read.' },
@@ -186,14 +186,14 @@ it('keeps templates', async () => {
   const changed = await terraform.put('/template/', { ...settings, name: 'other', hash_id: body.template.hash_id })
   expectFields(changed.body, { success: 'boolean', hash_id: 'words', msg: 'words', template: row })
   expect(changed.body.template.id).toBe(body.template.id)
-  // None found is no error: it would be told as one.
+  // An empty result is not an error; the client would report an error to its user.
   const none = await find(body.template.hash_id)
   expect([errorOf(none), none.body.templates]).toEqual([undefined, []])
   expect(errorOf(await terraform.delete('/template/', { hash_id: changed.body.hash_id }))).toBeUndefined()
   expect(errorOf(await terraform.delete('/template/', { hash_id: changed.body.hash_id }))).toBe('not_found')
 })
 
-it('keeps volumes', async () => {
+it('manages volumes', async () => {
   const asked = {
     verified: { eq: true },
     external: { eq: false },

@@ -1,4 +1,4 @@
-// Many clients on one account: what one does, each of the others sees in its own way.
+// Several clients on one account. Each sees in its own requests what the others did.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Client, startWireServer, type WireServer } from '../support/rest/wire.ts'
@@ -29,7 +29,7 @@ afterAll(() => wire.close())
 type Row = { id: number; label: string | null; actual_status: string }
 const sortById = (rows: Row[]) => rows.toSorted((one, other) => one.id - other.id)
 
-/** The rows of all lists, which must be the same. */
+/** Lists the instances with every client, expects equal rows, and returns them. */
 async function readLists(): Promise<Row[]> {
   const { cli, old, go, java, node, terraform } = clients
   const all = [
@@ -44,7 +44,7 @@ async function readLists(): Promise<Row[]> {
   return all[0] as Row[]
 }
 
-it('they rent at once, and no two get the same offer', async () => {
+it('lets only one of five clients rent the same offer at once', async () => {
   const { cli, go, java, node, terraform } = clients
   const { body } = await cli.post('/bundles/', { limit: 1, order: [['dph_total', 'asc']] })
   const path = `/asks/${body.offers[0].id}/`
@@ -71,7 +71,7 @@ it('they rent at once, and no two get the same offer', async () => {
   await cli.delete(`/instances/${won?.body.new_contract}/`, {})
 })
 
-it('what one does, the others see', async () => {
+it('shows each client the changes of the others', async () => {
   const { cli, old, go, java, node, terraform } = clients
   const { body } = await old.post('/bundles/', { limit: 2 })
   const [first, second] = body.offers.map(({ id }: Row) => id)
@@ -89,7 +89,7 @@ it('what one does, the others see', async () => {
   )
   expect(await readLists()).toMatchObject([{ actual_status: 'running' }, { actual_status: 'running' }])
 
-  // A state without a label, and a label without a state.
+  // Each request sets one field and sends null for the other.
   await java.put(`/instances/${id}/`, '{"state":"stopped","label":null}')
   await java.put(`/instances/${other}/`, '{"state":null,"label":"java"}')
   await wire.pollUntil(
@@ -106,7 +106,7 @@ it('what one does, the others see', async () => {
     ({ body }) => body.instances.actual_status === 'running',
   )
 
-  // Many destroy the same at once: for one of them it was there.
+  // Five clients destroy the instance at once: one succeeds, the others get 404.
   const path = `/instances/${id}/`
   const ends = await Promise.all([
     cli.delete(path, {}),
@@ -121,7 +121,7 @@ it('what one does, the others see', async () => {
   expect(await readLists()).toEqual([])
 })
 
-it('each reads the same of one instance', async () => {
+it('shows every client the same row of an instance', async () => {
   const { body } = await clients.go.post('/bundles/', { limit: 1 })
   const { new_contract: id } = (
     await clients.terraform.put(`/asks/${body.offers[0].id}/`, { image: 'ubuntu', disk: 10 })

@@ -1,5 +1,5 @@
-// The TypeScript SDK: no slash at the end, the key in both places, and on every request a content type, also where there
-// is no content.
+// The TypeScript SDK. It sends paths without a final slash, the key in the URL and the header, and a content type on every
+// request, even without a body.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Client, startWireServer, type WireServer } from '../support/rest/wire.ts'
@@ -35,7 +35,7 @@ const instanceFields = {
   ...{ image_uuid: 'text', dph_total: 'number', start_date: 'number', extra_env: [['text']], machine_id: 'integer' },
 } satisfies Shape
 
-it('goes through a whole rental', async () => {
+it('rents, runs and destroys an instance', async () => {
   const q = JSON.stringify({ gpu_ram: { gte: 20_000 } })
   const query = new URLSearchParams({ q, num_gpus: '1', order_by: 'dph_total', verified: 'true' })
   const { body: found } = await node.get(`/bundles?${query}`)
@@ -61,7 +61,7 @@ it('goes through a whole rental', async () => {
   const { body: list } = await node.get('/instances?owner=me')
   expectFields(list, { instances_found: 'integer', instances: [{ ...instanceFields, label: 'words' }] })
   expect(await wire.readLinkedResult(await node.put(`/instances/request_logs/${id}`, {}))).toContain('\n')
-  // A content type, and nothing of it.
+  // The client sends a content type without a body.
   expect((await node.delete(`/instances/${id}`)).body).toEqual({ success: true })
   expect(await node.delete(`/instances/${id}`)).toMatchObject({
     status: 404,
@@ -69,13 +69,13 @@ it('goes through a whole rental', async () => {
   })
 })
 
-it('reads its account, with a content type of nothing', async () => {
+it('reads its account with a content type but no body', async () => {
   const { body } = await node.get('/users/current')
   expectFields(body, { id: 'integer', email: 'words', credit: 'number', balance: 'number', ssh_key: 'text' })
   expectFields((await node.get('/ssh')).body, 'list')
 })
 
-it('goes by the key in the header where the other is worth nothing', async () => {
+it('is authorized by the key in the header when the key in the URL is invalid', async () => {
   expect((await wire.createClient(profile).get('/users/current?api_key=nobody')).body.msg).toBe('Invalid user key')
   expect((await node.get('/users/current?api_key=nobody')).status).toBe(200)
 })
