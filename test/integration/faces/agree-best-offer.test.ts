@@ -1,4 +1,4 @@
-// The same search, launch and command, asked through REST and through GraphQL by the same actor, come to the same.
+// The same launch or command from the same actor has the same result over REST and GraphQL.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-/** Each test has a market for itself: what was listed before is in another country. */
+/** Each test has a market of its own: earlier machines are in other countries. */
 let country = ''
 let tests = 0
 beforeEach(async () => {
@@ -51,12 +51,12 @@ async function rentBestOfferOnBoth(by: string | undefined, body: object, input: 
 
 const spec = { source: { image: 'ubuntu' } }
 
-describe('a launch', () => {
+describe('renting the best offer over REST and GraphQL', () => {
   it.each([
     ['an image alone', {}, {}],
     ['a label and a disk', { label: 'mine', disk: 20 }, { spec: { ...spec, label: 'mine', diskGb: 20 } }],
     ['a bid', { price: 0.3 }, { terms: { interruptible: { bidPerHour: '0.3' } } }],
-  ])('with %s leaves the same behind', async (_name, body, input) => {
+  ])('leaves the same state behind with %s', async (_name, body, input) => {
     const { rest, graphql } = await rentBestOfferOnBoth(key, body, input)
     expect(rest.status).toBe(200)
     expect(await faces.readInstance(rest.body.new_contract)).toEqual(await faces.readInstance(graphql.instance.id))
@@ -64,20 +64,20 @@ describe('a launch', () => {
 
   it.each([
     ['a small disk', { disk: 1 }, { spec: { ...spec, diskGb: 1 } }],
-    ['no machine for it', { disk: 2_000 }, { spec: { ...spec, diskGb: 2_000 } }],
-    ['a bid that nobody takes', { price: 0.001 }, { terms: { interruptible: { bidPerHour: '0.001' } } }],
-    ['a virtual machine without a key', { vm: true }, { spec: { ...spec, kind: 'VM' } }],
-    ['nowhere to be', { q: { geolocation: { eq: 'XX' } } }, { filter: { country: { eq: 'XX' } } }],
-  ])('with %s is refused alike', async (_name, body, input) => {
+    ['a disk larger than any machine has', { disk: 2_000 }, { spec: { ...spec, diskGb: 2_000 } }],
+    ['a bid below every minimum', { price: 0.001 }, { terms: { interruptible: { bidPerHour: '0.001' } } }],
+    ['a virtual machine without an SSH key', { vm: true }, { spec: { ...spec, kind: 'VM' } }],
+    ['a country without offers', { q: { geolocation: { eq: 'XX' } } }, { filter: { country: { eq: 'XX' } } }],
+  ])('is refused alike with %s', async (_name, body, input) => {
     const { rest, code, message, graphql } = await rentBestOfferOnBoth(key, body, input)
-    // An offer that is gone, and none that is found, have one code in REST.
+    // REST has one code for an offer that is gone and for a search without results.
     expect(code === 'NO_OFFER_RENTED' ? 'OFFER_UNAVAILABLE' : code).toBe(graphqlCodes[rest.body.error])
     const issues = graphql.issues?.map((issue: { message: string }) => issue.message).toSorted()
     expect(issues ?? message).toEqual(issues ? messagesOf(rest.body.msg) : rest.body.msg)
   })
 
   it.each(['no credit', 'no permission to rent', 'no permission to search', 'no key'])(
-    'with %s is refused alike',
+    'is refused alike with %s',
     async name => {
       const by = {
         'no credit': await app.newKey(),
@@ -91,7 +91,7 @@ describe('a launch', () => {
   )
 })
 
-describe('a command', () => {
+describe('a command over REST and GraphQL', () => {
   const run = async (id: number, command: string) => {
     const rest = await app.rest(key, 'PUT', `/instances/command/${id}/`, { command })
     const { data } = await app.graphql(
@@ -103,19 +103,19 @@ describe('a command', () => {
     return { rest, graphql: data.executeCommand }
   }
 
-  it('prints the same', async () => {
+  it('prints the same output', async () => {
     const { rest, graphql } = await run(await rentals.rentToStatus(key, 'running'), 'echo one two')
     const printed = await app.fetch(new Request(rest.body.result_url)).then(answer => answer.text())
     expect(printed).toBe(graphql.output)
     expect(printed).toContain('one two')
   })
 
-  it.each(['created', 'stopped', 'exited'])('in what is %s is refused alike', async status => {
+  it.each(['created', 'stopped', 'exited'])('is refused alike in an instance that is %s', async status => {
     const { rest, graphql } = await run(await rentals.rentToStatus(key, status), 'ls')
     expect([graphql.code, graphql.message]).toEqual([graphqlCodes[rest.body.error], rest.body.msg])
   })
 
-  it.each([' ', 'x'.repeat(513), 'a\0'])('that is none is refused alike: %j', async command => {
+  it.each([' ', 'x'.repeat(513), 'a\0'])('is refused alike when it is invalid: %j', async command => {
     const { rest, graphql } = await run(await rentals.rent(key), command)
     expect([graphql.code, graphql.message]).toEqual([graphqlCodes[rest.body.error], rest.body.msg])
   })

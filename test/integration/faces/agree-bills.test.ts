@@ -1,4 +1,4 @@
-// What REST says was granted and spent is what GraphQL says, to the nano-dollar.
+// REST and GraphQL report the same grants and charges, to the nano-dollar.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -8,7 +8,7 @@ import { volumesOf } from '../../support/volumes/volumes.ts'
 let app: TestApp
 let rentals: Rentals
 let key: string
-/** When the first day of it all began. */
+/** Start of the first day of the account's history, in milliseconds. */
 let begin: number
 let offline: number
 let stopped: number
@@ -17,7 +17,7 @@ const minute = 60_000
 const hour = 60 * minute
 const day = 24 * hour
 
-/** An account with a history of some days: of everything that can be charged, granted, given back and put right. */
+/** Gives the account a history of several days with charges, grants, refunds and corrections. */
 beforeAll(async () => {
   app = await startApp()
   rentals = rentalsOf(app)
@@ -37,7 +37,7 @@ beforeAll(async () => {
   await rentals.rentToStatus(key, 'running')
   await app.operations.machines.unplug((await rentals.read(key, offline)).machine_id)
   app.clock.advance(2 * minute)
-  // It charges everything up to now, of which a part is given back when the machine is given up.
+  // The adjustment charges everything up to now. Part of it is refunded when the gateway declares the machine offline.
   await app.operations.accounts.adjustCredit(email, { amountNanos: -111_111_111n, reason: 'a mistake' })
   for (let turn = 1; turn <= 8; turn += 1) {
     app.clock.advance(minute)
@@ -50,7 +50,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-/** What goes on is charged once a day. */
+/** Advances hour by hour, so that open meters are charged once a day. */
 async function advanceClock(ms: number) {
   for (let hours = 0; hours < ms / hour; hours += 1) {
     app.clock.advance(hour)
@@ -58,7 +58,7 @@ async function advanceClock(ms: number) {
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever the test asks for
+// biome-ignore lint/suspicious/noExplicitAny: the shape depends on the test
 async function getRest(path: string, query: Record<string, unknown>): Promise<any> {
   const written = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(JSON.stringify(value))}`)
   const { status, body } = await app.rest(key, 'GET', `${path}?${written.join('&')}`)
@@ -66,7 +66,7 @@ async function getRest(path: string, query: Record<string, unknown>): Promise<an
   return body
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever the test asks for
+// biome-ignore lint/suspicious/noExplicitAny: the shape depends on the test
 async function queryViewer(fields: string): Promise<any> {
   const { data, errors } = await app.graphql(key, `{ viewer { ${fields} } }`)
   expect(errors).toBeUndefined()
@@ -77,20 +77,20 @@ type Group = { instanceId: string | null; volumeId: string | null; kind: string;
 type Item = { type: string; amount: number }
 type Charge = { type: string; source: string; amount: number; items: Item[] }
 
-/** Nano-dollars, from a decimal or from a number with nine places. */
+/** Converts dollars, a decimal string or a number with nine places, to nano-dollars. */
 const toNanos = (dollars: string | number) => BigInt(Math.round(Number(dollars) * 1e9))
 const sumNanos = (amounts: (string | number)[]) => amounts.reduce((total, amount) => total + toNanos(amount), 0n)
 
-describe('charges', () => {
+describe('REST charges', () => {
   const spans: [what: string, first: number, last: number][] = [
     ['all days', 0, 3],
     ['the first day', 0, 0],
-    ['a day on which charges were given back', 1, 1],
+    ['a day with refunds', 1, 1],
     ['today', 2, 2],
-    ['days on which nothing was', -3, -1],
+    ['days without charges', -3, -1],
   ]
 
-  it.each(spans)('of %s are the usage of those days', async (_what, first, last) => {
+  it.each(spans)('equal the GraphQL usage of %s', async (_what, first, last) => {
     const [from, to] = [begin + first * day, begin + (last + 1) * day]
     const select_filters = { day: { gte: from / 1000, lte: to / 1000 - 1 } }
     const { results, total } = await getRest('/charges/', { select_filters, limit: 100 })
@@ -115,7 +115,7 @@ describe('charges', () => {
     expect([total, results.length > 0]).toEqual([results.length, last >= 0])
   })
 
-  it('of a day end where what was charged beyond was given back', async () => {
+  it('end where the refunded period starts', async () => {
     const select_filters = { day: { gte: begin / 1000, lte: begin / 1000 + 3 * 86_400 } }
     const { results } = await getRest('/charges/', { select_filters })
     const { nodes } = (await queryViewer(`ledger(filter: {kinds: [REFUND]}) { nodes { instanceId periodStart } }`))
@@ -126,7 +126,7 @@ describe('charges', () => {
     expect([end, ...items.map((item: { end: number }) => item.end)]).toEqual([seen, seen, seen])
   })
 
-  it('of a stopped instance are the cost that GraphQL says it accrued', async () => {
+  it('equal the accruedCost of a stopped instance in GraphQL', async () => {
     const { results } = await getRest('/charges/', {
       select_filters: { day: { gte: begin / 1000, lte: begin / 1000 + 3 * 86_400 } },
     })
@@ -153,8 +153,8 @@ const listLedger = async (kinds: string): Promise<Entry[]> =>
   ).ledger.nodes.toReversed()
 const plainId = (id: string | null) => (id === null ? null : Number(id.slice(4)))
 
-describe('invoices', () => {
-  it('are the ledger without charges, seen from the other side', async () => {
+describe('REST invoices', () => {
+  it('mirror the GraphQL ledger without charges, with opposite signs', async () => {
     const entries = await listLedger('TOP_UP, REFUND, ADJUSTMENT')
     const { results, total } = await getRest('/api/v1/invoices/', { latest_first: false, limit: 100 })
     const types: Record<string, string> = { TOP_UP: 'credit', REFUND: 'refund', ADJUSTMENT: 'adjustment' }
@@ -175,7 +175,7 @@ describe('invoices', () => {
     expect(entries.map(({ kind }) => kind).toSorted()).toEqual(['ADJUSTMENT', 'REFUND', 'REFUND', 'TOP_UP', 'TOP_UP'])
   })
 
-  it('with charges are the ledger, and come to the credit with what is not posted yet', async () => {
+  it('mirror the whole ledger when charges are included, and add up to the credit', async () => {
     const entries = await listLedger('COMPUTE, DISK, TOP_UP, REFUND, ADJUSTMENT')
     const { invoices, current } = await getRest('/users/me/invoices', { owner: 'me', inc_charges: true })
     const isCharge = ({ kind }: Entry) => kind === 'COMPUTE' || kind === 'DISK'
@@ -196,7 +196,7 @@ describe('invoices', () => {
     expect(toNanos(current.credit)).toBe(toNanos(credit))
     expect(of('payment') - of('charge') - toNanos(current.charges)).toBe(toNanos(credit))
     expect(toNanos(current.charges)).toBeGreaterThan(0n)
-    // With what was carried, a charge may have a nano-dollar more.
+    // The carried remainder can add one nano-dollar to a charge.
     for (const { type, amount, quantity, rate } of invoices)
       if (type === 'charge') expect(Math.abs(amount - quantity * rate)).toBeLessThan(1.1e-9)
     expect(await getRest('/invoices', { inc_charges: true })).toEqual(invoices)

@@ -1,4 +1,4 @@
-// The same wish, asked through REST and through GraphQL by the same actor, leaves the same behind or is refused alike.
+// The same request from the same actor leaves the same state behind, or is refused alike, over REST and GraphQL.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-/** Two instances that are alike, one for each face. */
+/** Two equal instances, one for each face. */
 async function rentTwins(status: string, by = key, body = {}): Promise<[number, number]> {
   if (status !== 'destroyed')
     return [await rentals.rentToStatus(by, status, body), await rentals.rentToStatus(by, status, body)]
@@ -51,8 +51,8 @@ const updates: [status: string, body: object, input: object][] = [
   ['destroyed', { label: 'mine' }, { label: 'mine' }],
 ]
 
-describe('an update', () => {
-  it.each(updates)('of what is %s with %j does or refuses the same', async (status, body, input) => {
+describe('an update over REST and GraphQL', () => {
+  it.each(updates)('does or refuses the same for an instance that is %s: %j', async (status, body, input) => {
     const [one, other] = await rentTwins(status)
     const rest = await app.rest(key, 'PUT', `/instances/${one}/`, body)
     const graphql = await faces.mutate(key, 'updateInstance', { id: String(other), ...input })
@@ -63,7 +63,7 @@ describe('an update', () => {
     expect(await faces.readInstance(one)).toEqual(await faces.readInstance(other))
   })
 
-  it('that waits for its GPUs is a success of GraphQL, and queued over REST', async () => {
+  it('is a success in GraphQL and queued over REST while the instance waits for its GPUs', async () => {
     const [one, other] = await rentTwins('stopped')
     for (const id of [one, other]) {
       const { machine_id } = await rentals.read(key, id)
@@ -79,11 +79,11 @@ describe('an update', () => {
     expect(await faces.readInstance(one)).toMatchObject({ status: 'scheduling', reason_code: 'WAITING_FOR_GPUS' })
   })
 
-  it.each(['an id that never was', 'no credit', 'a limit', 'no permission', 'no key'])(
-    'with %s is refused alike',
+  it.each(['an unknown ID', 'no credit', 'a limit', 'no permission', 'no key'])(
+    'is refused alike with %s',
     async name => {
       const poor = await app.newKey(null, someCredit)
-      const [one, other] = name === 'an id that never was' ? [987_654, 987_654] : await rentTwins('created', poor)
+      const [one, other] = name === 'an unknown ID' ? [987_654, 987_654] : await rentTwins('created', poor)
       await app.sql(
         creditSql(0n, `id IN (SELECT account_id FROM instances WHERE id = ${one}) AND ${name === 'no credit'}`),
       )
@@ -99,7 +99,7 @@ describe('an update', () => {
   )
 })
 
-describe('a bulk update', () => {
+describe('a bulk update over REST and GraphQL', () => {
   const statuses = ['running', 'stopped', 'created', 'exited', 'unknown', 'destroyed']
 
   it.each([
@@ -114,7 +114,7 @@ describe('a bulk update', () => {
       ['APPLIED', 'UNCHANGED', 'UNCHANGED', 'UNCHANGED', 'UNCHANGED', 'FAILED'],
     ],
     [{ label: 'batch' }, { label: 'batch' }, ['APPLIED', 'APPLIED', 'APPLIED', 'APPLIED', 'APPLIED', 'FAILED']],
-  ])('with %j leaves the same behind, item by item', async (body, input, outcomes) => {
+  ])('leaves the same state behind for each item: %j', async (body, input, outcomes) => {
     const pairs: [number, number][] = []
     for (const status of statuses) pairs.push(await rentTwins(status))
     const [ones, others] = [pairs.map(([one]) => one), pairs.map(([, other]) => other)]
@@ -128,13 +128,13 @@ describe('a bulk update', () => {
     for (const [one, other] of pairs) expect(await faces.readInstance(one)).toEqual(await faces.readInstance(other))
   })
 
-  it('of which none is found is 404 over REST, and says so of each in GraphQL', async () => {
+  it('answers 404 over REST and NOT_FOUND for each item in GraphQL when no instance is found', async () => {
     const rest = await app.rest(key, 'PUT', '/instances/', { ids: [987_654], state: 'stopped' })
     const graphql = await faces.mutate(key, 'updateInstances', { ids: ['987654'], targetState: 'STOPPED' })
     expect([rest.status, graphql.items]).toMatchObject([404, [{ outcome: 'FAILED', error: { code: 'NOT_FOUND' } }]])
   })
 
-  it('names the id that is none by its place', async () => {
+  it('names an invalid ID by its position in the list', async () => {
     const graphql = await faces.mutate(key, 'updateInstances', { ids: ['1', 'off_2'], targetState: 'STOPPED' })
     expect([graphql.code, graphql.issues[0].path]).toEqual(['INVALID_INPUT', 'ids.1'])
     const single = await faces.mutate(key, 'updateInstance', { id: 'off_2', targetState: 'STOPPED' })
@@ -142,31 +142,34 @@ describe('a bulk update', () => {
   })
 
   it.each([
-    ['no ids', { ids: [], state: 'stopped' }, { ids: [], targetState: 'STOPPED' }],
-    ['no ids and no wish', { ids: [] }, { ids: [] }],
-    ['no wish', { ids: [1] }, { ids: ['1'] }],
-    ['65 ids', { ids: Array(65).fill(1), state: 'stopped' }, { ids: Array(65).fill('1'), targetState: 'STOPPED' }],
-    ['a long label', { ids: [1], label: 'x'.repeat(257) }, { ids: ['1'], label: 'x'.repeat(257) }],
-  ])('with %s is refused alike', async (_name, body, input) => {
+    ['no IDs', { ids: [], state: 'stopped' }, { ids: [], targetState: 'STOPPED' }],
+    ['neither IDs nor changes', { ids: [] }, { ids: [] }],
+    ['no changes', { ids: [1] }, { ids: ['1'] }],
+    ['65 IDs', { ids: Array(65).fill(1), state: 'stopped' }, { ids: Array(65).fill('1'), targetState: 'STOPPED' }],
+    ['a label that is too long', { ids: [1], label: 'x'.repeat(257) }, { ids: ['1'], label: 'x'.repeat(257) }],
+  ])('is refused alike with %s', async (_name, body, input) => {
     const rest = await app.rest(key, 'PUT', '/instances/', body)
     const graphql = await faces.mutate(key, 'updateInstances', input)
     expect([rest.status, graphql.code]).toEqual([400, graphqlCodes[rest.body.error]])
   })
 })
 
-describe('destroying', () => {
-  it.each(['running', 'stopped', 'created', 'exited', 'offline'])('what is %s leaves the same behind', async status => {
-    const [one, other] = await rentTwins(status)
-    expect((await app.rest(key, 'DELETE', `/instances/${one}/`)).body).toEqual({ success: true })
-    const graphql = await faces.mutate(key, 'destroyInstances', { ids: [String(other)] })
-    expect(graphql.items).toMatchObject([{ outcome: 'APPLIED' }])
-    expect(await faces.readInstance(one)).toEqual(await faces.readInstance(other))
-    await rentals.converge()
-    expect(await faces.readInstance(one)).toEqual(await faces.readInstance(other))
-    expect(await faces.readInstance(one)).toMatchObject({ ports: null, gpus: '0', destroyed_at: expect.any(Date) })
-  })
+describe('destroying an instance', () => {
+  it.each(['running', 'stopped', 'created', 'exited', 'offline'])(
+    'leaves the same state behind when it is %s',
+    async status => {
+      const [one, other] = await rentTwins(status)
+      expect((await app.rest(key, 'DELETE', `/instances/${one}/`)).body).toEqual({ success: true })
+      const graphql = await faces.mutate(key, 'destroyInstances', { ids: [String(other)] })
+      expect(graphql.items).toMatchObject([{ outcome: 'APPLIED' }])
+      expect(await faces.readInstance(one)).toEqual(await faces.readInstance(other))
+      await rentals.converge()
+      expect(await faces.readInstance(one)).toEqual(await faces.readInstance(other))
+      expect(await faces.readInstance(one)).toMatchObject({ ports: null, gpus: '0', destroyed_at: expect.any(Date) })
+    },
+  )
 
-  it('a second time is 404 over REST, UNCHANGED in GraphQL, and changes nothing', async () => {
+  it('answers 404 over REST and UNCHANGED in GraphQL the second time, and changes nothing', async () => {
     const [one, other] = await rentTwins('destroyed')
     const before = await faces.readInstance(one)
     expect((await app.rest(key, 'DELETE', `/instances/${one}/`)).body.error).toBe('no_such_instance')
@@ -176,8 +179,8 @@ describe('destroying', () => {
   })
 })
 
-describe('destroying many over REST', () => {
-  it('does what destroyInstances does, item by item', async () => {
+describe('destroying several instances over REST', () => {
+  it('does the same as destroyInstances for each item', async () => {
     const pairs: [number, number][] = []
     for (const status of ['running', 'stopped', 'exited', 'destroyed']) pairs.push(await rentTwins(status))
     const [ones, others] = [pairs.map(([one]) => one), pairs.map(([, other]) => other)]
@@ -189,15 +192,15 @@ describe('destroying many over REST', () => {
   })
 })
 
-describe('starting anew', () => {
+describe('a restart over REST and GraphQL', () => {
   const statuses = ['running', 'stopped', 'created', 'exited', 'unknown', 'destroyed']
   const kinds = statuses.flatMap(status => [['reboot', status] as const, ['recycle', status] as const])
 
-  it.each(kinds)('by a %s of what is %s does or refuses the same', async (kind, status) => {
+  it.each(kinds)('does or refuses the same: %s of an instance that is %s', async (kind, status) => {
     const [one, other] = await rentTwins(status)
     const rest = await app.rest(key, 'PUT', `/instances/${kind}/${one}/`, {})
     const graphql = await faces.mutate(key, `${kind}Instance`, { id: String(other) })
-    // Clients of REST look at `success`: what cannot be done now is no failure of the request.
+    // REST clients read `success`: an action that is impossible now is not a failed request.
     expect(graphql.code).toBe({ invalid_id: 'INVALID_STATE', ...graphqlCodes }[rest.body.error as string])
     expect(rest.body.success).toBe(graphql.code === undefined)
     expect(await faces.readInstance(one)).toEqual(await faces.readInstance(other))
@@ -206,7 +209,7 @@ describe('starting anew', () => {
   })
 })
 
-describe('a bid', () => {
+describe('a bid over REST and GraphQL', () => {
   it.each([
     ['0.4', 'running'],
     ['0.1', 'running'],
@@ -214,7 +217,7 @@ describe('a bid', () => {
     ['0.4', 'stopped'],
     ['0.4', 'exited'],
     ['0.4', 'destroyed'],
-  ])('of %s $ for what is %s does or refuses the same', async (bid, status) => {
+  ])('does or refuses the same: %s dollars for an instance that is %s', async (bid, status) => {
     const [one, other] = await rentTwins(status, key, { price: 0.3 })
     const rest = await app.rest(key, 'PUT', `/instances/bid_price/${one}/`, { client_id: 'me', price: Number(bid) })
     const graphql = await faces.mutate(key, 'changeBid', { instanceId: String(other), bidPerHour: bid })
@@ -223,12 +226,12 @@ describe('a bid', () => {
   })
 })
 
-describe('reading', () => {
+describe('reading instances', () => {
   const fields = `id label status targetState pricePerHour diskPricePerHour numGpus gpuName diskGb rentalType
     launch { image mode env { name value } onStart args } connection { host sshPort ports { containerPort hostPort } }`
   const statuses = ['created', 'running', 'stopped', 'exited', 'unknown', 'offline']
 
-  it('an instance, or all, shows the same', async () => {
+  it('shows the same over REST and GraphQL, one by one and in a list', async () => {
     const reader = await app.newKey(null, someCredit)
     const ids: number[] = []
     const body = { label: 'x', onstart: './run', env: { A: '1' }, runtype: 'ssh_direct', disk: 10 }
@@ -258,7 +261,7 @@ describe('reading', () => {
     expect(list.instances.map((row: { id: number }) => row.id)).toEqual(ids.toReversed())
   })
 
-  it('an id that never was is 404 over REST, and null in GraphQL', async () => {
+  it('answers 404 over REST and null in GraphQL for an unknown ID', async () => {
     expect((await app.rest(key, 'GET', '/instances/987654/')).status).toBe(404)
     expect((await app.graphql(key, '{ instance(id: 987654) { id } }')).data).toEqual({ instance: null })
   })

@@ -1,4 +1,4 @@
-// Every operation that both faces have reads the same through either, or leaves the same behind.
+// Every operation that both faces offer returns the same data, or leaves the same state behind, over either face.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-it('is asked of every operation that both have', () => {
+it('covers every operation that both faces offer', () => {
   expect(Object.keys(agreements).toSorted()).toEqual(listSharedOperations().toSorted())
 })
 
@@ -26,7 +26,7 @@ const changes = all.filter(([, { reads }]) => !reads)
 
 const newSite = async (): Promise<AgreementSite> => ({ app, rentals, key: await app.newKey(null, someCredit) })
 
-/** All that an account has and what has happened to it, but for what sets two of them apart. */
+/** Everything an account has and its events, without the values that differ between equal accounts. */
 async function readAccountState({ key }: AgreementSite, account: number): Promise<unknown> {
   await app.runUntilIdle()
   const [row] = await app.sql(`SELECT
@@ -44,7 +44,7 @@ async function readAccountState({ key }: AgreementSite, account: number): Promis
     (SELECT json_agg(json_build_array(name, size_mb, storage_nanos, disk_nanos, deleted_at) ORDER BY id)
       FROM volumes WHERE account_id = ${account}) AS volumes,
     (SELECT json_agg(json_build_array(type, reason) ORDER BY id) FROM events WHERE account_id = ${account}) AS events`)
-  // Of both accounts the second is made later.
+  // The second account is created later, so all instants are replaced.
   const text = JSON.stringify(row).replace(/"\d{4}-\d\d-\d\dT[^"]*"/g, '"then"')
   const { status } = await app.rest(key, 'GET', '/users/current')
   return { ...JSON.parse(text), letsIn: status }
@@ -55,37 +55,43 @@ async function mutate({ key }: AgreementSite, field: string) {
   return { errors, ...(Object.values(data ?? {})[0] as object) }
 }
 
-describe('what one face reads the other reads alike', () => {
-  it.each(readAgreements)('by %s', async (_operation, { prepare, rest, graphql, normalizeRest, normalizeGraphql }) => {
-    const site = await newSite()
-    const things = (await prepare?.(site)) ?? {}
-    const { status, body } = await app.rest(site.key, ...rest(things, site))
-    const { data, errors } = await app.graphql(site.key, graphql(things))
-    expect([status, errors]).toEqual([200, undefined])
-    const shown = await normalizeRest(body, things, site)
-    expect(shown).toEqual(await normalizeGraphql(data, things, site))
-    expect(shown).not.toHaveLength(0)
-  })
+describe('a read', () => {
+  it.each(readAgreements)(
+    'returns the same data over REST and GraphQL: %s',
+    async (_operation, { prepare, rest, graphql, normalizeRest, normalizeGraphql }) => {
+      const site = await newSite()
+      const ids = (await prepare?.(site)) ?? {}
+      const { status, body } = await app.rest(site.key, ...rest(ids, site))
+      const { data, errors } = await app.graphql(site.key, graphql(ids))
+      expect([status, errors]).toEqual([200, undefined])
+      const shown = await normalizeRest(body, ids, site)
+      expect(shown).toEqual(await normalizeGraphql(data, ids, site))
+      expect(shown).not.toHaveLength(0)
+    },
+  )
 })
 
-describe('what one face does the other does alike', () => {
-  it.each(changes)('by %s', async (_operation, { prepare, rest, graphql }) => {
-    const left: unknown[] = []
-    for (const face of ['rest', 'graphql']) {
-      const site = await newSite()
-      const { body } = await app.rest(site.key, 'GET', '/users/current')
-      const things = (await prepare?.(site)) ?? {}
-      const before = await readAccountState(site, body.id)
-      if (face === 'rest') {
-        expect(await app.rest(site.key, ...rest(things, site))).toMatchObject({ status: 200, body: expect.anything() })
-      } else {
-        const { errors, ...answer } = await mutate(site, graphql(things))
-        expect([errors, answer]).toEqual([undefined, { __typename: expect.not.stringMatching(/Error$/) }])
+describe('a change', () => {
+  it.each(changes)(
+    'leaves the same state behind over REST and GraphQL: %s',
+    async (_operation, { prepare, rest, graphql }) => {
+      const states: unknown[] = []
+      for (const face of ['rest', 'graphql']) {
+        const site = await newSite()
+        const { body } = await app.rest(site.key, 'GET', '/users/current')
+        const ids = (await prepare?.(site)) ?? {}
+        const before = await readAccountState(site, body.id)
+        if (face === 'rest') {
+          expect(await app.rest(site.key, ...rest(ids, site))).toMatchObject({ status: 200, body: expect.anything() })
+        } else {
+          const { errors, ...answer } = await mutate(site, graphql(ids))
+          expect([errors, answer]).toEqual([undefined, { __typename: expect.not.stringMatching(/Error$/) }])
+        }
+        const after = await readAccountState(site, body.id)
+        expect(after).not.toEqual(before)
+        states.push(after)
       }
-      const after = await readAccountState(site, body.id)
-      expect(after).not.toEqual(before)
-      left.push(after)
-    }
-    expect(left[0]).toEqual(left[1])
-  })
+      expect(states[0]).toEqual(states[1])
+    },
+  )
 })

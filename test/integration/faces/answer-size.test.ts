@@ -1,4 +1,4 @@
-// What comes back is in proportion to what was asked.
+// The size of an answer stays in proportion to the request.
 
 import { GraphQLError, getIntrospectionQuery } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -37,7 +37,7 @@ describe('REST lists', () => {
       app.rest(key, 'GET', url('/api/v1/template/', { select_cols: columns })),
   }
 
-  it.each(Object.entries(lists))('refuse columns that every row would repeat: %s', async (_name, ask) => {
+  it.each(Object.entries(lists))('refuse unknown columns that every row would repeat: %s', async (_name, ask) => {
     const refused = [controls, makeItems(11, index => `no_such_${index}`), ['no such']]
     for (const columns of refused) {
       const { status, body } = await ask(columns)
@@ -47,7 +47,7 @@ describe('REST lists', () => {
     expect((await ask(['id', 'not_here_yet'])).status).toBe(200)
   })
 
-  it('tell the first problems of a request that has thousands', async () => {
+  it('report only the first problems of a request with thousands', async () => {
     const operators = Object.fromEntries(makeItems(5_000, index => [`op${index}`, 1] as const))
     const { status, body } = await app.rest(key, 'POST', '/bundles/', { num_gpus: operators })
     expect(status).toBe(400)
@@ -56,7 +56,7 @@ describe('REST lists', () => {
   })
 })
 
-describe('GraphQL', () => {
+describe('the GraphQL face', () => {
   const codes = async (query: string, by = powerless) => (await app.graphql(by, query)).errors?.[0]?.extensions['code']
   const refused = 'GRAPHQL_VALIDATION_FAILED'
   const standard = getIntrospectionQuery()
@@ -64,7 +64,7 @@ describe('GraphQL', () => {
   const inside = selection.slice(0, selection.lastIndexOf('}'))
   const fragments = standard.slice(standard.indexOf('fragment'))
 
-  it('reads the schema once in an operation, however it is asked', async () => {
+  it('refuses to read the schema more than once in an operation', async () => {
     expect((await app.graphql(powerless, standard)).errors).toBeUndefined()
     const twice = makeItems(2, index => `s${index}: __schema ${inside}`).join(' ')
     expect(await codes(`{ ${twice} } ${fragments}`)).toBe(refused)
@@ -80,13 +80,13 @@ describe('GraphQL', () => {
     ).toBe(refused)
   })
 
-  it('refuses an alias that every row would repeat', async () => {
+  it('refuses a long alias, which every row would repeat', async () => {
     const query = (alias: string) => `{ offers(filter: {}, first: 100) { nodes { ${alias}: id } } }`
     expect(await codes(query('x'.repeat(64)), key)).toBeUndefined()
     expect(await codes(query('x'.repeat(65)), key)).toBe(refused)
   })
 
-  it('repeats the beginning of an id that is none', async () => {
+  it('repeats only the beginning of an invalid ID', async () => {
     const { errors } = await app.graphql(key, `{ node(id: "${'x'.repeat(10_000)}") { id } }`)
     expect(errors?.[0]?.extensions['code']).toBe('BAD_USER_INPUT')
     expect(JSON.stringify(errors).length).toBeLessThan(2_000)
@@ -97,16 +97,16 @@ describe('GraphQL', () => {
       const body = { name, image: 'ubuntu', readme: 'é'.repeat(40_000), private: true }
       expect((await app.rest(key, 'POST', '/template/', body)).status).toBe(200)
     }
-    const asking = (count: number) =>
+    const templatesQuery = (count: number) =>
       `{ templates { nodes { ${makeItems(count, index => `r${index}: readme`).join(' ')} } } }`
-    const { data } = await app.graphql(key, asking(2))
+    const { data } = await app.graphql(key, templatesQuery(2))
     expect(data.templates.nodes[0].r1).toHaveLength(40_000)
-    const large = await app.graphql(key, asking(30))
+    const large = await app.graphql(key, templatesQuery(30))
     expect(large).toMatchObject({ data: null, errors: [{ extensions: { code: 'ANSWER_TOO_LARGE' } }] })
     expect(large.errors?.[0]?.message).toContain(String(maxAnswerBytes))
   })
 
-  it('refuses an answer whose errors are too many', () => {
+  it('refuses an answer with too many errors', () => {
     const errors = makeItems(600, index => new GraphQLError('x'.repeat(10_000), { path: ['nodes', index] }))
     expect(limitAnswerSize({ data: {}, errors }, false)).toMatchObject({
       ...{ data: null, errors: [{ extensions: { code: 'ANSWER_TOO_LARGE' } }] },
@@ -115,13 +115,13 @@ describe('GraphQL', () => {
   })
 
   it('says that mutations have run when their answer is too large', () => {
-    const messageOf = (happened: boolean) =>
-      limitAnswerSize({ data: { text: 'x'.repeat(maxAnswerBytes) } }, happened).errors?.[0]?.message
+    const messageOf = (hasRun: boolean) =>
+      limitAnswerSize({ data: { text: 'x'.repeat(maxAnswerBytes) } }, hasRun).errors?.[0]?.message
     expect(messageOf(true)).toContain('have run: check their effect before you repeat them')
     expect(messageOf(false)).not.toContain('have run')
   })
 
-  it('counts what JSON writes in more bytes', () => {
+  it('counts the bytes that JSON needs for escaped and non-ASCII characters', () => {
     const isTooLarge = (text: string) => limitAnswerSize({ data: { text } }, false).data === null
     expect(isTooLarge('x'.repeat(maxAnswerBytes - 100))).toBe(false)
     for (const [letter, bytes] of [
@@ -138,7 +138,7 @@ describe('GraphQL', () => {
     }
   })
 
-  it('reads no more of the schema for a short query than a few times what tools read', async () => {
+  it('refuses a short query that reads far more of the schema than tools do', async () => {
     const { errors } = await app.graphql(powerless, standard)
     expect(errors).toBeUndefined()
     const nine = makeItems(9, index => `d${index}: description`).join(' ')

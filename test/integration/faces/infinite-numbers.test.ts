@@ -1,5 +1,5 @@
-// In the text of a GraphQL operation, and in JSON, a number may be larger than any that there is. It is read as
-// infinity, which cannot be stored, compared with a column, or printed as a number.
+// A number in a GraphQL document or in JSON can exceed the range of a double. JavaScript parses it as Infinity, which
+// cannot be stored, compared with a column or printed as a number.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -24,7 +24,7 @@ const volume = (size: string) => `{ source: { create: { sizeGb: ${size} } }, mou
 const spec = (rest: string) => `spec: { source: { image: "u" }, ${rest} }`
 const constraint = (number: string) => `{ parameter: "id", operator: LTE, value: { number: ${number} } }`
 
-it.each(numbers)('%s is refused wherever GraphQL takes a number', async (_, number) => {
+it.each(numbers)('refuses %s wherever GraphQL takes a number', async (_, number) => {
   const operations = [
     `{ offers(filter: { gpuFraction: { lte: ${number} } }) { nodes { id } } }`,
     `{ offers(filter: { or: [{ diskGb: { in: [1, ${number}] } }] }) { nodes { id } } }`,
@@ -54,26 +54,23 @@ it.each(numbers)('%s is refused wherever GraphQL takes a number', async (_, numb
   expect(app.logLines.filter(({ level }) => Number(level) >= 50)).toEqual([])
 })
 
-it.each([...numbers, ['"1e400"', '"1e400"'] as const])(
-  '%s is refused wherever REST takes a number',
-  async (_, number) => {
-    const requests = [
-      ['POST', '/bundles/', `{"gpu_ram": {"gte": ${number}}}`],
-      ['POST', '/bundles/', `{"cpu_cores": {"in": [1, ${number}]}}`],
-      ['POST', '/bundles/', `{"dph_total": {"lte": ${number}}}`],
-      ['POST', '/bundles/', `{"duration": {"lte": ${number}}}`],
-      ['POST', '/bundles/', `{"id": {"eq": ${number}}}`],
-      ['POST', '/bundles/', `{"allocated_storage": ${number}}`],
-      ['POST', '/bundles/', `{"limit": ${number}}`],
-      ['PUT', `/asks/${offer}/`, `{"image": "u", "disk": ${number}}`],
-      ['PUT', `/asks/${offer}/`, `{"image": "u", "price": ${number}}`],
-      ['PUT', `/asks/${offer}/`, `{"image": "u", "volume_info": {"create_new": true, "size": ${number}}}`],
-      ['PUT', '/instances/', `{"ids": [${number}], "state": "stopped"}`],
-    ] as const
-    for (const [method, path, body] of requests) {
-      const { status, body: answer } = await app.rest(key, method, path, body)
-      expect([body, status, answer.error]).toEqual([body, 400, 'invalid_args'])
-    }
-    expect(app.logLines.filter(({ level }) => Number(level) >= 50)).toEqual([])
-  },
-)
+it.each([...numbers, ['"1e400"', '"1e400"'] as const])('refuses %s wherever REST takes a number', async (_, number) => {
+  const requests = [
+    ['POST', '/bundles/', `{"gpu_ram": {"gte": ${number}}}`],
+    ['POST', '/bundles/', `{"cpu_cores": {"in": [1, ${number}]}}`],
+    ['POST', '/bundles/', `{"dph_total": {"lte": ${number}}}`],
+    ['POST', '/bundles/', `{"duration": {"lte": ${number}}}`],
+    ['POST', '/bundles/', `{"id": {"eq": ${number}}}`],
+    ['POST', '/bundles/', `{"allocated_storage": ${number}}`],
+    ['POST', '/bundles/', `{"limit": ${number}}`],
+    ['PUT', `/asks/${offer}/`, `{"image": "u", "disk": ${number}}`],
+    ['PUT', `/asks/${offer}/`, `{"image": "u", "price": ${number}}`],
+    ['PUT', `/asks/${offer}/`, `{"image": "u", "volume_info": {"create_new": true, "size": ${number}}}`],
+    ['PUT', '/instances/', `{"ids": [${number}], "state": "stopped"}`],
+  ] as const
+  for (const [method, path, body] of requests) {
+    const { status, body: answer } = await app.rest(key, method, path, body)
+    expect([body, status, answer.error]).toEqual([body, 400, 'invalid_args'])
+  }
+  expect(app.logLines.filter(({ level }) => Number(level) >= 50)).toEqual([])
+})

@@ -1,4 +1,4 @@
-// Nobody reaches what is another's, or does what his key does not allow, by any field or route that takes an id.
+// No field or route that takes an ID reaches another account's data, or does what the key does not allow.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
@@ -20,7 +20,7 @@ let stranger: string
 
 beforeAll(async () => {
   app = await startApp()
-  // Ids that are nothing else in an answer.
+  // High IDs cannot be mistaken for another number in an answer.
   await app.sql('ALTER SEQUENCE instances_id_seq RESTART 5000001')
   await app.sql('ALTER SEQUENCE offers_id_seq RESTART 7000001')
   await app.sql('ALTER SEQUENCE volumes_id_seq RESTART 8000001')
@@ -42,12 +42,12 @@ const noSuchId = 987_654_321
 
 const cases = Object.entries({ ...fieldCases, ...routeCases })
 
-it('is asked of every field and of every route that takes an id', () => {
+it('covers every field and every route that takes an ID', () => {
   expect(Object.keys(fieldCases).toSorted()).toEqual(fieldsWithIds().toSorted())
   expect(Object.keys(routeCases).toSorted()).toEqual(routesWithIds().toSorted())
 })
 
-/** Everything that a command could change. */
+/** All rows that a command could change. */
 async function readAllTables(): Promise<unknown> {
   return await app.sql(`SELECT (SELECT json_agg(to_jsonb(i) ORDER BY id) FROM instances i) AS instances,
     (SELECT json_agg(to_jsonb(k) - 'last_used_at' ORDER BY id) FROM api_keys k) AS keys,
@@ -62,23 +62,23 @@ async function readAllTables(): Promise<unknown> {
     (SELECT json_agg(to_jsonb(o) ORDER BY id) FROM offers o WHERE withdrawn_at IS NULL) AS offers`)
 }
 
-/** An offer that an account has rented. */
+/** Rents a new offer and returns its ID. */
 async function rentNewOffer(key: string): Promise<number> {
   const offerId = await rentals.newOffer()
   await app.rest(key, 'PUT', `/asks/${offerId}/`, { image: 'ubuntu', label: 'mine' })
   return offerId
 }
 
-/** An answer of GraphQL that could have been null has another status. */
+/** A REST refusal has the status 403. In GraphQL the status depends on the field, so only the code counts. */
 function isRefused(answer: { status: number; [more: string]: unknown }): boolean {
   const forbidden = JSON.stringify(answer).toLowerCase().includes('"forbidden"')
   return 'body' in answer ? forbidden && answer.status === 403 : forbidden
 }
 
-describe("another account's id", () => {
+describe("another account's ID", () => {
   const owned = cases.filter(([, { of }]) => of !== 'machine')
 
-  it.each(owned)('in %s looks exactly like an id that does not exist', async (_name, { of, ask }) => {
+  it.each(owned)('looks exactly like an unknown ID in %s', async (_name, { of, ask }) => {
     const id = await (of === 'offer' ? rentNewOffer(owner) : make[of](owner))
     const before = await readAllTables()
     const answer = async (of: number) => JSON.stringify(await ask(app, stranger, of)).replaceAll(String(of), 'ID')
@@ -86,7 +86,7 @@ describe("another account's id", () => {
     expect(await readAllTables()).toEqual(before)
   })
 
-  it('beside one of its own in a bulk update is not found, while its own is changed', async () => {
+  it('is not found in a bulk update, while an ID of the caller is changed', async () => {
     const [mine, foreign] = [await rentals.rent(stranger), await rentals.rent(owner)]
     const { body } = await app.rest(stranger, 'PUT', '/instances/', { ids: [foreign, mine], state: 'stopped' })
     expect(body).toEqual({ success: true })
@@ -94,14 +94,14 @@ describe("another account's id", () => {
     expect(targets.map(row => row.intended_status)).toEqual(['stopped', 'running'])
   })
 
-  it('is in no list', async () => {
+  it('appears in no list', async () => {
     const foreign = await rentals.rent(owner)
     const { body } = await app.rest(stranger, 'GET', '/instances/')
     const { data } = await app.graphql(stranger, '{ instances(first: 100) { nodes { id } } }')
     expect(JSON.stringify([body, data])).not.toContain(String(foreign))
   })
 
-  it('of an account is null', async () => {
+  it('resolves to null when it is an account ID', async () => {
     const ids = ['acc_1', 'acc_2', 'acc_3', 'acc_987654']
     const { data } = await app.graphql(stranger, 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } viewer { id } }', {
       ids,
@@ -111,7 +111,7 @@ describe("another account's id", () => {
 })
 
 describe('a key without the permission', () => {
-  it.each(cases)('for %s is refused, and nothing changes', async (_name, given) => {
+  it.each(cases)('is refused by %s and changes nothing', async (_name, given) => {
     const category = operationCategories[given.operation]
     const others = permissionCategories.filter(name => name !== category)
     const key = await app.newScopedKey(owner, { api: Object.fromEntries(others.map(name => [name, {}])) })
@@ -124,7 +124,7 @@ describe('a key without the permission', () => {
   })
 })
 
-describe('a key that is bound to one id', () => {
+describe('a key restricted to one ID', () => {
   const bound = (operation: Operation, parameter: string, id: number) => ({
     api: {
       instance_read: {},
@@ -132,7 +132,7 @@ describe('a key that is bound to one id', () => {
     },
   })
 
-  it.each(cases.filter(([, { parameter }]) => parameter))('may do %s to that one alone', async (_name, given) => {
+  it.each(cases.filter(([, { parameter }]) => parameter))('may use %s for that ID only', async (_name, given) => {
     const [one, other] = [await make[given.of](owner), await make[given.of](owner)]
     const key = await app.newScopedKey(owner, bound(given.operation, given.parameter as string, one))
     const before = await readAllTables()
@@ -140,17 +140,20 @@ describe('a key that is bound to one id', () => {
     expect(isRefused(denied)).toBe(true)
     expect(await readAllTables()).toEqual(before)
     const allowed = await given.ask(app, key, one)
-    // What is not offered to anybody is refused with another status.
+    // 501 is the answer of a route that Berth does not offer to any key.
     expect([[200, 501].includes(allowed.status), isRefused(allowed)]).toEqual([true, false])
   })
 
-  it.each(cases.filter(([, { parameter }]) => !parameter))('may not do %s, which names no id', async (_name, given) => {
-    const id = await make[given.of](owner)
-    const answer = await given.ask(app, await app.newScopedKey(owner, bound(given.operation, 'id', id)), id)
-    expect(isRefused(answer)).toBe(true)
-  })
+  it.each(cases.filter(([, { parameter }]) => !parameter))(
+    'may not use %s, which has no ID to match',
+    async (_name, given) => {
+      const id = await make[given.of](owner)
+      const answer = await given.ask(app, await app.newScopedKey(owner, bound(given.operation, 'id', id)), id)
+      expect(isRefused(answer)).toBe(true)
+    },
+  )
 
-  it('may not do anything in bulk that names another beside it', async () => {
+  it('may not use a bulk update that names another ID too', async () => {
     const [one, other] = [await rentals.rent(owner), await rentals.rent(owner)]
     const key = await app.newScopedKey(owner, bound('instances.update', 'id', one))
     const before = await readAllTables()
@@ -163,7 +166,7 @@ describe('a key that is bound to one id', () => {
   it.each([
     ['two fields', (a: number, b: number) => `{ a: instance(id: ${a}) { id } b: instance(id: ${b}) { id } }`],
     ['nodes', (a: number, b: number) => `{ nodes(ids: ["ins_${a}", "ins_${b}"]) { id } }`],
-  ])('reads it also when %s ask for another in the same request', async (_name, query) => {
+  ])('reads its ID even when %s request another one in the same operation', async (_name, query) => {
     const [one, other] = [await rentals.rent(owner), await rentals.rent(owner)]
     const key = await app.newScopedKey(owner, bound('instances.get', 'id', one))
     const { data, errors } = await app.graphql(key, query(one, other))
@@ -172,8 +175,8 @@ describe('a key that is bound to one id', () => {
   })
 })
 
-describe('a key that may write and not read', () => {
-  it.each([true, false])('sees what it did when labels are all that it may (%s) or may not change', async eq => {
+describe('a key with write but without read permission', () => {
+  it.each([true, false])('sees the instance that it changed, with relabels constrained to %s', async eq => {
     const id = await rentals.rent(owner)
     const constraints = { id: { eq: id }, relabels: { eq } }
     const key = await app.newScopedKey(owner, { api: { instance_write: { 'instances.update': { constraints } } } })
@@ -183,14 +186,14 @@ describe('a key that may write and not read', () => {
         `mutation { updateInstance(input: { id: "${id}", ${change} }) {
           ... on InstanceSuccess { instance { label targetState } } } }`,
       )
-    const [labelled, stopped] = [await ask('label: "new"'), await ask('targetState: STOPPED')]
-    const refused = (eq ? stopped : labelled).errors
+    const [labeled, stopped] = [await ask('label: "new"'), await ask('targetState: STOPPED')]
+    const refused = (eq ? stopped : labeled).errors
     expect(refused).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
-    const { instance } = (eq ? labelled : stopped).data.updateInstance
+    const { instance } = (eq ? labeled : stopped).data.updateInstance
     expect(instance).toEqual(eq ? { label: 'new', targetState: 'RUNNING' } : { label: null, targetState: 'STOPPED' })
   })
 
-  it('rents, and is told so', async () => {
+  it('receives the instance that it rented', async () => {
     const key = await app.newScopedKey(owner, { api: { instance_write: {} } })
     const offerId = await rentals.newOffer()
     const { data, errors } = await app.graphql(

@@ -1,4 +1,4 @@
-// A password in a wrong place comes back in no error, whether it was sent in a variable or in the operation itself.
+// No error repeats a password in the wrong place, whether it came in a variable or in the document.
 
 import { coerceInputValue, type GraphQLError, type GraphQLLeafType, isLeafType, parseValue } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -32,7 +32,7 @@ const errorAt = (path: string, reason: string) => [
 ]
 
 describe('an error about a variable', () => {
-  it('says where and why, and not what was sent', async () => {
+  it('names the path and the reason but not the value', async () => {
     expect(await specErrors({ env: [{ name: 'A', value: secret, secrt: true }] })).toEqual(
       errorAt('env[0]', 'Field "secrt" is not defined by type "EnvVarInput". Did you mean "secret"?'),
     )
@@ -59,7 +59,7 @@ describe('an error about a variable', () => {
     ])
   })
 
-  it('is not deceived by values that look like the rest of it', async () => {
+  it('redacts values that imitate the rest of the message', async () => {
     for (const image of [`" at "${secret}"; x`, `at "${secret}`, `; ${secret} at "input.spec`, `a\\" at "${secret}"`]) {
       expect(await specErrors({ source: { image: [image] } })).toEqual(
         errorAt('source.image', 'String cannot represent a non string value.'),
@@ -73,14 +73,14 @@ describe('an error about a variable', () => {
     }
   })
 
-  it('suggests what was meant', async () => {
+  it('keeps the suggestion of a similar name', async () => {
     expect(await specErrors({ kind: 'container' })).toEqual(
       errorAt('kind', 'Value does not exist in "InstanceKind" enum. Did you mean the enum value "CONTAINER"?'),
     )
   })
 })
 
-describe('an error about a text of the operation', () => {
+describe('an error about a literal in the document', () => {
   it.each([
     ['{ offers(first: "hunter2") { nodes { id } } }', 'Int cannot represent non-integer value.'],
     [
@@ -97,15 +97,15 @@ describe('an error about a text of the operation', () => {
     ],
     ['{ offers(first: """hunter2""" "hunter2") { nodes { id } } }', 'Syntax Error: Expected Name, found String.'],
     ['{ offers(first: 1 """hunter2""") { nodes { id } } }', 'Syntax Error: Expected Name, found BlockString.'],
-  ])('%s', async (query, message) => {
+  ])('omits the value: %s', async (query, message) => {
     expect(await errorMessages(query)).toEqual([message])
   })
 })
 
-// One that is added later, and repeats what it refuses, is found here.
-describe('what is said of a value that is refused does not repeat it', () => {
+// All leaf types of the schema are tested, so a new scalar that repeats a rejected value fails here.
+describe('the error of a leaf type', () => {
   const types = Object.values(schema.getTypeMap()).filter(isLeafType)
-  const said = (type: GraphQLLeafType, value: unknown, literal: string) => {
+  const errorsOf = (type: GraphQLLeafType, value: unknown, literal: string) => {
     const messages: string[] = []
     coerceInputValue(value, type, (_path, _value, error) => messages.push(redactMessage(error)))
     try {
@@ -116,8 +116,11 @@ describe('what is said of a value that is refused does not repeat it', () => {
     return messages
   }
 
-  it.each(types.map(type => [type.name, type] as const))('of %s', (_, type) => {
-    const messages = [said(type, secret, JSON.stringify(secret)), said(type, [secret], `[{ is: "${secret}" }]`)].flat()
+  it.each(types.map(type => [type.name, type] as const))('does not repeat a rejected value: %s', (_, type) => {
+    const messages = [
+      errorsOf(type, secret, JSON.stringify(secret)),
+      errorsOf(type, [secret], `[{ is: "${secret}" }]`),
+    ].flat()
     expect(messages.length).toBeGreaterThanOrEqual(2)
     expect(messages.filter(message => message.includes(secret))).toEqual([])
   })

@@ -1,4 +1,4 @@
-// What becomes of instances whose machine refuses a step, or does late or unseen what it was told.
+// Instances whose machine fails a step, or carries out a step late or unseen.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.ts'
@@ -35,8 +35,8 @@ const minute = 60_000
 
 async function advanceClock(ms: number, { idle } = gateway): Promise<void> {
   await idle()
-  for (let left = ms; left > 0; left -= 10_000) {
-    clock.advance(Math.min(left, 10_000))
+  for (let remaining = ms; remaining > 0; remaining -= 10_000) {
+    clock.advance(Math.min(remaining, 10_000))
     await idle()
   }
 }
@@ -56,7 +56,7 @@ const containerState = async (id: bigint) => (await gateway.provider.observe(id,
 const update = (id: bigint, targetState: 'running' | 'stopped') =>
   gateway.services.instances.update(actor, [id], { targetState })
 
-/** Another gateway, in whose driver some calls are others. */
+/** Another gateway whose driver has some calls replaced. */
 const openGatewayWith = (calls: (provider: Provider) => Partial<Provider>) =>
   openGateway({
     ...{ url: testDatabase.url, now: clock.now },
@@ -66,15 +66,15 @@ const failCall = async () => {
   throw new Error('It cannot be done.')
 }
 
-describe('the GPUs of what was told to start', () => {
-  it('stay its own while that cannot be seen yet', async () => {
+describe('the GPUs of a starting instance', () => {
+  it('stay held while the driver does not see the start yet', async () => {
     const id = await rent('simulated/slow-pull:5')
     await advanceClock(0)
     let seen: Observed | undefined
     const lagging = openGatewayWith(({ observe }) => ({
-      observe: async (...asked) => {
-        if (asked[0] !== id) return await observe(...asked)
-        seen ??= await observe(...asked)
+      observe: async (...args) => {
+        if (args[0] !== id) return await observe(...args)
+        seen ??= await observe(...args)
         return seen
       },
     }))
@@ -87,7 +87,7 @@ describe('the GPUs of what was told to start', () => {
     expect(await readInstance(id)).toMatchObject({ status: 'running' })
   })
 
-  it('stay its own when its machine refused: it may have begun before it failed', async () => {
+  it('stay held when the machine fails the start, which may have begun', async () => {
     const id = await rent()
     const refusing = openGatewayWith(() => ({ start: failCall }))
     await advanceClock(minute, refusing)
@@ -99,8 +99,8 @@ describe('the GPUs of what was told to start', () => {
   })
 })
 
-describe('a start that is refused', () => {
-  /** Stopped, by the command or because its container ended by itself before it came. */
+describe('a failing start', () => {
+  /** A stopped instance whose container obeyed the stop, or exited before the stop arrived. */
   async function stopped(end: 'stopped' | 'exited'): Promise<bigint> {
     const id = await rent()
     await advanceClock(minute)
@@ -113,7 +113,7 @@ describe('a start that is refused', () => {
     return id
   }
 
-  it.each(['stopped', 'exited'] as const)('is tried again of what has %s, also after a silence', async end => {
+  it.each(['stopped', 'exited'] as const)('is retried for a container that is %s, even after an outage', async end => {
     const id = await stopped(end)
     await update(id, 'running')
     const refusing = openGatewayWith(() => ({ start: failCall }))
@@ -128,7 +128,7 @@ describe('a start that is refused', () => {
   })
 
   it.each(['prepared', 'stopped', 'exited'] as const)(
-    'of what is %s is given up in time, and its GPUs are free',
+    'times out for a container that is %s, and frees its GPUs',
     async end => {
       const id = end === 'prepared' ? await rent() : await stopped(end)
       if (end !== 'prepared') await update(id, 'running')
@@ -143,7 +143,7 @@ describe('a start that is refused', () => {
   )
 })
 
-it('what a machine begins late, that has ended before, is stopped', async () => {
+it('stops a container that its machine starts after the instance exited', async () => {
   const id = await rent('simulated/slow-pull:1860')
   await advanceClock(32 * minute)
   expect(await readInstance(id)).toMatchObject({ status: 'exited', reason_code: 'START_TIMEOUT' })
@@ -154,14 +154,14 @@ it('what a machine begins late, that has ended before, is stopped', async () => 
   expect(await readInstance(id)).toMatchObject({ status: 'exited', reason_code: 'START_TIMEOUT' })
 })
 
-it('what is seen of an instance is dated when its machine was asked, not when that was written', async () => {
+it('dates an observation by the request to the machine, not by the write', async () => {
   const id = await rent()
   await advanceClock(minute)
   await update(id, 'stopped')
   const slow = openGatewayWith(({ stop }) => ({
-    async stop(...told) {
+    async stop(...args) {
       clock.advance(5_000)
-      await stop(...told)
+      await stop(...args)
       throw new DOMException('It took too long.', 'TimeoutError')
     },
   }))
@@ -173,24 +173,24 @@ it('what is seen of an instance is dated when its machine was asked, not when th
   expect(await readInstance(id)).toMatchObject({ status: 'stopped', unreachable_at: null })
 })
 
-it('a machine that stays away is asked ever more rarely for what has ended', async () => {
+it('polls an unreachable machine ever more rarely for a destroyed instance', async () => {
   const id = await rent()
   await advanceClock(minute)
   await gateway.operations.machines.unplug(machineId)
   await gateway.services.instances.destroy(actor, [id])
   const dueInMs = async () => ((await readInstance(id))['due_at'] as Date).getTime() - clock.now().getTime()
-  const looks: number[] = []
+  const delays: number[] = []
   for (const hours of [0.1, 1, 2]) {
     clock.advance(hours * 60 * minute)
-    // Until it has not answered so often that nothing but how long it is away counts.
-    for (let look = 0; look < 7; look += 1) {
+    // After a few failures only the length of the outage decides the delay.
+    for (let pass = 0; pass < 7; pass += 1) {
       await gateway.idle()
-      looks.push(await dueInMs())
-      clock.advance(looks.at(-1) ?? 0)
+      delays.push(await dueInMs())
+      clock.advance(delays.at(-1) ?? 0)
     }
   }
-  expect(Math.max(...looks)).toBe(10 * minute)
-  expect(looks[0]).toBeLessThanOrEqual(minute)
+  expect(Math.max(...delays)).toBe(10 * minute)
+  expect(delays[0]).toBeLessThanOrEqual(minute)
   await gateway.operations.machines.plug(machineId)
   await advanceClock(minute)
   expect(await readInstance(id)).toMatchObject({ removed_at: expect.any(Date), due_at: null })

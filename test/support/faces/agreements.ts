@@ -1,4 +1,4 @@
-// For every operation that both faces have, how it is asked through either, and what of the answers must be the same.
+// For every operation that both faces offer: the request over each face, and the part of the answers that must be equal.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,23 +10,23 @@ import type { Rentals } from '../instances/rentals.ts'
 import { subscribeSse } from '../streams.ts'
 import { volumesOf } from '../volumes/volumes.ts'
 
-/** An account of its own, and what was made for it before it is asked. */
+/** The app, and the key of an account that only one agreement uses. */
 export type AgreementSite = { app: TestApp; rentals: Rentals; key: string }
-// biome-ignore lint/suspicious/noExplicitAny: whatever the answers have
+// biome-ignore lint/suspicious/noExplicitAny: answers have any shape
 type Answer = any
 type PreparedIds = { id?: number | string; other?: number | string }
 
 export type Agreement = {
   prepare?: (site: AgreementSite) => Promise<PreparedIds>
-  rest: (things: PreparedIds, site: AgreementSite) => [method: string, path: string, body?: object]
-  /** A root field with its arguments; of mutations, the input. */
-  graphql: (things: PreparedIds) => string
+  rest: (ids: PreparedIds, site: AgreementSite) => [method: string, path: string, body?: object]
+  /** A whole operation for a read. For a change, only the root field with its arguments. */
+  graphql: (ids: PreparedIds) => string
 } & (
   | {
       reads: true
-      /** The same of both answers, in words of its own. */
-      normalizeRest: (body: Answer, things: PreparedIds, site: AgreementSite) => unknown
-      normalizeGraphql: (data: Answer, things: PreparedIds, site: AgreementSite) => unknown
+      /** Both extract the same values, each from the answer of its face. */
+      normalizeRest: (body: Answer, ids: PreparedIds, site: AgreementSite) => unknown
+      normalizeGraphql: (data: Answer, ids: PreparedIds, site: AgreementSite) => unknown
     }
   | { reads?: false }
 )
@@ -37,7 +37,7 @@ const anInstance = async ({ rentals, key }: AgreementSite, body: object = {}) =>
 const aRunningInstance = async ({ rentals, key }: AgreementSite) => ({ id: await rentals.rentToStatus(key, 'running') })
 const anSshKey = async ({ app, key }: AgreementSite) => {
   await app.rest(key, 'POST', '/ssh/', { ssh_key: `${aPublicKey('mine')} me@home` })
-  // It may have been there.
+  // The key may have been registered before, so its ID is read from the list.
   const { body } = await app.rest(key, 'GET', '/ssh/')
   return { id: body.at(-1).id as number }
 }
@@ -104,7 +104,7 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
     graphql: () => 'createApiKey(input: { name: "ci", permissions: [{ category: MISC }] })',
   },
   'apiKeys.reset': {
-    // Over REST a key resets itself.
+    // Over REST a key can reset only itself.
     prepare: async ({ app, key: own }) => {
       const { data } = await app.graphql(own, '{ viewer { apiKeys { id current } } }')
       return { id: data.viewer.apiKeys.find(({ current }: Answer) => current).id }
@@ -127,7 +127,7 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
   },
   'billing.usage': {
     reads: true,
-    // Something that has cost something, on a day of which both are asked.
+    // Creates a charge on the day that both requests name. The ID is the start of that day in milliseconds.
     prepare: async site => {
       const { app } = site
       await aRunningInstance(site)
@@ -192,7 +192,7 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
     rest: ({ id }) => ['PUT', `/instances/command/${id}/`, { command: 'echo one' }],
     graphql: ({ id }) =>
       `mutation { executeCommand(input: { id: "${id}", command: "echo one" }) { ... on ExecuteCommandSuccess { output } } }`,
-    normalizeRest: ({ result_url }, _things, { app }) => fetchText(app, result_url),
+    normalizeRest: ({ result_url }, _ids, { app }) => fetchText(app, result_url),
     normalizeGraphql: ({ executeCommand }) => executeCommand.output,
   },
   'instances.get': {
@@ -219,7 +219,7 @@ export const agreements: Partial<Record<Operation, Agreement>> = {
     prepare: aRunningInstance,
     rest: ({ id }) => ['PUT', `/instances/request_logs/${id}/`, {}],
     graphql: ({ id }) => `{ instance(id: "${id}") { id } }`,
-    normalizeRest: async ({ result_url }, _things, { app }) =>
+    normalizeRest: async ({ result_url }, _ids, { app }) =>
       (await fetchText(app, result_url)).trimEnd().split('\n').slice(0, 3),
     normalizeGraphql: async (_data, { id }, { app, key: own }) => {
       const lines = await subscribeSse(app.fetch, own, `subscription { instanceLogs(id: "${id}") { line } }`)
@@ -393,7 +393,7 @@ async function fetchText(app: TestApp, url: string): Promise<string> {
   return await app.fetch(new Request(url)).then(answer => answer.text())
 }
 
-/** What both faces have: the operations of routes, and those that fields say that they need. */
+/** The operations of routes that a permission sentence in src/graphql names too. */
 export function listSharedOperations(): Operation[] {
   const folder = join(import.meta.dirname, '../../../src/graphql')
   const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })

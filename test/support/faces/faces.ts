@@ -1,6 +1,6 @@
 import type { TestApp } from '../app.ts'
 
-/** What GraphQL calls the errors of REST. */
+/** The GraphQL code of each REST error. */
 export const graphqlCodes: Record<string, string> = {
   auth_error: 'UNAUTHENTICATED',
   forbidden: 'FORBIDDEN',
@@ -17,7 +17,7 @@ export const graphqlCodes: Record<string, string> = {
   invalid_state: 'INVALID_STATE',
 }
 
-/** The issues that REST tells in one text, without the names of the fields, which differ. */
+/** The issue messages in a REST error text, without the field names, which differ between the faces. */
 export function messagesOf(msg: string): string[] {
   return msg
     .split(/(?:^| )[\w.]+: /)
@@ -39,10 +39,10 @@ const mutations = {
 }
 
 export type Faces = {
-  /** What a mutation answers, whether it is refused as a value or as an error. */
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the test asked for
+  /** The result of a mutation. A refusal has `code` and `message`, whether it came as a value or as an error. */
+  // biome-ignore lint/suspicious/noExplicitAny: the shape depends on the mutation
   mutate: (key: string | undefined, field: keyof typeof mutations, input: object) => Promise<any>
-  /** Everything that a rental is, but for what sets two of them apart. */
+  /** Every fact of an instance that must be equal after equal requests. */
   readInstance: (id: number | string) => Promise<Record<string, unknown>>
 }
 

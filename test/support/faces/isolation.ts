@@ -1,4 +1,4 @@
-// Every field and route that takes an id: what it is asked with, what a key must be allowed for it, and whose the id is.
+// For every field and route that takes an ID: its request, the operation that a key needs, and what the ID names.
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
@@ -9,10 +9,13 @@ import type { Rentals } from '../instances/rentals.ts'
 import { subscribeSse } from '../streams.ts'
 
 export type IsolationCase = {
-  /** What the key must be allowed, and the parameter of it that is this id. Without one a constraint refuses all. */
+  /**
+   * The operation that the key needs, and the constraint parameter that holds the ID. Without a parameter every constraint
+   * refuses the request.
+   */
   operation: Operation
   parameter?: 'id' | 'offerId' | 'machineId'
-  /** Whose id it is. Offers and machines are everybody's, until they are rented. */
+  /** What the ID names. Offers and machines belong to no account until they are rented. */
   of:
     | 'account'
     | 'instance'
@@ -42,12 +45,12 @@ const rest =
     return { status: answer.status, body: answer.body }
   }
 
-/** What a stream begins with, or that it begins when nothing happens. */
+/** The first event of a stream. A `quiet` stream has none, so it is enough that the stream opens. */
 const stream =
   (query: (id: number) => string, { quiet = false } = {}): IsolationCase['ask'] =>
   async (app, key, id) => {
     const opened = await subscribeSse(app.fetch, key, query(id))
-    // Whatever is refused is refused by now, and nothing of it is left open.
+    // A refused stream is closed by now, so an open one was accepted.
     const first = quiet && app.countStreams() > 0 ? {} : await opened.next()
     await opened.close()
     await expect.poll(() => app.countStreams()).toBe(0)
@@ -262,7 +265,7 @@ export const fieldCases: Record<string, IsolationCase> = {
   },
 }
 
-/** The SSH key that the owner has from the beginning: aPublicKey('known'). */
+/** ID of the first SSH key that the owner registers: aPublicKey('known'). */
 export const knownSshKeyId = 9_000_001
 
 const path = '/api/v0/instances/{id}/'
@@ -358,7 +361,7 @@ export const routeCases: Record<string, IsolationCase> = {
   },
 }
 
-/** What a case is about, made anew by an account. */
+/** Creates a new thing of each kind for the account of a key. */
 export function makersOf(
   app: TestApp,
   rentals: Rentals,
@@ -402,7 +405,7 @@ export function makersOf(
   }
 
   async function aWebhook(key: string): Promise<number> {
-    // An account has few: the one made before is left.
+    // An account can have few webhooks, so the earlier ones are deleted.
     await app.sql('UPDATE webhooks SET deleted_at = created_at WHERE id < (SELECT max(id) FROM webhooks)')
     const { data } = await app.graphql(
       key,

@@ -1,4 +1,4 @@
-// Every field and route that takes an idempotency key: how it is asked, and what it needs.
+// For every field and route that takes an idempotency key: its request, and what must exist before it.
 
 import { type GraphQLOutputType, type GraphQLUnionType, getNamedType, isInputObjectType } from 'graphql'
 import { schema } from '../../../src/graphql/schema.ts'
@@ -9,13 +9,13 @@ import type { Rentals } from '../instances/rentals.ts'
 import { volumesOf } from '../volumes/volumes.ts'
 
 export type RepeatableSite = { app: TestApp; rentals: Rentals; owner: string }
-/** An id that the request names. */
+/** Creates what the request names and returns its ID. */
 type Prepare = (site: RepeatableSite) => Promise<number>
 type RepeatableCase = {
   prepare?: Prepare
-  /** The answer holds a secret that is shown once. */
+  /** The answer contains a secret that is shown once. */
   hasSecret?: true
-  /** An API key with a spend limit may not do it. */
+  /** An API key with a spend limit is refused. */
   refusesLimited?: true
 } & ({ graphql: (id: number) => string } | { rest: (id: number) => [path: string, body: object] })
 
@@ -53,7 +53,7 @@ const aWebhook: Prepare = async ({ app, owner }) => {
   return Number(data.createWebhook.webhook.id.slice('whk_'.length))
 }
 
-/** By field or route. In the input of a field `$KEY` stands for the idempotency key. */
+/** Cases by field or route. `sendRepeatable` adds the idempotency key. */
 export const repeatableCases: Record<string, RepeatableCase> = {
   createApiKey: { graphql: () => 'fullAccess: true', hasSecret: true, refusesLimited: true },
   resetApiKey: { prepare: anApiKey, graphql: id => `id: "${id}"`, hasSecret: true, refusesLimited: true },
@@ -91,14 +91,14 @@ export const repeatableCases: Record<string, RepeatableCase> = {
 
 export type RepeatableAnswer = { code: string; text: string; replayed?: boolean }
 
-/** Asks with an API key and an idempotency key. The code is that of GraphQL, or the error of REST. */
+/** Sends a request with an API key and an idempotency key. `code` is the GraphQL code, or the REST error in upper case. */
 export async function sendRepeatable(
   { app }: RepeatableSite,
-  [name, wish]: [string, RepeatableCase],
+  [name, request]: [string, RepeatableCase],
   { id, by, key }: { id: number; by: string; key: string },
 ): Promise<RepeatableAnswer> {
-  if ('rest' in wish) {
-    const [path, body] = wish.rest(id)
+  if ('rest' in request) {
+    const [path, body] = request.rest(id)
     const method = name.split(' ')[0] as string
     const { status, body: answer } = await app.rest(by, method, path, body, { 'Idempotency-Key': key })
     const { elapsed: _, ...kept } = answer
@@ -107,8 +107,8 @@ export async function sendRepeatable(
   const union = getNamedType(schema.getMutationType()?.getFields()[name]?.type as GraphQLOutputType)
   const success = (union as GraphQLUnionType).getTypes().find(type => type.name.endsWith('Success'))
   const secret = { rentInstance: 'instanceApiKey', rentBestOffer: 'instanceApiKey' }[name] ?? 'secret'
-  const fields = ['replayed', ...(wish.hasSecret ? [secret] : [])].join(' ')
-  const query = `mutation { ${name}(input: { ${wish.graphql(id)}, idempotencyKey: "${key}" }) {
+  const fields = ['replayed', ...(request.hasSecret ? [secret] : [])].join(' ')
+  const query = `mutation { ${name}(input: { ${request.graphql(id)}, idempotencyKey: "${key}" }) {
     ... on ${success} { ${fields} } ... on Error { code message } } }`
   const { data, errors } = await app.graphql(by, query)
   if (errors) return { code: String(errors[0]?.extensions['code']), text: JSON.stringify(errors[0]?.message) }

@@ -13,7 +13,7 @@ import {
 } from 'graphql'
 import { schema } from '../../../src/graphql/schema.ts'
 
-/** An operation for every root field, with the least that it must be given. Ids are this one. */
+/** An operation for every root field with its required arguments only. Every ID in it is `id`. */
 export function sampleOperations(id: string): { name: string; operation: string }[] {
   const roots = { query: schema.getQueryType(), mutation: schema.getMutationType() }
   return Object.entries(roots).flatMap(([kind, root]) =>
@@ -33,7 +33,7 @@ function requiredOnly<Input extends GraphQLArgument | GraphQLInputField>(inputs:
   return inputs.filter(({ type, defaultValue }) => isNonNullType(type) && defaultValue === undefined)
 }
 
-/** Fields that need one argument of several, and which. */
+/** Fields that need one of several optional arguments, and the one to give. */
 const chosenArgument: Record<string, string> = { template: 'id' }
 
 const scalarSamples: Record<string, string> = {

@@ -1,7 +1,7 @@
 import { CriticalityLevel, DiffRule, diff } from '@graphql-inspector/core'
 import { buildSchema } from 'graphql'
 
-/** What clients of the old schema lose in the new one. Removing what was deprecated before is not a loss. */
+/** The changes that break clients of the old schema. Removing a deprecated field does not count. */
 export async function findBreakingChanges(before: string, after: string): Promise<string[]> {
   const changes = await diff(buildSchema(before), buildSchema(after), [DiffRule.suppressRemovalOfDeprecatedField])
   return changes
