@@ -1,4 +1,4 @@
-// The example of docs/graphql.md, which shows the body of this function.
+// The example in docs/graphql.md shows the body of this function.
 
 import type { createTypedClient } from '../support/typed-client.ts'
 import { RentDocument } from './generated.ts'

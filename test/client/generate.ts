@@ -8,16 +8,16 @@ import { parse } from 'graphql'
 const config = {
   documentMode: 'string',
   useTypeImports: true,
-  // schema.graphql has them, and what only they say changes no client.
+  // schema.graphql has the descriptions. Without them here, a new description leaves the generated client unchanged.
   disableDescriptions: true,
-  // An operation names __typename where it wants it.
+  // Operations select __typename themselves where they need it.
   skipTypename: true,
   arrayInputCoercion: false,
   strictScalars: true,
   scalars: { Usd: 'string', DateTime: 'string', ID: 'string' },
 }
 
-/** The types of the operations beside this file, and the operations themselves. One that the schema does not know fails. */
+/** Generates the operations beside this file and their types. Fails if an operation does not match the schema. */
 export async function generateClient(schema: string): Promise<string> {
   const names = (await readdir(import.meta.dirname)).filter(name => name.endsWith('.graphql')).sort()
   return await codegen({

@@ -652,12 +652,12 @@ export type RentMutation = { rentInstance:
     | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retryable: boolean }
    };
 
-export type RentBestMutationVariables = Exact<{
+export type RentBestOfferMutationVariables = Exact<{
   input: RentBestOfferInput;
 }>;
 
 
-export type RentBestMutation = { rentBestOffer:
+export type RentBestOfferMutation = { rentBestOffer:
     | { __typename: 'IdempotencyError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'InsufficientCreditError', code: ErrorCode, message: string, retryable: boolean }
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retryable: boolean, issues: Array<{ path: string, message: string }> }
@@ -671,19 +671,19 @@ export type RentBestMutation = { rentBestOffer:
     | { __typename: 'VolumeUnavailableError', code: ErrorCode, message: string, retryable: boolean }
    };
 
-export type WatchQueryVariables = Exact<{
+export type ReadStatusQueryVariables = Exact<{
   id: string;
 }>;
 
 
-export type WatchQuery = { instance: { id: string, status: InstanceStatus, bidPerHour: string | null, minimumBidPerHour: string | null, statusReason: { code: string, message: string } | null } | null };
+export type ReadStatusQuery = { instance: { id: string, status: InstanceStatus, bidPerHour: string | null, minimumBidPerHour: string | null, statusReason: { code: string, message: string } | null } | null };
 
-export type InspectQueryVariables = Exact<{
+export type ReadInstanceQueryVariables = Exact<{
   id: string;
 }>;
 
 
-export type InspectQuery = { instance: { id: string, label: string | null, rentalType: RentalType, idempotencyKey: string | null, machine: { id: string }, template: { id: string, hashId: string } | null, sshKeys: Array<{ id: string }>, volumes: Array<{ mountPath: string, volume: { id: string } | null }>, launch: { image: string, mode: LaunchMode, onStart: string | null, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } }, connection: { host: string, ports: Array<{ containerPort: number, hostPort: number, protocol: PortProtocol }> } | null, actions: Array<{ action: InstanceAction, available: boolean, reason: string | null }> } | null };
+export type ReadInstanceQuery = { instance: { id: string, label: string | null, rentalType: RentalType, idempotencyKey: string | null, machine: { id: string }, template: { id: string, hashId: string } | null, sshKeys: Array<{ id: string }>, volumes: Array<{ mountPath: string, volume: { id: string } | null }>, launch: { image: string, mode: LaunchMode, onStart: string | null, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } }, connection: { host: string, ports: Array<{ containerPort: number, hostPort: number, protocol: PortProtocol }> } | null, actions: Array<{ action: InstanceAction, available: boolean, reason: string | null }> } | null };
 
 export type LaunchFragment = { image: string, mode: LaunchMode, onStart: string | null, env: Array<{ name: string, value: string | null, secret: boolean, source: ConfigSource }>, ports: Array<{ containerPort: number, protocol: PortProtocol, source: ConfigSource }>, sources: { image: ConfigSource, mode: ConfigSource, onStart: ConfigSource, diskGb: ConfigSource, registry: ConfigSource } };
 
@@ -704,12 +704,12 @@ export type ChangeBidMutation = { changeBid:
     | { __typename: 'StartBackoffError', code: ErrorCode, message: string, retryable: boolean }
    };
 
-export type DestroyMutationVariables = Exact<{
+export type DestroyInstancesMutationVariables = Exact<{
   input: DestroyInstancesInput;
 }>;
 
 
-export type DestroyMutation = { destroyInstances:
+export type DestroyInstancesMutation = { destroyInstances:
     | { __typename: 'BulkInstancesPayload', succeededCount: number, items: Array<{ id: string, outcome: BulkItemOutcome, error:
           | { code: ErrorCode, message: string, retryable: boolean }
           | { code: ErrorCode, message: string, retryable: boolean }
@@ -745,13 +745,13 @@ export type SaveTemplateMutation = { saveTemplate:
     | { __typename: 'SaveTemplateSuccess', replayed: boolean, template: { id: string, hashId: string, mode: LaunchMode | null, env: Array<{ name: string, value: string | null, secret: boolean }> } }
    };
 
-export type FindStorageQueryVariables = Exact<{
+export type FindVolumeOffersQueryVariables = Exact<{
   machine: string;
   sizeGb: number;
 }>;
 
 
-export type FindStorageQuery = { volumeOffers: { nodes: Array<{ id: string, maxSizeGb: number, pricePerHour: string, machine: { id: string } }> } };
+export type FindVolumeOffersQuery = { volumeOffers: { nodes: Array<{ id: string, maxSizeGb: number, pricePerHour: string, machine: { id: string } }> } };
 
 export type CreateVolumeMutationVariables = Exact<{
   input: CreateVolumeInput;
@@ -1058,8 +1058,8 @@ fragment OfferUnavailable on OfferUnavailableError {
     pricePerHour
   }
 }`) as unknown as TypedDocumentString<RentMutation, RentMutationVariables>;
-export const RentBestDocument = new TypedDocumentString(`
-    mutation RentBest($input: RentBestOfferInput!) {
+export const RentBestOfferDocument = new TypedDocumentString(`
+    mutation RentBestOffer($input: RentBestOfferInput!) {
   rentBestOffer(input: $input) {
     __typename
     ... on RentBestOfferSuccess {
@@ -1094,9 +1094,9 @@ fragment InvalidInput on InvalidInputError {
     path
     message
   }
-}`) as unknown as TypedDocumentString<RentBestMutation, RentBestMutationVariables>;
-export const WatchDocument = new TypedDocumentString(`
-    query Watch($id: ID!) {
+}`) as unknown as TypedDocumentString<RentBestOfferMutation, RentBestOfferMutationVariables>;
+export const ReadStatusDocument = new TypedDocumentString(`
+    query ReadStatus($id: ID!) {
   instance(id: $id) {
     id
     status
@@ -1108,9 +1108,9 @@ export const WatchDocument = new TypedDocumentString(`
     minimumBidPerHour
   }
 }
-    `) as unknown as TypedDocumentString<WatchQuery, WatchQueryVariables>;
-export const InspectDocument = new TypedDocumentString(`
-    query Inspect($id: ID!) {
+    `) as unknown as TypedDocumentString<ReadStatusQuery, ReadStatusQueryVariables>;
+export const ReadInstanceDocument = new TypedDocumentString(`
+    query ReadInstance($id: ID!) {
   instance(id: $id) {
     id
     label
@@ -1172,7 +1172,7 @@ export const InspectDocument = new TypedDocumentString(`
     diskGb
     registry
   }
-}`) as unknown as TypedDocumentString<InspectQuery, InspectQueryVariables>;
+}`) as unknown as TypedDocumentString<ReadInstanceQuery, ReadInstanceQueryVariables>;
 export const ChangeBidDocument = new TypedDocumentString(`
     mutation ChangeBid($input: ChangeBidInput!) {
   changeBid(input: $input) {
@@ -1201,8 +1201,8 @@ fragment InvalidInput on InvalidInputError {
     message
   }
 }`) as unknown as TypedDocumentString<ChangeBidMutation, ChangeBidMutationVariables>;
-export const DestroyDocument = new TypedDocumentString(`
-    mutation Destroy($input: DestroyInstancesInput!) {
+export const DestroyInstancesDocument = new TypedDocumentString(`
+    mutation DestroyInstances($input: DestroyInstancesInput!) {
   destroyInstances(input: $input) {
     __typename
     ... on BulkInstancesPayload {
@@ -1222,7 +1222,7 @@ export const DestroyDocument = new TypedDocumentString(`
   code
   message
   retryable
-}`) as unknown as TypedDocumentString<DestroyMutation, DestroyMutationVariables>;
+}`) as unknown as TypedDocumentString<DestroyInstancesMutation, DestroyInstancesMutationVariables>;
 export const SaveTemplateDocument = new TypedDocumentString(`
     mutation SaveTemplate($input: SaveTemplateInput!) {
   saveTemplate(input: $input) {
@@ -1255,8 +1255,8 @@ fragment InvalidInput on InvalidInputError {
     message
   }
 }`) as unknown as TypedDocumentString<SaveTemplateMutation, SaveTemplateMutationVariables>;
-export const FindStorageDocument = new TypedDocumentString(`
-    query FindStorage($machine: ID!, $sizeGb: Float!) {
+export const FindVolumeOffersDocument = new TypedDocumentString(`
+    query FindVolumeOffers($machine: ID!, $sizeGb: Float!) {
   volumeOffers(first: 1, sizeGb: $sizeGb, filter: {machineId: $machine}) {
     nodes {
       id
@@ -1268,7 +1268,7 @@ export const FindStorageDocument = new TypedDocumentString(`
     }
   }
 }
-    `) as unknown as TypedDocumentString<FindStorageQuery, FindStorageQueryVariables>;
+    `) as unknown as TypedDocumentString<FindVolumeOffersQuery, FindVolumeOffersQueryVariables>;
 export const CreateVolumeDocument = new TypedDocumentString(`
     mutation CreateVolume($input: CreateVolumeInput!) {
   createVolume(input: $input) {

@@ -39,7 +39,7 @@ async function findWholeMachine(ask: AskGateway, filter: client.OfferFilter) {
 }
 
 async function readInstance(ask: AskGateway, id: string) {
-  const { instance } = await ask(client.WatchDocument, { id })
+  const { instance } = await ask(client.ReadStatusDocument, { id })
   return instance ?? expect.fail(`There is no ${id}.`)
 }
 
@@ -102,7 +102,7 @@ describe('a typed client', () => {
   it('makes a volume on a machine with an offer', async () => {
     const offer = await findWholeMachine(ask, { directPorts: { gte: 10 }, diskGb: { gte: 200 } })
     machineId = offer.machine.id
-    const { volumeOffers } = await ask(client.FindStorageDocument, { machine: machineId, sizeGb: 50 })
+    const { volumeOffers } = await ask(client.FindVolumeOffersDocument, { machine: machineId, sizeGb: 50 })
     const volumeOffer = volumeOffers.nodes[0] ?? expect.fail('There is no room.')
     const { createVolume } = await ask(client.CreateVolumeDocument, {
       input: { offerId: volumeOffer.id, sizeGb: 50, name: 'runs' },
@@ -185,7 +185,7 @@ describe('a typed client', () => {
   })
 
   it('reads all that it rented', async () => {
-    const { instance } = await ask(client.InspectDocument, { id: instanceId })
+    const { instance } = await ask(client.ReadInstanceDocument, { id: instanceId })
     expect(instance).toMatchObject({
       ...{ label: 'training', rentalType: 'INTERRUPTIBLE', idempotencyKey: 'training-1' },
       ...{ machine: { id: machineId }, template: { id: template.id, hashId: template.hashId } },
@@ -223,7 +223,7 @@ describe('a typed client', () => {
     const tryDeleteVolume = async () =>
       (await ask(client.DeleteVolumeDocument, { input: { id: volumeId } })).deleteVolume
     expect(expectTypename('VolumeUnavailableError', await tryDeleteVolume()).attachedTo?.id).toBe(instanceId)
-    const { destroyInstances } = await ask(client.DestroyDocument, { input: { ids: [instanceId] } })
+    const { destroyInstances } = await ask(client.DestroyInstancesDocument, { input: { ids: [instanceId] } })
     expect(expectTypename('BulkInstancesPayload', destroyInstances).items).toEqual([
       { id: instanceId, outcome: 'APPLIED', error: null },
     ])
@@ -235,7 +235,7 @@ describe('a typed client', () => {
 })
 
 it('a typed client searches and rents in one request', async () => {
-  const { rentBestOffer } = await ask(client.RentBestDocument, {
+  const { rentBestOffer } = await ask(client.RentBestOfferDocument, {
     input: {
       filter: { gpuName: { in: ['RTX 3090', 'RTX 4090'] }, reliability: { gte: 0.9 } },
       orderBy: [{ field: 'DLPERF_PER_DOLLAR', direction: 'DESC' }],
