@@ -1,4 +1,4 @@
-// The document as a page for people. It is all in one piece: no script, and nothing from elsewhere.
+// Renders the OpenAPI document as one HTML page without scripts or external resources.
 
 import { failureBody, failuresOf } from './failures.ts'
 import { html, type Markup } from './openapi/markup.ts'
@@ -32,9 +32,9 @@ export function renderApiPage(routes: Route[]): string {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Berth: the REST interface</title><style>${style}</style></head><body>
 <h1>Berth: the REST interface</h1>
-<p>Send your key as <code>Authorization: Bearer KEY</code>. Bodies are JSON, every path works with and without its last
-slash, and every failure is an object with <code>success</code>, <code>error</code> and <code>msg</code>. The same for
-programs is at <a href="/api/v0/openapi.json">/api/v0/openapi.json</a>.</p>
+<p>Send your key as <code>Authorization: Bearer KEY</code>. Bodies are JSON. Every path works with and without its
+trailing slash. Every failure is an object with <code>success</code>, <code>error</code> and <code>msg</code>. The OpenAPI
+document is at <a href="/api/v0/openapi.json">/api/v0/openapi.json</a>.</p>
 <nav>${contents}<p><a href="#shapes">Shapes</a></p></nav>${sections}<h2 id="shapes">Shapes</h2>${shapes}
 </body></html>`.html
 }
@@ -43,8 +43,8 @@ function renderRoute(route: Route, print: Print): Markup {
   const { method, path, operationId, summary, takesIdempotencyKey, produces, params, query, result } = route
   const body = route.body ?? route.documentedBody
   return html`<section id="${operationId}"><h3>${summary}</h3><p class="route"><code>${method} ${path}</code></p>
-<p>${descriptionOf(route)}${takesIdempotencyKey ? ' It takes the header Idempotency-Key.' : ''}</p>
-${renderParameters('In the path', params, print)}${renderParameters('In the URL', query, print)}
+<p>${descriptionOf(route)}${takesIdempotencyKey ? ' Accepts the header Idempotency-Key.' : ''}</p>
+${renderParameters('Path parameters', params, print)}${renderParameters('Query parameters', query, print)}
 ${body ? html`<h4>Body</h4>${renderSchema(print(body))}` : []}
 <h4>200 ${produces ?? ''}</h4>${renderSchema(print(result))}
 <h4>Failures</h4><table>${failuresOf(route).map(failure => renderFailure(failure, print))}</table></section>`

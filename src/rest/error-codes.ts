@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../domain/errors.ts'
 import type { Failure } from './route.ts'
 
-/** What this face makes of each error code: the status, and the code in `error`. */
+/** The status and the `error` of each domain error code. */
 export const answers: Record<ErrorCode, { status: number; error: string }> = {
   UNAUTHENTICATED: { status: 401, error: 'auth_error' },
   FORBIDDEN: { status: 403, error: 'forbidden' },
@@ -29,7 +29,7 @@ export const answers: Record<ErrorCode, { status: number; error: string }> = {
   UNAVAILABLE: { status: 503, error: 'unavailable' },
 }
 
-/** The failure with a code as the document of a route has it. `when` says what the code means there. */
+/** The failure that a route documents for a code. `when` says when the route answers it. */
 export function failureOf(code: ErrorCode, when: string): Failure {
   return { ...answers[code], when }
 }

@@ -7,7 +7,7 @@ import { translateDatabaseError } from '../services/database-errors.ts'
 import { answers } from './error-codes.ts'
 import type { Route } from './route.ts'
 
-/** Every failure is an object with these three: clients print `msg`, and look at `error`. */
+/** Every failure has `success`, `error` and `msg`. Clients print `msg` and branch on `error`. */
 export function failureResponse(
   status: number,
   error: string,
@@ -17,11 +17,11 @@ export function failureResponse(
   return jsonResponse(status, { success: false, error, msg }, headers)
 }
 
-/** A failure that only this face knows. */
+/** A failure of REST alone, without a domain error code. */
 export class RestFailure extends Error {
   readonly status: number
   readonly error: string
-  /** What its body has beside what every failure has. */
+  /** Fields of the body beside `success`, `error` and `msg`. */
   readonly extraFields: object
 
   constructor(status: number, error: string, msg: string, more: object = {}) {
@@ -32,7 +32,7 @@ export class RestFailure extends Error {
   }
 }
 
-/** A refusal of a part of a request, where the rest was done. */
+/** The failure of one item of a bulk request, as the item's result has it. */
 export function itemFailureOf({ code, message }: Pick<DomainError, 'code' | 'message'>): {
   error: string
   msg: string
@@ -40,7 +40,7 @@ export function itemFailureOf({ code, message }: Pick<DomainError, 'code' | 'mes
   return { error: answers[code].error, msg: message }
 }
 
-/** A failure as an answer; undefined for a bug, which nobody may read. */
+/** The response to a failure. Undefined for a bug, whose message no client may see. */
 export function errorResponse(error: unknown): Response | undefined {
   if (error instanceof BodyError) {
     return failureResponse(error.status, error.status === 400 ? 'invalid_args' : 'invalid_request', error.message)
@@ -54,14 +54,14 @@ export function errorResponse(error: unknown): Response | undefined {
   }
   const { status, error: name } = answers[code]
   const gone = code === 'OFFER_UNAVAILABLE' && details.cancelled ? 410 : status
-  // Old clients look for `detail`, others wait as Retry-After says.
+  // Old clients read `detail`; others wait for Retry-After.
   if (status === 429)
     return jsonResponse(429, { success: false, error: name, msg: message, detail: message }, retryAfterHeaders)
   if (status === 503) return failureResponse(gone, name, message, retryAfterHeaders)
   return jsonResponse(gone, { success: false, error: name, msg: message, ...extraFieldsOf(error) })
 }
 
-/** What some refusals tell beside what every failure has. */
+/** The fields that only some failures have. */
 function extraFieldsOf({ code, details }: DomainError): object {
   if (code === 'INSUFFICIENT_CREDIT') {
     const { neededNanos, availableNanos } = details
@@ -74,7 +74,7 @@ function extraFieldsOf({ code, details }: DomainError): object {
   return code === 'START_BACKOFF' ? { retry_after: details.retryAfter.getTime() / 1000 } : {}
 }
 
-/** The names of quotas on this face. */
+/** The REST names of quotas. */
 export const quotaWireNames = {
   instances: 'instances',
   loading: 'loading',
@@ -85,8 +85,8 @@ export const quotaWireNames = {
 const retryAfterHeaders = { 'retry-after': '1' }
 
 /**
- * The failure of a route. Old clients repeat requests on 429 and from 500 on. If a request that must not run twice may
- * already have run, it answers 409 instead.
+ * Replaces an uncertain outcome with 409. Old clients retry on 429 and on every status from 500 on. A request that is not
+ * idempotent and may already have run must not be retried.
  */
 export function uncertainOutcome(
   route: Pick<Route, 'notIdempotent' | 'takesIdempotencyKey'>,
@@ -97,7 +97,11 @@ export function uncertainOutcome(
   if (!route.notIdempotent || !(known instanceof DomainError) || known.code !== 'UNAVAILABLE') return known
   if (known.details.undone) return known
   const advice = key
-    ? 'Repeat it with the same Idempotency-Key: it happens once.'
-    : `Look whether it did before you repeat it${route.takesIdempotencyKey ? ', or repeat requests with an Idempotency-Key, which happen once' : ''}.`
-  return new RestFailure(409, 'outcome_unknown', `No answer came in time: this may have happened, or not. ${advice}`)
+    ? 'Repeat the request with the same Idempotency-Key: it runs only once.'
+    : `Check before you repeat it.${route.takesIdempotencyKey ? ' A request with an Idempotency-Key can be repeated safely.' : ''}`
+  return new RestFailure(
+    409,
+    'outcome_unknown',
+    `No answer came in time, so the request may or may not have been executed. ${advice}`,
+  )
 }

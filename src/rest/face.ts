@@ -14,10 +14,10 @@ import type { Route } from './route.ts'
 import { routes } from './routes.ts'
 import { findAlternative } from './unserved.ts'
 
-/** `publicSearch`: whether everybody may search, also without a key. */
+/** `publicSearch`: whether searches need no key. */
 export type RestOptions = { publicSearch: boolean }
 
-/** Answers every request under /api/. Whatever goes wrong, the answer is JSON in one shape. */
+/** Answers every request under /api/. Every failure is JSON of one shape. */
 export function createRestFace(services: Services, options: RestOptions): Handler {
   return async (request, { requestId, log }) => {
     try {
@@ -29,7 +29,7 @@ export function createRestFace(services: Services, options: RestOptions): Handle
       return failureResponse(
         500,
         'internal_error',
-        `Something went wrong on our side. Tell us the request id ${requestId}.`,
+        `The gateway failed to process the request. Report the request id ${requestId} to its operator.`,
       )
     }
   }
@@ -45,21 +45,21 @@ async function answer(request: Request, services: Services, options: RestOptions
       return failureResponse(404, 'not_found', `There is no ${pathname} here.${instead ? ` ${instead}` : ''}`)
     }
     const offered = atPath.filter(isOffered)
-    // A path at which no method does anything.
+    // Every route at this path answers 501.
     if (offered.length === 0)
       return failureResponse(404, 'not_found', `There is no ${pathname} here. ${atPath[0]?.about}`)
-    // Whatever answers GET answers HEAD.
+    // Every path with GET also has HEAD.
     const allow = offered.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ')
     return failureResponse(
       405,
       'method_not_allowed',
-      `${request.method} does not work on ${pathname}; ${allow} does.`,
+      `${request.method} is not allowed on ${pathname}. Allowed: ${allow}.`,
       {
         allow,
       },
     )
   }
-  // Who may not ask is told so before anything that was sent is read.
+  // A caller without permission is refused before the body is read.
   const actor = await actorOf(request, services, route, query.get('api_key'), options)
   const body = request.method === 'GET' ? {} : parseBody(await readBody(request))
   const idempotencyKey = (route.takesIdempotencyKey && request.headers.get('idempotency-key')) || undefined
@@ -72,7 +72,7 @@ async function answer(request: Request, services: Services, options: RestOptions
   return successResponse(route, result)
 }
 
-/** Who asks; undefined where nobody needs to be known. */
+/** The caller. Undefined on an open route. */
 async function actorOf(
   request: Request,
   services: Services,

@@ -1,14 +1,14 @@
-// Filters and orders of lists, as clients write them: as JSON in a URL, or as they are in a body. Lists differ in their
-// columns, and in what a comparison with one means.
+// Parses the filters and the order of a list: JSON text in a URL, plain JSON in a body. Each list has its own columns
+// and comparisons.
 
 import { type Operator, quoteValue } from '../domain/offers/filter.ts'
 import type { Direction } from '../domain/offers/order.ts'
 import { type Complain, isGiven, isObject, parseUrlValue } from './list-parameters.ts'
 
 type ColumnRules<Field> = {
-  /** What clients call the columns. */
+  /** The columns by their wire names. */
   fields: Record<string, Field>
-  /** Whether columns that are not known are ignored. */
+  /** Whether to ignore unknown columns. */
   lenient?: boolean
 }
 
@@ -16,13 +16,13 @@ export type Comparison<Field> = { name: string; field: Field; operator: ListOper
 type ListOperator = Exclude<Operator, 'contains'>
 
 type FilterRules<Field, Condition> = ColumnRules<Field> & {
-  /** What stands before the name of a column in the request. */
+  /** Prefix of a column's name in the path of an issue. */
   path?: string
-  /** The condition, or what is wrong with it; undefined where it says nothing. */
+  /** Returns the condition, a message if it is invalid, or undefined if it restricts nothing. */
   read: (comparison: Comparison<Field>) => Condition | string | undefined
 }
 
-/** The operators by the names that they have on the wire. */
+/** The operators by their wire names. */
 const operators = new Map<string, ListOperator>([
   ['eq', 'eq'],
   ['neq', 'neq'],
@@ -35,7 +35,7 @@ const operators = new Map<string, ListOperator>([
   ['nin', 'nin'],
 ])
 
-/** The conditions in {column: {operator: value}}. Clients leave out the operator where it is plain. */
+/** Parses {column: {operator: value}}. Without an operator, a list means `in` and any other value `eq`. */
 export function parseFilters<Field, Condition>(
   given: unknown,
   { fields, lenient = false, path: before = 'select_filters.', read }: FilterRules<Field, Condition>,
@@ -51,15 +51,14 @@ export function parseFilters<Field, Condition>(
     const field = fieldOf(fields, name)
     if (value === null || (lenient && field === undefined)) return []
     if (field === undefined) {
-      complain(path, `is no column to filter by; there are ${Object.keys(fields).join(', ')}`)
+      complain(path, `is not a filterable column; use ${Object.keys(fields).join(', ')}`)
       return []
     }
     const comparisons = isObject(value) ? value : { [Array.isArray(value) ? 'in' : 'eq']: value }
     return Object.entries(comparisons).flatMap(([word, operand]) => {
       const operator = operators.get(word)
       const condition = operator && read({ name, field, operator, operand })
-      if (!operator)
-        complain(path, `unknown operator ${quoteValue(word)}; there are eq, neq, gt, gte, lt, lte, in, notin`)
+      if (!operator) complain(path, `unknown operator ${quoteValue(word)}; use eq, neq, gt, gte, lt, lte, in, notin`)
       if (typeof condition === 'string') complain(`${path}.${word}`, condition)
       return condition === undefined || typeof condition === 'string' ? [] : [condition]
     })
@@ -68,13 +67,13 @@ export function parseFilters<Field, Condition>(
 
 type OrderRules<Field> = ColumnRules<Field> & {
   path?: string
-  /** The direction where none is said. */
+  /** The direction when the client gives none. */
   defaultDirection?: Direction
-  /** Whether the list can be in the order of one column only. */
+  /** Whether only one column is allowed. */
   single?: boolean
 }
 
-/** What to sort by: a column, or [column, direction], or {"col": column, "dir": direction}, or a list of those. */
+/** Parses an order: a column, [column, direction], {"col": column, "dir": direction}, or a list of those. */
 export function parseOrder<Field>(
   given: unknown,
   { fields, lenient = false, path = 'order_by', defaultDirection = 'asc', single = false }: OrderRules<Field>,
@@ -87,10 +86,10 @@ export function parseOrder<Field>(
     const field = typeof name === 'string' ? fieldOf(fields, name) : undefined
     const direction = parseDirection(word ?? defaultDirection)
     if (field !== undefined && direction) return [{ field, direction }]
-    if (!lenient || !direction) complain(path, `${quoteValue(key)} is not a field to order by with "asc" or "desc"`)
+    if (!lenient || !direction) complain(path, `${quoteValue(key)} is not a sortable column with "asc" or "desc"`)
     return []
   })
-  if (single && keys.length > 1) complain(path, 'takes one column only')
+  if (single && keys.length > 1) complain(path, 'takes only one column')
   return keys
 }
 

@@ -7,8 +7,8 @@ type InputSchemas = Pick<Route, 'params' | 'query' | 'body' | 'emptyStringFields
 type RawInput = { params: Record<string, string>; query: URLSearchParams; body: Record<string, unknown> }
 
 /**
- * What a route is given of a request, or an error that names everything that is wrong with it. Null and "" are as good
- * as nothing, as clients send them for what was left out, but for "" in what the route says may be empty.
+ * Parses a request by its route's schemas, or throws an error that lists every issue. Clients send null and "" for
+ * absent values, so both count as absent. Only in the route's `emptyStringFields` is "" a value.
  */
 export function parseInput(route: InputSchemas, { params, query, body }: RawInput) {
   const issues: Issue[] = []
@@ -22,7 +22,7 @@ export function parseInput(route: InputSchemas, { params, query, body }: RawInpu
     value !== null && (value !== '' || route.emptyStringFields?.includes(name))
   const input = {
     params: read(route.params, params),
-    // Of a parameter that is there twice the first counts.
+    // The first value of a repeated parameter counts.
     query: read(route.query, Object.fromEntries([...query].toReversed())),
     body: read(route.body, Object.fromEntries(Object.entries(body).filter(([name, value]) => says(name, value)))),
   }
@@ -30,14 +30,14 @@ export function parseInput(route: InputSchemas, { params, query, body }: RawInpu
   return input
 }
 
-/** A body is an object. An empty one says nothing, whatever its declared type is. */
+/** A body is a JSON object. An empty body means {}, whatever its content type. */
 export function parseBody(text: string): Record<string, unknown> {
   if (text.trim() === '') return {}
   try {
     const body: unknown = JSON.parse(text)
     if (isObject(body)) return body
   } catch {
-    // Answered below.
+    // Refused below.
   }
   throw new DomainError('INVALID_INPUT', 'Invalid json body', { issues: [] })
 }
@@ -52,7 +52,7 @@ const typeNames: Record<string, string> = {
   record: 'an object',
 }
 
-/** The schemas' complaints in words that follow the name of what they are about. */
+/** The message of a schema's issue. It reads on from the issue's path. */
 const issueMessage: z.core.$ZodErrorMap = issue => {
   switch (issue.code) {
     case 'invalid_type':
@@ -64,7 +64,7 @@ const issueMessage: z.core.$ZodErrorMap = issue => {
     case 'too_big':
       return `must ${boundText(issue.origin, issue.inclusive ? 'at most' : 'less than', issue.maximum)}.`
     default:
-      return 'is not in a form that is understood.'
+      return 'has an invalid format.'
   }
 }
 

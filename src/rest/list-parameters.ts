@@ -1,13 +1,13 @@
-// What lists in a URL have in common: JSON in texts, how much of a list is wanted, and which columns of its rows.
+// Parses what list routes share: JSON in URL parameters, the limit, and the selected columns.
 
 import type { z } from 'zod'
 import { type Issue, invalidInput } from '../domain/errors.ts'
 import { isTooDeep } from '../domain/nesting.ts'
 import { parseNumber, quoteValue } from '../domain/offers/filter.ts'
 
-/** More than any list has. */
+/** More columns than any list has. */
 export const maxColumns = 100
-/** Every row repeats the names that it does not have, so they are few and short. */
+/** Every row repeats the unknown names, so they must be few and short. */
 export const maxUnknownColumns = 10
 const columnNamePattern = /^\w{1,64}$/
 
@@ -17,19 +17,19 @@ export function complainInto(issues: Issue[]): Complain {
   return (path, message) => void issues.push({ path, message: `${message}.` })
 }
 
-/** Reads a request with everything that is wrong with it told at once. */
-export function collectIssues<Wish>(read: (complain: Complain) => Wish): Wish {
+/** Runs a parser, and throws one error that lists every issue. */
+export function collectIssues<Parsed>(read: (complain: Complain) => Parsed): Parsed {
   const issues: Issue[] = []
-  const wish = read(complainInto(issues))
+  const parsed = read(complainInto(issues))
   if (issues.length > 0) throw invalidInput(issues)
-  return wish
+  return parsed
 }
 
 export function isAbsent(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === 'string' && value.trim() === '')
 }
 
-/** Clients write "null" in a URL for what they leave out. */
+/** Clients write "null" in a URL for an absent value. */
 export function isGiven<Value>(value: Value): value is NonNullable<Value> {
   return !isAbsent(value) && value !== 'null'
 }
@@ -46,15 +46,15 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** In a URL everything is a text, and lists are JSON. Undefined is what nobody means. */
+/** Parses a URL parameter, which is JSON in a string. Undefined if it is not JSON or nested too deeply. */
 export function parseUrlValue(value: unknown): unknown {
   const read = typeof value === 'string' ? parseJson(value) : value
   return isTooDeep(read) ? undefined : read
 }
 
 /**
- * The selected columns of a list that has the `known` ones, each once. Undefined is every column, and so is a list with "*".
- * Clients that know newer columns than Berth get null for those.
+ * The selected columns without duplicates. Undefined means every column, and so does a list with "*". Unknown columns
+ * are allowed, since clients may know newer columns: they get null.
  */
 export function parseColumns(given: unknown, known: z.ZodObject, complain: Complain): string[] | undefined {
   if (!isGiven(given)) return undefined
@@ -70,7 +70,7 @@ export function parseColumns(given: unknown, known: z.ZodObject, complain: Compl
   if (distinct.includes('*')) return undefined
   const unknown = distinct.filter(column => !Object.hasOwn(known.shape, column))
   const invalid = unknown.find(column => !columnNamePattern.test(column))
-  if (invalid !== undefined) complain('select_cols', `${quoteValue(invalid)} is not the name of a column`)
+  if (invalid !== undefined) complain('select_cols', `${quoteValue(invalid)} is not a valid column name`)
   if (unknown.length > maxUnknownColumns) {
     const first = unknown.slice(0, 3).map(quoteValue).join(', ')
     complain('select_cols', `takes at most ${maxUnknownColumns} unknown columns, not ${unknown.length}: ${first}, …`)
@@ -79,22 +79,22 @@ export function parseColumns(given: unknown, known: z.ZodObject, complain: Compl
 }
 
 export type LimitRules = {
-  /** How many there are where nothing is said. */
+  /** The limit when the client gives none. */
   fallback: number
   maximum: number
-  /** What nothing or less means; else it is refused. */
-  few?: number
+  /** The limit when the client gives 0 or less. Undefined refuses that. */
+  belowOne?: number
 }
 
-export function parseLimit(given: unknown, { fallback, maximum, few }: LimitRules, complain: Complain): number {
+export function parseLimit(given: unknown, { fallback, maximum, belowOne }: LimitRules, complain: Complain): number {
   if (!isGiven(given)) return fallback
   const limit = parseNumber(given) ?? Number.NaN
-  const isUnderstood = Number.isInteger(limit) && (limit >= 1 || few !== undefined)
-  if (!isUnderstood) complain('limit', `must be a whole number${few === undefined ? ', at least 1' : ''}`)
-  return limit < 1 ? (few ?? 1) : Math.min(limit, maximum)
+  const isUnderstood = Number.isInteger(limit) && (limit >= 1 || belowOne !== undefined)
+  if (!isUnderstood) complain('limit', `must be a whole number${belowOne === undefined ? ', at least 1' : ''}`)
+  return limit < 1 ? (belowOne ?? 1) : Math.min(limit, maximum)
 }
 
-/** The selected columns. Null stands for one that does not exist. */
+/** The selected columns of a row. A column that does not exist is null. */
 export function selectColumns<Row extends object, Selected>(row: Row, columns: string[] | undefined): Row | Selected {
   if (!columns) return row
   const values = new Map<string, unknown>(Object.entries(row))

@@ -12,7 +12,7 @@ type NotOfferedDescription<Operation> = Pick<Route, 'method' | 'path' | 'operati
   instead: string
 }
 
-/** What clients may ask for, and Berth does not do: they are told so, and what to do instead. */
+/** A route that clients know and Berth does not offer. It answers 501 and says what to do instead. */
 export function notOfferedRoute({ instead, ...facts }: NotOfferedDescription<Operation>): Route {
   return route({
     ...sharedDescription(facts, instead),
@@ -22,7 +22,7 @@ export function notOfferedRoute({ instead, ...facts }: NotOfferedDescription<Ope
   })
 }
 
-/** The same of an instance, which the path names. */
+/** The same for a path with an instance, which must exist. */
 export function notOfferedInstanceRoute({ instead, ...facts }: NotOfferedDescription<InstanceAccessOperation>): Route {
   const { failures, ...more } = sharedDescription(facts, instead)
   return route({
@@ -36,22 +36,22 @@ export function notOfferedInstanceRoute({ instead, ...facts }: NotOfferedDescrip
   })
 }
 
-function sharedDescription<Asked extends Operation>(
-  facts: Omit<NotOfferedDescription<Asked>, 'instead'>,
+function sharedDescription<RouteOperation extends Operation>(
+  facts: Omit<NotOfferedDescription<RouteOperation>, 'instead'>,
   instead: string,
 ) {
   const failures: Failure[] = [{ status: 501, error: 'not_implemented', when: `Always. ${instead}` }]
   return {
     tag: 'Instances' as const,
     ...facts,
-    about: `This is not offered. ${instead}`,
-    ...(facts.method === 'GET' ? {} : { documentedBody: z.looseObject({}).describe('It is not read.') }),
-    result: okResult.describe('Never answered.'),
+    about: `Berth does not offer this. ${instead}`,
+    ...(facts.method === 'GET' ? {} : { documentedBody: z.looseObject({}).describe('Berth ignores the body.') }),
+    result: okResult.describe('Never returned.'),
     failures,
   }
 }
 
-/** Whether a route does something: some only say what to do instead. */
+/** Whether a route does something, and not only says what to do instead. */
 export function isOffered({ failures = [] }: Pick<Route, 'failures'>): boolean {
   return !failures.some(({ status }) => status === 501)
 }

@@ -7,7 +7,7 @@ export function findRoutes(routes: Route[], pathname: string): { routes: Route[]
     const params = matchPath(route.path, pathname)
     return params ? [{ route, params }] : []
   })
-  // What is written out wins over a parameter: /instances/filters/ is not the instance "filters".
+  // A literal segment wins over a parameter: /instances/filters/ is not the instance "filters".
   const fewest = Math.min(...matches.map(({ params }) => Object.keys(params).length))
   const best = matches.filter(({ params }) => Object.keys(params).length === fewest)
   const isReserved =
@@ -16,7 +16,7 @@ export function findRoutes(routes: Route[], pathname: string): { routes: Route[]
   return { routes: best.map(({ route }) => route), params: best[0]?.params ?? {} }
 }
 
-/** Whether a word stands in the place of an id with which another path goes on, as in /instances/reboot/. */
+/** Whether the place of an id holds a literal segment of another route, as in /instances/reboot/. */
 function hasReservedWord(routes: Route[], pattern: string, pathname: string): boolean {
   const given = segmentsOf(pathname)
   return segmentsOf(pattern).some((segment, index) => {
@@ -29,7 +29,10 @@ function hasReservedWord(routes: Route[], pattern: string, pathname: string): bo
   })
 }
 
-/** Where the client reached this gateway. A proxy in front that speaks TLS says so; nobody but the client reads it. */
+/**
+ * The origin that the client used. A TLS proxy in front of the gateway sets x-forwarded-proto. A client can forge the
+ * header, but only that client sees the result.
+ */
 export function originOf({ url, headers }: Request): string {
   const { origin, host } = new URL(url)
   return headers.get('x-forwarded-proto') === 'https' ? `https://${host}` : origin
@@ -48,9 +51,9 @@ function matchPath(pattern: string, pathname: string): Record<string, string> | 
   return params
 }
 
-/** Clients write paths with and without the last slash, or with two, and would lose the body or the key in a redirect. */
+/** Clients write paths with one, two or no slashes at the end. A redirect would lose the body or the key. */
 function segmentsOf(path: string): string[] {
-  // An id that is missing at the end must not make a path that of the list.
+  // A missing id at the end (/instances//) must not match the list.
   const [, whole = path, missing = ''] = /^(.*?)(\/\/+)?$/.exec(path) ?? []
   return [...whole.split('/').filter(segment => segment !== ''), ...(missing ? [''] : [])]
 }

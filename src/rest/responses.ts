@@ -2,11 +2,11 @@ import { type Asset, answerAsset, createAsset } from '../http/asset.ts'
 import { jsonResponse } from '../http/json.ts'
 import type { Route } from './route.ts'
 
-/** The page needs nothing from anywhere, and runs nothing. What stands in a text is not ours, and is no page. */
+/** The page loads and runs nothing. Plain text may come from renters, so browsers must not run it as a page. */
 const contentSecurityPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** A success, in the type that its route says. */
+/** A success in the content type of its route. */
 export function successResponse({ produces }: Pick<Route, 'produces'>, result: unknown): Response {
   if (!produces) return jsonResponse(200, result)
   return new Response(String(result), {
@@ -16,13 +16,13 @@ export function successResponse({ produces }: Pick<Route, 'produces'>, result: u
 
 const assets = new WeakMap<Route, Promise<Asset>>()
 
-/** The success of a fixed route. `answer` is called once; then its text is kept, compressed too. */
+/** The success of a fixed route. `answer` is called once. Its text is then cached, plain and compressed. */
 export async function fixedResponse(route: Route, request: Request, answer: () => Promise<unknown>): Promise<Response> {
   const { produces } = route
   const { 'content-type': type, ...headers } = produces ? headersOf(produces) : { 'content-type': 'application/json' }
   const asset = assets.get(route) ?? renderResult(route, answer).then(bytes => createAsset(bytes, type))
   assets.set(route, asset)
-  // Another version of the gateway may answer next: whoever keeps it asks whether it is still right.
+  // Another version of the gateway may answer next, so caches must revalidate.
   return await answerAsset(request, await asset, { ...headers, 'cache-control': 'public, no-cache' })
 }
 
@@ -32,6 +32,6 @@ async function renderResult({ produces }: Route, answer: () => Promise<unknown>)
 }
 
 function headersOf(produces: NonNullable<Route['produces']>) {
-  // Clients take a text without a charset for Latin-1.
+  // Without a charset, clients assume Latin-1.
   return { 'content-type': `${produces}; charset=utf-8`, 'content-security-policy': contentSecurityPolicy }
 }

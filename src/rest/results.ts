@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { text } from './values.ts'
 
-/** What most answer that was done. Clients take an object with more in it for a failure. */
+/** The result of most changes. Some clients take an object with more fields for a failure. */
 export const okResult = z
   .object({ success: z.literal(true).describe('Always true.') })
-  .meta({ id: 'Done', description: 'It was done.' })
+  .meta({ id: 'Done', description: 'The request succeeded.' })
 
-/** For routes whose clients print what they are told. */
+/** For routes whose clients print `msg`. */
 export const messageResult = z
-  .object({ success: z.literal(true).describe('Always true.'), msg: text('What was done, for people.') })
-  .meta({ id: 'Told', description: 'It was done, in words.' })
+  .object({ success: z.literal(true).describe('Always true.'), msg: text('What was done, as a sentence.') })
+  .meta({ id: 'Told', description: 'The request succeeded, with a message for people.' })

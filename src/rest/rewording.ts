@@ -2,10 +2,10 @@ import { DomainError } from '../domain/errors.ts'
 import { translateDatabaseError } from '../services/database-errors.ts'
 import { RestFailure } from './errors.ts'
 
-/** What a route answers instead of a refusal; undefined where it has no words of its own for it. */
+/** The failure that a route answers instead of a refusal. Undefined keeps the refusal. */
 type Rewording = (refusal: DomainError) => [status: number, error: string, msg: string] | undefined
 
-/** Says refusals in the words that clients of a route know. */
+/** Rewrites refusals in the wording that a route's clients expect. */
 export async function rewordRefusals<Result>(answering: Promise<Result>, words: Rewording): Promise<Result> {
   try {
     return await answering

@@ -5,16 +5,16 @@ import type { Services } from '../services/services.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
-/** The headings that the document sorts routes under. */
+/** The tags that group routes in the OpenAPI document. */
 export const tags = {
-  Account: 'Who the key belongs to.',
-  Billing: 'What was granted and spent.',
-  Instances: 'What is rented, and how to rent it.',
-  Interface: 'What describes this interface.',
-  Keys: 'Keys of this interface, keys that log in to instances, and secrets that instances get.',
-  Machines: 'What hosts have on the market.',
-  Offers: 'What is on the market, and what it costs.',
-  Templates: 'Settings to begin rentals with.',
+  Account: 'The account that the key belongs to.',
+  Billing: 'Credit that was granted and spent.',
+  Instances: 'Rented instances, and how to rent them.',
+  Interface: 'The documentation of this interface.',
+  Keys: 'API keys, SSH keys, and secrets for instances.',
+  Machines: 'The machines of a host.',
+  Offers: 'Offers on the market and their prices.',
+  Templates: 'Saved settings for rentals.',
   Volumes: 'Disks that outlive instances.',
 }
 type Tag = keyof typeof tags
@@ -24,14 +24,14 @@ export type Failure = {
   status: number
   error: string
   when: string
-  /** For a body with more than every failure has. */
+  /** The body's schema, if it has more fields than `failureBody`. */
   body?: z.ZodType
 }
 
-/** What is known of a route without asking it: the face reads requests by this, and the document prints it. */
+/** The declared part of a route. Requests are parsed by it, and the OpenAPI document is printed from it. */
 type RouteDescription<Params, Query, Body, Result> = {
   method: Method
-  /** With its last slash, though both forms are served. Parameters stand in braces: /api/v0/instances/{id}/ */
+  /** Ends in a slash, though both forms are served. Parameters are in braces: /api/v0/instances/{id}/ */
   path: string
   /** Unique among all routes: generated clients name their functions after it. */
   operationId: string
@@ -41,38 +41,38 @@ type RouteDescription<Params, Query, Body, Result> = {
   params?: Params
   query?: Query
   body?: Body
-  /** Fields of the body of which "" says something. Of all others it says nothing, as clients mean it. */
+  /** Body fields in which "" is a value. In all others "" counts as absent, as clients mean it. */
   emptyStringFields?: readonly string[]
-  /** What the document says of a body that has no schema, since `answer` reads more than a schema would take. */
+  /** The documented schema of a body that `answer` parses, since it accepts more than a schema can. */
   documentedBody?: z.ZodType
-  /** Whether it may be repeated with the header Idempotency-Key, and then happens once. */
+  /** Whether the route accepts the header Idempotency-Key. Requests with the same key run once. */
   takesIdempotencyKey?: boolean
   /**
-   * Whether a second time does more than the first, or is refused because of that. Clients must not be led to repeat it
-   * where it may have been done.
+   * Whether a repeated request does more than the first, or is refused because of it. An uncertain outcome must then be
+   * 409, never a status that clients retry.
    */
   notIdempotent?: boolean
-  /** Whether it needs no key where the operator opened the search to everybody. Only for what `anybody` may do. */
+  /** Whether the route needs no key if the operator sets PUBLIC_SEARCH. Only for what `anonymousActor` may do. */
   publicSearch?: boolean
-  /** Whether `answer` gives the same to everybody for as long as the process lives. It is called once. */
+  /** Whether `answer` returns the same to every caller while the process lives. It is then called once. */
   isFixed?: boolean
-  /** What a 200 is, where it is not JSON: `answer` gives its text. */
+  /** The content type of a 200 that is not JSON. `answer` returns its text. */
   produces?: 'text/plain' | 'text/html'
-  /** What a 200 holds. */
+  /** The schema of a 200. */
   result: Result
-  /** Beside those that every route has; see failures.ts. */
+  /** The failures of this route. Those that routes share are in failures.ts. */
   failures?: Failure[]
 }
 
-/** Everything of a request, read. What has no schema is here as it was sent. */
+/** A parsed request. A part without a schema is as the client sent it. */
 type RouteInput<Params, Query, Body> = {
   services: Services
   params: z.output<Params>
   query: z.output<Query>
   body: z.output<Body>
-  /** From the header; undefined where it is absent, or the route is not repeatable. */
+  /** From the header. Undefined if it is absent or the route does not take one. */
   idempotencyKey: string | undefined
-  /** Where the client reached this gateway: https://berth.example.com */
+  /** The origin that the client used: https://berth.example.com */
   origin: string
 }
 
@@ -86,17 +86,17 @@ type RouteDefinition<Params, Query, Body, Result> = RouteDescription<Params, Que
     | { open: true; answer(input: RouteInput<Params, Query, Body>): Promise<z.input<Result>> }
   )
 
-/** A route is a value. It needs a key that may do `operation`, or it is `open`. */
+/** A route needs a key that may do `operation`, unless it is `open`. */
 export type Route = RouteDescription<z.ZodType, z.ZodType, z.ZodType, z.ZodType> & {
   open?: boolean
   operation?: Operation
-  // A method, since only those may be put here by a definition that knows more about its input.
+  // A method, not a property: TypeScript then accepts a definition with a narrower input.
   answer(input: RouteInput<z.ZodType, z.ZodType, z.ZodType> & { actor?: Actor | undefined }): Promise<unknown>
 }
 
 type UnparsedInput = z.ZodType<Record<string, unknown>>
 
-/** Makes a route; what `answer` is given and must return follows from the schemas. */
+/** Defines a route. The schemas type the input and the result of `answer`. */
 export function route<
   Result extends z.ZodType,
   Params extends z.ZodType = UnparsedInput,

@@ -9,7 +9,7 @@ import type { Route } from './route.ts'
 import { routesOfTemplates } from './templates/routes.ts'
 import { volumeRoutes } from './volumes/volumes.ts'
 
-/** Everything that this face serves and its description is made of. Each noun lists its routes in its own folder. */
+/** Every REST route, served and documented. Each noun lists its routes in its own folder. */
 export const routes: Route[] = [
   ...offerRoutes,
   ...routesOfAccounts,

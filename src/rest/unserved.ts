@@ -1,22 +1,22 @@
-const fixedPrice = 'The price of a rental stays as it was rented: there are no increases to accept or to reject.'
+const fixedPrice = 'The host cannot raise the price of a rental, so there are no increases to accept or reject.'
 const operators =
-  'Operators put machines on the market, with `npm run berth -- machine import`: hosts do not over REST.'
+  'Hosts cannot list machines over REST. The operator lists them with `npm run berth -- machine import`.'
 const maintenances =
-  'Machines have no announced maintenance: operators drain them, with `npm run berth -- machine drain`.'
+  'Berth does not schedule maintenance. The operator drains machines with `npm run berth -- machine drain`.'
 
-/** Paths of the API that clients know which have no route here, by what to do instead. */
+/** Paths that clients know from elsewhere and that have no route here, each with advice on what to do instead. */
 const unservedPaths: Record<string, string> = {
   'instances/pending-price-increases': fixedPrice,
   'instances/accept-price-increase': fixedPrice,
   'instances/reject-price-increase': fixedPrice,
   'machines/create_asks': operators,
   'machines/create_bids': operators,
-  'machines/defrag_offers': 'Offers are made anew by themselves whenever GPUs become free.',
+  'machines/defrag_offers': 'Berth recreates offers automatically when GPUs become free.',
   'machines/maintenances': maintenances,
   'machines/maintenances/batch': maintenances,
 }
 
-/** What to do instead of asking for a path that is known elsewhere, and is not served here. */
+/** The advice for a path that clients know from elsewhere. Undefined for any other path. */
 export function findAlternative(pathname: string): string | undefined {
   const path = pathname
     .replaceAll(/\/+/g, '/')

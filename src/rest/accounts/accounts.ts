@@ -5,22 +5,24 @@ import { alwaysNull, boolean, integer, number, text } from '../values.ts'
 
 const account = z
   .object({
-    id: integer('The account.'),
-    email: text('Its address, which is unique.'),
-    username: text('The part of the address before the @.'),
-    fullname: text('The name that was given, or "".'),
-    credit: number('What is left to spend, in $.'),
-    balance: number('What is owed, in $: always 0, since everything is paid ahead.'),
-    ssh_key: text('The newest registered SSH key, or "".'),
+    id: integer('Id of the account.'),
+    email: text('Email address, unique among accounts.'),
+    username: text('Part of the email address before the @.'),
+    fullname: text('Full name of the account, or "".'),
+    credit: number('Credit left to spend, in $.'),
+    balance: number('Debt in $; always 0, since accounts are prepaid.'),
+    ssh_key: text('Newest registered SSH key, or "".'),
     can_pay: boolean('Whether the account may rent; always true.'),
-    has_billing: boolean('Whether it needs no other way to pay than its credit; always true.'),
-    email_verified: boolean('Whether mail was received there; always false, since none is sent.'),
-    balance_threshold: number('At which credit it is topped up, in $: always 0, since it is not.'),
-    balance_threshold_enabled: boolean('Whether it is topped up by itself; always false.'),
-    api_key: alwaysNull('Always null: a key is shown when it is made, and never again.'),
-    sid: text('A session in a console; always "", since there is none.'),
+    has_billing: boolean('Whether the account can pay; always true, since it pays from its credit.'),
+    email_verified: boolean('Whether the email address is verified; always false, since Berth sends no mail.'),
+    balance_threshold: number(
+      'Credit at which the account is topped up automatically, in $; always 0, since it never is.',
+    ),
+    balance_threshold_enabled: boolean('Whether the account is topped up automatically; always false.'),
+    api_key: alwaysNull('Always null: a key is shown once, when it is created.'),
+    sid: text('Console session; always "", since Berth has no console.'),
   })
-  .meta({ id: 'Account', description: 'An account.' })
+  .meta({ id: 'Account', description: 'The account of the API key.' })
 
 export const accountRoutes: Route[] = [
   route({
@@ -29,7 +31,7 @@ export const accountRoutes: Route[] = [
     operationId: 'getCurrentUser',
     tag: 'Account',
     summary: 'Get the current user',
-    about: 'The account that the key belongs to. A success confirms that the key works.',
+    about: 'Returns the account that the key belongs to. Success confirms that the key works.',
     operation: 'accounts.viewer',
     result: account,
     answer: async ({ services, actor }) => {
@@ -42,7 +44,7 @@ export const accountRoutes: Route[] = [
         username: email.slice(0, email.indexOf('@')),
         fullname: name,
         credit: usdToNumber(creditNanos),
-        // Clients add both: what is prepaid is credit, and nothing is owed.
+        // Clients add credit and balance. Accounts are prepaid, so nothing is owed.
         balance: 0,
         ssh_key: newest?.publicKey ?? '',
         can_pay: true,
@@ -50,7 +52,7 @@ export const accountRoutes: Route[] = [
         email_verified: false,
         balance_threshold: 0,
         balance_threshold_enabled: false,
-        // Old clients take it out of what they print, and fail where it is not there.
+        // Old clients delete this field before they print the account, and fail if it is absent.
         api_key: null,
         sid: '',
       }

@@ -7,24 +7,32 @@ export const permissionsSchema = z
   .looseObject({
     api: z
       .record(z.string(), z.record(z.string(), z.unknown()))
-      .describe('By category: {} allows all of it, else only the operations that are in it, within their constraints.'),
+      .describe(
+        'Permissions by category. {} allows the whole category; otherwise only the listed operations, within their constraints.',
+      ),
   })
-  .meta({ id: 'Permissions', description: 'What a key may do.' })
+  .meta({ id: 'Permissions', description: 'The permissions of an API key.' })
 
 export const apiKeyRowSchema = z
   .object({
-    id: integer('The API key.'),
-    user_id: integer('The account that it belongs to.'),
-    key: alwaysNull('Always null: a key is shown when it is made, and never again.'),
+    id: integer('Id of the API key.'),
+    user_id: integer('Id of the account that owns the key.'),
+    key: alwaysNull('Always null: a key is shown once, when it is created.'),
     key_type: z.literal('api').describe('Always "api".'),
-    name: text('What its owner calls it. May be empty.'),
-    permissions: permissionsSchema.nullable().describe('What it may do; null is everything.'),
-    created_at: number('When it was made, in seconds since 1970.'),
-    expires_at: z.number().nullable().describe('From when on it fails, in seconds since 1970; null is never.'),
-    last_used: z.number().nullable().describe('When it was last used, in seconds since 1970; null is never.'),
-    team_id: alwaysNull('Always null: there are no teams.'),
-    team_name: alwaysNull('Always null: there are no teams.'),
-    team_owner: alwaysNull('Always null: there are no teams.'),
+    name: text('Name of the key. May be empty.'),
+    permissions: permissionsSchema.nullable().describe('Permissions of the key; null means full access.'),
+    created_at: number('Time of creation, in seconds since 1970.'),
+    expires_at: z
+      .number()
+      .nullable()
+      .describe('Time of expiry, in seconds since 1970; null if the key does not expire.'),
+    last_used: z
+      .number()
+      .nullable()
+      .describe('Time of last use, in seconds since 1970; null if the key was never used.'),
+    team_id: alwaysNull('Always null: Berth has no teams.'),
+    team_name: alwaysNull('Always null: Berth has no teams.'),
+    team_owner: alwaysNull('Always null: Berth has no teams.'),
   })
   .meta({ id: 'ApiKey', description: 'An API key of the account.' })
 

@@ -9,10 +9,10 @@ import { integer, number, pathId, text } from '../values.ts'
 import { apiKeyRow, apiKeyRowSchema, permissionsSchema } from './api-keys-row.ts'
 
 const path = '/api/v0/auth/apikeys/{id}/'
-const params = z.object({ id: pathId('The API key.') })
+const params = z.object({ id: pathId('Id of the API key.') })
 const success = z.literal(true).describe('Always true.')
 const noSuchKey: Failure = failureOf('NOT_FOUND', 'API Key not found.')
-const keyDescription = 'The key, which is shown in this answer and never again.'
+const keyDescription = 'The secret key. Only this answer shows it.'
 
 function restFailureOf({ code, details }: DomainError): [number, string, string] | undefined {
   const isKey = code === 'NOT_FOUND' && details.subject?.type === 'ApiKey'
@@ -26,9 +26,9 @@ export const apiKeyRoutes: Route[] = [
     operationId: 'listApiKeys',
     tag: 'Keys',
     summary: 'List the API keys',
-    about: "The account's keys that work, the newest first.",
+    about: "Lists the account's valid API keys, newest first.",
     operation: 'apiKeys.list',
-    result: z.object({ apikeys: z.array(apiKeyRowSchema).describe('The keys.') }),
+    result: z.object({ apikeys: z.array(apiKeyRowSchema).describe('The API keys.') }),
     answer: async ({ services, actor }) => {
       const keys = await services.apiKeys.list(actor)
       return { apikeys: keys.map(key => apiKeyRow(actor, key)) }
@@ -39,12 +39,12 @@ export const apiKeyRoutes: Route[] = [
     path: '/api/v0/auth/apikeys/',
     operationId: 'createApiKey',
     tag: 'Keys',
-    summary: 'Make an API key',
-    about: 'No key can make one that may do more than it may itself.',
+    summary: 'Create an API key',
+    about: 'Creates an API key. A key cannot create one with more permissions than its own.',
     operation: 'apiKeys.create',
     body: z.object({
-      name: text('What you call it, at most 256 characters.').optional(),
-      // Read by its service, which says everything that is wrong with it.
+      name: text('Name of the key, at most 256 characters.').optional(),
+      // The service parses the permissions and reports every issue.
       permissions: z
         .unknown()
         .optional()
@@ -55,24 +55,24 @@ export const apiKeyRoutes: Route[] = [
           id: undefined,
         })
         .describe(
-          'What it may do. Everything, when absent or null, as clients of this API expect; {"api": {}} is nothing.',
+          'Permissions of the key. Absent or null means full access, as clients expect; {"api": {}} means no access.',
         ),
     }),
-    // An empty text is not read as "nothing was said": the answer tells what is wrong with it.
+    // "" must not count as absent, which means full access. The service refuses it.
     emptyStringFields: ['permissions'],
     takesIdempotencyKey: true,
     notIdempotent: true,
     result: z.object({
       success,
-      id: integer('The key.'),
+      id: integer('Id of the key.'),
       key: text(keyDescription),
-      name: text('What it is called.'),
-      permissions: permissionsSchema.nullable().describe('What it may do; null is everything.'),
-      created_at: number('When it was made, in seconds since 1970.'),
+      name: text('Name of the key.'),
+      permissions: permissionsSchema.nullable().describe('Permissions of the key; null means full access.'),
+      created_at: number('Time of creation, in seconds since 1970.'),
     }),
-    failures: [failureOf('CONFLICT', 'The account has as many keys as it can have.'), ...idempotencyFailures],
+    failures: [failureOf('CONFLICT', 'The account has the maximum number of keys.'), ...idempotencyFailures],
     answer: async ({ services, actor, body: { name, permissions }, idempotencyKey }) => {
-      // GraphQL wants full access to be said. Clients of REST say it by leaving permissions out.
+      // GraphQL requires `fullAccess`. REST clients ask for full access by omitting permissions.
       const fullAccess = permissions === undefined || permissions === null
       const { apiKey, secret } = await services.apiKeys.create(actor, { name, permissions, fullAccess, idempotencyKey })
       const { id, permissions: granted, createdAt } = apiKey
@@ -86,7 +86,7 @@ export const apiKeyRoutes: Route[] = [
     operationId: 'getApiKey',
     tag: 'Keys',
     summary: 'Get an API key',
-    about: 'What is known of it, but for itself.',
+    about: 'Returns an API key without its secret.',
     operation: 'apiKeys.list',
     params,
     result: apiKeyRowSchema,
@@ -104,14 +104,14 @@ export const apiKeyRoutes: Route[] = [
     tag: 'Keys',
     summary: 'Revoke an API key',
     about:
-      'Every request that begins after the answer is refused with it, and with the keys of the instances that it rented.',
+      'Revokes an API key and the keys of the instances that it rented. Requests that begin after the answer fail with them.',
     operation: 'apiKeys.revoke',
     params,
     query: z.object({
       keep_instance_keys: z
         .enum(['true', 'false'])
         .optional()
-        .describe('With true, the instances that it rented use their own keys until it would have expired.'),
+        .describe('If true, the keys of the instances that it rented work until the revoked key would have expired.'),
     }),
     result: z.literal('Successfully Deleted API Key'),
     failures: [noSuchKey],
@@ -127,10 +127,10 @@ export const apiKeyRoutes: Route[] = [
     operationId: 'resetApiKey',
     tag: 'Keys',
     summary: 'Reset the API key',
-    about: 'Gives the key that this is asked with another secret. The old one fails from then on.',
+    about: 'Replaces the secret of the key that sends the request. The old secret fails from then on.',
     operation: 'apiKeys.reset',
     notIdempotent: true,
-    result: z.object({ success, id: integer('The key.'), key: text(keyDescription) }),
+    result: z.object({ success, id: integer('Id of the key.'), key: text(keyDescription) }),
     failures: [noSuchKey],
     answer: async ({ services, actor }) => {
       const resetting = services.apiKeys.reset(actor, BigInt(actor.apiKeyId))

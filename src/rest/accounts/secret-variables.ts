@@ -9,11 +9,11 @@ import { text } from '../values.ts'
 const path = '/api/v0/secrets/'
 
 const variable = z.object({
-  key: text('Its name, which is kept in upper case.').optional(),
+  key: text('Name of the variable; stored in upper case.').optional(),
   value: z
     .union([z.string(), z.number(), z.boolean()])
     .optional()
-    .describe('Its value, which is kept encrypted and shown to nobody.'),
+    .describe('Value of the variable; stored encrypted and never shown.'),
 })
 type VariableInput = z.output<typeof variable>
 
@@ -36,7 +36,7 @@ async function withRestFailures<Result>(change: Promise<Result>): Promise<Result
   )
 }
 
-/** Names are upper case where clients of this interface set them. */
+/** REST clients expect names in upper case. */
 function parseVariable({ key, value }: VariableInput): { name: string; value: string } {
   if (!key || value === undefined) {
     throw invalidInput([{ path: 'key', message: "Both 'key' and 'value' are required." }])
@@ -52,11 +52,13 @@ export const secretVariableRoutes: Route[] = [
     tag: 'Keys',
     summary: 'List the secrets',
     about:
-      'Environment variables that every new instance of the account gets, unless its request or its template has one of the same name. Their values are masked.',
+      'Lists the environment variables that every new instance of the account gets. Those in a request or a template take precedence. Values are masked.',
     operation: 'secretVariables.list',
     result: z.object({
       success: z.literal(true).describe('Always true.'),
-      secrets: z.record(z.string(), z.literal(secretMask)).describe('A mask for each name.'),
+      secrets: z
+        .record(z.string(), z.literal(secretMask))
+        .describe('Names of the variables, each with a mask for its value.'),
     }),
     answer: async ({ services, actor }) => {
       const variables = await services.secretVariables.list(actor)
@@ -70,10 +72,10 @@ export const secretVariableRoutes: Route[] = [
     operationId: 'addSecrets',
     tag: 'Keys',
     summary: 'Set secrets',
-    about: 'Sets one or more environment variables, in place of those of the same names. All of them, or none.',
+    about: 'Sets one or more environment variables and replaces those of the same name. Sets all of them or none.',
     operation: 'secretVariables.set',
     body: variable.extend({
-      env_vars: z.array(variable).optional().describe('Many at once. What stands beside them is set too.'),
+      env_vars: z.array(variable).optional().describe('Several variables. A key and value beside them are set too.'),
     }),
     result: messageResult,
     failures: [tooManyVariables],
@@ -89,7 +91,7 @@ export const secretVariableRoutes: Route[] = [
     operationId: 'updateSecret',
     tag: 'Keys',
     summary: 'Change a secret',
-    about: 'Sets an environment variable that is there. What is rented already stays as it is.',
+    about: 'Changes an existing environment variable. Existing instances keep the old value.',
     operation: 'secretVariables.set',
     body: variable,
     result: messageResult,
@@ -105,9 +107,9 @@ export const secretVariableRoutes: Route[] = [
     operationId: 'deleteSecret',
     tag: 'Keys',
     summary: 'Delete a secret',
-    about: 'What is rented already keeps it.',
+    about: 'Deletes an environment variable. Existing instances keep it.',
     operation: 'secretVariables.delete',
-    body: z.object({ key: text('Its name, as the list has it, or as it was set.') }),
+    body: z.object({ key: text('Name of the variable, as listed or as it was set.') }),
     result: messageResult,
     failures: [noSuchVariable],
     answer: async ({ services, actor, body: { key } }) => {

@@ -5,18 +5,18 @@ import { alwaysNull, integer, number, text } from '../values.ts'
 
 export const sshKeyRowSchema = z
   .object({
-    id: integer('The SSH key.'),
-    user_id: integer('The account that it belongs to.'),
-    name: text('What its owner calls it. May be empty.'),
-    public_key: text('Its type, and the key in base64, without a comment.'),
+    id: integer('Id of the SSH key.'),
+    user_id: integer('Id of the account that owns the key.'),
+    name: text('Name of the key. May be empty.'),
+    public_key: text('Key type and base64 key, without a comment.'),
     ssh_key: text('The same as public_key.'),
-    fingerprint: text('As ssh-keygen prints it: "SHA256:…".'),
-    created_at: number('When it was registered, in seconds since 1970.'),
-    deleted_at: alwaysNull('Always null: a deleted key is not shown.'),
+    fingerprint: text('Fingerprint as ssh-keygen prints it: "SHA256:…".'),
+    created_at: number('Time of registration, in seconds since 1970.'),
+    deleted_at: alwaysNull('Always null: deleted keys are not shown.'),
     default: alwaysNull('Always null: every new instance gets all keys.'),
-    private_key: alwaysNull('Always null: nobody but its owner has it.'),
+    private_key: alwaysNull('Always null: Berth never has the private key.'),
   })
-  .meta({ id: 'SshKey', description: 'A public key that logs in to instances.' })
+  .meta({ id: 'SshKey', description: 'A public key for logins to instances.' })
 
 export function sshKeyRow({ accountId }: Actor, sshKey: SshKey): z.output<typeof sshKeyRowSchema> {
   const { id, name, publicKey, fingerprint, createdAt } = sshKey

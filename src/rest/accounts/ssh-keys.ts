@@ -9,11 +9,11 @@ import { pathId, text } from '../values.ts'
 import { sshKeyRow, sshKeyRowSchema } from './ssh-keys-row.ts'
 
 const path = '/api/v0/ssh/{id}/'
-const params = z.object({ id: pathId('The SSH key.') })
-const body = z.object({ ssh_key: text('One line of a .pub file. Never a private key.') })
+const params = z.object({ id: pathId('Id of the SSH key.') })
+const body = z.object({ ssh_key: text('Public key: one line of a .pub file. Never send a private key.') })
 const savedKeyResult = z.object({
   success: z.literal(true).describe('Always true.'),
-  key: sshKeyRowSchema.describe('The key.'),
+  key: sshKeyRowSchema.describe('The saved key.'),
 })
 
 const duplicate: Failure = { status: 400, error: 'duplicate', when: 'The SSH key already exists on this account' }
@@ -26,7 +26,7 @@ function restFailureOf({ code, details }: DomainError): [number, string, string]
   return code === 'CONFLICT' && details.subject ? [400, 'duplicate', duplicate.when] : undefined
 }
 
-/** A change of keys, with its refusals in the names and words of this face. */
+/** Rewrites the refusals of a key change in the field names and wording of REST. */
 async function withRestFailures<Result>(change: Promise<Result>): Promise<Result> {
   return await rewordRefusals(
     change.catch((error: unknown) => Promise.reject(renameIssuePaths(error, sshKeyFieldNames))),
@@ -41,7 +41,7 @@ export const sshKeyRoutes: Route[] = [
     operationId: 'listSshKeys',
     tag: 'Keys',
     summary: 'List the SSH keys',
-    about: "The account's SSH keys, the oldest first.",
+    about: "Lists the account's SSH keys, oldest first.",
     operation: 'sshKeys.list',
     result: z.array(sshKeyRowSchema),
     answer: async ({ services, actor }) => {
@@ -56,12 +56,12 @@ export const sshKeyRoutes: Route[] = [
     tag: 'Keys',
     summary: 'Register an SSH key',
     about:
-      'Instances that are rented from now on let it in. Into those that are there it comes when it is added to them.',
+      'Registers a public key for instances that are rented from now on. Add it to an existing instance to log in there.',
     operation: 'sshKeys.register',
     body,
     notIdempotent: true,
     result: savedKeyResult,
-    failures: [duplicate, failureOf('CONFLICT', 'The account has as many keys as it can have.')],
+    failures: [duplicate, failureOf('CONFLICT', 'The account has the maximum number of keys.')],
     answer: async ({ services, actor, body: { ssh_key: publicKey } }) => {
       const { sshKey } = await withRestFailures(services.sshKeys.register(actor, { publicKey }))
       return { success: true as const, key: sshKeyRow(actor, sshKey) }
@@ -74,7 +74,7 @@ export const sshKeyRoutes: Route[] = [
     tag: 'Keys',
     summary: 'Replace an SSH key',
     about:
-      'Puts another key in place of one: containers let that in from now on, and the old one no more. A virtual machine keeps the old one.',
+      'Replaces an SSH key. Containers accept the new key and no longer the old one. A virtual machine keeps the old one.',
     operation: 'sshKeys.replace',
     params,
     body,
@@ -91,7 +91,7 @@ export const sshKeyRoutes: Route[] = [
     operationId: 'deleteSshKey',
     tag: 'Keys',
     summary: 'Delete an SSH key',
-    about: 'Takes it out of all containers. A virtual machine keeps it.',
+    about: 'Deletes an SSH key and removes it from all containers. A virtual machine keeps it.',
     operation: 'sshKeys.delete',
     params,
     result: okResult,

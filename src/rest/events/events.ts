@@ -7,20 +7,26 @@ import { alwaysNull, number, text } from '../values.ts'
 
 const auditRow = z
   .object({
-    ip_address: alwaysNull('Always null: addresses are not kept.'),
-    api_key_id: z.int().nullable().describe('The key that did it; null when Berth itself did, or the operator.'),
-    created_at: number('When, in seconds since 1970.'),
-    api_route: alwaysNull('Always null: what changed is kept, and not by which request.'),
+    ip_address: alwaysNull('Always null: Berth does not store IP addresses.'),
+    api_key_id: z
+      .int()
+      .nullable()
+      .describe('Id of the API key that made the change; null if Berth or its operator made it.'),
+    created_at: number('Time of the change, in seconds since 1970.'),
+    api_route: alwaysNull('Always null: Berth does not store which request made the change.'),
     args: z
       .object({
-        event: text('What changed: the type of the event.'),
-        instance_id: z.int().nullable().describe('The instance that it is about.'),
-        message: text('The same in a sentence.'),
-        reason: z.string().nullable().describe('Why, as a code.'),
+        event: text('Type of the event.'),
+        instance_id: z
+          .int()
+          .nullable()
+          .describe('Id of the instance that changed; null if the event is about something else.'),
+        message: text('The event as a sentence.'),
+        reason: z.string().nullable().describe('Machine-readable reason of the event; null without one.'),
       })
-      .describe('What changed.'),
+      .describe('The change.'),
   })
-  .meta({ id: 'AuditLog', description: 'Something that changed, and who changed it.' })
+  .meta({ id: 'AuditLog', description: 'A change, and the API key that made it.' })
 type AuditRow = z.input<typeof auditRow>
 
 export const eventRoutes: Route[] = [
@@ -29,8 +35,8 @@ export const eventRoutes: Route[] = [
     path: '/api/v0/audit_logs/',
     operationId: 'listAuditLogs',
     tag: 'Account',
-    summary: 'List what changed',
-    about: `The ${maxPageSize} newest events of the account that the key may read, the newest first. All of them, with what they changed, are read in pages over GraphQL.`,
+    summary: 'List recent changes',
+    about: `Lists the ${maxPageSize} newest events of the account that the key may read, newest first. GraphQL has all events in pages, with their details.`,
     operation: 'events.list',
     result: z.array(auditRow),
     answer: async ({ services, actor }) => {

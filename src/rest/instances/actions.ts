@@ -18,7 +18,7 @@ import {
 } from './responses.ts'
 import { updateInstance } from './update.ts'
 
-/** Some clients start and stop by paths of their own. */
+/** Some clients start and stop instances by these paths. */
 function stateRoute(verb: 'start' | 'stop', targetState: 'running' | 'stopped'): Route {
   return route({
     method: 'PUT',
@@ -26,7 +26,7 @@ function stateRoute(verb: 'start' | 'stop', targetState: 'running' | 'stopped'):
     operationId: `${verb}Instance`,
     tag: 'Instances',
     summary: verb === 'start' ? 'Start an instance' : 'Stop an instance',
-    about: `The same as an update with the state ${targetState}.`,
+    about: `Does the same as an update with the state ${targetState}.`,
     operation: 'instances.update',
     params,
     result: z.union([okResult, queuedResult]),
@@ -43,14 +43,14 @@ const destroyBody = z.object({
   instance_ids: z
     .array(z.int().min(0))
     .optional()
-    .describe(`The instances: at least one, at most ${maxIdsPerCommand}, counted with duplicates.`),
+    .describe(`Ids of the instances: 1 to ${maxIdsPerCommand}, duplicates included.`),
 })
 
 const priceBody = z.object({
   price: z
     .number()
     .optional()
-    .describe('The bid for all of its GPUs, in $/h. When absent, the least that wins them now.'),
+    .describe('Bid for all GPUs of the instance, in $/h. Defaults to the lowest bid that wins them now.'),
 })
 
 export const instanceActionRoutes: Route[] = [
@@ -62,7 +62,7 @@ export const instanceActionRoutes: Route[] = [
     operationId: 'destroyInstances',
     tag: 'Instances',
     summary: 'Destroy many instances',
-    about: 'Ends rentals, those that there are: their charges at once, and their disks for good.',
+    about: 'Destroys instances. Their charges end at once, and their disks are deleted. Unknown ids are ignored.',
     operation: 'instances.destroy',
     body: destroyBody,
     result: okResult,
@@ -70,7 +70,7 @@ export const instanceActionRoutes: Route[] = [
       {
         status: 404,
         error: 'instances_not_found',
-        when: 'None of the instances exists, or none is yours, or all were destroyed before.',
+        when: 'The account has none of the instances, or all of them are already destroyed.',
       },
     ],
     answer: async ({ services, actor, body: { instance_ids: ids = [] } }) => {
@@ -86,15 +86,15 @@ export const instanceActionRoutes: Route[] = [
     operationId: 'changeBid',
     tag: 'Instances',
     summary: 'Change the bid of an instance',
-    about: 'Bids more or less for the GPUs of an instance: it may win or lose them at once.',
+    about: 'Changes the bid for the GPUs of an instance. The instance may win or lose them at once.',
     operation: 'instances.changeBid',
     params,
     body: priceBody,
     result: okResult,
     failures: [
       noSuchInstance,
-      failureOf('BID_TOO_LOW', 'The bid is under the least that the host accepts.'),
-      failureOf('INVALID_STATE', 'It never runs again, or no bid wins its GPUs now.'),
+      failureOf('BID_TOO_LOW', 'The bid is below the minimum of the host.'),
+      failureOf('INVALID_STATE', 'The instance can never run again, or no bid wins its GPUs now.'),
       insufficientCredit,
       spendLimitExceeded,
       quotaExceeded,
@@ -110,7 +110,7 @@ export const instanceActionRoutes: Route[] = [
   }),
 ]
 
-/** In the words that clients know. */
+/** Rewrites the refusal of a bid in the wording that clients expect. */
 function translateBidRefusal(error: unknown): unknown {
   if (error instanceof DomainError && error.code === 'INVALID_STATE' && error.details.onDemand) {
     return new RestFailure(400, 'invalid_args', "Can't change price of on-demand contract.")

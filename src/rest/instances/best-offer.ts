@@ -15,7 +15,7 @@ const rentBestOfferBody = rentBody.extend({
     .refine(q => q !== undefined, 'is required.')
     .meta({
       anyOf: [{ $ref: '#/components/schemas/OfferSearch' }, { type: 'string' }],
-      description: 'Which offers will do, and which of them is best. Also as JSON in a text.',
+      description: 'Search whose best offer is rented. Also accepted as a JSON string.',
     }),
 })
 
@@ -26,7 +26,7 @@ export const rentBestOfferRoutes: Route[] = [
     operationId: 'launchInstance',
     tag: 'Instances',
     summary: 'Search and rent',
-    about: `Rents the best offer of a search that can start at once and, when another is quicker, the next: at most as many as the search's limit, and never more than ${maxAttempts}. It needs misc too.`,
+    about: `Rents the best offer of a search that can start at once. If another renter is faster, tries the next one: at most as many as the limit of the search, and never more than ${maxAttempts}. Needs misc too.`,
     operation: 'instances.rent',
     body: rentBestOfferBody,
     takesIdempotencyKey: true,
@@ -52,12 +52,12 @@ function parseRentBestOfferBody({ q, ...body }: z.output<typeof rentBestOfferBod
   return { filter, order, type: pricing.type, terms, launch, templateHash, maxAttempts: attempts }
 }
 
-/** A search ignores filters that are unknown or empty. Renting by one would pay for an offer that was not meant. */
+/** A search ignores unknown and empty filters. Renting with one could pay for an offer that the caller did not mean. */
 function refuseUselessFilters(search: unknown): void {
   const filters = Object.entries(isObject(search) ? search : {})
   const issues = filters.flatMap(([path, comparisons]) => {
     if (!isObject(comparisons)) return []
-    if (!Object.hasOwn(restFields, path)) return [{ path, message: 'is no field of an offer that can be filtered by.' }]
+    if (!Object.hasOwn(restFields, path)) return [{ path, message: 'is not an offer field that can be filtered.' }]
     const isEmpty = Object.values(comparisons).every(isAbsent)
     return isEmpty ? [{ path, message: emptyComparisonMessage }] : []
   })

@@ -16,13 +16,18 @@ import {
 const { image, image_login, env, onstart, args, args_str, disk } = rentBody.shape
 
 const changeLaunchBody = z.object({
-  template_hash_id: z.string().optional().describe('The template to begin with, instead of what it is made of now.'),
-  template_id: z.int().min(0).optional().describe('The same by its number, where no hash is given.'),
-  image: image.describe('The container image. As it is, when absent.'),
-  env: env.describe('Variables, which are added to what there is. A port can only be one that it was rented with.'),
+  template_hash_id: z
+    .string()
+    .optional()
+    .describe('Hash of the template to start from, instead of the current settings.'),
+  template_id: z.int().min(0).optional().describe('Id of the template to start from, if no hash is given.'),
+  image: image.describe('Container image. Unchanged when absent.'),
+  env: env.describe(
+    'Variables to add to the current ones. Ports must be among those that the instance was rented with.',
+  ),
   ...{ onstart, args, args_str, image_login },
-  disk: disk.describe('Its disk in GB, which stays as large as it was rented.'),
-  recycle: z.boolean().optional().describe('Make its container anew at once.'),
+  disk: disk.describe('Disk size in GB. Must be the size that the instance was rented with.'),
+  recycle: z.boolean().optional().describe('Recreate the container at once.'),
 })
 
 export const instanceChangeLaunchRoutes: Route[] = [
@@ -31,9 +36,9 @@ export const instanceChangeLaunchRoutes: Route[] = [
     path: '/api/v0/instances/update_template/{id}/',
     operationId: 'updateInstanceTemplate',
     tag: 'Instances',
-    summary: 'Change what an instance is made of',
+    summary: 'Change the image and settings of an instance',
     about:
-      'What its container is made of the next time that it is made: at once with recycle, or where it has not run yet, else when it is recycled. Its rows tell so from now on. The launch mode, the ports, the volumes and the size of the disk stay as they were rented, whatever a template says; secret variables of the account stay where the template has none of the same name.',
+      'Changes the settings from which the container is created. They apply at once with recycle or if the container has not run yet, otherwise at the next recycle. Rows show them immediately. The launch mode, ports, volumes and disk size cannot change; those of a template are ignored. Secret variables of the account stay, unless the template has one of the same name.',
     operation: 'instances.changeLaunch',
     params: instanceParams,
     body: changeLaunchBody,
@@ -41,15 +46,15 @@ export const instanceChangeLaunchRoutes: Route[] = [
     result: okResult,
     failures: [
       noSuchInstance,
-      failureOf('NOT_FOUND', 'There is no such template, or it is not yours.'),
+      failureOf('NOT_FOUND', 'The template does not exist, or the account may not use it.'),
       finalInstance,
       insufficientCredit,
       quotaExceeded,
       startBackoff,
     ],
     answer: async ({ services, actor, params: { id }, body }) => {
-      const { template_id: templateId, recycle = false, ...asked } = body
-      const { launch, templateHash } = parseRentBody(asked)
+      const { template_id: templateId, recycle = false, ...settings } = body
+      const { launch, templateHash } = parseRentBody(settings)
       const changing = services.instances.changeLaunch(actor, id, { launch, templateHash, templateId, recycle })
       await changing.catch((error: unknown) => Promise.reject(renameIssuePaths(error, rentIssuePaths)))
       return { success: true as const }

@@ -1,6 +1,6 @@
 import type { InstanceField } from '../../domain/instances/search/search.ts'
 
-/** The columns of a row by which a list can be filtered and ordered. */
+/** The columns that a list can be filtered and sorted by. */
 export const instanceFields: Record<string, InstanceField> = {
   id: 'id',
   label: 'label',

@@ -14,7 +14,7 @@ import { defaultMountPath, newMountIssues } from '../../domain/volumes/mount.ts'
 import { volumeSizeGb } from '../../domain/volumes/volumes.ts'
 import { isObject } from '../list-parameters.ts'
 
-/** The launch modes by all names that they have on the wire. */
+/** The launch modes by all of their wire names. */
 export const modesByRuntype = new Map<string, LaunchMode>([
   ['ssh_direct', 'sshDirect'],
   ['ssh_direc ssh_proxy', 'sshDirect'],
@@ -33,66 +33,70 @@ const flag = (about: string) => z.boolean().optional().describe(about)
 const amount = (about: string) => z.number().optional().describe(about)
 const state = (about: string) => z.enum(targetStates).optional().describe(about)
 
-/** Read by hand, since a schema of records leaves out a variable that is called __proto__. */
+/** Checked by hand, since zod's record drops a variable named __proto__. */
 function isEnvironment(env: unknown): env is Record<string, unknown> | string {
   return typeof env === 'string' || isObject(env)
 }
 
 export const rentBody = z
   .object({
-    image: text('The container image. Required without a template.'),
-    template_hash_id: text('The template to begin with.'),
-    label: text('What you call it, at most 256 characters.'),
-    disk: amount('Its disk in GB, at least 8; 8 when absent.'),
-    disk_space: amount('Another name for disk.'),
+    image: text('Container image. Required without a template.'),
+    template_hash_id: text('Hash of the template to start from.'),
+    label: text('Name of the instance, at most 256 characters.'),
+    disk: amount('Disk size in GB, at least 8. Defaults to the size in the template, or to 8.'),
+    disk_space: amount('Alias of disk, which takes precedence.'),
     runtype: z
       .enum([...modesByRuntype.keys()])
       .optional()
       .describe(
-        'The launch mode; ssh_proxy when absent. Without an SSH proxy, the proxy modes get public ports instead.',
+        'Launch mode. Defaults to that of the template, or to ssh_proxy. Without an SSH proxy, the proxy modes get public ports instead.',
       ),
-    target_state: state('Whether it is to run at once; running when absent.'),
-    price: amount('A bid for the GPUs in $/h, which makes the rental interruptible. On demand when absent.'),
+    target_state: state('Initial state; running by default.'),
+    price: amount('Bid for the GPUs in $/h, for an interruptible rental. Absent means on demand.'),
     env: z
       .unknown()
       .refine(isEnvironment, 'must be an object or a text.')
       .optional()
       .meta({
         anyOf: [{ type: 'object', additionalProperties: true }, { type: 'string' }],
-        description: 'Variables, and ports as "-p HOST:CONTAINER": "1". Also as one string of flags.',
+        description:
+          'Variables as "NAME": "VALUE" and ports as "-p HOST:CONTAINER": "1". Also accepted as one string of flags.',
       }),
-    onstart: text('Shell commands that run once it is up, at most 4048 characters.'),
-    args_str: text('Replaces the arguments of the image, in the launch mode args.'),
+    onstart: text('Shell commands to run once the instance is up, at most 4048 characters.'),
+    args_str: text('Arguments that replace those of the image, in the launch mode args.'),
     args: z
       .union([z.array(z.string()), z.string()])
       .optional()
-      .describe('The same, also as a list.'),
-    use_jupyter_lab: flag('The lab interface instead of the notebook.'),
-    jupyter_dir: text('Where the notebook server starts.'),
+      .describe('The same as args_str, also as a list.'),
+    use_jupyter_lab: flag('Use the lab interface instead of the notebook.'),
+    jupyter_dir: text('Directory in which the notebook server starts.'),
     python_utf8: flag('Sets PYTHONUTF8 to 1.'),
     lang_utf8: flag('Sets LANG and LC_ALL to C.UTF-8.'),
-    image_login: text('Credentials of a private registry: "-u USER -p PASSWORD HOST".'),
-    cancel_unavail: flag('Refuse what cannot start at once, instead of letting it wait.'),
-    vm: flag('A virtual machine instead of a container.'),
+    image_login: text('Credentials for a private registry: "-u USER -p PASSWORD HOST".'),
+    cancel_unavail: flag('Refuse the rental if the instance cannot start at once, instead of waiting for GPUs.'),
+    vm: flag('Create a virtual machine instead of a container.'),
     volume_info: z
       .object({
-        create_new: z.boolean().nullish().describe('Make a new volume with the rental.'),
-        volume_id: z.int().nullish().describe('A volume of yours or, with create_new, storage on the same machine.'),
-        mount_path: z.string().nullish().describe(`Where it is mounted; ${defaultMountPath} when absent.`),
-        name: z.string().nullish().describe('What a new one is called.'),
-        size: z.number().nullish().describe(`The size of a new one in GB; ${volumeSizeGb.default} when absent.`),
+        create_new: z.boolean().nullish().describe('Create a new volume with the rental.'),
+        volume_id: z
+          .int()
+          .nullish()
+          .describe('Id of a volume of the account or, with create_new, of a storage offer on the same machine.'),
+        mount_path: z.string().nullish().describe(`Path inside the instance; ${defaultMountPath} by default.`),
+        name: z.string().nullish().describe('Name of the new volume.'),
+        size: z.number().nullish().describe(`Size of the new volume in GB; ${volumeSizeGb.default} by default.`),
       })
       .optional()
-      .describe('A volume to attach. It must be on the machine of the offer.'),
+      .describe('Volume to attach. It must be on the machine of the offer.'),
   })
-  .meta({ id: 'RentRequest', description: 'What is to run on an offer. Only an image or a template is required.' })
+  .meta({ id: 'RentRequest', description: 'Settings of a new instance. Only an image or a template is required.' })
 
 export const updateBody = z.object({
-  state: state('What is wished of it.'),
-  label: text('What you call it, at most 256 characters; "" alone takes that away.'),
+  state: state('Desired state.'),
+  label: text('Name of the instance, at most 256 characters. "" without a state removes it.'),
 })
 
-/** Who changes a state may send an empty label beside it, and means nothing by that. */
+/** Clients that change the state may send an empty label with it, which means no change. */
 export function parseUpdateBody({ state, label }: z.output<typeof updateBody>): InstanceChange {
   return { targetState: state, label: state && label === '' ? undefined : label }
 }
@@ -101,10 +105,10 @@ export const bulkUpdateBody = updateBody.extend({
   ids: z
     .array(z.int().min(0))
     .optional()
-    .describe(`The instances: at least one, at most ${maxIdsPerCommand}, counted with duplicates.`),
+    .describe(`Ids of the instances: 1 to ${maxIdsPerCommand}, duplicates included.`),
 })
 
-/** Where a request has what the domain calls otherwise. */
+/** The REST fields of domain fields that have another name. */
 export const rentIssuePaths: Record<string, string> = {
   onStart: 'onstart',
   diskGb: 'disk',
@@ -120,7 +124,7 @@ export const rentIssuePaths: Record<string, string> = {
   idempotencyKey: 'Idempotency-Key',
 }
 
-/** What a request wishes, and everything in it that is not understood. */
+/** Parses the settings of a rental. Issues go to `parseIssues`, so that the domain reports them with its own. */
 export function parseRentBody(body: z.output<typeof rentBody>): Omit<RentInput, 'offerId'> {
   const issues: Issue[] = []
   const environment = parseEnvironment(body, issues)
@@ -157,7 +161,7 @@ function parseEnvironment({ env }: z.output<typeof rentBody>, issues: Issue[]): 
 
 type ParsedMounts = { volumes: VolumeMount[]; newVolumes: NewVolumeMount[] }
 
-/** At most one volume. What is wrong with it is left out of the rest. */
+/** Parses at most one volume. An invalid one is left out, so that it causes no more issues. */
 function parseVolumeInfo({ volume_info }: z.output<typeof rentBody>, issues: Issue[]): ParsedMounts {
   const none: ParsedMounts = { volumes: [], newVolumes: [] }
   const { create_new, volume_id, mount_path, name, size } = volume_info ?? {}

@@ -21,7 +21,7 @@ import { instanceRowSchema } from './row.ts'
 import { updateInstance } from './update.ts'
 
 const path = '/api/v0/instances/{id}/'
-/** Enough for most; a list that is longer is read in pages over GraphQL. */
+/** Enough for most accounts. GraphQL lists more in pages. */
 const maxRows = 5_000
 
 export const instanceRoutes: Route[] = [
@@ -31,10 +31,10 @@ export const instanceRoutes: Route[] = [
     operationId: 'listInstances',
     tag: 'Instances',
     summary: 'List the instances',
-    about: `The account's instances that were not destroyed, the newest first, at most ${maxRows}.`,
+    about: `Lists the account's instances that are not destroyed, newest first, at most ${maxRows}.`,
     operation: 'instances.list',
     result: z.object({
-      instances_found: integer('How many there are in the list.'),
+      instances_found: integer('Number of instances in the list.'),
       instances: z.array(instanceRowSchema).describe('The instances.'),
     }),
     answer: async ({ services, actor }) => {
@@ -48,7 +48,7 @@ export const instanceRoutes: Route[] = [
     operationId: 'getInstance',
     tag: 'Instances',
     summary: 'Get an instance',
-    about: 'One instance, as long as it was not destroyed.',
+    about: 'Returns an instance that is not destroyed.',
     operation: 'instances.get',
     params,
     result: z.object({ instances: instanceRowSchema.describe('The instance.') }),
@@ -63,13 +63,13 @@ export const instanceRoutes: Route[] = [
     operationId: 'updateInstances',
     tag: 'Instances',
     summary: 'Update many instances',
-    about: 'Starts, stops or labels many instances, each for itself.',
+    about: 'Starts, stops or labels many instances. Each one succeeds or fails independently.',
     operation: 'instances.update',
     body: bulkUpdateBody,
     emptyStringFields: ['label'],
-    result: z.object({ success: boolean('Whether at least one was updated, or was so already.') }),
+    result: z.object({ success: boolean('Whether at least one instance was updated or was already as requested.') }),
     failures: [
-      { status: 404, error: 'invalid_args', when: 'None of the instances exists, or none is yours.' },
+      { status: 404, error: 'invalid_args', when: 'The account has none of the instances.' },
       insufficientCredit,
       spendLimitExceeded,
       quotaExceeded,
@@ -102,7 +102,7 @@ export const instanceRoutes: Route[] = [
     operationId: 'destroyInstance',
     tag: 'Instances',
     summary: 'Destroy an instance',
-    about: 'Ends the rental: its charges at once, and its disk for good.',
+    about: 'Destroys an instance. Its charges end at once, and its disk is deleted.',
     operation: 'instances.destroy',
     params,
     result: okResult,
@@ -118,13 +118,13 @@ export const instanceRoutes: Route[] = [
 
 const accountErrorCodes: readonly ErrorCode[] = ['INSUFFICIENT_CREDIT', 'QUOTA_EXCEEDED', 'START_BACKOFF']
 
-/** The answer of a bulk update: nothing found is a failure, nothing done is not. */
+/** The `success` of a bulk update. The update fails only if no instance was found, or if the account may start none. */
 function summarizeBulk(steps: ItemPlan[]): boolean {
   if (steps.every(step => step.outcome === 'failed' && step.error.code === 'NOT_FOUND')) {
     throw new RestFailure(404, 'invalid_args', 'Invalid instance ID list ids.')
   }
   if (steps.some(({ outcome }) => outcome === 'applied' || outcome === 'unchanged')) return true
-  // When the account may not start any of them, that is the answer, as it is for a single instance.
+  // As for a single instance, the answer is then the reason why the account may not start it.
   const refusal = steps.find(step => step.outcome === 'failed' && accountErrorCodes.includes(step.error.code))
   if (refusal?.outcome === 'failed') throw refusal.error
   return false

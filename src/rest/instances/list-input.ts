@@ -1,4 +1,4 @@
-// Reads which instances are listed, as clients write it in a URL: filters, an order and columns as JSON.
+// Parses the search of an instance list from a URL: filters, an order and columns as JSON.
 
 import { z } from 'zod'
 import type { Issue } from '../../domain/errors.ts'
@@ -15,25 +15,25 @@ import { parseWireValue } from '../offers/input.ts'
 import { instanceFields } from './fields.ts'
 import { instanceRowSchema } from './row.ts'
 export const maxPageRows = 25
-/** What a limit of nothing or less means. */
+/** The page size for a limit of 0 or less. */
 const fallbackPageRows = 5
 
 const text = (about: string) => z.string().optional().describe(about)
 
 export const listQuery = z.object({
-  select_cols: text('The columns to return, as a list in JSON; ["*"] is all, as is nothing.'),
+  select_cols: text('Columns to return, as a JSON list. Absent or ["*"] means all columns.'),
   select_filters: text(
-    'Conditions that must all hold, as JSON: {"column": {"operator": value}} with eq, neq, gt, gte, lt, lte, in and notin. Null stands for no value.',
+    'Conditions that must all hold, as JSON: {"column": {"operator": value}} with eq, neq, gt, gte, lt, lte, in and notin. Null matches rows without a value.',
   ),
-  order_by: text('What to sort by, as JSON: [{"col": "id", "dir": "asc"}]. The oldest come first where all is equal.'),
+  order_by: text('Order as JSON: [{"col": "id", "dir": "asc"}]. Equal rows are sorted oldest first.'),
   limit: z
     .string()
     .optional()
     .meta({
       type: 'integer',
-      description: `How many at most, up to ${maxPageRows}, which is the default. Nothing or less is ${fallbackPageRows}.`,
+      description: `Maximum number of instances, at most ${maxPageRows}, which is the default. 0 or less means ${fallbackPageRows}.`,
     }),
-  after_token: text('The next_token of the page before.'),
+  after_token: text('The next_token of the previous page.'),
 })
 
 type InstanceListQuery = {
@@ -42,14 +42,14 @@ type InstanceListQuery = {
   columns: string[] | undefined
 }
 
-/** What is asked for, or an error that names everything that is wrong with it. */
+/** Parses the query, or throws an error that lists every issue. */
 export function parseListQuery(query: z.output<typeof listQuery>): InstanceListQuery {
   const issues: Issue[] = []
   const complain = complainInto(issues)
   const columns = parseColumns(query.select_cols, instanceRowSchema, complain)
   const limit = parseLimit(
     query.limit,
-    { fallback: maxPageRows, maximum: maxPageRows, few: fallbackPageRows },
+    { fallback: maxPageRows, maximum: maxPageRows, belowOne: fallbackPageRows },
     complain,
   )
   const table = { fields: instanceFields, read: parseCondition }

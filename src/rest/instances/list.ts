@@ -16,18 +16,18 @@ export const instanceListRoutes: Route[] = [
     operationId: 'listInstancePage',
     tag: 'Instances',
     summary: 'List instances in pages',
-    about: "A page of the account's instances that were not destroyed.",
+    about: "Lists the account's instances that are not destroyed, in pages.",
     operation: 'instances.list',
     query: listQuery,
     result: z.object({
       success: z.literal(true).describe('Always true.'),
-      total_instances: integer('How many match the filters, on all pages.'),
+      total_instances: integer('Number of instances that match the filters, on all pages.'),
       label_counts: z
-        .record(z.string(), integer('How many have it.'))
-        .describe('How many of those have which label. Those without one are left out.'),
-      instances_found: integer('How many are on this page.'),
+        .record(z.string(), integer('Number of instances with the label.'))
+        .describe('Number of matching instances by label. Instances without a label are left out.'),
+      instances_found: integer('Number of instances on this page.'),
       instances: z.array(row).describe('The instances of this page.'),
-      next_token: z.string().nullable().describe('What leads to the next page; null on the last one.'),
+      next_token: z.string().nullable().describe('Token of the next page; null on the last one.'),
     }),
     answer: async ({ services, actor, query }) => {
       const { search, page, columns } = parseListQuery(query)
@@ -49,16 +49,16 @@ export const instanceListRoutes: Route[] = [
     path: '/api/v0/instances/filters/',
     operationId: 'listInstanceFilters',
     tag: 'Instances',
-    summary: 'List what instances can be filtered by',
-    about: "What the account's instances differ in: each combination that there is, once.",
+    summary: 'List filter values of instances',
+    about: "Lists each combination of status, verification and GPU model among the account's instances once.",
     operation: 'instances.list',
     result: z.object({
       filters: z
         .array(
           z.object({
-            actual_status: z.enum(shownStatuses).describe('What was last seen of an instance.'),
-            verification: text('Whether its machine is verified.'),
-            gpu_name: text('The model of its GPUs.'),
+            actual_status: z.enum(shownStatuses).describe('Last observed status of an instance.'),
+            verification: text('Verification of the machine.'),
+            gpu_name: text('Model of the GPUs.'),
           }),
         )
         .describe('The combinations.'),

@@ -3,7 +3,7 @@ import type { Route } from '../route.ts'
 
 const copying = {
   operation: 'instances.execute' as const,
-  instead: 'Berth copies nothing by itself: log in to the instance with SSH, and copy with scp, rsync or rclone there.',
+  instead: 'Log in to the instance with SSH, and copy there with scp, rsync or rclone.',
 }
 
 export const instanceNotOfferedRoutes: Route[] = [
@@ -11,34 +11,33 @@ export const instanceNotOfferedRoutes: Route[] = [
     method: 'PUT',
     path: '/api/v0/instances/prepay/{id}/',
     operationId: 'prepayInstance',
-    summary: 'Pay for an instance ahead',
+    summary: 'Prepay an instance',
     operation: 'instances.update',
-    instead:
-      'Everything is paid from the credit of the account as it is used, and there are no discounts for deposits: add credit instead.',
+    instead: 'Instances are paid from the credit of the account, without discounts for deposits. Add credit instead.',
   }),
   notOfferedInstanceRoute({
     method: 'GET',
     path: '/api/v0/instances/balance/{id}/',
     operationId: 'getInstanceBalance',
-    summary: 'Get what was paid for an instance ahead',
+    summary: 'Get the prepaid balance of an instance',
     operation: 'instances.get',
-    instead: 'Nothing is paid ahead for one instance: the credit of the account is at /api/v0/users/current/.',
+    instead: 'Instances are not prepaid. Read the credit of the account at /api/v0/users/current/.',
   }),
   notOfferedInstanceRoute({
     method: 'POST',
     path: '/api/v0/instances/take_snapshot/{id}/',
     operationId: 'takeSnapshot',
-    summary: 'Make an image of an instance',
+    summary: 'Create an image from an instance',
     operation: 'instances.execute',
-    instead: 'Berth makes no images: keep what must last on a volume, or build an image elsewhere.',
+    instead: 'Keep data on a volume, or build an image elsewhere.',
   }),
   notOfferedRoute({
     method: 'POST',
     path: '/api/v0/commands/schedule_job/',
     operationId: 'scheduleJob',
-    summary: 'Have a request sent later',
+    summary: 'Schedule a request',
     operation: 'instances.execute',
-    instead: 'Run commands when you want them: with a scheduler of your own, or from within the instance.',
+    instead: 'Use a scheduler of your own, or one inside the instance.',
   }),
   ...(['PUT', 'DELETE'] as const).flatMap(method =>
     (['copy_direct', 'rsync'] as const).map(name =>

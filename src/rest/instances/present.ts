@@ -17,7 +17,7 @@ const runtypeByMode: Record<LaunchMode, string> = {
   args: 'args',
 }
 
-/** An instance as a row: every field that clients of this API read, with the type and unit that they expect. */
+/** An instance as a row, with every field that clients read, in the types and units that they expect. */
 export function instanceRow(instance: Instance): InstanceRow {
   const { id, label, machine, launch, granted, targetState, portBindings } = instance
   const [compute, disk] = [usdToNumber(instance.computeNanos), usdToNumber(instance.diskNanos)]
@@ -65,7 +65,7 @@ export function instanceRow(instance: Instance): InstanceRow {
       id: Number(volumeId),
       mount_path: mountPath,
       total_space: sizeMb / 1000,
-      // Nothing that runs here writes, so all of it is free.
+      // Simulated machines write nothing, so the whole volume is free.
       avail_space: sizeMb / 1000,
     })),
 
@@ -111,16 +111,16 @@ function statusMessageOf(instance: Instance): string {
   if (reasonMessage !== null) return reasonMessage
   if (isFinal(status)) return `The instance is ${status}.`
   return instance.targetState === 'stopped'
-    ? 'The instance was not started yet.'
-    : `The instance is being made ready: ${shown}.`
+    ? 'The instance has not been started yet.'
+    : `The instance is being prepared: ${shown}.`
 }
 
-/** Clients of this API add one to the proxy's port in notebook modes: there, the notebook comes first. */
+/** In notebook modes, clients take the proxy's port for the notebook's and add one for SSH. */
 function sshPortOffset(mode: LaunchMode, { proxied }: Login): number {
   return mode === 'jupyterProxy' && proxied ? 1 : 0
 }
 
-/** By port inside, as docker prints them. */
+/** Bindings by container port, as docker prints them. */
 function portsRow(bindings: PortBinding[]): InstanceRow['ports'] {
   const byPort = Map.groupBy(bindings, ({ containerPort, protocol }) => `${containerPort}/${protocol}`)
   const row = ({ hostPort }: PortBinding) => ({ HostIp: '0.0.0.0', HostPort: String(hostPort) })

@@ -14,29 +14,32 @@ const rentManyBody = rentBody.extend({
   ids: z
     .array(z.int().min(0))
     .optional()
-    .describe(`The offers: at least one, at most ${maxOffersPerRequest}, counted with duplicates.`),
+    .describe(`Ids of the offers: 1 to ${maxOffersPerRequest}, duplicates included.`),
 })
 
 const offerResult = z
   .object({
-    ask_id: integer('The offer.'),
-    success: boolean('Whether it was rented.'),
-    new_contract: integer('The new instance, where it was.').optional(),
-    state: z.enum(targetStates).optional().describe('What is wished of the new instance.'),
-    error: text('Why it was not rented, for programs.').optional(),
-    msg: text('Why it was not rented, for people.').optional(),
+    ask_id: integer('Id of the offer.'),
+    success: boolean('Whether the offer was rented.'),
+    new_contract: integer('Id of the new instance. Absent if the offer was not rented.').optional(),
+    state: z
+      .enum(targetStates)
+      .optional()
+      .describe('Desired state of the new instance. Absent if the offer was not rented.'),
+    error: text('Error code. Absent if the offer was rented.').optional(),
+    msg: text('Error message. Absent if the offer was rented.').optional(),
   })
-  .meta({ id: 'RentResult', description: 'What became of one offer.' })
+  .meta({ id: 'RentResult', description: 'The result for one offer.' })
 type OfferResult = z.input<typeof offerResult>
 
 const rentManyFields = {
-  results: z.array(offerResult).describe('What became of each offer, in the order of the ids.'),
-  created: z.array(integer('An instance.')).describe('The new instances.'),
-  failed: z.array(integer('An offer.')).describe('The offers that were not rented.'),
+  results: z.array(offerResult).describe('The result for each offer, in the order of the ids.'),
+  created: z.array(integer('Id of an instance.')).describe('Ids of the new instances.'),
+  failed: z.array(integer('Id of an offer.')).describe('Ids of the offers that were not rented.'),
 }
 const noneRented = failureBody
   .extend(rentManyFields)
-  .meta({ id: 'NoneRented', description: 'No offer was rented, and why.' })
+  .meta({ id: 'NoneRented', description: 'The failure of a bulk request that rented no offer.' })
 
 export const rentManyRoutes: Route[] = [
   route({
@@ -45,7 +48,7 @@ export const rentManyRoutes: Route[] = [
     operationId: 'rentOffers',
     tag: 'Instances',
     summary: 'Rent many offers',
-    about: 'Rents offers alike, one after the other, each for itself.',
+    about: 'Rents many offers with the same settings, one after the other. Each one succeeds or fails independently.',
     operation: 'instances.rent',
     body: rentManyBody,
     takesIdempotencyKey: true,
@@ -53,20 +56,20 @@ export const rentManyRoutes: Route[] = [
     result: z.object({
       success: z.literal(true).describe('Always true: at least one was rented.'),
       ...rentManyFields,
-      elapsed: number('How long it took, in seconds.'),
+      elapsed: number('Duration of the request, in seconds.'),
     }),
     failures: [
       sharedFailures.InvalidArgs,
       ...idempotencyFailures,
       ...[sharedFailures.InvalidArgs, ...rentFailures].map(({ error, when }) => {
-        return { status: 400, error, when: `${when} It is so for all.`, body: noneRented }
+        return { status: 400, error, when: `No offer was rented. ${when}`, body: noneRented }
       }),
     ],
     answer: async ({ services, actor, body: { ids, ...body }, idempotencyKey }) => {
       if (!ids) throw new RestFailure(400, 'invalid_args', "error missings offer 'ids' parameter")
       const begun = performance.now()
-      const wish = { offerIds: ids.map(BigInt), ...parseRentBody(body) }
-      const renting = services.instances.rentMany(actor, wish, idempotencyKey)
+      const input = { offerIds: ids.map(BigInt), ...parseRentBody(body) }
+      const renting = services.instances.rentMany(actor, input, idempotencyKey)
       const rented = await renting.catch((error: unknown) => Promise.reject(renameIssuePaths(error, rentIssuePaths)))
       const outcome = summarizeRentals(rented)
       return { success: true as const, ...outcome, elapsed: Math.round(performance.now() - begun) / 1000 }

@@ -10,28 +10,28 @@ import { insufficientCredit, quotaExceeded, spendLimitExceeded, startBackoff } f
 export const rentResult = z
   .object({
     success: z.literal(true).describe('Always true.'),
-    new_contract: integer('The new instance.'),
-    instance_api_key: text('A key that may only start, stop and destroy the instance.'),
+    new_contract: integer('Id of the new instance.'),
+    instance_api_key: text('API key that may only start, stop and destroy the instance.'),
   })
-  .meta({ id: 'Rented', description: 'An offer was rented.' })
+  .meta({ id: 'Rented', description: 'The offer was rented.' })
 
-const offerGoneMessage = 'The offer is not on the market any more, or cannot be rented now.'
+const offerGoneMessage = 'The offer is no longer on the market, or cannot be rented now.'
 
-/** What can stand against renting, beside what is not understood. */
+/** Why a valid request to rent can fail. */
 export const rentFailures: Failure[] = [
   failureOf('OFFER_UNAVAILABLE', offerGoneMessage),
-  failureOf('NOT_FOUND', 'There is no such template or volume, or it is not yours.'),
+  failureOf('NOT_FOUND', 'The template or the volume does not exist, or the account may not use it.'),
   failureOf('VOLUME_UNAVAILABLE', 'The volume is attached to another instance.'),
   ...idempotencyFailures,
-  failureOf('BID_TOO_LOW', 'The bid is under the least that the host accepts.'),
-  failureOf('SSH_KEY_REQUIRED', 'A virtual machine needs an SSH key that is registered before.'),
+  failureOf('BID_TOO_LOW', 'The bid is below the minimum of the host.'),
+  failureOf('SSH_KEY_REQUIRED', 'A virtual machine needs an SSH key. Register one before renting.'),
   insufficientCredit,
   spendLimitExceeded,
   quotaExceeded,
   startBackoff,
 ]
 
-/** Renting has two methods: PUT is the one of the documentation, and POST does the same. */
+/** Renting has two methods: clients document PUT, and POST does the same. */
 function rentRoute(method: 'PUT' | 'POST', operationId: string): Route {
   return route({
     method,
@@ -39,16 +39,16 @@ function rentRoute(method: 'PUT' | 'POST', operationId: string): Route {
     operationId,
     tag: 'Instances',
     summary: 'Rent an offer',
-    about: 'Makes an instance of an offer, whose id is used up by that.',
+    about: 'Creates an instance from an offer. The id of the offer is then used up.',
     operation: 'instances.rent',
-    params: z.object({ id: pathId('The offer.') }),
+    params: z.object({ id: pathId('Id of the offer.') }),
     body: rentBody,
     takesIdempotencyKey: true,
     notIdempotent: true,
     result: rentResult,
     failures: [
       ...rentFailures,
-      { status: 410, error: 'no_such_ask', when: `${offerGoneMessage} Instead of 404 when cancel_unavail was set.` },
+      { status: 410, error: 'no_such_ask', when: `${offerGoneMessage} Replaces 404 if cancel_unavail is set.` },
     ],
     answer: async ({ services, actor, params: { id }, body, idempotencyKey }) => {
       const renting = services.instances.rent(actor, { offerId: id, ...parseRentBody(body) }, idempotencyKey)

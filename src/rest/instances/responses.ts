@@ -1,4 +1,4 @@
-// What the routes of instances answer alike.
+// Answers that instance routes share.
 
 import { z } from 'zod'
 import { answers } from '../error-codes.ts'
@@ -7,9 +7,9 @@ import { failureBody } from '../failures.ts'
 import type { Failure } from '../route.ts'
 import { alwaysNull, number, pathId, text } from '../values.ts'
 
-export const instanceParams = z.object({ id: pathId('The instance.') })
+export const instanceParams = z.object({ id: pathId('Id of the instance.') })
 
-/** What a start answers that has to wait. It is a success of the request, and clients read it so. */
+/** The answer to a start that must wait for GPUs. Its status is 200, since the request is accepted. */
 export const stateChangeQueued = {
   success: false as const,
   error: 'resources_unavailable' as const,
@@ -18,53 +18,53 @@ export const stateChangeQueued = {
 export const queuedResult = z
   .object({
     success: z.literal(false).describe('Always false.'),
-    error: z.literal('resources_unavailable').describe('The GPUs are taken.'),
-    msg: text('That the instance starts when they are free.'),
+    error: z.literal('resources_unavailable').describe('The GPUs are in use.'),
+    msg: text('Message that the start is queued.'),
   })
-  .meta({ id: 'StateChangeQueued', description: 'It is to run, and waits for its GPUs.' })
+  .meta({ id: 'StateChangeQueued', description: 'The instance starts when its GPUs are free.' })
 
 export const noSuchInstance: Failure = {
   status: 404,
   error: 'no_such_instance',
-  when: 'There is no such instance, or it is not yours, or it was destroyed.',
+  when: 'The instance does not exist, belongs to another account or was destroyed.',
   body: failureBody
-    .extend({ instances: alwaysNull('Always null, for clients that look at nothing else.') })
-    .meta({ id: 'NoSuchInstance', description: 'There is no such instance.' }),
+    .extend({ instances: alwaysNull('Always null, for clients that read only this field.') })
+    .meta({ id: 'NoSuchInstance', description: 'The failure when an instance is not found.' }),
 }
 export const insufficientCredit: Failure = {
   ...answers.INSUFFICIENT_CREDIT,
-  when: 'The account has less credit than this needs: everything for a minimum time, and then its disks through the grace period.',
+  when: 'The account lacks credit. It must cover all costs for a minimum time, and its disks through the grace period after that.',
   body: failureBody
     .extend({
-      needed: number('The credit that it needs, in $. Absent when the account has none at all.').optional(),
-      available: number('The credit that the account has, in $.').optional(),
+      needed: number('Credit that the request needs, in $. Absent if the account has no credit.').optional(),
+      available: number('Credit of the account, in $. Absent if the account has no credit.').optional(),
     })
-    .meta({ id: 'InsufficientCredit', description: 'The account has less credit than this needs.' }),
+    .meta({ id: 'InsufficientCredit', description: 'The failure when the account lacks credit.' }),
 }
 export const quotaExceeded: Failure = {
   ...answers.QUOTA_EXCEEDED,
-  when: 'The account may not have more of something. Its operator can raise the quota.',
+  when: 'The request exceeds a quota of the account, which the operator can raise.',
   body: failureBody
     .extend({
-      quota: z.enum(Object.values(quotaWireNames)).describe('Of what.'),
-      limit: number('The most that the account may have.'),
-      used: number('What it has, without what was asked for.'),
-      asked: number('What was asked for.'),
+      quota: z.enum(Object.values(quotaWireNames)).describe('Name of the quota.'),
+      limit: number('Maximum for the account.'),
+      used: number('Current use, without the request.'),
+      asked: number('Amount that the request adds.'),
     })
-    .meta({ id: 'QuotaExceeded', description: 'The account may not have more of something.' }),
+    .meta({ id: 'QuotaExceeded', description: 'The failure when a request exceeds a quota of the account.' }),
 }
 export const startBackoff: Failure = {
   ...answers.START_BACKOFF,
-  when: 'Too many starts in a row failed, or were given up before they ran. The next one must wait.',
+  when: 'Too many consecutive starts failed or were canceled. The next start must wait.',
   body: failureBody
-    .extend({ retry_after: number('When the next one may start, in seconds since 1970.') })
-    .meta({ id: 'StartBackoff', description: 'The next start must wait.' }),
+    .extend({ retry_after: number('Time from which the next start is allowed, in seconds since 1970.') })
+    .meta({ id: 'StartBackoff', description: 'The failure when the next start must wait.' }),
 }
 export const spendLimitExceeded: Failure = {
   ...answers.SPEND_LIMIT_EXCEEDED,
-  when: 'A spend limit of the account, or of the key that it counts for, does not allow it.',
+  when: 'The request exceeds a spend limit of the account or of the API key that pays.',
 }
 export const finalInstance: Failure = {
   ...answers.INVALID_STATE,
-  when: 'It never runs again: destroy it and rent anew.',
+  when: 'The instance can never run again. Destroy it and rent another one.',
 }

@@ -10,12 +10,12 @@ import { instanceParams, insufficientCredit, noSuchInstance, quotaExceeded, star
 const notRestartedResult = z
   .object({
     success: z.literal(false).describe('Always false.'),
-    error: z.literal('invalid_id').describe('Its state does not allow it.'),
-    msg: text('Why not.'),
+    error: z.literal('invalid_id').describe('The state of the instance does not allow a restart.'),
+    msg: text('Why the instance is not restarted.'),
   })
-  .meta({ id: 'NotRestarted', description: 'It goes on as it is. Clients look at `success`.' })
+  .meta({ id: 'NotRestarted', description: 'The instance is not restarted. Clients check `success`.' })
 
-/** How what is refused begins, in the words that clients know. */
+/** How the message of a refusal begins, in the wording that clients expect. */
 const messagePrefixes: Record<RestartKind, string> = {
   reboot: 'Invalid instance id. Is the container started?',
   recycle: 'Invalid instance id.',
@@ -28,7 +28,7 @@ function restartRoute(kind: RestartKind, summary: string, about: string): Route 
     operationId: `${kind}Instance`,
     tag: 'Instances',
     summary,
-    about: `${about} Asked again before it runs again, it is done once.`,
+    about: `${about} Repeated requests cause one restart until the instance runs again.`,
     operation: `instances.${kind}`,
     params: instanceParams,
     takesIdempotencyKey: true,
@@ -56,11 +56,11 @@ export const instanceRestartRoutes: Route[] = [
   restartRoute(
     'reboot',
     'Reboot an instance',
-    'Stops the container of a running instance, and starts it again. Its GPUs, its ports and its disk stay its own.',
+    'Stops the container of a running instance and starts it again. The instance keeps its GPUs, ports and disk.',
   ),
   restartRoute(
     'recycle',
-    'Make the container of an instance anew',
-    'Removes the container of an instance, and makes it anew from its image. What is on its disk is lost, volumes stay; its GPUs and its ports stay its own, and it runs or is stopped as before.',
+    'Recreate the container of an instance',
+    'Removes the container of an instance and creates it again from its image. The disk is erased, and volumes stay. The instance keeps its GPUs, ports and target state.',
   ),
 ]

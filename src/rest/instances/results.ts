@@ -7,15 +7,15 @@ import { type Route, route } from '../route.ts'
 import { pathId, text } from '../values.ts'
 import { noSuchInstance } from './responses.ts'
 
-const params = z.object({ id: pathId('The instance.') })
+const params = z.object({ id: pathId('Id of the instance.') })
 const resultsPath = '/api/v0/results/'
 
 const resultLinkFields = {
   success: z.literal(true).describe('Always true.'),
   result_url: text(
-    `Where the text is, for ten minutes, or until the account has asked for ${maxResults} others or ${maxResultsBytes / 1e6} MB. It needs no key, so keep it to yourself.`,
+    `URL of the text, valid for ten minutes, or until the account has requested ${maxResults} others or ${maxResultsBytes / 1e6} MB. It needs no key, so keep it secret.`,
   ),
-  msg: text('That it is there.'),
+  msg: text('Message that the text is at result_url.'),
 }
 
 const digits = z.string().regex(/^\d{1,9}$/)
@@ -27,12 +27,12 @@ const logsBody = z.object({
   tail: z
     .union([z.int(), digits.transform(Number)])
     .optional()
-    .describe(`How many of the last lines are looked at: ${maxLogLines} when absent, and no more when it is more.`),
-  filter: text('Only lines that have this in them.').optional(),
+    .describe(`Number of lines to read from the end of the log; ${maxLogLines} by default and at most.`),
+  filter: text('Return only lines that contain this text.').optional(),
   daemon_logs: z
     .union([z.boolean(), trueOrFalse])
     .optional()
-    .describe('Only what the machine tells of the container, and nothing that the container prints.'),
+    .describe('Return only messages of the machine about the container, without its output.'),
 })
 
 export const resultRoutes: Route[] = [
@@ -41,8 +41,8 @@ export const resultRoutes: Route[] = [
     path: '/api/v0/instances/request_logs/{id}/',
     operationId: 'requestLogs',
     tag: 'Instances',
-    summary: 'Ask for the log of an instance',
-    about: 'Reads what it printed last, and answers with a link to that.',
+    summary: 'Request the log of an instance',
+    about: 'Reads the last lines of the log, and answers with a link to them.',
     operation: 'instances.logs',
     params,
     body: logsBody,
@@ -50,9 +50,9 @@ export const resultRoutes: Route[] = [
     failures: [noSuchInstance],
     answer: async ({ services, actor, params: { id }, body, origin }) => {
       const { tail = maxLogLines, filter, daemon_logs } = body
-      const wish = { tail: Math.min(tail, maxLogLines), containing: filter, fromMachine: daemon_logs }
+      const query = { tail: Math.min(tail, maxLogLines), containing: filter, fromMachine: daemon_logs }
       const token = await services.results
-        .saveLogs(actor, id, wish)
+        .saveLogs(actor, id, query)
         .catch((error: unknown) => Promise.reject(renameIssuePaths(error, { containing: 'filter' })))
       return { success: true as const, result_url: resultUrlOf(origin, token), msg: 'The log is at result_url.' }
     },
@@ -63,19 +63,20 @@ export const resultRoutes: Route[] = [
     operationId: 'executeCommand',
     tag: 'Instances',
     summary: 'Run a command in an instance',
-    about: 'Runs it in the container, which must be running, waits for its end, and answers with a link to its output.',
+    about:
+      'Runs a command in the container, which must be running. Waits until it ends, and answers with a link to its output.',
     operation: 'instances.execute',
     params,
-    body: z.object({ command: text('The command line.') }),
+    body: z.object({ command: text('Command line.') }),
     notIdempotent: true,
     result: z.object({
       ...resultLinkFields,
-      writeable_path: text('A path that clients take out of the output: always "".'),
+      writeable_path: text('Path that clients remove from the output; always "".'),
     }),
-    failures: [noSuchInstance, failureOf('INVALID_STATE', 'Its container does not run.')],
+    failures: [noSuchInstance, failureOf('INVALID_STATE', 'The container is not running.')],
     answer: async ({ services, actor, params: { id }, body: { command }, origin }) => {
       const token = await services.results.saveOutput(actor, id, command)
-      const msg = 'What it printed is at result_url.'
+      const msg = 'The output is at result_url.'
       return { success: true as const, writeable_path: '', result_url: resultUrlOf(origin, token), msg }
     },
   }),
@@ -85,13 +86,13 @@ export const resultRoutes: Route[] = [
     operationId: 'getResult',
     tag: 'Instances',
     summary: 'Read a result',
-    about: 'The text that a result_url leads to. It needs no key.',
+    about: 'Returns the text of a result_url. Needs no key.',
     open: true,
-    // Not in the path, which is logged.
-    query: z.object({ token: text('From the result_url.') }),
+    // The token is not in the path, since paths are logged.
+    query: z.object({ token: text('Token from the result_url.') }),
     produces: 'text/plain',
     result: text('The text.'),
-    failures: [failureOf('NOT_FOUND', 'There is nothing under this link, or not any more.')],
+    failures: [failureOf('NOT_FOUND', 'The link is invalid or has expired.')],
     answer: async ({ services, query: { token } }) => await services.results.read(token),
   }),
 ]

@@ -8,31 +8,32 @@ const state = (about: string) => z.enum(targetStates).describe(about)
 const optionalText = (about: string) => z.string().nullable().describe(about)
 
 const portBindingSchema = z.object({
-  HostIp: text('The address that it listens on.'),
-  HostPort: z.string().regex(/^\d+$/).describe("The port at the machine's public address, in digits."),
+  HostIp: text('Address that the port listens on.'),
+  HostPort: z.string().regex(/^\d+$/).describe("Port at the machine's public address, in digits."),
 })
 
 const attachedVolumeSchema = z.object({
-  id: integer('The volume.'),
-  mount_path: text('Where it is inside.'),
-  total_space: number('Its size, in GB.'),
-  avail_space: number('What of that is free, in GB: all of it, since simulated machines write nothing.'),
+  id: integer('Id of the volume.'),
+  mount_path: text('Path of the volume inside the instance.'),
+  total_space: number('Size of the volume, in GB.'),
+  avail_space: number('Free space, in GB: all of it, since simulated machines write nothing.'),
 })
 
 /** Every column of an instance's row. */
 export const instanceRowSchema = z
   .object({
-    id: integer('The instance.'),
-    label: optionalText('What its renter calls it.'),
+    id: integer('Id of the instance.'),
+    label: optionalText('Name that the renter gave the instance; null without one.'),
     actual_status: z
       .enum(shownStatuses)
-      .describe('What was last seen of it. From exited, offline and unknown it never runs again.'),
-    intended_status: state('What is wished of it.'),
-    cur_state: state('Whether it has its GPUs.'),
-    next_state: state('Whether it has its GPUs, or will at once.'),
-    status_msg: text('What its status is about, for people.'),
+      .describe('Last observed status. An exited, offline or unknown instance never runs again.'),
+    intended_status: state('Desired state.'),
+    cur_state: state('running if the instance holds its GPUs, else stopped.'),
+    next_state: state('The same as cur_state.'),
+    status_msg: text('Explanation of the status, for people.'),
     ...blockRowSchema.shape,
-    bundle_id: integer('Equal for instances of one machine with the same number of GPUs.'),
+    disk_space: number('Size of the disk of the instance, in GB.'),
+    bundle_id: integer('Equal for instances on one machine with the same number of GPUs.'),
     external: alwaysNull('Always null.'),
     webpage: alwaysNull('Always null.'),
     logo: text('Always "".'),
@@ -46,62 +47,66 @@ export const instanceRowSchema = z
     disk_usage: integer('Always -1: the disk is not measured.'),
     disk_util: integer('Always -1: the disk is not measured.'),
 
-    image_uuid: text('The image.'),
-    image_args: z.array(z.string()).describe('What its entrypoint is called with.'),
-    image_runtype: text('The launch mode.'),
+    image_uuid: text('Container image.'),
+    image_args: z.array(z.string()).describe('Arguments of the image entrypoint.'),
+    image_runtype: text('Launch mode.'),
     extra_env: z
       .array(z.array(z.string()).length(2))
-      .describe('The environment, as pairs of name and value; a port is a pair of "-p HOST:CONTAINER" and "1".'),
-    onstart: optionalText('The commands that run once it is up.'),
+      .describe(
+        'Environment as pairs of name and value. A port is the pair "-p HOST:CONTAINER" and "1". Secret values are "".',
+      ),
+    onstart: optionalText('Shell commands that run once the instance is up; null without any.'),
     jupyter_token: optionalText('Always null.'),
-    template_id: z.int().nullable().describe('The template that it began with; null without one.'),
-    template_hash_id: optionalText('The hash by which that was named; null without one.'),
+    template_id: z.int().nullable().describe('Id of the template of the instance; null without one.'),
+    template_hash_id: optionalText('Hash of the template when it was used; null without one.'),
     template_name: alwaysNull('Always null.'),
-    volume_info: z.array(attachedVolumeSchema).describe('Its volumes.'),
+    volume_info: z.array(attachedVolumeSchema).describe('Attached volumes.'),
 
     ports: z
       .record(z.string(), z.array(portBindingSchema))
-      .describe('By port inside, such as "22/tcp": where it is reached while it runs.'),
-    local_ipaddrs: text('Addresses inside its machine.'),
+      .describe('Public ports by container port, such as "22/tcp". Empty unless the instance is running.'),
+    local_ipaddrs: text('Always "".'),
     ssh_host: optionalText(
-      'Where SSH answers while it runs: its machine or, without a public port for SSH, the proxy; null where there is none.',
+      'SSH host of a running instance: its machine or, without a public port for SSH, the proxy. Null if SSH is not available.',
     ),
     ssh_port: z
       .int()
       .nullable()
-      .describe('The port for that. At a proxy, in the mode jupyter_proxy, one less: clients add one there.'),
-    ssh_user: optionalText('Whom to log in as: "root" or, at a proxy, "ins_" and the id.'),
+      .describe(
+        'SSH port. With the proxy in the mode jupyter_proxy, one less than the real port, since clients add one. Null if SSH is not available.',
+      ),
+    ssh_user: optionalText('SSH user: "root" or, with the proxy, "ins_" and the id. Null if SSH is not available.'),
     ssh_idx: text('Always "".'),
     machine_dir_ssh_port: integer('Always -1.'),
     direct_port_start: integer('Always -1.'),
     direct_port_end: integer('Always -1.'),
 
-    is_bid: boolean('Whether it runs at a bid.'),
-    min_bid: number('What it pays for its GPUs, or bids, in $/h.'),
-    dph_base: number('What its GPUs cost while it runs, in $/h.'),
-    dph_total: number('What its GPUs and its disk cost while it runs, in $/h.'),
-    storage_cost: number('What its disk costs, in $ per GB and month of 720 hours.'),
-    storage_total_cost: number('What its disk costs, in $/h.'),
-    score: number('Deep learning performance per dollar, times reliability.'),
-    credit_balance: number('Always 0: nothing is paid ahead for one instance.'),
+    is_bid: boolean('Whether the instance is interruptible and runs at a bid.'),
+    min_bid: number('Price of the GPUs, or the bid for them, in $/h.'),
+    dph_base: number('Price of the GPUs while the instance runs, in $/h.'),
+    dph_total: number('Price of the GPUs and the disk while the instance runs, in $/h.'),
+    storage_cost: number('Price of the disk, in $ per GB and month of 720 hours.'),
+    storage_total_cost: number('Price of the disk, in $/h.'),
+    score: number('Deep learning performance per dollar, multiplied by reliability.'),
+    credit_balance: number('Always 0: instances are not prepaid.'),
     credit_discount_max: number('Always 0.'),
-    search: hourlySchema.describe('What it costs while it runs.'),
-    instance: hourlySchema.describe('What it costs now.'),
+    search: hourlySchema.describe('Price while the instance runs.'),
+    instance: hourlySchema.describe('Current price.'),
 
-    start_date: number('When it was rented, in seconds since 1970.'),
-    end_date: number('When its machine leaves the market, in seconds since 1970.'),
-    duration: number('How long that is from now, in seconds.'),
-    uptime_mins: alwaysNull('Always null: the time since its start is not measured.'),
+    start_date: number('Time of the rental, in seconds since 1970.'),
+    end_date: number('Time at which the machine leaves the market, in seconds since 1970.'),
+    duration: number('Time from now until end_date, in seconds.'),
+    uptime_mins: alwaysNull('Always null: the uptime is not measured.'),
     time_remaining: text('Always "".'),
   })
-  .meta({ id: 'Instance', description: 'A rental, with the container on it.' })
+  .meta({ id: 'Instance', description: 'A rented instance and its container.' })
 
 export type InstanceRow = z.output<typeof instanceRowSchema>
 
-/** Of a list that selects columns: those, with null for one that does not exist. */
-export const instanceColumnsSchema = instanceRowSchema
-  .partial()
-  .catchall(z.null())
-  .meta({ id: 'InstanceColumns', description: 'The selected columns of an instance. One that does not exist is null.' })
+/** A row of a list that selects columns. A column that does not exist is null. */
+export const instanceColumnsSchema = instanceRowSchema.partial().catchall(z.null()).meta({
+  id: 'InstanceColumns',
+  description: 'The selected columns of an instance. A column that does not exist is null.',
+})
 
 export type InstanceColumns = z.output<typeof instanceColumnsSchema>

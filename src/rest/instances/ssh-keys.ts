@@ -11,14 +11,14 @@ import { pathId, text } from '../values.ts'
 import { noSuchInstance } from './responses.ts'
 
 const path = '/api/v0/instances/{id}/ssh/'
-const params = z.object({ id: pathId('The instance.') })
+const params = z.object({ id: pathId('Id of the instance.') })
 const success = z.literal(true).describe('Always true.')
 const noSshKeyAccess: Failure = {
   ...answers.INVALID_STATE,
-  when: 'Nobody logs in to it with another key: it is a virtual machine, or in args mode, or never runs again.',
+  when: 'The SSH keys of the instance cannot change: it is a virtual machine, has the launch mode args, or can never run again.',
 }
 
-/** Clients read it so, though nothing failed: the key is there. */
+/** Clients expect this form, though nothing failed: the instance already has the key. */
 const alreadyAssociated = {
   success: false as const,
   error: 'already_associated' as const,
@@ -32,10 +32,10 @@ export const instanceSshKeyRoutes: Route[] = [
     operationId: 'listInstanceSshKeys',
     tag: 'Instances',
     summary: 'List the SSH keys of an instance',
-    about: 'Those that log in to it.',
+    about: 'Lists the SSH keys that can log in to an instance.',
     operation: 'instances.get',
     params,
-    result: z.object({ success, ssh_keys: text('A list of SSH keys as JSON in a text.') }),
+    result: z.object({ success, ssh_keys: text('List of SSH keys as a JSON string.') }),
     failures: [noSuchInstance],
     answer: async ({ services, actor, params: { id } }) => {
       await services.instances.findLiving(actor, id)
@@ -51,29 +51,29 @@ export const instanceSshKeyRoutes: Route[] = [
     tag: 'Instances',
     summary: 'Add an SSH key to an instance',
     about:
-      'Lets a key log in to a container, also while that runs. One that the account has not registered is registered by that, which needs user_write (sshKeys.register) too.',
+      'Lets a key log in to a container, running or not. A key that is new to the account is registered as well, which needs user_write (sshKeys.register).',
     operation: 'instances.attachSshKey',
     params,
-    body: z.object({ ssh_key: text('One line of a .pub file.').optional() }),
+    body: z.object({ ssh_key: text('Public key: one line of a .pub file.').optional() }),
     result: z.union([
-      z.object({ success, msg: text('That it was added.'), key: text('The key as JSON in a text.') }),
+      z.object({ success, msg: text('Message that the key was added.'), key: text('The key as a JSON string.') }),
       z.object({
         success: z.literal(false).describe('Always false.'),
-        error: z.literal('already_associated').describe('It was there before.'),
-        msg: text('That it was there before.'),
+        error: z.literal('already_associated').describe('The instance already had the key.'),
+        msg: text('Message that the instance already had the key.'),
       }),
     ]),
     failures: [
       noSuchInstance,
       { status: 400, error: 'no_ssh_key', when: 'No ssh key provided to add to instance.' },
-      failureOf('CONFLICT', 'The account has as many keys as it can have.'),
-      failureOf('NOT_FOUND', 'The key was deleted meanwhile.'),
+      failureOf('CONFLICT', 'The account has the maximum number of keys.'),
+      failureOf('NOT_FOUND', 'The key was deleted during the request.'),
       noSshKeyAccess,
     ],
     answer: async ({ services, actor, params: { id }, body: { ssh_key: publicKey = '' } }) => {
-      const admitting = services.sshKeys.attachByPublicKey(actor, id, publicKey)
+      const attaching = services.sshKeys.attachByPublicKey(actor, id, publicKey)
       const { sshKey, outcome } = await rewordRefusals(
-        admitting.catch((error: unknown) => Promise.reject(renameIssuePaths(error, sshKeyFieldNames))),
+        attaching.catch((error: unknown) => Promise.reject(renameIssuePaths(error, sshKeyFieldNames))),
         ({ code }) =>
           code === 'INVALID_INPUT' && publicKey === ''
             ? [400, 'no_ssh_key', 'No ssh key provided to add to instance.']
@@ -89,14 +89,18 @@ export const instanceSshKeyRoutes: Route[] = [
     path: `${path}{key}/`,
     operationId: 'removeInstanceSshKey',
     tag: 'Instances',
-    summary: 'Take an SSH key from an instance',
-    about: 'It logs in to the container no more. Who is logged in stays so.',
+    summary: 'Remove an SSH key from an instance',
+    about: 'The key can no longer log in to the container. Open sessions continue.',
     operation: 'instances.detachSshKey',
-    params: params.extend({ key: pathId('The SSH key.') }),
+    params: params.extend({ key: pathId('Id of the SSH key.') }),
     result: messageResult,
     failures: [
       noSuchInstance,
-      { status: 404, error: 'no_such_ssh_key', when: 'There is no such key, or it did not log in to the instance.' },
+      {
+        status: 404,
+        error: 'no_such_ssh_key',
+        when: 'The account does not have the key, or the instance does not have it.',
+      },
       noSshKeyAccess,
     ],
     answer: async ({ services, actor, params: { id, key } }) => {

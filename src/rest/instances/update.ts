@@ -5,7 +5,7 @@ import { stateChangeQueued } from './responses.ts'
 
 type Caller = { services: Services; actor: Actor }
 
-/** Changes one instance. To start it is a success also where it waits for its GPUs, which is said. */
+/** Changes one instance. A start that waits for GPUs succeeds too, and its answer says so. */
 export async function updateInstance({ services, actor }: Caller, id: bigint, change: InstanceChange) {
   const [step] = await services.instances.update(actor, [id], change)
   if (step?.outcome === 'failed') throw step.error

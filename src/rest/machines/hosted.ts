@@ -13,7 +13,7 @@ export const machineRoutes: Route[] = [
     operationId: 'listMachines',
     tag: 'Machines',
     summary: 'List the machines of a host',
-    about: `The machines of the account, the oldest first, at most ${maxRows}.`,
+    about: `Lists the machines of the account, oldest first, at most ${maxRows}.`,
     operation: 'machines.hosted',
     result: z.object({ machines: z.array(hostedMachineSchema).describe('The machines.') }),
     answer: async ({ services, actor }) => {
@@ -27,11 +27,11 @@ export const machineRoutes: Route[] = [
     operationId: 'getMachine',
     tag: 'Machines',
     summary: 'Get a machine of a host',
-    about: 'One of the machines of the account, alone in a list.',
+    about: 'Returns one machine of the account, in a list.',
     operation: 'machines.hosted',
-    params: z.object({ id: pathId('The machine.') }),
+    params: z.object({ id: pathId('Id of the machine.') }),
     result: z.array(hostedMachineSchema),
-    failures: [failureOf('NOT_FOUND', 'There is no such machine, or it is another host’s.')],
+    failures: [failureOf('NOT_FOUND', 'The machine does not exist or belongs to another host.')],
     answer: async ({ services, actor, params: { id } }) => [
       hostedMachineRow(await services.machines.hostedById(actor, id)),
     ],

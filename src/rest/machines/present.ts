@@ -4,7 +4,7 @@ import { usdToNumber } from '../../domain/money.ts'
 import { cpuCoresEffectiveOf } from '../../domain/offers/fields.ts'
 import type { blockRowSchema } from './row.ts'
 
-/** What rows of offers and of instances say of their GPUs and their machine. */
+/** The columns that rows of offers and instances share: their GPUs and their machine. */
 export function blockRow(
   block: Block & { machine: Machine & { gpuModel: GpuModel } },
 ): z.output<typeof blockRowSchema> {
@@ -71,7 +71,7 @@ export function blockRow(
   }
 }
 
-/** An hourly price in parts. */
+/** The parts of an hourly price. */
 export function hourlyRow(gpuCostPerHour: number, diskHour: number, totalHour: number) {
   return { gpuCostPerHour, diskHour, totalHour, discountTotalHour: 0, discountedTotalPerHour: totalHour }
 }

@@ -1,6 +1,6 @@
 import type { OfferField } from '../../domain/offers/fields.ts'
 
-/** The names that REST clients filter and order by. Several may stand for one field. */
+/** The names that REST clients filter and sort by. Several names may mean one field. */
 export const restFields: Record<string, OfferField> = {
   id: 'id',
   ask_contract_id: 'id',

@@ -1,5 +1,5 @@
-// Reads a search as REST clients write it: an object of filters, {field: {operator: value}}, beside plain keys. Null
-// and an empty text mean absent, unknown fields are ignored, and numbers and booleans may come as strings.
+// Parses a search as REST clients write it: filters as {field: {operator: value}}, beside plain keys. Null and "" count
+// as absent, unknown fields are ignored, and numbers and booleans may be strings.
 
 import { DomainError, type Issue, invalidInput } from '../../domain/errors.ts'
 import { parseDriverVersion } from '../../domain/machines/machines.ts'
@@ -37,15 +37,15 @@ export const maxRows = 5_000
 type ParsedSearch = { search: OfferSearch; limit: number; columns: string[] | undefined }
 
 /**
- * The search in a request, or an error that names everything that is wrong with it. The search is the request itself or
- * stands under q, as an object or as JSON; then q wins over what stands beside it.
+ * Parses the search in a request, or throws an error that lists every issue. The search is the request itself, or an
+ * object or JSON under q. Keys under q take precedence over those beside it.
  */
 export function parseSearch(request: Record<string, unknown>): ParsedSearch {
   const query = parseQuery(request['q'])
   if (isTooDeep(request) || isTooDeep(query)) {
     throw new DomainError(
       'INVALID_INPUT',
-      `Invalid query: it has too many levels; at most ${maxNestingLevels} are allowed`,
+      `Invalid query: it is nested too deeply; at most ${maxNestingLevels} levels are allowed`,
       {
         issues: [],
       },
@@ -65,7 +65,7 @@ export function parseSearch(request: Record<string, unknown>): ParsedSearch {
       type: parseRentalType(given.get('type'), complain),
       diskMb: parseDiskMb(given.get('allocated_storage'), complain),
     },
-    // Who asks for one offer by its id wants that one, not the one that stands for its bundle.
+    // A search for an id wants that offer, not the one that heads its bundle.
     bundled:
       !parseDisableBundling(given.get('disable_bundling'), complain) && !conditions.some(({ field }) => field === 'id'),
   }
@@ -78,7 +78,7 @@ function parseQuery(q: unknown): Record<string, unknown> {
   if (isAbsent(q)) return {}
   const query = typeof q === 'string' ? parseJson(q) : q
   if (query === undefined) {
-    const message = 'is not JSON; a search is an object of conditions, like {"num_gpus": {"gte": 2}}.'
+    const message = 'is not JSON. Send an object of conditions, like {"num_gpus": {"gte": 2}}.'
     throw invalidInput([{ path: 'q', message }])
   }
   if (isAbsent(query)) return {}
@@ -97,22 +97,22 @@ function parseComparison({ name, field, operator, operand }: Comparison<OfferFie
   if (isAbsent(operand) || wildcards.some(word => word === operand)) return undefined
   const condition = parseCondition(field, operator, parseWireValue(name, operand))
   if (typeof condition === 'object' || fieldKindOf(field) !== 'boolean') return condition
-  // hosting_type and has_avx are 0 or 1 on the wire, and are compared as numbers.
+  // hosting_type and has_avx are 0 or 1 on the wire and are compared as numbers.
   const numeric = parseCondition('numGpus', operator, operand)
   if (typeof numeric === 'string') return condition
   return { field, operator: 'in', values: [false, true].filter(value => meetsCondition(Number(value), numeric)) }
 }
 
-/** Values that are written differently on the wire. */
+/** Parsers of values that the wire writes differently. */
 const wireParsers: Record<string, (value: string) => string | number | undefined> = {
   gpu_name: value => value.replaceAll('_', ' '),
-  // "South Korea, KR": the code stands last.
+  // "South Korea, KR": the code comes last.
   geolocation: value => value.split(',').at(-1)?.trim(),
   driver_version: parseDriverVersion,
   driver_vers: parseDriverVersion,
 }
 
-/** Values of a column as they are kept. */
+/** Converts wire values of a column to stored values. */
 export function parseWireValue(name: string, operand: unknown): unknown {
   const written = (value: unknown) => (typeof value === 'string' ? (wireParsers[name]?.(value) ?? value) : value)
   return Array.isArray(operand) ? operand.map(written) : written(operand)
@@ -127,7 +127,7 @@ const rentalTypesByWord = new Map<unknown, RentalType>([
   [undefined, 'onDemand'],
   ['ondemand', 'onDemand'],
   ['on-demand', 'onDemand'],
-  // A reserved rental is an on-demand one that is paid ahead.
+  // A reserved rental is a prepaid on-demand rental.
   ['reserved', 'onDemand'],
   ['bid', 'interruptible'],
   ['interruptible', 'interruptible'],

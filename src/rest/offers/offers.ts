@@ -10,7 +10,7 @@ import { type OfferColumns, type OfferRow, offerColumnsSchema, offerRowSchema } 
 import { columnsSchema, searchSchema } from './search-schema.ts'
 
 const searchResultSchema = z.object({
-  offers: z.array(z.union([offerRowSchema, offerColumnsSchema])).describe('The best first.'),
+  offers: z.array(z.union([offerRowSchema, offerColumnsSchema])).describe('The offers that match, best first.'),
 })
 
 export const offerRoutes: Route[] = [
@@ -20,7 +20,8 @@ export const offerRoutes: Route[] = [
     operationId: 'searchOffers',
     tag: 'Offers',
     summary: 'Search offers',
-    about: 'Numbers and booleans may come as strings, null means absent, and fields that are not known are ignored.',
+    about:
+      'Searches the offers on the market. Numbers and booleans may be strings, null means absent, and unknown fields are ignored.',
     operation: 'offers.search',
     publicSearch: true,
     documentedBody: searchSchema.and(z.looseObject({ select_cols: columnsSchema })),
@@ -32,13 +33,13 @@ export const offerRoutes: Route[] = [
     path: '/api/v0/bundles/',
     operationId: 'searchOffersByUrl',
     tag: 'Offers',
-    summary: 'Search offers, with the search in the URL',
-    about: 'The search is the one of POST. Its plain keys and filters may also be parameters of their own.',
+    summary: 'Search offers by URL',
+    about: 'Takes the same search as POST, as JSON in q. Its plain keys and filters may also be separate parameters.',
     operation: 'offers.search',
     publicSearch: true,
     query: z.looseObject({
-      q: text('The search as JSON.').optional(),
-      select_cols: text('The columns to return, as a list in JSON.').optional(),
+      q: text('Search as JSON.').optional(),
+      select_cols: text('Columns to return, as a JSON list. Absent or ["*"] means all columns.').optional(),
     }),
     result: searchResultSchema,
     answer: async ({ query, ...input }) => await search(input, query),
@@ -48,12 +49,12 @@ export const offerRoutes: Route[] = [
     path: '/api/v0/search/asks/',
     operationId: 'searchAsks',
     tag: 'Offers',
-    summary: 'Search offers, with the search under q',
-    about: 'The search is the one of POST /api/v0/bundles/.',
+    summary: 'Search offers with q',
+    about: 'Takes the same search as POST /api/v0/bundles/, under q.',
     operation: 'offers.search',
     publicSearch: true,
     documentedBody: z.looseObject({
-      q: searchSchema.optional().describe('The search.'),
+      q: searchSchema.optional().describe('Search for offers.'),
       select_cols: columnsSchema,
     }),
     result: searchResultSchema,
@@ -65,9 +66,9 @@ export const offerRoutes: Route[] = [
     operationId: 'listGpuNames',
     tag: 'Offers',
     summary: 'List the GPU models',
-    about: 'The names that offers have in gpu_name. It needs no key.',
+    about: 'Lists the names that offers have in gpu_name. Needs no key.',
     open: true,
-    result: z.object({ gpu_names: z.array(z.string()).describe('The names, in alphabetical order.') }),
+    result: z.object({ gpu_names: z.array(z.string()).describe('Names of GPU models, in alphabetical order.') }),
     answer: async ({ services }) => ({ gpu_names: await services.gpuModels.names() }),
   }),
 ]

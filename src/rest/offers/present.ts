@@ -4,7 +4,7 @@ import { isRentable, type Offer } from '../../domain/offers/offers.ts'
 import { blockRow, hourlyRow } from '../machines/present.ts'
 import type { OfferRow } from './row.ts'
 
-/** An offer as a row: every field that clients of this API read, with the type and unit that they expect. */
+/** An offer as a row, with every field that clients read, in the types and units that they expect. */
 export function offerRow(offer: Offer): OfferRow {
   const { id, machine, price, pricing, numGpus } = offer
   const { gpuModel } = machine

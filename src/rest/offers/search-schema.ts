@@ -1,4 +1,4 @@
-// What the document says of a search. It is read in offers-input.ts, which takes more than is said here.
+// The documented schema of a search. input.ts parses searches, and accepts more than the schema.
 
 import { z } from 'zod'
 import { fieldKindOf, type OfferField } from '../../domain/offers/fields.ts'
@@ -11,24 +11,24 @@ import { offerRowSchema } from './row.ts'
 
 const listSchema = <Value extends z.ZodType>(value: Value) => z.array(value).max(maxOperands)
 
-/** A filter in its three forms: operators, a value alone, or a list of values alone. */
+/** A filter in its three forms: operators, one value, or a list of values. */
 function createFilterSchema(id: string, value: z.ZodType, ordered: boolean) {
   const bound = (about: string) => value.optional().describe(about)
   const equality = {
-    eq: bound('Equal to this.'),
-    neq: bound('Not equal to this.'),
-    in: listSchema(value).optional().describe('Equal to one of these.'),
-    notin: listSchema(value).optional().describe('Equal to none of these.'),
+    eq: bound('Equal to this value.'),
+    neq: bound('Not equal to this value.'),
+    in: listSchema(value).optional().describe('Equal to one of these values.'),
+    notin: listSchema(value).optional().describe('Equal to none of these values.'),
   }
   const order = {
-    gt: bound('More than this.'),
-    gte: bound('At least this.'),
-    lt: bound('Less than this.'),
-    lte: bound('At most this.'),
+    gt: bound('Greater than this value.'),
+    gte: bound('Greater than or equal to this value.'),
+    lt: bound('Less than this value.'),
+    lte: bound('Less than or equal to this value.'),
   }
   return z
     .union([z.object(ordered ? { ...equality, ...order } : equality), value, listSchema(value)])
-    .meta({ id, description: 'Conditions that must all hold; a value alone must be equal, a list alone contain it.' })
+    .meta({ id, description: 'Conditions that must all hold. One value means eq, and a list means in.' })
 }
 
 const filterSchemas = {
@@ -42,9 +42,9 @@ const rowColumns: Record<string, z.ZodType | undefined> = offerRowSchema.shape
 const filterDescriptions: Record<string, string> = {
   verified: 'Whether the machine is verified.',
   datacenter: 'Whether the machine is in a datacenter.',
-  rentable: 'Whether it can be rented now; true by default.',
-  gpu_name: 'The model of the GPUs; underscores stand for spaces.',
-  geolocation: 'The two letters of the country, alone or after a city.',
+  rentable: 'Whether the offer can be rented now; true by default.',
+  gpu_name: 'Model of the GPUs. Underscores count as spaces.',
+  geolocation: 'Two-letter country code, alone or after a city.',
 }
 
 function describeFilter([name, field]: [string, OfferField]) {
@@ -59,7 +59,7 @@ function describeFilter([name, field]: [string, OfferField]) {
   ]
 }
 
-/** A filter takes what its column shows: 0 and 1 for some booleans, and texts for versions, which compare as numbers. */
+/** A filter takes the values of its column: 0 and 1 for some booleans, strings for versions (compared as numbers). */
 function filterSchemaOf(field: OfferField, column: z.ZodType | undefined): z.ZodType {
   const kind = fieldKindOf(field)
   if (kind === 'text') return filterSchemas.text
@@ -73,31 +73,33 @@ export const searchSchema = z
     type: z
       .enum(['ondemand', 'bid', 'reserved'])
       .optional()
-      .describe('The price to show: at a fixed price (ondemand, the default, and reserved) or interruptible (bid).'),
+      .describe(
+        'Type of rental that prices are for: ondemand (default) and reserved have a fixed price, bid is interruptible.',
+      ),
     limit: z
       .int()
       .min(1)
       .optional()
-      .describe(`How many offers to return at most: ${defaultRows} by default, and never more than ${maxRows}.`),
+      .describe(`Maximum number of offers; ${defaultRows} by default, and never more than ${maxRows}.`),
     order: z
       .array(z.union([z.string(), z.array(z.string()).min(1).max(2)]).describe('[field, "asc" or "desc"]'))
       .max(maxOrderKeys)
       .optional()
-      .describe('What to sort by; the default is score, the best first.'),
+      .describe('Order of the offers. Defaults to score, best first.'),
     allocated_storage: z
       .number()
       .min(0)
       .max(maxDiskGb)
       .optional()
-      .describe(`The disk to price, in GB; the default is ${defaultDiskMb / 1000}.`),
-    disable_bundling: z.boolean().optional().describe('Whether to return every offer of a bundle, not only one.'),
+      .describe(`Size of the disk to include in prices, in GB; ${defaultDiskMb / 1000} by default.`),
+    disable_bundling: z.boolean().optional().describe('Whether to return every offer of a bundle instead of one.'),
   })
   .meta({
     id: 'OfferSearch',
-    description: 'Filters, which must all hold, beside how many offers to return and in which order.',
+    description: 'A search for offers: filters that must all hold, an order and a limit.',
   })
 
 export const columnsSchema = z
   .array(z.string())
   .optional()
-  .describe('The columns to return; ["*"] is all, as is nothing.')
+  .describe('Columns to return. Absent or ["*"] means all columns.')

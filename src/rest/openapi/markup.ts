@@ -1,7 +1,7 @@
-/** HTML that can stand as it is. */
+/** HTML that needs no escaping. */
 export type Markup = { html: string }
 
-/** Whatever is put into it is text, unless it is HTML already. */
+/** Escapes every value that is not Markup. */
 export function html(parts: TemplateStringsArray, ...values: (string | Markup | Markup[])[]): Markup {
   const shown = values.map(value => (typeof value === 'string' ? escapeHtml(value) : joinMarkup([value].flat())))
   return { html: parts.map((part, index) => part + (shown[index] ?? '')).join('') }

@@ -19,7 +19,7 @@ export function openapiDocument(routes: Route[]) {
     info: {
       title: 'Berth',
       version: '1.0.0',
-      description: 'Rents GPU machines. Every path works with and without its last slash, and every failure is JSON.',
+      description: 'Rents GPU machines. Every path works with and without its trailing slash. Every failure is JSON.',
       license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
     },
     servers: [{ url: '/', description: 'This gateway.' }],
@@ -33,7 +33,8 @@ export function openapiDocument(routes: Route[]) {
           type: 'apiKey',
           in: 'query',
           name: 'api_key',
-          description: 'An API key, for clients that cannot send the header. URLs end up in the logs of proxies.',
+          description:
+            'An API key, for clients that cannot send the header. Prefer the header, since proxies log URLs.',
         },
       },
       responses: Object.fromEntries(responses),
@@ -59,16 +60,16 @@ function operationOf(route: Route, print: Print) {
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: requestBodyOf(body, print) }),
     responses: {
-      200: { description: 'It worked.', content: { [produces]: { schema: print(route.result) } } },
+      200: { description: 'Success.', content: { [produces]: { schema: print(route.result) } } },
       ...failureResponses(failuresOf(route), print),
     },
   }
 }
 
-/** What a route does, and who may ask for it. */
+/** What a route does, and the permission that it needs. */
 export function descriptionOf({ about, operation, publicSearch }: Route): string {
   const who = operation ? ` A scoped key needs ${operationCategories[operation]} (${operation}).` : ''
-  return `${about}${who}${publicSearch ? ' Where the operator sets PUBLIC_SEARCH, it needs none.' : ''}`
+  return `${about}${who}${publicSearch ? ' If the operator sets PUBLIC_SEARCH, no key is needed.' : ''}`
 }
 
 const idempotencyKey = {
@@ -76,12 +77,12 @@ const idempotencyKey = {
   in: 'header',
   required: false,
   description:
-    'A text of yours that names this request, at most 255 characters. Repeated with it within 24 hours, the same request does nothing and gets the first answer again.',
+    'A string of your choice that identifies this request, at most 255 characters. Within 24 hours, the same request with the same key does nothing and gets the first answer again.',
   schema: { type: 'string', maxLength: 255 },
 }
 
 function requestBodyOf(schema: z.ZodType, print: Print) {
-  // An empty body is {}: it may be left out where that will do.
+  // An empty body means {}. A client may omit the body if the schema accepts {}.
   const required = !schema.safeParse({}).success
   return { required, content: { 'application/json': { schema: print(schema) } } }
 }
@@ -107,7 +108,7 @@ function failureResponses(failures: Failure[], print: Print) {
   )
 }
 
-/** Failures of one status as one answer, which tells them apart by their codes. */
+/** Describes the failures of one status as one response. Their codes tell them apart. */
 function failureResponseOf(failures: Failure[], print: Print) {
   const examples = failures
     .filter(({ body }) => !body)

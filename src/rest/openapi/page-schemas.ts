@@ -1,9 +1,9 @@
-// The shapes of requests and answers, as a reader sees them.
+// Renders the schemas of requests and answers as HTML.
 
 import { html, type Markup } from './markup.ts'
 import type { JsonSchema } from './schemas.ts'
 
-/** A table of fields for objects, and a phrase for the rest. Those with an id are a link to where their table is. */
+/** An object becomes a table of its fields, any other schema a phrase. A reference becomes a link to its table. */
 export function renderSchema(schema: JsonSchema): Markup {
   return schema.properties ? renderFields(schema) : html`<p>${renderType(schema)}</p>`
 }
@@ -18,14 +18,14 @@ function renderFields({ properties = {}, required = [] }: JsonSchema): Markup {
   return html`<table>${rows}</table>`
 }
 
-/** The object that a field holds, or a list of them, where it has no name to be looked up by. */
+/** The object in a field or in its list items. Undefined for a reference, which becomes a link. */
 function findObjectSchema(schema: JsonSchema): JsonSchema | undefined {
   if (schema.properties) return schema
   const items = schema['items'] as JsonSchema | undefined
   return items && findObjectSchema(items)
 }
 
-/** What a value may be, in a few words. */
+/** The type of a value in a few words. */
 export function renderType(schema: JsonSchema): Markup {
   const { $ref, enum: options, const: only, type, items } = schema as Record<string, unknown>
   const choices = (schema['anyOf'] ?? schema['allOf'] ?? schema['oneOf']) as JsonSchema[] | undefined

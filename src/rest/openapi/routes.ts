@@ -3,7 +3,7 @@ import { renderApiPage } from '../api-page.ts'
 import { type Route, route } from '../route.ts'
 import { openapiDocument } from './openapi.ts'
 
-/** Routes that describe all routes. `served` gives these, themselves included, when one of them is asked. */
+/** The routes that document all routes. `served` returns every route, these included. It is called on a request. */
 export const interfaceRoutes = (served: () => Route[]): Route[] => [
   route({
     method: 'GET',
@@ -11,13 +11,13 @@ export const interfaceRoutes = (served: () => Route[]): Route[] => [
     operationId: 'getIndex',
     tag: 'Interface',
     summary: 'Find the documentation',
-    about: 'Where this interface is described. It needs no key.',
+    about: 'Links to the documentation of this interface. Needs no key.',
     open: true,
     result: z.object({
       success: z.literal(true).describe('Always true.'),
-      documentation: z.string().describe('The page for people.'),
-      openapi: z.string().describe('The OpenAPI document.'),
-      graphql: z.string().describe('Where GraphQL is served.'),
+      documentation: z.string().describe('URL of the HTML documentation.'),
+      openapi: z.string().describe('URL of the OpenAPI document.'),
+      graphql: z.string().describe('URL of the GraphQL endpoint.'),
     }),
     answer: async ({ origin }) => ({
       success: true as const,
@@ -31,10 +31,10 @@ export const interfaceRoutes = (served: () => Route[]): Route[] => [
     path: '/api/v0/openapi.json',
     operationId: 'getOpenapi',
     tag: 'Interface',
-    summary: 'Get this document',
-    about: 'The OpenAPI document of everything that is served here. It needs no key.',
+    summary: 'Get the OpenAPI document',
+    about: 'The OpenAPI document of every REST route. Needs no key.',
     open: true,
-    result: z.looseObject({ openapi: z.string().describe('The version of OpenAPI.') }),
+    result: z.looseObject({ openapi: z.string().describe('Version of the OpenAPI format.') }),
     isFixed: true,
     answer: async () => openapiDocument(served()),
   }),
@@ -43,11 +43,11 @@ export const interfaceRoutes = (served: () => Route[]): Route[] => [
     path: '/api/v0/docs/',
     operationId: 'getPage',
     tag: 'Interface',
-    summary: 'Read this document',
-    about: 'The same as a page for people. It needs no key.',
+    summary: 'Read the documentation',
+    about: 'The OpenAPI document as an HTML page. Needs no key.',
     open: true,
     produces: 'text/html',
-    result: z.string().describe('The page.'),
+    result: z.string().describe('The HTML page.'),
     isFixed: true,
     answer: async () => renderApiPage(served()),
   }),

@@ -1,4 +1,4 @@
-// What a request says of a template.
+// Parses the template in a request.
 
 import type { z } from 'zod'
 import { type DomainError, type Issue, renameIssuePaths } from '../../domain/errors.ts'
@@ -17,7 +17,7 @@ import type { templateBody } from './body.ts'
 
 type Body = z.output<typeof templateBody>
 
-/** Where a request has what the domain calls otherwise. */
+/** The REST fields of domain fields that have another name. */
 const templateIssuePaths: Record<string, string> = {
   onStart: 'onstart',
   lab: 'use_jupyter_lab',
@@ -35,7 +35,7 @@ const templateIssuePaths: Record<string, string> = {
   idempotencyKey: 'Idempotency-Key',
 }
 
-/** A change whose refusals name what is in the request, in the words that clients of this interface know. */
+/** Rewrites the refusals of a change in the field names and wording of REST. */
 export async function rewordTemplateErrors<Result>(
   change: Promise<Result>,
   words: (refusal: DomainError) => Failure | undefined,
@@ -81,7 +81,7 @@ export function parseTemplateBody(body: Body): TemplatePatch {
   }
 }
 
-/** The words of a template are fewer than those of a rental: what is direct stands beside them. */
+/** Templates write ssh and jupyter for both variants of a mode; ssh_direct and jup_direct pick the direct one. */
 function parseMode({ runtype, use_ssh, ssh_direct, jup_direct, args_str }: Body): LaunchMode | undefined {
   if (runtype === 'ssh' || runtype === 'ssh_proxy') return ssh_direct ? 'sshDirect' : 'sshProxy'
   if (runtype === 'jupyter' || runtype === 'jupyter_proxy') return jup_direct ? 'jupyterDirect' : 'jupyterProxy'
@@ -92,17 +92,17 @@ function parseMode({ runtype, use_ssh, ssh_direct, jup_direct, args_str }: Body)
   return args_str ? 'args' : undefined
 }
 
-function parseArgs({ args_str }: Body, unread: Issue[]): string[] | undefined {
+function parseArgs({ args_str }: Body, parseIssues: Issue[]): string[] | undefined {
   const words = args_str === undefined ? [] : splitWords(args_str)
   if (typeof words !== 'string') return args_str === undefined ? undefined : words.map(word => word.text)
-  unread.push({ path: 'args', message: words })
+  parseIssues.push({ path: 'args', message: words })
   return undefined
 }
 
-function parseEnvironment({ env }: Body, unread: Issue[]): Environment | undefined {
+function parseEnvironment({ env }: Body, parseIssues: Issue[]): Environment | undefined {
   if (env === undefined) return undefined
   const { environment, issues } = isObject(env) ? parseEnvObject(env) : parseEnvFlags(String(env))
-  unread.push(...issues)
+  parseIssues.push(...issues)
   return environment
 }
 
@@ -111,12 +111,12 @@ function parseRegistry(body: Body): TemplatePatch['launch']['registry'] {
   return host || username || password ? omitUndefined({ host, username, password }) : undefined
 }
 
-/** It is kept as a text, as it is shown. */
-function parseSearchFilter({ extra_filters: filter }: Body, unread: Issue[]): string | undefined {
+/** The search filter as JSON text, the form in which it is stored and shown. */
+function parseSearchFilter({ extra_filters: filter }: Body, parseIssues: Issue[]): string | undefined {
   if (filter === undefined) return undefined
   const parsed = typeof filter === 'string' ? parseJson(filter) : filter
   if (isObject(parsed) && !isTooDeep(parsed)) return JSON.stringify(parsed)
   const message = isObject(parsed) ? `must have at most ${maxNestingLevels} levels.` : 'must be an object.'
-  unread.push({ path: 'searchFilter', message })
+  parseIssues.push({ path: 'searchFilter', message })
   return undefined
 }

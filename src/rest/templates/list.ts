@@ -13,8 +13,8 @@ const maxRows = 1_000
 const success = z.literal(true).describe('Always true.')
 const listFields = {
   success,
-  msg: text('That there are none, where it is so.').optional(),
-  templates_found: integer('How many there are in the list.'),
+  msg: text('Message that no template matches. Absent if one does.').optional(),
+  templates_found: integer('Number of templates in the list.'),
   templates: z.array(z.union([templateRowSchema, templateColumnsSchema])).describe('The templates.'),
 }
 
@@ -25,7 +25,7 @@ export const templateListRoutes: Route[] = [
     operationId: 'listTemplates',
     tag: 'Templates',
     summary: 'Search templates',
-    about: `The account's own templates and public ones of everybody, at most ${maxRows}.`,
+    about: `Searches the account's own templates and all public ones. Lists at most ${maxRows}.`,
     operation: 'templates.list',
     query: templateQuery,
     result: z.object(listFields),
@@ -41,12 +41,12 @@ export const templateListRoutes: Route[] = [
     operationId: 'listTemplatePages',
     tag: 'Templates',
     summary: 'Search templates, in pages',
-    about: "The account's own templates and public ones of everybody.",
+    about: "Searches the account's own templates and all public ones, in pages.",
     operation: 'templates.list',
     query: templatePageQuery,
     result: z.object({
       ...listFields,
-      next_token: z.string().nullable().describe('For the next page; null on the last.'),
+      next_token: z.string().nullable().describe('Token of the next page; null on the last one.'),
     }),
     answer: async ({ services, actor, query }) => {
       const { search, columns } = parseTemplateSearch(query, { fallback: defaultPageRows, maximum: maxPageRows })
@@ -60,11 +60,11 @@ export const templateListRoutes: Route[] = [
     operationId: 'listOwnTemplates',
     tag: 'Templates',
     summary: 'List the templates of the account',
-    about: `Its own templates, the last that was saved first, at most ${maxRows}.`,
+    about: `Lists the account's own templates, last saved first, at most ${maxRows}.`,
     operation: 'templates.listOwn',
-    params: z.object({ id: pathId('The account that the key belongs to.') }),
+    params: z.object({ id: pathId('Id of the account that the key belongs to.') }),
     result: z.object({ success, templates: z.array(templateRowSchema).describe('The templates.') }),
-    failures: [failureOf('NOT_FOUND', 'It is another account, or none.')],
+    failures: [failureOf('NOT_FOUND', 'The id is not that of the account that the key belongs to.')],
     answer: async ({ services, actor, params: { id } }) => {
       const templates = await services.templates.listOwn(actor, id, maxRows)
       return { success: true as const, templates: templates.map(template => templateRow(actor, template)) }

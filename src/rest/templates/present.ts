@@ -16,7 +16,7 @@ const runtypeByMode: Record<LaunchMode, TemplateRow['runtype']> = {
   args: 'args',
 }
 
-/** A template as a row: every field that clients of this interface read. */
+/** A template as a row, with every field that clients read. */
 export function templateRow({ accountId }: Actor, template: Template): TemplateRow {
   const { id, hashId, name, settings, mine, rentals, createdAt, updatedAt } = template
   const { registry, volumeHint, about = emptyAbout } = settings
@@ -33,7 +33,7 @@ export function templateRow({ accountId }: Actor, template: Template): TemplateR
     onstart: settings.onStart ?? '',
     runtype: runtypeByMode[mode],
     use_ssh: mode !== 'args',
-    // A direct notebook comes with direct SSH.
+    // A direct notebook includes direct SSH.
     ssh_direct: mode === 'sshDirect' || mode === 'jupyterDirect',
     jup_direct: mode === 'jupyterDirect',
     use_jupyter_lab: settings.lab,

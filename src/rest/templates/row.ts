@@ -5,48 +5,54 @@ const optionalText = (about: string) => z.string().nullable().describe(about)
 
 export const templateRowSchema = z
   .object({
-    id: integer('The template. It stays when the template is changed.'),
-    hash_id: text('What rentals name it by. A changed template has another.'),
-    creator_id: z.int().nullable().describe('The account, where it is yours; null for a public one of another.'),
-    name: text('What its owner calls it.'),
-    image: text('The image, without its tag where that was given apart.'),
-    tag: text('The tag, where it was given apart; else "".'),
-    env: text('Variables, ports and a host name as flags of docker. Secret values are masked.'),
-    onstart: text('The commands that run once it is up, or "".'),
-    runtype: z.enum(['ssh', 'jupyter', 'args']).describe('The launch mode; ssh where that is left to the rental.'),
-    use_ssh: boolean('Whether SSH logs in to it.'),
+    id: integer('Id of the template. It stays the same when the template changes.'),
+    hash_id: text('Hash that rentals use. It changes with the template.'),
+    creator_id: z
+      .int()
+      .nullable()
+      .describe('Id of the account if it owns the template; null for a public template of another account.'),
+    name: text('Name of the template.'),
+    image: text('Container image, without the tag if that was sent separately.'),
+    tag: text('Tag of the image if it was sent separately, else "".'),
+    env: text('Variables, ports and host name as Docker flags. Secret values are masked.'),
+    onstart: text('Shell commands that run once the instance is up, or "".'),
+    runtype: z.enum(['ssh', 'jupyter', 'args']).describe('Launch mode; ssh if the rental chooses it.'),
+    use_ssh: boolean('Whether instances have SSH.'),
     ssh_direct: boolean('Whether SSH has a public port of its own.'),
     jup_direct: boolean('Whether the notebook has a public port of its own.'),
-    use_jupyter_lab: boolean('The lab interface instead of the notebook.'),
-    jupyter_dir: optionalText('Where the notebook server starts.'),
-    args_str: optionalText('The arguments of the image, in the launch mode args.'),
-    docker_login_repo: text('The private registry, or "".'),
-    docker_login_user: text('Who pulls, or "".'),
-    docker_login_pass: text('A mask where there is a password, else "".'),
-    recommended_disk_space: number('The disk in GB.'),
-    recommended: boolean('Always false: none is recommended.'),
-    extra_filters: text('A search for offers that suit it, as JSON in a text.'),
-    private: boolean('Whether nobody else can rent with it.'),
-    desc: text('What it is, in a few words.'),
-    readme: text('What it is, at length.'),
-    readme_visible: boolean('Whether that is to be shown.'),
-    href: text('A page about it, or "".'),
-    repo: text('A page of its image, or "".'),
+    use_jupyter_lab: boolean('Whether to use the lab interface instead of the notebook.'),
+    jupyter_dir: optionalText('Directory in which the notebook server starts; null for the default.'),
+    args_str: optionalText('Arguments that replace those of the image, in the launch mode args; null without any.'),
+    docker_login_repo: text('Host of the private registry, or "".'),
+    docker_login_user: text('User name for the private registry, or "".'),
+    docker_login_pass: text('Mask for the registry password, or "" without one.'),
+    recommended_disk_space: number('Disk size in GB.'),
+    recommended: boolean('Always false: Berth recommends no templates.'),
+    extra_filters: text('Search for offers that suit the template, as a JSON string.'),
+    private: boolean('Whether only the account that owns the template can use it.'),
+    desc: text('Short description.'),
+    readme: text('Long description.'),
+    readme_visible: boolean('Whether to show the readme.'),
+    href: text('URL of a page about the template, or "".'),
+    repo: text('URL of the page of the image, or "".'),
     volume_info: z
-      .object({ mount_path: text('The path inside.'), size: z.number().nullable().describe('How large, in GB.') })
+      .object({
+        mount_path: text('Path inside the instance.'),
+        size: z.number().nullable().describe('Size of the volume, in GB; null for any size.'),
+      })
       .nullable()
-      .describe('Where a volume would be of use. It attaches none.'),
-    count_created: integer('How many instances your account has rented with it.'),
-    created_at: number('When it was first saved, in seconds since 1970.'),
-    updated_at: number('When it was last saved, in seconds since 1970.'),
+      .describe('Suggested volume, a hint for forms; null without one. It attaches no volume.'),
+    count_created: integer('Number of instances that the account has rented with the template.'),
+    created_at: number('Time of creation, in seconds since 1970.'),
+    updated_at: number('Time of the last change, in seconds since 1970.'),
   })
-  .meta({ id: 'Template', description: 'Settings to begin rentals with.' })
+  .meta({ id: 'Template', description: 'A template: saved settings for rentals.' })
 
 export type TemplateRow = z.output<typeof templateRowSchema>
 
-export const templateColumnsSchema = templateRowSchema
-  .partial()
-  .catchall(z.null())
-  .meta({ id: 'TemplateColumns', description: 'The selected columns of a template. One that does not exist is null.' })
+export const templateColumnsSchema = templateRowSchema.partial().catchall(z.null()).meta({
+  id: 'TemplateColumns',
+  description: 'The selected columns of a template. A column that does not exist is null.',
+})
 
 export type TemplateColumns = z.output<typeof templateColumnsSchema>

@@ -1,4 +1,4 @@
-// Reads a search for templates: filters, columns and an order as JSON in the URL.
+// Parses a search for templates: filters, columns and an order as JSON in the URL.
 
 import { z } from 'zod'
 import type { Issue } from '../../domain/errors.ts'
@@ -36,22 +36,22 @@ const fieldNames = Object.keys(templateSearchFields).join(', ')
 
 export const templateQuery = z.object({
   select_filters: text(
-    `As JSON: {"name": {"eq": "mine"}}. The fields are ${fieldNames}. Texts are compared without regard to case.`,
+    `Filters as JSON: {"name": {"eq": "mine"}}. The fields are ${fieldNames}. Comparisons of text ignore case.`,
   ).optional(),
-  select_cols: text('The columns to return, as a list in JSON; ["*"] is all, as is nothing.').optional(),
-  order_by: text(`A field, or as JSON [{"col": "name", "dir": "asc"}]. The newest are first by default.`).optional(),
+  select_cols: text('Columns to return, as a JSON list. Absent or ["*"] means all columns.').optional(),
+  order_by: text(`Field to sort by, or JSON: [{"col": "name", "dir": "asc"}]. Defaults to newest first.`).optional(),
 })
 export const defaultPageRows = 25
 export const maxPageRows = 100
 
 export const templatePageQuery = templateQuery.extend({
-  limit: text(`How many to return at most, up to ${maxPageRows}; ${defaultPageRows} by default.`).optional(),
-  after_token: text('The next_token of the page before.').optional(),
+  limit: text(`Maximum number of templates, at most ${maxPageRows}; ${defaultPageRows} by default.`).optional(),
+  after_token: text('The next_token of the previous page.').optional(),
 })
 
 const newestFirst: TemplateOrder = { field: 'id', direction: 'desc' }
 
-/** At most so many, as many as there are where nothing is said. */
+/** Parses the query, or throws an error that lists every issue. `rows` has the default and maximum of the limit. */
 export function parseTemplateSearch(
   query: z.output<typeof templatePageQuery>,
   rows: LimitRules,

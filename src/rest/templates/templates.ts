@@ -13,7 +13,7 @@ import { duplicateTemplate, templatePath, templateUpdateRoutes } from './update.
 
 const noSuchTemplate: Failure = {
   ...answers.NOT_FOUND,
-  when: 'There is no such template, or it is not yours.',
+  when: 'The template does not exist or belongs to another account.',
 }
 
 export const templateRoutes: Route[] = [
@@ -23,23 +23,24 @@ export const templateRoutes: Route[] = [
     operationId: 'createTemplate',
     tag: 'Templates',
     summary: 'Save a template',
-    about: 'Saves settings under a hash that rentals name. The same settings twice are one template.',
+    about:
+      'Saves settings under a hash that rentals use. Settings that equal an existing template of the account return that template.',
     operation: 'templates.save',
     body: templateBody,
     takesIdempotencyKey: true,
     notIdempotent: true,
     result: z.object({
-      success: boolean('Whether it is a new one; false for one that was there already.'),
-      msg: text('What was done, for people.'),
-      template: templateRowSchema.describe('The template.'),
+      success: boolean('Whether the template is new; false if an equal one existed.'),
+      msg: text('What was done, as a sentence.'),
+      template: templateRowSchema.describe('The saved template.'),
     }),
     failures: [duplicateTemplate, ...idempotencyFailures],
     answer: async ({ services, actor, body, idempotencyKey }) => {
       const { name = '', public: isPublic = false, launch, ...rest } = parseTemplateBody(body)
       const { host = '', username = '', password = '' } = launch.registry ?? {}
-      const wish = { name, public: isPublic, launch: { ...launch, registry: { host, username, password } }, ...rest }
-      const keeping = services.templates.findOrCreate(actor, { wish, idempotencyKey })
-      const { template, existed } = await rewordTemplateErrors(keeping, () => undefined)
+      const input = { name, public: isPublic, launch: { ...launch, registry: { host, username, password } }, ...rest }
+      const saving = services.templates.findOrCreate(actor, { input, idempotencyKey })
+      const { template, existed } = await rewordTemplateErrors(saving, () => undefined)
       const words = existed ? 'Existing Template Found:' : 'Template Created Successfully! New Template ID:'
       return { success: !existed, msg: `${words} ${template.id}`, template: templateRow(actor, template) }
     },
@@ -51,11 +52,11 @@ export const templateRoutes: Route[] = [
     operationId: 'deleteTemplate',
     tag: 'Templates',
     summary: 'Delete a template',
-    about: 'What was rented with it stays as it is. It is named by its id or by its hash.',
+    about: 'Deletes a template, named by its id or hash. Instances that were rented with it stay as they are.',
     operation: 'templates.delete',
     body: z.object({
-      template_id: z.int().min(0).optional().describe('Its id.'),
-      hash_id: text('Its hash.').optional(),
+      template_id: z.int().min(0).optional().describe('Id of the template.'),
+      hash_id: text('Hash of the template.').optional(),
     }),
     result: messageResult,
     failures: [noSuchTemplate],

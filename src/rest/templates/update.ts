@@ -1,4 +1,4 @@
-// Templates are changed in parts, in the words of either version.
+// Changes parts of a template. Each API version has its own wording.
 
 import { z } from 'zod'
 import type { Actor } from '../../domain/actor.ts'
@@ -13,7 +13,10 @@ import { templateRow } from './present.ts'
 import { templateRowSchema } from './row.ts'
 
 export const templatePath = '/api/v0/template/'
-export const duplicateTemplate: Failure = failureOf('CONFLICT', 'Another template of yours is so already.')
+export const duplicateTemplate: Failure = failureOf(
+  'CONFLICT',
+  'Another template of the account has the same settings.',
+)
 const noSuchHash: Failure = {
   status: 400,
   error: 'not_found',
@@ -23,9 +26,9 @@ const noSuchTemplateV1: Failure = { status: 404, error: 'invalid_template', when
 
 const updatedResult = z.object({
   success: z.literal(true).describe('Always true.'),
-  hash_id: text('Its hash from now on.'),
-  msg: text('What was done, for people.'),
-  template: templateRowSchema.describe('The template.'),
+  hash_id: text('New hash of the template.'),
+  msg: text('What was done, as a sentence.'),
+  template: templateRowSchema.describe('The changed template.'),
 })
 
 type Caller = { services: Services; actor: Actor }
@@ -48,20 +51,20 @@ export const templateUpdateRoutes: Route[] = [
     operationId: 'updateTemplate',
     tag: 'Templates',
     summary: 'Change a template',
-    about: 'What is not said stays as it is. The template keeps its id, and has another hash then.',
+    about: 'Changes a template. Absent fields stay as they are. The template keeps its id and gets a new hash.',
     operation: 'templates.save',
     body: templateUpdateBody,
     notIdempotent: true,
     result: updatedResult,
     failures: [noSuchHash, duplicateTemplate],
-    answer: async ({ body, ...asked }) => {
+    answer: async ({ body, ...caller }) => {
       const missing = (hash: string) => ({
         ...noSuchHash,
         when: `Unable to Update Template. None found for given Hash ID: ${hash.slice(0, 64).toWellFormed()}`,
       })
-      const { template } = await updateTemplate(asked, body, missing)
+      const { template } = await updateTemplate(caller, body, missing)
       const msg = `Template ${template.id} Updated Successfully`
-      return { success: true as const, hash_id: template.hashId, msg, template: templateRow(asked.actor, template) }
+      return { success: true as const, hash_id: template.hashId, msg, template: templateRow(caller.actor, template) }
     },
   }),
   route({
@@ -69,17 +72,17 @@ export const templateUpdateRoutes: Route[] = [
     path: '/api/v1/template/',
     operationId: 'updateTemplateVersion',
     tag: 'Templates',
-    summary: 'Change a template, and be told whether it changed',
-    about: 'The same as in v0, but for its words.',
+    summary: 'Change a template (v1)',
+    about: 'Changes a template as v0 does. The message says whether anything changed.',
     operation: 'templates.save',
     body: templateUpdateBody,
     notIdempotent: true,
     result: updatedResult,
     failures: [noSuchTemplateV1, duplicateTemplate],
-    answer: async ({ body, ...asked }) => {
-      const { template, changed: isOther } = await updateTemplate(asked, body, () => noSuchTemplateV1)
-      const msg = isOther ? `Template ${template.id} Updated Successfully` : `No Edits made for template ${template.id}`
-      return { success: true as const, hash_id: template.hashId, msg, template: templateRow(asked.actor, template) }
+    answer: async ({ body, ...caller }) => {
+      const { template, changed } = await updateTemplate(caller, body, () => noSuchTemplateV1)
+      const msg = changed ? `Template ${template.id} Updated Successfully` : `No Edits made for template ${template.id}`
+      return { success: true as const, hash_id: template.hashId, msg, template: templateRow(caller.actor, template) }
     },
   }),
 ]

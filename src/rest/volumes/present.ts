@@ -6,7 +6,7 @@ import type { Volume } from '../../domain/volumes/volumes.ts'
 import { blockRow } from '../machines/present.ts'
 import type { volumeOfferRowSchema, volumeRowSchema } from './row.ts'
 
-/** What both rows say of the machine. */
+/** The columns of the machine, which both rows share. */
 function machineFields(machine: Machine & { gpuModel: GpuModel }) {
   const row = blockRow({ machine, firstGpu: 0, numGpus: machine.numGpus })
   return {

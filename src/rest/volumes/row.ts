@@ -21,32 +21,35 @@ const networkColumns = { inet_up, inet_down, reliability, reliability2, hosting_
 
 export const volumeRowSchema = z
   .object({
-    id: integer('The volume.'),
-    label: text('What it is called.'),
-    disk_space: number('Its size, in GB.'),
-    status: z.enum(['available', 'attached']).describe('Whether an instance has it.'),
-    instances: z.array(integer('An instance.')).max(1).describe('The instance that has it, if any.'),
-    mount_path: z.string().nullable().describe('Where that has it.'),
-    start_date: number('When it was made, in seconds since 1970.'),
-    storage_cost: number('What it costs, in $ per GB and month of 720 hours.'),
-    storage_total_cost: number('What it costs, in $/h.'),
+    id: integer('Id of the volume.'),
+    label: text('Name of the volume.'),
+    disk_space: number('Size of the volume, in GB.'),
+    status: z.enum(['available', 'attached']).describe('attached if an instance has the volume, else available.'),
+    instances: z
+      .array(integer('Id of an instance.'))
+      .max(1)
+      .describe('Id of the instance that has the volume, if any.'),
+    mount_path: z.string().nullable().describe('Path of the volume inside that instance; null if no instance has it.'),
+    start_date: number('Time of creation, in seconds since 1970.'),
+    storage_cost: number('Price of the volume, in $ per GB and month of 720 hours.'),
+    storage_total_cost: number('Price of the volume, in $/h.'),
     ...machineColumns,
     ...networkColumns,
   })
-  .meta({ id: 'Volume', description: 'A part of the disk of a machine that outlives instances.' })
+  .meta({ id: 'Volume', description: 'A volume: a part of the disk of a machine that outlives instances.' })
 
 export const volumeOfferRowSchema = z
   .object({
-    id: integer('The offer: what a volume is made of. It stays the same as long as the machine is on the market.'),
+    id: integer('Id of the storage offer. It stays the same while the machine is on the market.'),
     ask_contract_id: integer('The same as id.'),
-    bundle_id: integer('The same as id: no two offers are of one machine.'),
-    disk_space: number('What is free on the disk, in GB: the largest volume that can be made.'),
-    allocated_storage: number('The size that the price is for, in GB.'),
-    storage_cost: number('What it costs, in $ per GB and month of 720 hours.'),
-    storage_total_cost: number('What a volume of allocated_storage costs, in $/h.'),
+    bundle_id: integer('The same as id, since a machine has one storage offer.'),
+    disk_space: number('Free space on the disk and maximum size of a volume, in GB.'),
+    allocated_storage: number('Size that the price is for, in GB.'),
+    storage_cost: number('Price of storage, in $ per GB and month of 720 hours.'),
+    storage_total_cost: number('Price of a volume of the size allocated_storage, in $/h.'),
     dph_total: number('The same as storage_total_cost.'),
-    duration: number('How long the machine is on the market, in seconds.'),
-    end_date: number('Until when, in seconds since 1970.'),
+    duration: number('Time from now until end_date, in seconds.'),
+    end_date: number('Time at which the machine leaves the market, in seconds since 1970.'),
     ...machineColumns,
     ...networkColumns,
     inet_up_cost,
@@ -58,4 +61,4 @@ export const volumeOfferRowSchema = z
     static_ip,
     external: alwaysNull('Always null.'),
   })
-  .meta({ id: 'VolumeOffer', description: 'The free disk of a machine, of which volumes can be made.' })
+  .meta({ id: 'VolumeOffer', description: 'A storage offer: the free disk of a machine, for volumes.' })

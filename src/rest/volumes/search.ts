@@ -1,4 +1,4 @@
-// Reads a search for storage: that for offers, as far as storage has what it asks for.
+// Parses a search for storage: a search for offers, without the filters that do not apply to storage.
 
 import { z } from 'zod'
 import { isVolumeOfferCondition, type VolumeOfferOrder } from '../../domain/volumes/offers.ts'
@@ -27,26 +27,29 @@ export const volumeSearchSchema = searchSchema
       .array(z.array(z.string()).min(1).max(2).describe('[field, "asc" or "desc"]'))
       .optional()
       .describe(
-        `What to sort by: the first of ${Object.keys(orderFields).join(', ')} that is in it. Else the cheapest is first.`,
+        `Order of the offers: the first listed field among ${Object.keys(orderFields).join(', ')}. Defaults to cheapest first.`,
       ),
     allocated_storage: z
       .number()
       .optional()
-      .describe(`The size to price in GB, which must be free; the default is ${volumeSizeGb.least}.`),
-    q: text('The search as JSON, when it is not the body itself.').optional(),
+      .describe(`Size to price in GB, which must be free; ${volumeSizeGb.least} by default.`),
+    q: text('Search as JSON, instead of the body itself.').optional(),
   })
-  .meta({ id: 'VolumeSearch', description: 'Filters of offers, as far as storage has what they ask for.' })
+  .meta({
+    id: 'VolumeSearch',
+    description: 'A search for storage. Takes the filters of a search for offers that apply to storage.',
+  })
 
 export function parseVolumeSearch(body: Record<string, unknown>): { search: VolumeOfferSearch; limit: number } {
   const { order, allocated_storage: sizeGb, ...filters } = body
   const { search, limit } = parseSearch({ ...filters, allocated_storage: sizeGb || volumeSizeGb.least })
-  // The offer of storage is its machine.
+  // A storage offer has the id of its machine.
   const conditions = search.filter.conditions.map(condition =>
     condition.field === 'id' ? { ...condition, field: 'machineId' as const } : condition,
   )
-  const asked = { conditions: conditions.filter(isVolumeOfferCondition), sizeGb: search.pricing.diskMb / 1000 }
-  // Clients send what they sort offers of GPUs by, which storage may not have.
+  const terms = { conditions: conditions.filter(isVolumeOfferCondition), sizeGb: search.pricing.diskMb / 1000 }
+  // Clients send the order of a search for offers. Fields that storage does not have are ignored.
   const table = { fields: orderFields, lenient: true, path: 'order' }
   const [first = cheapestFirst] = collectIssues(complain => parseOrder(order, table, complain))
-  return { search: { ...asked, order: first }, limit }
+  return { search: { ...terms, order: first }, limit }
 }

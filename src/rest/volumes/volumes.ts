@@ -24,7 +24,7 @@ const inUse: Failure = { status: 409, error: 'volume in use', when: 'existing in
 
 const failureTuple = ({ status, error, when }: Failure): [number, string, string] => [status, error, when]
 
-/** Its number, alone or behind "V.", as its name has it. */
+/** Parses the id of a volume, alone or after "V." as in its name. */
 function parseVolumeId(id: string | number | undefined): bigint {
   const [, digits] = /^(?:V\.)?(\d{1,18})$/.exec(String(id)) ?? []
   if (digits === undefined) throw new RestFailure(...failureTuple(invalidId))
@@ -38,11 +38,11 @@ export const volumeRoutes: Route[] = [
     operationId: 'listVolumes',
     tag: 'Volumes',
     summary: 'List the volumes',
-    about: `The account's volumes, the newest first, at most ${maxRows}.`,
+    about: `Lists the account's volumes, newest first, at most ${maxRows}.`,
     operation: 'volumes.list',
     query: z.object({
       type: text(
-        `One of ${volumeTypes.join(', ')}. All volumes are local: of network_volume there is none.`,
+        `Type of volume: ${volumeTypes.join(', ')}. All volumes are local, so network_volume finds none.`,
       ).optional(),
     }),
     result: z.object({ volumes: z.array(volumeRowSchema).describe('The volumes.') }),
@@ -61,11 +61,13 @@ export const volumeRoutes: Route[] = [
     operationId: 'searchVolumeOffers',
     tag: 'Volumes',
     summary: 'Search storage',
-    about: 'The free disk of machines, of which volumes can be made. Filters that storage has nothing for are ignored.',
+    about: 'Searches the free disks of machines for volumes. Filters that do not apply to storage are ignored.',
     operation: 'volumes.search',
     publicSearch: true,
     documentedBody: volumeSearchSchema,
-    result: z.object({ offers: z.array(volumeOfferRowSchema).describe('The cheapest first.') }),
+    result: z.object({
+      offers: z.array(volumeOfferRowSchema).describe('The storage offers that match, in the requested order.'),
+    }),
     answer: async ({ services, actor, body }) => {
       const { search, limit } = parseVolumeSearch(body)
       const searching = services.volumes.searchOffers(actor, search, limit)
@@ -80,24 +82,24 @@ export const volumeRoutes: Route[] = [
     path,
     operationId: 'createVolume',
     tag: 'Volumes',
-    summary: 'Make a volume',
-    about: 'Takes a part of the free disk of a machine, which costs from then on until it is deleted.',
+    summary: 'Create a volume',
+    about: 'Creates a volume on the free disk of a machine. The volume costs until it is deleted.',
     operation: 'volumes.create',
     body: z.object({
-      id: integer('The offer of storage that it is made of.').min(0),
-      size: z.number().optional().describe(`Its size in GB; ${volumeSizeGb.default} when absent.`),
-      name: text('What it is called: at most 64 letters, digits, _ and -.').optional(),
+      id: integer('Id of the storage offer to create the volume from.').min(0),
+      size: z.number().optional().describe(`Size of the volume in GB; ${volumeSizeGb.default} by default.`),
+      name: text('Name of the volume: at most 64 letters, digits, _ and -.').optional(),
     }),
     takesIdempotencyKey: true,
     notIdempotent: true,
     result: z.object({
       success: z.literal(true).describe('Always true.'),
-      id: integer('The new volume.'),
+      id: integer('Id of the new volume.'),
       volume_id: integer('The same as id.'),
-      volume_name: text('The same, as "V.42".'),
+      volume_name: text('Name of the volume for mount flags, such as "V.42".'),
     }),
     failures: [
-      failureOf('OFFER_UNAVAILABLE', 'The storage of this machine is not on the market.'),
+      failureOf('OFFER_UNAVAILABLE', 'The storage of the machine is not on the market.'),
       insufficientCredit,
       spendLimitExceeded,
       quotaExceeded,
@@ -109,8 +111,8 @@ export const volumeRoutes: Route[] = [
       body: { id: machineId, size: sizeGb = volumeSizeGb.default, name },
       idempotencyKey,
     }) => {
-      const making = services.volumes.create(actor, { machineId, sizeGb, name, idempotencyKey })
-      const { volume } = await making.catch((error: unknown) =>
+      const creating = services.volumes.create(actor, { machineId, sizeGb, name, idempotencyKey })
+      const { volume } = await creating.catch((error: unknown) =>
         Promise.reject(renameIssuePaths(error, { sizeGb: 'size', idempotencyKey: 'Idempotency-Key' })),
       )
       const id = Number(volume.id)
@@ -123,14 +125,14 @@ export const volumeRoutes: Route[] = [
     operationId: 'deleteVolume',
     tag: 'Volumes',
     summary: 'Delete a volume',
-    about: 'Deletes it with all that is in it. Its id stands in the URL or in the body.',
+    about: 'Deletes a volume and all data on it. The id is in the URL or in the body.',
     operation: 'volumes.delete',
-    query: z.object({ id: text('The volume.').optional() }),
+    query: z.object({ id: text('Id of the volume.').optional() }),
     body: z.object({
       id: z
         .union([z.int().min(0), z.string()])
         .optional()
-        .describe('The volume.'),
+        .describe('Id of the volume.'),
     }),
     result: okResult,
     failures: [invalidId, noSuchVolume, inUse],
@@ -149,6 +151,6 @@ export const volumeRoutes: Route[] = [
     tag: 'Volumes',
     summary: 'Copy a volume',
     operation: 'volumes.create',
-    instead: 'Attach both volumes to an instance of their machine, and copy inside.',
+    instead: 'Attach both volumes to one instance on their machine, and copy inside it.',
   }),
 ]

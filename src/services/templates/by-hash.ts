@@ -29,10 +29,10 @@ export function templateByHashServices(deps: Deps) {
     /** Saves a new template, or finds the one that is equal to it. */
     async findOrCreate(
       actor: Actor,
-      { wish, idempotencyKey }: { wish: TemplateInput; idempotencyKey?: string | undefined },
+      { input, idempotencyKey }: { input: TemplateInput; idempotencyKey?: string | undefined },
     ): Promise<{ template: Template; existed: boolean }> {
       try {
-        const { template } = await save(actor, { input: wish, idempotencyKey })
+        const { template } = await save(actor, { input, idempotencyKey })
         return { template, existed: false }
       } catch (error) {
         const equal = error instanceof DomainError && error.code === 'CONFLICT' ? error.details.subject : undefined

@@ -363,7 +363,7 @@ describe('the REST face', () => {
       body: {
         success: false,
         error: 'method_not_allowed',
-        msg: 'DELETE does not work on /api/v0/bundles/; POST, GET, HEAD does.',
+        msg: 'DELETE is not allowed on /api/v0/bundles/. Allowed: POST, GET, HEAD.',
       },
     })
     expect(wrong.headers.get('allow')).toBe('POST, GET, HEAD')

@@ -62,5 +62,5 @@ it('what was destroyed before there was a reason for that gets one, and what Ber
 it('what was rented stopped is not said to be made ready', async () => {
   const id = await rentals.rent(key, { target_state: 'stopped' })
   await rentals.converge()
-  expect((await rentals.read(key, id)).status_msg).toBe('The instance was not started yet.')
+  expect((await rentals.read(key, id)).status_msg).toBe('The instance has not been started yet.')
 })

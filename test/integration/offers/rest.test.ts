@@ -323,7 +323,7 @@ describe('a search that cannot be answered', () => {
     [
       'an unknown operator',
       { num_gpus: { like: 1 } },
-      'num_gpus: unknown operator "like"; there are eq, neq, gt, gte, lt, lte, in, notin.',
+      'num_gpus: unknown operator "like"; use eq, neq, gt, gte, lt, lte, in, notin.',
     ],
     ['an operator that does not apply', { gpu_name: { gte: 'A' } }, 'gpu_name.gte: does not apply to a text.'],
     ['a text for a boolean', { verified: { eq: 'perhaps' } }, 'verified.eq: "perhaps" is not a boolean.'],
@@ -354,18 +354,18 @@ describe('a search that cannot be answered', () => {
       { allocated_storage: -5 },
       'allocated_storage: must be a number of GB from 0 to 100000.',
     ],
-    ['an order that is none', { order: 7 }, 'order: 7 is not a field to order by with "asc" or "desc".'],
+    ['an order that is none', { order: 7 }, 'order: 7 is not a sortable column with "asc" or "desc".'],
     [
       'an unknown field in an order',
       { order: [['beauty', 'asc']] },
-      'order: ["beauty","asc"] is not a field to order by with "asc" or "desc".',
+      'order: ["beauty","asc"] is not a sortable column with "asc" or "desc".',
     ],
     [
       'an unknown direction',
       { order: [['score', 'up']] },
-      'order: ["score","up"] is not a field to order by with "asc" or "desc".',
+      'order: ["score","up"] is not a sortable column with "asc" or "desc".',
     ],
-    ['an order by a boolean', { order: [['verified', 'asc']] }, 'order: ["verified","asc"] is not a field to order by'],
+    ['an order by a boolean', { order: [['verified', 'asc']] }, 'order: ["verified","asc"] is not a sortable column'],
     ['too many keys', { order: Array(5).fill(['score']) }, 'order: has at most 4 keys, not 5.'],
     ['too long a list', { num_gpus: { in: Array(201).fill(1) } }, 'num_gpus.in: takes at most 200 values, not 201.'],
     [
@@ -376,7 +376,7 @@ describe('a search that cannot be answered', () => {
     [
       'a text under q',
       { q: 'num_gpus>=2' },
-      'q: is not JSON; a search is an object of conditions, like {"num_gpus": {"gte": 2}}.',
+      'q: is not JSON. Send an object of conditions, like {"num_gpus": {"gte": 2}}.',
     ],
     ['JSON under q that is no search', { q: '"num_gpus"' }, 'Invalid query: must be dict of conditions'],
     ['columns that are no list', { select_cols: { id: true } }, 'select_cols: must be a list of column names.'],
@@ -391,11 +391,11 @@ describe('a search that cannot be answered', () => {
       { select_cols: ['id', ...columnNames(maxUnknownColumns + 1)] },
       `select_cols: takes at most ${maxUnknownColumns} unknown columns, not 11: "column0", "column1", "column2", ….`,
     ],
-    ['too long a column', { select_cols: ['x'.repeat(65)] }, `select_cols: "${'x'.repeat(59)}… is not the name`],
+    ['too long a column', { select_cols: ['x'.repeat(65)] }, `select_cols: "${'x'.repeat(59)}… is not a valid column`],
     [
       'a column of control characters',
       { select_cols: ['\u0001'] },
-      'select_cols: "\\u0001" is not the name of a column.',
+      'select_cols: "\\u0001" is not a valid column name.',
     ],
   ])('says so of %s', async (_what, body, msg) => {
     const answer = await app.rest(key, 'POST', '/bundles/', body)
@@ -408,12 +408,7 @@ describe('a search that cannot be answered', () => {
     ['POST', '/bundles/', '[]', 'Invalid json body'],
     ['POST', '/bundles/', '"x"', 'Invalid json body'],
     ['GET', '/bundles/?q=[]', undefined, 'Invalid query: must be dict of conditions'],
-    [
-      'GET',
-      '/bundles/?q={',
-      undefined,
-      'q: is not JSON; a search is an object of conditions, like {"num_gpus": {"gte": 2}}.',
-    ],
+    ['GET', '/bundles/?q={', undefined, 'q: is not JSON. Send an object of conditions, like {"num_gpus": {"gte": 2}}.'],
     ['GET', '/bundles/?select_cols=id', undefined, 'select_cols: must be a list of column names.'],
     ['PUT', '/search/asks/', '{"q":[]}', 'Invalid query: must be dict of conditions'],
   ])('says so of %s %s with %s', async (method, path, body, msg) => {
@@ -434,7 +429,7 @@ it('refuses a search with more levels than it can mean, however deep it is', asy
   ]
   for (const body of bodies) {
     const answer = await app.rest(key, 'POST', '/bundles/', body)
-    const msg = 'Invalid query: it has too many levels; at most 20 are allowed'
+    const msg = 'Invalid query: it is nested too deeply; at most 20 levels are allowed'
     expect(answer).toMatchObject({ status: 400, body: { success: false, error: 'invalid_args', msg } })
   }
 })

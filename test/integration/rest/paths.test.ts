@@ -37,11 +37,11 @@ describe('a word in the place of an id', () => {
     ['PUT', '/api/v0/machines/create_asks/', /machine import/],
     ['GET', '/api/v0/machines/create_asks/', /machine import/],
     ['PUT', '/api/v0/machines/create_bids', /machine import/],
-    ['PUT', '/api/v0/machines/defrag_offers/', /by themselves/],
+    ['PUT', '/api/v0/machines/defrag_offers/', /automatically/],
     ['GET', '/api/v0/machines/maintenances', /machine drain/],
-    ['GET', '/api/v0/instances/pending-price-increases/', /stays as it was rented/],
-    ['PUT', '/api/v0/instances/accept-price-increase/', /stays as it was rented/],
-    ['PUT', '/api/v0/instances/reject-price-increase/', /stays as it was rented/],
+    ['GET', '/api/v0/instances/pending-price-increases/', /no increases to accept or reject/],
+    ['PUT', '/api/v0/instances/accept-price-increase/', /no increases to accept or reject/],
+    ['PUT', '/api/v0/instances/reject-price-increase/', /no increases to accept or reject/],
   ])('%s %s says what to do instead', async (method, path, instead) => {
     const { status, text } = await ask(method, path)
     expect([status, JSON.parse(text)]).toEqual([
@@ -70,7 +70,7 @@ describe('a method that does not work', () => {
   it.each(['PUT', 'DELETE'])('%s is told of those that do, and of none that answers 501', async method => {
     const { status, allow, text } = await ask(method, '/api/v0/charges/')
     expect([status, allow]).toEqual([405, 'GET, HEAD'])
-    expect(JSON.parse(text).msg).toBe(`${method} does not work on /api/v0/charges/; GET, HEAD does.`)
+    expect(JSON.parse(text).msg).toBe(`${method} is not allowed on /api/v0/charges/. Allowed: GET, HEAD.`)
   })
 
   it.each([
@@ -80,7 +80,11 @@ describe('a method that does not work', () => {
     '/api/v0/instances/prepay/1/',
   ])('on %s is told what to do instead, since no method works there', async path => {
     const { status, allow, text } = await ask('GET', path)
-    expect([status, allow, JSON.parse(text).msg]).toEqual([404, null, expect.stringContaining('This is not offered.')])
+    expect([status, allow, JSON.parse(text).msg]).toEqual([
+      404,
+      null,
+      expect.stringContaining('Berth does not offer this.'),
+    ])
   })
 })
 

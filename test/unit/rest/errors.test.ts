@@ -16,13 +16,16 @@ describe('what may have been done', () => {
     async error => {
       const { status, body, retryAfter } = await explainError(uncertainOutcome(route, error))
       expect([status, body.error, retryAfter]).toEqual([409, 'outcome_unknown', null])
-      expect(body.msg).toMatch(/may have happened.*Look.*Idempotency-Key/)
+      expect(body.msg).toMatch(/may or may not have been executed.*Check.*Idempotency-Key/)
     },
   )
 
   it('may be repeated with the key that it came with', async () => {
     const { status, body } = await explainError(uncertainOutcome(route, connectionLost, 'job-1'))
-    expect([status, body.msg]).toEqual([409, expect.stringContaining('Repeat it with the same Idempotency-Key')])
+    expect([status, body.msg]).toEqual([
+      409,
+      expect.stringContaining('Repeat the request with the same Idempotency-Key'),
+    ])
   })
 
   it('tells nothing of a key to a route that takes none', async () => {

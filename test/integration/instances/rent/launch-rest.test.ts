@@ -133,7 +133,7 @@ describe('a launch', () => {
       { price: 5 },
       /^price: is more/,
     ],
-    ['with a filter that is not known', { dph_totl: { lte: 0.1 } }, {}, /^dph_totl: is no field of an offer/],
+    ['with a filter that is not known', { dph_totl: { lte: 0.1 } }, {}, /^dph_totl: is not an offer field/],
     ['of a search that is not understood', { num_gpus: { near: 1 } }, {}, /^num_gpus: unknown operator/],
     ['without an image', {}, { image: null }, /^image/],
     ['with a small disk', {}, { disk: 1 }, /^disk: /],
